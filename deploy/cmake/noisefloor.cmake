@@ -1,0 +1,94 @@
+# What every folder uses: one library, one program or one test per call, with our warnings and
+# sanitizers, headers found from the root and compiled alone by `all_verify_interface_header_sets`.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")        # Assertions stay on; see common/base/check.h.
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(NOISEFLOOR_CCACHE ccache)
+if(NOISEFLOOR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} ${NOISEFLOOR_CCACHE})
+endif()
+find_program(NOISEFLOOR_MOLD mold)
+if(NOISEFLOOR_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_library(noisefloor_flags INTERFACE)
+target_compile_options(noisefloor_flags INTERFACE
+  -Wall -Wextra -Wswitch -Wno-unused-parameter -Werror=switch -Werror=return-type
+  -ffp-contract=off)                      # Bits must not depend on who compiled them.
+if(NOISEFLOOR_SANITIZER STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -g1)
+  add_link_options(-fsanitize=address,undefined)
+elseif(NOISEFLOOR_SANITIZER STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -g1)
+  add_link_options(-fsanitize=thread)
+endif()
+
+# noisefloor_library(name SOURCES a.cc HEADERS a.h DEPS x [PRIVATE_DEPS y])
+# A static library noisefloor_<name>, alias noisefloor::<name>.
+function(noisefloor_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPS;PRIVATE_DEPS" ${ARGN})
+  set(target noisefloor_${name})
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} noisefloor_flags)
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${ARG_DEPS})
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR})
+  if(ARG_HEADERS)
+    target_sources(${target} ${scope}
+      FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+    set_target_properties(${target} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  endif()
+  add_library(noisefloor::${name} ALIAS ${target})
+endfunction()
+
+function(noisefloor_runtime_of out static)
+  if(static)
+    set(${out} noisefloor_runtime_static PARENT_SCOPE)
+  else()
+    set(${out} noisefloor_runtime PARENT_SCOPE)
+  endif()
+endfunction()
+
+# noisefloor_program(name [STATIC] SOURCES main.cc DEPS x): an executable <name> in the build's
+# bin/. STATIC: see runtime_static in packages.cmake; whatever links LibTorch needs it.
+function(noisefloor_program name)
+  cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  noisefloor_runtime_of(runtime ${ARG_STATIC})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${runtime} noisefloor_flags)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endfunction()
+
+# noisefloor_test(name [STATIC] [SERIAL] SOURCES a_test.cc DEPS x [LABELS slow] [ENV A=b]
+# [TIMEOUT s]): one executable, one ctest test. SERIAL: alone on the machine.
+function(noisefloor_test name)
+  cmake_parse_arguments(ARG "SERIAL;STATIC" "TIMEOUT" "SOURCES;DEPS;LABELS;ENV" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  noisefloor_runtime_of(runtime ${ARG_STATIC})
+  target_link_libraries(${name} PRIVATE
+    ${ARG_DEPS} ${runtime} GTest::gmock GTest::gtest_main noisefloor_flags)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 900)                  # Against hanging, never to prove speed.
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+    RUN_SERIAL "${ARG_SERIAL}" ENVIRONMENT "NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};${ARG_ENV}")
+endfunction()
