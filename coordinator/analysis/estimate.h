@@ -1,0 +1,34 @@
+// A number with what is known about it: the only form in which a figure leaves the analysis.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace noisefloor::analysis {
+
+// A value. Absent is not zero: when `value` is absent `note` says in words why.
+// All intervals are two-sided at 95 %.
+struct Estimate {
+  std::optional<double> value;
+  std::optional<double> low;
+  std::optional<double> high;
+  int64_t n = 0;                     // How many members (not pairs) stand behind it.
+  std::string unit;                  // "fraction", "norm", "correlation", "ratio", "nats".
+  std::string method;                // The interval's method, in words.
+  std::optional<double> detectable;  // Smallest effect that this n sees: power 80 %, level 5 %.
+  std::string detectable_kind;       // "difference" (in `unit`) or "ratio" (of two such values).
+  std::string note;
+};
+
+// An estimate that does not exist, and why.
+inline Estimate Absent(std::string unit, int64_t n, std::string note) {
+  Estimate estimate;
+  estimate.n = n;
+  estimate.unit = std::move(unit);
+  estimate.note = std::move(note);
+  return estimate;
+}
+
+}  // namespace noisefloor::analysis

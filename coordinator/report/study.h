@@ -1,0 +1,242 @@
+// The numbers of a report as ONE value, which tables, JSON, CSV and the page all show.
+//
+// JSON (study_json.h) has the same names as the fields here. Accuracies, churn and other fractions
+// are in [0, 1]; what shows them turns them into percent. Plain values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/analysis/estimate.h"
+#include "coordinator/report/study_input.h"
+
+namespace noisefloor::report {
+
+using analysis::Estimate;
+
+inline constexpr int kStudyVersion = 1;
+
+struct MemberCounts {
+  int64_t total = 0;  // Planned.
+  int64_t done = 0;
+  int64_t diverged = 0;
+  int64_t failed = 0;
+  int64_t cancelled = 0;
+  int64_t missing = 0;              // Not finished: waiting or leased.
+  int64_t retried = 0;              // More than one attempt.
+  int64_t without_predictions = 0;  // Done, but no predictions kept.
+  int64_t without_weights = 0;
+};
+
+struct EvaluationFacts {
+  std::string data_set;
+  std::string identity;
+  int64_t examples = 0;
+  int32_t classes = 0;
+  std::vector<std::string> class_names;
+};
+
+// A row of the list of members; `cell` is a cell index, not a position.
+struct MemberRow {
+  std::string id;
+  uint32_t cell = 0;
+  uint32_t replicate = 0;
+  std::string state;  // "done", "diverged", ...
+  uint32_t attempts = 0;
+  double seconds = 0;
+  std::string unit;
+  std::map<std::string, std::string> lanes;  // source -> "block.number"
+  Hashes hashes;
+  std::map<std::string, double> final_metrics;
+  std::vector<std::string> warnings;
+};
+
+// How one class of the data set fares inside one cohort: who pays.
+struct ClassSensitivity {
+  int32_t label = 0;
+  std::string name;
+  int64_t examples = 0;
+  Estimate accuracy;     // Mean over members.
+  Estimate accuracy_sd;  // Over members.
+  Estimate range;        // Max - min over members; grows with n.
+  Estimate ratio;        // accuracy_sd / the overall accuracy_sd.
+  Estimate churn;        // Over pairs, examples of this class only.
+};
+
+// The result of one cell: its members compared with each other.
+struct Cohort {
+  uint32_t cell = 0;
+  std::string label;       // "algo, cpu-intel-avx2, learning_rate=0.05"
+  std::string axes_label;  // "learning_rate=0.05"; "" without axes.
+  std::vector<AxisSetting> axes;
+  std::string plan;
+  std::map<std::string, std::string> sources;  // source -> "off", "fixed", "free"
+  std::string hardware;
+  std::string stack;
+  std::string stack_fingerprint;
+  std::string trainer_build;
+  uint32_t block = 0;
+  MemberCounts counts;
+  bool under_trained = false;  // Rule in warnings; read its churn with care.
+  bool all_fixed = false;      // A control cohort: must be bit-identical.
+  Estimate accuracy;           // Mean of test top-1.
+  Estimate accuracy_sd;        // ddof 1.
+  Estimate top5;
+  Estimate loss;
+  Estimate churn;             // Mean over pairs.
+  Estimate churn_to_error;    // churn / (1 - accuracy), beside the null of 1.
+  Estimate any_disagreement;  // Grows with n: n is always shown.
+  Estimate l2_raw;            // Mean over pairs, parameters only.
+  Estimate l2_normalised;
+  Estimate l2_raw_all;  // With buffers.
+  Estimate l2_normalised_all;
+  Estimate cosine;   // Parameters only.
+  Estimate seconds;  // Mean per member.
+  std::vector<ClassSensitivity> per_class;
+};
+
+// Are the members of a control cohort bit-identical?
+struct ControlCheck {
+  uint32_t cell = 0;
+  std::string label;
+  std::string verdict;  // "identical", "different", "unproved" (fewer than two members).
+  int64_t members = 0;
+  int64_t units = 0;             // Different physical devices they ran on.
+  int64_t duplicates = 0;        // Late results compared as well.
+  std::string first_difference;  // "weights at evaluation 2"; "" when identical.
+  std::string text;              // In words.
+};
+
+// A physical source left free, with every seeded source fixed: did it do anything?
+struct PhysicalCheck {
+  uint32_t cell = 0;
+  std::string label;
+  std::vector<std::string> sources;  // The physical sources that were free.
+  bool noise_seen = false;
+  int64_t runs = 0;
+  int64_t different_results = 0;      // Distinct weight hashes.
+  std::optional<double> upper_bound;  // Set when no noise was seen and runs >= 2.
+  std::string text;                   // In words, with the formula.
+};
+
+// Two hardware classes, all else equal, paired by replicate (equal lanes): B minus A.
+struct HardwareComparison {
+  std::string label;  // "algo, learning_rate=0.05: cpu-intel-avx2 against cpu-intel-sse"
+  std::string axes_label;
+  std::string plan;
+  uint32_t block = 0;
+  uint32_t cell_a = 0;
+  uint32_t cell_b = 0;
+  std::string hardware_a;
+  std::string hardware_b;
+  bool mixes_stacks = false;
+  int64_t pairs = 0;             // Replicates with predictions on both sides.
+  int64_t identical_pairs = 0;   // Equal weight hashes.
+  int64_t left_out = 0;          // Members without a partner.
+  Estimate accuracy_difference;  // Paired, B - A.
+  Estimate churn_paired;         // Equal replicate, A against B.
+  Estimate churn_unpaired;       // Unequal replicates, A against B.
+  Estimate churn_within_a;       // Over pairs inside A: the noise floor.
+  Estimate churn_within_b;
+  Estimate accuracy_correlation;       // Of the pairs' accuracies, over replicates.
+  Estimate logits_correlation_paired;  // Mean Pearson correlation of flattened logits.
+  Estimate logits_correlation_unpaired;
+  std::string text;  // The finding in words.
+};
+
+// One metric of one cell over training. Vectors have one entry for each step; nan where none.
+struct CurveMember {
+  std::string id;
+  std::vector<double> values;
+};
+struct Curve {
+  uint32_t cell = 0;
+  std::string metric;  // "test_top1", "test_top5", "test_loss", "train_loss"
+  std::vector<int64_t> steps;
+  std::vector<double> epochs;
+  std::vector<double> mean;  // Over members with a finite value there.
+  std::vector<double> sd;    // ddof 1; nan below two.
+  std::vector<int64_t> n;
+  std::vector<CurveMember> members;
+};
+
+// Churn between all members, ordered by cell and replicate.
+struct HeatMap {
+  std::vector<std::string> members;
+  std::vector<uint32_t> cells;              // Of each member.
+  std::vector<std::vector<double>> values;  // {members, members}; nan where none.
+  int64_t left_out = 0;                     // Beyond the limit, or without predictions.
+  std::string note;
+};
+
+struct Picture {
+  int32_t height = 0;
+  int32_t width = 0;
+  int32_t channels = 0;
+  std::string pixels;  // Base64 of {height, width, channels} bytes; "" when not kept.
+};
+struct DivergentExample {
+  int64_t example = 0;  // Its place in the evaluation set.
+  int32_t label = 0;
+  std::string label_name;
+  double selected_by = 0;     // Disagreement over pairs of the selecting half.
+  Estimate disagreement;      // The same on the other half: not biased by selection.
+  Estimate accuracy;          // Of the other half, on this example.
+  std::vector<int32_t> said;  // Class by each of DivergentExamples::members; -1 undefined (nan).
+  Picture picture;
+};
+struct DivergentExamples {
+  std::vector<std::string> members;  // Order of `said`.
+  std::vector<uint32_t> cells;
+  std::vector<bool> selecting;  // Of the selecting half?
+  std::vector<DivergentExample> examples;
+  Estimate subset_disagreement;  // Measuring half, over all the examples shown.
+  Estimate subset_accuracy;
+  std::string note;  // The rule of selection, in words.
+};
+
+// What ran: for each hardware class the values of each fact, more than one when mixed.
+struct EnvironmentFact {
+  std::string key;                  // "libtorch.version"
+  std::vector<std::string> values;  // Distinct, sorted.
+};
+struct EnvironmentRow {
+  std::string hardware;
+  int64_t members = 0;
+  std::vector<std::string> summaries;
+  std::vector<EnvironmentFact> facts;
+};
+
+struct Warning {
+  std::string severity;  // "error" (a promise broken), "warning", "note"
+  std::string subject;   // "cell 3", "sweep", a member id
+  std::string text;
+};
+
+struct Study {
+  int study_version = kStudyVersion;
+  std::string title;
+  SweepInput sweep;
+  MemberCounts counts;
+  EvaluationFacts evaluation;
+  std::vector<std::string> headlines;  // Is it noise, from where, does hardware add, who pays.
+  std::vector<Cohort> cohorts;         // Ordered by cell.
+  std::vector<ControlCheck> controls;
+  std::vector<PhysicalCheck> physical;
+  std::vector<HardwareComparison> hardware;
+  std::vector<Curve> curves;
+  HeatMap heat_map;
+  DivergentExamples divergent;
+  std::vector<EnvironmentRow> environment;
+  std::vector<Warning> warnings;
+  std::vector<MemberRow> members;
+};
+
+// All the numbers of `input`. Never fails: what cannot be estimated is absent, with a note.
+Study BuildStudy(const StudyInput& input);
+
+}  // namespace noisefloor::report

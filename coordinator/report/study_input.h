@@ -1,0 +1,118 @@
+// What a study is made of: plain values that coordinator/query gathers from the store.
+//
+// Owns its strings and small vectors; large matrices are std::span views, so that the caller may
+// memory-map files. The views must outlive BuildStudy; the Study keeps none of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/noise_source.h"
+#include "common/base/seed.h"
+
+namespace noisefloor::report {
+
+struct SweepInput {
+  std::string id;  // "s3"
+  std::string name;
+  std::string notes;
+  std::vector<std::string> tags;
+  uint64_t seed = 0;
+  uint32_t replicates = 0;
+  uint32_t blocks = 1;
+};
+
+// One value of one axis, as written in the sweep file.
+struct AxisSetting {
+  std::string path;   // "train.optimizer.learning_rate"
+  std::string value;  // "0.05"
+  friend auto operator<=>(const AxisSetting&, const AxisSetting&) = default;
+};
+
+struct CellInput {
+  uint32_t index = 0;  // The number behind "c" in a member id.
+  std::vector<AxisSetting> axes;
+  std::string plan;  // "control"
+  std::map<NoiseSource, SourceState> sources;
+  std::string hardware;  // "cpu-intel-avx2"
+  std::string stack;     // "torch-2.11-cpu"
+  uint32_t block = 0;
+  std::string stack_fingerprint;  // Pinned by the cell's first lease; empty before.
+  std::string trainer_build;
+};
+
+enum class MemberState : uint8_t { kWaiting, kLeased, kDone, kDiverged, kFailed, kCancelled };
+
+// SHA-256 in hex, design.md part 9; empty when there is none.
+struct Hashes {
+  std::string init;
+  std::string first_batches;
+  std::string weights;
+  std::string logits;
+  std::vector<std::string> weights_at;  // One for each evaluation, in order.
+};
+
+// value may be nan or infinite: that is a result.
+struct CurvePoint {
+  int64_t step = 0;  // Optimiser steps done.
+  double epoch = 0;  // Epochs done; may be a fraction.
+  double value = 0;
+};
+
+// Flat weights in the order of sorted names. Empty spans: not kept.
+struct WeightsView {
+  std::span<const float> parameters;  // Trainable parameters only.
+  std::span<const float> all;         // Parameters, then buffers.
+  std::vector<std::string> parameter_names;
+};
+
+struct MemberInput {
+  std::string id;  // "s3c12r4"
+  uint32_t cell = 0;
+  uint32_t replicate = 0;
+  MemberState state = MemberState::kWaiting;
+  uint32_t attempts = 0;
+  std::map<NoiseSource, Lane> lanes;
+  Hashes hashes;
+  std::vector<Hashes> duplicates;  // Late results of lost leases: free bit checks.
+  // By metric: "train_loss", "test_loss", "test_top1", "test_top5"; steps rise.
+  std::map<std::string, std::vector<CurvePoint>> curves;
+  std::map<std::string, double> final_metrics;  // "loss" in nats, "top1", "top5" in [0, 1].
+  std::vector<double> per_class_accuracy;       // classes; in [0, 1]; empty when not sent.
+  double seconds = 0;                           // Of the accepted attempt.
+  std::string unit;                             // GPU UUID or host CPU.
+  std::string stack_fingerprint;                // Of the accepted attempt; empty: the cell's.
+  std::string trainer_build;
+  std::string environment_summary;  // One line.
+  std::string environment_json;     // The whole fingerprint, a JSON object; may be empty.
+  std::vector<std::string> warnings;
+  std::span<const float> predictions;  // {examples, classes} logits, row major; empty: none.
+  WeightsView weights;
+};
+
+// The fixed evaluation set. Images may be absent.
+struct EvaluationSet {
+  std::string data_set;                  // "fashion-mnist-sample"
+  std::string identity;                  // Hash over the examples.
+  std::vector<int32_t> labels;           // {examples}
+  std::vector<std::string> class_names;  // {classes}; empty: the numbers are used.
+  int32_t classes = 0;
+  std::span<const uint8_t> images;  // {examples, height, width, channels}
+  int32_t height = 0;
+  int32_t width = 0;
+  int32_t channels = 0;
+};
+
+struct StudyInput {
+  SweepInput sweep;
+  std::vector<CellInput> cells;
+  std::vector<MemberInput> members;
+  EvaluationSet evaluation;
+};
+
+}  // namespace noisefloor::report
