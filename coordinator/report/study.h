@@ -148,18 +148,18 @@ struct HardwareComparison {
   std::string text;  // The finding in words.
 };
 
-// One metric of one cell over training. Vectors have one entry for each step; nan where none.
+// One metric of one cell over training. Vectors have one entry for each step; absent where none.
 struct CurveMember {
   std::string id;
-  std::vector<double> values;
+  std::vector<std::optional<double>> values;  // May be nan or infinite: that is a result.
 };
 struct Curve {
   uint32_t cell = 0;
   std::string metric;  // "test_top1", "test_top5", "test_loss", "train_loss"
   std::vector<int64_t> steps;
   std::vector<double> epochs;
-  std::vector<double> mean;  // Over members with a finite value there.
-  std::vector<double> sd;    // ddof 1; nan below two.
+  std::vector<std::optional<double>> mean;  // Over members with a finite value there.
+  std::vector<std::optional<double>> sd;    // ddof 1; absent below two.
   std::vector<int64_t> n;
   std::vector<CurveMember> members;
 };
@@ -167,9 +167,9 @@ struct Curve {
 // Churn between all members, ordered by cell and replicate.
 struct HeatMap {
   std::vector<std::string> members;
-  std::vector<uint32_t> cells;              // Of each member.
-  std::vector<std::vector<double>> values;  // {members, members}; nan where none.
-  int64_t left_out = 0;                     // Beyond the limit, or without predictions.
+  std::vector<uint32_t> cells;                             // Of each member.
+  std::vector<std::vector<std::optional<double>>> values;  // {members, members}
+  int64_t left_out = 0;  // Beyond the limit, or without predictions.
   std::string note;
 };
 
