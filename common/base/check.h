@@ -9,8 +9,8 @@ namespace noisefloor {
 
 }  // namespace noisefloor
 
-#define NF_CHECK(condition)                                             \
-  do {                                                                  \
-    if (!(condition)) [[unlikely]]                                      \
-      ::noisefloor::CheckFailed(__FILE__, __LINE__, #condition);        \
+#define NF_CHECK(condition)                                      \
+  do {                                                           \
+    if (!(condition)) [[unlikely]]                               \
+      ::noisefloor::CheckFailed(__FILE__, __LINE__, #condition); \
   } while (false)

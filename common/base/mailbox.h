@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+
 #include "common/base/mutex.h"
 
 namespace noisefloor {

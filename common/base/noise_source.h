@@ -22,8 +22,8 @@ enum class NoiseSource : uint8_t {
 };
 
 inline constexpr std::array<NoiseSource, 9> kAllNoiseSources = {
-    NoiseSource::kInit,    NoiseSource::kDataOrder, NoiseSource::kAugment,
-    NoiseSource::kDropout, NoiseSource::kPoke,      NoiseSource::kKernels,
+    NoiseSource::kInit,     NoiseSource::kDataOrder,   NoiseSource::kAugment,
+    NoiseSource::kDropout,  NoiseSource::kPoke,        NoiseSource::kKernels,
     NoiseSource::kAutotune, NoiseSource::kReduceOrder, NoiseSource::kThreads,
 };
 
@@ -33,8 +33,8 @@ enum class SourceState : uint8_t {
   kFree = 2,   // A lane per replicate; physical sources let go.
 };
 
-std::string_view Name(NoiseSource source);   // "data_order"
-std::string_view Name(SourceState state);    // "off", "fixed", "free"
+std::string_view Name(NoiseSource source);  // "data_order"
+std::string_view Name(SourceState state);   // "off", "fixed", "free"
 std::optional<NoiseSource> ParseNoiseSource(std::string_view name);
 std::optional<SourceState> ParseSourceState(std::string_view name);
 

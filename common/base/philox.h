@@ -33,9 +33,9 @@ class PhiloxStream {
 
   // The four words of draw `index`.
   constexpr PhiloxCounter Block(uint64_t index) const {
-    return Philox({static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), high_[0],
-                   high_[1]},
-                  key_);
+    return Philox(
+        {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32), high_[0], high_[1]},
+        key_);
   }
   // The 32-bit word number `element`: word element % 4 of block element / 4.
   constexpr uint32_t Word(uint64_t element) const { return Block(element / 4)[element % 4]; }

@@ -23,10 +23,9 @@ std::string Message(const absl::Status& status);
 
 }  // namespace noisefloor
 
-#define NF_RETURN_IF_ERROR(expression)                        \
-  do {                                                        \
-    if (absl::Status nf_status = (expression); !nf_status.ok()) \
-      return nf_status;                                       \
+#define NF_RETURN_IF_ERROR(expression)                                            \
+  do {                                                                            \
+    if (absl::Status nf_status = (expression); !nf_status.ok()) return nf_status; \
   } while (false)
 
 #define NF_CONCAT_INNER(a, b) a##b

@@ -1,0 +1,105 @@
+// The trainer protocol's JSON: the request a trainer reads on standard input and the events it
+// writes. Version 1; described in worker/trainer/README.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/trainer_protocol/specification.h"
+
+namespace noisefloor {
+
+inline constexpr int kTrainerProtocolVersion = 1;
+
+// Canonical: keys sorted, no spaces, numbers in shortest exact form. The hash of a specification
+// is the SHA-256 of exactly this text, and exactly this text travels to the trainer.
+std::string SpecificationToJson(const Specification& specification);
+// Refuses unknown keys, missing keys, wrong kinds and values out of limits, naming the path.
+absl::StatusOr<Specification> SpecificationFromJson(std::string_view json);
+
+// What a trainer reads: one JSON object on standard input, up to end of file or a newline.
+struct TrainerRequest {
+  std::string member;  // "s3c12r4"
+  uint32_t attempt = 1;
+  Specification specification;
+  std::string data_root;              // Folder that holds the data sets' folders.
+  std::string work_directory;         // Where files go; exists, empty, the trainer's own.
+  bool write_evaluation_set = false;  // Also write the test images and labels, for reports.
+};
+std::string RequestToJson(const TrainerRequest& request);
+absl::StatusOr<TrainerRequest> RequestFromJson(std::string_view json);
+
+// One measured value at a step; may be not finite.
+struct Record {
+  int64_t step = 0;    // Optimiser steps done.
+  double epoch = 0;    // Epochs done, may be fractional.
+  std::string metric;  // "test_top1"
+  double value = 0;
+};
+
+enum class CauseClass : uint8_t {
+  kNone = 0,
+  kBadSpecification,  // Exit code 10. Never retried.
+  kBadData,           // 11: missing, truncated, or of another identity on this worker.
+  kOutOfMemory,       // 12
+  kLostDevice,        // 13
+  kInterrupted,       // 14: asked to stop. Not the member's fault.
+  kBug,               // 15, or an exit that no code explains.
+  kLostWorker,        // The coordinator's own: the lease ran out.
+};
+std::string_view Name(CauseClass cause);  // "out_of_memory"
+std::optional<CauseClass> ParseCauseClass(std::string_view name);
+int ExitCodeOf(CauseClass cause);
+CauseClass CauseOfExitCode(int exit_code);
+
+struct HelloEvent {  // First on the wire.
+  int protocol = kTrainerProtocolVersion;
+  std::string stack;
+  std::string build;          // Hash of the trainer's own executable.
+  std::string environment;    // JSON object as text.
+  std::string data_identity;  // Of the whole data set; empty when no data were read.
+};
+struct RecordsEvent {  // Numbered from 1 within an attempt, without gaps.
+  uint64_t sequence = 0;
+  std::vector<Record> records;
+};
+struct ProgressEvent {
+  int64_t step = 0;
+  int64_t step_count = 0;
+};
+struct ArtifactEvent {  // The file is whole and synced when this is written.
+  std::string kind;     // "predictions", "weights", "evaluation_images", ...
+  std::string path;     // Relative to the work directory; no "..".
+  std::string sha256;
+  uint64_t size = 0;
+};
+struct OutcomeEvent {  // Last on the wire.
+  enum class Kind : uint8_t { kDone, kDiverged, kFailed } kind = Kind::kFailed;
+  CauseClass cause = CauseClass::kNone;  // Of kFailed.
+  std::string message;
+  std::map<std::string, std::string> hashes;  // "init", "first_batches", "weights", "logits",
+                                              // "weights_at/<evaluation>": hex SHA-256.
+  std::map<std::string, double> metrics;      // "loss", "top1", "top5", final; may be not finite.
+  std::vector<double> per_class_accuracy;
+  std::string environment;  // JSON object as text: with what was read back at the end.
+  double train_seconds = 0;
+};
+using TrainerEvent =
+    std::variant<HelloEvent, RecordsEvent, ProgressEvent, ArtifactEvent, OutcomeEvent>;
+
+// One line without its newline.
+std::string EventToJson(const TrainerEvent& event);
+// Limits: 4 MiB a line, 100,000 records an event, 200 bytes a name. Refuses what it does not know.
+absl::StatusOr<TrainerEvent> EventFromJson(std::string_view line);
+inline constexpr size_t kMaxEventBytes = 4 << 20;
+
+// Numbers that may be not finite, as JSON text and back: 0.5, "nan", "inf", "-inf".
+std::string NumberToText(double value);
+
+}  // namespace noisefloor

@@ -1,0 +1,111 @@
+// One training, fully resolved: what a trainer is asked to do. Nothing is left to a default.
+//
+// The settings are listed once, in fields.cc: the sweep file, the axes, the JSON and the checks of
+// limits all go through that table. Plain values; no threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/noise_source.h"
+#include "common/base/seed.h"
+
+namespace noisefloor {
+
+struct ModelSettings {
+  std::string name = "small_cnn";
+  bool batch_norm = true;
+  double batch_norm_momentum = 0.01;  // Share of the new batch in the running statistics.
+  double batch_norm_epsilon = 1e-3;
+  double dropout = 0.0;  // Probability of a zero, in models with dropout layers.
+  int64_t hidden = 128;  // Width of the MLP's two hidden layers.
+  std::string init = "glorot_uniform";
+};
+
+struct DataSettings {
+  std::string name = "fashion-mnist-sample";
+  std::string identity;        // Expected identity hash; empty: the first hello pins it.
+  int64_t train_examples = 0;  // The first n in canonical order; 0: all.
+  int64_t test_examples = 0;
+};
+
+struct AugmentSettings {
+  int64_t crop_padding = 0;  // Pixels of zero padding before a random crop; 0: no crop.
+  bool flip = false;
+  int64_t cutout = 0;        // Side of the blanked square in pixels; 0: none.
+  bool standardise = false;  // Per image, also at test time.
+};
+
+struct OptimizerSettings {
+  std::string name = "sgd";
+  double learning_rate = 0.05;
+  double momentum = 0.0;
+  bool nesterov = false;
+  double weight_decay = 0.0;  // Added to the gradient (coupled).
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-7;  // Of Adam, as in Keras.
+};
+
+struct ScheduleSettings {
+  std::string name = "constant";
+  std::vector<int64_t> milestones;  // Epochs after which the rate is multiplied by `factor`.
+  double factor = 0.1;
+  double warmup_epochs = 0.0;  // Linear from 0, before any schedule.
+};
+
+struct TrainSettings {
+  int64_t epochs = 2;
+  int64_t batch_size = 128;
+  int64_t shards = 1;   // Gradient shards, one thread each.
+  int64_t threads = 1;  // Intra-op threads, when the source `threads` is off.
+  bool drop_last = false;
+  double label_smoothing = 0.0;
+  std::string precision = "fp32";
+  OptimizerSettings optimizer;
+  ScheduleSettings schedule;
+};
+
+// Settings of the noise sources that are neither fixed nor free.
+struct SourceSettings {
+  int64_t shuffle_window = 0;  // data_order: 0 = full permutation.
+  std::string augment_key = "example";
+  int64_t poke_step = 0;       // Optimiser steps done before the poke.
+  std::string poke_parameter;  // Empty: the first, in name order.
+  int64_t poke_element = 0;
+  std::vector<int64_t> thread_choices;
+};
+
+struct EvaluateSettings {
+  int64_t every_epochs = 1;  // 0: only at the end.
+  std::string predictions = "final";
+  int64_t batch_size = 1000;
+};
+
+// What the member has of one noise source.
+struct SourceSpec {
+  SourceState state = SourceState::kFixed;
+  Lane lane;
+  uint64_t seed = 0;  // DeriveSeed(sweep seed, source, lane).
+};
+
+struct Specification {
+  ModelSettings model;
+  DataSettings data;
+  AugmentSettings augment;
+  TrainSettings train;
+  SourceSettings sources;
+  EvaluateSettings evaluate;
+  std::array<SourceSpec, kAllNoiseSources.size()> noise;  // In the order of kAllNoiseSources.
+  std::string hardware_class;  // "cpu-amd-avx2"; empty until the cell has one.
+  std::string stack;           // "torch-2.11-cu130"
+
+  SourceSpec& Source(NoiseSource source) { return noise[static_cast<size_t>(source) - 1]; }
+  const SourceSpec& Source(NoiseSource source) const {
+    return noise[static_cast<size_t>(source) - 1];
+  }
+};
+
+}  // namespace noisefloor
