@@ -140,6 +140,7 @@ struct HardwareComparison {
   Estimate accuracy_difference;  // Paired, B - A.
   Estimate churn_paired;         // Equal replicate, A against B.
   Estimate churn_unpaired;       // Unequal replicates, A against B.
+  Estimate churn_excess;         // Unpaired - mean within: what the hardware adds; 0 when nothing.
   Estimate churn_within_a;       // Over pairs inside A: the noise floor.
   Estimate churn_within_b;
   Estimate accuracy_correlation;       // Of the pairs' accuracies, over replicates.

@@ -14,6 +14,7 @@
 
 #include "common/base/noise_source.h"
 #include "common/base/seed.h"
+#include "coordinator/analysis/control.h"
 
 namespace noisefloor::report {
 
@@ -48,14 +49,7 @@ struct CellInput {
 
 enum class MemberState : uint8_t { kWaiting, kLeased, kDone, kDiverged, kFailed, kCancelled };
 
-// SHA-256 in hex, design.md part 9; empty when there is none.
-struct Hashes {
-  std::string init;
-  std::string first_batches;
-  std::string weights;
-  std::string logits;
-  std::vector<std::string> weights_at;  // One for each evaluation, in order.
-};
+using analysis::Hashes;
 
 // value may be nan or infinite: that is a result.
 struct CurvePoint {

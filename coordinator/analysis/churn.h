@@ -1,0 +1,34 @@
+// Churn: the fraction of examples on which two members disagree. Pure.
+//
+// Intervals are over members; the evaluation set is taken as it is, not as a sample.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "coordinator/analysis/estimate.h"
+#include "coordinator/analysis/pairs.h"
+#include "coordinator/analysis/prediction_matrix.h"
+
+namespace noisefloor::analysis {
+
+// Of two rows of equal length > 0.
+double Churn(std::span<const int16_t> a, std::span<const int16_t> b);
+
+// Of every pair: O(members^2 x examples).
+PairMatrix ChurnMatrix(const PredictionMatrix& answers);
+
+// The same sums from counts of classes for each example: O(members x examples). examples > 0.
+PairSums ChurnSums(const PredictionMatrix& answers);
+
+// Mean over pairs of members. Absent below two members or without examples.
+Estimate MeanChurn(const PredictionMatrix& answers);
+
+// Fraction of examples on which not all members agree. It grows with the number of members, so n
+// belongs to the figure. Wilson's interval over examples, for these members.
+Estimate AnyDisagreement(const PredictionMatrix& answers);
+
+// For each example, the fraction of pairs of members that disagree. members >= 2.
+std::vector<double> DisagreementByExample(const PredictionMatrix& answers);
+
+}  // namespace noisefloor::analysis

@@ -1,0 +1,90 @@
+#include "coordinator/analysis/control.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace noisefloor::analysis {
+namespace {
+
+struct Stage {
+  std::string name;
+  int64_t evaluation = 0;
+  std::string hash;
+};
+
+std::vector<Stage> StagesOf(const Hashes& hashes, size_t evaluations) {
+  std::vector<Stage> stages = {{"init", 0, hashes.init},
+                               {"first batches", 0, hashes.first_batches}};
+  for (size_t k = 0; k < evaluations; ++k) {
+    stages.push_back({"weights at evaluation " + std::to_string(k + 1), static_cast<int64_t>(k + 1),
+                      k < hashes.weights_at.size() ? hashes.weights_at[k] : ""});
+  }
+  stages.push_back({"weights", 0, hashes.weights});
+  stages.push_back({"logits", 0, hashes.logits});
+  return stages;
+}
+
+// The first stage without a hash in one of the runs where proof needs one; "" when none is.
+std::string MissingProof(std::span<const std::vector<Stage>> stages, std::span<const Run> runs) {
+  for (size_t k = 0; k < stages[0].size(); ++k) {
+    const std::string& name = stages[0][k].name;
+    const auto present = [&](const std::vector<Stage>& run) { return !run[k].hash.empty(); };
+    const bool needed =
+        name == "weights" || name == "logits" || std::any_of(stages.begin(), stages.end(), present);
+    if (!needed) continue;
+    for (size_t r = 0; r < runs.size(); ++r) {
+      if (!present(stages[r])) return runs[r].id + " has no hash of its " + name;
+    }
+  }
+  return "";
+}
+
+BitCheck Unproved(std::string missing) {
+  return {BitVerdict::kUnproved, "", 0, "", std::move(missing)};
+}
+
+}  // namespace
+
+std::string Name(BitVerdict verdict) {
+  switch (verdict) {
+    case BitVerdict::kIdentical: return "identical";
+    case BitVerdict::kDifferent: return "different";
+    case BitVerdict::kUnproved: return "unproved";
+  }
+  return "corrupt";
+}
+
+BitCheck CheckBits(std::span<const Run> runs) {
+  if (runs.size() < 2) {
+    return Unproved("needs two runs, there are " + std::to_string(runs.size()));
+  }
+  size_t evaluations = 0;
+  for (const Run& run : runs) evaluations = std::max(evaluations, run.hashes.weights_at.size());
+  std::vector<std::vector<Stage>> stages;
+  for (const Run& run : runs) stages.push_back(StagesOf(run.hashes, evaluations));
+
+  for (size_t k = 0; k < stages[0].size(); ++k) {
+    const std::string* reference = nullptr;  // Of the first run that has this hash.
+    for (size_t r = 0; r < runs.size(); ++r) {
+      const Stage& stage = stages[r][k];
+      if (stage.hash.empty()) continue;
+      if (reference == nullptr) reference = &stage.hash;
+      if (stage.hash == *reference) continue;
+      return {BitVerdict::kDifferent, stage.name, stage.evaluation, runs[r].id, ""};
+    }
+  }
+  const std::string missing = MissingProof(stages, runs);
+  if (!missing.empty()) return Unproved(missing);
+  return {BitVerdict::kIdentical, "", 0, "", ""};
+}
+
+int64_t DistinctResults(std::span<const Run> runs) {
+  std::set<std::pair<std::string, std::string>> results;
+  for (const Run& run : runs) {
+    if (!run.hashes.weights.empty()) results.emplace(run.hashes.weights, run.hashes.logits);
+  }
+  return static_cast<int64_t>(results.size());
+}
+
+}  // namespace noisefloor::analysis

@@ -1,0 +1,45 @@
+// Are runs equal bit for bit, and where do they first differ? Pure.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace noisefloor::analysis {
+
+// SHA-256 in hex of what a run was and became; empty when there is none.
+struct Hashes {
+  std::string init;                     // Parameters before the first step.
+  std::string first_batches;            // The first 4 batches after augmentation, with labels.
+  std::string weights;                  // Parameters and buffers at the end.
+  std::string logits;                   // Final predictions.
+  std::vector<std::string> weights_at;  // At each evaluation, in order.
+};
+
+struct Run {
+  std::string id;
+  Hashes hashes;
+};
+
+enum class BitVerdict : uint8_t { kIdentical, kDifferent, kUnproved };
+std::string Name(BitVerdict verdict);  // "identical", "different", "unproved"
+
+struct BitCheck {
+  BitVerdict verdict = BitVerdict::kUnproved;
+  std::string stage;       // Where the first difference is: "init", "first batches",
+                           // "weights at evaluation 2", "weights", "logits"; empty when none is.
+  int64_t evaluation = 0;  // From 1, when the stage is weights at an evaluation.
+  std::string run;         // The first run that differs there from the first run.
+  std::string missing;     // Why it is unproved, in words.
+};
+
+// Compares every run with the first, stage by stage in the order of training. Unproved below two
+// runs, or when no difference is seen but a run lacks a hash that another has, or weights or
+// logits altogether: absence of a hash is no proof.
+BitCheck CheckBits(std::span<const Run> runs);
+
+// How many different results: distinct (weights, logits); runs without a weights hash not counted.
+int64_t DistinctResults(std::span<const Run> runs);
+
+}  // namespace noisefloor::analysis

@@ -1,0 +1,75 @@
+#include "coordinator/analysis/detectable.h"
+
+#include <boost/math/distributions/non_central_t.hpp>
+#include <cmath>
+
+#include "coordinator/analysis/interval.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+namespace math = boost::math;
+using NoThrow =
+    math::policies::policy<math::policies::domain_error<math::policies::errno_on_error>,
+                           math::policies::pole_error<math::policies::errno_on_error>,
+                           math::policies::overflow_error<math::policies::errno_on_error>,
+                           math::policies::evaluation_error<math::policies::errno_on_error>>;
+
+// The non-centrality at which a t test with these degrees of freedom has the power, by bisection.
+// The far tail is left out: at this power it is below 1e-4.
+double NonCentrality(double degrees) {
+  const double critical = TQuantile(degrees, 1 - kLevel / 2);
+  double low = 0;
+  double high = critical + 40;
+  for (int step = 0; step < 40; ++step) {
+    const double middle = (low + high) / 2;
+    const math::non_central_t_distribution<double, NoThrow> alternative(degrees, middle);
+    const double power = math::cdf(math::complement(alternative, critical));
+    (power < kPower ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+std::optional<double> DetectableSdRatio(int64_t n) {
+  if (n < 2) return std::nullopt;
+  const double degrees = static_cast<double>(n - 1);
+  return std::sqrt(FQuantile(degrees, degrees, 1 - kLevel / 2) /
+                   FQuantile(degrees, degrees, 1 - kPower));
+}
+
+std::optional<double> DetectableMeanDifference(int64_t n, double sd) {
+  if (n < 2 || !std::isfinite(sd)) return std::nullopt;
+  const double count = static_cast<double>(n);
+  return NonCentrality(2 * count - 2) * sd * std::sqrt(2 / count);
+}
+
+std::optional<double> DetectablePairedDifference(int64_t n, double sd_of_differences) {
+  if (n < 2 || !std::isfinite(sd_of_differences)) return std::nullopt;
+  const double count = static_cast<double>(n);
+  return NonCentrality(count - 1) * sd_of_differences / std::sqrt(count);
+}
+
+std::optional<int64_t> ReplicatesForDifference(double difference, double sd) {
+  constexpr int64_t kMost = 1'000'000;
+  if (!(difference > 0) || !(sd >= 0) || !std::isfinite(difference) || !std::isfinite(sd)) {
+    return std::nullopt;
+  }
+  const auto enough = [&](int64_t n) { return *DetectableMeanDifference(n, sd) <= difference; };
+  if (!enough(kMost)) return std::nullopt;
+  int64_t low = 1;
+  int64_t high = kMost;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    (enough(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+std::optional<double> NoneSeenBound(int64_t n) {
+  if (n < 1) return std::nullopt;
+  return 1 - std::pow(kLevel, 1 / static_cast<double>(n));
+}
+
+}  // namespace noisefloor::analysis

@@ -1,0 +1,178 @@
+#include "coordinator/analysis/hardware.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/base/check.h"
+#include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/detectable.h"
+#include "coordinator/analysis/interval.h"
+#include "coordinator/analysis/pairs.h"
+#include "coordinator/analysis/spread.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+struct Moments {
+  double mean = 0;
+  double norm = 0;  // Root of the sum of squared deviations; 0: not usable.
+};
+
+Moments MomentsOf(std::span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += value;
+  const double mean = sum / static_cast<double>(values.size());
+  double squares = 0;
+  for (const float value : values) squares += (value - mean) * (value - mean);
+  if (values.empty() || !std::isfinite(squares)) return {};
+  return {mean, std::sqrt(squares)};
+}
+
+double CorrelationWith(std::span<const float> a, Moments of_a, std::span<const float> b,
+                       Moments of_b) {
+  double product = 0;
+  for (size_t i = 0; i < a.size(); ++i) product += (a[i] - of_a.mean) * (b[i] - of_b.mean);
+  return std::clamp(product / (of_a.norm * of_b.norm), -1.0, 1.0);
+}
+
+// Means of r against s, r != s, from value(r, s); the jackknife leaves out a replicate.
+template <typename Value>
+Estimate MeanOverReplicates(int64_t n, const std::string& unit, Bounds bounds, const Value& value) {
+  PairMatrix pairs(n);
+  for (int64_t r = 0; r < n; ++r) {
+    for (int64_t s = r + 1; s < n; ++s) pairs.Set(r, s, (value(r, s) + value(s, r)) / 2);
+  }
+  Estimate estimate = PairMean(SumPairs(pairs), unit, bounds);
+  if (estimate.value) {
+    estimate.method = "mean over unequal replicates; jackknife leaving out one replicate";
+  }
+  return estimate;
+}
+
+void CheckSides(const PredictionMatrix& a, const PredictionMatrix& b) {
+  NF_CHECK(a.members() == b.members() && a.examples() == b.examples() && a.examples() > 0);
+}
+
+}  // namespace
+
+Estimate PairedDifference(std::span<const double> a, std::span<const double> b,
+                          const std::string& unit) {
+  NF_CHECK(a.size() == b.size());
+  std::vector<double> differences;
+  for (size_t r = 0; r < a.size(); ++r) differences.push_back(b[r] - a[r]);
+  Estimate estimate = MeanEstimate(differences, unit);
+  if (!estimate.value) return estimate;
+  estimate.method = "mean of paired differences; Student's t over replicates";
+  std::erase_if(differences, [](double value) { return !std::isfinite(value); });
+  if (estimate.detectable) {
+    estimate.detectable = DetectablePairedDifference(estimate.n, SdOf(differences));
+  }
+  return estimate;
+}
+
+Estimate CorrelationOfPairs(std::span<const double> a, std::span<const double> b) {
+  NF_CHECK(a.size() == b.size());
+  std::vector<double> x;
+  std::vector<double> y;
+  for (size_t r = 0; r < a.size(); ++r) {
+    if (!std::isfinite(a[r]) || !std::isfinite(b[r])) continue;
+    x.push_back(a[r]);
+    y.push_back(b[r]);
+  }
+  const int64_t n = static_cast<int64_t>(x.size());
+  if (n < 3) {
+    return Absent("correlation", n, "needs three pairs, there are " + std::to_string(n));
+  }
+  const double sd_x = SdOf(x);
+  const double sd_y = SdOf(y);
+  if (sd_x == 0 || sd_y == 0) return Absent("correlation", n, "one side does not vary");
+  const double mean_x = MeanOf(x);
+  const double mean_y = MeanOf(y);
+  double product = 0;
+  for (size_t r = 0; r < x.size(); ++r) product += (x[r] - mean_x) * (y[r] - mean_y);
+  Estimate estimate;
+  estimate.value = std::clamp(product / static_cast<double>(n - 1) / (sd_x * sd_y), -1.0, 1.0);
+  estimate.n = n;
+  estimate.unit = "correlation";
+  estimate.method = "Pearson over replicates; Fisher's z, assumes normal values";
+  const std::optional<Interval> interval = CorrelationInterval(*estimate.value, n);
+  if (!interval) {
+    estimate.note = "no interval from " + std::to_string(n) + " pairs";
+    return estimate;
+  }
+  estimate.low = interval->low;
+  estimate.high = interval->high;
+  return estimate;
+}
+
+Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
+  CheckSides(a, b);
+  std::vector<double> churn;
+  for (int64_t r = 0; r < a.members(); ++r) churn.push_back(Churn(a.Row(r), b.Row(r)));
+  Estimate estimate = MeanEstimate(churn, "fraction");
+  if (!estimate.value) return estimate;
+  estimate.method = "mean over pairs of equal replicate; Student's t";
+  if (estimate.low) estimate.low = std::max(0.0, *estimate.low);
+  if (estimate.high) estimate.high = std::min(1.0, *estimate.high);
+  return estimate;
+}
+
+Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
+  CheckSides(a, b);
+  return MeanOverReplicates(a.members(), "fraction", {0, 1},
+                            [&](int64_t r, int64_t s) { return Churn(a.Row(r), b.Row(s)); });
+}
+
+Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
+  CheckSides(a, b);
+  return MeanOverReplicates(a.members(), "fraction", {-1, 1}, [&](int64_t r, int64_t s) {
+    return Churn(a.Row(r), b.Row(s)) - (Churn(a.Row(r), a.Row(s)) + Churn(b.Row(r), b.Row(s))) / 2;
+  });
+}
+
+double LogitsCorrelation(std::span<const float> a, std::span<const float> b) {
+  NF_CHECK(a.size() == b.size());
+  const Moments of_a = MomentsOf(a);
+  const Moments of_b = MomentsOf(b);
+  if (of_a.norm == 0 || of_b.norm == 0) return std::numeric_limits<double>::quiet_NaN();
+  return CorrelationWith(a, of_a, b, of_b);
+}
+
+LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
+                                   std::span<const std::span<const float>> b) {
+  NF_CHECK(a.size() == b.size());
+  std::vector<size_t> usable;
+  std::vector<Moments> of_a(a.size());
+  std::vector<Moments> of_b(b.size());
+  for (size_t r = 0; r < a.size(); ++r) {
+    of_a[r] = MomentsOf(a[r]);
+    of_b[r] = MomentsOf(b[r]);
+    const size_t size = usable.empty() ? a[r].size() : a[usable[0]].size();
+    const bool equal = a[r].size() == size && b[r].size() == size;
+    if (equal && of_a[r].norm > 0 && of_b[r].norm > 0) usable.push_back(r);
+  }
+  const auto correlation = [&](size_t r, size_t s) {
+    return CorrelationWith(a[r], of_a[r], b[s], of_b[s]);
+  };
+  std::vector<double> paired;
+  for (const size_t r : usable) paired.push_back(correlation(r, r));
+  LogitsCorrelations result{MeanEstimate(paired, "correlation"),
+                            MeanOverReplicates(static_cast<int64_t>(usable.size()), "correlation",
+                                               {-1, 1}, [&](int64_t r, int64_t s) {
+                                                 return correlation(usable[static_cast<size_t>(r)],
+                                                                    usable[static_cast<size_t>(s)]);
+                                               })};
+  if (result.paired.low) result.paired.low = std::max(-1.0, *result.paired.low);
+  if (result.paired.high) result.paired.high = std::min(1.0, *result.paired.high);
+  if (usable.size() == a.size()) return result;
+  for (Estimate* estimate : {&result.paired, &result.unpaired}) {
+    estimate->note += (estimate->note.empty() ? "" : "; ") +
+                      std::to_string(a.size() - usable.size()) +
+                      " pairs left out: logits missing, not finite or constant";
+  }
+  return result;
+}
+
+}  // namespace noisefloor::analysis

@@ -1,0 +1,47 @@
+// Two hardware classes, all else equal: side A and side B hold the same replicates in the same
+// order, and replicate r has equal lanes on both (a pair). Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "coordinator/analysis/estimate.h"
+#include "coordinator/analysis/prediction_matrix.h"
+
+namespace noisefloor::analysis {
+
+// Mean of b[r] - a[r], with the paired t interval. Pairs with a value that is not finite are left
+// out. Absent without a pair.
+Estimate PairedDifference(std::span<const double> a, std::span<const double> b,
+                          const std::string& unit);
+
+// Pearson's correlation of a[r] and b[r] over replicates, with Fisher's interval. Absent below
+// three pairs or when a side does not vary.
+Estimate CorrelationOfPairs(std::span<const double> a, std::span<const double> b);
+
+// Churn of row r of A against row r of B: mean over replicates, Student's t.
+Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
+
+// Churn of row r of A against row s of B, r != s: mean, jackknife leaving out one replicate.
+Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
+
+// UnpairedChurn - (churn within A + churn within B) / 2, over r != s. Zero when both sides draw
+// their members from one distribution of answers (an energy distance): what the hardware adds to
+// the noise. Jackknife leaving out one replicate.
+Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b);
+
+// Pearson's correlation of two flattened logits of equal size; nan when one does not vary or is
+// not finite.
+double LogitsCorrelation(std::span<const float> a, std::span<const float> b);
+
+// Mean correlation of logits of pairs, and of unequal replicates. Replicates with logits that are
+// empty, not finite, constant or of another size on either side are left out, and counted in the
+// note.
+struct LogitsCorrelations {
+  Estimate paired;
+  Estimate unpaired;
+};
+LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
+                                   std::span<const std::span<const float>> b);
+
+}  // namespace noisefloor::analysis

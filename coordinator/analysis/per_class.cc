@@ -1,0 +1,72 @@
+#include "coordinator/analysis/per_class.h"
+
+#include <string>
+
+#include "common/base/check.h"
+#include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/spread.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+std::vector<double> AccuracyOfRows(const PredictionMatrix& answers,
+                                   std::span<const int32_t> labels) {
+  std::vector<double> accuracy;
+  for (int64_t m = 0; m < answers.members(); ++m) {
+    accuracy.push_back(Accuracy(answers.Row(m), labels));
+  }
+  return accuracy;
+}
+
+Estimate Ratio(const Estimate& of_class, const Estimate& overall) {
+  const int64_t n = overall.n;
+  if (!of_class.value || !overall.value) return Absent("ratio", n, "a spread is absent");
+  if (*overall.value == 0) return Absent("ratio", n, "the overall spread is zero");
+  Estimate ratio;
+  ratio.value = *of_class.value / *overall.value;
+  ratio.n = n;
+  ratio.unit = "ratio";
+  ratio.method = "spread of the class / overall spread, the same members";
+  return ratio;
+}
+
+ClassNoise WithoutExamples(int32_t label) {
+  const Estimate absent = Absent("fraction", 0, "the class has no examples");
+  return {label, 0, absent, absent, absent, Absent("ratio", 0, absent.note), absent};
+}
+
+}  // namespace
+
+std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
+                                     std::span<const int32_t> labels) {
+  NF_CHECK(labels.size() == static_cast<size_t>(answers.examples()));
+  std::vector<std::vector<int64_t>> examples(static_cast<size_t>(answers.classes()));
+  for (size_t x = 0; x < labels.size(); ++x) {
+    if (labels[x] < 0 || labels[x] >= answers.classes()) continue;
+    examples[static_cast<size_t>(labels[x])].push_back(static_cast<int64_t>(x));
+  }
+  const Estimate overall = labels.empty() ? Absent("fraction", 0, "there are no examples")
+                                          : SdEstimate(AccuracyOfRows(answers, labels), "fraction");
+  std::vector<ClassNoise> noise;
+  for (int32_t label = 0; label < answers.classes(); ++label) {
+    const std::vector<int64_t>& of_class = examples[static_cast<size_t>(label)];
+    if (of_class.empty()) {
+      noise.push_back(WithoutExamples(label));
+      continue;
+    }
+    const PredictionMatrix part = answers.SelectExamples(of_class);
+    const std::vector<double> accuracy =
+        AccuracyOfRows(part, std::vector<int32_t>(of_class.size(), label));
+    ClassNoise& row = noise.emplace_back();
+    row.label = label;
+    row.examples = static_cast<int64_t>(of_class.size());
+    row.accuracy = MeanEstimate(accuracy, "fraction");
+    row.accuracy_sd = SdEstimate(accuracy, "fraction");
+    row.range = RangeEstimate(accuracy, "fraction");
+    row.ratio = Ratio(row.accuracy_sd, overall);
+    row.churn = MeanChurn(part);
+  }
+  return noise;
+}
+
+}  // namespace noisefloor::analysis
