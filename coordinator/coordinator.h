@@ -1,0 +1,59 @@
+// The whole coordinator as one object: home, store, event loop, queries, services, server.
+//
+//   NF_ASSIGN_OR_RETURN(auto coordinator, Coordinator::Start({.home = home, .listen = "..."}));
+//   auto stub = v1::CoordinatorService::NewStub(coordinator->InProcessChannel());
+//
+// A command without --coordinator builds one in process; `serve` builds one that listens.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "grpcpp/channel.h"
+
+#include "common/base/status.h"
+
+namespace noisefloor {
+
+struct CoordinatorOptions {
+  std::string home;       // Data directory; made when it is not there.
+  std::string listen;     // "127.0.0.1:0", "[::1]:7700"; empty: no network.
+  bool insecure = false;  // Allows `listen` off loopback, without TLS or tokens.
+  absl::Duration lease_ttl = absl::Seconds(15);          // A lease lives so long unrenewed,
+  absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
+  absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
+  uint64_t max_upload_bytes = 4ull << 30;                // Of one file.
+};
+
+// Thread-safe after Start. Owns the lock on the home, the store's writing connection and every
+// thread it starts. The process ends (after a line in the log) when the store fails in a way that
+// waiting cannot mend: what was acknowledged is on disk, and the next start goes on from there.
+class Coordinator {
+ public:
+  // InvalidArgument: an address that cannot be understood, or off loopback without `insecure`.
+  // FailedPrecondition: another process holds the home; the message names its address.
+  // Unavailable: the address cannot be bound. Others: the store cannot be opened.
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Start(CoordinatorOptions options);
+
+  virtual ~Coordinator() = default;  // Stops.
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  // "127.0.0.1:41234", with the port that was bound; empty without network.
+  virtual std::string address() const = 0;
+
+  // Calls without a socket. Must not be used after Stop.
+  // shared: gRPC's stubs hold their channel so.
+  virtual std::shared_ptr<grpc::Channel> InProcessChannel() = 0;
+
+  // Health becomes NOT_SERVING, open streams end, the loop commits what it has taken, the lock is
+  // released. Sweeps are not cancelled. Idempotent.
+  virtual void Stop() = 0;
+
+ protected:
+  Coordinator() = default;
+};
+
+}  // namespace noisefloor
