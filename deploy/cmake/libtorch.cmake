@@ -19,7 +19,7 @@ foreach(part torch_cpu c10)
   add_library(noisefloor_${part} SHARED IMPORTED)
   set_target_properties(noisefloor_${part} PROPERTIES
     IMPORTED_LOCATION ${torch_root}/lib/lib${part}.so
-    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES
+    INTERFACE_INCLUDE_DIRECTORIES
       "${torch_root}/include;${torch_root}/include/torch/csrc/api/include"
     INTERFACE_COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO;USE_RPC")
 endforeach()
