@@ -1,0 +1,61 @@
+// The test images that members disagree on most, with what each member said.
+import { el, estimate, figure, section } from "./format";
+import { DivergentExample, finite, Study } from "./study";
+
+const CLASS_COLOURS = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#6b6b6b"];
+
+function classColour(label: number): string {
+  return CLASS_COLOURS[label % CLASS_COLOURS.length] ?? "#6b6b6b";
+}
+
+function draw(picture: DivergentExample["picture"], label: string): HTMLElement {
+  const canvas = el("canvas", { width: String(picture.width), height: String(picture.height), role: "img", "aria-label": label }) as HTMLCanvasElement;
+  const context = canvas.getContext("2d");
+  if (!context || picture.pixels === "") return canvas;
+  const bytes = Uint8Array.from(atob(picture.pixels), (c) => c.charCodeAt(0));
+  const image = context.createImageData(picture.width, picture.height);
+  for (let p = 0; p < picture.width * picture.height; ++p) {
+    for (let c = 0; c < 3; ++c) {
+      image.data[4 * p + c] = bytes[p * picture.channels + Math.min(c, picture.channels - 1)] ?? 0;
+    }
+    image.data[4 * p + 3] = 255;
+  }
+  context.putImageData(image, 0, 0);
+  return canvas;
+}
+
+/** Counts of each answer, most frequent first. */
+function votes(said: number[]): [number, number][] {
+  const counts = new Map<number, number>();
+  for (const label of said) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+function card(study: Study, e: DivergentExample): HTMLElement {
+  const names = study.evaluation.class_names;
+  const name = (label: number) => (label < 0 ? "undefined" : names[label] ?? String(label));
+  const strip = el("div", { class: "strip", "aria-hidden": "true" }, ...e.said.map((label, i) =>
+    el("i", { style: `background:${label < 0 ? "var(--missing)" : classColour(label)}`, title: `${study.divergent.members[i]}: ${name(label)}` })));
+  const list = votes(e.said).slice(0, 4).map(([label, count]) =>
+    el("li", { class: label === e.label ? "right" : "" },
+      el("i", { style: `background:${label < 0 ? "var(--missing)" : classColour(label)}` }), `${name(label)} ${count}`));
+  const disagreement = finite(e.disagreement.value);
+  return el("div", { class: "card" },
+    draw(e.picture, `test example ${e.example}, label ${e.label_name}`),
+    el("div", {},
+      el("p", {}, el("b", {}, e.label_name), ` · #${e.example}`),
+      el("p", { class: "facts" }, disagreement === undefined ? "disagreement –" : `${(disagreement * 100).toFixed(0)}\u00a0% disagree`),
+      el("ul", {}, ...list)),
+    strip);
+}
+
+export function divergent(study: Study): HTMLElement {
+  const d = study.divergent;
+  if (d.examples.length === 0) return section("The examples that flip", d.note || "No example was answered in two ways.");
+  return section("The examples that flip", d.note,
+    el("p", {}, "On these, measured on members that did not choose them: disagreement ",
+      estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
+      estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
+    figure(`The most divergent test images: true label, what the members answered (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two of the measuring members disagree.`,
+      el("div", { class: "cards" }, ...d.examples.map((e) => card(study, e)))));
+}

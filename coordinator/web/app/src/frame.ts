@@ -1,0 +1,68 @@
+// What stands round the figures: title, findings, warnings, environment, members.
+import { el, number, section, table, titledTable } from "./format";
+import { Study } from "./study";
+
+function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
+
+export function header(study: Study): HTMLElement {
+  const c = study.counts;
+  const other = [
+    c.diverged ? `${c.diverged} diverged` : "",
+    c.failed ? `${c.failed} failed` : "",
+    c.cancelled ? `${c.cancelled} cancelled` : "",
+    c.missing ? `${c.missing} not finished` : "",
+    c.retried ? `${c.retried} retried` : "",
+  ].filter(Boolean).join(", ");
+  const facts = [
+    `${study.evaluation.data_set}, ${study.evaluation.examples} test examples`,
+    plural(study.cohorts.length, "cohort"),
+    `${c.done} of ${plural(c.total, "member")} done${other ? ` (${other})` : ""}`,
+    `seed ${study.sweep.seed}`,
+  ].join(" · ");
+  return el("header", {},
+    el("p", { class: "kicker" }, "noisefloor · noise study"),
+    el("h1", {}, study.sweep.name),
+    el("p", { class: "facts" }, facts),
+    study.sweep.notes ? el("p", { class: "notes" }, study.sweep.notes) : null,
+    el("ol", { class: "headlines" }, ...study.headlines.map((h) => el("li", {}, h))));
+}
+
+export function warnings(study: Study): HTMLElement {
+  if (study.warnings.length === 0) return el("aside", { class: "calm" }, "No warnings.");
+  const item = (w: Study["warnings"][number]) =>
+    el("li", { class: w.severity }, el("b", {}, `${w.subject}: `), w.text);
+  const loud = study.warnings.filter((w) => w.severity !== "note");
+  const notes = study.warnings.filter((w) => w.severity === "note");
+  return el("aside", { class: "warnings", "aria-label": "Warnings" },
+    loud.length ? el("ul", {}, ...loud.map(item)) : null,
+    notes.length
+      ? el("details", {}, el("summary", {}, plural(notes.length, "note")), el("ul", {}, ...notes.map(item)))
+      : null);
+}
+
+export function environment(study: Study): HTMLElement {
+  const classes = study.environment;
+  const keys = [...new Set(classes.flatMap((c) => c.facts.map((f) => f.key)))];
+  const rows = keys.map((key) => [
+    key,
+    ...classes.map((c) => (c.facts.find((f) => f.key === key)?.values ?? ["–"]).join(" | ")),
+  ]);
+  return section("What ran", "The environment of every hardware class, as each trainer read it back.",
+    titledTable("Environment. Several values in one field mean that members of the class differ.",
+      table(["fact", ...classes.map((c) => `${c.hardware} (${plural(c.members, "member")})`)], rows, 99)),
+    el("p", { class: "facts" }, `Data identity ${study.evaluation.identity}`));
+}
+
+export function members(study: Study): HTMLElement {
+  const label = new Map(study.cohorts.map((c) => [c.cell, c.label]));
+  const rows = study.members.map((m) => [
+    m.id, label.get(m.cell) ?? "", m.state, el("code", { title: m.hashes.weights }, m.hashes.weights.slice(0, 12)),
+    number(m.final_metrics["top1"] ?? null, "fraction"), number(m.final_metrics["loss"] ?? null, "nats"),
+    number(m.seconds, "s"), String(m.attempts),
+  ]);
+  return section("Members", "",
+    el("details", {}, el("summary", {}, `All ${plural(study.members.length, "member")}, with the hash of their final weights`),
+      table(["member", "cohort", "state", "weights", "top-1", "loss", "seconds", "attempts"], rows, 4)));
+}

@@ -1,0 +1,78 @@
+// Does hardware add to it?
+import * as Plot from "@observablehq/plot";
+import { el, estimate, figure, section, table, titledTable } from "./format";
+import { GRID, INK } from "./palette";
+import { leftMargin } from "./sources";
+import { Estimate, finite, HardwareComparison, Study } from "./study";
+
+const KINDS = ["within A", "within B", "across, same seeds", "across, other seeds"];
+const COLOURS = ["#999999", "#666666", "#d55e00", "#0072b2"];
+
+function short(h: HardwareComparison): string {
+  const a = h.hardware_a.split("-");
+  const b = h.hardware_b.split("-");
+  let common = 0;
+  while (common < Math.min(a.length, b.length) - 1 && a[common] === b[common]) common += 1;
+  return `${a.slice(common).join("-")} – ${b.slice(common).join("-")}`;
+}
+
+function group(h: HardwareComparison): string {
+  return [h.plan, h.axes_label, short(h)].filter(Boolean).join(", ");
+}
+
+function points(comparisons: HardwareComparison[]) {
+  return comparisons.flatMap((h) => {
+    const each: [string, Estimate][] = [
+      ["within A", h.churn_within_a], ["within B", h.churn_within_b],
+      ["across, same seeds", h.churn_paired], ["across, other seeds", h.churn_unpaired],
+    ];
+    return each.flatMap(([kind, e]) => {
+      const value = finite(e.value);
+      if (value === undefined) return [];
+      return [{ group: group(h), kind, value: value * 100, n: e.n,
+        low: (finite(e.low) ?? value) * 100, high: (finite(e.high) ?? value) * 100 }];
+    });
+  });
+}
+
+export function hardware(study: Study): HTMLElement {
+  if (study.hardware.length === 0) {
+    return section("Does the hardware add to it?", "This sweep ran on one hardware class: nothing to compare.");
+  }
+  const data = points(study.hardware);
+  const groups = [...new Set(data.map((d) => d.group))];
+  const rows = study.hardware.map((h, i) => {
+    const at = (name: string) => `hardware.${i}.${name}`;
+    return [
+      el("span", { title: h.label }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), `${h.identical_pairs}/${h.pairs}`,
+      estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
+      estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.accuracy_correlation, at("accuracy_correlation")),
+      estimate(h.logits_correlation_paired, at("logits_correlation_paired")),
+      estimate(h.logits_correlation_unpaired, at("logits_correlation_unpaired")),
+    ];
+  });
+  const most = 24;
+  return section("Does the hardware add to it?",
+    "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware. Churn across classes is to be read beside the churn inside each class: the noise floor.",
+    figure("Churn between two hardware classes (A – B), beside the churn inside each; 95 % intervals.",
+      el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
+      Plot.plot({
+        width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, height: 56 + Math.min(groups.length, most) * 44,
+        x: { label: "churn (%)", grid: true, zero: true, nice: true },
+        y: { domain: KINDS, axis: null, padding: 0.3 },
+        fy: { domain: groups.slice(0, most), label: null, padding: 0.15, axis: "left" },
+        color: { domain: KINDS, range: COLOURS },
+        marks: [
+          Plot.frame({ stroke: GRID }),
+          Plot.ruleY(data, { fy: "group", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
+          Plot.dot(data, { fy: "group", y: "kind", x: "value", fill: "kind", r: 3.6, tip: true }),
+        ],
+        style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
+      }),
+      groups.length > most ? el("p", { class: "facts" }, `The first ${most} of ${groups.length} are drawn; the table has all.`) : null),
+    el("details", study.hardware.length <= 4 ? { open: "" } : {},
+      el("summary", {}, "Each comparison in words"),
+      el("ul", { class: "findings" }, ...study.hardware.map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
+    titledTable("Pairs of equal replicate on two classes: B minus A, correlation of their accuracies over replicates, mean correlation of their logits.",
+      table(["A – B", "same bits", "top-1, B − A", "churn, same seeds", "other seeds", "r of top-1", "r of logits, same", "other"], rows)));
+}

@@ -1,0 +1,41 @@
+// The report: reads the Study that lies in the page and draws it. Makes no request.
+import "./page.css";
+import { classes } from "./classes";
+import { curves } from "./curves";
+import { divergent } from "./divergent";
+import { el } from "./format";
+import { hardware } from "./hardware";
+import { heatMap } from "./heat_map";
+import { header, environment, members, warnings } from "./frame";
+import { hardwarePalette } from "./palette";
+import { control, sources } from "./sources";
+import { Study } from "./study";
+
+function main(): void {
+  const text = document.getElementById("study")?.textContent ?? "";
+  const study = JSON.parse(text) as Study;
+  const page = el("main", { id: "page" });
+  document.title = `${study.title}: noise study`;
+  document.body.append(page);
+  if (study.study_version !== 1) {
+    page.append(el("p", {}, `This page draws studies of version 1; this one is ${study.study_version}.`));
+    return;
+  }
+  const palette = hardwarePalette(study);
+  page.append(
+    header(study),
+    warnings(study),
+    control(study),
+    sources(study, palette),
+    hardware(study),
+    curves(study, palette),
+    heatMap(study),
+    classes(study, palette),
+    divergent(study),
+    environment(study),
+    members(study),
+  );
+  page.dataset["drawn"] = "yes";
+}
+
+main();

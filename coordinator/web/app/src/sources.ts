@@ -1,0 +1,153 @@
+// Is it noise, how much, and from which source?
+import * as Plot from "@observablehq/plot";
+import { el, estimate, figure, section, table, titledTable } from "./format";
+import { GRID, INK, Palette } from "./palette";
+import { Cohort, Estimate, finite, Study } from "./study";
+
+export function control(study: Study): HTMLElement {
+  const mark = { identical: "✓ identical", different: "✗ different", unproved: "? unproved" };
+  const rows = study.controls.map((c) => [
+    c.label, el("span", { class: `verdict ${c.verdict}` }, mark[c.verdict]),
+    `${c.members} on ${c.units} unit${c.units === 1 ? "" : "s"}`, c.text,
+  ]);
+  const physical = study.physical.map((p) => [
+    p.label, el("span", { class: "verdict" }, p.noise_seen ? "noise seen" : "no noise seen"), String(p.runs), p.text,
+  ]);
+  return section("Is it noise?",
+    "A control cohort fixes every source, so its members must be bit-identical. Only then is a difference elsewhere the effect of what was freed.",
+    rows.length
+      ? titledTable("Control cohorts: initial weights, first batches, weights at every evaluation and final logits compared.", table(["cohort", "verdict", "members", "in words"], rows, 99))
+      : el("p", {}, "This sweep has no control cohort: nothing proves that the fixed sources were held still."),
+    physical.length
+      ? titledTable("Physical sources left free while every seeded source was fixed.", table(["cohort", "verdict", "runs", "in words"], physical, 99))
+      : null);
+}
+
+interface Dot {
+  group: string;
+  hardware: string;
+  value: number;
+  low: number | undefined;
+  high: number | undefined;
+  n: number;
+}
+
+function group(c: Cohort, study: Study): string {
+  const block = study.sweep.blocks > 1 ? `, block ${c.block}` : "";
+  return [c.plan + block, c.axes_label].filter(Boolean).join("\n");
+}
+
+function dots(study: Study, pick: (c: Cohort) => Estimate, scale: number): Dot[] {
+  return study.cohorts.flatMap((c) => {
+    const e = pick(c);
+    const value = finite(e.value);
+    if (value === undefined) return [];
+    const low = finite(e.low);
+    const high = finite(e.high);
+    return [{
+      group: group(c, study), hardware: c.hardware, n: e.n, value: value * scale,
+      low: low === undefined ? undefined : low * scale,
+      high: high === undefined ? undefined : high * scale,
+    }];
+  });
+}
+
+/** Room for the longest label, in pixels. */
+export function leftMargin(labels: string[]): number {
+  const lines = labels.flatMap((label) => label.split("\n"));
+  return 16 + 6.6 * Math.max(4, ...lines.map((line) => line.length));
+}
+
+/** Points with intervals: one facet a plan, one row a hardware class. */
+export function dotPlot(data: Dot[], palette: Palette, label: string, groups: string[]): Element {
+  const rows = palette.domain.length;
+  return Plot.plot({
+    width: 500, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 14,
+    height: 60 + groups.length * (rows * 16 + 14),
+    x: { label, grid: true, zero: true, nice: true },
+    y: { domain: palette.domain, axis: null, padding: 0.4 },
+    fy: { domain: groups, label: null, padding: 0.18, axis: "left" },
+    color: { ...palette, legend: false },
+    marks: [
+      Plot.frame({ stroke: GRID }),
+      Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y: "hardware", x1: "low", x2: "high", stroke: "hardware", strokeWidth: 2.2 }),
+      Plot.dot(data, { fy: "group", y: "hardware", x: "value", fill: "hardware", r: 4.2, tip: true, channels: { n: "n" } }),
+    ],
+    style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
+    ariaLabel: label,
+  });
+}
+
+export function legend(palette: Palette): HTMLElement {
+  return el("div", { class: "legend" }, ...palette.domain.map((name, i) =>
+    el("span", {}, el("i", { style: `background:${palette.range[i]}` }), name)));
+}
+
+/** The one numeric axis of the sweep, when there is exactly one with three values or more. */
+function numericAxis(study: Study): string | undefined {
+  const paths = new Map<string, Set<string>>();
+  for (const c of study.cohorts) {
+    for (const a of c.axes) paths.set(a.path, (paths.get(a.path) ?? new Set()).add(a.value));
+  }
+  const numeric = [...paths].filter(([, values]) => values.size >= 3 && [...values].every((v) => v !== "" && Number.isFinite(Number(v))));
+  return numeric.length === 1 ? numeric[0]?.[0] : undefined;
+}
+
+function againstAxis(study: Study, path: string, palette: Palette): HTMLElement {
+  const data = study.cohorts.flatMap((c) => {
+    const x = c.axes.find((a) => a.path === path);
+    const y = finite(c.any_disagreement.value);
+    if (!x || y === undefined) return [];
+    return [{ x: Number(x.value), y: y * 100, plan: c.plan, hardware: c.hardware, n: c.any_disagreement.n,
+      low: (finite(c.any_disagreement.low) ?? y) * 100, high: (finite(c.any_disagreement.high) ?? y) * 100 }];
+  });
+  const xs = data.map((d) => d.x);
+  const log = Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) > 20;
+  const n = Math.max(0, ...data.map((d) => d.n));
+  return figure(`Share of test examples on which any of the members (at most ${n}) differ, against ${path}; 95 % intervals. It grows with the number of members.`,
+    legend(palette),
+    Plot.plot({
+      width: 860, height: 300, marginLeft: 48, marginBottom: 40,
+      x: { type: log ? "log" : "linear", label: path, grid: true },
+      y: { label: "any-disagreement (%)", zero: true, grid: true },
+      fx: { label: null, domain: [...new Set(data.map((d) => d.plan))] },
+      color: palette,
+      marks: [
+        Plot.frame({ stroke: GRID }),
+        Plot.line(data, { fx: "plan", x: "x", y: "y", stroke: "hardware", sort: "x" }),
+        Plot.ruleX(data, { fx: "plan", x: "x", y1: "low", y2: "high", stroke: "hardware" }),
+        Plot.dot(data, { fx: "plan", x: "x", y: "y", fill: "hardware", r: 3.5, tip: true }),
+      ],
+      style: { background: "none", color: INK, fontSize: "12px" },
+    }));
+}
+
+function cohortTable(study: Study): HTMLElement {
+  const rows = study.cohorts.map((c, i) => {
+    const at = (name: string) => `cohorts.${i}.${name}`;
+    return [
+      c.label + (c.under_trained ? " (under-trained)" : ""),
+      `${c.counts.done + c.counts.diverged}/${c.counts.total}`,
+      estimate(c.accuracy, at("accuracy")), estimate(c.accuracy_sd, at("accuracy_sd")),
+      estimate(c.churn, at("churn")), estimate(c.any_disagreement, at("any_disagreement")),
+      estimate(c.l2_raw, at("l2_raw")), estimate(c.l2_normalised, at("l2_normalised")),
+    ];
+  });
+  return table(["cohort", "n", "top-1", "SD of top-1", "churn", "any-disagreement", "L2", "L2, unit norm"], rows);
+}
+
+export function sources(study: Study, palette: Palette): HTMLElement {
+  const groups = [...new Set(study.cohorts.map((c) => group(c, study)))];
+  const axis = numericAxis(study);
+  const plot = (pick: (c: Cohort) => Estimate, label: string) =>
+    dotPlot(dots(study, pick, 100), palette, label, groups);
+  return section("How much, and from which source?",
+    "Each plan frees some sources and fixes the others. A plan's figure is the total effect of what it frees; effects of sources do not add up to the whole.",
+    figure("Churn (left): share of test examples on which two members of a cohort disagree, mean over pairs. Spread (right): standard deviation of test accuracy over members. Dots are estimates, bars 95 % intervals that respect that pairs share members.",
+      legend(palette),
+      el("div", { class: "pair" },
+        plot((c) => c.churn, "churn (%)"),
+        plot((c) => c.accuracy_sd, "SD of top-1 (percentage points)"))),
+    axis ? againstAxis(study, axis, palette) : null,
+    titledTable("Every cohort, with 95 % intervals in brackets; L2 between weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)));
+}

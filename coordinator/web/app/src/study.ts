@@ -1,0 +1,205 @@
+// The Study as coordinator/report/study.h defines it. Fractions are in [0, 1]. What could not be
+// estimated is null, with a note in words; not-finite numbers are the strings "nan", "inf", "-inf".
+
+export type Num = number | null | "nan" | "inf" | "-inf";
+
+export interface Estimate {
+  value: Num;
+  low: Num;
+  high: Num;
+  n: number;
+  unit: string;
+  method: string;
+  detectable: Num;
+  detectable_kind: string;
+  note: string;
+}
+
+export interface Counts {
+  total: number;
+  done: number;
+  diverged: number;
+  failed: number;
+  cancelled: number;
+  missing: number;
+  retried: number;
+  without_predictions: number;
+  without_weights: number;
+}
+
+export interface ClassSensitivity {
+  label: number;
+  name: string;
+  examples: number;
+  accuracy: Estimate;
+  accuracy_sd: Estimate;
+  range: Estimate;
+  ratio: Estimate;
+  churn: Estimate;
+}
+
+export interface AxisSetting {
+  path: string;
+  value: string;
+}
+
+export interface Cohort {
+  cell: number;
+  label: string;
+  axes_label: string;
+  axes: AxisSetting[];
+  plan: string;
+  sources: Record<string, string>;
+  hardware: string;
+  stack: string;
+  block: number;
+  counts: Counts;
+  under_trained: boolean;
+  all_fixed: boolean;
+  accuracy: Estimate;
+  accuracy_sd: Estimate;
+  top5: Estimate;
+  loss: Estimate;
+  churn: Estimate;
+  churn_to_error: Estimate;
+  any_disagreement: Estimate;
+  l2_raw: Estimate;
+  l2_normalised: Estimate;
+  l2_raw_all: Estimate;
+  l2_normalised_all: Estimate;
+  cosine: Estimate;
+  seconds: Estimate;
+  per_class: ClassSensitivity[];
+}
+
+export interface ControlCheck {
+  cell: number;
+  label: string;
+  verdict: "identical" | "different" | "unproved";
+  members: number;
+  units: number;
+  text: string;
+}
+
+export interface PhysicalCheck {
+  cell: number;
+  label: string;
+  sources: string[];
+  noise_seen: boolean;
+  runs: number;
+  different_results: number;
+  text: string;
+}
+
+export interface HardwareComparison {
+  label: string;
+  axes_label: string;
+  plan: string;
+  block: number;
+  cell_a: number;
+  cell_b: number;
+  hardware_a: string;
+  hardware_b: string;
+  mixes_stacks: boolean;
+  pairs: number;
+  identical_pairs: number;
+  accuracy_difference: Estimate;
+  churn_paired: Estimate;
+  churn_unpaired: Estimate;
+  churn_within_a: Estimate;
+  churn_within_b: Estimate;
+  accuracy_correlation: Estimate;
+  logits_correlation_paired: Estimate;
+  logits_correlation_unpaired: Estimate;
+  text: string;
+}
+
+export interface Curve {
+  cell: number;
+  metric: string;
+  steps: number[];
+  epochs: number[];
+  mean: Num[];
+  sd: Num[];
+  n: number[];
+  members: { id: string; values: Num[] }[];
+}
+
+export interface DivergentExample {
+  example: number;
+  label: number;
+  label_name: string;
+  selected_by: Num;
+  disagreement: Estimate;
+  accuracy: Estimate;
+  said: number[];
+  picture: { height: number; width: number; channels: number; pixels: string };
+}
+
+export interface Study {
+  study_version: number;
+  title: string;
+  sweep: {
+    id: string;
+    name: string;
+    notes: string;
+    tags: string[];
+    seed: string;
+    replicates: number;
+    blocks: number;
+  };
+  counts: Counts;
+  evaluation: {
+    data_set: string;
+    identity: string;
+    examples: number;
+    classes: number;
+    class_names: string[];
+  };
+  headlines: string[];
+  cohorts: Cohort[];
+  controls: ControlCheck[];
+  physical: PhysicalCheck[];
+  hardware: HardwareComparison[];
+  curves: Curve[];
+  heat_map: {
+    members: string[];
+    cells: number[];
+    values: Num[][];
+    left_out: number;
+    note: string;
+  };
+  divergent: {
+    members: string[];
+    cells: number[];
+    selecting: boolean[];
+    examples: DivergentExample[];
+    subset_disagreement: Estimate;
+    subset_accuracy: Estimate;
+    note: string;
+  };
+  environment: {
+    hardware: string;
+    members: number;
+    summaries: string[];
+    facts: { key: string; values: string[] }[];
+  }[];
+  warnings: { severity: string; subject: string; text: string }[];
+  members: {
+    id: string;
+    cell: number;
+    replicate: number;
+    state: string;
+    attempts: number;
+    seconds: Num;
+    unit: string;
+    hashes: { init: string; first_batches: string; weights: string; logits: string };
+    final_metrics: Record<string, Num>;
+    warnings: string[];
+  }[];
+}
+
+/** The number when it is a finite one. */
+export function finite(value: Num | undefined): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
