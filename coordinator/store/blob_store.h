@@ -1,0 +1,71 @@
+// Content-addressed files: what attempts upload, kept once under the SHA-256 of their content.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "common/files/atomic_file.h"
+#include "common/files/sha256.h"
+
+namespace noisefloor {
+
+// Which content: 64 lower-case hexadecimal digits and the number of bytes.
+struct BlobName {
+  std::string sha256;
+  uint64_t size_bytes = 0;
+};
+
+// InvalidArgument, naming what was found, unless `sha256` is 64 lower-case hexadecimal digits.
+absl::Status CheckSha256(std::string_view sha256);
+
+// One content on its way in. Move-only; one thread at a time. Without Commit nothing appears.
+class BlobWriter {
+ public:
+  // InvalidArgument as soon as more bytes come than were announced.
+  absl::Status Write(std::string_view piece);
+  // On disk and synced when OK. InvalidArgument when size or hash is not what was announced: then
+  // nothing is kept. At most once.
+  absl::Status Commit();
+
+ private:
+  friend class BlobStore;
+  BlobWriter(BlobName name, AtomicFileWriter file)
+      : name_(std::move(name)), file_(std::move(file)) {}
+
+  BlobName name_;
+  AtomicFileWriter file_;
+  Sha256 hash_;
+};
+
+// The folder HOME/blobs: the content of hash abcd... lies in ab/cd.... Files are written aside,
+// synced, renamed, and the folder is synced, so that one is there whole or not at all.
+//
+// Holds no state but the path. Any thread; any number of writers, of equal content too.
+class BlobStore {
+ public:
+  // Makes the folder when it is missing.
+  static absl::StatusOr<BlobStore> Open(const std::string& home);
+
+  absl::StatusOr<BlobWriter> Create(BlobName name) const;
+  // All at once. Nothing is written when equal content is there already.
+  absl::Status Put(const BlobName& name, std::string_view content) const;
+
+  // True when a file of that name and size is there. Does not read it.
+  bool Has(const BlobName& name) const;
+  // Reads it: NotFound when missing, DataLoss when a byte or the size is not what it was.
+  absl::Status Verify(const BlobName& name) const;
+  // Where the content lies or would lie; empty for what CheckSha256 refuses.
+  std::string PathOf(std::string_view sha256) const;
+  // Removes what writers left aside when the process was killed. Only for the holder of the
+  // directory's lock, before it writes.
+  absl::Status RemoveLeftovers() const;
+
+ private:
+  explicit BlobStore(std::string folder) : folder_(std::move(folder)) {}
+
+  std::string folder_;
+};
+
+}  // namespace noisefloor

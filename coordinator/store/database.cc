@@ -1,0 +1,117 @@
+#include "coordinator/store/database.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <utility>
+
+#include "SQLiteCpp/Transaction.h"
+
+#include "coordinator/store/migrations.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr int kBusyTimeoutMs = 10000;  // For another program that holds the file a moment.
+
+// Large enough that checkpoints are rare, small enough that the log is read fast: 64 MiB.
+constexpr const char* kWriterSettings =
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+    "PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 16000; PRAGMA trusted_schema = OFF;";
+constexpr const char* kReaderSettings =
+    "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;"
+    "PRAGMA trusted_schema = OFF;";
+
+int64_t Pragma(SQLite::Database& database, const char* name) {
+  return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt64();
+}
+
+absl::Status Refuse(std::string_view message) {
+  return MakeError(absl::StatusCode::kFailedPrecondition, message);
+}
+
+// The version of a file of ours; 0 for an empty one.
+absl::StatusOr<int64_t> VersionOf(SQLite::Database& database, size_t newest) {
+  const int64_t application = Pragma(database, "application_id");
+  const int64_t version = Pragma(database, "user_version");
+  const int64_t tables = database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt64();
+  if (application == 0 && version == 0 && tables == 0) return 0;
+  if (application != kApplicationId) {
+    return Refuse(
+        fmt::format("{}: a SQLite file, but not one of noisefloor", database.getFilename()));
+  }
+  if (version > static_cast<int64_t>(newest)) {
+    return Refuse(
+        fmt::format("{}: written by a newer noisefloor (schema {}, this program knows "
+                    "schemas up to {}); use that program",
+                    database.getFilename(), version, newest));
+  }
+  return version;
+}
+
+void RunMigration(SQLite::Database& database, std::string_view sql, int64_t version) {
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  database.exec(std::string(sql));
+  database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  database.exec(fmt::format("PRAGMA user_version = {}", version));
+  transaction.commit();
+}
+
+}  // namespace
+
+absl::Status ToStatus(const SQLite::Exception& error, std::string_view context) {
+  const std::string text =
+      fmt::format("{}: {} (SQLite {})", context, error.what(), error.getExtendedErrorCode());
+  switch (error.getErrorCode() & 0xFF) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN: return MakeError(absl::StatusCode::kResourceExhausted, text);
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return MakeError(absl::StatusCode::kDataLoss,
+                       text + "; the file is damaged: put a backup in its place");
+    default: return MakeError(absl::StatusCode::kInternal, text);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
+    const std::string& path, std::span<const std::string_view> migrations) {
+  try {
+    auto database = std::make_unique<SQLite::Database>(
+        path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
+    NF_ASSIGN_OR_RETURN(int64_t version, VersionOf(*database, migrations.size()));
+    database->exec(kWriterSettings);
+    while (version < static_cast<int64_t>(migrations.size())) {
+      const std::string_view sql = migrations[static_cast<size_t>(version)];
+      RunMigration(*database, sql, ++version);
+    }
+    return database;
+  } catch (const SQLite::Exception& error) {
+    return ToStatus(error, "opening " + path);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::string& path) {
+  try {
+    auto database = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    const size_t newest = Migrations().size();
+    NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, newest));
+    if (version != static_cast<int64_t>(newest)) {
+      return Refuse(fmt::format("{}: schema {}, expected {}; a coordinator must open it first",
+                                path, version, newest));
+    }
+    database->exec(kReaderSettings);
+    return database;
+  } catch (const SQLite::Exception& error) {
+    return ToStatus(error, "opening " + path);
+  }
+}
+
+std::string DatabasePath(const std::string& home) { return home + "/noisefloor.db"; }
+
+}  // namespace noisefloor

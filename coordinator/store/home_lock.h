@@ -1,0 +1,45 @@
+// One coordinator per data directory: a lock that the system drops when the process ends.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+
+namespace noisefloor {
+
+// Who holds a data directory.
+struct HomeHolder {
+  std::string address;  // "127.0.0.1:7070"; empty while it starts, or when it does not serve.
+  int64_t process = 0;
+};
+
+// Holds the lock on a data directory from Acquire to destruction. Move-only; one thread.
+class HomeLock {
+ public:
+  // Makes the directory when it is missing. FailedPrecondition when another process holds it (the
+  // message says its address) or when it lies on a network file system, where neither the lock nor
+  // SQLite's log can be trusted.
+  static absl::StatusOr<HomeLock> Acquire(const std::string& home);
+  ~HomeLock();
+  HomeLock(HomeLock&& other) noexcept;
+  HomeLock& operator=(HomeLock&& other) noexcept;
+
+  // Writes the address that the holder serves at, for those who find the directory locked.
+  absl::Status SetAddress(std::string_view address);
+
+  // Who holds `home` now; nullopt when nobody does or there is no such directory.
+  static std::optional<HomeHolder> Holder(const std::string& home);
+
+ private:
+  HomeLock(std::string path, int file) : path_(std::move(path)), file_(file) {}
+
+  std::string path_;
+  int file_ = -1;
+};
+
+// The name of a network file system by the number that statfs gives; empty for a local one.
+std::string_view NetworkFileSystem(uint32_t statfs_type);
+
+}  // namespace noisefloor

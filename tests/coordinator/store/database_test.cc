@@ -1,0 +1,123 @@
+#include "coordinator/store/database.h"
+
+#include <array>
+#include <fstream>
+
+#include "SQLiteCpp/Statement.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/store/migrations.h"
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DatabaseTest : public ::testing::Test {
+ protected:
+  auto Open() { return OpenForWriting(path_, Migrations()); }
+  int64_t Ask(SQLite::Database& database, const char* sql) {
+    return database.execAndGet(sql).getInt64();
+  }
+
+  TempHome home_;
+  std::string path_ = DatabasePath(home_.path());
+};
+
+TEST_F(DatabaseTest, EmptyFileBecomesOneOfOursAndOpensAgain) {
+  std::ofstream(path_).flush();
+
+  ASSERT_TRUE(Open().ok());
+  const auto again = Open();
+
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(Ask(**again, "PRAGMA application_id"), kApplicationId);
+  EXPECT_EQ(Ask(**again, "PRAGMA user_version"), static_cast<int64_t>(Migrations().size()));
+  EXPECT_EQ((*again)->execAndGet("PRAGMA journal_mode").getString(), "wal");
+  EXPECT_EQ(Ask(**again, "PRAGMA synchronous"), 2);
+  EXPECT_EQ(Ask(**again, "PRAGMA foreign_keys"), 1);
+  EXPECT_EQ(Ask(**again, "PRAGMA mmap_size"), 0);
+}
+
+TEST_F(DatabaseTest, EveryTableIsStrict) {
+  const auto database = Open();
+  ASSERT_TRUE(database.ok()) << database.status();
+
+  EXPECT_GT(Ask(**database,
+                "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
+                "AND type = 'table' AND name NOT LIKE 'sqlite_%'"),
+            10);
+  EXPECT_EQ(Ask(**database,
+                "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
+                "AND type = 'table' AND name NOT LIKE 'sqlite_%' AND NOT strict"),
+            0);
+}
+
+TEST_F(DatabaseTest, FileOfANewerProgramIsRefusedByName) {
+  { (*Open())->exec("PRAGMA user_version = 99"); }
+
+  const absl::Status refused = Open().status();
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refused), HasSubstr("written by a newer noisefloor (schema 99"));
+  EXPECT_EQ(OpenForReading(path_).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(DatabaseTest, SomeoneElsesDatabaseIsRefusedAndLeftAlone) {
+  {
+    SQLite::Database other(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    other.exec("CREATE TABLE theirs (x)");
+  }
+
+  EXPECT_THAT(Message(Open().status()), HasSubstr("not one of noisefloor"));
+
+  SQLite::Database other(path_, SQLite::OPEN_READONLY);
+  EXPECT_EQ(Ask(other, "SELECT count(*) FROM sqlite_schema"), 1);
+}
+
+TEST_F(DatabaseTest, DamagedFileIsRefusedAsSuch) {
+  std::ofstream(path_) << std::string(8192, 'z');
+
+  const absl::Status refused = Open().status();
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(refused), HasSubstr("noisefloor.db"));
+  EXPECT_THAT(Message(refused), HasSubstr("damaged"));
+}
+
+TEST_F(DatabaseTest, LaterMigrationsRunOnceOnTopOfTheFirst) {
+  { ASSERT_TRUE(Open().ok()); }
+  const std::array<std::string_view, 2> migrations = {
+      Migrations()[0], "CREATE TABLE later (x INTEGER) STRICT; INSERT INTO later VALUES (7)"};
+
+  { ASSERT_TRUE(OpenForWriting(path_, migrations).ok()); }
+  const auto database = OpenForWriting(path_, migrations);
+
+  ASSERT_TRUE(database.ok()) << database.status();
+  EXPECT_EQ(Ask(**database, "SELECT count(*) FROM later"), 1);
+}
+
+TEST_F(DatabaseTest, MigrationThatFailsLeavesTheFileAsItWas) {
+  { ASSERT_TRUE(Open().ok()); }
+  const std::array<std::string_view, 2> migrations = {
+      Migrations()[0], "CREATE TABLE later (x INTEGER) STRICT; INSERT INTO nowhere VALUES (7)"};
+
+  EXPECT_EQ(OpenForWriting(path_, migrations).status().code(), absl::StatusCode::kInternal);
+
+  const auto database = Open();
+  ASSERT_TRUE(database.ok());
+  EXPECT_EQ(Ask(**database, "SELECT count(*) FROM sqlite_schema WHERE name = 'later'"), 0);
+}
+
+TEST_F(DatabaseTest, AReaderCannotWrite) {
+  ASSERT_TRUE(Open().ok());
+  const auto reader = OpenForReading(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+
+  EXPECT_THROW((*reader)->exec("DELETE FROM sweep"), SQLite::Exception);
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,77 @@
+#include "coordinator/store/home_lock.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(HomeLockTest, SecondHolderIsRefusedWithTheAddressOfTheFirst) {
+  TempHome home;
+  absl::StatusOr<HomeLock> first = HomeLock::Acquire(home.path());
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(first->SetAddress("127.0.0.1:7070").ok());
+
+  const absl::Status refused = HomeLock::Acquire(home.path()).status();
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refused), HasSubstr("in use by the coordinator at 127.0.0.1:7070"));
+  const std::optional<HomeHolder> holder = HomeLock::Holder(home.path());
+  ASSERT_TRUE(holder.has_value());
+  EXPECT_EQ(holder->address, "127.0.0.1:7070");
+  EXPECT_EQ(holder->process, getpid());
+}
+
+TEST(HomeLockTest, LockIsFreeWhenItsHolderIsGone) {
+  TempHome home;
+  { ASSERT_TRUE(HomeLock::Acquire(home.path() + "/new").ok()); }
+
+  EXPECT_FALSE(HomeLock::Holder(home.path() + "/new").has_value());
+  EXPECT_TRUE(HomeLock::Acquire(home.path() + "/new").ok());
+}
+
+TEST(HomeLockTest, LockOfAKilledProcessIsFree) {
+  TempHome home;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    absl::StatusOr<HomeLock> lock = HomeLock::Acquire(home.path());
+    const char byte = lock.ok() ? 'y' : 'n';
+    if (write(ready[1], &byte, 1) != 1) _exit(1);
+    pause();
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  ASSERT_EQ(byte, 'y');
+  EXPECT_FALSE(HomeLock::Acquire(home.path()).ok());
+
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+
+  EXPECT_TRUE(HomeLock::Acquire(home.path()).ok());
+}
+
+TEST(HomeLockTest, NobodyHoldsADirectoryThatIsNotThere) {
+  TempHome home;
+
+  EXPECT_FALSE(HomeLock::Holder(home.path() + "/nothing").has_value());
+}
+
+TEST(HomeLockTest, NetworkFileSystemsAreKnownByNumber) {
+  EXPECT_EQ(NetworkFileSystem(0x6969), "nfs");
+  EXPECT_EQ(NetworkFileSystem(0xFF534D42), "cifs");
+  EXPECT_EQ(NetworkFileSystem(0xEF53), "") << "ext4 is local";
+}
+
+}  // namespace
+}  // namespace noisefloor
