@@ -1,0 +1,33 @@
+// Client channels and call contexts with the settings that every client of ours uses.
+#pragma once
+
+#include <memory>
+
+#include "absl/time/time.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+
+#include "common/base/status.h"
+#include "common/rpc/address.h"
+
+namespace noisefloor {
+
+// The largest message either side takes: a page of members or a record batch.
+inline constexpr int kMaxMessageBytes = 16 << 20;
+// The largest piece of a streamed file or study.
+inline constexpr size_t kPieceBytes = 1 << 20;
+
+// Plain text, to a coordinator on loopback or on a trusted network. Connects on first use and again
+// after 0.1 to 2 s by itself. Calls that fail with Unavailable before anything was answered are
+// tried up to four times, throttled. Keepalive finds a dead peer within 50 s. Thread-safe.
+// shared: gRPC's stubs hold their channel that way.
+std::shared_ptr<grpc::Channel> MakeChannel(const Address& address);
+
+// Gives the call a deadline; every call but a session or a watch has one.
+void SetDeadline(grpc::ClientContext& context, absl::Duration timeout);
+
+// Unavailable when no connection stands within `timeout`; the message names the address.
+absl::Status WaitUntilConnected(grpc::Channel& channel, const Address& address,
+                                absl::Duration timeout);
+
+}  // namespace noisefloor

@@ -1,0 +1,74 @@
+#include "common/rpc/server.h"
+
+#include <chrono>
+#include <mutex>
+
+#include "fmt/format.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server_builder.h"
+
+#include "common/rpc/channel.h"
+
+namespace noisefloor {
+
+namespace {
+
+void RegisterPluginsOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  });
+}
+
+}  // namespace
+
+RpcServer::RpcServer(Address address, std::unique_ptr<grpc::Server> server)
+    : address_(std::move(address)), server_(std::move(server)) {}
+
+RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
+
+absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
+    const ServerSettings& settings, const std::vector<grpc::Service*>& services) {
+  if (!IsLoopback(settings.listen) && !settings.insecure_off_loopback) {
+    return InvalidInput(fmt::format(
+        "refusing to listen on {}: everybody who reaches it could submit and read; expected a "
+        "loopback address, or --insecure",
+        ToText(settings.listen)));
+  }
+  RegisterPluginsOnce();
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(ToText(settings.listen), grpc::InsecureServerCredentials(), &port);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000);
+  // Two coordinators on one port would each get half of the workers.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     fmt::format("cannot listen on {}: is the port in use, and is the host this "
+                                 "machine's?",
+                                 ToText(settings.listen)));
+  }
+  const Address bound{settings.listen.host, static_cast<uint16_t>(port)};
+  return std::unique_ptr<RpcServer>(new RpcServer(bound, std::move(server)));
+}
+
+void RpcServer::StopServing() {
+  if (auto* health = server_->GetHealthCheckService()) health->SetServingStatus(false);
+}
+
+void RpcServer::Shutdown(absl::Duration grace) {
+  server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(grace));
+  server_->Wait();
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,46 @@
+// A gRPC server with the settings that every server of ours uses: keepalive, limits, health
+// checking and reflection.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "grpcpp/impl/service_type.h"
+#include "grpcpp/server.h"
+
+#include "common/base/status.h"
+#include "common/rpc/address.h"
+
+namespace noisefloor {
+
+struct ServerSettings {
+  Address listen;  // Port 0: a free one.
+  // Off loopback everybody on the network may read and submit, so it must be asked for.
+  bool insecure_off_loopback = false;
+};
+
+// Owns the listening server. Construct through Start; any thread may call the rest.
+class RpcServer {
+ public:
+  // The services are borrowed and outlive the server. InvalidArgument when the address is off
+  // loopback without `insecure_off_loopback`; Unavailable when it cannot be bound.
+  static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
+      const ServerSettings& settings, const std::vector<grpc::Service*>& services);
+  ~RpcServer();
+
+  // With the port that was bound.
+  const Address& address() const { return address_; }
+  // Health says NOT_SERVING from now on; calls still work.
+  void StopServing();
+  // Refuses new calls, waits up to `grace` for those that run, then cancels them. Repeatable.
+  void Shutdown(absl::Duration grace);
+
+ private:
+  RpcServer(Address address, std::unique_ptr<grpc::Server> server);
+
+  const Address address_;
+  const std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace noisefloor

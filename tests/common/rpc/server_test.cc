@@ -1,0 +1,92 @@
+#include "common/rpc/server.h"
+
+#include <thread>
+
+#include "gtest/gtest.h"
+
+#include "common/rpc/channel.h"
+#include "common/rpc/status.h"
+#include "noisefloor/v1/coordinator_api.grpc.pb.h"
+
+namespace noisefloor {
+namespace {
+
+class VersionService final : public v1::CoordinatorService::Service {
+  grpc::Status GetVersion(grpc::ServerContext*, const v1::GetVersionRequest*,
+                          v1::GetVersionResponse* response) override {
+    response->set_version("1.2.3");
+    return grpc::Status::OK;
+  }
+};
+
+absl::StatusOr<std::string> VersionAt(const Address& address) {
+  const auto channel = MakeChannel(address);
+  const auto stub = v1::CoordinatorService::NewStub(channel);
+  grpc::ClientContext context;
+  SetDeadline(context, absl::Seconds(30));
+  v1::GetVersionResponse response;
+  const grpc::Status status = stub->GetVersion(&context, {}, &response);
+  if (!status.ok()) return FromGrpc(status);
+  return response.version();
+}
+
+TEST(RpcServerTest, AnswersOnAFreePort) {
+  VersionService service;
+  auto server = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+
+  const auto version = VersionAt((*server)->address());
+
+  ASSERT_TRUE(version.ok()) << version.status();
+  EXPECT_EQ(*version, "1.2.3");
+}
+
+TEST(RpcServerTest, AMethodThatIsNotThereIsUnimplemented) {
+  VersionService service;
+  auto server = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {&service});
+  ASSERT_TRUE(server.ok());
+  const auto stub = v1::CoordinatorService::NewStub(MakeChannel((*server)->address()));
+  grpc::ClientContext context;
+  SetDeadline(context, absl::Seconds(30));
+  v1::GetSweepResponse response;
+
+  const absl::Status status = FromGrpc(stub->GetSweep(&context, {}, &response));
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST(RpcServerTest, OffLoopbackMustBeAskedFor) {
+  VersionService service;
+  const auto server = RpcServer::Start({.listen = {"0.0.0.0", 0}}, {&service});
+  EXPECT_EQ(Message(server.status()),
+            "refusing to listen on 0.0.0.0:0: everybody who reaches it could submit and read; "
+            "expected a loopback address, or --insecure");
+
+  EXPECT_TRUE(
+      RpcServer::Start({.listen = {"0.0.0.0", 0}, .insecure_off_loopback = true}, {&service}).ok());
+}
+
+TEST(RpcServerTest, ATakenPortIsRefused) {
+  VersionService service;
+  auto first = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {&service});
+  ASSERT_TRUE(first.ok());
+
+  const auto second = RpcServer::Start({.listen = (*first)->address()}, {&service});
+
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(RpcServerTest, AServerThatHasGoneIsUnavailable) {
+  VersionService service;
+  auto server = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {&service});
+  ASSERT_TRUE(server.ok());
+  const Address address = (*server)->address();
+  server->reset();
+
+  EXPECT_EQ(VersionAt(address).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Message(WaitUntilConnected(*MakeChannel(address), address, absl::Milliseconds(50))),
+            "no coordinator answers at " + ToText(address) + " within 50ms");
+}
+
+}  // namespace
+}  // namespace noisefloor
