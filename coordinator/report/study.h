@@ -134,7 +134,7 @@ struct HardwareComparison {
   std::string hardware_a;
   std::string hardware_b;
   bool mixes_stacks = false;
-  int64_t pairs = 0;             // Replicates with predictions on both sides.
+  int64_t pairs = 0;             // Replicates that are done on both sides.
   int64_t identical_pairs = 0;   // Equal weight hashes.
   int64_t left_out = 0;          // Members without a partner.
   Estimate accuracy_difference;  // Paired, B - A.

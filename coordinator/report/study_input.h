@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct CellInput {
 };
 
 enum class MemberState : uint8_t { kWaiting, kLeased, kDone, kDiverged, kFailed, kCancelled };
+std::string_view Name(MemberState state);  // \"waiting\", \"done\", ...
 
 using analysis::Hashes;
 

@@ -1,0 +1,161 @@
+#include "coordinator/report/cohort.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/distance.h"
+#include "coordinator/analysis/per_class.h"
+#include "coordinator/analysis/spread.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Absent;
+
+void FillFacts(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
+  cohort.cell = cell.input->index;
+  cohort.label = cell.label;
+  cohort.axes_label = cell.axes_label;
+  cohort.axes = cell.input->axes;
+  cohort.plan = cell.input->plan;
+  for (const auto& [source, state] : cell.input->sources) {
+    cohort.sources.emplace(Name(source), Name(state));
+  }
+  cohort.hardware = cell.input->hardware;
+  cohort.stack = cell.input->stack;
+  cohort.block = cell.input->block;
+  cohort.counts = CountMembers(gathered, cell.members);
+  cohort.under_trained = cell.under_trained;
+  cohort.all_fixed = cell.all_fixed;
+  std::set<std::string> stacks;
+  std::set<std::string> builds;
+  for (const size_t m : cell.done) {
+    stacks.insert(StackOf(*gathered.members[m].input, *cell.input));
+    builds.insert(BuildOf(*gathered.members[m].input, *cell.input));
+  }
+  cohort.stack_fingerprint = stacks.empty()
+                                 ? cell.input->stack_fingerprint
+                                 : Listed(std::vector<std::string>(stacks.begin(), stacks.end()));
+  cohort.trainer_build = builds.empty()
+                             ? cell.input->trainer_build
+                             : Listed(std::vector<std::string>(builds.begin(), builds.end()));
+}
+
+// Churn beside the error rate: 1 is what calibrated independent members give.
+Estimate ChurnToError(const Estimate& churn, const Estimate& accuracy) {
+  if (!churn.value || !accuracy.value)
+    return Absent("ratio", churn.n, "churn or accuracy is absent");
+  const double error = 1 - *accuracy.value;
+  if (!(error > 0)) return Absent("ratio", churn.n, "the error rate is zero");
+  Estimate ratio;
+  ratio.value = *churn.value / error;
+  ratio.n = churn.n;
+  ratio.unit = "ratio";
+  ratio.method =
+      "churn / (1 - mean accuracy); 1 under class-wise calibration; interval: churn's, "
+      "with the error rate taken as known";
+  if (churn.low) ratio.low = *churn.low / error;
+  if (churn.high) ratio.high = *churn.high / error;
+  return ratio;
+}
+
+void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
+  const Answers answers = AnswersOf(gathered, cell.done);
+  if (!answers.matrix) {
+    cohort.churn =
+        Absent("fraction", 0,
+               cell.done.empty() ? "no member is done" : "no member has usable predictions");
+    cohort.any_disagreement = cohort.churn;
+    return;
+  }
+  cohort.churn = analysis::MeanChurn(*answers.matrix);
+  cohort.any_disagreement = analysis::AnyDisagreement(*answers.matrix);
+  if (!gathered.labels_known) return;
+  const EvaluationSet& evaluation = gathered.input->evaluation;
+  for (analysis::ClassNoise& noise : analysis::NoiseByClass(*answers.matrix, evaluation.labels)) {
+    cohort.per_class.push_back({noise.label, ClassName(evaluation, noise.label), noise.examples,
+                                std::move(noise.accuracy), std::move(noise.accuracy_sd),
+                                std::move(noise.range), std::move(noise.ratio),
+                                std::move(noise.churn)});
+  }
+}
+
+// Without predictions the trainers' own per-class accuracies still say something.
+void FillClassesFromTrainers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
+  const EvaluationSet& evaluation = gathered.input->evaluation;
+  size_t classes = 0;
+  for (const size_t m : cell.done) {
+    classes = std::max(classes, gathered.members[m].input->per_class_accuracy.size());
+  }
+  for (size_t k = 0; k < classes; ++k) {
+    std::vector<double> accuracy;
+    for (const size_t m : cell.done) {
+      const std::vector<double>& of_member = gathered.members[m].input->per_class_accuracy;
+      if (k < of_member.size()) accuracy.push_back(of_member[k]);
+    }
+    ClassSensitivity& row = cohort.per_class.emplace_back();
+    row.label = static_cast<int32_t>(k);
+    row.name = ClassName(evaluation, row.label);
+    row.examples = std::count(evaluation.labels.begin(), evaluation.labels.end(), row.label);
+    row.accuracy = analysis::MeanEstimate(accuracy, "fraction");
+    row.accuracy_sd = analysis::SdEstimate(accuracy, "fraction");
+    row.range = analysis::RangeEstimate(accuracy, "fraction");
+    row.ratio = Absent("ratio", row.accuracy_sd.n, "an overall spread is absent or zero");
+    if (row.accuracy_sd.value && cohort.accuracy_sd.value && *cohort.accuracy_sd.value > 0) {
+      row.ratio.value = *row.accuracy_sd.value / *cohort.accuracy_sd.value;
+      row.ratio.method = "spread of the class / overall spread, the same members";
+      row.ratio.note.clear();
+    }
+    row.churn = Absent("fraction", 0, "no member has usable predictions");
+  }
+}
+
+void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
+  std::vector<std::span<const float>> parameters;
+  std::vector<std::span<const float>> all;
+  for (const size_t m : cell.done) {
+    parameters.push_back(gathered.members[m].input->weights.parameters);
+    all.push_back(gathered.members[m].input->weights.all);
+  }
+  analysis::Distances of_parameters = analysis::MeanDistances(parameters);
+  analysis::Distances of_all = analysis::MeanDistances(all);
+  cohort.l2_raw = std::move(of_parameters.raw);
+  cohort.l2_normalised = std::move(of_parameters.normalised);
+  cohort.cosine = std::move(of_parameters.cosine);
+  cohort.l2_raw_all = std::move(of_all.raw);
+  cohort.l2_normalised_all = std::move(of_all.normalised);
+}
+
+std::vector<double> SecondsOf(const Gathered& gathered, const CellFacts& cell) {
+  std::vector<double> seconds;
+  for (const size_t m : cell.done) {
+    // Zero is not a duration: it was not measured.
+    const double value = gathered.members[m].input->seconds;
+    if (value > 0) seconds.push_back(value);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Cohort BuildCohort(const Gathered& gathered, const CellFacts& cell) {
+  Cohort cohort;
+  FillFacts(gathered, cell, cohort);
+  const std::vector<double> accuracy = ValuesOf(gathered, cell.done, &MemberFacts::accuracy);
+  cohort.accuracy = analysis::MeanEstimate(accuracy, "fraction");
+  cohort.accuracy_sd = analysis::SdEstimate(accuracy, "fraction");
+  cohort.top5 =
+      analysis::MeanEstimate(ValuesOf(gathered, cell.done, &MemberFacts::top5), "fraction");
+  cohort.loss = analysis::MeanEstimate(ValuesOf(gathered, cell.done, &MemberFacts::loss), "nats");
+  FillAnswers(gathered, cell, cohort);
+  if (cohort.per_class.empty()) FillClassesFromTrainers(gathered, cell, cohort);
+  cohort.churn_to_error = ChurnToError(cohort.churn, cohort.accuracy);
+  FillDistances(gathered, cell, cohort);
+  cohort.seconds = analysis::MeanEstimate(SecondsOf(gathered, cell), "seconds");
+  return cohort;
+}
+
+}  // namespace noisefloor::report

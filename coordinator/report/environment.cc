@@ -1,0 +1,265 @@
+#include "coordinator/report/environment.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "fmt/format.h"
+
+#include "coordinator/report/json_facts.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+// Facts that differ from run to run by nature (times, addresses) are summed up.
+constexpr size_t kMostValues = 8;
+
+std::vector<std::string> Shown(const std::set<std::string>& values) {
+  if (values.size() <= kMostValues) return {values.begin(), values.end()};
+  return {fmt::format("{} different values, {} the first", values.size(), *values.begin())};
+}
+
+struct Collected {
+  int64_t members = 0;
+  std::set<std::string> summaries;
+  std::vector<std::string> keys;  // In order of first sight.
+  std::map<std::string, std::set<std::string>> values;
+  void Add(const std::string& key, const std::string& value) {
+    if (value.empty()) return;
+    if (!values.contains(key)) keys.push_back(key);
+    values[key].insert(value);
+  }
+};
+
+void Collect(const MemberInput& member, const CellInput& cell, Collected& row) {
+  ++row.members;
+  if (!member.environment_summary.empty()) row.summaries.insert(member.environment_summary);
+  row.Add("stack", cell.stack);
+  row.Add("stack fingerprint", StackOf(member, cell));
+  row.Add("trainer build", BuildOf(member, cell));
+  row.Add("unit", member.unit);
+  for (const auto& [key, value] : FlattenObject(member.environment_json)) row.Add(key, value);
+}
+
+class Warnings {
+ public:
+  explicit Warnings(Study& study) : study_(study) {}
+  void Error(std::string subject, std::string text) { Add("error", subject, text); }
+  void Warn(std::string subject, std::string text) { Add("warning", subject, text); }
+  void Note(std::string subject, std::string text) { Add("note", subject, text); }
+
+ private:
+  void Add(const char* severity, std::string& subject, std::string& text) {
+    study_.warnings.push_back({severity, std::move(subject), std::move(text)});
+  }
+  Study& study_;
+};
+
+std::string CellSubject(const Cohort& cohort) {
+  return fmt::format("cell {} ({})", cohort.cell, cohort.label);
+}
+
+void WarnOfCounts(const Cohort& cohort, Warnings& warnings) {
+  const MemberCounts& counts = cohort.counts;
+  const std::string subject = CellSubject(cohort);
+  if (counts.diverged > 0) {
+    warnings.Warn(subject, fmt::format("{} of {} diverged: a result; they are in no mean, so the "
+                                       "figures are of those that did not.",
+                                       counts.diverged, counts.total));
+  }
+  if (counts.failed + counts.cancelled > 0) {
+    warnings.Warn(subject, fmt::format("{} failed and {} were cancelled of {}; failures are not "
+                                       "missing at random.",
+                                       counts.failed, counts.cancelled, counts.total));
+  }
+  if (counts.missing > 0) {
+    warnings.Warn(subject,
+                  fmt::format("{} of {} are not finished yet.", counts.missing, counts.total));
+  }
+  if (counts.done == 1) {
+    warnings.Warn(subject, "One finished member: nothing can be said about noise.");
+  } else if (counts.done == 2) {
+    warnings.Warn(subject, "Two finished members: figures over pairs have no interval.");
+  }
+  if (counts.retried > 0) {
+    warnings.Note(subject, fmt::format("{} needed more than one attempt.",
+                                       Counted(counts.retried, "member")));
+  }
+  if (counts.without_predictions > 0) {
+    warnings.Warn(subject, fmt::format("{} of {} finished members have no usable predictions.",
+                                       counts.without_predictions, counts.done));
+  }
+}
+
+// Several stacks, builds or units inside one cell.
+void WarnOfMixtures(const Gathered& gathered, const CellFacts& cell, const Cohort& cohort,
+                    Warnings& warnings) {
+  std::set<std::string> stacks;
+  std::set<std::string> builds;
+  std::set<std::string> units;
+  for (const size_t m : cell.done) {
+    const MemberInput& member = *gathered.members[m].input;
+    stacks.insert(StackOf(member, *cell.input));
+    builds.insert(BuildOf(member, *cell.input));
+    units.insert(member.unit);
+  }
+  const std::string subject = CellSubject(cohort);
+  if (stacks.size() > 1) {
+    warnings.Error(subject, fmt::format("Mixes {} stack fingerprints: its spread holds more than "
+                                        "the noise plan.",
+                                        stacks.size()));
+  }
+  if (builds.size() > 1) {
+    warnings.Error(subject, fmt::format("Mixes {} trainer builds: its spread holds more than the "
+                                        "noise plan.",
+                                        builds.size()));
+  }
+  if (units.size() > 1) {
+    warnings.Note(subject, fmt::format("Ran on {} units; their difference is part of its spread.",
+                                       units.size()));
+  }
+}
+
+void WarnOfMembers(const Gathered& gathered, Warnings& warnings) {
+  std::map<std::string, std::vector<std::string>> by_text;
+  for (const MemberFacts& member : gathered.members) {
+    for (const std::string& text : member.input->warnings) {
+      by_text[text].push_back(member.input->id);
+    }
+  }
+  for (const auto& [text, ids] : by_text) {
+    warnings.Warn(ids.size() == 1 ? ids[0] : fmt::format("{} and {} more", ids[0], ids.size() - 1),
+                  text);
+  }
+}
+
+void WarnOfChecks(const Study& study, Warnings& warnings) {
+  for (const ControlCheck& check : study.controls) {
+    const std::string subject = fmt::format("cell {} ({})", check.cell, check.label);
+    if (check.verdict == "different") {
+      warnings.Error(subject, "The control cohort is not bit-identical: " + check.text);
+    } else if (check.verdict == "unproved") {
+      warnings.Warn(subject, "The control cohort is not proved. " + check.text);
+    }
+  }
+  for (const PhysicalCheck& check : study.physical) {
+    if (check.noise_seen) continue;
+    warnings.Note(fmt::format("cell {} ({})", check.cell, check.label), check.text);
+  }
+}
+
+void WarnOfComparisons(const Study& study, Warnings& warnings) {
+  std::set<std::string> stacks;
+  for (const Cohort& cohort : study.cohorts) {
+    if (!cohort.stack_fingerprint.empty()) stacks.insert(cohort.stack_fingerprint);
+  }
+  if (stacks.size() > 1) {
+    warnings.Warn("sweep", fmt::format("The cells have {} different stack fingerprints: a "
+                                       "difference between hardware classes may be one of "
+                                       "software.",
+                                       stacks.size()));
+  }
+  for (const HardwareComparison& comparison : study.hardware) {
+    if (comparison.mixes_stacks) {
+      warnings.Warn(comparison.label, "Compares different stacks as well as hardware.");
+    }
+    if (comparison.left_out > 0) {
+      warnings.Warn(comparison.label,
+                    fmt::format("Compares the {} that both sides finished; {} left out.",
+                                Counted(comparison.pairs, "replicate"),
+                                Counted(comparison.left_out, "member")));
+    }
+  }
+}
+
+// Fixed seeded sources in a plan with some noise: every conclusion hangs on one draw of them.
+bool HangsOnOneDraw(const Gathered& gathered) {
+  if (gathered.input->sweep.blocks > 1) return false;
+  return std::any_of(gathered.cells.begin(), gathered.cells.end(), [](const CellFacts& cell) {
+    return std::any_of(cell.input->sources.begin(), cell.input->sources.end(), [](const auto& s) {
+      return !IsPhysical(s.first) && s.second == SourceState::kFixed;
+    });
+  });
+}
+
+void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
+  std::map<std::string, std::set<std::string>> plans_by_source;
+  for (const CellFacts& cell : gathered.cells) {
+    for (const NoiseSource source : cell.free_physical) {
+      plans_by_source[std::string(Name(source))].insert(cell.input->plan);
+    }
+  }
+  for (const auto& [source, plans] : plans_by_source) {
+    warnings.Note("sweep",
+                  fmt::format("Not controlled, on purpose: {} in {}.", source,
+                              Listed(std::vector<std::string>(plans.begin(), plans.end()))));
+  }
+  if (HangsOnOneDraw(gathered)) {
+    warnings.Note("sweep",
+                  "Fixed sources have one lane (blocks: 1): what is said of plans that "
+                  "fix init or order is said of that one draw.");
+  }
+  warnings.Note("sweep",
+                "Not controlled: clock speeds, temperature and other processes of the "
+                "machines; the environments say what was seen of them.");
+  warnings.Note("sweep",
+                "Intervals are at 95 % for one figure each, over members on a fixed "
+                "evaluation set; with many figures some exclude the truth by chance.");
+}
+
+}  // namespace
+
+std::vector<EnvironmentRow> BuildEnvironment(const Gathered& gathered) {
+  std::map<std::string, Collected> rows;
+  for (const CellFacts& cell : gathered.cells) {
+    for (const size_t m : cell.members) {
+      const MemberInput& member = *gathered.members[m].input;
+      const bool ran = member.state == MemberState::kDone || member.state == MemberState::kDiverged;
+      if (ran) Collect(member, *cell.input, rows[cell.input->hardware]);
+    }
+  }
+  std::vector<EnvironmentRow> environment;
+  for (const auto& [hardware, collected] : rows) {
+    EnvironmentRow& row = environment.emplace_back();
+    row.hardware = hardware;
+    row.members = collected.members;
+    row.summaries = Shown(collected.summaries);
+    if (collected.summaries.empty()) row.summaries.clear();
+    for (const std::string& key : collected.keys) {
+      row.facts.push_back({key, Shown(collected.values.at(key))});
+    }
+  }
+  return environment;
+}
+
+void AddWarnings(const Gathered& gathered, Study& study) {
+  Warnings warnings(study);
+  if (gathered.members.empty()) warnings.Warn("sweep", "It has no members.");
+  if (!gathered.answers && !gathered.members.empty()) {
+    warnings.Warn("sweep", "No member has usable predictions: churn cannot be measured.");
+  }
+  WarnOfChecks(study, warnings);
+  for (size_t c = 0; c < study.cohorts.size(); ++c) {
+    const Cohort& cohort = study.cohorts[c];
+    if (cohort.under_trained) {
+      warnings.Warn(CellSubject(cohort),
+                    fmt::format("Under-trained: a mean top-1 of {} is below twice chance ({}) or "
+                                "half-way from chance to 1; its churn says little.",
+                                Value(cohort.accuracy), Percent(gathered.chance, 1)));
+    }
+    WarnOfCounts(cohort, warnings);
+    WarnOfMixtures(gathered, gathered.cells[c], cohort, warnings);
+  }
+  WarnOfComparisons(study, warnings);
+  study.warnings.insert(study.warnings.end(), gathered.warnings.begin(), gathered.warnings.end());
+  WarnOfMembers(gathered, warnings);
+  NoteUncontrolled(gathered, warnings);
+  const auto rank = [](const Warning& warning) {
+    return warning.severity == "error" ? 0 : warning.severity == "warning" ? 1 : 2;
+  };
+  std::stable_sort(study.warnings.begin(), study.warnings.end(),
+                   [&](const Warning& a, const Warning& b) { return rank(a) < rank(b); });
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,13 @@
+// The test examples on which members disagree most, with their images. Internal to this folder.
+#pragma once
+
+#include "coordinator/report/gather.h"
+#include "coordinator/report/study.h"
+
+namespace noisefloor::report {
+
+inline constexpr int64_t kMostExamples = 40;
+
+DivergentExamples BuildExamples(const Gathered& gathered);
+
+}  // namespace noisefloor::report

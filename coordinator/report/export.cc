@@ -1,0 +1,169 @@
+#include "coordinator/report/export.h"
+
+#include <cmath>
+#include <optional>
+
+#include "fmt/format.h"
+
+namespace noisefloor::report {
+namespace {
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string Number(const std::optional<double>& value) {
+  if (!value) return "";
+  if (std::isnan(*value)) return "nan";  // Never "-nan".
+  return fmt::format("{}", *value);
+}
+
+// Where a row belongs: the first four columns.
+struct Place {
+  std::string table;
+  std::string cell;
+  std::string label;
+  std::string subject;
+};
+
+class Csv {
+ public:
+  Csv()
+      : text_(
+            "table,cell,label,subject,metric,value,low,high,n,unit,detectable,"
+            "detectable_kind,note\n") {}
+  void Add(const Place& place, const std::string& metric, const Estimate& e) {
+    text_ += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", place.table, place.cell,
+                         Quoted(place.label), Quoted(place.subject), Quoted(metric),
+                         Number(e.value), Number(e.low), Number(e.high), e.n, Quoted(e.unit),
+                         Number(e.detectable), e.detectable_kind, Quoted(e.note));
+  }
+  // A plain number, without an interval.
+  void Add(const Place& place, const std::string& metric, std::optional<double> value, int64_t n) {
+    Estimate plain;
+    plain.value = value;
+    plain.n = n;
+    Add(place, metric, plain);
+  }
+  void AddText(const Place& place, const std::string& metric, const std::string& text) {
+    Estimate words;
+    words.note = text;
+    Add(place, metric, words);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void AddCohort(const Cohort& c, Csv& csv) {
+  const Place place{"cohort", std::to_string(c.cell), c.label, ""};
+  csv.Add(place, "accuracy", c.accuracy);
+  csv.Add(place, "accuracy_sd", c.accuracy_sd);
+  csv.Add(place, "top5", c.top5);
+  csv.Add(place, "loss", c.loss);
+  csv.Add(place, "churn", c.churn);
+  csv.Add(place, "churn_to_error", c.churn_to_error);
+  csv.Add(place, "any_disagreement", c.any_disagreement);
+  csv.Add(place, "l2_raw", c.l2_raw);
+  csv.Add(place, "l2_normalised", c.l2_normalised);
+  csv.Add(place, "l2_raw_all", c.l2_raw_all);
+  csv.Add(place, "l2_normalised_all", c.l2_normalised_all);
+  csv.Add(place, "cosine", c.cosine);
+  csv.Add(place, "seconds", c.seconds);
+  csv.Add(place, "members_done", static_cast<double>(c.counts.done), c.counts.total);
+  csv.Add(place, "members_diverged", static_cast<double>(c.counts.diverged), c.counts.total);
+  csv.Add(place, "members_failed", static_cast<double>(c.counts.failed), c.counts.total);
+  for (const ClassSensitivity& row : c.per_class) {
+    const Place of_class{"class", place.cell, c.label, row.name};
+    csv.Add(of_class, "accuracy", row.accuracy);
+    csv.Add(of_class, "accuracy_sd", row.accuracy_sd);
+    csv.Add(of_class, "range", row.range);
+    csv.Add(of_class, "ratio", row.ratio);
+    csv.Add(of_class, "churn", row.churn);
+  }
+}
+
+void AddHardware(const HardwareComparison& h, Csv& csv) {
+  const Place place{"hardware", std::to_string(h.cell_b), h.label,
+                    fmt::format("{} against {}", h.hardware_a, h.hardware_b)};
+  csv.Add(place, "accuracy_difference", h.accuracy_difference);
+  csv.Add(place, "churn_paired", h.churn_paired);
+  csv.Add(place, "churn_unpaired", h.churn_unpaired);
+  csv.Add(place, "churn_excess", h.churn_excess);
+  csv.Add(place, "churn_within_a", h.churn_within_a);
+  csv.Add(place, "churn_within_b", h.churn_within_b);
+  csv.Add(place, "accuracy_correlation", h.accuracy_correlation);
+  csv.Add(place, "logits_correlation_paired", h.logits_correlation_paired);
+  csv.Add(place, "logits_correlation_unpaired", h.logits_correlation_unpaired);
+  csv.Add(place, "identical_pairs", static_cast<double>(h.identical_pairs), h.pairs);
+  csv.AddText(place, "finding", h.text);
+}
+
+void AddChecks(const Study& study, Csv& csv) {
+  for (const ControlCheck& check : study.controls) {
+    csv.AddText({"control", std::to_string(check.cell), check.label, check.verdict}, "verdict",
+                check.text);
+  }
+  for (const PhysicalCheck& check : study.physical) {
+    const Place place{"physical", std::to_string(check.cell), check.label, ""};
+    csv.Add(place, "different_results", static_cast<double>(check.different_results), check.runs);
+    csv.Add(place, "upper_bound", check.upper_bound, check.runs);
+    csv.AddText(place, "finding", check.text);
+  }
+}
+
+void AddCurve(const Curve& curve, Csv& csv) {
+  for (size_t k = 0; k < curve.steps.size(); ++k) {
+    const Place place{"curve", std::to_string(curve.cell), "",
+                      fmt::format("step {}", curve.steps[k])};
+    csv.Add(place, curve.metric + "_mean", curve.mean[k], curve.n[k]);
+    csv.Add(place, curve.metric + "_sd", curve.sd[k], curve.n[k]);
+  }
+}
+
+void AddPairs(const HeatMap& map, Csv& csv) {
+  for (size_t i = 0; i < map.members.size(); ++i) {
+    for (size_t j = i + 1; j < map.members.size(); ++j) {
+      csv.Add({"pair", "", "", map.members[i] + " " + map.members[j]}, "churn", map.values[i][j],
+              2);
+    }
+  }
+}
+
+void AddExamples(const DivergentExamples& divergent, Csv& csv) {
+  for (const DivergentExample& example : divergent.examples) {
+    const Place place{"example", "", example.label_name, std::to_string(example.example)};
+    csv.Add(place, "disagreement", example.disagreement);
+    csv.Add(place, "accuracy", example.accuracy);
+  }
+}
+
+void AddMember(const MemberRow& member, Csv& csv) {
+  const Place place{"member", std::to_string(member.cell), member.state, member.id};
+  for (const auto& [name, value] : member.final_metrics) csv.Add(place, name, value, 1);
+  csv.Add(place, "seconds", member.seconds, 1);
+  csv.Add(place, "attempts", member.attempts, 1);
+}
+
+}  // namespace
+
+std::string StudyToCsv(const Study& study) {
+  Csv csv;
+  for (const Cohort& cohort : study.cohorts) AddCohort(cohort, csv);
+  for (const HardwareComparison& comparison : study.hardware) AddHardware(comparison, csv);
+  AddChecks(study, csv);
+  for (const Curve& curve : study.curves) AddCurve(curve, csv);
+  AddPairs(study.heat_map, csv);
+  AddExamples(study.divergent, csv);
+  for (const MemberRow& member : study.members) AddMember(member, csv);
+  for (const Warning& warning : study.warnings) {
+    csv.AddText({"warning", "", warning.subject, warning.severity}, "warning", warning.text);
+  }
+  return csv.text();
+}
+
+}  // namespace noisefloor::report

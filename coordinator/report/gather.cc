@@ -1,0 +1,217 @@
+#include "coordinator/report/gather.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "common/base/status.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::PredictionMatrix;
+
+double MetricOf(const MemberInput& member, const std::string& name) {
+  const auto it = member.final_metrics.find(name);
+  return it == member.final_metrics.end() ? std::numeric_limits<double>::quiet_NaN() : it->second;
+}
+
+CellFacts FactsOf(const CellInput& cell) {
+  CellFacts facts;
+  facts.input = &cell;
+  for (const auto& [source, state] : cell.sources) {
+    if (state != SourceState::kFree) continue;
+    if (IsPhysical(source)) {
+      facts.free_physical.push_back(source);
+    } else {
+      facts.seeded_free = true;
+    }
+  }
+  facts.all_fixed = cell.sources.empty() ? cell.plan == "control"
+                                         : facts.free_physical.empty() && !facts.seeded_free;
+  return facts;
+}
+
+void SortIntoCells(Gathered& gathered) {
+  std::map<uint32_t, size_t> position;
+  for (size_t c = 0; c < gathered.cells.size(); ++c) {
+    position.emplace(gathered.cells[c].input->index, c);
+  }
+  for (size_t m = 0; m < gathered.members.size(); ++m) {
+    const MemberInput& member = *gathered.members[m].input;
+    const auto it = position.find(member.cell);
+    if (it == position.end()) {
+      gathered.warnings.push_back({"error", member.id,
+                                   "Belongs to cell " + std::to_string(member.cell) +
+                                       ", which is not in the sweep: left out."});
+      continue;
+    }
+    gathered.cells[it->second].members.push_back(m);
+  }
+  for (CellFacts& cell : gathered.cells) {
+    std::stable_sort(cell.members.begin(), cell.members.end(), [&](size_t a, size_t b) {
+      return gathered.members[a].input->replicate < gathered.members[b].input->replicate;
+    });
+    for (const size_t m : cell.members) {
+      if (gathered.members[m].input->state == MemberState::kDone) cell.done.push_back(m);
+    }
+  }
+}
+
+// The number of examples: from the labels, else from the first predictions; 0 when unknown.
+int64_t ExampleCount(const StudyInput& input) {
+  if (!input.evaluation.labels.empty()) {
+    return static_cast<int64_t>(input.evaluation.labels.size());
+  }
+  for (const MemberInput& member : input.members) {
+    if (member.state != MemberState::kDone || member.predictions.empty()) continue;
+    return static_cast<int64_t>(member.predictions.size()) / input.evaluation.classes;
+  }
+  return 0;
+}
+
+void ReadAnswers(Gathered& gathered) {
+  const EvaluationSet& evaluation = gathered.input->evaluation;
+  if (evaluation.classes < 1 || evaluation.classes > std::numeric_limits<int16_t>::max()) return;
+  const int64_t examples = ExampleCount(*gathered.input);
+  if (examples == 0) return;
+  gathered.labels_known = !evaluation.labels.empty();
+  PredictionMatrix matrix(examples, evaluation.classes);
+  for (const CellFacts& cell : gathered.cells) {
+    for (const size_t m : cell.done) {
+      MemberFacts& member = gathered.members[m];
+      if (member.input->predictions.empty()) continue;
+      const absl::Status added = matrix.AddLogits(member.input->predictions);
+      if (!added.ok()) {
+        gathered.warnings.push_back({"error", member.input->id, Message(added) + ": left out."});
+        continue;
+      }
+      member.row = matrix.members() - 1;
+    }
+  }
+  if (matrix.members() > 0) gathered.answers = std::move(matrix);
+}
+
+// Accuracy comes from the trainer; where both are known, the predictions must agree with it.
+void CheckAccuracy(Gathered& gathered) {
+  if (!gathered.answers || !gathered.labels_known) return;
+  const std::span<const int32_t> labels = gathered.input->evaluation.labels;
+  for (MemberFacts& member : gathered.members) {
+    if (!member.row) continue;
+    const double counted = analysis::Accuracy(gathered.answers->Row(*member.row), labels);
+    if (std::isnan(member.accuracy)) {
+      member.accuracy = counted;
+    } else if (std::abs(counted - member.accuracy) > 1e-6) {
+      gathered.warnings.push_back({"error", member.input->id,
+                                   "Its trainer reports a top-1 of " + Percent(member.accuracy, 3) +
+                                       ", its predictions give " + Percent(counted, 3) +
+                                       "; the trainer's is shown."});
+    }
+  }
+}
+
+double ChanceOf(const EvaluationSet& evaluation) {
+  if (evaluation.labels.empty()) return evaluation.classes > 0 ? 1.0 / evaluation.classes : 0;
+  std::map<int32_t, int64_t> counts;
+  int64_t most = 0;
+  for (const int32_t label : evaluation.labels) most = std::max(most, ++counts[label]);
+  return static_cast<double>(most) / static_cast<double>(evaluation.labels.size());
+}
+
+// Below twice chance, or below half-way from chance to 1 when that is less (few classes).
+void MarkUnderTrained(Gathered& gathered) {
+  gathered.chance = ChanceOf(gathered.input->evaluation);
+  if (gathered.chance <= 0) return;
+  const double least = std::min(2 * gathered.chance, (1 + gathered.chance) / 2);
+  for (CellFacts& cell : gathered.cells) {
+    double sum = 0;
+    int64_t n = 0;
+    for (const size_t m : cell.done) {
+      if (!std::isfinite(gathered.members[m].accuracy)) continue;
+      sum += gathered.members[m].accuracy;
+      ++n;
+    }
+    cell.under_trained = n > 0 && sum / static_cast<double>(n) < least;
+  }
+}
+
+}  // namespace
+
+Gathered Gather(const StudyInput& input) {
+  Gathered gathered;
+  gathered.input = &input;
+  for (const CellInput& cell : input.cells) gathered.cells.push_back(FactsOf(cell));
+  std::stable_sort(
+      gathered.cells.begin(), gathered.cells.end(),
+      [](const CellFacts& a, const CellFacts& b) { return a.input->index < b.input->index; });
+  SetLabels(gathered.cells);
+  for (const MemberInput& member : input.members) {
+    gathered.members.push_back({&member, std::nullopt, MetricOf(member, "top1"),
+                                MetricOf(member, "top5"), MetricOf(member, "loss")});
+  }
+  SortIntoCells(gathered);
+  ReadAnswers(gathered);
+  CheckAccuracy(gathered);
+  MarkUnderTrained(gathered);
+  return gathered;
+}
+
+Answers AnswersOf(const Gathered& gathered, std::span<const size_t> members) {
+  Answers answers;
+  std::vector<int64_t> rows;
+  for (const size_t m : members) {
+    if (!gathered.members[m].row) continue;
+    answers.members.push_back(m);
+    rows.push_back(*gathered.members[m].row);
+  }
+  if (!rows.empty()) answers.matrix = gathered.answers->Select(rows);
+  return answers;
+}
+
+std::vector<double> ValuesOf(const Gathered& gathered, std::span<const size_t> members,
+                             double MemberFacts::*field) {
+  std::vector<double> values;
+  for (const size_t m : members) values.push_back(gathered.members[m].*field);
+  return values;
+}
+
+MemberCounts CountMembers(const Gathered& gathered, std::span<const size_t> members) {
+  MemberCounts counts;
+  for (const size_t m : members) {
+    const MemberFacts& member = gathered.members[m];
+    ++counts.total;
+    counts.retried += member.input->attempts > 1;
+    switch (member.input->state) {
+      case MemberState::kWaiting:
+      case MemberState::kLeased: ++counts.missing; break;
+      case MemberState::kDone:
+        ++counts.done;
+        counts.without_predictions += !member.row;
+        counts.without_weights += member.input->weights.parameters.empty();
+        break;
+      case MemberState::kDiverged: ++counts.diverged; break;
+      case MemberState::kFailed: ++counts.failed; break;
+      case MemberState::kCancelled: ++counts.cancelled; break;
+    }
+  }
+  return counts;
+}
+
+std::string StackOf(const MemberInput& member, const CellInput& cell) {
+  return member.stack_fingerprint.empty() ? cell.stack_fingerprint : member.stack_fingerprint;
+}
+
+std::string BuildOf(const MemberInput& member, const CellInput& cell) {
+  return member.trainer_build.empty() ? cell.trainer_build : member.trainer_build;
+}
+
+std::string ClassName(const EvaluationSet& evaluation, int32_t label) {
+  if (label < 0) return "undefined";
+  const size_t at = static_cast<size_t>(label);
+  return at < evaluation.class_names.size() ? evaluation.class_names[at] : std::to_string(label);
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,67 @@
+// The first step of a study: members sorted into cells, their answers as one matrix. Internal to
+// this folder. Borrows the StudyInput.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coordinator/analysis/prediction_matrix.h"
+#include "coordinator/report/study.h"
+
+namespace noisefloor::report {
+
+struct MemberFacts {
+  const MemberInput* input = nullptr;
+  std::optional<int64_t> row;  // In Gathered::answers; only of members that are done.
+  double accuracy = 0;         // Test top-1; nan when there is none.
+  double top5 = 0;
+  double loss = 0;
+};
+
+struct CellFacts {
+  const CellInput* input = nullptr;
+  std::string label;
+  std::string axes_label;
+  std::vector<size_t> members;  // Positions in Gathered::members, by replicate.
+  std::vector<size_t> done;     // Those that are done.
+  bool all_fixed = false;       // No source is free: a control cohort.
+  std::vector<NoiseSource> free_physical;
+  bool seeded_free = false;  // A seeded source is free.
+  bool under_trained = false;
+};
+
+struct Gathered {
+  const StudyInput* input = nullptr;
+  std::vector<MemberFacts> members;
+  std::vector<CellFacts> cells;                       // By cell index.
+  std::optional<analysis::PredictionMatrix> answers;  // Absent without any usable predictions.
+  bool labels_known = false;                          // One label for each example.
+  double chance = 0;                                  // Share of the largest class; 0 when unknown.
+  std::vector<Warning> warnings;
+};
+
+Gathered Gather(const StudyInput& input);
+
+// The answers of those of these members that have some, in order, and who they are.
+struct Answers {
+  std::vector<size_t> members;
+  std::optional<analysis::PredictionMatrix> matrix;  // Absent when there are none.
+};
+Answers AnswersOf(const Gathered& gathered, std::span<const size_t> members);
+
+// One number for each of these members.
+std::vector<double> ValuesOf(const Gathered& gathered, std::span<const size_t> members,
+                             double MemberFacts::*field);
+
+MemberCounts CountMembers(const Gathered& gathered, std::span<const size_t> members);
+
+// The fingerprint of the stack and the build a member ran with: its own, or its cell's.
+std::string StackOf(const MemberInput& member, const CellInput& cell);
+std::string BuildOf(const MemberInput& member, const CellInput& cell);
+
+std::string ClassName(const EvaluationSet& evaluation, int32_t label);
+
+}  // namespace noisefloor::report

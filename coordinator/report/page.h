@@ -1,0 +1,15 @@
+// The report as one HTML file that can be sent: study, script and style inside, no request leaves
+// it (a content security policy forbids them).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace noisefloor::report {
+
+// `study_json` lies in <script type="application/json" id="study">; the script draws into
+// <div id="app">. Nothing in the three texts can end its element early.
+std::string RenderPage(std::string_view study_json, std::string_view bundle_js,
+                       std::string_view bundle_css);
+
+}  // namespace noisefloor::report

@@ -1,0 +1,278 @@
+#include "coordinator/report/study_json.h"
+
+#include <cmath>
+
+#include "nlohmann/json.hpp"
+
+namespace noisefloor::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json Number(const std::optional<double>& value) { return value ? Number(*value) : Json(nullptr); }
+
+template <typename Values>
+Json Numbers(const Values& values) {
+  Json list = Json::array();
+  for (const auto& value : values) list.push_back(Number(value));
+  return list;
+}
+
+// {convert(item)...}
+template <typename Items, typename Convert>
+Json List(const Items& items, const Convert& convert) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(convert(item));
+  return list;
+}
+
+Json ToJson(const Estimate& e) {
+  return {{"value", Number(e.value)},
+          {"low", Number(e.low)},
+          {"high", Number(e.high)},
+          {"n", e.n},
+          {"unit", e.unit},
+          {"method", e.method},
+          {"detectable", Number(e.detectable)},
+          {"detectable_kind", e.detectable_kind},
+          {"note", e.note}};
+}
+
+Json ToJson(const SweepInput& s) {
+  return {{"id", s.id},
+          {"name", s.name},
+          {"notes", s.notes},
+          {"tags", s.tags},
+          {"seed", std::to_string(s.seed)},
+          {"replicates", s.replicates},
+          {"blocks", s.blocks}};
+}
+
+Json ToJson(const MemberCounts& c) {
+  return {{"total", c.total},
+          {"done", c.done},
+          {"diverged", c.diverged},
+          {"failed", c.failed},
+          {"cancelled", c.cancelled},
+          {"missing", c.missing},
+          {"retried", c.retried},
+          {"without_predictions", c.without_predictions},
+          {"without_weights", c.without_weights}};
+}
+
+Json ToJson(const EvaluationFacts& e) {
+  return {{"data_set", e.data_set},
+          {"identity", e.identity},
+          {"examples", e.examples},
+          {"classes", e.classes},
+          {"class_names", e.class_names}};
+}
+
+Json ToJson(const Hashes& h) {
+  return {{"init", h.init},
+          {"first_batches", h.first_batches},
+          {"weights", h.weights},
+          {"logits", h.logits},
+          {"weights_at", h.weights_at}};
+}
+
+Json ToJson(const MemberRow& m) {
+  Json metrics = Json::object();
+  for (const auto& [name, value] : m.final_metrics) metrics[name] = Number(value);
+  return {{"id", m.id},
+          {"cell", m.cell},
+          {"replicate", m.replicate},
+          {"state", m.state},
+          {"attempts", m.attempts},
+          {"seconds", Number(m.seconds)},
+          {"unit", m.unit},
+          {"lanes", m.lanes},
+          {"hashes", ToJson(m.hashes)},
+          {"final_metrics", metrics},
+          {"warnings", m.warnings}};
+}
+
+Json ToJson(const ClassSensitivity& c) {
+  return {{"label", c.label},
+          {"name", c.name},
+          {"examples", c.examples},
+          {"accuracy", ToJson(c.accuracy)},
+          {"accuracy_sd", ToJson(c.accuracy_sd)},
+          {"range", ToJson(c.range)},
+          {"ratio", ToJson(c.ratio)},
+          {"churn", ToJson(c.churn)}};
+}
+
+Json ToJson(const AxisSetting& a) { return {{"path", a.path}, {"value", a.value}}; }
+
+Json ToJson(const Cohort& c) {
+  return {{"cell", c.cell},
+          {"label", c.label},
+          {"axes_label", c.axes_label},
+          {"axes", List(c.axes, [](const auto& a) { return ToJson(a); })},
+          {"plan", c.plan},
+          {"sources", c.sources},
+          {"hardware", c.hardware},
+          {"stack", c.stack},
+          {"stack_fingerprint", c.stack_fingerprint},
+          {"trainer_build", c.trainer_build},
+          {"block", c.block},
+          {"counts", ToJson(c.counts)},
+          {"under_trained", c.under_trained},
+          {"all_fixed", c.all_fixed},
+          {"accuracy", ToJson(c.accuracy)},
+          {"accuracy_sd", ToJson(c.accuracy_sd)},
+          {"top5", ToJson(c.top5)},
+          {"loss", ToJson(c.loss)},
+          {"churn", ToJson(c.churn)},
+          {"churn_to_error", ToJson(c.churn_to_error)},
+          {"any_disagreement", ToJson(c.any_disagreement)},
+          {"l2_raw", ToJson(c.l2_raw)},
+          {"l2_normalised", ToJson(c.l2_normalised)},
+          {"l2_raw_all", ToJson(c.l2_raw_all)},
+          {"l2_normalised_all", ToJson(c.l2_normalised_all)},
+          {"cosine", ToJson(c.cosine)},
+          {"seconds", ToJson(c.seconds)},
+          {"per_class", List(c.per_class, [](const auto& r) { return ToJson(r); })}};
+}
+
+Json ToJson(const ControlCheck& c) {
+  return {{"cell", c.cell},
+          {"label", c.label},
+          {"verdict", c.verdict},
+          {"members", c.members},
+          {"units", c.units},
+          {"duplicates", c.duplicates},
+          {"first_difference", c.first_difference},
+          {"text", c.text}};
+}
+
+Json ToJson(const PhysicalCheck& p) {
+  return {{"cell", p.cell},
+          {"label", p.label},
+          {"sources", p.sources},
+          {"noise_seen", p.noise_seen},
+          {"runs", p.runs},
+          {"different_results", p.different_results},
+          {"upper_bound", Number(p.upper_bound)},
+          {"text", p.text}};
+}
+
+Json ToJson(const HardwareComparison& h) {
+  return {{"label", h.label},
+          {"axes_label", h.axes_label},
+          {"plan", h.plan},
+          {"block", h.block},
+          {"cell_a", h.cell_a},
+          {"cell_b", h.cell_b},
+          {"hardware_a", h.hardware_a},
+          {"hardware_b", h.hardware_b},
+          {"mixes_stacks", h.mixes_stacks},
+          {"pairs", h.pairs},
+          {"identical_pairs", h.identical_pairs},
+          {"left_out", h.left_out},
+          {"accuracy_difference", ToJson(h.accuracy_difference)},
+          {"churn_paired", ToJson(h.churn_paired)},
+          {"churn_unpaired", ToJson(h.churn_unpaired)},
+          {"churn_excess", ToJson(h.churn_excess)},
+          {"churn_within_a", ToJson(h.churn_within_a)},
+          {"churn_within_b", ToJson(h.churn_within_b)},
+          {"accuracy_correlation", ToJson(h.accuracy_correlation)},
+          {"logits_correlation_paired", ToJson(h.logits_correlation_paired)},
+          {"logits_correlation_unpaired", ToJson(h.logits_correlation_unpaired)},
+          {"text", h.text}};
+}
+
+Json ToJson(const CurveMember& m) { return {{"id", m.id}, {"values", Numbers(m.values)}}; }
+
+Json ToJson(const Curve& c) {
+  return {{"cell", c.cell},
+          {"metric", c.metric},
+          {"steps", c.steps},
+          {"epochs", Numbers(c.epochs)},
+          {"mean", Numbers(c.mean)},
+          {"sd", Numbers(c.sd)},
+          {"n", c.n},
+          {"members", List(c.members, [](const auto& m) { return ToJson(m); })}};
+}
+
+Json ToJson(const HeatMap& h) {
+  return {{"members", h.members},
+          {"cells", h.cells},
+          {"values", List(h.values, [](const auto& row) { return Numbers(row); })},
+          {"left_out", h.left_out},
+          {"note", h.note}};
+}
+
+Json ToJson(const Picture& p) {
+  return {{"height", p.height}, {"width", p.width}, {"channels", p.channels}, {"pixels", p.pixels}};
+}
+
+Json ToJson(const DivergentExample& e) {
+  return {{"example", e.example},
+          {"label", e.label},
+          {"label_name", e.label_name},
+          {"selected_by", Number(e.selected_by)},
+          {"disagreement", ToJson(e.disagreement)},
+          {"accuracy", ToJson(e.accuracy)},
+          {"said", e.said},
+          {"picture", ToJson(e.picture)}};
+}
+
+Json ToJson(const DivergentExamples& d) {
+  return {{"members", d.members},
+          {"cells", d.cells},
+          {"selecting", d.selecting},
+          {"examples", List(d.examples, [](const auto& e) { return ToJson(e); })},
+          {"subset_disagreement", ToJson(d.subset_disagreement)},
+          {"subset_accuracy", ToJson(d.subset_accuracy)},
+          {"note", d.note}};
+}
+
+Json ToJson(const EnvironmentRow& r) {
+  return {{"hardware", r.hardware},
+          {"members", r.members},
+          {"summaries", r.summaries},
+          {"facts", List(r.facts, [](const EnvironmentFact& f) {
+             return Json{{"key", f.key}, {"values", f.values}};
+           })}};
+}
+
+Json ToJson(const Warning& w) {
+  return {{"severity", w.severity}, {"subject", w.subject}, {"text", w.text}};
+}
+
+template <typename Items>
+Json All(const Items& items) {
+  return List(items, [](const auto& item) { return ToJson(item); });
+}
+
+}  // namespace
+
+std::string StudyToJson(const Study& study) {
+  const Json json = {{"study_version", study.study_version},
+                     {"title", study.title},
+                     {"sweep", ToJson(study.sweep)},
+                     {"counts", ToJson(study.counts)},
+                     {"evaluation", ToJson(study.evaluation)},
+                     {"headlines", study.headlines},
+                     {"cohorts", All(study.cohorts)},
+                     {"controls", All(study.controls)},
+                     {"physical", All(study.physical)},
+                     {"hardware", All(study.hardware)},
+                     {"curves", All(study.curves)},
+                     {"heat_map", ToJson(study.heat_map)},
+                     {"divergent", ToJson(study.divergent)},
+                     {"environment", All(study.environment)},
+                     {"warnings", All(study.warnings)},
+                     {"members", All(study.members)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace noisefloor::report

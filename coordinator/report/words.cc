@@ -1,0 +1,104 @@
+#include "coordinator/report/words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "fmt/format.h"
+
+#include "coordinator/report/gather.h"
+
+namespace noisefloor::report {
+namespace {
+
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// What a value is multiplied by and its digits after the point.
+struct Style {
+  double factor = 1;
+  int digits = 3;
+  std::string suffix;
+};
+
+// Digits follow the size, so that a spread of 0.003 % is not shown as zero.
+Style StyleOf(const analysis::Estimate& estimate) {
+  Style style;
+  if (estimate.unit == "fraction") style = {100, 2, " %"};
+  if (estimate.unit == "seconds") style = {1, 1, " s"};
+  const double shown = std::abs(*estimate.value) * style.factor;
+  if (shown >= 1000) style.digits = 0;
+  if (shown > 0 && shown < 0.1) {
+    style.digits = std::min(9, 2 - static_cast<int>(std::floor(std::log10(shown))));
+  }
+  return style;
+}
+
+std::string Number(double value, int digits) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string AxesLabel(const CellInput& cell,
+                      const std::map<std::string, std::set<std::string>>& of_last) {
+  std::string label;
+  for (const AxisSetting& axis : cell.axes) {
+    const std::string last = LastPart(axis.path);
+    const bool unique = of_last.at(last).size() == 1;
+    label += (label.empty() ? "" : ", ") + (unique ? last : axis.path) + "=" + axis.value;
+  }
+  return label;
+}
+
+}  // namespace
+
+std::string Percent(double fraction, int digits) { return Number(100 * fraction, digits) + " %"; }
+
+std::string Value(const analysis::Estimate& estimate) {
+  if (!estimate.value) return "-";
+  const Style style = StyleOf(estimate);
+  return Number(*estimate.value * style.factor, style.digits) + style.suffix;
+}
+
+std::string WithInterval(const analysis::Estimate& estimate) {
+  if (!estimate.value) return "-";
+  if (!estimate.low || !estimate.high) return Value(estimate);
+  const Style style = StyleOf(estimate);
+  return fmt::format("{} [{}, {}]", Value(estimate),
+                     Number(*estimate.low * style.factor, style.digits),
+                     Number(*estimate.high * style.factor, style.digits));
+}
+
+std::string Listed(std::span<const std::string> things) {
+  std::string text;
+  for (size_t k = 0; k < things.size(); ++k) {
+    if (k > 0) text += k + 1 == things.size() ? " and " : ", ";
+    text += things[k];
+  }
+  return text;
+}
+
+std::string Counted(int64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+void SetLabels(std::vector<CellFacts>& cells) {
+  std::map<std::string, std::set<std::string>> of_last;
+  std::set<std::string> stacks;
+  std::set<uint32_t> blocks;
+  for (const CellFacts& cell : cells) {
+    for (const AxisSetting& axis : cell.input->axes) of_last[LastPart(axis.path)].insert(axis.path);
+    stacks.insert(cell.input->stack);
+    blocks.insert(cell.input->block);
+  }
+  for (CellFacts& cell : cells) {
+    cell.axes_label = AxesLabel(*cell.input, of_last);
+    cell.label = cell.input->plan + ", " + cell.input->hardware;
+    if (stacks.size() > 1) cell.label += ", " + cell.input->stack;
+    if (!cell.axes_label.empty()) cell.label += ", " + cell.axes_label;
+    if (blocks.size() > 1) cell.label += fmt::format(", block {}", cell.input->block);
+  }
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,32 @@
+// Numbers and names as a reader of a report sees them. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/analysis/estimate.h"
+
+namespace noisefloor::report {
+
+struct CellFacts;
+
+// "8.0 %"; digits after the point.
+std::string Percent(double fraction, int digits);
+
+// A number with its unit: fractions as percent, the rest with sensible digits; "-" when absent.
+std::string Value(const analysis::Estimate& estimate);
+// "8.0 % [7.1, 8.9]"; without an interval only the value.
+std::string WithInterval(const analysis::Estimate& estimate);
+
+// "a, b and c"
+std::string Listed(std::span<const std::string> things);
+// "1 member", "3 members"
+std::string Counted(int64_t count, std::string_view thing);
+
+// Gives each cell its axes_label (the last part of each axis's path, or the whole path where two
+// axes end alike) and a label that tells it from the others.
+void SetLabels(std::vector<CellFacts>& cells);
+
+}  // namespace noisefloor::report
