@@ -1,0 +1,65 @@
+// The layers that networks are made of. A layer holds handles of its weights (at::Tensor counts
+// references); copying a layer does not copy weights. Shapes: n examples, c channels, h x w pixels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <ATen/ATen.h>
+
+#include "worker/trainer/noise/draws.h"
+
+namespace noisefloor::trainer {
+
+// What a forward pass needs beside images and weights.
+struct ForwardPass {
+  bool training = false;
+  int64_t step = 0;            // Optimiser steps done: part of a dropout draw's index.
+  int64_t first_example = 0;   // Place in the whole batch of the first example given.
+  DropoutDraws dropout{0};
+};
+
+struct Conv {
+  at::Tensor weight;           // {out, in, kernel, kernel}, channels_last
+  at::Tensor bias;             // {out}, or undefined
+  int64_t stride = 1;
+  int64_t padding = 1;
+
+  at::Tensor operator()(const at::Tensor& x) const {
+    return at::conv2d(x, weight, bias, stride, padding);
+  }
+};
+
+struct Dense {
+  at::Tensor weight;           // {out, in}
+  at::Tensor bias;             // {out}
+
+  at::Tensor operator()(const at::Tensor& x) const { return at::linear(x, weight, bias); }
+};
+
+// Normalises with the statistics of the examples it is given (one shard's) while training, and
+// leaves them in batch_mean and batch_variance; running statistics are updated by the team of
+// shards, from all of them.
+struct BatchNorm {
+  at::Tensor weight, bias;                  // {c}
+  at::Tensor running_mean, running_var;     // {c}, used when not training
+  at::Tensor batch_mean, batch_variance;    // {c}, this replica's own; the variance is unbiased
+  double epsilon = 1e-3;
+
+  at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
+};
+
+// Zeroes an element with the given probability and scales the others by 1 / (1 - probability).
+// An element's draw is indexed by step, layer and its place in the whole batch (logical order:
+// example, channel, row, column), so that shards do not change masks.
+struct Dropout {
+  std::string name;
+  double probability = 0;
+
+  at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
+};
+
+// relu(maxpool2(x)): the same values as maxpool2(relu(x)), on a quarter of the elements.
+at::Tensor PoolThenRelu(const at::Tensor& x);
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,34 @@
+// SGD (momentum, Nesterov, weight decay) and Adam by LibTorch's fused kernels: one call a step.
+// Adam follows PyTorch's formula: epsilon is added after the bias correction of the root.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+#include "common/trainer_protocol/specification.h"
+
+namespace noisefloor::trainer {
+
+// Owns the state (momentum or moments). Not thread-safe.
+class Optimizer {
+ public:
+  Optimizer(const OptimizerSettings& settings, std::vector<at::Tensor> parameters);
+
+  // Moves the parameters by one step. Gradients are in the parameters' order and memory layout.
+  void Step(const std::vector<at::Tensor>& gradients, double learning_rate);
+
+ private:
+  void StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate);
+  void StepAdam(const std::vector<at::Tensor>& gradients, double learning_rate);
+
+  const OptimizerSettings settings_;
+  const std::vector<at::Tensor> parameters_;
+  int64_t steps_done_ = 0;
+  std::vector<at::Tensor> first_moments_;    // Adam's m, or SGD's momentum; empty without.
+  std::vector<at::Tensor> second_moments_;   // Adam's v.
+  std::vector<at::Tensor> step_counts_;      // Adam's, one a parameter, as its kernel wants them.
+};
+
+}  // namespace noisefloor::trainer
