@@ -91,6 +91,17 @@ struct SourceSpec {
   uint64_t seed = 0;  // DeriveSeed(sweep seed, source, lane).
 };
 
+using NoiseSpec = std::array<SourceSpec, kAllNoiseSources.size()>;
+
+// Everything fixed; poke and threads do not act.
+inline NoiseSpec QuietNoise() {
+  NoiseSpec noise;
+  for (const NoiseSource source : {NoiseSource::kPoke, NoiseSource::kThreads}) {
+    noise[static_cast<size_t>(source) - 1].state = SourceState::kOff;
+  }
+  return noise;
+}
+
 struct Specification {
   ModelSettings model;
   DataSettings data;
@@ -98,9 +109,9 @@ struct Specification {
   TrainSettings train;
   SourceSettings sources;
   EvaluateSettings evaluate;
-  std::array<SourceSpec, kAllNoiseSources.size()> noise;  // In the order of kAllNoiseSources.
-  std::string hardware_class;  // "cpu-amd-avx2"; empty until the cell has one.
-  std::string stack;           // "torch-2.11-cu130"
+  NoiseSpec noise = QuietNoise();  // In the order of kAllNoiseSources.
+  std::string hardware_class;      // "cpu-amd-avx2"; empty until the cell has one.
+  std::string stack;               // "torch-2.11-cu130"
 
   SourceSpec& Source(NoiseSource source) { return noise[static_cast<size_t>(source) - 1]; }
   const SourceSpec& Source(NoiseSource source) const {

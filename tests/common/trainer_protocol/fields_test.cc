@@ -1,0 +1,170 @@
+#include "common/trainer_protocol/fields.h"
+
+#include <set>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/trainer_protocol/datasets.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::ElementsAre;
+using testing::Field;
+
+std::string RefusalOf(std::string_view path, SettingValue value) {
+  Specification specification;
+  return Message(SetField(specification, path, std::move(value)));
+}
+
+TEST(FieldsTest, EveryFieldReadsBackWhatWasSetAndTouchesNoOther) {
+  for (const noisefloor::Field& field : AllFields()) {
+    Specification specification;
+    SettingValue value = field.get(specification);
+    if (auto* flag = std::get_if<bool>(&value)) *flag = !*flag;
+    if (auto* whole = std::get_if<int64_t>(&value)) *whole = *whole == 3 ? 4 : 3;
+    if (auto* number = std::get_if<double>(&value)) *number = *number == 0.25 ? 0.5 : 0.25;
+    if (auto* list = std::get_if<std::vector<int64_t>>(&value)) *list = {1, 3};
+    if (auto* text = std::get_if<std::string>(&value)) {
+      *text = field.kind == FieldKind::kChoice ? std::string(field.choices.back()) : "text";
+    }
+
+    ASSERT_EQ(Message(SetField(specification, field.path, value)), "") << field.path;
+
+    EXPECT_EQ(field.get(specification), value) << field.path;
+    const Specification untouched;
+    for (const noisefloor::Field& other : AllFields()) {
+      if (other.path == field.path) continue;
+      EXPECT_EQ(other.get(specification), other.get(untouched)) << field.path << " " << other.path;
+    }
+  }
+}
+
+TEST(FieldsTest, PathsAreDistinctAndHaveHelp) {
+  std::set<std::string_view> paths;
+  for (const noisefloor::Field& field : AllFields()) {
+    EXPECT_TRUE(paths.insert(field.path).second) << field.path;
+    EXPECT_FALSE(field.help.empty()) << field.path;
+  }
+}
+
+TEST(FieldsTest, DefaultsAreWithinTheirLimits) {
+  const Specification defaults;
+  for (const noisefloor::Field& field : AllFields()) {
+    Specification specification;
+    EXPECT_EQ(Message(SetField(specification, field.path, field.get(defaults))), "");
+  }
+}
+
+TEST(FieldsTest, WrongValuesAreRefusedWithWhatWasExpected) {
+  EXPECT_EQ(RefusalOf("train.epochs", int64_t{-1}),
+            "train.epochs: expected an integer from 0 to 1e+05, got -1");
+  EXPECT_EQ(RefusalOf("train.epochs", 1.5),
+            "train.epochs: expected an integer from 0 to 1e+05, got 1.5");
+  EXPECT_EQ(RefusalOf("model.batch_norm", std::string("yes")),
+            "model.batch_norm: expected true or false, got yes");
+  EXPECT_EQ(RefusalOf("model.name", std::string("lenet")),
+            "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got lenet");
+  EXPECT_EQ(RefusalOf("train.optimizer.learning_rate", std::numeric_limits<double>::infinity()),
+            "train.optimizer.learning_rate: expected a number from 0 to 1e+30, got inf");
+  EXPECT_EQ(RefusalOf("train.schedule.milestones", std::vector<int64_t>{1, 0}),
+            "train.schedule.milestones: expected a list of integers from 1 to 1e+05, got [1, 0]");
+  EXPECT_EQ(RefusalOf("model.name", std::string()),
+            "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got an empty text");
+  EXPECT_EQ(RefusalOf("data.identity", std::string(65, 'a')),
+            "data.identity: expected a text of at most 64 characters, got " + std::string(65, 'a'));
+}
+
+TEST(FieldsTest, UnknownPathsNameTheNearestKnownOne) {
+  EXPECT_EQ(RefusalOf("train.epoch", int64_t{1}),
+            "unknown key train.epoch; did you mean train.epochs?");
+  EXPECT_EQ(RefusalOf("zzz", int64_t{1}), "unknown key zzz");
+}
+
+TEST(FieldsTest, AnIntegerIsANumberAndASingleIntegerAList) {
+  Specification specification;
+  ASSERT_EQ(Message(SetField(specification, "train.optimizer.learning_rate", int64_t{1})), "");
+  ASSERT_EQ(Message(SetField(specification, "train.schedule.milestones", int64_t{2})), "");
+
+  EXPECT_EQ(specification.train.optimizer.learning_rate, 1.0);
+  EXPECT_THAT(specification.train.schedule.milestones, ElementsAre(2));
+}
+
+std::vector<std::string> ProblemsOf(const Specification& specification) {
+  std::vector<std::string> texts;
+  for (const FieldProblem& problem : CheckTogether(specification)) {
+    texts.push_back(problem.path + ": " + problem.message);
+  }
+  return texts;
+}
+
+TEST(FieldsTest, DefaultsFitTogether) { EXPECT_THAT(ProblemsOf({}), ElementsAre()); }
+
+TEST(FieldsTest, ABatchMustBeDivisibleByItsShards) {
+  Specification specification;
+  specification.train.batch_size = 128;
+  specification.train.shards = 3;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.batch_size: 128 is not divisible by train.shards 3; the nearest "
+                          "that are: 126 or 129"));
+
+  specification.train.batch_size = 126;
+  specification.train.shards = 9;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.batch_size: the last batch of 6000 examples has 78, not divisible "
+                          "by train.shards 9; set train.drop_last: true or another batch size"));
+}
+
+TEST(FieldsTest, TwoShardsCannotShowTheOrderOfASum) {
+  Specification specification;
+  specification.train.shards = 2;
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.shards: with 2 shards the order of a sum changes nothing (a + b = "
+                          "b + a); reduce_order: free needs 1 shard (no effect) or at least 3"));
+}
+
+TEST(FieldsTest, OptimiserAndScheduleMustFitTheirSettings) {
+  Specification specification;
+  specification.train.optimizer.name = "adam";
+  specification.train.optimizer.momentum = 0.9;
+  specification.train.schedule.name = "step";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.optimizer.momentum: adam has no momentum setting; use beta1",
+                          "train.schedule.milestones: schedule step needs at least one milestone"));
+
+  specification = {};
+  specification.train.optimizer.nesterov = true;
+  specification.train.schedule.milestones = {3, 2};
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.optimizer.nesterov: needs train.optimizer.momentum above 0",
+                          "train.schedule.milestones: only schedule step has milestones, not "
+                          "constant",
+                          "train.schedule.milestones: expected rising epochs"));
+}
+
+TEST(FieldsTest, DataLimitsMustBeThere) {
+  Specification specification;
+  specification.data.train_examples = 6001;
+  specification.data.identity = "XYZ";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.train_examples: 6001 asked, fashion-mnist-sample has 6000",
+                          "data.identity: expected 64 lower-case hexadecimal digits"));
+}
+
+TEST(FieldsTest, TheThreadsSourceNeedsChoices) {
+  Specification specification;
+  specification.Source(NoiseSource::kThreads).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("sources.threads.choices: the source threads is free: a list of thread "
+                          "counts to draw from is needed"));
+}
+
+TEST(DatasetsTest, KnownSetsAreFoundByName) {
+  for (const KnownDataset& known : KnownDatasets()) EXPECT_EQ(FindDataset(known.name), &known);
+  EXPECT_EQ(FindDataset("imagenet"), nullptr);
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,118 @@
+#include "common/trainer_protocol/json.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/json_reader.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+Specification Unusual() {
+  Specification specification;
+  specification.model.name = "mlp";
+  specification.train.optimizer.learning_rate = 0.1;
+  specification.train.schedule.name = "step";
+  specification.train.schedule.milestones = {1, 5};
+  specification.hardware_class = "cpu-amd-sse";
+  specification.stack = "torch-2.11-cu130";
+  specification.Source(NoiseSource::kInit) = {SourceState::kFree, {1, 7}, 18446744073709551615ull};
+  return specification;
+}
+
+TEST(SpecificationJsonTest, ReadsBackWhatItWrites) {
+  const std::string json = SpecificationToJson(Unusual());
+
+  const auto read = SpecificationFromJson(json);
+
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(SpecificationToJson(*read), json);
+  EXPECT_EQ(read->Source(NoiseSource::kInit).seed, 18446744073709551615ull);
+  EXPECT_EQ(read->Source(NoiseSource::kInit).lane, (Lane{1, 7}));
+  EXPECT_EQ(read->train.schedule.milestones, (std::vector<int64_t>{1, 5}));
+}
+
+TEST(SpecificationJsonTest, IsCanonical) {
+  const std::string json = SpecificationToJson(Unusual());
+
+  EXPECT_EQ(json, Json::parse(json).dump()) << "sorted keys, no spaces";
+  EXPECT_THAT(json, testing::HasSubstr("\"learning_rate\":0.1,"));
+  EXPECT_THAT(json, testing::HasSubstr("\"seed\":\"18446744073709551615\""));
+}
+
+TEST(RequestJsonTest, ReadsBackWhatItWrites) {
+  TrainerRequest request{"s1c2r3", 4, Unusual(), "/data", "/work dir/\"x\"", true};
+
+  const auto read = RequestFromJson(RequestToJson(request));
+
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(RequestToJson(*read), RequestToJson(request));
+  EXPECT_EQ(read->work_directory, "/work dir/\"x\"");
+  EXPECT_TRUE(read->write_evaluation_set);
+}
+
+TEST(EventJsonTest, HelloReadsBack) {
+  const HelloEvent hello{1, "torch-2.11-cu130", "ab12", R"({"cpu":"EPYC"})", std::string(64, 'a')};
+  const auto read = EventFromJson(EventToJson(hello));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(std::get<HelloEvent>(*read).environment, R"({"cpu":"EPYC"})");
+}
+
+TEST(EventJsonTest, ValuesThatAreNotFiniteSurvive) {
+  RecordsEvent records{7, {{1, 0.5, "train_loss", kNan}, {2, 1, "a", kInf}, {3, 2, "b", -kInf}}};
+
+  const auto read = EventFromJson(EventToJson(records));
+
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto& back = std::get<RecordsEvent>(*read);
+  ASSERT_EQ(back.records.size(), 3u);
+  EXPECT_EQ(back.sequence, 7u);
+  EXPECT_TRUE(std::isnan(back.records[0].value));
+  EXPECT_EQ(back.records[1].value, kInf);
+  EXPECT_EQ(back.records[2].value, -kInf);
+}
+
+TEST(EventJsonTest, OutcomeReadsBack) {
+  OutcomeEvent outcome;
+  outcome.kind = OutcomeEvent::Kind::kDiverged;
+  outcome.hashes = {{"init", std::string(64, '0')}, {"weights_at/1", std::string(64, 'f')}};
+  outcome.metrics = {{"loss", kNan}, {"top1", 0.1}};
+  outcome.per_class_accuracy = {0.25, 1};
+  outcome.environment = "{}";
+  outcome.train_seconds = 1.5;
+
+  const auto read = EventFromJson(EventToJson(outcome));
+
+  ASSERT_TRUE(read.ok()) << read.status();
+  const auto& back = std::get<OutcomeEvent>(*read);
+  EXPECT_EQ(back.kind, OutcomeEvent::Kind::kDiverged);
+  EXPECT_EQ(back.hashes, outcome.hashes);
+  EXPECT_TRUE(std::isnan(back.metrics.at("loss")));
+  EXPECT_EQ(back.per_class_accuracy, outcome.per_class_accuracy);
+}
+
+TEST(EventJsonTest, ABrokenTextIsReplacedRatherThanThrown) {
+  OutcomeEvent outcome;
+  outcome.cause = CauseClass::kBug;
+  outcome.message = "bad \xff byte";
+  EXPECT_TRUE(EventFromJson(EventToJson(outcome)).ok());
+}
+
+TEST(CauseTest, NamesAndExitCodesLeadBack) {
+  for (int i = 0; i <= static_cast<int>(CauseClass::kLostWorker); ++i) {
+    const auto cause = static_cast<CauseClass>(i);
+    EXPECT_EQ(ParseCauseClass(Name(cause)), cause);
+    EXPECT_EQ(CauseOfExitCode(ExitCodeOf(cause)), cause);
+  }
+  EXPECT_EQ(CauseOfExitCode(139), CauseClass::kBug);
+}
+
+}  // namespace
+}  // namespace noisefloor
