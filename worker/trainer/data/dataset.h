@@ -1,0 +1,56 @@
+// A data set in memory: whole, checked, in canonical order (canonical.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/trainer_protocol/datasets.h"
+#include "worker/trainer/data/raw_split.h"
+
+namespace noisefloor::trainer {
+
+// Examples by rank. Images are unsigned bytes {examples, channels, height, width}.
+struct Split {
+  ImageShape shape;
+  std::vector<uint8_t> images;
+  std::vector<int64_t> labels;  // {examples}
+
+  uint32_t size() const { return static_cast<uint32_t>(labels.size()); }
+  const uint8_t* Image(uint32_t example) const {
+    return images.data() + static_cast<size_t>(shape.pixels()) * example;
+  }
+};
+
+struct Dataset {
+  std::string name;
+  int64_t classes = 0;
+  ImageShape shape;
+  Split train;
+  Split test;
+  std::vector<std::string> class_names;  // {classes}; "class 7" where the files do not say.
+  std::string identity;                  // Of the whole set, before limits; 64 hexadecimal digits.
+};
+
+// How many of each split are kept: the first n in canonical order; 0 = all.
+struct ExampleLimits {
+  int64_t train = 0;
+  int64_t test = 0;
+};
+
+// Reads a known data set. `data_root` is one folder or several, separated by ':'; the first that
+// holds the set's folder is used. NotFound: no folder, a file is missing. InvalidArgument: an
+// unknown name, broken files, other numbers of examples, a limit above what there is. The identity
+// is computed, not compared: that is CheckIdentity.
+absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data_root,
+                                    ExampleLimits limits);
+absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view data_root,
+                                    ExampleLimits limits);
+
+// FailedPrecondition, naming the set and both identities, unless `expected` is the set's identity
+// or empty.
+absl::Status CheckIdentity(const Dataset& dataset, std::string_view expected);
+
+}  // namespace noisefloor::trainer
