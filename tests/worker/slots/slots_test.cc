@@ -1,0 +1,353 @@
+#include "worker/slots/slots.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace noisefloor::slots {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const TrainerKey kAvx2{"torch", "cpu-amd-avx2", ""};
+const TrainerKey kSse{"torch", "cpu-amd-sse", ""};
+
+// A worker whose coordinator beats every second and whose leases live for ten.
+class SlotsTest : public testing::Test {
+ protected:
+  explicit SlotsTest(SlotsOptions options = {.slot_count = 1, .grace = absl::Seconds(3)})
+      : slots_(options) {}
+
+  std::vector<std::string> Do(const Message& message) {
+    std::vector<std::string> lines;
+    for (const Action& action : slots_.Step(message, now_)) lines.push_back(Describe(action));
+    return lines;
+  }
+  std::vector<std::string> Wait(int seconds) {
+    now_ += absl::Seconds(seconds);
+    return Do(Tick{});
+  }
+  std::vector<std::string> Connect() { return Do(Connected{absl::Seconds(1), absl::Seconds(10)}); }
+  std::vector<std::string> Start(uint64_t lease, const TrainerKey& key = kAvx2) {
+    return Do(StartMember{LeaseId{lease}, key});
+  }
+
+  Slots slots_;
+  absl::Duration now_ = absl::Seconds(1000);
+};
+
+class TwoSlotsTest : public SlotsTest {
+ protected:
+  TwoSlotsTest() : SlotsTest({.slot_count = 2, .grace = absl::Seconds(3)}) {}
+};
+
+TEST_F(SlotsTest, AMemberIsTrainedDeliveredSettledAndForgotten) {
+  EXPECT_THAT(Connect(), IsEmpty());
+  EXPECT_THAT(Start(7), ElementsAre("start trainer of lease 7 in slot 0"));
+  EXPECT_THAT(Do(TrainerHello{LeaseId{7}}), ElementsAre("send started of lease 7"));
+  EXPECT_THAT(Do(TrainerRecords{LeaseId{7}, 1}), ElementsAre("send records 1 to 1 of lease 7"));
+  EXPECT_THAT(Do(RecordsKept{LeaseId{7}, 1}), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+  EXPECT_THAT(Do(Delivered{LeaseId{7}}), ElementsAre("send finished of lease 7"));
+  EXPECT_THAT(Do(Settled{LeaseId{7}}), ElementsAre("forget lease 7"));
+  EXPECT_THAT(slots_.HeldLeases(), IsEmpty());
+}
+
+TEST_F(SlotsTest, ARepeatedStartChangesNothingInAnyPhase) {
+  (void)Connect();
+  (void)Start(7);
+  EXPECT_THAT(Start(7), IsEmpty());
+  (void)Do(TrainerEnded{LeaseId{7}});
+  EXPECT_THAT(Start(7), IsEmpty());
+  (void)Do(Delivered{LeaseId{7}});
+  EXPECT_THAT(Start(7), IsEmpty());
+  (void)Do(Settled{LeaseId{7}});
+  EXPECT_THAT(Start(7), IsEmpty());
+}
+
+TEST_F(SlotsTest, AMemberWithoutAFreeSlotWaitsForOneInOrder) {
+  (void)Connect();
+  (void)Start(1);
+  EXPECT_THAT(Start(2), IsEmpty());
+  EXPECT_THAT(Start(3), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{1}}),
+              ElementsAre("deliver lease 1", "start trainer of lease 2 in slot 0"));
+  EXPECT_THAT(Do(StopMember{LeaseId{3}, "cancelled"}), ElementsAre("forget lease 3"));
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{2}}), ElementsAre("deliver lease 2"));
+}
+
+TEST_F(TwoSlotsTest, EverySlotRunsOneTrainer) {
+  (void)Connect();
+  EXPECT_THAT(Start(1), ElementsAre("start trainer of lease 1 in slot 0"));
+  EXPECT_THAT(Start(2), ElementsAre("start trainer of lease 2 in slot 1"));
+  EXPECT_THAT(Start(3), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{1}}),
+              ElementsAre("deliver lease 1", "start trainer of lease 3 in slot 0"));
+}
+
+TEST_F(SlotsTest, AStoppedMemberIsTerminatedThenKilledAndNothingOfItIsDelivered) {
+  (void)Connect();
+  (void)Start(7);
+
+  EXPECT_THAT(Do(StopMember{LeaseId{7}, "cancelled"}),
+              ElementsAre("terminate trainer of lease 7: cancelled"));
+  EXPECT_THAT(Do(StopMember{LeaseId{7}, "cancelled"}), IsEmpty());
+  EXPECT_THAT(slots_.HeldLeases(), IsEmpty());
+  EXPECT_THAT(Wait(2), ElementsAre("send heartbeat"));
+  EXPECT_THAT(Wait(1), ElementsAre("kill trainer of lease 7", "send heartbeat"));
+  EXPECT_THAT(Do(TrainerRecords{LeaseId{7}, 1}), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("forget lease 7"));
+}
+
+TEST_F(SlotsTest, ALeaseThatTheCoordinatorDoesNotKnowIsStopped) {
+  (void)Connect();
+  (void)Start(7);
+  EXPECT_THAT(Do(Settled{LeaseId{7}}),
+              ElementsAre("terminate trainer of lease 7: the coordinator has settled the lease"));
+  EXPECT_THAT(Start(8), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}),
+              ElementsAre("forget lease 7", "start trainer of lease 8 in slot 0"));
+}
+
+TEST_F(SlotsTest, HeartbeatsNameWhatIsHeld) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerRecords{LeaseId{7}, 1});
+  (void)Do(TrainerProgress{LeaseId{7}, 10, 100});
+  (void)Do(RecordsKept{LeaseId{7}, 1});
+
+  EXPECT_THAT(slots_.HeldLeases(), ElementsAre(Held{LeaseId{7}, 1, 10, 100}));
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1));
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@1"));
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1));
+}
+
+TEST_F(SlotsTest, WhatWasNotConfirmedSinceTheLastHeartbeatIsToldAgain) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerHello{LeaseId{7}});
+  (void)Do(TrainerRecords{LeaseId{7}, 1});
+  (void)Do(TrainerRecords{LeaseId{7}, 2});
+  (void)Do(RecordsKept{LeaseId{7}, 1});
+
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@2"));
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@2", "send started of lease 7",
+                                   "send records 2 to 2 of lease 7"));
+  (void)Do(RecordsKept{LeaseId{7}, 2});
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@2"));
+}
+
+TEST_F(SlotsTest, AnEndIsToldUntilItIsSettled) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerEnded{LeaseId{7}});
+  (void)Do(Delivered{LeaseId{7}});
+
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@0"));
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@0", "send finished of lease 7"));
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@0", "send finished of lease 7"));
+  EXPECT_THAT(Do(Settled{LeaseId{7}}), ElementsAre("forget lease 7"));
+}
+
+TEST_F(SlotsTest, ANewSessionHearsEverythingThatIsNotConfirmed) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerHello{LeaseId{7}});
+  (void)Do(TrainerRecords{LeaseId{7}, 1});
+  (void)Do(RecordsKept{LeaseId{7}, 1});
+  EXPECT_THAT(Do(Disconnected{}), IsEmpty());
+  EXPECT_THAT(Do(TrainerRecords{LeaseId{7}, 2}), IsEmpty());
+  EXPECT_THAT(Do(TrainerRecords{LeaseId{7}, 3}), IsEmpty());
+
+  EXPECT_THAT(Connect(), ElementsAre("send started of lease 7", "send records 2 to 3 of lease 7"));
+
+  (void)Do(Disconnected{});
+  (void)Do(TrainerEnded{LeaseId{7}});
+  EXPECT_THAT(Do(Delivered{LeaseId{7}}), IsEmpty());
+  EXPECT_THAT(Connect(), ElementsAre("send records 2 to 3 of lease 7", "send finished of lease 7"));
+}
+
+TEST_F(SlotsTest, ALeaseThatCannotBeRenewedIsGivenUpButItsEndIsStillReported) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(Disconnected{});
+
+  EXPECT_THAT(Wait(9), IsEmpty());
+  EXPECT_THAT(Wait(1),
+              ElementsAre("terminate trainer of lease 7: the coordinator was not reached for the "
+                          "life of the lease"));
+  EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+  EXPECT_THAT(Do(Delivered{LeaseId{7}}), IsEmpty());
+  EXPECT_THAT(Connect(), ElementsAre("send finished of lease 7"));
+}
+
+TEST_F(SlotsTest, HeartbeatsKeepALeaseAlive) {
+  (void)Connect();
+  (void)Start(7);
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 7@0"));
+    EXPECT_THAT(Do(HeartbeatSent{}), IsEmpty());
+  }
+}
+
+TEST_F(SlotsTest, ASessionThatTakesNoHeartbeatsDoesNotKeepALease) {
+  (void)Connect();
+  (void)Start(7);
+  std::vector<std::string> seen;
+  for (int i = 0; i < 10; ++i) seen = Wait(1);
+  EXPECT_THAT(seen, ElementsAre("terminate trainer of lease 7: the coordinator was not reached for "
+                                "the life of the lease",
+                                "send heartbeat 7@0"));
+}
+
+TEST_F(SlotsTest, AReconnectionInTimeSavesTheLease) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(Disconnected{});
+  (void)Wait(9);
+  (void)Connect();
+  EXPECT_THAT(Wait(9), ElementsAre("send heartbeat 7@0"));
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+}
+
+TEST_F(SlotsTest, AWaitingLeaseThatExpiresIsForgotten) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Start(8);
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Wait(10), ElementsAre("terminate trainer of lease 7: the coordinator was not "
+                                    "reached for the life of the lease",
+                                    "forget lease 8"));
+}
+
+TEST_F(SlotsTest, AResultFromTheSpoolIsDeliveredAndNamedInTheRegistration) {
+  EXPECT_THAT(Do(ResultFound{LeaseId{5}, 3}), ElementsAre("deliver lease 5"));
+  EXPECT_THAT(slots_.HeldLeases(), ElementsAre(Held{LeaseId{5}, 3, 0, 0}));
+  EXPECT_THAT(Connect(), ElementsAre("send records 1 to 3 of lease 5"));
+  EXPECT_THAT(Start(5), IsEmpty());
+  EXPECT_THAT(Do(Delivered{LeaseId{5}}), ElementsAre("send finished of lease 5"));
+  EXPECT_THAT(Do(Settled{LeaseId{5}}), ElementsAre("forget lease 5"));
+}
+
+TEST_F(SlotsTest, ASpooledResultOutlivesAnyDisconnection) {
+  (void)Do(ResultFound{LeaseId{5}, 0});
+  (void)Do(Delivered{LeaseId{5}});
+  EXPECT_THAT(Wait(100000), IsEmpty());
+  EXPECT_THAT(Connect(), ElementsAre("send finished of lease 5"));
+}
+
+TEST_F(SlotsTest, ATrainerThatBreaksTheProtocolIsStoppedAndReported) {
+  (void)Connect();
+  (void)Start(7);
+  EXPECT_THAT(Do(TrainerBroken{LeaseId{7}}),
+              ElementsAre("terminate trainer of lease 7: it broke the trainer protocol"));
+  EXPECT_THAT(Do(TrainerBroken{LeaseId{7}}), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+}
+
+TEST_F(SlotsTest, TheStandbyLoadsInTheSecondHalfAndTakesTheNextMemberOfItsKey) {
+  (void)Connect();
+  (void)Start(1);
+  EXPECT_THAT(Do(TrainerProgress{LeaseId{1}, 49, 100}), IsEmpty());
+  EXPECT_THAT(Do(TrainerProgress{LeaseId{1}, 50, 100}),
+              ElementsAre("start standby for torch on cpu-amd-avx2 in slot 0"));
+  EXPECT_THAT(Do(TrainerProgress{LeaseId{1}, 60, 100}), IsEmpty());
+  (void)Do(TrainerEnded{LeaseId{1}});
+  EXPECT_THAT(Start(2), ElementsAre("start trainer of lease 2 in slot 0 from its standby"));
+}
+
+TEST_F(SlotsTest, AStandbyOfAnotherClassIsDiscarded) {
+  (void)Connect();
+  (void)Start(1);
+  (void)Do(TrainerProgress{LeaseId{1}, 50, 100});
+  (void)Do(TrainerEnded{LeaseId{1}});
+  EXPECT_THAT(Start(2, kSse),
+              ElementsAre("end standby in slot 0", "start trainer of lease 2 in slot 0"));
+}
+
+TEST_F(SlotsTest, AStandbyThatDiedIsNotUsed) {
+  (void)Connect();
+  (void)Start(1);
+  (void)Do(TrainerProgress{LeaseId{1}, 50, 100});
+  (void)Do(TrainerEnded{LeaseId{1}});
+  (void)Do(StandbyEnded{0});
+  EXPECT_THAT(Start(2), ElementsAre("start trainer of lease 2 in slot 0"));
+}
+
+TEST_F(TwoSlotsTest, AMemberPrefersTheSlotWithItsStandby) {
+  (void)Connect();
+  (void)Start(1, kSse);
+  (void)Start(2, kAvx2);
+  (void)Do(TrainerProgress{LeaseId{1}, 1, 1});
+  (void)Do(TrainerProgress{LeaseId{2}, 1, 1});
+  (void)Do(TrainerEnded{LeaseId{1}});
+  (void)Do(TrainerEnded{LeaseId{2}});
+  EXPECT_THAT(Start(3, kAvx2), ElementsAre("start trainer of lease 3 in slot 1 from its standby"));
+  EXPECT_THAT(Start(4, kSse), ElementsAre("start trainer of lease 4 in slot 0 from its standby"));
+}
+
+TEST_F(SlotsTest, DrainingFinishesWhatRunsThenLeaves) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerProgress{LeaseId{7}, 1, 1});
+  EXPECT_THAT(Do(Drain{}), ElementsAre("end standby in slot 0", "send draining"));
+  EXPECT_THAT(Do(Drain{}), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+  EXPECT_THAT(Do(Delivered{LeaseId{7}}), ElementsAre("send finished of lease 7"));
+  EXPECT_THAT(Do(Settled{LeaseId{7}}), ElementsAre("forget lease 7", "leave"));
+  EXPECT_THAT(Start(8), IsEmpty());
+}
+
+TEST_F(SlotsTest, AnIdleWorkerLeavesAtOnce) {
+  (void)Connect();
+  EXPECT_THAT(Do(Drain{}), ElementsAre("send draining", "leave"));
+}
+
+TEST_F(SlotsTest, AHurryStopsTrainersAndLeavesResultsInTheSpoolWhenNobodyTakesThem) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Start(8);
+  EXPECT_THAT(Do(Hurry{}), ElementsAre("send draining", "forget lease 8",
+                                       "terminate trainer of lease 7: the worker is leaving"));
+  EXPECT_THAT(Do(Hurry{}), IsEmpty());
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+  EXPECT_THAT(Wait(2), IsEmpty());
+  EXPECT_THAT(Wait(1), ElementsAre("leave"));
+}
+
+TEST_F(SlotsTest, AReconnectingWorkerSaysAgainThatItDrains) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(Drain{});
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Connect(), ElementsAre("send draining"));
+}
+
+TEST_F(SlotsTest, MessagesAboutUnknownLeasesChangeNothing) {
+  (void)Connect();
+  const LeaseId unknown{99};
+  for (const Message& message : std::vector<Message>{
+           StopMember{unknown, ""}, RecordsKept{unknown, 1}, Settled{unknown},
+           TrainerHello{unknown}, TrainerRecords{unknown, 1}, TrainerProgress{unknown, 1, 1},
+           TrainerBroken{unknown}, TrainerEnded{unknown}, Delivered{unknown}, StandbyEnded{9}}) {
+    EXPECT_THAT(Do(message), IsEmpty());
+  }
+}
+
+TEST_F(SlotsTest, AConfirmationOfRecordsThatWereNeverWrittenIsIgnored) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerRecords{LeaseId{7}, 1});
+  (void)Do(RecordsKept{LeaseId{7}, 1000});
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Connect(), ElementsAre("send records 1 to 1 of lease 7"));
+}
+
+}  // namespace
+}  // namespace noisefloor::slots

@@ -1,0 +1,254 @@
+#include "worker/slots/slots.h"
+
+#include <algorithm>
+
+namespace noisefloor::slots {
+
+namespace {
+// Leases rise for ever, so the newest few are enough to recognise an echo.
+constexpr size_t kEndedKept = 1024;
+}  // namespace
+
+Slots::Slots(SlotsOptions options) : options_(options), slots_(options.slot_count) {}
+
+Actions Slots::Step(const Message& message, absl::Duration now) {
+  Actions actions;
+  if (left_) return actions;
+  std::visit([&](const auto& m) { On(m, now, actions); }, message);
+  LeaveIfDone(now, actions);
+  return actions;
+}
+
+std::vector<Held> Slots::HeldLeases() const {
+  std::vector<Held> held;
+  for (const auto& [id, lease] : leases_) {
+    if (!lease.unwanted) held.push_back({id, lease.sequence, lease.step, lease.step_count});
+  }
+  return held;
+}
+
+absl::Duration Slots::NextTick() const {
+  absl::Duration next = std::min({next_beat_, keeper_.NextExpiry(), hurry_until_});
+  for (const auto& [id, lease] : leases_) next = std::min(next, lease.kill_at);
+  return next;
+}
+
+void Slots::On(const StartMember& message, absl::Duration now, Actions& actions) {
+  if (leases_.contains(message.lease) || ended_.contains(message.lease)) return;
+  leases_[message.lease].key = message.key;
+  waiting_.push_back(message.lease);
+  keeper_.Add(message.lease, now);
+  FillSlots(actions);
+}
+
+void Slots::On(const StopMember& message, absl::Duration now, Actions& actions) {
+  Drop(message.lease, message.reason, now, actions);
+}
+
+void Slots::On(const Settled& message, absl::Duration now, Actions& actions) {
+  Drop(message.lease, "the coordinator has settled the lease", now, actions);
+}
+
+void Slots::On(const ResultFound& message, absl::Duration, Actions& actions) {
+  if (leases_.contains(message.lease)) return;
+  Lease& lease = leases_[message.lease];
+  lease.phase = Phase::kDelivering;
+  lease.sequence = message.sequence;
+  if (connected_ && lease.sequence > 0) {
+    actions.push_back(SendRecords{message.lease, 1, lease.sequence});
+  }
+  actions.push_back(Deliver{message.lease});
+}
+
+void Slots::On(const TrainerHello& message, absl::Duration, Actions& actions) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->unwanted) return;
+  lease->said_hello = true;
+  if (connected_) actions.push_back(SendStarted{message.lease});
+}
+
+void Slots::On(const TrainerRecords& message, absl::Duration, Actions& actions) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->unwanted) return;
+  const uint64_t first = lease->sequence + 1;
+  lease->sequence = std::max(lease->sequence, message.sequence);
+  if (connected_ && first <= lease->sequence) {
+    actions.push_back(SendRecords{message.lease, first, lease->sequence});
+  }
+}
+
+void Slots::On(const TrainerProgress& message, absl::Duration, Actions& actions) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->phase != Phase::kRunning) return;
+  lease->step = message.step;
+  lease->step_count = message.step_count;
+  // The standby loads while the second half trains, so that it is warm when the slot falls free
+  // and no trainer's start is disturbed.
+  Slot& slot = slots_[lease->slot];
+  const bool late = message.step_count > 0 && message.step * 2 >= message.step_count;
+  const bool wanted = options_.standby && !draining_ && !lease->stopping;
+  if (!late || !wanted || slot.standby.has_value()) return;
+  slot.standby = lease->key;
+  actions.push_back(StartStandby{lease->slot, lease->key});
+}
+
+void Slots::On(const TrainerBroken& message, absl::Duration now, Actions& actions) {
+  if (Lease* lease = Find(message.lease); lease != nullptr && lease->phase == Phase::kRunning) {
+    Stop(message.lease, *lease, "it broke the trainer protocol", now, actions);
+  }
+}
+
+void Slots::On(const TrainerEnded& message, absl::Duration, Actions& actions) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->phase != Phase::kRunning) return;
+  slots_[lease->slot].lease.reset();
+  keeper_.Remove(message.lease);
+  lease->kill_at = absl::InfiniteDuration();
+  if (lease->unwanted) {
+    Erase(message.lease, actions);
+  } else {
+    lease->phase = Phase::kDelivering;
+    actions.push_back(Deliver{message.lease});
+  }
+  FillSlots(actions);
+}
+
+void Slots::On(const StandbyEnded& message, absl::Duration, Actions&) {
+  if (message.slot < slots_.size()) slots_[message.slot].standby.reset();
+}
+
+void Slots::On(const Delivered& message, absl::Duration, Actions& actions) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->phase != Phase::kDelivering) return;
+  lease->phase = Phase::kFinished;
+  if (connected_) actions.push_back(SendFinished{message.lease});
+}
+
+void Slots::On(const Drain&, absl::Duration, Actions& actions) {
+  if (draining_) return;
+  draining_ = true;
+  EndStandbys(actions);
+  if (connected_) actions.push_back(SendDraining{});
+}
+
+void Slots::On(const Hurry&, absl::Duration now, Actions& actions) {
+  On(Drain{}, now, actions);
+  if (hurry_until_ != absl::InfiniteDuration()) return;
+  // Time for the trainers to end and for their last words to be settled.
+  hurry_until_ = now + 2 * options_.grace;
+  for (const LeaseId id : std::vector<LeaseId>(waiting_)) Erase(id, actions);
+  for (auto& [id, lease] : leases_) {
+    if (lease.phase == Phase::kRunning) Stop(id, lease, "the worker is leaving", now, actions);
+  }
+}
+
+void Slots::On(const Tick&, absl::Duration now, Actions& actions) {
+  for (const LeaseId id : keeper_.Expired(now)) {
+    // Its end is still reported: the coordinator may learn of it before it misses the lease.
+    keeper_.Remove(id);
+    Lease& lease = leases_.at(id);
+    if (lease.phase == Phase::kWaiting) {
+      Erase(id, actions);
+    } else {
+      Stop(id, lease, "the coordinator was not reached for the life of the lease", now, actions);
+    }
+  }
+  KillOverdue(now, actions);
+  if (connected_ && now >= next_beat_) Beat(now, actions);
+}
+
+Slots::Lease* Slots::Find(LeaseId lease) {
+  const auto it = leases_.find(lease);
+  return it == leases_.end() ? nullptr : &it->second;
+}
+
+void Slots::FillSlots(Actions& actions) {
+  while (!waiting_.empty()) {
+    Lease& lease = leases_.at(waiting_.front());
+    const std::optional<uint32_t> slot = BestSlotFor(lease.key);
+    if (!slot) return;
+    PlaceIn(*slot, waiting_.front(), lease, actions);
+    waiting_.erase(waiting_.begin());
+  }
+}
+
+// A free slot: with a standby of the key, else without any, else the first.
+std::optional<uint32_t> Slots::BestSlotFor(const TrainerKey& key) const {
+  std::optional<uint32_t> best;
+  int best_rank = 0;
+  for (uint32_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].lease) continue;
+    const int rank = slots_[i].standby == key ? 3 : !slots_[i].standby ? 2 : 1;
+    if (rank > best_rank) {
+      best = i;
+      best_rank = rank;
+    }
+  }
+  return best;
+}
+
+void Slots::PlaceIn(uint32_t index, LeaseId id, Lease& lease, Actions& actions) {
+  Slot& slot = slots_[index];
+  const bool use_standby = slot.standby == lease.key;
+  if (slot.standby && !use_standby) actions.push_back(EndStandby{index});
+  slot.standby.reset();
+  slot.lease = id;
+  lease.slot = index;
+  lease.phase = Phase::kRunning;
+  actions.push_back(StartTrainer{index, id, lease.key, use_standby});
+}
+
+void Slots::Stop(LeaseId id, Lease& lease, const std::string& reason, absl::Duration now,
+                 Actions& actions) {
+  if (lease.stopping) return;
+  lease.stopping = true;
+  lease.kill_at = now + options_.grace;
+  actions.push_back(TerminateTrainer{id, reason});
+}
+
+void Slots::Drop(LeaseId id, const std::string& reason, absl::Duration now, Actions& actions) {
+  Lease* lease = Find(id);
+  if (lease == nullptr) return;
+  if (lease->phase != Phase::kRunning) return Erase(id, actions);
+  lease->unwanted = true;
+  keeper_.Remove(id);
+  Stop(id, *lease, reason, now, actions);
+}
+
+void Slots::Erase(LeaseId id, Actions& actions) {
+  leases_.erase(id);
+  keeper_.Remove(id);
+  std::erase(waiting_, id);
+  ended_.insert(id);
+  if (ended_.size() > kEndedKept) ended_.erase(ended_.begin());
+  actions.push_back(Forget{id});
+}
+
+void Slots::KillOverdue(absl::Duration now, Actions& actions) {
+  for (auto& [id, lease] : leases_) {
+    if (now < lease.kill_at) continue;
+    lease.kill_at = absl::InfiniteDuration();
+    actions.push_back(KillTrainer{id});
+  }
+}
+
+void Slots::EndStandbys(Actions& actions) {
+  for (uint32_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].standby) continue;
+    slots_[i].standby.reset();
+    actions.push_back(EndStandby{i});
+  }
+}
+
+void Slots::LeaveIfDone(absl::Duration now, Actions& actions) {
+  if (!draining_) return;
+  const bool running = std::any_of(slots_.begin(), slots_.end(),
+                                   [](const Slot& slot) { return slot.lease.has_value(); });
+  // In a hurry, results that nobody fetches stay in the spool for the next start.
+  const bool give_up = !running && now >= hurry_until_;
+  if (!leases_.empty() && !give_up) return;
+  left_ = true;
+  actions.push_back(Leave{});
+}
+
+}  // namespace noisefloor::slots

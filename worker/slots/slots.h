@@ -1,0 +1,117 @@
+// What a worker does with its slots: the decisions of the daemon, without the daemon.
+//
+// Every lease goes waiting -> running -> delivering -> finished and is forgotten when the
+// coordinator settles it. Messages may come twice, late or not at all: what is to be told is told
+// again on every new session and, while it is not confirmed, with every heartbeat.
+//
+// Pure: no I/O, clock or thread; deterministic given the calls so far. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "worker/slots/lease_keeper.h"
+#include "worker/slots/message.h"
+
+namespace noisefloor::slots {
+
+struct SlotsOptions {
+  uint32_t slot_count = 1;
+  absl::Duration grace = absl::Seconds(10);  // Between SIGTERM and SIGKILL.
+  bool standby = true;
+};
+
+class Slots {
+ public:
+  explicit Slots(SlotsOptions options);
+
+  [[nodiscard]] Actions Step(const Message& message, absl::Duration now);
+
+  // For Register: leases with a trainer or a result, in order.
+  std::vector<Held> HeldLeases() const;
+  bool Knows(LeaseId lease) const { return leases_.contains(lease); }
+  bool draining() const { return draining_; }
+  // Step(Tick) is of use from then on; infinite when nothing waits for time to pass.
+  absl::Duration NextTick() const;
+
+ private:
+  enum class Phase : uint8_t {
+    kWaiting,     // For a slot.
+    kRunning,     // A trainer trains, or is being stopped.
+    kDelivering,  // The result is in the spool; its files travel.
+    kFinished,    // The files are there; waits for Settled.
+  };
+  struct Lease {
+    TrainerKey key;
+    Phase phase = Phase::kWaiting;
+    uint32_t slot = 0;  // While running.
+    bool said_hello = false;
+    bool stopping = false;
+    bool unwanted = false;  // Forget it when its trainer has gone.
+    absl::Duration kill_at = absl::InfiniteDuration();
+    uint64_t sequence = 0;        // Highest batch in the spool.
+    uint64_t kept = 0;            // Highest batch that the coordinator has.
+    uint64_t kept_last_beat = 0;  // The same, at the last heartbeat.
+    uint64_t sent_last_beat = 0;
+    bool finished_last_beat = false;
+    int64_t step = 0;
+    int64_t step_count = 0;
+  };
+  struct Slot {
+    std::optional<LeaseId> lease;
+    std::optional<TrainerKey> standby;
+  };
+
+  void On(const Connected& message, absl::Duration now, Actions& actions);
+  void On(const Disconnected& message, absl::Duration now, Actions& actions);
+  void On(const HeartbeatSent& message, absl::Duration now, Actions& actions);
+  void On(const StartMember& message, absl::Duration now, Actions& actions);
+  void On(const StopMember& message, absl::Duration now, Actions& actions);
+  void On(const RecordsKept& message, absl::Duration now, Actions& actions);
+  void On(const Settled& message, absl::Duration now, Actions& actions);
+  void On(const ResultFound& message, absl::Duration now, Actions& actions);
+  void On(const TrainerHello& message, absl::Duration now, Actions& actions);
+  void On(const TrainerRecords& message, absl::Duration now, Actions& actions);
+  void On(const TrainerProgress& message, absl::Duration now, Actions& actions);
+  void On(const TrainerBroken& message, absl::Duration now, Actions& actions);
+  void On(const TrainerEnded& message, absl::Duration now, Actions& actions);
+  void On(const StandbyEnded& message, absl::Duration now, Actions& actions);
+  void On(const Delivered& message, absl::Duration now, Actions& actions);
+  void On(const Drain& message, absl::Duration now, Actions& actions);
+  void On(const Hurry& message, absl::Duration now, Actions& actions);
+  void On(const Tick& message, absl::Duration now, Actions& actions);
+
+  Lease* Find(LeaseId lease);
+  void FillSlots(Actions& actions);
+  void PlaceIn(uint32_t slot, LeaseId id, Lease& lease, Actions& actions);
+  std::optional<uint32_t> BestSlotFor(const TrainerKey& key) const;
+  void Stop(LeaseId id, Lease& lease, const std::string& reason, absl::Duration now,
+            Actions& actions);
+  // Nothing of the lease is wanted: stops its trainer first when it has one.
+  void Drop(LeaseId id, const std::string& reason, absl::Duration now, Actions& actions);
+  void Erase(LeaseId id, Actions& actions);
+  void KillOverdue(absl::Duration now, Actions& actions);
+  void Beat(absl::Duration now, Actions& actions);
+  void TellAgain(LeaseId id, Lease& lease, Actions& actions) const;
+  void EndStandbys(Actions& actions);
+  void LeaveIfDone(absl::Duration now, Actions& actions);
+
+  const SlotsOptions options_;
+  std::vector<Slot> slots_;
+  std::map<LeaseId, Lease> leases_;
+  std::vector<LeaseId> waiting_;  // In order of arrival.
+  std::set<LeaseId> ended_;       // The newest that were erased: their late echoes are ignored.
+  LeaseKeeper keeper_;            // Leases that are waiting or running.
+  bool connected_ = false;
+  bool draining_ = false;
+  bool left_ = false;
+  absl::Duration heartbeat_interval_ = absl::InfiniteDuration();
+  absl::Duration next_beat_ = absl::InfiniteDuration();
+  absl::Duration hurry_until_ = absl::InfiniteDuration();  // Finite once in a hurry.
+};
+
+}  // namespace noisefloor::slots
