@@ -26,7 +26,8 @@ std::vector<Stage> StagesOf(const Hashes& hashes, size_t evaluations) {
 }
 
 // The first stage without a hash in one of the runs where proof needs one; "" when none is.
-std::string MissingProof(std::span<const std::vector<Stage>> stages, std::span<const Run> runs) {
+std::string MissingProof(std::span<const std::vector<Stage>> stages,
+                         std::span<const HashedRun> runs) {
   for (size_t k = 0; k < stages[0].size(); ++k) {
     const std::string& name = stages[0][k].name;
     const auto present = [&](const std::vector<Stage>& run) { return !run[k].hash.empty(); };
@@ -55,14 +56,15 @@ std::string Name(BitVerdict verdict) {
   return "corrupt";
 }
 
-BitCheck CheckBits(std::span<const Run> runs) {
+BitCheck CheckBits(std::span<const HashedRun> runs) {
   if (runs.size() < 2) {
     return Unproved("needs two runs, there are " + std::to_string(runs.size()));
   }
   size_t evaluations = 0;
-  for (const Run& run : runs) evaluations = std::max(evaluations, run.hashes.weights_at.size());
+  for (const HashedRun& run : runs)
+    evaluations = std::max(evaluations, run.hashes.weights_at.size());
   std::vector<std::vector<Stage>> stages;
-  for (const Run& run : runs) stages.push_back(StagesOf(run.hashes, evaluations));
+  for (const HashedRun& run : runs) stages.push_back(StagesOf(run.hashes, evaluations));
 
   for (size_t k = 0; k < stages[0].size(); ++k) {
     const std::string* reference = nullptr;  // Of the first run that has this hash.
@@ -79,9 +81,9 @@ BitCheck CheckBits(std::span<const Run> runs) {
   return {BitVerdict::kIdentical, "", 0, "", ""};
 }
 
-int64_t DistinctResults(std::span<const Run> runs) {
+int64_t DistinctResults(std::span<const HashedRun> runs) {
   std::set<std::pair<std::string, std::string>> results;
-  for (const Run& run : runs) {
+  for (const HashedRun& run : runs) {
     if (!run.hashes.weights.empty()) results.emplace(run.hashes.weights, run.hashes.logits);
   }
   return static_cast<int64_t>(results.size());

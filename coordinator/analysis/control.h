@@ -17,7 +17,7 @@ struct Hashes {
   std::vector<std::string> weights_at;  // At each evaluation, in order.
 };
 
-struct Run {
+struct HashedRun {
   std::string id;
   Hashes hashes;
 };
@@ -37,9 +37,9 @@ struct BitCheck {
 // Compares every run with the first, stage by stage in the order of training. Unproved below two
 // runs, or when no difference is seen but a run lacks a hash that another has, or weights or
 // logits altogether: absence of a hash is no proof.
-BitCheck CheckBits(std::span<const Run> runs);
+BitCheck CheckBits(std::span<const HashedRun> runs);
 
 // How many different results: distinct (weights, logits); runs without a weights hash not counted.
-int64_t DistinctResults(std::span<const Run> runs);
+int64_t DistinctResults(std::span<const HashedRun> runs);
 
 }  // namespace noisefloor::analysis

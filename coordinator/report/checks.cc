@@ -14,11 +14,11 @@ namespace {
 
 using analysis::BitCheck;
 using analysis::BitVerdict;
-using analysis::Run;
+using analysis::HashedRun;
 
 // Members that ran to their end, diverged ones among them: their bits are promised as well.
-std::vector<Run> RunsOf(const Gathered& gathered, const CellFacts& cell) {
-  std::vector<Run> runs;
+std::vector<HashedRun> RunsOf(const Gathered& gathered, const CellFacts& cell) {
+  std::vector<HashedRun> runs;
   for (const size_t m : cell.members) {
     const MemberInput& member = *gathered.members[m].input;
     if (member.state == MemberState::kDone || member.state == MemberState::kDiverged) {
@@ -60,7 +60,7 @@ ControlCheck CheckControl(const Gathered& gathered, const CellFacts& cell) {
   ControlCheck check;
   check.cell = cell.input->index;
   check.label = cell.label;
-  std::vector<Run> runs = RunsOf(gathered, cell);
+  std::vector<HashedRun> runs = RunsOf(gathered, cell);
   check.members = static_cast<int64_t>(runs.size());
   check.units = UnitCount(gathered, cell);
   for (const size_t m : cell.members) {
@@ -91,8 +91,8 @@ PhysicalCheck CheckPhysical(const Gathered& gathered, const CellFacts& cell) {
   check.cell = cell.input->index;
   check.label = cell.label;
   for (const NoiseSource source : cell.free_physical) check.sources.emplace_back(Name(source));
-  std::vector<Run> runs = RunsOf(gathered, cell);
-  std::erase_if(runs, [](const Run& run) { return run.hashes.weights.empty(); });
+  std::vector<HashedRun> runs = RunsOf(gathered, cell);
+  std::erase_if(runs, [](const HashedRun& run) { return run.hashes.weights.empty(); });
   check.runs = static_cast<int64_t>(runs.size());
   check.different_results = analysis::DistinctResults(runs);
   check.noise_seen = check.different_results > 1;

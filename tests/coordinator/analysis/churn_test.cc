@@ -1,0 +1,201 @@
+#include "coordinator/analysis/churn.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/analysis/interval.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The definitions, written out.
+double SlowChurn(const PredictionMatrix& m, int64_t i, int64_t j) {
+  double differing = 0;
+  for (int64_t x = 0; x < m.examples(); ++x) {
+    const int16_t a = m.Row(i)[static_cast<size_t>(x)];
+    const int16_t b = m.Row(j)[static_cast<size_t>(x)];
+    if (a == kUndefined || b == kUndefined || a != b) differing += 1;
+  }
+  return differing / static_cast<double>(m.examples());
+}
+
+double SlowMean(const PredictionMatrix& m, int64_t without) {
+  double sum = 0;
+  double pairs = 0;
+  for (int64_t i = 0; i < m.members(); ++i) {
+    for (int64_t j = 0; j < i; ++j) {
+      if (i == without || j == without) continue;
+      sum += SlowChurn(m, i, j);
+      pairs += 1;
+    }
+  }
+  return sum / pairs;
+}
+
+double SlowStandardError(const PredictionMatrix& m) {
+  const double n = static_cast<double>(m.members());
+  std::vector<double> means;
+  double average = 0;
+  for (int64_t i = 0; i < m.members(); ++i) means.push_back(SlowMean(m, i));
+  for (const double mean : means) average += mean / n;
+  double squares = 0;
+  for (const double mean : means) squares += (mean - average) * (mean - average);
+  return std::sqrt((n - 1) / n * squares);
+}
+
+double SlowAnyDisagreement(const PredictionMatrix& m) {
+  double hits = 0;
+  for (int64_t x = 0; x < m.examples(); ++x) {
+    bool all_equal = true;
+    for (int64_t i = 0; i < m.members(); ++i) {
+      for (int64_t j = 0; j < i; ++j) {
+        all_equal = all_equal &&
+                    !Differ(m.Row(i)[static_cast<size_t>(x)], m.Row(j)[static_cast<size_t>(x)]);
+      }
+    }
+    if (!all_equal) hits += 1;
+  }
+  return hits / static_cast<double>(m.examples());
+}
+
+TEST(ChurnTest, AgreesWithTheSlowTwinOnRandomInputs) {
+  Draws draws(1);
+  for (int trial = 0; trial < 200; ++trial) {
+    const int64_t members = 3 + draws.Below(6);
+    const int64_t examples = 1 + draws.Below(40);
+    const int32_t classes = static_cast<int32_t>(1 + draws.Below(12));
+    const PredictionMatrix m = RandomAnswers(draws, members, examples, classes, trial % 2 == 0);
+
+    const Estimate churn = MeanChurn(m);
+    const PairMatrix pairs = ChurnMatrix(m);
+
+    ASSERT_TRUE(churn.value.has_value());
+    EXPECT_NEAR(*churn.value, SlowMean(m, -1), 1e-12);
+    EXPECT_EQ(churn.n, members);
+    for (int64_t i = 0; i < members; ++i) {
+      for (int64_t j = 0; j < members; ++j) {
+        EXPECT_DOUBLE_EQ(pairs.At(i, j), i == j ? 0 : SlowChurn(m, i, j));
+      }
+    }
+    EXPECT_DOUBLE_EQ(*AnyDisagreement(m).value, SlowAnyDisagreement(m));
+    const double error = SlowStandardError(m);
+    if (error < 1e-12) {
+      EXPECT_FALSE(churn.low.has_value());
+      continue;
+    }
+    const Interval expected = *TInterval(*churn.value, error, members);
+    EXPECT_NEAR(*churn.low, std::max(0.0, expected.low), 1e-9);
+    EXPECT_NEAR(*churn.high, std::min(1.0, expected.high), 1e-9);
+  }
+}
+
+TEST(ChurnTest, SumsFromCountsEqualSumsOverPairs) {
+  Draws draws(2);
+  for (int trial = 0; trial < 50; ++trial) {
+    const PredictionMatrix m = RandomAnswers(draws, 1 + draws.Below(8), 17, 4, true);
+
+    const PairSums fast = ChurnSums(m);
+    const PairSums slow = SumPairs(ChurnMatrix(m));
+
+    EXPECT_NEAR(fast.total, slow.total, 1e-12);
+    ASSERT_EQ(fast.of_member.size(), slow.of_member.size());
+    for (size_t k = 0; k < fast.of_member.size(); ++k) {
+      EXPECT_NEAR(fast.of_member[k], slow.of_member[k], 1e-12);
+    }
+  }
+}
+
+TEST(ChurnTest, IsTheFractionThatDiffersNotTheFractionThatIsEqual) {
+  // Pairs: 1 of 4, 2 of 4 and 3 of 4 differ.
+  const PredictionMatrix m = AnswersFrom({{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 1, 2, 0}}, 3);
+
+  EXPECT_DOUBLE_EQ(Churn(m.Row(0), m.Row(1)), 0.25);
+  EXPECT_DOUBLE_EQ(Churn(m.Row(0), m.Row(2)), 0.5);
+  EXPECT_DOUBLE_EQ(Churn(m.Row(1), m.Row(2)), 0.75);
+  EXPECT_DOUBLE_EQ(*MeanChurn(m).value, 0.5);
+  EXPECT_DOUBLE_EQ(*AnyDisagreement(m).value, 0.75);
+}
+
+TEST(ChurnTest, TheJackknifeIsAsComputedByHand) {
+  // Churn 0-1: 0.25, 0-2: 0.5, 1-2: 0.75. Without 0: 0.75, without 1: 0.5, without 2: 0.25.
+  const PredictionMatrix m = AnswersFrom({{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 1, 2, 0}}, 3);
+
+  const Estimate churn = MeanChurn(m);
+
+  // sqrt(2/3 * (0.25^2 + 0 + 0.25^2)) = 0.288675; t(2) at 97.5 % = 4.30265.
+  EXPECT_DOUBLE_EQ(*churn.low, 0.0);  // 0.5 - 1.242, cut at zero.
+  EXPECT_DOUBLE_EQ(*churn.high, 1.0);
+  EXPECT_THAT(churn.method, HasSubstr("jackknife"));
+}
+
+TEST(ChurnTest, OneMemberHasNoChurnAndSaysWhy) {
+  const PredictionMatrix m = AnswersFrom({{0, 1}}, 2);
+
+  EXPECT_FALSE(MeanChurn(m).value.has_value());
+  EXPECT_EQ(MeanChurn(m).note, "needs two members, there are 1");
+  EXPECT_FALSE(AnyDisagreement(m).value.has_value());
+  EXPECT_EQ(AnyDisagreement(m).note, "needs two members, there are 1");
+}
+
+TEST(ChurnTest, TwoMembersHaveAValueButNoInterval) {
+  const Estimate churn = MeanChurn(AnswersFrom({{0, 1}, {0, 0}}, 2));
+
+  EXPECT_DOUBLE_EQ(*churn.value, 0.5);
+  EXPECT_FALSE(churn.low.has_value());
+  EXPECT_EQ(churn.note, "one pair: no interval");
+}
+
+TEST(ChurnTest, EqualMembersAreNotGivenAnIntervalOfWidthZero) {
+  const Estimate churn = MeanChurn(AnswersFrom({{0, 1}, {0, 1}, {0, 1}}, 2));
+  const Estimate any = AnyDisagreement(AnswersFrom({{0, 1}, {0, 1}, {0, 1}}, 2));
+
+  EXPECT_DOUBLE_EQ(*churn.value, 0.0);
+  EXPECT_FALSE(churn.high.has_value());
+  EXPECT_EQ(churn.note, "no difference seen in 3 members: no interval");
+  EXPECT_DOUBLE_EQ(*any.value, 0.0);
+  EXPECT_FALSE(any.high.has_value());
+}
+
+TEST(ChurnTest, UndefinedAnswersDisagreeEvenWithEachOther) {
+  const PredictionMatrix m = AnswersFrom({{kUndefined, 0}, {kUndefined, 0}}, 2);
+
+  EXPECT_DOUBLE_EQ(*MeanChurn(m).value, 0.5);
+  EXPECT_DOUBLE_EQ(*AnyDisagreement(m).value, 0.5);
+}
+
+TEST(ChurnTest, WithoutExamplesNothingIsEstimated) {
+  PredictionMatrix m(0, 3);
+  ASSERT_TRUE(m.AddLogits({}).ok());
+  ASSERT_TRUE(m.AddLogits({}).ok());
+
+  EXPECT_EQ(MeanChurn(m).note, "there are no examples");
+  EXPECT_EQ(AnyDisagreement(m).note, "there are no examples");
+}
+
+TEST(ChurnTest, AnyDisagreementGrowsWithMembersAndNamesTheirNumber) {
+  Draws draws(3);
+  const PredictionMatrix ten = RandomAnswers(draws, 10, 200, 5, false);
+  const PredictionMatrix three = ten.Select(std::vector<int64_t>{0, 1, 2});
+
+  EXPECT_LT(*AnyDisagreement(three).value, *AnyDisagreement(ten).value);
+  EXPECT_THAT(AnyDisagreement(ten).method, HasSubstr("not all 10 members agree"));
+}
+
+TEST(ChurnTest, DisagreementOfAnExampleIsItsShareOfPairs) {
+  // Example 0: answers 0, 0, 1: two of three pairs differ. Example 1: all equal.
+  const PredictionMatrix m = AnswersFrom({{0, 1}, {0, 1}, {1, 1}}, 2);
+
+  const std::vector<double> disagreement = DisagreementByExample(m);
+
+  EXPECT_DOUBLE_EQ(disagreement[0], 2.0 / 3.0);
+  EXPECT_DOUBLE_EQ(disagreement[1], 0.0);
+}
+
+}  // namespace
+}  // namespace noisefloor::analysis

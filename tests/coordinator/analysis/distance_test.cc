@@ -1,0 +1,114 @@
+#include "coordinator/analysis/distance.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/analysis/random_inputs.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using Vector = std::vector<float>;
+
+struct SlowDistance {
+  long double raw = 0, normalised = 0, cosine = 0;
+};
+
+SlowDistance Slow(const Vector& a, const Vector& b) {
+  long double aa = 0, bb = 0, ab = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    aa += static_cast<long double>(a[i]) * a[i];
+    bb += static_cast<long double>(b[i]) * b[i];
+    ab += static_cast<long double>(a[i]) * b[i];
+  }
+  const long double na = std::sqrt(aa), nb = std::sqrt(bb);
+  SlowDistance slow;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const long double d = static_cast<long double>(a[i]) - b[i];
+    const long double e = a[i] / na - b[i] / nb;
+    slow.raw += d * d;
+    slow.normalised += e * e;
+  }
+  return {std::sqrt(slow.raw), std::sqrt(slow.normalised), ab / (na * nb)};
+}
+
+TEST(DistanceTest, AgreesWithTheSlowTwinOnRandomInputs) {
+  Draws draws(4);
+  for (int trial = 0; trial < 100; ++trial) {
+    const size_t size = static_cast<size_t>(1 + draws.Below(50));
+    Vector a(size), b(size);
+    for (float& v : a) v = static_cast<float>(draws.Normal());
+    for (float& v : b) v = static_cast<float>(draws.Normal() * 3);
+
+    const std::optional<Distance> distance = DistanceOf(a, b);
+    const SlowDistance slow = Slow(a, b);
+
+    ASSERT_TRUE(distance.has_value());
+    EXPECT_NEAR(distance->raw, static_cast<double>(slow.raw), 1e-10);
+    EXPECT_NEAR(distance->normalised, static_cast<double>(slow.normalised), 1e-10);
+    EXPECT_NEAR(distance->cosine, static_cast<double>(slow.cosine), 1e-10);
+  }
+}
+
+TEST(DistanceTest, HandComputedCases) {
+  const Distance right_angle = *DistanceOf(Vector{3, 0}, Vector{0, 4});
+  EXPECT_DOUBLE_EQ(right_angle.raw, 5.0);
+  EXPECT_DOUBLE_EQ(right_angle.normalised, std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(right_angle.cosine, 0.0);
+
+  const Distance scaled = *DistanceOf(Vector{1, 2}, Vector{2, 4});
+  EXPECT_DOUBLE_EQ(scaled.raw, std::sqrt(5.0));
+  EXPECT_NEAR(scaled.normalised, 0.0, 1e-15);
+  EXPECT_DOUBLE_EQ(scaled.cosine, 1.0);
+}
+
+TEST(DistanceTest, OneBitInOneOfMillionWeightsIsSeen) {
+  Vector a(1'000'000, 0.5f);
+  Vector b = a;
+  b[7] = std::nextafter(b[7], 1.0f);
+
+  const Distance distance = *DistanceOf(a, b);
+
+  EXPECT_GT(distance.raw, 0);
+  EXPECT_GT(distance.normalised, 0);
+}
+
+TEST(DistanceTest, WithoutADirectionThereIsNoDistance) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(DistanceOf(Vector{}, Vector{}).has_value());
+  EXPECT_FALSE(DistanceOf(Vector{1}, Vector{1, 2}).has_value());
+  EXPECT_FALSE(DistanceOf(Vector{0, 0}, Vector{1, 2}).has_value());
+  EXPECT_FALSE(DistanceOf(Vector{nan, 0}, Vector{1, 2}).has_value());
+}
+
+TEST(DistanceTest, MeansAreOverPairsAndLeaveOutWhatIsUnusable) {
+  const Vector a = {1, 0}, b = {0, 1}, c = {-1, 0}, odd = {1, 2, 3}, none = {};
+  const std::vector<std::span<const float>> weights = {a, b, odd, c, none};
+
+  const Distances means = MeanDistances(weights);
+
+  EXPECT_EQ(means.raw.n, 3);
+  EXPECT_DOUBLE_EQ(*means.raw.value, (2 * std::sqrt(2.0) + 2) / 3);
+  EXPECT_DOUBLE_EQ(*means.cosine.value, (0.0 + 0.0 - 1.0) / 3);
+  EXPECT_THAT(means.raw.note, HasSubstr("2 members left out"));
+  EXPECT_GE(*means.raw.low, 0.0);
+  EXPECT_LE(*means.normalised.high, 2.0);
+}
+
+TEST(DistanceTest, WithoutWeightsTheMeanIsAbsentInWords) {
+  const std::vector<std::span<const float>> weights(3);
+
+  const Distances means = MeanDistances(weights);
+
+  EXPECT_FALSE(means.raw.value.has_value());
+  EXPECT_THAT(means.raw.note, HasSubstr("needs two members, there are 0"));
+  EXPECT_THAT(means.raw.note, HasSubstr("3 members left out"));
+}
+
+}  // namespace
+}  // namespace noisefloor::analysis

@@ -1,0 +1,151 @@
+#include "coordinator/analysis/hardware.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/spread.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using Floats = std::vector<float>;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(HardwareTest, ChurnsAgreeWithTheSlowTwinOnRandomInputs) {
+  Draws draws(7);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int64_t n = 2 + draws.Below(5);
+    const PredictionMatrix a = RandomAnswers(draws, n, 30, 5, trial % 2 == 0);
+    const PredictionMatrix b = RandomAnswers(draws, n, 30, 5, trial % 3 == 0);
+    double paired = 0, unpaired = 0, within = 0, others = 0;
+    for (int64_t r = 0; r < n; ++r) {
+      for (int64_t s = 0; s < n; ++s) {
+        if (r == s) {
+          paired += Churn(a.Row(r), b.Row(r)) / static_cast<double>(n);
+          continue;
+        }
+        unpaired += Churn(a.Row(r), b.Row(s));
+        within += Churn(a.Row(r), a.Row(s)) / 2 + Churn(b.Row(r), b.Row(s)) / 2;
+        others += 1;
+      }
+    }
+
+    EXPECT_NEAR(*PairedChurn(a, b).value, paired, 1e-12);
+    EXPECT_NEAR(*UnpairedChurn(a, b).value, unpaired / others, 1e-12);
+    EXPECT_NEAR(*ChurnExcess(a, b).value, (unpaired - within) / others, 1e-12);
+  }
+}
+
+TEST(HardwareTest, AHardwareThatChangesTheSameAnswersInAllMembersAddsToTheNoise) {
+  // Inside each side nothing differs; between the sides one answer of four does.
+  const PredictionMatrix a = AnswersFrom({{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}, 2);
+  const PredictionMatrix b = AnswersFrom({{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}}, 2);
+
+  EXPECT_DOUBLE_EQ(*PairedChurn(a, b).value, 0.25);
+  EXPECT_DOUBLE_EQ(*ChurnExcess(a, b).value, 0.25);
+  EXPECT_EQ(PairedChurn(a, b).note, "all 3 values are equal: no interval");
+  EXPECT_EQ(ChurnExcess(a, b).note, "all members are equally far apart: no interval");
+}
+
+TEST(HardwareTest, PairedDifferenceIsBMinusAWithAPairedInterval) {
+  const std::vector<double> a = {0.8, 0.9, 0.7, kNan};
+  const std::vector<double> b = {0.9, 1.0, 0.9, 0.5};
+
+  const Estimate difference = PairedDifference(a, b, "fraction");
+
+  // Differences 0.1, 0.1, 0.2: SD 0.057735, t(2) = 4.302653.
+  EXPECT_NEAR(*difference.value, 0.4 / 3, 1e-12);
+  EXPECT_NEAR(*difference.high - *difference.low, 2 * 4.302653 * 0.0577350 / std::sqrt(3.0), 1e-6);
+  EXPECT_EQ(difference.n, 3);
+  EXPECT_THAT(difference.note, HasSubstr("1 of 4 values"));
+  EXPECT_FALSE(PairedDifference({}, {}, "fraction").value.has_value());
+}
+
+TEST(HardwareTest, CorrelationAgreesWithTheSlowTwin) {
+  Draws draws(8);
+  for (int trial = 0; trial < 50; ++trial) {
+    const size_t n = static_cast<size_t>(4 + draws.Below(10));
+    std::vector<double> a(n), b(n);
+    for (size_t r = 0; r < n; ++r) {
+      a[r] = draws.Normal();
+      b[r] = 0.5 * a[r] + draws.Normal();
+    }
+    const double ma = MeanOf(a), mb = MeanOf(b);
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t r = 0; r < n; ++r) {
+      ab += (a[r] - ma) * (b[r] - mb);
+      aa += (a[r] - ma) * (a[r] - ma);
+      bb += (b[r] - mb) * (b[r] - mb);
+    }
+
+    const Estimate estimate = CorrelationOfPairs(a, b);
+
+    EXPECT_NEAR(*estimate.value, ab / std::sqrt(aa * bb), 1e-12);
+    EXPECT_LT(*estimate.low, *estimate.value);
+    EXPECT_GT(*estimate.high, *estimate.value);
+  }
+}
+
+TEST(HardwareTest, CorrelationIsAbsentWhereNothingVaries) {
+  const std::vector<double> rising = {1, 2, 3, 4};
+  const std::vector<double> flat = {1, 1, 1, 1};
+
+  EXPECT_EQ(CorrelationOfPairs(rising, flat).note, "one side does not vary");
+  EXPECT_EQ(CorrelationOfPairs(std::vector<double>{1, 2}, std::vector<double>{1, 2}).note,
+            "needs three pairs, there are 2");
+  EXPECT_DOUBLE_EQ(*CorrelationOfPairs(rising, rising).value, 1.0);
+  EXPECT_FALSE(CorrelationOfPairs(rising, rising).low.has_value());
+}
+
+TEST(HardwareTest, LogitsCorrelationHandComputed) {
+  EXPECT_DOUBLE_EQ(LogitsCorrelation(Floats{1, 2, 3}, Floats{2, 4, 6}), 1.0);
+  EXPECT_DOUBLE_EQ(LogitsCorrelation(Floats{1, 2, 3}, Floats{3, 2, 1}), -1.0);
+  EXPECT_DOUBLE_EQ(LogitsCorrelation(Floats{1, 0, -1, 0}, Floats{0, 1, 0, -1}), 0.0);
+  EXPECT_TRUE(std::isnan(LogitsCorrelation(Floats{1, 1}, Floats{1, 2})));
+  EXPECT_TRUE(std::isnan(LogitsCorrelation(Floats{1, std::nanf("")}, Floats{1, 2})));
+}
+
+TEST(HardwareTest, PairedAndUnpairedLogitsAreToldApart) {
+  // Member r of B equals member r of A; different members are uncorrelated.
+  const Floats first = {1, 0, -1, 0}, second = {0, 1, 0, -1}, third = {1, -1, 1, -1};
+  const std::vector<std::span<const float>> side = {first, second, third};
+
+  const LogitsCorrelations correlations = CorrelateLogits(side, side);
+
+  EXPECT_DOUBLE_EQ(*correlations.paired.value, 1.0);
+  EXPECT_NEAR(*correlations.unpaired.value, 0.0, 1e-15);
+}
+
+TEST(HardwareTest, LogitsThatCannotBeUsedAreLeftOutAndCounted) {
+  const Floats good = {1, 2, 3}, other = {3, 1, 2}, bad = {1, std::nanf(""), 2}, shorter = {1, 2};
+  const std::vector<std::span<const float>> a = {good, good, other, good};
+  const std::vector<std::span<const float>> b = {good, bad, other, shorter};
+
+  const LogitsCorrelations correlations = CorrelateLogits(a, b);
+
+  EXPECT_EQ(correlations.paired.n, 2);
+  EXPECT_DOUBLE_EQ(*correlations.paired.value, 1.0);
+  EXPECT_THAT(correlations.paired.note, HasSubstr("2 pairs left out"));
+  EXPECT_THAT(correlations.unpaired.note, HasSubstr("2 pairs left out"));
+}
+
+TEST(HardwareTest, OnePairHasAChurnAndNothingToSetItAgainst) {
+  const PredictionMatrix a = AnswersFrom({{0, 0}}, 2);
+  const PredictionMatrix b = AnswersFrom({{0, 1}}, 2);
+
+  EXPECT_DOUBLE_EQ(*PairedChurn(a, b).value, 0.5);
+  EXPECT_FALSE(PairedChurn(a, b).low.has_value());
+  EXPECT_FALSE(UnpairedChurn(a, b).value.has_value());
+  EXPECT_FALSE(ChurnExcess(a, b).value.has_value());
+}
+
+}  // namespace
+}  // namespace noisefloor::analysis

@@ -1,0 +1,101 @@
+#include "coordinator/analysis/per_class.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "coordinator/analysis/spread.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+TEST(PerClassTest, AgreesWithTheSlowTwinOnRandomInputs) {
+  Draws draws(6);
+  for (int trial = 0; trial < 40; ++trial) {
+    const PredictionMatrix m = RandomAnswers(draws, 2 + draws.Below(5), 60, 4, trial % 2 == 0);
+    std::vector<int32_t> labels;
+    for (int x = 0; x < 60; ++x) labels.push_back(static_cast<int32_t>(draws.Below(4)));
+
+    const std::vector<ClassNoise> noise = NoiseByClass(m, labels);
+
+    ASSERT_EQ(noise.size(), 4u);
+    for (int32_t k = 0; k < 4; ++k) {
+      std::vector<double> accuracy;
+      double differing = 0, pairs = 0;
+      int64_t examples = 0;
+      for (size_t x = 0; x < labels.size(); ++x) examples += labels[x] == k;
+      for (int64_t i = 0; i < m.members(); ++i) {
+        double right = 0;
+        for (size_t x = 0; x < labels.size(); ++x) {
+          if (labels[x] == k) right += m.Row(i)[x] == k;
+          for (int64_t j = 0; j < i && labels[x] == k; ++j) {
+            differing += Differ(m.Row(i)[x], m.Row(j)[x]);
+            pairs += 1;
+          }
+        }
+        accuracy.push_back(right / static_cast<double>(examples));
+      }
+      const ClassNoise& row = noise[static_cast<size_t>(k)];
+      EXPECT_EQ(row.examples, examples);
+      EXPECT_NEAR(*row.accuracy.value, MeanOf(accuracy), 1e-12);
+      EXPECT_NEAR(*row.accuracy_sd.value, SdOf(accuracy), 1e-12);
+      EXPECT_NEAR(*row.churn.value, differing / pairs, 1e-12);
+    }
+  }
+}
+
+TEST(PerClassTest, TheRatioSetsTheClassAgainstTheWhole) {
+  // Class 0 right: 2/2, 0/2. Class 1 right: 1/2, 1/2. Overall: 3/4, 1/4.
+  const PredictionMatrix m = AnswersFrom({{0, 0, 1, 0}, {1, 1, 1, 0}}, 2);
+  const std::vector<int32_t> labels = {0, 0, 1, 1};
+
+  const std::vector<ClassNoise> noise = NoiseByClass(m, labels);
+
+  EXPECT_DOUBLE_EQ(*noise[0].ratio.value, 2.0);  // SD of {1, 0} / SD of {0.75, 0.25}.
+  EXPECT_DOUBLE_EQ(*noise[0].range.value, 1.0);
+  EXPECT_DOUBLE_EQ(*noise[1].ratio.value, 0.0);
+  EXPECT_DOUBLE_EQ(*noise[0].churn.value, 1.0);
+  EXPECT_DOUBLE_EQ(*noise[1].churn.value, 0.0);
+}
+
+TEST(PerClassTest, NoSpreadAtAllGivesNoRatioRatherThanZero) {
+  const PredictionMatrix m = AnswersFrom({{0, 1}, {0, 1}}, 2);
+
+  const std::vector<ClassNoise> noise = NoiseByClass(m, std::vector<int32_t>{0, 1});
+
+  EXPECT_FALSE(noise[0].ratio.value.has_value());
+  EXPECT_EQ(noise[0].ratio.note, "the overall spread is zero");
+}
+
+TEST(PerClassTest, AClassWithoutExamplesIsAbsentInWords) {
+  const PredictionMatrix m = AnswersFrom({{0, 0}, {0, 2}}, 3);
+
+  const std::vector<ClassNoise> noise = NoiseByClass(m, std::vector<int32_t>{0, 2});
+
+  EXPECT_EQ(noise[1].examples, 0);
+  EXPECT_FALSE(noise[1].accuracy.value.has_value());
+  EXPECT_EQ(noise[1].churn.note, "the class has no examples");
+}
+
+TEST(PerClassTest, LabelsOutsideTheClassesBelongToNone) {
+  const PredictionMatrix m = AnswersFrom({{0, 1}, {0, 1}}, 2);
+
+  const std::vector<ClassNoise> noise = NoiseByClass(m, std::vector<int32_t>{-1, 7});
+
+  EXPECT_EQ(noise[0].examples, 0);
+  EXPECT_EQ(noise[1].examples, 0);
+}
+
+TEST(PerClassTest, OneMemberHasAnAccuracyAndNoSpread) {
+  const PredictionMatrix m = AnswersFrom({{0, 1}}, 2);
+
+  const std::vector<ClassNoise> noise = NoiseByClass(m, std::vector<int32_t>{0, 0});
+
+  EXPECT_DOUBLE_EQ(*noise[0].accuracy.value, 0.5);
+  EXPECT_FALSE(noise[0].accuracy_sd.value.has_value());
+  EXPECT_EQ(noise[0].ratio.note, "a spread is absent");
+}
+
+}  // namespace
+}  // namespace noisefloor::analysis

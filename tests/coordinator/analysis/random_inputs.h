@@ -1,0 +1,58 @@
+// Small random inputs for comparing estimators with their slow twins.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/philox.h"
+#include "coordinator/analysis/prediction_matrix.h"
+
+namespace noisefloor::analysis {
+
+// Draws from one Philox stream, in order.
+class Draws {
+ public:
+  explicit Draws(uint64_t seed) : stream_(seed, StreamOf("tests")) {}
+  uint32_t Word() { return stream_.Word(next_++); }
+  double Uniform() { return (Word() + 0.5) / 4294967296.0; }
+  int64_t Below(int64_t bound) {
+    return static_cast<int64_t>(Uniform() * static_cast<double>(bound));
+  }
+  // Standard normal, by the sum of 12 uniforms: near enough for 95 % intervals.
+  double Normal() {
+    double sum = -6;
+    for (int k = 0; k < 12; ++k) sum += Uniform();
+    return sum;
+  }
+
+ private:
+  PhiloxStream stream_;
+  uint64_t next_ = 0;
+};
+
+// Answers with some agreement; one in twenty undefined when asked for.
+inline PredictionMatrix RandomAnswers(Draws& draws, int64_t members, int64_t examples,
+                                      int32_t classes, bool some_undefined) {
+  PredictionMatrix matrix(examples, classes);
+  for (int64_t m = 0; m < members; ++m) {
+    std::vector<int16_t> row;
+    for (int64_t x = 0; x < examples; ++x) {
+      const bool undefined = some_undefined && draws.Uniform() < 0.05;
+      const int64_t said = draws.Uniform() < 0.6 ? x % classes : draws.Below(classes);
+      row.push_back(undefined ? kUndefined : static_cast<int16_t>(said));
+    }
+    if (!matrix.AddAnswers(row).ok()) return matrix;
+  }
+  return matrix;
+}
+
+inline PredictionMatrix AnswersFrom(const std::vector<std::vector<int16_t>>& rows,
+                                    int32_t classes) {
+  PredictionMatrix matrix(rows.empty() ? 0 : static_cast<int64_t>(rows[0].size()), classes);
+  for (const auto& row : rows) {
+    if (!matrix.AddAnswers(row).ok()) return matrix;
+  }
+  return matrix;
+}
+
+}  // namespace noisefloor::analysis
