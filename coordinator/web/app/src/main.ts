@@ -16,7 +16,7 @@ function main(): void {
   const study = JSON.parse(text) as Study;
   const page = el("main", { id: "page" });
   document.title = `${study.title}: noise study`;
-  document.body.append(page);
+  (document.getElementById("app") ?? document.body).append(page);
   if (study.study_version !== 1) {
     page.append(el("p", {}, `This page draws studies of version 1; this one is ${study.study_version}.`));
     return;

@@ -1,0 +1,21 @@
+// Puts a study's JSON into the page: render_page STUDY.json PAGE.html
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "coordinator/report/page.h"
+#include "coordinator/web/page_bundle.h"
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: render_page STUDY.json PAGE.html\n");
+    return 2;
+  }
+  std::stringstream study;
+  study << std::ifstream(argv[1]).rdbuf();
+  std::ofstream page(argv[2], std::ios::binary);
+  page << noisefloor::report::RenderPage(study.str(), noisefloor::web::PageScript(),
+                                         noisefloor::web::PageStyle());
+  page.close();
+  return page.good() ? 0 : 1;
+}
