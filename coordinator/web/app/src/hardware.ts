@@ -57,7 +57,7 @@ export function hardware(study: Study): HTMLElement {
     figure("Churn between two hardware classes (A – B), beside the churn inside each; 95 % intervals.",
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
       Plot.plot({
-        width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, height: 56 + Math.min(groups.length, most) * 44,
+        width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, marginBottom: 40, height: 56 + Math.min(groups.length, most) * 44,
         x: { label: "churn (%)", grid: true, zero: true, nice: true },
         y: { domain: KINDS, axis: null, padding: 0.3 },
         fy: { domain: groups.slice(0, most), label: null, padding: 0.15, axis: "left" },

@@ -62,7 +62,7 @@ export function leftMargin(labels: string[]): number {
 export function dotPlot(data: Dot[], palette: Palette, label: string, groups: string[]): Element {
   const rows = palette.domain.length;
   return Plot.plot({
-    width: 500, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 14,
+    width: 500, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 14, marginBottom: 40,
     height: 60 + groups.length * (rows * 16 + 14),
     x: { label, grid: true, zero: true, nice: true },
     y: { domain: palette.domain, axis: null, padding: 0.4 },
