@@ -1,0 +1,212 @@
+// What the scheduler wants done: writes to commit in one transaction, and only then sends, in order.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+#include "common/base/ids.h"
+#include "coordinator/ingest/outcome.h"
+#include "coordinator/scheduler/event.h"
+#include "coordinator/sweep/sweep.h"
+
+namespace noisefloor::scheduler {
+
+enum class MemberState : uint8_t {  // The numbers are in the store.
+  kWaiting = 1,
+  kLeased = 2,
+  kDone = 3,
+  kDiverged = 4,
+  kFailed = 5,
+  kCancelled = 6,
+};
+std::string_view Name(MemberState state);  // "waiting"
+
+// ---- Writes. Applying one twice changes nothing. `at` is wall time.
+
+struct KeepSweep {
+  SweepId sweep;
+  sweep::Sweep content;
+  std::vector<sweep::Cell> cells;  // Members are waiting, one per cell and replicate.
+  std::string specification_sha256;
+  std::string request_id;
+  absl::Time at;
+};
+struct PinCell {
+  SweepId sweep;
+  uint32_t cell = 0;
+  std::string hardware;
+  std::string stack;
+  std::string fingerprint;
+  std::string build;
+};
+struct PinIdentity {
+  SweepId sweep;
+  std::string data_set;
+  std::string identity;
+};
+struct KeepWorker {
+  WorkerId worker;
+  std::string name;
+  uint64_t identity = 0;
+  std::string unit;
+  uint32_t slots = 0;
+  std::vector<std::string> classes;
+  std::vector<StackOffer> stacks;
+  std::string version;
+  absl::Time seen;
+};
+struct GrantLease {
+  LeaseId lease;
+  MemberId member;
+  uint32_t attempt = 0;
+  WorkerId worker;
+  std::string specification;  // Canonical JSON: SpecificationToJson.
+  absl::Time at;
+};
+struct DropLease {
+  LeaseId lease;
+  CauseClass cause = CauseClass::kLostWorker;
+  std::string reason;
+  absl::Time at;
+};
+struct KeepRecords {
+  LeaseId lease;
+  MemberId member;
+  uint32_t attempt = 0;
+  ingest::RecordBatch batch;
+};
+struct KeepOutcome {
+  LeaseId lease;
+  MemberId member;
+  uint32_t attempt = 0;
+  ingest::AttemptOutcome outcome;
+  bool accepted = false;
+  std::string reason;  // Why not accepted.
+  absl::Time at;
+};
+struct SetMemberState {
+  MemberId member;
+  MemberState state = MemberState::kWaiting;
+  uint32_t attempt = 0;  // Last one; 0 before the first.
+};
+struct AppendEvent {
+  std::optional<SweepId> sweep;
+  std::optional<MemberId> member;
+  std::string kind;  // "submitted", "leased", "done", "refused", "quarantined", ...
+  std::string text;  // For people.
+  absl::Time at;
+};
+using Write = std::variant<KeepSweep, PinCell, PinIdentity, KeepWorker, GrantLease, DropLease,
+                           KeepRecords, KeepOutcome, SetMemberState, AppendEvent>;
+
+// ---- Sends.
+
+struct SendWelcome {
+  SessionId session;
+  WorkerId worker;
+};
+struct SendStart {
+  SessionId session;
+  LeaseId lease;
+  MemberId member;
+  uint32_t attempt = 0;
+  std::string specification;  // Canonical JSON.
+  bool write_evaluation_set = false;
+};
+struct SendStop {
+  SessionId session;
+  LeaseId lease;
+  std::string reason;
+};
+struct SendRecordsKept {
+  SessionId session;
+  LeaseId lease;
+  uint64_t sequence = 0;  // Highest without a gap.
+};
+struct SendSettled {
+  SessionId session;
+  LeaseId lease;
+  bool accepted = false;
+  std::string reason;
+};
+// Ends a session: refused at the door, or replaced by a newer one.
+struct CloseSession {
+  SessionId session;
+  std::string reason;
+};
+struct AnswerSubmit {
+  RequestNumber request = 0;
+  SweepId sweep;
+  uint32_t members = 0;
+  bool resumed = false;
+  std::vector<std::string> hardware;
+};
+struct AnswerCount {  // Of cancel and retry.
+  RequestNumber request = 0;
+  uint32_t members = 0;
+};
+struct AnswerError {
+  RequestNumber request = 0;
+  absl::StatusCode code = absl::StatusCode::kNotFound;
+  std::string message;
+};
+using Send = std::variant<SendWelcome, SendStart, SendStop, SendRecordsKept, SendSettled,
+                          CloseSession, AnswerSubmit, AnswerCount, AnswerError>;
+
+struct Effects {
+  std::vector<Write> writes;
+  std::vector<Send> sends;
+};
+
+// ---- What the store gives back after a restart; Scheduler::Restore takes it.
+
+struct RecoveredMember {
+  MemberState state = MemberState::kWaiting;
+  uint32_t attempt = 0;
+  std::vector<CauseClass> failures;  // Causes of its failed and lost attempts, oldest first.
+};
+struct RecoveredCell {
+  sweep::Cell cell;                  // Pins filled in.
+  std::string fingerprint;           // "" = not pinned.
+  std::string build;
+  std::vector<RecoveredMember> members;  // By replicate.
+};
+struct RecoveredSweep {
+  SweepId id;
+  sweep::Sweep content;
+  std::string specification_sha256;
+  std::string request_id;
+  std::string identity;              // Pinned data identity; "" = none.
+  bool has_evaluation_set = false;   // An accepted evaluation_images artifact exists for it.
+  std::vector<RecoveredCell> cells;
+};
+struct RecoveredLease {
+  LeaseId lease;
+  MemberId member;
+  uint32_t attempt = 0;
+  WorkerId worker;
+  std::string specification;
+  uint64_t sequence = 0;             // Highest record batch stored without a gap.
+};
+struct RecoveredWorker {
+  WorkerId worker;
+  std::string name;
+  uint64_t identity = 0;
+  std::string unit;
+};
+struct RecoveredState {
+  std::vector<RecoveredSweep> sweeps;
+  std::vector<RecoveredLease> leases;    // Live ones only.
+  std::vector<RecoveredWorker> workers;
+  SweepId last_sweep;
+  LeaseId last_lease;
+  WorkerId last_worker;
+};
+
+}  // namespace noisefloor::scheduler

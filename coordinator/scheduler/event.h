@@ -1,0 +1,96 @@
+// What the scheduler is told. Plain values; the edges translate into them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "coordinator/ingest/outcome.h"
+#include "coordinator/sweep/sweep.h"
+
+namespace noisefloor::scheduler {
+
+// Number of an API call that waits for its answer; made by the caller of Step.
+using RequestNumber = uint64_t;
+
+struct StackOffer {
+  std::string name;
+  std::string fingerprint;
+  std::string build;
+  friend bool operator==(const StackOffer&, const StackOffer&) = default;
+};
+
+struct HeldLease {
+  LeaseId lease;
+  uint64_t sequence = 0;  // Highest record batch sent.
+  int64_t step = 0;
+  int64_t step_count = 0;
+};
+
+struct SweepSubmitted {
+  RequestNumber request = 0;
+  sweep::Sweep sweep;
+  std::string specification_sha256;  // Of CanonicalText.
+  std::string request_id;            // Of the client; "" = none.
+  bool resume = false;               // Answer with an existing sweep of the same hash.
+};
+struct SweepCancelled {
+  RequestNumber request = 0;
+  SweepId sweep;
+};
+struct SweepRetried {
+  RequestNumber request = 0;
+  SweepId sweep;
+};
+struct WorkerConnected {
+  SessionId session;
+  std::string name;
+  uint64_t identity = 0;
+  uint32_t slots = 0;
+  std::vector<std::string> classes;
+  std::vector<StackOffer> stacks;
+  std::string unit;
+  std::string version;
+  std::vector<HeldLease> held;
+};
+struct SessionLost {
+  SessionId session;
+};
+struct Heartbeat {
+  SessionId session;
+  std::vector<HeldLease> held;
+};
+struct WorkerDraining {
+  SessionId session;
+};
+struct AttemptStarted {
+  SessionId session;
+  LeaseId lease;
+  std::string data_identity;
+};
+struct RecordsArrived {
+  SessionId session;
+  LeaseId lease;
+  ingest::RecordBatch batch;
+};
+struct AttemptFinished {
+  SessionId session;
+  LeaseId lease;
+  ingest::AttemptOutcome outcome;
+  std::vector<std::string> missing_artifacts;  // SHA-256 of those not in the blob store.
+};
+// The store cannot keep anything (full disk): lease nothing until StorageRecovered.
+struct StorageFailed {
+  std::string message;
+};
+struct StorageRecovered {};
+struct Tick {};
+
+using Event =
+    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, WorkerConnected, SessionLost,
+                 Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived, AttemptFinished,
+                 StorageFailed, StorageRecovered, Tick>;
+
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,125 @@
+// A sweep, from what a person submits to the cells and members it means. Pure values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/noise_source.h"
+#include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/specification.h"
+
+namespace noisefloor::sweep {
+
+using Setting = std::pair<std::string, SettingValue>;  // Path of the table of settings, value.
+
+struct AxisColumn {
+  std::string path;
+  std::vector<SettingValue> values;
+};
+
+// Columns walk in step; axes combine as a product.
+struct Axis {
+  std::vector<AxisColumn> columns;
+};
+
+struct SourceRule {
+  std::string source;
+  SourceState state = SourceState::kFixed;
+};
+
+// A plan as submitted: a built-in one by its name, or rules on top of a built-in base.
+struct PlanRequest {
+  std::string name;
+  std::string base;  // Empty: control.
+  std::vector<SourceRule> rules;
+};
+
+enum class HardwareKind : uint8_t { kAll, kAny, kList };
+
+// As submitted: nothing checked, nothing filled in.
+struct SweepRequest {
+  std::string name;
+  uint64_t seed = 0;
+  std::vector<Setting> training;
+  std::vector<Axis> axes;
+  std::vector<PlanRequest> noise;
+  HardwareKind hardware = HardwareKind::kAll;
+  std::vector<std::string> classes;  // Of kList.
+  std::vector<std::string> stacks;
+  uint32_t replicates = 1;
+  uint32_t blocks = 1;
+  std::string notes;
+  std::map<std::string, std::string> tags;
+};
+
+using SourceStates = std::array<SourceState, kAllNoiseSources.size()>;  // kAllNoiseSources' order.
+
+struct NoisePlan {
+  std::string name;
+  SourceStates states{};
+};
+
+// Checked and resolved. Immutable once accepted.
+struct Sweep {
+  std::string name;
+  uint64_t seed = 0;
+  Specification base;  // Without lanes, class and stack.
+  std::vector<Axis> axes;
+  std::vector<NoisePlan> plans;
+  std::vector<std::string> hardware;  // Classes; a single "" = any.
+  std::vector<std::string> stacks;    // A single "" = any.
+  uint32_t replicates = 1;
+  uint32_t blocks = 1;
+  std::string notes;
+  std::map<std::string, std::string> tags;
+};
+
+struct Cell {
+  uint32_t index = 0;
+  std::vector<Setting> axes;
+  std::string plan;
+  SourceStates states{};
+  std::string hardware;  // "" = any, until pinned.
+  std::string stack;     // "" = any, until pinned.
+  uint32_t block = 0;
+};
+
+// One mistake; `field` is the path as the sweep file writes it: "noise[2].init".
+struct Problem {
+  std::string field;
+  std::string message;
+};
+
+inline constexpr size_t kMaxCells = 10000;
+inline constexpr size_t kMaxMembers = 100000;
+
+// Checks and resolves; every problem is reported, not only the first. `registered_classes` are what
+// `hardware: all` means now (sorted); none is a problem for kAll.
+std::variant<Sweep, std::vector<Problem>> Resolve(
+    const SweepRequest& request, const std::vector<std::string>& registered_classes);
+
+// The states of control, algo, impl or algo+impl; null for another name.
+const SourceStates* BuiltInPlan(std::string_view name);
+
+// Axes (last varies fastest) x plans x hardware x stacks x blocks, in this order of loops, hardware
+// outermost of the three inner ones.
+std::vector<Cell> Expand(const Sweep& sweep);
+
+// The training of one member, lanes and seeds filled in: fixed and off = lane (block, 0), free =
+// (block, replicate + 1). `hardware`, `stack` and `identity` are what the cell and sweep are pinned
+// to; empty ones stay empty.
+Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t replicate,
+                                  std::string_view hardware, std::string_view stack,
+                                  std::string_view identity);
+
+// What the sweep's specification hash is taken over: equal texts mean equal trainings. Leaves out
+// notes and tags.
+std::string CanonicalText(const Sweep& sweep);
+
+}  // namespace noisefloor::sweep
