@@ -1,0 +1,30 @@
+// The processor as hardware classes: the instruction sets that its libraries may use.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace noisefloor {
+
+struct CpuFacts {
+  std::string vendor;  // "intel", "amd" or "other"
+  std::string model;   // "AMD EPYC 9654 96-Core Processor"
+  std::set<std::string, std::less<>> flags;
+};
+
+// From the text of /proc/cpuinfo; the first processor speaks for all. FailedPrecondition when it
+// is not an x86-64 processor's.
+absl::StatusOr<CpuFacts> ParseCpuInfo(std::string_view text);
+absl::StatusOr<CpuFacts> ReadCpuFacts();
+
+// "cpu-amd-sse", "cpu-amd-avx2", "cpu-amd-avx512": those whose kernels the processor can run.
+std::vector<std::string> CpuClasses(const CpuFacts& facts);
+
+// Cores that this process may run on, in order: what a container or a batch system left us.
+absl::StatusOr<std::vector<int>> AvailableCores();
+
+}  // namespace noisefloor
