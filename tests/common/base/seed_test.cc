@@ -1,0 +1,42 @@
+#include "common/base/seed.h"
+
+#include <set>
+
+#include "gtest/gtest.h"
+
+namespace noisefloor {
+namespace {
+
+// The first outputs of SplitMix64 started at 0.
+TEST(SeedTest, MixIsSplitMix64) {
+  EXPECT_EQ(Mix(0), 0xe220a8397b1dcdafu);
+  EXPECT_EQ(Mix(0x9E3779B97F4A7C15), 0x6e789e6aa1b965f4u);
+}
+
+// Computed by another program from the description in worker/trainer/noise/README.md.
+TEST(SeedTest, KnownSeedsComeOut) {
+  EXPECT_EQ(DeriveSeed(0, NoiseSource::kInit, {0, 0}), 15114123258453576503u);
+  EXPECT_EQ(DeriveSeed(0, NoiseSource::kInit, {0, 1}), 1743917784442841159u);
+  EXPECT_EQ(DeriveSeed(0, NoiseSource::kDataOrder, {0, 1}), 3566030246231908003u);
+  EXPECT_EQ(DeriveSeed(7, NoiseSource::kDropout, {1, 3}), 12748227150047101360u);
+  EXPECT_EQ(DeriveSeed(~uint64_t{0}, NoiseSource::kThreads, {0xffffffff, 0xffffffff}),
+            7259443468122906681u);
+}
+
+TEST(SeedTest, SweepSourceBlockAndLaneEachGiveAnotherSeed) {
+  std::set<uint64_t> seeds;
+  for (uint64_t sweep = 0; sweep < 5; ++sweep) {
+    for (const NoiseSource source : kAllNoiseSources) {
+      for (uint32_t block = 0; block < 10; ++block) {
+        for (uint32_t number = 0; number < 50; ++number) {
+          seeds.insert(DeriveSeed(sweep, source, {block, number}));
+        }
+      }
+    }
+  }
+
+  EXPECT_EQ(seeds.size(), 5u * kAllNoiseSources.size() * 10 * 50);
+}
+
+}  // namespace
+}  // namespace noisefloor

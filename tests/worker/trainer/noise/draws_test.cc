@@ -1,0 +1,156 @@
+#include "worker/trainer/noise/draws.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/base/seed.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+using ::testing::ElementsAre;
+
+uint64_t SeedOf(NoiseSource source) { return DeriveSeed(0, source, {0, 0}); }
+
+// The known answers here were computed by another program, in arithmetic of 40 digits, from the
+// description in worker/trainer/noise/README.md.
+TEST(InitDrawsTest, KnownUniformsComeOut) {
+  const InitDraws draws(SeedOf(NoiseSource::kInit));
+
+  EXPECT_EQ(draws.Uniform("conv1.weight", 0), 0x1.d4bb6p-1f);
+  EXPECT_EQ(draws.Uniform("conv1.weight", 1), 0x1.679daep-1f);
+  EXPECT_EQ(draws.Uniform("conv1.weight", 2), 0x1.d0a4p-7f);
+  EXPECT_EQ(draws.Uniform("conv1.weight", 3), 0x1.58b3b4p-2f);
+  EXPECT_EQ(draws.Uniform("conv1.weight", 4), 0x1.2eb062p-1f);
+  EXPECT_EQ(draws.Uniform("conv1.weight", 5), 0x1.4137e2p-1f);
+}
+
+TEST(InitDrawsTest, KnownNormalsComeOut) {
+  const InitDraws draws(SeedOf(NoiseSource::kInit));
+
+  EXPECT_EQ(draws.Normal("conv1.weight", 0), 0x1.601872p+0f);
+  EXPECT_EQ(draws.Normal("conv1.weight", 1), 0x1.0fff2p-1f);
+  EXPECT_EQ(draws.Normal("conv1.weight", 2), -0x1.189c86p+1f);
+  EXPECT_EQ(draws.Normal("conv1.weight", 3), -0x1.afd16p-2f);
+  EXPECT_EQ(draws.Normal("conv1.weight", 4), 0x1.d847d8p-3f);
+  EXPECT_EQ(draws.Normal("conv1.weight", 5), 0x1.4cb80ep-2f);
+}
+
+TEST(InitDrawsTest, FillingGivesTheDrawsOfTheElements) {
+  const InitDraws draws(42);
+  std::vector<float> uniform(1003);
+  std::vector<float> normal(1003);
+
+  draws.FillUniform("fc.weight", 0.3f, uniform);
+  draws.FillNormal("fc.weight", 0.01f, normal);
+
+  for (size_t i = 0; i < uniform.size(); ++i) {
+    EXPECT_EQ(uniform[i], (2.0f * draws.Uniform("fc.weight", i) - 1.0f) * 0.3f);
+    EXPECT_EQ(normal[i], draws.Normal("fc.weight", i) * 0.01f);
+  }
+}
+
+TEST(InitDrawsTest, ParametersAndSeedsHaveDrawsOfTheirOwn) {
+  EXPECT_NE(InitDraws(1).Uniform("a", 0), InitDraws(1).Uniform("b", 0));
+  EXPECT_NE(InitDraws(1).Uniform("a", 0), InitDraws(2).Uniform("a", 0));
+}
+
+TEST(AugmentDrawsTest, KnownWordsComeOut) {
+  const AugmentDraws draws(SeedOf(NoiseSource::kAugment), AugmentKey::kExample);
+
+  const AugmentWords words = draws.At(/*epoch=*/5, /*example=*/17, /*position=*/3);
+
+  EXPECT_EQ(words.crop_row, 4283006578u);
+  EXPECT_EQ(words.crop_column, 2785223028u);
+  EXPECT_EQ(words.flip, 1141594090u);
+  EXPECT_EQ(words.cutout_row, 3382608108u);
+  EXPECT_EQ(words.cutout_column, 3695123554u);
+}
+
+TEST(AugmentDrawsTest, KeyIsTheExampleOrThePosition) {
+  const uint64_t seed = SeedOf(NoiseSource::kAugment);
+  const AugmentDraws by_example(seed, AugmentKey::kExample);
+  const AugmentDraws by_position(seed, AugmentKey::kPosition);
+
+  EXPECT_EQ(by_example.At(5, 3, 1).crop_row, 1471307928u);
+  EXPECT_EQ(by_example.At(5, 3, 2).crop_row, 1471307928u);
+  EXPECT_EQ(by_position.At(5, 1, 3).crop_row, 1471307928u);
+  EXPECT_EQ(by_position.At(5, 2, 3).crop_row, 1471307928u);
+  EXPECT_NE(by_position.At(5, 3, 4).crop_row, 1471307928u);
+  EXPECT_NE(by_example.At(6, 3, 1).crop_row, 1471307928u);
+}
+
+TEST(BelowOfTest, WordsAreSharedOutEvenly) {
+  EXPECT_EQ(BelowOf(0, 9), 0u);
+  EXPECT_EQ(BelowOf(0xffffffff, 9), 8u);
+  EXPECT_EQ(BelowOf(0x80000000, 32), 16u);
+  EXPECT_EQ(BelowOf(0x12345678, 9), UniformBelow(uint64_t{0x12345678} << 32, 9));
+}
+
+TEST(DropoutDrawsTest, KnownMaskComesOut) {
+  const DropoutDraws draws(SeedOf(NoiseSource::kDropout));
+  std::vector<float> mask(24);
+
+  draws.Fill(/*step=*/9, "drop1", 0.25, 0, mask);
+
+  const float k = 4.0f / 3.0f;
+  EXPECT_THAT(mask,
+              ElementsAre(k, 0, k, k, k, k, k, 0, k, k, k, k, k, 0, k, k, k, k, k, 0, k, k, 0, 0));
+}
+
+TEST(DropoutDrawsTest, PartsOfShardsMakeTheWholeMask) {
+  const DropoutDraws draws(1);
+  std::vector<float> whole(101);
+  draws.Fill(3, "drop", 0.5, 0, whole);
+
+  for (size_t cut = 0; cut <= whole.size(); ++cut) {
+    std::vector<float> parts(whole.size());
+    draws.Fill(3, "drop", 0.5, 0, std::span(parts).first(cut));
+    draws.Fill(3, "drop", 0.5, cut, std::span(parts).subspan(cut));
+    EXPECT_EQ(parts, whole) << cut;
+  }
+}
+
+TEST(DropoutDrawsTest, StepAndLayerGiveOtherMasks) {
+  const auto mask = [](uint64_t seed, uint64_t step, std::string_view layer) {
+    std::vector<float> values(64);
+    DropoutDraws(seed).Fill(step, layer, 0.5, 0, values);
+    return values;
+  };
+
+  EXPECT_EQ(mask(1, 0, "a"), mask(1, 0, "a"));
+  EXPECT_NE(mask(1, 1, "a"), mask(1, 0, "a"));
+  EXPECT_NE(mask(1, 0, "b"), mask(1, 0, "a"));
+  EXPECT_NE(mask(2, 0, "a"), mask(1, 0, "a"));
+}
+
+TEST(DropoutDrawsTest, ShareOfZerosIsTheProbability) {
+  std::vector<float> mask(200'000);
+  for (const double probability : {0.0, 0.1, 0.5, 0.9}) {
+    DropoutDraws(5).Fill(0, "drop", probability, 0, mask);
+    const auto zeros = static_cast<double>(std::count(mask.begin(), mask.end(), 0.0f));
+    const double n = static_cast<double>(mask.size());
+    EXPECT_NEAR(zeros / n, probability, 4 * std::sqrt(probability * (1 - probability) / n));
+  }
+}
+
+TEST(DrawThreadsTest, KnownChoiceComesOutAndAllAreReached) {
+  const std::vector<int64_t> choices = {1, 2, 4};
+  std::vector<int> hits(5);
+
+  EXPECT_EQ(DrawThreads(SeedOf(NoiseSource::kThreads), choices), 2);
+  for (uint32_t lane = 0; lane < 300; ++lane) {
+    ++hits[DrawThreads(DeriveSeed(0, NoiseSource::kThreads, {0, lane}), choices)];
+  }
+
+  EXPECT_GT(hits[1], 60);
+  EXPECT_GT(hits[2], 60);
+  EXPECT_GT(hits[4], 60);
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

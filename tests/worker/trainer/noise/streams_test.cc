@@ -1,0 +1,89 @@
+#include "worker/trainer/noise/streams.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+Specification WithSeeds() {
+  Specification specification;
+  for (const NoiseSource source : kAllNoiseSources) {
+    specification.Source(source).seed = DeriveSeed(0, source, {0, 0});
+  }
+  specification.Source(NoiseSource::kThreads).state = SourceState::kOff;
+  specification.train.threads = 3;
+  return specification;
+}
+
+// One draw of each source, or several where one says little.
+struct Sample {
+  std::vector<float> init;
+  std::vector<uint32_t> order;
+  uint32_t augment = 0;
+  std::vector<float> mask;
+  int64_t threads = 0;
+};
+
+Sample SampleOf(const Specification& specification) {
+  const Streams streams = MakeStreams(specification);
+  Sample sample{std::vector<float>(8), streams.data_order.Epoch(2, 20),
+                streams.augment.At(1, 2, 3).crop_row, std::vector<float>(64), streams.threads};
+  streams.init.FillUniform("w", 1.0f, sample.init);
+  streams.dropout.Fill(4, "d", 0.5, 0, sample.mask);
+  return sample;
+}
+
+std::string Differences(const Sample& a, const Sample& b) {
+  std::string names;
+  if (a.init != b.init) names += "init ";
+  if (a.order != b.order) names += "data_order ";
+  if (a.augment != b.augment) names += "augment ";
+  if (a.mask != b.mask) names += "dropout ";
+  if (a.threads != b.threads) names += "threads ";
+  return names;
+}
+
+TEST(StreamsTest, AnotherSeedOfOneSourceChangesOnlyItsDraws) {
+  const Sample base = SampleOf(WithSeeds());
+
+  for (const NoiseSource source : kAllNoiseSources) {
+    Specification changed = WithSeeds();
+    changed.Source(source).seed = DeriveSeed(0, source, {0, 1});
+    const bool drawn = source == NoiseSource::kInit || source == NoiseSource::kDataOrder ||
+                       source == NoiseSource::kAugment || source == NoiseSource::kDropout;
+    EXPECT_EQ(Differences(base, SampleOf(changed)), drawn ? std::string(Name(source)) + " " : "");
+  }
+}
+
+TEST(StreamsTest, EqualSeedsOfTwoSourcesAreNotMixedUp) {
+  Specification specification = WithSeeds();
+  std::swap(specification.Source(NoiseSource::kInit).seed,
+            specification.Source(NoiseSource::kDropout).seed);
+
+  EXPECT_EQ(Differences(SampleOf(WithSeeds()), SampleOf(specification)), "init dropout ");
+}
+
+TEST(StreamsTest, ThreadsAreDrawnOnlyWhenTheSourceIsOn) {
+  Specification specification = WithSeeds();
+  specification.sources.thread_choices = {1, 2, 4};
+
+  EXPECT_EQ(MakeStreams(specification).threads, 3);
+  specification.Source(NoiseSource::kThreads).state = SourceState::kFree;
+  EXPECT_EQ(MakeStreams(specification).threads, 2);
+}
+
+TEST(StreamsTest, SettingsChooseWindowAndKey) {
+  Specification specification = WithSeeds();
+  specification.sources.shuffle_window = 1;
+  specification.sources.augment_key = "position";
+  const Streams streams = MakeStreams(specification);
+
+  EXPECT_EQ(streams.data_order.Epoch(0, 3), (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(streams.augment.At(0, 1, 9).flip, streams.augment.At(0, 2, 9).flip);
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer
