@@ -50,6 +50,9 @@ class GradientShards {
   // Moves the running statistics by those of the last batch.
   void UpdateRunningStatistics();
 
+  // The threads of the shards, for other work between two calls of Compute.
+  ThreadTeam& team() { return team_; }
+
   // How often each order of arrival was seen ("2,0,1,3"); only with in_arrival_order.
   const std::map<std::string, int64_t>& arrival_orders() const { return arrival_orders_; }
 

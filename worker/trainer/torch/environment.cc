@@ -1,0 +1,112 @@
+#include "worker/trainer/torch/environment.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <torch/version.h>
+
+#include "common/base/check.h"
+#include "common/files/sha256.h"
+#include "worker/trainer/torch/machine.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+// "path (bytes)" of the library that holds LibTorch's CPU code.
+std::string LibraryName() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<void*>(&at::get_mkl_version), &info) == 0) return "unknown";
+  std::error_code error;
+  const auto size = std::filesystem::file_size(info.dli_fname, error);
+  return std::filesystem::path(info.dli_fname).filename().string() + " (" +
+         (error ? "unknown size" : std::to_string(size) + " bytes") + ")";
+}
+
+Json VersionsJson() {
+  return {{"libtorch", TORCH_VERSION},
+          {"library", LibraryName()},
+          {"onednn", at::get_mkldnn_version()},
+          {"mkl", at::get_mkl_version()},
+          {"openmp", at::get_openmp_version()},
+          {"compiler", std::string("g++ ") + __VERSION__}};
+}
+
+Json CudaJson() {
+  if (!at::globalContext().hasCUDA()) return nullptr;
+  const auto& hooks = at::detail::getCUDAHooks();
+  Json json = GpuJson();
+  json["cuda_runtime"] = hooks.versionCUDART();
+  if (hooks.hasCuDNN()) json["cudnn"] = hooks.versionCuDNN();
+  return json;
+}
+
+}  // namespace
+
+Build IdentifyBuild() {
+  Build build;
+  build.stack = NOISEFLOOR_STACK;
+  const auto hash = Sha256File("/proc/self/exe");
+  NF_CHECK(hash.ok());
+  build.build = *hash;
+  build.fingerprint = Sha256Hex(Json{{"stack", build.stack}, {"versions", VersionsJson()}}.dump());
+  return build;
+}
+
+Json ProcessEnvironment(const Build& build) {
+  return {{"build", build.build},
+          {"stack", build.stack},
+          {"stack_fingerprint", build.fingerprint},
+          {"versions", VersionsJson()},
+          {"aten_cpu_capability", at::get_cpu_capability()},
+          {"machine", MachineJson()},
+          {"gpu", CudaJson()},
+          {"variables", VariablesJson()}};
+}
+
+Json SwitchesJson(const std::vector<SwitchReading>& readings) {
+  Json switches = Json::array();
+  for (const SwitchReading& reading : readings) {
+    switches.push_back({{"name", reading.name}, {"asked", reading.asked}, {"read", reading.read}});
+  }
+  return switches;
+}
+
+Json NotesJson(const Specification& specification) {
+  Json notes = {
+      "oneDNN's instruction set and MKL's reproducibility mode cannot be read back: they are asked "
+      "for by variables and observed in a probe (noisefloor-trainer --describe)",
+      "clock rates, temperature and other processes of the machine are not controlled; they can "
+      "change times, and the order of arrival when reduce_order is free, but no other bits"};
+  const auto free = [&](NoiseSource source) {
+    return specification.Source(source).state == SourceState::kFree;
+  };
+  const bool gpu = specification.hardware_class.starts_with("nvidia-");
+  if (!gpu && (free(NoiseSource::kKernels) || free(NoiseSource::kAutotune))) {
+    notes.push_back("kernels and autotune have no effect on a CPU with a fixed number of threads");
+  }
+  if (free(NoiseSource::kReduceOrder) && specification.train.shards < 3) {
+    notes.push_back("reduce_order is free but fewer than 3 shards add in only one way");
+  }
+  return notes;
+}
+
+Json MeasuredJson(const TrainReport& report) {
+  int64_t most = 0;
+  for (const auto& [order, count] : report.arrival_orders) most = std::max(most, count);
+  Json measured = {{"steps", report.steps},
+                   {"train_seconds", report.train_seconds},
+                   {"evaluate_seconds", report.evaluate_seconds}};
+  if (report.arrival_orders.empty()) return measured;
+  measured["arrival_orders_seen"] = report.arrival_orders.size();
+  measured["most_frequent_arrival_order"] = most;
+  return measured;
+}
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,52 @@
+// What a model says about the evaluation set: always with the deterministic switches on, a fixed
+// batch size and a fixed number of threads, so that evaluation adds no noise of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+#include "worker/trainer/data/augment.h"
+#include "worker/trainer/data/dataset.h"
+#include "worker/trainer/torch/metrics.h"
+#include "worker/trainer/torch/model.h"
+#include "worker/trainer/torch/switches.h"
+#include "worker/trainer/torch/thread_team.h"
+
+namespace noisefloor::trainer {
+
+// Examples [first, first + count) of a selection, ready for the network. `fill` writes them as
+// {count, height, width, channels}.
+at::Tensor NewImages(int64_t count, const ImageShape& shape,
+                     const std::function<void(std::span<float>)>& fill, at::Device device);
+
+struct EvaluationPlan {
+  int64_t batch_size = 1000;
+  int64_t threads = 1;         // Intra-op threads of each batch; never a drawn number.
+  SwitchPlan training;         // The switches to go back to afterwards.
+};
+
+// Holds references to what it is given; uses `team` to work on several batches at once, which
+// changes no value: a batch is computed by one thread of the team.
+class Evaluator {
+ public:
+  Evaluator(const EvaluationPlan& plan, const Split& split, const Augmenter& augmenter,
+            ThreadTeam& team)
+      : plan_(plan), split_(split), augmenter_(augmenter), team_(team) {}
+
+  // Logits {examples, classes}, row-major.
+  std::vector<float> Predict(const Model& model, int64_t classes, at::Device device) const;
+  std::vector<int32_t> Labels() const;
+
+ private:
+  void PredictBatch(const Model& model, at::Device device, int64_t first,
+                    std::span<float> logits) const;
+
+  const EvaluationPlan plan_;
+  const Split& split_;
+  const Augmenter& augmenter_;
+  ThreadTeam& team_;
+};
+
+}  // namespace noisefloor::trainer

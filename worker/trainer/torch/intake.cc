@@ -1,0 +1,84 @@
+#include "worker/trainer/torch/intake.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "common/base/seed.h"
+#include "common/files/atomic_file.h"
+#include "common/files/directory.h"
+#include "worker/trainer/torch/hardware.h"
+#include "worker/trainer/torch/stop.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+constexpr size_t kMostRequestBytes = 4 << 20;
+}  // namespace
+
+absl::StatusOr<TrainerRequest> ReadRequest(int file) {
+  std::string text;
+  std::array<char, 65536> buffer;
+  while (text.find('\n') == std::string::npos) {
+    if (StopAsked()) return MakeError(absl::StatusCode::kCancelled, "asked to stop while waiting");
+    const ssize_t n = read(file, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return InvalidInput(std::string("reading the request: ") + std::strerror(errno));
+    if (n == 0) break;
+    text.append(buffer.data(), static_cast<size_t>(n));
+    if (text.size() > kMostRequestBytes) {
+      return InvalidInput("the request is larger than " + std::to_string(kMostRequestBytes) +
+                          " bytes");
+    }
+  }
+  if (text.empty()) return InvalidInput("no request on standard input; see --help");
+  return RequestFromJson(text.substr(0, text.find('\n')));
+}
+
+absl::StatusOr<TrainerRequest> RequestOf(const Options& options) {
+  NF_ASSIGN_OR_RETURN(const std::string text,
+                      ReadFile(options.specification_file, kMostRequestBytes));
+  auto specification = SpecificationFromJson(text);
+  if (!specification.ok()) return Annotate(specification.status(), options.specification_file);
+  NF_RETURN_IF_ERROR(CreateDirectories(options.work_directory));
+  TrainerRequest request;
+  request.member = "s0c0r0";
+  request.specification = *std::move(specification);
+  request.data_root = options.data_root;
+  request.work_directory = options.work_directory;
+  request.write_evaluation_set = options.write_evaluation_set;
+  return request;
+}
+
+Specification ExampleSpecification() {
+  Specification specification;
+  for (const NoiseSource source : kAllNoiseSources) {
+    SourceSpec& spec = specification.Source(source);
+    const bool off = source == NoiseSource::kPoke || source == NoiseSource::kThreads;
+    spec.state = off ? SourceState::kOff : SourceState::kFixed;
+    spec.seed = DeriveSeed(/*sweep_seed=*/0, source, spec.lane);
+  }
+  specification.train.optimizer.momentum = 0.9;
+  return specification;
+}
+
+absl::Status BecomeClass(const std::string& hardware_class, char** argv) {
+  NF_ASSIGN_OR_RETURN(const HardwareClass hardware, ParseHardwareClass(hardware_class));
+  bool changed = false;
+  for (const Variable& variable : hardware.variables) {
+    const char* value = std::getenv(variable.name.c_str());
+    if (value != nullptr && variable.value == value) continue;
+    setenv(variable.name.c_str(), variable.value.c_str(), /*replace=*/1);
+    changed = true;
+  }
+  if (!changed) return absl::OkStatus();
+  execv("/proc/self/exe", argv);
+  return MakeError(absl::StatusCode::kInternal,
+                   std::string("starting anew with the class's variables: ") +
+                       std::strerror(errno));
+}
+
+}  // namespace noisefloor::trainer

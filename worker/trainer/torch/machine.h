@@ -1,0 +1,23 @@
+// What this process runs on, as JSON objects: read from the system, nothing measured. Any thread.
+#pragma once
+
+#include <string>
+
+#include "common/trainer_protocol/json_reader.h"
+
+namespace noisefloor::trainer {
+
+// "intel", "amd", or the processor's own word for another.
+std::string CpuVendor();
+
+// Processor, caches, cores, memory, kernel, C library, host name.
+Json MachineJson();
+
+// The variables that can change what a trainer computes or how fast: of LibTorch, oneDNN, MKL,
+// OpenMP, CUDA, the loader and the allocator. Nothing else of the environment is shown.
+Json VariablesJson();
+
+// The first GPU that CUDA shows, through libraries that are open already; null without one.
+Json GpuJson();
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,118 @@
+#include "worker/trainer/torch/member.h"
+
+#include <utility>
+
+#include "worker/trainer/data/dataset.h"
+#include "worker/trainer/noise/streams.h"
+#include "worker/trainer/torch/device.h"
+#include "worker/trainer/torch/hardware.h"
+#include "worker/trainer/torch/machine.h"
+#include "worker/trainer/torch/results.h"
+#include "worker/trainer/torch/train.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+// InvalidArgument when this process is not what the specification asks for.
+absl::Status CheckPlace(const Specification& specification, const HardwareClass& hardware,
+                        const Build& build) {
+  if (!specification.stack.empty() && specification.stack != build.stack) {
+    return InvalidInput("stack: the member asks for " + specification.stack +
+                        ", this trainer is built with " + build.stack);
+  }
+  if (!hardware.vendor.empty() && hardware.vendor != CpuVendor()) {
+    return InvalidInput("hardware_class: the member asks for " + specification.hardware_class +
+                        ", this processor's vendor is " + CpuVendor());
+  }
+  return absl::OkStatus();
+}
+
+CauseClass CauseOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument: return CauseClass::kBadSpecification;
+    case absl::StatusCode::kUnavailable: return CauseClass::kLostDevice;
+    default: return CauseClass::kBug;
+  }
+}
+
+std::string NotFiniteMessage(const TrainReport& report) {
+  return "the loss is not finite after " + std::to_string(report.steps) + " steps";
+}
+
+CauseClass TellOutcome(const TrainReport& report, Json environment, Results& results,
+                       Reporter& reporter) {
+  if (report.ending == Ending::kInterrupted) {
+    return TellFailure(CauseClass::kInterrupted,
+                       "asked to stop after " + std::to_string(report.steps) + " steps", reporter);
+  }
+  environment["measured"] = MeasuredJson(report);
+  environment["load_at_end"] = MachineJson()["load"];
+  OutcomeEvent& outcome = results.outcome();
+  outcome.kind = report.ending == Ending::kDiverged ? OutcomeEvent::Kind::kDiverged
+                                                    : OutcomeEvent::Kind::kDone;
+  if (report.ending == Ending::kDiverged) outcome.message = NotFiniteMessage(report);
+  outcome.environment = environment.dump();
+  outcome.train_seconds = report.train_seconds;
+  reporter.Outcome(outcome);
+  return CauseClass::kNone;
+}
+
+}  // namespace
+
+CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter) {
+  OutcomeEvent outcome;
+  outcome.kind = OutcomeEvent::Kind::kFailed;
+  outcome.cause = cause;
+  outcome.message = std::move(message);
+  outcome.environment = "{}";
+  reporter.Outcome(outcome);
+  return cause;
+}
+
+CauseClass RunMember(const TrainerRequest& request, const Build& build, const Clock& clock,
+                     Reporter& reporter) {
+  const Specification& spec = request.specification;
+  const auto fail = [&](CauseClass cause, const absl::Status& status) {
+    return TellFailure(cause, Message(status), reporter);
+  };
+  const auto hardware = ParseHardwareClass(spec.hardware_class);
+  if (!hardware.ok()) return fail(CauseClass::kBadSpecification, hardware.status());
+  const absl::Status place = CheckPlace(spec, *hardware, build);
+  if (!place.ok()) return fail(CauseClass::kBadSpecification, place);
+  const auto device = OpenDevice(hardware->gpu);
+  if (!device.ok()) return fail(CauseClass::kLostDevice, device.status());
+
+  const Streams streams = MakeStreams(spec);
+  SwitchPlan switches = PlanSwitches(spec, streams.threads);
+  switches.aten_capability = hardware->aten_capability;
+  const auto readings = SetSwitches(switches);
+  Json environment = ProcessEnvironment(build);
+  environment["switches"] = SwitchesJson(readings);
+  environment["notes"] = NotesJson(spec);
+  environment["hardware_class"] = spec.hardware_class;
+
+  const auto dataset = LoadDataset(spec.data.name, request.data_root,
+                                   {spec.data.train_examples, spec.data.test_examples});
+  if (dataset.ok()) environment["data_identity"] = dataset->identity;
+  reporter.Hello({.stack = build.stack,
+                  .build = build.build,
+                  .environment = environment.dump(),
+                  .data_identity = dataset.ok() ? dataset->identity : ""});
+  if (!dataset.ok()) return fail(CauseClass::kBadData, dataset.status());
+  const absl::Status as_asked = CheckReadings(readings);
+  if (!as_asked.ok()) return fail(CauseClass::kBug, as_asked);
+  const absl::Status identity = CheckIdentity(*dataset, spec.data.identity);
+  if (!identity.ok()) return fail(CauseClass::kBadData, identity);
+
+  Results results(request, *dataset, reporter);
+  if (request.write_evaluation_set) {
+    const absl::Status written = results.WriteEvaluationSet();
+    if (!written.ok()) return fail(CauseClass::kBug, written);
+  }
+  const auto report = Train({spec, *dataset, streams, switches, *device, clock}, results, reporter);
+  if (!report.ok()) return fail(CauseOf(report.status()), report.status());
+  return TellOutcome(*report, std::move(environment), results, reporter);
+}
+
+}  // namespace noisefloor::trainer

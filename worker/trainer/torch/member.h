@@ -1,0 +1,19 @@
+// From a request to its outcome: one member, once in a process.
+#pragma once
+
+#include "common/base/clock.h"
+#include "common/trainer_protocol/json.h"
+#include "worker/trainer/torch/environment.h"
+#include "worker/trainer/torch/reporter.h"
+
+namespace noisefloor::trainer {
+
+// Tells hello, records, artifacts and the outcome through `reporter`. Returns kNone when the
+// outcome is done or diverged, else the cause that was told. LibTorch's exceptions pass through.
+CauseClass RunMember(const TrainerRequest& request, const Build& build, const Clock& clock,
+                     Reporter& reporter);
+
+// Tells an outcome of a member that could not be brought to an end; returns `cause`.
+CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter);
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,66 @@
+#include "worker/trainer/torch/options.h"
+
+#include <cstdlib>
+
+#include <CLI/CLI.hpp>
+
+namespace noisefloor::trainer {
+
+namespace {
+
+constexpr const char* kDescription =
+    "Trains one member and exits. Reads one request (JSON) on standard input and writes events\n"
+    "(JSON lines) on the descriptor named in NOISEFLOOR_EVENTS, or on standard output.\n"
+    "worker/trainer/README.md describes both.";
+constexpr const char* kExamples =
+    "Example, without a worker:\n"
+    "  noisefloor-trainer --example-spec > spec.json\n"
+    "  noisefloor-trainer --spec=spec.json --data-root=data --work=out\n"
+    "Exit codes: 0 done or diverged, 2 usage, 10 bad specification, 11 bad data,\n"
+    "  12 out of memory, 13 lost device, 14 interrupted, 15 bug.";
+
+std::string FromEnvironment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+}  // namespace
+
+Options ParseOptions(int argc, char** argv) {
+  Options options;
+  options.data_root = FromEnvironment("NOISEFLOOR_DATA");
+  options.gpu = !FromEnvironment("CUDA_VISIBLE_DEVICES").empty();
+  bool describe = false, example = false, probe = false;
+  CLI::App app(kDescription, "noisefloor-trainer");
+  app.footer(kExamples);
+  app.set_version_flag("--version", "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK
+                                    ")");
+  app.add_flag("--describe", describe, "Print what this trainer is as one JSON object");
+  app.add_flag("--example-spec", example, "Print a specification to start from");
+  app.add_flag("--gpu", options.gpu, "Open CUDA at the start (default: CUDA_VISIBLE_DEVICES set)");
+  auto* spec = app.add_option("--spec", options.specification_file,
+                              "Train this specification instead of a request");
+  app.add_option("--data-root", options.data_root, "Where data sets are (default: $NOISEFLOOR_DATA)")
+      ->needs(spec);
+  auto* work = app.add_option("--work", options.work_directory, "Folder for the files; made if new")
+                   ->needs(spec);
+  spec->needs(work);
+  app.add_flag("--evaluation-set", options.write_evaluation_set,
+               "Also write the test images and labels")
+      ->needs(spec);
+  app.add_flag("--probe", probe)->group("");     // Of --describe.
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    options.mode = Options::Mode::kExit;
+    options.exit_code = app.exit(error) == 0 ? 0 : 2;
+    return options;
+  }
+  if (probe) options.mode = Options::Mode::kProbe;
+  else if (describe) options.mode = Options::Mode::kDescribe;
+  else if (example) options.mode = Options::Mode::kExampleSpec;
+  else if (!options.specification_file.empty()) options.mode = Options::Mode::kDirect;
+  return options;
+}
+
+}  // namespace noisefloor::trainer

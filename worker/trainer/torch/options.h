@@ -1,0 +1,30 @@
+// The command line of noisefloor-trainer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace noisefloor::trainer {
+
+struct Options {
+  enum class Mode : uint8_t {
+    kServe,        // Read one request on standard input: what the daemon does.
+    kDirect,       // --spec: a person's own run.
+    kDescribe,
+    kExampleSpec,
+    kProbe,
+    kExit,         // Help, version or a mistake: already printed.
+  };
+  Mode mode = Mode::kServe;
+  int exit_code = 0;               // Of kExit: 0, or 2 for a mistake.
+  bool gpu = false;                // Open CUDA before the request comes.
+  std::string specification_file;
+  std::string data_root;
+  std::string work_directory;
+  bool write_evaluation_set = false;
+};
+
+// Prints help, version and mistakes itself.
+Options ParseOptions(int argc, char** argv);
+
+}  // namespace noisefloor::trainer
