@@ -1,9 +1,12 @@
-// What the scheduler wants done: writes to commit in one transaction, and only then sends, in order.
+// What the scheduler wants done: writes to commit in one transaction, and only then sends, in
+// order.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -26,6 +29,8 @@ enum class MemberState : uint8_t {  // The numbers are in the store.
   kCancelled = 6,
 };
 std::string_view Name(MemberState state);  // "waiting"
+std::optional<MemberState> ParseMemberState(std::string_view name);
+bool HasEnded(MemberState state);  // Neither waiting nor leased.
 
 // ---- Writes. Applying one twice changes nothing. `at` is wall time.
 
@@ -93,7 +98,8 @@ struct KeepOutcome {
 struct SetMemberState {
   MemberId member;
   MemberState state = MemberState::kWaiting;
-  uint32_t attempt = 0;  // Last one; 0 before the first.
+  uint32_t attempt = 0;   // Last one; 0 before the first.
+  uint32_t forgiven = 0;  // Attempts up to this one no longer count against the budget (retry).
 };
 struct AppendEvent {
   std::optional<SweepId> sweep;
@@ -169,11 +175,12 @@ struct Effects {
 struct RecoveredMember {
   MemberState state = MemberState::kWaiting;
   uint32_t attempt = 0;
-  std::vector<CauseClass> failures;  // Causes of its failed and lost attempts, oldest first.
+  uint32_t forgiven = 0;  // As in the last SetMemberState.
+  LeaseId accepted;       // Of done and diverged: the lease of its result; else 0.
 };
 struct RecoveredCell {
-  sweep::Cell cell;                  // Pins filled in.
-  std::string fingerprint;           // "" = not pinned.
+  sweep::Cell cell;         // Pins filled in.
+  std::string fingerprint;  // "" = not pinned.
   std::string build;
   std::vector<RecoveredMember> members;  // By replicate.
 };
@@ -182,8 +189,9 @@ struct RecoveredSweep {
   sweep::Sweep content;
   std::string specification_sha256;
   std::string request_id;
-  std::string identity;              // Pinned data identity; "" = none.
-  bool has_evaluation_set = false;   // An accepted evaluation_images artifact exists for it.
+  std::map<std::string, std::string> identities;  // Pinned, by data set.
+  // Cells of which an accepted attempt has an artifact "evaluation_images".
+  std::vector<uint32_t> cells_with_evaluation_set;
   std::vector<RecoveredCell> cells;
 };
 struct RecoveredLease {
@@ -192,7 +200,16 @@ struct RecoveredLease {
   uint32_t attempt = 0;
   WorkerId worker;
   std::string specification;
-  uint64_t sequence = 0;             // Highest record batch stored without a gap.
+  uint64_t sequence = 0;  // Highest record batch stored without a gap.
+};
+struct PastLease {  // Dropped without an accepted result: the budget of its member counts it.
+  LeaseId lease;
+  MemberId member;
+  uint32_t attempt = 0;
+  WorkerId worker;
+  CauseClass cause = CauseClass::kLostWorker;  // Of its DropLease.
+  std::string reason;                          // Of its DropLease.
+  bool has_outcome = false;                    // A KeepOutcome of it is in the store.
 };
 struct RecoveredWorker {
   WorkerId worker;
@@ -202,7 +219,8 @@ struct RecoveredWorker {
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;
-  std::vector<RecoveredLease> leases;    // Live ones only.
+  std::vector<RecoveredLease> leases;  // Live ones only, by lease.
+  std::vector<PastLease> past_leases;  // All, by lease.
   std::vector<RecoveredWorker> workers;
   SweepId last_sweep;
   LeaseId last_lease;

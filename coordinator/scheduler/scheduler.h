@@ -1,0 +1,94 @@
+// Decides which worker trains which member, and what becomes of what workers report.
+// States, transitions and invariants: README.md.
+//
+// Pure: no I/O, clock, thread or chance; deterministic given the calls so far. Not thread-safe:
+// the loop's thread holds it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/event.h"
+
+namespace noisefloor::scheduler {
+
+struct State;
+
+struct Options {
+  absl::Duration lease_ttl = absl::Seconds(15);
+  uint32_t most_attempts = 2;     // Of a member, for causes that may be its own.
+  uint32_t most_lost = 10;        // For causes that are not: lost_worker, interrupted, lost_device.
+  uint32_t quarantine_after = 3;  // Failures of one worker in a row, on different members.
+  absl::Duration quarantine = absl::Minutes(5);
+  // Members that no connected worker may run, because all that could have other data, fail after
+  // this long.
+  absl::Duration data_grace = absl::Minutes(1);
+};
+
+// A live lease, for progress and for uploads.
+struct RunningAttempt {
+  LeaseId lease;
+  MemberId member;
+  uint32_t attempt = 0;
+  WorkerId worker;
+  int64_t step = 0;
+  int64_t step_count = 0;  // 0: not known yet.
+};
+
+// A worker that is known, for lists and plans.
+struct WorkerStatus {
+  WorkerId worker;
+  std::string name;
+  bool connected = false;
+  bool draining = false;
+  bool quarantined = false;
+  uint32_t slots = 0;
+  std::string unit;
+  std::vector<std::string> classes;
+  std::vector<std::string> stacks;
+  std::vector<LeaseId> leases;
+};
+
+class Scheduler {
+ public:
+  explicit Scheduler(Options options);
+  // The state that the store read. Live leases get a whole `lease_ttl` from `now`, so that workers
+  // can come back.
+  static Scheduler Restore(Options options, const RecoveredState& recovered, absl::Time now);
+  ~Scheduler();
+  Scheduler(Scheduler&&) noexcept;
+  Scheduler& operator=(Scheduler&&) noexcept;
+
+  // `now` never goes back. Leases expire at a Tick and only there: post one at least once a second,
+  // after what has arrived by then.
+  [[nodiscard]] Effects Step(const Event& event, absl::Time now);
+
+  // Why the member is where it is, in a sentence or two, and what would change it. That there is no
+  // such member is said in words too.
+  std::string Explain(const MemberId& member, absl::Time now) const;
+
+  std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
+  std::vector<RunningAttempt> Running() const;                   // By lease.
+  std::vector<WorkerStatus> Workers() const;                     // By number.
+  // What connected workers offer; sorted, each once. For Resolve and plans.
+  std::vector<std::string> OfferedClasses() const;
+  std::vector<std::string> OfferedStacks() const;
+
+  // Everything durable: equal to what the store would give back. Slow; for tests and checks.
+  RecoveredState Durable() const;
+  // Broken invariants in words; empty when all hold. Slow; for tests.
+  std::vector<std::string> BrokenInvariants() const;
+
+ private:
+  explicit Scheduler(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace noisefloor::scheduler
