@@ -90,5 +90,6 @@ function(noisefloor_test name)
     set(ARG_TIMEOUT 900)                  # Against hanging, never to prove speed.
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
-    RUN_SERIAL "${ARG_SERIAL}" ENVIRONMENT "NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};${ARG_ENV}")
+    RUN_SERIAL "${ARG_SERIAL}" ENVIRONMENT
+    "NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};NOISEFLOOR_DATA=${NOISEFLOOR_TEST_DATA};${ARG_ENV}")
 endfunction()
