@@ -72,7 +72,6 @@ class Augmenter {
 
   ImageShape shape_;
   AugmentSettings settings_;
-  Layout layout_;
   int64_t column_stride_;
   int64_t row_stride_;
   int64_t channel_stride_;

@@ -132,7 +132,9 @@ TEST(AugmentTest, FlatImageIsStandardisedWithoutDividingByZero) {
 // The description in augment.h, step by step on whole images, with no thought of speed.
 std::vector<float> ObviousAugment(const Split& split, uint32_t example,
                                   const AugmentSettings& settings, const AugmentWords& words) {
-  const auto [channels, height, width] = split.shape;
+  const int64_t channels = split.shape.channels;
+  const int64_t height = split.shape.height;
+  const int64_t width = split.shape.width;
   const int64_t p = settings.crop_padding;
   std::vector<double> image(split.Image(example), split.Image(example) + split.shape.pixels());
   const auto at = [&](std::vector<double>& values, int64_t c, int64_t y, int64_t x) -> double& {
