@@ -21,7 +21,7 @@ namespace {
 // A rename is on disk only when the folder that holds it is.
 absl::Status SyncFolderOf(const std::string& path) {
   std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
+  if (folder.empty()) folder.push_back('.');
   const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle < 0) return FileError(folder, "open", errno);
   const int failed = fsync(handle) == 0 ? 0 : errno;
@@ -67,7 +67,8 @@ absl::Status ReadInto(int file, const std::string& path, uint64_t limit_bytes, s
 }  // namespace
 
 absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Open(const std::string& path) {
-  std::string aside = path + ".aside-XXXXXX";
+  std::string aside = path;
+  aside.append(".aside-XXXXXX");
   const int file = mkostemp(aside.data(), O_CLOEXEC);
   if (file < 0) return FileError(path, "create", errno);
   AtomicFileWriter writer(path, std::move(aside), file);
