@@ -106,10 +106,15 @@ std::variant<Sweep, std::vector<Problem>> Resolve(
 
 // The states of control, algo, impl or algo+impl; null for another name.
 const SourceStates* BuiltInPlan(std::string_view name);
+bool IsControl(const SourceStates& states);  // No source is free: replicates must be bit-identical.
 
 // Axes (last varies fastest) x plans x hardware x stacks x blocks, in this order of loops, hardware
 // outermost of the three inner ones.
 std::vector<Cell> Expand(const Sweep& sweep);
+uint64_t CellCount(const Sweep& sweep);
+
+// The base with a cell's settings and noise states, without lanes, class and stack.
+Specification CellSpecification(const Sweep& sweep, const Cell& cell);
 
 // The training of one member, lanes and seeds filled in: fixed and off = lane (block, 0), free =
 // (block, replicate + 1). `hardware`, `stack` and `identity` are what the cell and sweep are pinned

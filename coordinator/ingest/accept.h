@@ -1,0 +1,71 @@
+// Judges what workers report, given what is known, and makes it storable: after this no message
+// that a worker can send makes a commit fail. Pure; no threads.
+//
+// Numbers stay doubles here, not finite ones too; a column that SQLite would read as NULL gets
+// value 0 and a `special`, see ToStorable.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/ingest/outcome.h"
+
+namespace noisefloor::ingest {
+
+// SQLite keeps a nan as NULL; a number is kept as these two.
+struct StorableNumber {
+  double value = 0;     // 0 when not finite.
+  uint8_t special = 0;  // 0 finite, 1 nan, 2 +inf, 3 -inf.
+  friend bool operator==(const StorableNumber&, const StorableNumber&) = default;
+};
+StorableNumber ToStorable(double value);
+double FromStorable(StorableNumber number);
+
+// Limits. Texts that are longer are cut; counts that are larger are refused.
+inline constexpr size_t kMaxNameBytes = 200;
+inline constexpr size_t kMaxMessageBytes = 8192;
+inline constexpr size_t kMaxEnvironmentBytes = 1 << 20;
+inline constexpr size_t kMaxRecordsInBatch = 100000;
+inline constexpr size_t kMaxEntries = 10000;  // Hashes, metrics, classes, artifacts: of each.
+inline constexpr int64_t kMaxStep = int64_t{1} << 53;
+
+// Text that every reader can show: UTF-8 without control characters but newline and tab, at most
+// `most_bytes` long. What is neither is replaced by '?'.
+std::string ToStorableText(std::string_view text, size_t most_bytes);
+
+struct BatchVerdict {
+  enum class Kind : uint8_t {
+    kKeep,    // To be stored, as it is in `batch`; then acknowledge its sequence.
+    kRepeat,  // Already stored: acknowledge again.
+    kGap,     // An earlier one is missing: say what is stored, the worker sends from there.
+    kBroken,  // Can never be kept, nor its attempt accepted. `reason` names the place.
+  } kind = Kind::kBroken;
+  std::string reason;
+};
+// Cleans the texts of `batch`. `stored`: the highest sequence stored without a gap; 0: none.
+BatchVerdict JudgeBatch(RecordBatch& batch, uint64_t stored);
+
+struct OutcomeVerdict {
+  enum class Kind : uint8_t {
+    kAccept,   // A complete result, done or diverged.
+    kFailure,  // The attempt itself says that it failed.
+    kWait,     // Record batches are on their way: they and this will be sent again.
+    kRefuse,   // Can never be accepted. `reason` says what is wrong or missing.
+  } kind = Kind::kRefuse;
+  std::string reason;  // Of kWait and kRefuse.
+};
+
+// What the coordinator has of an attempt when its end is reported.
+struct Known {
+  uint64_t stored_batches = 0;                 // Without a gap.
+  std::vector<std::string> missing_artifacts;  // SHA-256 of files that are not in the blob store.
+};
+OutcomeVerdict JudgeOutcome(const AttemptOutcome& outcome, const Known& known);
+
+// Never fails: whatever came, the answer can be stored, within the limits above. What had to be
+// left out is said at the end of the message.
+AttemptOutcome MakeStorable(AttemptOutcome outcome);
+
+}  // namespace noisefloor::ingest

@@ -1,0 +1,133 @@
+#include "coordinator/ingest/storable.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/trainer_protocol/json_reader.h"
+#include "coordinator/ingest/accept.h"
+
+namespace noisefloor::ingest {
+
+namespace {
+
+// Bytes of the UTF-8 character at the start of `text`; 0 when there is none.
+size_t CharacterLength(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
+  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+bool IsShown(char c) {
+  return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) || c == '\n' || c == '\t';
+}
+
+// Keeps the first `most` entries whose cleaned name is not empty.
+template <typename Value>
+std::map<std::string, Value> CleanNames(const std::map<std::string, Value>& entries) {
+  std::map<std::string, Value> cleaned;
+  for (const auto& [name, value] : entries) {
+    if (cleaned.size() == kMaxEntries) break;
+    std::string text = ToStorableText(name, kMaxNameBytes);
+    if (!text.empty()) cleaned.emplace(std::move(text), value);
+  }
+  return cleaned;
+}
+
+void NoteLoss(AttemptOutcome& outcome, std::string_view what) {
+  constexpr size_t kRoomForNotes = 400;
+  outcome.message = ToStorableText(outcome.message, kMaxMessageBytes - kRoomForNotes);
+  outcome.message.append(outcome.message.empty() ? "" : " ").append("[").append(what).append("]");
+}
+
+void CleanEnvironment(AttemptOutcome& outcome) {
+  if (outcome.environment.empty()) outcome.environment = "{}";
+  const bool fits = outcome.environment.size() <= kMaxEnvironmentBytes;
+  const auto json = fits ? ParseJson(outcome.environment) : InvalidInput("too long");
+  if (json.ok() && json->is_object()) return;
+  outcome.environment = "{}";
+  NoteLoss(outcome,
+           fits ? "environment left out: not a JSON object" : "environment left out: above 1 MiB");
+}
+
+void CleanArtifacts(AttemptOutcome& outcome) {
+  const size_t before = outcome.artifacts.size();
+  std::erase_if(outcome.artifacts, [](const Artifact& a) {
+    return !IsSha256(a.sha256) ||
+           a.size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  });
+  if (outcome.artifacts.size() > kMaxEntries) outcome.artifacts.resize(kMaxEntries);
+  for (Artifact& artifact : outcome.artifacts) {
+    artifact.kind = ToStorableText(artifact.kind, kMaxNameBytes);
+    artifact.path = ToStorableText(artifact.path, 4 * kMaxNameBytes);
+  }
+  if (outcome.artifacts.size() != before) NoteLoss(outcome, "some artifacts left out");
+}
+
+}  // namespace
+
+bool IsSha256(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+StorableNumber ToStorable(double value) {
+  if (std::isnan(value)) return {0, 1};
+  if (std::isinf(value)) return {0, static_cast<uint8_t>(value > 0 ? 2 : 3)};
+  return {value, 0};
+}
+
+double FromStorable(StorableNumber number) {
+  switch (number.special) {
+    case 1: return std::numeric_limits<double>::quiet_NaN();
+    case 2: return std::numeric_limits<double>::infinity();
+    case 3: return -std::numeric_limits<double>::infinity();
+    default: return number.value;
+  }
+}
+
+std::string ToStorableText(std::string_view text, size_t most_bytes) {
+  std::string cleaned;
+  while (!text.empty()) {
+    const size_t length = CharacterLength(text);
+    const size_t taken = std::max<size_t>(length, 1);
+    if (cleaned.size() + taken > most_bytes) break;
+    const bool shown = length > 1 || (length == 1 && IsShown(text.front()));
+    if (shown)
+      cleaned.append(text.substr(0, taken));
+    else
+      cleaned += '?';
+    text.remove_prefix(taken);
+  }
+  return cleaned;
+}
+
+AttemptOutcome MakeStorable(AttemptOutcome outcome) {
+  const bool failed = outcome.kind == OutcomeEvent::Kind::kFailed;
+  if (failed && outcome.cause == CauseClass::kNone) outcome.cause = CauseClass::kBug;
+  if (!failed) outcome.cause = CauseClass::kNone;
+  outcome.message = ToStorableText(outcome.message, kMaxMessageBytes);
+  outcome.data_identity = ToStorableText(outcome.data_identity, kMaxNameBytes);
+  std::erase_if(outcome.hashes, [](const auto& entry) { return !IsSha256(entry.second); });
+  outcome.hashes = CleanNames(outcome.hashes);
+  outcome.metrics = CleanNames(outcome.metrics);
+  if (outcome.per_class_accuracy.size() > kMaxEntries) {
+    outcome.per_class_accuracy.resize(kMaxEntries);
+    NoteLoss(outcome, "accuracy of later classes left out");
+  }
+  CleanArtifacts(outcome);
+  CleanEnvironment(outcome);
+  const uint64_t most = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  outcome.record_batches = std::min(outcome.record_batches, most);
+  return outcome;
+}
+
+}  // namespace noisefloor::ingest

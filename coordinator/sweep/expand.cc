@@ -1,0 +1,130 @@
+// A sweep's cells, its members' specifications, and the text its hash is taken over.
+#include "common/base/check.h"
+#include "coordinator/sweep/sweep.h"
+
+namespace noisefloor::sweep {
+
+namespace {
+
+size_t Length(const Axis& axis) { return axis.columns.front().values.size(); }
+
+// The settings at one point of the axes; the last axis walks fastest.
+std::vector<Setting> SettingsAt(const std::vector<Axis>& axes, uint64_t point) {
+  std::vector<size_t> places(axes.size());
+  for (size_t i = axes.size(); i-- > 0;) {
+    places[i] = point % Length(axes[i]);
+    point /= Length(axes[i]);
+  }
+  std::vector<Setting> settings;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    for (const AxisColumn& column : axes[i].columns) {
+      settings.emplace_back(column.path, column.values[places[i]]);
+    }
+  }
+  return settings;
+}
+
+uint64_t PointCount(const Sweep& sweep) {
+  uint64_t count = 1;
+  for (const Axis& axis : sweep.axes) count *= Length(axis);
+  return count;
+}
+
+std::string Escape(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\')
+      escaped += "\\\\";
+    else if (c == '\n')
+      escaped += "\\n";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
+void AppendLine(std::string& text, std::string_view key, std::string_view value) {
+  text.append(key).append("=").append(Escape(value)).append("\n");
+}
+
+}  // namespace
+
+uint64_t CellCount(const Sweep& sweep) {
+  return PointCount(sweep) * sweep.plans.size() * sweep.hardware.size() * sweep.stacks.size() *
+         sweep.blocks;
+}
+
+std::vector<Cell> Expand(const Sweep& sweep) {
+  std::vector<Cell> cells;
+  cells.reserve(CellCount(sweep));
+  const uint64_t points = PointCount(sweep);
+  for (uint64_t point = 0; point < points; ++point) {
+    const std::vector<Setting> settings = SettingsAt(sweep.axes, point);
+    for (const NoisePlan& plan : sweep.plans) {
+      for (const std::string& hardware : sweep.hardware) {
+        for (const std::string& stack : sweep.stacks) {
+          for (uint32_t block = 0; block < sweep.blocks; ++block) {
+            cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.states,
+                             hardware, stack, block});
+          }
+        }
+      }
+    }
+  }
+  return cells;
+}
+
+Specification CellSpecification(const Sweep& sweep, const Cell& cell) {
+  Specification specification = sweep.base;
+  for (const auto& [path, value] : cell.axes) {
+    NF_CHECK(SetField(specification, path, value).ok());  // Resolve has tried every value.
+  }
+  for (const NoiseSource source : kAllNoiseSources) {
+    specification.Source(source).state = cell.states[static_cast<size_t>(source) - 1];
+  }
+  return specification;
+}
+
+Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t replicate,
+                                  std::string_view hardware, std::string_view stack,
+                                  std::string_view identity) {
+  Specification specification = CellSpecification(sweep, cell);
+  for (const NoiseSource source : kAllNoiseSources) {
+    SourceSpec& noise = specification.Source(source);
+    noise.lane = {cell.block, noise.state == SourceState::kFree ? replicate + 1 : 0};
+    noise.seed = DeriveSeed(sweep.seed, source, noise.lane);
+  }
+  if (!identity.empty()) specification.data.identity = identity;
+  specification.hardware_class = hardware;
+  specification.stack = stack;
+  return specification;
+}
+
+std::string CanonicalText(const Sweep& sweep) {
+  std::string text = "noisefloor sweep 1\n";
+  AppendLine(text, "name", sweep.name);
+  AppendLine(text, "seed", std::to_string(sweep.seed));
+  for (const Field& field : AllFields()) {
+    AppendLine(text, field.path, ToText(field.get(sweep.base)));
+  }
+  for (const Axis& axis : sweep.axes) {
+    text += "axis\n";
+    for (const AxisColumn& column : axis.columns) {
+      AppendLine(text, "column", column.path);
+      for (const SettingValue& value : column.values) AppendLine(text, "value", ToText(value));
+    }
+  }
+  for (const NoisePlan& plan : sweep.plans) {
+    AppendLine(text, "plan", plan.name);
+    for (const NoiseSource source : kAllNoiseSources) {
+      AppendLine(text, Name(source), Name(plan.states[static_cast<size_t>(source) - 1]));
+    }
+  }
+  for (const std::string& hardware : sweep.hardware) AppendLine(text, "hardware", hardware);
+  for (const std::string& stack : sweep.stacks) AppendLine(text, "stack", stack);
+  AppendLine(text, "replicates", std::to_string(sweep.replicates));
+  AppendLine(text, "blocks", std::to_string(sweep.blocks));
+  return text;
+}
+
+}  // namespace noisefloor::sweep

@@ -1,0 +1,160 @@
+// From a request to a sweep, or everything that is wrong with it.
+#include <algorithm>
+
+#include "coordinator/sweep/problems.h"
+
+namespace noisefloor::sweep {
+
+namespace {
+
+constexpr uint32_t kMaxBlocks = 10000;
+constexpr size_t kMostClasses = 100;
+constexpr size_t kMostNotes = 10000;
+constexpr size_t kMostTags = 100;
+
+void CheckCount(const std::string& field, uint32_t count, size_t most, Problems& problems) {
+  if (count >= 1 && count <= most) return;
+  problems.Add(field, "expected an integer from 1 to " + std::to_string(most) + ", got " +
+                          std::to_string(count));
+}
+
+Specification ResolveTraining(const std::vector<Setting>& training, Problems& problems) {
+  Specification base;
+  std::set<std::string> seen;
+  for (const Setting& setting : training) {
+    if (!seen.insert(setting.first).second) {
+      problems.Add(setting.first, "is given twice");
+      continue;
+    }
+    TrySet(base, setting, setting.first, problems);
+  }
+  return base;
+}
+
+void CheckNames(const std::string& field, const std::vector<std::string>& names,
+                Problems& problems) {
+  if (names.size() > kMostClasses) {
+    problems.Add(field, "expected at most " + std::to_string(kMostClasses) + " names, got " +
+                            std::to_string(names.size()));
+    return;
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    problems.CheckName(field + "[" + std::to_string(i) + "]", names[i]);
+  }
+  problems.CheckDistinct(field, names);
+}
+
+std::vector<std::string> ResolveHardware(const SweepRequest& request,
+                                         const std::vector<std::string>& registered,
+                                         Problems& problems) {
+  switch (request.hardware) {
+    case HardwareKind::kAny: return {""};
+    case HardwareKind::kAll:
+      if (registered.empty()) {
+        problems.Add("hardware",
+                     "all means every class of the connected workers, and none is connected; "
+                     "start a worker, name the classes, or say any");
+      }
+      return registered;
+    case HardwareKind::kList:
+      if (request.classes.empty()) {
+        problems.Add("hardware", "expected all, any or at least one hardware class, got none");
+      }
+      CheckNames("hardware", request.classes, problems);
+      return request.classes;
+  }
+  return {};
+}
+
+void CheckNotesAndTags(const SweepRequest& request, Problems& problems) {
+  if (request.notes.size() > kMostNotes) {
+    problems.Add("notes", "expected at most " + std::to_string(kMostNotes) + " characters, got " +
+                              std::to_string(request.notes.size()));
+  }
+  if (request.tags.size() > kMostTags) {
+    problems.Add("tags", "expected at most " + std::to_string(kMostTags) + " tags, got " +
+                             std::to_string(request.tags.size()));
+    return;
+  }
+  for (const auto& [key, value] : request.tags) {
+    problems.CheckLabel("tags." + key, key, 100);
+    if (value.size() > 200) {
+      problems.Add("tags." + key,
+                   "expected at most 200 characters, got " + std::to_string(value.size()));
+    }
+  }
+}
+
+// Multiplies without overflow: stops at the first factor that passes the limit.
+void CheckSize(const Sweep& sweep, Problems& problems) {
+  uint64_t cells = 1;
+  std::vector<uint64_t> factors = {sweep.plans.size(), sweep.hardware.size(), sweep.stacks.size(),
+                                   sweep.blocks};
+  for (const Axis& axis : sweep.axes) factors.push_back(axis.columns.front().values.size());
+  for (const uint64_t factor : factors) {
+    cells *= factor;
+    if (cells > kMaxCells) {
+      problems.Add("axes",
+                   "expected at most " + std::to_string(kMaxCells) + " cells, got " +
+                       (cells > kMaxMembers * 1000 ? "far more"
+                                                   : "more: at least " + std::to_string(cells)));
+      return;
+    }
+  }
+  if (cells * sweep.replicates > kMaxMembers) {
+    problems.Add("replicates", "expected at most " + std::to_string(kMaxMembers) +
+                                   " members, got " + std::to_string(cells) + " cells x " +
+                                   std::to_string(sweep.replicates) +
+                                   " replicates = " + std::to_string(cells * sweep.replicates));
+  }
+}
+
+bool IsVaried(const Sweep& sweep, const std::string& path) {
+  for (const Axis& axis : sweep.axes) {
+    if (std::ranges::find(axis.columns, path, &AxisColumn::path) != axis.columns.end()) return true;
+  }
+  return false;
+}
+
+// What no single setting can know, for every point of the axes and every plan.
+void CheckCells(const Sweep& sweep, Problems& problems) {
+  Sweep narrow = sweep;  // Hardware, stacks and blocks change nothing here.
+  narrow.hardware = narrow.stacks = {""};
+  narrow.blocks = 1;
+  for (const Cell& cell : Expand(narrow)) {
+    for (const FieldProblem& found : noisefloor::CheckTogether(CellSpecification(narrow, cell))) {
+      const bool varied = IsVaried(sweep, found.path);
+      problems.Add(varied ? "axes." + found.path : found.path, found.message);
+    }
+  }
+}
+
+}  // namespace
+
+std::variant<Sweep, std::vector<Problem>> Resolve(
+    const SweepRequest& request, const std::vector<std::string>& registered_classes) {
+  Problems problems;
+  problems.CheckName("name", request.name);
+  Sweep sweep;
+  sweep.name = request.name;
+  sweep.seed = request.seed;
+  sweep.base = ResolveTraining(request.training, problems);
+  sweep.axes = CheckAxes(request.axes, problems);
+  sweep.plans = ResolvePlans(request.noise, problems);
+  sweep.hardware = ResolveHardware(request, registered_classes, problems);
+  CheckNames("stacks", request.stacks, problems);
+  sweep.stacks = request.stacks.empty() ? std::vector<std::string>{""} : request.stacks;
+  CheckCount("replicates", request.replicates, kMaxMembers, problems);
+  CheckCount("blocks", request.blocks, kMaxBlocks, problems);
+  CheckNotesAndTags(request, problems);
+  sweep.replicates = request.replicates;
+  sweep.blocks = request.blocks;
+  sweep.notes = request.notes;
+  sweep.tags = request.tags;
+  if (problems.empty()) CheckSize(sweep, problems);
+  if (problems.empty()) CheckCells(sweep, problems);
+  if (!problems.empty()) return problems.Take();
+  return sweep;
+}
+
+}  // namespace noisefloor::sweep
