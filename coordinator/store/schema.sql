@@ -40,6 +40,7 @@ CREATE TABLE member (
   state     TEXT    NOT NULL CHECK (state IN
               ('waiting', 'leased', 'done', 'diverged', 'failed', 'cancelled')),
   attempt   INTEGER NOT NULL DEFAULT 0,  -- number of the last attempt; 0 before the first
+  forgiven  INTEGER NOT NULL DEFAULT 0,  -- attempts up to this one no longer count (retry)
   PRIMARY KEY (sweep, cell, replicate),
   FOREIGN KEY (sweep, cell) REFERENCES cell
 ) STRICT, WITHOUT ROWID;
@@ -74,13 +75,13 @@ CREATE TABLE unit (
 CREATE TABLE worker (
   worker   INTEGER PRIMARY KEY,
   name     TEXT    NOT NULL,
-  identity TEXT    NOT NULL UNIQUE,  -- random number of its state directory
-  slots    INTEGER NOT NULL,         -- trainers side by side
+  identity TEXT    NOT NULL,    -- random number of its state directory
+  slots    INTEGER NOT NULL,    -- trainers side by side
   unit     TEXT    NOT NULL REFERENCES unit,
-  classes  TEXT    NOT NULL,         -- JSON: hardware classes it offers
-  stacks   TEXT    NOT NULL,         -- JSON: stacks it offers, with fingerprints
+  classes  TEXT    NOT NULL,    -- JSON: hardware classes it offers
+  stacks   TEXT    NOT NULL,    -- JSON: stacks it offers, with fingerprints
   version  TEXT    NOT NULL,
-  seen_us  INTEGER NOT NULL          -- last time it opened a session
+  seen_us  INTEGER NOT NULL     -- last time it opened a session
 ) STRICT;
 
 -- The right of one worker to run one attempt. The number rises for ever: it is the fencing token.
@@ -91,6 +92,7 @@ CREATE TABLE lease (
   replicate   INTEGER NOT NULL,
   attempt     INTEGER NOT NULL,          -- number of the attempt at this member, from 1
   worker      INTEGER NOT NULL REFERENCES worker,
+  specification TEXT  NOT NULL,          -- canonical JSON: what the trainer was given
   granted_us  INTEGER NOT NULL,
   dropped_us  INTEGER,                   -- NULL while it is live
   drop_cause  TEXT    NOT NULL DEFAULT '',  -- cause class of the drop, '' for a normal end
@@ -178,6 +180,7 @@ CREATE TABLE event (
   at_us     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX event_of_sweep ON event (sweep, event);
+CREATE INDEX event_by_time ON event (at_us);
 
 -- Views in plain words; described in coordinator/store/README.md. Not-finite values: +inf and -inf
 -- are themselves, nan is NULL with special = 'nan'.

@@ -1,0 +1,132 @@
+#include "coordinator/query/load_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/trainer_protocol/datasets.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+// Of several files of a kind, the last by path: predictions at the end come after those on the way.
+const ArtifactRow* Find(const std::vector<ArtifactRow>& artifacts, std::string_view kind) {
+  const ArtifactRow* found = nullptr;
+  for (const ArtifactRow& artifact : artifacts) {
+    if (artifact.kind == kind) found = &artifact;
+  }
+  return found;
+}
+
+void Warn(LoadedStudy& study, std::string subject, const absl::Status& status,
+          std::string_view consequence) {
+  study.warnings.push_back(
+      {"error", std::move(subject), fmt::format("{}. {}", Message(status), consequence)});
+}
+
+void LoadLabels(const StudyRows& rows, LoadedStudy& study) {
+  const ArtifactRow* artifact = Find(rows.evaluation_set, "evaluation_labels");
+  if (artifact == nullptr) return;
+  absl::StatusOr<std::vector<int32_t>> labels = study.files.Labels(*artifact);
+  if (!labels.ok()) {
+    return Warn(study, "sweep", labels.status(), "The true classes are not known.");
+  }
+  report::EvaluationSet& evaluation = study.input.evaluation;
+  const auto wrong = [&](int32_t label) { return label < 0 || label >= evaluation.classes; };
+  if (const auto bad = std::find_if(labels->begin(), labels->end(), wrong); bad != labels->end()) {
+    return Warn(
+        study, "sweep",
+        InvalidInput(fmt::format("{}: the class {} of example {} is not below {}", artifact->path,
+                                 *bad, bad - labels->begin(), evaluation.classes)),
+        "The true classes are not known.");
+  }
+  evaluation.labels = *std::move(labels);
+}
+
+void LoadImages(const StudyRows& rows, LoadedStudy& study) {
+  const ArtifactRow* artifact = Find(rows.evaluation_set, "evaluation_images");
+  if (artifact == nullptr) return;
+  const absl::StatusOr<StudyFiles::Images> images = study.files.EvaluationImages(*artifact);
+  if (!images.ok()) return Warn(study, "sweep", images.status(), "No images are drawn.");
+  report::EvaluationSet& evaluation = study.input.evaluation;
+  if (images->examples != static_cast<int64_t>(evaluation.labels.size())) return;
+  evaluation.images = images->pixels;
+  evaluation.height = images->height;
+  evaluation.width = images->width;
+  evaluation.channels = images->channels;
+}
+
+void LoadEvaluation(const StudyRows& rows, LoadedStudy& study) {
+  if (study.input.cells.empty()) return;
+  report::EvaluationSet& evaluation = study.input.evaluation;
+  evaluation.data_set = rows.evaluation.at(study.input.cells.front().index).data_set;
+  const auto identity = rows.identities.find(evaluation.data_set);
+  if (identity != rows.identities.end()) evaluation.identity = identity->second;
+  evaluation.class_names = ClassNames(evaluation.data_set);
+  const KnownDataset* known = FindDataset(evaluation.data_set);
+  if (known != nullptr) evaluation.classes = static_cast<int32_t>(known->classes);
+  LoadLabels(rows, study);
+  LoadImages(rows, study);
+}
+
+void LoadPredictions(const std::vector<ArtifactRow>& artifacts, report::MemberInput& member,
+                     LoadedStudy& study) {
+  constexpr std::string_view kLeftOut = "Its predictions are left out.";
+  const ArtifactRow* artifact = Find(artifacts, "predictions");
+  if (artifact == nullptr) return;
+  const absl::StatusOr<StudyFiles::Matrix> matrix = study.files.Predictions(*artifact);
+  if (!matrix.ok()) return Warn(study, member.id, matrix.status(), kLeftOut);
+  report::EvaluationSet& evaluation = study.input.evaluation;
+  if (evaluation.classes == 0) evaluation.classes = static_cast<int32_t>(matrix->columns);
+  const int64_t examples = static_cast<int64_t>(evaluation.labels.size());
+  if (matrix->columns != evaluation.classes || (examples != 0 && matrix->rows != examples)) {
+    return Warn(
+        study, member.id,
+        InvalidInput(fmt::format("{}: logits [{}, {}], expected [{}, {}]", artifact->path,
+                                 matrix->rows, matrix->columns, examples, evaluation.classes)),
+        kLeftOut);
+  }
+  member.predictions = matrix->values;
+}
+
+void LoadWeights(const std::vector<ArtifactRow>& artifacts, report::MemberInput& member,
+                 LoadedStudy& study) {
+  const ArtifactRow* artifact = Find(artifacts, "weights");
+  if (artifact == nullptr) return;
+  absl::StatusOr<report::WeightsView> weights = study.files.Weights(*artifact);
+  if (!weights.ok()) {
+    return Warn(study, member.id, weights.status(), "Its weights are left out.");
+  }
+  member.weights = *std::move(weights);
+}
+
+}  // namespace
+
+LoadedStudy LoadStudy(StudyRows rows, const BlobStore& blobs) {
+  LoadedStudy study{std::move(rows.input), StudyFiles(blobs), {}};
+  LoadEvaluation(rows, study);
+  if (study.input.cells.empty()) return study;
+  const EvaluationKey compared = rows.evaluation.at(study.input.cells.front().index);
+  bool other_data = false;
+  for (size_t m = 0; m < study.input.members.size(); ++m) {
+    report::MemberInput& member = study.input.members[m];
+    LoadWeights(rows.artifacts[m], member, study);
+    if (rows.evaluation.at(member.cell) == compared) {
+      LoadPredictions(rows.artifacts[m], member, study);
+    } else {
+      other_data = true;
+    }
+  }
+  if (other_data) {
+    study.warnings.push_back({"warning", "sweep",
+                              fmt::format("Cells are evaluated on different examples; predictions "
+                                          "are compared on {} only.",
+                                          compared.data_set)});
+  }
+  return study;
+}
+
+}  // namespace noisefloor::query

@@ -1,0 +1,40 @@
+// Reads members one by one with statements that are prepared once.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "SQLiteCpp/Statement.h"
+
+#include "common/base/ids.h"
+#include "coordinator/query/query.h"
+
+namespace noisefloor::query {
+
+// One thread, within one read transaction. SQLite's exceptions pass through.
+class MemberReader {
+ public:
+  explicit MemberReader(SQLite::Database& database);
+
+  // All but specification and progress. Nullopt when there is no such member.
+  std::optional<v1::Member> Read(const MemberId& id);
+  // A line for each attempt, first to last.
+  std::vector<std::string> History(const MemberId& id);
+
+ private:
+  void ReadSources(const MemberId& id, v1::Member& member);
+  void ReadLastWorker(const MemberId& id, v1::Member& member);
+  void ReadOutcome(const MemberId& id, v1::Member& member);
+  void ReadDetails(int64_t lease, v1::Outcome& outcome);
+
+  SQLite::Statement member_;
+  SQLite::Statement lanes_;
+  SQLite::Statement worker_;
+  SQLite::Statement outcome_;
+  SQLite::Statement hashes_;
+  SQLite::Statement metrics_;
+  SQLite::Statement artifacts_;
+  SQLite::Statement history_;
+};
+
+}  // namespace noisefloor::query

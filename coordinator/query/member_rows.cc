@@ -1,0 +1,192 @@
+#include "coordinator/query/member_rows.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "SQLiteCpp/Statement.h"
+
+#include "common/files/sha256.h"
+#include "common/trainer_protocol/json.h"
+#include "coordinator/query/member_reader.h"
+#include "coordinator/query/steps.h"
+#include "coordinator/query/to_proto.h"
+#include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/sweep.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+// Specifications of one sweep's members: as they were sent, or as they would be.
+class Specifications {
+ public:
+  static absl::StatusOr<Specifications> Of(SQLite::Database& database, uint64_t sweep) {
+    Specifications out(database);
+    SQLite::Statement row(database, "SELECT definition FROM sweep WHERE sweep = ?");
+    row.bind(1, static_cast<int64_t>(sweep));
+    if (!row.executeStep()) {
+      return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+    }
+    NF_ASSIGN_OR_RETURN(out.content_, SweepFromJson(row.getColumn(0).getString()));
+    out.cells_ = sweep::Expand(out.content_);
+    SQLite::Statement data(database, "SELECT data_set, identity FROM sweep_data WHERE sweep = ?");
+    data.bind(1, static_cast<int64_t>(sweep));
+    while (data.executeStep()) {
+      out.identities_[data.getColumn(0).getString()] = data.getColumn(1).getString();
+    }
+    return out;
+  }
+
+  // Fills in what depends on the specification.
+  void Complete(const MemberId& id, const Running& running, v1::Member& member) {
+    if (id.cell >= cells_.size()) return;
+    const sweep::Cell& cell = cells_[id.cell];
+    member.set_specification(Sent(id).value_or(Planned(cell, member)));
+    member.set_specification_sha256(Sha256Hex(member.specification()));
+    const int64_t planned = PlannedSteps(sweep::CellSpecification(content_, cell));
+    member.set_step_count(planned);
+    if (member.state() == v1::MEMBER_STATE_DONE) member.set_step(planned);
+    const auto progress = running.find(id);
+    if (member.state() != v1::MEMBER_STATE_LEASED || progress == running.end()) return;
+    member.set_step(progress->second.step);
+    if (progress->second.step_count > 0) member.set_step_count(progress->second.step_count);
+  }
+
+ private:
+  explicit Specifications(SQLite::Database& database)
+      : sent_(database,
+              "SELECT specification FROM lease WHERE sweep = ? AND cell = ? AND replicate = ? "
+              "ORDER BY attempt DESC LIMIT 1") {}
+
+  std::optional<std::string> Sent(const MemberId& id) {
+    sent_.reset();
+    sent_.bind(1, static_cast<int64_t>(id.sweep.value));
+    sent_.bind(2, static_cast<int64_t>(id.cell));
+    sent_.bind(3, static_cast<int64_t>(id.replicate));
+    if (!sent_.executeStep()) return std::nullopt;
+    return sent_.getColumn(0).getString();
+  }
+
+  std::string Planned(const sweep::Cell& cell, const v1::Member& member) {
+    const auto identity = identities_.find(sweep::CellSpecification(content_, cell).data.name);
+    return SpecificationToJson(sweep::MemberSpecification(
+        content_, cell, member.replicate(), member.hardware(), member.stack(),
+        identity == identities_.end() ? "" : identity->second));
+  }
+
+  SQLite::Statement sent_;
+  sweep::Sweep content_;
+  std::vector<sweep::Cell> cells_;
+  std::map<std::string, std::string> identities_;
+};
+
+absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::string& text) {
+  const std::optional<MemberId> id = ParseMemberId(text);
+  if (!id) {
+    return InvalidInput(fmt::format("member: expected a name like s3c12r4, got \"{}\"",
+                                    std::string_view(text).substr(0, 100)));
+  }
+  NF_RETURN_IF_ERROR(FindSweep(database, id->sweep.value).status());
+  SQLite::Statement row(database,
+                        "SELECT 1 FROM member WHERE sweep = ? AND cell = ? AND replicate = ?");
+  row.bind(1, static_cast<int64_t>(id->sweep.value));
+  row.bind(2, static_cast<int64_t>(id->cell));
+  row.bind(3, static_cast<int64_t>(id->replicate));
+  if (row.executeStep()) return *id;
+  return MakeError(absl::StatusCode::kNotFound, text + ": no such member in this sweep");
+}
+
+// The members of a page after `last`, and one more if there is one.
+absl::StatusOr<std::vector<MemberId>> PageOf(SQLite::Database& database, uint64_t sweep,
+                                             const v1::ListMembersRequest& request, uint32_t size) {
+  int64_t cell = -1;
+  int64_t replicate = -1;
+  if (!request.page_token().empty()) {
+    const std::optional<MemberId> last = ParseMemberId(request.page_token());
+    if (!last || last->sweep.value != sweep) {
+      return InvalidInput("page_token: not one of an earlier answer about this sweep");
+    }
+    cell = last->cell;
+    replicate = last->replicate;
+  }
+  SQLite::Statement row(database,
+                        "SELECT cell, replicate FROM member WHERE sweep = ?1 "
+                        "AND (cell, replicate) > (?2, ?3) AND (?4 = '' OR state = ?4) "
+                        "ORDER BY cell, replicate LIMIT ?5");
+  row.bind(1, static_cast<int64_t>(sweep));
+  row.bind(2, cell);
+  row.bind(3, replicate);
+  row.bind(4, std::string(NameOf(request.state())));
+  row.bind(5, static_cast<int64_t>(size) + 1);
+  std::vector<MemberId> ids;
+  while (row.executeStep()) {
+    ids.push_back({SweepId{sweep}, row.getColumn(0).getUInt(), row.getColumn(1).getUInt()});
+  }
+  return ids;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
+                                                    const v1::ListMembersRequest& request,
+                                                    const Running& running) {
+  NF_ASSIGN_OR_RETURN(const uint32_t size, PageSize(request.page_size()));
+  NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
+  NF_ASSIGN_OR_RETURN(const std::vector<MemberId> ids, PageOf(database, sweep, request, size));
+  NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, sweep));
+  MemberReader reader(database);
+  v1::ListMembersResponse response;
+  for (const MemberId& id : ids) {
+    if (response.members_size() == static_cast<int>(size)) {
+      response.set_next_page_token(response.members(response.members_size() - 1).id());
+      break;
+    }
+    std::optional<v1::Member> member = reader.Read(id);
+    if (!member) continue;
+    specifications.Complete(id, running, *member);
+    *response.add_members() = *std::move(member);
+  }
+  return response;
+}
+
+absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
+                                                 const v1::GetMemberRequest& request,
+                                                 const Running& running) {
+  NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, request.member()));
+  NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, id.sweep.value));
+  MemberReader reader(database);
+  std::optional<v1::Member> member = reader.Read(id);
+  v1::GetMemberResponse response;
+  if (member) {
+    specifications.Complete(id, running, *member);
+    *response.mutable_member() = *std::move(member);
+  }
+  for (std::string& line : reader.History(id)) response.add_history(std::move(line));
+  return response;
+}
+
+absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
+                                          const v1::GetArtifactRequest& request) {
+  NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, request.member()));
+  SQLite::Statement row(database,
+                        "SELECT f.sha256, f.size_bytes FROM artifact f JOIN attempt a "
+                        "USING (lease) JOIN lease l USING (lease) WHERE l.sweep = ? "
+                        "AND l.cell = ? AND l.replicate = ? AND f.kind = ? "
+                        "ORDER BY a.accepted DESC, l.attempt DESC, f.path DESC LIMIT 1");
+  row.bind(1, static_cast<int64_t>(id.sweep.value));
+  row.bind(2, static_cast<int64_t>(id.cell));
+  row.bind(3, static_cast<int64_t>(id.replicate));
+  row.bind(4, request.kind());
+  if (row.executeStep()) {
+    return BlobName{row.getColumn(0).getString(),
+                    static_cast<uint64_t>(row.getColumn(1).getInt64())};
+  }
+  return MakeError(absl::StatusCode::kNotFound,
+                   fmt::format("{}: no attempt at it has kept \"{}\"", request.member(),
+                               std::string_view(request.kind()).substr(0, 100)));
+}
+
+}  // namespace noisefloor::query

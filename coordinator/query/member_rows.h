@@ -1,0 +1,28 @@
+// Members whole, from the database. SQLite's exceptions pass through: query.cc catches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "SQLiteCpp/Database.h"
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "coordinator/query/sweep_rows.h"
+#include "coordinator/store/blob_store.h"
+
+namespace noisefloor::query {
+
+absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
+                                                    const v1::ListMembersRequest& request,
+                                                    const Running& running);
+
+absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
+                                                 const v1::GetMemberRequest& request,
+                                                 const Running& running);
+
+// The file of one kind of the accepted attempt, else of the last that has one.
+absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
+                                          const v1::GetArtifactRequest& request);
+
+}  // namespace noisefloor::query

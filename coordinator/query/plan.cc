@@ -1,0 +1,199 @@
+#include "coordinator/query/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "SQLiteCpp/Statement.h"
+
+#include "common/trainer_protocol/json.h"
+#include "coordinator/analysis/detectable.h"
+#include "coordinator/query/steps.h"
+#include "coordinator/query/to_proto.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+using SpeedKey = std::tuple<std::string, std::string, std::string>;  // model, data set, class
+
+struct Speed {
+  double seconds_per_step = 0;  // Mean over members.
+  int64_t members = 0;
+};
+
+// Of the newest ended members; older ones may have run on another build.
+std::map<SpeedKey, Speed> ReadSpeeds(SQLite::Database& database) {
+  std::map<SpeedKey, Speed> speeds;
+  SQLite::Statement row(database,
+                        "SELECT l.specification, a.train_seconds FROM attempt a JOIN lease l "
+                        "USING (lease) WHERE a.accepted = 1 AND a.outcome = 'done' AND "
+                        "a.train_seconds_special = 0 AND a.train_seconds > 0 "
+                        "ORDER BY l.lease DESC LIMIT 1000");
+  while (row.executeStep()) {
+    const auto specification = SpecificationFromJson(row.getColumn(0).getString());
+    if (!specification.ok()) continue;
+    const int64_t steps = PlannedSteps(*specification);
+    if (steps == 0) continue;
+    Speed& speed = speeds[{specification->model.name, specification->data.name,
+                           specification->hardware_class}];
+    const double one = row.getColumn(1).getDouble() / static_cast<double>(steps);
+    speed.seconds_per_step += (one - speed.seconds_per_step) / static_cast<double>(++speed.members);
+  }
+  return speeds;
+}
+
+// For a cell on any class, the mean over the classes that are known.
+std::optional<Speed> SpeedOf(const std::map<SpeedKey, Speed>& speeds, const Specification& cell,
+                             const std::string& hardware) {
+  Speed sum;
+  int64_t classes = 0;
+  for (const auto& [key, speed] : speeds) {
+    const auto& [model, data_set, known_class] = key;
+    if (model != cell.model.name || data_set != cell.data.name) continue;
+    if (!hardware.empty() && known_class != hardware) continue;
+    sum.seconds_per_step += speed.seconds_per_step;
+    sum.members += speed.members;
+    ++classes;
+  }
+  if (classes == 0) return std::nullopt;
+  sum.seconds_per_step /= static_cast<double>(classes);
+  return sum;
+}
+
+bool Has(const std::vector<std::string>& names, const std::string& wanted) {
+  return wanted.empty() || std::find(names.begin(), names.end(), wanted) != names.end();
+}
+
+v1::PlannedCell CellOf(const sweep::Cell& cell, std::span<const FleetWorker> fleet) {
+  v1::PlannedCell out;
+  out.set_cell(cell.index);
+  for (const sweep::Setting& setting : cell.axes) *out.add_axes() = ToProto(setting);
+  out.set_plan(cell.plan);
+  out.set_hardware(cell.hardware);
+  out.set_stack(cell.stack);
+  out.set_block(cell.block);
+  for (const FleetWorker& worker : fleet) {
+    if (worker.slots == 0 || !Has(worker.classes, cell.hardware)) continue;
+    if (Has(worker.stacks, cell.stack)) out.add_workers(worker.name);
+  }
+  return out;
+}
+
+// How long the work lasts when it is shared among slots as well as it can be.
+struct Load {
+  std::map<std::string, double> seconds;  // Of all members, by class.
+  int64_t known_members = 0;              // Ended ones that the figures come from.
+  int64_t unknown_cells = 0;
+  std::set<std::string> speeds_of;  // Classes and models already counted in known_members.
+};
+
+double Slots(std::span<const FleetWorker> fleet, const std::string& hardware) {
+  double slots = 0;
+  for (const FleetWorker& worker : fleet) {
+    if (Has(worker.classes, hardware)) slots += worker.slots;
+  }
+  return std::max(slots, 1.0);
+}
+
+double ExpectedSeconds(const Load& load, std::span<const FleetWorker> fleet) {
+  double all = 0;
+  double longest = 0;
+  for (const auto& [hardware, seconds] : load.seconds) {
+    all += seconds;
+    longest = std::max(longest, seconds / Slots(fleet, hardware));
+  }
+  return std::max(longest, all / Slots(fleet, ""));
+}
+
+void SetTime(const Load& load, std::span<const FleetWorker> fleet,
+             v1::PlanSweepResponse& response) {
+  if (load.unknown_cells > 0 || load.seconds.empty()) {
+    response.set_expected_from(
+        fmt::format("not known: for {} of {} cells no member of the same model, data set and class "
+                    "has ended here yet",
+                    load.unknown_cells, response.cells_size()));
+    return;
+  }
+  response.set_expected_seconds(ExpectedSeconds(load, fleet));
+  response.set_expected_from(
+      fmt::format("mean seconds per step of {} ended members of the same models, data sets and "
+                  "classes{}",
+                  load.known_members,
+                  fleet.empty() ? ", as if one slot were connected" : ", on the connected slots"));
+}
+
+void Warn(const sweep::Sweep& sweep, v1::PlanSweepResponse& response) {
+  std::set<std::string> unserved;
+  for (const v1::PlannedCell& cell : response.cells()) {
+    if (!cell.workers().empty()) continue;
+    unserved.insert((cell.hardware().empty() ? "any class" : cell.hardware()) +
+                    (cell.stack().empty() ? "" : " with " + cell.stack()));
+  }
+  for (const std::string& what : unserved) {
+    response.add_warnings("no connected worker offers " + what + ": its cells will wait");
+  }
+  if (sweep.replicates < 2) {
+    response.add_warnings("one replicate per cell: no spread can be measured");
+  }
+  bool order_free = false;
+  for (const sweep::NoisePlan& plan : sweep.plans) {
+    order_free |=
+        plan.states[static_cast<size_t>(NoiseSource::kReduceOrder) - 1] == SourceState::kFree;
+  }
+  if (order_free && sweep.base.train.shards < 3) {
+    response.add_warnings(fmt::format(
+        "reduce_order is free, but train.shards is {}: the sum of fewer than three shards has the "
+        "same bits in every order",
+        sweep.base.train.shards));
+  }
+}
+
+void SetDetectable(uint32_t replicates, v1::PlanSweepResponse& response) {
+  response.set_detectable_sd_ratio(analysis::DetectableSdRatio(replicates).value_or(0));
+  response.set_detectable_mean_shift(
+      analysis::DetectableMeanDifference(replicates, 1.0).value_or(0));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
+                                               const sweep::Sweep& sweep,
+                                               std::string_view specification_sha256,
+                                               std::span<const FleetWorker> fleet) {
+  const std::map<SpeedKey, Speed> speeds = ReadSpeeds(database);
+  v1::PlanSweepResponse response;
+  Load load;
+  int64_t steps = 0;
+  for (const sweep::Cell& cell : sweep::Expand(sweep)) {
+    *response.add_cells() = CellOf(cell, fleet);
+    const Specification specification = sweep::CellSpecification(sweep, cell);
+    const int64_t cell_steps = PlannedSteps(specification) * sweep.replicates;
+    steps += cell_steps;
+    const std::optional<Speed> speed = SpeedOf(speeds, specification, cell.hardware);
+    if (!speed || cell_steps == 0) {
+      ++load.unknown_cells;
+      continue;
+    }
+    load.seconds[cell.hardware] += static_cast<double>(cell_steps) * speed->seconds_per_step;
+    const std::string counted =
+        specification.model.name + "\n" + specification.data.name + "\n" + cell.hardware;
+    if (load.speeds_of.insert(counted).second) load.known_members += speed->members;
+  }
+  response.set_members(static_cast<uint32_t>(response.cells_size()) * sweep.replicates);
+  response.set_replicates(sweep.replicates);
+  response.set_steps(steps);
+  response.set_specification_sha256(std::string(specification_sha256));
+  SetDetectable(sweep.replicates, response);
+  SetTime(load, fleet, response);
+  Warn(sweep, response);
+  return response;
+}
+
+}  // namespace noisefloor::query

@@ -1,0 +1,89 @@
+// What the coordinator can say: lists, members, plans, studies, files. Reading never waits for
+// deciding: connections and threads here are query's own, and none of them can write.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "coordinator/sweep/sweep.h"
+#include "noisefloor/v1/coordinator_api.pb.h"
+
+namespace noisefloor::query {
+
+// How far a running attempt is, as its worker last said.
+struct Progress {
+  int64_t step = 0;
+  int64_t step_count = 0;  // 0 when not known yet.
+};
+
+// A connected worker, for plans.
+struct FleetWorker {
+  std::string name;
+  uint32_t slots = 0;
+  std::vector<std::string> classes;
+  std::vector<std::string> stacks;
+};
+
+struct QueryOptions {
+  std::string home;              // Data directory that a coordinator has opened.
+  std::string_view page_script;  // Of the report page; they live as long as the program.
+  std::string_view page_style;
+  // Running attempts, from the loop's snapshot. Any thread; empty: progress from records alone.
+  std::function<std::map<MemberId, Progress>()> running;
+  int read_threads = 3;
+  size_t waiting_limit = 256;  // Of each kind of work.
+};
+
+// A file to send.
+struct ArtifactFile {
+  std::string path;
+  uint64_t size_bytes = 0;
+};
+
+enum class Work : uint8_t {
+  kRead,   // Short: lists, members, plans, events.
+  kStudy,  // Long: studies, one at a time.
+};
+
+// Thread-safe. All reads work on the calling thread, which must not be the loop's or gRPC's: use
+// Post. They see one consistent state each. NotFound names what there is not.
+class Query {
+ public:
+  static absl::StatusOr<std::unique_ptr<Query>> Open(QueryOptions options);
+  // Runs what was posted to its end.
+  virtual ~Query() = default;
+
+  // Runs `work` on a thread of query's. False when too much is waiting: answer ResourceExhausted.
+  [[nodiscard]] virtual bool Post(Work kind, std::function<void()> work) = 0;
+
+  virtual absl::StatusOr<v1::GetSweepResponse> GetSweep(const v1::GetSweepRequest& request) = 0;
+  virtual absl::StatusOr<v1::ListSweepsResponse> ListSweeps(
+      const v1::ListSweepsRequest& request) = 0;
+  virtual absl::StatusOr<v1::ListMembersResponse> ListMembers(
+      const v1::ListMembersRequest& request) = 0;
+  virtual absl::StatusOr<v1::GetMemberResponse> GetMember(const v1::GetMemberRequest& request) = 0;
+  // What the store knows: `connected`, `draining` and `running` are for the registry to fill.
+  virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
+  // What happened after the resume token, at most 1000 lines; with token 0 the counts alone.
+  // Unchanged token and no lines: nothing happened. Never waits.
+  virtual absl::StatusOr<v1::WatchSweepResponse> WatchSweep(
+      const v1::WatchSweepRequest& request) = 0;
+  // What a resolved sweep would do on these workers.
+  virtual absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep& sweep,
+                                                          std::string_view specification_sha256,
+                                                          std::span<const FleetWorker> fleet) = 0;
+  // The whole text of one form. What is damaged is left out and named in the study's warnings.
+  virtual absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest& request) = 0;
+  // DataLoss when the file is missing or of another size than it was.
+  virtual absl::StatusOr<ArtifactFile> FindArtifact(const v1::GetArtifactRequest& request) = 0;
+};
+
+}  // namespace noisefloor::query

@@ -1,0 +1,160 @@
+#include "coordinator/query/study_files.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+namespace noisefloor::query {
+
+namespace {
+
+// Weights of models with running statistics must be copied apart; this is what a study may take.
+constexpr uint64_t kCopyLimitBytes = uint64_t{2} << 30;
+
+std::string NameOf(const ArtifactRow& artifact) {
+  return fmt::format("{} ({}, SHA-256 {})", artifact.kind, artifact.path, artifact.blob.sha256);
+}
+
+absl::Status NotOfShape(const ArtifactRow& artifact, std::string_view expected,
+                        const NpyView& found) {
+  return InvalidInput(fmt::format("{}: expected {}, got {} {}", NameOf(artifact), expected,
+                                  Name(found.type()), ToText(found.shape())));
+}
+
+std::span<const float> Floats(const TensorView& tensor) {
+  return {reinterpret_cast<const float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
+}
+
+// The values of all tensors as they lie in the file; empty unless each is float32, none is a
+// buffer, and nothing lies between them.
+std::span<const float> AsTheyLie(const SafetensorsFile& file) {
+  const std::byte* end = nullptr;
+  size_t count = 0;
+  for (const TensorView& tensor : file.tensors()) {
+    if (tensor.type != ElementType::kFloat32 || IsBuffer(tensor.name)) return {};
+    if (end != nullptr && tensor.bytes.data() != end) return {};
+    end = tensor.bytes.data() + tensor.bytes.size();
+    count += tensor.bytes.size() / sizeof(float);
+  }
+  if (count == 0) return {};
+  return {reinterpret_cast<const float*>(file.tensors().front().bytes.data()), count};
+}
+
+std::vector<uint8_t> ChannelsLast(std::span<const uint8_t> pixels, const Shape& shape) {
+  const size_t channels = static_cast<size_t>(shape[1]);
+  const size_t area = static_cast<size_t>(shape[2] * shape[3]);
+  std::vector<uint8_t> out(pixels.size());
+  for (size_t image = 0; image < static_cast<size_t>(shape[0]); ++image) {
+    const size_t start = image * channels * area;
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t p = 0; p < area; ++p) {
+        out[start + p * channels + c] = pixels[start + c * area + p];
+      }
+    }
+  }
+  return out;
+}
+
+template <typename T>
+absl::StatusOr<std::vector<int32_t>> Narrow(const NpyView& array) {
+  NF_ASSIGN_OR_RETURN(const std::span<const T> values, array.Values<T>());
+  return std::vector<int32_t>(values.begin(), values.end());
+}
+
+}  // namespace
+
+bool IsBuffer(std::string_view tensor_name) {
+  return tensor_name.ends_with("running_mean") || tensor_name.ends_with("running_var") ||
+         tensor_name.ends_with("num_batches_tracked");
+}
+
+absl::StatusOr<NpyView*> StudyFiles::OpenNpy(const ArtifactRow& artifact) {
+  NF_RETURN_IF_ERROR(Annotate(blobs_.Verify(artifact.blob), NameOf(artifact)));
+  absl::StatusOr<NpyView> array = NpyView::Open(blobs_.PathOf(artifact.blob.sha256));
+  if (!array.ok()) return Annotate(array.status(), NameOf(artifact));
+  arrays_.push_back(*std::move(array));
+  return &arrays_.back();
+}
+
+absl::StatusOr<StudyFiles::Matrix> StudyFiles::Predictions(const ArtifactRow& artifact) {
+  NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(artifact));
+  const Shape& shape = array->shape();
+  if (shape.size() != 2 || array->type() != ElementType::kFloat32) {
+    return NotOfShape(artifact, "float32 [examples, classes]", *array);
+  }
+  NF_ASSIGN_OR_RETURN(const std::span<const float> values, array->Values<float>());
+  return Matrix{shape[0], shape[1], values};
+}
+
+absl::StatusOr<report::WeightsView> StudyFiles::Weights(const ArtifactRow& artifact) {
+  NF_RETURN_IF_ERROR(Annotate(blobs_.Verify(artifact.blob), NameOf(artifact)));
+  absl::StatusOr<SafetensorsFile> opened =
+      SafetensorsFile::Open(blobs_.PathOf(artifact.blob.sha256));
+  if (!opened.ok()) return Annotate(opened.status(), NameOf(artifact));
+  const SafetensorsFile& file = weights_.emplace_back(*std::move(opened));
+  report::WeightsView view;
+  for (const TensorView& tensor : file.tensors()) {
+    if (tensor.type == ElementType::kFloat32 && !IsBuffer(tensor.name)) {
+      view.parameter_names.push_back(tensor.name);
+    }
+  }
+  view.all = AsTheyLie(file);
+  view.parameters = view.all;
+  if (!view.all.empty()) return view;
+  if (copied_bytes_ + artifact.blob.size_bytes > kCopyLimitBytes) {
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     fmt::format("{}: a study compares at most {} bytes of weights",
+                                 NameOf(artifact), kCopyLimitBytes));
+  }
+  copied_bytes_ += artifact.blob.size_bytes;
+  CopyApart(file, view);
+  return view;
+}
+
+void StudyFiles::CopyApart(const SafetensorsFile& file, report::WeightsView& view) {
+  std::vector<float>& flat = copies_.emplace_back();
+  size_t parameters = 0;
+  for (const bool buffers : {false, true}) {
+    for (const TensorView& tensor : file.tensors()) {
+      if (tensor.type != ElementType::kFloat32 || IsBuffer(tensor.name) != buffers) continue;
+      const std::span<const float> values = Floats(tensor);
+      flat.insert(flat.end(), values.begin(), values.end());
+    }
+    if (!buffers) parameters = flat.size();
+  }
+  view.all = flat;
+  view.parameters = view.all.first(parameters);
+}
+
+absl::StatusOr<std::vector<int32_t>> StudyFiles::Labels(const ArtifactRow& artifact) {
+  NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(artifact));
+  if (array->shape().size() == 1) {
+    switch (array->type()) {
+      case ElementType::kInt32: return Narrow<int32_t>(*array);
+      case ElementType::kInt64: return Narrow<int64_t>(*array);
+      case ElementType::kUint8: return Narrow<uint8_t>(*array);
+      case ElementType::kFloat32: break;
+    }
+  }
+  return NotOfShape(artifact, "whole numbers [examples]", *array);
+}
+
+absl::StatusOr<StudyFiles::Images> StudyFiles::EvaluationImages(const ArtifactRow& artifact) {
+  NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(artifact));
+  const Shape& shape = array->shape();
+  if (array->type() != ElementType::kUint8 || shape.size() < 3 || shape.size() > 4) {
+    return NotOfShape(artifact, "uint8 [examples, height, width, channels]", *array);
+  }
+  NF_ASSIGN_OR_RETURN(const std::span<const uint8_t> pixels, array->Values<uint8_t>());
+  const auto dimension = [&](size_t i) { return static_cast<int32_t>(shape[i]); };
+  if (shape.size() == 3) return Images{shape[0], dimension(1), dimension(2), 1, pixels};
+  if (shape[3] <= 4) return Images{shape[0], dimension(1), dimension(2), dimension(3), pixels};
+  if (shape[1] > 4) {
+    return NotOfShape(artifact, "images of 1 to 4 channels", *array);
+  }
+  const std::vector<uint8_t>& turned = pixels_.emplace_back(ChannelsLast(pixels, shape));
+  return Images{shape[0], dimension(2), dimension(3), dimension(1), turned};
+}
+
+}  // namespace noisefloor::query

@@ -1,0 +1,70 @@
+// The files a study needs, checked and mapped into memory for as long as it is being built.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/files/npy.h"
+#include "common/files/safetensors.h"
+#include "coordinator/report/study_input.h"
+#include "coordinator/store/blob_store.h"
+
+namespace noisefloor::query {
+
+// An artifact of an attempt, as the store knows it.
+struct ArtifactRow {
+  std::string kind;
+  std::string path;
+  BlobName blob;
+};
+
+// Owns the mappings and copies behind every span it gives. One thread. Every file is read whole
+// and compared with its hash first: a changed byte is DataLoss, a missing file NotFound, one that
+// is no such array InvalidArgument. Messages name the file.
+class StudyFiles {
+ public:
+  explicit StudyFiles(const BlobStore& blobs) : blobs_(blobs) {}
+  StudyFiles(StudyFiles&&) = default;
+
+  struct Matrix {
+    int64_t rows = 0;
+    int64_t columns = 0;
+    std::span<const float> values;
+  };
+  // A .npy of float32 {examples, classes}.
+  absl::StatusOr<Matrix> Predictions(const ArtifactRow& artifact);
+  // A .safetensors. ResourceExhausted when copies of weights with buffers grow above a limit.
+  absl::StatusOr<report::WeightsView> Weights(const ArtifactRow& artifact);
+  // A .npy of whole numbers {examples}.
+  absl::StatusOr<std::vector<int32_t>> Labels(const ArtifactRow& artifact);
+
+  struct Images {
+    int64_t examples = 0;
+    int32_t height = 0;
+    int32_t width = 0;
+    int32_t channels = 0;
+    std::span<const uint8_t> pixels;  // {examples, height, width, channels}
+  };
+  // A .npy of uint8 {examples, height, width[, channels]} or {examples, channels, height, width}.
+  absl::StatusOr<Images> EvaluationImages(const ArtifactRow& artifact);
+
+ private:
+  absl::StatusOr<NpyView*> OpenNpy(const ArtifactRow& artifact);
+  void CopyApart(const SafetensorsFile& file, report::WeightsView& view);
+
+  const BlobStore& blobs_;
+  std::deque<NpyView> arrays_;
+  std::deque<SafetensorsFile> weights_;
+  std::deque<std::vector<float>> copies_;
+  std::deque<std::vector<uint8_t>> pixels_;
+  uint64_t copied_bytes_ = 0;
+};
+
+// True for the tensors of a model that are not trained: running statistics.
+bool IsBuffer(std::string_view tensor_name);
+
+}  // namespace noisefloor::query

@@ -1,0 +1,313 @@
+#include "coordinator/query/study_rows.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "SQLiteCpp/Statement.h"
+
+#include "common/base/ids.h"
+#include "common/trainer_protocol/json_reader.h"
+#include "coordinator/query/rows.h"
+#include "coordinator/store/special.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+using report::CellInput;
+using report::MemberInput;
+
+using MemberPlaces = std::map<std::pair<uint32_t, uint32_t>, size_t>;  // cell, replicate
+using LeasePlaces = std::map<int64_t, size_t>;                         // accepted lease -> member
+
+std::string TextOf(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+report::MemberState StateOf(std::string_view name) {
+  if (name == "leased") return report::MemberState::kLeased;
+  if (name == "done") return report::MemberState::kDone;
+  if (name == "diverged") return report::MemberState::kDiverged;
+  if (name == "failed") return report::MemberState::kFailed;
+  if (name == "cancelled") return report::MemberState::kCancelled;
+  return report::MemberState::kWaiting;
+}
+
+absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
+                               report::SweepInput& input) {
+  SQLite::Statement row(database,
+                        "SELECT name, notes, tags, seed, replicates, blocks, definition "
+                        "FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  if (!row.executeStep()) {
+    return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+  }
+  input.id = fmt::format("s{}", sweep);
+  input.name = row.getColumn(0).getString();
+  input.notes = row.getColumn(1).getString();
+  NF_ASSIGN_OR_RETURN(const Json tags, ParseJson(row.getColumn(2).getString()));
+  for (const auto& [key, value] : tags.items()) {
+    input.tags.push_back(TextOf(value).empty() ? key : key + "=" + TextOf(value));
+  }
+  input.seed = UnsignedOf(row.getColumn(3).getString());
+  input.replicates = row.getColumn(4).getUInt();
+  input.blocks = row.getColumn(5).getUInt();
+  return ParseJson(row.getColumn(6).getString());
+}
+
+// What axes say of the data set, else the base training.
+EvaluationKey EvaluationOf(const Json& training, const Json& axes) {
+  EvaluationKey key;
+  key.data_set = axes.value("data.name", training.value("data.name", ""));
+  key.test_examples =
+      axes.value("data.test_examples", training.value("data.test_examples", int64_t{0}));
+  return key;
+}
+
+absl::Status ReadCells(SQLite::Database& database, uint64_t sweep, const Json& training,
+                       StudyRows& rows) {
+  SQLite::Statement row(database,
+                        "SELECT cell, plan, block, hardware, stack, stack_fingerprint, "
+                        "trainer_build, axes FROM cell WHERE sweep = ? ORDER BY cell");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    CellInput cell;
+    cell.index = row.getColumn(0).getUInt();
+    cell.plan = row.getColumn(1).getString();
+    cell.block = row.getColumn(2).getUInt();
+    cell.hardware = row.getColumn(3).getString();
+    cell.stack = row.getColumn(4).getString();
+    cell.stack_fingerprint = row.getColumn(5).getString();
+    cell.trainer_build = row.getColumn(6).getString();
+    NF_ASSIGN_OR_RETURN(const Json axes, ParseJson(row.getColumn(7).getString()));
+    for (const auto& [path, value] : axes.items()) cell.axes.push_back({path, TextOf(value)});
+    rows.evaluation[cell.index] = EvaluationOf(training, axes);
+    rows.input.cells.push_back(std::move(cell));
+  }
+  return absl::OkStatus();
+}
+
+MemberPlaces ReadMembers(SQLite::Database& database, uint64_t sweep, StudyRows& rows) {
+  MemberPlaces places;
+  SQLite::Statement row(database,
+                        "SELECT cell, replicate, state, attempt FROM member WHERE sweep = ? "
+                        "ORDER BY cell, replicate");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    MemberInput member;
+    member.cell = row.getColumn(0).getUInt();
+    member.replicate = row.getColumn(1).getUInt();
+    member.id = ToText(MemberId{SweepId{sweep}, member.cell, member.replicate});
+    member.state = StateOf(row.getColumn(2).getString());
+    member.attempts = row.getColumn(3).getUInt();
+    places[{member.cell, member.replicate}] = rows.input.members.size();
+    rows.input.members.push_back(std::move(member));
+  }
+  rows.artifacts.resize(rows.input.members.size());
+  return places;
+}
+
+void ReadLanes(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
+               StudyRows& rows) {
+  std::map<uint32_t, CellInput*> cells;
+  for (CellInput& cell : rows.input.cells) cells[cell.index] = &cell;
+  SQLite::Statement row(database,
+                        "SELECT cell, replicate, source, state, block, lane FROM lane "
+                        "WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const uint32_t cell = row.getColumn(0).getUInt();
+    const auto place = places.find({cell, row.getColumn(1).getUInt()});
+    const auto source = ParseNoiseSource(row.getColumn(2).getString());
+    const auto state = ParseSourceState(row.getColumn(3).getString());
+    if (place == places.end() || !source || !state) continue;
+    rows.input.members[place->second].lanes[*source] = {row.getColumn(4).getUInt(),
+                                                        row.getColumn(5).getUInt()};
+    cells.at(cell)->sources[*source] = *state;
+  }
+}
+
+struct AttemptPlaces {
+  LeasePlaces accepted;
+  std::map<int64_t, std::pair<size_t, size_t>> late;  // lease -> member, place in duplicates
+};
+
+AttemptPlaces ReadAttempts(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
+                           StudyRows& rows) {
+  AttemptPlaces attempts;
+  SQLite::Statement row(database,
+                        "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
+                        "a.train_seconds, a.train_seconds_special, w.unit, e.facts "
+                        "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
+                        "LEFT JOIN environment e ON e.sha256 = a.environment "
+                        "WHERE l.sweep = ? ORDER BY l.lease");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const auto place = places.find({row.getColumn(1).getUInt(), row.getColumn(2).getUInt()});
+    if (place == places.end()) continue;
+    const int64_t lease = row.getColumn(0).getInt64();
+    MemberInput& member = rows.input.members[place->second];
+    if (row.getColumn(3).getInt() == 0) {
+      if (row.getColumn(4).getString() == "failed") continue;
+      attempts.late[lease] = {place->second, member.duplicates.size()};
+      member.duplicates.emplace_back();
+      continue;
+    }
+    attempts.accepted[lease] = place->second;
+    member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
+    member.unit = row.getColumn(7).getString();
+    member.environment_json = row.getColumn(8).getString();
+  }
+  return attempts;
+}
+
+// "weights_at/2" goes to place 1 of weights_at.
+void SetHash(std::string_view name, std::string sha256, report::Hashes& hashes) {
+  constexpr std::string_view kAt = "weights_at/";
+  if (name == "init") hashes.init = std::move(sha256);
+  if (name == "first_batches") hashes.first_batches = std::move(sha256);
+  if (name == "weights") hashes.weights = std::move(sha256);
+  if (name == "logits") hashes.logits = std::move(sha256);
+  if (!name.starts_with(kAt)) return;
+  const uint64_t evaluation = UnsignedOf(name.substr(kAt.size()));
+  if (evaluation < 1 || evaluation > 100000) return;
+  if (hashes.weights_at.size() < evaluation) hashes.weights_at.resize(evaluation);
+  hashes.weights_at[evaluation - 1] = std::move(sha256);
+}
+
+void ReadHashes(SQLite::Database& database, uint64_t sweep, const AttemptPlaces& attempts,
+                StudyRows& rows) {
+  SQLite::Statement row(database,
+                        "SELECT h.lease, h.name, h.sha256 FROM lease l JOIN attempt_hash h "
+                        "USING (lease) WHERE l.sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const int64_t lease = row.getColumn(0).getInt64();
+    report::Hashes* hashes = nullptr;
+    if (const auto at = attempts.accepted.find(lease); at != attempts.accepted.end()) {
+      hashes = &rows.input.members[at->second].hashes;
+    } else if (const auto late = attempts.late.find(lease); late != attempts.late.end()) {
+      hashes = &rows.input.members[late->second.first].duplicates[late->second.second];
+    }
+    if (hashes == nullptr) continue;
+    SetHash(row.getColumn(1).getString(), row.getColumn(2).getString(), *hashes);
+  }
+}
+
+void ReadMetrics(SQLite::Database& database, uint64_t sweep, const LeasePlaces& accepted,
+                 StudyRows& rows) {
+  SQLite::Statement row(database,
+                        "SELECT m.lease, m.name, m.value, m.special FROM lease l "
+                        "JOIN attempt_metric m USING (lease) WHERE l.sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const auto place = accepted.find(row.getColumn(0).getInt64());
+    if (place == accepted.end()) continue;
+    MemberInput& member = rows.input.members[place->second];
+    const std::string name = row.getColumn(1).getString();
+    const double value = FromStored(row.getColumn(2).getDouble(), row.getColumn(3).getInt());
+    const std::optional<size_t> label = ClassOf(name);
+    if (!label) {
+      member.final_metrics[name] = value;
+      continue;
+    }
+    if (member.per_class_accuracy.size() <= *label) member.per_class_accuracy.resize(*label + 1);
+    member.per_class_accuracy[*label] = value;
+  }
+}
+
+void ReadCurves(SQLite::Database& database, const LeasePlaces& accepted, StudyRows& rows) {
+  SQLite::Statement row(database,
+                        "SELECT m.name, r.step, r.epoch, r.value, r.special FROM record r "
+                        "JOIN metric m USING (metric) WHERE r.lease = ? ORDER BY batch, item");
+  for (const auto& [lease, place] : accepted) {
+    auto& curves = rows.input.members[place].curves;
+    row.reset();
+    row.bind(1, lease);
+    while (row.executeStep()) {
+      curves[row.getColumn(0).getString()].push_back(
+          {row.getColumn(1).getInt64(), row.getColumn(2).getDouble(),
+           FromStored(row.getColumn(3).getDouble(), row.getColumn(4).getInt())});
+    }
+  }
+}
+
+ArtifactRow ArtifactAt(SQLite::Statement& row, int column) {
+  return {row.getColumn(column).getString(),
+          row.getColumn(column + 1).getString(),
+          {row.getColumn(column + 2).getString(),
+           static_cast<uint64_t>(row.getColumn(column + 3).getInt64())}};
+}
+
+void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces& accepted,
+                   StudyRows& rows) {
+  SQLite::Statement row(database,
+                        "SELECT f.lease, f.kind, f.path, f.sha256, f.size_bytes FROM lease l "
+                        "JOIN artifact f USING (lease) WHERE l.sweep = ? ORDER BY f.kind, f.path");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const auto place = accepted.find(row.getColumn(0).getInt64());
+    if (place == accepted.end()) continue;
+    rows.artifacts[place->second].push_back(ArtifactAt(row, 1));
+  }
+}
+
+void ReadIdentities(SQLite::Database& database, uint64_t sweep, StudyRows& rows) {
+  SQLite::Statement row(database, "SELECT data_set, identity FROM sweep_data WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    rows.identities[row.getColumn(0).getString()] = row.getColumn(1).getString();
+  }
+}
+
+// Images and labels of the newest attempt that sent them, in any sweep: the coordinator asks for
+// them once per data identity. Which ones fit is known by the sweep and cell they came from.
+absl::Status ReadEvaluationSet(SQLite::Database& database, StudyRows& rows) {
+  if (rows.input.cells.empty()) return absl::OkStatus();
+  const EvaluationKey wanted = rows.evaluation.at(rows.input.cells.front().index);
+  const auto identity = rows.identities.find(wanted.data_set);
+  SQLite::Statement row(
+      database,
+      "SELECT f.kind, f.path, f.sha256, f.size_bytes, a.data_identity, s.definition, c.axes "
+      "FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease) "
+      "JOIN sweep s ON s.sweep = l.sweep JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell "
+      "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') ORDER BY f.lease DESC, f.kind");
+  bool images = false;
+  bool labels = false;
+  while (row.executeStep() && !(images && labels)) {
+    if (identity != rows.identities.end() && row.getColumn(4).getString() != identity->second) {
+      continue;
+    }
+    NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));
+    NF_ASSIGN_OR_RETURN(const Json axes, ParseJson(row.getColumn(6).getString()));
+    if (EvaluationOf(definition.value("training", Json::object()), axes) != wanted) continue;
+    ArtifactRow artifact = ArtifactAt(row, 0);
+    bool& seen = artifact.kind == "evaluation_images" ? images : labels;
+    if (!std::exchange(seen, true)) rows.evaluation_set.push_back(std::move(artifact));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t sweep) {
+  StudyRows rows;
+  NF_ASSIGN_OR_RETURN(const Json definition, ReadSweep(database, sweep, rows.input.sweep));
+  NF_RETURN_IF_ERROR(
+      ReadCells(database, sweep, definition.value("training", Json::object()), rows));
+  const MemberPlaces places = ReadMembers(database, sweep, rows);
+  ReadLanes(database, sweep, places, rows);
+  const AttemptPlaces attempts = ReadAttempts(database, sweep, places, rows);
+  ReadHashes(database, sweep, attempts, rows);
+  ReadMetrics(database, sweep, attempts.accepted, rows);
+  ReadCurves(database, attempts.accepted, rows);
+  ReadArtifacts(database, sweep, attempts.accepted, rows);
+  ReadIdentities(database, sweep, rows);
+  NF_RETURN_IF_ERROR(ReadEvaluationSet(database, rows));
+  return rows;
+}
+
+}  // namespace noisefloor::query

@@ -1,0 +1,34 @@
+// What the database says of one sweep, as a study wants it; files not yet opened.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "SQLiteCpp/Database.h"
+
+#include "common/base/status.h"
+#include "coordinator/query/study_files.h"
+#include "coordinator/report/study_input.h"
+
+namespace noisefloor::query {
+
+// What decides which evaluation set a cell has.
+struct EvaluationKey {
+  std::string data_set;
+  int64_t test_examples = 0;  // 0: all.
+  friend auto operator<=>(const EvaluationKey&, const EvaluationKey&) = default;
+};
+
+struct StudyRows {
+  report::StudyInput input;                         // Without predictions, weights, evaluation set.
+  std::vector<std::vector<ArtifactRow>> artifacts;  // Of the accepted attempt of each member.
+  std::map<uint32_t, EvaluationKey> evaluation;     // Of each cell.
+  std::map<std::string, std::string> identities;    // Pinned identity of each data set.
+  std::vector<ArtifactRow> evaluation_set;          // Of the first cell's evaluation key.
+};
+
+// NotFound when there is no such sweep. SQLite's exceptions pass through: the caller catches.
+absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t sweep);
+
+}  // namespace noisefloor::query

@@ -1,0 +1,37 @@
+// Sweeps with their counts, from the database. SQLite's exceptions pass through: query.cc catches.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "SQLiteCpp/Database.h"
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "coordinator/query/query.h"
+
+namespace noisefloor::query {
+
+using Running = std::map<MemberId, Progress>;
+
+// The number asked for, or the newest for 0. NotFound when there is none.
+absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
+
+absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
+                                                const Running& running);
+
+absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
+                                                  const v1::ListSweepsRequest& request,
+                                                  const Running& running);
+
+absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
+                                                 const v1::WatchSweepRequest& request,
+                                                 const Running& running);
+
+v1::ListWorkersResponse ReadWorkers(SQLite::Database& database);
+
+// A page size of a request: 0 is 100, at most 1000.
+absl::StatusOr<uint32_t> PageSize(uint32_t asked);
+
+}  // namespace noisefloor::query

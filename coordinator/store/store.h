@@ -1,0 +1,50 @@
+// What the coordinator must not forget: sweeps, members, leases, records, results, events.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "common/base/status.h"
+#include "coordinator/scheduler/effect.h"
+
+namespace noisefloor {
+
+// One thread at a time.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // All of `writes` in one transaction, in order; on disk and synced when OK, none of them kept
+  // otherwise. Applying the same writes again changes nothing.
+  // ResourceExhausted: the disk is full, an I/O error, locked by another program: try again.
+  // Internal: a bug or a damaged file; the process should end and start again from the store.
+  virtual absl::Status Apply(std::span<const scheduler::Write> writes) = 0;
+
+  // Everything that Scheduler::Restore needs. Times are kept as whole microseconds.
+  virtual absl::StatusOr<scheduler::RecoveredState> Recover() = 0;
+};
+
+// HOME/noisefloor.db through the one connection that writes and checkpoints. The caller holds the
+// lock on the directory (home_lock.h).
+class SqliteStore final : public Store {
+ public:
+  // Makes or migrates the file. FailedPrecondition: it is of a newer program, or not ours.
+  // DataLoss: it is damaged. ResourceExhausted: the disk is full.
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& home);
+  ~SqliteStore() override;
+
+  absl::Status Apply(std::span<const scheduler::Write> writes) override;
+  absl::StatusOr<scheduler::RecoveredState> Recover() override;
+
+  // The database grows no larger than this many pages; for tests of a full disk. 0: no limit.
+  absl::Status LimitPages(int64_t pages);
+
+ private:
+  struct Connection;
+  explicit SqliteStore(std::unique_ptr<Connection> connection);
+
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace noisefloor

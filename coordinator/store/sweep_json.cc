@@ -1,0 +1,151 @@
+#include "coordinator/store/sweep_json.h"
+
+#include <charconv>
+#include <utility>
+
+namespace noisefloor {
+
+namespace {
+
+Json AxesToJson(const std::vector<sweep::Axis>& axes) {
+  Json json = Json::array();
+  for (const sweep::Axis& axis : axes) {
+    Json columns = Json::array();
+    for (const sweep::AxisColumn& column : axis.columns) {
+      Json values = Json::array();
+      for (const SettingValue& value : column.values) values.push_back(ToJson(value));
+      columns.push_back({{"path", column.path}, {"values", std::move(values)}});
+    }
+    json.push_back(std::move(columns));
+  }
+  return json;
+}
+
+Json PlansToJson(const std::vector<sweep::NoisePlan>& plans) {
+  Json json = Json::array();
+  for (const sweep::NoisePlan& plan : plans) {
+    Json states = Json::object();
+    for (size_t i = 0; i < kAllNoiseSources.size(); ++i) {
+      states[std::string(Name(kAllNoiseSources[i]))] = Name(plan.states[i]);
+    }
+    json.push_back({{"name", plan.name}, {"states", std::move(states)}});
+  }
+  return json;
+}
+
+absl::Status Damaged(std::string_view what) {
+  return MakeError(absl::StatusCode::kInternal,
+                   "a kept sweep cannot be read: " + std::string(what));
+}
+
+absl::Status ReadTraining(const Json& json, Specification& base) {
+  for (const auto& [path, value] : json.items()) {
+    NF_ASSIGN_OR_RETURN(SettingValue setting, SettingFromJson(value));
+    NF_RETURN_IF_ERROR(SetField(base, path, std::move(setting)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadAxes(const Json& json, std::vector<sweep::Axis>& axes) {
+  for (const Json& columns : json) {
+    sweep::Axis& axis = axes.emplace_back();
+    for (const Json& column : columns) {
+      sweep::AxisColumn& out = axis.columns.emplace_back();
+      out.path = column.at("path").get<std::string>();
+      for (const Json& value : column.at("values")) {
+        NF_ASSIGN_OR_RETURN(out.values.emplace_back(), SettingFromJson(value));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadPlans(const Json& json, std::vector<sweep::NoisePlan>& plans) {
+  for (const Json& plan : json) {
+    sweep::NoisePlan& out = plans.emplace_back();
+    out.name = plan.at("name").get<std::string>();
+    for (const auto& [name, state] : plan.at("states").items()) {
+      const auto source = ParseNoiseSource(name);
+      const auto parsed = ParseSourceState(state.get<std::string>());
+      if (!source || !parsed) return Damaged("plan " + out.name);
+      out.states[static_cast<size_t>(*source) - 1] = *parsed;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
+  sweep::Sweep sweep;
+  sweep.name = json.at("name").get<std::string>();
+  const std::string seed = json.at("seed").get<std::string>();
+  std::from_chars(seed.data(), seed.data() + seed.size(), sweep.seed);
+  NF_RETURN_IF_ERROR(ReadTraining(json.at("training"), sweep.base));
+  NF_RETURN_IF_ERROR(ReadAxes(json.at("axes"), sweep.axes));
+  NF_RETURN_IF_ERROR(ReadPlans(json.at("plans"), sweep.plans));
+  sweep.hardware = json.at("hardware").get<std::vector<std::string>>();
+  sweep.stacks = json.at("stacks").get<std::vector<std::string>>();
+  sweep.replicates = json.at("replicates").get<uint32_t>();
+  sweep.blocks = json.at("blocks").get<uint32_t>();
+  sweep.notes = json.at("notes").get<std::string>();
+  sweep.tags = json.at("tags").get<std::map<std::string, std::string>>();
+  return sweep;
+}
+
+}  // namespace
+
+Json ToJson(const SettingValue& value) {
+  return std::visit([](const auto& v) { return Json(v); }, value);
+}
+
+absl::StatusOr<SettingValue> SettingFromJson(const Json& json) {
+  if (json.is_boolean()) return SettingValue(json.get<bool>());
+  if (json.is_number_integer()) return SettingValue(json.get<int64_t>());
+  if (json.is_number()) return SettingValue(json.get<double>());
+  if (json.is_string()) return SettingValue(json.get<std::string>());
+  if (!json.is_array()) return Damaged("a setting is neither a value nor a list");
+  std::vector<int64_t> list;
+  for (const Json& element : json) {
+    if (!element.is_number_integer()) return Damaged("a list holds something not an integer");
+    list.push_back(element.get<int64_t>());
+  }
+  return SettingValue(std::move(list));
+}
+
+std::string Dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string SettingsToJson(const std::vector<sweep::Setting>& settings) {
+  Json json = Json::object();
+  for (const auto& [path, value] : settings) json[path] = ToJson(value);
+  return Dump(json);
+}
+
+std::string SweepToJson(const sweep::Sweep& sweep) {
+  Json training = Json::object();
+  for (const Field& field : AllFields()) {
+    training[std::string(field.path)] = ToJson(field.get(sweep.base));
+  }
+  return Dump({{"name", sweep.name},
+               {"seed", std::to_string(sweep.seed)},
+               {"training", std::move(training)},
+               {"axes", AxesToJson(sweep.axes)},
+               {"plans", PlansToJson(sweep.plans)},
+               {"hardware", sweep.hardware},
+               {"stacks", sweep.stacks},
+               {"replicates", sweep.replicates},
+               {"blocks", sweep.blocks},
+               {"notes", sweep.notes},
+               {"tags", sweep.tags}});
+}
+
+absl::StatusOr<sweep::Sweep> SweepFromJson(std::string_view text) {
+  NF_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
+  try {
+    return SweepFrom(json);
+  } catch (const Json::exception& error) {
+    return Damaged(error.what());
+  }
+}
+
+}  // namespace noisefloor
