@@ -73,6 +73,7 @@ DivergentSet FindDivergent(const PredictionMatrix& selecting, const PredictionMa
     accuracy.push_back(Accuracy(part.Row(m), chosen_labels));
   }
   set.subset_accuracy = MeanEstimate(accuracy, "fraction");
+  CutInterval(set.subset_accuracy, 0, 1);
   return set;
 }
 

@@ -1,6 +1,7 @@
 // A number with what is known about it: the only form in which a figure leaves the analysis.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,12 @@ inline Estimate Absent(std::string unit, int64_t n, std::string note) {
   estimate.unit = std::move(unit);
   estimate.note = std::move(note);
   return estimate;
+}
+
+// Cuts the interval to what is possible: an accuracy is in [0, 1].
+inline void CutInterval(Estimate& estimate, double low, double high) {
+  if (estimate.low) estimate.low = std::max(low, *estimate.low);
+  if (estimate.high) estimate.high = std::min(high, *estimate.high);
 }
 
 }  // namespace noisefloor::analysis

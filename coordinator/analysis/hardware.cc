@@ -114,8 +114,7 @@ Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
   Estimate estimate = MeanEstimate(churn, "fraction");
   if (!estimate.value) return estimate;
   estimate.method = "mean over pairs of equal replicate; Student's t";
-  if (estimate.low) estimate.low = std::max(0.0, *estimate.low);
-  if (estimate.high) estimate.high = std::min(1.0, *estimate.high);
+  CutInterval(estimate, 0, 1);
   return estimate;
 }
 
@@ -164,8 +163,7 @@ LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
                                                  return correlation(usable[static_cast<size_t>(r)],
                                                                     usable[static_cast<size_t>(s)]);
                                                })};
-  if (result.paired.low) result.paired.low = std::max(-1.0, *result.paired.low);
-  if (result.paired.high) result.paired.high = std::min(1.0, *result.paired.high);
+  CutInterval(result.paired, -1, 1);
   if (usable.size() == a.size()) return result;
   for (Estimate* estimate : {&result.paired, &result.unpaired}) {
     estimate->note += (estimate->note.empty() ? "" : "; ") +

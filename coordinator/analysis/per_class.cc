@@ -61,6 +61,7 @@ std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
     row.label = label;
     row.examples = static_cast<int64_t>(of_class.size());
     row.accuracy = MeanEstimate(accuracy, "fraction");
+    CutInterval(row.accuracy, 0, 1);
     row.accuracy_sd = SdEstimate(accuracy, "fraction");
     row.range = RangeEstimate(accuracy, "fraction");
     row.ratio = Ratio(row.accuracy_sd, overall);

@@ -101,6 +101,7 @@ void FillClassesFromTrainers(const Gathered& gathered, const CellFacts& cell, Co
     row.name = ClassName(evaluation, row.label);
     row.examples = std::count(evaluation.labels.begin(), evaluation.labels.end(), row.label);
     row.accuracy = analysis::MeanEstimate(accuracy, "fraction");
+    analysis::CutInterval(row.accuracy, 0, 1);
     row.accuracy_sd = analysis::SdEstimate(accuracy, "fraction");
     row.range = analysis::RangeEstimate(accuracy, "fraction");
     row.ratio = Absent("ratio", row.accuracy_sd.n, "an overall spread is absent or zero");
@@ -149,6 +150,8 @@ Cohort BuildCohort(const Gathered& gathered, const CellFacts& cell) {
   cohort.accuracy_sd = analysis::SdEstimate(accuracy, "fraction");
   cohort.top5 =
       analysis::MeanEstimate(ValuesOf(gathered, cell.done, &MemberFacts::top5), "fraction");
+  analysis::CutInterval(cohort.accuracy, 0, 1);
+  analysis::CutInterval(cohort.top5, 0, 1);
   cohort.loss = analysis::MeanEstimate(ValuesOf(gathered, cell.done, &MemberFacts::loss), "nats");
   FillAnswers(gathered, cell, cohort);
   if (cohort.per_class.empty()) FillClassesFromTrainers(gathered, cell, cohort);

@@ -184,16 +184,16 @@ bool HangsOnOneDraw(const Gathered& gathered) {
 }
 
 void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
-  std::map<std::string, std::set<std::string>> plans_by_source;
+  std::map<std::string, std::vector<std::string>> sources_by_plan;
   for (const CellFacts& cell : gathered.cells) {
+    if (cell.free_physical.empty() || sources_by_plan.contains(cell.input->plan)) continue;
     for (const NoiseSource source : cell.free_physical) {
-      plans_by_source[std::string(Name(source))].insert(cell.input->plan);
+      sources_by_plan[cell.input->plan].emplace_back(Name(source));
     }
   }
-  for (const auto& [source, plans] : plans_by_source) {
+  for (const auto& [plan, sources] : sources_by_plan) {
     warnings.Note("sweep",
-                  fmt::format("Not controlled, on purpose: {} in {}.", source,
-                              Listed(std::vector<std::string>(plans.begin(), plans.end()))));
+                  fmt::format("Not controlled in {}, on purpose: {}.", plan, Listed(sources)));
   }
   if (HangsOnOneDraw(gathered)) {
     warnings.Note("sweep",

@@ -87,6 +87,13 @@ void AddCohort(const Cohort& c, Csv& csv) {
   }
 }
 
+void AddBlocks(const BlockSummary& b, Csv& csv) {
+  const Place place{"blocks", "", b.label, ""};
+  csv.Add(place, "accuracy", b.accuracy);
+  csv.Add(place, "accuracy_sd", b.accuracy_sd);
+  csv.Add(place, "churn", b.churn);
+}
+
 void AddHardware(const HardwareComparison& h, Csv& csv) {
   const Place place{"hardware", std::to_string(h.cell_b), h.label,
                     fmt::format("{} against {}", h.hardware_a, h.hardware_b)};
@@ -154,6 +161,7 @@ void AddMember(const MemberRow& member, Csv& csv) {
 std::string StudyToCsv(const Study& study) {
   Csv csv;
   for (const Cohort& cohort : study.cohorts) AddCohort(cohort, csv);
+  for (const BlockSummary& summary : study.blocks) AddBlocks(summary, csv);
   for (const HardwareComparison& comparison : study.hardware) AddHardware(comparison, csv);
   AddChecks(study, csv);
   for (const Curve& curve : study.curves) AddCurve(curve, csv);

@@ -9,7 +9,8 @@ namespace noisefloor::report {
 
 // Header: table,cell,label,subject,metric,value,low,high,n,unit,detectable,detectable_kind,note.
 // RFC 4180 with "\n"; numbers in full precision, "nan", "inf", "-inf"; what is absent is empty.
-// Tables: cohort, class, hardware, control, physical, curve, pair, example, member, warning.
+// Tables: cohort, class, blocks, hardware, control, physical, curve, pair, example, member,
+// warning.
 std::string StudyToCsv(const Study& study);
 
 }  // namespace noisefloor::report

@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 
+#include "coordinator/report/blocks.h"
 #include "coordinator/report/checks.h"
 #include "coordinator/report/cohort.h"
 #include "coordinator/report/comparison.h"
@@ -92,16 +93,34 @@ void SayPlans(const Study& study, std::vector<std::string>& headlines) {
   }
 }
 
-// The comparison in which hardware changes most answers.
-void SayHardware(const Study& study, std::vector<std::string>& headlines) {
-  const HardwareComparison* most = nullptr;
-  for (const HardwareComparison& comparison : study.hardware) {
-    if (!comparison.churn_paired.value) continue;
-    if (most == nullptr || *comparison.churn_paired.value > *most->churn_paired.value) {
-      most = &comparison;
+const HardwareComparison* Largest(const std::vector<const HardwareComparison*>& comparisons,
+                                  Estimate HardwareComparison::*figure) {
+  const HardwareComparison* largest = nullptr;
+  for (const HardwareComparison* comparison : comparisons) {
+    if (!(comparison->*figure).value) continue;
+    if (largest == nullptr || *(comparison->*figure).value > *(largest->*figure).value) {
+      largest = comparison;
     }
   }
-  if (most != nullptr) headlines.push_back(most->label + ". " + most->text);
+  return largest;
+}
+
+// Where all else is fixed: how much changes. Where something is free: does hardware add to it?
+void SayHardware(const Study& study, std::vector<std::string>& headlines) {
+  std::map<uint32_t, const Cohort*> cohorts;
+  for (const Cohort& cohort : study.cohorts) cohorts[cohort.cell] = &cohort;
+  std::vector<const HardwareComparison*> fixed;
+  std::vector<const HardwareComparison*> free;
+  for (const HardwareComparison& comparison : study.hardware) {
+    const Cohort& a = *cohorts.at(comparison.cell_a);
+    const Cohort& b = *cohorts.at(comparison.cell_b);
+    if (a.under_trained || b.under_trained) continue;
+    (a.all_fixed && b.all_fixed ? fixed : free).push_back(&comparison);
+  }
+  for (const HardwareComparison* said : {Largest(fixed, &HardwareComparison::churn_paired),
+                                         Largest(free, &HardwareComparison::churn_excess)}) {
+    if (said != nullptr) headlines.push_back(said->label + ". " + said->text);
+  }
 }
 
 void SayClasses(const Study& study, std::vector<std::string>& headlines) {
@@ -147,6 +166,7 @@ Study BuildStudy(const StudyInput& input) {
   for (const CellFacts& cell : gathered.cells) {
     study.cohorts.push_back(BuildCohort(gathered, cell));
   }
+  study.blocks = BuildBlocks(study.cohorts);
   study.controls = BuildControls(gathered);
   study.physical = BuildPhysical(gathered);
   study.hardware = BuildComparisons(gathered);

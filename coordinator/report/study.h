@@ -99,6 +99,16 @@ struct Cohort {
   std::vector<ClassSensitivity> per_class;
 };
 
+// Cells that differ in their block only: does a figure hang on one draw of the fixed sources?
+// Each block is an independent draw, so these intervals are over blocks.
+struct BlockSummary {
+  std::string label;
+  std::vector<uint32_t> cells;
+  Estimate accuracy;
+  Estimate accuracy_sd;  // Mean of the blocks' standard deviations.
+  Estimate churn;
+};
+
 // Are the members of a control cohort bit-identical?
 struct ControlCheck {
   uint32_t cell = 0;
@@ -226,6 +236,7 @@ struct Study {
   EvaluationFacts evaluation;
   std::vector<std::string> headlines;  // Is it noise, from where, does hardware add, who pays.
   std::vector<Cohort> cohorts;         // Ordered by cell.
+  std::vector<BlockSummary> blocks;    // Where a cell has two blocks or more.
   std::vector<ControlCheck> controls;
   std::vector<PhysicalCheck> physical;
   std::vector<HardwareComparison> hardware;

@@ -142,6 +142,14 @@ Json ToJson(const Cohort& c) {
           {"per_class", List(c.per_class, [](const auto& r) { return ToJson(r); })}};
 }
 
+Json ToJson(const BlockSummary& b) {
+  return {{"label", b.label},
+          {"cells", b.cells},
+          {"accuracy", ToJson(b.accuracy)},
+          {"accuracy_sd", ToJson(b.accuracy_sd)},
+          {"churn", ToJson(b.churn)}};
+}
+
 Json ToJson(const ControlCheck& c) {
   return {{"cell", c.cell},
           {"label", c.label},
@@ -256,22 +264,16 @@ Json All(const Items& items) {
 }  // namespace
 
 std::string StudyToJson(const Study& study) {
-  const Json json = {{"study_version", study.study_version},
-                     {"title", study.title},
-                     {"sweep", ToJson(study.sweep)},
-                     {"counts", ToJson(study.counts)},
-                     {"evaluation", ToJson(study.evaluation)},
-                     {"headlines", study.headlines},
-                     {"cohorts", All(study.cohorts)},
-                     {"controls", All(study.controls)},
-                     {"physical", All(study.physical)},
-                     {"hardware", All(study.hardware)},
-                     {"curves", All(study.curves)},
-                     {"heat_map", ToJson(study.heat_map)},
-                     {"divergent", ToJson(study.divergent)},
-                     {"environment", All(study.environment)},
-                     {"warnings", All(study.warnings)},
-                     {"members", All(study.members)}};
+  const Json json = {
+      {"study_version", study.study_version},   {"title", study.title},
+      {"sweep", ToJson(study.sweep)},           {"counts", ToJson(study.counts)},
+      {"evaluation", ToJson(study.evaluation)}, {"headlines", study.headlines},
+      {"cohorts", All(study.cohorts)},          {"blocks", All(study.blocks)},
+      {"controls", All(study.controls)},        {"physical", All(study.physical)},
+      {"hardware", All(study.hardware)},        {"curves", All(study.curves)},
+      {"heat_map", ToJson(study.heat_map)},     {"divergent", ToJson(study.divergent)},
+      {"environment", All(study.environment)},  {"warnings", All(study.warnings)},
+      {"members", All(study.members)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -89,6 +89,30 @@ void AddNoise(const Study& study, Page& page) {
   }
 }
 
+void AddBlocks(const Study& study, Page& page) {
+  if (study.blocks.empty()) return;
+  page.Heading("Over blocks: does it hang on one draw of the fixed sources?");
+  Rows rows;
+  for (const BlockSummary& b : study.blocks) {
+    rows.push_back({b.label, std::to_string(b.cells.size()), WithInterval(b.accuracy),
+                    WithInterval(b.accuracy_sd), WithInterval(b.churn)});
+  }
+  page.Text(AlignColumns({"cells", "blocks", "top-1", "SD of top-1", "churn"}, rows));
+}
+
+// What all hardware names begin with, up to a "-": "cpu-intel-". The tables leave it out.
+std::string CommonBeginning(const Study& study) {
+  if (study.hardware.empty()) return "";
+  std::string common = study.hardware[0].hardware_a;
+  for (const HardwareComparison& h : study.hardware) {
+    for (const std::string& name : {h.hardware_a, h.hardware_b}) {
+      const auto end = std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first;
+      common.erase(end, common.end());
+    }
+  }
+  return common.substr(0, common.rfind('-') + 1);
+}
+
 void AddChecks(const Study& study, Page& page) {
   if (!study.controls.empty()) page.Heading("Control: must be bit-identical");
   for (const ControlCheck& check : study.controls) {
@@ -106,19 +130,24 @@ void AddChecks(const Study& study, Page& page) {
 
 void AddHardware(const Study& study, Page& page) {
   if (study.hardware.empty()) return;
-  page.Heading("Hardware: the same replicates on two classes");
+  const size_t cut = CommonBeginning(study).size();
+  page.Heading("Hardware: the same replicates on two classes, B - A" +
+               (cut == 0 ? "" : " (" + CommonBeginning(study) + "...)"));
   Rows rows;
   for (const HardwareComparison& h : study.hardware) {
-    rows.push_back({h.label + (h.mixes_stacks ? " (stacks differ)" : ""), std::to_string(h.pairs),
-                    WithInterval(h.accuracy_difference), WithInterval(h.churn_paired),
+    rows.push_back({fmt::format("{}{}{}: {} / {}{}", h.plan, h.axes_label.empty() ? "" : ", ",
+                                h.axes_label, h.hardware_a.substr(cut), h.hardware_b.substr(cut),
+                                h.mixes_stacks ? " (stacks differ)" : ""),
+                    std::to_string(h.pairs), WithInterval(h.accuracy_difference),
+                    WithInterval(h.churn_paired),
                     fmt::format("{} / {}", Value(h.churn_within_a), Value(h.churn_within_b)),
                     WithInterval(h.churn_excess), Value(h.accuracy_correlation),
                     fmt::format("{} / {}", Value(h.logits_correlation_paired),
                                 Value(h.logits_correlation_unpaired))});
   }
   page.Text(
-      AlignColumns({"comparison, B - A", "pairs", "top-1 difference", "churn of pairs",
-                    "churn within A / B", "hardware adds", "r top-1", "r logits, pairs / others"},
+      AlignColumns({"A / B", "pairs", "top-1 difference", "churn of pairs", "churn within A / B",
+                    "hardware adds", "r top-1", "r logits, pairs / others"},
                    rows));
 }
 
@@ -164,6 +193,15 @@ void AddExamples(const Study& study, Page& page) {
   page.Line(divergent.note);
 }
 
+void AddEnvironment(const Study& study, Page& page) {
+  if (study.environment.empty()) return;
+  page.Heading("Environment");
+  for (const EnvironmentRow& row : study.environment) {
+    page.Line(fmt::format("{} ({}): {}", row.hardware, Counted(row.members, "member"),
+                          Listed(row.summaries)));
+  }
+}
+
 void AddWarningLines(const Study& study, Page& page) {
   if (study.warnings.empty()) return;
   page.Heading("Warnings");
@@ -205,10 +243,12 @@ std::string RenderTables(const Study& study, Colour colour) {
   AddCounts(study, page);
   AddFindings(study, page);
   AddNoise(study, page);
+  AddBlocks(study, page);
   AddChecks(study, page);
   AddHardware(study, page);
   AddClasses(study, page);
   AddExamples(study, page);
+  AddEnvironment(study, page);
   AddWarningLines(study, page);
   return page.text();
 }

@@ -26,10 +26,13 @@ Style StyleOf(const analysis::Estimate& estimate) {
   Style style;
   if (estimate.unit == "fraction") style = {100, 2, " %"};
   if (estimate.unit == "seconds") style = {1, 1, " s"};
-  const double shown = std::abs(*estimate.value) * style.factor;
+  if (estimate.unit == "ratio") style.digits = 2;
+  const double most = std::max({std::abs(*estimate.value), std::abs(estimate.low.value_or(0)),
+                                std::abs(estimate.high.value_or(0))});
+  const double shown = most * style.factor;
   if (shown >= 1000) style.digits = 0;
-  if (shown > 0 && shown < 0.1) {
-    style.digits = std::min(9, 2 - static_cast<int>(std::floor(std::log10(shown))));
+  if (shown > 1e-6 && shown < 0.1) {
+    style.digits = std::min(9, 1 - static_cast<int>(std::floor(std::log10(shown))));
   }
   return style;
 }
@@ -37,7 +40,10 @@ Style StyleOf(const analysis::Estimate& estimate) {
 std::string Number(double value, int digits) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return fmt::format("{:.{}f}", value, digits);
+  const std::string text = fmt::format("{:.{}f}", value, digits);
+  // "-0.00" is zero.
+  return text.find_first_of("123456789") == std::string::npos && text[0] == '-' ? text.substr(1)
+                                                                                : text;
 }
 
 std::string AxesLabel(const CellInput& cell,

@@ -1,0 +1,50 @@
+#include "coordinator/report/blocks.h"
+
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "coordinator/analysis/spread.h"
+
+namespace noisefloor::report {
+namespace {
+
+Estimate OverBlocks(const std::vector<const Cohort*>& cohorts, Estimate Cohort::*figure) {
+  std::vector<double> values;
+  for (const Cohort* cohort : cohorts) {
+    values.push_back((cohort->*figure).value.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  Estimate estimate = analysis::MeanEstimate(values, (cohorts[0]->*figure).unit);
+  if (estimate.value) estimate.method = "mean over blocks; Student's t over blocks, n = blocks";
+  analysis::CutInterval(estimate, 0, 1);
+  return estimate;
+}
+
+std::string LabelOf(const Cohort& cohort) {
+  std::string label = cohort.plan + ", " + cohort.hardware;
+  return cohort.axes_label.empty() ? label : label + ", " + cohort.axes_label;
+}
+
+}  // namespace
+
+std::vector<BlockSummary> BuildBlocks(const std::vector<Cohort>& cohorts) {
+  std::map<std::tuple<std::vector<AxisSetting>, std::string, std::string, std::string>,
+           std::vector<const Cohort*>>
+      groups;
+  for (const Cohort& cohort : cohorts) {
+    groups[{cohort.axes, cohort.plan, cohort.hardware, cohort.stack}].push_back(&cohort);
+  }
+  std::vector<BlockSummary> summaries;
+  for (const auto& [key, group] : groups) {
+    if (group.size() < 2) continue;
+    BlockSummary& summary = summaries.emplace_back();
+    summary.label = LabelOf(*group[0]);
+    for (const Cohort* cohort : group) summary.cells.push_back(cohort->cell);
+    summary.accuracy = OverBlocks(group, &Cohort::accuracy);
+    summary.accuracy_sd = OverBlocks(group, &Cohort::accuracy_sd);
+    summary.churn = OverBlocks(group, &Cohort::churn);
+  }
+  return summaries;
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,13 @@
+// Blocks set beside each other. Internal to this folder.
+#pragma once
+
+#include <vector>
+
+#include "coordinator/report/study.h"
+
+namespace noisefloor::report {
+
+// One for each group of at least two cohorts that differ in their block only.
+std::vector<BlockSummary> BuildBlocks(const std::vector<Cohort>& cohorts);
+
+}  // namespace noisefloor::report
