@@ -1,8 +1,8 @@
 // Judges what workers report, given what is known, and makes it storable: after this no message
 // that a worker can send makes a commit fail. Pure; no threads.
 //
-// Numbers stay doubles here, not finite ones too; a column that SQLite would read as NULL gets
-// value 0 and a `special`, see ToStorable.
+// Values that are not finite stay what they are: the store has a column for that. What no column
+// can hold (an epoch that is not finite, a text that is not UTF-8) is refused or mended here.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,6 @@
 #include "coordinator/ingest/outcome.h"
 
 namespace noisefloor::ingest {
-
-// SQLite keeps a nan as NULL; a number is kept as these two.
-struct StorableNumber {
-  double value = 0;     // 0 when not finite.
-  uint8_t special = 0;  // 0 finite, 1 nan, 2 +inf, 3 -inf.
-  friend bool operator==(const StorableNumber&, const StorableNumber&) = default;
-};
-StorableNumber ToStorable(double value);
-double FromStorable(StorableNumber number);
 
 // Limits. Texts that are longer are cut; counts that are larger are refused.
 inline constexpr size_t kMaxNameBytes = 200;

@@ -1,7 +1,6 @@
 #include "coordinator/ingest/storable.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "common/trainer_protocol/json_reader.h"
@@ -77,21 +76,6 @@ void CleanArtifacts(AttemptOutcome& outcome) {
 
 bool IsSha256(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-StorableNumber ToStorable(double value) {
-  if (std::isnan(value)) return {0, 1};
-  if (std::isinf(value)) return {0, static_cast<uint8_t>(value > 0 ? 2 : 3)};
-  return {value, 0};
-}
-
-double FromStorable(StorableNumber number) {
-  switch (number.special) {
-    case 1: return std::numeric_limits<double>::quiet_NaN();
-    case 2: return std::numeric_limits<double>::infinity();
-    case 3: return -std::numeric_limits<double>::infinity();
-    default: return number.value;
-  }
 }
 
 std::string ToStorableText(std::string_view text, size_t most_bytes) {

@@ -88,9 +88,8 @@ struct StorageFailed {
 struct StorageRecovered {};
 struct Tick {};
 
-using Event =
-    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, WorkerConnected, SessionLost,
-                 Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived, AttemptFinished,
-                 StorageFailed, StorageRecovered, Tick>;
+using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, WorkerConnected,
+                           SessionLost, Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
+                           AttemptFinished, StorageFailed, StorageRecovered, Tick>;
 
 }  // namespace noisefloor::scheduler

@@ -1,0 +1,187 @@
+// What workers report of their attempts: hello, records, end.
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "coordinator/ingest/accept.h"
+#include "coordinator/scheduler/handlers.h"
+#include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/quarantine.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+// An end that counts record batches which never come is asked again so often.
+constexpr uint32_t kMostIncompleteEnds = 20;
+
+// The live lease, when the session is its worker's; a sign of life renews it. Null: it is dead.
+Lease* FindLive(Turn& turn, SessionId session, LeaseId id) {
+  const Worker* worker = WorkerOf(turn.state, session);
+  if (worker == nullptr || !worker->leases.contains(id)) return nullptr;
+  Lease& lease = turn.state.leases.at(id);
+  lease.confirmed = true;
+  Renew(turn, lease);
+  return &lease;
+}
+
+// False: the worker read other data than this sweep's. Then it is refused by name, and gets nothing
+// of this sweep any more.
+bool AcceptIdentity(Turn& turn, const Lease& lease, const std::string& identity) {
+  if (identity.empty()) return true;
+  SweepState& sweep = turn.state.sweeps.at(lease.member.sweep);
+  const CellState& cell = sweep.cells[lease.member.cell];
+  const std::string expected = ExpectedIdentity(sweep, cell);
+  if (!expected.empty() && expected != identity) {
+    const std::string reason = WorkerName(turn.state, lease.worker) + " has other data of " +
+                               cell.data_set + ": identity " + identity + ", expected " + expected;
+    sweep.excluded[lease.worker] = reason;
+    turn.Happened(lease.member, "worker_refused", ingest::ToStorableText(reason, 1000));
+    return false;
+  }
+  if (sweep.identities.emplace(cell.data_set, identity).second) {
+    turn.Keep(PinIdentity{sweep.id, cell.data_set, identity});
+  }
+  return true;
+}
+
+std::string ExclusionReason(const State& state, const Lease& lease) {
+  return state.sweeps.at(lease.member.sweep).excluded.at(lease.worker);
+}
+
+void KeepEnd(Turn& turn, const PastLease& lease, const ingest::AttemptOutcome& outcome,
+             bool accepted, const std::string& reason) {
+  turn.Keep(KeepOutcome{lease.lease, lease.member, lease.attempt, ingest::MakeStorable(outcome),
+                        accepted, ingest::ToStorableText(reason, 1000), turn.now});
+}
+
+// Ends the lease without an accepted result, keeps what was reported, and lets the member go on.
+void Refuse(Turn& turn, const AttemptFinished& event, CauseClass cause, const std::string& reason) {
+  const MemberId member = turn.state.leases.at(event.lease).member;
+  const WorkerId worker = turn.state.leases.at(event.lease).worker;
+  Lose(turn, event.lease, cause, reason);
+  PastLease& past = turn.state.past_leases.at(event.lease);
+  past.has_outcome = true;
+  KeepEnd(turn, past, event.outcome, false, reason.empty() ? std::string(Name(cause)) : reason);
+  turn.Tell(SendSettled{event.session, event.lease, false, reason});
+  CountFailure(turn, turn.state.workers.at(worker), member, cause);
+}
+
+// The result of a lease that was lost meanwhile: refused by name, its hashes kept as a free check.
+void RefuseLate(Turn& turn, const AttemptFinished& event, PastLease& past) {
+  const std::string reason = Text(past.lease) + " had ended before: " + past.reason;
+  turn.Tell(SendSettled{event.session, event.lease, false, reason});
+  if (past.has_outcome) return;
+  past.has_outcome = true;
+  KeepEnd(turn, past, event.outcome, false, reason);
+  turn.Happened(past.member, "late_result",
+                ToText(past.member) + " attempt " + std::to_string(past.attempt) + " from " +
+                    WorkerName(turn.state, past.worker) + " came late; its hashes are kept");
+}
+
+std::string DoneText(const State& state, const Lease& lease,
+                     const ingest::AttemptOutcome& outcome) {
+  const bool diverged = outcome.kind == OutcomeEvent::Kind::kDiverged;
+  std::string text = ToText(lease.member) + (diverged ? " diverged on " : " done on ") +
+                     WorkerName(state, lease.worker);
+  const auto top1 = outcome.metrics.find("top1");
+  if (top1 != outcome.metrics.end()) text += ": top1 " + NumberToText(top1->second);
+  return text;
+}
+
+void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
+  const bool diverged = event.outcome.kind == OutcomeEvent::Kind::kDiverged;
+  const Lease ended = lease;
+  SweepState& sweep = turn.state.sweeps.at(ended.member.sweep);
+  Drop(turn, ended.id, CauseClass::kNone, "");
+  KeepEnd(turn,
+          {.lease = ended.id,
+           .member = ended.member,
+           .attempt = ended.attempt,
+           .worker = ended.worker,
+           .reason = ""},
+          event.outcome, true, "");
+  SetState(turn, ended.member, diverged ? MemberState::kDiverged : MemberState::kDone);
+  turn.Happened(ended.member, diverged ? "member_diverged" : "member_done",
+                DoneText(turn.state, ended, event.outcome));
+  const bool has_evaluation_set = std::ranges::any_of(
+      event.outcome.artifacts,
+      [](const ingest::Artifact& artifact) { return artifact.kind == "evaluation_images"; });
+  if (has_evaluation_set) {
+    sweep.cells_with_evaluation_set.insert(ended.member.cell);
+    sweep.kept_evaluation_keys.insert(sweep.cells[ended.member.cell].evaluation_key);
+  }
+  CountSuccess(turn.state.workers.at(ended.worker));
+  turn.Tell(SendSettled{event.session, ended.id, true, ""});
+}
+
+// The lease is live: its end is judged.
+void Judge(Turn& turn, const AttemptFinished& event, Lease& lease) {
+  using Kind = ingest::OutcomeVerdict::Kind;
+  if (!AcceptIdentity(turn, lease, event.outcome.data_identity)) {
+    return Refuse(turn, event, CauseClass::kInterrupted, ExclusionReason(turn.state, lease));
+  }
+  const ingest::OutcomeVerdict verdict = ingest::JudgeOutcome(
+      event.outcome,
+      {.stored_batches = lease.sequence, .missing_artifacts = event.missing_artifacts});
+  switch (verdict.kind) {
+    case Kind::kAccept: return Accept(turn, event, lease);
+    case Kind::kRefuse: return Refuse(turn, event, CauseClass::kBug, verdict.reason);
+    case Kind::kFailure: {
+      const CauseClass cause = ingest::MakeStorable(event.outcome).cause;
+      return Refuse(turn, event, cause, ingest::ToStorableText(event.outcome.message, 1000));
+    }
+    case Kind::kWait:
+      if (++lease.incomplete_ends > kMostIncompleteEnds) {
+        return Refuse(turn, event, CauseClass::kBug, "never complete: " + verdict.reason);
+      }
+      return turn.Tell(SendRecordsKept{event.session, event.lease, lease.sequence});
+  }
+}
+
+}  // namespace
+
+void On(Turn& turn, const AttemptStarted& event) {
+  const Lease* lease = FindLive(turn, event.session, event.lease);
+  if (lease == nullptr) return AnswerDeadLease(turn, event.session, event.lease);
+  if (AcceptIdentity(turn, *lease, event.data_identity)) return;
+  const std::string reason = ExclusionReason(turn.state, *lease);
+  Stop(turn, *lease, reason);
+  Lose(turn, event.lease, CauseClass::kInterrupted, reason);
+}
+
+void On(Turn& turn, const RecordsArrived& event) {
+  using Kind = ingest::BatchVerdict::Kind;
+  Lease* lease = FindLive(turn, event.session, event.lease);
+  if (lease == nullptr) return AnswerDeadLease(turn, event.session, event.lease);
+  ingest::RecordBatch batch = event.batch;
+  const ingest::BatchVerdict verdict = ingest::JudgeBatch(batch, lease->sequence);
+  if (verdict.kind == Kind::kBroken) {
+    const MemberId member = lease->member;
+    Worker& worker = turn.state.workers.at(lease->worker);
+    Stop(turn, *lease, verdict.reason);
+    Lose(turn, event.lease, CauseClass::kBug, verdict.reason);
+    return CountFailure(turn, worker, member, CauseClass::kBug);
+  }
+  if (verdict.kind == Kind::kKeep) {
+    lease->sequence = batch.sequence;
+    turn.Keep(KeepRecords{lease->id, lease->member, lease->attempt, std::move(batch)});
+  }
+  turn.Tell(SendRecordsKept{event.session, event.lease, lease->sequence});
+}
+
+void On(Turn& turn, const AttemptFinished& event) {
+  if (Lease* lease = FindLive(turn, event.session, event.lease)) return Judge(turn, event, *lease);
+  const Worker* worker = WorkerOf(turn.state, event.session);
+  const auto past = turn.state.past_leases.find(event.lease);
+  if (turn.state.accepted.contains(event.lease)) {
+    turn.Tell(SendSettled{event.session, event.lease, true, ""});
+  } else if (worker != nullptr && past != turn.state.past_leases.end() &&
+             past->second.worker == worker->id) {
+    RefuseLate(turn, event, past->second);
+  } else {
+    turn.Tell(SendSettled{event.session, event.lease, false,
+                          Text(event.lease) + " is not this worker's"});
+  }
+}
+
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,146 @@
+#include "coordinator/scheduler/explain.h"
+
+#include <algorithm>
+
+#include "common/trainer_protocol/json.h"
+#include "coordinator/scheduler/placement.h"
+#include "coordinator/scheduler/quarantine.h"
+#include "coordinator/scheduler/retry.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+std::string Seconds(absl::Duration length) {
+  return std::to_string(std::max<int64_t>(0, absl::ToInt64Seconds(length))) + " s";
+}
+
+std::string Plural(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string Join(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text.append(text.empty() ? "" : "; ").append(part);
+  return text;
+}
+
+// "hardware class cpu-amd-avx2 and stack torch-2.11-cpu".
+std::string Wanted(const Pool& pool) {
+  const std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
+  if (pool.hardware.empty()) return stack;
+  return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
+}
+
+// Nobody who is connected offers what the pool asks for.
+std::string NotOffered(const State& state, const Pool& pool) {
+  const Pool any_build = {pool.hardware, pool.stack, ""};
+  std::vector<std::string> other_builds;
+  size_t connected = 0;
+  for (const auto& [id, worker] : state.workers) {
+    if (!worker.session) continue;
+    ++connected;
+    if (Offers(worker, any_build)) other_builds.push_back(worker.name);
+  }
+  if (connected == 0) return "no worker is connected. Start one";
+  if (!other_builds.empty()) {
+    return "its cell is pinned to fingerprint " + pool.fingerprint.substr(0, 12) + " of stack " +
+           pool.stack + ", and what is connected (" + Join(other_builds) +
+           ") offers another. Connect a worker with the same build of the stack";
+  }
+  return "no connected worker offers " + Wanted(pool) + ". Connect one";
+}
+
+// Why this worker, which offers everything, has not taken it; empty: its slots are busy.
+std::string WhyNot(const State& state, const Worker& worker, const MemberId& id, absl::Time now) {
+  if (worker.draining) return worker.name + " is draining";
+  if (IsQuarantined(worker, now)) {
+    return worker.name + " is in quarantine for " + Seconds(worker.quarantined_until - now);
+  }
+  const std::string obstacle = Obstacle(state, worker, id, now);
+  return obstacle.empty() ? "" : worker.name + " is left out: " + obstacle;
+}
+
+std::string Position(const State& state, const Pool& pool, const MemberId& id) {
+  const std::set<WaitKey>& keys = state.waiting.at(pool);
+  const auto place = std::distance(keys.begin(), keys.find(KeyOf(id))) + 1;
+  return "position " + std::to_string(place) + " of " + std::to_string(keys.size()) +
+         " among those that wait for the same";
+}
+
+std::string History(const State& state, const MemberId& id) {
+  const auto past = state.past_by_member.find(id);
+  if (past == state.past_by_member.end()) return "";
+  const PastLease& last = state.past_leases.at(past->second.back());
+  return " Its attempt " + std::to_string(last.attempt) + " on " + WorkerName(state, last.worker) +
+         " ended with " + std::string(Name(last.cause)) +
+         (last.reason.empty() ? "." : ": " + last.reason + ".");
+}
+
+std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
+  const Pool pool = PoolOf(CellOf(state, id));
+  if (state.storage_failed) return "nothing is leased while the store cannot keep anything.";
+  std::vector<std::string> reasons;
+  size_t slots = 0;
+  size_t offering = 0;
+  for (const auto& [worker_id, worker] : state.workers) {
+    if (!worker.session || !Offers(worker, pool)) continue;
+    ++offering;
+    std::string why = WhyNot(state, worker, id, now);
+    if (why.empty())
+      slots += worker.slots;
+    else
+      reasons.push_back(std::move(why));
+  }
+  if (offering == 0) return NotOffered(state, pool) + ".";
+  std::string text;
+  if (slots > 0) {
+    text = "all " + Plural(slots, "slot") + " that can train it " + (slots == 1 ? "is" : "are") +
+           " busy; " + Position(state, pool, id) + ".";
+  } else {
+    text = "no worker may take it.";
+  }
+  if (!reasons.empty()) text += " " + Join(reasons) + ".";
+  return text;
+}
+
+std::string Leased(const State& state, const Member& member, absl::Time now) {
+  const Lease& lease = state.leases.at(member.lease);
+  const Worker& worker = state.workers.at(lease.worker);
+  std::string text = "attempt " + std::to_string(lease.attempt) + " runs on " + worker.name + " (" +
+                     worker.unit + ") since " + Seconds(now - lease.granted);
+  if (lease.step_count > 0) {
+    text += ", step " + std::to_string(lease.step) + " of " + std::to_string(lease.step_count);
+  } else if (!lease.confirmed) {
+    text += "; the worker has not confirmed it yet";
+  }
+  if (!worker.session) {
+    text += ". The worker is not connected; without it " + Text(lease.id) + " ends in " +
+            Seconds(lease.expires - now);
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+std::string ExplainMember(const State& state, const MemberId& id, absl::Time now) {
+  const Member* member = FindMember(state, id);
+  if (member == nullptr) return "There is no member " + ToText(id) + ".";
+  const std::string name = ToText(id);
+  switch (member->state) {
+    case MemberState::kWaiting:
+      return name + " waits: " + Waiting(state, id, now) + History(state, id);
+    case MemberState::kLeased: return name + " is leased: " + Leased(state, *member, now);
+    case MemberState::kDone:
+      return name + " is done: attempt " + std::to_string(member->attempt) + " was accepted.";
+    case MemberState::kDiverged:
+      return name + " diverged: the loss of attempt " + std::to_string(member->attempt) +
+             " left the finite numbers, which is a result.";
+    case MemberState::kFailed:
+      return name + " failed." + History(state, id) + " `retry` makes it wait again.";
+    case MemberState::kCancelled: return name + " was cancelled. `retry` makes it wait again.";
+  }
+  return "corrupt";
+}
+
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,28 @@
+// What each event does. One overload an event; scheduler.cc calls them.
+#pragma once
+
+#include "coordinator/scheduler/state.h"
+
+namespace noisefloor::scheduler {
+
+void On(Turn& turn, const SweepSubmitted& event);
+void On(Turn& turn, const SweepCancelled& event);
+void On(Turn& turn, const SweepRetried& event);
+
+void On(Turn& turn, const WorkerConnected& event);
+void On(Turn& turn, const SessionLost& event);
+void On(Turn& turn, const Heartbeat& event);
+void On(Turn& turn, const WorkerDraining& event);
+
+void On(Turn& turn, const AttemptStarted& event);
+void On(Turn& turn, const RecordsArrived& event);
+void On(Turn& turn, const AttemptFinished& event);
+
+void On(Turn& turn, const StorageFailed& event);
+void On(Turn& turn, const StorageRecovered& event);
+void On(Turn& turn, const Tick& event);
+
+// The worker speaks of a lease that is not live, or not its own: says what became of it.
+void AnswerDeadLease(Turn& turn, SessionId session, LeaseId lease);
+
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,132 @@
+#include "coordinator/scheduler/leases.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/trainer_protocol/json.h"
+#include "coordinator/scheduler/placement.h"
+#include "coordinator/scheduler/retry.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+// The stack of `worker` that the cell would be trained with.
+const StackOffer& StackFor(const Worker& worker, const Pool& pool) {
+  const auto it = std::ranges::find_if(worker.stacks, [&](const StackOffer& stack) {
+    return (pool.stack.empty() || stack.name == pool.stack) &&
+           (pool.fingerprint.empty() || stack.fingerprint == pool.fingerprint);
+  });
+  NF_CHECK(it != worker.stacks.end());
+  return *it;
+}
+
+// The first lease of a cell chooses what was left open; the other members of the cell follow.
+void Pin(Turn& turn, const MemberId& id, const Worker& worker) {
+  SweepState& sweep = turn.state.sweeps.at(id.sweep);
+  CellState& cell = sweep.cells[id.cell];
+  const Pool before = PoolOf(cell);
+  const StackOffer& stack = StackFor(worker, before);
+  if (cell.cell.hardware.empty()) cell.cell.hardware = worker.classes.front();
+  cell.cell.stack = stack.name;
+  cell.fingerprint = stack.fingerprint;
+  cell.build = stack.build;
+  turn.Keep(
+      PinCell{id.sweep, id.cell, cell.cell.hardware, stack.name, stack.fingerprint, stack.build});
+  std::set<WaitKey>& old_keys = turn.state.waiting.at(before);
+  std::set<WaitKey>& new_keys = turn.state.waiting[PoolOf(cell)];
+  for (uint32_t replicate = 0; replicate < sweep.content.replicates; ++replicate) {
+    const WaitKey key = {id.sweep, replicate, id.cell};
+    if (old_keys.erase(key) == 1) new_keys.insert(key);
+  }
+  if (old_keys.empty()) turn.state.waiting.erase(before);
+}
+
+// The first attempt with an evaluation set writes its images; others while that one lives do not.
+bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell, LeaseId lease) {
+  if (sweep.kept_evaluation_keys.contains(cell.evaluation_key)) return false;
+  LeaseId& asked = sweep.evaluation_leases[cell.evaluation_key];
+  if (state.leases.contains(asked)) return false;
+  asked = lease;
+  return true;
+}
+
+}  // namespace
+
+void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
+  State& state = turn.state;
+  Worker& worker = state.workers.at(worker_id);
+  SweepState& sweep = state.sweeps.at(id.sweep);
+  CellState& cell = sweep.cells[id.cell];
+  Member& member = *FindMember(state, id);
+  NF_CHECK(member.state == MemberState::kWaiting && worker.leases.size() < worker.slots);
+  if (cell.fingerprint.empty()) Pin(turn, id, worker);
+
+  Lease lease;
+  lease.id = state.last_lease = LeaseId{state.last_lease.value + 1};
+  lease.member = id;
+  lease.attempt = ++member.attempt;
+  lease.worker = worker_id;
+  lease.specification = SpecificationToJson(
+      sweep::MemberSpecification(sweep.content, cell.cell, id.replicate, cell.cell.hardware,
+                                 cell.cell.stack, ExpectedIdentity(sweep, cell)));
+  lease.granted = turn.now;
+  lease.expires = turn.now + state.options.lease_ttl;
+  lease.write_evaluation_set = AskForEvaluationSet(state, sweep, cell, lease.id);
+
+  turn.Keep(GrantLease{lease.id, id, lease.attempt, worker_id, lease.specification, turn.now});
+  SetState(turn, id, MemberState::kLeased);
+  turn.Happened(id, "member_leased",
+                ToText(id) + " attempt " + std::to_string(lease.attempt) + " on " + worker.name);
+  member.lease = lease.id;
+  worker.leases.insert(lease.id);
+  ++cell.leases_by_unit[worker.unit];
+  state.expiry.emplace(lease.expires, lease.id);
+  SendStartAgain(turn, lease, *worker.session);
+  state.leases.emplace(lease.id, std::move(lease));
+}
+
+void SendStartAgain(Turn& turn, const Lease& lease, SessionId session) {
+  turn.Tell(SendStart{session, lease.id, lease.member, lease.attempt, lease.specification,
+                      lease.write_evaluation_set});
+}
+
+void Renew(Turn& turn, Lease& lease) {
+  turn.state.expiry.erase({lease.expires, lease.id});
+  lease.expires = turn.now + turn.state.options.lease_ttl;
+  turn.state.expiry.emplace(lease.expires, lease.id);
+}
+
+void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
+  State& state = turn.state;
+  const auto it = state.leases.find(id);
+  NF_CHECK(it != state.leases.end());
+  const Lease lease = std::move(it->second);
+  state.leases.erase(it);
+  state.expiry.erase({lease.expires, id});
+  state.workers.at(lease.worker).leases.erase(id);
+  Member& member = *FindMember(state, lease.member);
+  if (cause == CauseClass::kNone) {
+    state.accepted.emplace(id, lease.member);
+  } else {
+    member.lease = LeaseId{};
+    state.past_leases.emplace(
+        id, PastLease{id, lease.member, lease.attempt, lease.worker, cause, reason, false});
+    state.past_by_member[lease.member].push_back(id);
+  }
+  state.placement_due = true;
+  turn.Keep(DropLease{id, cause, reason, turn.now});
+}
+
+void Lose(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
+  const MemberId member = turn.state.leases.at(id).member;
+  Drop(turn, id, cause, reason);
+  RetryOrFail(turn, member, cause, reason);
+}
+
+void Stop(Turn& turn, const Lease& lease, const std::string& reason) {
+  const Worker& worker = turn.state.workers.at(lease.worker);
+  if (worker.session) turn.Tell(SendStop{*worker.session, lease.id, reason});
+}
+
+}  // namespace noisefloor::scheduler

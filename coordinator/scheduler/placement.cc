@@ -1,0 +1,149 @@
+#include "coordinator/scheduler/placement.h"
+
+#include <algorithm>
+
+#include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/quarantine.h"
+#include "coordinator/scheduler/retry.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+// How far behind the head of a pool to look for a member that spreads better.
+constexpr size_t kSpreadWindow = 16;
+
+using FreeWorkers = std::vector<const Worker*>;
+
+bool IsFree(const Worker& worker, absl::Time now) {
+  return TakesLeases(worker, now) && worker.leases.size() < worker.slots;
+}
+
+uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
+  const auto it = cell.leases_by_unit.find(unit);
+  return it == cell.leases_by_unit.end() ? 0 : it->second;
+}
+
+// The worker of `free` that may have the member: of a control cell the one whose unit has had the
+// fewest of it, then the one with the smallest share of its slots in use. Null: none may.
+const Worker* BestWorker(const State& state, const MemberId& id, const FreeWorkers& free,
+                         absl::Time now) {
+  const CellState& cell = CellOf(state, id);
+  const Worker* best = nullptr;
+  const auto before = [&](const Worker& a, const Worker& b) {
+    const uint32_t on_a = cell.control ? LeasesOn(cell, a.unit) : 0;
+    const uint32_t on_b = cell.control ? LeasesOn(cell, b.unit) : 0;
+    if (on_a != on_b) return on_a < on_b;
+    return a.leases.size() * b.slots < b.leases.size() * a.slots;
+  };
+  for (const Worker* worker : free) {
+    if (best != nullptr && !before(*worker, *best)) continue;
+    if (Obstacle(state, *worker, id, now).empty()) best = worker;
+  }
+  return best;
+}
+
+// Whether a unit that is busy now has had fewer members of this control cell.
+bool SpreadsBadly(const State& state, const MemberId& id, const Worker& worker, const Pool& pool,
+                  absl::Time now) {
+  const CellState& cell = CellOf(state, id);
+  if (!cell.control) return false;
+  const uint32_t here = LeasesOn(cell, worker.unit);
+  if (here == 0) return false;
+  return std::ranges::any_of(state.workers, [&](const auto& entry) {
+    const Worker& other = entry.second;
+    return TakesLeases(other, now) && Offers(other, pool) && LeasesOn(cell, other.unit) < here;
+  });
+}
+
+// Whether none of the free workers may train anything of this sweep.
+bool AllExcluded(const State& state, SweepId sweep, const FreeWorkers& free) {
+  const auto& excluded = state.sweeps.at(sweep).excluded;
+  return std::ranges::all_of(free, [&](const Worker* w) { return excluded.contains(w->id); });
+}
+
+// The first member of the pool that a free worker may have, or one shortly behind it that spreads
+// its control cell better.
+std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const FreeWorkers& free,
+                                 absl::Time now) {
+  const std::set<WaitKey>& keys = state.waiting.at(pool);
+  std::optional<Choice> first;
+  size_t seen = 0;
+  for (auto it = keys.begin(); it != keys.end() && seen < kSpreadWindow;) {
+    if (AllExcluded(state, it->sweep, free)) {
+      it = keys.lower_bound({SweepId{it->sweep.value + 1}, 0, 0});
+      continue;
+    }
+    const MemberId member = MemberOf(*it++);
+    const Worker* worker = BestWorker(state, member, free, now);
+    if (worker == nullptr) continue;
+    const Choice choice = {member, worker->id};
+    if (!SpreadsBadly(state, member, *worker, pool, now)) return choice;
+    if (!first) first = choice;
+    ++seen;
+  }
+  return first;
+}
+
+}  // namespace
+
+bool Offers(const Worker& worker, const Pool& pool) {
+  if (!pool.hardware.empty() &&
+      std::ranges::find(worker.classes, pool.hardware) == worker.classes.end()) {
+    return false;
+  }
+  return std::ranges::any_of(worker.stacks, [&](const StackOffer& stack) {
+    return (pool.stack.empty() || stack.name == pool.stack) &&
+           (pool.fingerprint.empty() || stack.fingerprint == pool.fingerprint);
+  });
+}
+
+bool TakesLeases(const Worker& worker, absl::Time now) {
+  return worker.session && !worker.draining && !IsQuarantined(worker, now);
+}
+
+std::string Obstacle(const State& state, const Worker& worker, const MemberId& id, absl::Time now) {
+  const auto& excluded = state.sweeps.at(id.sweep).excluded;
+  if (const auto it = excluded.find(worker.id); it != excluded.end()) return it->second;
+  if (Avoids(state, id, worker.id) && HasUntriedWorker(state, id, now)) {
+    return "it failed this member before, and another worker can have it";
+  }
+  return "";
+}
+
+bool HasUntriedWorker(const State& state, const MemberId& id, absl::Time now) {
+  const Pool pool = PoolOf(CellOf(state, id));
+  const auto& excluded = state.sweeps.at(id.sweep).excluded;
+  return std::ranges::any_of(state.workers, [&](const auto& entry) {
+    const Worker& worker = entry.second;
+    return TakesLeases(worker, now) && Offers(worker, pool) && !excluded.contains(worker.id) &&
+           !Avoids(state, id, worker.id);
+  });
+}
+
+void Place(Turn& turn) {
+  State& state = turn.state;
+  if (!state.placement_due || state.storage_failed) return;
+  state.placement_due = false;
+  FreeWorkers free;
+  for (const auto& [id, worker] : state.workers) {
+    if (IsFree(worker, turn.now)) free.push_back(&worker);
+  }
+  while (!free.empty()) {
+    std::optional<Choice> next;
+    for (const auto& [pool, keys] : state.waiting) {
+      if (next && KeyOf(next->member) < *keys.begin()) continue;
+      FreeWorkers matching;
+      std::ranges::copy_if(free, std::back_inserter(matching),
+                           [&](const Worker* worker) { return Offers(*worker, pool); });
+      if (matching.empty()) continue;
+      const auto choice = ChooseFrom(state, pool, matching, turn.now);
+      if (choice && (!next || KeyOf(choice->member) < KeyOf(next->member))) next = choice;
+    }
+    if (!next) return;
+    Grant(turn, next->member, next->worker);
+    std::erase_if(free, [&](const Worker* worker) { return !IsFree(*worker, turn.now); });
+  }
+}
+
+}  // namespace noisefloor::scheduler

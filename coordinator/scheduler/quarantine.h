@@ -1,0 +1,18 @@
+// A bad worker must not eat the sweep: after some failures in a row, on different members, it gets
+// no leases for a while. The last worker of a class is spared: nothing would run without it.
+#pragma once
+
+#include "coordinator/scheduler/state.h"
+
+namespace noisefloor::scheduler {
+
+bool IsQuarantined(const Worker& worker, absl::Time now);
+
+void CountSuccess(Worker& worker);
+// Only causes that a machine can have count: not bad_specification, not interrupted.
+void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass cause);
+
+// Whether a quarantine has ended since `before`.
+bool QuarantineEnded(const State& state, absl::Time before, absl::Time now);
+
+}  // namespace noisefloor::scheduler

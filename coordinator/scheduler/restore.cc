@@ -1,0 +1,140 @@
+#include "coordinator/scheduler/restore.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+void RestoreCell(SweepState& sweep, const RecoveredCell& recovered) {
+  CellState cell = MakeCell(sweep.content, recovered.cell);
+  cell.fingerprint = recovered.fingerprint;
+  cell.build = recovered.build;
+  sweep.cells.push_back(std::move(cell));
+  for (const RecoveredMember& member : recovered.members) {
+    sweep.members.push_back({member.state, member.attempt, member.forgiven, member.accepted});
+  }
+  sweep.members.resize(sweep.cells.size() * sweep.content.replicates);
+}
+
+void RestoreSweep(State& state, const RecoveredSweep& recovered) {
+  SweepState& sweep = state.sweeps[recovered.id];
+  sweep.id = recovered.id;
+  sweep.content = recovered.content;
+  sweep.specification_sha256 = recovered.specification_sha256;
+  sweep.request_id = recovered.request_id;
+  sweep.identities = recovered.identities;
+  for (const RecoveredCell& cell : recovered.cells) RestoreCell(sweep, cell);
+  for (const uint32_t cell : recovered.cells_with_evaluation_set) {
+    sweep.cells_with_evaluation_set.insert(cell);
+    sweep.kept_evaluation_keys.insert(sweep.cells.at(cell).evaluation_key);
+  }
+  if (!sweep.request_id.empty()) state.sweeps_by_request[sweep.request_id] = sweep.id;
+  state.sweeps_by_hash[sweep.specification_sha256] = sweep.id;
+}
+
+void RestoreWorkers(State& state, const RecoveredState& recovered) {
+  for (const RecoveredWorker& one : recovered.workers) {
+    Worker& worker = state.workers[one.worker];
+    worker.id = one.worker;
+    worker.name = one.name;
+    worker.identity = one.identity;
+    worker.unit = one.unit;
+    state.workers_by_identity[one.identity] = one.worker;
+  }
+}
+
+void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now) {
+  for (const RecoveredLease& one : recovered.leases) {
+    Lease& lease = state.leases[one.lease];
+    lease.id = one.lease;
+    lease.member = one.member;
+    lease.attempt = one.attempt;
+    lease.worker = one.worker;
+    lease.specification = one.specification;
+    lease.sequence = one.sequence;
+    lease.granted = now;
+    lease.expires = now + state.options.lease_ttl;
+    state.expiry.emplace(lease.expires, lease.id);
+    state.workers.at(lease.worker).leases.insert(lease.id);
+    FindMember(state, lease.member)->lease = lease.id;
+    CellState& cell = CellOf(state, lease.member);
+    ++cell.leases_by_unit[state.workers.at(lease.worker).unit];
+  }
+  for (const PastLease& past : recovered.past_leases) {
+    state.past_leases[past.lease] = past;
+    state.past_by_member[past.member].push_back(past.lease);
+  }
+}
+
+// What can be told from the members once all of them are there.
+void IndexMembers(State& state) {
+  for (const auto& [id, sweep] : state.sweeps) {
+    for (size_t i = 0; i < sweep.members.size(); ++i) {
+      const uint32_t replicates = sweep.content.replicates;
+      const MemberId member = {id, static_cast<uint32_t>(i / replicates),
+                               static_cast<uint32_t>(i % replicates)};
+      if (sweep.members[i].state == MemberState::kWaiting) AddWaiting(state, member);
+      const bool result = HasEnded(sweep.members[i].state) && sweep.members[i].lease.value != 0;
+      if (result) state.accepted[sweep.members[i].lease] = member;
+    }
+  }
+}
+
+RecoveredSweep DurableSweep(const SweepState& sweep) {
+  RecoveredSweep durable;
+  durable.id = sweep.id;
+  durable.content = sweep.content;
+  durable.specification_sha256 = sweep.specification_sha256;
+  durable.request_id = sweep.request_id;
+  durable.identities = sweep.identities;
+  durable.cells_with_evaluation_set.assign(sweep.cells_with_evaluation_set.begin(),
+                                           sweep.cells_with_evaluation_set.end());
+  auto member = sweep.members.begin();
+  for (const CellState& cell : sweep.cells) {
+    RecoveredCell& kept = durable.cells.emplace_back();
+    kept.cell = cell.cell;
+    kept.fingerprint = cell.fingerprint;
+    kept.build = cell.build;
+    for (uint32_t i = 0; i < sweep.content.replicates; ++i, ++member) {
+      const bool result = HasEnded(member->state);
+      kept.members.push_back(
+          {member->state, member->attempt, member->forgiven, result ? member->lease : LeaseId{}});
+    }
+  }
+  return durable;
+}
+
+}  // namespace
+
+std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState& recovered,
+                                    absl::Time now) {
+  auto state = std::make_unique<State>();
+  state->options = options;
+  state->last_sweep = recovered.last_sweep;
+  state->last_lease = recovered.last_lease;
+  state->last_worker = recovered.last_worker;
+  for (const RecoveredSweep& sweep : recovered.sweeps) RestoreSweep(*state, sweep);
+  RestoreWorkers(*state, recovered);
+  RestoreLeases(*state, recovered, now);
+  IndexMembers(*state);
+  state->last_tick = now;
+  return state;
+}
+
+RecoveredState DurableState(const State& state) {
+  RecoveredState durable;
+  for (const auto& [id, sweep] : state.sweeps) durable.sweeps.push_back(DurableSweep(sweep));
+  for (const auto& [id, lease] : state.leases) {
+    durable.leases.push_back(
+        {id, lease.member, lease.attempt, lease.worker, lease.specification, lease.sequence});
+  }
+  for (const auto& [id, past] : state.past_leases) durable.past_leases.push_back(past);
+  for (const auto& [id, worker] : state.workers) {
+    durable.workers.push_back({id, worker.name, worker.identity, worker.unit});
+  }
+  durable.last_sweep = state.last_sweep;
+  durable.last_lease = state.last_lease;
+  durable.last_worker = state.last_worker;
+  return durable;
+}
+
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,14 @@
+// The durable part of the state, to and from what the store keeps.
+#pragma once
+
+#include <memory>
+
+#include "coordinator/scheduler/state.h"
+
+namespace noisefloor::scheduler {
+
+std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState& recovered,
+                                    absl::Time now);
+RecoveredState DurableState(const State& state);
+
+}  // namespace noisefloor::scheduler

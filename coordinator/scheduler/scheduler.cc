@@ -1,0 +1,99 @@
+#include "coordinator/scheduler/scheduler.h"
+
+#include <set>
+
+#include "coordinator/scheduler/explain.h"
+#include "coordinator/scheduler/handlers.h"
+#include "coordinator/scheduler/invariants.h"
+#include "coordinator/scheduler/placement.h"
+#include "coordinator/scheduler/quarantine.h"
+#include "coordinator/scheduler/restore.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+RunningAttempt ToRunning(const Lease& lease) {
+  return {lease.id, lease.member, lease.attempt, lease.worker, lease.step, lease.step_count};
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Options options) : state_(std::make_unique<State>()) {
+  state_->options = options;
+}
+
+Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Scheduler::~Scheduler() = default;
+Scheduler::Scheduler(Scheduler&&) noexcept = default;
+Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
+
+Scheduler Scheduler::Restore(Options options, const RecoveredState& recovered, absl::Time now) {
+  return Scheduler(RestoreState(options, recovered, now));
+}
+
+Effects Scheduler::Step(const Event& event, absl::Time now) {
+  Effects effects;
+  Turn turn{*state_, now, effects};
+  std::visit([&](const auto& happened) { On(turn, happened); }, event);
+  Place(turn);
+  return effects;
+}
+
+std::string Scheduler::Explain(const MemberId& member, absl::Time now) const {
+  return ExplainMember(*state_, member, now);
+}
+
+std::optional<RunningAttempt> Scheduler::FindLease(LeaseId lease) const {
+  const auto it = state_->leases.find(lease);
+  if (it == state_->leases.end()) return std::nullopt;
+  return ToRunning(it->second);
+}
+
+std::vector<RunningAttempt> Scheduler::Running() const {
+  std::vector<RunningAttempt> running;
+  for (const auto& [id, lease] : state_->leases) running.push_back(ToRunning(lease));
+  return running;
+}
+
+std::vector<WorkerStatus> Scheduler::Workers(absl::Time now) const {
+  std::vector<WorkerStatus> workers;
+  for (const auto& [id, worker] : state_->workers) {
+    WorkerStatus status;
+    status.worker = id;
+    status.name = worker.name;
+    status.connected = worker.session.has_value();
+    status.draining = worker.draining;
+    status.quarantined = IsQuarantined(worker, now);
+    status.slots = worker.slots;
+    status.unit = worker.unit;
+    status.classes = worker.classes;
+    for (const StackOffer& stack : worker.stacks) status.stacks.push_back(stack.name);
+    status.leases.assign(worker.leases.begin(), worker.leases.end());
+    workers.push_back(std::move(status));
+  }
+  return workers;
+}
+
+std::vector<std::string> Scheduler::OfferedClasses() const {
+  std::set<std::string> names;
+  for (const auto& [id, worker] : state_->workers) {
+    if (worker.session) names.insert(worker.classes.begin(), worker.classes.end());
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> Scheduler::OfferedStacks() const {
+  std::set<std::string> names;
+  for (const auto& [id, worker] : state_->workers) {
+    if (!worker.session) continue;
+    for (const StackOffer& stack : worker.stacks) names.insert(stack.name);
+  }
+  return {names.begin(), names.end()};
+}
+
+RecoveredState Scheduler::Durable() const { return DurableState(*state_); }
+
+std::vector<std::string> Scheduler::BrokenInvariants() const { return CheckInvariants(*state_); }
+
+}  // namespace noisefloor::scheduler

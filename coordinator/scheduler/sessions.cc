@@ -1,0 +1,164 @@
+// Workers come, say what they hold, drain and go. On every connection and heartbeat both sides are
+// brought to agree on the leases.
+#include <algorithm>
+
+#include "coordinator/scheduler/handlers.h"
+#include "coordinator/scheduler/leases.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+constexpr uint32_t kMostSlots = 1024;
+constexpr size_t kMostOffers = 100;
+constexpr size_t kMostText = 200;
+
+bool IsText(const std::string& text) { return !text.empty() && text.size() <= kMostText; }
+
+// What is wrong with the registration; empty: nothing.
+std::string Fault(const WorkerConnected& event) {
+  if (!IsText(event.name)) return "expected a worker name of 1 to 200 characters";
+  if (event.identity == 0) return "expected an identity other than 0";
+  if (event.slots < 1 || event.slots > kMostSlots) {
+    return "expected 1 to " + std::to_string(kMostSlots) + " slots, got " +
+           std::to_string(event.slots);
+  }
+  if (event.classes.empty() || event.classes.size() > kMostOffers ||
+      !std::ranges::all_of(event.classes, IsText)) {
+    return "expected 1 to 100 hardware classes";
+  }
+  if (event.stacks.empty() || event.stacks.size() > kMostOffers ||
+      !std::ranges::all_of(event.stacks, [](const StackOffer& stack) {
+        return IsText(stack.name) && IsText(stack.fingerprint) && stack.build.size() <= kMostText;
+      })) {
+    return "expected 1 to 100 stacks, each with a name and a fingerprint";
+  }
+  if (!IsText(event.unit)) return "expected the unit that the worker runs on";
+  return "";
+}
+
+// Who else holds the name or the identity right now; empty: nobody.
+std::string Conflict(const State& state, const WorkerConnected& event) {
+  for (const auto& [id, worker] : state.workers) {
+    if (!worker.session) continue;
+    if (worker.identity == event.identity && worker.name != event.name) {
+      return "the identity of its state directory is in use by worker " + worker.name +
+             ": was the directory copied?";
+    }
+    if (worker.identity != event.identity && worker.name == event.name) {
+      return "the name " + event.name + " is in use by another worker";
+    }
+  }
+  return "";
+}
+
+Worker& FindOrAdd(State& state, uint64_t identity) {
+  const auto known = state.workers_by_identity.find(identity);
+  if (known != state.workers_by_identity.end()) return state.workers.at(known->second);
+  state.last_worker = WorkerId{state.last_worker.value + 1};
+  state.workers_by_identity[identity] = state.last_worker;
+  Worker& worker = state.workers[state.last_worker];
+  worker.id = state.last_worker;
+  worker.identity = identity;
+  return worker;
+}
+
+void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
+  worker.name = event.name;
+  worker.unit = event.unit;
+  worker.slots = event.slots;
+  worker.classes = event.classes;
+  worker.stacks = event.stacks;
+  worker.draining = false;
+  worker.session = event.session;
+  turn.state.sessions[event.session] = worker.id;
+  turn.Keep(KeepWorker{worker.id, event.name, event.identity, event.unit, event.slots,
+                       event.classes, event.stacks, event.version, turn.now});
+}
+
+void TakeProgress(Turn& turn, Lease& lease, const HeldLease& held) {
+  lease.confirmed = true;
+  lease.step = held.step;
+  lease.step_count = held.step_count;
+  Renew(turn, lease);
+}
+
+// Renews what the worker holds and tells it of what it should not; gives what it does not name.
+std::vector<LeaseId> Reconcile(Turn& turn, const Worker& worker, SessionId session,
+                               const std::vector<HeldLease>& held) {
+  std::set<LeaseId> missing = worker.leases;
+  for (const HeldLease& one : held) {
+    if (missing.erase(one.lease) == 1) {
+      TakeProgress(turn, turn.state.leases.at(one.lease), one);
+    } else if (!worker.leases.contains(one.lease)) {
+      AnswerDeadLease(turn, session, one.lease);
+    }
+  }
+  return {missing.begin(), missing.end()};
+}
+
+}  // namespace
+
+void AnswerDeadLease(Turn& turn, SessionId session, LeaseId lease) {
+  const auto past = turn.state.past_leases.find(lease);
+  if (turn.state.accepted.contains(lease)) {
+    turn.Tell(SendSettled{session, lease, true, ""});
+  } else if (past != turn.state.past_leases.end()) {
+    turn.Tell(SendStop{session, lease, past->second.reason});
+  } else {
+    turn.Tell(SendStop{session, lease, Text(lease) + " is not this worker's"});
+  }
+}
+
+void On(Turn& turn, const WorkerConnected& event) {
+  std::string fault = Fault(event);
+  if (fault.empty()) fault = Conflict(turn.state, event);
+  if (!fault.empty()) {
+    turn.Happened(std::nullopt, "worker_refused", event.name.substr(0, kMostText) + ": " + fault);
+    return turn.Tell(CloseSession{event.session, fault});
+  }
+  Worker& worker = FindOrAdd(turn.state, event.identity);
+  if (worker.session && *worker.session != event.session) {
+    turn.state.sessions.erase(*worker.session);
+    turn.Tell(CloseSession{*worker.session, "the worker opened a newer session"});
+  }
+  Describe(turn, worker, event);
+  turn.Tell(SendWelcome{event.session, worker.id});
+  for (const LeaseId lease : Reconcile(turn, worker, event.session, event.held)) {
+    Lose(turn, lease, CauseClass::kLostWorker, worker.name + " came back without it");
+  }
+  turn.state.placement_due = true;
+}
+
+void On(Turn& turn, const SessionLost& event) {
+  Worker* worker = WorkerOf(turn.state, event.session);
+  if (worker == nullptr) return;
+  worker->session.reset();
+  turn.state.sessions.erase(event.session);
+}
+
+void On(Turn& turn, const Heartbeat& event) {
+  const Worker* worker = WorkerOf(turn.state, event.session);
+  if (worker == nullptr) {
+    return turn.Tell(CloseSession{event.session, "the session is not known: register again"});
+  }
+  for (const LeaseId id : Reconcile(turn, *worker, event.session, event.held)) {
+    const Lease& lease = turn.state.leases.at(id);
+    if (lease.confirmed) {
+      Lose(turn, id, CauseClass::kLostWorker, worker->name + " no longer holds it");
+    } else {
+      SendStartAgain(turn, lease, event.session);
+    }
+  }
+}
+
+void On(Turn& turn, const WorkerDraining& event) {
+  Worker* worker = WorkerOf(turn.state, event.session);
+  if (worker == nullptr || worker->draining) return;
+  worker->draining = true;
+  turn.Happened(
+      std::nullopt, "worker_draining",
+      worker->name + " takes no more leases; it finishes " + std::to_string(worker->leases.size()));
+}
+
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,163 @@
+// What the scheduler knows, as plain data, and the small steps that keep its parts in agreement.
+// The files of this folder share it; nobody else includes it. Not thread-safe.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/scheduler.h"
+
+namespace noisefloor::scheduler {
+
+// What a worker must offer to train a member. Empty = any.
+struct Pool {
+  std::string hardware;
+  std::string stack;
+  std::string fingerprint;  // Of the stack; empty: the cell is not pinned yet.
+  friend auto operator<=>(const Pool&, const Pool&) = default;
+};
+
+// Order in which members are leased: older sweeps first, then replicate r of every cell before
+// r + 1.
+struct WaitKey {
+  SweepId sweep;
+  uint32_t replicate = 0;
+  uint32_t cell = 0;
+  friend auto operator<=>(const WaitKey&, const WaitKey&) = default;
+};
+
+struct Member {
+  MemberState state = MemberState::kWaiting;
+  uint32_t attempt = 0;
+  uint32_t forgiven = 0;
+  LeaseId lease;  // Live, or that of the accepted result; else 0.
+};
+
+struct CellState {
+  sweep::Cell cell;  // Pins filled in.
+  std::string fingerprint;
+  std::string build;
+  std::string data_set;
+  std::string own_identity;    // Expected by the specification; empty: none.
+  std::string evaluation_key;  // Cells with equal ones share their evaluation images.
+  bool control = false;
+  std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
+};
+
+struct SweepState {
+  SweepId id;
+  sweep::Sweep content;
+  std::string specification_sha256;
+  std::string request_id;
+  std::map<std::string, std::string> identities;
+  std::set<uint32_t> cells_with_evaluation_set;
+  std::set<std::string> kept_evaluation_keys;        // Of the cells above.
+  std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
+  std::vector<CellState> cells;
+  std::vector<Member> members;                   // cell * replicates + replicate.
+  std::map<WorkerId, std::string> excluded;      // And why. Soft.
+  std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
+};
+
+struct Worker {
+  WorkerId id;
+  std::string name;
+  uint64_t identity = 0;
+  std::string unit;
+  std::optional<SessionId> session;  // From here on soft.
+  uint32_t slots = 0;
+  std::vector<std::string> classes;
+  std::vector<StackOffer> stacks;
+  bool draining = false;
+  std::set<LeaseId> leases;
+  std::vector<MemberId> failed_in_row;
+  absl::Time quarantined_until = absl::InfinitePast();
+};
+
+struct Lease {
+  LeaseId id;
+  MemberId member;
+  uint32_t attempt = 0;
+  WorkerId worker;
+  std::string specification;
+  uint64_t sequence = 0;
+  absl::Time expires;  // From here on soft.
+  absl::Time granted;
+  bool confirmed = false;  // The worker has named it.
+  bool write_evaluation_set = false;
+  uint32_t incomplete_ends = 0;
+  int64_t step = 0;
+  int64_t step_count = 0;
+};
+
+struct State {
+  Options options;
+  std::map<SweepId, SweepState> sweeps;
+  std::map<std::string, SweepId> sweeps_by_request;
+  std::map<std::string, SweepId> sweeps_by_hash;  // The newest.
+  std::map<WorkerId, Worker> workers;
+  std::map<uint64_t, WorkerId> workers_by_identity;
+  std::map<SessionId, WorkerId> sessions;
+  std::map<LeaseId, Lease> leases;
+  std::set<std::pair<absl::Time, LeaseId>> expiry;
+  std::map<LeaseId, PastLease> past_leases;
+  std::map<MemberId, std::vector<LeaseId>> past_by_member;
+  std::map<LeaseId, MemberId> accepted;
+  std::map<Pool, std::set<WaitKey>> waiting;  // No empty sets.
+  SweepId last_sweep;
+  LeaseId last_lease;
+  WorkerId last_worker;
+  bool storage_failed = false;
+  bool placement_due = false;  // Something changed that may let a member be leased.
+  std::optional<absl::Time> last_tick;
+};
+
+// One Step: what it works on.
+struct Turn {
+  State& state;
+  absl::Time now;
+  Effects& effects;
+
+  void Keep(Write write) { effects.writes.push_back(std::move(write)); }
+  void Tell(Send send) { effects.sends.push_back(std::move(send)); }
+  void Happened(const MemberId& member, std::string kind, std::string text);
+  void Happened(std::optional<SweepId> sweep, std::string kind, std::string text);
+};
+
+// Null when there is none.
+Member* FindMember(State& state, const MemberId& id);
+const Member* FindMember(const State& state, const MemberId& id);
+SweepState* FindSweep(State& state, SweepId id);
+CellState& CellOf(State& state, const MemberId& id);
+const CellState& CellOf(const State& state, const MemberId& id);
+Worker* WorkerOf(State& state, SessionId session);
+
+WaitKey KeyOf(const MemberId& id);
+MemberId MemberOf(const WaitKey& key);
+Pool PoolOf(const CellState& cell);
+
+// Into and out of the waiting members; the state itself is the caller's.
+void AddWaiting(State& state, const MemberId& id);
+void RemoveWaiting(State& state, const MemberId& id);
+
+// A cell as the scheduler sees it.
+CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell);
+// What data of this set must be; empty: nothing is known yet.
+std::string ExpectedIdentity(const SweepState& sweep, const CellState& cell);
+
+// Sets the state, in the store too; moves the member into or out of the waiting ones.
+void SetState(Turn& turn, const MemberId& id, MemberState state);
+
+std::string WorkerName(const State& state, WorkerId id);
+std::string Text(LeaseId id);  // "lease 17"
+
+}  // namespace noisefloor::scheduler

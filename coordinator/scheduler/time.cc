@@ -1,0 +1,101 @@
+// What passes with time: leases expire, quarantines end, members without a worker of their data
+// fail. And whether the store keeps anything.
+#include <algorithm>
+
+#include "coordinator/scheduler/handlers.h"
+#include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/placement.h"
+#include "coordinator/scheduler/quarantine.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+// When the coordinator itself stood still, the workers could not renew: give them the time back.
+void ForgiveStall(Turn& turn, absl::Duration gap) {
+  if (gap <= turn.state.options.lease_ttl / 2) return;
+  turn.state.expiry.clear();
+  for (auto& [id, lease] : turn.state.leases) {
+    lease.expires += gap;
+    turn.state.expiry.emplace(lease.expires, id);
+  }
+}
+
+void ExpireLeases(Turn& turn) {
+  State& state = turn.state;
+  while (!state.expiry.empty() && state.expiry.begin()->first <= turn.now) {
+    const LeaseId id = state.expiry.begin()->second;
+    const std::string worker = WorkerName(state, state.leases.at(id).worker);
+    const MemberId member = state.leases.at(id).member;
+    const std::string reason = "no sign of life from " + worker + " for " +
+                               std::to_string(absl::ToInt64Seconds(state.options.lease_ttl)) + " s";
+    turn.Happened(member, "lease_expired", Text(id) + " of " + ToText(member) + ": " + reason);
+    Stop(turn, state.leases.at(id), reason);
+    Lose(turn, id, CauseClass::kLostWorker, reason);
+  }
+}
+
+// Of this sweep, in pools that some connected worker could serve, had it not other data.
+std::vector<MemberId> WithoutData(const State& state, const SweepState& sweep) {
+  std::vector<MemberId> members;
+  for (const auto& [pool, keys] : state.waiting) {
+    bool offered = false;
+    bool usable = false;
+    for (const auto& [id, worker] : state.workers) {
+      const bool offers = worker.session && Offers(worker, pool);
+      offered = offered || offers;
+      usable = usable || (offers && !sweep.excluded.contains(id));
+    }
+    if (!offered || usable) continue;
+    const auto end = keys.lower_bound({SweepId{sweep.id.value + 1}, 0, 0});
+    for (auto it = keys.lower_bound({sweep.id, 0, 0}); it != end; ++it) {
+      members.push_back(MemberOf(*it));
+    }
+  }
+  return members;
+}
+
+void FailWithoutData(Turn& turn, SweepState& sweep) {
+  if (sweep.excluded.empty()) return;
+  const std::vector<MemberId> members = WithoutData(turn.state, sweep);
+  if (members.empty()) {
+    sweep.without_data_since.reset();
+    return;
+  }
+  if (!sweep.without_data_since) sweep.without_data_since = turn.now;
+  if (turn.now - *sweep.without_data_since < turn.state.options.data_grace) return;
+  sweep.without_data_since.reset();
+  for (const MemberId& id : members) SetState(turn, id, MemberState::kFailed);
+  turn.Happened(sweep.id, "members_failed",
+                std::to_string(members.size()) +
+                    " members failed: every connected worker that could train them has other "
+                    "data; the last: " +
+                    sweep.excluded.rbegin()->second);
+}
+
+}  // namespace
+
+void On(Turn& turn, const StorageFailed& event) {
+  turn.state.storage_failed = true;
+  turn.Happened(std::nullopt, "storage_failed", "nothing is leased: " + event.message);
+}
+
+void On(Turn& turn, const StorageRecovered&) {
+  if (!turn.state.storage_failed) return;
+  turn.state.storage_failed = false;
+  turn.state.placement_due = true;
+  turn.Happened(std::nullopt, "storage_recovered", "leasing goes on");
+}
+
+void On(Turn& turn, const Tick&) {
+  State& state = turn.state;
+  if (state.last_tick) {
+    ForgiveStall(turn, turn.now - *state.last_tick);
+    if (QuarantineEnded(state, *state.last_tick, turn.now)) state.placement_due = true;
+  }
+  state.last_tick = turn.now;
+  ExpireLeases(turn);
+  for (auto& [id, sweep] : state.sweeps) FailWithoutData(turn, sweep);
+}
+
+}  // namespace noisefloor::scheduler
