@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "SQLiteCpp/Column.h"
+#include "SQLiteCpp/Database.h"
 #include "SQLiteCpp/Statement.h"
 
 #include "common/base/ids.h"

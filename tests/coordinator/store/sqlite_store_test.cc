@@ -1,0 +1,391 @@
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "SQLiteCpp/Statement.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/store/database.h"
+#include "coordinator/store/store.h"
+#include "coordinator/store/sweep_json.h"
+#include "tests/coordinator/store/sample_writes.h"
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor {
+namespace {
+
+using scheduler::AppendEvent;
+using scheduler::MemberState;
+using scheduler::RecoveredState;
+using scheduler::Write;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Reopen(); }
+
+  void Reopen() {
+    store_.reset();
+    auto opened = SqliteStore::Open(home_.path());
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+  }
+
+  RecoveredState Recovered() {
+    auto state = store_->Recover();
+    EXPECT_TRUE(state.ok()) << state.status();
+    return state.ok() ? *std::move(state) : RecoveredState{};
+  }
+
+  std::string Ask(const std::string& sql) {
+    auto reader = OpenForReading(DatabasePath(home_.path()));
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    SQLite::Statement row(**reader, sql);
+    return row.executeStep() ? row.getColumn(0).getString() : "(none)";
+  }
+
+  // The number of rows of every table.
+  std::map<std::string, std::string> Sizes() {
+    auto reader = OpenForReading(DatabasePath(home_.path()));
+    SQLite::Statement row(**reader,
+                          "SELECT name FROM sqlite_schema WHERE type = 'table' "
+                          "AND name NOT LIKE 'sqlite_%'");
+    std::map<std::string, std::string> sizes;
+    while (row.executeStep()) {
+      const std::string table = row.getColumn(0).getString();
+      sizes[table] = Ask("SELECT count(*) FROM " + table);
+    }
+    return sizes;
+  }
+
+  TempHome home_;
+  std::unique_ptr<SqliteStore> store_;
+};
+
+TEST_F(SqliteStoreTest, EmptyStoreRecoversNothing) {
+  const RecoveredState state = Recovered();
+
+  EXPECT_TRUE(state.sweeps.empty());
+  EXPECT_EQ(state.last_lease, LeaseId{0});
+  EXPECT_EQ(state.last_sweep, SweepId{0});
+}
+
+TEST_F(SqliteStoreTest, EverythingThatWasAppliedIsRecoveredByTheNextProcess) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  Reopen();
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_EQ(state.sweeps.size(), 1u);
+  const scheduler::RecoveredSweep& sweep = state.sweeps[0];
+  EXPECT_EQ(sweep.id, SweepId{1});
+  EXPECT_EQ(sweep.request_id, "request-1");
+  EXPECT_EQ(sweep.specification_sha256, sample::Keep().specification_sha256);
+  EXPECT_EQ(sweep::CanonicalText(sweep.content), sweep::CanonicalText(sample::Content()));
+  EXPECT_EQ(sweep.content.notes, "first \"look\"");
+  EXPECT_EQ(sweep.content.tags, sample::Content().tags);
+  EXPECT_EQ(sweep.identities.at("fashion-mnist-sample"), "id-1");
+  EXPECT_THAT(sweep.cells_with_evaluation_set, ElementsAre(0));
+  EXPECT_EQ(state.last_sweep, SweepId{1});
+  EXPECT_EQ(state.last_lease, LeaseId{4});
+  EXPECT_EQ(state.last_worker, WorkerId{2});
+}
+
+TEST_F(SqliteStoreTest, CellsComeBackWithTheirPins) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_EQ(state.sweeps[0].cells.size(), 4u);
+  const scheduler::RecoveredCell& pinned = state.sweeps[0].cells[1];
+  EXPECT_EQ(pinned.fingerprint, "fingerprint-1");
+  EXPECT_EQ(pinned.build, "build-1");
+  EXPECT_EQ(pinned.cell.stack, "torch-2.11");
+  EXPECT_EQ(pinned.cell.axes, sweep::Expand(sample::Content())[1].axes);
+  EXPECT_EQ(pinned.cell.states, sweep::Expand(sample::Content())[1].states);
+  EXPECT_EQ(state.sweeps[0].cells[3].fingerprint, "");
+  EXPECT_EQ(state.sweeps[0].cells[3].cell.stack, "");
+}
+
+TEST_F(SqliteStoreTest, MembersComeBackAsTheyWere) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  const RecoveredState state = Recovered();
+
+  const auto& cells = state.sweeps[0].cells;
+  EXPECT_EQ(cells[0].members[0].state, MemberState::kDone);
+  EXPECT_EQ(cells[0].members[0].attempt, 2u);
+  EXPECT_EQ(cells[0].members[0].accepted, LeaseId{2});
+  EXPECT_EQ(cells[0].members[1].state, MemberState::kWaiting);
+  EXPECT_EQ(cells[0].members[1].attempt, 0u);
+  EXPECT_EQ(cells[1].members[2].state, MemberState::kLeased);
+  EXPECT_EQ(cells[1].members[1].state, MemberState::kFailed);
+  EXPECT_EQ(cells[1].members[1].accepted, LeaseId{0});
+  EXPECT_EQ(cells[3].members[0].state, MemberState::kCancelled);
+  EXPECT_EQ(cells[3].members[1].forgiven, 4u);
+}
+
+TEST_F(SqliteStoreTest, LiveAndPastLeasesAreToldApart) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_EQ(state.leases.size(), 1u);
+  EXPECT_EQ(state.leases[0].lease, LeaseId{3});
+  EXPECT_EQ(state.leases[0].member, sample::Member(1, 2));
+  EXPECT_EQ(state.leases[0].worker, WorkerId{1});
+  EXPECT_EQ(state.leases[0].sequence, 2u);
+  EXPECT_EQ(state.leases[0].specification, sample::Grant(3, sample::Member(1, 2)).specification);
+  ASSERT_EQ(state.past_leases.size(), 2u) << "lease 2 was accepted";
+  EXPECT_EQ(state.past_leases[0].lease, LeaseId{1});
+  EXPECT_EQ(state.past_leases[0].cause, CauseClass::kLostWorker);
+  EXPECT_EQ(state.past_leases[0].reason, "silent");
+  EXPECT_FALSE(state.past_leases[0].has_outcome);
+  EXPECT_EQ(state.past_leases[1].lease, LeaseId{4});
+  EXPECT_TRUE(state.past_leases[1].has_outcome);
+}
+
+TEST_F(SqliteStoreTest, WorkersKeepAll64BitsAndTheirLastName) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  scheduler::KeepWorker renamed = sample::Worker(2);
+  renamed.name = "box-two";
+  renamed.unit = "another cpu";
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{renamed}).ok());
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_EQ(state.workers.size(), 2u);
+  EXPECT_EQ(state.workers[0].identity, sample::Worker(1).identity);
+  EXPECT_EQ(state.workers[1].name, "box-two");
+  EXPECT_EQ(state.workers[1].unit, "another cpu");
+}
+
+TEST_F(SqliteStoreTest, EveryWriteAppliedAgainChangesNothing) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const auto before = Sizes();
+  const std::string member = Ask("SELECT group_concat(state || attempt) FROM member");
+
+  for (const Write& write : sample::Story()) {
+    ASSERT_TRUE(store_->Apply(std::span(&write, 1)).ok()) << write.index();
+  }
+
+  EXPECT_EQ(Sizes(), before);
+  EXPECT_EQ(Ask("SELECT group_concat(state || attempt) FROM member"), member);
+  EXPECT_EQ(Ask("SELECT count(*) FROM event"), "3");
+}
+
+TEST_F(SqliteStoreTest, ValuesThatAreNotFiniteSurvive) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  EXPECT_EQ(Ask("SELECT group_concat(value || '/' || special) FROM record WHERE lease = 2"),
+            "2.5/0,0.0/1,0.0/2,0.0/3");
+  EXPECT_EQ(Ask("SELECT special FROM v_record WHERE metric = 'test_top1' AND accepted"), "nan");
+  EXPECT_EQ(Ask("SELECT value IS NULL FROM v_record WHERE metric = 'test_top1' AND accepted"), "1");
+  EXPECT_EQ(Ask("SELECT max(value) FROM v_record WHERE metric = 'test_loss'"), "Inf");
+  EXPECT_EQ(Ask("SELECT special FROM v_metric WHERE metric = 'loss' AND accepted"), "nan");
+}
+
+TEST_F(SqliteStoreTest, AnUnboundedTimeOrEpochIsKeptAsANumber) {
+  std::vector<Write> writes = sample::Story();
+  scheduler::KeepRecords records = sample::Records(3, sample::Member(1, 2), 3);
+  records.batch.records[0].epoch = std::numeric_limits<double>::quiet_NaN();
+  writes.push_back(records);
+  scheduler::KeepOutcome outcome = sample::Finish(3, sample::Member(1, 2));
+  outcome.outcome.train_seconds = std::numeric_limits<double>::infinity();
+  writes.push_back(outcome);
+
+  EXPECT_TRUE(store_->Apply(writes).ok());
+
+  EXPECT_EQ(Ask("SELECT train_seconds_special FROM attempt WHERE lease = 3"), "2");
+}
+
+TEST_F(SqliteStoreTest, EnvironmentsAreKeptOnce) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{sample::Finish(3, sample::Member(1, 2))}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM environment"), "1");
+  EXPECT_EQ(Ask("SELECT count(*) FROM attempt WHERE environment IS NOT NULL"), "2");
+}
+
+TEST_F(SqliteStoreTest, OneBadWriteUndoesAllOfItsStep) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const auto before = Sizes();
+  const std::vector<Write> writes = {AppendEvent{{}, {}, "test", "lost", sample::At(99)},
+                                     sample::Records(3, sample::Member(1, 2), 7),
+                                     sample::Records(777, sample::Member(1, 2), 1)};
+
+  const absl::Status status = store_->Apply(writes);
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(Message(status), HasSubstr("FOREIGN KEY"));
+  EXPECT_EQ(Sizes(), before);
+}
+
+TEST_F(SqliteStoreTest, MetricNamesOfAStepThatWasUndoneAreNotRemembered) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  scheduler::KeepRecords records = sample::Records(3, sample::Member(1, 2), 3);
+  records.batch.records = {{1, 0.1, "a new metric", 1.0}};
+  const std::vector<Write> bad = {records, sample::Records(777, sample::Member(1, 2), 1)};
+  ASSERT_FALSE(store_->Apply(bad).ok());
+
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{records}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_record WHERE metric = 'a new metric'"), "1");
+}
+
+TEST_F(SqliteStoreTest, AFullDiskIsSaidAndTheSameStepCanBeAppliedLater) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const int64_t pages = std::stoll(Ask("PRAGMA page_count"));
+  ASSERT_TRUE(store_->LimitPages(pages + 2).ok());
+  const std::vector<Write> writes = {
+      AppendEvent{SweepId{1}, {}, "test", std::string(100000, 'x'), sample::At(70)}};
+
+  EXPECT_EQ(store_->Apply(writes).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(store_->Apply(writes).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Ask("SELECT count(*) FROM event WHERE kind = 'test'"), "0");
+  EXPECT_TRUE(store_->Recover().ok()) << "reading goes on";
+
+  ASSERT_TRUE(store_->LimitPages(0).ok());
+  EXPECT_TRUE(store_->Apply(writes).ok());
+  EXPECT_EQ(Ask("SELECT count(*) FROM event WHERE kind = 'test'"), "1");
+}
+
+TEST_F(SqliteStoreTest, ALateResultIsKeptWithoutTakingTheMembersPlace) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  scheduler::KeepOutcome late = sample::Finish(1, sample::Member(0, 0));
+  late.accepted = false;
+  late.reason = "the lease was lost";
+
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{late}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_hash WHERE member = 's1c0r0' AND hash = 'weights'"), "2");
+  EXPECT_EQ(Ask("SELECT why FROM v_attempt WHERE lease = 1"), "the lease was lost");
+  const RecoveredState state = Recovered();
+  EXPECT_EQ(state.sweeps[0].cells[0].members[0].accepted, LeaseId{2});
+  EXPECT_TRUE(state.past_leases[0].has_outcome);
+}
+
+TEST_F(SqliteStoreTest, ViewsSayWhatTheTablesHold) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  EXPECT_EQ(Ask("SELECT members || ' ' || waiting || ' ' || leased || ' ' || done || ' ' || failed "
+                "|| ' ' || cancelled FROM v_sweep WHERE sweep = 1"),
+            "12 8 1 1 1 1");
+  EXPECT_EQ(Ask("SELECT weights_sha256 FROM v_member WHERE member = 's1c0r0'"),
+            std::string(64, 'b'));
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_member"), "12");
+  EXPECT_EQ(Ask("SELECT axes FROM v_member WHERE member = 's1c0r0'"),
+            R"({"train.optimizer.learning_rate":0.05})");
+  EXPECT_EQ(Ask("SELECT top1 || ' ' || plan FROM v_accuracy"), "0.75 control");
+  EXPECT_EQ(Ask("SELECT file FROM v_artifact WHERE kind = 'predictions'"),
+            "blobs/dd/" + std::string(62, 'd'));
+  EXPECT_EQ(Ask("SELECT group_concat(outcome) FROM (SELECT outcome FROM v_attempt ORDER BY lease)"),
+            "lost,done,running,failed");
+  EXPECT_EQ(Ask("SELECT member FROM v_event WHERE kind = 'done'"), "s1c0r0");
+  EXPECT_EQ(Ask("SELECT seed FROM sweep"), "18446744073709551615");
+}
+
+TEST_F(SqliteStoreTest, LanesAndSeedsOfEveryMemberAreKept) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM lane"), std::to_string(12 * kAllNoiseSources.size()));
+  EXPECT_EQ(Ask("SELECT lane FROM lane WHERE cell = 1 AND replicate = 2 AND source = 'init'"), "3");
+  EXPECT_EQ(Ask("SELECT seed FROM lane WHERE cell = 1 AND replicate = 2 AND source = 'init'"),
+            std::to_string(DeriveSeed(sample::Content().seed, NoiseSource::kInit, Lane{0, 3})));
+}
+
+// The child says which step it has been told is on disk; then it is killed.
+TEST_F(SqliteStoreTest, KilledInTheMiddleItLosesNothingThatWasAcknowledged) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  store_.reset();
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto store = SqliteStore::Open(home_.path());
+    for (uint64_t sequence = 3; store.ok(); ++sequence) {
+      const std::vector<Write> writes = {
+          sample::Records(3, sample::Member(1, 2), sequence),
+          AppendEvent{SweepId{1}, {}, "step", std::to_string(sequence), sample::At(100)}};
+      if (!(*store)->Apply(writes).ok()) break;
+      if (write(told[1], &sequence, sizeof(sequence)) != sizeof(sequence)) break;
+    }
+    _exit(1);
+  }
+  close(told[1]);
+  uint64_t acknowledged = 0;
+  while (acknowledged < 200) {
+    ASSERT_EQ(read(told[0], &acknowledged, sizeof(acknowledged)),
+              static_cast<ssize_t>(sizeof(acknowledged)));
+  }
+
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  uint64_t more = 0;
+  while (read(told[0], &more, sizeof(more)) == sizeof(more)) acknowledged = more;
+  close(told[0]);
+  Reopen();
+
+  const uint64_t kept = Recovered().leases.at(0).sequence;
+  EXPECT_GE(kept, acknowledged);
+  EXPECT_LE(kept, acknowledged + 1) << "at most the step that was not told any more";
+  EXPECT_EQ(Ask("SELECT count(*) FROM event WHERE kind = 'step'"), std::to_string(kept - 2));
+  EXPECT_EQ(Ask("PRAGMA integrity_check"), "ok");
+  EXPECT_EQ(Ask("SELECT count(*) FROM pragma_foreign_key_check"), "0");
+}
+
+TEST_F(SqliteStoreTest, ADirectoryCopiedAsideHoldsTheSame) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  store_.reset();  // Nobody has it open: then a copy is whole.
+  TempHome other;
+  std::filesystem::copy(home_.path(), other.path(), std::filesystem::copy_options::recursive);
+
+  auto copy = SqliteStore::Open(other.path());
+
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  const auto state = (*copy)->Recover();
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->last_lease, LeaseId{4});
+  EXPECT_EQ(state->sweeps.size(), 1u);
+}
+
+TEST(SweepJsonTest, SweepsComeBackWhole) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.base.train.schedule.milestones = {1, 2};
+  sweep.base.train.optimizer.learning_rate = 0.1 + 0.2;
+  sweep.axes.push_back({{{"train.epochs", {int64_t{1}, int64_t{2}}},
+                         {"model.name", {std::string("mlp"), std::string("small_cnn")}}}});
+  sweep.hardware = {""};
+
+  const auto back = SweepFromJson(SweepToJson(sweep));
+
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(SweepToJson(*back), SweepToJson(sweep));
+  EXPECT_EQ(sweep::CanonicalText(*back), sweep::CanonicalText(sweep));
+  EXPECT_EQ(back->base.train.optimizer.learning_rate, 0.1 + 0.2);
+  EXPECT_EQ(back->seed, sweep.seed);
+}
+
+TEST(SweepJsonTest, TextThatNobodyWroteIsRefused) {
+  for (const char* text : {"", "[]", "{}", R"({"name": 3})", "not json"}) {
+    EXPECT_FALSE(SweepFromJson(text).ok()) << text;
+  }
+}
+
+TEST(SweepJsonTest, BytesThatAreNoTextDoNotStopTheStore) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.notes = "bad \xff byte";
+
+  EXPECT_TRUE(SweepFromJson(SweepToJson(sweep)).ok());
+}
+
+}  // namespace
+}  // namespace noisefloor
