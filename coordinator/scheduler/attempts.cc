@@ -26,8 +26,9 @@ Lease* FindLive(Turn& turn, SessionId session, LeaseId id) {
 
 // False: the worker read other data than this sweep's. Then it is refused by name, and gets nothing
 // of this sweep any more.
-bool AcceptIdentity(Turn& turn, const Lease& lease, const std::string& identity) {
-  if (identity.empty()) return true;
+bool AcceptIdentity(Turn& turn, const Lease& lease, const std::string& reported) {
+  if (reported.empty()) return true;
+  const std::string identity = ingest::ToStorableText(reported, ingest::kMaxNameBytes);
   SweepState& sweep = turn.state.sweeps.at(lease.member.sweep);
   const CellState& cell = sweep.cells[lease.member.cell];
   const std::string expected = ExpectedIdentity(sweep, cell);
@@ -35,7 +36,7 @@ bool AcceptIdentity(Turn& turn, const Lease& lease, const std::string& identity)
     const std::string reason = WorkerName(turn.state, lease.worker) + " has other data of " +
                                cell.data_set + ": identity " + identity + ", expected " + expected;
     sweep.excluded[lease.worker] = reason;
-    turn.Happened(lease.member, "worker_refused", ingest::ToStorableText(reason, 1000));
+    turn.Happened(lease.member, "worker_refused", reason);
     return false;
   }
   if (sweep.identities.emplace(cell.data_set, identity).second) {
@@ -62,7 +63,8 @@ void Refuse(Turn& turn, const AttemptFinished& event, CauseClass cause, const st
   PastLease& past = turn.state.past_leases.at(event.lease);
   past.has_outcome = true;
   KeepEnd(turn, past, event.outcome, false, reason.empty() ? std::string(Name(cause)) : reason);
-  turn.Tell(SendSettled{event.session, event.lease, false, reason});
+  turn.Tell(SendSettled{event.session, event.lease, false,
+                        reason.empty() ? std::string(Name(cause)) : reason});
   CountFailure(turn, turn.state.workers.at(worker), member, cause);
 }
 

@@ -15,10 +15,6 @@ std::string Seconds(absl::Duration length) {
   return std::to_string(std::max<int64_t>(0, absl::ToInt64Seconds(length))) + " s";
 }
 
-std::string Plural(size_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 std::string Join(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text.append(text.empty() ? "" : "; ").append(part);
@@ -54,6 +50,9 @@ std::string NotOffered(const State& state, const Pool& pool) {
 // Why this worker, which offers everything, has not taken it; empty: its slots are busy.
 std::string WhyNot(const State& state, const Worker& worker, const MemberId& id, absl::Time now) {
   if (worker.draining) return worker.name + " is draining";
+  if (IsSilent(worker, state.options, now)) {
+    return worker.name + " has been silent for " + Seconds(now - worker.heard);
+  }
   if (IsQuarantined(worker, now)) {
     return worker.name + " is in quarantine for " + Seconds(worker.quarantined_until - now);
   }
@@ -95,7 +94,7 @@ std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
   if (offering == 0) return NotOffered(state, pool) + ".";
   std::string text;
   if (slots > 0) {
-    text = "all " + Plural(slots, "slot") + " that can train it " + (slots == 1 ? "is" : "are") +
+    text = "all " + Count(slots, "slot") + " that can train it " + (slots == 1 ? "is" : "are") +
            " busy; " + Position(state, pool, id) + ".";
   } else {
     text = "no worker may take it.";

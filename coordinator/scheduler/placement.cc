@@ -15,8 +15,8 @@ constexpr size_t kSpreadWindow = 16;
 
 using FreeWorkers = std::vector<const Worker*>;
 
-bool IsFree(const Worker& worker, absl::Time now) {
-  return TakesLeases(worker, now) && worker.leases.size() < worker.slots;
+bool IsFree(const Worker& worker, const Options& options, absl::Time now) {
+  return TakesLeases(worker, options, now) && worker.leases.size() < worker.slots;
 }
 
 uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
@@ -52,7 +52,8 @@ bool SpreadsBadly(const State& state, const MemberId& id, const Worker& worker, 
   if (here == 0) return false;
   return std::ranges::any_of(state.workers, [&](const auto& entry) {
     const Worker& other = entry.second;
-    return TakesLeases(other, now) && Offers(other, pool) && LeasesOn(cell, other.unit) < here;
+    return TakesLeases(other, state.options, now) && Offers(other, pool) &&
+           LeasesOn(cell, other.unit) < here;
   });
 }
 
@@ -98,8 +99,13 @@ bool Offers(const Worker& worker, const Pool& pool) {
   });
 }
 
-bool TakesLeases(const Worker& worker, absl::Time now) {
-  return worker.session && !worker.draining && !IsQuarantined(worker, now);
+bool IsSilent(const Worker& worker, const Options& options, absl::Time now) {
+  return now - worker.heard >= options.lease_ttl;
+}
+
+bool TakesLeases(const Worker& worker, const Options& options, absl::Time now) {
+  return worker.session && !worker.draining && !IsQuarantined(worker, now) &&
+         !IsSilent(worker, options, now);
 }
 
 std::string Obstacle(const State& state, const Worker& worker, const MemberId& id, absl::Time now) {
@@ -116,8 +122,8 @@ bool HasUntriedWorker(const State& state, const MemberId& id, absl::Time now) {
   const auto& excluded = state.sweeps.at(id.sweep).excluded;
   return std::ranges::any_of(state.workers, [&](const auto& entry) {
     const Worker& worker = entry.second;
-    return TakesLeases(worker, now) && Offers(worker, pool) && !excluded.contains(worker.id) &&
-           !Avoids(state, id, worker.id);
+    return TakesLeases(worker, state.options, now) && Offers(worker, pool) &&
+           !excluded.contains(worker.id) && !Avoids(state, id, worker.id);
   });
 }
 
@@ -127,7 +133,7 @@ void Place(Turn& turn) {
   state.placement_due = false;
   FreeWorkers free;
   for (const auto& [id, worker] : state.workers) {
-    if (IsFree(worker, turn.now)) free.push_back(&worker);
+    if (IsFree(worker, state.options, turn.now)) free.push_back(&worker);
   }
   while (!free.empty()) {
     std::optional<Choice> next;
@@ -142,7 +148,8 @@ void Place(Turn& turn) {
     }
     if (!next) return;
     Grant(turn, next->member, next->worker);
-    std::erase_if(free, [&](const Worker* worker) { return !IsFree(*worker, turn.now); });
+    std::erase_if(free,
+                  [&](const Worker* worker) { return !IsFree(*worker, state.options, turn.now); });
   }
 }
 

@@ -10,8 +10,9 @@ namespace noisefloor::scheduler {
 
 // Whether the worker offers what the pool asks for; not whether it has a slot.
 bool Offers(const Worker& worker, const Pool& pool);
-// Connected and neither draining nor quarantined.
-bool TakesLeases(const Worker& worker, absl::Time now);
+// Connected, heard of lately, and neither draining nor quarantined.
+bool TakesLeases(const Worker& worker, const Options& options, absl::Time now);
+bool IsSilent(const Worker& worker, const Options& options, absl::Time now);
 // Why the worker must not train the member although it offers everything; empty: it may.
 std::string Obstacle(const State& state, const Worker& worker, const MemberId& id, absl::Time now);
 // A worker that takes leases, may train the member and has not failed it.

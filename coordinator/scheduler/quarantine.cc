@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "coordinator/scheduler/placement.h"
+
 namespace noisefloor::scheduler {
 
 namespace {
@@ -15,8 +17,8 @@ bool SharesClass(const Worker& a, const Worker& b) {
 bool HasSubstitute(const State& state, const Worker& worker, absl::Time now) {
   return std::ranges::any_of(state.workers, [&](const auto& entry) {
     const Worker& other = entry.second;
-    return other.id != worker.id && other.session && !other.draining &&
-           !IsQuarantined(other, now) && SharesClass(worker, other);
+    return other.id != worker.id && TakesLeases(other, state.options, now) &&
+           SharesClass(worker, other);
   });
 }
 

@@ -17,6 +17,14 @@ RunningAttempt ToRunning(const Lease& lease) {
   return {lease.id, lease.member, lease.attempt, lease.worker, lease.step, lease.step_count};
 }
 
+// A sign of life. One that had been silent takes leases again.
+void Hear(Turn& turn, SessionId session) {
+  Worker* worker = WorkerOf(turn.state, session);
+  if (worker == nullptr) return;
+  if (!TakesLeases(*worker, turn.state.options, turn.now)) turn.state.placement_due = true;
+  worker->heard = turn.now;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(Options options) : state_(std::make_unique<State>()) {
@@ -35,7 +43,12 @@ Scheduler Scheduler::Restore(Options options, const RecoveredState& recovered, a
 Effects Scheduler::Step(const Event& event, absl::Time now) {
   Effects effects;
   Turn turn{*state_, now, effects};
-  std::visit([&](const auto& happened) { On(turn, happened); }, event);
+  std::visit(
+      [&](const auto& happened) {
+        if constexpr (requires { happened.session; }) Hear(turn, happened.session);
+        On(turn, happened);
+      },
+      event);
   Place(turn);
   return effects;
 }

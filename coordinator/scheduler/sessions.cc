@@ -2,6 +2,7 @@
 // brought to agree on the leases.
 #include <algorithm>
 
+#include "coordinator/ingest/accept.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 
@@ -15,9 +16,18 @@ constexpr size_t kMostText = 200;
 
 bool IsText(const std::string& text) { return !text.empty() && text.size() <= kMostText; }
 
+bool IsName(const std::string& text) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  return !text.empty() && text.size() <= 100 &&
+         text.find_first_not_of(kAllowed) == std::string::npos;
+}
+
 // What is wrong with the registration; empty: nothing.
 std::string Fault(const WorkerConnected& event) {
-  if (!IsText(event.name)) return "expected a worker name of 1 to 200 characters";
+  if (!IsName(event.name)) {
+    return "expected a worker name of 1 to 100 letters, digits, '-', '_' or '.'";
+  }
   if (event.identity == 0) return "expected an identity other than 0";
   if (event.slots < 1 || event.slots > kMostSlots) {
     return "expected 1 to " + std::to_string(kMostSlots) + " slots, got " +
@@ -70,6 +80,7 @@ void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
   worker.classes = event.classes;
   worker.stacks = event.stacks;
   worker.draining = false;
+  worker.heard = turn.now;
   worker.session = event.session;
   turn.state.sessions[event.session] = worker.id;
   turn.Keep(KeepWorker{worker.id, event.name, event.identity, event.unit, event.slots,
@@ -114,7 +125,8 @@ void On(Turn& turn, const WorkerConnected& event) {
   std::string fault = Fault(event);
   if (fault.empty()) fault = Conflict(turn.state, event);
   if (!fault.empty()) {
-    turn.Happened(std::nullopt, "worker_refused", event.name.substr(0, kMostText) + ": " + fault);
+    turn.Happened(std::nullopt, "worker_refused",
+                  ingest::ToStorableText(event.name, kMostText) + ": " + fault);
     return turn.Tell(CloseSession{event.session, fault});
   }
   Worker& worker = FindOrAdd(turn.state, event.identity);
@@ -156,9 +168,9 @@ void On(Turn& turn, const WorkerDraining& event) {
   Worker* worker = WorkerOf(turn.state, event.session);
   if (worker == nullptr || worker->draining) return;
   worker->draining = true;
-  turn.Happened(
-      std::nullopt, "worker_draining",
-      worker->name + " takes no more leases; it finishes " + std::to_string(worker->leases.size()));
+  turn.Happened(std::nullopt, "worker_draining",
+                worker->name + " takes no more leases; it finishes " +
+                    Count(worker->leases.size(), "attempt"));
 }
 
 }  // namespace noisefloor::scheduler

@@ -95,6 +95,10 @@ std::string WorkerName(const State& state, WorkerId id) {
   return it == state.workers.end() ? "worker " + std::to_string(id.value) : it->second.name;
 }
 
+std::string Count(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 std::string Text(LeaseId id) { return "lease " + std::to_string(id.value); }
 
 }  // namespace noisefloor::scheduler

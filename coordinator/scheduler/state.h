@@ -78,6 +78,7 @@ struct Worker {
   std::vector<std::string> classes;
   std::vector<StackOffer> stacks;
   bool draining = false;
+  absl::Time heard;  // Last sign of life in its session.
   std::set<LeaseId> leases;
   std::vector<MemberId> failed_in_row;
   absl::Time quarantined_until = absl::InfinitePast();
@@ -158,6 +159,7 @@ std::string ExpectedIdentity(const SweepState& sweep, const CellState& cell);
 void SetState(Turn& turn, const MemberId& id, MemberState state);
 
 std::string WorkerName(const State& state, WorkerId id);
-std::string Text(LeaseId id);  // "lease 17"
+std::string Text(LeaseId id);                              // "lease 17"
+std::string Count(size_t count, const std::string& what);  // "1 slot", "2 slots"
 
 }  // namespace noisefloor::scheduler

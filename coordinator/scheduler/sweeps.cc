@@ -69,8 +69,8 @@ void On(Turn& turn, const SweepSubmitted& event) {
                       event.request_id, turn.now});
   turn.Happened(sweep.id, "sweep_submitted",
                 ToText(sweep.id) + " " + event.sweep.name + ": " +
-                    std::to_string(sweep.members.size()) + " members in " +
-                    std::to_string(sweep.cells.size()) + " cells");
+                    Count(sweep.members.size(), "member") + " in " +
+                    Count(sweep.cells.size(), "cell"));
   EachMember(sweep, [&](const MemberId& id, Member&) { AddWaiting(turn.state, id); });
   AnswerKept(turn, event.request, sweep, false);
 }
@@ -89,7 +89,7 @@ void On(Turn& turn, const SweepCancelled& event) {
     SetState(turn, id, MemberState::kCancelled);
     ++count;
   });
-  turn.Happened(event.sweep, "sweep_cancelled", std::to_string(count) + " members cancelled");
+  turn.Happened(event.sweep, "sweep_cancelled", Count(count, "member") + " cancelled");
   turn.Tell(AnswerCount{event.request, count});
 }
 
@@ -106,7 +106,7 @@ void On(Turn& turn, const SweepRetried& event) {
     ++count;
   });
   turn.state.placement_due = true;
-  turn.Happened(event.sweep, "sweep_retried", std::to_string(count) + " members wait again");
+  turn.Happened(event.sweep, "sweep_retried", Count(count, "member") + " waiting again");
   turn.Tell(AnswerCount{event.request, count});
 }
 

@@ -21,14 +21,20 @@ void ForgiveStall(Turn& turn, absl::Duration gap) {
   }
 }
 
+std::string WhyExpired(const State& state, const Lease& lease, absl::Time now) {
+  const Worker& worker = state.workers.at(lease.worker);
+  const std::string length = std::to_string(absl::ToInt64Seconds(state.options.lease_ttl)) + " s";
+  const bool alive = worker.session && !IsSilent(worker, state.options, now);
+  return alive ? worker.name + " did not take it up within " + length
+               : "no sign of life from " + worker.name + " for " + length;
+}
+
 void ExpireLeases(Turn& turn) {
   State& state = turn.state;
   while (!state.expiry.empty() && state.expiry.begin()->first <= turn.now) {
     const LeaseId id = state.expiry.begin()->second;
-    const std::string worker = WorkerName(state, state.leases.at(id).worker);
     const MemberId member = state.leases.at(id).member;
-    const std::string reason = "no sign of life from " + worker + " for " +
-                               std::to_string(absl::ToInt64Seconds(state.options.lease_ttl)) + " s";
+    const std::string reason = WhyExpired(state, state.leases.at(id), turn.now);
     turn.Happened(member, "lease_expired", Text(id) + " of " + ToText(member) + ": " + reason);
     Stop(turn, state.leases.at(id), reason);
     Lose(turn, id, CauseClass::kLostWorker, reason);
@@ -67,8 +73,8 @@ void FailWithoutData(Turn& turn, SweepState& sweep) {
   sweep.without_data_since.reset();
   for (const MemberId& id : members) SetState(turn, id, MemberState::kFailed);
   turn.Happened(sweep.id, "members_failed",
-                std::to_string(members.size()) +
-                    " members failed: every connected worker that could train them has other "
+                Count(members.size(), "member") +
+                    " failed: every connected worker that could train them has other "
                     "data; the last: " +
                     sweep.excluded.rbegin()->second);
 }

@@ -1,0 +1,164 @@
+#include "tests/scenarios/words.h"
+
+#include <algorithm>
+
+#include "common/trainer_protocol/json.h"
+
+namespace noisefloor::test {
+
+using namespace scheduler;  // NOLINT: the effects are named so often here.
+
+namespace {
+
+std::string Text(LeaseId id) { return "lease " + std::to_string(id.value); }
+
+std::string KindName(OutcomeEvent::Kind kind) {
+  switch (kind) {
+    case OutcomeEvent::Kind::kDone: return "done";
+    case OutcomeEvent::Kind::kDiverged: return "diverged";
+    case OutcomeEvent::Kind::kFailed: return "failed";
+  }
+  return "corrupt";
+}
+
+struct WriteLine {
+  std::string operator()(const KeepSweep& w) const {
+    return "keep  sweep " + ToText(w.sweep) + ": " + std::to_string(w.cells.size()) + " cells x " +
+           std::to_string(w.content.replicates);
+  }
+  std::string operator()(const PinCell& w) const {
+    return "keep  cell " + ToText(w.sweep) + "c" + std::to_string(w.cell) +
+           " pinned: " + w.hardware + ", " + w.stack + ", fingerprint " + w.fingerprint;
+  }
+  std::string operator()(const PinIdentity& w) const {
+    return "keep  " + ToText(w.sweep) + " data " + w.data_set + ": " + w.identity;
+  }
+  std::string operator()(const KeepWorker& w) const {
+    return "keep  worker " + std::to_string(w.worker.value) + ": " + w.name;
+  }
+  std::string operator()(const GrantLease& w) const {
+    return "keep  " + Text(w.lease) + ": " + ToText(w.member) + " attempt " +
+           std::to_string(w.attempt) + ", worker " + std::to_string(w.worker.value);
+  }
+  std::string operator()(const DropLease& w) const {
+    if (w.cause == CauseClass::kNone) return "keep  " + Text(w.lease) + " ended";
+    return "keep  " + Text(w.lease) + " dropped, " + std::string(Name(w.cause)) + ": " + w.reason;
+  }
+  std::string operator()(const KeepRecords& w) const {
+    return "keep  " + Text(w.lease) + " records, batch " + std::to_string(w.batch.sequence);
+  }
+  std::string operator()(const KeepOutcome& w) const {
+    return "keep  " + Text(w.lease) + " outcome " + KindName(w.outcome.kind) +
+           (w.accepted ? ", accepted" : ", not accepted: " + w.reason);
+  }
+  std::string operator()(const SetMemberState& w) const {
+    return "keep  " + ToText(w.member) + " " + std::string(Name(w.state)) + ", attempt " +
+           std::to_string(w.attempt);
+  }
+  std::string operator()(const AppendEvent& w) const { return "note  " + w.kind + ": " + w.text; }
+};
+
+struct SendLine {
+  const SessionNames& names;
+
+  std::string To(SessionId session) const {
+    const auto it = names.find(session);
+    return "send  " + (it == names.end() ? "nobody" : it->second) + ": ";
+  }
+  std::string operator()(const SendWelcome& s) const {
+    return To(s.session) + "welcome, worker " + std::to_string(s.worker.value);
+  }
+  std::string operator()(const SendStart& s) const {
+    return To(s.session) + "start " + ToText(s.member) + " attempt " + std::to_string(s.attempt) +
+           " under " + Text(s.lease) + (s.write_evaluation_set ? ", with evaluation set" : "");
+  }
+  std::string operator()(const SendStop& s) const {
+    return To(s.session) + "stop " + Text(s.lease) + ": " + s.reason;
+  }
+  std::string operator()(const SendRecordsKept& s) const {
+    return To(s.session) + Text(s.lease) + " records kept up to " + std::to_string(s.sequence);
+  }
+  std::string operator()(const SendSettled& s) const {
+    return To(s.session) + Text(s.lease) +
+           (s.accepted ? " settled, accepted" : " settled, not accepted: " + s.reason);
+  }
+  std::string operator()(const CloseSession& s) const {
+    return To(s.session) + "goodbye: " + s.reason;
+  }
+  std::string operator()(const AnswerSubmit& s) const {
+    return "answer " + ToText(s.sweep) + ", " + std::to_string(s.members) + " members" +
+           (s.resumed ? ", there already" : "");
+  }
+  std::string operator()(const AnswerCount& s) const {
+    return "answer " + std::to_string(s.members) + " members";
+  }
+  std::string operator()(const AnswerError& s) const { return "answer refused: " + s.message; }
+};
+
+}  // namespace
+
+bool Command::Has(std::string_view word) const {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string Command::Value(const std::string& key, const std::string& fallback) const {
+  const auto it = values.find(key);
+  return it == values.end() ? fallback : it->second;
+}
+
+uint64_t Command::Number(const std::string& key, uint64_t fallback) const {
+  const auto it = values.find(key);
+  return it == values.end() ? fallback : std::stoull(it->second);
+}
+
+std::vector<std::string> Command::List(const std::string& key, const std::string& fallback) const {
+  return Split(Value(key, fallback), ',');
+}
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : text + separator) {
+    if (c != separator) {
+      part += c;
+    } else if (!part.empty()) {
+      parts.push_back(std::exchange(part, ""));
+    }
+  }
+  return parts;
+}
+
+Command ParseCommand(const std::string& line) {
+  Command command;
+  bool quoted = false;
+  std::string word;
+  const auto finish = [&] {
+    const size_t equals = word.find('=');
+    if (word.empty()) return;
+    if (equals != std::string::npos) {
+      command.values[word.substr(0, equals)] = word.substr(equals + 1);
+    } else if (command.verb.empty()) {
+      command.verb = word;
+    } else {
+      command.words.push_back(word);
+    }
+    word.clear();
+  };
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ' ' && !quoted)
+      finish();
+    else
+      word += c;
+  }
+  finish();
+  return command;
+}
+
+std::string Line(const Write& write) { return std::visit(WriteLine{}, write); }
+std::string Line(const Send& send, const SessionNames& names) {
+  return std::visit(SendLine{names}, send);
+}
+
+}  // namespace noisefloor::test

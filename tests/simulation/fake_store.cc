@@ -1,0 +1,247 @@
+#include "tests/simulation/fake_store.h"
+
+#include <algorithm>
+
+namespace noisefloor::test {
+
+using namespace scheduler;  // NOLINT: the writes are named so often here.
+
+namespace {
+
+std::string Text(LeaseId id) { return "lease " + std::to_string(id.value); }
+
+template <typename T>
+std::string Compare(const char* what, const T& a, const T& b) {
+  return a == b ? "" : std::string(what) + " differs";
+}
+
+bool Same(const RecoveredMember& a, const RecoveredMember& b) {
+  return a.state == b.state && a.attempt == b.attempt && a.forgiven == b.forgiven &&
+         a.accepted == b.accepted;
+}
+
+std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
+  const std::string name = ToText(a.id) + ": ";
+  if (a.id != b.id) return name + "number";
+  if (a.request_id != b.request_id) return name + "request";
+  if (a.specification_sha256 != b.specification_sha256) return name + "hash";
+  if (a.identities != b.identities) return name + "identities";
+  if (a.cells_with_evaluation_set != b.cells_with_evaluation_set) return name + "evaluation sets";
+  if (a.cells.size() != b.cells.size()) return name + "cells";
+  for (size_t i = 0; i < a.cells.size(); ++i) {
+    const RecoveredCell& x = a.cells[i];
+    const RecoveredCell& y = b.cells[i];
+    const bool pins = x.cell.hardware == y.cell.hardware && x.cell.stack == y.cell.stack &&
+                      x.fingerprint == y.fingerprint && x.build == y.build;
+    if (!pins) return name + "pins of cell " + std::to_string(i);
+    if (x.members.size() != y.members.size()) return name + "members";
+    for (size_t r = 0; r < x.members.size(); ++r) {
+      if (!Same(x.members[r], y.members[r])) {
+        return name + "member c" + std::to_string(i) + "r" + std::to_string(r) + ": " +
+               std::string(Name(x.members[r].state)) + " attempt " +
+               std::to_string(x.members[r].attempt) + " against " +
+               std::string(Name(y.members[r].state)) + " attempt " +
+               std::to_string(y.members[r].attempt);
+      }
+    }
+  }
+  return "";
+}
+
+bool Same(const RecoveredLease& a, const RecoveredLease& b) {
+  return a.lease == b.lease && a.member == b.member && a.attempt == b.attempt &&
+         a.worker == b.worker && a.specification == b.specification && a.sequence == b.sequence;
+}
+
+bool Same(const PastLease& a, const PastLease& b) {
+  return a.lease == b.lease && a.member == b.member && a.attempt == b.attempt &&
+         a.worker == b.worker && a.cause == b.cause && a.reason == b.reason &&
+         a.has_outcome == b.has_outcome;
+}
+
+bool Same(const RecoveredWorker& a, const RecoveredWorker& b) {
+  return a.worker == b.worker && a.name == b.name && a.identity == b.identity && a.unit == b.unit;
+}
+
+template <typename T>
+bool SameLists(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::ranges::equal(a, b, [](const T& x, const T& y) { return Same(x, y); });
+}
+
+}  // namespace
+
+std::string Difference(const RecoveredState& a, const RecoveredState& b) {
+  if (a.sweeps.size() != b.sweeps.size()) return "the number of sweeps differs";
+  for (size_t i = 0; i < a.sweeps.size(); ++i) {
+    if (std::string found = DifferenceOf(a.sweeps[i], b.sweeps[i]); !found.empty()) return found;
+  }
+  if (!SameLists(a.leases, b.leases)) return "live leases differ";
+  if (!SameLists(a.past_leases, b.past_leases)) return "past leases differ";
+  if (!SameLists(a.workers, b.workers)) return "workers differ";
+  if (a.last_sweep != b.last_sweep) return "the last sweep differs";
+  if (a.last_lease != b.last_lease) return "the last lease differs";
+  return Compare("the last worker", a.last_worker, b.last_worker);
+}
+
+void FakeStore::Apply(const std::vector<Write>& writes) {
+  touched_.clear();
+  for (const Write& write : writes) {
+    std::visit([this](const auto& one) { On(one); }, write);
+  }
+  for (const MemberId& id : touched_) CheckMember(id);
+}
+
+uint64_t FakeStore::StoredBatches(LeaseId lease) const {
+  const auto it = batches_.find(lease);
+  return it == batches_.end() ? 0 : it->second;
+}
+
+bool FakeStore::HasSweep(SweepId id) const {
+  return std::ranges::find(state_.sweeps, id, &RecoveredSweep::id) != state_.sweeps.end();
+}
+
+RecoveredMember* FakeStore::Find(const MemberId& id) {
+  const auto sweep = std::ranges::find(state_.sweeps, id.sweep, &RecoveredSweep::id);
+  if (sweep == state_.sweeps.end() || id.cell >= sweep->cells.size()) return nullptr;
+  std::vector<RecoveredMember>& members = sweep->cells[id.cell].members;
+  return id.replicate < members.size() ? &members[id.replicate] : nullptr;
+}
+
+// After a transaction: what the state says and what the leases say.
+void FakeStore::CheckMember(const MemberId& id) {
+  const RecoveredMember* member = Find(id);
+  if (member == nullptr) return Violate(ToText(id) + " is not in the store");
+  const size_t live = live_[id].size();
+  if (live > 1) Violate(ToText(id) + " has two live leases");
+  if ((live == 1) != (member->state == MemberState::kLeased)) {
+    Violate(ToText(id) + " is " + std::string(Name(member->state)) + " with " +
+            std::to_string(live) + " live leases");
+  }
+  const bool result =
+      member->state == MemberState::kDone || member->state == MemberState::kDiverged;
+  if (result != results_.contains(id)) Violate(ToText(id) + ": state and result disagree");
+}
+
+void FakeStore::On(const KeepSweep& write) {
+  if (HasSweep(write.sweep)) return Violate(ToText(write.sweep) + " is kept twice");
+  RecoveredSweep& sweep = state_.sweeps.emplace_back();
+  sweep.id = state_.last_sweep = write.sweep;
+  sweep.content = write.content;
+  sweep.request_id = write.request_id;
+  sweep.specification_sha256 = write.specification_sha256;
+  for (const sweep::Cell& cell : write.cells) {
+    RecoveredCell& kept = sweep.cells.emplace_back();
+    kept.cell = cell;
+    kept.members.resize(write.content.replicates);
+  }
+}
+
+void FakeStore::On(const PinCell& write) {
+  const auto sweep = std::ranges::find(state_.sweeps, write.sweep, &RecoveredSweep::id);
+  RecoveredCell& cell = sweep->cells.at(write.cell);
+  if (!cell.fingerprint.empty()) Violate(ToText(write.sweep) + ": a cell is pinned twice");
+  cell.cell.hardware = write.hardware;
+  cell.cell.stack = write.stack;
+  cell.fingerprint = write.fingerprint;
+  cell.build = write.build;
+}
+
+void FakeStore::On(const PinIdentity& write) {
+  const auto sweep = std::ranges::find(state_.sweeps, write.sweep, &RecoveredSweep::id);
+  if (!sweep->identities.emplace(write.data_set, write.identity).second) {
+    Violate(ToText(write.sweep) + ": an identity is pinned twice");
+  }
+}
+
+void FakeStore::On(const KeepWorker& write) {
+  auto it = std::ranges::find(state_.workers, write.worker, &RecoveredWorker::worker);
+  if (it == state_.workers.end()) {
+    it = state_.workers.insert(it, RecoveredWorker{write.worker, "", write.identity, ""});
+    state_.last_worker = std::max(state_.last_worker, write.worker);
+  }
+  if (it->identity != write.identity) Violate("a worker changed its identity");
+  it->name = write.name;
+  it->unit = write.unit;
+}
+
+void FakeStore::On(const GrantLease& write) {
+  touched_.insert(write.member);
+  if (granted_.contains(write.lease)) return Violate(Text(write.lease) + " is granted twice");
+  if (write.lease <= state_.last_lease) Violate(Text(write.lease) + " does not rise");
+  granted_[write.lease] = {write.member, write.attempt, write.worker};
+  live_[write.member].insert(write.lease);
+  state_.last_lease = std::max(state_.last_lease, write.lease);
+  state_.leases.push_back(
+      {write.lease, write.member, write.attempt, write.worker, write.specification, 0});
+}
+
+void FakeStore::On(const DropLease& write) {
+  const auto it = granted_.find(write.lease);
+  if (it == granted_.end()) return Violate(Text(write.lease) + " is dropped but was never granted");
+  if (!it->second.live) return Violate(Text(write.lease) + " is dropped twice");
+  it->second.live = false;
+  live_[it->second.member].erase(write.lease);
+  touched_.insert(it->second.member);
+  std::erase_if(state_.leases, [&](const auto& lease) { return lease.lease == write.lease; });
+  if (write.cause == CauseClass::kNone) return;
+  const PastLease past = {write.lease, it->second.member, it->second.attempt,    it->second.worker,
+                          write.cause, write.reason,      it->second.has_outcome};
+  const auto place =
+      std::ranges::lower_bound(state_.past_leases, past.lease, {}, &PastLease::lease);
+  state_.past_leases.insert(place, past);
+}
+
+void FakeStore::On(const KeepRecords& write) {
+  if (!granted_.contains(write.lease)) return Violate("records of an unknown lease");
+  if (write.batch.sequence != StoredBatches(write.lease) + 1) {
+    Violate(Text(write.lease) + ": record batches are not stored one after the other");
+  }
+  batches_[write.lease] = write.batch.sequence;
+  const auto it = std::ranges::find(state_.leases, write.lease, &RecoveredLease::lease);
+  if (it == state_.leases.end()) return Violate(Text(write.lease) + ": records after its end");
+  it->sequence = write.batch.sequence;
+}
+
+void FakeStore::On(const KeepOutcome& write) {
+  const auto it = granted_.find(write.lease);
+  if (it == granted_.end() || it->second.member != write.member ||
+      it->second.attempt != write.attempt) {
+    return Violate(Text(write.lease) + ": an outcome of an unknown attempt");
+  }
+  if (it->second.has_outcome) Violate(Text(write.lease) + " has two outcomes");
+  it->second.has_outcome = true;
+  touched_.insert(write.member);
+  if (!write.accepted) {
+    const auto past = std::ranges::find(state_.past_leases, write.lease, &PastLease::lease);
+    if (past != state_.past_leases.end()) past->has_outcome = true;
+    return;
+  }
+  if (!results_.emplace(write.member, write.lease).second) {
+    Violate(ToText(write.member) + " is accepted twice");
+  }
+  accepted_[write.lease] = write.member;
+  if (RecoveredMember* member = Find(write.member)) member->accepted = write.lease;
+  const bool has_images = std::ranges::any_of(
+      write.outcome.artifacts, [](const auto& a) { return a.kind == "evaluation_images"; });
+  if (!has_images) return;
+  const auto sweep = std::ranges::find(state_.sweeps, write.member.sweep, &RecoveredSweep::id);
+  auto& cells = sweep->cells_with_evaluation_set;
+  const auto place = std::ranges::lower_bound(cells, write.member.cell);
+  if (place == cells.end() || *place != write.member.cell) cells.insert(place, write.member.cell);
+}
+
+void FakeStore::On(const SetMemberState& write) {
+  touched_.insert(write.member);
+  RecoveredMember* member = Find(write.member);
+  if (member == nullptr) return Violate(ToText(write.member) + " is not in the store");
+  if (write.attempt < member->attempt) Violate(ToText(write.member) + ": attempts go back");
+  member->state = write.state;
+  member->attempt = write.attempt;
+  member->forgiven = write.forgiven;
+}
+
+void FakeStore::On(const AppendEvent& write) {
+  if (write.kind.empty() || write.text.empty()) Violate("an event without words");
+}
+
+}  // namespace noisefloor::test

@@ -1,0 +1,69 @@
+// What the store would keep, in memory, and strict: a write that the real store's keys would
+// refuse, or that contradicts what it holds, is told. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/scheduler/effect.h"
+
+namespace noisefloor::test {
+
+class FakeStore {
+ public:
+  void Apply(const std::vector<scheduler::Write>& writes);
+
+  // What a restarted coordinator would read. Valid until the next Apply.
+  const scheduler::RecoveredState& Recovered() const { return state_; }
+
+  // Contradictions so far: two live leases of one member, a second result of one member, a result
+  // of an unknown attempt, a lease number used twice, ...
+  const std::vector<std::string>& violations() const { return violations_; }
+
+  // Highest record batch of a lease; 0: none.
+  uint64_t StoredBatches(LeaseId lease) const;
+  bool HasAccepted(LeaseId lease) const { return accepted_.contains(lease); }
+  bool HasSweep(SweepId sweep) const;
+  size_t accepted_count() const { return accepted_.size(); }
+
+ private:
+  void On(const scheduler::KeepSweep& write);
+  void On(const scheduler::PinCell& write);
+  void On(const scheduler::PinIdentity& write);
+  void On(const scheduler::KeepWorker& write);
+  void On(const scheduler::GrantLease& write);
+  void On(const scheduler::DropLease& write);
+  void On(const scheduler::KeepRecords& write);
+  void On(const scheduler::KeepOutcome& write);
+  void On(const scheduler::SetMemberState& write);
+  void On(const scheduler::AppendEvent& write);
+
+  void Violate(const std::string& what) { violations_.push_back(what); }
+  scheduler::RecoveredMember* Find(const MemberId& id);
+  void CheckMember(const MemberId& id);
+
+  struct Granted {
+    MemberId member;
+    uint32_t attempt = 0;
+    WorkerId worker;
+    bool live = true;
+    bool has_outcome = false;
+  };
+
+  scheduler::RecoveredState state_;
+  std::vector<std::string> violations_;
+  std::map<LeaseId, Granted> granted_;
+  std::map<MemberId, std::set<LeaseId>> live_;
+  std::map<LeaseId, uint64_t> batches_;
+  std::map<LeaseId, MemberId> accepted_;
+  std::map<MemberId, LeaseId> results_;
+  std::set<MemberId> touched_;
+};
+
+// The first difference between two states, in words; empty: they are equal.
+std::string Difference(const scheduler::RecoveredState& a, const scheduler::RecoveredState& b);
+
+}  // namespace noisefloor::test
