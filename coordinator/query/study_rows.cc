@@ -222,7 +222,9 @@ void ReadMetrics(SQLite::Database& database, uint64_t sweep, const LeasePlaces& 
 void ReadCurves(SQLite::Database& database, const LeasePlaces& accepted, StudyRows& rows) {
   SQLite::Statement row(database,
                         "SELECT m.name, r.step, r.epoch, r.value, r.special FROM record r "
-                        "JOIN metric m USING (metric) WHERE r.lease = ? ORDER BY batch, item");
+                        "JOIN metric m USING (metric) WHERE r.lease = ? "
+                        "AND m.name NOT LIKE 'test\\_top1\\_class\\_%' ESCAPE '\\' "
+                        "ORDER BY batch, item");
   for (const auto& [lease, place] : accepted) {
     auto& curves = rows.input.members[place].curves;
     row.reset();

@@ -24,7 +24,8 @@ v1::Axis ToProto(const sweep::Axis& axis) {
   for (const sweep::AxisColumn& column : axis.columns) {
     v1::AxisColumn& out_column = *out.add_columns();
     out_column.set_path(column.path);
-    for (const SettingValue& value : column.values) *out_column.add_values() = query::ToProto(value);
+    for (const SettingValue& value : column.values)
+      *out_column.add_values() = query::ToProto(value);
   }
   return out;
 }

@@ -15,6 +15,8 @@ namespace noisefloor::sample {
 
 using scheduler::Write;
 
+inline const std::string kIdentity(64, '9');
+
 inline absl::Time At(int64_t seconds) { return absl::FromUnixSeconds(1700000000 + seconds); }
 
 // Two learning rates x control and algo, on one class, three replicates: 4 cells, 12 members.
@@ -73,7 +75,7 @@ inline scheduler::GrantLease Grant(uint64_t lease, MemberId member, uint32_t att
           attempt,
           WorkerId{1},
           SpecificationToJson(sweep::MemberSpecification(content, cell, member.replicate,
-                                                         "cpu-test-avx2", "torch-2.11", "id-1")),
+                                                         "cpu-test-avx2", "torch-2.11", kIdentity)),
           At(2)};
 }
 
@@ -98,7 +100,7 @@ inline ingest::AttemptOutcome Outcome() {
   outcome.per_class_accuracy = {0.5, 1.0};
   outcome.environment = R"({"cpu":{"model":"Test 9000"}})";
   outcome.train_seconds = 47;
-  outcome.data_identity = "id-1";
+  outcome.data_identity = kIdentity;
   outcome.record_batches = 1;
   outcome.artifacts = {{"predictions", "predictions.npy", std::string(64, 'd'), 100},
                        {"evaluation_images", "images.npy", std::string(64, 'e'), 200}};
@@ -112,7 +114,7 @@ inline scheduler::KeepOutcome Finish(uint64_t lease, MemberId member, uint32_t a
 // One member done at its second attempt, one leased, one failed, one cancelled, others waiting.
 inline std::vector<Write> Story() {
   std::vector<Write> writes = {Keep(), Worker(1), Worker(2), Pin(0), Pin(1)};
-  writes.push_back(scheduler::PinIdentity{SweepId{1}, "fashion-mnist-sample", "id-1"});
+  writes.push_back(scheduler::PinIdentity{SweepId{1}, "fashion-mnist-sample", kIdentity});
   writes.push_back(Grant(1, Member(0, 0)));
   writes.push_back(scheduler::SetMemberState{Member(0, 0), scheduler::MemberState::kLeased, 1, 0});
   writes.push_back(Records(1, Member(0, 0), 1));

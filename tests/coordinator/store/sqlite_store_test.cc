@@ -90,7 +90,7 @@ TEST_F(SqliteStoreTest, EverythingThatWasAppliedIsRecoveredByTheNextProcess) {
   EXPECT_EQ(sweep::CanonicalText(sweep.content), sweep::CanonicalText(sample::Content()));
   EXPECT_EQ(sweep.content.notes, "first \"look\"");
   EXPECT_EQ(sweep.content.tags, sample::Content().tags);
-  EXPECT_EQ(sweep.identities.at("fashion-mnist-sample"), "id-1");
+  EXPECT_EQ(sweep.identities.at("fashion-mnist-sample"), sample::kIdentity);
   EXPECT_THAT(sweep.cells_with_evaluation_set, ElementsAre(0));
   EXPECT_EQ(state.last_sweep, SweepId{1});
   EXPECT_EQ(state.last_lease, LeaseId{4});

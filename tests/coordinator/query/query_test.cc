@@ -1,0 +1,292 @@
+#include "coordinator/query/query.h"
+
+#include <cmath>
+#include <future>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/query/filled_home.h"
+
+namespace noisefloor::query {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class QueryTest : public ::testing::Test {
+ protected:
+  v1::SweepSummary Sweep(uint64_t id = 0) {
+    v1::GetSweepRequest request;
+    request.set_sweep_id(id);
+    const auto response = home_.query().GetSweep(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->sweep() : v1::SweepSummary{};
+  }
+
+  v1::GetMemberResponse Member(const std::string& id) {
+    v1::GetMemberRequest request;
+    request.set_member(id);
+    const auto response = home_.query().GetMember(request);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? *response : v1::GetMemberResponse{};
+  }
+
+  FilledHome home_;
+};
+
+TEST_F(QueryTest, TheNewestSweepIsToldWithItsCounts) {
+  const v1::SweepSummary sweep = Sweep();
+
+  EXPECT_EQ(sweep.id(), 1u);
+  EXPECT_EQ(sweep.name(), "two-rates");
+  EXPECT_EQ(sweep.cells(), 4u);
+  EXPECT_EQ(sweep.done(), 6u);
+  EXPECT_EQ(sweep.waiting(), 6u);
+  EXPECT_EQ(sweep.retries(), 0u);
+  EXPECT_EQ(sweep.progress(), 6.0);
+  EXPECT_EQ(sweep.mean_member_seconds(), 47.0);
+  EXPECT_EQ(sweep.submitted_unix_seconds(), 1700000000);
+  EXPECT_EQ(sweep.specification_sha256(), sample::Keep().specification_sha256);
+}
+
+TEST_F(QueryTest, TheSweepComesBackAsItWouldBeSubmitted) {
+  const v1::Sweep sweep = Sweep().sweep();
+
+  EXPECT_EQ(sweep.seed(), sample::Content().seed);
+  ASSERT_EQ(sweep.training_size(), 1) << "defaults are left out";
+  EXPECT_EQ(sweep.training(0).path(), "data.test_examples");
+  ASSERT_EQ(sweep.axes_size(), 1);
+  EXPECT_EQ(sweep.axes(0).columns(0).values(1).number(), 0.5);
+  ASSERT_EQ(sweep.noise_size(), 2);
+  EXPECT_EQ(sweep.noise(1).name(), "algo");
+  EXPECT_EQ(sweep.noise(1).rules_size(), 0) << "a built-in plan is told by its name";
+  EXPECT_EQ(sweep.hardware().kind(), v1::HardwareChoice::KIND_LIST);
+  EXPECT_EQ(sweep.stacks_size(), 0);
+  EXPECT_EQ(sweep.tags().at("team"), "noise");
+}
+
+TEST_F(QueryTest, ARunningMemberCountsByItsShareOfSteps) {
+  home_.Apply(
+      {sample::Grant(7, sample::Member(2, 0)),
+       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kLeased, 1, 0}});
+  home_.running()[sample::Member(2, 0)] = {30, 120};
+
+  EXPECT_EQ(Sweep().progress(), 6.25);
+  const v1::Member member = Member("s1c2r0").member();
+  EXPECT_EQ(member.step(), 30);
+  EXPECT_EQ(member.step_count(), 120);
+  EXPECT_EQ(member.worker(), "box-1");
+}
+
+TEST_F(QueryTest, WhatThereIsNotIsNamed) {
+  v1::GetSweepRequest sweep;
+  sweep.set_sweep_id(9);
+  EXPECT_EQ(home_.query().GetSweep(sweep).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(home_.query().GetSweep(sweep).status()),
+              HasSubstr("s9: no such sweep; the newest is s1"));
+  v1::GetMemberRequest member;
+  member.set_member("s1c9r0");
+  EXPECT_EQ(home_.query().GetMember(member).status().code(), absl::StatusCode::kNotFound);
+  member.set_member("nonsense");
+  EXPECT_THAT(Message(home_.query().GetMember(member).status()), HasSubstr("s3c12r4"));
+}
+
+TEST_F(QueryTest, PagesOfMembersHoldEachMemberOnce) {
+  v1::ListMembersRequest request;
+  request.set_page_size(5);
+  std::vector<std::string> ids;
+  int pages = 0;
+  do {
+    const auto response = home_.query().ListMembers(request);
+    ASSERT_TRUE(response.ok()) << response.status();
+    for (const v1::Member& member : response->members()) ids.push_back(member.id());
+    request.set_page_token(response->next_page_token());
+    ++pages;
+  } while (!request.page_token().empty() && pages < 10);
+
+  EXPECT_EQ(pages, 3);
+  EXPECT_THAT(ids, ElementsAre("s1c0r0", "s1c0r1", "s1c0r2", "s1c1r0", "s1c1r1", "s1c1r2", "s1c2r0",
+                               "s1c2r1", "s1c2r2", "s1c3r0", "s1c3r1", "s1c3r2"));
+}
+
+TEST_F(QueryTest, MembersOfOneStateOnly) {
+  v1::ListMembersRequest request;
+  request.set_state(v1::MEMBER_STATE_WAITING);
+
+  const auto response = home_.query().ListMembers(request);
+
+  ASSERT_TRUE(response.ok());
+  ASSERT_EQ(response->members_size(), 6);
+  EXPECT_EQ(response->members(0).id(), "s1c2r0");
+}
+
+TEST_F(QueryTest, PageTokensAndSizesThatNobodyGaveAreRefused) {
+  v1::ListMembersRequest members;
+  members.set_page_token("s2c0r0");
+  EXPECT_EQ(home_.query().ListMembers(members).status().code(), absl::StatusCode::kInvalidArgument);
+  v1::ListSweepsRequest sweeps;
+  sweeps.set_page_size(1001);
+  EXPECT_THAT(Message(home_.query().ListSweeps(sweeps).status()), HasSubstr("at most 1000"));
+}
+
+TEST_F(QueryTest, AMemberIsToldWholeWithItsHistory) {
+  const v1::GetMemberResponse response = Member("s1c1r2");
+
+  const v1::Member& member = response.member();
+  EXPECT_EQ(member.state(), v1::MEMBER_STATE_DONE);
+  EXPECT_EQ(member.plan(), "algo");
+  EXPECT_EQ(member.hardware(), "cpu-test-avx2");
+  EXPECT_EQ(member.axes(0).value().number(), 0.05);
+  EXPECT_EQ(member.sources().at("init").lane(), 3u);
+  EXPECT_EQ(member.sources().at("init").state(), v1::SOURCE_STATE_FREE);
+  EXPECT_EQ(member.sources().at("kernels").lane(), 0u);
+  EXPECT_EQ(member.specification(), sample::Grant(6, sample::Member(1, 2)).specification);
+  EXPECT_EQ(member.specification_sha256(), Sha256Hex(member.specification()));
+  EXPECT_EQ(member.outcome().hashes().at("weights"), std::string(64, '3'));
+  EXPECT_THAT(member.outcome().per_class_accuracy(), ElementsAre(0.5, 1.0));
+  EXPECT_EQ(member.outcome().artifacts_size(), 2);
+  EXPECT_THAT(member.outcome().environment(), HasSubstr("Test 9000"));
+  ASSERT_EQ(response.history_size(), 1);
+  EXPECT_THAT(response.history(0), HasSubstr("attempt 1 on box-1 (lease 6)"));
+  EXPECT_THAT(response.history(0), HasSubstr("done; accepted"));
+}
+
+TEST_F(QueryTest, ALostMemberSaysWhatItsLastLeaseSaid) {
+  home_.Apply(
+      {sample::Grant(7, sample::Member(2, 0)),
+       scheduler::DropLease{LeaseId{7}, CauseClass::kLostWorker, "silent for 15 s", sample::At(90)},
+       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kFailed, 1, 0}});
+
+  const v1::GetMemberResponse response = Member("s1c2r0");
+
+  EXPECT_EQ(response.member().outcome().kind(), v1::Outcome::KIND_FAILED);
+  EXPECT_EQ(response.member().outcome().cause(), "lost_worker");
+  EXPECT_THAT(response.history(0), HasSubstr("lost: silent for 15 s"));
+}
+
+TEST_F(QueryTest, ANotFiniteLossIsToldAsSuch) {
+  scheduler::KeepOutcome diverged = sample::Finish(7, sample::Member(2, 0));
+  diverged.outcome.kind = OutcomeEvent::Kind::kDiverged;
+  home_.Apply(
+      {sample::Grant(7, sample::Member(2, 0)), diverged,
+       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kDiverged, 1, 0}});
+
+  const v1::Outcome outcome = Member("s1c2r0").member().outcome();
+
+  EXPECT_EQ(outcome.kind(), v1::Outcome::KIND_DIVERGED);
+  EXPECT_TRUE(std::isnan(outcome.metrics().at("loss")));
+}
+
+TEST_F(QueryTest, AWatchBeginsWithTheCountsAndGoesOnWhereItWas) {
+  v1::WatchSweepRequest request;
+  request.set_sweep_id(1);
+  const auto first = home_.query().WatchSweep(request);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->lines_size(), 0);
+  EXPECT_EQ(first->sweep().done(), 6u);
+  request.set_resume_token(first->resume_token());
+  EXPECT_EQ(home_.query().WatchSweep(request)->resume_token(), first->resume_token());
+
+  home_.Apply({scheduler::AppendEvent{SweepId{1}, sample::Member(2, 0), "leased", "leased to box-1",
+                                      sample::At(70)}});
+  const auto second = home_.query().WatchSweep(request);
+
+  EXPECT_GT(second->resume_token(), first->resume_token());
+  EXPECT_THAT(second->lines(), ElementsAre("s1c2r0 leased to box-1"));
+}
+
+TEST_F(QueryTest, WorkersAreToldFromTheStore) {
+  const auto response = home_.query().ListWorkers();
+
+  ASSERT_TRUE(response.ok());
+  ASSERT_EQ(response->workers_size(), 1);
+  EXPECT_EQ(response->workers(0).name(), "box-1");
+  EXPECT_THAT(response->workers(0).classes(), ElementsAre("cpu-test-avx2", "cpu-test-sse"));
+  EXPECT_THAT(response->workers(0).stacks(), ElementsAre("torch-2.11"));
+  EXPECT_EQ(response->workers(0).unit(), "cpu of box-1");
+}
+
+TEST_F(QueryTest, SweepsAreListedNewestFirstInPages) {
+  home_.Apply({sample::Keep(2), sample::Keep(3)});
+  v1::ListSweepsRequest request;
+  request.set_page_size(2);
+
+  const auto first = home_.query().ListSweeps(request);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_EQ(first->sweeps_size(), 2);
+  EXPECT_EQ(first->sweeps(0).id(), 3u);
+  request.set_page_token(first->next_page_token());
+  const auto second = home_.query().ListSweeps(request);
+
+  ASSERT_EQ(second->sweeps_size(), 1);
+  EXPECT_EQ(second->sweeps(0).id(), 1u);
+  EXPECT_EQ(second->next_page_token(), "");
+}
+
+TEST_F(QueryTest, AnArtifactIsFoundByMemberAndKind) {
+  v1::GetArtifactRequest request;
+  request.set_member("s1c1r0");
+  request.set_kind("weights");
+
+  const auto file = home_.query().FindArtifact(request);
+
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(Sha256Hex(*ReadFile(file->path, 1 << 20)), home_.Blob("s1c1r0", "weights").sha256);
+  request.set_kind("checkpoint");
+  EXPECT_EQ(home_.query().FindArtifact(request).status().code(), absl::StatusCode::kNotFound);
+  request.set_kind("weights");
+  ASSERT_TRUE(RemoveFile(file->path).ok());
+  EXPECT_EQ(home_.query().FindArtifact(request).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
+  const std::vector<FleetWorker> fleet = {{"box-1", 2, {"cpu-test-avx2"}, {"torch-2.11"}}};
+
+  const auto plan = home_.query().PlanSweep(sample::Content(), "abc", fleet);
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->members(), 12u);
+  // 6000 examples, 47 batches of 128, 2 epochs; every ended member took 47 s for 94 steps.
+  EXPECT_EQ(plan->steps(), 12 * 94);
+  EXPECT_DOUBLE_EQ(plan->expected_seconds(), 12 * 47.0 / 2);
+  EXPECT_THAT(plan->expected_from(), HasSubstr("6 ended members"));
+  EXPECT_THAT(plan->cells(0).workers(), ElementsAre("box-1"));
+  EXPECT_GT(plan->detectable_sd_ratio(), 1);
+  EXPECT_EQ(plan->warnings_size(), 0);
+}
+
+TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.base.model.name = "mlp";
+  sweep.hardware = {"cpu-other"};
+  sweep.replicates = 1;
+
+  const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->expected_seconds(), 0);
+  EXPECT_THAT(plan->expected_from(), HasSubstr("not known: for 4 of 4 cells"));
+  EXPECT_THAT(plan->warnings(0), HasSubstr("no connected worker offers cpu-other"));
+  EXPECT_THAT(plan->warnings(1), HasSubstr("no spread can be measured"));
+}
+
+TEST_F(QueryTest, PostedWorkRunsOnAnotherThread) {
+  std::promise<std::thread::id> ran;
+
+  ASSERT_TRUE(home_.query().Post(Work::kRead, [&] { ran.set_value(std::this_thread::get_id()); }));
+
+  EXPECT_NE(ran.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(QueryOpenTest, ADirectoryWithoutADatabaseIsRefused) {
+  TempHome home;
+  QueryOptions options;
+  options.home = home.path();
+
+  EXPECT_FALSE(Query::Open(std::move(options)).ok());
+}
+
+}  // namespace
+}  // namespace noisefloor::query
