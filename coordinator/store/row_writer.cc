@@ -14,6 +14,70 @@ namespace noisefloor {
 
 namespace {
 
+// One statement for each member of RowWriter. Repeating one changes nothing.
+constexpr const char* kSweepSql =
+    "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
+    "blocks, definition, notes, tags, submitted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?) ON CONFLICT (sweep) DO NOTHING";
+constexpr const char* kCellSql =
+    "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes) VALUES (?, ?, ?, "
+    "?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING";
+constexpr const char* kMemberSql =
+    "INSERT INTO member (sweep, cell, replicate, state) VALUES (?, ?, ?, 'waiting') ON "
+    "CONFLICT (sweep, cell, replicate) DO NOTHING";
+constexpr const char* kLaneSql =
+    "INSERT INTO lane (sweep, cell, replicate, source, state, block, lane, seed) VALUES "
+    "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell, replicate, source) DO NOTHING";
+constexpr const char* kPinCellSql =
+    "UPDATE cell SET hardware = ?, stack = ?, stack_fingerprint = ?, trainer_build = ? "
+    "WHERE sweep = ? AND cell = ? AND stack_fingerprint = ''";
+constexpr const char* kPinIdentitySql =
+    "INSERT INTO sweep_data (sweep, data_set, identity) VALUES (?, ?, ?) ON CONFLICT "
+    "(sweep, data_set) DO NOTHING";
+constexpr const char* kUnitSql = "INSERT INTO unit (unit) VALUES (?) ON CONFLICT (unit) DO NOTHING";
+constexpr const char* kWorkerSql =
+    "INSERT INTO worker (worker, name, identity, slots, unit, classes, stacks, version, "
+    "seen_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (worker) DO UPDATE SET name "
+    "= excluded.name, identity = excluded.identity, slots = excluded.slots, unit = "
+    "excluded.unit, classes = excluded.classes, stacks = excluded.stacks, version = "
+    "excluded.version, seen_us = excluded.seen_us";
+constexpr const char* kLeaseSql =
+    "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, specification, "
+    "granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO NOTHING";
+constexpr const char* kDropLeaseSql =
+    "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ? WHERE lease = ? "
+    "AND dropped_us IS NULL";
+constexpr const char* kAddMetricSql =
+    "INSERT INTO metric (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
+constexpr const char* kFindMetricSql = "SELECT metric FROM metric WHERE name = ?";
+constexpr const char* kRecordSql =
+    "INSERT INTO record (lease, batch, item, step, epoch, metric, value, special) VALUES "
+    "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease, batch, item) DO NOTHING";
+constexpr const char* kEnvironmentSql =
+    "INSERT INTO environment (sha256, facts) VALUES (?, ?) ON CONFLICT (sha256) DO "
+    "NOTHING";
+constexpr const char* kAttemptSql =
+    "INSERT INTO attempt (lease, outcome, accepted, refused_because, cause, message, "
+    "environment, data_identity, train_seconds, train_seconds_special, record_batches, "
+    "ended_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO "
+    "NOTHING";
+constexpr const char* kHashSql =
+    "INSERT INTO attempt_hash (lease, name, sha256) VALUES (?, ?, ?) ON CONFLICT (lease, "
+    "name) DO NOTHING";
+constexpr const char* kMetricSql =
+    "INSERT INTO attempt_metric (lease, name, value, special) VALUES (?, ?, ?, ?) ON "
+    "CONFLICT (lease, name) DO NOTHING";
+constexpr const char* kArtifactSql =
+    "INSERT INTO artifact (lease, kind, path, sha256, size_bytes) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (lease, kind, path) DO NOTHING";
+constexpr const char* kMemberStateSql =
+    "UPDATE member SET state = ?, attempt = ?, forgiven = ? WHERE sweep = ? AND cell = ? "
+    "AND replicate = ?";
+constexpr const char* kEventSql =
+    "INSERT INTO event (sweep, cell, replicate, kind, text, at_us) SELECT ?1, ?2, ?3, "
+    "?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM event WHERE at_us = ?6 AND sweep IS ?1 "
+    "AND cell IS ?2 AND replicate IS ?3 AND kind = ?4 AND text = ?5)";
+
 int64_t Micros(absl::Time time) { return absl::ToUnixMicros(time); }
 
 // Parameters in order. 64-bit numbers without a sign are kept in the same bits.
@@ -67,68 +131,26 @@ std::string_view NameOf(OutcomeEvent::Kind kind) {
 }  // namespace
 
 RowWriter::RowWriter(SQLite::Database& database)
-    : sweep_(database,
-             "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
-             "blocks, definition, notes, tags, submitted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
-             "?, ?) ON CONFLICT (sweep) DO NOTHING"),
-      cell_(database,
-            "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes) VALUES (?, ?, ?, "
-            "?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING"),
-      member_(database,
-              "INSERT INTO member (sweep, cell, replicate, state) VALUES (?, ?, ?, 'waiting') "
-              "ON CONFLICT (sweep, cell, replicate) DO NOTHING"),
-      lane_(database,
-            "INSERT INTO lane (sweep, cell, replicate, source, state, block, lane, seed) VALUES "
-            "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell, replicate, source) DO NOTHING"),
-      pin_cell_(database,
-                "UPDATE cell SET hardware = ?, stack = ?, stack_fingerprint = ?, "
-                "trainer_build = ? WHERE sweep = ? AND cell = ? AND stack_fingerprint = ''"),
-      pin_identity_(database,
-                    "INSERT INTO sweep_data (sweep, data_set, identity) VALUES (?, ?, ?) "
-                    "ON CONFLICT (sweep, data_set) DO NOTHING"),
-      unit_(database, "INSERT INTO unit (unit) VALUES (?) ON CONFLICT (unit) DO NOTHING"),
-      worker_(database,
-              "INSERT INTO worker (worker, name, identity, slots, unit, classes, stacks, version, "
-              "seen_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (worker) DO UPDATE SET "
-              "name = excluded.name, identity = excluded.identity, slots = excluded.slots, "
-              "unit = excluded.unit, classes = excluded.classes, stacks = excluded.stacks, "
-              "version = excluded.version, seen_us = excluded.seen_us"),
-      lease_(database,
-             "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, specification, "
-             "granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO NOTHING"),
-      drop_lease_(database,
-                  "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ? "
-                  "WHERE lease = ? AND dropped_us IS NULL"),
-      add_metric_(database, "INSERT INTO metric (name) VALUES (?) ON CONFLICT (name) DO NOTHING"),
-      find_metric_(database, "SELECT metric FROM metric WHERE name = ?"),
-      record_(database,
-              "INSERT INTO record (lease, batch, item, step, epoch, metric, value, special) "
-              "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease, batch, item) DO NOTHING"),
-      environment_(database,
-                   "INSERT INTO environment (sha256, facts) VALUES (?, ?) "
-                   "ON CONFLICT (sha256) DO NOTHING"),
-      attempt_(database,
-               "INSERT INTO attempt (lease, outcome, accepted, refused_because, cause, message, "
-               "environment, data_identity, train_seconds, train_seconds_special, "
-               "record_batches, ended_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-               "ON CONFLICT (lease) DO NOTHING"),
-      hash_(database,
-            "INSERT INTO attempt_hash (lease, name, sha256) VALUES (?, ?, ?) "
-            "ON CONFLICT (lease, name) DO NOTHING"),
-      metric_(database,
-              "INSERT INTO attempt_metric (lease, name, value, special) VALUES (?, ?, ?, ?) "
-              "ON CONFLICT (lease, name) DO NOTHING"),
-      artifact_(database,
-                "INSERT INTO artifact (lease, kind, path, sha256, size_bytes) VALUES (?, ?, ?, ?, "
-                "?) ON CONFLICT (lease, kind, path) DO NOTHING"),
-      member_state_(database,
-                    "UPDATE member SET state = ?, attempt = ?, forgiven = ? "
-                    "WHERE sweep = ? AND cell = ? AND replicate = ?"),
-      event_(database,
-             "INSERT INTO event (sweep, cell, replicate, kind, text, at_us) "
-             "SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM event "
-             "WHERE at_us = ?6 AND sweep IS ?1 AND cell IS ?2 AND replicate IS ?3 "
-             "AND kind = ?4 AND text = ?5)") {}
+    : sweep_(database, kSweepSql),
+      cell_(database, kCellSql),
+      member_(database, kMemberSql),
+      lane_(database, kLaneSql),
+      pin_cell_(database, kPinCellSql),
+      pin_identity_(database, kPinIdentitySql),
+      unit_(database, kUnitSql),
+      worker_(database, kWorkerSql),
+      lease_(database, kLeaseSql),
+      drop_lease_(database, kDropLeaseSql),
+      add_metric_(database, kAddMetricSql),
+      find_metric_(database, kFindMetricSql),
+      record_(database, kRecordSql),
+      environment_(database, kEnvironmentSql),
+      attempt_(database, kAttemptSql),
+      hash_(database, kHashSql),
+      metric_(database, kMetricSql),
+      artifact_(database, kArtifactSql),
+      member_state_(database, kMemberStateSql),
+      event_(database, kEventSql) {}
 
 void RowWriter::Apply(const scheduler::Write& write) {
   std::visit([this](const auto& one) { Keep(one); }, write);
