@@ -1,0 +1,321 @@
+#include "tests/simulation/simulation.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <memory>
+
+#include "coordinator/scheduler/scheduler.h"
+#include "tests/simulation/fake_store.h"
+#include "tests/simulation/fake_worker.h"
+
+namespace noisefloor::test {
+
+using namespace scheduler;  // NOLINT: events and effects are named so often here.
+
+namespace {
+
+constexpr int kChaosRounds = 300;
+constexpr int kCalmRounds = 1500;
+constexpr absl::Duration kRound = absl::Milliseconds(500);
+
+Options ShortTimes() {
+  Options options;
+  options.quarantine = absl::Seconds(20);
+  options.data_grace = absl::Seconds(10);
+  return options;
+}
+
+class World {
+ public:
+  World(uint64_t seed, Mutant mutant);
+  SimulationResult Run();
+
+ private:
+  struct ToWorker {
+    size_t worker = 0;
+    Send send;
+  };
+
+  void AddWorker(size_t number);
+  void Deliver(Event event);
+  void People();
+  void Mishaps();
+  void Round();
+  void StepAll(std::vector<Event> events);
+  void Commit(Effects effects);
+  void Tell(const std::vector<Send>& sends);
+  void RestartCoordinator();
+  void Hand(absl::Time until);
+  std::vector<Write> Mutated(std::vector<Write> writes);
+  void Submit();
+  void Check();
+  void CheckTold();
+  bool AllEnded() const;
+  std::string WhoHasNotEnded() const;
+  bool Stopped() const;
+
+  Chance chance_;
+  const Mutant mutant_;
+  bool calm_ = false;
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  Scheduler scheduler_{ShortTimes()};
+  FakeStore store_;
+  std::vector<std::unique_ptr<FakeWorker>> workers_;
+  std::multimap<absl::Time, Event> to_coordinator_;
+  std::multimap<absl::Time, ToWorker> to_workers_;
+  uint64_t next_session_ = 0;
+  uint64_t submitted_ = 0;
+  std::vector<SweepSubmitted> requests_;
+  SimulationResult result_;
+};
+
+World::World(uint64_t seed, Mutant mutant) : chance_(seed), mutant_(mutant) {
+  const size_t count = 2 + chance_.Below(4);
+  for (size_t i = 0; i < count; ++i) AddWorker(i);
+}
+
+// The first worker can do everything, so that every member can end.
+void World::AddWorker(size_t number) {
+  WorkerTraits traits;
+  traits.name = "w" + std::to_string(number);
+  traits.identity = 100 + number;
+  traits.slots = static_cast<uint32_t>(1 + chance_.Below(3));
+  traits.classes = {"a", "b"};
+  if (number > 0 && chance_.OneIn(2)) traits.classes.erase(traits.classes.begin() + 1);
+  traits.fingerprint = number > 0 && chance_.OneIn(4) ? "f2" : "f1";
+  traits.data_identity = number > 0 && chance_.OneIn(5) ? "other data" : "data";
+  workers_.push_back(
+      std::make_unique<FakeWorker>(traits, [this](Event event) { Deliver(std::move(event)); }));
+}
+
+// Lost, doubled, or late by up to two seconds; the order does not hold.
+void World::Deliver(Event event) {
+  if (!calm_ && chance_.OneIn(15)) return;
+  const int copies = !calm_ && chance_.OneIn(15) ? 2 : 1;
+  for (int i = 0; i < copies; ++i) {
+    const absl::Duration delay =
+        calm_ ? absl::ZeroDuration()
+              : absl::Milliseconds(chance_.Below(chance_.OneIn(10) ? 2000 : 400));
+    to_coordinator_.emplace(now_ + delay, event);
+  }
+}
+
+void World::Submit() {
+  static constexpr std::array kPlans = {"control", "algo", "impl", "algo+impl"};
+  sweep::SweepRequest request;
+  request.name = "simulated";
+  request.seed = chance_.Below(1000);
+  request.training = {{"data.name", std::string("mnist")}};
+  const size_t plans = 1 + chance_.Below(kPlans.size());
+  for (size_t i = 0; i < plans; ++i) request.noise.push_back({kPlans[i], "", {}});
+  request.hardware = chance_.OneIn(3) ? sweep::HardwareKind::kAny : sweep::HardwareKind::kList;
+  request.classes =
+      chance_.OneIn(2) ? std::vector<std::string>{"a"} : std::vector<std::string>{"a", "b"};
+  request.replicates = static_cast<uint32_t>(1 + chance_.Below(3));
+  SweepSubmitted event;
+  event.sweep = std::get<sweep::Sweep>(sweep::Resolve(request, {}));
+  event.specification_sha256 = sweep::CanonicalText(event.sweep);
+  event.request_id = "request " + std::to_string(++submitted_);
+  requests_.push_back(event);
+  Deliver(std::move(event));
+}
+
+void World::People() {
+  if (submitted_ < 3 && chance_.OneIn(40)) Submit();
+  if (!requests_.empty() && chance_.OneIn(40)) Deliver(requests_[chance_.Below(requests_.size())]);
+  if (submitted_ == 0) return;
+  const SweepId sweep = {1 + chance_.Below(submitted_)};
+  if (chance_.OneIn(150)) Deliver(SweepCancelled{7, sweep});
+  if (chance_.OneIn(60)) Deliver(SweepRetried{7, sweep});
+  if (chance_.OneIn(150)) Deliver(StorageFailed{"full"});
+  if (chance_.OneIn(20)) Deliver(StorageRecovered{});
+}
+
+void World::Mishaps() {
+  FakeWorker& worker = *workers_[chance_.Below(workers_.size())];
+  const absl::Time back = now_ + absl::Seconds(chance_.Below(30));
+  if (chance_.OneIn(25)) worker.BreakStream(back);
+  if (chance_.OneIn(40)) worker.Crash(back);
+  if (chance_.OneIn(200)) worker.Drain();
+  if (chance_.OneIn(50)) RestartCoordinator();
+}
+
+void World::RestartCoordinator() {
+  ++result_.restarts;
+  RecoveredState recovered = store_.Recovered();
+  if (mutant_ == Mutant::kReusesLeaseNumbers) recovered.last_lease = LeaseId{};
+  if (mutant_ == Mutant::kForgetsLeasesAtRestart) recovered.leases.clear();
+  scheduler_ = Scheduler::Restore(ShortTimes(), recovered, now_);
+  to_workers_.clear();
+  to_coordinator_.clear();
+  for (const auto& worker : workers_) {
+    worker->BreakStream(now_ + absl::Milliseconds(chance_.Below(calm_ ? 1 : 8000)));
+  }
+  to_coordinator_.clear();  // Nobody hears of the broken streams.
+  Check();
+}
+
+std::vector<Write> World::Mutated(std::vector<Write> writes) {
+  if (mutant_ == Mutant::kForgetsDrops && chance_.OneIn(4)) {
+    std::erase_if(writes, [](const Write& w) { return std::holds_alternative<DropLease>(w); });
+  }
+  if (mutant_ == Mutant::kForgetsRecords && chance_.OneIn(4)) {
+    std::erase_if(writes, [](const Write& w) { return std::holds_alternative<KeepRecords>(w); });
+  }
+  if (mutant_ == Mutant::kAcceptsLateResults) {
+    for (Write& write : writes) {
+      if (auto* outcome = std::get_if<KeepOutcome>(&write)) outcome->accepted = true;
+    }
+  }
+  return writes;
+}
+
+// Group commit, with a death before it or between it and the sends.
+void World::Commit(Effects effects) {
+  const bool dies = !calm_ && chance_.OneIn(60);
+  const bool kept = !dies || chance_.OneIn(2);
+  for (const Write& write : effects.writes) {
+    if (std::holds_alternative<GrantLease>(write)) ++result_.leases;
+    const auto* event = std::get_if<AppendEvent>(&write);
+    if (event != nullptr && event->kind == "late_result") ++result_.late_results;
+  }
+  if (kept) store_.Apply(Mutated(std::move(effects.writes)));
+  if (!dies) {
+    Tell(effects.sends);
+    return Check();
+  }
+  if (mutant_ == Mutant::kTellsBeforeItKeeps) {
+    Tell(effects.sends);
+    Hand(absl::InfiniteFuture());
+  }
+  RestartCoordinator();
+}
+
+// Gives workers what has arrived by then.
+void World::Hand(absl::Time until) {
+  while (!to_workers_.empty() && to_workers_.begin()->first <= until) {
+    const ToWorker message = std::move(to_workers_.begin()->second);
+    to_workers_.erase(to_workers_.begin());
+    workers_[message.worker]->Receive(message.send, now_);
+  }
+}
+
+void World::Tell(const std::vector<Send>& sends) {
+  for (const Send& send : sends) {
+    std::visit(
+        [&](const auto& message) {
+          if constexpr (requires { message.session; }) {
+            for (size_t i = 0; i < workers_.size(); ++i) {
+              if (workers_[i]->session() != message.session) continue;
+              if (!calm_ && chance_.OneIn(20)) continue;
+              const auto delay = absl::Milliseconds(calm_ ? 0 : chance_.Below(600));
+              to_workers_.emplace(now_ + delay, ToWorker{i, send});
+            }
+          } else if constexpr (requires { message.sweep; }) {
+            if (!store_.HasSweep(message.sweep)) {
+              result_.problems.insert("an acknowledged sweep is not in the store");
+            }
+          }
+        },
+        send);
+  }
+}
+
+void World::StepAll(std::vector<Event> events) {
+  Effects together;
+  for (const Event& event : events) {
+    ++result_.steps;
+    Effects effects = scheduler_.Step(event, now_);
+    std::ranges::move(effects.writes, std::back_inserter(together.writes));
+    std::ranges::move(effects.sends, std::back_inserter(together.sends));
+  }
+  Commit(std::move(together));
+}
+
+void World::Round() {
+  now_ += kRound;
+  if (!calm_) {
+    People();
+    Mishaps();
+    if (Stopped()) return;
+  }
+  for (const auto& worker : workers_) worker->Live(chance_, now_, next_session_, calm_);
+  std::vector<Event> batch;
+  while (!to_coordinator_.empty() && to_coordinator_.begin()->first <= now_) {
+    batch.push_back(std::move(to_coordinator_.begin()->second));
+    to_coordinator_.erase(to_coordinator_.begin());
+    if (chance_.OneIn(2)) StepAll(std::exchange(batch, {}));
+    if (Stopped()) return;
+  }
+  batch.push_back(Tick{});
+  if (calm_ && mutant_ == Mutant::kNeverGrantsAfterChaos) batch.push_back(StorageFailed{"mutant"});
+  StepAll(std::move(batch));
+  Hand(now_);
+  CheckTold();
+}
+
+void World::Check() {
+  for (const std::string& broken : scheduler_.BrokenInvariants()) result_.problems.insert(broken);
+  result_.problems.insert(store_.violations().begin(), store_.violations().end());
+  const std::string difference = Difference(scheduler_.Durable(), store_.Recovered());
+  if (!difference.empty()) result_.problems.insert("rebuilt from the store: " + difference);
+}
+
+void World::CheckTold() {
+  for (const auto& worker : workers_) {
+    for (const auto& [lease, sequence] : worker->told().records_kept) {
+      if (store_.StoredBatches(lease) < sequence) {
+        result_.problems.insert("acknowledged records are not in the store");
+      }
+    }
+    for (const LeaseId lease : worker->told().accepted) {
+      if (!store_.HasAccepted(lease)) {
+        result_.problems.insert("an acknowledged result is not in the store");
+      }
+    }
+  }
+}
+
+std::string World::WhoHasNotEnded() const {
+  for (const RecoveredSweep& sweep : store_.Recovered().sweeps) {
+    for (const RecoveredCell& cell : sweep.cells) {
+      for (uint32_t r = 0; r < cell.members.size(); ++r) {
+        if (HasEnded(cell.members[r].state)) continue;
+        return scheduler_.Explain({sweep.id, cell.cell.index, r}, now_);
+      }
+    }
+  }
+  return "";
+}
+
+// A planted bug at a restart leaves nothing that could go on.
+bool World::Stopped() const {
+  return (mutant_ == Mutant::kReusesLeaseNumbers || mutant_ == Mutant::kForgetsLeasesAtRestart) &&
+         !result_.problems.empty();
+}
+
+bool World::AllEnded() const { return WhoHasNotEnded().empty(); }
+
+SimulationResult World::Run() {
+  Submit();
+  for (int i = 0; i < kChaosRounds && !Stopped(); ++i) Round();
+  if (Stopped()) return result_;
+  calm_ = true;
+  for (const auto& worker : workers_) worker->BreakStream(now_);         // Drained ones come back.
+  to_coordinator_.emplace(now_ + absl::Seconds(3), StorageRecovered{});  // After late failures.
+  for (int i = 0; i < kCalmRounds && !AllEnded(); ++i) Round();
+  if (!AllEnded()) result_.problems.insert("a member never ends: " + WhoHasNotEnded());
+  result_.results = store_.accepted_count();
+  for (const RecoveredSweep& sweep : store_.Recovered().sweeps) {
+    result_.members += sweep.cells.size() * sweep.content.replicates;
+  }
+  return result_;
+}
+
+}  // namespace
+
+SimulationResult Simulate(uint64_t seed, Mutant mutant) { return World(seed, mutant).Run(); }
+
+}  // namespace noisefloor::test
