@@ -50,7 +50,7 @@ void Slots::On(const Settled& message, absl::Duration now, Actions& actions) {
 }
 
 void Slots::On(const ResultFound& message, absl::Duration, Actions& actions) {
-  if (leases_.contains(message.lease)) return;
+  if (leases_.contains(message.lease) || ended_.contains(message.lease)) return;
   Lease& lease = leases_[message.lease];
   lease.phase = Phase::kDelivering;
   lease.sequence = message.sequence;

@@ -1,0 +1,255 @@
+// A program that speaks the trainer protocol without training, for tests: results made from the
+// seeds (worker/daemon/noop_trainer.h), behaviour chosen by the setting sources.poke.parameter.
+//
+//   ""             trains, writes predictions and weights, done
+//   ms:N           the same, N milliseconds per epoch
+//   gate:FIFO      the same, but waits before the second half until FIFO is opened for writing
+//   wait           trains until it is told to stop, then ends as interrupted
+//   hang           ignores SIGTERM and never ends
+//   diverge        ends as diverged, with a loss that is not a number
+//   oom            fails as out of memory
+//   exit_oom       exits with that code without a word
+//   silent         exits with 0 without an outcome
+//   abort          aborts after its hello
+//   wrong_exit     says done and exits with 15
+//   huge           writes an event of 5 MiB
+//   garbage        writes a line that is no event
+//   sequence       skips a record batch
+//   no_hello       writes records first
+//   after          writes an event after its outcome
+//   partial        ends in the middle of a line
+//   outside        reports an artifact outside of its folder
+//   link           reports an artifact that is a link to elsewhere
+//   sha            reports an artifact with another hash
+//   missing        reports an artifact that is not there
+//   child:FIFO     leaves a process of its own behind, which holds FIFO open for writing
+//   chatter        writes 20 MiB of output
+//   identity       reports another data set than asked for
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/base/philox.h"
+#include "common/files/atomic_file.h"
+#include "common/files/npy.h"
+#include "common/files/safetensors.h"
+#include "common/files/sha256.h"
+#include "common/trainer_protocol/json.h"
+#include "worker/daemon/noop_trainer.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr char kStack[] = "fake";
+constexpr int64_t kTestExamples = 100;
+constexpr int64_t kClasses = 10;
+
+volatile sig_atomic_t g_stop = 0;
+void OnTerm(int) { g_stop = 1; }
+
+int Describe() {
+  std::cout << R"({"protocol":1,"stack":"fake","build":"fake-build","environment":{},)"
+            << R"("fingerprint":"fake-fingerprint"})" << std::endl;
+  return 0;
+}
+
+class FakeTrainer {
+ public:
+  FakeTrainer(TrainerRequest request, int events)
+      : request_(std::move(request)),
+        spec_(request_.specification),
+        behaviour_(spec_.sources.poke_parameter),
+        events_(events) {}
+
+  int Run() {
+    if (behaviour_ == "exit_oom") return ExitCodeOf(CauseClass::kOutOfMemory);
+    if (behaviour_ != "no_hello") Hello();
+    Misbehave();
+    const int64_t epochs = spec_.train.epochs;
+    for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
+      if (epoch > epochs / 2) WaitAtGate();
+      Pause();
+      if (g_stop != 0) return Fail(CauseClass::kInterrupted, "told to stop");
+      RecordsEvent records = NoopRecords(spec_, epoch);
+      if (behaviour_ == "sequence" && epoch == epochs) ++records.sequence;
+      Emit(records);
+      Emit(ProgressEvent{NoopStepCount(spec_) * epoch / epochs, NoopStepCount(spec_)});
+    }
+    return End();
+  }
+
+ private:
+  void Emit(const TrainerEvent& event) { Line(EventToJson(event)); }
+  void Line(const std::string& line) { Raw(line + "\n"); }
+  void Raw(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t written = write(events_, text.data(), text.size());
+      if (written < 0) std::exit(1);
+      text.remove_prefix(static_cast<size_t>(written));
+    }
+  }
+
+  void Hello() {
+    HelloEvent hello;
+    hello.stack = kStack;
+    hello.build = "fake-build";
+    const char* capability = std::getenv("ATEN_CPU_CAPABILITY");
+    hello.environment = std::string(R"({"trainer":"fake","capability":")") +
+                        (capability == nullptr ? "" : capability) + "\"}";
+    hello.data_identity = behaviour_ == "identity" ? Sha256Hex("another") : NoopDataIdentity(spec_);
+    Emit(hello);
+    std::cout << "trains " << request_.member << " attempt " << request_.attempt << std::endl;
+  }
+
+  // What goes wrong before the training.
+  void Misbehave() {
+    if (behaviour_ == "hang") {
+      signal(SIGTERM, SIG_IGN);
+      while (true) pause();
+    }
+    if (behaviour_ == "wait") {
+      while (g_stop == 0) poll(nullptr, 0, 20);
+    }
+    if (behaviour_ == "abort") std::abort();
+    if (behaviour_ == "silent") std::exit(0);
+    if (behaviour_ == "garbage") Line("{\"event\": \"good news\"}");
+    if (behaviour_ == "huge") Line(std::string(5 << 20, 'x'));
+    if (behaviour_ == "chatter") {
+      const std::string line(1023, '.');
+      for (int i = 0; i < 20 << 10; ++i) std::cout << line << '\n';
+    }
+    if (behaviour_.rfind("child:", 0) == 0 && fork() == 0) {
+      signal(SIGTERM, SIG_IGN);
+      (void)!open(behaviour_.substr(6).c_str(), O_WRONLY);
+      while (true) pause();
+    }
+  }
+
+  void WaitAtGate() {
+    if (behaviour_.rfind("gate:", 0) != 0) return;
+    const int gate = open(behaviour_.substr(5).c_str(), O_RDONLY);
+    if (gate >= 0) close(gate);
+  }
+
+  void Pause() {
+    if (behaviour_.rfind("ms:", 0) == 0) poll(nullptr, 0, std::atoi(behaviour_.c_str() + 3));
+  }
+
+  int Fail(CauseClass cause, const std::string& message) {
+    OutcomeEvent outcome;
+    outcome.cause = cause;
+    outcome.message = message;
+    Emit(outcome);
+    return ExitCodeOf(cause);
+  }
+
+  int End() {
+    if (behaviour_ == "oom") return Fail(CauseClass::kOutOfMemory, "no memory for a batch");
+    if (!WriteFiles().ok()) return Fail(CauseClass::kBug, "cannot write its files");
+    OutcomeEvent outcome = NoopOutcome(spec_, request_.member);
+    outcome.environment = R"({"trainer":"fake"})";
+    outcome.train_seconds = 0.01;
+    if (behaviour_ == "diverge") {
+      outcome.kind = OutcomeEvent::Kind::kDiverged;
+      outcome.metrics["loss"] = std::numeric_limits<double>::quiet_NaN();
+    }
+    if (behaviour_ == "partial") {
+      Raw(EventToJson(outcome).substr(0, 20));
+      return 0;
+    }
+    Emit(outcome);
+    if (behaviour_ == "after") Emit(ProgressEvent{1, 1});
+    return behaviour_ == "wrong_exit" ? 15 : 0;
+  }
+
+  std::vector<float> Draws(const std::string& key, int64_t count) const {
+    const PhiloxStream stream(StreamOf(key), 1);
+    std::vector<float> values(static_cast<size_t>(count));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = UniformFloat(stream.Word(i));
+    return values;
+  }
+
+  absl::Status WriteFiles() {
+    const std::string key = NoopOutcome(spec_, request_.member).hashes["weights"];
+    const std::vector<float> logits = Draws(key, kTestExamples * kClasses);
+    NF_RETURN_IF_ERROR(
+        WriteNpy<float>(PathOf("predictions.npy"), {kTestExamples, kClasses}, logits));
+    const std::vector<float> weights = Draws("w" + key, 64);
+    NF_RETURN_IF_ERROR(WriteSafetensors(PathOf("weights.safetensors"),
+                                        {MakeTensorView<float>("dense.weight", {8, 8}, weights)}));
+    NF_RETURN_IF_ERROR(Report("predictions", "predictions.npy"));
+    NF_RETURN_IF_ERROR(Report("weights", "weights.safetensors"));
+    NF_RETURN_IF_ERROR(WriteEvaluationSet());
+    return ReportWrong();
+  }
+
+  absl::Status WriteEvaluationSet() {
+    if (!request_.write_evaluation_set) return absl::OkStatus();
+    const std::vector<uint8_t> images(static_cast<size_t>(kTestExamples) * 28 * 28, 128);
+    std::vector<int64_t> labels;
+    for (int64_t i = 0; i < kTestExamples; ++i) labels.push_back(i % kClasses);
+    NF_RETURN_IF_ERROR(
+        WriteNpy<uint8_t>(PathOf("evaluation_images.npy"), {kTestExamples, 1, 28, 28}, images));
+    NF_RETURN_IF_ERROR(WriteNpy<int64_t>(PathOf("evaluation_labels.npy"), {kTestExamples}, labels));
+    NF_RETURN_IF_ERROR(Report("evaluation_images", "evaluation_images.npy"));
+    return Report("evaluation_labels", "evaluation_labels.npy");
+  }
+
+  absl::Status ReportWrong() {
+    ArtifactEvent wrong{"extra", "predictions.npy", Sha256Hex(""), 0};
+    if (behaviour_ == "missing") wrong.path = "nothing.npy";
+    if (behaviour_ == "outside") wrong.path = "../member";
+    if (behaviour_ == "sha") wrong.size = std::filesystem::file_size(PathOf(wrong.path));
+    if (behaviour_ == "link") {
+      wrong.path = "link";
+      std::filesystem::create_symlink("/proc/cpuinfo", PathOf("link"));
+    }
+    const bool is_wrong = behaviour_ == "missing" || behaviour_ == "outside" ||
+                          behaviour_ == "sha" || behaviour_ == "link";
+    if (is_wrong) Emit(wrong);
+    return absl::OkStatus();
+  }
+
+  std::string PathOf(const std::string& name) const { return request_.work_directory + "/" + name; }
+
+  absl::Status Report(const std::string& kind, const std::string& path) {
+    NF_ASSIGN_OR_RETURN(const std::string sha256, Sha256File(PathOf(path)));
+    Emit(ArtifactEvent{kind, path, sha256, std::filesystem::file_size(PathOf(path))});
+    return absl::OkStatus();
+  }
+
+  const TrainerRequest request_;
+  const Specification& spec_;
+  const std::string behaviour_;
+  const int events_;
+};
+
+int Main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "--describe") return Describe();
+  struct sigaction action = {};
+  action.sa_handler = OnTerm;
+  sigaction(SIGTERM, &action, nullptr);
+  const char* events = std::getenv("NOISEFLOOR_EVENTS");
+  std::string line;
+  if (events == nullptr || !std::getline(std::cin, line)) return 2;
+  auto request = RequestFromJson(line);
+  if (!request.ok()) {
+    std::cerr << request.status() << std::endl;
+    return ExitCodeOf(CauseClass::kBadSpecification);
+  }
+  return FakeTrainer(*std::move(request), std::atoi(events)).Run();
+}
+
+}  // namespace
+}  // namespace noisefloor
+
+int main(int argc, char** argv) { return noisefloor::Main(argc, argv); }

@@ -1,0 +1,155 @@
+#include "tests/support/mini_coordinator.h"
+
+#include "common/base/check.h"
+#include "common/files/sha256.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr absl::Duration kPatience = absl::Minutes(1);
+
+grpc::Status NotNow() { return {grpc::StatusCode::UNAVAILABLE, "not now"}; }
+
+}  // namespace
+
+MiniCoordinator::MiniCoordinator(MiniCoordinatorOptions options) : options_(options) {
+  auto server = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {this});
+  NF_CHECK(server.ok());
+  server_ = *std::move(server);
+}
+
+MiniCoordinator::~MiniCoordinator() {
+  DropSession();
+  server_->Shutdown(absl::ZeroDuration());
+}
+
+void MiniCoordinator::Set(const MiniCoordinatorOptions& options) {
+  MutexLock lock(mutex_);
+  options_ = options;
+}
+
+std::optional<v1::SessionRequest> MiniCoordinator::Wait(v1::SessionRequest::MessageCase kind) {
+  MutexLock lock(mutex_);
+  while (true) {
+    for (auto it = received_.begin(); it != received_.end(); ++it) {
+      if (it->message_case() != kind) continue;
+      v1::SessionRequest found = std::move(*it);
+      received_.erase(it);
+      return found;
+    }
+    const size_t before = received_.size();
+    if (!changed_.WaitFor(mutex_, kPatience) && received_.size() == before) return std::nullopt;
+  }
+}
+
+std::optional<v1::Heartbeat> MiniCoordinator::NextHeartbeat() {
+  MutexLock lock(mutex_);
+  const uint64_t before = heartbeats_;
+  while (heartbeats_ == before) {
+    if (!changed_.WaitFor(mutex_, kPatience) && heartbeats_ == before) return std::nullopt;
+  }
+  return heartbeat_;
+}
+
+int MiniCoordinator::Waiting(v1::SessionRequest::MessageCase kind) {
+  MutexLock lock(mutex_);
+  int count = 0;
+  for (const v1::SessionRequest& request : received_) count += request.message_case() == kind;
+  return count;
+}
+
+bool MiniCoordinator::Send(const v1::SessionResponse& message) {
+  MutexLock lock(mutex_);
+  return stream_ != nullptr && stream_->Write(message);
+}
+
+void MiniCoordinator::DropSession() {
+  MutexLock lock(mutex_);
+  if (context_ != nullptr) context_->TryCancel();
+}
+
+bool MiniCoordinator::WaitForUploadTries(int count) {
+  MutexLock lock(mutex_);
+  while (upload_tries_ < count) {
+    const int before = upload_tries_;
+    if (!changed_.WaitFor(mutex_, kPatience) && upload_tries_ == before) return false;
+  }
+  return true;
+}
+
+std::map<std::string, std::string> MiniCoordinator::uploads() {
+  MutexLock lock(mutex_);
+  return uploads_;
+}
+
+grpc::Status MiniCoordinator::Session(grpc::ServerContext* context, Stream* stream) {
+  {
+    MutexLock lock(mutex_);
+    if (!options_.takes_sessions) return NotNow();
+    context_ = context;
+    stream_ = stream;
+  }
+  v1::SessionRequest request;
+  while (stream->Read(&request)) {
+    MutexLock lock(mutex_);
+    if (stream_ == stream) Answer(request);
+    if (request.has_heartbeat()) {
+      heartbeat_ = request.heartbeat();
+      ++heartbeats_;
+    } else {
+      received_.push_back(request);
+    }
+    changed_.NotifyAll();
+  }
+  MutexLock lock(mutex_);
+  if (stream_ == stream) {
+    stream_ = nullptr;
+    context_ = nullptr;
+  }
+  return grpc::Status::OK;
+}
+
+void MiniCoordinator::Answer(const v1::SessionRequest& request) {
+  v1::SessionResponse response;
+  if (request.has_register_()) {
+    response.mutable_welcome()->set_worker_id(1);
+    response.mutable_welcome()->set_heartbeat_interval_ms(options_.heartbeat_interval_ms);
+    response.mutable_welcome()->set_lease_ttl_ms(options_.lease_ttl_ms);
+  } else if (request.has_records() && options_.keeps_records) {
+    response.mutable_kept()->set_lease_id(request.records().lease_id());
+    response.mutable_kept()->set_sequence(request.records().batch().sequence());
+  } else if (request.has_finished() && options_.settles) {
+    response.mutable_settled()->set_lease_id(request.finished().lease_id());
+    response.mutable_settled()->set_accepted(true);
+  } else {
+    return;
+  }
+  stream_->Write(response);
+}
+
+grpc::Status MiniCoordinator::Upload(grpc::ServerContext*,
+                                     grpc::ServerReader<v1::UploadRequest>* reader,
+                                     v1::UploadResponse*) {
+  bool takes = false;
+  {
+    MutexLock lock(mutex_);
+    takes = options_.takes_uploads;
+  }
+  v1::UploadRequest request;
+  if (takes && !reader->Read(&request)) return {grpc::StatusCode::INVALID_ARGUMENT, "no header"};
+  const v1::UploadHeader header = request.header();
+  std::string content;
+  while (takes && reader->Read(&request)) content += request.piece();
+  MutexLock lock(mutex_);
+  ++upload_tries_;
+  changed_.NotifyAll();
+  if (!takes) return NotNow();
+  if (content.size() != header.size() || Sha256Hex(content) != header.sha256()) {
+    return {grpc::StatusCode::INVALID_ARGUMENT, "another content than the header says"};
+  }
+  uploads_[header.kind()] = std::move(content);
+  return grpc::Status::OK;
+}
+
+}  // namespace noisefloor

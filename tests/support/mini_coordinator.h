@@ -1,0 +1,72 @@
+// The coordinator's side of the worker conversation, for tests of the worker: a real gRPC server on
+// a free loopback port that says what the test tells it to.
+//
+// Any thread. Waiting functions give up after a minute without any message, with an empty answer.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/base/mutex.h"
+#include "common/rpc/server.h"
+#include "noisefloor/v1/worker_api.grpc.pb.h"
+
+namespace noisefloor {
+
+struct MiniCoordinatorOptions {
+  uint32_t heartbeat_interval_ms = 100;
+  uint32_t lease_ttl_ms = 60000;
+  bool keeps_records = true;   // Answers records with RecordsKept.
+  bool settles = true;         // Answers finished with Settled.
+  bool takes_uploads = true;   // Otherwise Unavailable.
+  bool takes_sessions = true;  // Otherwise Unavailable.
+};
+
+class MiniCoordinator final : private v1::WorkerService::Service {
+ public:
+  explicit MiniCoordinator(MiniCoordinatorOptions options = {});
+  ~MiniCoordinator() override;
+
+  std::string address() const { return ToText(server_->address()); }
+  void Set(const MiniCoordinatorOptions& options);
+
+  // Waits for the next message of that kind, in order of arrival; heartbeats that are not asked
+  // for are thrown away, other messages stay for later calls.
+  std::optional<v1::SessionRequest> Wait(v1::SessionRequest::MessageCase kind);
+  // The next heartbeat that arrives from now on.
+  std::optional<v1::Heartbeat> NextHeartbeat();
+  // Messages of that kind that have come and were not waited for.
+  int Waiting(v1::SessionRequest::MessageCase kind);
+
+  // To the open session; false when there is none.
+  bool Send(const v1::SessionResponse& message);
+  void DropSession();
+  // Waits until that many uploads have been tried in all.
+  bool WaitForUploadTries(int count);
+  // Content by kind, of the last upload.
+  std::map<std::string, std::string> uploads();
+
+ private:
+  using Stream = grpc::ServerReaderWriter<v1::SessionResponse, v1::SessionRequest>;
+  grpc::Status Session(grpc::ServerContext* context, Stream* stream) override;
+  grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
+                      v1::UploadResponse* response) override;
+  void Answer(const v1::SessionRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Mutex mutex_;
+  CondVar changed_;
+  MiniCoordinatorOptions options_ ABSL_GUARDED_BY(mutex_);
+  std::deque<v1::SessionRequest> received_ ABSL_GUARDED_BY(mutex_);
+  uint64_t heartbeats_ ABSL_GUARDED_BY(mutex_) = 0;
+  v1::Heartbeat heartbeat_ ABSL_GUARDED_BY(mutex_);
+  grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  int upload_tries_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::string> uploads_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<RpcServer> server_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,71 @@
+#include "worker/daemon/convert.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(ConvertTest, RecordsBecomeColumnsWithEachNameOnce) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const RecordsEvent event{3, {{1, 0.5, "loss", 2.0}, {1, 0.5, "top1", nan}, {2, 1, "loss", 1.0}}};
+
+  const v1::RecordBatch batch = ToProto(event);
+
+  EXPECT_EQ(batch.sequence(), 3u);
+  EXPECT_THAT(batch.metric_names(), ElementsAre("loss", "top1"));
+  EXPECT_THAT(batch.metric(), ElementsAre(0u, 1u, 0u));
+  EXPECT_THAT(batch.step(), ElementsAre(1, 1, 2));
+  EXPECT_THAT(batch.epoch(), ElementsAre(0.5, 0.5, 1.0));
+  EXPECT_EQ(batch.value(0), 2.0);
+  EXPECT_TRUE(std::isnan(batch.value(1)));
+}
+
+TEST(ConvertTest, AnOutcomeKeepsEverything) {
+  AttemptResult result;
+  result.outcome.kind = OutcomeEvent::Kind::kDiverged;
+  result.outcome.message = "m";
+  result.outcome.hashes["init"] = "h";
+  result.outcome.metrics["loss"] = std::numeric_limits<double>::infinity();
+  result.outcome.per_class_accuracy = {0.5, 1};
+  result.outcome.environment = "{}";
+  result.outcome.train_seconds = 1.5;
+  result.data_identity = "d";
+  result.record_batches = 4;
+  result.artifacts = {{"weights", "w", "s", 9}};
+
+  const v1::Outcome outcome = ToProto(result);
+
+  EXPECT_EQ(outcome.kind(), v1::Outcome::KIND_DIVERGED);
+  EXPECT_EQ(outcome.cause(), "");
+  EXPECT_EQ(outcome.message(), "m");
+  EXPECT_EQ(outcome.hashes().at("init"), "h");
+  EXPECT_TRUE(std::isinf(outcome.metrics().at("loss")));
+  EXPECT_THAT(outcome.per_class_accuracy(), ElementsAre(0.5, 1.0));
+  EXPECT_EQ(outcome.train_seconds(), 1.5);
+  EXPECT_EQ(outcome.data_identity(), "d");
+  EXPECT_EQ(outcome.record_batches(), 4u);
+  ASSERT_EQ(outcome.artifacts_size(), 1);
+  EXPECT_EQ(outcome.artifacts(0).size(), 9u);
+}
+
+TEST(ConvertTest, AFailureNamesItsCause) {
+  EXPECT_EQ(ToProto(FailedResult(CauseClass::kOutOfMemory, "m")).cause(), "out_of_memory");
+}
+
+TEST(ConvertTest, HeartbeatsNameEveryLease) {
+  const auto beat = HeartbeatMessage({{LeaseId{1}, 2, 3, 4}, {LeaseId{5}, 0, 0, 0}}).heartbeat();
+  ASSERT_EQ(beat.held_size(), 2);
+  EXPECT_EQ(beat.held(0).lease_id(), 1u);
+  EXPECT_EQ(beat.held(0).sequence(), 2u);
+  EXPECT_EQ(beat.held(0).step(), 3);
+  EXPECT_EQ(beat.held(0).step_count(), 4);
+}
+
+}  // namespace
+}  // namespace noisefloor

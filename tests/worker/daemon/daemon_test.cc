@@ -1,0 +1,278 @@
+#include "tests/worker/daemon/daemon_fixture.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(DaemonTest, AMemberIsTrainedAndEverythingOfItIsDelivered) {
+  StartDaemon();
+  const v1::Register registered = Registered();
+  EXPECT_EQ(registered.name(), "box");
+  EXPECT_EQ(registered.slots(), 1u);
+  EXPECT_NE(registered.identity(), 0u);
+  ASSERT_EQ(registered.stacks_size(), 1);
+  EXPECT_EQ(registered.stacks(0).name(), "fake");
+  EXPECT_EQ(registered.stacks(0).build(), "fake-build");
+  EXPECT_EQ(registered.stacks(0).fingerprint().size(), 64u);
+
+  v1::StartMember start = Member(7);
+  start.set_write_evaluation_set(true);
+  Start(start);
+
+  const auto started = coordinator_.Wait(Case::kStarted);
+  ASSERT_TRUE(started.has_value());
+  EXPECT_EQ(started->started().lease_id(), 7u);
+  EXPECT_EQ(started->started().data_identity().size(), 64u);
+  const auto records = coordinator_.Wait(Case::kRecords);
+  ASSERT_TRUE(records.has_value());
+  EXPECT_EQ(records->records().batch().sequence(), 1u);
+  EXPECT_EQ(records->records().batch().value_size(), 3);
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(finished.outcome().record_batches(), 2u);
+  EXPECT_EQ(finished.outcome().data_identity(), started->started().data_identity());
+  EXPECT_EQ(finished.outcome().hashes().count("weights"), 1u);
+  std::vector<std::string> kinds;
+  const auto uploads = coordinator_.uploads();
+  for (const v1::Artifact& artifact : finished.outcome().artifacts()) {
+    kinds.push_back(artifact.kind());
+    ASSERT_TRUE(uploads.contains(artifact.kind()));
+    EXPECT_EQ(Sha256Hex(uploads.at(artifact.kind())), artifact.sha256());
+  }
+  EXPECT_THAT(kinds, ElementsAre("predictions", "weights", "evaluation_images", "evaluation_labels",
+                                 "log"));
+  EXPECT_THAT(uploads.at("log"), HasSubstr("trains s1c0r7 attempt 1"));
+  EXPECT_TRUE(BecomesIdle());
+  EXPECT_THAT(Spooled(), IsEmpty());
+}
+
+TEST_F(DaemonTest, EqualMembersGiveEqualHashesOnOneClassAndMembersFollowEachOther) {
+  StartDaemon();
+  (void)Registered();
+  Start(Member(1));
+  Start(Member(2));
+  const v1::AttemptFinished first = Finished();
+  const v1::AttemptFinished second = Finished();
+
+  EXPECT_EQ(first.lease_id(), 1u);
+  EXPECT_EQ(second.lease_id(), 2u);
+  EXPECT_EQ(first.outcome().hashes().at("logits"), second.outcome().hashes().at("logits"));
+}
+
+TEST_F(DaemonTest, ARepeatedStartRunsOnce) {
+  StartDaemon();
+  (void)Registered();
+  const std::string gate = MakeGate();
+  for (int i = 0; i < 3; ++i) Start(Member(7, "gate:" + gate));
+  OpenGate(gate);
+
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_TRUE(BecomesIdle());
+  EXPECT_EQ(coordinator_.Waiting(Case::kStarted), 1);
+  EXPECT_EQ(coordinator_.Waiting(Case::kFinished), 0);
+}
+
+TEST_F(DaemonTest, ABrokenSessionInTheMiddleLosesNothing) {
+  coordinator_.Set({.keeps_records = false});
+  StartDaemon();
+  EXPECT_EQ(Registered().held_size(), 0);
+  const std::string gate = MakeGate();
+  Start(Member(7, "gate:" + gate));
+  ASSERT_TRUE(coordinator_.Wait(Case::kRecords).has_value());
+
+  coordinator_.DropSession();
+  const v1::Register again = Registered();
+
+  ASSERT_EQ(again.held_size(), 1);
+  EXPECT_EQ(again.held(0).lease_id(), 7u);
+  EXPECT_EQ(again.held(0).sequence(), 1u);
+  const auto repeated = coordinator_.Wait(Case::kRecords);
+  ASSERT_TRUE(repeated.has_value());
+  EXPECT_EQ(repeated->records().batch().sequence(), 1u);
+  OpenGate(gate);
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+}
+
+TEST_F(DaemonTest, AnEndIsRepeatedUntilItIsSettled) {
+  coordinator_.Set({.settles = false});
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7));
+  EXPECT_EQ(Finished().lease_id(), 7u);
+  EXPECT_EQ(Finished().lease_id(), 7u);
+
+  coordinator_.Set({});
+
+  EXPECT_EQ(Finished().lease_id(), 7u);
+  EXPECT_TRUE(BecomesIdle());
+}
+
+TEST_F(DaemonTest, AStoppedMemberEndsAndNothingOfItIsReported) {
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7, "wait"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  Stop(7);
+
+  EXPECT_TRUE(BecomesIdle());
+  Start(Member(8));
+  EXPECT_EQ(Finished().lease_id(), 8u);
+  EXPECT_TRUE(BecomesIdle());
+  EXPECT_THAT(Spooled(), IsEmpty());
+}
+
+TEST_F(DaemonTest, ATrainerThatIgnoresTheRequestToStopIsKilledAfterTheGraceTime) {
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7, "hang"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  Stop(7);
+  Start(Member(8));
+
+  EXPECT_EQ(Finished().lease_id(), 8u);
+}
+
+TEST_F(DaemonTest, SigtermFinishesWhatRunsDeliversItAndLeaves) {
+  StartDaemon();
+  (void)Registered();
+  const std::string gate = MakeGate();
+  Start(Member(7, "gate:" + gate));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  ASSERT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+  Start(Member(8));
+  const v1::AttemptFinished refused = Finished();
+  EXPECT_EQ(refused.lease_id(), 8u);
+  EXPECT_EQ(refused.outcome().cause(), "interrupted");
+  OpenGate(gate);
+
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(daemon_->Wait(), 0);
+}
+
+TEST_F(DaemonTest, ASecondSigtermInterruptsWhatRuns) {
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7, "hang"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  ASSERT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().cause(), "interrupted");
+  EXPECT_EQ(finished.outcome().message(), "the worker is leaving");
+  EXPECT_EQ(daemon_->Wait(), 0);
+}
+
+TEST_F(DaemonTest, TheDrainTimeoutStopsWhatRuns) {
+  StartDaemon({"--drain-timeout=0.1"});
+  (void)Registered();
+  Start(Member(7, "hang"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+
+  EXPECT_EQ(Finished().outcome().cause(), "interrupted");
+  EXPECT_EQ(daemon_->Wait(), 0);
+}
+
+TEST_F(DaemonTest, AKilledDaemonDeliversItsSpooledResultAfterARestart) {
+  coordinator_.Set({.takes_uploads = false});
+  StartDaemon();
+  const uint64_t identity = Registered().identity();
+  Start(Member(7));
+  ASSERT_TRUE(coordinator_.WaitForUploadTries(1));
+  ASSERT_TRUE(daemon_->Signal(SIGKILL));
+  EXPECT_EQ(daemon_->Wait(), -1);
+
+  coordinator_.Set({});
+  StartDaemon();
+  const v1::Register again = Registered();
+
+  EXPECT_EQ(again.identity(), identity);
+  ASSERT_EQ(again.held_size(), 1);
+  EXPECT_EQ(again.held(0).lease_id(), 7u);
+  EXPECT_EQ(again.held(0).sequence(), 2u);
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(finished.outcome().record_batches(), 2u);
+  EXPECT_EQ(finished.outcome().data_identity().size(), 64u);
+  EXPECT_TRUE(BecomesIdle());
+  EXPECT_THAT(Spooled(), IsEmpty());
+}
+
+TEST_F(DaemonTest, AKilledDaemonTakesItsTrainerAlongAndReportsItInterrupted) {
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7, "hang"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+  ASSERT_TRUE(daemon_->Signal(SIGKILL));
+  EXPECT_EQ(daemon_->Wait(), -1);
+
+  StartDaemon();
+
+  ASSERT_EQ(Registered().held_size(), 1);
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().cause(), "interrupted");
+  EXPECT_EQ(finished.outcome().message(), "the worker ended before its trainer did");
+  EXPECT_THAT(coordinator_.uploads()["log"], HasSubstr("trains s1c0r7"));
+}
+
+TEST_F(DaemonTest, ALeaseThatCannotBeRenewedIsGivenUpAndReportedInterrupted) {
+  coordinator_.Set({.lease_ttl_ms = 300});
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7, "wait"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+  coordinator_.Set({.takes_uploads = false, .takes_sessions = false});
+  coordinator_.DropSession();
+
+  // The upload of its log is the sign that the trainer was ended without a session.
+  ASSERT_TRUE(coordinator_.WaitForUploadTries(1));
+  coordinator_.Set({});
+
+  ASSERT_EQ(Registered().held_size(), 1);
+  EXPECT_EQ(Finished().outcome().cause(), "interrupted");
+}
+
+TEST_F(DaemonTest, TheNoopTrainerAnswersWithoutAProcessOrAFile) {
+  StartDaemon({"--trainer=noop"});
+  (void)Registered();
+  for (uint64_t lease = 1; lease <= 50; ++lease) Start(Member(lease, "", "noop"));
+
+  for (uint64_t lease = 1; lease <= 50; ++lease) {
+    const v1::AttemptFinished finished = Finished();
+    EXPECT_EQ(finished.lease_id(), lease);
+    EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_DONE);
+    EXPECT_EQ(finished.outcome().record_batches(), 2u);
+    EXPECT_EQ(finished.outcome().artifacts_size(), 0);
+  }
+  EXPECT_TRUE(BecomesIdle());
+  EXPECT_THAT(Spooled(), IsEmpty());
+}
+
+TEST_F(DaemonTest, EachClassHasItsVariables) {
+  StartDaemon();
+  const v1::Register registered = Registered();
+  uint64_t lease = 0;
+  for (const v1::ClassOffer& offer : registered.classes()) {
+    class_ = offer.name();
+    Start(Member(++lease, "oom"));
+    const std::string environment = Finished().outcome().environment();
+    const std::string set = offer.name().substr(offer.name().rfind('-') + 1);
+    const std::string capability = set == "sse" ? "default" : set;
+    EXPECT_EQ(environment, "{\"capability\":\"" + capability + "\",\"trainer\":\"fake\"}");
+  }
+  EXPECT_EQ(lease, static_cast<uint64_t>(registered.classes_size()));
+}
+
+}  // namespace
+}  // namespace noisefloor

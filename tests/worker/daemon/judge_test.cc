@@ -1,0 +1,153 @@
+#include "worker/daemon/judge.h"
+
+#include <csignal>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+HelloEvent Hello(const std::string& stack = "fake") {
+  HelloEvent hello;
+  hello.stack = stack;
+  hello.environment = R"({"a":1})";
+  hello.data_identity = std::string(64, 'd');
+  return hello;
+}
+OutcomeEvent Done() {
+  OutcomeEvent outcome;
+  outcome.kind = OutcomeEvent::Kind::kDone;
+  return outcome;
+}
+OutcomeEvent Failed(CauseClass cause) {
+  OutcomeEvent outcome;
+  outcome.cause = cause;
+  outcome.message = "why";
+  return outcome;
+}
+
+class JudgeTest : public testing::Test {
+ protected:
+  std::string Refusal(const TrainerEvent& event) { return Message(judge_.Accept(event)); }
+  void Accept(const TrainerEvent& event) { ASSERT_TRUE(judge_.Accept(event).ok()); }
+
+  EventJudge judge_{"fake"};
+};
+
+TEST_F(JudgeTest, AWholeConversationIsAResult) {
+  Accept(Hello());
+  Accept(RecordsEvent{1, {{1, 0.5, "loss", 2.0}}});
+  Accept(ArtifactEvent{"predictions", "p.npy", std::string(64, 'a'), 3});
+  Accept(Done());
+
+  const AttemptResult result = judge_.End({false, 0});
+
+  EXPECT_EQ(result.outcome.kind, OutcomeEvent::Kind::kDone);
+  EXPECT_EQ(result.record_batches, 1u);
+  EXPECT_EQ(result.data_identity, std::string(64, 'd'));
+  EXPECT_THAT(result.artifacts, SizeIs(1));
+}
+
+TEST_F(JudgeTest, EventsOutOfPlaceAreRefused) {
+  EXPECT_EQ(Refusal(ProgressEvent{}), "an event before the hello");
+  EXPECT_EQ(judge_.End({false, 0}).outcome.message,
+            "the trainer broke the protocol: an event before the hello");
+}
+
+TEST_F(JudgeTest, AnotherStackOrProtocolIsRefused) {
+  EXPECT_EQ(Message(EventJudge("fake").Accept(Hello("torch"))), "stack 'torch': expected 'fake'");
+  HelloEvent old = Hello();
+  old.protocol = 2;
+  EXPECT_EQ(Refusal(old), "protocol version 2: expected 1");
+}
+
+TEST_F(JudgeTest, RecordsMustFollowEachOther) {
+  Accept(Hello());
+  Accept(RecordsEvent{1, {}});
+  EXPECT_EQ(Refusal(RecordsEvent{1, {}}), "record batch with sequence 1: expected 2");
+}
+
+TEST_F(JudgeTest, NothingFollowsABreach) {
+  Accept(Hello());
+  EXPECT_EQ(Refusal(Hello()), "a second hello");
+  EXPECT_EQ(Refusal(Done()), "the trainer broke the protocol: a second hello");
+  EXPECT_EQ(judge_.End({false, 0}).outcome.cause, CauseClass::kBug);
+}
+
+TEST_F(JudgeTest, AFailureBeforeTheHelloIsHeard) {
+  Accept(Failed(CauseClass::kBadData));
+  const AttemptResult result = judge_.End({false, ExitCodeOf(CauseClass::kBadData)});
+  EXPECT_EQ(result.outcome.cause, CauseClass::kBadData);
+  EXPECT_EQ(result.outcome.message, "why");
+}
+
+TEST_F(JudgeTest, ASuccessThatDiedIsNoSuccess) {
+  Accept(Hello());
+  Accept(ArtifactEvent{"predictions", "p.npy", std::string(64, 'a'), 3});
+  Accept(Done());
+  const AttemptResult result = judge_.End({true, SIGSEGV});
+  EXPECT_EQ(result.outcome.kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(result.outcome.message,
+            "the trainer said done but was ended by signal 11 (Segmentation fault): expected exit "
+            "code 0");
+  EXPECT_THAT(result.artifacts, IsEmpty());
+}
+
+TEST_F(JudgeTest, AKillThatNobodyAskedForSuggestsMemory) {
+  EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.message,
+            "the trainer was ended by signal 9 (Killed) and gave no outcome; did the system run "
+            "out of memory?");
+  EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.cause, CauseClass::kBug);
+}
+
+TEST_F(JudgeTest, AKillThatWasAskedForIsAnInterruption) {
+  judge_.SetStopReason("the worker is leaving");
+  const AttemptResult result = judge_.End({true, SIGKILL});
+  EXPECT_EQ(result.outcome.cause, CauseClass::kInterrupted);
+  EXPECT_EQ(result.outcome.message, "the worker is leaving");
+}
+
+TEST_F(JudgeTest, AResultThatCameBeforeTheStopStillCounts) {
+  Accept(Hello());
+  Accept(Done());
+  judge_.SetStopReason("the worker is leaving");
+  EXPECT_EQ(judge_.End({false, 0}).outcome.kind, OutcomeEvent::Kind::kDone);
+}
+
+TEST_F(JudgeTest, ExitCodesSpeakForThemselvesButCannotNameWhatIsNotATrainersToSay) {
+  EXPECT_EQ(judge_.End({false, 13}).outcome.cause, CauseClass::kLostDevice);
+  EXPECT_EQ(judge_.End({false, 0}).outcome.cause, CauseClass::kBug);
+  EXPECT_EQ(judge_.End({false, 16}).outcome.cause, CauseClass::kBug);
+  EXPECT_EQ(judge_.End({false, 77}).outcome.cause, CauseClass::kBug);
+}
+
+TEST_F(JudgeTest, WhatTheWorkerCannotKeepIsGivenUpWithItsOwnCause) {
+  Accept(Hello());
+  judge_.Abandon(CauseClass::kInterrupted, "the spool is full");
+  const AttemptResult result = judge_.End({false, 0});
+  EXPECT_EQ(result.outcome.cause, CauseClass::kInterrupted);
+  EXPECT_EQ(result.outcome.message, "the spool is full");
+  EXPECT_EQ(result.outcome.environment, R"({"a":1})");
+}
+
+TEST(AttemptResultTest, ComesBackFromItsText) {
+  AttemptResult result;
+  result.outcome = Done();
+  result.outcome.metrics["loss"] = 0.1;
+  result.data_identity = std::string(64, 'd');
+  result.artifacts = {{"weights", "w.safetensors", std::string(64, 'b'), 12}};
+
+  const auto back = ResultFromText(ResultToText(result));
+
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(ResultToText(*back), ResultToText(result));
+  EXPECT_FALSE(ResultFromText("").ok());
+  EXPECT_FALSE(ResultFromText(ResultToText(result).substr(0, 400)).ok());
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,132 @@
+#include "worker/daemon/options.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+class OptionsTest : public testing::Test {
+ protected:
+  OptionsTest() {
+    std::string pattern = testing::TempDir() + "nf-options-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    std::filesystem::create_directories(folder_ + "/build/release/bin");
+    std::filesystem::create_directories(folder_ + "/deploy/data");
+    place_.executable = folder_ + "/build/release/bin/noisefloor-worker";
+  }
+  ~OptionsTest() override { std::filesystem::remove_all(folder_); }
+
+  ParsedOptions Parse(std::vector<std::string> arguments) const {
+    return ParseOptions(arguments, place_);
+  }
+  // The complaint about one argument beside good ones.
+  std::string Complaint(const std::string& argument) const {
+    const ParsedOptions parsed = Parse({"--coordinator=box:7411", "--trainer=noop", argument});
+    EXPECT_TRUE(parsed.exit);
+    EXPECT_EQ(parsed.exit_code, 2);
+    return parsed.text;
+  }
+
+  std::string folder_;
+  ProgramPlace place_;
+};
+
+TEST_F(OptionsTest, ACoordinatorAndATrainerAreEnough) {
+  const ParsedOptions parsed = Parse({"--coordinator=box:7411", "--trainer=noop"});
+  ASSERT_FALSE(parsed.exit) << parsed.text;
+  EXPECT_EQ(ToText(parsed.options.coordinator), "box:7411");
+  EXPECT_THAT(parsed.options.trainers, ElementsAre(Pair("noop", "")));
+  EXPECT_THAT(parsed.options.data_roots, ElementsAre(folder_ + "/deploy/data"));
+  EXPECT_THAT(parsed.options.classes, IsEmpty());
+  EXPECT_EQ(parsed.options.drain_timeout, absl::InfiniteDuration());
+  EXPECT_TRUE(parsed.options.standby);
+}
+
+TEST_F(OptionsTest, EverythingCanBeSaid) {
+  const ParsedOptions parsed =
+      Parse({"--coordinator", "[::1]:1", "--name=a.b-c_1", "--state=/x", "--slots=3",
+             "--classes=cpu-amd-sse,cpu-amd-avx2", "--data-root=/d1,/d2", "--trainer=t1=/p=1",
+             "--trainer=t2=/p2", "--grace=0.5", "--drain-timeout=60", "--give-up-after=5",
+             "--spool-limit=10", "--no-standby", "--log-level=debug", "--log-format=json"});
+  ASSERT_FALSE(parsed.exit) << parsed.text;
+  const Options& options = parsed.options;
+  EXPECT_EQ(options.slots, 3u);
+  EXPECT_THAT(options.classes, ElementsAre("cpu-amd-sse", "cpu-amd-avx2"));
+  EXPECT_THAT(options.data_roots, ElementsAre("/d1", "/d2"));
+  EXPECT_THAT(options.trainers, ElementsAre(Pair("t1", "/p=1"), Pair("t2", "/p2")));
+  EXPECT_EQ(options.grace, absl::Milliseconds(500));
+  EXPECT_EQ(options.drain_timeout, absl::Seconds(60));
+  EXPECT_EQ(options.give_up_after, absl::Seconds(5));
+  EXPECT_EQ(options.spool_limit_bytes, 10u << 20);
+  EXPECT_FALSE(options.standby);
+  EXPECT_EQ(options.log_format, LogFormat::kJson);
+}
+
+TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
+  EXPECT_EQ(Complaint("--slots=0"), "noisefloor-worker: --slots=0: expected 1 to 4096\n");
+  EXPECT_EQ(Complaint("--slots=5000"), "noisefloor-worker: --slots=5000: expected 1 to 4096\n");
+  EXPECT_EQ(Complaint("--cores-per-slot=0"),
+            "noisefloor-worker: --cores-per-slot=0: expected 1 to 4096\n");
+  EXPECT_EQ(Complaint("--name=a b"),
+            "noisefloor-worker: --name=a b: expected at most 100 letters, digits, '-', '_' or "
+            "'.'\n");
+  EXPECT_EQ(Complaint("--trainer=torch"),
+            "noisefloor-worker: --trainer=torch: expected STACK=PATH, or noop\n");
+  EXPECT_EQ(Complaint("--grace=-1"),
+            "noisefloor-worker: --grace=-1: expected seconds from 0 to 1e9\n");
+  EXPECT_EQ(Complaint("--log-level=loud"),
+            "noisefloor-worker: --log-level=loud: expected debug, info, warning, error or off\n");
+  EXPECT_EQ(Complaint("--log-format=xml"),
+            "noisefloor-worker: --log-format=xml: expected text or json\n");
+  EXPECT_EQ(Complaint("--spool-limit=0"),
+            "noisefloor-worker: --spool-limit=0: expected 1 to 1073741824 MiB\n");
+  EXPECT_THAT(Complaint("--slots=many"), HasSubstr("--slots"));
+  EXPECT_THAT(Complaint("--colour"), HasSubstr("--colour"));
+}
+
+TEST_F(OptionsTest, TheCoordinatorIsRequiredAndChecked) {
+  EXPECT_EQ(Parse({"--trainer=noop"}).text,
+            "noisefloor-worker: --coordinator=HOST:PORT is required\n");
+  EXPECT_EQ(Parse({"--trainer=noop", "--coordinator=box"}).text,
+            "noisefloor-worker: --coordinator: address 'box': expected HOST:PORT\n");
+}
+
+TEST_F(OptionsTest, TheTrainerBesideTheProgramIsTheDefault) {
+  EXPECT_EQ(Parse({"--coordinator=box:1"}).text,
+            "noisefloor-worker: no trainer: there is no " + folder_ +
+                "/build/release/bin/noisefloor-trainer; expected --trainer=STACK=PATH\n");
+
+  const std::string trainer = folder_ + "/build/release/bin/noisefloor-trainer";
+  std::ofstream(trainer) << "";
+
+  EXPECT_THAT(Parse({"--coordinator=box:1"}).options.trainers, ElementsAre(Pair("", trainer)));
+}
+
+TEST_F(OptionsTest, TheEnvironmentNamesDataBeforeTheSample) {
+  place_.noisefloor_data = "/data";
+  EXPECT_THAT(Parse({"--coordinator=box:1", "--trainer=noop"}).options.data_roots,
+              ElementsAre("/data", folder_ + "/deploy/data"));
+}
+
+TEST_F(OptionsTest, HelpShowsExamplesAndExitCodes) {
+  const ParsedOptions help = Parse({"--help"});
+  EXPECT_TRUE(help.exit);
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.text, HasSubstr("Examples:"));
+  EXPECT_THAT(help.text, HasSubstr("Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable."));
+  EXPECT_THAT(Parse({"--version"}).text, HasSubstr("noisefloor-worker 0."));
+}
+
+}  // namespace
+}  // namespace noisefloor

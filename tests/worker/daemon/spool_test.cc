@@ -1,0 +1,156 @@
+#include "worker/daemon/spool.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/files/directory.h"
+#include "worker/daemon/state_directory.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr LeaseId kLease{7};
+
+class SpoolTest : public testing::Test {
+ protected:
+  SpoolTest() {
+    std::string pattern = testing::TempDir() + "nf-spool-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~SpoolTest() override { std::filesystem::remove_all(folder_); }
+
+  Spool Open(uint64_t limit = 1 << 20) const { return Spool(folder_ + "/spool", limit); }
+  static AttemptResult Done() {
+    AttemptResult result;
+    result.outcome.kind = OutcomeEvent::Kind::kDone;
+    result.artifacts = {{"weights", "w", std::string(64, 'b'), 100}};
+    return result;
+  }
+  std::vector<SpooledAttempt> Recovered() const {
+    Spool spool = Open();
+    auto found = spool.Recover();
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() ? *std::move(found) : std::vector<SpooledAttempt>();
+  }
+
+  std::string folder_;
+};
+
+TEST_F(SpoolTest, RecordsComeBackInTheirPlaces) {
+  Spool spool = Open();
+  ASSERT_TRUE(spool.Begin(kLease, "s1c0r0", 1).ok());
+  ASSERT_TRUE(spool.AppendRecords(kLease, 1, "first").ok());
+  ASSERT_TRUE(spool.AppendRecords(kLease, 2, "second line").ok());
+
+  EXPECT_EQ(spool.ReadRecords(kLease, 1).value(), "first");
+  EXPECT_EQ(spool.ReadRecords(kLease, 2).value(), "second line");
+  EXPECT_EQ(spool.Batches(kLease), 2u);
+  EXPECT_EQ(spool.ReadRecords(kLease, 3).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(spool.AppendRecords(kLease, 2, "again").code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(spool.Begin(kLease, "s1c0r0", 1).code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(SpoolTest, AResultOutlivesTheProcess) {
+  {
+    Spool spool = Open();
+    ASSERT_TRUE(spool.Begin(kLease, "s1c0r0", 3).ok());
+    ASSERT_TRUE(spool.AppendRecords(kLease, 1, "first").ok());
+    ASSERT_TRUE(spool.Finish(kLease, Done()).ok());
+  }
+  const auto found = Recovered();
+
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].lease, kLease);
+  EXPECT_EQ(found[0].member, "s1c0r0");
+  EXPECT_EQ(found[0].attempt, 3u);
+  ASSERT_TRUE(found[0].result.has_value());
+  EXPECT_EQ(found[0].result->record_batches, 1u);
+  EXPECT_THAT(found[0].result->artifacts, SizeIs(1));
+}
+
+TEST_F(SpoolTest, AnAttemptThatWasCutOffIsFoundWithoutAResultAndItsHalfLineIsGone) {
+  {
+    Spool spool = Open();
+    ASSERT_TRUE(spool.Begin(kLease, "s1c0r0", 1).ok());
+    ASSERT_TRUE(spool.AppendRecords(kLease, 1, "first").ok());
+  }
+  std::ofstream(folder_ + "/spool/7/records", std::ios::app) << "half a li";
+
+  Spool spool = Open();
+  const auto found = spool.Recover();
+
+  ASSERT_TRUE(found.ok());
+  ASSERT_THAT(*found, SizeIs(1));
+  EXPECT_FALSE((*found)[0].result.has_value());
+  EXPECT_EQ(spool.Batches(kLease), 1u);
+  ASSERT_TRUE(spool.AppendRecords(kLease, 2, "second").ok());
+  EXPECT_EQ(spool.ReadRecords(kLease, 2).value(), "second");
+}
+
+TEST_F(SpoolTest, AFolderThatIsNotWholeIsRemoved) {
+  std::filesystem::create_directories(folder_ + "/spool/9/work");
+  EXPECT_THAT(Recovered(), IsEmpty());
+  EXPECT_FALSE(PathExists(folder_ + "/spool/9"));
+}
+
+TEST_F(SpoolTest, WhatIsSettledLeavesNothing) {
+  Spool spool = Open();
+  ASSERT_TRUE(spool.Begin(kLease, "s1c0r0", 1).ok());
+  ASSERT_TRUE(spool.AppendRecords(kLease, 1, "first").ok());
+  ASSERT_TRUE(spool.Finish(kLease, Done()).ok());
+  EXPECT_GT(spool.used_bytes(), 100u);
+
+  spool.Remove(kLease);
+  spool.Remove(kLease);
+
+  EXPECT_EQ(spool.used_bytes(), 0u);
+  EXPECT_FALSE(PathExists(folder_ + "/spool/7"));
+}
+
+TEST_F(SpoolTest, AFullSpoolSaysSo) {
+  Spool spool = Open(100);
+  ASSERT_TRUE(spool.Begin(kLease, "s1c0r0", 1).ok());
+  ASSERT_TRUE(spool.AppendRecords(kLease, 1, std::string(80, 'x')).ok());
+
+  const absl::Status full = spool.AppendRecords(kLease, 2, std::string(80, 'x'));
+
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Message(full),
+            "the spool " + folder_ +
+                "/spool is full: 81 bytes wait for the coordinator, at most 100 may");
+  ASSERT_TRUE(spool.Finish(kLease, Done()).ok());
+  EXPECT_EQ(spool.Begin(LeaseId{8}, "s1c0r1", 1).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(SpoolTest, AStateDirectoryHasOneHolderAndKeepsItsIdentity) {
+  uint64_t identity = 0;
+  {
+    const auto first = StateDirectory::Open(folder_ + "/state");
+    ASSERT_TRUE(first.ok()) << first.status();
+    identity = first->identity();
+    EXPECT_NE(identity, 0u);
+    const auto second = StateDirectory::Open(folder_ + "/state");
+    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  }
+  const auto again = StateDirectory::Open(folder_ + "/state");
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->identity(), identity);
+}
+
+TEST_F(SpoolTest, ADamagedIdentityIsRefused) {
+  std::filesystem::create_directories(folder_ + "/state");
+  std::ofstream(folder_ + "/state/identity") << "no number";
+  EXPECT_THAT(Message(StateDirectory::Open(folder_ + "/state").status()),
+              testing::HasSubstr("identity: expected a number, got 'no number'"));
+}
+
+}  // namespace
+}  // namespace noisefloor

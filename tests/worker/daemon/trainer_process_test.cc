@@ -1,0 +1,173 @@
+#include "worker/daemon/trainer_process.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <variant>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/base/mailbox.h"
+#include "common/files/atomic_file.h"
+#include "worker/daemon/leftovers.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::HasSubstr;
+
+class TrainerProcessTest : public testing::Test {
+ protected:
+  TrainerProcessTest() : news_(1 << 16) {
+    std::string pattern = testing::TempDir() + "nf-process-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    std::filesystem::create_directories(folder_ + "/work");
+    command_.program = FAKE_TRAINER;
+    command_.environment = InheritedEnvironment();
+    command_.environment[kStateVariable] = folder_;
+  }
+  ~TrainerProcessTest() override {
+    process_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Start() {
+    auto process = TrainerProcess::Start(
+        command_, [this](TrainerNews news) { (void)news_.Post(std::move(news)); });
+    ASSERT_TRUE(process.ok()) << process.status();
+    process_ = *std::move(process);
+  }
+  std::string Request(const std::string& behaviour) const {
+    TrainerRequest request;
+    request.member = "s1c0r0";
+    request.specification.sources.poke_parameter = behaviour;
+    request.specification.train.epochs = 200;
+    request.work_directory = folder_ + "/work";
+    return RequestToJson(request);
+  }
+  void Give(const std::string& behaviour) {
+    ASSERT_TRUE(process_->Give(Request(behaviour), folder_ + "/log").ok());
+  }
+  // The next news; ProcessExit{true, 0} when none comes for two minutes.
+  TrainerNews Next() {
+    if (waiting_.empty()) {
+      for (TrainerNews& news : news_.TakeAll(absl::Minutes(2))) waiting_.push_back(std::move(news));
+    }
+    if (waiting_.empty()) return ProcessExit{true, 0};
+    TrainerNews news = std::move(waiting_.front());
+    waiting_.erase(waiting_.begin());
+    process_->Consumed();
+    return news;
+  }
+  ProcessExit NextExit() {
+    while (true) {
+      const TrainerNews news = Next();
+      if (const auto* exit = std::get_if<ProcessExit>(&news)) return *exit;
+    }
+  }
+
+  std::string folder_;
+  TrainerCommand command_;
+  Mailbox<TrainerNews> news_;
+  std::vector<TrainerNews> waiting_;
+  std::unique_ptr<TrainerProcess> process_;
+};
+
+TEST_F(TrainerProcessTest, AStandbyWaitsForItsRequestAndThenTrains) {
+  Start();
+  EXPECT_TRUE(news_.TakeAll(absl::Milliseconds(50)).empty());
+
+  Give("");
+
+  const TrainerNews first = Next();
+  ASSERT_TRUE(std::holds_alternative<TrainerLine>(first));
+  EXPECT_TRUE(std::holds_alternative<HelloEvent>(std::get<TrainerLine>(first).event));
+  int records = 0;
+  while (true) {
+    const TrainerNews news = Next();
+    if (const auto* exit = std::get_if<ProcessExit>(&news)) {
+      EXPECT_FALSE(exit->signalled);
+      EXPECT_EQ(exit->code, 0);
+      break;
+    }
+    ASSERT_TRUE(std::holds_alternative<TrainerLine>(news));
+    const auto& line = std::get<TrainerLine>(news);
+    EXPECT_EQ(EventToJson(line.event), line.line);
+    records += std::holds_alternative<RecordsEvent>(line.event);
+  }
+  EXPECT_EQ(records, 200) << "more than may be on the way at once";
+  EXPECT_THAT(ReadFile(folder_ + "/log", 1 << 20).value(), HasSubstr("trains s1c0r0 attempt 1"));
+}
+
+TEST_F(TrainerProcessTest, AStandbyThatIsNotNeededGoesQuietly) {
+  Start();
+  process_->Kill();
+  const ProcessExit exit = NextExit();
+  EXPECT_TRUE(exit.signalled);
+  EXPECT_EQ(exit.code, SIGKILL);
+}
+
+TEST_F(TrainerProcessTest, SigtermReachesTheTrainer) {
+  Start();
+  Give("wait");
+  (void)Next();
+  process_->Terminate();
+  const ProcessExit exit = NextExit();
+  EXPECT_FALSE(exit.signalled);
+  EXPECT_EQ(exit.code, ExitCodeOf(CauseClass::kInterrupted));
+}
+
+TEST_F(TrainerProcessTest, DestructionEndsWhatHangs) {
+  Start();
+  Give("hang");
+  (void)Next();
+  process_.reset();
+  const auto left = EndLeftovers(folder_);
+  ASSERT_TRUE(left.ok());
+  EXPECT_TRUE(left->empty());
+}
+
+TEST_F(TrainerProcessTest, ABrokenLineIsReportedOnceAndTheRestIsReadAway) {
+  Start();
+  Give("huge");
+  (void)Next();
+  const TrainerNews news = Next();
+  ASSERT_TRUE(std::holds_alternative<absl::Status>(news));
+  EXPECT_EQ(Message(std::get<absl::Status>(news)), "an event of more than 4194304 bytes");
+  EXPECT_TRUE(std::holds_alternative<ProcessExit>(Next()));
+}
+
+TEST_F(TrainerProcessTest, TheLogIsCutAtItsLimit) {
+  command_.log_limit_bytes = 5000;
+  Start();
+  Give("chatter");
+  (void)NextExit();
+  const std::string log = ReadFile(folder_ + "/log", 1 << 20).value();
+  EXPECT_EQ(log.substr(5000), "\n(the log is cut here: it reached its limit)\n");
+}
+
+TEST_F(TrainerProcessTest, AProgramThatIsNotThereIsNamed) {
+  command_.program = folder_ + "/nothing";
+  const auto process = TrainerProcess::Start(command_, [](TrainerNews) {});
+  EXPECT_EQ(process.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(process.status()), HasSubstr(folder_ + "/nothing"));
+}
+
+TEST_F(TrainerProcessTest, LeftoversAreFoundByTheirMarkAndForeignersSpared) {
+  Start();
+  const auto others = EndLeftovers(folder_ + "/another");
+  ASSERT_TRUE(others.ok());
+  EXPECT_TRUE(others->empty());
+  Give("hang");
+  (void)Next();
+
+  const auto ended = EndLeftovers(folder_);
+
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->size(), 1u);
+  EXPECT_TRUE(NextExit().signalled);
+}
+
+}  // namespace
+}  // namespace noisefloor

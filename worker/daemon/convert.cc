@@ -1,0 +1,104 @@
+#include "worker/daemon/convert.h"
+
+#include <map>
+
+namespace noisefloor {
+
+namespace {
+
+v1::Outcome::Kind ToProto(OutcomeEvent::Kind kind) {
+  switch (kind) {
+    case OutcomeEvent::Kind::kDone: return v1::Outcome::KIND_DONE;
+    case OutcomeEvent::Kind::kDiverged: return v1::Outcome::KIND_DIVERGED;
+    case OutcomeEvent::Kind::kFailed: return v1::Outcome::KIND_FAILED;
+  }
+  return v1::Outcome::KIND_UNSPECIFIED;
+}
+
+}  // namespace
+
+v1::HeldLease ToProto(const slots::Held& held) {
+  v1::HeldLease message;
+  message.set_lease_id(held.lease.value);
+  message.set_sequence(held.sequence);
+  message.set_step(held.step);
+  message.set_step_count(held.step_count);
+  return message;
+}
+
+v1::RecordBatch ToProto(const RecordsEvent& event) {
+  v1::RecordBatch batch;
+  batch.set_sequence(event.sequence);
+  std::map<std::string_view, uint32_t> places;
+  for (const Record& record : event.records) {
+    const auto [it, is_new] =
+        places.emplace(record.metric, static_cast<uint32_t>(batch.metric_names_size()));
+    if (is_new) batch.add_metric_names(record.metric);
+    batch.add_step(record.step);
+    batch.add_epoch(record.epoch);
+    batch.add_metric(it->second);
+    batch.add_value(record.value);
+  }
+  return batch;
+}
+
+v1::Outcome ToProto(const AttemptResult& result) {
+  const OutcomeEvent& outcome = result.outcome;
+  v1::Outcome message;
+  message.set_kind(ToProto(outcome.kind));
+  if (outcome.cause != CauseClass::kNone) message.set_cause(std::string(Name(outcome.cause)));
+  message.set_message(outcome.message);
+  for (const auto& [name, hash] : outcome.hashes) (*message.mutable_hashes())[name] = hash;
+  for (const auto& [name, value] : outcome.metrics) (*message.mutable_metrics())[name] = value;
+  for (const double accuracy : outcome.per_class_accuracy) {
+    message.add_per_class_accuracy(accuracy);
+  }
+  message.set_environment(outcome.environment);
+  message.set_train_seconds(outcome.train_seconds);
+  message.set_data_identity(result.data_identity);
+  message.set_record_batches(result.record_batches);
+  for (const ArtifactEvent& artifact : result.artifacts) {
+    v1::Artifact* added = message.add_artifacts();
+    added->set_kind(artifact.kind);
+    added->set_path(artifact.path);
+    added->set_sha256(artifact.sha256);
+    added->set_size(artifact.size);
+  }
+  return message;
+}
+
+v1::SessionRequest HeartbeatMessage(const std::vector<slots::Held>& held) {
+  v1::SessionRequest request;
+  v1::Heartbeat* heartbeat = request.mutable_heartbeat();
+  for (const slots::Held& lease : held) *heartbeat->add_held() = ToProto(lease);
+  return request;
+}
+
+v1::SessionRequest StartedMessage(LeaseId lease, const std::string& data_identity) {
+  v1::SessionRequest request;
+  request.mutable_started()->set_lease_id(lease.value);
+  request.mutable_started()->set_data_identity(data_identity);
+  return request;
+}
+
+v1::SessionRequest RecordsMessage(LeaseId lease, const RecordsEvent& event) {
+  v1::SessionRequest request;
+  request.mutable_records()->set_lease_id(lease.value);
+  *request.mutable_records()->mutable_batch() = ToProto(event);
+  return request;
+}
+
+v1::SessionRequest FinishedMessage(LeaseId lease, const AttemptResult& result) {
+  v1::SessionRequest request;
+  request.mutable_finished()->set_lease_id(lease.value);
+  *request.mutable_finished()->mutable_outcome() = ToProto(result);
+  return request;
+}
+
+v1::SessionRequest DrainingMessage() {
+  v1::SessionRequest request;
+  request.mutable_draining();
+  return request;
+}
+
+}  // namespace noisefloor

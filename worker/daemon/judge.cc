@@ -1,0 +1,118 @@
+#include "worker/daemon/judge.h"
+
+#include <csignal>
+#include <cstring>
+
+#include "fmt/format.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr size_t kMaxArtifacts = 1000;
+
+std::string Describe(const ProcessExit& exit) {
+  if (!exit.signalled) return fmt::format("exited with code {}", exit.code);
+  return fmt::format("was ended by signal {} ({})", exit.code, strsignal(exit.code));
+}
+
+std::string_view NameOf(const OutcomeEvent& outcome) {
+  switch (outcome.kind) {
+    case OutcomeEvent::Kind::kDone: return "done";
+    case OutcomeEvent::Kind::kDiverged: return "diverged";
+    case OutcomeEvent::Kind::kFailed: return Name(outcome.cause);
+  }
+  return "corrupt";
+}
+
+AttemptResult EndWithoutOutcome(const ProcessExit& exit) {
+  CauseClass cause = exit.signalled ? CauseClass::kBug : CauseOfExitCode(exit.code);
+  // These two are not a trainer's to say.
+  if (cause == CauseClass::kNone || cause == CauseClass::kLostWorker) cause = CauseClass::kBug;
+  const bool killed = exit.signalled && exit.code == SIGKILL;
+  return FailedResult(cause, fmt::format("the trainer {} and gave no outcome{}", Describe(exit),
+                                         killed ? "; did the system run out of memory?" : ""));
+}
+
+}  // namespace
+
+absl::Status EventJudge::Check(const TrainerEvent& event) const {
+  if (outcome_) return InvalidInput("an event after the outcome");
+  if (const auto* hello = std::get_if<HelloEvent>(&event)) {
+    if (hello_) return InvalidInput("a second hello");
+    if (hello->protocol != kTrainerProtocolVersion) {
+      return InvalidInput(fmt::format("protocol version {}: expected {}", hello->protocol,
+                                      kTrainerProtocolVersion));
+    }
+    if (hello->stack != stack_) {
+      return InvalidInput(fmt::format("stack '{}': expected '{}'", hello->stack, stack_));
+    }
+    return absl::OkStatus();
+  }
+  if (const auto* outcome = std::get_if<OutcomeEvent>(&event)) {
+    // A trainer may fail before it can say hello.
+    if (outcome->kind == OutcomeEvent::Kind::kFailed) return absl::OkStatus();
+  }
+  if (!hello_) return InvalidInput("an event before the hello");
+  if (const auto* records = std::get_if<RecordsEvent>(&event)) {
+    if (records->sequence != sequence_ + 1) {
+      return InvalidInput(fmt::format("record batch with sequence {}: expected {}",
+                                      records->sequence, sequence_ + 1));
+    }
+  }
+  if (std::holds_alternative<ArtifactEvent>(event) && artifacts_.size() >= kMaxArtifacts) {
+    return InvalidInput(fmt::format("more than {} artifacts", kMaxArtifacts));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EventJudge::Accept(const TrainerEvent& event) {
+  if (abandoned_) return InvalidInput(abandoned_->message);
+  if (const absl::Status status = Check(event); !status.ok()) {
+    Break(status);
+    return status;
+  }
+  if (const auto* hello = std::get_if<HelloEvent>(&event)) hello_ = *hello;
+  if (const auto* records = std::get_if<RecordsEvent>(&event)) sequence_ = records->sequence;
+  if (const auto* artifact = std::get_if<ArtifactEvent>(&event)) artifacts_.push_back(*artifact);
+  if (const auto* outcome = std::get_if<OutcomeEvent>(&event)) outcome_ = *outcome;
+  return absl::OkStatus();
+}
+
+void EventJudge::Break(const absl::Status& why) {
+  Abandon(CauseClass::kBug, fmt::format("the trainer broke the protocol: {}", Message(why)));
+}
+
+void EventJudge::Abandon(CauseClass cause, std::string message) {
+  if (!abandoned_) abandoned_ = Failure{cause, std::move(message)};
+}
+
+AttemptResult EventJudge::End(const ProcessExit& exit) const {
+  AttemptResult result;
+  const bool as_said = outcome_ && !exit.signalled && exit.code == ExitCodeOf(outcome_->cause);
+  if (abandoned_) {
+    result = FailedResult(abandoned_->cause, abandoned_->message);
+  } else if (as_said) {
+    result.outcome = *outcome_;
+    if (outcome_->kind != OutcomeEvent::Kind::kFailed) result.artifacts = artifacts_;
+  } else if (stop_reason_) {
+    result = FailedResult(CauseClass::kInterrupted, *stop_reason_);
+  } else if (outcome_) {
+    result =
+        FailedResult(CauseClass::kBug,
+                     fmt::format("the trainer said {} but {}: expected exit code {}",
+                                 NameOf(*outcome_), Describe(exit), ExitCodeOf(outcome_->cause)));
+  } else {
+    result = EndWithoutOutcome(exit);
+  }
+  result.record_batches = sequence_;
+  if (hello_) {
+    result.data_identity = hello_->data_identity;
+    // A failing trainer may have no time to read everything back.
+    std::string& environment = result.outcome.environment;
+    if (environment.empty() || environment == "{}") environment = hello_->environment;
+  }
+  return result;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,56 @@
+// Whether a trainer keeps the protocol, and how its attempt ended. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/base/status.h"
+#include "worker/daemon/attempt_result.h"
+
+namespace noisefloor {
+
+// How a process ended.
+struct ProcessExit {
+  bool signalled = false;
+  int code = 0;  // Exit code, or the number of the signal.
+};
+
+// The events of one attempt, in order. Collects what becomes of it.
+class EventJudge {
+ public:
+  // `stack` is the one that was asked for.
+  explicit EventJudge(std::string stack) : stack_(std::move(stack)) {}
+
+  // InvalidArgument says which rule the event breaks; from then on every event is refused.
+  absl::Status Accept(const TrainerEvent& event);
+  // A line that was no event.
+  void Break(const absl::Status& why);
+  // The worker cannot keep the attempt, whatever the trainer will say.
+  void Abandon(CauseClass cause, std::string message);
+
+  // The trainer was asked to stop, and why.
+  void SetStopReason(std::string reason) { stop_reason_ = std::move(reason); }
+
+  // The end of the attempt. A protocol that was broken or an exit that contradicts the outcome is
+  // a bug; an end that was asked for is interrupted; an exit code without outcome speaks for
+  // itself.
+  AttemptResult End(const ProcessExit& exit) const;
+
+ private:
+  absl::Status Check(const TrainerEvent& event) const;
+
+  std::string stack_;
+  struct Failure {
+    CauseClass cause;
+    std::string message;
+  };
+  std::optional<Failure> abandoned_;
+  std::optional<HelloEvent> hello_;
+  std::optional<OutcomeEvent> outcome_;
+  std::optional<std::string> stop_reason_;
+  uint64_t sequence_ = 0;
+  std::vector<ArtifactEvent> artifacts_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,71 @@
+#include "worker/daemon/leftovers.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "fmt/format.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr int kWaitMilliseconds = 30000;
+
+std::string MarkOf(const std::string& state_directory) {
+  return fmt::format("{}{}={}{}", '\0', kStateVariable, state_directory, '\0');
+}
+
+bool CarriesMark(int process, const std::string& mark) {
+  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  // Entries end with a zero byte; one in front makes the first like the others.
+  return (std::string(1, '\0') + text.str()).find(mark) != std::string::npos;
+}
+
+absl::Status End(int process, const std::string& mark) {
+  const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (pidfd < 0) return absl::OkStatus();  // It has gone.
+  // The descriptor names this very process; look again now that its number cannot be reused.
+  bool gone = true;
+  if (CarriesMark(process, mark)) {
+    syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
+    pollfd wait = {pidfd, POLLIN, 0};
+    gone = poll(&wait, 1, kWaitMilliseconds) == 1;
+  }
+  close(pidfd);
+  if (gone) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kDeadlineExceeded,
+                   fmt::format("process {} of an earlier worker does not end", process));
+}
+
+}  // namespace
+
+std::vector<int> FindLeftovers(const std::string& state_directory) {
+  const std::string mark = MarkOf(state_directory);
+  std::vector<int> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename().string();
+    int process = 0;
+    const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (wrong != std::errc() || end != name.data() + name.size()) continue;
+    if (process != getpid() && CarriesMark(process, mark)) found.push_back(process);
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<int>> EndLeftovers(const std::string& state_directory) {
+  const std::vector<int> found = FindLeftovers(state_directory);
+  for (const int process : found) NF_RETURN_IF_ERROR(End(process, MarkOf(state_directory)));
+  return found;
+}
+
+}  // namespace noisefloor

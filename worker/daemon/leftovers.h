@@ -1,0 +1,23 @@
+// Processes that an earlier worker of the same state directory left behind. A trainer dies with
+// its worker, but what a trainer started may not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace noisefloor {
+
+// The variable that marks every process of a worker: its value is the absolute state directory.
+inline constexpr char kStateVariable[] = "NOISEFLOOR_WORKER_STATE";
+
+// The numbers of all processes that carry our mark.
+std::vector<int> FindLeftovers(const std::string& state_directory);
+
+// Ends all processes that carry our mark with SIGKILL and waits until they have gone. The mark is
+// read from the process itself, so a number that now belongs to somebody else is never hit.
+// Returns their numbers. DeadlineExceeded when one does not go.
+absl::StatusOr<std::vector<int>> EndLeftovers(const std::string& state_directory);
+
+}  // namespace noisefloor

@@ -1,0 +1,88 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/log/log.h"
+#include "worker/daemon/options.h"
+#include "worker/daemon/signals.h"
+#include "worker/daemon/stacks.h"
+#include "worker/daemon/state_directory.h"
+#include "worker/daemon/worker.h"
+#include "worker/devices/host.h"
+#include "worker/slots/cores.h"
+
+namespace noisefloor {
+
+namespace {
+
+uint32_t SlotCount(const Options& options, const Host& host, size_t gpus) {
+  if (options.slots > 0) return options.slots;
+  if (gpus > 0) return static_cast<uint32_t>(gpus);
+  return std::max(1u, static_cast<uint32_t>(host.cores.size()) / options.cores_per_slot);
+}
+
+absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
+  WorkerSettings settings;
+  settings.options = options;
+  NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
+  NF_ASSIGN_OR_RETURN(settings.offer.classes, ChooseClasses(host, options.classes));
+  settings.gpus = ChooseGpus(host, settings.offer.classes);
+  NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(options.trainers));
+  settings.offer.data_roots = options.data_roots;
+  settings.name = options.name.empty() ? host.name : options.name;
+  settings.unit = UnitOf(host, settings.gpus);
+  const uint32_t slots = SlotCount(options, host, settings.gpus.size());
+  settings.slot_cores = slots::AssignCores(host.cores, slots);
+  return settings;
+}
+
+void LogStart(const WorkerSettings& settings, const StateDirectory& state) {
+  std::string classes;
+  std::string stacks;
+  for (const OfferedClass& offer : settings.offer.classes) classes += offer.name + " ";
+  for (const auto& [name, stack] : settings.offer.stacks) stacks += name + " ";
+  LogInfo("worker_started", {{"name", settings.name},
+                             {"process", getpid()},
+                             {"state", state.path()},
+                             {"slots", settings.slot_cores.size()},
+                             {"unit", settings.unit},
+                             {"classes", classes},
+                             {"stacks", stacks}});
+}
+
+int Refuse(const absl::Status& status) {
+  LogError("refused", {{"error", status}});
+  return 1;
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  BlockStopSignals();
+  const ParsedOptions parsed = ParseOptions(arguments, FindProgramPlace());
+  if (parsed.exit) {
+    std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
+    return parsed.exit_code;
+  }
+  const Options& options = parsed.options;
+  SetUpLog({"noisefloor-worker", options.log_level, options.log_format});
+  const auto state = StateDirectory::Open(options.state);
+  if (!state.ok()) return Refuse(state.status());
+  auto settings = MakeSettings(options);
+  if (!settings.ok()) return Refuse(settings.status());
+  LogStart(*settings, *state);
+  const SystemClock clock;
+  Worker worker(*std::move(settings), *state, clock);
+  const StopSignals signals([&worker] { worker.Stop(); });
+  return worker.Run();
+}
+
+}  // namespace
+
+}  // namespace noisefloor
+
+int main(int argc, char** argv) {
+  return noisefloor::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

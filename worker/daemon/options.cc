@@ -1,0 +1,226 @@
+#include "worker/daemon/options.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "CLI/CLI.hpp"
+#include "fmt/format.h"
+
+#include "common/files/directory.h"
+#include "worker/daemon/stacks.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr char kVersion[] = "noisefloor-worker 0.1.0";
+constexpr char kExamples[] = R"(
+Examples:
+  noisefloor-worker --coordinator=127.0.0.1:7411
+      offers every hardware class of this machine, one slot for each core
+  noisefloor-worker --coordinator=box:7411 --slots=2 --classes=cpu-amd-sse,cpu-amd-avx2
+  noisefloor-worker --coordinator=box:7411 --trainer=torch-2.7-cu126=/opt/nf/noisefloor-trainer
+
+SIGTERM or SIGINT: finish what runs, deliver it, leave; a second one: stop what runs.
+A coordinator that cannot be reached is tried again for ever, unless --give-up-after is given.
+Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable.)";
+
+namespace fs = std::filesystem;
+
+// What CLI11 fills in; texts where a wrong value deserves our own message.
+struct Raw {
+  std::string coordinator;
+  std::string log_level = "info";
+  std::string log_format = "text";
+  std::vector<std::string> trainers;
+  double grace_seconds = 10;
+  double drain_seconds = 0;
+  double give_up_seconds = 0;
+  uint64_t spool_limit_mib = 16384;
+  bool no_standby = false;
+  bool version = false;
+};
+
+void AddOptions(CLI::App& app, Options& options, Raw& raw) {
+  app.add_option("--coordinator", raw.coordinator, "The coordinator, HOST:PORT (required)");
+  app.add_option("--name", options.name, "Name in the fleet (default: the host's name)");
+  app.add_option("--state", options.state,
+                 "Folder of this worker's own: results that wait for delivery, trainers' files")
+      ->capture_default_str();
+  app.add_option("--slots", options.slots,
+                 "Trainers side by side (default: one per GPU, or cores / cores per slot)");
+  app.add_option("--cores-per-slot", options.cores_per_slot, "For the default of --slots")
+      ->capture_default_str();
+  app.add_option("--classes", options.classes, "Hardware classes to offer (default: all)")
+      ->delimiter(',');
+  app.add_option("--data-root", options.data_roots,
+                 "Folders that hold the data sets' folders (default: $NOISEFLOOR_DATA, then the "
+                 "sample that comes with noisefloor)")
+      ->delimiter(',');
+  app.add_option("--trainer", raw.trainers,
+                 "STACK=PATH of a trainer that may run here, or noop (default: the "
+                 "noisefloor-trainer beside this program); may be repeated");
+  app.add_option("--grace", raw.grace_seconds,
+                 "Seconds between asking a trainer to stop and killing it")
+      ->capture_default_str();
+  app.add_option("--drain-timeout", raw.drain_seconds,
+                 "Seconds after SIGTERM until what runs is stopped; 0: never")
+      ->capture_default_str();
+  app.add_option("--give-up-after", raw.give_up_seconds,
+                 "Seconds without a coordinator until the program ends with code 3; 0: never")
+      ->capture_default_str();
+  app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
+      ->capture_default_str();
+  app.add_flag("--no-standby", raw.no_standby, "Do not load the next trainer ahead of time");
+  app.add_option("--log-level", raw.log_level, "debug, info, warning, error or off")
+      ->capture_default_str();
+  app.add_option("--log-format", raw.log_format, "text or json")->capture_default_str();
+  app.add_flag("--version", raw.version, "Print the version and exit");
+}
+
+absl::StatusOr<absl::Duration> Seconds(std::string_view option, double seconds,
+                                       bool zero_is_never) {
+  if (!(seconds >= 0 && seconds <= 1e9)) {
+    return InvalidInput(fmt::format("{}={}: expected seconds from 0 to 1e9", option, seconds));
+  }
+  if (zero_is_never && seconds == 0) return absl::InfiniteDuration();
+  return absl::Seconds(seconds);
+}
+
+absl::Status CheckNumbers(const Raw& raw, Options& options) {
+  if (options.slots > 4096) {
+    return InvalidInput(fmt::format("--slots={}: expected 1 to 4096", options.slots));
+  }
+  if (options.cores_per_slot == 0 || options.cores_per_slot > 4096) {
+    return InvalidInput(
+        fmt::format("--cores-per-slot={}: expected 1 to 4096", options.cores_per_slot));
+  }
+  NF_ASSIGN_OR_RETURN(options.grace, Seconds("--grace", raw.grace_seconds, false));
+  NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
+  if (raw.spool_limit_mib == 0 || raw.spool_limit_mib > (uint64_t{1} << 30)) {
+    return InvalidInput(
+        fmt::format("--spool-limit={}: expected 1 to 1073741824 MiB", raw.spool_limit_mib));
+  }
+  options.spool_limit_bytes = raw.spool_limit_mib << 20;
+  return absl::OkStatus();
+}
+
+absl::Status CheckLog(const Raw& raw, Options& options) {
+  const auto level = ParseLogLevel(raw.log_level);
+  if (!level) {
+    return InvalidInput(
+        fmt::format("--log-level={}: expected debug, info, warning, error or off", raw.log_level));
+  }
+  if (raw.log_format != "text" && raw.log_format != "json") {
+    return InvalidInput(fmt::format("--log-format={}: expected text or json", raw.log_format));
+  }
+  options.log_level = *level;
+  options.log_format = raw.log_format == "json" ? LogFormat::kJson : LogFormat::kKeyValue;
+  return absl::OkStatus();
+}
+
+absl::Status CheckName(const std::string& name) {
+  const bool good =
+      name.size() <= 100 &&
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+          std::string::npos;
+  if (good) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("--name={}: expected at most 100 letters, digits, '-', '_' or '.'", name));
+}
+
+absl::Status AddTrainers(const Raw& raw, const ProgramPlace& place, Options& options) {
+  for (const std::string& text : raw.trainers) {
+    NF_ASSIGN_OR_RETURN(auto trainer, ParseTrainer(text));
+    options.trainers.insert(std::move(trainer));
+  }
+  if (!options.trainers.empty()) return absl::OkStatus();
+  const fs::path beside = fs::path(place.executable).parent_path() / "noisefloor-trainer";
+  if (!PathExists(beside.string())) {
+    return InvalidInput(
+        fmt::format("no trainer: there is no {}; expected --trainer=STACK=PATH", beside.string()));
+  }
+  options.trainers.insert({"", beside.string()});
+  return absl::OkStatus();
+}
+
+void AddDataRoots(const ProgramPlace& place, Options& options) {
+  if (!options.data_roots.empty()) return;
+  if (!place.noisefloor_data.empty()) options.data_roots.push_back(place.noisefloor_data);
+  const fs::path folder = fs::path(place.executable).parent_path();
+  for (const char* below : {"../../../deploy/data", "../share/noisefloor/data"}) {
+    const std::string root = (folder / below).lexically_normal().string();
+    if (PathExists(root)) options.data_roots.push_back(root);
+  }
+}
+
+absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options) {
+  if (raw.coordinator.empty()) return InvalidInput("--coordinator=HOST:PORT is required");
+  const auto address = ParseAddress(raw.coordinator);
+  if (!address.ok()) return Annotate(address.status(), "--coordinator");
+  options.coordinator = *address;
+  options.standby = !raw.no_standby;
+  NF_RETURN_IF_ERROR(CheckName(options.name));
+  NF_RETURN_IF_ERROR(CheckNumbers(raw, options));
+  NF_RETURN_IF_ERROR(CheckLog(raw, options));
+  AddDataRoots(place, options);
+  return AddTrainers(raw, place, options);
+}
+
+ParsedOptions Exit(int code, std::string text) {
+  ParsedOptions parsed;
+  parsed.exit = true;
+  parsed.exit_code = code;
+  parsed.text = std::move(text);
+  return parsed;
+}
+
+}  // namespace
+
+ProgramPlace FindProgramPlace() {
+  std::error_code error;
+  ProgramPlace place;
+  place.executable = fs::read_symlink("/proc/self/exe", error).string();
+  if (const char* data = std::getenv("NOISEFLOOR_DATA")) place.noisefloor_data = data;
+  return place;
+}
+
+absl::StatusOr<std::pair<std::string, std::string>> ParseTrainer(std::string_view text) {
+  if (text == kNoopStack) return std::pair(std::string(text), std::string());
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    return InvalidInput(fmt::format("--trainer={}: expected STACK=PATH, or noop", text));
+  }
+  return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place) {
+  ParsedOptions parsed;
+  Options& options = parsed.options;
+  options.state = "./noisefloor-worker-state";
+  Raw raw;
+  CLI::App app("Trains members for a noisefloor coordinator on this machine.", "noisefloor-worker");
+  app.footer(kExamples);
+  AddOptions(app, options, raw);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return Exit(0, app.help());
+  } catch (const CLI::ParseError& error) {
+    return Exit(2, fmt::format("noisefloor-worker: {}\n", error.what()));
+  }
+  if (raw.version) return Exit(0, fmt::format("{}\n", kVersion));
+  if (app.count("--slots") > 0 && options.slots == 0) {
+    return Exit(2, "noisefloor-worker: --slots=0: expected 1 to 4096\n");
+  }
+  if (const absl::Status status = Finish(raw, place, options); !status.ok()) {
+    return Exit(2, fmt::format("noisefloor-worker: {}\n", Message(status)));
+  }
+  return parsed;
+}
+
+}  // namespace noisefloor

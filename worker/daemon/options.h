@@ -1,0 +1,55 @@
+// The command line of noisefloor-worker.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "common/base/status.h"
+#include "common/log/log.h"
+#include "common/rpc/address.h"
+
+namespace noisefloor {
+
+struct Options {
+  Address coordinator;
+  std::string name;    // Empty: the host's.
+  std::string state;   // The state directory.
+  uint32_t slots = 0;  // 0: as many as the cores or GPUs give.
+  uint32_t cores_per_slot = 1;
+  std::vector<std::string> classes;                  // Empty: all.
+  std::vector<std::string> data_roots;               // In the order in which they are searched.
+  std::multimap<std::string, std::string> trainers;  // Stack to program; an empty stack: ask it.
+  absl::Duration grace = absl::Seconds(10);
+  absl::Duration drain_timeout = absl::InfiniteDuration();
+  absl::Duration give_up_after = absl::InfiniteDuration();
+  bool standby = true;
+  uint64_t spool_limit_bytes = 0;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kKeyValue;
+};
+
+// Where this program lies, and what it takes from its environment.
+struct ProgramPlace {
+  std::string executable;       // Absolute path of this program.
+  std::string noisefloor_data;  // $NOISEFLOOR_DATA, or empty.
+};
+ProgramPlace FindProgramPlace();
+
+// What the command line asks for, or what to print and with which code to exit.
+struct ParsedOptions {
+  Options options;
+  bool exit = false;
+  int exit_code = 0;
+  std::string text;  // Help and version go to standard output, complaints to standard error.
+};
+// Pure but for looking whether default files exist.
+ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place);
+
+// "STACK=PATH", or "noop". InvalidArgument otherwise.
+absl::StatusOr<std::pair<std::string, std::string>> ParseTrainer(std::string_view text);
+
+}  // namespace noisefloor

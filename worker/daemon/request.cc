@@ -1,0 +1,79 @@
+#include "worker/daemon/request.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "common/files/directory.h"
+#include "common/files/sha256.h"
+#include "common/trainer_protocol/datasets.h"
+
+namespace noisefloor {
+
+namespace {
+
+// The first root that holds the data set's folder.
+absl::StatusOr<std::string> FindDataRoot(const std::string& name,
+                                         const std::vector<std::string>& roots) {
+  const KnownDataset* known = FindDataset(name);
+  if (known == nullptr) return InvalidInput(fmt::format("data.name: no data set '{}'", name));
+  for (const std::string& root : roots) {
+    if (PathExists(fmt::format("{}/{}", root, known->folder))) return root;
+  }
+  return MakeError(
+      absl::StatusCode::kNotFound,
+      fmt::format("data set '{}': this worker has no folder {} in {}", name, known->folder,
+                  roots.empty() ? "any data root (--data-root, $NOISEFLOOR_DATA)"
+                                : fmt::format("{}", fmt::join(roots, ", "))));
+}
+
+absl::Status CheckOffer(const Specification& specification, const Offer& offer) {
+  if (!offer.stacks.contains(specification.stack)) {
+    return InvalidInput(
+        fmt::format("stack '{}': this worker does not have it", specification.stack));
+  }
+  const bool has_class = std::any_of(
+      offer.classes.begin(), offer.classes.end(),
+      [&](const OfferedClass& offered) { return offered.name == specification.hardware_class; });
+  if (has_class) return absl::OkStatus();
+  return InvalidInput(fmt::format("hardware class '{}': this worker does not offer it",
+                                  specification.hardware_class));
+}
+
+absl::Status PrepareRequest(const MemberOrder& order, const Offer& offer, PreparedMember& result) {
+  if (Sha256Hex(order.specification) != order.specification_sha256) {
+    return InvalidInput("the specification does not have the hash that came with it");
+  }
+  NF_ASSIGN_OR_RETURN(Specification specification, SpecificationFromJson(order.specification));
+  NF_RETURN_IF_ERROR(CheckOffer(specification, offer));
+  result.key = {specification.stack, specification.hardware_class, ""};
+  // A GPU trainer's workspace variable depends on the switch.
+  const bool fixed = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
+  if (IsGpuClass(specification.hardware_class) && !fixed) result.key.variables = "kernels_free";
+  TrainerRequest& request = result.request;
+  request.member = order.member;
+  request.attempt = order.attempt;
+  request.write_evaluation_set = order.write_evaluation_set;
+  if (specification.stack != kNoopStack) {
+    NF_ASSIGN_OR_RETURN(request.data_root, FindDataRoot(specification.data.name, offer.data_roots));
+  }
+  request.specification = std::move(specification);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+PreparedMember Prepare(const MemberOrder& order, const Offer& offer) {
+  PreparedMember result;
+  const absl::Status status = PrepareRequest(order, offer, result);
+  result.runs = status.ok();
+  if (!status.ok()) {
+    const bool no_data = status.code() == absl::StatusCode::kNotFound;
+    result.refusal = FailedResult(no_data ? CauseClass::kBadData : CauseClass::kBadSpecification,
+                                  Message(status));
+  }
+  return result;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,44 @@
+// From a lease to what a trainer is told: checks that the member can run here. Pure but for
+// looking where the data lie.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/trainer_protocol/json.h"
+#include "worker/daemon/attempt_result.h"
+#include "worker/daemon/stacks.h"
+#include "worker/devices/class_variables.h"
+#include "worker/devices/host.h"
+#include "worker/slots/message.h"
+
+namespace noisefloor {
+
+// A StartMember of the protocol.
+struct MemberOrder {
+  LeaseId lease;
+  std::string member;
+  uint32_t attempt = 0;
+  std::string specification;  // Canonical JSON.
+  std::string specification_sha256;
+  bool write_evaluation_set = false;
+};
+
+// What this worker can do.
+struct Offer {
+  Stacks stacks;
+  std::vector<OfferedClass> classes;
+  std::vector<std::string> data_roots;
+};
+
+struct PreparedMember {
+  TrainerRequest request;  // Without its work directory.
+  slots::TrainerKey key;
+  AttemptResult refusal;  // When `runs` is false: what the coordinator is told at once.
+  bool runs = false;
+};
+PreparedMember Prepare(const MemberOrder& order, const Offer& offer);
+
+}  // namespace noisefloor

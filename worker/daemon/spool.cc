@@ -1,0 +1,213 @@
+#include "worker/daemon/spool.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include "fmt/format.h"
+
+#include "common/files/atomic_file.h"
+#include "common/files/directory.h"
+#include "common/files/file_error.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr uint64_t kMaxResultBytes = 64 << 20;
+constexpr uint64_t kMaxRecordsBytes = uint64_t{4} << 30;
+
+std::optional<uint64_t> ParseNumber(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+absl::Status WriteAll(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return FileError(path, "write", errno);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Spool::Spool(std::string folder, uint64_t limit_bytes)
+    : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
+
+Spool::~Spool() {
+  for (const auto& [lease, entry] : entries_) close(entry.records);
+}
+
+std::string Spool::FolderOf(LeaseId lease) const {
+  return fmt::format("{}/{}", folder_, lease.value);
+}
+
+absl::StatusOr<std::vector<SpooledAttempt>> Spool::Recover() {
+  NF_RETURN_IF_ERROR(CreateDirectories(folder_));
+  std::vector<LeaseId> leases;
+  std::error_code error;
+  for (const auto& found : std::filesystem::directory_iterator(folder_, error)) {
+    const auto number = ParseNumber(found.path().filename().string());
+    if (number) leases.push_back(LeaseId{*number});
+  }
+  if (error) return FileError(folder_, "list", error.value());
+  std::sort(leases.begin(), leases.end());
+  std::vector<SpooledAttempt> attempts;
+  for (const LeaseId lease : leases) {
+    absl::StatusOr<SpooledAttempt> attempt = RecoverOne(lease);
+    if (attempt.ok()) {
+      attempts.push_back(*std::move(attempt));
+    } else {
+      Remove(lease);
+    }
+  }
+  return attempts;
+}
+
+absl::StatusOr<SpooledAttempt> Spool::RecoverOne(LeaseId lease) {
+  const std::string folder = FolderOf(lease);
+  NF_ASSIGN_OR_RETURN(const std::string member, ReadFile(folder + "/member", 1000));
+  const size_t space = member.find(' ');
+  if (space == std::string::npos) return InvalidInput(folder + "/member: expected two words");
+  const auto number = ParseNumber(std::string_view(member).substr(space + 1));
+  if (!number) return InvalidInput(folder + "/member: expected the number of an attempt");
+  SpooledAttempt attempt{lease, member.substr(0, space), static_cast<uint32_t>(*number), {}};
+  Entry& entry = entries_[lease];
+  NF_RETURN_IF_ERROR(OpenRecords(lease, entry));
+  if (!PathExists(folder + "/result")) return attempt;
+  NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(folder + "/result", kMaxResultBytes));
+  NF_ASSIGN_OR_RETURN(attempt.result, ResultFromText(text));
+  attempt.result->record_batches = entry.ends.size();
+  for (const ArtifactEvent& artifact : attempt.result->artifacts) {
+    entry.charged_bytes += artifact.size;
+    used_bytes_ += artifact.size;
+  }
+  return attempt;
+}
+
+// Opens the file and finds the batches in it; what follows the last whole line is cut off.
+absl::Status Spool::OpenRecords(LeaseId lease, Entry& entry) {
+  const std::string path = FolderOf(lease) + "/records";
+  entry.records = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (entry.records < 0) return FileError(path, "open", errno);
+  NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxRecordsBytes));
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+    entry.ends.push_back(at + 1);
+  }
+  const uint64_t whole = entry.ends.empty() ? 0 : entry.ends.back();
+  if (ftruncate(entry.records, static_cast<off_t>(whole)) != 0) {
+    return FileError(path, "truncate", errno);
+  }
+  entry.charged_bytes += whole;
+  used_bytes_ += whole;
+  return absl::OkStatus();
+}
+
+absl::Status Spool::Begin(LeaseId lease, const std::string& member, uint32_t attempt) {
+  const std::string folder = FolderOf(lease);
+  if (entries_.contains(lease)) {
+    return MakeError(absl::StatusCode::kAlreadyExists, folder + ": the lease has an attempt");
+  }
+  if (used_bytes_ >= limit_bytes_) {
+    Entry none;
+    return Charge(none, 0);
+  }
+  NF_RETURN_IF_ERROR(RemoveTree(folder));
+  NF_RETURN_IF_ERROR(CreateDirectories(folder + "/work"));
+  NF_RETURN_IF_ERROR(
+      WriteFileAtomically(folder + "/member", fmt::format("{} {}", member, attempt)));
+  Entry entry;
+  NF_RETURN_IF_ERROR(OpenRecords(lease, entry));
+  entries_[lease] = std::move(entry);
+  return absl::OkStatus();
+}
+
+absl::Status Spool::Charge(Entry& entry, uint64_t bytes) {
+  if (used_bytes_ + bytes >= limit_bytes_) {
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     fmt::format("the spool {} is full: {} bytes wait for the coordinator, at most "
+                                 "{} may",
+                                 folder_, used_bytes_, limit_bytes_));
+  }
+  entry.charged_bytes += bytes;
+  used_bytes_ += bytes;
+  return absl::OkStatus();
+}
+
+absl::Status Spool::AppendRecords(LeaseId lease, uint64_t sequence, std::string_view line) {
+  const auto it = entries_.find(lease);
+  if (it == entries_.end() || sequence != it->second.ends.size() + 1) {
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("lease {}: record batch {} is not the next", lease.value, sequence));
+  }
+  Entry& entry = it->second;
+  NF_RETURN_IF_ERROR(Charge(entry, line.size() + 1));
+  const uint64_t begin = entry.ends.empty() ? 0 : entry.ends.back();
+  NF_RETURN_IF_ERROR(
+      WriteAll(entry.records, std::string(line) + "\n", FolderOf(lease) + "/records"));
+  entry.ends.push_back(begin + line.size() + 1);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Spool::ReadRecords(LeaseId lease, uint64_t sequence) const {
+  const auto it = entries_.find(lease);
+  if (it == entries_.end() || sequence == 0 || sequence > it->second.ends.size()) {
+    return MakeError(absl::StatusCode::kNotFound,
+                     fmt::format("lease {}: no record batch {}", lease.value, sequence));
+  }
+  const std::vector<uint64_t>& ends = it->second.ends;
+  const uint64_t begin = sequence == 1 ? 0 : ends[sequence - 2];
+  std::string line(ends[sequence - 1] - begin, '\0');
+  const ssize_t got =
+      pread(it->second.records, line.data(), line.size(), static_cast<off_t>(begin));
+  if (got != static_cast<ssize_t>(line.size())) {
+    return FileError(FolderOf(lease) + "/records", "read", got < 0 ? errno : EIO);
+  }
+  line.pop_back();  // The newline.
+  return line;
+}
+
+uint64_t Spool::Batches(LeaseId lease) const {
+  const auto it = entries_.find(lease);
+  return it == entries_.end() ? 0 : it->second.ends.size();
+}
+
+absl::Status Spool::Finish(LeaseId lease, const AttemptResult& result) {
+  const auto it = entries_.find(lease);
+  if (it == entries_.end()) {
+    return MakeError(absl::StatusCode::kNotFound, fmt::format("lease {}: no attempt", lease.value));
+  }
+  if (fdatasync(it->second.records) != 0) {
+    return FileError(FolderOf(lease) + "/records", "sync", errno);
+  }
+  for (const ArtifactEvent& artifact : result.artifacts) {
+    it->second.charged_bytes += artifact.size;  // It lies there anyway: charged, never refused.
+    used_bytes_ += artifact.size;
+  }
+  return WriteFileAtomically(FolderOf(lease) + "/result", ResultToText(result));
+}
+
+void Spool::Remove(LeaseId lease) {
+  if (const auto it = entries_.find(lease); it != entries_.end()) {
+    close(it->second.records);
+    used_bytes_ -= it->second.charged_bytes;
+    entries_.erase(it);
+  }
+  // What cannot be removed now is removed when the next process recovers without its member file.
+  const std::string folder = FolderOf(lease);
+  (void)RemoveFile(folder + "/member");
+  (void)RemoveTree(folder);
+}
+
+}  // namespace noisefloor

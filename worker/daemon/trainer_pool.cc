@@ -1,0 +1,85 @@
+#include "worker/daemon/trainer_pool.h"
+
+#include <utility>
+
+#include "worker/daemon/leftovers.h"
+#include "worker/devices/class_variables.h"
+
+namespace noisefloor {
+
+TrainerPool::TrainerPool(PoolSettings settings, Sink sink)
+    : settings_(std::move(settings)), sink_(std::move(sink)) {}
+
+absl::StatusOr<uint64_t> TrainerPool::StartProcess(uint32_t slot, const slots::TrainerKey& key) {
+  ClassRequest request{.hardware_class = key.hardware_class};
+  if (!settings_.gpus.empty()) {
+    request.gpu_uuid = settings_.gpus[slot % settings_.gpus.size()].uuid;
+  }
+  request.kernels_fixed = key.variables.empty();
+  NF_ASSIGN_OR_RETURN(const Variables variables, VariablesOf(request));
+  TrainerCommand command;
+  command.program = settings_.stacks.at(key.stack).program;
+  command.environment = InheritedEnvironment();
+  for (const auto& [name, value] : variables) command.environment[name] = value;
+  command.environment[kStateVariable] = settings_.state_directory;
+  command.cores = settings_.slot_cores.at(slot);
+  const uint64_t number = ++last_;
+  NF_ASSIGN_OR_RETURN(auto process,
+                      TrainerProcess::Start(command, [this, number](TrainerNews news) {
+                        sink_(PoolNews{number, std::move(news)});
+                      }));
+  processes_[number] = std::move(process);
+  return number;
+}
+
+absl::Status TrainerPool::StartStandby(uint32_t slot, const slots::TrainerKey& key) {
+  NF_ASSIGN_OR_RETURN(const uint64_t number, StartProcess(slot, key));
+  standbys_[slot] = number;
+  return absl::OkStatus();
+}
+
+void TrainerPool::EndStandby(uint32_t slot) {
+  const auto it = standbys_.find(slot);
+  if (it == standbys_.end()) return;
+  Kill(it->second);
+  standbys_.erase(it);
+}
+
+absl::StatusOr<uint64_t> TrainerPool::Start(const slots::StartTrainer& start, const Work& work) {
+  uint64_t number = 0;
+  if (const auto it = standbys_.find(start.slot); start.use_standby && it != standbys_.end()) {
+    number = it->second;
+    standbys_.erase(it);
+    if (processes_.at(number)->Give(work.request, work.log_path).ok()) return number;
+    Kill(number);  // It died just now; a fresh one takes its place.
+  }
+  NF_ASSIGN_OR_RETURN(number, StartProcess(start.slot, start.key));
+  // A trainer that does not take its request ends, and its end says more than this failure.
+  (void)processes_.at(number)->Give(work.request, work.log_path);
+  return number;
+}
+
+void TrainerPool::Terminate(uint64_t process) {
+  if (const auto it = processes_.find(process); it != processes_.end()) it->second->Terminate();
+}
+
+void TrainerPool::Kill(uint64_t process) {
+  if (const auto it = processes_.find(process); it != processes_.end()) it->second->Kill();
+}
+
+void TrainerPool::Consumed(uint64_t process) {
+  if (const auto it = processes_.find(process); it != processes_.end()) it->second->Consumed();
+}
+
+std::optional<uint32_t> TrainerPool::Remove(uint64_t process) {
+  processes_.erase(process);
+  for (const auto& [slot, standby] : standbys_) {
+    if (standby != process) continue;
+    const uint32_t found = slot;
+    standbys_.erase(found);
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace noisefloor

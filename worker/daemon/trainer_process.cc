@@ -1,0 +1,227 @@
+#include "worker/daemon/trainer_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+
+#include "common/files/file_error.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr int kMostOnTheWay = 64;
+constexpr int kRequestPipeBytes = 1 << 20;
+
+struct Pipe {
+  int read_end = -1;
+  int write_end = -1;
+};
+
+absl::StatusOr<Pipe> MakePipe(const std::string& what) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return FileError(what, "make a pipe for", errno);
+  return Pipe{ends[0], ends[1]};
+}
+
+void CloseAll(std::initializer_list<int> files) {
+  for (const int file : files) {
+    if (file >= 0) close(file);
+  }
+}
+
+void SetNonBlocking(int file) { fcntl(file, F_SETFL, fcntl(file, F_GETFL) | O_NONBLOCK); }
+
+}  // namespace
+
+TrainerProcess::TrainerProcess(Child child, Sink sink, uint64_t log_limit_bytes)
+    : child_(child), sink_(std::move(sink)), log_limit_bytes_(log_limit_bytes) {}
+
+absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const TrainerCommand& command,
+                                                                      Sink sink) {
+  NF_ASSIGN_OR_RETURN(const Pipe input, MakePipe(command.program));
+  NF_ASSIGN_OR_RETURN(const Pipe events, MakePipe(command.program));
+  NF_ASSIGN_OR_RETURN(const Pipe output, MakePipe(command.program));
+  SpawnRequest request;
+  request.arguments = {command.program};
+  request.environment = command.environment;
+  request.environment["NOISEFLOOR_EVENTS"] = "3";
+  request.cores = command.cores;
+  request.input = input.read_end;
+  request.output = request.error = output.write_end;
+  request.events = events.write_end;
+  const absl::StatusOr<Child> child = Spawn(request);
+  CloseAll({input.read_end, events.write_end, output.write_end});
+  if (!child.ok()) {
+    CloseAll({input.write_end, events.read_end, output.read_end});
+    return child.status();
+  }
+  std::unique_ptr<TrainerProcess> process(
+      new TrainerProcess(*child, std::move(sink), command.log_limit_bytes));
+  process->input_ = input.write_end;
+  process->events_ = events.read_end;
+  process->output_ = output.read_end;
+  for (const int file : {input.write_end, events.read_end, output.read_end}) SetNonBlocking(file);
+  fcntl(input.write_end, F_SETPIPE_SZ, kRequestPipeBytes);
+  process->thread_ = std::thread([p = process.get()] { p->Watch(); });
+  return process;
+}
+
+TrainerProcess::~TrainerProcess() {
+  Kill();
+  {
+    MutexLock lock(mutex_);
+    closing_ = true;
+    consumed_.NotifyAll();
+  }
+  thread_.join();
+  MutexLock lock(mutex_);
+  CloseAll({input_, events_, output_, log_, child_.pidfd});
+}
+
+absl::Status TrainerProcess::Give(const std::string& request, const std::string& log_path) {
+  {
+    MutexLock lock(mutex_);
+    log_ = open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (log_ < 0) return FileError(log_path, "open", errno);
+  }
+  WriteLog("");  // What came early.
+  const std::string line = request + "\n";
+  const ssize_t written = write(input_, line.data(), line.size());
+  const int error = errno;
+  close(input_);
+  input_ = -1;
+  if (written == static_cast<ssize_t>(line.size())) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kUnavailable,
+      fmt::format("the trainer did not take its request of {} bytes: {}", line.size(),
+                  written < 0 ? std::string_view(strerror(error)) : "its pipe is full"));
+}
+
+void TrainerProcess::Consumed() {
+  MutexLock lock(mutex_);
+  --on_the_way_;
+  consumed_.NotifyOne();
+}
+
+void TrainerProcess::Signal(int number) {
+  MutexLock lock(mutex_);
+  if (!ended_) kill(-child_.pid, number);
+}
+
+void TrainerProcess::Watch() {
+  bool events_open = true;
+  bool output_open = true;
+  bool ended = false;
+  while (!ended) {
+    std::array<pollfd, 3> wait = {{{child_.pidfd, POLLIN, 0},
+                                   {events_open ? events_ : -1, POLLIN, 0},
+                                   {output_open ? output_ : -1, POLLIN, 0}}};
+    if (poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) break;
+    ended = wait[0].revents != 0;
+    // What it wrote before its end is still in the pipes.
+    if (events_open && (wait[1].revents != 0 || ended)) events_open = ReadEvents();
+    if (output_open && (wait[2].revents != 0 || ended)) output_open = ReadOutput();
+  }
+  if (!partial_.empty() && !broken_) {
+    Report(InvalidInput(fmt::format("its last event of {} bytes has no newline", partial_.size())));
+  }
+  EndGroup();
+}
+
+// Also ends what the trainer itself started; while it is not reaped, the group's id is ours.
+void TrainerProcess::EndGroup() {
+  Reaped reaped;
+  {
+    MutexLock lock(mutex_);
+    kill(-child_.pid, SIGKILL);
+    reaped = Reap(child_);
+    ended_ = true;
+  }
+  Report(ProcessExit{reaped.signalled, reaped.code});
+}
+
+// Reads all there is now.
+bool TrainerProcess::ReadEvents() {
+  std::vector<char> buffer(64 << 10);
+  while (true) {
+    const ssize_t got = read(events_, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno == EAGAIN;
+    if (got == 0) return false;
+    if (broken_) continue;
+    partial_.append(buffer.data(), static_cast<size_t>(got));
+    TakeLines();
+  }
+}
+
+void TrainerProcess::TakeLines() {
+  size_t begin = 0;
+  for (size_t end = partial_.find('\n'); end != std::string::npos && !broken_;
+       end = partial_.find('\n', begin)) {
+    std::string line = partial_.substr(begin, end - begin);
+    begin = end + 1;
+    absl::StatusOr<TrainerEvent> event = EventFromJson(line);
+    if (event.ok()) {
+      Report(TrainerLine{*std::move(event), std::move(line)});
+    } else {
+      broken_ = true;
+      Report(event.status());
+    }
+  }
+  partial_.erase(0, begin);
+  if (!broken_ && partial_.size() > kMaxEventBytes) {
+    broken_ = true;
+    Report(InvalidInput(fmt::format("an event of more than {} bytes", kMaxEventBytes)));
+  }
+  if (broken_) partial_.clear();
+}
+
+bool TrainerProcess::ReadOutput() {
+  std::array<char, 16 << 10> buffer;
+  while (true) {
+    const ssize_t got = read(output_, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno == EAGAIN;
+    if (got == 0) return false;
+    WriteLog(std::string_view(buffer.data(), static_cast<size_t>(got)));
+  }
+}
+
+void TrainerProcess::WriteLog(std::string_view text) {
+  MutexLock lock(mutex_);
+  const uint64_t room = log_limit_bytes_ - std::min(log_limit_bytes_, logged_bytes_);
+  const bool cut = text.size() > room;
+  std::string now(text.substr(0, room));
+  if (cut && room > 0) now += "\n(the log is cut here: it reached its limit)\n";
+  logged_bytes_ += text.size();
+  if (log_ < 0) {
+    early_log_ += now;
+    return;
+  }
+  now = std::exchange(early_log_, {}) + now;
+  // A log that cannot be written must not end a training.
+  if (!now.empty()) (void)!write(log_, now.data(), now.size());
+}
+
+void TrainerProcess::Report(TrainerNews news) {
+  {
+    MutexLock lock(mutex_);
+    const bool last = std::holds_alternative<ProcessExit>(news);
+    while (!last && !closing_ && on_the_way_ >= kMostOnTheWay) consumed_.Wait(mutex_);
+    ++on_the_way_;
+  }
+  sink_(std::move(news));
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,90 @@
+// Carries the files of finished attempts to the coordinator, again and again until it has them.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "grpcpp/client_context.h"
+
+#include "common/base/clock.h"
+#include "common/base/ids.h"
+#include "common/base/mutex.h"
+#include "common/rpc/backoff.h"
+#include "common/trainer_protocol/json.h"
+#include "noisefloor/v1/worker_api.grpc.pb.h"
+
+namespace noisefloor {
+
+struct UploadJob {
+  LeaseId lease;
+  std::string folder;                    // Paths of artifacts are below it.
+  std::vector<ArtifactEvent> artifacts;  // As the trainer reported them.
+  std::string log_path;                  // Empty: no log.
+};
+
+struct UploadDone {
+  LeaseId lease;
+  // What the coordinator has, the log included; or why a file can never be uploaded: it is not
+  // what the trainer said, or the coordinator refuses it.
+  absl::StatusOr<std::vector<ArtifactEvent>> artifacts;
+};
+
+// One thread, one upload at a time. Add, Cancel and Wake from any thread.
+class Uploader {
+ public:
+  using Sink = std::function<void(UploadDone)>;  // Called on the uploader's thread; must not wait.
+
+  Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed, Sink sink);
+  // Stops at once; what was not uploaded is uploaded by the next process.
+  ~Uploader();
+
+  void Add(UploadJob job);
+  // The lease's files are not wanted any more; no UploadDone follows, or one is on its way.
+  void Cancel(LeaseId lease);
+  // The coordinator is there again: try now.
+  void Wake();
+
+ private:
+  // A job with what has been done of it.
+  struct Work {
+    UploadJob job;
+    std::vector<std::string> paths;  // Of the artifacts; empty before they are checked.
+    bool checked = false;
+    size_t uploaded = 0;
+    int refusals = 0;
+  };
+
+  void Run();
+  std::optional<Work> Next();
+  // OK when nothing is left, a transient error (try again later), or one for good.
+  absl::Status Advance(Work& work);
+  absl::Status UploadOne(LeaseId lease, const std::string& path, const ArtifactEvent& artifact);
+  // The work goes to the end of the queue, so that it does not hold up others; then waits.
+  void TryLater(Work work);
+  bool IsCancelled(LeaseId lease);
+
+  v1::WorkerService::StubInterface& stub_;
+  const Clock& clock_;
+  const Sink sink_;
+  Backoff backoff_;  // The thread's.
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Work> queue_ ABSL_GUARDED_BY(mutex_);
+  LeaseId current_ ABSL_GUARDED_BY(mutex_);  // 0: none.
+  bool current_cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  bool wake_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+// The artifact's path, checked: a regular file below `folder`, not reached through a link, of the
+// size and hash that the trainer said. InvalidArgument names what differs.
+absl::StatusOr<std::string> CheckArtifact(const std::string& folder, const ArtifactEvent& artifact);
+
+}  // namespace noisefloor

@@ -1,0 +1,195 @@
+#include "worker/daemon/worker.h"
+
+#include <algorithm>
+
+#include "common/base/check.h"
+#include "common/log/log.h"
+#include "common/rpc/channel.h"
+#include "worker/daemon/convert.h"
+#include "worker/daemon/leftovers.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr char kVersion[] = "0.1.0";
+// Trainers are held back one by one (TrainerProcess::Consumed), so this is never reached.
+constexpr size_t kMailboxLimit = size_t{1} << 20;
+constexpr absl::Duration kWelcomeTimeout = absl::Seconds(10);
+
+slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
+  return {static_cast<uint32_t>(settings.slot_cores.size()), settings.options.grace,
+          settings.options.standby};
+}
+
+}  // namespace
+
+Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock)
+    : settings_(std::move(settings)),
+      state_(state),
+      clock_(clock),
+      mailbox_(kMailboxLimit),
+      slots_(SlotsOptionsOf(settings_)),
+      spool_(state.spool(), settings_.options.spool_limit_bytes),
+      stub_(v1::WorkerService::NewStub(MakeChannel(settings_.options.coordinator))),
+      pool_({settings_.offer.stacks, settings_.slot_cores, settings_.gpus, state.path()},
+            [this](PoolNews news) { (void)mailbox_.Post(std::move(news)); }),
+      reconnect_({absl::Milliseconds(100), absl::Seconds(5)}, state.identity()),
+      unreached_since_(clock.Steady()) {
+  uploader_ = std::make_unique<Uploader>(*stub_, clock_, state.identity(), [this](UploadDone done) {
+    (void)mailbox_.Post(std::move(done));
+  });
+}
+
+Worker::~Worker() { CloseSession(); }
+
+void Worker::Stop() { (void)mailbox_.Post(StopWanted{}); }
+
+int Worker::Run() {
+  if (const absl::Status status = Recover(); !status.ok()) {
+    LogError("refused", {{"error", status}});
+    return 1;
+  }
+  while (!exit_code_) {
+    OpenSessionIfDue();
+    for (News& news : mailbox_.TakeAll(UntilNext())) {
+      std::visit([this](auto& n) { On(n); }, news);
+    }
+    WatchTheClock();
+  }
+  CloseSession();
+  LogInfo("left", {{"exit_code", *exit_code_}});
+  return *exit_code_;
+}
+
+// What an earlier process of this state directory left: its processes are ended, its results are
+// delivered, and attempts without a result are reported as interrupted.
+absl::Status Worker::Recover() {
+  NF_ASSIGN_OR_RETURN(const std::vector<int> ended, EndLeftovers(state_.path()));
+  for (const int process : ended) LogWarning("leftover_ended", {{"process", process}});
+  NF_ASSIGN_OR_RETURN(std::vector<SpooledAttempt> found, spool_.Recover());
+  for (SpooledAttempt& spooled : found) {
+    Attempt& attempt = attempts_[spooled.lease];
+    attempt.member = spooled.member;
+    attempt.number = spooled.attempt;
+    LogInfo("spooled_attempt_found", {{"lease", spooled.lease.value},
+                                      {"member", spooled.member},
+                                      {"finished", spooled.result.has_value()}});
+    if (spooled.result) {
+      attempt.result = *std::move(spooled.result);
+    } else {
+      Keep(spooled.lease, attempt,
+           FailedResult(CauseClass::kInterrupted, "the worker ended before its trainer did"));
+    }
+    Step(slots::ResultFound{spooled.lease, spool_.Batches(spooled.lease)});
+  }
+  return absl::OkStatus();
+}
+
+void Worker::OnMessage(v1::SessionResponse message) { (void)mailbox_.Post(std::move(message)); }
+void Worker::OnHeartbeatTaken() { (void)mailbox_.Post(HeartbeatTaken{}); }
+void Worker::OnClosed(absl::Status status) { NF_CHECK(mailbox_.Post(SessionClosed{status})); }
+
+v1::SessionRequest Worker::Registration() const {
+  v1::SessionRequest request;
+  v1::Register* registration = request.mutable_register_();
+  registration->set_name(settings_.name);
+  registration->set_identity(state_.identity());
+  registration->set_slots(static_cast<uint32_t>(settings_.slot_cores.size()));
+  for (const OfferedClass& offer : settings_.offer.classes) {
+    v1::ClassOffer* added = registration->add_classes();
+    added->set_name(offer.name);
+    added->set_device(offer.device);
+  }
+  for (const auto& [name, stack] : settings_.offer.stacks) {
+    v1::StackOffer* added = registration->add_stacks();
+    added->set_name(name);
+    added->set_fingerprint(stack.fingerprint);
+    added->set_build(stack.build);
+  }
+  registration->set_unit(settings_.unit);
+  registration->set_version(kVersion);
+  for (const slots::Held& held : slots_.HeldLeases()) *registration->add_held() = ToProto(held);
+  return request;
+}
+
+void Worker::OpenSessionIfDue() {
+  if (session_ != nullptr || exit_code_ || clock_.Steady() < open_at_) return;
+  welcome_by_ = clock_.Steady() + kWelcomeTimeout;
+  session_ = std::make_unique<Session>(*stub_, Registration(), *this);
+}
+
+void Worker::On(SessionClosed& closed) {
+  session_.reset();
+  const bool was_connected = std::exchange(connected_, false);
+  const absl::Duration now = clock_.Steady();
+  welcome_by_ = absl::InfiniteDuration();
+  open_at_ = now + reconnect_.Next();
+  if (was_connected) {
+    unreached_since_ = now;
+    LogWarning("disconnected", {{"error", closed.status}});
+    return Step(slots::Disconnected{});
+  }
+  LogDebug("not_connected", {{"error", closed.status}});
+  const absl::StatusCode code = closed.status.code();
+  const bool refused =
+      code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kPermissionDenied ||
+      code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kUnimplemented;
+  if (!refused || exit_code_) return;
+  LogError("refused",
+           {{"coordinator", ToText(settings_.options.coordinator)}, {"error", closed.status}});
+  exit_code_ = 1;
+}
+
+void Worker::CloseSession() {
+  if (session_ == nullptr) return;
+  session_->Cancel();
+  while (session_ != nullptr) {
+    for (News& news : mailbox_.TakeAll(absl::Seconds(1))) {
+      if (std::holds_alternative<SessionClosed>(news)) session_.reset();
+    }
+  }
+}
+
+absl::Duration Worker::UntilNext() const {
+  absl::Duration next = std::min({slots_.NextTick(), welcome_by_, hurry_at_});
+  if (session_ == nullptr) next = std::min(next, open_at_);
+  if (!connected_) next = std::min(next, unreached_since_ + settings_.options.give_up_after);
+  const absl::Duration wait = next - clock_.Steady();
+  return std::clamp(wait, absl::Milliseconds(1), absl::Minutes(1));
+}
+
+void Worker::WatchTheClock() {
+  const absl::Duration now = clock_.Steady();
+  if (now >= slots_.NextTick()) Step(slots::Tick{});
+  if (now >= hurry_at_) {
+    hurry_at_ = absl::InfiniteDuration();
+    LogWarning("drain_timeout");
+    Step(slots::Hurry{});
+  }
+  if (session_ != nullptr && now >= welcome_by_) {
+    welcome_by_ = absl::InfiniteDuration();
+    LogWarning("no_welcome", {{"coordinator", ToText(settings_.options.coordinator)}});
+    session_->Cancel();
+  }
+  const bool given_up = !connected_ && now - unreached_since_ >= settings_.options.give_up_after &&
+                        lease_of_process_.empty();
+  if (given_up && !exit_code_) {
+    LogError("unreachable", {{"coordinator", ToText(settings_.options.coordinator)}});
+    exit_code_ = 3;
+  }
+}
+
+void Worker::On(StopWanted&) {
+  ++stops_;
+  LogInfo(stops_ == 1 ? "draining" : "hurrying");
+  if (stops_ > 1) return Step(slots::Hurry{});
+  hurry_at_ = clock_.Steady() + settings_.options.drain_timeout;
+  Step(slots::Drain{});
+}
+
+void Worker::Send(v1::SessionRequest message) {
+  if (session_ != nullptr && connected_) (void)session_->Send(std::move(message));
+}
+
+}  // namespace noisefloor

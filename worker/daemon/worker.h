@@ -1,0 +1,144 @@
+// The worker as one object: a loop that feeds Slots with what happens and does what Slots says.
+//
+// Everything here runs on the thread that calls Run, which must live as long as the process (see
+// spawn.h). Sessions, trainers and uploads have threads of their own and post to the mailbox.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/clock.h"
+#include "common/base/mailbox.h"
+#include "common/rpc/backoff.h"
+#include "worker/daemon/options.h"
+#include "worker/daemon/request.h"
+#include "worker/daemon/session.h"
+#include "worker/daemon/spool.h"
+#include "worker/daemon/state_directory.h"
+#include "worker/daemon/trainer_pool.h"
+#include "worker/daemon/uploader.h"
+#include "worker/slots/slots.h"
+
+namespace noisefloor {
+
+struct WorkerSettings {
+  Options options;
+  Offer offer;
+  std::string name;
+  std::string unit;
+  std::vector<std::vector<int>> slot_cores;
+  std::vector<Gpu> gpus;
+};
+
+class Worker final : public SessionListener {
+ public:
+  // `state` and `clock` outlive the worker.
+  Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock);
+  ~Worker() override;
+
+  // Until drained, refused or given up; the exit code of the program.
+  int Run();
+  // Any thread: drain; the second time, hurry.
+  void Stop();
+
+ private:
+  struct HeartbeatTaken {};
+  struct SessionClosed {
+    absl::Status status;
+  };
+  struct StopWanted {};
+  using News = std::variant<v1::SessionResponse, HeartbeatTaken, SessionClosed, PoolNews,
+                            UploadDone, StopWanted>;
+
+  // A lease and everything the worker knows of it beyond Slots.
+  struct Attempt {
+    std::string member;
+    uint32_t number = 0;
+    TrainerRequest request;
+    EventJudge judge{""};
+    std::optional<uint64_t> process;
+    std::string data_identity;
+    std::vector<RecordsEvent> noop_records;     // Of a built-in trainer, which has no spool.
+    std::optional<RecordsEvent> fresh_records;  // The batch that has just come.
+    AttemptResult result;
+    bool noop = false;
+    bool log_only = false;  // Its other files are not to be uploaded.
+  };
+
+  // SessionListener, on gRPC's threads.
+  void OnMessage(v1::SessionResponse message) override;
+  void OnHeartbeatTaken() override;
+  void OnClosed(absl::Status status) override;
+
+  absl::Status Recover();
+  void Handle(News& news);
+  void On(v1::SessionResponse& message);
+  void On(HeartbeatTaken&) { Step(slots::HeartbeatSent{}); }
+  void On(SessionClosed& closed);
+  void On(PoolNews& news);
+  void On(UploadDone& done);
+  void On(StopWanted&);
+  void OnWelcome(const v1::Welcome& welcome);
+  void OnStart(const v1::StartMember& start);
+  void OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line);
+  void OnTrainerExit(uint64_t process, const ProcessExit& exit);
+
+  // Slots decides, Perform does; messages that come up meanwhile wait their turn.
+  void Step(slots::Message message);
+  void Perform(const slots::StartTrainer& action);
+  void Perform(const slots::StartStandby& action);
+  void Perform(const slots::EndStandby& action);
+  void Perform(const slots::TerminateTrainer& action);
+  void Perform(const slots::KillTrainer& action);
+  void Perform(const slots::Deliver& action);
+  void Perform(const slots::Forget& action);
+  void Perform(const slots::SendStarted& action);
+  void Perform(const slots::SendRecords& action);
+  void Perform(const slots::SendFinished& action);
+  void Perform(const slots::SendHeartbeat& action);
+  void Perform(const slots::SendDraining& action);
+  void Perform(const slots::Leave& action);
+
+  void RunNoop(LeaseId lease, Attempt& attempt);
+  absl::Status StartProcess(const slots::StartTrainer& start, Attempt& attempt);
+  void Refuse(LeaseId lease, Attempt attempt, AttemptResult result);
+  void Keep(LeaseId lease, Attempt& attempt, AttemptResult result);
+  absl::StatusOr<RecordsEvent> RecordsOf(LeaseId lease, const Attempt& attempt, uint64_t sequence);
+  void Send(v1::SessionRequest message);
+
+  void OpenSessionIfDue();
+  void WatchTheClock();
+  absl::Duration UntilNext() const;
+  v1::SessionRequest Registration() const;
+  void CloseSession();
+
+  const WorkerSettings settings_;
+  const StateDirectory& state_;
+  const Clock& clock_;
+  Mailbox<News> mailbox_;
+  slots::Slots slots_;
+  std::deque<slots::Message> steps_;
+  bool stepping_ = false;
+  std::map<LeaseId, Attempt> attempts_;
+  std::map<uint64_t, LeaseId> lease_of_process_;
+  Spool spool_;
+  std::unique_ptr<v1::WorkerService::StubInterface> stub_;
+  TrainerPool pool_;
+  std::unique_ptr<Uploader> uploader_;
+  std::unique_ptr<Session> session_;
+  Backoff reconnect_;
+  bool connected_ = false;
+  absl::Duration open_at_ = -absl::InfiniteDuration();
+  absl::Duration welcome_by_ = absl::InfiniteDuration();
+  absl::Duration unreached_since_;
+  absl::Duration hurry_at_ = absl::InfiniteDuration();
+  int stops_ = 0;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,152 @@
+// How a worker does what Slots decided.
+#include "common/log/log.h"
+#include "worker/daemon/convert.h"
+#include "worker/daemon/noop_trainer.h"
+#include "worker/daemon/worker.h"
+
+namespace noisefloor {
+
+void Worker::Step(slots::Message message) {
+  steps_.push_back(std::move(message));
+  if (stepping_) return;
+  stepping_ = true;
+  while (!steps_.empty()) {
+    const slots::Message next = std::move(steps_.front());
+    steps_.pop_front();
+    for (const slots::Action& action : slots_.Step(next, clock_.Steady())) {
+      LogDebug("action", {{"do", slots::Describe(action)}});
+      std::visit([this](const auto& a) { Perform(a); }, action);
+    }
+  }
+  stepping_ = false;
+}
+
+void Worker::Perform(const slots::StartTrainer& action) {
+  Attempt& attempt = attempts_.at(action.lease);
+  if (attempt.noop) return RunNoop(action.lease, attempt);
+  const absl::Status status = StartProcess(action, attempt);
+  LogInfo("trainer_started", {{"lease", action.lease.value},
+                              {"member", attempt.member},
+                              {"class", action.key.hardware_class},
+                              {"slot", action.slot},
+                              {"standby", action.use_standby},
+                              {"status", status}});
+  if (status.ok()) return;
+  // A worker without room or without its trainer's file is not the member's fault.
+  Keep(action.lease, attempt,
+       FailedResult(CauseClass::kInterrupted, "the trainer cannot be started: " + Message(status)));
+  Step(slots::TrainerEnded{action.lease});
+}
+
+absl::Status Worker::StartProcess(const slots::StartTrainer& start, Attempt& attempt) {
+  NF_RETURN_IF_ERROR(spool_.Begin(start.lease, attempt.member, attempt.number));
+  attempt.request.work_directory = spool_.WorkFolder(start.lease);
+  attempt.judge = EventJudge(start.key.stack);
+  NF_ASSIGN_OR_RETURN(const uint64_t process, pool_.Start(start, {RequestToJson(attempt.request),
+                                                                  spool_.LogPath(start.lease)}));
+  attempt.process = process;
+  lease_of_process_[process] = start.lease;
+  return absl::OkStatus();
+}
+
+// The built-in trainer: a whole life at once, through the same messages.
+void Worker::RunNoop(LeaseId lease, Attempt& attempt) {
+  const Specification& specification = attempt.request.specification;
+  attempt.data_identity = NoopDataIdentity(specification);
+  for (int64_t epoch = 1; epoch <= specification.train.epochs; ++epoch) {
+    attempt.noop_records.push_back(NoopRecords(specification, epoch));
+  }
+  attempt.result.outcome = NoopOutcome(specification, attempt.member);
+  attempt.result.data_identity = attempt.data_identity;
+  attempt.result.record_batches = attempt.noop_records.size();
+  Step(slots::TrainerHello{lease});
+  if (!attempt.noop_records.empty()) {
+    Step(slots::TrainerRecords{lease, attempt.noop_records.size()});
+  }
+  Step(slots::TrainerEnded{lease});
+}
+
+void Worker::Perform(const slots::StartStandby& action) {
+  if (action.key.stack == kNoopStack) return Step(slots::StandbyEnded{action.slot});
+  const absl::Status status = pool_.StartStandby(action.slot, action.key);
+  if (status.ok()) return;
+  LogWarning("standby_not_started", {{"slot", action.slot}, {"error", status}});
+  Step(slots::StandbyEnded{action.slot});
+}
+
+void Worker::Perform(const slots::EndStandby& action) { pool_.EndStandby(action.slot); }
+
+void Worker::Perform(const slots::TerminateTrainer& action) {
+  Attempt& attempt = attempts_.at(action.lease);
+  LogInfo("trainer_terminated", {{"lease", action.lease.value}, {"reason", action.reason}});
+  attempt.judge.SetStopReason(action.reason);
+  if (attempt.process) pool_.Terminate(*attempt.process);
+}
+
+void Worker::Perform(const slots::KillTrainer& action) {
+  const Attempt& attempt = attempts_.at(action.lease);
+  LogWarning("trainer_killed", {{"lease", action.lease.value}});
+  if (attempt.process) pool_.Kill(*attempt.process);
+}
+
+void Worker::Perform(const slots::Deliver& action) {
+  Attempt& attempt = attempts_.at(action.lease);
+  if (attempt.noop) return Step(slots::Delivered{action.lease});
+  uploader_->Add({action.lease, spool_.WorkFolder(action.lease), attempt.result.artifacts,
+                  spool_.LogPath(action.lease)});
+}
+
+void Worker::Perform(const slots::Forget& action) {
+  const auto it = attempts_.find(action.lease);
+  if (it == attempts_.end()) return;
+  if (!it->second.noop) {
+    uploader_->Cancel(action.lease);
+    spool_.Remove(action.lease);
+  }
+  attempts_.erase(it);
+}
+
+void Worker::Perform(const slots::SendStarted& action) {
+  Send(StartedMessage(action.lease, attempts_.at(action.lease).data_identity));
+}
+
+absl::StatusOr<RecordsEvent> Worker::RecordsOf(LeaseId lease, const Attempt& attempt,
+                                               uint64_t sequence) {
+  if (attempt.noop) return attempt.noop_records.at(sequence - 1);
+  if (attempt.fresh_records && attempt.fresh_records->sequence == sequence) {
+    return *attempt.fresh_records;
+  }
+  NF_ASSIGN_OR_RETURN(const std::string line, spool_.ReadRecords(lease, sequence));
+  NF_ASSIGN_OR_RETURN(TrainerEvent event, EventFromJson(line));
+  auto* records = std::get_if<RecordsEvent>(&event);
+  if (records == nullptr || records->sequence != sequence) {
+    return InvalidInput("the spool holds another event in its place");
+  }
+  return std::move(*records);
+}
+
+void Worker::Perform(const slots::SendRecords& action) {
+  const Attempt& attempt = attempts_.at(action.lease);
+  for (uint64_t sequence = action.first; sequence <= action.last; ++sequence) {
+    const absl::StatusOr<RecordsEvent> records = RecordsOf(action.lease, attempt, sequence);
+    if (!records.ok()) {
+      LogError(
+          "records_lost",
+          {{"lease", action.lease.value}, {"sequence", sequence}, {"error", records.status()}});
+      return;
+    }
+    Send(RecordsMessage(action.lease, *records));
+  }
+}
+
+void Worker::Perform(const slots::SendFinished& action) {
+  Send(FinishedMessage(action.lease, attempts_.at(action.lease).result));
+}
+
+void Worker::Perform(const slots::SendHeartbeat& action) { Send(HeartbeatMessage(action.held)); }
+
+void Worker::Perform(const slots::SendDraining&) { Send(DrainingMessage()); }
+
+void Worker::Perform(const slots::Leave&) { exit_code_ = exit_code_.value_or(0); }
+
+}  // namespace noisefloor

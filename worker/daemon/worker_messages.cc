@@ -1,0 +1,158 @@
+// What a worker does with what it hears from the coordinator, its trainers and its uploader.
+#include "common/log/log.h"
+#include "worker/daemon/worker.h"
+
+namespace noisefloor {
+
+void Worker::On(v1::SessionResponse& message) {
+  switch (message.message_case()) {
+    case v1::SessionResponse::kWelcome: return OnWelcome(message.welcome());
+    case v1::SessionResponse::kStart: return OnStart(message.start());
+    case v1::SessionResponse::kStop:
+      return Step(slots::StopMember{LeaseId{message.stop().lease_id()}, message.stop().reason()});
+    case v1::SessionResponse::kKept:
+      return Step(
+          slots::RecordsKept{LeaseId{message.kept().lease_id()}, message.kept().sequence()});
+    case v1::SessionResponse::kSettled: {
+      const v1::Settled& settled = message.settled();
+      LogInfo("settled", {{"lease", settled.lease_id()},
+                          {"accepted", settled.accepted()},
+                          {"reason", settled.reason()}});
+      return Step(slots::Settled{LeaseId{settled.lease_id()}});
+    }
+    case v1::SessionResponse::MESSAGE_NOT_SET: return;  // Of a newer coordinator.
+  }
+}
+
+void Worker::OnWelcome(const v1::Welcome& welcome) {
+  connected_ = true;
+  welcome_by_ = absl::InfiniteDuration();
+  reconnect_.Reset();
+  uploader_->Wake();
+  LogInfo("connected", {{"coordinator", ToText(settings_.options.coordinator)},
+                        {"worker", welcome.worker_id()}});
+  Step(slots::Connected{absl::Milliseconds(std::max(10u, welcome.heartbeat_interval_ms())),
+                        absl::Milliseconds(std::max(100u, welcome.lease_ttl_ms()))});
+}
+
+void Worker::OnStart(const v1::StartMember& start) {
+  const LeaseId lease{start.lease_id()};
+  if (slots_.Knows(lease)) return;
+  const MemberOrder order{lease,
+                          start.member(),
+                          start.attempt(),
+                          start.specification(),
+                          start.specification_sha256(),
+                          start.write_evaluation_set()};
+  PreparedMember prepared = Prepare(order, settings_.offer);
+  Attempt attempt;
+  attempt.member = order.member;
+  attempt.number = order.attempt;
+  if (slots_.draining()) {
+    return Refuse(lease, std::move(attempt),
+                  FailedResult(CauseClass::kInterrupted, "the worker is leaving"));
+  }
+  if (!prepared.runs) return Refuse(lease, std::move(attempt), std::move(prepared.refusal));
+  attempt.request = std::move(prepared.request);
+  attempt.noop = prepared.key.stack == kNoopStack;
+  attempts_.insert_or_assign(lease, std::move(attempt));
+  Step(slots::StartMember{lease, prepared.key});
+  if (!slots_.Knows(lease)) attempts_.erase(lease);
+}
+
+// The member cannot run here: the coordinator is told as if a trainer had failed.
+void Worker::Refuse(LeaseId lease, Attempt attempt, AttemptResult result) {
+  LogWarning(
+      "member_refused",
+      {{"lease", lease.value}, {"member", attempt.member}, {"reason", result.outcome.message}});
+  const absl::Status status = spool_.Begin(lease, attempt.member, attempt.number);
+  if (!status.ok()) LogWarning("not_spooled", {{"lease", lease.value}, {"error", status}});
+  Attempt& kept = attempts_.insert_or_assign(lease, std::move(attempt)).first->second;
+  Keep(lease, kept, std::move(result));
+  Step(slots::ResultFound{lease, 0});
+}
+
+// From now on the result is what the coordinator is told. One that cannot be kept on disk is
+// delivered all the same; it only does not outlive this process.
+void Worker::Keep(LeaseId lease, Attempt& attempt, AttemptResult result) {
+  attempt.result = std::move(result);
+  if (attempt.noop) return;
+  attempt.result.record_batches = spool_.Batches(lease);
+  const absl::Status status = spool_.Finish(lease, attempt.result);
+  if (!status.ok()) LogWarning("not_spooled", {{"lease", lease.value}, {"error", status}});
+}
+
+void Worker::On(PoolNews& news) {
+  pool_.Consumed(news.process);
+  if (const auto* exit = std::get_if<ProcessExit>(&news.news)) {
+    return OnTrainerExit(news.process, *exit);
+  }
+  const auto it = lease_of_process_.find(news.process);
+  if (it == lease_of_process_.end()) {
+    // A standby has nothing to say before it has a request; it is not trusted with one.
+    return pool_.Kill(news.process);
+  }
+  Attempt& attempt = attempts_.at(it->second);
+  if (auto* line = std::get_if<TrainerLine>(&news.news)) {
+    return OnTrainerLine(it->second, attempt, *line);
+  }
+  attempt.judge.Break(std::get<absl::Status>(news.news));
+  Step(slots::TrainerBroken{it->second});
+}
+
+void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
+  if (!attempt.judge.Accept(line.event).ok()) return Step(slots::TrainerBroken{lease});
+  if (const auto* hello = std::get_if<HelloEvent>(&line.event)) {
+    attempt.data_identity = hello->data_identity;
+    return Step(slots::TrainerHello{lease});
+  }
+  if (const auto* progress = std::get_if<ProgressEvent>(&line.event)) {
+    return Step(slots::TrainerProgress{lease, progress->step, progress->step_count});
+  }
+  auto* records = std::get_if<RecordsEvent>(&line.event);
+  if (records == nullptr) return;
+  const uint64_t sequence = records->sequence;
+  if (const absl::Status status = spool_.AppendRecords(lease, sequence, line.line); !status.ok()) {
+    attempt.judge.Abandon(CauseClass::kInterrupted, Message(status));
+    return Step(slots::TrainerBroken{lease});
+  }
+  attempt.fresh_records = std::move(*records);
+  Step(slots::TrainerRecords{lease, sequence});
+}
+
+void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
+  const std::optional<uint32_t> standby_of = pool_.Remove(process);
+  if (standby_of) return Step(slots::StandbyEnded{*standby_of});
+  const auto it = lease_of_process_.find(process);
+  if (it == lease_of_process_.end()) return;
+  const LeaseId lease = it->second;
+  lease_of_process_.erase(it);
+  Attempt& attempt = attempts_.at(lease);
+  attempt.process.reset();
+  Keep(lease, attempt, attempt.judge.End(exit));
+  LogInfo("trainer_ended", {{"lease", lease.value},
+                            {"member", attempt.member},
+                            {"cause", Name(attempt.result.outcome.cause)},
+                            {"message", attempt.result.outcome.message}});
+  Step(slots::TrainerEnded{lease});
+}
+
+void Worker::On(UploadDone& done) {
+  const auto it = attempts_.find(done.lease);
+  if (it == attempts_.end()) return;
+  Attempt& attempt = it->second;
+  if (done.artifacts.ok()) {
+    attempt.result.artifacts = *std::move(done.artifacts);
+    return Step(slots::Delivered{done.lease});
+  }
+  LogWarning("upload_refused", {{"lease", done.lease.value}, {"error", done.artifacts.status()}});
+  AttemptResult failed = FailedResult(CauseClass::kBug, Message(done.artifacts.status()));
+  failed.data_identity = attempt.result.data_identity;
+  const bool had_result = attempt.result.outcome.kind != OutcomeEvent::Kind::kFailed;
+  if (had_result) Keep(done.lease, attempt, std::move(failed));
+  if (attempt.log_only) return Step(slots::Delivered{done.lease});
+  attempt.log_only = true;  // The log says why, perhaps; it gets one more chance.
+  uploader_->Add({done.lease, spool_.WorkFolder(done.lease), {}, spool_.LogPath(done.lease)});
+}
+
+}  // namespace noisefloor
