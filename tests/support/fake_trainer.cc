@@ -99,6 +99,8 @@ class FakeTrainer {
   }
 
   void Hello() {
+    // The log first: who has heard the hello may look into it.
+    std::cout << "trains " << request_.member << " attempt " << request_.attempt << std::endl;
     HelloEvent hello;
     hello.stack = kStack;
     hello.build = "fake-build";
@@ -107,7 +109,6 @@ class FakeTrainer {
                         (capability == nullptr ? "" : capability) + "\"}";
     hello.data_identity = behaviour_ == "identity" ? Sha256Hex("another") : NoopDataIdentity(spec_);
     Emit(hello);
-    std::cout << "trains " << request_.member << " attempt " << request_.attempt << std::endl;
   }
 
   // What goes wrong before the training.

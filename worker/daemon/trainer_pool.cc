@@ -2,21 +2,45 @@
 
 #include <utility>
 
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "common/files/atomic_file.h"
 #include "worker/daemon/leftovers.h"
 #include "worker/devices/class_variables.h"
 
 namespace noisefloor {
 
+namespace {
+
+// The first lines of every log: under which conditions the trainer ran.
+std::string LogHead(const slots::StartTrainer& start, const Variables& variables,
+                    const std::vector<int>& cores) {
+  std::string text =
+      fmt::format("# lease {}, slot {}, stack {}, class {}, cores {}{}\n", start.lease.value,
+                  start.slot, start.key.stack, start.key.hardware_class, fmt::join(cores, " "),
+                  start.use_standby ? ", from a standby" : "");
+  for (const auto& [name, value] : variables) text += fmt::format("# {}={}\n", name, value);
+  return text;
+}
+
+}  // namespace
+
 TrainerPool::TrainerPool(PoolSettings settings, Sink sink)
     : settings_(std::move(settings)), sink_(std::move(sink)) {}
 
-absl::StatusOr<uint64_t> TrainerPool::StartProcess(uint32_t slot, const slots::TrainerKey& key) {
+absl::StatusOr<Variables> TrainerPool::VariablesFor(uint32_t slot,
+                                                    const slots::TrainerKey& key) const {
   ClassRequest request{.hardware_class = key.hardware_class};
   if (!settings_.gpus.empty()) {
     request.gpu_uuid = settings_.gpus[slot % settings_.gpus.size()].uuid;
   }
   request.kernels_fixed = key.variables.empty();
-  NF_ASSIGN_OR_RETURN(const Variables variables, VariablesOf(request));
+  return VariablesOf(request);
+}
+
+absl::StatusOr<uint64_t> TrainerPool::StartProcess(uint32_t slot, const slots::TrainerKey& key) {
+  NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(slot, key));
   TrainerCommand command;
   command.program = settings_.stacks.at(key.stack).program;
   command.environment = InheritedEnvironment();
@@ -46,6 +70,9 @@ void TrainerPool::EndStandby(uint32_t slot) {
 }
 
 absl::StatusOr<uint64_t> TrainerPool::Start(const slots::StartTrainer& start, const Work& work) {
+  NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(start.slot, start.key));
+  NF_RETURN_IF_ERROR(WriteFileAtomically(
+      work.log_path, LogHead(start, variables, settings_.slot_cores.at(start.slot))));
   uint64_t number = 0;
   if (const auto it = standbys_.find(start.slot); start.use_standby && it != standbys_.end()) {
     number = it->second;

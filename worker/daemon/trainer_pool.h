@@ -13,6 +13,7 @@
 
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/trainer_process.h"
+#include "worker/devices/class_variables.h"
 #include "worker/devices/gpu.h"
 #include "worker/slots/message.h"
 
@@ -54,6 +55,7 @@ class TrainerPool {
   std::optional<uint32_t> Remove(uint64_t process);
 
  private:
+  absl::StatusOr<Variables> VariablesFor(uint32_t slot, const slots::TrainerKey& key) const;
   absl::StatusOr<uint64_t> StartProcess(uint32_t slot, const slots::TrainerKey& key);
 
   const PoolSettings settings_;

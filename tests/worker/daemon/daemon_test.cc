@@ -44,6 +44,8 @@ TEST_F(DaemonTest, AMemberIsTrainedAndEverythingOfItIsDelivered) {
   }
   EXPECT_THAT(kinds, ElementsAre("predictions", "weights", "evaluation_images", "evaluation_labels",
                                  "log"));
+  EXPECT_THAT(uploads.at("log"), HasSubstr("# lease 7, slot 0, stack fake, class " + class_));
+  EXPECT_THAT(uploads.at("log"), HasSubstr("# OMP_NUM_THREADS=1\n"));
   EXPECT_THAT(uploads.at("log"), HasSubstr("trains s1c0r7 attempt 1"));
   EXPECT_TRUE(BecomesIdle());
   EXPECT_THAT(Spooled(), IsEmpty());
