@@ -3,6 +3,7 @@
 
 #include "common/base/check.h"
 #include "coordinator/ingest/accept.h"
+#include "coordinator/ingest/storable.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/quarantine.h"
@@ -32,9 +33,11 @@ bool AcceptIdentity(Turn& turn, const Lease& lease, const std::string& reported)
   SweepState& sweep = turn.state.sweeps.at(lease.member.sweep);
   const CellState& cell = sweep.cells[lease.member.cell];
   const std::string expected = ExpectedIdentity(sweep, cell);
-  if (!expected.empty() && expected != identity) {
+  const bool is_hash = ingest::IsSha256(identity);  // It goes into specifications.
+  if (!is_hash || (!expected.empty() && expected != identity)) {
     const std::string reason = WorkerName(turn.state, lease.worker) + " has other data of " +
-                               cell.data_set + ": identity " + identity + ", expected " + expected;
+                               cell.data_set + ": identity " + identity + ", expected " +
+                               (expected.empty() ? "64 lower-case hexadecimal digits" : expected);
     sweep.excluded[lease.worker] = reason;
     turn.Happened(lease.member, "worker_refused", reason);
     return false;

@@ -94,8 +94,9 @@ std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
   if (offering == 0) return NotOffered(state, pool) + ".";
   std::string text;
   if (slots > 0) {
-    text = "all " + Count(slots, "slot") + " that can train it " + (slots == 1 ? "is" : "are") +
-           " busy; " + Position(state, pool, id) + ".";
+    text = (slots == 1 ? "the one slot that can train it is busy; "
+                       : "all " + Count(slots, "slot") + " that can train it are busy; ") +
+           Position(state, pool, id) + ".";
   } else {
     text = "no worker may take it.";
   }

@@ -22,6 +22,11 @@ double ToNumber(const std::string& text) {
   return std::stod(text);
 }
 
+// "aaaa..." for a: the hash of a data set. A longer word stays what it is.
+std::string ToIdentity(const std::string& word) {
+  return word.size() == 1 ? std::string(64, word[0]) : word;
+}
+
 // The world of one story: scheduler, store, clock, and the names of workers.
 class World {
  public:
@@ -184,7 +189,7 @@ AttemptFinished World::Finish(const Command& command) const {
   outcome.cause = ParseCauseClass(command.Value("cause", "none")).value_or(CauseClass::kBug);
   outcome.message = command.Value("message");
   outcome.record_batches = command.Number("batches", 0);
-  outcome.data_identity = command.Value("identity");
+  outcome.data_identity = ToIdentity(command.Value("identity"));
   for (const auto& [key, value] : command.values) {
     if (key == "top1" || key == "loss") outcome.metrics[key] = ToNumber(value);
   }
@@ -206,7 +211,8 @@ std::optional<Event> World::ToEvent(const Command& command) {
   if (verb == "break") return SessionLost{SessionOf(command)};
   if (verb == "beat") return Heartbeat{SessionOf(command), Held(command)};
   if (verb == "drain") return WorkerDraining{SessionOf(command)};
-  if (verb == "hello") return AttemptStarted{SessionOf(command), lease, command.Value("identity")};
+  if (verb == "hello")
+    return AttemptStarted{SessionOf(command), lease, ToIdentity(command.Value("identity"))};
   if (verb == "records") return Records(command);
   if (verb == "finish") return Finish(command);
   if (verb == "storage" && command.Has("fails")) return StorageFailed{"the disk is full"};

@@ -85,7 +85,8 @@ void World::AddWorker(size_t number) {
   traits.classes = {"a", "b"};
   if (number > 0 && chance_.OneIn(2)) traits.classes.erase(traits.classes.begin() + 1);
   traits.fingerprint = number > 0 && chance_.OneIn(4) ? "f2" : "f1";
-  traits.data_identity = number > 0 && chance_.OneIn(5) ? "other data" : "data";
+  traits.data_identity =
+      number > 0 && chance_.OneIn(5) ? std::string(64, '0') : std::string(64, 'd');
   workers_.push_back(
       std::make_unique<FakeWorker>(traits, [this](Event event) { Deliver(std::move(event)); }));
 }

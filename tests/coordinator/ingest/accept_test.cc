@@ -1,0 +1,196 @@
+#include "coordinator/ingest/accept.h"
+
+#include <limits>
+
+#include "gtest/gtest.h"
+
+#include "coordinator/ingest/storable.h"
+
+namespace noisefloor::ingest {
+namespace {
+
+using Kind = BatchVerdict::Kind;
+using End = OutcomeVerdict::Kind;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+RecordBatch Batch(uint64_t sequence) { return {sequence, {{10, 0.5, "loss", 1.5}}}; }
+
+BatchVerdict Judge(RecordBatch batch, uint64_t stored = 0) { return JudgeBatch(batch, stored); }
+
+AttemptOutcome Done(uint64_t batches = 0) {
+  AttemptOutcome outcome;
+  outcome.kind = OutcomeEvent::Kind::kDone;
+  outcome.hashes = {{"init", std::string(64, 'a')}};
+  outcome.record_batches = batches;
+  outcome.environment = "{}";
+  return outcome;
+}
+
+TEST(JudgeBatch, KeepsTheNextOne) {
+  EXPECT_EQ(Judge(Batch(1)).kind, Kind::kKeep);
+  EXPECT_EQ(Judge(Batch(4), 3).kind, Kind::kKeep);
+}
+
+TEST(JudgeBatch, AcknowledgesARepeatAndAsksForAGap) {
+  EXPECT_EQ(Judge(Batch(3), 3).kind, Kind::kRepeat);
+  EXPECT_EQ(Judge(Batch(1), 3).kind, Kind::kRepeat);
+  EXPECT_EQ(Judge(Batch(5), 3).kind, Kind::kGap);
+}
+
+TEST(JudgeBatch, KeepsValuesThatAreNotFinite) {
+  for (const double value : {kNan, kInf, -kInf}) {
+    EXPECT_EQ(Judge({1, {{0, 0, "loss", value}}}).kind, Kind::kKeep);
+  }
+}
+
+TEST(JudgeBatch, RefusesWhatNoColumnCanHold) {
+  EXPECT_EQ(Judge(Batch(0)).reason, "record batch 0: batches are numbered from 1");
+  EXPECT_EQ(Judge({1, {}}).reason, "record batch 1: expected 1 to 100000 records, got 0");
+  EXPECT_EQ(Judge({2, std::vector<Record>(100001, {0, 0, "loss", 1})}, 1).reason,
+            "record batch 2: expected 1 to 100000 records, got 100001");
+  EXPECT_EQ(Judge({1, {{0, 0, "loss", 1}, {0, kNan, "loss", 1}}}).reason,
+            "record batch 1, record 1: expected a finite epoch, got nan");
+  EXPECT_EQ(Judge({1, {{-1, 0, "loss", 1}}}).reason,
+            "record batch 1, record 0: expected a step from 0 on, got -1");
+  EXPECT_EQ(Judge({1, {{0, 0, "", 1}}}).reason,
+            "record batch 1, record 0: expected the name of a metric, got an empty text");
+}
+
+TEST(JudgeBatch, CutsAndMendsNames) {
+  RecordBatch batch = {1,
+                       {{0, 0, std::string(300, 'x'), 1},
+                        {0, 0,
+                         "a\xff"
+                         "b",
+                         1}}};
+
+  EXPECT_EQ(JudgeBatch(batch, 0).kind, Kind::kKeep);
+
+  EXPECT_EQ(batch.records[0].metric, std::string(200, 'x'));
+  EXPECT_EQ(batch.records[1].metric, "a?b");
+}
+
+TEST(IsSha256, WantsSixtyFourLowerCaseDigits) {
+  EXPECT_TRUE(IsSha256(std::string(64, '0')));
+  EXPECT_FALSE(IsSha256(std::string(63, '0')));
+  EXPECT_FALSE(IsSha256(std::string(64, 'A')));
+  EXPECT_FALSE(IsSha256(""));
+}
+
+TEST(ToStorableText, KeepsUtf8AndReplacesTheRest) {
+  EXPECT_EQ(ToStorableText("Größe 5 \xE2\x82\xAC\n\tx", 100), "Größe 5 \xE2\x82\xAC\n\tx");
+  EXPECT_EQ(ToStorableText(std::string_view("a\0b\x1b", 4), 100), "a?b?");
+  EXPECT_EQ(ToStorableText("\xC0\xAF", 100), "??");            // Overlong.
+  EXPECT_EQ(ToStorableText("\xED\xA0\x80", 100), "???");       // Half of a surrogate pair.
+  EXPECT_EQ(ToStorableText("\xF4\x90\x80\x80", 100), "????");  // Beyond Unicode.
+  EXPECT_EQ(ToStorableText("\xE2\x82", 100), "??");            // Ends in the middle.
+}
+
+TEST(ToStorableText, CutsBetweenCharacters) {
+  EXPECT_EQ(ToStorableText("ab\xC3\xB6", 3), "ab");
+  EXPECT_EQ(ToStorableText("ab\xC3\xB6", 4), "ab\xC3\xB6");
+}
+
+TEST(JudgeOutcome, AcceptsWhatIsComplete) {
+  EXPECT_EQ(JudgeOutcome(Done(3), {3, {}}).kind, End::kAccept);
+  AttemptOutcome diverged = Done();
+  diverged.kind = OutcomeEvent::Kind::kDiverged;
+  diverged.metrics = {{"loss", kNan}};
+  EXPECT_EQ(JudgeOutcome(diverged, {}).kind, End::kAccept);
+}
+
+TEST(JudgeOutcome, WaitsForRecordsThatAreMissing) {
+  const OutcomeVerdict verdict = JudgeOutcome(Done(3), {2, {}});
+
+  EXPECT_EQ(verdict.kind, End::kWait);
+  EXPECT_EQ(verdict.reason, "2 of 3 record batches are stored");
+}
+
+TEST(JudgeOutcome, RefusesAnEndThatCountsFewerRecordsThanAreStored) {
+  const OutcomeVerdict verdict = JudgeOutcome(Done(1), {2, {}});
+
+  EXPECT_EQ(verdict.kind, End::kRefuse);
+  EXPECT_EQ(verdict.reason, "it counts 1 record batches, 2 are stored");
+}
+
+TEST(JudgeOutcome, RefusesAResultWithoutItsFile) {
+  AttemptOutcome outcome = Done();
+  outcome.artifacts = {{"weights", "w.safetensors", std::string(64, 'c'), 5}};
+
+  EXPECT_EQ(JudgeOutcome(outcome, {0, {std::string(64, 'd')}}).kind, End::kAccept);
+  const OutcomeVerdict verdict = JudgeOutcome(outcome, {0, {std::string(64, 'c')}});
+  EXPECT_EQ(verdict.reason,
+            "artifact w.safetensors (" + std::string(64, 'c') + ") was never uploaded");
+}
+
+TEST(JudgeOutcome, RefusesAHashThatIsNone) {
+  AttemptOutcome outcome = Done();
+  outcome.hashes["weights"] = "DEADBEEF";
+
+  EXPECT_EQ(JudgeOutcome(outcome, {}).reason, "hash weights: expected 64 hexadecimal digits");
+}
+
+TEST(JudgeOutcome, RefusesMoreEntriesThanAnyTrainerHas) {
+  AttemptOutcome outcome = Done();
+  outcome.per_class_accuracy.resize(10001);
+
+  EXPECT_EQ(JudgeOutcome(outcome, {}).reason, "expected at most 10000 classes, got 10001");
+}
+
+TEST(JudgeOutcome, TakesAFailureAtItsWordWhateverIsMissing) {
+  AttemptOutcome failed;
+  failed.record_batches = 9;
+
+  EXPECT_EQ(JudgeOutcome(failed, {}).kind, End::kFailure);
+}
+
+TEST(MakeStorable, NeedsNothingFromAnHonestOutcome) {
+  AttemptOutcome outcome = Done(2);
+  outcome.metrics = {{"loss", kInf}};
+  outcome.message = "fine";
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  EXPECT_EQ(stored.message, "fine");
+  EXPECT_EQ(stored.metrics, outcome.metrics);
+  EXPECT_EQ(stored.hashes, outcome.hashes);
+}
+
+TEST(MakeStorable, LeavesOutAnEnvironmentThatIsNoObjectAndSaysSo) {
+  AttemptOutcome outcome = Done();
+  outcome.environment = "[1,";
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  EXPECT_EQ(stored.environment, "{}");
+  EXPECT_EQ(stored.message, "[environment left out: not a JSON object]");
+}
+
+TEST(MakeStorable, LeavesOutWhatIsTooLong) {
+  AttemptOutcome outcome = Done();
+  outcome.environment = "{\"x\": \"" + std::string(kMaxEnvironmentBytes, 'y') + "\"}";
+  outcome.message = std::string(9000, 'm');
+  outcome.artifacts = {{"log", "l", "no hash", 1}};
+  outcome.hashes = {{"init", "no hash"}};
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  EXPECT_EQ(stored.environment, "{}");
+  EXPECT_LE(stored.message.size(), kMaxMessageBytes);
+  EXPECT_TRUE(stored.artifacts.empty());
+  EXPECT_TRUE(stored.hashes.empty());
+}
+
+TEST(MakeStorable, GivesEveryFailureACauseAndNoResultOne) {
+  AttemptOutcome failed;
+  AttemptOutcome done = Done();
+  done.cause = CauseClass::kBug;
+
+  EXPECT_EQ(MakeStorable(failed).cause, CauseClass::kBug);
+  EXPECT_EQ(MakeStorable(done).cause, CauseClass::kNone);
+}
+
+}  // namespace
+}  // namespace noisefloor::ingest

@@ -1,0 +1,76 @@
+// A scheduler with a sweep and workers, for tests of single decisions.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/scheduler/scheduler.h"
+
+namespace noisefloor::test {
+
+inline const absl::Time kT0 = absl::FromUnixSeconds(1'000'000);
+
+inline sweep::Sweep MakeSweep(const std::vector<std::string>& plans, uint32_t replicates,
+                              std::vector<std::string> classes = {"cpu"}) {
+  sweep::SweepRequest request;
+  request.name = "fleet";
+  request.training = {{"data.name", std::string("mnist")}};
+  for (const std::string& plan : plans) request.noise.push_back({plan, "", {}});
+  request.hardware = sweep::HardwareKind::kList;
+  request.classes = std::move(classes);
+  request.replicates = replicates;
+  return std::get<sweep::Sweep>(sweep::Resolve(request, {}));
+}
+
+inline scheduler::SweepSubmitted Submit(sweep::Sweep sweep) {
+  scheduler::SweepSubmitted event;
+  event.specification_sha256 = sweep::CanonicalText(sweep);
+  event.sweep = std::move(sweep);
+  return event;
+}
+
+// Worker N has session N, identity N and name "wN".
+inline scheduler::WorkerConnected Join(uint64_t number, uint32_t slots, const std::string& unit,
+                                       std::vector<std::string> classes = {"cpu"}) {
+  scheduler::WorkerConnected event;
+  event.session = SessionId{number};
+  event.name = "w" + std::to_string(number);
+  event.identity = number;
+  event.slots = slots;
+  event.classes = std::move(classes);
+  event.stacks = {{"torch", "f1", "b"}};
+  event.unit = unit;
+  return event;
+}
+
+template <typename T>
+std::vector<T> Of(const scheduler::Effects& effects) {
+  std::vector<T> found;
+  if constexpr (std::is_constructible_v<scheduler::Write, T>) {
+    for (const auto& write : effects.writes) {
+      if (const T* one = std::get_if<T>(&write)) found.push_back(*one);
+    }
+  } else {
+    for (const auto& send : effects.sends) {
+      if (const T* one = std::get_if<T>(&send)) found.push_back(*one);
+    }
+  }
+  return found;
+}
+
+inline std::vector<std::string> Started(const scheduler::Effects& effects) {
+  std::vector<std::string> started;
+  for (const auto& start : Of<scheduler::SendStart>(effects)) {
+    started.push_back(ToText(start.member) + " w" + std::to_string(start.session.value));
+  }
+  return started;
+}
+
+inline scheduler::AttemptFinished Finish(uint64_t worker, uint64_t lease) {
+  scheduler::AttemptFinished event{SessionId{worker}, LeaseId{lease}, {}, {}};
+  event.outcome.kind = OutcomeEvent::Kind::kDone;
+  return event;
+}
+
+}  // namespace noisefloor::test

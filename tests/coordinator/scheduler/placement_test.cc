@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/trainer_protocol/json.h"
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::scheduler {
+namespace {
+
+using test::Finish;
+using test::Join;
+using test::kT0;
+using test::MakeSweep;
+using test::Started;
+using test::Submit;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Placement, FillsEverySlotAndNoMore) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 5)), kT0);
+
+  EXPECT_THAT(Started(scheduler.Step(Join(1, 3, "u1"), kT0)), SizeIs(3));
+  EXPECT_THAT(Started(scheduler.Step(Join(2, 4, "u2"), kT0)), SizeIs(2));
+}
+
+TEST(Placement, SharesMembersByTheSlotsInUse) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(Join(2, 3, "u2"), kT0);
+
+  EXPECT_THAT(Started(scheduler.Step(Submit(MakeSweep({"algo"}, 4)), kT0)),
+              ElementsAre("s1c0r0 w1", "s1c0r1 w2", "s1c0r2 w2", "s1c0r3 w2"));
+}
+
+TEST(Placement, SpreadsAControlCohortOverUnitsNotWorkers) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Join(1, 4, "gpu-1"), kT0);
+  (void)scheduler.Step(Join(2, 4, "gpu-1"), kT0);
+  (void)scheduler.Step(Join(3, 4, "gpu-2"), kT0);
+
+  const std::vector<std::string> started =
+      Started(scheduler.Step(Submit(MakeSweep({"control"}, 4)), kT0));
+
+  const auto on_third = std::count_if(started.begin(), started.end(),
+                                      [](const std::string& s) { return s.ends_with("w3"); });
+  EXPECT_EQ(on_third, 2);
+}
+
+TEST(Placement, DoesNotLeaveASlotIdleToSpread) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"control"}, 3)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(Join(2, 1, "u2"), kT0);
+
+  EXPECT_THAT(Started(scheduler.Step(Finish(1, 1), kT0)), ElementsAre("s1c0r2 w1"));
+}
+
+TEST(Placement, MatchesTheClassOfTheCell) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 2, {"avx2", "sse"})), kT0);
+
+  EXPECT_THAT(Started(scheduler.Step(Join(1, 9, "u1", {"sse"}), kT0)),
+              ElementsAre("s1c1r0 w1", "s1c1r1 w1"));
+  EXPECT_THAT(Started(scheduler.Step(Join(2, 9, "u2", {"neon"}), kT0)), IsEmpty());
+}
+
+TEST(Placement, TellsTheTrainerItsClassStackLanesAndIdentity) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 2)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(AttemptStarted{SessionId{1}, LeaseId{1}, std::string(64, 'd')}, kT0);
+
+  const auto starts = test::Of<SendStart>(scheduler.Step(Finish(1, 1), kT0));
+
+  ASSERT_THAT(starts, SizeIs(1));
+  const auto specification = SpecificationFromJson(starts[0].specification);
+  ASSERT_TRUE(specification.ok()) << specification.status();
+  EXPECT_EQ(specification->hardware_class, "cpu");
+  EXPECT_EQ(specification->stack, "torch");
+  EXPECT_EQ(specification->data.identity, std::string(64, 'd'));
+  EXPECT_EQ(specification->Source(NoiseSource::kInit).lane, (Lane{0, 2}));
+}
+
+TEST(Placement, KeepsItsOrderAtAHundredThousandMembers) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo", "impl"}, 50000)), kT0);
+  std::vector<std::string> started = Started(scheduler.Step(Join(1, 2, "u1"), kT0));
+  ASSERT_THAT(started, ElementsAre("s1c0r0 w1", "s1c1r0 w1"));
+
+  for (uint64_t lease = 1; lease <= 2000; ++lease) {
+    started = Started(scheduler.Step(Finish(1, lease), kT0));
+    ASSERT_THAT(started, SizeIs(1));
+  }
+
+  EXPECT_THAT(started, ElementsAre("s1c1r1000 w1"));
+}
+
+}  // namespace
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,121 @@
+// Queries of the scheduler, and what survives a restart beyond the scenarios.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::scheduler {
+namespace {
+
+using test::Finish;
+using test::Join;
+using test::kT0;
+using test::MakeSweep;
+using test::Submit;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Restore, FindsTheSweepOfARequestAgain) {
+  Scheduler scheduler{Options{}};
+  SweepSubmitted submit = Submit(MakeSweep({"algo"}, 2));
+  submit.request_id = "abc";
+  (void)scheduler.Step(submit, kT0);
+
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
+  const auto answers = test::Of<AnswerSubmit>(restored.Step(submit, kT0));
+
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_EQ(answers[0].sweep, SweepId{1});
+  EXPECT_TRUE(answers[0].resumed);
+}
+
+TEST(Restore, GivesLiveLeasesTheirWholeTimeToComeBack) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  const absl::Time later = kT0 + absl::Hours(1);
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), later);
+
+  for (int i = 1; i < 15; ++i) (void)restored.Step(Tick{}, later + absl::Seconds(i));
+  EXPECT_THAT(restored.Running(), SizeIs(1));
+  (void)restored.Step(Tick{}, later + absl::Seconds(15));
+  EXPECT_THAT(restored.Running(), IsEmpty());
+}
+
+TEST(Restore, RemembersHowOftenAMemberFailed) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  AttemptFinished failed = Finish(1, 1);
+  failed.outcome.kind = OutcomeEvent::Kind::kFailed;
+  failed.outcome.cause = CauseClass::kBug;
+  (void)scheduler.Step(failed, kT0);
+
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
+  WorkerConnected back = Join(1, 1, "u1");
+  back.held = {{LeaseId{2}, 0, 0, 0}};
+  (void)restored.Step(back, kT0);
+  failed.lease = LeaseId{2};
+  (void)restored.Step(failed, kT0);
+
+  EXPECT_EQ(restored.Durable().sweeps[0].cells[0].members[0].state, MemberState::kFailed);
+  EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
+}
+
+TEST(Tick, GivesBackTheTimeThatTheCoordinatorStoodStill) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(Tick{}, kT0);
+
+  (void)scheduler.Step(Tick{}, kT0 + absl::Minutes(10));
+  EXPECT_THAT(scheduler.Running(), SizeIs(1));
+}
+
+TEST(Queries, TellWhatRunsAndWhatIsOffered) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1", {"cpu", "avx2"}), kT0);
+  (void)scheduler.Step(Heartbeat{SessionId{1}, {{LeaseId{1}, 0, 30, 100}}}, kT0);
+
+  EXPECT_EQ(scheduler.FindLease(LeaseId{1})->step, 30);
+  EXPECT_FALSE(scheduler.FindLease(LeaseId{2}));
+  EXPECT_THAT(scheduler.OfferedClasses(), ElementsAre("avx2", "cpu"));
+  EXPECT_THAT(scheduler.OfferedStacks(), ElementsAre("torch"));
+  ASSERT_THAT(scheduler.Workers(kT0), SizeIs(1));
+  EXPECT_TRUE(scheduler.Workers(kT0)[0].connected);
+  EXPECT_THAT(scheduler.Workers(kT0)[0].leases, ElementsAre(LeaseId{1}));
+
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+  EXPECT_THAT(scheduler.OfferedClasses(), IsEmpty());
+  EXPECT_FALSE(scheduler.Workers(kT0)[0].connected);
+}
+
+TEST(MemberStateName, GoesBothWays) {
+  for (const MemberState state :
+       {MemberState::kWaiting, MemberState::kLeased, MemberState::kDone, MemberState::kDiverged,
+        MemberState::kFailed, MemberState::kCancelled}) {
+    EXPECT_EQ(ParseMemberState(Name(state)), state);
+  }
+  EXPECT_EQ(ParseMemberState("asleep"), std::nullopt);
+}
+
+TEST(Attempt, IsRefusedWhenItsRecordsNeverCome) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  AttemptFinished event = Finish(1, 1);
+  event.outcome.record_batches = 4;
+
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(test::Of<SendRecordsKept>(scheduler.Step(event, kT0)), SizeIs(1));
+  }
+  const auto settled = test::Of<SendSettled>(scheduler.Step(event, kT0));
+
+  ASSERT_THAT(settled, SizeIs(1));
+  EXPECT_EQ(settled[0].reason, "never complete: 0 of 4 record batches are stored");
+}
+
+}  // namespace
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,176 @@
+// Cells, lanes and seeds against values worked out by hand.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/sweep/request.h"
+
+namespace noisefloor::sweep {
+namespace {
+
+using test::GoodRequest;
+using test::MustResolve;
+using testing::ElementsAre;
+
+constexpr SourceState kFixed = SourceState::kFixed;
+constexpr SourceState kFree = SourceState::kFree;
+constexpr SourceState kOff = SourceState::kOff;
+
+std::vector<std::string> Describe(const std::vector<Cell>& cells) {
+  std::vector<std::string> lines;
+  for (const Cell& cell : cells) {
+    std::string line;
+    for (const auto& [path, value] : cell.axes) line += ToText(value) + " ";
+    lines.push_back(line + cell.plan + " " + cell.hardware + " " + std::to_string(cell.block));
+  }
+  return lines;
+}
+
+TEST(BuiltInPlan, FreesWhatTheDesignSays) {
+  EXPECT_EQ(*BuiltInPlan("control"),
+            (SourceStates{kFixed, kFixed, kFixed, kFixed, kOff, kFixed, kFixed, kFixed, kOff}));
+  EXPECT_EQ(*BuiltInPlan("algo"),
+            (SourceStates{kFree, kFree, kFree, kFree, kOff, kFixed, kFixed, kFixed, kOff}));
+  EXPECT_EQ(*BuiltInPlan("impl"),
+            (SourceStates{kFixed, kFixed, kFixed, kFixed, kOff, kFree, kFree, kFree, kOff}));
+  EXPECT_EQ(*BuiltInPlan("algo+impl"),
+            (SourceStates{kFree, kFree, kFree, kFree, kOff, kFree, kFree, kFree, kOff}));
+  EXPECT_EQ(BuiltInPlan("mine"), nullptr);
+}
+
+TEST(IsControl, IsTrueWhenNothingIsFree) {
+  EXPECT_TRUE(IsControl(*BuiltInPlan("control")));
+  EXPECT_FALSE(IsControl(*BuiltInPlan("impl")));
+}
+
+TEST(Expand, WalksTheLastAxisFasterThenPlansHardwareAndBlocks) {
+  SweepRequest request = GoodRequest();
+  request.axes = {{{{"train.epochs", {int64_t{1}, int64_t{2}}}}},
+                  {{{"model.batch_norm", {true, false}}}}};
+  request.noise = {{"control", "", {}}, {"algo", "", {}}};
+  request.classes = {"x", "y"};
+
+  const std::vector<std::string> cells = Describe(Expand(MustResolve(request)));
+
+  ASSERT_EQ(cells.size(), 16u);
+  EXPECT_THAT(std::vector(cells.begin(), cells.begin() + 6),
+              ElementsAre("1 true control x 0", "1 true control y 0", "1 true algo x 0",
+                          "1 true algo y 0", "1 false control x 0", "1 false control y 0"));
+  EXPECT_EQ(cells[8], "2 true control x 0");
+  EXPECT_EQ(cells[15], "2 false algo y 0");
+}
+
+TEST(Expand, WalksTheColumnsOfOneAxisInStep) {
+  SweepRequest request = GoodRequest();
+  request.axes = {{{{"train.epochs", {int64_t{1}, int64_t{2}, int64_t{3}}},
+                    {"train.optimizer.learning_rate", {0.3, 0.2, 0.1}}}}};
+
+  EXPECT_THAT(
+      Describe(Expand(MustResolve(request))),
+      ElementsAre("1 0.3 control cpu-a 0", "2 0.2 control cpu-a 0", "3 0.1 control cpu-a 0"));
+}
+
+TEST(Expand, RepeatsEveryCellForEachBlock) {
+  SweepRequest request = GoodRequest();
+  request.blocks = 3;
+  request.classes = {"x", "y"};
+
+  EXPECT_THAT(Describe(Expand(MustResolve(request))),
+              ElementsAre("control x 0", "control x 1", "control x 2", "control y 0", "control y 1",
+                          "control y 2"));
+}
+
+TEST(Expand, NumbersTheCellsAndCountsThemWithoutMakingThem) {
+  SweepRequest request = GoodRequest();
+  request.blocks = 4;
+  request.stacks = {"s", "t"};
+  const Sweep sweep = MustResolve(request);
+
+  const std::vector<Cell> cells = Expand(sweep);
+
+  EXPECT_EQ(CellCount(sweep), 8u);
+  for (uint32_t i = 0; i < cells.size(); ++i) EXPECT_EQ(cells[i].index, i);
+  EXPECT_EQ(cells[4].stack, "t");
+}
+
+TEST(MemberSpecification, GivesFixedSourcesOneLaneAndFreeOnesALaneForEachReplicate) {
+  SweepRequest request = GoodRequest();
+  request.noise = {{"init only", "", {{"init", kFree}}}};
+  request.blocks = 2;
+  const Sweep sweep = MustResolve(request);
+  const Cell cell = Expand(sweep)[1];
+
+  const Specification member = MemberSpecification(sweep, cell, 4, "cpu-a", "s", "id");
+
+  EXPECT_EQ(member.Source(NoiseSource::kInit).lane, (Lane{1, 5}));
+  EXPECT_EQ(member.Source(NoiseSource::kInit).state, kFree);
+  EXPECT_EQ(member.Source(NoiseSource::kDataOrder).lane, (Lane{1, 0}));
+  EXPECT_EQ(member.Source(NoiseSource::kPoke).lane, (Lane{1, 0}));
+  EXPECT_EQ(member.Source(NoiseSource::kPoke).state, kOff);
+  EXPECT_EQ(member.hardware_class, "cpu-a");
+  EXPECT_EQ(member.stack, "s");
+  EXPECT_EQ(member.data.identity, "id");
+}
+
+// SplitMix64's finaliser applied four times, worked out by a program of its own.
+TEST(MemberSpecification, DerivesSeedsFromSweepSourceAndLaneAlone) {
+  SweepRequest request = GoodRequest();
+  request.seed = 7;
+  request.noise = {{"algo", "", {}}};
+  request.classes = {"x", "y"};
+  const Sweep sweep = MustResolve(request);
+  const std::vector<Cell> cells = Expand(sweep);
+
+  const Specification on_x = MemberSpecification(sweep, cells[0], 0, "x", "s", "");
+  const Specification on_y = MemberSpecification(sweep, cells[1], 0, "y", "t", "");
+
+  EXPECT_EQ(on_x.Source(NoiseSource::kInit).seed, 17074719602325123750ull);
+  EXPECT_EQ(on_x.Source(NoiseSource::kKernels).seed, 13858064900649581214ull);
+  EXPECT_EQ(on_x.Source(NoiseSource::kInit).seed, on_y.Source(NoiseSource::kInit).seed);
+}
+
+TEST(MemberSpecification, HasTheSettingsOfItsCell) {
+  SweepRequest request = GoodRequest();
+  request.axes = {{{{"train.epochs", {int64_t{5}, int64_t{6}}}}}};
+  const Sweep sweep = MustResolve(request);
+
+  EXPECT_EQ(MemberSpecification(sweep, Expand(sweep)[1], 0, "", "", "").train.epochs, 6);
+}
+
+TEST(CanonicalText, LeavesOutNotesAndTags) {
+  SweepRequest request = GoodRequest();
+  const std::string text = CanonicalText(MustResolve(request));
+  request.notes = "first look";
+  request.tags = {{"who", "me"}};
+
+  EXPECT_EQ(CanonicalText(MustResolve(request)), text);
+}
+
+TEST(CanonicalText, ChangesWithEverythingElse) {
+  const std::string text = CanonicalText(MustResolve(GoodRequest()));
+  const auto changed = [&](auto change) {
+    SweepRequest request = GoodRequest();
+    change(request);
+    return CanonicalText(MustResolve(request)) != text;
+  };
+
+  EXPECT_TRUE(changed([](auto& r) { r.name = "second"; }));
+  EXPECT_TRUE(changed([](auto& r) { r.seed = 1; }));
+  EXPECT_TRUE(changed([](auto& r) { r.training = {{"train.epochs", int64_t{3}}}; }));
+  EXPECT_TRUE(changed([](auto& r) { r.noise = {{"algo", "", {}}}; }));
+  EXPECT_TRUE(changed([](auto& r) { r.classes = {"cpu-b"}; }));
+  EXPECT_TRUE(changed([](auto& r) { r.stacks = {"s"}; }));
+  EXPECT_TRUE(changed([](auto& r) { r.replicates = 2; }));
+  EXPECT_TRUE(changed([](auto& r) { r.blocks = 2; }));
+  EXPECT_TRUE(changed([](auto& r) { r.axes = {{{{"train.epochs", {int64_t{2}}}}}}; }));
+}
+
+TEST(CanonicalText, DoesNotLetAValueLookLikeALine) {
+  SweepRequest request = GoodRequest();
+  request.training = {{"sources.poke.parameter", std::string("a\nseed=9\\n")}};
+
+  EXPECT_THAT(CanonicalText(MustResolve(request)),
+              testing::HasSubstr("sources.poke.parameter=a\\nseed=9\\\\n\n"));
+}
+
+}  // namespace
+}  // namespace noisefloor::sweep

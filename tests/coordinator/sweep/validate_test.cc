@@ -1,0 +1,327 @@
+// Every broken request is refused whole, with the exact field and words.
+#include <functional>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/sweep/problems.h"
+#include "tests/coordinator/sweep/request.h"
+
+namespace noisefloor::sweep {
+
+void PrintTo(const Problem& problem, std::ostream* out) {
+  *out << problem.field << ": " << problem.message;
+}
+
+namespace {
+
+using testing::ElementsAre;
+
+struct Broken {
+  const char* name;
+  std::function<void(SweepRequest&)> breaks;
+  const char* expected;  // "field: message", of the only problem.
+};
+
+std::string Text(const std::vector<Problem>& problems) {
+  std::string text;
+  for (const Problem& problem : problems) {
+    text += (text.empty() ? "" : "\n") + problem.field + ": " + problem.message;
+  }
+  return text;
+}
+
+void AddAxis(SweepRequest& request, std::vector<AxisColumn> columns) {
+  request.axes.push_back({std::move(columns)});
+}
+
+const std::vector<SettingValue> kTwoRates = {0.1, 0.2};
+
+const Broken kBroken[] = {
+    {"NoName", [](auto& r) { r.name = ""; },
+     "name: expected 1 to 100 letters, digits, '-', '_' or '.', got an empty text"},
+    {"NameWithSpace", [](auto& r) { r.name = "my sweep"; },
+     "name: expected 1 to 100 letters, digits, '-', '_' or '.', got \"my sweep\""},
+    {"NameTooLong", [](auto& r) { r.name = std::string(101, 'x'); },
+     "name: expected 1 to 100 letters, digits, '-', '_' or '.', got "
+     "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\""},
+    {"UnknownSetting",
+     [](auto& r) {
+       r.training = {{"train.epoch", int64_t{1}}};
+     },
+     "train.epoch: unknown key train.epoch; did you mean train.epochs?"},
+    {"FarFromAnySetting",
+     [](auto& r) {
+       r.training = {{"zzzzzzzzzzzzzzzzzz", int64_t{1}}};
+     },
+     "zzzzzzzzzzzzzzzzzz: unknown key zzzzzzzzzzzzzzzzzz"},
+    {"SettingBelowItsLeast",
+     [](auto& r) {
+       r.training = {{"train.epochs", int64_t{-1}}};
+     },
+     "train.epochs: expected an integer from 0 to 1e+05, got -1"},
+    {"SettingOfAnotherKind",
+     [](auto& r) {
+       r.training = {{"train.epochs", std::string("many")}};
+     },
+     "train.epochs: expected an integer from 0 to 1e+05, got many"},
+    {"ChoiceUnknown",
+     [](auto& r) {
+       r.training = {{"model.name", std::string("vgg")}};
+     },
+     "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got vgg"},
+    {"SettingTwice",
+     [](auto& r) {
+       r.training.push_back({"train.epochs", int64_t{3}});
+     },
+     "train.epochs: is given twice"},
+    {"AxisWithoutColumns", [](auto& r) { AddAxis(r, {}); },
+     "axes[0]: expected at least one setting, got none"},
+    {"AxisWithoutValues",
+     [](auto& r) {
+       AddAxis(r, {{"train.epochs", {}}});
+     },
+     "axes.train.epochs: expected at least one value, got none"},
+    {"AxisOfUnknownSetting",
+     [](auto& r) {
+       AddAxis(r, {{"train.epoch", {int64_t{1}}}});
+     },
+     "axes.train.epoch: unknown key train.epoch; did you mean train.epochs?"},
+    {"AxisWithOneWrongValue",
+     [](auto& r) {
+       AddAxis(r, {{"train.epochs", {int64_t{1}, std::string("x")}}});
+     },
+     "axes.train.epochs[1]: expected an integer from 0 to 1e+05, got x"},
+    {"AxisWithAValueTwice",
+     [](auto& r) {
+       AddAxis(r, {{"train.epochs", {int64_t{1}, int64_t{1}}}});
+     },
+     "axes.train.epochs[1]: 1 is given twice"},
+    {"ZipOfUnequalLengths",
+     [](auto& r) {
+       AddAxis(r, {{"train.optimizer.learning_rate", kTwoRates}, {"train.epochs", {int64_t{1}}}});
+     },
+     "axes.train.epochs: walks in step with train.optimizer.learning_rate: expected 2 values, "
+     "got 1"},
+    {"SettingOnTwoAxes",
+     [](auto& r) {
+       AddAxis(r, {{"train.epochs", {int64_t{1}}}});
+       AddAxis(r, {{"train.epochs", {int64_t{2}}}});
+     },
+     "axes.train.epochs: expected each setting on one axis, got it on two"},
+    {"TooManyAxes", [](auto& r) { r.axes.resize(21); }, "axes: expected at most 20 axes, got 21"},
+    {"NoPlans", [](auto& r) { r.noise.clear(); }, "noise: expected 1 to 100 noise plans, got 0"},
+    {"TooManyPlans", [](auto& r) { r.noise.resize(101); },
+     "noise: expected 1 to 100 noise plans, got 101"},
+    {"UnknownPlan",
+     [](auto& r) {
+       r.noise = {{"contrl", "", {}}};
+     },
+     "noise[0]: expected control, algo, impl, algo+impl or a plan with rules, got \"contrl\"; did "
+     "you mean control?"},
+    {"PlanTwice",
+     [](auto& r) {
+       r.noise = {{"algo", "", {}}, {"algo", "", {}}};
+     },
+     "noise[1]: expected different names, got \"algo\" again"},
+    {"OwnPlanWithABuiltInName",
+     [](auto& r) {
+       r.noise = {{"algo", "", {{"init", SourceState::kFree}}}};
+     },
+     "noise[0].name: algo is a built-in plan; give your own plan another name"},
+    {"OwnPlanWithoutAName",
+     [](auto& r) {
+       r.noise = {{"", "", {{"init", SourceState::kFree}}}};
+     },
+     "noise[0].name: expected one line of 1 to 100 characters, got an empty text"},
+    {"OwnPlanWithALineBreakInItsName",
+     [](auto& r) {
+       r.noise = {{"a\nb", "algo", {}}};
+     },
+     "noise[0].name: expected one line of 1 to 100 characters, got \"a?b\""},
+    {"UnknownBase",
+     [](auto& r) {
+       r.noise = {{"mine", "algos", {}}};
+     },
+     "noise[0].base: expected control, algo, impl or algo+impl, got \"algos\"; did you mean algo?"},
+    {"UnknownSource",
+     [](auto& r) {
+       r.noise = {{"mine", "", {{"data-order", SourceState::kFree}}}};
+     },
+     "noise[0].data-order: unknown noise source; did you mean data_order?"},
+    {"SourceTwice",
+     [](auto& r) {
+       r.noise = {{"mine", "", {{"init", SourceState::kFree}, {"init", SourceState::kFixed}}}};
+     },
+     "noise[0].init: is given twice"},
+    {"NoClasses", [](auto& r) { r.classes.clear(); },
+     "hardware: expected all, any or at least one hardware class, got none"},
+    {"ClassTwice",
+     [](auto& r) {
+       r.classes = {"cpu-a", "cpu-a"};
+     },
+     "hardware[1]: \"cpu-a\" is given twice"},
+    {"ClassThatIsNoName", [](auto& r) { r.classes = {"cpu a"}; },
+     "hardware[0]: expected 1 to 100 letters, digits, '-', '_' or '.', got \"cpu a\""},
+    {"TooManyClasses", [](auto& r) { r.classes.resize(101); },
+     "hardware: expected at most 100 names, got 101"},
+    {"StackTwice",
+     [](auto& r) {
+       r.stacks = {"t", "t"};
+     },
+     "stacks[1]: \"t\" is given twice"},
+    {"StackWithoutName", [](auto& r) { r.stacks = {""}; },
+     "stacks[0]: expected 1 to 100 letters, digits, '-', '_' or '.', got an empty text"},
+    {"NoReplicates", [](auto& r) { r.replicates = 0; },
+     "replicates: expected an integer from 1 to 100000, got 0"},
+    {"TooManyReplicates", [](auto& r) { r.replicates = 100001; },
+     "replicates: expected an integer from 1 to 100000, got 100001"},
+    {"NoBlocks", [](auto& r) { r.blocks = 0; },
+     "blocks: expected an integer from 1 to 10000, got 0"},
+    {"TooManyCells",
+     [](auto& r) {
+       r.blocks = 10000;
+       r.classes = {"cpu-a", "cpu-b"};
+     },
+     "axes: expected at most 10000 cells, got more: at least 20000"},
+    {"TooManyMembers",
+     [](auto& r) {
+       r.blocks = 1000;
+       r.replicates = 101;
+     },
+     "replicates: expected at most 100000 members, got 1000 cells x 101 replicates = 101000"},
+    {"NotesTooLong", [](auto& r) { r.notes = std::string(10001, 'n'); },
+     "notes: expected at most 10000 characters, got 10001"},
+    {"TagTooLong",
+     [](auto& r) {
+       r.tags = {{"k", std::string(201, 'v')}};
+     },
+     "tags.k: expected at most 200 characters, got 201"},
+    {"TagWithoutName",
+     [](auto& r) {
+       r.tags = {{"", "v"}};
+     },
+     "tags.: expected one line of 1 to 100 characters, got an empty text"},
+    {"BatchNotDivisibleByShards",
+     [](auto& r) {
+       r.training = {{"train.shards", int64_t{3}}, {"train.drop_last", true}};
+     },
+     "train.batch_size: 128 is not divisible by train.shards 3; the nearest that are: 126 or 129"},
+    {"TwoShardsCannotReorder",
+     [](auto& r) {
+       r.training = {{"train.shards", int64_t{2}}};
+       r.noise = {{"impl", "", {}}};
+     },
+     "train.shards: with 2 shards the order of a sum changes nothing (a + b = b + a); "
+     "reduce_order: free needs 1 shard (no effect) or at least 3"},
+    {"ThreadsWithoutChoices",
+     [](auto& r) {
+       r.noise = {{"threads", "", {{"threads", SourceState::kFree}}}};
+     },
+     "sources.threads.choices: the source threads is free: a list of thread counts to draw from "
+     "is needed"},
+    {"AnAxisThatOneCellCannotHave",
+     [](auto& r) {
+       AddAxis(r, {{"train.optimizer.nesterov", {false, true}}});
+     },
+     "axes.train.optimizer.nesterov: needs train.optimizer.momentum above 0"},
+};
+
+class BrokenRequest : public testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenRequest, IsRefusedWithItsPlaceAndWhatWasExpected) {
+  SweepRequest request = test::GoodRequest();
+  GetParam().breaks(request);
+
+  const auto resolved = Resolve(request, {"cpu-a"});
+
+  ASSERT_TRUE(std::holds_alternative<std::vector<Problem>>(resolved));
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(resolved)), GetParam().expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, BrokenRequest, testing::ValuesIn(kBroken),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Quoted, CutsLongTextsAndHidesWhatCannotBeShown) {
+  EXPECT_EQ(Quoted("a\tb"), "\"a?b\"");
+  EXPECT_EQ(Quoted(std::string(61, 'x')), "\"" + std::string(60, 'x') + "...\"");
+  EXPECT_EQ(Quoted(""), "an empty text");
+}
+
+TEST(Problems, TellsTheSameThingOnce) {
+  Problems problems;
+  problems.Add("name", "wrong");
+  problems.Add("name", "wrong");
+
+  EXPECT_EQ(problems.Take().size(), 1u);
+}
+
+TEST(Resolve, TellsEveryProblemInTheOrderOfTheFields) {
+  SweepRequest request = test::GoodRequest();
+  request.name = "";
+  request.training = {{"train.epochs", int64_t{-1}}};
+  request.replicates = 0;
+
+  const auto problems = std::get<std::vector<Problem>>(Resolve(request, {}));
+
+  std::vector<std::string> fields;
+  for (const Problem& problem : problems) fields.push_back(problem.field);
+  EXPECT_THAT(fields, ElementsAre("name", "train.epochs", "replicates"));
+}
+
+TEST(Resolve, MeansTheConnectedClassesByAll) {
+  SweepRequest request = test::GoodRequest();
+  request.hardware = HardwareKind::kAll;
+
+  EXPECT_THAT(test::MustResolve(request).hardware, ElementsAre("cpu-a", "cpu-b"));
+}
+
+TEST(Resolve, RefusesAllWhenNobodyIsConnected) {
+  SweepRequest request = test::GoodRequest();
+  request.hardware = HardwareKind::kAll;
+
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, {}))),
+            "hardware: all means every class of the connected workers, and none is connected; "
+            "start a worker, name the classes, or say any");
+}
+
+TEST(Resolve, LeavesAnyHardwareAndStackOpen) {
+  SweepRequest request = test::GoodRequest();
+  request.hardware = HardwareKind::kAny;
+
+  const Sweep sweep = test::MustResolve(request);
+
+  EXPECT_THAT(sweep.hardware, ElementsAre(""));
+  EXPECT_THAT(sweep.stacks, ElementsAre(""));
+}
+
+TEST(Resolve, TakesAWholeNumberWhereANumberIsExpected) {
+  SweepRequest request = test::GoodRequest();
+  request.axes = {{{{"train.optimizer.learning_rate", {int64_t{1}, 0.5}}}}};
+
+  const Sweep sweep = test::MustResolve(request);
+
+  EXPECT_EQ(sweep.axes[0].columns[0].values[0], SettingValue(1.0));
+}
+
+TEST(Resolve, StopsCountingProblemsAtAHundred) {
+  SweepRequest request = test::GoodRequest();
+  for (int i = 0; i < 500; ++i) request.training.push_back({"no." + std::to_string(i), int64_t{1}});
+
+  EXPECT_EQ(std::get<std::vector<Problem>>(Resolve(request, {})).size(), 100u);
+}
+
+TEST(Resolve, BuildsAPlanOnItsBase) {
+  SweepRequest request = test::GoodRequest();
+  request.noise = {{"order held", "algo", {{"data_order", SourceState::kFixed}}}};
+
+  const Sweep sweep = test::MustResolve(request);
+
+  EXPECT_EQ(sweep.plans[0].states,
+            (SourceStates{SourceState::kFree, SourceState::kFixed, SourceState::kFree,
+                          SourceState::kFree, SourceState::kOff, SourceState::kFixed,
+                          SourceState::kFixed, SourceState::kFixed, SourceState::kOff}));
+}
+
+}  // namespace
+}  // namespace noisefloor::sweep
