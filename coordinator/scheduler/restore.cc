@@ -117,6 +117,7 @@ std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState
   RestoreLeases(*state, recovered, now);
   IndexMembers(*state);
   state->last_tick = now;
+  state->now = now;
   return state;
 }
 

@@ -42,6 +42,7 @@ Scheduler Scheduler::Restore(Options options, const RecoveredState& recovered, a
 
 Effects Scheduler::Step(const Event& event, absl::Time now) {
   Effects effects;
+  state_->now = now;
   Turn turn{*state_, now, effects};
   std::visit(
       [&](const auto& happened) {
@@ -69,7 +70,7 @@ std::vector<RunningAttempt> Scheduler::Running() const {
   return running;
 }
 
-std::vector<WorkerStatus> Scheduler::Workers(absl::Time now) const {
+std::vector<WorkerStatus> Scheduler::Workers() const {
   std::vector<WorkerStatus> workers;
   for (const auto& [id, worker] : state_->workers) {
     WorkerStatus status;
@@ -77,7 +78,7 @@ std::vector<WorkerStatus> Scheduler::Workers(absl::Time now) const {
     status.name = worker.name;
     status.connected = worker.session.has_value();
     status.draining = worker.draining;
-    status.quarantined = IsQuarantined(worker, now);
+    status.quarantined = IsQuarantined(worker, state_->now);
     status.slots = worker.slots;
     status.unit = worker.unit;
     status.classes = worker.classes;

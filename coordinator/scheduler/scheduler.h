@@ -75,7 +75,7 @@ class Scheduler {
 
   std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
   std::vector<RunningAttempt> Running() const;                   // By lease.
-  std::vector<WorkerStatus> Workers(absl::Time now) const;       // By number.
+  std::vector<WorkerStatus> Workers() const;                     // By number, as of the last Step.
   // What connected workers offer; sorted, each once. For Resolve and plans.
   std::vector<std::string> OfferedClasses() const;
   std::vector<std::string> OfferedStacks() const;

@@ -120,6 +120,7 @@ struct State {
   bool storage_failed = false;
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
+  absl::Time now = absl::InfinitePast();  // Of the last Step.
 };
 
 // One Step: what it works on.

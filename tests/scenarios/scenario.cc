@@ -90,7 +90,7 @@ void World::Advance(const Command& command) {
 // A heartbeat that names everything that the scheduler believes of this worker.
 void World::Beat(const std::string& name) {
   Heartbeat beat{sessions_.at(name), {}};
-  for (const WorkerStatus& worker : scheduler_.Workers(now_)) {
+  for (const WorkerStatus& worker : scheduler_.Workers()) {
     if (worker.name != name) continue;
     for (const LeaseId lease : worker.leases) beat.held.push_back({lease, 0, 0, 0});
   }

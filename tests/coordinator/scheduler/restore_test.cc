@@ -83,13 +83,13 @@ TEST(Queries, TellWhatRunsAndWhatIsOffered) {
   EXPECT_FALSE(scheduler.FindLease(LeaseId{2}));
   EXPECT_THAT(scheduler.OfferedClasses(), ElementsAre("avx2", "cpu"));
   EXPECT_THAT(scheduler.OfferedStacks(), ElementsAre("torch"));
-  ASSERT_THAT(scheduler.Workers(kT0), SizeIs(1));
-  EXPECT_TRUE(scheduler.Workers(kT0)[0].connected);
-  EXPECT_THAT(scheduler.Workers(kT0)[0].leases, ElementsAre(LeaseId{1}));
+  ASSERT_THAT(scheduler.Workers(), SizeIs(1));
+  EXPECT_TRUE(scheduler.Workers()[0].connected);
+  EXPECT_THAT(scheduler.Workers()[0].leases, ElementsAre(LeaseId{1}));
 
   (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
   EXPECT_THAT(scheduler.OfferedClasses(), IsEmpty());
-  EXPECT_FALSE(scheduler.Workers(kT0)[0].connected);
+  EXPECT_FALSE(scheduler.Workers()[0].connected);
 }
 
 TEST(MemberStateName, GoesBothWays) {
