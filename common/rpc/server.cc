@@ -23,6 +23,17 @@ void RegisterPluginsOnce() {
   });
 }
 
+void SetUp(grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000);
+  // Two coordinators on one port would each get half of the workers.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
 }  // namespace
 
 RpcServer::RpcServer(Address address, std::unique_ptr<grpc::Server> server)
@@ -32,7 +43,9 @@ RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const ServerSettings& settings, const std::vector<grpc::Service*>& services) {
-  if (!IsLoopback(settings.listen) && !settings.insecure_off_loopback) {
+  const bool allowed =
+      settings.in_process_only || settings.insecure_off_loopback || IsLoopback(settings.listen);
+  if (!allowed) {
     return InvalidInput(fmt::format(
         "refusing to listen on {}: everybody who reaches it could submit and read; expected a "
         "loopback address, or --insecure",
@@ -41,25 +54,30 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   RegisterPluginsOnce();
   int port = 0;
   grpc::ServerBuilder builder;
-  builder.AddListeningPort(ToText(settings.listen), grpc::InsecureServerCredentials(), &port);
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000);
-  // Two coordinators on one port would each get half of the workers.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  SetUp(builder);
+  if (!settings.in_process_only) {
+    builder.AddListeningPort(ToText(settings.listen), grpc::InsecureServerCredentials(), &port);
+  }
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || port == 0) {
+  if (server == nullptr || (port == 0 && !settings.in_process_only)) {
     return MakeError(absl::StatusCode::kUnavailable,
                      fmt::format("cannot listen on {}: is the port in use, and is the host this "
                                  "machine's?",
                                  ToText(settings.listen)));
   }
-  const Address bound{settings.listen.host, static_cast<uint16_t>(port)};
-  return std::unique_ptr<RpcServer>(new RpcServer(bound, std::move(server)));
+  for (const std::string& name : settings.health_names) {
+    server->GetHealthCheckService()->SetServingStatus(name, true);
+  }
+  Address bound;
+  if (!settings.in_process_only) bound = {settings.listen.host, static_cast<uint16_t>(port)};
+  return std::unique_ptr<RpcServer>(new RpcServer(std::move(bound), std::move(server)));
+}
+
+std::shared_ptr<grpc::Channel> RpcServer::InProcessChannel() {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  return server_->InProcessChannel(arguments);
 }
 
 void RpcServer::StopServing() {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "grpcpp/channel.h"
 #include "grpcpp/impl/service_type.h"
 #include "grpcpp/server.h"
 
@@ -18,6 +20,10 @@ struct ServerSettings {
   Address listen;  // Port 0: a free one.
   // Off loopback everybody on the network may read and submit, so it must be asked for.
   bool insecure_off_loopback = false;
+  // No socket: only InProcessChannel reaches it, and `listen` is not looked at.
+  bool in_process_only = false;
+  // Names that health checking answers for, beside "": "noisefloor.v1.WorkerService".
+  std::vector<std::string> health_names = {};
 };
 
 // Owns the listening server. Construct through Start; any thread may call the rest.
@@ -29,8 +35,11 @@ class RpcServer {
       const ServerSettings& settings, const std::vector<grpc::Service*>& services);
   ~RpcServer();
 
-  // With the port that was bound.
+  // With the port that was bound; empty without a socket.
   const Address& address() const { return address_; }
+  // Calls without a socket. Not to be used after Shutdown.
+  // shared: gRPC's stubs hold their channel that way.
+  std::shared_ptr<grpc::Channel> InProcessChannel();
   // Health says NOT_SERVING from now on; calls still work.
   void StopServing();
   // Refuses new calls, waits up to `grace` for those that run, then cancels them. Repeatable.

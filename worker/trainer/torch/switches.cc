@@ -90,7 +90,8 @@ std::vector<Switch> PrecisionSwitches() {
       OfContext("tf32_cublas", false, &Context::setAllowTF32CuBLAS, &Context::allowTF32CuBLAS),
       Bool("tf32_cudnn", false, [&](bool on) { context.setAllowTF32CuDNN(on); },
            [&] { return context.allowTF32CuDNN(); }),
-      OfContext("tf32_onednn", false, &Context::setAllowTF32OneDNN, &Context::allowTF32OneDNN),
+      // Only for Intel's GPUs; its setter refuses elsewhere.
+      Bool("tf32_onednn", false, [](bool) {}, [&] { return context.allowTF32OneDNN(); }),
       Bool("fp16_reduction_cublas", false,
            [&](bool on) { context.setAllowFP16ReductionCuBLAS(on); },
            [&, full] { return !full(context.allowFP16ReductionCuBLAS()); }),

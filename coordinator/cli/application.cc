@@ -1,0 +1,104 @@
+#include "coordinator/cli/application.h"
+
+#include <map>
+
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "fmt/format.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr std::string_view kFooter =
+    R"(Without --coordinator a command opens the data directory itself; `run` does everything on
+this machine. `noisefloor COMMAND --help` shows examples.
+
+Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 finished with failed members.)";
+
+void AddGlobalOptions(CLI::App& app, Context& context) {
+  GlobalOptions& options = context.options;
+  options.home = context.default_home;
+  app.add_option("--coordinator", options.coordinator, "a server to talk to")
+      ->type_name("HOST:PORT");
+  app.add_option("--home", options.home,
+                 "data directory, when no coordinator is named (default: $NOISEFLOOR_HOME, else "
+                 "./noisefloor-data)")
+      ->type_name("DIR");
+  app.add_option("--output", options.form, "table or json")
+      ->type_name("FORM")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, OutputForm>{
+          {"table", OutputForm::kTable}, {"json", OutputForm::kJson}}));
+  app.add_option("--colour", options.colour, "auto, always or never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+// CLI11 lets a flag be repeated; here nothing is.
+void RefuseRepeats(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_expected_max() <= 1) {
+      option->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+    }
+  }
+}
+
+void AddCommand(CLI::App& app, Command& command, Command*& chosen) {
+  CLI::App* sub = app.add_subcommand(std::string(command.Name()), std::string(command.Help()));
+  sub->footer("Examples:\n" + std::string(command.Examples()));
+  command.Describe(*sub);
+  RefuseRepeats(*sub);
+  sub->final_callback([&chosen, &command] { chosen = &command; });
+}
+
+int Report(const absl::StatusOr<int>& result, std::string_view command, Context& context) {
+  context.out.flush();
+  if (result.ok()) return *result;
+  context.err << "noisefloor " << command << ": " << Message(result.status()) << "\n";
+  return ExitCodeOf(result.status());
+}
+
+int ReportUsage(const CLI::App& app, const CLI::ParseError& error, Context& context) {
+  if (error.get_exit_code() == 0) {
+    (void)app.exit(error, context.out, context.err);
+    return kDone;
+  }
+  std::string message = error.what();
+  if (message.ends_with("\n")) message.pop_back();
+  context.err << "noisefloor: " << message << "\nTry `noisefloor --help`.\n";
+  return kUsage;
+}
+
+}  // namespace
+
+bool Context::Colour() const {
+  if (options.colour == "auto") return out_is_terminal && colours_allowed && !Json();
+  return options.colour == "always";
+}
+
+int ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return kDone;
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? kUnreachable : kRefused;
+}
+
+int RunApplication(const std::vector<std::string>& arguments, Context& context) {
+  CLI::App app("How much of the difference between two training runs is just noise?", "noisefloor");
+  context.root = &app;
+  app.footer(std::string(kFooter));
+  app.require_subcommand(1);
+  app.fallthrough();
+  AddGlobalOptions(app, context);
+  RefuseRepeats(app);
+  const std::vector<std::unique_ptr<Command>> commands = AllCommands();
+  Command* chosen = nullptr;
+  for (const auto& command : commands) AddCommand(app, *command, chosen);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::ParseError& error) {
+    return ReportUsage(app, error, context);
+  }
+  if (chosen == nullptr) return kUsage;
+  return Report(chosen->Run(context), chosen->Name(), context);
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,75 @@
+#include "coordinator/cli/artifact.h"
+
+#include "fmt/format.h"
+
+#include "common/base/ids.h"
+#include "common/files/atomic_file.h"
+#include "common/files/sha256.h"
+
+namespace noisefloor::cli {
+
+namespace {
+constexpr absl::Duration kStreamTimeout = absl::Minutes(30);
+}  // namespace
+
+absl::Status CheckMember(const std::string& text) {
+  if (ParseMemberId(text)) return absl::OkStatus();
+  return InvalidInput(fmt::format("member {}: expected an id such as s1c2r0", text));
+}
+
+absl::Status GetArtifact(Connection& connection, const std::string& member, const std::string& kind,
+                         const TakePiece& take) {
+  grpc::ClientContext context;
+  SetDeadline(context, kStreamTimeout);
+  v1::GetArtifactRequest request;
+  request.set_member(member);
+  request.set_kind(kind);
+  const auto reader = connection.stub().GetArtifact(&context, request);
+  v1::GetArtifactResponse piece;
+  const absl::Status read = ReadPieces(*reader, piece, take);
+  if (!read.ok()) context.TryCancel();
+  return connection.Named(read);
+}
+
+absl::Status WriteArtifact(Connection& connection, const std::string& member,
+                           const std::string& kind, const std::string& sha256,
+                           const std::string& path) {
+  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
+  Sha256 hash;
+  NF_RETURN_IF_ERROR(GetArtifact(connection, member, kind, [&](std::string_view piece) {
+    hash.Update(piece);
+    return writer.Write(piece);
+  }));
+  const std::string got = hash.Hex();
+  if (!sha256.empty() && got != sha256) {
+    return MakeError(
+        absl::StatusCode::kDataLoss,
+        fmt::format("{} of {}: expected SHA-256 {}, got {}", kind, member, sha256, got));
+  }
+  return writer.Commit();
+}
+
+absl::Status GetStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
+                      bool colour, const TakePiece& take) {
+  grpc::ClientContext context;
+  SetDeadline(context, kStreamTimeout);
+  v1::GetStudyRequest request;
+  request.set_sweep_id(sweep);
+  request.set_form(form);
+  request.set_colour(colour);
+  const auto reader = connection.stub().GetStudy(&context, request);
+  v1::GetStudyResponse piece;
+  const absl::Status read = ReadPieces(*reader, piece, take);
+  if (!read.ok()) context.TryCancel();
+  return connection.Named(read);
+}
+
+absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
+                        const std::string& path) {
+  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
+  NF_RETURN_IF_ERROR(GetStudy(connection, sweep, form, false,
+                              [&](std::string_view piece) { return writer.Write(piece); }));
+  return writer.Commit();
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,31 @@
+// Streamed answers: artifacts of members and studies of sweeps.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/base/status.h"
+#include "coordinator/cli/connection.h"
+
+namespace noisefloor::cli {
+
+using TakePiece = std::function<absl::Status(std::string_view piece)>;
+
+// "s1c2r0" or InvalidArgument.
+absl::Status CheckMember(const std::string& text);
+
+absl::Status GetArtifact(Connection& connection, const std::string& member, const std::string& kind,
+                         const TakePiece& take);
+// Into a file that is whole or absent. DataLoss when the content's SHA-256 is not `sha256` (empty:
+// not checked).
+absl::Status WriteArtifact(Connection& connection, const std::string& member,
+                           const std::string& kind, const std::string& sha256,
+                           const std::string& path);
+
+absl::Status GetStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
+                      bool colour, const TakePiece& take);
+absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
+                        const std::string& path);
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,73 @@
+// What every command is and what it may touch. Commands are made once, describe their options to
+// the command line, and run on the main thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "CLI/App.hpp"
+
+#include "common/base/clock.h"
+#include "common/base/status.h"
+#include "coordinator/coordinator.h"
+
+namespace noisefloor::cli {
+
+// Exit codes, documented in `noisefloor --help`.
+enum ExitCode : int {
+  kDone = 0,
+  kRefused = 1,
+  kUsage = 2,
+  kUnreachable = 3,
+  kFailedMembers = 4,  // Finished, but some members failed. Diverged ones are results.
+};
+
+enum class OutputForm { kTable, kJson };
+
+struct GlobalOptions {
+  std::string coordinator;  // HOST:PORT; empty: in process, on `home`.
+  std::string home;
+  OutputForm form = OutputForm::kTable;
+  std::string colour = "auto";  // "auto", "always", "never"
+};
+
+using StartCoordinator =
+    std::function<absl::StatusOr<std::unique_ptr<Coordinator>>(CoordinatorOptions)>;
+
+// The world outside, as a command sees it. Everything borrowed outlives the commands.
+struct Context {
+  std::ostream& out;
+  std::ostream& err;
+  const Clock& clock;
+  StartCoordinator start_coordinator;
+  std::string program_folder;  // Where noisefloor-worker and noisefloor-trainer lie.
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool colours_allowed = true;  // False with NO_COLOR.
+  std::string default_home = {};
+  std::string default_data_root = {};  // $NOISEFLOOR_DATA; may be empty.
+  CLI::App* root = nullptr;            // The whole command tree, for `completion`.
+  GlobalOptions options = {};
+
+  bool Json() const { return options.form == OutputForm::kJson; }
+  bool Colour() const;
+};
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  virtual std::string_view Name() const = 0;
+  virtual std::string_view Help() const = 0;      // One line.
+  virtual std::string_view Examples() const = 0;  // Lines of "  noisefloor ...".
+  virtual void Describe(CLI::App& app) = 0;       // Adds its options, bound to its members.
+  virtual absl::StatusOr<int> Run(Context& context) = 0;
+};
+
+// Every command, in the order of the help.
+std::vector<std::unique_ptr<Command>> AllCommands();
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,15 @@
+#include "coordinator/cli/commands.h"
+
+namespace noisefloor::cli {
+
+std::vector<std::unique_ptr<Command>> AllCommands() {
+  std::vector<std::unique_ptr<Command>> all;
+  for (const auto make :
+       {MakeRun, MakeServe, MakeSubmit, MakePlan, MakeStatus, MakeWatch, MakeMembers, MakeWorkers,
+        MakeExplain, MakeLogs, MakeCancel, MakeRetry, MakeReport, MakeVersion}) {
+    all.push_back(make());
+  }
+  return all;
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,29 @@
+// One maker per command; each is defined in the file of the command's name.
+#pragma once
+
+#include <memory>
+
+#include "coordinator/cli/command.h"
+
+namespace noisefloor::cli {
+
+std::unique_ptr<Command> MakeRun();
+std::unique_ptr<Command> MakeServe();
+std::unique_ptr<Command> MakeSubmit();
+std::unique_ptr<Command> MakePlan();
+std::unique_ptr<Command> MakeStatus();
+std::unique_ptr<Command> MakeWatch();
+std::unique_ptr<Command> MakeMembers();
+std::unique_ptr<Command> MakeWorkers();
+std::unique_ptr<Command> MakeExplain();
+std::unique_ptr<Command> MakeLogs();
+std::unique_ptr<Command> MakeCancel();
+std::unique_ptr<Command> MakeRetry();
+std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeReplay();
+std::unique_ptr<Command> MakeExport();
+std::unique_ptr<Command> MakeData();
+std::unique_ptr<Command> MakeCompletion();
+std::unique_ptr<Command> MakeVersion();
+
+}  // namespace noisefloor::cli

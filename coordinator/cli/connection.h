@@ -1,0 +1,80 @@
+// The way to a coordinator: over the network when one is named, else built in process on the data
+// directory. Both look the same to a command.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "grpcpp/client_context.h"
+
+#include "common/base/status.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/status.h"
+#include "coordinator/cli/command.h"
+#include "noisefloor/v1/coordinator_api.grpc.pb.h"
+
+namespace noisefloor::cli {
+
+using Stub = v1::CoordinatorService::StubInterface;
+
+// Owns the coordinator in process, if there is one. Move-only. Not thread-safe; its stub is.
+class Connection {
+ public:
+  enum class Home {
+    kMustExist,  // Reading a folder that is not there makes none.
+    kMake,
+    kAny,  // For questions that need no data: a temporary one when there is none.
+  };
+  struct Wish {
+    Home home = Home::kMustExist;
+    std::string listen;  // Of the coordinator in process; empty: no network.
+  };
+  static absl::StatusOr<Connection> Open(const Context& context, const Wish& wish);
+  ~Connection();
+  Connection(Connection&&) noexcept = default;
+  Connection& operator=(Connection&&) = delete;
+
+  Stub& stub() { return *stub_; }
+  Coordinator* coordinator() { return coordinator_.get(); }  // Null when it is another process.
+  bool remote() const { return coordinator_ == nullptr; }
+
+  // One call with a deadline.
+  template <typename Request, typename Response>
+  absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request,
+                                absl::Duration timeout = absl::Seconds(60)) {
+    grpc::ClientContext context;
+    SetDeadline(context, timeout);
+    Response response;
+    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+    if (!status.ok()) return Named(FromGrpc(status));
+    return response;
+  }
+
+  // Says which coordinator, when it could not be reached.
+  absl::Status Named(const absl::Status& status) const;
+
+ private:
+  Connection() = default;
+
+  std::string address_;         // Of the coordinator that was named.
+  std::string temporary_home_;  // Removed at the end.
+  std::unique_ptr<Coordinator> coordinator_;
+  // shared: gRPC's stubs hold their channel so.
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<Stub> stub_;
+};
+
+// All pieces of a streamed answer, each given to `take` until it fails.
+template <typename Reader, typename Piece, typename Take>
+absl::Status ReadPieces(Reader& reader, Piece& piece, const Take& take) {
+  absl::Status taken;
+  while (taken.ok() && reader.Read(&piece)) taken = take(piece.piece());
+  if (!taken.ok()) return taken;
+  return FromGrpc(reader.Finish());
+}
+
+}  // namespace noisefloor::cli

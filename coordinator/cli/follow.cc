@@ -1,0 +1,153 @@
+#include "coordinator/cli/follow.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "common/base/check.h"
+#include "common/rpc/backoff.h"
+#include "coordinator/cli/output.h"
+#include "coordinator/cli/progress.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr int kMostTries = 30;  // Without an answer in between: about four minutes.
+
+// Cancels a call when one of two files becomes readable. A thread of its own until destroyed.
+class Canceller {
+ public:
+  Canceller(grpc::ClientContext& call, int first, int second)
+      : done_(eventfd(0, EFD_CLOEXEC)), thread_([this, &call, first, second] {
+          pollfd files[3] = {{done_, POLLIN, 0}, {first, POLLIN, 0}, {second, POLLIN, 0}};
+          while (poll(files, 3, -1) < 0) {
+          }
+          if (files[0].revents == 0) call.TryCancel();
+        }) {
+    NF_CHECK(done_ >= 0);
+  }
+  ~Canceller() {
+    const uint64_t one = 1;
+    (void)!write(done_, &one, sizeof one);
+    thread_.join();
+    close(done_);
+  }
+
+ private:
+  const int done_;
+  std::thread thread_;
+};
+
+int TerminalWidth(int file) {
+  winsize size = {};
+  return ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 100;
+}
+
+class Follower {
+ public:
+  Follower(Context& context, Connection& connection, uint64_t sweep, const FollowSettings& settings)
+      : context_(context),
+        connection_(connection),
+        settings_(settings),
+        progress_(settings.quiet ? context.err : context.out,
+                  {.terminal = settings.quiet ? context.err_is_terminal : context.out_is_terminal,
+                   .all_lines = !settings.quiet,
+                   .width = TerminalWidth(settings.quiet ? 2 : 1)}) {
+    request_.set_sweep_id(sweep);
+  }
+
+  absl::StatusOr<v1::SweepSummary> Follow() {
+    Backoff backoff({}, request_.sweep_id());
+    for (int tries = 0; tries < kMostTries; ++tries) {
+      const uint64_t before = request_.resume_token();
+      const absl::Status status = WatchOnce();
+      const bool stopped = Stopped();
+      if (stopped || (status.ok() && HasEnded(last_))) return Finished();
+      const bool again = status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status);
+      if (!again || !connection_.remote()) return status.ok() ? Finished() : status;
+      if (request_.resume_token() != before) {
+        tries = 0;
+        backoff.Reset();
+      }
+      if (settings_.stop->WaitFor(backoff.Next(), settings_.also_stop_on)) return Finished();
+    }
+    return MakeError(absl::StatusCode::kUnavailable, "the coordinator does not come back");
+  }
+
+ private:
+  bool Stopped() const {
+    if (settings_.stop->Requested()) return true;
+    pollfd file = {settings_.also_stop_on, POLLIN, 0};
+    return poll(&file, 1, 0) == 1;
+  }
+
+  absl::StatusOr<v1::SweepSummary> Finished() {
+    progress_.Finish();
+    return last_;
+  }
+
+  absl::Status WatchOnce() {
+    grpc::ClientContext call;
+    const auto reader = connection_.stub().WatchSweep(&call, request_);
+    const Canceller canceller(call, settings_.stop->file(), settings_.also_stop_on);
+    v1::WatchSweepResponse answer;
+    while (reader->Read(&answer)) {
+      last_ = answer.sweep();
+      request_.set_resume_token(answer.resume_token());
+      Show(answer);
+    }
+    return connection_.Named(FromGrpc(reader->Finish()));
+  }
+
+  void Show(const v1::WatchSweepResponse& answer) {
+    const std::vector<std::string> lines(answer.lines().begin(), answer.lines().end());
+    if (context_.Json() && !settings_.quiet) {
+      const Json line = {{"version", 1},
+                         {"resume_token", std::to_string(answer.resume_token())},
+                         {"sweep", SummaryJson(answer.sweep())},
+                         {"lines", lines}};
+      context_.out << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+      return;
+    }
+    progress_.Show(answer.sweep(), lines, Running(answer.sweep()), context_.clock.Steady());
+  }
+
+  // Which members run; asked at most once a second, and only for a terminal.
+  std::vector<std::string> Running(const v1::SweepSummary& sweep) {
+    const absl::Duration now = context_.clock.Steady();
+    const bool terminal = settings_.quiet ? context_.err_is_terminal : context_.out_is_terminal;
+    if (!terminal || HasEnded(sweep)) return {};
+    if (now - asked_ < absl::Seconds(1)) return running_;
+    asked_ = now;
+    const auto workers = connection_.Call(&Stub::ListWorkers, v1::ListWorkersRequest());
+    if (!workers.ok()) return running_;
+    running_.clear();
+    for (const v1::WorkerSummary& worker : workers->workers()) {
+      running_.insert(running_.end(), worker.running().begin(), worker.running().end());
+    }
+    return running_;
+  }
+
+  Context& context_;
+  Connection& connection_;
+  const FollowSettings settings_;
+  Progress progress_;
+  v1::WatchSweepRequest request_;
+  v1::SweepSummary last_;
+  std::vector<std::string> running_;
+  absl::Duration asked_ = -absl::InfiniteDuration();
+};
+
+}  // namespace
+
+absl::StatusOr<v1::SweepSummary> FollowSweep(Context& context, Connection& connection,
+                                             uint64_t sweep, const FollowSettings& settings) {
+  NF_CHECK(settings.stop != nullptr);
+  return Follower(context, connection, sweep, settings).Follow();
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,66 @@
+#include "coordinator/cli/listing.h"
+
+#include "fmt/format.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr uint32_t kPageSize = 1000;
+
+// A server that answers with the token it was given would be asked for ever.
+absl::Status CheckToken(const std::string& before, const std::string& next) {
+  if (next.empty() || next != before) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kInternal,
+                   fmt::format("the coordinator repeats the page token {}", next));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection) {
+  std::vector<v1::SweepSummary> all;
+  v1::ListSweepsRequest request;
+  request.set_page_size(kPageSize);
+  do {
+    NF_ASSIGN_OR_RETURN(const v1::ListSweepsResponse page,
+                        connection.Call(&Stub::ListSweeps, request));
+    all.insert(all.end(), page.sweeps().begin(), page.sweeps().end());
+    NF_RETURN_IF_ERROR(CheckToken(request.page_token(), page.next_page_token()));
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  return all;
+}
+
+absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,
+                                                    v1::MemberState state) {
+  std::vector<v1::Member> all;
+  v1::ListMembersRequest request;
+  request.set_sweep_id(sweep);
+  request.set_state(state);
+  request.set_page_size(kPageSize);
+  do {
+    NF_ASSIGN_OR_RETURN(const v1::ListMembersResponse page,
+                        connection.Call(&Stub::ListMembers, request));
+    all.insert(all.end(), page.members().begin(), page.members().end());
+    NF_RETURN_IF_ERROR(CheckToken(request.page_token(), page.next_page_token()));
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  return all;
+}
+
+absl::StatusOr<v1::Member> GetMember(Connection& connection, const std::string& member) {
+  v1::GetMemberRequest request;
+  request.set_member(member);
+  NF_ASSIGN_OR_RETURN(v1::GetMemberResponse answer, connection.Call(&Stub::GetMember, request));
+  return std::move(*answer.mutable_member());
+}
+
+absl::Status AddDetails(Connection& connection, std::vector<v1::Member>& members) {
+  for (v1::Member& member : members) {
+    if (!member.has_outcome() || !member.outcome().environment().empty()) continue;
+    NF_ASSIGN_OR_RETURN(member, GetMember(connection, member.id()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,66 @@
+#include "coordinator/cli/local_worker.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+#include "common/files/directory.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr absl::Duration kLook = absl::Milliseconds(100);
+constexpr absl::Duration kRegistration = absl::Seconds(60);
+constexpr std::string_view kWorkerName = "local";
+
+ChildSettings Settings(const Context& context, const std::string& address,
+                       const LocalWorkerSettings& wish) {
+  ChildSettings settings;
+  settings.program = context.program_folder + "/noisefloor-worker";
+  settings.arguments = {"--coordinator=" + address, fmt::format("--name={}", kWorkerName),
+                        "--spool=" + context.options.home + "/worker"};
+  if (wish.slots > 0) settings.arguments.push_back(fmt::format("--slots={}", wish.slots));
+  if (!wish.data_root.empty()) settings.arguments.push_back("--data-root=" + wish.data_root);
+  settings.log_path = LocalWorkerLog(context);
+  return settings;
+}
+
+absl::StatusOr<bool> IsRegistered(Connection& connection) {
+  NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
+                      connection.Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
+  return std::ranges::any_of(answer.workers(), [](const v1::WorkerSummary& worker) {
+    return worker.connected() && worker.name() == kWorkerName;
+  });
+}
+
+}  // namespace
+
+std::string LocalWorkerLog(const Context& context) { return context.options.home + "/worker.log"; }
+
+absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection& connection,
+                                              const LocalWorkerSettings& settings,
+                                              const StopSignal& stop) {
+  NF_ASSIGN_OR_RETURN(
+      ChildProcess worker,
+      ChildProcess::Start(Settings(context, connection.coordinator()->address(), settings)));
+  const absl::Duration give_up = context.clock.Steady() + kRegistration;
+  while (context.clock.Steady() < give_up) {
+    NF_ASSIGN_OR_RETURN(const bool registered, IsRegistered(connection));
+    if (registered) return worker;
+    if (stop.WaitFor(kLook, worker.ended_file())) {
+      return MakeError(absl::StatusCode::kCancelled, "stopped before the worker was ready");
+    }
+    if (worker.Ended()) {
+      const std::string log = LocalWorkerLog(context);
+      return MakeError(absl::StatusCode::kFailedPrecondition,
+                       fmt::format("the worker ended with code {}; the end of {}:\n{}",
+                                   worker.Wait(), log, LastLines(log, 10)));
+    }
+  }
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   fmt::format("the worker has not registered in {}; see {}",
+                               absl::FormatDuration(kRegistration), LocalWorkerLog(context)));
+}
+
+}  // namespace noisefloor::cli

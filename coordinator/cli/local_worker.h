@@ -1,0 +1,26 @@
+// The worker that `run` starts beside itself.
+#pragma once
+
+#include <string>
+
+#include "common/base/status.h"
+#include "coordinator/cli/child_process.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/stop_signal.h"
+
+namespace noisefloor::cli {
+
+struct LocalWorkerSettings {
+  int slots = 0;          // 0: the worker decides.
+  std::string data_root;  // Empty: the worker's own default.
+};
+
+// Starts it and waits until it has registered. Cancelled when `stop` came first; Unavailable with
+// the end of its log when it ended instead.
+absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection& connection,
+                                              const LocalWorkerSettings& settings,
+                                              const StopSignal& stop);
+
+std::string LocalWorkerLog(const Context& context);
+
+}  // namespace noisefloor::cli

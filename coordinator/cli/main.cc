@@ -1,0 +1,39 @@
+// The one command that people type. Wiring only.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "coordinator/cli/application.h"
+
+namespace {
+
+std::string Variable(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+std::string ProgramFolder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const noisefloor::SystemClock clock;
+  noisefloor::cli::Context context{
+      .out = std::cout,
+      .err = std::cerr,
+      .clock = clock,
+      .start_coordinator = noisefloor::Coordinator::Start,
+      .program_folder = ProgramFolder(),
+      .out_is_terminal = isatty(STDOUT_FILENO) == 1,
+      .err_is_terminal = isatty(STDERR_FILENO) == 1,
+      .colours_allowed = Variable("NO_COLOR", "").empty(),
+      .default_home = Variable("NOISEFLOOR_HOME", "noisefloor-data"),
+      .default_data_root = Variable("NOISEFLOOR_DATA", ""),
+  };
+  return noisefloor::cli::RunApplication({argv + 1, argv + argc}, context);
+}

@@ -1,0 +1,111 @@
+#include "coordinator/cli/member_json.h"
+
+#include <map>
+
+#include "common/base/ids.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+std::string_view Name(v1::SourceState state) {
+  switch (state) {
+    case v1::SOURCE_STATE_OFF: return "off";
+    case v1::SOURCE_STATE_FIXED: return "fixed";
+    case v1::SOURCE_STATE_FREE: return "free";
+    default: return "unspecified";
+  }
+}
+
+// A text that holds a JSON object, as that object; what is no JSON stays text.
+Json Parsed(const std::string& text) {
+  if (text.empty()) return Json::object();
+  Json parsed = Json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? Json(text) : parsed;
+}
+
+Json Sorted(const google::protobuf::Map<std::string, std::string>& map) {
+  return std::map<std::string, std::string>(map.begin(), map.end());
+}
+
+Json Metrics(const v1::Outcome& outcome) {
+  Json metrics = Json::object();
+  const std::map<std::string, double> sorted(outcome.metrics().begin(), outcome.metrics().end());
+  for (const auto& [name, value] : sorted) metrics[name] = JsonNumber(value);
+  return metrics;
+}
+
+Json Artifacts(const v1::Outcome& outcome) {
+  Json artifacts = Json::array();
+  for (const v1::Artifact& artifact : outcome.artifacts()) {
+    artifacts.push_back({{"kind", artifact.kind()},
+                         {"path", artifact.path()},
+                         {"sha256", artifact.sha256()},
+                         {"size", artifact.size()}});
+  }
+  return artifacts;
+}
+
+void AddSources(const v1::Member& member, Json& json) {
+  json["lanes"] = Json::object();
+  json["sources"] = Json::object();
+  json["seeds"] = Json::object();
+  const std::map<std::string, v1::SourceLane> sorted(member.sources().begin(),
+                                                     member.sources().end());
+  for (const auto& [source, lane] : sorted) {
+    json["lanes"][source] = lane.lane();
+    json["sources"][source] = Name(lane.state());
+    json["seeds"][source] = std::to_string(lane.seed());
+  }
+}
+
+void AddOutcome(const v1::Outcome& outcome, Json& json) {
+  json["cause"] = outcome.cause();
+  json["message"] = outcome.message();
+  json["hashes"] = Sorted(outcome.hashes());
+  json["metrics"] = Metrics(outcome);
+  Json accuracies = Json::array();
+  for (const double accuracy : outcome.per_class_accuracy()) {
+    accuracies.push_back(JsonNumber(accuracy));
+  }
+  json["per_class_accuracy"] = accuracies;
+  json["train_seconds"] = JsonNumber(outcome.train_seconds());
+  json["data_identity"] = outcome.data_identity();
+  json["environment"] = Parsed(outcome.environment());
+  json["artifacts"] = Artifacts(outcome);
+}
+
+}  // namespace
+
+Json MemberJson(const v1::Member& member) {
+  Json json = {{"id", member.id()},
+               {"sweep", noisefloor::ToText(SweepId{member.sweep()})},
+               {"cell", member.cell()},
+               {"replicate", member.replicate()},
+               {"block", member.block()},
+               {"hardware", member.hardware()},
+               {"stack", member.stack()},
+               {"plan", member.plan()},
+               {"state", std::string(cli::Name(member.state()))},
+               {"attempt", member.attempt()},
+               {"worker", member.worker()},
+               {"step", member.step()},
+               {"step_count", member.step_count()}};
+  json["axes"] = Json::object();
+  for (const v1::Setting& setting : member.axes()) {
+    json["axes"][setting.path()] = ToText(setting.value());
+  }
+  AddSources(member, json);
+  AddOutcome(member.outcome(), json);
+  json["specification"] = Parsed(member.specification());
+  json["specification_sha256"] = member.specification_sha256();
+  return json;
+}
+
+Json MembersJson(const std::vector<v1::Member>& members) {
+  Json list = Json::array();
+  for (const v1::Member& member : members) list.push_back(MemberJson(member));
+  return list;
+}
+
+}  // namespace noisefloor::cli

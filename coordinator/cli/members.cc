@@ -1,0 +1,100 @@
+#include "fmt/format.h"
+
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/listing.h"
+#include "coordinator/cli/member_json.h"
+#include "coordinator/cli/output.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+std::string Accuracy(const v1::Member& member) {
+  const auto& metrics = member.outcome().metrics();
+  const auto top1 = metrics.find("top1");
+  return top1 == metrics.end() ? "-" : Percent(top1->second);
+}
+
+std::string ShortHash(const v1::Member& member, const std::string& name) {
+  const auto& hashes = member.outcome().hashes();
+  const auto hash = hashes.find(name);
+  return hash == hashes.end() ? "-" : hash->second.substr(0, 8);
+}
+
+std::string State(const v1::Member& member) {
+  std::string text(Name(member.state()));
+  if (member.state() == v1::MEMBER_STATE_LEASED && member.step_count() > 0) {
+    text += fmt::format(" {} %", 100 * member.step() / member.step_count());
+  }
+  if (member.state() == v1::MEMBER_STATE_FAILED) text += ": " + member.outcome().cause();
+  return text;
+}
+
+std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
+
+std::string Axes(const v1::Member& member) {
+  std::string text;
+  for (const v1::Setting& axis : member.axes()) text += (text.empty() ? "" : " ") + ToText(axis);
+  return OrDash(text);
+}
+
+void PrintTable(const Context& context, const std::vector<v1::Member>& members) {
+  Table table({"member", "plan", "hardware", "state", "attempt", "top1", "init", "weights",
+               "logits", "worker", "axes"});
+  for (const v1::Member& member : members) {
+    table.Add({member.id(), member.plan(), OrDash(member.hardware()), State(member),
+               std::to_string(member.attempt()), Accuracy(member), ShortHash(member, "init"),
+               ShortHash(member, "weights"), ShortHash(member, "logits"), OrDash(member.worker()),
+               Axes(member)});
+  }
+  if (table.empty()) {
+    context.out << "no members\n";
+  } else {
+    table.Print(context.out, context.Colour());
+  }
+}
+
+class Members final : public Command {
+ public:
+  std::string_view Name() const override { return "members"; }
+  std::string_view Help() const override {
+    return "List the members of a sweep with their results";
+  }
+  std::string_view Examples() const override {
+    return R"(  noisefloor members
+  noisefloor members --sweep=s3 --state=failed
+  noisefloor members --output=json | jq '.members[].hashes')";
+  }
+  void Describe(CLI::App& app) override {
+    app.add_option("--sweep", sweep_, "the sweep, such as s3; without it: the newest");
+    app.add_option("--state", state_, "only members that are " + StateNames())->type_name("STATE");
+  }
+
+  absl::StatusOr<int> Run(Context& context) override {
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    const v1::MemberState state = ParseState(state_);
+    if (!state_.empty() && state == v1::MEMBER_STATE_UNSPECIFIED) {
+      return InvalidInput(fmt::format("--state={}: expected one of {}", state_, StateNames()));
+    }
+    NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
+    NF_ASSIGN_OR_RETURN(std::vector<v1::Member> members, ListMembers(connection, sweep, state));
+    if (!context.Json()) {
+      PrintTable(context, members);
+      return kDone;
+    }
+    NF_RETURN_IF_ERROR(AddDetails(connection, members));
+    PrintJson(context.out, {{"members", MembersJson(members)}});
+    return kDone;
+  }
+
+ private:
+  std::string sweep_;
+  std::string state_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeMembers() { return std::make_unique<Members>(); }
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,185 @@
+#include "coordinator/cli/output.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "fmt/format.h"
+
+#include "common/base/ids.h"
+#include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/json.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr std::array<std::pair<v1::MemberState, std::string_view>, 6> kStates = {{
+    {v1::MEMBER_STATE_WAITING, "waiting"},
+    {v1::MEMBER_STATE_LEASED, "leased"},
+    {v1::MEMBER_STATE_DONE, "done"},
+    {v1::MEMBER_STATE_DIVERGED, "diverged"},
+    {v1::MEMBER_STATE_FAILED, "failed"},
+    {v1::MEMBER_STATE_CANCELLED, "cancelled"},
+}};
+
+// Characters on the screen: continuation bytes of UTF-8 take no place.
+size_t Width(std::string_view text) {
+  return static_cast<size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+bool IsNumeric(std::string_view text) {
+  return text.find_first_not_of("0123456789.-+e %") == std::string_view::npos;
+}
+
+}  // namespace
+
+void Table::Print(std::ostream& out, bool colour) const {
+  const size_t columns = rows_[0].size();
+  std::vector<size_t> widths(columns, 0);
+  std::vector<bool> numeric(columns, rows_.size() > 1);
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    for (size_t c = 0; c < columns; ++c) {
+      widths[c] = std::max(widths[c], Width(rows_[r][c]));
+      if (r > 0 && !IsNumeric(rows_[r][c])) numeric[c] = false;
+    }
+  }
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    std::string line;
+    for (size_t c = 0; c < columns; ++c) {
+      const std::string& cell = rows_[r][c];
+      const std::string padding(widths[c] - Width(cell), ' ');
+      const bool last = c + 1 == columns;
+      line += c == 0 ? "" : "  ";
+      line += numeric[c] ? padding + cell : last ? cell : cell + padding;
+    }
+    out << (colour && r == 0 ? "\033[1m" + line + "\033[0m" : line) << "\n";
+  }
+}
+
+void PrintJson(std::ostream& out, Json fields) {
+  Json whole = {{"version", 1}};
+  whole.update(fields);
+  out << whole.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+Json JsonNumber(double value) {
+  if (std::isfinite(value)) return value;
+  return NumberToText(value);
+}
+
+std::string_view Name(v1::MemberState state) {
+  for (const auto& [known, name] : kStates) {
+    if (known == state) return name;
+  }
+  return "unspecified";
+}
+
+std::string StateNames() {
+  std::string names;
+  for (const auto& [state, name] : kStates) {
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  return names;
+}
+
+v1::MemberState ParseState(std::string_view name) {
+  for (const auto& [state, known] : kStates) {
+    if (known == name) return state;
+  }
+  return v1::MEMBER_STATE_UNSPECIFIED;
+}
+
+std::string ToText(const v1::Value& value) {
+  switch (value.kind_case()) {
+    case v1::Value::kBoolean: return noisefloor::ToText(SettingValue(value.boolean()));
+    case v1::Value::kInteger: return std::to_string(value.integer());
+    case v1::Value::kNumber: return noisefloor::ToText(SettingValue(value.number()));
+    case v1::Value::kText: return value.text();
+    case v1::Value::kList:
+      return noisefloor::ToText(SettingValue(
+          std::vector<int64_t>(value.list().values().begin(), value.list().values().end())));
+    case v1::Value::KIND_NOT_SET: return "";
+  }
+  return "";
+}
+
+std::string ToText(const v1::Setting& setting) {
+  return setting.path() + "=" + ToText(setting.value());
+}
+
+std::string DurationText(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0) return "-";
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} m {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} m", whole / 3600, whole / 60 % 60);
+}
+
+std::string TimeText(int64_t unix_seconds) {
+  if (unix_seconds == 0) return "-";
+  const absl::Time time = absl::FromUnixSeconds(unix_seconds);
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::UTCTimeZone());
+}
+
+std::string Percent(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.2f} %", 100 * fraction) : "-";
+}
+
+Json SummaryJson(const v1::SweepSummary& sweep) {
+  return {
+      {"id", noisefloor::ToText(SweepId{sweep.id()})},
+      {"name", sweep.name()},
+      {"submitted_unix_seconds", sweep.submitted_unix_seconds()},
+      {"cells", sweep.cells()},
+      {"members",
+       {{"total", MemberCount(sweep)},
+        {"waiting", sweep.waiting()},
+        {"leased", sweep.leased()},
+        {"done", sweep.done()},
+        {"diverged", sweep.diverged()},
+        {"failed", sweep.failed()},
+        {"cancelled", sweep.cancelled()}}},
+      {"retries", sweep.retries()},
+      {"progress", JsonNumber(sweep.progress())},
+      {"ended", HasEnded(sweep)},
+      {"mean_member_seconds", JsonNumber(sweep.mean_member_seconds())},
+      {"specification_sha256", sweep.specification_sha256()},
+  };
+}
+
+bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sweep.leased() == 0; }
+
+uint32_t MemberCount(const v1::SweepSummary& sweep) {
+  return sweep.waiting() + sweep.leased() + sweep.done() + sweep.diverged() + sweep.failed() +
+         sweep.cancelled();
+}
+
+std::string CountsText(const v1::SweepSummary& sweep) {
+  std::string text = fmt::format("{} members: {} done", MemberCount(sweep), sweep.done());
+  const auto add = [&](uint32_t count, std::string_view name) {
+    if (count > 0) text += fmt::format(", {} {}", count, name);
+  };
+  add(sweep.diverged(), "diverged");
+  add(sweep.failed(), "failed");
+  add(sweep.cancelled(), "cancelled");
+  add(sweep.leased(), "running");
+  add(sweep.waiting(), "waiting");
+  return text;
+}
+
+absl::StatusOr<uint64_t> SweepNumber(std::string_view text) {
+  if (text.empty()) return 0;
+  const std::string with_letter = text[0] == 's' ? std::string(text) : "s" + std::string(text);
+  const auto id = ParseSweepId(with_letter);
+  if (!id || id->value == 0) {
+    return InvalidInput(fmt::format("sweep {}: expected a number such as s3", text));
+  }
+  return id->value;
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,57 @@
+// How commands print: tables for people, versioned JSON for programs.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+#include "common/base/status.h"
+#include "coordinator/cli/command.h"
+#include "noisefloor/v1/common.pb.h"
+#include "noisefloor/v1/coordinator_api.pb.h"
+
+namespace noisefloor::cli {
+
+using Json = nlohmann::ordered_json;
+
+// Columns as wide as their widest cell; the last one is not padded. Numbers align themselves to the
+// right when every cell below the title is a number.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> titles) { rows_.push_back(std::move(titles)); }
+  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.size() == 1; }
+  void Print(std::ostream& out, bool colour) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// {"version": 1, ...fields}, one object and a newline.
+void PrintJson(std::ostream& out, Json fields);
+// A number, or "nan", "inf", "-inf".
+Json JsonNumber(double value);
+
+std::string_view Name(v1::MemberState state);       // "waiting"; "unspecified"
+std::string StateNames();                           // "waiting, leased, ..."
+v1::MemberState ParseState(std::string_view name);  // Unspecified when there is none of that name.
+
+std::string ToText(const v1::Value& value);
+std::string ToText(const v1::Setting& setting);  // "train.epochs=3"
+std::string DurationText(double seconds);        // "3 m 10 s"
+std::string TimeText(int64_t unix_seconds);      // UTC, "2026-01-31 12:00:00"; "-" for 0
+std::string Percent(double fraction);            // "87.1 %"; "-" when not finite
+
+Json SummaryJson(const v1::SweepSummary& sweep);
+bool HasEnded(const v1::SweepSummary& sweep);
+uint32_t MemberCount(const v1::SweepSummary& sweep);
+// "48 members: 40 done, 2 diverged, 6 waiting"
+std::string CountsText(const v1::SweepSummary& sweep);
+
+// "s3" or "3"; empty: 0, the newest.
+absl::StatusOr<uint64_t> SweepNumber(std::string_view text);
+
+}  // namespace noisefloor::cli

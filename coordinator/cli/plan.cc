@@ -1,0 +1,146 @@
+#include <map>
+
+#include "fmt/format.h"
+
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/output.h"
+#include "coordinator/cli/submission.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr int kCellsShown = 60;
+
+std::string OrAny(const std::string& name) { return name.empty() ? "any" : name; }
+
+std::string Axes(const v1::PlannedCell& cell) {
+  std::string text;
+  for (const v1::Setting& setting : cell.axes())
+    text += (text.empty() ? "" : " ") + ToText(setting);
+  return text.empty() ? "-" : text;
+}
+
+Json ToJson(const v1::PlannedCell& cell) {
+  Json axes = Json::object();
+  for (const v1::Setting& setting : cell.axes()) axes[setting.path()] = ToText(setting.value());
+  return {{"cell", cell.cell()},
+          {"axes", axes},
+          {"plan", cell.plan()},
+          {"hardware", cell.hardware()},
+          {"stack", cell.stack()},
+          {"block", cell.block()},
+          {"workers", std::vector<std::string>(cell.workers().begin(), cell.workers().end())}};
+}
+
+void PrintPlanJson(const Context& context, const v1::PlanSweepResponse& plan) {
+  Json cells = Json::array();
+  for (const v1::PlannedCell& cell : plan.cells()) cells.push_back(ToJson(cell));
+  PrintJson(
+      context.out,
+      {{"cells", cells},
+       {"members", plan.members()},
+       {"replicates", plan.replicates()},
+       {"steps", std::to_string(plan.steps())},
+       {"expected_seconds", JsonNumber(plan.expected_seconds())},
+       {"expected_from", plan.expected_from()},
+       {"detectable_sd_ratio", JsonNumber(plan.detectable_sd_ratio())},
+       {"detectable_mean_shift", JsonNumber(plan.detectable_mean_shift())},
+       {"specification_sha256", plan.specification_sha256()},
+       {"warnings", std::vector<std::string>(plan.warnings().begin(), plan.warnings().end())}});
+}
+
+void PrintCells(const Context& context, const v1::PlanSweepResponse& plan) {
+  Table table({"cell", "plan", "hardware", "stack", "block", "workers", "axes"});
+  for (const v1::PlannedCell& cell : plan.cells()) {
+    if (cell.cell() >= kCellsShown) break;
+    table.Add({std::to_string(cell.cell()), cell.plan(), OrAny(cell.hardware()),
+               OrAny(cell.stack()), std::to_string(cell.block()),
+               std::to_string(cell.workers_size()), Axes(cell)});
+  }
+  if (!table.empty()) table.Print(context.out, context.Colour());
+  if (plan.cells_size() > kCellsShown) {
+    context.out << "and " << plan.cells_size() - kCellsShown
+                << " more cells; --output=json has all\n";
+  }
+}
+
+void PrintWorkers(const Context& context, const v1::PlanSweepResponse& plan) {
+  std::map<std::string, int> cells_of;
+  int without = 0;
+  for (const v1::PlannedCell& cell : plan.cells()) {
+    without += cell.workers().empty() ? 1 : 0;
+    for (const std::string& worker : cell.workers()) ++cells_of[worker];
+  }
+  for (const auto& [worker, cells] : cells_of) {
+    context.out << "worker " << worker << " matches " << cells << " of " << plan.cells_size()
+                << " cells\n";
+  }
+  if (without > 0) {
+    context.out << without << " of " << plan.cells_size()
+                << " cells match no worker that is connected now\n";
+  }
+}
+
+void PrintEffects(const Context& context, const v1::PlanSweepResponse& plan) {
+  if (plan.replicates() < 2) {
+    context.out << "with 1 replicate of each cell no spread can be seen\n";
+    return;
+  }
+  context.out << fmt::format(
+      "with {} replicates of each cell this sees (80 % power, 5 % level): a ratio of standard "
+      "deviations of {:.2g} and more, a difference of means of {:.2g} standard deviations and "
+      "more\n",
+      plan.replicates(), plan.detectable_sd_ratio(), plan.detectable_mean_shift());
+}
+
+class Plan final : public Command {
+ public:
+  std::string_view Name() const override { return "plan"; }
+  std::string_view Help() const override {
+    return "Check a sweep file and say what it would do; nothing is kept";
+  }
+  std::string_view Examples() const override {
+    return R"(  noisefloor plan sweep.yaml
+  noisefloor plan sweep.yaml --coordinator=127.0.0.1:7077 --output=json)";
+  }
+  void Describe(CLI::App& app) override {
+    app.add_option("file", file_, "the sweep file")->required()->type_name("SWEEP");
+  }
+
+  absl::StatusOr<int> Run(Context& context) override {
+    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    NF_ASSIGN_OR_RETURN(Connection connection,
+                        Connection::Open(context, {.home = Connection::Home::kAny}));
+    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file));
+    if (context.Json()) {
+      PrintPlanJson(context, plan);
+      return kDone;
+    }
+    PrintCells(context, plan);
+    context.out << fmt::format("{}: {} cells x {} replicates = {} members, {} optimiser steps\n",
+                               file.sweep.name(), plan.cells_size(), plan.replicates(),
+                               plan.members(), plan.steps());
+    PrintWorkers(context, plan);
+    context.out << (plan.expected_seconds() > 0
+                        ? "expected time: " + DurationText(plan.expected_seconds()) + " (" +
+                              plan.expected_from() + ")\n"
+                        : "expected time: not known" +
+                              (plan.expected_from().empty() ? ""
+                                                            : " (" + plan.expected_from() + ")") +
+                              "\n");
+    PrintEffects(context, plan);
+    for (const std::string& warning : plan.warnings()) context.out << "note: " << warning << "\n";
+    return kDone;
+  }
+
+ private:
+  std::string file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePlan() { return std::make_unique<Plan>(); }
+
+}  // namespace noisefloor::cli

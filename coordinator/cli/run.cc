@@ -1,0 +1,156 @@
+#include <signal.h>
+
+#include <filesystem>
+
+#include "fmt/format.h"
+
+#include "common/files/directory.h"
+#include "coordinator/cli/artifact.h"
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/follow.h"
+#include "coordinator/cli/listing.h"
+#include "coordinator/cli/local_worker.h"
+#include "coordinator/cli/output.h"
+#include "coordinator/cli/stop_signal.h"
+#include "coordinator/cli/submission.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr absl::Duration kWorkerGrace = absl::Seconds(60);  // To checkpoint and hand over.
+
+class RunCommand final : public Command {
+ public:
+  std::string_view Name() const override { return "run"; }
+  std::string_view Help() const override {
+    return "Do a whole study on this machine: train, follow, report";
+  }
+  std::string_view Examples() const override {
+    return R"(  noisefloor run deploy/sweeps/first_study.yaml
+  noisefloor run sweep.yaml --data-root=/data --slots=2 --report=study.html
+  noisefloor run sweep.yaml          # interrupted: the same command goes on
+  noisefloor run sweep.yaml --again  # a new sweep beside the old one)";
+  }
+  void Describe(CLI::App& app) override {
+    app.add_option("file", file_, "the sweep file")->required()->type_name("SWEEP");
+    app.add_flag("--again", again_, "make a new sweep though there is an equal one");
+    app.add_option("--slots", slots_, "trainers at the same time (default: by the cores)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024));
+    app.add_option("--report", report_, "where the page goes (default: HOME/reports/NAME-sID.html)")
+        ->type_name("FILE");
+    app.add_option("--data-root", data_root_,
+                   "folder of the data sets (default: $NOISEFLOOR_DATA, else HOME/data)")
+        ->type_name("DIR");
+  }
+
+  absl::StatusOr<int> Run(Context& context) override {
+    if (!context.options.coordinator.empty()) {
+      return InvalidInput(
+          "--coordinator: run brings its own; use `noisefloor submit` and `noisefloor watch`");
+    }
+    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    NF_ASSIGN_OR_RETURN(
+        Connection connection,
+        Connection::Open(context, {.home = Connection::Home::kMake, .listen = "127.0.0.1:0"}));
+    NF_ASSIGN_OR_RETURN(v1::SweepSummary sweep, FindEqual(connection, file));
+    if (sweep.id() != 0 && HasEnded(sweep)) {
+      context.err << fmt::format("s{} has ended already: {}\n", sweep.id(), CountsText(sweep));
+      return Report(context, connection, sweep);
+    }
+    bool stopped = false;
+    NF_ASSIGN_OR_RETURN(sweep, Train(context, connection, file, stopped));
+    if (stopped) {
+      context.err << fmt::format("stopped; s{} holds {}\n`noisefloor run {}` goes on with it\n",
+                                 sweep.id(), CountsText(sweep), file_);
+      return 128 + SIGINT;
+    }
+    return Report(context, connection, sweep);
+  }
+
+ private:
+  // The newest sweep of the same specification hash; id 0 when there is none.
+  absl::StatusOr<v1::SweepSummary> FindEqual(Connection& connection, const SweepFile& file) const {
+    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file));
+    if (again_) return v1::SweepSummary();
+    NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> sweeps, ListSweeps(connection));
+    for (const v1::SweepSummary& sweep : sweeps) {
+      if (sweep.specification_sha256() == plan.specification_sha256()) return sweep;
+    }
+    return v1::SweepSummary();
+  }
+
+  LocalWorkerSettings WorkerSettings(const Context& context) const {
+    LocalWorkerSettings settings = {.slots = slots_, .data_root = data_root_};
+    if (settings.data_root.empty()) settings.data_root = context.default_data_root;
+    if (settings.data_root.empty()) settings.data_root = context.options.home + "/data";
+    return settings;
+  }
+
+  absl::StatusOr<v1::SweepSummary> Train(Context& context, Connection& connection,
+                                         const SweepFile& file, bool& stopped) const {
+    const StopSignal stop;
+    NF_ASSIGN_OR_RETURN(ChildProcess worker,
+                        StartLocalWorker(context, connection, WorkerSettings(context), stop));
+    NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
+                        SubmitSweep(context, connection, file, !again_));
+    context.err << fmt::format("{} s{}: {} members\n",
+                               submitted.resumed() ? "going on with" : "started",
+                               submitted.sweep_id(), submitted.members());
+    NF_ASSIGN_OR_RETURN(
+        const v1::SweepSummary sweep,
+        FollowSweep(context, connection, submitted.sweep_id(),
+                    {.stop = &stop, .also_stop_on = worker.ended_file(), .quiet = true}));
+    stopped = stop.Requested();
+    if (worker.Ended() && !HasEnded(sweep) && !stopped) {
+      const std::string log = LocalWorkerLog(context);
+      return MakeError(absl::StatusCode::kInternal,
+                       fmt::format("the worker ended with code {}; the end of {}:\n{}",
+                                   worker.Wait(), log, LastLines(log, 10)));
+    }
+    worker.Stop(kWorkerGrace);
+    return sweep;
+  }
+
+  std::string ReportPath(const Context& context, const v1::SweepSummary& sweep) const {
+    if (!report_.empty()) return report_;
+    return fmt::format("{}/reports/{}-s{}.html", context.options.home, sweep.name(), sweep.id());
+  }
+
+  absl::StatusOr<int> Report(Context& context, Connection& connection,
+                             const v1::SweepSummary& sweep) const {
+    const auto form =
+        context.Json() ? v1::GetStudyRequest::FORM_JSON : v1::GetStudyRequest::FORM_TABLES;
+    NF_RETURN_IF_ERROR(
+        GetStudy(connection, sweep.id(), form, context.Colour(), [&](std::string_view piece) {
+          context.out << piece;
+          return absl::OkStatus();
+        }));
+    context.out.flush();
+    const std::string path = ReportPath(context, sweep);
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    if (!folder.empty()) NF_RETURN_IF_ERROR(CreateDirectories(folder));
+    NF_RETURN_IF_ERROR(WriteStudy(connection, sweep.id(), v1::GetStudyRequest::FORM_PAGE, path));
+    context.err << "report: " << path << "\n";
+    if (sweep.failed() == 0) return kDone;
+    context.err << fmt::format(
+        "{} members failed; `noisefloor retry s{}` and the same run again "
+        "train them anew\n",
+        sweep.failed(), sweep.id());
+    return kFailedMembers;
+  }
+
+  std::string file_;
+  std::string report_;
+  std::string data_root_;
+  int slots_ = 0;
+  bool again_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRun() { return std::make_unique<RunCommand>(); }
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,221 @@
+#include "coordinator/cli/sweep_file.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+#include "fmt/format.h"
+
+#include "common/files/atomic_file.h"
+#include "common/rpc/status.h"
+#include "common/trainer_protocol/fields.h"
+#include "coordinator/cli/sweep_reader.h"
+#include "coordinator/cli/yaml_scalar.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr YamlLimits kLimits;
+constexpr size_t kMostShown = 50;
+constexpr size_t kMostNames = 64;
+constexpr size_t kMostTags = 100;
+
+constexpr std::array<std::string_view, 6> kSections = {"model", "data",    "augment",
+                                                       "train", "sources", "evaluate"};
+constexpr std::array<std::string_view, 16> kKeys = {
+    "name", "seed",  "model",    "data",   "augment",    "train",  "sources", "evaluate",
+    "axes", "noise", "hardware", "stacks", "replicates", "blocks", "notes",   "tags"};
+
+void ReadName(SweepReader& reader, const YamlNode& node) {
+  const bool known_characters = std::ranges::all_of(node.text, [](unsigned char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.';
+  });
+  if (!node.IsScalar() || node.text.empty() || node.text.size() > 100 || !known_characters) {
+    reader.Refuse(node.place, "name",
+                  "expected 1 to 100 letters, digits, '-', '_' or '.', got " + Found(node));
+    return;
+  }
+  reader.sweep.set_name(node.text);
+}
+
+uint64_t ReadCount(SweepReader& reader, const std::string& path, const YamlNode& node,
+                   uint64_t least, uint64_t most) {
+  const auto value = AsUnsigned(node);
+  if (value && *value >= least && *value <= most) return *value;
+  reader.Refuse(node.place, path,
+                fmt::format("expected an integer from {} to {}, got {}", least, most, Found(node)));
+  return 0;
+}
+
+// A list of names, or one.
+std::vector<std::string> ReadNames(SweepReader& reader, const std::string& path,
+                                   const YamlNode& node) {
+  std::vector<std::string> names;
+  if (node.IsScalar()) return {reader.Text(node, path, 100)};
+  if (!reader.IsListOf(node, path, "names", kMostNames)) return names;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const std::string item_path = fmt::format("{}[{}]", path, i);
+    reader.places[item_path] = node.items[i].place;
+    const std::string name = reader.Text(node.items[i], item_path, 100);
+    if (!name.empty() && std::ranges::find(names, name) != names.end()) {
+      reader.Refuse(node.items[i].place, item_path,
+                    "expected different names, got " + name + " again");
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+void ReadHardware(SweepReader& reader, const YamlNode& node) {
+  v1::HardwareChoice& choice = *reader.sweep.mutable_hardware();
+  if (node.kind == YamlNode::Kind::kPlain && (node.text == "all" || node.text == "any")) {
+    choice.set_kind(node.text == "all" ? v1::HardwareChoice::KIND_ALL
+                                       : v1::HardwareChoice::KIND_ANY);
+    return;
+  }
+  if (!node.IsScalar() && node.kind != YamlNode::Kind::kList) {
+    reader.Refuse(node.place, "hardware",
+                  "expected all, any, a hardware class or a list of them, got " + Found(node));
+    return;
+  }
+  choice.set_kind(v1::HardwareChoice::KIND_LIST);
+  for (const std::string& name : ReadNames(reader, "hardware", node)) choice.add_classes(name);
+}
+
+void ReadStacks(SweepReader& reader, const std::string& key, const YamlNode& node) {
+  if (key == "stack" && node.kind == YamlNode::Kind::kList) {
+    reader.Refuse(node.place, key, "expected one stack, got " + Found(node) + "; use stacks");
+    return;
+  }
+  if (!reader.sweep.stacks().empty()) {
+    reader.Refuse(node.place, key, "expected stack or stacks, got both");
+    return;
+  }
+  for (const std::string& name : ReadNames(reader, key, node)) reader.sweep.add_stacks(name);
+  reader.places.emplace("stacks", node.place);
+}
+
+void ReadTags(SweepReader& reader, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kMap || node.items.size() > kMostTags) {
+    reader.Refuse(node.place, "tags",
+                  fmt::format("expected a map of at most {} names to texts, got {}", kMostTags,
+                              node.kind == YamlNode::Kind::kMap ? std::to_string(node.items.size())
+                                                                : Found(node)));
+    return;
+  }
+  reader.EachKey(node, "tags", [&](const std::string& key, Place, const YamlNode& value) {
+    (*reader.sweep.mutable_tags())[key] = reader.Text(value, "tags." + key, 200);
+  });
+}
+
+bool IsSection(const std::string& key) {
+  const std::string first = key.substr(0, key.find('.'));
+  return std::ranges::find(kSections, first) != kSections.end();
+}
+
+void ReadKey(SweepReader& reader, const std::string& key, Place place, const YamlNode& node) {
+  reader.places.emplace(key, node.place);
+  if (key == "name") return ReadName(reader, node);
+  if (key == "seed") {
+    constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
+    return reader.sweep.set_seed(ReadCount(reader, key, node, 0, kMost));
+  }
+  if (key == "replicates") {
+    return reader.sweep.set_replicates(
+        static_cast<uint32_t>(ReadCount(reader, key, node, 1, 100'000)));
+  }
+  if (key == "blocks") {
+    return reader.sweep.set_blocks(static_cast<uint32_t>(ReadCount(reader, key, node, 1, 10'000)));
+  }
+  if (key == "axes") return ReadAxes(reader, node);
+  if (key == "noise") return ReadNoise(reader, node);
+  if (key == "hardware") return ReadHardware(reader, node);
+  if (key == "stacks" || key == "stack") return ReadStacks(reader, key, node);
+  if (key == "notes") return reader.sweep.set_notes(reader.Text(node, key, 10'000));
+  if (key == "tags") return ReadTags(reader, node);
+  if (IsSection(key)) return ReadSection(reader, key, place, node);
+  reader.RefuseUnknownKey(place, key, Nearest(key, kKeys));
+}
+
+void ReadAll(SweepReader& reader, const YamlNode& root) {
+  if (root.kind != YamlNode::Kind::kMap) {
+    reader.Refuse(root.place, "", "expected a map (name: ..., noise: ...), got " + Found(root));
+    return;
+  }
+  reader.sweep.set_replicates(1);
+  reader.sweep.set_blocks(1);
+  reader.sweep.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_ALL);
+  reader.EachKey(root, "", [&](const std::string& key, Place place, const YamlNode& node) {
+    ReadKey(reader, key, place, node);
+  });
+  const auto required = [&](const std::string& key, const std::string& what) {
+    const bool given =
+        std::ranges::any_of(root.keys, [&](const auto& k) { return k.first == key; });
+    if (!given) reader.Refuse({}, key, "expected " + what + ", got nothing");
+  };
+  required("name", "a name for the sweep");
+  required("noise", "a list of noise plans, such as [control, algo, impl]");
+}
+
+std::string Line(const std::string& file, const Mistake& mistake) {
+  return fmt::format("{}:{}:{}: {}{}{}", file, mistake.place.line, mistake.place.column,
+                     mistake.path, mistake.path.empty() ? "" : ": ", mistake.message);
+}
+
+absl::Status ToStatus(const std::string& file, std::vector<Mistake> mistakes) {
+  std::ranges::stable_sort(mistakes, {}, &Mistake::place);
+  std::string text;
+  for (size_t i = 0; i < mistakes.size() && i < kMostShown; ++i) {
+    text += (i == 0 ? "" : "\n") + Line(file, mistakes[i]);
+  }
+  if (mistakes.size() > kMostShown) {
+    text += fmt::format("\n{}: and {} more mistakes", file, mistakes.size() - kMostShown);
+  }
+  return InvalidInput(text);
+}
+
+// The place of the field, or of the nearest thing round it.
+Place PlaceOf(const std::map<std::string, Place>& places, std::string path) {
+  while (!path.empty()) {
+    if (const auto it = places.find(path); it != places.end()) return it->second;
+    const size_t end = path.find_last_of(".[");
+    path.resize(end == std::string::npos ? 0 : end);
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::StatusOr<SweepFile> ParseSweep(std::string_view text, const std::string& path) {
+  SweepReader reader;
+  const YamlNode root = ParseYaml(text, kLimits, reader.mistakes);
+  if (reader.mistakes.empty()) ReadAll(reader, root);
+  if (!reader.mistakes.empty()) return ToStatus(path, std::move(reader.mistakes));
+  return SweepFile{path, std::move(reader.sweep), std::move(reader.places)};
+}
+
+absl::StatusOr<SweepFile> ReadSweepFile(const std::string& path) {
+  absl::StatusOr<std::string> text = ReadFile(path, kLimits.bytes);
+  if (absl::IsResourceExhausted(text.status())) {
+    return InvalidInput(
+        fmt::format("{}: expected a sweep file of at most {} bytes", path, kLimits.bytes));
+  }
+  if (!text.ok()) return text.status();
+  return ParseSweep(*text, path);
+}
+
+absl::Status WithPlaces(const absl::Status& status, const SweepFile& file) {
+  const std::optional<v1::BadSweep> bad = BadSweepOf(status);
+  if (!bad) return status;
+  std::vector<Mistake> mistakes;
+  for (const v1::FieldViolation& violation : bad->violations()) {
+    mistakes.push_back(
+        {PlaceOf(file.places, violation.field()), violation.field(), violation.description()});
+  }
+  return ToStatus(file.path, std::move(mistakes));
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,137 @@
+// The noise plans of a sweep file.
+#include <algorithm>
+#include <array>
+
+#include "fmt/format.h"
+
+#include "common/base/noise_source.h"
+#include "common/trainer_protocol/fields.h"
+#include "coordinator/cli/sweep_reader.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kBuiltInPlans = {"control", "algo", "impl", "algo+impl"};
+constexpr std::array<std::string_view, 3> kStates = {"off", "fixed", "free"};
+constexpr size_t kMaxPlans = 100;
+constexpr size_t kMaxPlanName = 100;
+
+bool IsBuiltIn(std::string_view name) {
+  return std::ranges::find(kBuiltInPlans, name) != kBuiltInPlans.end();
+}
+
+std::string DidYouMean(std::string_view wrong, std::span<const std::string_view> known) {
+  const std::string_view nearest = Nearest(wrong, known);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+std::string_view NearestPlanKey(std::string_view key) {
+  std::vector<std::string_view> known = {"name", "base"};
+  for (const NoiseSource source : kAllNoiseSources) known.push_back(Name(source));
+  return Nearest(key, known);
+}
+
+v1::SourceState ToProto(SourceState state) {
+  switch (state) {
+    case SourceState::kOff: return v1::SOURCE_STATE_OFF;
+    case SourceState::kFixed: return v1::SOURCE_STATE_FIXED;
+    case SourceState::kFree: return v1::SOURCE_STATE_FREE;
+  }
+  return v1::SOURCE_STATE_UNSPECIFIED;
+}
+
+std::string ReadBuiltInName(SweepReader& reader, const std::string& path, const YamlNode& node) {
+  if (node.IsScalar() && IsBuiltIn(node.text)) return node.text;
+  const std::string hint = node.IsScalar() ? DidYouMean(node.text, kBuiltInPlans) : "";
+  reader.Refuse(node.place, path,
+                "expected one of control, algo, impl, algo+impl, got " + Found(node) + hint);
+  return "";
+}
+
+void ReadRule(SweepReader& reader, v1::NoisePlan& plan, const std::string& path, NoiseSource source,
+              const YamlNode& node) {
+  const auto state = node.IsScalar() ? ParseSourceState(node.text) : std::nullopt;
+  if (!state) {
+    const std::string hint = node.IsScalar() ? DidYouMean(node.text, kStates) : "";
+    reader.Refuse(node.place, path, "expected one of off, fixed, free, got " + Found(node) + hint);
+    return;
+  }
+  v1::SourceRule& rule = *plan.add_rules();
+  rule.set_source(std::string(Name(source)));
+  rule.set_state(ToProto(*state));
+}
+
+void ReadPlanKey(SweepReader& reader, v1::NoisePlan& plan, const std::string& plan_path,
+                 const std::string& key, Place place, const YamlNode& node) {
+  const std::string path = plan_path + "." + key;
+  reader.places[path] = node.place;
+  if (key == "name") {
+    plan.set_name(reader.Text(node, path, kMaxPlanName));
+  } else if (key == "base") {
+    plan.set_base(ReadBuiltInName(reader, path, node));
+  } else if (const auto source = ParseNoiseSource(key)) {
+    ReadRule(reader, plan, path, *source, node);
+  } else {
+    reader.RefuseUnknownKey(place, path, NearestPlanKey(key));
+  }
+}
+
+v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const YamlNode& node) {
+  v1::NoisePlan plan;
+  const size_t mistakes_before = reader.mistakes.size();
+  bool named = false;
+  reader.EachKey(node, path, [&](const std::string& key, Place place, const YamlNode& value) {
+    named = named || key == "name";
+    ReadPlanKey(reader, plan, path, key, place, value);
+  });
+  if (!named) {
+    reader.Refuse(node.place, path, "expected a name for this plan: {name: ..., ...}");
+  } else if (IsBuiltIn(plan.name()) && node.items.size() > 1) {
+    reader.Refuse(
+        node.place, path + ".name",
+        fmt::format("expected a name of your own, got {}, which is a built-in plan", plan.name()));
+  }
+  // Without rules and base it would be taken for a built-in plan's name.
+  if (plan.rules().empty() && plan.base().empty() && !IsBuiltIn(plan.name()) &&
+      mistakes_before == reader.mistakes.size()) {
+    plan.set_base("control");
+  }
+  return plan;
+}
+
+v1::NoisePlan ReadPlan(SweepReader& reader, const std::string& path, const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::kMap) return ReadOwnPlan(reader, path, node);
+  v1::NoisePlan plan;
+  if (node.IsScalar() && IsBuiltIn(node.text)) {
+    plan.set_name(node.text);
+    return plan;
+  }
+  const std::string hint = node.IsScalar() ? DidYouMean(node.text, kBuiltInPlans) : "";
+  reader.Refuse(node.place, path,
+                "expected control, algo, impl, algo+impl or a map {name: ..., init: free, ...}, "
+                "got " +
+                    Found(node) + hint);
+  return plan;
+}
+
+}  // namespace
+
+void ReadNoise(SweepReader& reader, const YamlNode& node) {
+  if (!reader.IsListOf(node, "noise", "noise plans", kMaxPlans)) return;
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const std::string path = fmt::format("noise[{}]", i);
+    reader.places[path] = node.items[i].place;
+    v1::NoisePlan plan = ReadPlan(reader, path, node.items[i]);
+    const auto [before, fresh] = first.emplace(plan.name(), i);
+    if (!fresh && !plan.name().empty()) {
+      reader.Refuse(node.items[i].place, path,
+                    fmt::format("expected different names, got {} again, as in noise[{}]",
+                                plan.name(), before->second));
+    }
+    *reader.sweep.add_noise() = std::move(plan);
+  }
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,37 @@
+// What the parts of the sweep file's reader share: the sweep that grows, places and mistakes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/cli/yaml_tree.h"
+#include "noisefloor/v1/sweep.pb.h"
+
+namespace noisefloor::cli {
+
+struct SweepReader {
+  v1::Sweep sweep;
+  std::map<std::string, Place> places;
+  std::vector<Mistake> mistakes;
+
+  void Refuse(Place place, std::string path, std::string message);
+  void RefuseUnknownKey(Place place, const std::string& path, std::string_view nearest);
+  // Calls `visit` for every key of a map; a key given twice is refused, with its first place.
+  void EachKey(const YamlNode& map, const std::string& prefix,
+               const std::function<void(const std::string& key, Place, const YamlNode&)>& visit);
+  // A list that is not empty and not longer than `most`, or a mistake and false.
+  bool IsListOf(const YamlNode& node, const std::string& path, std::string_view what, size_t most);
+  // A text of at most `most` bytes, or a mistake and empty.
+  std::string Text(const YamlNode& node, const std::string& path, size_t most);
+};
+
+// "model: {...}" and so on: every setting below the section.
+void ReadSection(SweepReader& reader, const std::string& path, Place key, const YamlNode& node);
+void ReadAxes(SweepReader& reader, const YamlNode& node);
+void ReadNoise(SweepReader& reader, const YamlNode& node);
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,185 @@
+// The settings of the base training and of the axes.
+#include <algorithm>
+
+#include "fmt/format.h"
+
+#include "common/trainer_protocol/fields.h"
+#include "coordinator/cli/sweep_reader.h"
+#include "coordinator/cli/yaml_scalar.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr size_t kMaxAxisValues = 10'000;
+constexpr size_t kMaxAxes = 32;
+
+v1::Value ToProto(const SettingValue& value) {
+  struct Visitor {
+    v1::Value out;
+    void operator()(bool v) { out.set_boolean(v); }
+    void operator()(int64_t v) { out.set_integer(v); }
+    void operator()(double v) { out.set_number(v); }
+    void operator()(const std::string& v) { out.set_text(v); }
+    void operator()(const std::vector<int64_t>& v) {
+      out.mutable_list()->mutable_values()->Add(v.begin(), v.end());
+    }
+  } visitor;
+  std::visit(visitor, value);
+  return visitor.out;
+}
+
+bool HasFieldsBelow(const std::string& path) {
+  return std::ranges::any_of(
+      AllFields(), [&](const Field& field) { return field.path.starts_with(path + "."); });
+}
+
+void ReadSetting(SweepReader& reader, const Field& field, Place key, const YamlNode& node) {
+  const std::string path(field.path);
+  const bool seen_below = std::ranges::any_of(
+      reader.sweep.training(), [&](const v1::Setting& setting) { return setting.path() == path; });
+  if (seen_below) {
+    reader.Refuse(key, path, "expected once, got a second value");
+    return;
+  }
+  const auto value = AsSetting(field, node);
+  if (!value.ok()) {
+    reader.Refuse(node.place, path, Message(value.status()));
+    return;
+  }
+  reader.places[path] = node.place;
+  v1::Setting& setting = *reader.sweep.add_training();
+  setting.set_path(path);
+  *setting.mutable_value() = ToProto(*value);
+}
+
+// One column of an axis: the path and its values.
+struct Column {
+  const Field* field = nullptr;
+  v1::AxisColumn proto;
+};
+
+Column ReadColumn(SweepReader& reader, const std::string& path, Place key, const YamlNode& node,
+                  const std::string& place_prefix) {
+  Column column;
+  column.field = FindField(path);
+  const std::string place_path = place_prefix + path;
+  if (column.field == nullptr) {
+    reader.RefuseUnknownKey(key, place_path, NearestField(path));
+    return column;
+  }
+  reader.places[place_path] = node.place;
+  if (!reader.IsListOf(node, place_path, "values", kMaxAxisValues)) return column;
+  column.proto.set_path(path);
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const std::string item_path = fmt::format("{}[{}]", place_path, i);
+    reader.places[item_path] = node.items[i].place;
+    const auto value = AsSetting(*column.field, node.items[i]);
+    if (!value.ok()) {
+      reader.Refuse(node.items[i].place, item_path, Message(value.status()));
+    } else {
+      *column.proto.add_values() = ToProto(*value);
+    }
+  }
+  return column;
+}
+
+// The same path may be varied once only, over all axes.
+void AddAxis(SweepReader& reader, v1::Axis axis, Place place, const std::string& path) {
+  if (axis.columns().empty()) return;
+  for (const v1::Axis& other : reader.sweep.axes()) {
+    for (const v1::AxisColumn& theirs : other.columns()) {
+      for (const v1::AxisColumn& ours : axis.columns()) {
+        if (ours.path() == theirs.path()) {
+          reader.Refuse(
+              place, path,
+              fmt::format("expected each setting on one axis, got {} on two", ours.path()));
+          return;
+        }
+      }
+    }
+  }
+  // The coordinator names axes by number.
+  const std::string number = fmt::format("axes[{}]", reader.sweep.axes_size());
+  reader.places[number] = place;
+  for (int c = 0; c < axis.columns_size(); ++c) {
+    const std::string& column = axis.columns(c).path();
+    reader.places.emplace("axes." + column, place);
+    reader.places[fmt::format("{}.columns[{}]", number, c)] = place;
+  }
+  *reader.sweep.add_axes() = std::move(axis);
+}
+
+void ReadZip(SweepReader& reader, const std::string& path, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kMap || node.items.empty()) {
+    reader.Refuse(node.place, path,
+                  "expected a map of settings to lists of equal length, got " + Found(node));
+    return;
+  }
+  v1::Axis axis;
+  std::string first;
+  size_t length = 0;
+  reader.EachKey(node, path, [&](const std::string& key, Place place, const YamlNode& values) {
+    Column column = ReadColumn(reader, key, place, values, path + ".");
+    if (column.field == nullptr || values.kind != YamlNode::Kind::kList) return;
+    reader.places.emplace("axes." + key, values.place);
+    if (first.empty()) {
+      first = key;
+      length = values.items.size();
+    } else if (values.items.size() != length) {
+      reader.Refuse(values.place, path + "." + key,
+                    fmt::format("expected {} values, as many as {} has, got {}", length, first,
+                                values.items.size()));
+    }
+    *axis.add_columns() = std::move(column.proto);
+  });
+  AddAxis(reader, std::move(axis), node.place, path);
+}
+
+void ReadZips(SweepReader& reader, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kList) return ReadZip(reader, "axes.zip", node);
+  if (!reader.IsListOf(node, "axes.zip", "maps", kMaxAxes)) return;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    ReadZip(reader, fmt::format("axes.zip[{}]", i), node.items[i]);
+  }
+}
+
+}  // namespace
+
+void ReadSection(SweepReader& reader, const std::string& path, Place key, const YamlNode& node) {
+  if (const Field* field = FindField(path)) return ReadSetting(reader, *field, key, node);
+  const bool group = HasFieldsBelow(path);
+  if (node.kind == YamlNode::Kind::kMap && (group || !node.items.empty())) {
+    reader.places.emplace(path, key);
+    reader.EachKey(node, path, [&](const std::string& name, Place place, const YamlNode& value) {
+      ReadSection(reader, path + "." + name, place, value);
+    });
+  } else if (group) {
+    reader.Refuse(node.place, path, "expected a map of settings, got " + Found(node));
+  } else {
+    reader.RefuseUnknownKey(key, path, NearestField(path));
+  }
+}
+
+void ReadAxes(SweepReader& reader, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kMap || node.items.empty()) {
+    reader.Refuse(node.place, "axes",
+                  "expected a map of settings to lists of values, got " + Found(node));
+    return;
+  }
+  if (node.items.size() > kMaxAxes) {
+    reader.Refuse(node.place, "axes",
+                  fmt::format("expected at most {} axes, got {}", kMaxAxes, node.items.size()));
+    return;
+  }
+  reader.EachKey(node, "axes", [&](const std::string& key, Place place, const YamlNode& values) {
+    if (key == "zip") return ReadZips(reader, values);
+    Column column = ReadColumn(reader, key, place, values, "axes.");
+    if (column.proto.path().empty()) return;
+    v1::Axis axis;
+    *axis.add_columns() = std::move(column.proto);
+    AddAxis(reader, std::move(axis), values.place, "axes." + key);
+  });
+}
+
+}  // namespace noisefloor::cli

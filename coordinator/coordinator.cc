@@ -1,0 +1,168 @@
+#include "coordinator/coordinator.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "common/base/clock.h"
+#include "common/log/log.h"
+#include "common/rpc/server.h"
+#include "coordinator/loop/event_loop.h"
+#include "coordinator/loop/recovery.h"
+#include "coordinator/query/query.h"
+#include "coordinator/rpc/coordinator_service.h"
+#include "coordinator/rpc/session_registry.h"
+#include "coordinator/rpc/worker_service.h"
+#include "coordinator/store/blob_store.h"
+#include "coordinator/store/home_lock.h"
+#include "coordinator/store/store.h"
+#include "coordinator/web/page_bundle.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr size_t kMaxWorkers = 1000;
+constexpr size_t kMaxWatches = 1000;
+constexpr absl::Duration kStopGrace = absl::Seconds(2);  // For calls that run.
+
+absl::Status Stopping() {
+  return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
+}
+
+// The store is the truth and memory is ahead of it: only a new process can go on.
+void EndProcess(const absl::Status& status) {
+  LogError("store_lost", {{"status", status}});
+  std::_Exit(EXIT_FAILURE);
+}
+
+absl::StatusOr<ServerSettings> SettingsOf(const CoordinatorOptions& options) {
+  ServerSettings settings;
+  settings.insecure_off_loopback = options.insecure;
+  settings.in_process_only = options.listen.empty();
+  settings.health_names = {v1::CoordinatorService::service_full_name(),
+                           v1::WorkerService::service_full_name()};
+  if (settings.in_process_only) return settings;
+  const auto address = ParseAddress(options.listen);
+  if (!address.ok()) return address.status();
+  settings.listen = *address;
+  return settings;
+}
+
+// What lives under the home, opened in the order of need.
+struct Home {
+  HomeLock lock;
+  BlobStore blobs;
+  std::unique_ptr<Store> store;
+};
+
+absl::StatusOr<Home> OpenHome(const std::string& path) {
+  NF_ASSIGN_OR_RETURN(HomeLock lock, HomeLock::Acquire(path));
+  NF_ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(path));
+  NF_RETURN_IF_ERROR(blobs.RemoveLeftovers());
+  NF_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, SqliteStore::Open(path));
+  return Home{std::move(lock), std::move(blobs), std::move(store)};
+}
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, ignored);
+  return absolute.empty() ? path : absolute.string();
+}
+
+// Members in the order of need; destroyed in the reverse.
+class RunningCoordinator final : public Coordinator {
+ public:
+  RunningCoordinator(Home home, const CoordinatorOptions& options, scheduler::Scheduler scheduler,
+                     absl::Time now)
+      : home_(std::move(home)),
+        registry_(kMaxWorkers, {options.heartbeat_interval, options.lease_ttl}),
+        watches_(kMaxWatches),
+        loop_({*home_.store, registry_, clock_,
+               [this](const std::set<SweepId>& sweeps) { watches_.Changed(sweeps); }, EndProcess},
+              {.storage_retry = options.storage_retry}, std::move(scheduler), now),
+        intake_(loop_, registry_, home_.blobs) {}
+
+  ~RunningCoordinator() override { Stop(); }
+
+  // What can fail; afterwards it serves.
+  absl::Status Serve(const CoordinatorOptions& options, const ServerSettings& settings);
+
+  std::string address() const override { return address_; }
+  std::shared_ptr<grpc::Channel> InProcessChannel() override { return server_->InProcessChannel(); }
+  void Stop() override;
+
+ private:
+  std::map<MemberId, query::Progress> Progress() const;
+
+  SystemClock clock_;
+  Home home_;
+  SessionRegistry registry_;
+  WatchHub watches_;
+  EventLoop loop_;
+  WorkerIntake intake_;
+  std::unique_ptr<query::Query> query_;
+  std::optional<CoordinatorServiceImpl> people_;
+  std::optional<WorkerServiceImpl> workers_;
+  std::unique_ptr<RpcServer> server_;
+  std::string address_;
+  std::atomic<bool> stopped_{false};
+};
+
+absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options,
+                                       const ServerSettings& settings) {
+  query::QueryOptions reading{.home = options.home,
+                              .page_script = web::PageScript(),
+                              .page_style = web::PageStyle(),
+                              .running = [this] { return Progress(); }};
+  NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
+  people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, NOISEFLOOR_VERSION,
+                                                AbsolutePath(options.home)});
+  workers_.emplace(registry_, intake_, home_.blobs,
+                   UploadLimits{options.max_upload_bytes, [this](LeaseId lease) {
+                                  return loop_.live()->running.contains(lease);
+                                }});
+  NF_ASSIGN_OR_RETURN(server_, RpcServer::Start(settings, {&*people_, &*workers_}));
+  loop_.Start();
+  if (settings.in_process_only) return absl::OkStatus();
+  address_ = ToText(server_->address());
+  LogInfo("coordinator_serves", {{"address", address_}, {"home", options.home}});
+  return home_.lock.SetAddress(address_);
+}
+
+void RunningCoordinator::Stop() {
+  if (stopped_.exchange(true)) return;
+  if (server_) server_->StopServing();
+  registry_.CloseAll(Stopping());
+  watches_.CloseAll(Stopping());
+  loop_.Stop();  // Before the server: what it answers must still have a call to go to.
+  if (server_) server_->Shutdown(kStopGrace);
+}
+
+std::map<MemberId, query::Progress> RunningCoordinator::Progress() const {
+  std::map<MemberId, query::Progress> result;
+  for (const auto& [lease, attempt] : loop_.live()->running) {
+    result[attempt.member] = {attempt.step, attempt.step_count};
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(CoordinatorOptions options) {
+  NF_ASSIGN_OR_RETURN(const ServerSettings settings, SettingsOf(options));
+  NF_ASSIGN_OR_RETURN(Home home, OpenHome(options.home));
+  const absl::Time now = SystemClock().Now();
+  scheduler::Options rules;
+  rules.lease_ttl = options.lease_ttl;
+  NF_ASSIGN_OR_RETURN(scheduler::Scheduler scheduler, RecoverScheduler(*home.store, rules, now));
+  auto coordinator =
+      std::make_unique<RunningCoordinator>(std::move(home), options, std::move(scheduler), now);
+  NF_RETURN_IF_ERROR(coordinator->Serve(options, settings));
+  return coordinator;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,281 @@
+#include "coordinator/loop/event_loop.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/log/log.h"
+
+namespace noisefloor {
+
+namespace {
+
+absl::Status Stopping() {
+  return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
+}
+
+bool CanBeMended(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kResourceExhausted;
+}
+
+// The sweep that a write says something new of to a person; 0: none.
+SweepId SweepOf(const scheduler::Write& write) {
+  return std::visit(
+      [](const auto& w) -> SweepId {
+        using T = std::decay_t<decltype(w)>;
+        if constexpr (std::is_same_v<T, scheduler::KeepSweep>) {
+          return w.sweep;
+        } else if constexpr (std::is_same_v<T, scheduler::SetMemberState>) {
+          return w.member.sweep;
+        } else if constexpr (std::is_same_v<T, scheduler::AppendEvent>) {
+          return w.sweep.value_or(SweepId{});
+        } else {
+          return {};
+        }
+      },
+      write);
+}
+
+// Whether the workers or leases that readers see are others after it.
+bool ChangesFleet(const scheduler::Write& write) {
+  return std::holds_alternative<scheduler::GrantLease>(write) ||
+         std::holds_alternative<scheduler::DropLease>(write) ||
+         std::holds_alternative<scheduler::KeepWorker>(write);
+}
+
+bool ChangesFleet(const scheduler::Event& event) {
+  return std::holds_alternative<scheduler::WorkerConnected>(event) ||
+         std::holds_alternative<scheduler::SessionLost>(event) ||
+         std::holds_alternative<scheduler::WorkerDraining>(event) ||
+         std::holds_alternative<scheduler::AttemptFinished>(event);
+}
+
+template <typename T>
+void Append(std::vector<T> from, std::vector<T>& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler scheduler,
+                     absl::Time now)
+    : parts_(std::move(parts)),
+      options_(options),
+      mailbox_(options.mailbox_limit),
+      scheduler_(std::move(scheduler)),
+      start_time_(now),
+      start_steady_(parts_.clock.Steady()),
+      next_tick_(start_steady_),
+      next_view_(start_steady_),
+      next_retry_(start_steady_) {
+  PublishWhenDue();
+}
+
+EventLoop::~EventLoop() { Stop(); }
+
+void EventLoop::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void EventLoop::Stop() {
+  mailbox_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool EventLoop::Post(SessionId session, scheduler::Event event, bool counted) {
+  return mailbox_.Post(FromSession{session, std::move(event), counted});
+}
+
+void EventLoop::Call(CallEvent event, CallDone done) {
+  if (waiting_calls_.fetch_add(1) >= options_.call_limit) {
+    waiting_calls_.fetch_sub(1);
+    return done(
+        {MakeError(absl::StatusCode::kResourceExhausted, "too many calls are waiting; try again")});
+  }
+  if (!mailbox_.Post(CallItem{std::move(event), done})) {
+    waiting_calls_.fetch_sub(1);
+    done({Stopping()});
+  }
+}
+
+void EventLoop::Explain(MemberId member, std::function<void(absl::StatusOr<std::string>)> done) {
+  if (!mailbox_.Post(ExplainItem{member, done})) done(Stopping());
+}
+
+std::shared_ptr<const LiveView> EventLoop::live() const {
+  MutexLock lock(view_mutex_);
+  return view_;
+}
+
+void EventLoop::Run() {
+  while (true) {
+    std::vector<Item> items = mailbox_.TakeAll(UntilNextDeadline());
+    const bool ended = items.empty() && mailbox_.closed();
+    Handle(std::move(items));
+    if (ended) break;
+  }
+  AnswerAllUnavailable();
+}
+
+absl::Duration EventLoop::UntilNextDeadline() const {
+  const absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
+  return std::max(next - parts_.clock.Steady(), absl::ZeroDuration());
+}
+
+void EventLoop::Handle(std::vector<Item> items) {
+  if (!storage_.ok()) RetryWhenDue();
+  for (Item& item : items) {
+    std::visit([this](auto& it) { Take(std::move(it)); }, item);
+  }
+  TickWhenDue();
+  Commit();
+}
+
+void EventLoop::Take(FromSession item) {
+  if (!storage_.ok()) {
+    held_.push_back(std::move(item));
+    return;
+  }
+  if (item.counted) ++consumed_[item.session];
+  fleet_changed_ = fleet_changed_ || ChangesFleet(item.event);
+  Step(item.event);
+}
+
+void EventLoop::Take(CallItem item) {
+  if (!storage_.ok()) {
+    waiting_calls_.fetch_sub(1);
+    return item.done({Annotate(storage_, "nothing can be kept at present")});
+  }
+  const scheduler::RequestNumber number = ++last_call_;
+  calls_[number] = std::move(item.done);
+  std::visit(
+      [&](auto& event) {
+        event.request = number;
+        Step(std::move(event));
+      },
+      item.event);
+}
+
+void EventLoop::Take(ExplainItem item) { questions_.push_back(std::move(item)); }
+
+void EventLoop::Step(const scheduler::Event& event) {
+  scheduler::Effects effects = scheduler_.Step(event, Now());
+  Append(std::move(effects.writes), effects_.writes);
+  Append(std::move(effects.sends), effects_.sends);
+}
+
+void EventLoop::TickWhenDue() {
+  const absl::Duration steady = parts_.clock.Steady();
+  if (!storage_.ok() || steady < next_tick_) return;
+  next_tick_ = steady + options_.tick;
+  Step(scheduler::Tick{});
+}
+
+void EventLoop::RetryWhenDue() {
+  if (parts_.clock.Steady() < next_retry_) return;
+  const absl::Status kept = parts_.store.Apply(effects_.writes);
+  if (kept.ok()) {
+    LogInfo("storage_recovered", {{"writes", effects_.writes.size()}});
+    storage_ = absl::OkStatus();
+    TellAll();
+    Step(scheduler::StorageRecovered{});
+    for (FromSession& item : std::exchange(held_, {})) Take(std::move(item));
+    return;
+  }
+  if (!CanBeMended(kept)) parts_.fatal(kept);
+  storage_ = kept;
+  next_retry_ = parts_.clock.Steady() + options_.storage_retry;
+}
+
+void EventLoop::Commit() {
+  if (storage_.ok()) {
+    const absl::Status kept =
+        effects_.writes.empty() ? absl::OkStatus() : parts_.store.Apply(effects_.writes);
+    if (kept.ok()) {
+      TellAll();
+    } else if (CanBeMended(kept)) {
+      LogError("storage_failed",
+               {{"status", kept}, {"retry_s", absl::ToDoubleSeconds(options_.storage_retry)}});
+      storage_ = kept;
+      next_retry_ = parts_.clock.Steady() + options_.storage_retry;
+      fleet_changed_ = true;
+      Step(scheduler::StorageFailed{Message(kept)});
+    } else {
+      parts_.fatal(kept);
+    }
+  }
+  PublishWhenDue();
+  for (ExplainItem& question : std::exchange(questions_, {})) {
+    question.done(scheduler_.Explain(question.member, Now()));
+  }
+}
+
+// Everything decided is on disk: say so, in the order of the decisions.
+void EventLoop::TellAll() {
+  std::set<SweepId> changed;
+  for (const scheduler::Write& write : effects_.writes) {
+    fleet_changed_ = fleet_changed_ || ChangesFleet(write);
+    if (const SweepId sweep = SweepOf(write); sweep != SweepId{}) changed.insert(sweep);
+  }
+  PublishWhenDue();  // First: a worker told to start may upload at once.
+  for (const scheduler::Send& send : effects_.sends) {
+    if (const auto* submit = std::get_if<scheduler::AnswerSubmit>(&send)) {
+      Answer(submit->request,
+             {absl::OkStatus(), submit->sweep, submit->members, submit->resumed, submit->hardware});
+    } else if (const auto* count = std::get_if<scheduler::AnswerCount>(&send)) {
+      Answer(count->request, {absl::OkStatus(), {}, count->members, false, {}});
+    } else if (const auto* error = std::get_if<scheduler::AnswerError>(&send)) {
+      Answer(error->request, {MakeError(error->code, error->message), {}, 0, false, {}});
+    } else {
+      (void)parts_.links.Deliver(send);  // Gone: its SessionLost is on the way.
+    }
+  }
+  effects_ = {};
+  for (const auto& [session, events] : std::exchange(consumed_, {})) {
+    parts_.links.Consumed(session, events);
+  }
+  if (!changed.empty()) parts_.changed(changed);
+}
+
+void EventLoop::Answer(scheduler::RequestNumber request, const CallResult& result) {
+  const auto found = calls_.find(request);
+  NF_CHECK(found != calls_.end());
+  const CallDone done = std::move(found->second);
+  calls_.erase(found);
+  waiting_calls_.fetch_sub(1);
+  done(result);
+}
+
+void EventLoop::PublishWhenDue() {
+  const absl::Duration steady = parts_.clock.Steady();
+  if (!fleet_changed_ && steady < next_view_) return;
+  fleet_changed_ = false;
+  next_view_ = steady + options_.view_interval;
+  auto view = std::make_shared<LiveView>();
+  view->workers = scheduler_.Workers();
+  std::set<SweepId> moving;
+  for (scheduler::RunningAttempt& attempt : scheduler_.Running()) {
+    moving.insert(attempt.member.sweep);
+    view->running.emplace(attempt.lease, std::move(attempt));
+  }
+  view->classes = scheduler_.OfferedClasses();
+  view->stacks = scheduler_.OfferedStacks();
+  view->storage_problem = Message(storage_);
+  {
+    MutexLock lock(view_mutex_);
+    view_ = std::move(view);
+  }
+  if (!moving.empty()) parts_.changed(moving);
+}
+
+void EventLoop::AnswerAllUnavailable() {
+  for (auto& [number, done] : std::exchange(calls_, {})) {
+    waiting_calls_.fetch_sub(1);
+    done({Stopping()});
+  }
+}
+
+absl::Time EventLoop::Now() const { return start_time_ + (parts_.clock.Steady() - start_steady_); }
+
+}  // namespace noisefloor

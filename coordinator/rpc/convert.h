@@ -1,0 +1,54 @@
+// The wire's messages to the core's values and back. Nothing else knows both.
+//
+// What is refused here is what cannot be translated: wrong kinds, columns of unequal length, lists
+// and names beyond their limits. Every message says the field, what was expected and what came.
+// Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "coordinator/query/query.h"
+#include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/event.h"
+#include "coordinator/sweep/sweep.h"
+#include "noisefloor/v1/coordinator_api.pb.h"
+#include "noisefloor/v1/worker_api.pb.h"
+
+namespace noisefloor {
+
+// --- Workers.
+
+// What Welcome says of time.
+struct WelcomeTimes {
+  absl::Duration heartbeat_interval;
+  absl::Duration lease_ttl;
+};
+
+absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
+                                                      const v1::Register& message);
+// Every message but Register.
+absl::StatusOr<scheduler::Event> EventFrom(SessionId session, const v1::SessionRequest& message);
+
+// The session a send is for; 0 for the answer to a call.
+SessionId SessionOf(const scheduler::Send& send);
+// Of sends that are messages: not CloseSession, not answers.
+v1::SessionResponse ToProto(const scheduler::Send& send, const WelcomeTimes& times);
+
+// --- People.
+
+// As submitted; what the core checks is left to it. Mistakes of the message itself go to
+// `problems`.
+sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
+                                     std::vector<sweep::Problem>& problems);
+// InvalidArgument with BadSweep as its payload. `problems` has at least one.
+absl::Status BadSweepFrom(const std::vector<sweep::Problem>& problems);
+
+// "s3c12r4" as a request names it.
+absl::StatusOr<MemberId> MemberFrom(std::string_view text);
+
+}  // namespace noisefloor

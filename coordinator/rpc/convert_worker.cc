@@ -1,0 +1,291 @@
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "fmt/format.h"
+
+#include "common/base/check.h"
+#include "common/files/sha256.h"
+#include "coordinator/rpc/convert.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr size_t kMaxName = 100;  // Bytes, of names that people give.
+constexpr size_t kMaxText = 400;  // Bytes, of descriptions and fingerprints.
+constexpr uint32_t kMaxSlots = 1024;
+constexpr int kMaxOffers = 64;               // Classes, stacks.
+constexpr int kMaxHeld = 10000;              // Leases.
+constexpr int kMaxRecords = 100000;          // Of a batch.
+constexpr int kMaxMetricNames = 1000;        // Of a batch.
+constexpr int kMaxEntries = 20000;           // Hashes, metrics, classes, artifacts of an outcome.
+constexpr size_t kMaxEnvironment = 4 << 20;  // Bytes.
+
+absl::Status Expected(std::string_view field, std::string_view expected, std::string_view got) {
+  return InvalidInput(fmt::format("{}: expected {}, got {}", field, expected, got));
+}
+
+bool IsName(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxName && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == '+';
+  });
+}
+
+absl::Status CheckName(std::string_view field, std::string_view text) {
+  if (IsName(text)) return absl::OkStatus();
+  return Expected(field, "1 to 100 letters, digits, '-', '_', '.', '+'",
+                  fmt::format("'{}'", text.substr(0, kMaxName)));
+}
+
+absl::Status CheckText(std::string_view field, std::string_view text, size_t least) {
+  if (text.size() >= least && text.size() <= kMaxText) return absl::OkStatus();
+  return Expected(field, fmt::format("{} to {} bytes", least, kMaxText),
+                  fmt::format("{}", text.size()));
+}
+
+absl::Status CheckCount(std::string_view field, int count, int least, int most) {
+  if (count >= least && count <= most) return absl::OkStatus();
+  return Expected(field, fmt::format("{} to {} entries", least, most), fmt::format("{}", count));
+}
+
+absl::StatusOr<LeaseId> LeaseFrom(std::string_view field, uint64_t lease) {
+  if (lease != 0) return LeaseId{lease};
+  return Expected(field, "the number of a lease, from 1", "0");
+}
+
+template <typename List>
+absl::StatusOr<std::vector<scheduler::HeldLease>> HeldFrom(std::string_view field,
+                                                           const List& list) {
+  NF_RETURN_IF_ERROR(CheckCount(field, list.size(), 0, kMaxHeld));
+  std::vector<scheduler::HeldLease> result;
+  for (const v1::HeldLease& held : list) {
+    NF_ASSIGN_OR_RETURN(const LeaseId lease,
+                        LeaseFrom(fmt::format("{}.lease_id", field), held.lease_id()));
+    if (held.step() < 0 || held.step_count() < 0) {
+      return Expected(fmt::format("{}.step of lease {}", field, lease.value),
+                      "0 or more of 0 or more",
+                      fmt::format("{} of {}", held.step(), held.step_count()));
+    }
+    result.push_back({lease, held.sequence(), held.step(), held.step_count()});
+  }
+  return result;
+}
+
+absl::StatusOr<scheduler::Event> HeartbeatFrom(SessionId session, const v1::Heartbeat& message) {
+  NF_ASSIGN_OR_RETURN(auto held, HeldFrom("heartbeat.held", message.held()));
+  return scheduler::Heartbeat{session, std::move(held)};
+}
+
+absl::StatusOr<scheduler::Event> StartedFrom(SessionId session, const v1::AttemptStarted& message) {
+  NF_ASSIGN_OR_RETURN(const LeaseId lease, LeaseFrom("started.lease_id", message.lease_id()));
+  NF_RETURN_IF_ERROR(CheckText("started.data_identity", message.data_identity(), 0));
+  return scheduler::AttemptStarted{session, lease, message.data_identity()};
+}
+
+absl::Status CheckColumns(const v1::RecordBatch& batch) {
+  NF_RETURN_IF_ERROR(CheckCount("records.batch.value", batch.value_size(), 1, kMaxRecords));
+  const int records = batch.value_size();
+  if (batch.step_size() != records || batch.epoch_size() != records ||
+      batch.metric_size() != records) {
+    return Expected("records.batch", "columns of equal length",
+                    fmt::format("step {}, epoch {}, metric {}, value {}", batch.step_size(),
+                                batch.epoch_size(), batch.metric_size(), records));
+  }
+  NF_RETURN_IF_ERROR(
+      CheckCount("records.batch.metric_names", batch.metric_names_size(), 1, kMaxMetricNames));
+  for (const std::string& name : batch.metric_names()) {
+    NF_RETURN_IF_ERROR(CheckText("records.batch.metric_names", name, 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<scheduler::Event> RecordsFrom(SessionId session, const v1::AttemptRecords& message) {
+  NF_ASSIGN_OR_RETURN(const LeaseId lease, LeaseFrom("records.lease_id", message.lease_id()));
+  const v1::RecordBatch& batch = message.batch();
+  if (batch.sequence() == 0) return Expected("records.batch.sequence", "a number from 1", "0");
+  NF_RETURN_IF_ERROR(CheckColumns(batch));
+  scheduler::RecordsArrived event{session, lease, {batch.sequence(), {}}};
+  event.batch.records.reserve(batch.value_size());
+  for (int i = 0; i < batch.value_size(); ++i) {
+    const uint32_t metric = batch.metric(i);
+    if (metric >= static_cast<uint32_t>(batch.metric_names_size())) {
+      return Expected(fmt::format("records.batch.metric[{}]", i),
+                      fmt::format("a place below {}", batch.metric_names_size()),
+                      fmt::format("{}", metric));
+    }
+    event.batch.records.push_back({batch.step(i), batch.epoch(i),
+                                   batch.metric_names(static_cast<int>(metric)), batch.value(i)});
+  }
+  return event;
+}
+
+absl::StatusOr<OutcomeEvent::Kind> KindFrom(v1::Outcome::Kind kind) {
+  switch (kind) {
+    case v1::Outcome::KIND_DONE: return OutcomeEvent::Kind::kDone;
+    case v1::Outcome::KIND_DIVERGED: return OutcomeEvent::Kind::kDiverged;
+    case v1::Outcome::KIND_FAILED: return OutcomeEvent::Kind::kFailed;
+    default: break;
+  }
+  return Expected("finished.outcome.kind", "done, diverged or failed",
+                  fmt::format("{}", static_cast<int>(kind)));
+}
+
+absl::StatusOr<CauseClass> CauseFrom(OutcomeEvent::Kind kind, const std::string& name) {
+  if (kind != OutcomeEvent::Kind::kFailed) return CauseClass::kNone;
+  const auto cause = ParseCauseClass(name);
+  if (cause && *cause != CauseClass::kNone && *cause != CauseClass::kLostWorker) return *cause;
+  return Expected("finished.outcome.cause",
+                  "bad_specification, bad_data, out_of_memory, lost_device, interrupted or bug",
+                  fmt::format("'{}'", name.substr(0, kMaxName)));
+}
+
+absl::Status CheckSizes(const v1::Outcome& outcome) {
+  const auto count = [](auto size) { return static_cast<int>(std::min<size_t>(size, 1 << 30)); };
+  NF_RETURN_IF_ERROR(
+      CheckCount("finished.outcome.hashes", count(outcome.hashes().size()), 0, kMaxEntries));
+  NF_RETURN_IF_ERROR(
+      CheckCount("finished.outcome.metrics", count(outcome.metrics().size()), 0, kMaxEntries));
+  NF_RETURN_IF_ERROR(CheckCount("finished.outcome.per_class_accuracy",
+                                outcome.per_class_accuracy_size(), 0, kMaxEntries));
+  NF_RETURN_IF_ERROR(
+      CheckCount("finished.outcome.artifacts", outcome.artifacts_size(), 0, kMaxEntries));
+  if (outcome.environment().size() <= kMaxEnvironment) return absl::OkStatus();
+  return Expected("finished.outcome.environment", fmt::format("at most {} bytes", kMaxEnvironment),
+                  fmt::format("{}", outcome.environment().size()));
+}
+
+absl::StatusOr<scheduler::Event> FinishedFrom(SessionId session,
+                                              const v1::AttemptFinished& message) {
+  NF_ASSIGN_OR_RETURN(const LeaseId lease, LeaseFrom("finished.lease_id", message.lease_id()));
+  const v1::Outcome& from = message.outcome();
+  NF_RETURN_IF_ERROR(CheckSizes(from));
+  scheduler::AttemptFinished event{session, lease, {}, {}};
+  ingest::AttemptOutcome& outcome = event.outcome;
+  NF_ASSIGN_OR_RETURN(outcome.kind, KindFrom(from.kind()));
+  NF_ASSIGN_OR_RETURN(outcome.cause, CauseFrom(outcome.kind, from.cause()));
+  outcome.message = from.message();
+  outcome.hashes = {from.hashes().begin(), from.hashes().end()};
+  outcome.metrics = {from.metrics().begin(), from.metrics().end()};
+  outcome.per_class_accuracy = {from.per_class_accuracy().begin(), from.per_class_accuracy().end()};
+  outcome.environment = from.environment();
+  outcome.train_seconds = from.train_seconds();
+  outcome.data_identity = from.data_identity();
+  for (const v1::Artifact& file : from.artifacts()) {
+    outcome.artifacts.push_back({file.kind(), file.path(), file.sha256(), file.size()});
+  }
+  outcome.record_batches = from.record_batches();
+  return event;
+}
+
+template <typename List>
+absl::StatusOr<std::vector<scheduler::StackOffer>> StacksFrom(const List& list) {
+  NF_RETURN_IF_ERROR(CheckCount("register.stacks", list.size(), 1, kMaxOffers));
+  std::vector<scheduler::StackOffer> result;
+  for (const v1::StackOffer& stack : list) {
+    NF_RETURN_IF_ERROR(CheckName("register.stacks.name", stack.name()));
+    NF_RETURN_IF_ERROR(CheckText("register.stacks.fingerprint", stack.fingerprint(), 1));
+    NF_RETURN_IF_ERROR(CheckText("register.stacks.build", stack.build(), 0));
+    result.push_back({stack.name(), stack.fingerprint(), stack.build()});
+  }
+  return result;
+}
+
+v1::SessionResponse StartFrom(const scheduler::SendStart& send) {
+  v1::SessionResponse response;
+  v1::StartMember& start = *response.mutable_start();
+  start.set_lease_id(send.lease.value);
+  start.set_member(ToText(send.member));
+  start.set_attempt(send.attempt);
+  start.set_specification(send.specification);
+  start.set_specification_sha256(Sha256Hex(send.specification));
+  start.set_write_evaluation_set(send.write_evaluation_set);
+  return response;
+}
+
+}  // namespace
+
+absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
+                                                      const v1::Register& message) {
+  NF_RETURN_IF_ERROR(CheckName("register.name", message.name()));
+  if (message.identity() == 0) {
+    return Expected("register.identity", "the number of the worker's state directory, not 0", "0");
+  }
+  if (message.slots() < 1 || message.slots() > kMaxSlots) {
+    return Expected("register.slots", "1 to 1024", fmt::format("{}", message.slots()));
+  }
+  NF_RETURN_IF_ERROR(CheckText("register.unit", message.unit(), 1));
+  NF_RETURN_IF_ERROR(CheckText("register.version", message.version(), 0));
+  NF_RETURN_IF_ERROR(CheckCount("register.classes", message.classes_size(), 1, kMaxOffers));
+  scheduler::WorkerConnected event;
+  event.session = session;
+  event.name = message.name();
+  event.identity = message.identity();
+  event.slots = message.slots();
+  for (const v1::ClassOffer& offer : message.classes()) {
+    NF_RETURN_IF_ERROR(CheckName("register.classes.name", offer.name()));
+    event.classes.push_back(offer.name());
+  }
+  NF_ASSIGN_OR_RETURN(event.stacks, StacksFrom(message.stacks()));
+  event.unit = message.unit();
+  event.version = message.version();
+  NF_ASSIGN_OR_RETURN(event.held, HeldFrom("register.held", message.held()));
+  return event;
+}
+
+absl::StatusOr<scheduler::Event> EventFrom(SessionId session, const v1::SessionRequest& message) {
+  switch (message.message_case()) {
+    case v1::SessionRequest::kHeartbeat: return HeartbeatFrom(session, message.heartbeat());
+    case v1::SessionRequest::kStarted: return StartedFrom(session, message.started());
+    case v1::SessionRequest::kRecords: return RecordsFrom(session, message.records());
+    case v1::SessionRequest::kFinished: return FinishedFrom(session, message.finished());
+    case v1::SessionRequest::kDraining: return scheduler::WorkerDraining{session};
+    case v1::SessionRequest::kRegister:
+    case v1::SessionRequest::MESSAGE_NOT_SET: break;
+  }
+  return InvalidInput(
+      "session message: expected heartbeat, started, records, finished or draining, got none of "
+      "them");
+}
+
+SessionId SessionOf(const scheduler::Send& send) {
+  return std::visit(
+      [](const auto& s) -> SessionId {
+        if constexpr (requires { s.session; }) {
+          return s.session;
+        } else {
+          return {};
+        }
+      },
+      send);
+}
+
+v1::SessionResponse ToProto(const scheduler::Send& send, const WelcomeTimes& times) {
+  v1::SessionResponse response;
+  if (const auto* welcome = std::get_if<scheduler::SendWelcome>(&send)) {
+    response.mutable_welcome()->set_worker_id(welcome->worker.value);
+    response.mutable_welcome()->set_heartbeat_interval_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(times.heartbeat_interval)));
+    response.mutable_welcome()->set_lease_ttl_ms(
+        static_cast<uint32_t>(absl::ToInt64Milliseconds(times.lease_ttl)));
+  } else if (const auto* start = std::get_if<scheduler::SendStart>(&send)) {
+    response = StartFrom(*start);
+  } else if (const auto* stop = std::get_if<scheduler::SendStop>(&send)) {
+    response.mutable_stop()->set_lease_id(stop->lease.value);
+    response.mutable_stop()->set_reason(stop->reason);
+  } else if (const auto* kept = std::get_if<scheduler::SendRecordsKept>(&send)) {
+    response.mutable_kept()->set_lease_id(kept->lease.value);
+    response.mutable_kept()->set_sequence(kept->sequence);
+  } else {
+    const auto* settled = std::get_if<scheduler::SendSettled>(&send);
+    NF_CHECK(settled != nullptr);
+    response.mutable_settled()->set_lease_id(settled->lease.value);
+    response.mutable_settled()->set_accepted(settled->accepted);
+    response.mutable_settled()->set_reason(settled->reason);
+  }
+  return response;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,219 @@
+#include "coordinator/rpc/coordinator_service.h"
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "fmt/format.h"
+
+#include "common/files/sha256.h"
+#include "common/rpc/status.h"
+#include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/piece_stream.h"
+#include "coordinator/rpc/sweep_watch.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr size_t kMaxRequestId = 100;  // Bytes.
+
+using Unary = grpc::ServerUnaryReactor;
+
+Unary* FinishWith(Unary* reactor, const absl::Status& status) {
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+// All that is wrong with the message and with what it asks for, together.
+absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message, const LiveView& live) {
+  std::vector<sweep::Problem> problems;
+  const sweep::SweepRequest request = SweepRequestFrom(message, problems);
+  if (!problems.empty()) return BadSweepFrom(problems);
+  auto resolved = sweep::Resolve(request, live.classes);
+  if (const auto* found = std::get_if<std::vector<sweep::Problem>>(&resolved)) {
+    return BadSweepFrom(*found);
+  }
+  return std::get<sweep::Sweep>(std::move(resolved));
+}
+
+absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
+                                         const LiveView& live) {
+  if (request.request_id().size() > kMaxRequestId) {
+    return InvalidInput(fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId,
+                                    request.request_id().size()));
+  }
+  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveSweep(request.sweep(), live));
+  scheduler::SweepSubmitted event;
+  event.specification_sha256 = Sha256Hex(sweep::CanonicalText(resolved));
+  event.sweep = std::move(resolved);
+  event.request_id = request.request_id();
+  event.resume = request.resume();
+  return event;
+}
+
+absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
+  if (number != 0) return SweepId{number};
+  return InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
+}
+
+std::vector<query::FleetWorker> FleetOf(const LiveView& live) {
+  std::vector<query::FleetWorker> fleet;
+  for (const scheduler::WorkerStatus& worker : live.workers) {
+    if (!worker.connected || worker.draining) continue;
+    fleet.push_back({worker.name, worker.slots, worker.classes, worker.stacks});
+  }
+  return fleet;
+}
+
+// What the store cannot know of workers.
+void FillLive(const LiveView& live, v1::ListWorkersResponse& response) {
+  for (v1::WorkerSummary& summary : *response.mutable_workers()) {
+    for (const scheduler::WorkerStatus& worker : live.workers) {
+      if (worker.worker.value != summary.id()) continue;
+      summary.set_connected(worker.connected);
+      summary.set_draining(worker.draining);
+      for (const LeaseId lease : worker.leases) {
+        const auto running = live.running.find(lease);
+        if (running != live.running.end()) {
+          summary.add_running(ToText(running->second.member));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <typename Response, typename Function>
+Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Function read) {
+  Unary* reactor = context->DefaultReactor();
+  const bool posted =
+      parts_.query.Post(query::Work::kRead, [reactor, response, read = std::move(read)]() mutable {
+        absl::StatusOr<Response> found = read();
+        if (found.ok()) *response = *std::move(found);
+        reactor->Finish(ToGrpc(found.status()));
+      });
+  if (posted) return reactor;
+  return FinishWith(reactor, MakeError(absl::StatusCode::kResourceExhausted,
+                                       "too many reads are waiting; try again"));
+}
+
+Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
+                                           v1::SubmitSweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, *parts_.loop.live());
+  if (!event.ok()) return FinishWith(reactor, event.status());
+  parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
+    response->set_sweep_id(result.sweep.value);
+    response->set_members(result.members);
+    response->set_resumed(result.resumed);
+    response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
+    reactor->Finish(ToGrpc(result.status));
+  });
+  return reactor;
+}
+
+Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSweepRequest* request,
+                                           v1::CancelSweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
+  if (!sweep.ok()) return FinishWith(reactor, sweep.status());
+  parts_.loop.Call(scheduler::SweepCancelled{0, *sweep},
+                   [reactor, response](const CallResult& result) {
+                     response->set_members(result.members);
+                     reactor->Finish(ToGrpc(result.status));
+                   });
+  return reactor;
+}
+
+Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweepRequest* request,
+                                          v1::RetrySweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
+  if (!sweep.ok()) return FinishWith(reactor, sweep.status());
+  parts_.loop.Call(scheduler::SweepRetried{0, *sweep},
+                   [reactor, response](const CallResult& result) {
+                     response->set_members(result.members);
+                     reactor->Finish(ToGrpc(result.status));
+                   });
+  return reactor;
+}
+
+Unary* CoordinatorServiceImpl::ExplainMember(Context* context,
+                                             const v1::ExplainMemberRequest* request,
+                                             v1::ExplainMemberResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  const absl::StatusOr<MemberId> member = MemberFrom(request->member());
+  if (!member.ok()) return FinishWith(reactor, member.status());
+  parts_.loop.Explain(*member, [reactor, response](absl::StatusOr<std::string> text) {
+    if (text.ok()) response->set_text(*std::move(text));
+    reactor->Finish(ToGrpc(text.status()));
+  });
+  return reactor;
+}
+
+Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRequest* request,
+                                         v1::PlanSweepResponse* response) {
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::PlanSweepResponse> {
+    const auto live = parts_.loop.live();
+    NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved, ResolveSweep(request->sweep(), *live));
+    return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)),
+                                  FleetOf(*live));
+  });
+}
+
+Unary* CoordinatorServiceImpl::GetSweep(Context* context, const v1::GetSweepRequest* request,
+                                        v1::GetSweepResponse* response) {
+  return Read(context, response, [this, request] { return parts_.query.GetSweep(*request); });
+}
+
+Unary* CoordinatorServiceImpl::ListSweeps(Context* context, const v1::ListSweepsRequest* request,
+                                          v1::ListSweepsResponse* response) {
+  return Read(context, response, [this, request] { return parts_.query.ListSweeps(*request); });
+}
+
+Unary* CoordinatorServiceImpl::ListMembers(Context* context, const v1::ListMembersRequest* request,
+                                           v1::ListMembersResponse* response) {
+  return Read(context, response, [this, request] { return parts_.query.ListMembers(*request); });
+}
+
+Unary* CoordinatorServiceImpl::GetMember(Context* context, const v1::GetMemberRequest* request,
+                                         v1::GetMemberResponse* response) {
+  return Read(context, response, [this, request] { return parts_.query.GetMember(*request); });
+}
+
+Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorkersRequest*,
+                                           v1::ListWorkersResponse* response) {
+  return Read(context, response, [this]() -> absl::StatusOr<v1::ListWorkersResponse> {
+    NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
+    FillLive(*parts_.loop.live(), found);
+    return found;
+  });
+}
+
+Unary* CoordinatorServiceImpl::GetVersion(Context* context, const v1::GetVersionRequest*,
+                                          v1::GetVersionResponse* response) {
+  response->set_version(parts_.version);
+  response->set_home(parts_.home);
+  return FinishWith(context->DefaultReactor(), absl::OkStatus());
+}
+
+grpc::ServerWriteReactor<v1::WatchSweepResponse>* CoordinatorServiceImpl::WatchSweep(
+    Context*, const v1::WatchSweepRequest* request) {
+  return new SweepWatch(parts_.watches, parts_.query, *request);  // gRPC's from here on.
+}
+
+grpc::ServerWriteReactor<v1::GetStudyResponse>* CoordinatorServiceImpl::GetStudy(
+    Context*, const v1::GetStudyRequest* request) {
+  return new PieceStream<v1::GetStudyResponse>(parts_.query, query::Work::kStudy,
+                                               StudyPieces(parts_.query, *request));
+}
+
+grpc::ServerWriteReactor<v1::GetArtifactResponse>* CoordinatorServiceImpl::GetArtifact(
+    Context*, const v1::GetArtifactRequest* request) {
+  return new PieceStream<v1::GetArtifactResponse>(parts_.query, query::Work::kRead,
+                                                  ArtifactPieces(parts_.query, *request));
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,81 @@
+#include "coordinator/rpc/session_registry.h"
+
+#include <variant>
+
+#include "fmt/format.h"
+
+#include "coordinator/rpc/worker_session.h"
+
+namespace noisefloor {
+
+SessionId SessionRegistry::Add(WorkerSession* session) {
+  MutexLock lock(mutex_);
+  const SessionId id{++last_};
+  if (!stopping_.ok()) {
+    session->Close(stopping_);
+  } else if (sessions_.size() >= limit_) {
+    session->Close(MakeError(absl::StatusCode::kResourceExhausted,
+                             fmt::format("{} workers are connected; no more are taken", limit_)));
+  }
+  sessions_[id] = session;
+  return id;
+}
+
+absl::StatusOr<std::optional<SessionId>> SessionRegistry::ClaimName(SessionId session,
+                                                                    const std::string& name,
+                                                                    uint64_t identity) {
+  MutexLock lock(mutex_);
+  const auto [it, added] = names_.try_emplace(name, Holder{session, identity});
+  if (added) return std::nullopt;
+  if (it->second.identity != identity) {
+    return MakeError(absl::StatusCode::kAlreadyExists,
+                     fmt::format("a worker named '{}' is connected with identity {}; this one has "
+                                 "{}: give one of them another name",
+                                 name, it->second.identity, identity));
+  }
+  const SessionId older = it->second.session;
+  it->second.session = session;
+  if (const auto found = sessions_.find(older); found != sessions_.end()) {
+    found->second->Close(
+        MakeError(absl::StatusCode::kAborted,
+                  fmt::format("replaced by a newer session of worker '{}'", name)));
+  }
+  return older;
+}
+
+void SessionRegistry::Leave(SessionId session) {
+  MutexLock lock(mutex_);
+  sessions_.erase(session);
+}
+
+void SessionRegistry::ReleaseName(SessionId session) {
+  MutexLock lock(mutex_);
+  std::erase_if(names_, [&](const auto& entry) { return entry.second.session == session; });
+}
+
+bool SessionRegistry::Deliver(const scheduler::Send& send) {
+  const SessionId id = SessionOf(send);
+  MutexLock lock(mutex_);
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return false;
+  if (const auto* close = std::get_if<scheduler::CloseSession>(&send)) {
+    found->second->Close(MakeError(absl::StatusCode::kFailedPrecondition, close->reason));
+  } else {
+    found->second->Send(ToProto(send, times_));
+  }
+  return true;
+}
+
+void SessionRegistry::Consumed(SessionId session, size_t events) {
+  MutexLock lock(mutex_);
+  const auto found = sessions_.find(session);
+  if (found != sessions_.end()) found->second->Consumed(events);
+}
+
+void SessionRegistry::CloseAll(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  stopping_ = why;
+  for (const auto& [id, session] : sessions_) session->Close(why);
+}
+
+}  // namespace noisefloor

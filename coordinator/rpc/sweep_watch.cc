@@ -1,0 +1,106 @@
+#include "coordinator/rpc/sweep_watch.h"
+
+#include <utility>
+
+#include "common/rpc/status.h"
+#include "coordinator/rpc/watch_hub.h"
+
+namespace noisefloor {
+
+namespace {
+
+bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sweep.leased() == 0; }
+
+}  // namespace
+
+SweepWatch::SweepWatch(WatchHub& hub, query::Query& query, v1::WatchSweepRequest request)
+    : hub_(hub), query_(query), sweep_{request.sweep_id()}, request_(std::move(request)) {
+  const absl::Status added = hub_.Add(sweep_, this);
+  MutexLock lock(mutex_);
+  if (added.ok()) {
+    Advance();
+  } else {
+    CloseLocked(added);
+  }
+}
+
+void SweepWatch::Wake() {
+  MutexLock lock(mutex_);
+  stale_ = true;
+  Advance();
+}
+
+void SweepWatch::Close(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  CloseLocked(why);
+}
+
+void SweepWatch::OnWriteDone(bool ok) {
+  MutexLock lock(mutex_);
+  busy_ = false;
+  if (!ok) return CloseLocked(absl::CancelledError());
+  request_.set_resume_token(response_.resume_token());
+  stale_ = true;  // There may be more than one answer's worth.
+  Advance();
+}
+
+void SweepWatch::OnCancel() { Close(absl::CancelledError()); }
+
+void SweepWatch::OnDone() {
+  hub_.Remove(sweep_, this);
+  { MutexLock lock(mutex_); }  // Whoever called Finish has left.
+  delete this;
+}
+
+void SweepWatch::Read() {
+  v1::WatchSweepRequest request;
+  {
+    MutexLock lock(mutex_);
+    request = request_;
+  }
+  absl::StatusOr<v1::WatchSweepResponse> response = query_.WatchSweep(request);
+  MutexLock lock(mutex_);
+  Take(std::move(response));
+}
+
+void SweepWatch::Take(absl::StatusOr<v1::WatchSweepResponse> response) {
+  busy_ = false;
+  if (!response.ok()) return CloseLocked(response.status());
+  const bool moved = response->sweep().progress() != response_.sweep().progress();
+  const bool news = first_ || moved || response->resume_token() != request_.resume_token();
+  if (!news) {
+    if (HasEnded(response->sweep())) return CloseLocked(absl::OkStatus());
+    return Advance();
+  }
+  if (closing_) return Advance();
+  first_ = false;
+  response_ = *std::move(response);
+  busy_ = true;
+  StartWrite(&response_);
+}
+
+void SweepWatch::CloseLocked(const absl::Status& why) {
+  if (!closing_) {
+    closing_ = true;
+    ending_ = why;
+  }
+  Advance();
+}
+
+void SweepWatch::Advance() {
+  if (busy_ || finished_) return;
+  if (closing_) {
+    finished_ = true;
+    Finish(ToGrpc(ending_));
+    return;
+  }
+  if (!stale_) return;
+  stale_ = false;
+  busy_ = query_.Post(query::Work::kRead, [this] { Read(); });
+  if (!busy_) {
+    CloseLocked(MakeError(absl::StatusCode::kResourceExhausted,
+                          "too many reads are waiting; watch again from the resume token"));
+  }
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,70 @@
+#include "coordinator/rpc/upload.h"
+
+#include "fmt/format.h"
+
+#include "common/rpc/channel.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr size_t kMaxKind = 100;  // Bytes.
+
+absl::Status CheckLive(uint64_t lease, const UploadLimits& limits) {
+  if (limits.is_live(LeaseId{lease})) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   fmt::format("lease {} is not live; nothing of it is taken", lease));
+}
+
+absl::Status CheckHeader(const v1::UploadRequest& request, const UploadLimits& limits) {
+  if (!request.has_header()) {
+    return InvalidInput("the first message of an upload: expected header");
+  }
+  const v1::UploadHeader& header = request.header();
+  if (header.kind().empty() || header.kind().size() > kMaxKind) {
+    return InvalidInput(
+        fmt::format("header.kind: expected 1 to {} bytes, got {}", kMaxKind, header.kind().size()));
+  }
+  NF_RETURN_IF_ERROR(Annotate(CheckSha256(header.sha256()), "header.sha256"));
+  if (header.size() > limits.max_bytes) {
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     fmt::format("header.size: expected at most {} bytes, got {}", limits.max_bytes,
+                                 header.size()));
+  }
+  return CheckLive(header.lease_id(), limits);
+}
+
+absl::Status CheckPiece(const v1::UploadRequest& request) {
+  if (!request.has_piece()) return InvalidInput("upload: expected a piece after the header");
+  if (request.piece().size() <= kPieceBytes) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("piece: expected at most {} bytes, got {}", kPieceBytes, request.piece().size()));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::UploadResponse> ReceiveUpload(
+    grpc::ServerReaderInterface<v1::UploadRequest>& reader, const BlobStore& blobs,
+    const UploadLimits& limits) {
+  v1::UploadRequest request;
+  if (!reader.Read(&request))
+    return InvalidInput("the first message of an upload: expected header");
+  NF_RETURN_IF_ERROR(CheckHeader(request, limits));
+  const LeaseId lease{request.header().lease_id()};
+  const BlobName name{request.header().sha256(), request.header().size()};
+  v1::UploadResponse response;
+  if (blobs.Has(name)) {
+    response.set_known_already(true);
+    return response;
+  }
+  NF_ASSIGN_OR_RETURN(BlobWriter writer, blobs.Create(name));
+  while (reader.Read(&request)) {
+    NF_RETURN_IF_ERROR(CheckPiece(request));
+    NF_RETURN_IF_ERROR(CheckLive(lease.value, limits));
+    NF_RETURN_IF_ERROR(writer.Write(request.piece()));
+  }
+  NF_RETURN_IF_ERROR(writer.Commit());
+  return response;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,60 @@
+#include "coordinator/rpc/worker_intake.h"
+
+#include <optional>
+#include <utility>
+
+#include "common/log/log.h"
+#include "coordinator/rpc/convert.h"
+
+namespace noisefloor {
+
+namespace {
+
+absl::Status Stopping() {
+  return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
+}
+
+}  // namespace
+
+absl::Status WorkerIntake::Take(SessionId session, bool registered,
+                                const v1::SessionRequest& message) {
+  const bool is_register = message.has_register_();
+  if (!registered && !is_register) {
+    return InvalidInput("the first message of a session: expected register");
+  }
+  if (registered && is_register) {
+    return InvalidInput("register: expected only as the first message of a session");
+  }
+  if (is_register) return Register(session, message.register_());
+  NF_ASSIGN_OR_RETURN(scheduler::Event event, EventFrom(session, message));
+  FillMissingFiles(event);
+  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : Stopping();
+}
+
+void WorkerIntake::Lost(SessionId session) {
+  (void)loop_.Post(session, scheduler::SessionLost{session}, false);  // After Stop nobody cares.
+}
+
+absl::Status WorkerIntake::Register(SessionId session, const v1::Register& message) {
+  NF_ASSIGN_OR_RETURN(scheduler::WorkerConnected event, WorkerFrom(session, message));
+  NF_ASSIGN_OR_RETURN(const std::optional<SessionId> older,
+                      registry_.ClaimName(session, event.name, event.identity));
+  if (older) Lost(*older);
+  LogInfo("worker_connected", {{"worker", event.name},
+                               {"session", session.value},
+                               {"version", event.version},
+                               {"held", event.held.size()}});
+  return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : Stopping();
+}
+
+// A result is accepted only when its files are here; the core does not look at disks.
+void WorkerIntake::FillMissingFiles(scheduler::Event& event) const {
+  auto* finished = std::get_if<scheduler::AttemptFinished>(&event);
+  if (finished == nullptr) return;
+  for (const ingest::Artifact& artifact : finished->outcome.artifacts) {
+    if (blobs_.Has({artifact.sha256, artifact.size})) continue;
+    finished->missing_artifacts.push_back(artifact.sha256);
+  }
+}
+
+}  // namespace noisefloor

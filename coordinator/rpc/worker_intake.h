@@ -1,0 +1,36 @@
+// What workers say: checked, translated and posted to the loop.
+#pragma once
+
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "coordinator/loop/event_loop.h"
+#include "coordinator/rpc/session_registry.h"
+#include "coordinator/store/blob_store.h"
+#include "noisefloor/v1/worker_api.pb.h"
+
+namespace noisefloor {
+
+// Thread-safe; never blocks on the loop. Borrows what it is given.
+class WorkerIntake {
+ public:
+  WorkerIntake(EventLoop& loop, SessionRegistry& registry, const BlobStore& blobs)
+      : loop_(loop), registry_(registry), blobs_(blobs) {}
+
+  // One message of a stream, in order. `registered`: it is not the first. Not OK: the stream must
+  // be closed with it. InvalidArgument says what was expected, AlreadyExists that another worker
+  // has the name, Unavailable that the coordinator stops.
+  absl::Status Take(SessionId session, bool registered, const v1::SessionRequest& message);
+
+  // The stream has ended.
+  void Lost(SessionId session);
+
+ private:
+  absl::Status Register(SessionId session, const v1::Register& message);
+  void FillMissingFiles(scheduler::Event& event) const;
+
+  EventLoop& loop_;
+  SessionRegistry& registry_;
+  const BlobStore& blobs_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,33 @@
+// The service for workers: control over streams on gRPC's callback threads, files on threads that
+// may wait for a disk, so that a slow upload never delays the renewal of a lease.
+#pragma once
+
+#include "coordinator/rpc/session_registry.h"
+#include "coordinator/rpc/upload.h"
+#include "coordinator/rpc/worker_intake.h"
+#include "coordinator/store/blob_store.h"
+#include "noisefloor/v1/worker_api.grpc.pb.h"
+
+namespace noisefloor {
+
+// Thread-safe. Borrows what it is given; all of it outlives the server.
+class WorkerServiceImpl final
+    : public v1::WorkerService::WithCallbackMethod_Session<v1::WorkerService::Service> {
+ public:
+  WorkerServiceImpl(SessionRegistry& registry, WorkerIntake& intake, const BlobStore& blobs,
+                    UploadLimits limits)
+      : registry_(registry), intake_(intake), blobs_(blobs), limits_(std::move(limits)) {}
+
+  grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
+      grpc::CallbackServerContext* context) override;
+  grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
+                      v1::UploadResponse* response) override;
+
+ private:
+  SessionRegistry& registry_;
+  WorkerIntake& intake_;
+  const BlobStore& blobs_;
+  const UploadLimits limits_;
+};
+
+}  // namespace noisefloor

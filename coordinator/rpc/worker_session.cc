@@ -1,0 +1,99 @@
+#include "coordinator/rpc/worker_session.h"
+
+#include <utility>
+
+#include "common/rpc/status.h"
+#include "coordinator/rpc/session_registry.h"
+#include "coordinator/rpc/worker_intake.h"
+
+namespace noisefloor {
+
+WorkerSession::WorkerSession(SessionRegistry& registry, WorkerIntake& intake)
+    : registry_(registry), intake_(intake) {
+  id_ = registry_.Add(this);  // Here, when every member lives: it may close the stream at once.
+  MutexLock lock(mutex_);
+  ReadMore();
+}
+
+void WorkerSession::Send(v1::SessionResponse message) {
+  MutexLock lock(mutex_);
+  if (closing_) return;
+  if (outbox_.size() >= kOutboxLimit) {
+    CloseLocked(MakeError(absl::StatusCode::kResourceExhausted,
+                          "the worker does not read what the coordinator sends"));
+    return;
+  }
+  outbox_.push_back(std::move(message));
+  WriteOrFinish();
+}
+
+void WorkerSession::Close(const absl::Status& why) {
+  MutexLock lock(mutex_);
+  CloseLocked(why);
+}
+
+void WorkerSession::Consumed(size_t messages) {
+  MutexLock lock(mutex_);
+  unconsumed_ -= messages;
+  ReadMore();
+}
+
+void WorkerSession::OnReadDone(bool ok) {
+  if (!ok) return Close(absl::OkStatus());
+  {
+    MutexLock lock(mutex_);
+    ++unconsumed_;  // Before the loop can say that it has dealt with it.
+  }
+  const absl::Status taken = intake_.Take(id_, registered_, inbound_);
+  registered_ = true;
+  inbound_.Clear();
+  MutexLock lock(mutex_);
+  reading_ = false;
+  if (!taken.ok()) return CloseLocked(taken);
+  ReadMore();
+}
+
+void WorkerSession::OnWriteDone(bool ok) {
+  MutexLock lock(mutex_);
+  writing_ = false;
+  if (!outbox_.empty()) outbox_.pop_front();
+  if (!ok) {
+    outbox_.clear();
+    closing_ = true;
+  }
+  WriteOrFinish();
+}
+
+void WorkerSession::OnDone() {
+  registry_.Leave(id_);  // From here on nobody else has a pointer to this stream.
+  if (registered_) intake_.Lost(id_);
+  registry_.ReleaseName(id_);
+  delete this;
+}
+
+void WorkerSession::CloseLocked(const absl::Status& why) {
+  if (closing_) return;
+  closing_ = true;
+  ending_ = why;
+  if (!why.ok()) outbox_.resize(writing_ ? 1 : 0);  // The one in flight is gRPC's.
+  WriteOrFinish();
+}
+
+void WorkerSession::ReadMore() {
+  if (reading_ || closing_ || unconsumed_ >= kWindow) return;
+  reading_ = true;
+  StartRead(&inbound_);
+}
+
+void WorkerSession::WriteOrFinish() {
+  if (writing_ || finished_) return;
+  if (!outbox_.empty()) {
+    writing_ = true;
+    StartWrite(&outbox_.front());
+  } else if (closing_) {
+    finished_ = true;
+    Finish(ToGrpc(ending_));
+  }
+}
+
+}  // namespace noisefloor

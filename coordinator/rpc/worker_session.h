@@ -1,0 +1,67 @@
+// One worker's stream.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+
+#include "grpcpp/support/server_callback.h"
+
+#include "common/base/ids.h"
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "noisefloor/v1/worker_api.grpc.pb.h"
+
+namespace noisefloor {
+
+class SessionRegistry;
+class WorkerIntake;
+
+// Thread-safe. gRPC owns it from construction; in OnDone it leaves the registry and deletes itself.
+// Only reactions and the registry (which OnDone leaves before anything dies) reach it, so nobody
+// holds a pointer to a dead stream. Lock order: registry, then session.
+//
+// Reads stop while `kWindow` of its messages wait for the loop, so that a worker that talks faster
+// than the disk syncs is slowed by HTTP/2's own flow control and no memory grows.
+class WorkerSession final
+    : public grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse> {
+ public:
+  static constexpr size_t kWindow = 64;          // Messages.
+  static constexpr size_t kOutboxLimit = 10000;  // Messages; a worker that reads none is closed.
+
+  WorkerSession(SessionRegistry& registry, WorkerIntake& intake);
+
+  // Queues a message; nothing once the stream is closing.
+  void Send(v1::SessionResponse message) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Ends the stream with this status. What is queued is sent first when the status is OK.
+  void Close(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The loop has dealt with so many of its messages.
+  void Consumed(size_t messages) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone() override;
+
+  void CloseLocked(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadMore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteOrFinish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  SessionRegistry& registry_;
+  WorkerIntake& intake_;
+  SessionId id_;                // Constant after construction.
+  bool registered_ = false;     // Reactions to reads only; those never overlap.
+  v1::SessionRequest inbound_;  // Between StartRead and OnReadDone gRPC's, else the reaction's.
+
+  Mutex mutex_;
+  std::deque<v1::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
+  size_t unconsumed_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status ending_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace noisefloor

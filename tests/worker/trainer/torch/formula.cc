@@ -1,0 +1,56 @@
+#include "tests/worker/trainer/torch/formula.h"
+
+#include <cmath>
+
+#include <ATen/core/grad_mode.h>
+
+#include "common/base/philox.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+void SetOne(const NamedTensor& tensor) {
+  const at::NoGradGuard no_grad;
+  const int64_t count = tensor.value.numel();
+  std::vector<double> values = FormulaNumbers(tensor.name, count);
+  const bool matrix = tensor.value.dim() > 1;
+  const bool around_one =
+      tensor.name.ends_with(".weight") || tensor.name.ends_with("running_var");
+  const double scale =
+      matrix ? 4.0 / std::sqrt(static_cast<double>(count / tensor.value.size(0))) : 0.2;
+  for (double& value : values) value = (!matrix && around_one ? 1.0 : 0.0) + scale * value;
+  const std::vector<float> floats(values.begin(), values.end());
+  at::Tensor target = tensor.value;
+  target.copy_(at::from_blob(const_cast<float*>(floats.data()), target.sizes(), at::kFloat));
+}
+
+}  // namespace
+
+std::vector<double> FormulaNumbers(std::string_view name, int64_t count) {
+  const auto low = static_cast<uint32_t>(StreamOf(name));
+  std::vector<double> numbers(static_cast<size_t>(count));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    uint32_t mixed = static_cast<uint32_t>(i) * 2654435761u + low;
+    mixed = (mixed ^ (mixed >> 15)) * 2246822519u;
+    numbers[i] = static_cast<double>(mixed) / 4294967296.0 - 0.5;
+  }
+  return numbers;
+}
+
+void SetByFormula(const Model& model) {
+  for (const NamedTensor& parameter : model.parameters()) SetOne(parameter);
+  for (const NamedTensor& buffer : model.buffers()) SetOne(buffer);
+}
+
+at::Tensor FormulaImages(int64_t count, int64_t channels, int64_t side) {
+  const at::Tensor images = at::empty({count, channels, side, side}, at::kFloat);
+  const std::vector<double> numbers = FormulaNumbers("images", images.numel());
+  float* out = images.mutable_data_ptr<float>();
+  for (size_t i = 0; i < numbers.size(); ++i) out[i] = static_cast<float>(numbers[i]) + 0.5f;
+  return images.permute({0, 2, 3, 1}).contiguous().permute({0, 3, 1, 2});
+}
+
+at::Tensor FormulaLabels(int64_t count) { return at::arange(count, at::kLong).mul(3).remainder(10); }
+
+}  // namespace noisefloor::trainer

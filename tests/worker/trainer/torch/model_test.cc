@@ -1,0 +1,212 @@
+#include "worker/trainer/torch/model.h"
+
+#include <memory>
+#include <set>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <gtest/gtest.h>
+
+#include "tests/worker/trainer/torch/formula.h"
+#include "worker/trainer/torch/host_tensors.h"
+#include "worker/trainer/torch/init.h"
+#include "worker/trainer/torch/shards.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+constexpr ModelShape kCifar10{3, 32, 32, 10};
+constexpr ModelShape kMnist{1, 28, 28, 10};
+
+std::unique_ptr<Model> Make(const std::string& name, const ModelShape& shape = kCifar10,
+                            bool batch_norm = false, double dropout = 0) {
+  return MakeModel({.name = name, .batch_norm = batch_norm, .dropout = dropout, .hidden = 16},
+                   shape, at::kCPU);
+}
+
+TEST(ModelTest, ParameterCountsAreThoseOfThePapers) {
+  EXPECT_EQ(Make("small_cnn")->ParameterCount(), 15722);
+  EXPECT_EQ(Make("small_cnn", kCifar10, true)->ParameterCount(), 15722 + 2 * (16 + 32 + 32));
+  EXPECT_EQ(Make("medium_cnn")->ParameterCount(), 971146);
+  EXPECT_EQ(Make("resnet18")->ParameterCount(), 11173962);
+  EXPECT_EQ(Make("resnet18", {3, 32, 32, 100})->ParameterCount(), 11220132);
+  EXPECT_EQ(Make("mlp", kMnist)->ParameterCount(), 784 * 16 + 16 + 16 * 16 + 16 + 160 + 10);
+}
+
+TEST(ModelTest, EveryModelTakesBothImageSizesAndNamesItsWeightsOnce) {
+  for (const ModelShape& shape : {kCifar10, kMnist}) {
+    for (const char* name : {"small_cnn", "medium_cnn", "resnet18", "mlp"}) {
+      const auto model = Make(name, shape, /*batch_norm=*/true);
+      SetByFormula(*model);
+
+      const at::Tensor logits =
+          model->Forward(FormulaImages(2, shape.channels, shape.height), {.training = false});
+
+      EXPECT_EQ(logits.sizes(), (std::vector<int64_t>{2, 10})) << name;
+      EXPECT_TRUE(logits.isfinite().all().item<bool>()) << name;
+      std::set<std::string> names;
+      for (const NamedTensor& parameter : model->parameters()) names.insert(parameter.name);
+      EXPECT_EQ(names.size(), model->parameters().size()) << name;
+    }
+  }
+}
+
+TEST(ModelTest, ImagesOfOneChannelReachTheNetworkInChannelsLast) {
+  const at::Tensor images = FormulaImages(2, 1, 28);
+  EXPECT_EQ(images.strides(), (std::vector<int64_t>{784, 1, 28, 1}));
+}
+
+TEST(InitTest, DrawsOnlyDependOnSeedNameAndElement) {
+  const auto first = Make("small_cnn");
+  const auto second = Make("small_cnn");
+
+  InitWeights(*first, "glorot_uniform", InitDraws(1));
+  InitWeights(*second, "glorot_uniform", InitDraws(1));
+  EXPECT_EQ(HostTensors::Parameters(*first).Hash(), HostTensors::Parameters(*second).Hash());
+
+  InitWeights(*second, "glorot_uniform", InitDraws(2));
+  EXPECT_NE(HostTensors::Parameters(*first).Hash(), HostTensors::Parameters(*second).Hash());
+}
+
+TEST(InitTest, GlorotStaysInItsLimitsAndFillsThem) {
+  const auto model = Make("small_cnn");
+  InitWeights(*model, "glorot_uniform", InitDraws(7));
+  for (const NamedTensor& parameter : model->parameters()) {
+    const at::Tensor& value = parameter.value;
+    if (value.dim() == 1) {
+      EXPECT_EQ(value.abs().max().item<float>(), 0) << parameter.name;
+      continue;
+    }
+    const double taps = value.dim() == 4 ? 9 : 1;
+    const double limit = std::sqrt(6.0 / (taps * double(value.size(0) + value.size(1))));
+    EXPECT_LE(value.abs().max().item<double>(), limit * 1.0000001) << parameter.name;
+    EXPECT_GT(value.abs().max().item<double>(), 0.95 * limit) << parameter.name;
+  }
+}
+
+TEST(InitTest, HeNormalHasItsDeviationAndBatchNormBeginsAtOne) {
+  const auto model = Make("resnet18");
+  InitWeights(*model, "he_normal", InitDraws(7));
+  for (const NamedTensor& parameter : model->parameters()) {
+    if (parameter.name == "layer4.1.conv2.weight") {
+      EXPECT_NEAR(parameter.value.std().item<double>(), std::sqrt(2.0 / (512 * 9)), 1e-4);
+    }
+    if (parameter.name == "bn1.weight") {
+      EXPECT_EQ(parameter.value.min().item<float>(), 1);
+    }
+  }
+}
+
+TEST(ReplicaTest, SharesWeightsButNotGradients) {
+  const auto model = Make("small_cnn", kMnist, true);
+  SetByFormula(*model);
+  const auto replica =
+      MakeModel({.name = "small_cnn", .batch_norm = true}, kMnist, at::kCPU, model.get());
+
+  replica->Forward(FormulaImages(4, 1, 28), {.training = true}).sum().backward();
+
+  for (size_t i = 0; i < model->parameters().size(); ++i) {
+    const at::Tensor& own = model->parameters()[i].value;
+    const at::Tensor& shared = replica->parameters()[i].value;
+    EXPECT_EQ(own.const_data_ptr(), shared.const_data_ptr());
+    EXPECT_FALSE(own.grad().defined());
+    EXPECT_TRUE(shared.grad().defined());
+  }
+}
+
+// Loss and gradients of 8 images by so many shards.
+struct Result {
+  double loss = 0;
+  std::vector<at::Tensor> gradients;
+  std::vector<at::Tensor> statistics;
+};
+Result Compute(const Model& model, const ModelSettings& settings, int64_t count, bool arrival) {
+  std::vector<std::unique_ptr<Model>> replicas;
+  for (int64_t i = 0; i < count; ++i) {
+    replicas.push_back(MakeModel(settings, kMnist, at::kCPU, &model));
+  }
+  GradientShards shards({.shards = count,
+                         .in_arrival_order = arrival,
+                         .batch_norm_momentum = 0.5,
+                         .dropout = DropoutDraws(5)},
+                        std::move(replicas));
+  const at::Tensor images = FormulaImages(8, 1, 28);
+  const at::Tensor labels = FormulaLabels(8);
+  Result result;
+  for (const at::Tensor& gradient : shards.Compute(8, 3, [&](int64_t first, int64_t n) {
+         return Examples{images.narrow(0, first, n), labels.narrow(0, first, n)};
+       })) {
+    result.gradients.push_back(gradient.clone());
+  }
+  result.loss = shards.loss().item<double>();
+  shards.UpdateRunningStatistics();
+  for (const NamedTensor& buffer : model.buffers()) {
+    result.statistics.push_back(buffer.value.clone());
+  }
+  return result;
+}
+
+TEST(ShardsTest, MasksAndGradientsDoNotDependOnTheNumberOfShards) {
+  const ModelSettings settings{.name = "mlp", .dropout = 0.5, .hidden = 32};
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  SetByFormula(*model);
+  const Result one = Compute(*model, settings, 1, false);
+
+  for (const int64_t count : {2, 4, 8}) {
+    const Result many = Compute(*model, settings, count, false);
+    EXPECT_NEAR(many.loss, one.loss, 1e-5);
+    for (size_t i = 0; i < one.gradients.size(); ++i) {
+      EXPECT_TRUE(at::allclose(many.gradients[i], one.gradients[i], 1e-4, 1e-6)) << i;
+    }
+  }
+}
+
+TEST(ShardsTest, ByRankTheSumIsTheSameBitsEveryTimeAndArrivalSumsAgreeToRounding) {
+  const ModelSettings settings{.name = "small_cnn", .batch_norm = true};
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  SetByFormula(*model);
+  const Result first = Compute(*model, settings, 4, false);
+  for (int run = 0; run < 5; ++run) {
+    const Result again = Compute(*model, settings, 4, false);
+    const Result arrival = Compute(*model, settings, 4, true);
+    for (size_t i = 0; i < first.gradients.size(); ++i) {
+      EXPECT_TRUE(at::equal(again.gradients[i], first.gradients[i])) << i;
+      EXPECT_TRUE(at::allclose(arrival.gradients[i], first.gradients[i], 1e-4, 1e-5)) << i;
+    }
+  }
+}
+
+TEST(ShardsTest, RunningStatisticsMoveByTheMeanOverTheShards) {
+  const ModelSettings settings{.name = "small_cnn", .batch_norm = true};
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  SetByFormula(*model);
+  const at::Tensor before = model->buffers()[0].value.clone();
+  const at::Tensor mean_of_conv1 = [&] {
+    const at::NoGradGuard no_grad;
+    const auto& parameters = model->parameters();
+    return at::conv2d(FormulaImages(8, 1, 28), parameters[0].value, parameters[1].value, 1, 1)
+        .mean({0, 2, 3});
+  }();
+
+  const Result result = Compute(*model, settings, 4, false);
+
+  EXPECT_EQ(model->buffers()[0].name, "bn1.running_mean");
+  EXPECT_TRUE(at::allclose(result.statistics[0], before * 0.5 + mean_of_conv1 * 0.5, 1e-4, 1e-5));
+}
+
+TEST(ShardsTest, AnExceptionOfOneShardReachesTheCaller) {
+  const ModelSettings settings{.name = "mlp", .hidden = 4};
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  SetByFormula(*model);
+  std::vector<std::unique_ptr<Model>> replicas;
+  for (int i = 0; i < 4; ++i) replicas.push_back(MakeModel(settings, kMnist, at::kCPU, model.get()));
+  GradientShards shards({.shards = 4}, std::move(replicas));
+  const auto broken = [](int64_t, int64_t count) {
+    return Examples{at::ones({count, 1, 5, 5}), FormulaLabels(count)};
+  };
+  EXPECT_THROW(shards.Compute(8, 0, broken), c10::Error);
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

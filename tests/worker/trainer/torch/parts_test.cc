@@ -1,0 +1,187 @@
+// Optimiser, poke, switches, memory, dropout.
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "tests/worker/trainer/torch/formula.h"
+#include "worker/trainer/torch/host_tensors.h"
+#include "worker/trainer/torch/memory.h"
+#include "worker/trainer/torch/optimizer.h"
+#include "worker/trainer/torch/poke.h"
+#include "worker/trainer/torch/switches.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+at::Tensor Numbers(const char* name, int64_t count) {
+  const std::vector<double> values = FormulaNumbers(name, count);
+  return at::from_blob(const_cast<double*>(values.data()), {count}, at::kDouble).to(at::kFloat);
+}
+
+TEST(OptimizerTest, FusedSgdIsThePlainFormulaToRounding) {
+  at::Tensor weight = Numbers("w", 1000);
+  const at::Tensor gradient = Numbers("g", 1000);
+  at::Tensor plain = weight.to(at::kDouble);
+  at::Tensor momentum = at::zeros_like(plain);
+  Optimizer optimizer({.momentum = 0.9, .weight_decay = 0.01}, {weight});
+
+  for (int step = 0; step < 5; ++step) {
+    optimizer.Step({gradient}, 0.1);
+    momentum = momentum * 0.9 + gradient.to(at::kDouble) + plain * 0.01;
+    plain = plain - momentum * 0.1;
+  }
+
+  EXPECT_LT((weight.to(at::kDouble) - plain).abs().max().item<double>(), 1e-6);
+}
+
+TEST(OptimizerTest, FusedAdamIsThePlainFormulaToRounding) {
+  at::Tensor weight = Numbers("w", 1000);
+  const at::Tensor gradient = Numbers("g", 1000);
+  const at::Tensor g = gradient.to(at::kDouble);
+  at::Tensor plain = weight.to(at::kDouble);
+  at::Tensor m = at::zeros_like(plain), v = at::zeros_like(plain);
+  Optimizer optimizer({.name = "adam", .epsilon = 1e-3}, {weight});
+
+  for (int step = 1; step <= 5; ++step) {
+    optimizer.Step({gradient}, 0.01);
+    m = m * 0.9 + g * 0.1;
+    v = v * 0.999 + g * g * 0.001;
+    const at::Tensor root = (v / (1 - std::pow(0.999, step))).sqrt() + 1e-3;
+    plain = plain - (m / (1 - std::pow(0.9, step))) / root * 0.01;
+  }
+
+  EXPECT_LT((weight.to(at::kDouble) - plain).abs().max().item<double>(), 1e-6);
+}
+
+Specification PokeSpecification(SourceState state) {
+  Specification specification;
+  specification.Source(NoiseSource::kPoke) = {state, {0, 3}, 1234};
+  specification.sources.poke_element = 5;
+  return specification;
+}
+
+std::unique_ptr<Model> FormulaModel() {
+  auto model = MakeModel({.name = "small_cnn", .batch_norm = false}, {3, 32, 32, 10}, at::kCPU);
+  SetByFormula(*model);
+  return model;
+}
+
+TEST(PokeTest, MovesOneElementInLogicalOrderByOneUlpAwayFromZero) {
+  const auto model = FormulaModel();
+  const std::vector<float> before = HostValues(model->parameters()[0].value);
+  const auto poke = ResolvePoke(PokeSpecification(SourceState::kFixed), *model);
+  ASSERT_TRUE(poke.ok());
+  EXPECT_EQ(poke->parameter, "conv1.weight");
+
+  ApplyPoke(*poke, *model);
+
+  const std::vector<float> after = HostValues(model->parameters()[0].value);
+  for (size_t i = 0; i < before.size(); ++i) {
+    const float away = std::copysign(INFINITY, before[i]);
+    EXPECT_EQ(after[i], i == 5 ? std::nextafterf(before[i], away) : before[i]) << i;
+  }
+}
+
+TEST(PokeTest, OffDoesNothingFreeDrawsTheElementFromItsSeed) {
+  const auto model = FormulaModel();
+  EXPECT_FALSE(ResolvePoke(PokeSpecification(SourceState::kOff), *model)->on);
+  Specification free = PokeSpecification(SourceState::kFree);
+  const int64_t first = ResolvePoke(free, *model)->element;
+  free.Source(NoiseSource::kPoke).seed = 99;
+  EXPECT_NE(ResolvePoke(free, *model)->element, first);
+}
+
+TEST(PokeTest, UnknownParameterAndElementAreRefusedByName) {
+  const auto model = FormulaModel();
+  Specification specification = PokeSpecification(SourceState::kFixed);
+  specification.sources.poke_element = 432;
+  EXPECT_EQ(Message(ResolvePoke(specification, *model).status()),
+            "sources.poke.element: 432, but 'conv1.weight' has 432 elements");
+  specification.sources.poke_parameter = "conv9.weight";
+  EXPECT_EQ(Message(ResolvePoke(specification, *model).status()),
+            "sources.poke.parameter: the model has no parameter 'conv9.weight'; its first is "
+            "'conv1.weight'");
+}
+
+std::string ReadOf(const std::vector<SwitchReading>& readings, const std::string& name) {
+  for (const SwitchReading& reading : readings) {
+    if (reading.name == name) return reading.read;
+  }
+  return "missing";
+}
+
+TEST(SwitchesTest, EverySwitchReadsAsAskedInEachPlan) {
+  for (const bool deterministic : {false, true}) {
+    for (const bool autotune : {true, false}) {
+      const auto readings = SetSwitches(
+          {.deterministic = deterministic, .autotune = autotune, .threads = 1});
+      EXPECT_TRUE(CheckReadings(readings).ok()) << Message(CheckReadings(readings));
+      EXPECT_GE(readings.size(), 25u);
+      EXPECT_EQ(ReadOf(readings, "deterministic_algorithms"), deterministic ? "on" : "off");
+      EXPECT_EQ(ReadOf(readings, "cudnn_benchmark"), autotune ? "on" : "off");
+    }
+  }
+}
+
+TEST(SwitchesTest, AReadingThatDiffersIsRefusedByName) {
+  const std::string impossible = "AVX1024";
+  const auto readings = SetSwitches({.threads = 1, .aten_capability = impossible});
+  EXPECT_EQ(Message(CheckReadings(readings)),
+            "switch aten_cpu_capability: asked AVX1024, reads " + at::get_cpu_capability());
+}
+
+TEST(SwitchesTest, FreeSourcesLetKernelsAndAutotuneGo) {
+  Specification specification;
+  EXPECT_TRUE(PlanSwitches(specification, 2).deterministic);
+  EXPECT_FALSE(PlanSwitches(specification, 2).autotune);
+  specification.Source(NoiseSource::kKernels).state = SourceState::kFree;
+  specification.Source(NoiseSource::kAutotune).state = SourceState::kFree;
+  EXPECT_FALSE(PlanSwitches(specification, 2).deterministic);
+  EXPECT_TRUE(PlanSwitches(specification, 2).autotune);
+}
+
+TEST(MemoryTest, BlocksAreAlignedWritableAndKeptForTheSameSize) {
+  UseKeptMemory();
+  for (const int64_t bytes : {1, 100, 65536, 1 << 20, (1 << 22) + 5}) {
+    at::Tensor tensor = at::empty({bytes}, at::kByte);
+    void* data = tensor.mutable_data_ptr();
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+    std::memset(data, 0xAB, static_cast<size_t>(bytes));
+    tensor = at::Tensor();
+    if (bytes < 65536) continue;
+    const at::Tensor again = at::empty({bytes}, at::kByte);
+    EXPECT_EQ(again.const_data_ptr(), data) << bytes;
+  }
+  ReleaseKeptMemory();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      for (int n = 0; n < 200; ++n) at::full({n * 1000 + 1}, 1.0f);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(DropoutTest, MasksFollowLogicalOrderWhateverTheMemoryLayout) {
+  const Dropout dropout{"dropout1", 0.5};
+  const ForwardPass pass{.training = true, .step = 2, .dropout = DropoutDraws(9)};
+  const at::Tensor plain = at::ones({4, 3, 5, 5});
+  const at::Tensor last = plain.contiguous(at::MemoryFormat::ChannelsLast);
+
+  const at::Tensor masked = dropout(last, pass);
+
+  EXPECT_TRUE(at::equal(dropout(plain, pass), masked));
+  EXPECT_TRUE(masked.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(at::equal(dropout(plain, {.training = false}), plain));
+  const double kept = masked.gt(0).to(at::kFloat).mean().item<double>();
+  EXPECT_NEAR(kept, 0.5, 0.1);
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

@@ -1,0 +1,163 @@
+// The networks' gradients and the optimisers' steps against what PyTorch's Python computes in
+// float64 (reference/*.json, made by make_reference.py).
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "common/trainer_protocol/json_reader.h"
+#include "tests/worker/trainer/torch/formula.h"
+#include "worker/trainer/torch/host_tensors.h"
+#include "worker/trainer/torch/optimizer.h"
+#include "worker/trainer/torch/shards.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+std::string Folder() {
+  return std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/tests/worker/trainer/torch/";
+}
+
+Json ReadJson(const std::string& path) {
+  std::ifstream file(path);
+  return Json::parse(file);
+}
+
+// The largest difference to the reference, in units of the tensor's root mean square.
+double WorstDifference(const std::vector<float>& values, const Json& expected) {
+  double square_sum = 0, sum = 0;
+  for (const float value : values) {
+    square_sum += static_cast<double>(value) * value;
+    sum += value;
+  }
+  const auto count = static_cast<double>(values.size());
+  const double unit = std::max(expected["norm"].get<double>() / std::sqrt(count), 1e-6);
+  const size_t step = std::max<size_t>(1, values.size() / 64);
+  double worst = std::abs(std::sqrt(square_sum) - expected["norm"].get<double>()) / unit;
+  worst = std::max(worst, std::abs(sum - expected["sum"].get<double>()) / (unit * count));
+  for (size_t i = 0; i < expected["samples"].size(); ++i) {
+    const double difference = values[i * step] - expected["samples"][i].get<double>();
+    worst = std::max(worst, std::abs(difference) / unit);
+  }
+  return worst;
+}
+
+// One case of make_reference.py, computed by the trainer's own parts.
+class Case {
+ public:
+  explicit Case(const Json& json)
+      : json_(json),
+        shape_{json["channels"], json["side"], json["side"], 10},
+        model_(MakeModel(Settings(), shape_, at::kCPU)),
+        images_(FormulaImages(json["batch"], json["channels"], json["side"])),
+        labels_(FormulaLabels(json["batch"])) {
+    SetByFormula(*model_);
+  }
+
+  void Run() {
+    std::vector<std::unique_ptr<Model>> replicas;
+    replicas.push_back(MakeModel(Settings(), shape_, at::kCPU, model_.get()));
+    GradientShards shards({.label_smoothing = json_.value("label_smoothing", 0.0)},
+                          std::move(replicas));
+    Optimizer optimizer(OptimizerOf(), model_->ParameterTensors());
+    const auto load = [&](int64_t first, int64_t count) {
+      return Examples{images_.narrow(0, first, count), labels_.narrow(0, first, count)};
+    };
+    for (int64_t step = 0; step < json_["steps"].get<int64_t>(); ++step) {
+      const auto& gradients = shards.Compute(json_["batch"], step, load);
+      if (step == 0) {
+        loss_ = shards.loss().item<double>();
+        for (const at::Tensor& gradient : gradients) gradients_.push_back(HostValues(gradient));
+      }
+      optimizer.Step(gradients, json_["optimizer"]["learning_rate"]);
+      shards.UpdateRunningStatistics();
+    }
+  }
+
+  void ExpectReference() const {
+    EXPECT_NEAR(loss_, json_["loss"].get<double>(), 2e-6);
+    for (size_t i = 0; i < gradients_.size(); ++i) {
+      const std::string& name = model_->parameters()[i].name;
+      ASSERT_TRUE(json_["gradients"].contains(name)) << name;
+      // The bias of a convolution before batch norm has no gradient but rounding.
+      if (json_["gradients"][name]["norm"].get<double>() < 1e-12) continue;
+      EXPECT_LT(WorstDifference(gradients_[i], json_["gradients"][name]), 2e-4) << name;
+    }
+    std::vector<NamedTensor> all = model_->parameters();
+    all.insert(all.end(), model_->buffers().begin(), model_->buffers().end());
+    EXPECT_EQ(all.size(), json_["after"].size());
+    for (const NamedTensor& tensor : all) {
+      EXPECT_LT(WorstDifference(HostValues(tensor.value), json_["after"][tensor.name]), 2e-5)
+          << tensor.name;
+    }
+  }
+
+ private:
+  ModelSettings Settings() const {
+    return {.name = json_["model"],
+            .batch_norm = json_["batch_norm"],
+            .hidden = json_.value("hidden", int64_t{128})};
+  }
+  OptimizerSettings OptimizerOf() const {
+    const Json& optimizer = json_["optimizer"];
+    return {.name = optimizer["name"],
+            .momentum = optimizer.value("momentum", 0.0),
+            .nesterov = optimizer.value("nesterov", false),
+            .weight_decay = optimizer.value("weight_decay", 0.0),
+            .epsilon = optimizer.value("epsilon", 1e-7)};
+  }
+
+  const Json json_;
+  const ModelShape shape_;
+  const std::unique_ptr<Model> model_;
+  const at::Tensor images_, labels_;
+  double loss_ = 0;
+  std::vector<std::vector<float>> gradients_;
+};
+
+class ReferenceTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ReferenceTest, GradientsAndStepsAgreeWithPythonToRounding) {
+  at::set_num_threads(1);
+  const Json json = ReadJson(Folder() + "reference/" + GetParam() + ".json");
+  Case one(json);
+
+  one.Run();
+
+  one.ExpectReference();
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ReferenceTest,
+                         testing::Values("small_cnn_sgd", "small_cnn_bn_nesterov",
+                                         "medium_cnn_momentum", "mlp_adam", "resnet18_sgd"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(ReferenceFilesTest, ScriptMakesTheSameFilesAgain) {
+  const char* python = std::getenv("NOISEFLOOR_PYTHON_TORCH");
+  if (python == nullptr) GTEST_SKIP() << "SKIPPED: set NOISEFLOOR_PYTHON_TORCH to a Python with torch";
+  const std::string folder = testing::TempDir() + "/reference_again";
+  std::filesystem::create_directories(folder);
+
+  const std::string command =
+      std::string(python) + " " + Folder() + "make_reference.py " + folder;
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+
+  for (const auto& entry : std::filesystem::directory_iterator(Folder() + "reference")) {
+    const Json old = ReadJson(entry.path());
+    const Json fresh = ReadJson(folder + "/" + entry.path().filename().string());
+    EXPECT_NEAR(old["loss"].get<double>(), fresh["loss"].get<double>(), 1e-12);
+    for (const auto& [name, summary] : old["after"].items()) {
+      const double norm = summary["norm"];
+      EXPECT_NEAR(norm, fresh["after"][name]["norm"].get<double>(), 1e-9 * (1 + norm)) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

@@ -1,0 +1,46 @@
+// Runs the real noisefloor-trainer as a child and gathers what it says. For tests.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/trainer_protocol/json.h"
+
+namespace noisefloor::trainer {
+
+struct Ran {
+  int exit_code = -1;                          // 128 + signal when one ended it.
+  std::vector<TrainerEvent> events;
+  std::string output;                          // Standard output and error together.
+
+  const OutcomeEvent& outcome() const;         // The last event; fails the test without one.
+  const HelloEvent& hello() const;             // The first.
+  std::string Hash(const std::string& name) const;
+};
+
+struct RunOptions {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> variables;
+  uint64_t memory_limit_bytes = 0;             // Of address space; 0: none.
+  bool stop_after_first_progress = false;      // Sends SIGTERM then.
+  bool keep_input_open = false;                // The request's end does not come.
+};
+
+// `input` is what the child reads on standard input.
+Ran RunTrainer(const std::string& input, const RunOptions& options = {});
+Ran RunTrainer(const TrainerRequest& request, const RunOptions& options = {});
+
+// A data root in a temporary folder with a synthetic "fashion-mnist-sample" (6,000 + 1,000 images
+// of patterns that a network can learn), made once. `variant`: "plain", "reordered" (the same
+// examples in another order) or "pixel" (one pixel of one image differs).
+std::string SyntheticDataRoot(const std::string& variant = "plain");
+
+// A small, quick training on it: all sources fixed, 256 + 200 examples, 2 epochs. The work
+// directory is new.
+TrainerRequest SmallRequest();
+
+// Frees one source, on another lane than the fixed one.
+void Free(Specification& specification, NoiseSource source, uint32_t replicate = 0);
+
+}  // namespace noisefloor::trainer
