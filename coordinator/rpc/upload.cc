@@ -27,9 +27,8 @@ absl::Status CheckHeader(const v1::UploadRequest& request, const UploadLimits& l
   }
   NF_RETURN_IF_ERROR(Annotate(CheckSha256(header.sha256()), "header.sha256"));
   if (header.size() > limits.max_bytes) {
-    return MakeError(absl::StatusCode::kResourceExhausted,
-                     fmt::format("header.size: expected at most {} bytes, got {}", limits.max_bytes,
-                                 header.size()));
+    return InvalidInput(fmt::format("header.size: expected at most {} bytes, got {}",
+                                    limits.max_bytes, header.size()));
   }
   return CheckLive(header.lease_id(), limits);
 }
@@ -53,7 +52,7 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
   const LeaseId lease{request.header().lease_id()};
   const BlobName name{request.header().sha256(), request.header().size()};
   v1::UploadResponse response;
-  if (blobs.Has(name)) {
+  if (blobs.Verify(name).ok()) {  // Reads it: a damaged file is replaced by what comes now.
     response.set_known_already(true);
     return response;
   }

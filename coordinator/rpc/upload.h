@@ -19,9 +19,9 @@ struct UploadLimits {
 };
 
 // Reads the header, then pieces, into the blob store; blocks the calling thread on network and
-// disk. What the store has already is not read.
-// FailedPrecondition: the lease is not live. ResourceExhausted: too large, or the disk is full.
-// InvalidArgument: no header first, a piece that is too large, size or hash not as announced.
+// disk. What the store has already, undamaged, is not read from the network.
+// FailedPrecondition: the lease is not live. ResourceExhausted: the disk is full; try again.
+// InvalidArgument: no header first, a file or piece above its limit, size or hash not as announced.
 absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     grpc::ServerReaderInterface<v1::UploadRequest>& reader, const BlobStore& blobs,
     const UploadLimits& limits);
