@@ -110,8 +110,9 @@ std::shared_ptr<const LiveView> EventLoop::live() const {
 
 void EventLoop::Run() {
   while (true) {
+    const bool closed = mailbox_.closed();  // Before: what came until then is taken below.
     std::vector<Item> items = mailbox_.TakeAll(UntilNextDeadline());
-    const bool ended = items.empty() && mailbox_.closed();
+    const bool ended = closed && items.empty();
     Handle(std::move(items));
     if (ended) break;
   }
