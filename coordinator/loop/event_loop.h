@@ -41,11 +41,11 @@ using CallEvent =
 
 // What a call came to. The status is OK only when what was asked is on disk.
 struct CallResult {
-  absl::Status status;
-  SweepId sweep;
+  absl::Status status = absl::OkStatus();
+  SweepId sweep = {};
   uint32_t members = 0;
   bool resumed = false;
-  std::vector<std::string> hardware;
+  std::vector<std::string> hardware = {};
 };
 using CallDone = std::function<void(const CallResult&)>;
 

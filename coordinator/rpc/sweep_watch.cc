@@ -15,7 +15,10 @@ bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sw
 
 SweepWatch::SweepWatch(WatchHub& hub, query::Query& query, v1::WatchSweepRequest request)
     : hub_(hub), query_(query), sweep_{request.sweep_id()}, request_(std::move(request)) {
-  const absl::Status added = hub_.Add(sweep_, this);
+  const absl::Status added =
+      sweep_ == SweepId{}  // What "the newest" is may change while it is watched.
+          ? InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0")
+          : hub_.Add(sweep_, this);
   MutexLock lock(mutex_);
   if (added.ok()) {
     Advance();
