@@ -17,9 +17,9 @@ struct SourceFile {
 };
 
 struct DownloadableSet {
-  std::string name;                  // "cifar10"
-  std::string base_url;              // Before the file's name, with a slash.
-  std::string folder;                // Under the data root.
+  std::string name;      // "cifar10"
+  std::string base_url;  // Before the file's name, with a slash.
+  std::string folder;    // Under the data root.
   std::vector<SourceFile> files;
   bool archive = false;              // .tar.gz files that hold the folder.
   std::vector<std::string> members;  // Files that must be there in the end.

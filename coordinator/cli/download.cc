@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "curl/curl.h"
 #include "fmt/format.h"
 
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
 #include "common/files/sha256.h"
+#include "curl/curl.h"
 
 namespace noisefloor::cli {
 
@@ -32,8 +32,8 @@ struct Transfer {
   const DownloadRequest& request;
   CURL* curl = nullptr;
   std::FILE* file = nullptr;
-  uint64_t from = 0;       // Bytes that were there,
-  bool began = false;      // and whether the first piece has shown what the server made of it.
+  uint64_t from = 0;   // Bytes that were there,
+  bool began = false;  // and whether the first piece has shown what the server made of it.
   int write_error = 0;
 };
 
@@ -98,9 +98,14 @@ absl::Status ToStatus(const Transfer& transfer, CURLcode result, const std::stri
   if (result == CURLE_HTTP_RETURNED_ERROR) {
     long code = 0;
     curl_easy_getinfo(transfer.curl, CURLINFO_RESPONSE_CODE, &code);
+    if (code == 416)
+      return MakeError(absl::StatusCode::kOutOfRange, url + ": the server answers 416");
     const bool missing = code == 404 || code == 410;
     return MakeError(missing ? absl::StatusCode::kNotFound : absl::StatusCode::kUnavailable,
                      fmt::format("{}: the server answers {}", url, code));
+  }
+  if (result == CURLE_RANGE_ERROR) {
+    return MakeError(absl::StatusCode::kOutOfRange, url + ": the server cannot resume");
   }
   if (result == CURLE_PARTIAL_FILE) {
     return MakeError(absl::StatusCode::kUnavailable,
@@ -136,9 +141,8 @@ absl::Status Keep(const DownloadRequest& request, const std::string& part) {
   NF_ASSIGN_OR_RETURN(const std::string got, Sha256File(part));
   if (got != request.sha256) {
     NF_RETURN_IF_ERROR(RemoveFile(part));
-    return MakeError(absl::StatusCode::kDataLoss,
-                     fmt::format("{}: expected SHA-256 {}, got {}", request.url, request.sha256,
-                                 got));
+    return MakeError(absl::StatusCode::kDataLoss, fmt::format("{}: expected SHA-256 {}, got {}",
+                                                              request.url, request.sha256, got));
   }
   if (std::rename(part.c_str(), request.path.c_str()) != 0) {
     return FileError(request.path, "rename", errno);
@@ -161,9 +165,8 @@ absl::Status Download(const DownloadRequest& request) {
   if (IsWhole(part, request.sha256)) return Keep(request, part);
   const uint64_t had = SizeOf(part);
   absl::Status fetched = Fetch(request, part);
-  if (absl::IsUnavailable(fetched) && had > 0 && SizeOf(part) == had &&
-      Message(fetched).ends_with("answers 416")) {
-    // The part is longer than the file: it is of something else.
+  if (absl::IsOutOfRange(fetched) && had > 0) {
+    // The part is longer than the file, so of something else; or the server cannot go on.
     NF_RETURN_IF_ERROR(RemoveFile(part));
     fetched = Fetch(request, part);
   }

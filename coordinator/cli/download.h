@@ -19,9 +19,9 @@ struct DownloadRequest {
   std::function<bool()> stop;
 };
 
-// Nothing when `path` is there with this hash. Goes on after what is in the part, if the server can;
-// a part whose whole turns out wrong is removed. NotFound, Unavailable (try again), DataLoss (wrong
-// hash: expected and got), Cancelled.
+// Nothing when `path` is there with this hash. Goes on after what is in the part, if the server
+// can; a part whose whole turns out wrong is removed. NotFound, Unavailable (try again), DataLoss
+// (wrong hash: expected and got), Cancelled.
 absl::Status Download(const DownloadRequest& request);
 
 }  // namespace noisefloor::cli

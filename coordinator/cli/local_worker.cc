@@ -19,7 +19,7 @@ ChildSettings Settings(const Context& context, const std::string& address,
   ChildSettings settings;
   settings.program = context.program_folder + "/noisefloor-worker";
   settings.arguments = {"--coordinator=" + address, fmt::format("--name={}", kWorkerName),
-                        "--spool=" + context.options.home + "/worker"};
+                        "--state=" + context.options.home + "/worker"};
   if (wish.slots > 0) settings.arguments.push_back(fmt::format("--slots={}", wish.slots));
   if (!wish.data_root.empty()) settings.arguments.push_back("--data-root=" + wish.data_root);
   settings.log_path = LocalWorkerLog(context);

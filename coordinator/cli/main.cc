@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "common/log/log.h"
 #include "coordinator/cli/application.h"
 
 namespace {
@@ -22,6 +23,8 @@ std::string ProgramFolder() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Commands speak for themselves; `serve` turns this up.
+  noisefloor::SetUpLog({.program = "noisefloor", .level = noisefloor::LogLevel::kWarning});
   const noisefloor::SystemClock clock;
   noisefloor::cli::Context context{
       .out = std::cout,

@@ -55,13 +55,8 @@ class RunCommand final : public Command {
     NF_ASSIGN_OR_RETURN(
         Connection connection,
         Connection::Open(context, {.home = Connection::Home::kMake, .listen = "127.0.0.1:0"}));
-    NF_ASSIGN_OR_RETURN(v1::SweepSummary sweep, FindEqual(connection, file));
-    if (sweep.id() != 0 && HasEnded(sweep)) {
-      context.err << fmt::format("s{} has ended already: {}\n", sweep.id(), CountsText(sweep));
-      return Report(context, connection, sweep);
-    }
     bool stopped = false;
-    NF_ASSIGN_OR_RETURN(sweep, Train(context, connection, file, stopped));
+    NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep, Train(context, connection, file, stopped));
     if (stopped) {
       context.err << fmt::format("stopped; s{} holds {}\n`noisefloor run {}` goes on with it\n",
                                  sweep.id(), CountsText(sweep), file_);
@@ -71,22 +66,17 @@ class RunCommand final : public Command {
   }
 
  private:
-  // The newest sweep of the same specification hash; id 0 when there is none.
-  absl::StatusOr<v1::SweepSummary> FindEqual(Connection& connection, const SweepFile& file) const {
-    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file));
-    if (again_) return v1::SweepSummary();
-    NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> sweeps, ListSweeps(connection));
-    for (const v1::SweepSummary& sweep : sweeps) {
-      if (sweep.specification_sha256() == plan.specification_sha256()) return sweep;
-    }
-    return v1::SweepSummary();
-  }
-
   LocalWorkerSettings WorkerSettings(const Context& context) const {
     LocalWorkerSettings settings = {.slots = slots_, .data_root = data_root_};
     if (settings.data_root.empty()) settings.data_root = context.default_data_root;
-    if (settings.data_root.empty()) settings.data_root = context.options.home + "/data";
     return settings;
+  }
+
+  // How the sweep stands when we come to it.
+  static std::string_view Beginning(const v1::SubmitSweepResponse& submitted,
+                                    const v1::SweepSummary& sweep) {
+    if (!submitted.resumed()) return "started";
+    return HasEnded(sweep) ? "already ended:" : "going on with";
   }
 
   absl::StatusOr<v1::SweepSummary> Train(Context& context, Connection& connection,
@@ -96,9 +86,12 @@ class RunCommand final : public Command {
                         StartLocalWorker(context, connection, WorkerSettings(context), stop));
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
                         SubmitSweep(context, connection, file, !again_));
-    context.err << fmt::format("{} s{}: {} members\n",
-                               submitted.resumed() ? "going on with" : "started",
-                               submitted.sweep_id(), submitted.members());
+    v1::GetSweepRequest request;
+    request.set_sweep_id(submitted.sweep_id());
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
+                        connection.Call(&Stub::GetSweep, request));
+    context.err << fmt::format("{} s{}: {}\n", Beginning(submitted, before.sweep()),
+                               submitted.sweep_id(), CountsText(before.sweep()));
     NF_ASSIGN_OR_RETURN(
         const v1::SweepSummary sweep,
         FollowSweep(context, connection, submitted.sweep_id(),

@@ -1,5 +1,6 @@
 #include "fmt/format.h"
 
+#include "common/log/log.h"
 #include "common/rpc/address.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/output.h"
@@ -38,6 +39,7 @@ class Serve final : public Command {
                       "loopback, or --insecure",
                       listen_));
     }
+    SetUpLog({.program = "noisefloor"});
     const StopSignal stop;
     NF_ASSIGN_OR_RETURN(
         const std::unique_ptr<Coordinator> coordinator,

@@ -1,0 +1,201 @@
+#include <algorithm>
+
+#include "fmt/format.h"
+
+#include "common/files/directory.h"
+#include "common/trainer_protocol/datasets.h"
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/data_sets.h"
+#include "coordinator/cli/output.h"
+#include "coordinator/cli/progress.h"
+#include "coordinator/cli/stop_signal.h"
+#include "worker/trainer/data/dataset.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+std::string Names() {
+  std::string names;
+  for (const DownloadableSet& set : DownloadableSets()) {
+    names += (names.empty() ? "" : ", ") + set.name;
+  }
+  return names;
+}
+
+std::string KnownNames() {
+  std::string names;
+  for (const KnownDataset& known : KnownDatasets()) {
+    names.append(names.empty() ? "" : ", ").append(known.name);
+  }
+  return names;
+}
+
+absl::StatusOr<const DownloadableSet*> Find(const std::string& name) {
+  if (const DownloadableSet* set = FindDownloadable(name)) return set;
+  return InvalidInput(fmt::format("data set {}: expected one of {}", name, Names()));
+}
+
+// One line that redraws itself on a terminal, else one line per file.
+class DownloadLine {
+ public:
+  explicit DownloadLine(const Context& context) : context_(context) {}
+  ~DownloadLine() {
+    if (drawn_) context_.err << "\n";
+  }
+
+  void Show(const std::string& file, uint64_t received, uint64_t total) {
+    if (!context_.err_is_terminal) {
+      if (file != file_) context_.err << "downloading " << file << "\n";
+      file_ = file;
+      return;
+    }
+    if (drawn_ && file != file_) context_.err << "\n";
+    file_ = file;
+    const double share = total > 0 ? static_cast<double>(received) / total : 0;
+    context_.err << fmt::format("\r{} {:5.1f} of {:.1f} MB  {}\x1b[K", Bar(share), received / 1e6,
+                                total / 1e6, file)
+                 << std::flush;
+    drawn_ = true;
+  }
+
+ private:
+  const Context& context_;
+  std::string file_;
+  bool drawn_ = false;
+};
+
+class Data final : public Command {
+ public:
+  std::string_view Name() const override { return "data"; }
+  std::string_view Help() const override { return "Download, list and check data sets"; }
+  std::string_view Examples() const override {
+    return R"(  noisefloor data list
+  noisefloor data get fashion-mnist
+  noisefloor data get cifar10 --to=/data     # stopped: the same command goes on
+  noisefloor data verify cifar10 --to=/data)";
+  }
+  void Describe(CLI::App& app) override {
+    app.require_subcommand(1);
+    get_ = app.add_subcommand("get", "Download a data set, or what is missing of it");
+    list_ = app.add_subcommand("list", "The data sets, where from, and which are here");
+    verify_ = app.add_subcommand("verify", "Read a data set and check its identity");
+    get_->add_option("name", name_, Names())->required()->type_name("NAME");
+    verify_->add_option("name", name_, KnownNames())->required()->type_name("NAME");
+    for (CLI::App* sub : {get_, list_, verify_}) {
+      sub->add_option("--to", to_, "data root (default: $NOISEFLOOR_DATA, else HOME/data)")
+          ->type_name("DIR");
+    }
+    get_->add_option("--from", from_, "address of a mirror; what comes must have the same hashes")
+        ->type_name("URL");
+  }
+
+  absl::StatusOr<int> Run(Context& context) override {
+    root_ = !to_.empty()                         ? to_
+            : !context.default_data_root.empty() ? context.default_data_root
+                                                 : context.options.home + "/data";
+    if (get_->parsed()) return Get(context);
+    if (verify_->parsed()) return Verify(context);
+    return List(context);
+  }
+
+ private:
+  absl::StatusOr<int> Get(Context& context) const {
+    NF_ASSIGN_OR_RETURN(const DownloadableSet* set, Find(name_));
+    const std::string root = Roots()[0];
+    const StopSignal stop;
+    {
+      DownloadLine line(context);
+      NF_RETURN_IF_ERROR(
+          GetSet(*set, {.data_root = root,
+                        .base_url = from_,
+                        .progress = [&](const std::string& file, uint64_t received,
+                                        uint64_t total) { line.Show(file, received, total); },
+                        .stop = [&] { return stop.Requested(); }}));
+    }
+    context.err << fmt::format("{} is in {}/{}\n", set->name, root, set->folder);
+    return kDone;
+  }
+
+  // By content, so that another order of the examples in the files is as good.
+  absl::StatusOr<int> Verify(Context& context) const {
+    const KnownDataset* known = FindDataset(name_);
+    if (known == nullptr) {
+      return InvalidInput(fmt::format("data set {}: expected one of {}", name_, KnownNames()));
+    }
+    NF_ASSIGN_OR_RETURN(const trainer::Dataset data, trainer::LoadDataset(*known, root_, {}));
+    const absl::Status right = trainer::CheckIdentity(data, known->identity);
+    if (context.Json()) {
+      PrintJson(context.out, {{"name", name_},
+                              {"good", right.ok()},
+                              {"identity", data.identity},
+                              {"expected", std::string(known->identity)},
+                              {"train_examples", data.train.size()},
+                              {"test_examples", data.test.size()}});
+      return right.ok() ? kDone : kRefused;
+    }
+    NF_RETURN_IF_ERROR(right);
+    context.out << fmt::format("{} in {}: {} + {} examples, identity {}{}\n", name_, root_,
+                               data.train.size(), data.test.size(), data.identity,
+                               known->identity.empty()
+                                   ? "; whole, but no identity of this set is known to compare with"
+                                   : ", as expected");
+    return kDone;
+  }
+
+  absl::StatusOr<int> List(Context& context) const {
+    Json sets = Json::array();
+    Table table({"name", "here", "folder", "from"});
+    for (const KnownDataset& known : KnownDatasets()) {
+      const DownloadableSet* set = FindDownloadable(known.name);
+      const std::string name(known.name);
+      const std::string root = RootOf(known, set);
+      const bool here = !root.empty();
+      const std::string folder = fmt::format("{}/{}", here ? root : Roots()[0], known.folder);
+      const std::string from = set != nullptr ? set->base_url : "";
+      sets.push_back({{"name", name}, {"here", here}, {"folder", folder}, {"from", from}});
+      table.Add({name, here ? "yes" : "no", folder, from.empty() ? "-" : from});
+    }
+    if (context.Json()) {
+      PrintJson(context.out, {{"data_sets", sets}});
+    } else {
+      table.Print(context.out, context.Colour());
+    }
+    return kDone;
+  }
+
+  // "a:b" as in $NOISEFLOOR_DATA; downloads go to the first.
+  std::vector<std::string> Roots() const {
+    std::vector<std::string> roots;
+    for (size_t begin = 0; begin <= root_.size();) {
+      const size_t end = std::min(root_.find(':', begin), root_.size());
+      if (end > begin) roots.push_back(root_.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    return roots.empty() ? std::vector<std::string>{"."} : roots;
+  }
+
+  // The first root that holds the set; empty when none does.
+  std::string RootOf(const KnownDataset& known, const DownloadableSet* set) const {
+    for (const std::string& root : Roots()) {
+      const bool here = set != nullptr ? MissingFiles(*set, root).empty()
+                                       : PathExists(fmt::format("{}/{}", root, known.folder));
+      if (here) return root;
+    }
+    return "";
+  }
+
+  CLI::App* get_ = nullptr;
+  CLI::App* list_ = nullptr;
+  CLI::App* verify_ = nullptr;
+  std::string name_;
+  std::string to_;
+  std::string from_;
+  std::string root_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeData() { return std::make_unique<Data>(); }
+
+}  // namespace noisefloor::cli

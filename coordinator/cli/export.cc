@@ -1,0 +1,170 @@
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "fmt/format.h"
+
+#include "common/files/atomic_file.h"
+#include "common/files/directory.h"
+#include "coordinator/cli/artifact.h"
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/listing.h"
+#include "coordinator/cli/member_json.h"
+#include "coordinator/cli/output.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Study {
+  v1::GetStudyRequest::Form form;
+  const char* name;
+};
+constexpr Study kStudies[] = {{v1::GetStudyRequest::FORM_JSON, "study.json"},
+                              {v1::GetStudyRequest::FORM_CSV, "study.csv"},
+                              {v1::GetStudyRequest::FORM_PAGE, "report.html"}};
+
+struct Kind {
+  const char* kind;
+  const char* folder;
+  const char* ending;
+};
+constexpr Kind kKinds[] = {{"predictions", "predictions", ".npy"},
+                           {"weights", "weights", ".safetensors"}};
+
+struct Written {
+  size_t members = 0;
+  size_t files = 0;
+  uint64_t bytes = 0;
+};
+
+absl::StatusOr<bool> IsEmptyFolder(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return true;
+  if (!fs::is_directory(path, error)) {
+    return InvalidInput(fmt::format("--to={}: expected a folder, got a file", path));
+  }
+  const bool empty = fs::is_empty(path, error);
+  if (error) {
+    return MakeError(absl::StatusCode::kPermissionDenied,
+                     fmt::format("--to={}: {}", path, error.message()));
+  }
+  return empty;
+}
+
+class Export final : public Command {
+ public:
+  std::string_view Name() const override { return "export"; }
+  std::string_view Help() const override {
+    return "Write a sweep's members, study, predictions and weights as files";
+  }
+  std::string_view Examples() const override {
+    return R"(  noisefloor export s1 --to=s1
+  noisefloor export s1 --to=s1 --force      # replaces what is there)";
+  }
+  void Describe(CLI::App& app) override {
+    app.add_option("sweep", sweep_, "the sweep, such as s3")->required();
+    app.add_option("--to", to_, "the folder; appears when it is whole")
+        ->required()
+        ->type_name("DIR");
+    app.add_flag("--force", force_, "replace a folder that is not empty");
+  }
+
+  absl::StatusOr<int> Run(Context& context) override {
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    while (to_.size() > 1 && to_.ends_with("/")) to_.pop_back();
+    NF_ASSIGN_OR_RETURN(const bool empty, IsEmptyFolder(to_));
+    if (!empty && !force_) {
+      return InvalidInput(
+          fmt::format("--to={}: the folder is not empty; --force replaces it", to_));
+    }
+    NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
+    const std::string aside = fmt::format("{}.part-{}", to_, getpid());
+    const absl::StatusOr<Written> written = WriteAll(connection, sweep, aside);
+    absl::Status status = written.ok() ? Replace(aside) : written.status();
+    if (!status.ok()) {
+      (void)RemoveTree(aside);
+      return status;
+    }
+    Say(context, *written);
+    return kDone;
+  }
+
+ private:
+  static absl::StatusOr<Written> WriteAll(Connection& connection, uint64_t sweep,
+                                          const std::string& folder) {
+    NF_RETURN_IF_ERROR(CreateDirectories(folder));
+    NF_ASSIGN_OR_RETURN(std::vector<v1::Member> members,
+                        ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED));
+    NF_RETURN_IF_ERROR(AddDetails(connection, members));
+    Json json = {{"version", 1}, {"members", MembersJson(members)}};
+    NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/members.json", json.dump(2) + "\n"));
+    for (const Study& study : kStudies) {
+      NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, study.form, folder + "/" + study.name));
+    }
+    Written written = {.members = members.size()};
+    for (const v1::Member& member : members) {
+      NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
+    }
+    return written;
+  }
+
+  static absl::Status WriteArtifacts(Connection& connection, const v1::Member& member,
+                                     const std::string& folder, Written& written) {
+    for (const v1::Artifact& artifact : member.outcome().artifacts()) {
+      for (const Kind& known : kKinds) {
+        if (artifact.kind() != known.kind) continue;
+        const std::string below = fmt::format("{}/{}", folder, known.folder);
+        NF_RETURN_IF_ERROR(CreateDirectories(below));
+        NF_RETURN_IF_ERROR(WriteArtifact(connection, member.id(), known.kind, artifact.sha256(),
+                                         fmt::format("{}/{}{}", below, member.id(), known.ending)));
+        ++written.files;
+        written.bytes += artifact.size();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // What was there steps aside first and goes when the new folder stands.
+  absl::Status Replace(const std::string& aside) const {
+    const std::string old = fmt::format("{}.old-{}", to_, getpid());
+    std::error_code error;
+    const bool had = fs::exists(to_, error);
+    if (had) fs::rename(to_, old, error);
+    if (!error) fs::rename(aside, to_, error);
+    if (error) {
+      std::error_code ignored;
+      if (had && !fs::exists(to_, ignored)) fs::rename(old, to_, ignored);
+      return MakeError(absl::StatusCode::kUnavailable,
+                       fmt::format("--to={}: cannot be put in place: {}", to_, error.message()));
+    }
+    return had ? RemoveTree(old) : absl::OkStatus();
+  }
+
+  void Say(const Context& context, const Written& written) const {
+    if (context.Json()) {
+      PrintJson(context.out, {{"to", to_},
+                              {"members", written.members},
+                              {"artifacts", written.files},
+                              {"artifact_bytes", std::to_string(written.bytes)}});
+      return;
+    }
+    context.out << fmt::format(
+        "wrote {}: members.json ({} members), study.json, study.csv, report.html, {} files of "
+        "predictions and weights ({:.1f} MB)\n",
+        to_, written.members, written.files, written.bytes / 1e6);
+  }
+
+  std::string sweep_;
+  std::string to_;
+  bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExport() { return std::make_unique<Export>(); }
+
+}  // namespace noisefloor::cli

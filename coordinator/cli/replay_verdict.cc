@@ -1,0 +1,117 @@
+#include "coordinator/cli/replay_verdict.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "fmt/format.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr std::string_view kEvaluation = "weights_at/";
+
+// 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; later ones are within 2 % of
+// the last.
+constexpr std::array<double, 30> kStudent = {
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+
+long EvaluationOf(const std::string& name) {
+  return name.starts_with(kEvaluation) ? std::atol(name.c_str() + kEvaluation.size()) : 0;
+}
+
+// Place in the training: what comes first differs first.
+int RankOf(const std::string& name) {
+  if (name == "init") return 0;
+  if (name == "first_batches") return 1;
+  if (name.starts_with(kEvaluation)) return 2;
+  return name == "weights" ? 3 : name == "logits" ? 4 : 5;
+}
+
+bool TrainsEarlier(const std::string& a, const std::string& b) {
+  if (RankOf(a) != RankOf(b)) return RankOf(a) < RankOf(b);
+  if (EvaluationOf(a) != EvaluationOf(b)) return EvaluationOf(a) < EvaluationOf(b);
+  return a < b;
+}
+
+std::string Find(const std::map<std::string, std::string>& hashes, const std::string& name) {
+  const auto it = hashes.find(name);
+  return it == hashes.end() ? "" : it->second;
+}
+
+std::string InWords(const std::string& name) {
+  if (name == "init") return "the initial weights";
+  if (name == "first_batches") return "the first batches";
+  if (name == "weights") return "the final weights";
+  if (name == "logits") return "the final predictions";
+  if (name.starts_with(kEvaluation)) return fmt::format("evaluation {}", EvaluationOf(name));
+  return name;
+}
+
+}  // namespace
+
+std::vector<std::string> WhyBitsMayDiffer(const Specification& specification,
+                                          const TrainedBy& original, const TrainedBy& replay) {
+  std::vector<std::string> reasons;
+  for (const NoiseSource source :
+       {NoiseSource::kKernels, NoiseSource::kAutotune, NoiseSource::kReduceOrder}) {
+    if (specification.Source(source).state != SourceState::kFree) continue;
+    const bool one_shard = specification.train.shards == 1;
+    if (source == NoiseSource::kReduceOrder && one_shard) continue;
+    reasons.push_back(fmt::format("{} is free", Name(source)));
+  }
+  if (original.stack != replay.stack) {
+    reasons.push_back(fmt::format("the stack was {} and is {} here", original.stack, replay.stack));
+  } else if (!original.build.empty() && original.build != replay.build) {
+    reasons.push_back(fmt::format("the trainer was of build {} and is of build {} here",
+                                  original.build.substr(0, 12), replay.build.substr(0, 12)));
+  }
+  return reasons;
+}
+
+std::vector<HashPair> PairHashes(const std::map<std::string, std::string>& original,
+                                 const std::map<std::string, std::string>& replay) {
+  std::set<std::string> names;
+  for (const auto& [name, hash] : original) names.insert(name);
+  for (const auto& [name, hash] : replay) names.insert(name);
+  std::vector<HashPair> pairs;
+  for (const std::string& name : names) {
+    pairs.push_back({name, Find(original, name), Find(replay, name)});
+  }
+  std::ranges::sort(pairs, TrainsEarlier, &HashPair::name);
+  return pairs;
+}
+
+std::string FirstDifference(const std::vector<HashPair>& pairs) {
+  const auto it = std::ranges::find_if(pairs, [](const HashPair& pair) { return !pair.equal(); });
+  return it == pairs.end() ? "" : InWords(it->name);
+}
+
+Cohort SumUp(const std::vector<double>& top1) {
+  Cohort cohort{.count = top1.size()};
+  if (top1.empty()) return cohort;
+  for (const double value : top1) cohort.mean += value / static_cast<double>(top1.size());
+  if (top1.size() == 1) {
+    cohort.half_width = std::numeric_limits<double>::infinity();
+    return cohort;
+  }
+  double squares = 0;
+  for (const double value : top1) squares += (value - cohort.mean) * (value - cohort.mean);
+  const double n = static_cast<double>(top1.size());
+  cohort.sd = std::sqrt(squares / (n - 1));
+  const double student = kStudent[std::min(top1.size() - 1, kStudent.size()) - 1];
+  cohort.half_width = student * cohort.sd * std::sqrt(1 + 1 / n);
+  return cohort;
+}
+
+bool IsLikely(const Cohort& cohort, double top1) {
+  // Equal values summed in another order may differ in the last bit.
+  return std::isfinite(top1) && std::abs(top1 - cohort.mean) <= cohort.half_width + 1e-12;
+}
+
+}  // namespace noisefloor::cli
