@@ -44,7 +44,7 @@ void AddBranches(const CLI::App& app, const std::string& path, const std::string
 }
 
 // {0}: commands below a path, {1}: flags of a path.
-constexpr std::string_view kScript = R"(# bash completion for noisefloor; use: source <(noisefloor completion bash)
+constexpr std::string_view kScript = R"sh(# bash completion for noisefloor; use: source <(noisefloor completion bash)
 _noisefloor_commands() {{
   case "$1" in
 {0}    *) ;;
@@ -81,7 +81,7 @@ _noisefloor() {{
     }
     }
 complete -o filenames -F _noisefloor noisefloor
-)";
+)sh";
 
 }  // namespace
 
