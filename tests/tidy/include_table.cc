@@ -61,7 +61,8 @@ const std::vector<FolderRule>& Rules() {
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "thread"}},
       {"coordinator/web", {"common/base/"}, {"absl/"}},
       {"coordinator/cli",
-       {"common/", "coordinator/coordinator.h", "worker/devices/", "worker/daemon/process.h"},
+       {"common/", "coordinator/coordinator.h", "worker/devices/", "worker/daemon/process.h",
+        "worker/trainer/data/dataset.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "yaml-cpp/",
         "curl/", "archive", "thread"}},
 
