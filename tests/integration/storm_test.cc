@@ -164,7 +164,9 @@ void FinishAll(Fleet& fleet, uint64_t sweep) {
       EXPECT_EQ(last.done() + last.diverged(), kMembers) << fleet.Logs();
       return;
     }
-    for (const v1::Member& member : *fleet.Members(sweep)) {
+    const auto members = fleet.Members(sweep);
+    ASSERT_TRUE(members.ok()) << members.status();
+    for (const v1::Member& member : *members) {
       if (member.state() != v1::MEMBER_STATE_FAILED) continue;
       EXPECT_THAT(member.outcome().message(), testing::HasSubstr("signal 9")) << member.id();
     }
@@ -239,7 +241,7 @@ void CheckLines(const Fleet& fleet) {
   EXPECT_EQ(static_cast<int64_t>(fleet.lines().size()), happened);
 }
 
-Results Run(const std::string& folder, std::mt19937_64* storm) {
+Results TrainSweep(const std::string& folder, std::mt19937_64* storm) {
   auto fleet = Fleet::Start(SettingsOf(folder));
   EXPECT_TRUE(fleet.ok()) << fleet.status();
   if (!fleet.ok()) return {};
@@ -287,7 +289,7 @@ void ExpectEqualHashes(const v1::Member& calm, const v1::Member& storm) {
 
 TEST(Storm, KillingEverythingAtRandomMomentsChangesNoResultAndLosesNone) {
   const TempHome calm_folder;
-  const Results calm = Run(calm_folder.path(), nullptr);
+  const Results calm = TrainSweep(calm_folder.path(), nullptr);
   ASSERT_FALSE(HasFailure());
   const uint64_t rounds = NumberFrom("NOISEFLOOR_STORM_ROUNDS", 1);
   const uint64_t first = NumberFrom("NOISEFLOOR_STORM_SEED", std::random_device()());
@@ -296,7 +298,7 @@ TEST(Storm, KillingEverythingAtRandomMomentsChangesNoResultAndLosesNone) {
     std::cout << "NOISEFLOOR_STORM_SEED=" << seed << std::endl;
     std::mt19937_64 random(seed);
     const TempHome storm_folder;
-    const Results storm = Run(storm_folder.path(), &random);
+    const Results storm = TrainSweep(storm_folder.path(), &random);
     ASSERT_FALSE(HasFailure());
     for (const auto& [id, member] : calm) ExpectEqualHashes(member, storm.at(id));
   }
