@@ -1,14 +1,14 @@
 // Times optimiser steps of the trainer on random images: what train_bench.py times in Python.
 // step_bench MODEL BATCH STEPS THREADS SHARDS CHANNELS SIDE: one JSON line.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <vector>
-
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-#include <ATen/core/grad_mode.h>
 
 #include "worker/trainer/torch/memory.h"
 #include "worker/trainer/torch/model.h"
@@ -54,11 +54,11 @@ double SecondsOf(const Arguments& arguments) {
                         std::move(replicas));
   Optimizer optimizer({.momentum = 0.9}, model->ParameterTensors());
   const int64_t pixels = shape.channels * shape.height * shape.width;
-  const at::Tensor images = at::arange(arguments.batch_size * pixels, at::kFloat)
-                                .sin()
-                                .view({arguments.batch_size, shape.height, shape.width,
-                                       shape.channels})
-                                .permute({0, 3, 1, 2});
+  const at::Tensor images =
+      at::arange(arguments.batch_size * pixels, at::kFloat)
+          .sin()
+          .view({arguments.batch_size, shape.height, shape.width, shape.channels})
+          .permute({0, 3, 1, 2});
   const at::Tensor labels = at::arange(arguments.batch_size, at::kLong).remainder(10);
   const auto load = [&](int64_t first, int64_t count) {
     return Examples{images.narrow(0, first, count), labels.narrow(0, first, count)};

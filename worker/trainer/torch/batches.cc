@@ -28,10 +28,9 @@ absl::StatusOr<TrainingBatches> TrainingBatches::Make(const Specification& speci
 Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count) const {
   const auto begin = static_cast<size_t>(first);
   const auto size = static_cast<size_t>(count);
-  const Augmenter::Selection selection{
-      .epoch = batch.epoch,
-      .first_position = batch.first_position + begin,
-      .examples = std::span(batch.examples).subspan(begin, size)};
+  const Augmenter::Selection selection{.epoch = batch.epoch,
+                                       .first_position = batch.first_position + begin,
+                                       .examples = std::span(batch.examples).subspan(begin, size)};
   const at::Tensor labels = at::empty({count}, at::kLong);
   std::copy_n(batch.labels.begin() + first, count, labels.mutable_data_ptr<int64_t>());
   return {NewImages(
@@ -47,7 +46,7 @@ absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
   std::vector<std::vector<int32_t>> labels;
   std::vector<TensorView> views;
   const int64_t count = std::min(kHashedBatches, per_epoch());
-  images.reserve(static_cast<size_t>(count));      // Views borrow: no element may move.
+  images.reserve(static_cast<size_t>(count));  // Views borrow: no element may move.
   labels.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     NF_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
@@ -56,8 +55,8 @@ absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
     images.push_back(HostValues(examples.images));
     labels.emplace_back(batch.labels.begin(), batch.labels.end());
     const std::string number = std::to_string(i);
-    views.push_back(MakeTensorView<float>("images/" + number, examples.images.sizes().vec(),
-                                          images.back()));
+    views.push_back(
+        MakeTensorView<float>("images/" + number, examples.images.sizes().vec(), images.back()));
     views.push_back(MakeTensorView<int32_t>("labels/" + number, {size}, labels.back()));
   }
   return HashTensors(views);

@@ -1,10 +1,10 @@
 // The training batches of a member as tensors: order from `data_order`, images from `augment`.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <string>
-
-#include <ATen/ATen.h>
 
 #include "common/base/status.h"
 #include "worker/trainer/data/augment.h"
@@ -42,7 +42,7 @@ class TrainingBatches {
         device_(device) {}
 
   const Split* split_;
-  Loader fresh_;                   // Never moved on.
+  Loader fresh_;  // Never moved on.
   Loader loader_;
   Augmenter augmenter_;
   AugmentDraws draws_;

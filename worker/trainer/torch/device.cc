@@ -1,20 +1,19 @@
 #include "worker/trainer/torch/device.h"
 
+#include <ATen/Context.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <dlfcn.h>
 
 #include <string>
-
-#include <ATen/Context.h>
-#include <ATen/detail/CUDAHooksInterface.h>
 
 namespace noisefloor::trainer {
 
 absl::Status OpenCuda() {
   if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) != nullptr) return absl::OkStatus();
   const char* reason = dlerror();
-  return MakeError(absl::StatusCode::kUnavailable,
-                   std::string("opening libtorch_cuda.so: ") + (reason ? reason : "unknown") +
-                       " (deploy/setup --gpu installs it)");
+  return MakeError(absl::StatusCode::kUnavailable, std::string("opening libtorch_cuda.so: ") +
+                                                       (reason ? reason : "unknown") +
+                                                       " (deploy/setup --gpu installs it)");
 }
 
 absl::StatusOr<at::Device> OpenDevice(bool gpu) {

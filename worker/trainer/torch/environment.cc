@@ -1,15 +1,14 @@
 #include "worker/trainer/torch/environment.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <filesystem>
-
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <dlfcn.h>
 #include <torch/version.h>
+
+#include <algorithm>
+#include <filesystem>
 
 #include "common/base/check.h"
 #include "common/files/sha256.h"
@@ -30,12 +29,9 @@ std::string LibraryName() {
 }
 
 Json VersionsJson() {
-  return {{"libtorch", TORCH_VERSION},
-          {"library", LibraryName()},
-          {"onednn", at::get_mkldnn_version()},
-          {"mkl", at::get_mkl_version()},
-          {"openmp", at::get_openmp_version()},
-          {"compiler", std::string("g++ ") + __VERSION__}};
+  return {{"libtorch", TORCH_VERSION},          {"library", LibraryName()},
+          {"onednn", at::get_mkldnn_version()}, {"mkl", at::get_mkl_version()},
+          {"openmp", at::get_openmp_version()}, {"compiler", std::string("g++ ") + __VERSION__}};
 }
 
 Json CudaJson() {

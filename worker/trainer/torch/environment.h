@@ -11,9 +11,9 @@
 namespace noisefloor::trainer {
 
 struct Build {
-  std::string stack;               // "torch-2.11-cu130"
-  std::string build;               // SHA-256 of this executable.
-  std::string fingerprint;         // SHA-256 over the stack's name and its libraries' versions.
+  std::string stack;        // "torch-2.11-cu130"
+  std::string build;        // SHA-256 of this executable.
+  std::string fingerprint;  // SHA-256 over the stack's name and its libraries' versions.
 };
 Build IdentifyBuild();
 

@@ -1,10 +1,10 @@
 #include "worker/trainer/torch/evaluate.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "common/base/check.h"
 #include "worker/trainer/torch/host_tensors.h"

@@ -2,10 +2,10 @@
 // batch size and a fixed number of threads, so that evaluation adds no noise of its own.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <vector>
-
-#include <ATen/ATen.h>
 
 #include "worker/trainer/data/augment.h"
 #include "worker/trainer/data/dataset.h"
@@ -23,8 +23,8 @@ at::Tensor NewImages(int64_t count, const ImageShape& shape,
 
 struct EvaluationPlan {
   int64_t batch_size = 1000;
-  int64_t threads = 1;         // Intra-op threads of each batch; never a drawn number.
-  SwitchPlan training;         // The switches to go back to afterwards.
+  int64_t threads = 1;  // Intra-op threads of each batch; never a drawn number.
+  SwitchPlan training;  // The switches to go back to afterwards.
 };
 
 // Holds references to what it is given; uses `team` to work on several batches at once, which

@@ -17,9 +17,9 @@ struct Variable {
 
 struct HardwareClass {
   bool gpu = false;
-  std::string vendor;              // Of a CPU class: "intel", "amd". Empty: any processor.
-  std::string aten_capability;     // As LibTorch says it: "DEFAULT", "AVX2", "AVX512"; or empty.
-  std::vector<Variable> variables; // What must be set before the process starts.
+  std::string vendor;               // Of a CPU class: "intel", "amd", "other". Empty: any.
+  std::string aten_capability;      // As LibTorch says it: "DEFAULT", "AVX2", "AVX512"; or empty.
+  std::vector<Variable> variables;  // What must be set before the process starts.
 };
 
 // "cpu-amd-avx2", "nvidia-h200"; empty: this CPU as it is. InvalidArgument for another form.

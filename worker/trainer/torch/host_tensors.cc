@@ -15,8 +15,8 @@ HostTensors::HostTensors(const std::vector<NamedTensor>& tensors) {
   values_.reserve(tensors.size());
   for (const NamedTensor& tensor : tensors) {
     values_.push_back(HostValues(tensor.value));
-    views_.push_back(MakeTensorView<float>(tensor.name, tensor.value.sizes().vec(),
-                                           values_.back()));
+    views_.push_back(
+        MakeTensorView<float>(tensor.name, tensor.value.sizes().vec(), values_.back()));
   }
 }
 
@@ -30,7 +30,7 @@ HostTensors HostTensors::ParametersAndBuffers(const Model& model) {
 
 std::string HostTensors::Hash() const {
   const auto hash = HashTensors(views_);
-  NF_CHECK(hash.ok());             // Names are unique and sizes follow the shapes.
+  NF_CHECK(hash.ok());  // Names are unique and sizes follow the shapes.
   return *hash;
 }
 

@@ -18,7 +18,7 @@ class HostTensors {
   static HostTensors ParametersAndBuffers(const Model& model);
 
   const std::vector<TensorView>& views() const { return views_; }
-  std::string Hash() const;        // common/files/tensor_hash.h
+  std::string Hash() const;  // common/files/tensor_hash.h
 
  private:
   std::vector<std::vector<float>> values_;

@@ -1,9 +1,9 @@
 #include "worker/trainer/torch/init.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <cmath>
 #include <vector>
-
-#include <ATen/core/grad_mode.h>
 
 #include "common/base/check.h"
 

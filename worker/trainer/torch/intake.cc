@@ -76,9 +76,9 @@ absl::Status BecomeClass(const std::string& hardware_class, char** argv) {
   }
   if (!changed) return absl::OkStatus();
   execv("/proc/self/exe", argv);
-  return MakeError(absl::StatusCode::kInternal,
-                   std::string("starting anew with the class's variables: ") +
-                       std::strerror(errno));
+  return MakeError(
+      absl::StatusCode::kInternal,
+      std::string("starting anew with the class's variables: ") + std::strerror(errno));
 }
 
 }  // namespace noisefloor::trainer

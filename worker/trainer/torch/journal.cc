@@ -32,9 +32,9 @@ bool Journal::Report(int64_t done, double learning_rate) {
   reporter_.Add({done, epoch, "train_loss", sum / static_cast<double>(count)});
   reporter_.Add({done, epoch, "learning_rate", learning_rate});
   if (done % counts_.per_epoch == 0) {
-    reporter_.Add({done, epoch, "train_loss_epoch",
-                   std::exchange(epoch_sum_, 0) /
-                       static_cast<double>(std::exchange(epoch_summed_, 0))});
+    reporter_.Add(
+        {done, epoch, "train_loss_epoch",
+         std::exchange(epoch_sum_, 0) / static_cast<double>(std::exchange(epoch_summed_, 0))});
   }
   reporter_.Progress(done, counts_.total);
   return std::isfinite(sum);

@@ -2,9 +2,9 @@
 // is asked only when a report is due: about ten times an epoch.
 #pragma once
 
-#include <cstdint>
-
 #include <ATen/ATen.h>
+
+#include <cstdint>
 
 #include "worker/trainer/torch/reporter.h"
 #include "worker/trainer/torch/schedule.h"
@@ -25,9 +25,9 @@ class Journal {
   bool Report(int64_t done, double learning_rate);
 
   const StepCounts counts_;
-  const int64_t interval_;         // Steps between reports.
+  const int64_t interval_;  // Steps between reports.
   Reporter& reporter_;
-  at::Tensor sum_;                 // Of the losses since the last report; undefined when none.
+  at::Tensor sum_;  // Of the losses since the last report; undefined when none.
   int64_t summed_ = 0;
   double epoch_sum_ = 0;
   int64_t epoch_summed_ = 0;

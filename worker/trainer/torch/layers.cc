@@ -18,8 +18,8 @@ at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) con
   pass.dropout.Fill(static_cast<uint64_t>(pass.step), name, probability,
                     static_cast<uint64_t>(pass.first_example * each),
                     {mask.mutable_data_ptr<float>(), static_cast<size_t>(x.numel())});
-  return x * mask.to(x.options(), /*non_blocking=*/false, /*copy=*/false,
-                     x.suggest_memory_format());
+  return x *
+         mask.to(x.options(), /*non_blocking=*/false, /*copy=*/false, x.suggest_memory_format());
 }
 
 at::Tensor PoolThenRelu(const at::Tensor& x) { return at::max_pool2d(x, {2, 2}).relu_(); }

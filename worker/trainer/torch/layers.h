@@ -2,10 +2,10 @@
 // references); copying a layer does not copy weights. Shapes: n examples, c channels, h x w pixels.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <string>
-
-#include <ATen/ATen.h>
 
 #include "worker/trainer/noise/draws.h"
 
@@ -14,14 +14,14 @@ namespace noisefloor::trainer {
 // What a forward pass needs beside images and weights.
 struct ForwardPass {
   bool training = false;
-  int64_t step = 0;            // Optimiser steps done: part of a dropout draw's index.
-  int64_t first_example = 0;   // Place in the whole batch of the first example given.
+  int64_t step = 0;           // Optimiser steps done: part of a dropout draw's index.
+  int64_t first_example = 0;  // Place in the whole batch of the first example given.
   DropoutDraws dropout{0};
 };
 
 struct Conv {
-  at::Tensor weight;           // {out, in, kernel, kernel}, channels_last
-  at::Tensor bias;             // {out}, or undefined
+  at::Tensor weight;  // {out, in, kernel, kernel}, channels_last
+  at::Tensor bias;    // {out}, or undefined
   int64_t stride = 1;
   int64_t padding = 1;
 
@@ -31,8 +31,8 @@ struct Conv {
 };
 
 struct Dense {
-  at::Tensor weight;           // {out, in}
-  at::Tensor bias;             // {out}
+  at::Tensor weight;  // {out, in}
+  at::Tensor bias;    // {out}
 
   at::Tensor operator()(const at::Tensor& x) const { return at::linear(x, weight, bias); }
 };
@@ -41,9 +41,9 @@ struct Dense {
 // leaves them in batch_mean and batch_variance; running statistics are updated by the team of
 // shards, from all of them.
 struct BatchNorm {
-  at::Tensor weight, bias;                  // {c}
-  at::Tensor running_mean, running_var;     // {c}, used when not training
-  at::Tensor batch_mean, batch_variance;    // {c}, this replica's own; the variance is unbiased
+  at::Tensor weight, bias;                // {c}
+  at::Tensor running_mean, running_var;   // {c}, used when not training
+  at::Tensor batch_mean, batch_variance;  // {c}, this replica's own; the variance is unbiased
   double epsilon = 1e-3;
 
   at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;

@@ -40,10 +40,9 @@ std::string Entry(const std::string& path, std::string_view name) {
 }
 
 constexpr std::array<std::string_view, 19> kShownFlags = {
-    "sse2",        "sse4_1",      "sse4_2",       "avx",          "avx2",
-    "fma",         "f16c",        "avx512f",      "avx512dq",     "avx512bw",
-    "avx512vl",    "avx512_vnni", "avx512_bf16",  "avx512_fp16",  "avx_vnni",
-    "amx_tile",    "amx_bf16",    "avx512vbmi",   "hypervisor"};
+    "sse2",     "sse4_1",   "sse4_2",   "avx",        "avx2",        "fma",         "f16c",
+    "avx512f",  "avx512dq", "avx512bw", "avx512vl",   "avx512_vnni", "avx512_bf16", "avx512_fp16",
+    "avx_vnni", "amx_tile", "amx_bf16", "avx512vbmi", "hypervisor"};
 
 Json FlagsJson() {
   std::istringstream words(Entry("/proc/cpuinfo", "flags"));
@@ -59,8 +58,7 @@ Json FlagsJson() {
 Json CachesJson() {
   Json caches = Json::object();
   for (int i = 0; i < 8; ++i) {
-    const std::string folder =
-        "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
     const std::string level = FirstLine(folder + "level");
     if (level.empty()) break;
     const std::string type = FirstLine(folder + "type");
@@ -94,7 +92,7 @@ std::string CpuVendor() {
   const std::string id = Entry("/proc/cpuinfo", "vendor_id");
   if (id == "GenuineIntel") return "intel";
   if (id == "AuthenticAMD") return "amd";
-  return id;
+  return "other";
 }
 
 Json MachineJson() {
@@ -117,9 +115,8 @@ Json MachineJson() {
 
 Json VariablesJson() {
   static constexpr std::array<std::string_view, 18> kPrefixes = {
-      "ATEN_",   "ONEDNN_", "DNNL_",   "MKL_",   "OMP_",     "GOMP_",   "KMP_",
-      "CUBLAS",  "CUDA_",   "CUDNN_",  "NCCL_",  "NVIDIA_",  "TORCH_",  "PYTORCH_",
-      "MALLOC_", "GLIBC_",  "LD_",     "THP_"};
+      "ATEN_",  "ONEDNN_", "DNNL_",   "MKL_",   "OMP_",     "GOMP_",   "KMP_",   "CUBLAS", "CUDA_",
+      "CUDNN_", "NCCL_",   "NVIDIA_", "TORCH_", "PYTORCH_", "MALLOC_", "GLIBC_", "LD_",    "THP_"};
   Json variables = Json::object();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;

@@ -7,7 +7,7 @@
 
 namespace noisefloor::trainer {
 
-// "intel", "amd", or the processor's own word for another.
+// "intel", "amd" or "other": the vendor in a hardware class's name.
 std::string CpuVendor();
 
 // Processor, caches, cores, memory, kernel, C library, host name.

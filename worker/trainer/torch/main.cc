@@ -1,13 +1,12 @@
 // noisefloor-trainer: trains one member and exits. See worker/trainer/README.md.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <new>
-
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include "common/base/clock.h"
 #include "worker/trainer/torch/device.h"

@@ -1,5 +1,7 @@
 #include "worker/trainer/torch/memory.h"
 
+#include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
 #include <malloc.h>
 #include <sys/mman.h>
 
@@ -10,22 +12,19 @@
 #include <string>
 #include <vector>
 
-#include <c10/core/CPUAllocator.h>
-#include <c10/util/Exception.h>
-
 #include "common/base/mutex.h"
 
 namespace noisefloor::trainer {
 
 namespace {
 
-constexpr size_t kHeaderBytes = 64;                    // Keeps the data aligned for AVX-512.
+constexpr size_t kHeaderBytes = 64;  // Keeps the data aligned for AVX-512.
 constexpr size_t kBigBytes = size_t{1} << 16;
 constexpr size_t kHugePageBytes = size_t{1} << 21;
 
 // Lies before the data of each block.
 struct Header {
-  size_t block_bytes = 0;                              // Whole block; 0: small, from malloc.
+  size_t block_bytes = 0;  // Whole block; 0: small, from malloc.
 };
 
 size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
@@ -80,7 +79,7 @@ class KeptMemory final : public c10::Allocator {
     }
     void* block = Map(size, huge);
     if (block == nullptr) {
-      Release();                                       // What is kept may be what is missing.
+      Release();  // What is kept may be what is missing.
       block = Map(size, huge);
     }
     if (block != nullptr) *static_cast<Header*>(block) = {.block_bytes = size};
@@ -90,8 +89,8 @@ class KeptMemory final : public c10::Allocator {
   // A huge block begins at a huge page's boundary.
   static void* Map(size_t size, bool huge) {
     const size_t spare = huge ? kHugePageBytes : 0;
-    void* mapped = mmap(nullptr, size + spare, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* mapped =
+        mmap(nullptr, size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) return nullptr;
     if (!huge) return mapped;
     const auto address = reinterpret_cast<uintptr_t>(mapped);
@@ -99,7 +98,7 @@ class KeptMemory final : public c10::Allocator {
     auto* block = static_cast<std::byte*>(mapped) + before;
     if (before > 0) munmap(mapped, before);
     if (spare > before) munmap(block + size, spare - before);
-    madvise(block, size, MADV_HUGEPAGE);               // Advice: a refusal only costs time.
+    madvise(block, size, MADV_HUGEPAGE);  // Advice: a refusal only costs time.
     return block;
   }
 
@@ -108,7 +107,7 @@ class KeptMemory final : public c10::Allocator {
 };
 
 KeptMemory& TheKeptMemory() {
-  static KeptMemory* memory = new KeptMemory;          // Tensors of statics may outlive main.
+  static KeptMemory* memory = new KeptMemory;  // Tensors of statics may outlive main.
   return *memory;
 }
 
@@ -127,7 +126,7 @@ void KeptMemory::Free(void* data) {
 void UseKeptMemory() {
   constexpr uint8_t kAboveTheDefault = 1;
   c10::SetCPUAllocator(&TheKeptMemory(), kAboveTheDefault);
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);                  // For what oneDNN takes by itself.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // For what oneDNN takes by itself.
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 

@@ -9,8 +9,8 @@ class Mlp final : public Model {
  public:
   Mlp(const ModelSettings& settings, const ModelShape& shape, at::Device device,
       const Model* shared)
-      : Model(settings, device, shared), dropouts_{{"dropout1", settings.dropout},
-                                                   {"dropout2", settings.dropout}} {
+      : Model(settings, device, shared),
+        dropouts_{{"dropout1", settings.dropout}, {"dropout2", settings.dropout}} {
     const int64_t pixels = shape.channels * shape.height * shape.width;
     first_ = MakeDense("dense1", pixels, settings.hidden);
     second_ = MakeDense("dense2", settings.hidden, settings.hidden);

@@ -37,8 +37,8 @@ at::Tensor Model::NewParameter(const std::string& name, at::IntArrayRef shape) {
 
 at::Tensor Model::NewBuffer(const std::string& name, at::IntArrayRef shape) {
   const auto options = at::TensorOptions(at::kFloat).device(device_);
-  at::Tensor value = shared_ != nullptr ? Find(shared_->buffers_, name)
-                                        : at::full(shape, kNotSet, options);
+  at::Tensor value =
+      shared_ != nullptr ? Find(shared_->buffers_, name) : at::full(shape, kNotSet, options);
   buffers_.push_back({name, value});
   batch_statistics_.push_back(at::zeros(shape, options));
   return value;
@@ -90,7 +90,7 @@ std::unique_ptr<Model> MakeModel(const ModelSettings& settings, const ModelShape
   if (settings.name == "small_cnn") return MakeSmallCnn(settings, shape, device, shared);
   if (settings.name == "medium_cnn") return MakeMediumCnn(settings, shape, device, shared);
   if (settings.name == "resnet18") return MakeResNet18(settings, shape, device, shared);
-  NF_CHECK(settings.name == "mlp");             // The specification's table allows no other.
+  NF_CHECK(settings.name == "mlp");  // The specification's table allows no other.
   return MakeMlp(settings, shape, device, shared);
 }
 

@@ -3,12 +3,12 @@
 // threads at once, as long as nobody writes the weights they share.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <ATen/ATen.h>
 
 #include "common/trainer_protocol/specification.h"
 #include "worker/trainer/torch/layers.h"

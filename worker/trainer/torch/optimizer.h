@@ -2,10 +2,10 @@
 // Adam follows PyTorch's formula: epsilon is added after the bias correction of the root.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <vector>
-
-#include <ATen/ATen.h>
 
 #include "common/trainer_protocol/specification.h"
 
@@ -26,9 +26,9 @@ class Optimizer {
   const OptimizerSettings settings_;
   const std::vector<at::Tensor> parameters_;
   int64_t steps_done_ = 0;
-  std::vector<at::Tensor> first_moments_;    // Adam's m, or SGD's momentum; empty without.
-  std::vector<at::Tensor> second_moments_;   // Adam's v.
-  std::vector<at::Tensor> step_counts_;      // Adam's, one a parameter, as its kernel wants them.
+  std::vector<at::Tensor> first_moments_;   // Adam's m, or SGD's momentum; empty without.
+  std::vector<at::Tensor> second_moments_;  // Adam's v.
+  std::vector<at::Tensor> step_counts_;     // Adam's, one a parameter, as its kernel wants them.
 };
 
 }  // namespace noisefloor::trainer

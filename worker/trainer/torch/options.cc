@@ -1,8 +1,7 @@
 #include "worker/trainer/torch/options.h"
 
-#include <cstdlib>
-
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 
 namespace noisefloor::trainer {
 
@@ -33,14 +32,15 @@ Options ParseOptions(int argc, char** argv) {
   bool describe = false, example = false, probe = false;
   CLI::App app(kDescription, "noisefloor-trainer");
   app.footer(kExamples);
-  app.set_version_flag("--version", "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK
-                                    ")");
+  app.set_version_flag("--version",
+                       "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK ")");
   app.add_flag("--describe", describe, "Print what this trainer is as one JSON object");
   app.add_flag("--example-spec", example, "Print a specification to start from");
   app.add_flag("--gpu", options.gpu, "Open CUDA at the start (default: CUDA_VISIBLE_DEVICES set)");
   auto* spec = app.add_option("--spec", options.specification_file,
                               "Train this specification instead of a request");
-  app.add_option("--data-root", options.data_root, "Where data sets are (default: $NOISEFLOOR_DATA)")
+  app.add_option("--data-root", options.data_root,
+                 "Where data sets are (default: $NOISEFLOOR_DATA)")
       ->needs(spec);
   auto* work = app.add_option("--work", options.work_directory, "Folder for the files; made if new")
                    ->needs(spec);
@@ -48,7 +48,7 @@ Options ParseOptions(int argc, char** argv) {
   app.add_flag("--evaluation-set", options.write_evaluation_set,
                "Also write the test images and labels")
       ->needs(spec);
-  app.add_flag("--probe", probe)->group("");     // Of --describe.
+  app.add_flag("--probe", probe)->group("");  // Of --describe.
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -56,10 +56,14 @@ Options ParseOptions(int argc, char** argv) {
     options.exit_code = app.exit(error) == 0 ? 0 : 2;
     return options;
   }
-  if (probe) options.mode = Options::Mode::kProbe;
-  else if (describe) options.mode = Options::Mode::kDescribe;
-  else if (example) options.mode = Options::Mode::kExampleSpec;
-  else if (!options.specification_file.empty()) options.mode = Options::Mode::kDirect;
+  if (probe)
+    options.mode = Options::Mode::kProbe;
+  else if (describe)
+    options.mode = Options::Mode::kDescribe;
+  else if (example)
+    options.mode = Options::Mode::kExampleSpec;
+  else if (!options.specification_file.empty())
+    options.mode = Options::Mode::kDirect;
   return options;
 }
 

@@ -8,16 +8,16 @@ namespace noisefloor::trainer {
 
 struct Options {
   enum class Mode : uint8_t {
-    kServe,        // Read one request on standard input: what the daemon does.
-    kDirect,       // --spec: a person's own run.
+    kServe,   // Read one request on standard input: what the daemon does.
+    kDirect,  // --spec: a person's own run.
     kDescribe,
     kExampleSpec,
     kProbe,
-    kExit,         // Help, version or a mistake: already printed.
+    kExit,  // Help, version or a mistake: already printed.
   };
   Mode mode = Mode::kServe;
-  int exit_code = 0;               // Of kExit: 0, or 2 for a mistake.
-  bool gpu = false;                // Open CUDA before the request comes.
+  int exit_code = 0;  // Of kExit: 0, or 2 for a mistake.
+  bool gpu = false;   // Open CUDA before the request comes.
   std::string specification_file;
   std::string data_root;
   std::string work_directory;

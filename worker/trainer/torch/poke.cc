@@ -1,9 +1,9 @@
 #include "worker/trainer/torch/poke.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <cmath>
 #include <limits>
-
-#include <ATen/core/grad_mode.h>
 
 #include "common/base/check.h"
 #include "common/base/philox.h"
@@ -45,8 +45,7 @@ absl::StatusOr<Poke> ResolvePoke(const Specification& specification, const Model
   Poke poke{true, settings.poke_step, parameter->name, settings.poke_element};
   if (source.state == SourceState::kFree) {
     const PhiloxCounter words = PhiloxStream(source.seed, 0).Block(0);
-    poke.element = static_cast<int64_t>(
-        UniformBelow(Bits64(words), static_cast<uint64_t>(count)));
+    poke.element = static_cast<int64_t>(UniformBelow(Bits64(words), static_cast<uint64_t>(count)));
   }
   if (poke.element >= count) {
     return InvalidInput("sources.poke.element: " + std::to_string(poke.element) + ", but '" +

@@ -12,9 +12,9 @@ namespace noisefloor::trainer {
 
 struct Poke {
   bool on = false;
-  int64_t step = 0;                // Optimiser steps done before it.
+  int64_t step = 0;  // Optimiser steps done before it.
   std::string parameter;
-  int64_t element = 0;             // In logical (row-major) order.
+  int64_t element = 0;  // In logical (row-major) order.
 };
 
 // Fixed: the element that the specification names, the same in all replicates. Free: the element

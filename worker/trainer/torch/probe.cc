@@ -76,8 +76,10 @@ Json ParseVerboseOutput(const std::string& output) {
       convolutions.insert(Field(line.substr(line.find(",exec,cpu,") + 1), 3));
     } else if (line.starts_with("MKL_VERBOSE ")) {
       const size_t cnr = line.find("CNR:");
-      if (cnr == std::string::npos) observed["mkl"] = line.substr(12);
-      else observed["mkl_cnr"] = line.substr(cnr + 4, line.find(' ', cnr) - cnr - 4);
+      if (cnr == std::string::npos)
+        observed["mkl"] = line.substr(12);
+      else
+        observed["mkl_cnr"] = line.substr(cnr + 4, line.find(' ', cnr) - cnr - 4);
     }
   }
   observed["onednn_convolutions"] = convolutions;

@@ -36,7 +36,7 @@ class Reporter {
 
   const int events_;
   std::vector<Record> waiting_;
-  uint64_t sequence_ = 0;          // Of the last records event.
+  uint64_t sequence_ = 0;  // Of the last records event.
   bool told_outcome_ = false;
   absl::Status status_;
 };

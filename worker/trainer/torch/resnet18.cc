@@ -7,7 +7,7 @@ namespace {
 struct Block {
   Conv conv1, conv2;
   BatchNorm bn1, bn2;
-  bool projected = false;                      // The shortcut is conv1x1 -> batch norm.
+  bool projected = false;  // The shortcut is conv1x1 -> batch norm.
   Conv shortcut;
   BatchNorm shortcut_bn;
 
@@ -49,16 +49,16 @@ class ResNet18 final : public Model {
  private:
   Block MakeBlock(const std::string& name, int64_t in, int64_t out, int64_t stride) {
     Block block;
-    block.conv1 = MakeConv(name + ".conv1",
-                           {.in = in, .out = out, .stride = stride, .bias = false});
+    block.conv1 =
+        MakeConv(name + ".conv1", {.in = in, .out = out, .stride = stride, .bias = false});
     block.bn1 = MakeBatchNorm(name + ".bn1", out);
     block.conv2 = MakeConv(name + ".conv2", {.in = out, .out = out, .bias = false});
     block.bn2 = MakeBatchNorm(name + ".bn2", out);
     block.projected = stride != 1 || in != out;
     if (block.projected) {
-      block.shortcut = MakeConv(
-          name + ".shortcut.conv",
-          {.in = in, .out = out, .kernel = 1, .stride = stride, .bias = false});
+      block.shortcut =
+          MakeConv(name + ".shortcut.conv",
+                   {.in = in, .out = out, .kernel = 1, .stride = stride, .bias = false});
       block.shortcut_bn = MakeBatchNorm(name + ".shortcut.bn", out);
     }
     return block;

@@ -24,8 +24,7 @@ absl::Status Results::Evaluate(const Model& model, at::Device device, const Eval
   const Shape shape = {dataset_.test.size(), dataset_.classes};
   NF_ASSIGN_OR_RETURN(outcome_.hashes["logits"],
                       HashTensors({MakeTensorView<float>("logits", shape, logits)}));
-  outcome_.metrics = {
-      {"loss", metrics.loss}, {"top1", metrics.top1}, {"top5", metrics.top5}};
+  outcome_.metrics = {{"loss", metrics.loss}, {"top1", metrics.top1}, {"top5", metrics.top5}};
   outcome_.per_class_accuracy = metrics.per_class_accuracy;
   if (kept != "none") NF_RETURN_IF_ERROR(WritePredictions("predictions", logits));
   return WriteWeights(model);
@@ -58,8 +57,8 @@ absl::Status Results::WritePredictions(const std::string& name, const std::vecto
 absl::Status Results::WriteWeights(const Model& model) {
   const HostTensors tensors = HostTensors::ParametersAndBuffers(model);
   const std::string file = "weights.safetensors";
-  NF_RETURN_IF_ERROR(WriteSafetensors(request_.work_directory + "/" + file, tensors.views(),
-                                      {{"format", "pt"}}));
+  NF_RETURN_IF_ERROR(
+      WriteSafetensors(request_.work_directory + "/" + file, tensors.views(), {{"format", "pt"}}));
   return reporter_.Artifact(request_.work_directory, "weights", file);
 }
 

@@ -1,16 +1,16 @@
 #include "worker/trainer/torch/shards.h"
 
-#include <utility>
-
-#include <ATen/core/grad_mode.h>
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
 
 #include "common/base/check.h"
 
 namespace noisefloor::trainer {
 
 namespace {
-constexpr size_t kMostArrivalOrders = 5000;    // Of up to 64! possible ones.
+constexpr size_t kMostArrivalOrders = 5000;  // Of up to 64! possible ones.
 }  // namespace
 
 GradientShards::GradientShards(const ShardOptions& options,
@@ -19,9 +19,8 @@ GradientShards::GradientShards(const ShardOptions& options,
       replicas_(std::move(replicas)),
       shares_(replicas_.size()),
       losses_(replicas_.size()),
-      team_(options.shards, [threads = options.threads] {
-        at::set_num_threads(static_cast<int>(threads));
-      }) {
+      team_(options.shards,
+            [threads = options.threads] { at::set_num_threads(static_cast<int>(threads)); }) {
   NF_CHECK(static_cast<int64_t>(replicas_.size()) == options_.shards);
 }
 
@@ -53,14 +52,11 @@ void GradientShards::ComputeShard(int64_t rank, int64_t batch_size, int64_t step
   const Model& replica = *replicas_[place];
   const Examples examples = load(first, count);
   const at::Tensor logits = replica.Forward(
-      examples.images, {.training = true,
-                        .step = step,
-                        .first_example = first,
-                        .dropout = options_.dropout});
-  const at::Tensor loss =
-      at::cross_entropy_loss(logits, examples.labels, {}, at::Reduction::Sum,
-                             /*ignore_index=*/-100, options_.label_smoothing)
-          .div(static_cast<double>(batch_size));
+      examples.images,
+      {.training = true, .step = step, .first_example = first, .dropout = options_.dropout});
+  const at::Tensor loss = at::cross_entropy_loss(logits, examples.labels, {}, at::Reduction::Sum,
+                                                 /*ignore_index=*/-100, options_.label_smoothing)
+                              .div(static_cast<double>(batch_size));
   loss.backward();
   losses_[place] = loss.detach();
   std::vector<at::Tensor> share = TakeGradients(replica);
@@ -68,7 +64,7 @@ void GradientShards::ComputeShard(int64_t rank, int64_t batch_size, int64_t step
     shares_[place] = std::move(share);
     return;
   }
-  MutexLock lock(mutex_);                // Who comes first adds first: this is the noise source.
+  MutexLock lock(mutex_);  // Who comes first adds first: this is the noise source.
   AddShare(rank, std::move(share));
 }
 

@@ -2,14 +2,14 @@
 // replica that shares the weights and has gradients of its own.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <ATen/ATen.h>
 
 #include "common/base/mutex.h"
 #include "worker/trainer/torch/model.h"
@@ -18,16 +18,16 @@
 namespace noisefloor::trainer {
 
 struct Examples {
-  at::Tensor images;                   // {n, channels, height, width} float, channels_last
-  at::Tensor labels;                   // {n} int64
+  at::Tensor images;  // {n, channels, height, width} float, channels_last
+  at::Tensor labels;  // {n} int64
 };
 // Gives examples [first, first + count) of the batch at hand. Called on the shards' threads.
 using LoadExamples = std::function<Examples(int64_t first, int64_t count)>;
 
 struct ShardOptions {
   int64_t shards = 1;
-  int64_t threads = 1;                 // Intra-op threads of each shard.
-  bool in_arrival_order = false;       // Add shares as they arrive instead of by rank.
+  int64_t threads = 1;            // Intra-op threads of each shard.
+  bool in_arrival_order = false;  // Add shares as they arrive instead of by rank.
   double label_smoothing = 0;
   double batch_norm_momentum = 0.01;
   DropoutDraws dropout{0};
@@ -65,13 +65,13 @@ class GradientShards {
 
   const ShardOptions options_;
   const std::vector<std::unique_ptr<Model>> replicas_;
-  std::vector<std::vector<at::Tensor>> shares_;      // By rank; each written by its thread.
-  std::vector<at::Tensor> losses_;                   // Likewise.
-  std::vector<at::Tensor> sum_;                      // With in_arrival_order: under mutex_.
+  std::vector<std::vector<at::Tensor>> shares_;  // By rank; each written by its thread.
+  std::vector<at::Tensor> losses_;               // Likewise.
+  std::vector<at::Tensor> sum_;                  // With in_arrival_order: under mutex_.
   Mutex mutex_;
   std::string arrival_order_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int64_t> arrival_orders_;
-  ThreadTeam team_;                                  // Last: its threads use all of the above.
+  ThreadTeam team_;  // Last: its threads use all of the above.
 };
 
 }  // namespace noisefloor::trainer

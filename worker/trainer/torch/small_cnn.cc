@@ -34,7 +34,7 @@ class SmallCnn final : public Model {
 
  private:
   std::vector<Conv> convs_;
-  std::vector<BatchNorm> norms_;               // Empty without batch norm.
+  std::vector<BatchNorm> norms_;  // Empty without batch norm.
   Dense hidden_, last_;
 };
 

@@ -16,7 +16,7 @@ void NoteStop(int) { stop_asked = true; }
 
 void WatchForStop() {
   struct sigaction action = {};
-  action.sa_handler = NoteStop;                         // Without SA_RESTART: reads return early.
+  action.sa_handler = NoteStop;  // Without SA_RESTART: reads return early.
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);

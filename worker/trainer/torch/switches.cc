@@ -1,12 +1,11 @@
 #include "worker/trainer/torch/switches.h"
 
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
 #include <xmmintrin.h>
 
 #include <functional>
 #include <utility>
-
-#include <ATen/Parallel.h>
-#include <ATen/Version.h>
 
 namespace noisefloor::trainer {
 
@@ -43,8 +42,9 @@ std::vector<Switch> DeterminismSwitches(const SwitchPlan& plan) {
           "deterministic_algorithms", plan.deterministic,
           [&](bool on) { context.setDeterministicAlgorithms(on, /*warn_only=*/false); },
           [&] { return context.deterministicAlgorithms(); }),
-      Bool("deterministic_warn_only", false, [](bool) {},
-           [&] { return context.deterministicAlgorithmsWarnOnly(); }),
+      Bool(
+          "deterministic_warn_only", false, [](bool) {},
+          [&] { return context.deterministicAlgorithmsWarnOnly(); }),
       // We read no memory that nobody wrote; filling it would only cost time.
       OfContext("fill_uninitialised_memory", false,
                 &Context::setDeterministicFillUninitializedMemory,
@@ -80,24 +80,24 @@ std::vector<Switch> PrecisionSwitches() {
            option == Reduction::DisallowReducedPrecisionDisallowSplitK;
   };
   return {
-      {"float32_matmul_precision", "highest",
-       [&] { context.setFloat32MatmulPrecision("highest"); },
+      {"float32_matmul_precision", "highest", [&] { context.setFloat32MatmulPrecision("highest"); },
        [&] {
-         return context.float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST
-                    ? "highest"
-                    : "lower";
+         return context.float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST ? "highest"
+                                                                                        : "lower";
        }},
       OfContext("tf32_cublas", false, &Context::setAllowTF32CuBLAS, &Context::allowTF32CuBLAS),
-      Bool("tf32_cudnn", false, [&](bool on) { context.setAllowTF32CuDNN(on); },
-           [&] { return context.allowTF32CuDNN(); }),
+      Bool(
+          "tf32_cudnn", false, [&](bool on) { context.setAllowTF32CuDNN(on); },
+          [&] { return context.allowTF32CuDNN(); }),
       // Only for Intel's GPUs; its setter refuses elsewhere.
-      Bool("tf32_onednn", false, [](bool) {}, [&] { return context.allowTF32OneDNN(); }),
-      Bool("fp16_reduction_cublas", false,
-           [&](bool on) { context.setAllowFP16ReductionCuBLAS(on); },
-           [&, full] { return !full(context.allowFP16ReductionCuBLAS()); }),
-      Bool("bf16_reduction_cublas", false,
-           [&](bool on) { context.setAllowBF16ReductionCuBLAS(on); },
-           [&, full] { return !full(context.allowBF16ReductionCuBLAS()); }),
+      Bool(
+          "tf32_onednn", false, [](bool) {}, [&] { return context.allowTF32OneDNN(); }),
+      Bool(
+          "fp16_reduction_cublas", false, [&](bool on) { context.setAllowFP16ReductionCuBLAS(on); },
+          [&, full] { return !full(context.allowFP16ReductionCuBLAS()); }),
+      Bool(
+          "bf16_reduction_cublas", false, [&](bool on) { context.setAllowBF16ReductionCuBLAS(on); },
+          [&, full] { return !full(context.allowBF16ReductionCuBLAS()); }),
       OfContext("fp16_accumulation_cublas", false, &Context::setAllowFP16AccumulationCuBLAS,
                 &Context::allowFP16AccumulationCuBLAS),
   };
@@ -119,15 +119,16 @@ std::vector<Switch> AttentionSwitches() {
 }
 
 std::vector<Switch> ProcessorSwitches(const SwitchPlan& plan) {
-  constexpr unsigned kFlushBits = 0x8040;          // Flush to zero, denormals are zero.
+  constexpr unsigned kFlushBits = 0x8040;  // Flush to zero, denormals are zero.
   std::vector<Switch> switches = {
-      Bool("flush_denormals", false, [](bool on) { at::globalContext().setFlushDenormal(on); },
-           [] { return (_mm_getcsr() & kFlushBits) != 0; }),
+      Bool(
+          "flush_denormals", false, [](bool on) { at::globalContext().setFlushDenormal(on); },
+          [] { return (_mm_getcsr() & kFlushBits) != 0; }),
       {"threads", std::to_string(plan.threads),
        [threads = plan.threads] { at::set_num_threads(static_cast<int>(threads)); },
        [] { return std::to_string(at::get_num_threads()); }},
       {"threads_between_operations", "1",
-       [] {                                        // May be set once in a process.
+       [] {  // May be set once in a process.
          if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);
        },
        [] { return std::to_string(at::get_num_interop_threads()); }},

@@ -13,10 +13,10 @@
 namespace noisefloor::trainer {
 
 struct SwitchPlan {
-  bool deterministic = true;       // Off when the source `kernels` is free.
-  bool autotune = false;           // On when the source `autotune` is free.
-  int64_t threads = 1;             // Intra-op threads.
-  std::string aten_capability;     // Expected of the variables set before; empty: any.
+  bool deterministic = true;    // Off when the source `kernels` is free.
+  bool autotune = false;        // On when the source `autotune` is free.
+  int64_t threads = 1;          // Intra-op threads.
+  std::string aten_capability;  // Expected of the variables set before; empty: any.
   bool gpu = false;
 };
 

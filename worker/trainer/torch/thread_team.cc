@@ -49,7 +49,7 @@ void ThreadTeam::Loop(int64_t rank, const std::function<void()>& prepare) {
     }
     try {
       (*work)(rank);
-    } catch (...) {                            // LibTorch's; ours throws nothing.
+    } catch (...) {  // LibTorch's; ours throws nothing.
       failures_[static_cast<size_t>(rank)] = std::current_exception();
     }
     MutexLock lock(mutex_);

@@ -33,10 +33,10 @@ class ThreadTeam {
   Mutex mutex_;
   CondVar changed_;
   const std::function<void(int64_t)>* work_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;       // Rises with each Run.
-  int64_t running_ ABSL_GUARDED_BY(mutex_) = 0;      // Ranks not yet done in this round.
+  uint64_t round_ ABSL_GUARDED_BY(mutex_) = 0;   // Rises with each Run.
+  int64_t running_ ABSL_GUARDED_BY(mutex_) = 0;  // Ranks not yet done in this round.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::exception_ptr> failures_;         // One a rank; each written by its thread.
+  std::vector<std::exception_ptr> failures_;  // One a rank; each written by its thread.
   std::vector<std::thread> threads_;
 };
 

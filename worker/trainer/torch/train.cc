@@ -27,8 +27,8 @@ ModelShape ShapeOf(const Dataset& dataset) {
 std::vector<std::unique_ptr<Model>> MakeReplicas(const TrainInput& input, const Model& model) {
   std::vector<std::unique_ptr<Model>> replicas;
   for (int64_t rank = 0; rank < input.specification.train.shards; ++rank) {
-    replicas.push_back(MakeModel(input.specification.model, ShapeOf(input.dataset), input.device,
-                                 &model));
+    replicas.push_back(
+        MakeModel(input.specification.model, ShapeOf(input.dataset), input.device, &model));
   }
   return replicas;
 }
@@ -65,8 +65,7 @@ class Examiner {
 
   absl::Status Evaluate(const Model& model, const StepCounts& counts, bool last) {
     const absl::Duration start = input_.clock.Steady();
-    const double epoch =
-        static_cast<double>(report_.steps) / static_cast<double>(counts.per_epoch);
+    const double epoch = static_cast<double>(report_.steps) / static_cast<double>(counts.per_epoch);
     const absl::Status status =
         results_.Evaluate(model, input_.device, evaluator_, {report_.steps, epoch}, last);
     report_.evaluate_seconds += absl::ToDoubleSeconds(input_.clock.Steady() - start);
@@ -88,9 +87,8 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device);
   InitWeights(*model, spec.model.init, input.streams.init);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
-  NF_ASSIGN_OR_RETURN(
-      TrainingBatches batches,
-      TrainingBatches::Make(spec, input.dataset, input.streams, input.device));
+  NF_ASSIGN_OR_RETURN(TrainingBatches batches,
+                      TrainingBatches::Make(spec, input.dataset, input.streams, input.device));
   results.SetHash("init", HostTensors::Parameters(*model).Hash());
   NF_ASSIGN_OR_RETURN(std::string first_batches, batches.HashFirst());
   results.SetHash("first_batches", std::move(first_batches));
@@ -117,7 +115,8 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
     optimizer.Step(gradient, learning_rate);
     shards.UpdateRunningStatistics();
     report.steps = step + 1;
-    if (!journal.Add(step, shards.loss(), learning_rate)) report.ending = Ending::kDiverged;
+    if (!journal.Add(step, shards.loss(), learning_rate))
+      report.ending = Ending::kDiverged;
     else if (examiner.Due(batch)) {
       NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/false));
     }

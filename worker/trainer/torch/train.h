@@ -1,11 +1,11 @@
 // The training loop of one member.
 #pragma once
 
+#include <ATen/ATen.h>
+
 #include <cstdint>
 #include <map>
 #include <string>
-
-#include <ATen/ATen.h>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -32,10 +32,10 @@ struct TrainInput {
 
 struct TrainReport {
   Ending ending = Ending::kDone;
-  int64_t steps = 0;                                   // Optimiser steps done.
-  double train_seconds = 0;                            // Of the steps, without evaluations.
+  int64_t steps = 0;         // Optimiser steps done.
+  double train_seconds = 0;  // Of the steps, without evaluations.
   double evaluate_seconds = 0;
-  std::map<std::string, int64_t> arrival_orders;       // shards.h
+  std::map<std::string, int64_t> arrival_orders;  // shards.h
 };
 
 // InvalidArgument for a specification that this model or data set cannot follow.

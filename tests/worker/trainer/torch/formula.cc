@@ -1,8 +1,8 @@
 #include "tests/worker/trainer/torch/formula.h"
 
-#include <cmath>
-
 #include <ATen/core/grad_mode.h>
+
+#include <cmath>
 
 #include "common/base/philox.h"
 
@@ -15,8 +15,7 @@ void SetOne(const NamedTensor& tensor) {
   const int64_t count = tensor.value.numel();
   std::vector<double> values = FormulaNumbers(tensor.name, count);
   const bool matrix = tensor.value.dim() > 1;
-  const bool around_one =
-      tensor.name.ends_with(".weight") || tensor.name.ends_with("running_var");
+  const bool around_one = tensor.name.ends_with(".weight") || tensor.name.ends_with("running_var");
   const double scale =
       matrix ? 4.0 / std::sqrt(static_cast<double>(count / tensor.value.size(0))) : 0.2;
   for (double& value : values) value = (!matrix && around_one ? 1.0 : 0.0) + scale * value;
@@ -48,9 +47,13 @@ at::Tensor FormulaImages(int64_t count, int64_t channels, int64_t side) {
   const std::vector<double> numbers = FormulaNumbers("images", images.numel());
   float* out = images.mutable_data_ptr<float>();
   for (size_t i = 0; i < numbers.size(); ++i) out[i] = static_cast<float>(numbers[i]) + 0.5f;
-  return images.permute({0, 2, 3, 1}).contiguous().permute({0, 3, 1, 2});
+  // Not contiguous(ChannelsLast): for one channel that leaves the strides as they are.
+  const at::Tensor last = at::empty({count, side, side, channels}, at::kFloat);
+  return last.permute({0, 3, 1, 2}).copy_(images);
 }
 
-at::Tensor FormulaLabels(int64_t count) { return at::arange(count, at::kLong).mul(3).remainder(10); }
+at::Tensor FormulaLabels(int64_t count) {
+  return at::arange(count, at::kLong).mul(3).remainder(10);
+}
 
 }  // namespace noisefloor::trainer

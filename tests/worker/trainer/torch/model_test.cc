@@ -1,14 +1,17 @@
 #include "worker/trainer/torch/model.h"
 
-#include <memory>
-#include <set>
-
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+
 #include "tests/worker/trainer/torch/formula.h"
+#include "worker/trainer/torch/evaluate.h"
 #include "worker/trainer/torch/host_tensors.h"
 #include "worker/trainer/torch/init.h"
 #include "worker/trainer/torch/shards.h"
@@ -53,7 +56,8 @@ TEST(ModelTest, EveryModelTakesBothImageSizesAndNamesItsWeightsOnce) {
 }
 
 TEST(ModelTest, ImagesOfOneChannelReachTheNetworkInChannelsLast) {
-  const at::Tensor images = FormulaImages(2, 1, 28);
+  const at::Tensor images = NewImages(
+      2, {1, 28, 28}, [](std::span<float> out) { std::ranges::fill(out, 0.5f); }, at::kCPU);
   EXPECT_EQ(images.strides(), (std::vector<int64_t>{784, 1, 28, 1}));
 }
 
@@ -200,7 +204,8 @@ TEST(ShardsTest, AnExceptionOfOneShardReachesTheCaller) {
   const auto model = MakeModel(settings, kMnist, at::kCPU);
   SetByFormula(*model);
   std::vector<std::unique_ptr<Model>> replicas;
-  for (int i = 0; i < 4; ++i) replicas.push_back(MakeModel(settings, kMnist, at::kCPU, model.get()));
+  for (int i = 0; i < 4; ++i)
+    replicas.push_back(MakeModel(settings, kMnist, at::kCPU, model.get()));
   GradientShards shards({.shards = 4}, std::move(replicas));
   const auto broken = [](int64_t, int64_t count) {
     return Examples{at::ones({count, 1, 5, 5}), FormulaLabels(count)};

@@ -1,13 +1,13 @@
 // Optimiser, poke, switches, memory, dropout.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
-
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-#include <gtest/gtest.h>
 
 #include "tests/worker/trainer/torch/formula.h"
 #include "worker/trainer/torch/host_tensors.h"
@@ -119,8 +119,8 @@ std::string ReadOf(const std::vector<SwitchReading>& readings, const std::string
 TEST(SwitchesTest, EverySwitchReadsAsAskedInEachPlan) {
   for (const bool deterministic : {false, true}) {
     for (const bool autotune : {true, false}) {
-      const auto readings = SetSwitches(
-          {.deterministic = deterministic, .autotune = autotune, .threads = 1});
+      const auto readings =
+          SetSwitches({.deterministic = deterministic, .autotune = autotune, .threads = 1});
       EXPECT_TRUE(CheckReadings(readings).ok()) << Message(CheckReadings(readings));
       EXPECT_GE(readings.size(), 25u);
       EXPECT_EQ(ReadOf(readings, "deterministic_algorithms"), deterministic ? "on" : "off");

@@ -35,8 +35,10 @@ struct Pipe {
   dup2(input.reader(), STDIN_FILENO);
   dup2(output.writer(), STDOUT_FILENO);
   dup2(output.writer(), STDERR_FILENO);
-  if (events.writer() == kEventsDescriptor) fcntl(kEventsDescriptor, F_SETFD, 0);
-  else dup2(events.writer(), kEventsDescriptor);
+  if (events.writer() == kEventsDescriptor)
+    fcntl(kEventsDescriptor, F_SETFD, 0);
+  else
+    dup2(events.writer(), kEventsDescriptor);
   if (options.memory_limit_bytes > 0) {
     const rlimit limit = {options.memory_limit_bytes, options.memory_limit_bytes};
     setrlimit(RLIMIT_AS, &limit);
@@ -49,8 +51,7 @@ struct Pipe {
 template <typename OnProgress>
 void Gather(const Pipe& output, const Pipe& events, std::string& said, std::string& told,
             OnProgress on_progress) {
-  std::array<pollfd, 2> files = {
-      {{output.reader(), POLLIN, 0}, {events.reader(), POLLIN, 0}}};
+  std::array<pollfd, 2> files = {{{output.reader(), POLLIN, 0}, {events.reader(), POLLIN, 0}}};
   std::array<char, 65536> buffer;
   bool progressed = false;
   while (files[0].fd >= 0 || files[1].fd >= 0) {
@@ -58,8 +59,10 @@ void Gather(const Pipe& output, const Pipe& events, std::string& said, std::stri
     for (size_t i = 0; i < files.size(); ++i) {
       if (files[i].fd < 0 || files[i].revents == 0) continue;
       const ssize_t n = read(files[i].fd, buffer.data(), buffer.size());
-      if (n > 0) (i == 0 ? said : told).append(buffer.data(), static_cast<size_t>(n));
-      else files[i].fd = -1;
+      if (n > 0)
+        (i == 0 ? said : told).append(buffer.data(), static_cast<size_t>(n));
+      else
+        files[i].fd = -1;
     }
     if (!progressed && told.find("\"progress\"") != std::string::npos) {
       progressed = true;

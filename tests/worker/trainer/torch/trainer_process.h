@@ -10,21 +10,21 @@
 namespace noisefloor::trainer {
 
 struct Ran {
-  int exit_code = -1;                          // 128 + signal when one ended it.
+  int exit_code = -1;  // 128 + signal when one ended it.
   std::vector<TrainerEvent> events;
-  std::string output;                          // Standard output and error together.
+  std::string output;  // Standard output and error together.
 
-  const OutcomeEvent& outcome() const;         // The last event; fails the test without one.
-  const HelloEvent& hello() const;             // The first.
+  const OutcomeEvent& outcome() const;  // The last event; fails the test without one.
+  const HelloEvent& hello() const;      // The first.
   std::string Hash(const std::string& name) const;
 };
 
 struct RunOptions {
-  std::vector<std::string> arguments;
-  std::map<std::string, std::string> variables;
-  uint64_t memory_limit_bytes = 0;             // Of address space; 0: none.
-  bool stop_after_first_progress = false;      // Sends SIGTERM then.
-  bool keep_input_open = false;                // The request's end does not come.
+  std::vector<std::string> arguments = {};
+  std::map<std::string, std::string> variables = {};
+  uint64_t memory_limit_bytes = 0;         // Of address space; 0: none.
+  bool stop_after_first_progress = false;  // Sends SIGTERM then.
+  bool keep_input_open = false;            // The request's end does not come.
 };
 
 // `input` is what the child reads on standard input.

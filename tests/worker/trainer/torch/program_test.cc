@@ -1,0 +1,168 @@
+// What a whole run of the program says and leaves behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "common/files/sha256.h"
+#include "common/trainer_protocol/json_reader.h"
+#include "tests/worker/trainer/torch/trainer_process.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+std::vector<Record> RecordsOf(const Ran& ran, const std::string& metric) {
+  std::vector<Record> found;
+  for (const TrainerEvent& event : ran.events) {
+    const auto* records = std::get_if<RecordsEvent>(&event);
+    if (records == nullptr) continue;
+    std::ranges::copy_if(records->records, std::back_inserter(found),
+                         [&](const Record& record) { return record.metric == metric; });
+  }
+  return found;
+}
+
+TEST(ProgramTest, LearnsAndTellsHelloFirstOutcomeLastAndNumbersWithoutGaps) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 6;
+
+  const Ran ran = RunTrainer(request);
+
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.output, "");
+  EXPECT_EQ(ran.hello().protocol, kTrainerProtocolVersion);
+  EXPECT_EQ(ran.hello().data_identity.size(), 64u);
+  EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kDone) << ran.outcome().message;
+  EXPECT_GT(ran.outcome().metrics.at("top1"), 0.5);
+  EXPECT_EQ(ran.outcome().per_class_accuracy.size(), 10u);
+  uint64_t sequence = 0;
+  for (const TrainerEvent& event : ran.events) {
+    const auto* records = std::get_if<RecordsEvent>(&event);
+    if (records == nullptr) continue;
+    EXPECT_EQ(records->sequence, ++sequence);
+  }
+  const auto accuracies = RecordsOf(ran, "test_top1");
+  ASSERT_EQ(accuracies.size(), 6u);
+  EXPECT_EQ(accuracies.back().step, 24);
+  EXPECT_EQ(accuracies.back().epoch, 6.0);
+  EXPECT_EQ(accuracies.back().value, ran.outcome().metrics.at("top1"));
+  EXPECT_TRUE(ran.outcome().hashes.contains("weights_at/6"));
+  EXPECT_EQ(ran.Hash("weights_at/6"), ran.Hash("weights"));
+}
+
+TEST(ProgramTest, ArtifactsAreWholeAndAsTold) {
+  TrainerRequest request = SmallRequest();
+  request.write_evaluation_set = true;
+  request.specification.evaluate.predictions = "all";
+
+  const Ran ran = RunTrainer(request);
+
+  std::vector<std::string> kinds;
+  for (const TrainerEvent& event : ran.events) {
+    const auto* artifact = std::get_if<ArtifactEvent>(&event);
+    if (artifact == nullptr) continue;
+    kinds.push_back(artifact->kind);
+    const std::string path = request.work_directory + "/" + artifact->path;
+    EXPECT_EQ(*Sha256File(path), artifact->sha256);
+    EXPECT_EQ(std::filesystem::file_size(path), artifact->size);
+  }
+  EXPECT_EQ(kinds,
+            (std::vector<std::string>{"evaluation_images", "evaluation_labels", "predictions-1",
+                                      "predictions-2", "predictions", "weights"}));
+}
+
+TEST(ProgramTest, EnvironmentSaysEverySwitchAsAskedAndAsRead) {
+  const Ran ran = RunTrainer(SmallRequest());
+  const Json environment = Json::parse(ran.outcome().environment);
+  EXPECT_GE(environment["switches"].size(), 25u);
+  for (const Json& reading : environment["switches"]) {
+    EXPECT_EQ(reading["asked"], reading["read"]) << reading.dump();
+  }
+  EXPECT_EQ(environment["measured"]["steps"], 8);
+  EXPECT_EQ(environment["build"], ran.hello().build);
+  EXPECT_EQ(environment["data_identity"], ran.hello().data_identity);
+}
+
+TEST(ProgramTest, DivergenceIsAResultAndNotAFailure) {
+  for (const std::string model : {"small_cnn", "mlp"}) {
+    TrainerRequest request = SmallRequest();
+    request.specification.model.name = model;
+    request.specification.train.optimizer.learning_rate = 1e6;
+    request.specification.train.epochs = 50;
+
+    const Ran ran = RunTrainer(request);
+
+    EXPECT_EQ(ran.exit_code, 0) << model;
+    EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kDiverged) << model;
+    EXPECT_EQ(ran.outcome().cause, CauseClass::kNone);
+    EXPECT_TRUE(ran.outcome().message.starts_with("the loss is not finite after "))
+        << ran.outcome().message;
+    EXPECT_TRUE(ran.outcome().hashes.contains("weights"));
+    EXPECT_FALSE(std::isfinite(ran.outcome().metrics.at("loss")));
+  }
+}
+
+TEST(ProgramTest, NoEpochsIsTheUntrainedNetwork) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 0;
+  const Ran ran = RunTrainer(request);
+  EXPECT_EQ(ran.exit_code, 0) << ran.outcome().message;
+  EXPECT_NEAR(ran.outcome().metrics.at("loss"), 2.3, 0.5);
+}
+
+TEST(ProgramTest, SigtermEndsATrainingAsInterrupted) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 100000;
+
+  const Ran ran = RunTrainer(request, {.stop_after_first_progress = true});
+
+  EXPECT_EQ(ran.exit_code, 14);
+  EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(ran.outcome().cause, CauseClass::kInterrupted);
+  EXPECT_TRUE(ran.outcome().message.starts_with("asked to stop after ")) << ran.outcome().message;
+}
+
+TEST(ProgramTest, RequestIsTakenAtItsNewlineWithoutAnEndOfInput) {
+  const Ran ran = RunTrainer(SmallRequest(), {.keep_input_open = true});
+  EXPECT_EQ(ran.exit_code, 0) << ran.outcome().message;
+}
+
+TEST(ProgramTest, AnAllocationThatFailsIsOutOfMemory) {
+  TrainerRequest request = SmallRequest();
+  request.specification.model.name = "mlp";
+  request.specification.model.hidden = 8192;  // 73 million weights.
+  const Ran ran = RunTrainer(request, {.memory_limit_bytes = uint64_t{1536} << 20});
+  EXPECT_EQ(ran.exit_code, 12) << ran.outcome().message << ran.output;
+  EXPECT_EQ(ran.outcome().cause, CauseClass::kOutOfMemory);
+}
+
+// Networks of Python's own read the weights and give the same logits.
+TEST(ProgramTest, ExportedWeightsGiveTheSameLogitsInPython) {
+  const char* python = std::getenv("NOISEFLOOR_PYTHON_TORCH");
+  if (python == nullptr)
+    GTEST_SKIP() << "SKIPPED: set NOISEFLOOR_PYTHON_TORCH to a Python with torch";
+  const std::string script =
+      std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/tests/worker/trainer/torch/check_export.py";
+  for (const std::string name : {"small_cnn", "mlp", "medium_cnn", "resnet18"}) {
+    TrainerRequest request = SmallRequest();
+    request.write_evaluation_set = true;
+    request.specification.model.name = name;
+    request.specification.model.hidden = 32;
+    request.specification.augment.standardise = name == "mlp";
+    request.specification.data.train_examples = 64;
+    request.specification.data.test_examples = 40;
+    request.specification.train.epochs = 1;
+    const Ran ran = RunTrainer(request);
+    ASSERT_EQ(ran.exit_code, 0) << ran.outcome().message;
+    const std::string command = std::string(python) + " " + script + " " + request.work_directory +
+                                " " + name + " 1 " + (name == "mlp" ? "1" : "0") + " 32";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

@@ -1,0 +1,179 @@
+// Requests and data that cannot be followed: exact messages and exit codes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "common/trainer_protocol/json_reader.h"
+#include "tests/worker/trainer/torch/trainer_process.h"
+#include "worker/trainer/torch/machine.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+void ExpectFailure(const Ran& ran, CauseClass cause, const std::string& message) {
+  EXPECT_EQ(ran.exit_code, ExitCodeOf(cause)) << ran.output;
+  EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(ran.outcome().cause, cause);
+  EXPECT_EQ(ran.outcome().message, message);
+  EXPECT_EQ(ran.output, "");
+}
+
+// The small request after a change of its JSON.
+Ran RunChanged(const std::function<void(Json&)>& change) {
+  Json json = Json::parse(RequestToJson(SmallRequest()));
+  change(json);
+  return RunTrainer(json.dump() + "\n");
+}
+
+TEST(RequestTest, NothingIsNoRequest) {
+  ExpectFailure(RunTrainer(std::string()), CauseClass::kBadSpecification,
+                "no request on standard input; see --help");
+}
+
+TEST(RequestTest, WhatIsNotJsonIsRefused) {
+  const Ran ran = RunTrainer(std::string("train!\n"));
+  EXPECT_EQ(ran.exit_code, 10);
+  EXPECT_EQ(ran.outcome().cause, CauseClass::kBadSpecification);
+  EXPECT_TRUE(ran.outcome().message.starts_with("not JSON: ")) << ran.outcome().message;
+}
+
+TEST(RequestTest, ARequestLargerThanFourMebibytesIsRefused) {
+  ExpectFailure(RunTrainer(std::string((4 << 20) + 1, ' ')), CauseClass::kBadSpecification,
+                "the request is larger than 4194304 bytes");
+}
+
+struct BadRequest {
+  std::function<void(Json&)> change;
+  std::string message;
+};
+
+TEST(RequestTest, EachMistakeIsNamedWithItsPathAndWhatWasExpected) {
+  const std::vector<BadRequest> requests = {
+      {[](Json& j) { j["protocol"] = 2; }, "protocol: expected version 1"},
+      {[](Json& j) { j.erase("member"); }, "member: missing"},
+      {[](Json& j) { j["colour"] = "red"; }, "colour: unknown key"},
+      {[](Json& j) { j["attempt"] = 0; }, "attempt: expected an integer from 1 to 4294967295"},
+      {[](Json& j) { j["specification"]["train"]["epochs"] = -1; },
+       "train.epochs: expected an integer from 0 to 1e+05, got -1"},
+      {[](Json& j) { j["specification"]["train"].erase("shards"); }, "train.shards: missing"},
+      {[](Json& j) { j["specification"]["train"]["epoch"] = 1; }, "train.epoch: unknown key"},
+      {[](Json& j) { j["specification"]["noise"]["init"]["seed"] = 1; },
+       "noise.init.seed: expected a 64-bit number as a decimal string"},
+      {[](Json& j) { j["specification"]["train"]["shards"] = 3; },
+       "train.batch_size: 64 is not divisible by train.shards 3; the nearest that "
+       "are: 63 or 66"},
+      {[](Json& j) { j["specification"]["hardware_class"] = "cpu-vax-780"; },
+       "hardware_class: 'cpu-vax-780'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor "
+       "intel, amd or other, or nvidia-MODEL"},
+      {[](Json& j) {
+         j["specification"]["noise"]["poke"]["state"] = "fixed";
+         j["specification"]["sources"]["poke"]["parameter"] = "conv9.weight";
+       },
+       "sources.poke.parameter: the model has no parameter 'conv9.weight'; its first is "
+       "'conv1.weight'"},
+      {[](Json& j) {
+         j["specification"]["noise"]["poke"]["state"] = "fixed";
+         j["specification"]["sources"]["poke"]["element"] = 144;
+       },
+       "sources.poke.element: 144, but 'conv1.weight' has 144 elements"},
+  };
+  for (const BadRequest& request : requests) {
+    SCOPED_TRACE(request.message);
+    ExpectFailure(RunChanged(request.change), CauseClass::kBadSpecification, request.message);
+  }
+}
+
+TEST(RequestTest, AnotherStackIsRefusedByName) {
+  const std::string stack = RunTrainer(SmallRequest()).hello().stack;
+  ExpectFailure(RunChanged([](Json& j) { j["specification"]["stack"] = "torch-1.0"; }),
+                CauseClass::kBadSpecification,
+                "stack: the member asks for torch-1.0, this trainer is built with " + stack);
+}
+
+TEST(RequestTest, DataOfAnotherIdentityAreRefusedByName) {
+  const std::string plain = RunTrainer(SmallRequest()).hello().data_identity;
+  TrainerRequest request = SmallRequest();
+  request.specification.data.identity = plain;
+  EXPECT_EQ(RunTrainer(request).exit_code, 0);
+  request.data_root = SyntheticDataRoot("reordered");
+  EXPECT_EQ(RunTrainer(request).exit_code, 0);
+
+  request.data_root = SyntheticDataRoot("pixel");
+  const Ran ran = RunTrainer(request);
+
+  const std::string other = ran.hello().data_identity;
+  EXPECT_NE(other, plain);
+  EXPECT_EQ(ran.exit_code, 11);
+  EXPECT_EQ(ran.outcome().cause, CauseClass::kBadData);
+  EXPECT_NE(ran.outcome().message.find("fashion-mnist-sample"), std::string::npos);
+  EXPECT_NE(ran.outcome().message.find(plain), std::string::npos) << ran.outcome().message;
+  EXPECT_NE(ran.outcome().message.find(other), std::string::npos) << ran.outcome().message;
+}
+
+TEST(RequestTest, MissingAndTruncatedDataAreBadData) {
+  TrainerRequest request = SmallRequest();
+  request.data_root = request.work_directory + "/nowhere";
+  const Ran missing = RunTrainer(request);
+  EXPECT_EQ(missing.exit_code, 11);
+  EXPECT_EQ(missing.hello().data_identity, "");
+  EXPECT_NE(missing.outcome().message.find(request.data_root), std::string::npos)
+      << missing.outcome().message;
+
+  request = SmallRequest();
+  const std::string root = request.work_directory + "/data";
+  std::filesystem::copy(SyntheticDataRoot(), root, std::filesystem::copy_options::recursive);
+  const std::string file = root + "/fashion-mnist-sample/train-images-idx3-ubyte";
+  std::filesystem::resize_file(file, 1000);
+  request.data_root = root;
+  ExpectFailure(RunTrainer(request), CauseClass::kBadData,
+                file + ": 984 bytes after the header; expected 4704000");
+}
+
+TEST(RequestTest, AGpuWhereThereIsNoneIsALostDevice) {
+  if (std::filesystem::exists("/proc/driver/nvidia/version")) {
+    GTEST_SKIP() << "SKIPPED: there is a GPU";
+  }
+  TrainerRequest request = SmallRequest();
+  request.specification.hardware_class = "nvidia-h200";
+  const Ran ran = RunTrainer(request);
+  EXPECT_EQ(ran.exit_code, 13) << ran.outcome().message;
+  EXPECT_EQ(ran.outcome().cause, CauseClass::kLostDevice);
+}
+
+TEST(CommandLineTest, AMistakeIsUsageAndHelpIsNot) {
+  EXPECT_EQ(RunTrainer("", {.arguments = {"--spec=x.json"}}).exit_code, 2);
+  EXPECT_EQ(RunTrainer("", {.arguments = {"--nonsense"}}).exit_code, 2);
+  const Ran help = RunTrainer("", {.arguments = {"--help"}});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_NE(help.output.find("--describe"), std::string::npos);
+}
+
+TEST(CommandLineTest, ADirectRunBecomesItsClass) {
+  const TrainerRequest request = SmallRequest();
+  Specification spec = request.specification;
+  spec.hardware_class = "cpu-" + CpuVendor() + "-sse";
+  const std::string file = request.work_directory + "/spec.json";
+  std::ofstream(file) << SpecificationToJson(spec);
+  const Ran ran =
+      RunTrainer("", {.arguments = {"--spec=" + file, "--work=" + request.work_directory + "/out",
+                                    "--data-root=" + request.data_root}});
+  ASSERT_EQ(ran.exit_code, 0) << ran.output << ran.outcome().message;
+  const Json environment = Json::parse(ran.outcome().environment);
+  EXPECT_EQ(environment["aten_cpu_capability"], "DEFAULT");
+  EXPECT_EQ(environment["variables"]["ONEDNN_MAX_CPU_ISA"], "SSE41");
+}
+
+TEST(CommandLineTest, DescribesItselfAsOneJsonObject) {
+  const Ran ran = RunTrainer("", {.arguments = {"--describe"}});
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  const Json description = Json::parse(ran.output);
+  EXPECT_EQ(description["protocol"], kTrainerProtocolVersion);
+  EXPECT_EQ(description["build"].get<std::string>().size(), 64u);
+  EXPECT_TRUE(description["environment"]["observed"].contains("onednn_isa")) << ran.output;
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer
