@@ -43,43 +43,44 @@ void AddBranches(const CLI::App& app, const std::string& path, const std::string
   }
 }
 
-// {0}: commands below a path, {1}: flags of a path.
-constexpr std::string_view kScript = R"sh(# bash completion for noisefloor; use: source <(noisefloor completion bash)
-_noisefloor_commands() {{
+// Three pieces; the tables of commands and of flags by path go between them.
+constexpr std::string_view kHead =
+    R"sh(# bash completion for noisefloor; use: source <(noisefloor completion bash)
+_noisefloor_commands() {
   case "$1" in
-{0}    *) ;;
+)sh";
+constexpr std::string_view kMiddle = R"sh(    *) ;;
   esac
-}}
-_noisefloor_flags() {{
+}
+_noisefloor_flags() {
   case "$1" in
-{1}    *) ;;
+)sh";
+constexpr std::string_view kTail = R"sh(    *) ;;
   esac
-}}
-_noisefloor() {{
+}
+_noisefloor() {
   # Words are split at blanks here, not at "=" and ":" as bash does.
-  local line="${{COMP_LINE:0:COMP_POINT}}" word path='' current=''
+  local line="${COMP_LINE:0:COMP_POINT}" word path='' current=''
   local -a words
   read -r -a words <<< "$line"
-  [[ "$line" == *[[:space:]] ]] || {{ current="${{words[-1]}}"; unset 'words[-1]'; }}
-  for word in "${{words[@]:1}}"; do
+  [[ "$line" == *[[:space:]] ]] || { current="${words[-1]}"; unset 'words[-1]'; }
+  for word in "${words[@]:1}"; do
     case " $(_noisefloor_commands "$path") " in
-      *" $word "*) path="${{path:+$path }}$word" ;;
+      *" $word "*) path="${path:+$path }$word" ;;
     esac
   done
   COMPREPLY=()
   case "$current" in
-    --*=*) mapfile -t COMPREPLY < <(compgen -f -- "${{current#*=}}"); return ;;
-    -*) mapfile -t COMPREPLY < <(compgen -W "$(_noisefloor_flags "$path")" -- "$current") ;
-;
+    --*=*) mapfile -t COMPREPLY < <(compgen -f -- "${current#*=}"); return 0 ;;
+    -*) mapfile -t COMPREPLY < <(compgen -W "$(_noisefloor_flags "$path")" -- "$current") ;;
     *)
       mapfile -t COMPREPLY < <(compgen -W "$(_noisefloor_commands "$path")" -- "$current")
-      [[ -n "$path" && ${{#COMPREPLY[@]}} -eq 0 ]] &&
-        mapfile -t COMPREPLY < <(compgen -f -- "$current") ;
-    ;
-    esac [[${{#COMPREPLY[@]}} - eq 1 && "${{COMPREPLY[0]}}" == *= ]] &&
-        compopt - o nospace 2 > / dev / null return 0
-    }
-    }
+      [[ -n "$path" && ${#COMPREPLY[@]} -eq 0 ]] &&
+        mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+  esac
+  [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" == *= ]] && compopt -o nospace 2> /dev/null
+  return 0
+}
 complete -o filenames -F _noisefloor noisefloor
 )sh";
 
@@ -89,7 +90,7 @@ std::string BashCompletion(const CLI::App& root) {
   std::string commands;
   std::string flags;
   AddBranches(root, "", Flags(root), commands, flags);
-  return fmt::format(kScript, commands, flags);
+  return fmt::format("{}{}{}{}{}", kHead, commands, kMiddle, flags, kTail);
 }
 
 }  // namespace noisefloor::cli
