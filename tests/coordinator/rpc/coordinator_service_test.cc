@@ -1,0 +1,204 @@
+#include "common/rpc/status.h"
+#include "tests/coordinator/rpc/coordinator_fixture.h"
+
+namespace noisefloor::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Code = absl::StatusCode;
+
+class CoordinatorServiceTest : public CoordinatorTest {
+ protected:
+  CoordinatorServiceTest() : worker_(std::make_unique<ScriptedWorker>(*workers_, "box", 7)) {}
+  ~CoordinatorServiceTest() override { worker_.reset(); }
+
+  // One message of a watch from there on, or its end.
+  absl::StatusOr<v1::WatchSweepResponse> WatchOnce(uint64_t sweep, uint64_t token) {
+    grpc::ClientContext context;
+    SetDeadline(context, kPatience);
+    v1::WatchSweepRequest request;
+    request.set_sweep_id(sweep);
+    request.set_resume_token(token);
+    const auto reader = people_->WatchSweep(&context, request);
+    v1::WatchSweepResponse news;
+    if (!reader->Read(&news)) return FromGrpc(reader->Finish());
+    context.TryCancel();
+    (void)reader->Finish();
+    return news;
+  }
+
+  std::unique_ptr<ScriptedWorker> worker_;
+};
+
+TEST_F(CoordinatorServiceTest, ARepeatedRequestAnswersWithTheSameSweep) {
+  const auto first = Submit(SmallSweep("a", 2), "id-1");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(first->resumed());
+  const auto again = Submit(SmallSweep("a", 2), "id-1");
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->sweep_id(), first->sweep_id());
+  EXPECT_TRUE(again->resumed());
+  EXPECT_EQ(again->members(), 2u);
+  EXPECT_EQ(Submit(SmallSweep("a", 2), "id-2")->sweep_id(), first->sweep_id() + 1);
+  EXPECT_EQ(Submit(SmallSweep("a", 2))->sweep_id(), first->sweep_id() + 2);
+
+  Restart();
+
+  EXPECT_EQ(Submit(SmallSweep("a", 2), "id-1")->sweep_id(), first->sweep_id());
+}
+
+TEST_F(CoordinatorServiceTest, ARepeatedRequestIsAnsweredEvenWhenNoWorkerIsConnectedAnyMore) {
+  v1::Sweep everywhere = SmallSweep("a", 2);
+  everywhere.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_ALL);
+  everywhere.mutable_hardware()->clear_classes();
+  const auto first = Submit(everywhere, "id-1");
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(first->hardware(), ElementsAre("cpu-amd-avx2"));
+  Restart();
+
+  const auto again = Submit(everywhere, "id-1");
+
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->sweep_id(), first->sweep_id());
+  EXPECT_THAT(again->hardware(), ElementsAre("cpu-amd-avx2"));
+  EXPECT_EQ(Submit(everywhere, "id-2").status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(CoordinatorServiceTest, AnEqualSweepIsResumedWhenAskedFor) {
+  const auto first = Submit(SmallSweep("a", 2));
+  ASSERT_TRUE(first.ok());
+  const auto resumed = Submit(SmallSweep("a", 2), "", true);
+  ASSERT_TRUE(resumed.ok());
+  EXPECT_TRUE(resumed->resumed());
+  EXPECT_EQ(resumed->sweep_id(), first->sweep_id());
+  EXPECT_FALSE(Submit(SmallSweep("a", 3), "", true)->resumed());
+}
+
+TEST_F(CoordinatorServiceTest, ABadSweepIsRefusedWholeWithEveryPlace) {
+  v1::Sweep sweep = SmallSweep("a", 0);
+  sweep.add_noise()->set_name("chaos");
+  v1::Setting& setting = *sweep.add_training();
+  setting.set_path("train.epoch");
+  setting.mutable_value()->set_integer(3);
+  const auto refused = Submit(sweep);
+  ASSERT_EQ(refused.status().code(), Code::kInvalidArgument);
+  const auto bad = BadSweepOf(refused.status());
+  ASSERT_TRUE(bad.has_value());
+  std::string all;
+  for (const v1::FieldViolation& violation : bad->violations()) {
+    all += violation.field() + ": " + violation.description() + "\n";
+  }
+  EXPECT_THAT(all, HasSubstr("train.epochs"));
+  EXPECT_THAT(all, HasSubstr("chaos"));
+  EXPECT_THAT(all, HasSubstr("replicates"));
+  v1::GetSweepRequest newest;
+  EXPECT_EQ(Call(&People::GetSweep, newest).status(),
+            absl::NotFoundError("there is no sweep in this data directory yet"));
+}
+
+TEST_F(CoordinatorServiceTest, WhatIsAskedWronglyIsRefusedWithItsPlace) {
+  ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
+  v1::ExplainMemberRequest explain;
+  explain.set_member("member one");
+  EXPECT_EQ(Call(&People::ExplainMember, explain).status(),
+            InvalidInput("member: expected a name like s3c12r4, got 'member one'"));
+  v1::GetMemberRequest member;
+  member.set_member("s1c0r9");
+  EXPECT_EQ(Call(&People::GetMember, member).status(),
+            absl::NotFoundError("s1c0r9: no such member in this sweep"));
+  EXPECT_EQ(Call(&People::CancelSweep, v1::CancelSweepRequest()).status(),
+            InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0"));
+  EXPECT_EQ(Call(&People::RetrySweep, v1::RetrySweepRequest()).status(),
+            InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0"));
+  v1::CancelSweepRequest cancel;
+  cancel.set_sweep_id(9);
+  EXPECT_EQ(Call(&People::CancelSweep, cancel).status(),
+            absl::NotFoundError("there is no sweep s9"));
+  v1::ListMembersRequest list;
+  list.set_page_size(1001);
+  EXPECT_EQ(Call(&People::ListMembers, list).status(),
+            InvalidInput("page_size: expected at most 1000, got 1001"));
+  EXPECT_EQ(Submit(SmallSweep("a", 1), std::string(101, 'x')).status(),
+            InvalidInput("request_id: expected at most 100 bytes, got 101"));
+  EXPECT_EQ(WatchOnce(0, 0).status(),
+            InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0"));
+  EXPECT_EQ(WatchOnce(9, 0).status(), absl::NotFoundError("s9: no such sweep; the newest is s1"));
+}
+
+TEST_F(CoordinatorServiceTest, AWatchResumesWhereItEndedAndEndsWithTheSweep) {
+  ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
+  const uint64_t lease = worker_->Started().lease_id();
+  const auto begin = WatchOnce(1, 0);
+  ASSERT_TRUE(begin.ok()) << begin.status();
+  EXPECT_EQ(begin->sweep().leased(), 1u);
+  EXPECT_EQ(begin->lines_size(), 0);
+  ASSERT_TRUE(worker_->Send(ScriptedWorker::Finish(lease, 0)));
+  ASSERT_TRUE(worker_->Settled().accepted());
+  Restart();
+
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::WatchSweepRequest request;
+  request.set_sweep_id(1);
+  request.set_resume_token(begin->resume_token());
+  const auto reader = people_->WatchSweep(&context, request);
+  v1::WatchSweepResponse news;
+  ASSERT_TRUE(reader->Read(&news));
+  ASSERT_EQ(news.lines_size(), 1);
+  EXPECT_THAT(news.lines(0), HasSubstr("s1c0r0 done on box: top1 0.5"));
+  EXPECT_EQ(news.sweep().done(), 1u);
+  EXPECT_FALSE(reader->Read(&news));
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(CoordinatorServiceTest, AnOpenWatchHearsOfAChange) {
+  ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
+  const uint64_t lease = worker_->Started().lease_id();
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::WatchSweepRequest request;
+  request.set_sweep_id(1);
+  const auto reader = people_->WatchSweep(&context, request);
+  v1::WatchSweepResponse news;
+  ASSERT_TRUE(reader->Read(&news));
+  ASSERT_TRUE(worker_->Send(ScriptedWorker::Finish(lease, 0)));
+  while (news.sweep().done() == 0) ASSERT_TRUE(reader->Read(&news));
+  EXPECT_FALSE(reader->Read(&news));
+  EXPECT_TRUE(reader->Finish().ok());
+}
+
+TEST_F(CoordinatorServiceTest, ACancelledSweepStopsItsMembersAndARetryStartsThemAgain) {
+  ASSERT_TRUE(Submit(SmallSweep("a", 2)).ok());
+  const uint64_t lease = worker_->Started().lease_id();
+  v1::CancelSweepRequest cancel;
+  cancel.set_sweep_id(1);
+  EXPECT_EQ(Call(&People::CancelSweep, cancel)->members(), 2u);
+  const auto stop = worker_->Next(ScriptedWorker::Case::kStop);
+  ASSERT_TRUE(stop.has_value());
+  EXPECT_EQ(stop->stop().lease_id(), lease);
+  EXPECT_EQ(stop->stop().reason(), "the sweep was cancelled");
+  EXPECT_EQ(Member("s1c0r0").state(), v1::MEMBER_STATE_CANCELLED);
+
+  v1::RetrySweepRequest retry;
+  retry.set_sweep_id(1);
+  EXPECT_EQ(Call(&People::RetrySweep, retry)->members(), 2u);
+  EXPECT_GT(worker_->Started().lease_id(), lease);
+}
+
+TEST_F(CoordinatorServiceTest, WorkersAreListedWithWhatTheyRun) {
+  ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
+  (void)worker_->Started();
+  const auto list = Call(&People::ListWorkers, v1::ListWorkersRequest());
+  ASSERT_TRUE(list.ok()) << list.status();
+  ASSERT_EQ(list->workers_size(), 1);
+  EXPECT_TRUE(list->workers(0).connected());
+  EXPECT_EQ(list->workers(0).name(), "box");
+  EXPECT_THAT(list->workers(0).running(), ElementsAre("s1c0r0"));
+  v1::ExplainMemberRequest explain;
+  explain.set_member("s1c0r0");
+  EXPECT_THAT(Call(&People::ExplainMember, explain)->text(), HasSubstr("runs on box"));
+}
+
+}  // namespace
+}  // namespace noisefloor::test

@@ -1,0 +1,128 @@
+// The coordinator as one object: where it listens, what it refuses, how it ends.
+#include "coordinator/coordinator.h"
+
+#include <unistd.h>
+
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/grpcpp.h"
+
+#include "tests/coordinator/rpc/coordinator_fixture.h"
+
+namespace noisefloor::test {
+namespace {
+
+using testing::HasSubstr;
+using Code = absl::StatusCode;
+
+// protobuf of grpc.health.v1.HealthCheckRequest and of its answer are one field each.
+absl::StatusOr<bool> IsServing(const std::shared_ptr<grpc::Channel>& channel,
+                               const std::string& service) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  const std::string request = std::string("\x0a") + static_cast<char>(service.size()) + service;
+  const grpc::Slice slice(request);
+  const grpc::ByteBuffer send(&slice, 1);
+  grpc::ByteBuffer received;
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", send, &queue);
+  grpc::Status status;
+  call->StartCall();
+  call->Finish(&received, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  if (!queue.Next(&tag, &ok)) return absl::InternalError("the queue ended");
+  if (!status.ok()) return FromGrpc(status);
+  grpc::Slice answer;
+  if (!received.DumpToSingleSlice(&answer).ok()) return absl::InternalError("no answer");
+  return std::string(answer.begin(), answer.end()) == std::string("\x08\x01");
+}
+
+TEST(Coordinator, AnAddressThatOthersReachIsRefusedUnlessAskedFor) {
+  const TempHome home;
+  EXPECT_EQ(Coordinator::Start({.home = home.path(), .listen = "0.0.0.0:0"}).status(),
+            InvalidInput("refusing to listen on 0.0.0.0:0: everybody who reaches it could submit "
+                         "and read; expected a loopback address, or --insecure"));
+  const auto open =
+      Coordinator::Start({.home = home.path(), .listen = "0.0.0.0:0", .insecure = true});
+  EXPECT_TRUE(open.ok()) << open.status();
+}
+
+TEST(Coordinator, AnAddressThatMakesNoSenseIsRefusedBeforeTheHomeIsTouched) {
+  const TempHome home;
+  const auto started = Coordinator::Start({.home = home.path() + "/new", .listen = "here"});
+  EXPECT_EQ(started.status(), InvalidInput("address 'here': expected HOST:PORT"));
+  EXPECT_NE(access((home.path() + "/new").c_str(), F_OK), 0);
+}
+
+TEST(Coordinator, APortInUseIsNamed) {
+  const TempHome home;
+  const TempHome other;
+  const auto first = Coordinator::Start({.home = home.path(), .listen = "127.0.0.1:0"});
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second = Coordinator::Start({.home = other.path(), .listen = (*first)->address()});
+  EXPECT_EQ(second.status().code(), Code::kUnavailable);
+  EXPECT_THAT(std::string(Message(second.status())),
+              HasSubstr("cannot listen on " + (*first)->address()));
+}
+
+TEST(Coordinator, AHomeThatIsHeldIsRefusedWithTheAddressOfItsHolder) {
+  const TempHome home;
+  auto first = Coordinator::Start({.home = home.path(), .listen = "127.0.0.1:0"});
+  ASSERT_TRUE(first.ok()) << first.status();
+  const auto second = Coordinator::Start({.home = home.path(), .listen = ""});
+  EXPECT_EQ(second.status().code(), Code::kFailedPrecondition);
+  EXPECT_THAT(std::string(Message(second.status())), HasSubstr("in use by the coordinator"));
+  EXPECT_THAT(std::string(Message(second.status())), HasSubstr((*first)->address()));
+  first->reset();
+  EXPECT_TRUE(Coordinator::Start({.home = home.path(), .listen = ""}).ok());
+}
+
+TEST(Coordinator, WithoutAnAddressItAnswersInTheProcess) {
+  const TempHome home;
+  const auto coordinator = Coordinator::Start({.home = home.path(), .listen = ""});
+  ASSERT_TRUE(coordinator.ok()) << coordinator.status();
+  EXPECT_EQ((*coordinator)->address(), "");
+  const auto stub = v1::CoordinatorService::NewStub((*coordinator)->InProcessChannel());
+  grpc::ClientContext context;
+  v1::GetVersionResponse version;
+  ASSERT_TRUE(stub->GetVersion(&context, {}, &version).ok());
+  EXPECT_EQ(version.home(), home.path());
+}
+
+using RunningTest = CoordinatorTest;
+
+TEST_F(RunningTest, HealthIsAnsweredForEachService) {
+  for (const char* service :
+       {"", "noisefloor.v1.CoordinatorService", "noisefloor.v1.WorkerService"}) {
+    const auto serving = IsServing(channel_, service);
+    ASSERT_TRUE(serving.ok()) << serving.status();
+    EXPECT_TRUE(*serving) << service;
+  }
+  EXPECT_EQ(IsServing(channel_, "noisefloor.v1.Nothing").status().code(), Code::kNotFound);
+}
+
+TEST_F(RunningTest, StoppingEndsOpenStreamsAndLosesNothing) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
+  (void)worker.Started();
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::WatchSweepRequest request;
+  request.set_sweep_id(1);
+  const auto watch = people_->WatchSweep(&context, request);
+  v1::WatchSweepResponse news;
+  ASSERT_TRUE(watch->Read(&news));
+
+  coordinator_->Stop();
+
+  EXPECT_EQ(worker.End(), absl::UnavailableError("the coordinator is stopping"));
+  while (watch->Read(&news)) {
+  }
+  EXPECT_EQ(FromGrpc(watch->Finish()), absl::UnavailableError("the coordinator is stopping"));
+  Restart();
+  EXPECT_EQ(Member("s1c0r0").state(), v1::MEMBER_STATE_LEASED);
+}
+
+}  // namespace
+}  // namespace noisefloor::test

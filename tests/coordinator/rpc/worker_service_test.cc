@@ -1,0 +1,240 @@
+#include <fstream>
+
+#include "coordinator/store/blob_store.h"
+#include "tests/coordinator/rpc/coordinator_fixture.h"
+
+namespace noisefloor::test {
+namespace {
+
+using testing::HasSubstr;
+using Code = absl::StatusCode;
+
+using WorkerServiceTest = CoordinatorTest;
+
+TEST_F(WorkerServiceTest, AMemberIsLeasedReportedUploadedFinishedAndSettled) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  const auto submitted = Submit(SmallSweep("first", 1));
+  ASSERT_TRUE(submitted.ok()) << submitted.status();
+  EXPECT_EQ(submitted->members(), 1u);
+
+  const v1::StartMember start = worker.Started();
+  EXPECT_EQ(start.member(), "s1c0r0");
+  EXPECT_EQ(start.attempt(), 1u);
+  EXPECT_EQ(Sha256Hex(start.specification()), start.specification_sha256());
+  worker.SayRecords(start.lease_id(), 1);
+  const auto kept = worker.Next(ScriptedWorker::Case::kKept);
+  ASSERT_TRUE(kept.has_value());
+  EXPECT_EQ(kept->kept().sequence(), 1u);
+  const std::string content(3 << 20, 'w');
+  std::vector<v1::UploadRequest> parts = {
+      UploadHeader(start.lease_id(), Sha256Hex(content), content.size())};
+  for (int i = 0; i < 3; ++i) parts.push_back(Piece(content.substr(0, 1 << 20)));
+  const auto uploaded = Upload(*workers_, parts);
+  ASSERT_TRUE(uploaded.ok()) << uploaded.status();
+  EXPECT_FALSE(uploaded->known_already());
+  EXPECT_TRUE(Upload(*workers_, parts)->known_already());
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(start.lease_id(), 1, {content})));
+
+  const v1::Settled settled = worker.Settled();
+  EXPECT_EQ(settled.lease_id(), start.lease_id());
+  EXPECT_TRUE(settled.accepted()) << settled.reason();
+  const v1::Member member = Member("s1c0r0");
+  EXPECT_EQ(member.state(), v1::MEMBER_STATE_DONE);
+  EXPECT_EQ(member.outcome().hashes().at("weights"), Sha256Hex("weights"));
+  v1::GetArtifactRequest request;
+  request.set_member("s1c0r0");
+  request.set_kind("weights");
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  const auto reader = people_->GetArtifact(&context, request);
+  std::string got;
+  for (v1::GetArtifactResponse piece; reader->Read(&piece);) got += piece.piece();
+  EXPECT_TRUE(reader->Finish().ok());
+  EXPECT_EQ(got, content);
+  EXPECT_TRUE(worker.Leave().ok());
+}
+
+TEST_F(WorkerServiceTest, AnEndThatComesTwiceIsSettledTwiceAndKeptOnce) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  const v1::SessionRequest finish = ScriptedWorker::Finish(lease, 0);
+
+  ASSERT_TRUE(worker.Send(finish));
+  ASSERT_TRUE(worker.Send(finish));
+
+  EXPECT_TRUE(worker.Settled().accepted());
+  EXPECT_EQ(worker.Settled().lease_id(), lease);
+  EXPECT_EQ(Member("s1c0r0").attempt(), 1u);
+  EXPECT_EQ(Member("s1c0r0").state(), v1::MEMBER_STATE_DONE);
+}
+
+TEST_F(WorkerServiceTest, AnUnknownLeaseIsSettledByNameAndTheStreamLives) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(99, 0)));
+  const v1::Settled settled = worker.Settled();
+  EXPECT_EQ(settled.lease_id(), 99u);
+  EXPECT_FALSE(settled.accepted());
+  EXPECT_THAT(settled.reason(), HasSubstr("99"));
+
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  EXPECT_EQ(worker.Started().member(), "s1c0r0");
+}
+
+TEST_F(WorkerServiceTest, AStaleLeaseIsRefusedAndTheNewOneCounts) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t stale = worker.Started().lease_id();
+  worker.SayHeld({stale});
+  worker.SayHeld({});
+  const v1::StartMember again = worker.Started();
+  EXPECT_GT(again.lease_id(), stale);
+  EXPECT_EQ(again.attempt(), 2u);
+
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(stale, 0)));
+  const v1::Settled late = worker.Settled();
+  EXPECT_EQ(late.lease_id(), stale);
+  EXPECT_FALSE(late.accepted());
+  EXPECT_THAT(late.reason(), HasSubstr("had ended before"));
+  EXPECT_EQ(Member("s1c0r0").state(), v1::MEMBER_STATE_LEASED);
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(again.lease_id(), 0)));
+  EXPECT_TRUE(worker.Settled().accepted());
+}
+
+TEST_F(WorkerServiceTest, AResultWhoseFileWasNeverUploadedIsRefusedByName) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(lease, 0, {"not here"})));
+
+  const v1::Settled settled = worker.Settled();
+  EXPECT_FALSE(settled.accepted());
+  EXPECT_EQ(settled.reason(),
+            "artifact weights.safetensors (" + Sha256Hex("not here") + ") was never uploaded");
+}
+
+TEST_F(WorkerServiceTest, ARestartedCoordinatorTakesTheResultOfALeaseThatItGaveBefore) {
+  uint64_t lease = 0;
+  {
+    ScriptedWorker worker(*workers_, "box", 7);
+    ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+    lease = worker.Started().lease_id();
+    worker.SayRecords(lease, 1);
+    ASSERT_TRUE(worker.Next(ScriptedWorker::Case::kKept).has_value());
+    Restart();
+    EXPECT_EQ(worker.End(), absl::UnavailableError("the coordinator is stopping"));
+  }
+  ScriptedWorker worker(*workers_);
+  v1::SessionRequest hello = RegisterAs("box", 7);
+  hello.mutable_register_()->add_held()->set_lease_id(lease);
+  ASSERT_TRUE(worker.Send(hello));
+  ASSERT_TRUE(worker.Next(ScriptedWorker::Case::kWelcome).has_value());
+  worker.SayRecords(lease, 1);
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(lease, 1)));
+  EXPECT_TRUE(worker.Settled().accepted());
+  EXPECT_EQ(Member("s1c0r0").attempt(), 1u);
+}
+
+TEST_F(WorkerServiceTest, AnotherWorkerOfTheSameNameIsRefusedAndTheFirstOneStays) {
+  ScriptedWorker first(*workers_, "box", 7);
+  ScriptedWorker second(*workers_);
+  ASSERT_TRUE(second.Send(RegisterAs("box", 8)));
+  EXPECT_EQ(second.End(),
+            absl::AlreadyExistsError("a worker named 'box' is connected with identity 7; this one "
+                                     "has 8: give one of them another name"));
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  EXPECT_EQ(first.Started().member(), "s1c0r0");
+}
+
+TEST_F(WorkerServiceTest, ANewerSessionOfTheSameWorkerReplacesTheOlder) {
+  ScriptedWorker first(*workers_, "box", 7);
+  ScriptedWorker second(*workers_, "box", 7);
+  EXPECT_EQ(first.End(), absl::AbortedError("replaced by a newer session of worker 'box'"));
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  EXPECT_EQ(second.Started().member(), "s1c0r0");
+}
+
+TEST_F(WorkerServiceTest, ADamagedFileIsReplacedByTheNextUpload) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  const std::string content = "weights";
+  const BlobName name{Sha256Hex(content), content.size()};
+  const std::vector<v1::UploadRequest> parts = {UploadHeader(lease, name.sha256, name.size_bytes),
+                                                Piece(content)};
+  ASSERT_TRUE(Upload(*workers_, parts).ok());
+  const auto blobs = BlobStore::Open(home_.path());
+  std::ofstream(blobs->PathOf(name.sha256)) << "damaged";
+  ASSERT_EQ(blobs->Verify(name).code(), Code::kDataLoss);
+
+  const auto again = Upload(*workers_, parts);
+
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE(again->known_already());
+  EXPECT_TRUE(blobs->Verify(name).ok());
+}
+
+TEST_F(WorkerServiceTest, BadUploadsAreRefusedWithTheirReasonAndLeaveNothing) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  const std::string sha = Sha256Hex("abc");
+  v1::UploadRequest no_kind = UploadHeader(lease, sha, 3);
+  no_kind.mutable_header()->clear_kind();
+  const struct {
+    std::vector<v1::UploadRequest> parts;
+    absl::Status expected;
+  } cases[] = {
+      {{}, InvalidInput("the first message of an upload: expected header")},
+      {{Piece("abc")}, InvalidInput("the first message of an upload: expected header")},
+      {{no_kind}, InvalidInput("header.kind: expected 1 to 100 bytes, got 0")},
+      {{UploadHeader(lease, "../../etc", 3)},
+       InvalidInput("header.sha256: sha256: expected 64 lower-case hexadecimal digits, got "
+                    "\"../../etc\"")},
+      {{UploadHeader(lease, sha, kUploadLimit + 1)},
+       InvalidInput("header.size: expected at most 8388608 bytes, got 8388609")},
+      {{UploadHeader(99, sha, 3), Piece("abc")},
+       absl::FailedPreconditionError("lease 99 is not live; nothing of it is taken")},
+      {{UploadHeader(lease, sha, 3), Piece("abd")},
+       InvalidInput("SHA-256 " + sha + " announced, the content has " + Sha256Hex("abd"))},
+      {{UploadHeader(lease, sha, 3), Piece("ab")},
+       InvalidInput(sha + ": 3 bytes announced, 2 came")},
+      {{UploadHeader(lease, sha, 3), Piece("abcd")},
+       InvalidInput(sha + ": more than the announced 3 bytes")},
+      {{UploadHeader(lease, sha, 3), UploadHeader(lease, sha, 3)},
+       InvalidInput("upload: expected a piece after the header")},
+      {{UploadHeader(lease, Sha256Hex("x"), 4 << 20), Piece(std::string((1 << 20) + 1, 'x'))},
+       InvalidInput("piece: expected at most 1048576 bytes, got 1048577")},
+  };
+  for (const auto& bad : cases) {
+    const auto uploaded = Upload(*workers_, bad.parts);
+    EXPECT_EQ(uploaded.status(), bad.expected);
+  }
+  const auto blobs = BlobStore::Open(home_.path());
+  EXPECT_FALSE(blobs->Has({sha, 3}));
+}
+
+TEST_F(WorkerServiceTest, NothingIsTakenForALeaseThatHasEnded) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(lease, 0)));
+  ASSERT_TRUE(worker.Settled().accepted());
+  const auto uploaded = Upload(*workers_, {UploadHeader(lease, Sha256Hex("abc"), 3), Piece("abc")});
+  EXPECT_EQ(uploaded.status(),
+            absl::FailedPreconditionError("lease 1 is not live; nothing of it is taken"));
+}
+
+TEST_F(WorkerServiceTest, AMessageBeyondTheLimitEndsOnlyItsStream) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  v1::SessionRequest huge = ScriptedWorker::Finish(1, 0);
+  huge.mutable_finished()->mutable_outcome()->set_environment(std::string(17 << 20, ' '));
+  (void)worker.Send(huge);
+  EXPECT_EQ(worker.End().code(), Code::kResourceExhausted);
+  ScriptedWorker again(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  EXPECT_EQ(again.Started().member(), "s1c0r0");
+}
+
+}  // namespace
+}  // namespace noisefloor::test
