@@ -6,6 +6,7 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/submission.h"
+#include "worker/devices/cpu.h"
 
 namespace noisefloor::cli {
 
@@ -95,6 +96,19 @@ void PrintEffects(const Context& context, const v1::PlanSweepResponse& plan) {
       plan.replicates(), plan.detectable_sd_ratio(), plan.detectable_mean_shift());
 }
 
+// Without a server there are no workers whose classes `hardware: all` could mean; `run` would use
+// this machine's, so these are planned for.
+void PlanForThisMachine(const Context& context, v1::Sweep& sweep) {
+  const bool all = sweep.hardware().kind() == v1::HardwareChoice::KIND_ALL ||
+                   sweep.hardware().kind() == v1::HardwareChoice::KIND_UNSPECIFIED;
+  const auto facts = ReadCpuFacts();
+  if (!all || !facts.ok()) return;
+  v1::HardwareChoice& hardware = *sweep.mutable_hardware();
+  hardware.set_kind(v1::HardwareChoice::KIND_LIST);
+  for (const std::string& name : CpuClasses(*facts)) hardware.add_classes(name);
+  context.err << "no --coordinator: planned for the CPU classes of this machine\n";
+}
+
 class Plan final : public Command {
  public:
   std::string_view Name() const override { return "plan"; }
@@ -110,9 +124,10 @@ class Plan final : public Command {
   }
 
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    NF_ASSIGN_OR_RETURN(SweepFile file, ReadSweepFile(file_));
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kAny}));
+    if (context.options.coordinator.empty()) PlanForThisMachine(context, file.sweep);
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file));
     if (context.Json()) {
       PrintPlanJson(context, plan);

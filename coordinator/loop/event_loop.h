@@ -82,6 +82,10 @@ class EventLoop {
   // Unavailable when stopping, ResourceExhausted when too many calls wait or nothing can be kept.
   void Call(CallEvent event, CallDone done);
 
+  // What the submission of this id came to; NotFound when there was none. For a repeat that could
+  // not be resolved again, because the fleet has changed since.
+  void FindRequest(const std::string& request_id, CallDone done);
+
   // Why the member is where it is; Unavailable after Stop.
   void Explain(MemberId member, std::function<void(absl::StatusOr<std::string>)> done);
 
@@ -98,18 +102,17 @@ class EventLoop {
     CallEvent event;
     CallDone done;
   };
-  struct ExplainItem {
-    MemberId member;
-    std::function<void(absl::StatusOr<std::string>)> done;
+  struct Question {
+    std::function<void()> answer;  // Reads the scheduler; called after the commit.
   };
-  using Item = std::variant<FromSession, CallItem, ExplainItem>;
+  using Item = std::variant<FromSession, CallItem, Question>;
 
   void Run();
   absl::Duration UntilNextDeadline() const;
   void Handle(std::vector<Item> items);
   void Take(FromSession item);
   void Take(CallItem item);
-  void Take(ExplainItem item);
+  void Take(Question question);
   void Step(const scheduler::Event& event);
   void TickWhenDue();
   void RetryWhenDue();
@@ -135,13 +138,14 @@ class EventLoop {
   absl::Status storage_;                  // Not OK: read-only, and why.
   scheduler::Effects effects_;            // Decided, not kept yet.
   std::vector<FromSession> held_;         // Arrived while read-only.
-  std::vector<ExplainItem> questions_;    // To answer after the commit.
+  std::vector<Question> questions_;       // To answer after the commit.
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.
   std::map<scheduler::RequestNumber, CallDone> calls_;
   scheduler::RequestNumber last_call_ = 0;
   bool fleet_changed_ = true;
 
   mutable Mutex view_mutex_;
+  // shared: with the readers that took it.
   std::shared_ptr<const LiveView> view_ ABSL_GUARDED_BY(view_mutex_);
 
   std::thread thread_;

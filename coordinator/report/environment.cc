@@ -32,14 +32,40 @@ struct Collected {
   }
 };
 
+// What differs from run to run by nature says nothing about the conditions.
+bool VariesByNature(std::string_view key) {
+  return key.starts_with("measured.") || key.starts_with("load_at_end") || key == "machine.load";
+}
+
+// "AMD EPYC, LibTorch 2.11.0, ATen AVX2"; what the environment does not say is left out.
+std::string SummaryOf(const std::map<std::string, std::string>& facts) {
+  std::string summary;
+  const auto add = [&](const char* key, std::string_view before) {
+    const auto fact = facts.find(key);
+    if (fact == facts.end()) return;
+    summary.append(summary.empty() ? "" : ", ").append(before).append(fact->second);
+  };
+  add("machine.cpu_model", "");
+  add("gpu.name", "");
+  add("versions.libtorch", "LibTorch ");
+  add("aten_cpu_capability", "ATen ");
+  return summary;
+}
+
 void Collect(const MemberInput& member, const CellInput& cell, Collected& row) {
   ++row.members;
-  if (!member.environment_summary.empty()) row.summaries.insert(member.environment_summary);
+  std::map<std::string, std::string> facts;
+  for (const auto& [key, value] : FlattenObject(member.environment_json)) facts[key] = value;
+  const std::string summary =
+      member.environment_summary.empty() ? SummaryOf(facts) : member.environment_summary;
+  if (!summary.empty()) row.summaries.insert(summary);
   row.Add("stack", cell.stack);
   row.Add("stack fingerprint", StackOf(member, cell));
   row.Add("trainer build", BuildOf(member, cell));
   row.Add("unit", member.unit);
-  for (const auto& [key, value] : FlattenObject(member.environment_json)) row.Add(key, value);
+  for (const auto& [key, value] : facts) {
+    if (!VariesByNature(key)) row.Add(key, value);
+  }
 }
 
 class Warnings {

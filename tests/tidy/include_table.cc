@@ -79,7 +79,7 @@ const std::vector<FolderRule>& Rules() {
        {"absl/", "fmt/", "thread"}},
       {"worker/trainer/torch",
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/"},
-       {"absl/", "nlohmann/", "torch/", "ATen/", "c10/", "thread"}},
+       {"absl/", "nlohmann/", "CLI/", "torch/", "ATen/", "c10/", "thread"}},
   };
   return rules;
 }

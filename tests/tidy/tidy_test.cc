@@ -91,7 +91,7 @@ const std::vector<Ban>& Bans() {
        {"common/base/clock.cc", "common/rpc/", "tests/bench/"}},
       {R"(std::random_device|std::rand\b|\brand\(\)|mt19937)",
        "draw from a Philox stream",
-       {"common/base/entropy"}},
+       {"tests/integration/"}},
       {R"(manual_seed|torch::randn|torch::rand\(|nn::init::)",
        "draw from our streams; LibTorch's generators are never used",
        {}},

@@ -12,6 +12,13 @@ const METRICS: [string, string, number][] = [
   ["train_loss", "training loss (nats)", 1],
 ];
 
+/** At most four whole epochs. */
+function epochTicks(epochs: number[]): number[] {
+  const last = Math.ceil(Math.max(0, ...epochs));
+  const step = Math.max(1, Math.ceil(last / 4));
+  return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step).filter((e) => e >= Math.min(...epochs));
+}
+
 function drawMetric(study: Study, metric: string, label: string, scale: number, palette: Palette): Element | null {
   const cohort = new Map(study.cohorts.map((c) => [c.cell, c]));
   const chosen = study.curves.filter((c) => c.metric === metric);
@@ -31,7 +38,7 @@ function drawMetric(study: Study, metric: string, label: string, scale: number, 
   if (lines.length === 0) return null;
   return Plot.plot({
     width: 900, height: 190, marginLeft: 46, marginBottom: 34,
-    x: { label: "epoch", grid: true, ticks: 4 },
+    x: { label: "epoch", grid: true, ticks: epochTicks(chosen.flatMap((c) => c.epochs)), tickFormat: "d" },
     y: { label, grid: true, nice: true },
     fx: { domain: facets, label: null },
     color: palette,

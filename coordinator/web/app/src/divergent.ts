@@ -4,6 +4,8 @@ import { DivergentExample, finite, Study } from "./study";
 
 const CLASS_COLOURS = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#6b6b6b"];
 
+const SHOWN = 16;
+
 function classColour(label: number): string {
   return CLASS_COLOURS[label % CLASS_COLOURS.length] ?? "#6b6b6b";
 }
@@ -57,5 +59,9 @@ export function divergent(study: Study): HTMLElement {
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
     figure(`The most divergent test images: true label, what the members answered (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two of the measuring members disagree.`,
-      el("div", { class: "cards" }, ...d.examples.map((e) => card(study, e)))));
+      el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
+      d.examples.length > SHOWN
+        ? el("details", {}, el("summary", {}, `${d.examples.length - SHOWN} more`),
+          el("div", { class: "cards" }, ...d.examples.slice(SHOWN).map((e) => card(study, e))))
+        : null));
 }

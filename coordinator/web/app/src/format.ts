@@ -15,12 +15,13 @@ function digits(value: number): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1000 || size < 1e-4) return value.toPrecision(3);
-  return String(Number(value.toPrecision(3)));
+  return String(Number(value.toPrecision(size < 1 ? 2 : 3)));
 }
 
 export function number(value: Num, unit: string): string {
   if (value === null) return "–";
   if (typeof value === "string") return value === "nan" ? "not a number" : value.replace("inf", "∞");
+  if (unit === "correlation") return value.toFixed(3).replace("-", "−");
   if (unit !== "fraction") return digits(value).replace("-", "−");
   const percent = value * 100;
   const decimals = Math.abs(percent) >= 0.095 || percent === 0 ? 1 : 3;

@@ -42,16 +42,26 @@ export function warnings(study: Study): HTMLElement {
       : null);
 }
 
+/** A long hash in short, whole on hover. */
+function fact(values: string[]): HTMLElement {
+  const text = values.join(" | ");
+  const short = values.map((v) => (/^[0-9a-f]{64}$/.test(v) ? v.slice(0, 12) : v)).join(" | ");
+  return el("span", short === text ? {} : { title: text }, short);
+}
+
 export function environment(study: Study): HTMLElement {
   const classes = study.environment;
   const keys = [...new Set(classes.flatMap((c) => c.facts.map((f) => f.key)))];
-  const rows = keys.map((key) => [
-    key,
-    ...classes.map((c) => (c.facts.find((f) => f.key === key)?.values ?? ["–"]).join(" | ")),
-  ]);
+  const values = (key: string) => classes.map((c) => c.facts.find((f) => f.key === key)?.values ?? ["–"]);
+  const equal = keys.filter((key) => values(key).every((v) => v.length === 1 && v[0] === values(key)[0]?.[0]));
+  const differing = keys.filter((key) => !equal.includes(key));
   return section("What ran", "The environment of every hardware class, as each trainer read it back.",
-    titledTable("Environment. Several values in one field mean that members of the class differ.",
-      table(["fact", ...classes.map((c) => `${c.hardware} (${plural(c.members, "member")})`)], rows, 99)),
+    titledTable("What differs between hardware classes or within one; several values in one field mean that members of the class differ.",
+      table(["fact", ...classes.map((c) => `${c.hardware} (${plural(c.members, "member")})`)],
+        [["in short", ...classes.map((c) => c.summaries.join(" | "))],
+          ...differing.map((key) => [key, ...values(key).map(fact)])], 99)),
+    el("details", {}, el("summary", {}, `${plural(equal.length, "fact")} that every member has in common`),
+      table(["fact", "value"], equal.map((key) => [key, fact(values(key)[0] ?? [])]), 99)),
     el("p", { class: "facts" }, `Data identity ${study.evaluation.identity}`));
 }
 

@@ -44,7 +44,7 @@ export function hardware(study: Study): HTMLElement {
   const rows = study.hardware.map((h, i) => {
     const at = (name: string) => `hardware.${i}.${name}`;
     return [
-      el("span", { title: h.label }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), `${h.identical_pairs}/${h.pairs}`,
+      el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
       estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.accuracy_correlation, at("accuracy_correlation")),
       estimate(h.logits_correlation_paired, at("logits_correlation_paired")),

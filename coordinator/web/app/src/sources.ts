@@ -126,14 +126,14 @@ function cohortTable(study: Study): HTMLElement {
   const rows = study.cohorts.map((c, i) => {
     const at = (name: string) => `cohorts.${i}.${name}`;
     return [
-      c.label + (c.under_trained ? " (under-trained)" : ""),
+      el("span", { class: "cohort" }, c.label + (c.under_trained ? " (under-trained)" : "")),
       `${c.counts.done + c.counts.diverged}/${c.counts.total}`,
       estimate(c.accuracy, at("accuracy")), estimate(c.accuracy_sd, at("accuracy_sd")),
       estimate(c.churn, at("churn")), estimate(c.any_disagreement, at("any_disagreement")),
-      estimate(c.l2_raw, at("l2_raw")), estimate(c.l2_normalised, at("l2_normalised")),
+      estimate(c.l2_normalised, at("l2_normalised")), estimate(c.loss, at("loss")),
     ];
   });
-  return table(["cohort", "n", "top-1", "SD of top-1", "churn", "any-disagreement", "L2", "L2, unit norm"], rows);
+  return table(["cohort", "n", "top-1", "SD of top-1", "churn", "any differ", "L2, unit norm", "loss"], rows);
 }
 
 export function sources(study: Study, palette: Palette): HTMLElement {
@@ -149,5 +149,5 @@ export function sources(study: Study, palette: Palette): HTMLElement {
         plot((c) => c.churn, "churn (%)"),
         plot((c) => c.accuracy_sd, "SD of top-1 (percentage points)"))),
     axis ? againstAxis(study, axis, palette) : null,
-    titledTable("Every cohort, with 95 % intervals in brackets; L2 between weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)));
+    titledTable("Every cohort, with 95 % intervals in brackets; any differ: not all members agree; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)));
 }
