@@ -53,7 +53,9 @@ void ReadRule(SweepReader& reader, v1::NoisePlan& plan, const std::string& path,
               const YamlNode& node) {
   const auto state = node.IsScalar() ? ParseSourceState(node.text) : std::nullopt;
   if (!state) {
-    const std::string hint = node.IsScalar() ? DidYouMean(node.text, kStates) : "";
+    // "true" is as near to "free" as "fre" is, and means something else.
+    const bool boolean = node.text == "true" || node.text == "false";
+    const std::string hint = node.IsScalar() && !boolean ? DidYouMean(node.text, kStates) : "";
     reader.Refuse(node.place, path, "expected one of off, fixed, free, got " + Found(node) + hint);
     return;
   }

@@ -74,6 +74,8 @@ Column ReadColumn(SweepReader& reader, const std::string& path, Place key, const
   for (size_t i = 0; i < node.items.size(); ++i) {
     const std::string item_path = fmt::format("{}[{}]", place_path, i);
     reader.places[item_path] = node.items[i].place;
+    // The coordinator does not know which axes were zipped.
+    reader.places.emplace(fmt::format("axes.{}[{}]", path, i), node.items[i].place);
     const auto value = AsSetting(*column.field, node.items[i]);
     if (!value.ok()) {
       reader.Refuse(node.items[i].place, item_path, Message(value.status()));

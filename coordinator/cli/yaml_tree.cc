@@ -20,6 +20,9 @@ Place ToPlace(const YAML::Mark& mark) {
   return {mark.line + 1, mark.column + 1};
 }
 
+// Follows the text as a comment: without it the parser closes the last quote by itself.
+constexpr std::string_view kEndMark = "# end";
+
 // Builds the tree from the parser's events. After the first mistake it only counts.
 class TreeBuilder final : public YAML::EventHandler {
  public:
@@ -27,8 +30,9 @@ class TreeBuilder final : public YAML::EventHandler {
       : node_limit_(node_limit), mistakes_(mistakes) {}
 
   YamlNode TakeRoot() { return std::move(root_); }
+  Place Start() const { return start_; }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = ToPlace(mark); }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Add(mark, "?", anchor, Kind::kNothing, "");
@@ -120,6 +124,7 @@ class TreeBuilder final : public YAML::EventHandler {
   const size_t node_limit_;
   std::vector<Mistake>& mistakes_;
   size_t nodes_ = 0;
+  Place start_;
   YamlNode root_;
   std::vector<YamlNode> open_;                          // The lists and maps not yet closed,
   std::vector<std::pair<std::string, Place>> pending_;  // beside each the key that waits,
@@ -168,19 +173,28 @@ void CheckCharacters(std::string_view text, std::vector<Mistake>& mistakes) {
   }
 }
 
+// The end of the text for what lies behind it.
+Place Within(std::string_view text, Place place) {
+  const int last_line = 1 + static_cast<int>(std::ranges::count(text, '\n'));
+  if (place.line < last_line) return place;
+  const size_t line_start = text.rfind('\n') + 1;  // 0 when there is none.
+  return {last_line, std::min(place.column, static_cast<int>(text.size() - line_start) + 1)};
+}
+
 void Run(std::string_view text, TreeBuilder& builder, std::vector<Mistake>& mistakes) {
   try {
-    std::istringstream stream{std::string(text)};
+    const bool open_line = !text.empty() && text.back() != '\n';
+    std::istringstream stream{std::string(text) + (open_line ? "\n" : "") + std::string(kEndMark)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
     if (!mistakes.empty()) return;
     std::vector<Mistake> ignored;
     TreeBuilder rest(1, ignored);
     if (parser.HandleNextDocument(rest)) {
-      mistakes.push_back({rest.TakeRoot().place, "", "expected one document, got a second (---)"});
+      mistakes.push_back({rest.Start(), "", "expected one document, got a second (---)"});
     }
   } catch (const YAML::Exception& error) {
-    mistakes.push_back({ToPlace(error.mark), "", "not YAML: " + error.msg});
+    mistakes.push_back({Within(text, ToPlace(error.mark)), "", "not YAML: " + error.msg});
   } catch (const std::exception& error) {
     mistakes.push_back({{}, "", fmt::format("not YAML: {}", error.what())});
   }

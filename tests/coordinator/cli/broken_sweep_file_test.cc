@@ -1,0 +1,256 @@
+// Sweep files with one mistake each, and exactly what is said about it.
+#include <gtest/gtest.h>
+
+#include "coordinator/cli/sweep_file.h"
+
+namespace noisefloor::cli {
+namespace {
+
+struct BrokenFile {
+  const char* name;
+  const char* text;
+  const char* message;  // After the file's name.
+};
+
+void PrintTo(const BrokenFile& file, std::ostream* out) { *out << file.name; }
+
+const BrokenFile kBrokenFiles[] = {
+    {"Empty", "", "1:1: expected a map (name: ..., noise: ...), got nothing"},
+    {"List", "- a\n", "1:1: expected a map (name: ..., noise: ...), got [a]"},
+    {"Scalar", "sweep\n", "1:1: expected a map (name: ..., noise: ...), got sweep"},
+    {"TabInIndentation", "name: a\nnoise: [control]\ntrain:\n\tepochs: 3\n",
+     "4:1: expected spaces in the indentation, got a tab"},
+    {"UnclosedBrace", "name: a\nnoise: [control]\nmodel: {name: mlp\n",
+     "4:1: not YAML: end of map flow not found"},
+    {"UnclosedQuote", "name: \"a\nnoise: [control]\n", "3:1: not YAML: illegal EOF in scalar"},
+    {"BadIndentation", "name: a\nnoise: [control]\ntrain:\n  epochs: 3\n batch_size: 4\n",
+     "5:2: not YAML: end of map not found"},
+    {"TwoDocuments", "name: a\nnoise: [control]\n---\nname: b\n",
+     "3:1: expected one document, got a second (---)"},
+    {"Anchor", "name: a\nnoise: [control]\ntrain: &base {epochs: 3}\n",
+     "3:8: expected a value, got an anchor (&name); write the value out"},
+    {"AliasBomb", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n",
+     "1:4: expected a value, got an anchor (&name); write the value out\ns.yaml:2:4: expected a "
+     "value, got an anchor (&name); write the value out\ns.yaml:2:8: expected a value, got an "
+     "alias (*name); write the value out\ns.yaml:2:12: expected a value, got an alias (*name); "
+     "write the value out\ns.yaml:3:5: expected a value, got an alias (*name); write the value "
+     "out\ns.yaml:3:9: expected a value, got an alias (*name); write the value out"},
+    {"MergeKey", "name: a\nnoise: [control]\ntrain: {<<: *base}\n",
+     "3:13: not YAML: the referenced anchor is not defined"},
+    {"Tag", "name: a\nnoise: [control]\nseed: !!int 3\n",
+     "3:7: expected a value, got the tag tag:yaml.org,2002:int; leave it out"},
+    {"NotUtf8",
+     "name: a\nnoise: [control]\nnotes: \xff"
+     "\xfe"
+     "\n",
+     "3:8: expected UTF-8 text, got the byte 0xff"},
+    {"ControlCharacter",
+     "name: a\nnoise: [control]\nnotes: a\x01"
+     "b\n",
+     "3:9: expected text, got the control character 0x01"},
+    {"KeyIsAList", "name: a\nnoise: [control]\n? [a, b]\n: c\n", "3:3: expected a key, got [a, b]"},
+    {"DuplicateKey", "name: a\nname: b\nnoise: [control]\n",
+     "2:1: name: expected each key once, got it again after line 1"},
+    {"DuplicateSetting", "name: a\nnoise: [control]\ntrain: {epochs: 3, epochs: 4}\n",
+     "3:20: train.epochs: expected each key once, got it again after line 3"},
+    {"SettingTwiceInTwoWays",
+     "name: a\nnoise: [control]\ntrain: {optimizer: {name: sgd}, optimizer.name: adam}\n",
+     "3:33: train.optimizer.name: expected once, got a second value"},
+    {"UnknownKey", "name: a\nnoise: [control]\nreplicate: 3\n",
+     "3:1: replicate: unknown key; did you mean replicates?"},
+    {"UnknownKeyNearNothing", "name: a\nnoise: [control]\nxyzzy: 3\n", "3:1: xyzzy: unknown key"},
+    {"UnknownSetting", "name: a\nnoise: [control]\ntrain: {epoch: 3}\n",
+     "3:9: train.epoch: unknown key; did you mean train.epochs?"},
+    {"UnknownSettingDeep", "name: a\nnoise: [control]\ntrain:\n  optimiser: {learning_rate: 0.1}\n",
+     "4:15: train.optimiser.learning_rate: unknown key; did you mean "
+     "train.optimizer.learning_rate?"},
+    {"NoName", "noise: [control]\n", "1:1: name: expected a name for the sweep, got nothing"},
+    {"NoNoise", "name: a\n",
+     "1:1: noise: expected a list of noise plans, such as [control, algo, impl], got nothing"},
+    {"NameWithSpace", "name: my sweep\nnoise: [control]\n",
+     "1:7: name: expected 1 to 100 letters, digits, '-', '_' or '.', got my sweep"},
+    {"NameIsAMap", "name: {a: b}\nnoise: [control]\n",
+     "1:7: name: expected 1 to 100 letters, digits, '-', '_' or '.', got a map"},
+    {"NameIsEmpty", "name:\nnoise: [control]\n",
+     "1:1: name: expected 1 to 100 letters, digits, '-', '_' or '.', got nothing"},
+    {"NegativeSeed", "name: a\nnoise: [control]\nseed: -1\n",
+     "3:7: seed: expected an integer from 0 to 18446744073709551615, got -1"},
+    {"SeedTooLarge", "name: a\nnoise: [control]\nseed: 18446744073709551616\n",
+     "3:7: seed: expected an integer from 0 to 18446744073709551615, got 18446744073709551616"},
+    {"NegativeReplicates", "name: a\nnoise: [control]\nreplicates: -3\n",
+     "3:13: replicates: expected an integer from 1 to 100000, got -3"},
+    {"NoReplicates", "name: a\nnoise: [control]\nreplicates: 0\n",
+     "3:13: replicates: expected an integer from 1 to 100000, got 0"},
+    {"FractionalReplicates", "name: a\nnoise: [control]\nreplicates: 2.5\n",
+     "3:13: replicates: expected an integer from 1 to 100000, got 2.5"},
+    {"QuotedReplicates", "name: a\nnoise: [control]\nreplicates: \"3\"\n",
+     "3:13: replicates: expected an integer from 1 to 100000, got the text \"3\""},
+    {"BlocksAreAList", "name: a\nnoise: [control]\nblocks: [1, 2]\n",
+     "3:9: blocks: expected an integer from 1 to 10000, got [1, 2]"},
+    {"HexInteger", "name: a\nnoise: [control]\ntrain: {epochs: 0x10}\n",
+     "3:17: train.epochs: expected an integer from 0 to 1e+05, got 0x10; numbers are plain "
+     "decimal"},
+    {"Underscores", "name: a\nnoise: [control]\ntrain: {epochs: 1_000}\n",
+     "3:17: train.epochs: expected an integer from 0 to 1e+05, got 1_000; numbers are plain "
+     "decimal"},
+    {"LeadingZero", "name: a\nnoise: [control]\ntrain: {epochs: 010}\n",
+     "3:17: train.epochs: expected an integer from 0 to 1e+05, got 010; numbers are plain decimal"},
+    {"NumberForInteger", "name: a\nnoise: [control]\ntrain: {epochs: 1e1}\n",
+     "3:17: train.epochs: expected an integer from 0 to 1e+05, got 1e1"},
+    {"BooleanForInteger", "name: a\nnoise: [control]\ntrain: {epochs: true}\n",
+     "3:17: train.epochs: expected an integer from 0 to 1e+05, got true"},
+    {"NothingForInteger", "name: a\nnoise: [control]\ntrain:\n  epochs:\n",
+     "4:3: train.epochs: expected an integer from 0 to 1e+05, got nothing"},
+    {"IntegerTooLarge", "name: a\nnoise: [control]\ntrain: {epochs: 99999999999999999999}\n",
+     "3:17: train.epochs: expected an integer from 0 to 1e+05, got 99999999999999999999"},
+    {"YesForBoolean", "name: a\nnoise: [control]\nmodel: {batch_norm: yes}\n",
+     "3:21: model.batch_norm: expected true or false, got yes"},
+    {"OneForBoolean", "name: a\nnoise: [control]\nmodel: {batch_norm: 1}\n",
+     "3:21: model.batch_norm: expected true or false, got 1"},
+    {"NanForNumber", "name: a\nnoise: [control]\ntrain: {optimizer: {learning_rate: .nan}}\n",
+     "3:36: train.optimizer.learning_rate: expected a number from 0 to 1e+30, got .nan"},
+    {"InfinityForNumber", "name: a\nnoise: [control]\ntrain: {optimizer: {learning_rate: inf}}\n",
+     "3:36: train.optimizer.learning_rate: expected a number from 0 to 1e+30, got inf"},
+    {"OverflowingNumber", "name: a\nnoise: [control]\ntrain: {optimizer: {learning_rate: 1e999}}\n",
+     "3:36: train.optimizer.learning_rate: expected a number from 0 to 1e+30, got 1e999"},
+    {"NegativeRate", "name: a\nnoise: [control]\ntrain: {optimizer: {learning_rate: -0.1}}\n",
+     "3:36: train.optimizer.learning_rate: expected a number from 0 to 1e+30, got -0.1"},
+    {"TextForNumber", "name: a\nnoise: [control]\ntrain: {optimizer: {learning_rate: '0.1'}}\n",
+     "3:36: train.optimizer.learning_rate: expected a number from 0 to 1e+30, got the text "
+     "\"0.1\""},
+    {"WrongChoice", "name: a\nnoise: [control]\nmodel: {name: small_cn}\n",
+     "3:15: model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got small_cn; did "
+     "you mean small_cnn?"},
+    {"MapForSetting", "name: a\nnoise: [control]\ntrain: {epochs: {a: 1}}\n",
+     "3:17: train.epochs: expected an integer from 0 to 1e+05, got a map"},
+    {"ScalarForSection", "name: a\nnoise: [control]\nmodel: mlp\n",
+     "3:8: model: expected a map of settings, got mlp"},
+    {"MilestonesOfText", "name: a\nnoise: [control]\ntrain: {schedule: {milestones: [1, two]}}\n",
+     "3:32: train.schedule.milestones: expected a list of integers from 1 to 1e+05, got [1, two]"},
+    {"AxesAreAList", "name: a\nnoise: [control]\naxes: [a]\n",
+     "3:7: axes: expected a map of settings to lists of values, got [a]"},
+    {"AxisIsEmpty", "name: a\nnoise: [control]\naxes: {train.epochs: []}\n",
+     "3:22: axes.train.epochs: expected a list of values, got an empty list"},
+    {"AxisIsAScalar", "name: a\nnoise: [control]\naxes: {train.epochs: 3}\n",
+     "3:22: axes.train.epochs: expected a list of values, got 3"},
+    {"AxisUnknown", "name: a\nnoise: [control]\naxes: {train.optimizer.lr: [1]}\n",
+     "3:8: axes.train.optimizer.lr: unknown key; did you mean train.optimizer.name?"},
+    {"AxisValueWrong", "name: a\nnoise: [control]\naxes: {train.epochs: [1, -1]}\n",
+     "3:26: axes.train.epochs[1]: expected an integer from 0 to 1e+05, got -1"},
+    {"ZipOfUnequalLengths",
+     "name: a\nnoise: [control]\naxes:\n  zip:\n    train.epochs: [1, 2]\n    train.batch_size: "
+     "[64]\n",
+     "6:23: axes.zip.train.batch_size: expected 2 values, as many as train.epochs has, got 1"},
+    {"ZipIsEmpty", "name: a\nnoise: [control]\naxes: {zip: {}}\n",
+     "3:13: axes.zip: expected a map of settings to lists of equal length, got an empty map"},
+    {"OneSettingOnTwoAxes",
+     "name: a\nnoise: [control]\naxes:\n  train.epochs: [1, 2]\n  zip: {train.epochs: [3, 4]}\n",
+     "5:8: axes.zip: expected each setting on one axis, got train.epochs on two"},
+    {"NoiseIsAScalar", "name: a\nnoise: control\n",
+     "2:8: noise: expected a list of noise plans, got control"},
+    {"NoiseIsEmpty", "name: a\nnoise: []\n",
+     "2:8: noise: expected a list of noise plans, got an empty list"},
+    {"UnknownPlan", "name: a\nnoise: [contrl]\n",
+     "2:9: noise[0]: expected control, algo, impl, algo+impl or a map {name: ..., init: free, "
+     "...}, got contrl; did you mean control?"},
+    {"PlanTwice", "name: a\nnoise: [algo, algo]\n",
+     "2:15: noise[1]: expected different names, got algo again, as in noise[0]"},
+    {"PlanWithoutName", "name: a\nnoise: [{init: free}]\n",
+     "2:9: noise[0]: expected a name for this plan: {name: ..., ...}"},
+    {"PlanNamedAsBuiltIn", "name: a\nnoise: [{name: impl, init: free}]\n",
+     "2:9: noise[0].name: expected a name of your own, got impl, which is a built-in plan"},
+    {"UnknownSource", "name: a\nnoise: [{name: p, data_odrer: free}]\n",
+     "2:19: noise[0].data_odrer: unknown key; did you mean data_order?"},
+    {"UnknownSourceState", "name: a\nnoise: [{name: p, init: fre}]\n",
+     "2:25: noise[0].init: expected one of off, fixed, free, got fre; did you mean free?"},
+    {"BooleanSourceState", "name: a\nnoise: [{name: p, init: true}]\n",
+     "2:25: noise[0].init: expected one of off, fixed, free, got true"},
+    {"UnknownBase", "name: a\nnoise: [{name: p, base: alg}]\n",
+     "2:25: noise[0].base: expected one of control, algo, impl, algo+impl, got alg; did you mean "
+     "algo?"},
+    {"HardwareIsAMap", "name: a\nnoise: [control]\nhardware: {all: true}\n",
+     "3:11: hardware: expected all, any, a hardware class or a list of them, got a map"},
+    {"HardwareIsEmpty", "name: a\nnoise: [control]\nhardware: []\n",
+     "3:11: hardware: expected a list of names, got an empty list"},
+    {"HardwareTwice", "name: a\nnoise: [control]\nhardware: [a, b, a]\n",
+     "3:18: hardware[2]: expected different names, got a again"},
+    {"StackIsAList", "name: a\nnoise: [control]\nstack: [a, b]\n",
+     "3:8: stack: expected one stack, got [a, b]; use stacks"},
+    {"StackAndStacks", "name: a\nnoise: [control]\nstacks: [a]\nstack: b\n",
+     "4:8: stack: expected stack or stacks, got both"},
+    {"TagsAreAList", "name: a\nnoise: [control]\ntags: [a]\n",
+     "3:7: tags: expected a map of at most 100 names to texts, got [a]"},
+    {"TagIsAMap", "name: a\nnoise: [control]\ntags: {a: {b: c}}\n",
+     "3:11: tags.a: expected a text of 1 to 200 bytes, got a map"},
+    {"NotesAreAList", "name: a\nnoise: [control]\nnotes: [a]\n",
+     "3:8: notes: expected a text of 1 to 10000 bytes, got [a]"},
+};
+
+class BrokenSweepFileTest : public ::testing::TestWithParam<BrokenFile> {};
+
+TEST_P(BrokenSweepFileTest, IsRefusedWithItsPlace) {
+  const absl::StatusOr<SweepFile> file = ParseSweep(GetParam().text, "s.yaml");
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Message(file.status()), std::string("s.yaml:") + GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, BrokenSweepFileTest, ::testing::ValuesIn(kBrokenFiles),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(BrokenSweepFileTest, EveryMistakeIsToldInTheOrderOfTheFile) {
+  const auto file = ParseSweep(
+      "name: my sweep\nreplicates: 0\ntrain: {epoch: 1, shards: x}\nnoise: [algo, imp]\n",
+      "s.yaml");
+
+  EXPECT_EQ(Message(file.status()),
+            "s.yaml:1:7: name: expected 1 to 100 letters, digits, '-', '_' or '.', got my sweep\n"
+            "s.yaml:2:13: replicates: expected an integer from 1 to 100000, got 0\n"
+            "s.yaml:3:9: train.epoch: unknown key; did you mean train.epochs?\n"
+            "s.yaml:3:27: train.shards: expected an integer from 1 to 64, got x\n"
+            "s.yaml:4:15: noise[1]: expected control, algo, impl, algo+impl or a map {name: ..., "
+            "init: free, ...}, got imp; did you mean impl?");
+}
+
+TEST(BrokenSweepFileTest, AFileThatIsTooLargeIsNotRead) {
+  const std::string text = "name: a\n#" + std::string(1 << 20, 'x');
+
+  EXPECT_EQ(Message(ParseSweep(text, "s.yaml").status()),
+            "s.yaml:1:1: expected a sweep file of at most 1048576 bytes, got 1048585");
+}
+
+TEST(BrokenSweepFileTest, AnAxisThatIsTooLongIsRefused) {
+  std::string text = "name: a\nnoise: [control]\naxes: {train.epochs: [1";
+  for (int i = 0; i < 10'000; ++i) text += ",1";
+
+  EXPECT_EQ(Message(ParseSweep(text + "]}\n", "s.yaml").status()),
+            "s.yaml:3:22: axes.train.epochs: expected at most 10000 values, got 10001");
+}
+
+TEST(BrokenSweepFileTest, TooManyValuesInAllAreRefused) {
+  std::string text = "name: a\nnoise: [control]\nnotes: [1";
+  for (int i = 0; i < 200'000; ++i) text += ",1";
+
+  const std::string message = Message(ParseSweep(text + "]\n", "s.yaml").status());
+
+  EXPECT_NE(message.find("expected at most 200000 values in a sweep file"), std::string::npos);
+}
+
+TEST(BrokenSweepFileTest, ATextThatIsTooDeepIsRefused) {
+  const std::string text = "name: a\nnoise: " + std::string(100'000, '[');
+
+  EXPECT_NE(Message(ParseSweep(text, "s.yaml").status()).find("not YAML"), std::string::npos);
+}
+
+TEST(BrokenSweepFileTest, OnlyTheFirstFiftyMistakesAreShown) {
+  std::string text = "name: a\nnoise: [control]\n";
+  for (int i = 0; i < 60; ++i) text += "zzzzzz" + std::to_string(i) + "qqqq: 1\n";
+
+  const std::string message = Message(ParseSweep(text, "s.yaml").status());
+
+  EXPECT_TRUE(message.ends_with("s.yaml: and 10 more mistakes")) << message;
+}
+
+}  // namespace
+}  // namespace noisefloor::cli

@@ -1,0 +1,199 @@
+// What a sweep file means, and where the coordinator's mistakes are in it. Broken files have a
+// test of their own.
+#include "coordinator/cli/sweep_file.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/rpc/status.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using ::testing::ElementsAre;
+
+v1::Sweep Read(const std::string& text) {
+  const absl::StatusOr<SweepFile> file = ParseSweep(text, "s.yaml");
+  EXPECT_TRUE(file.ok()) << Message(file.status());
+  return file.ok() ? file->sweep : v1::Sweep();
+}
+
+const v1::Value* Setting(const v1::Sweep& sweep, const std::string& path) {
+  for (const v1::Setting& setting : sweep.training()) {
+    if (setting.path() == path) return &setting.value();
+  }
+  return nullptr;
+}
+
+constexpr char kWhole[] = R"(# Everything at once.
+name: whole.thing_1-x
+seed: 18446744073709551615
+model: {name: mlp, batch_norm: false, hidden: 64}
+data:
+  name: cifar10
+train:
+  epochs: 3
+  optimizer:
+    name: sgd
+    learning_rate: 1e-3
+    momentum: 0
+  schedule: {name: step, milestones: [1, 2]}
+evaluate: {predictions: none}
+axes:
+  train.optimizer.learning_rate: [0.1, 5., .5, +1]
+  zip:
+    train.batch_size: [64, 128]
+    model.name: [mlp, small_cnn]
+noise:
+  - control
+  - {name: init only, init: free}
+  - {name: quiet algo, base: algo, augment: fixed, poke: off}
+  - {name: same}
+hardware: [cpu-intel-avx2, cpu-intel-sse]
+stack: torch-2.11-cu130
+replicates: 10
+blocks: 2
+notes: >
+  two
+  lines
+tags: {team: vision, year: 2026}
+)";
+
+TEST(SweepFileTest, EveryKeyArrivesInTheSweep) {
+  const v1::Sweep sweep = Read(kWhole);
+
+  EXPECT_EQ(sweep.name(), "whole.thing_1-x");
+  EXPECT_EQ(sweep.seed(), 18446744073709551615u);
+  EXPECT_EQ(sweep.replicates(), 10u);
+  EXPECT_EQ(sweep.blocks(), 2u);
+  EXPECT_EQ(sweep.notes(), "two lines\n");
+  EXPECT_EQ(sweep.tags().at("year"), "2026");
+  EXPECT_THAT(sweep.stacks(), ElementsAre("torch-2.11-cu130"));
+  EXPECT_EQ(sweep.hardware().kind(), v1::HardwareChoice::KIND_LIST);
+  EXPECT_THAT(sweep.hardware().classes(), ElementsAre("cpu-intel-avx2", "cpu-intel-sse"));
+}
+
+TEST(SweepFileTest, SettingsHaveTheKindOfTheTable) {
+  const v1::Sweep sweep = Read(kWhole);
+
+  ASSERT_NE(Setting(sweep, "train.optimizer.learning_rate"), nullptr);
+  EXPECT_EQ(Setting(sweep, "train.optimizer.learning_rate")->number(), 1e-3);
+  ASSERT_NE(Setting(sweep, "train.optimizer.momentum"), nullptr);
+  EXPECT_EQ(Setting(sweep, "train.optimizer.momentum")->kind_case(), v1::Value::kNumber);
+  ASSERT_NE(Setting(sweep, "train.epochs"), nullptr);
+  EXPECT_EQ(Setting(sweep, "train.epochs")->integer(), 3);
+  ASSERT_NE(Setting(sweep, "model.batch_norm"), nullptr);
+  EXPECT_EQ(Setting(sweep, "model.batch_norm")->kind_case(), v1::Value::kBoolean);
+  ASSERT_NE(Setting(sweep, "train.schedule.milestones"), nullptr);
+  EXPECT_THAT(Setting(sweep, "train.schedule.milestones")->list().values(), ElementsAre(1, 2));
+}
+
+TEST(SweepFileTest, AxesAreAProductAndZipWalksInStep) {
+  const v1::Sweep sweep = Read(kWhole);
+
+  ASSERT_EQ(sweep.axes_size(), 2);
+  ASSERT_EQ(sweep.axes(0).columns_size(), 1);
+  EXPECT_EQ(sweep.axes(0).columns(0).values(1).number(), 5.0);
+  EXPECT_EQ(sweep.axes(0).columns(0).values(3).number(), 1.0);
+  ASSERT_EQ(sweep.axes(1).columns_size(), 2);
+  EXPECT_EQ(sweep.axes(1).columns(0).path(), "train.batch_size");
+  EXPECT_EQ(sweep.axes(1).columns(0).values(1).integer(), 128);
+  EXPECT_EQ(sweep.axes(1).columns(1).values(1).text(), "small_cnn");
+}
+
+TEST(SweepFileTest, NoisePlansKeepTheirBaseAndRules) {
+  const v1::Sweep sweep = Read(kWhole);
+
+  ASSERT_EQ(sweep.noise_size(), 4);
+  EXPECT_EQ(sweep.noise(0).name(), "control");
+  EXPECT_EQ(sweep.noise(0).rules_size(), 0);
+  EXPECT_EQ(sweep.noise(1).rules(0).source(), "init");
+  EXPECT_EQ(sweep.noise(1).rules(0).state(), v1::SOURCE_STATE_FREE);
+  EXPECT_EQ(sweep.noise(2).base(), "algo");
+  EXPECT_EQ(sweep.noise(2).rules(1).state(), v1::SOURCE_STATE_OFF);
+  EXPECT_EQ(sweep.noise(3).base(), "control") << "or its name would be looked up";
+}
+
+TEST(SweepFileTest, WhatIsLeftOutHasADefault) {
+  const v1::Sweep sweep = Read("name: short\nnoise: [control]\n");
+
+  EXPECT_EQ(sweep.seed(), 0u);
+  EXPECT_EQ(sweep.replicates(), 1u);
+  EXPECT_EQ(sweep.blocks(), 1u);
+  EXPECT_EQ(sweep.hardware().kind(), v1::HardwareChoice::KIND_ALL);
+  EXPECT_EQ(sweep.stacks_size(), 0);
+  EXPECT_EQ(sweep.training_size(), 0);
+}
+
+TEST(SweepFileTest, AllAndAnyAreWordsUnlessQuoted) {
+  EXPECT_EQ(Read("name: a\nnoise: [control]\nhardware: any\n").hardware().kind(),
+            v1::HardwareChoice::KIND_ANY);
+  EXPECT_THAT(Read("name: a\nnoise: [control]\nhardware: 'any'\n").hardware().classes(),
+              ElementsAre("any"));
+}
+
+TEST(SweepFileTest, ADottedKeyIsTheSameAsNestedOnes) {
+  const v1::Sweep sweep = Read("name: a\nnoise: [control]\ntrain: {optimizer.name: adam}\n");
+
+  ASSERT_NE(Setting(sweep, "train.optimizer.name"), nullptr);
+  EXPECT_EQ(Setting(sweep, "train.optimizer.name")->text(), "adam");
+}
+
+TEST(SweepFileTest, TheCoordinatorsMistakesGetTheirPlaces) {
+  const absl::StatusOr<SweepFile> file = ParseSweep(kWhole, "s.yaml");
+  ASSERT_TRUE(file.ok());
+  v1::BadSweep bad;
+  const auto add = [&](const char* field, const char* description) {
+    bad.add_violations()->set_field(field);
+    bad.mutable_violations(bad.violations_size() - 1)->set_description(description);
+  };
+  add("hardware[1]", "no worker has cpu-intel-sse");
+  add("axes.train.batch_size[1]", "128 is not divisible");
+  add("noise[2].augment", "cannot");
+  add("train.optimizer.epsilon", "not written in the file");
+  add("blocks.deep[3].unknown", "inside something known");
+  add("unheard.of", "nowhere");
+
+  const absl::Status status = WithPlaces(BadSweepError(bad), *file);
+
+  EXPECT_EQ(Message(status),
+            "s.yaml:1:1: unheard.of: nowhere\n"
+            "s.yaml:9:3: train.optimizer.epsilon: not written in the file\n"
+            "s.yaml:18:28: axes.train.batch_size[1]: 128 is not divisible\n"
+            "s.yaml:23:45: noise[2].augment: cannot\n"
+            "s.yaml:25:28: hardware[1]: no worker has cpu-intel-sse\n"
+            "s.yaml:28:9: blocks.deep[3].unknown: inside something known");
+}
+
+TEST(SweepFileTest, AnotherErrorOfTheCoordinatorStaysAsItIs) {
+  const absl::Status status = MakeError(absl::StatusCode::kUnavailable, "gone");
+
+  EXPECT_EQ(WithPlaces(status, SweepFile()), status);
+}
+
+TEST(SweepFileTest, AMissingFileIsNamed) {
+  const auto file = ReadSweepFile("/nowhere/s.yaml");
+
+  EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(file.status()), ::testing::HasSubstr("/nowhere/s.yaml"));
+}
+
+TEST(SweepFileTest, TheExampleStudiesAreRead) {
+  const char* root = std::getenv("NOISEFLOOR_SOURCE");
+  ASSERT_NE(root, nullptr);
+  int studies = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(root) + "/deploy/sweeps")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto file = ReadSweepFile(entry.path().string());
+    EXPECT_TRUE(file.ok()) << Message(file.status());
+    ++studies;
+  }
+  EXPECT_GE(studies, 4);
+}
+
+}  // namespace
+}  // namespace noisefloor::cli
