@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "archive.h"
-#include "archive_entry.h"
 #include "fmt/format.h"
 
+#include "archive.h"
+#include "archive_entry.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 
@@ -56,16 +56,15 @@ absl::Status UnpackEntry(const std::string& archive_path, archive* handle, archi
                          const std::string& folder, uint64_t& left_bytes) {
   const char* name = archive_entry_pathname(entry);
   if (name == nullptr || !IsInside(name)) {
-    return InvalidInput(fmt::format("{}: refuses the path {}", archive_path,
-                                    name != nullptr ? name : "(none)"));
+    return InvalidInput(
+        fmt::format("{}: refuses the path {}", archive_path, name != nullptr ? name : "(none)"));
   }
   const std::filesystem::path path = std::filesystem::path(folder) / name;
   const auto type = archive_entry_filetype(entry);
   const bool link = archive_entry_hardlink(entry) != nullptr;
   if (type == AE_IFDIR) return CreateDirectories(path.string());
   if (type != AE_IFREG || link) {
-    return InvalidInput(
-        fmt::format("{}: {} is neither a file nor a folder", archive_path, name));
+    return InvalidInput(fmt::format("{}: {} is neither a file nor a folder", archive_path, name));
   }
   NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
   return WriteEntry(archive_path, handle, path.string(), left_bytes);

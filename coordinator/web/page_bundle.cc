@@ -1,14 +1,19 @@
 #include "coordinator/web/page_bundle.h"
 
 // NF_PAGE_SCRIPT and NF_PAGE_STYLE are the files' paths, given by CMake.
-#define NF_EMBED(name, path)             \
-  asm(".pushsection .rodata\n"           \
-      ".global noisefloor_" name "\n"    \
-      "noisefloor_" name ":\n"           \
-      ".incbin \"" path "\"\n"           \
-      ".global noisefloor_" name "_end\n" \
-      "noisefloor_" name "_end:\n"       \
-      ".byte 0\n"                        \
+#define NF_EMBED(name, path)     \
+  asm(".pushsection .rodata\n"   \
+      ".global noisefloor_" name \
+      "\n"                       \
+      "noisefloor_" name         \
+      ":\n"                      \
+      ".incbin \"" path          \
+      "\"\n"                     \
+      ".global noisefloor_" name \
+      "_end\n"                   \
+      "noisefloor_" name         \
+      "_end:\n"                  \
+      ".byte 0\n"                \
       ".popsection\n")
 
 NF_EMBED("page_script", NF_PAGE_SCRIPT);
