@@ -150,6 +150,13 @@ absl::Status Keep(const DownloadRequest& request, const std::string& part) {
   return absl::OkStatus();
 }
 
+absl::Status FetchAndKeep(const DownloadRequest& request, const std::string& part) {
+  const absl::Status fetched = Fetch(request, part);
+  if (fetched.ok()) return Keep(request, part);
+  if (SizeOf(part) == 0) NF_RETURN_IF_ERROR(RemoveFile(part));
+  return fetched;
+}
+
 bool IsWhole(const std::string& path, const std::string& sha256) {
   if (!PathExists(path)) return false;
   const auto hash = Sha256File(path);
@@ -163,16 +170,12 @@ absl::Status Download(const DownloadRequest& request) {
   const std::string part = request.path + ".part";
   // Stopped between the last byte and the renaming; asking for bytes after the end is an error.
   if (IsWhole(part, request.sha256)) return Keep(request, part);
-  const uint64_t had = SizeOf(part);
-  absl::Status fetched = Fetch(request, part);
-  if (absl::IsOutOfRange(fetched) && had > 0) {
-    // The part is longer than the file, so of something else; or the server cannot go on.
-    NF_RETURN_IF_ERROR(RemoveFile(part));
-    fetched = Fetch(request, part);
-  }
-  if (!fetched.ok() && SizeOf(part) == 0) NF_RETURN_IF_ERROR(RemoveFile(part));
-  NF_RETURN_IF_ERROR(fetched);
-  return Keep(request, part);
+  const bool resumes = SizeOf(part) > 0;
+  const absl::Status status = FetchAndKeep(request, part);
+  // The part was of something else, or the server cannot go on: once more from the beginning.
+  if (!resumes || !(absl::IsOutOfRange(status) || absl::IsDataLoss(status))) return status;
+  NF_RETURN_IF_ERROR(RemoveFile(part));
+  return FetchAndKeep(request, part);
 }
 
 }  // namespace noisefloor::cli

@@ -1,0 +1,93 @@
+// A coordinator for tests of commands: the real service's interface in process, with answers that
+// the test sets. What it is not given answers for is Unimplemented.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grpcpp/server_builder.h"
+
+#include "coordinator/coordinator.h"
+#include "noisefloor/v1/coordinator_api.grpc.pb.h"
+
+namespace noisefloor::cli {
+
+struct CannedAnswers {
+  std::vector<v1::Member> members;
+  int page_size = 2;                             // At most, whatever is asked for.
+  std::map<std::string, std::string> artifacts;  // By "s1c0r0 weights".
+  std::string study = "a study\n";
+};
+
+class CannedCoordinator final : public Coordinator, private v1::CoordinatorService::Service {
+ public:
+  explicit CannedCoordinator(CannedAnswers answers) : answers_(std::move(answers)) {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~CannedCoordinator() override { Stop(); }
+
+  std::string address() const override { return ""; }
+  std::shared_ptr<grpc::Channel> InProcessChannel() override {
+    return server_->InProcessChannel({});
+  }
+  void Stop() override { server_->Shutdown(); }
+
+ private:
+  grpc::Status ListMembers(grpc::ServerContext*, const v1::ListMembersRequest* request,
+                           v1::ListMembersResponse* response) override {
+    std::vector<v1::Member> chosen;
+    for (const v1::Member& member : answers_.members) {
+      const bool any = request->state() == v1::MEMBER_STATE_UNSPECIFIED;
+      if (!any && member.state() != request->state()) continue;
+      chosen.push_back(member);
+      chosen.back().mutable_outcome()->clear_environment();  // As the real one: lists are short.
+      chosen.back().mutable_outcome()->clear_artifacts();
+    }
+    const size_t begin = request->page_token().empty() ? 0 : std::stoul(request->page_token());
+    const size_t end = std::min(chosen.size(), begin + static_cast<size_t>(answers_.page_size));
+    for (size_t i = begin; i < end; ++i) *response->add_members() = chosen[i];
+    if (end < chosen.size()) response->set_next_page_token(std::to_string(end));
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetMember(grpc::ServerContext*, const v1::GetMemberRequest* request,
+                         v1::GetMemberResponse* response) override {
+    for (const v1::Member& member : answers_.members) {
+      if (member.id() != request->member()) continue;
+      *response->mutable_member() = member;
+      return grpc::Status::OK;
+    }
+    return {grpc::StatusCode::NOT_FOUND, request->member() + ": no such member"};
+  }
+
+  grpc::Status GetArtifact(grpc::ServerContext*, const v1::GetArtifactRequest* request,
+                           grpc::ServerWriter<v1::GetArtifactResponse>* writer) override {
+    const auto it = answers_.artifacts.find(request->member() + " " + request->kind());
+    if (it == answers_.artifacts.end()) return {grpc::StatusCode::NOT_FOUND, "no artifact"};
+    for (const char byte : it->second) {  // In many pieces.
+      v1::GetArtifactResponse piece;
+      piece.set_piece(std::string(1, byte));
+      writer->Write(piece);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetStudy(grpc::ServerContext*, const v1::GetStudyRequest*,
+                        grpc::ServerWriter<v1::GetStudyResponse>* writer) override {
+    v1::GetStudyResponse piece;
+    piece.set_piece(answers_.study);
+    writer->Write(piece);
+    return grpc::Status::OK;
+  }
+
+  const CannedAnswers answers_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,63 @@
+// Runs the command line in process and keeps what it prints.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "coordinator/cli/application.h"
+#include "tests/coordinator/cli/canned_coordinator.h"
+
+namespace noisefloor::cli {
+
+struct Printed {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+// One home folder per object, removed at the end.
+class CommandLine {
+ public:
+  explicit CommandLine(CannedAnswers answers = {}) : answers_(std::move(answers)) {
+    std::string path = ::testing::TempDir() + "/cli-XXXXXX";
+    home_ = mkdtemp(path.data());
+  }
+  ~CommandLine() { std::filesystem::remove_all(home_); }
+
+  const std::string& home() const { return home_; }
+  CannedAnswers& answers() { return answers_; }
+
+  Printed Run(const std::vector<std::string>& arguments) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const SystemClock clock;
+    Context context{
+        .out = out,
+        .err = err,
+        .clock = clock,
+        .start_coordinator =
+            [this](CoordinatorOptions) -> absl::StatusOr<std::unique_ptr<Coordinator>> {
+          return std::make_unique<CannedCoordinator>(answers_);
+        },
+        .program_folder = home_,
+        .default_home = home_,
+        .default_data_root = home_ + "/data",
+    };
+    Printed printed;
+    printed.code = RunApplication(arguments, context);
+    printed.out = out.str();
+    printed.err = err.str();
+    return printed;
+  }
+
+ private:
+  CannedAnswers answers_;
+  std::string home_;
+};
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,105 @@
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "common/files/sha256.h"
+#include "tests/coordinator/cli/command_line.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+namespace fs = std::filesystem;
+
+CannedAnswers OneMember() {
+  CannedAnswers answers;
+  v1::Member& member = answers.members.emplace_back();
+  member.set_id("s1c0r0");
+  member.set_sweep(1);
+  member.set_state(v1::MEMBER_STATE_DONE);
+  for (const std::string kind : {"weights", "predictions", "evaluation_images"}) {
+    v1::Artifact& artifact = *member.mutable_outcome()->add_artifacts();
+    artifact.set_kind(kind);
+    artifact.set_sha256(Sha256Hex("the " + kind));
+    artifact.set_size(kind.size() + 4);
+    answers.artifacts["s1c0r0 " + kind] = "the " + kind;
+  }
+  return answers;
+}
+
+std::set<std::string> FilesBelow(const std::string& folder) {
+  std::set<std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.insert(fs::relative(entry.path(), folder).string());
+  }
+  return files;
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Export, WritesMembersStudyPredictionsAndWeights) {
+  CommandLine line(OneMember());
+  const std::string to = line.home() + "/out";
+  const Printed printed = line.Run({"export", "s1", "--to=" + to + "/"});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(FilesBelow(to),
+              UnorderedElementsAre("members.json", "study.json", "study.csv", "report.html",
+                                   "predictions/s1c0r0.npy", "weights/s1c0r0.safetensors"));
+  EXPECT_EQ(Content(to + "/weights/s1c0r0.safetensors"), "the weights");
+  EXPECT_EQ(Content(to + "/study.csv"), "a study\n");
+  EXPECT_THAT(printed.out, HasSubstr("2 files of predictions and weights"));
+}
+
+TEST(Export, WritesTheSameMembersAsTheListingPrints) {
+  CommandLine line(OneMember());
+  const std::string to = line.home() + "/out";
+  ASSERT_EQ(line.Run({"export", "s1", "--to=" + to}).code, kDone);
+  const Printed listing = line.Run({"members", "--sweep=s1", "--output=json"});
+  EXPECT_EQ(nlohmann::json::parse(Content(to + "/members.json")),
+            nlohmann::json::parse(listing.out));
+}
+
+TEST(Export, RefusesAFolderThatIsNotEmptyUnlessForced) {
+  CommandLine line(OneMember());
+  const std::string to = line.home() + "/out";
+  fs::create_directories(to);
+  std::ofstream(to + "/mine") << "x";
+  const Printed refused = line.Run({"export", "s1", "--to=" + to});
+  EXPECT_EQ(refused.code, kRefused);
+  EXPECT_THAT(refused.err, HasSubstr("not empty; --force"));
+  EXPECT_THAT(FilesBelow(to), UnorderedElementsAre("mine"));
+  EXPECT_EQ(line.Run({"export", "s1", "--to=" + to, "--force"}).code, kDone);
+  EXPECT_FALSE(fs::exists(to + "/mine"));
+  EXPECT_TRUE(fs::exists(to + "/members.json"));
+}
+
+TEST(Export, OfADamagedArtifactLeavesNothing) {
+  CommandLine line(OneMember());
+  line.answers().artifacts["s1c0r0 weights"] = "the weight";
+  const Printed printed = line.Run({"export", "s1", "--to=" + line.home() + "/out"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("weights of s1c0r0: expected SHA-256"));
+  EXPECT_TRUE(FilesBelow(line.home()).empty());
+}
+
+TEST(Export, ToAFileIsRefused) {
+  CommandLine line(OneMember());
+  std::ofstream(line.home() + "/file") << "x";
+  const Printed printed = line.Run({"export", "s1", "--force", "--to=" + line.home() + "/file"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("expected a folder"));
+}
+
+}  // namespace
+}  // namespace noisefloor::cli

@@ -1,0 +1,130 @@
+// The JSON of members is for other programs: its form is pinned here.
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/cli/member_json.h"
+#include "tests/coordinator/cli/command_line.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::Member Sample(const std::string& id, v1::MemberState state) {
+  v1::Member member;
+  member.set_id(id);
+  member.set_sweep(1);
+  member.set_cell(2);
+  member.set_plan("algo");
+  member.set_hardware("cpu-amd-avx2");
+  member.set_stack("torch");
+  member.set_state(state);
+  member.set_attempt(1);
+  member.set_specification(R"({"model":{"name":"mlp"}})");
+  member.set_specification_sha256("5bec");
+  v1::Setting& axis = *member.add_axes();
+  axis.set_path("train.epochs");
+  axis.mutable_value()->set_integer(3);
+  v1::SourceLane& lane = (*member.mutable_sources())["init"];
+  lane.set_state(v1::SOURCE_STATE_FREE);
+  lane.set_lane(7);
+  lane.set_seed(std::numeric_limits<uint64_t>::max());
+  return member;
+}
+
+v1::Member Done(const std::string& id) {
+  v1::Member member = Sample(id, v1::MEMBER_STATE_DONE);
+  v1::Outcome& outcome = *member.mutable_outcome();
+  (*outcome.mutable_hashes())["init"] = "0123456789abcdef";
+  (*outcome.mutable_metrics())["top1"] = 0.875;
+  (*outcome.mutable_metrics())["loss"] = std::numeric_limits<double>::quiet_NaN();
+  outcome.add_per_class_accuracy(std::numeric_limits<double>::infinity());
+  outcome.set_environment(R"({"build":"b1"})");
+  v1::Artifact& artifact = *outcome.add_artifacts();
+  artifact.set_kind("weights");
+  artifact.set_path("weights.safetensors");
+  artifact.set_sha256("aa");
+  artifact.set_size(12);
+  return member;
+}
+
+TEST(MemberJson, HasSixtyFourBitNumbersAsTextAndNumbersThatAreNotFiniteAsWords) {
+  const Json json = MemberJson(Done("s1c2r0"));
+  EXPECT_EQ(json["id"], "s1c2r0");
+  EXPECT_EQ(json["sweep"], "s1");
+  EXPECT_EQ(json["state"], "done");
+  EXPECT_EQ(json["seeds"]["init"], "18446744073709551615");
+  EXPECT_EQ(json["lanes"]["init"], 7);
+  EXPECT_EQ(json["sources"]["init"], "free");
+  EXPECT_EQ(json["axes"]["train.epochs"], "3");
+  EXPECT_EQ(json["metrics"]["top1"], 0.875);
+  EXPECT_EQ(json["metrics"]["loss"], "nan");
+  EXPECT_EQ(json["per_class_accuracy"], Json::array({"inf"}));
+  EXPECT_EQ(json["environment"]["build"], "b1");
+  EXPECT_EQ(json["specification"]["model"]["name"], "mlp");
+  EXPECT_EQ(json["artifacts"][0].dump(),
+            R"({"kind":"weights","path":"weights.safetensors","sha256":"aa","size":12})");
+}
+
+TEST(MemberJson, HasTheSameKeysWithoutAnOutcome) {
+  const Json waiting = MemberJson(Sample("s1c2r0", v1::MEMBER_STATE_WAITING));
+  const Json done = MemberJson(Done("s1c2r1"));
+  std::vector<std::string> waiting_keys;
+  std::vector<std::string> done_keys;
+  for (const auto& [key, value] : waiting.items()) waiting_keys.push_back(key);
+  for (const auto& [key, value] : done.items()) done_keys.push_back(key);
+  EXPECT_EQ(waiting_keys, done_keys);
+}
+
+CannedAnswers FiveMembers() {
+  CannedAnswers answers;
+  for (int i = 0; i < 4; ++i) answers.members.push_back(Done("s1c2r" + std::to_string(i)));
+  answers.members.push_back(Sample("s1c2r4", v1::MEMBER_STATE_FAILED));
+  answers.members.back().mutable_outcome()->set_cause("out_of_memory");
+  return answers;
+}
+
+TEST(Members, AsJsonAreAllPagesWithTheirDetails) {
+  CommandLine line(FiveMembers());
+  const Printed printed = line.Run({"members", "--output=json"});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  const Json json = Json::parse(printed.out);
+  EXPECT_EQ(json["version"], 1);
+  ASSERT_EQ(json["members"].size(), 5u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(json["members"][i]["id"], "s1c2r" + std::to_string(i));
+    EXPECT_EQ(json["members"][i]["environment"]["build"], "b1") << "lists leave it out";
+    EXPECT_EQ(json["members"][i]["artifacts"].size(), 1u);
+  }
+}
+
+TEST(Members, AsATableShowResultsAndCauses) {
+  CommandLine line(FiveMembers());
+  const Printed printed = line.Run({"members"});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("87.5 %"));
+  EXPECT_THAT(printed.out, HasSubstr("01234567"));
+  EXPECT_THAT(printed.out, HasSubstr("failed: out_of_memory"));
+  EXPECT_THAT(printed.out, ::testing::Not(HasSubstr("\x1b"))) << "no colours into a pipe";
+}
+
+TEST(Members, OfOneStateAreOnlyThose) {
+  CommandLine line(FiveMembers());
+  const Printed printed = line.Run({"members", "--state=failed", "--output=json"});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  const Json json = Json::parse(printed.out);
+  ASSERT_EQ(json["members"].size(), 1u);
+  EXPECT_EQ(json["members"][0]["cause"], "out_of_memory");
+}
+
+TEST(Members, OfAnUnknownStateAreRefused) {
+  CommandLine line(FiveMembers());
+  const Printed printed = line.Run({"members", "--state=dne"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("--state=dne: expected one of waiting"));
+}
+
+}  // namespace
+}  // namespace noisefloor::cli

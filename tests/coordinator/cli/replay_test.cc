@@ -1,0 +1,165 @@
+// Replays with a program that speaks the trainer protocol and makes its results from the seeds.
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "common/files/sha256.h"
+#include "common/trainer_protocol/json.h"
+#include "tests/coordinator/cli/command_line.h"
+#include "worker/daemon/noop_trainer.h"
+#include "worker/devices/cpu.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ClassHere() { return CpuClasses(*ReadCpuFacts()).at(0); }
+
+Specification Small() {
+  Specification specification;
+  specification.train.epochs = 2;
+  specification.train.shards = 4;
+  specification.hardware_class = ClassHere();
+  specification.stack = "fake";
+  return specification;
+}
+
+v1::Member Finished(const std::string& id, const Specification& specification) {
+  v1::Member member;
+  member.set_id(id);
+  member.set_sweep(1);
+  member.set_state(v1::MEMBER_STATE_DONE);
+  member.set_attempt(1);
+  member.set_hardware(specification.hardware_class);
+  member.set_stack(specification.stack);
+  member.set_specification(SpecificationToJson(specification));
+  member.set_specification_sha256(Sha256Hex(member.specification()));
+  const OutcomeEvent outcome = NoopOutcome(specification, "");
+  for (const auto& [name, hash] : outcome.hashes) {
+    (*member.mutable_outcome()->mutable_hashes())[name] = hash;
+  }
+  for (const auto& [name, value] : outcome.metrics) {
+    (*member.mutable_outcome()->mutable_metrics())[name] = value;
+  }
+  member.mutable_outcome()->set_environment(R"({"build":"fake-build","stack":"fake"})");
+  return member;
+}
+
+Printed Replay(CommandLine& line, std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"replay", "s1c0r0", std::string("--trainer=") + FAKE_TRAINER});
+  return line.Run(more);
+}
+
+TEST(Replay, OfAFixedMemberFindsEqualBitsAndKeepsItsResult) {
+  CommandLine line({.members = {Finished("s1c0r0", Small())}});
+  const Printed printed = Replay(line);
+  ASSERT_EQ(printed.code, kDone) << printed.err << printed.out;
+  EXPECT_THAT(printed.err, HasSubstr("expects equal bits"));
+  EXPECT_THAT(printed.out, HasSubstr("held: equal bits"));
+  std::ifstream file(line.home() + "/replays/s1c0r0-1/replay.json");
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["replay_of"], "s1c0r0");
+  EXPECT_EQ(json["expected"], "equal bits");
+  EXPECT_EQ(json["bits_equal"], true);
+  EXPECT_TRUE(std::filesystem::exists(line.home() + "/replays/s1c0r0-1/request.json"));
+}
+
+TEST(Replay, OfAFixedMemberWithOtherBitsIsRefusedAndNamesWhere) {
+  v1::Member member = Finished("s1c0r0", Small());
+  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
+  CommandLine line({.members = {member}});
+  const Printed printed = Replay(line, {"--output=json"});
+  EXPECT_EQ(printed.code, kRefused);
+  const auto json = nlohmann::json::parse(printed.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << printed.out << printed.err;
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["bits_equal"], false);
+  EXPECT_EQ(json["first_difference"], "the final weights");
+  EXPECT_EQ(json["hashes"]["init"]["equal"], true);
+  EXPECT_EQ(json["hashes"]["weights"]["equal"], false);
+}
+
+TEST(Replay, OfAMemberWithAFreePhysicalSourceExpectsTheDistribution) {
+  Specification specification = Small();
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
+  v1::Member member = Finished("s1c0r0", specification);
+  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
+  v1::Member other = Finished("s1c0r1", specification);
+  (*other.mutable_outcome()->mutable_metrics())["top1"] += 0.01;
+  CommandLine line({.members = {member, other}});
+  const Printed printed = Replay(line);
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(printed.err, HasSubstr("reduce_order is free"));
+  EXPECT_THAT(printed.err, HasSubstr("cohort of 2: mean top-1"));
+  EXPECT_THAT(printed.out, HasSubstr("expected: the distribution"));
+  EXPECT_THAT(printed.out, HasSubstr("held: the distribution"));
+}
+
+TEST(Replay, WithAnotherBuildPromisesNoBits) {
+  v1::Member member = Finished("s1c0r0", Small());
+  member.mutable_outcome()->set_environment(R"({"build":"another"})");
+  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
+  CommandLine line({.members = {member}});
+  const Printed printed = Replay(line);
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("of build another and is of build fake-build here"));
+}
+
+TEST(Replay, OnAMachineWithoutTheClassIsRefusedInWords) {
+  Specification specification = Small();
+  specification.hardware_class = "nvidia-none";
+  CommandLine line({.members = {Finished("s1c0r0", specification)}});
+  const Printed printed = Replay(line);
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("hardware class 'nvidia-none': this machine has cpu-"));
+  EXPECT_FALSE(std::filesystem::exists(line.home() + "/replays"));
+}
+
+TEST(Replay, OfAMemberThatWaitsIsRefused) {
+  v1::Member member = Finished("s1c0r0", Small());
+  member.set_state(v1::MEMBER_STATE_WAITING);
+  member.clear_outcome();
+  CommandLine line({.members = {member}});
+  const Printed printed = Replay(line);
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("s1c0r0 is waiting: expected a member that is done"));
+}
+
+TEST(Replay, OfADamagedSpecificationIsRefused) {
+  v1::Member member = Finished("s1c0r0", Small());
+  member.set_specification_sha256(Sha256Hex("another"));
+  CommandLine line({.members = {member}});
+  EXPECT_THAT(Replay(line).err, HasSubstr("does not have its hash"));
+}
+
+TEST(Replay, ThatFailsSaysWhyAndNamesTheLog) {
+  struct Failure {
+    std::string behaviour;
+    std::string says;
+  };
+  for (const Failure& failure :
+       {Failure{"oom", "the replay failed, out_of_memory"}, Failure{"abort", "and no outcome"},
+        Failure{"garbage", "noisefloor replay: "}, Failure{"silent", "and no outcome"}}) {
+    Specification specification = Small();
+    specification.sources.poke_parameter = failure.behaviour;
+    CommandLine line({.members = {Finished("s1c0r0", specification)}});
+    const Printed printed = Replay(line);
+    EXPECT_EQ(printed.code, kRefused) << failure.behaviour;
+    EXPECT_THAT(printed.err, HasSubstr(failure.says));
+    EXPECT_FALSE(std::filesystem::exists(line.home() + "/replays/s1c0r0-1/replay.json"));
+  }
+}
+
+TEST(Replay, WithoutATrainerNamesTheProgram) {
+  CommandLine line({.members = {Finished("s1c0r0", Small())}});
+  const Printed printed = line.Run({"replay", "s1c0r0"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr(line.home() + "/noisefloor-trainer"));
+}
+
+}  // namespace
+}  // namespace noisefloor::cli
