@@ -104,7 +104,7 @@ TEST(Members, AsATableShowResultsAndCauses) {
   CommandLine line(FiveMembers());
   const Printed printed = line.Run({"members"});
   EXPECT_EQ(printed.code, kDone) << printed.err;
-  EXPECT_THAT(printed.out, HasSubstr("87.5 %"));
+  EXPECT_THAT(printed.out, HasSubstr("87.50 %"));
   EXPECT_THAT(printed.out, HasSubstr("01234567"));
   EXPECT_THAT(printed.out, HasSubstr("failed: out_of_memory"));
   EXPECT_THAT(printed.out, ::testing::Not(HasSubstr("\x1b"))) << "no colours into a pipe";
