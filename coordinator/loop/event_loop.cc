@@ -99,8 +99,20 @@ void EventLoop::Call(CallEvent event, CallDone done) {
   }
 }
 
+void EventLoop::FindRequest(const std::string& request_id, CallDone done) {
+  const auto answer = [this, request_id, done] {
+    // What is decided may not be on disk then.
+    if (!storage_.ok()) return done({Annotate(storage_, "nothing can be kept at present")});
+    const auto found = scheduler_.FindRequest(request_id);
+    if (!found) return done({MakeError(absl::StatusCode::kNotFound, "no such request")});
+    done({absl::OkStatus(), found->sweep, found->members, found->resumed, found->hardware});
+  };
+  if (!mailbox_.Post(Question{answer})) done({Stopping()});
+}
+
 void EventLoop::Explain(MemberId member, std::function<void(absl::StatusOr<std::string>)> done) {
-  if (!mailbox_.Post(ExplainItem{member, done})) done(Stopping());
+  const auto answer = [this, member, done] { done(scheduler_.Explain(member, Now())); };
+  if (!mailbox_.Post(Question{answer})) done(Stopping());
 }
 
 std::shared_ptr<const LiveView> EventLoop::live() const {
@@ -158,7 +170,7 @@ void EventLoop::Take(CallItem item) {
       item.event);
 }
 
-void EventLoop::Take(ExplainItem item) { questions_.push_back(std::move(item)); }
+void EventLoop::Take(Question question) { questions_.push_back(std::move(question)); }
 
 void EventLoop::Step(const scheduler::Event& event) {
   scheduler::Effects effects = scheduler_.Step(event, Now());
@@ -207,9 +219,7 @@ void EventLoop::Commit() {
     }
   }
   PublishWhenDue();
-  for (ExplainItem& question : std::exchange(questions_, {})) {
-    question.done(scheduler_.Explain(question.member, Now()));
-  }
+  for (const Question& question : std::exchange(questions_, {})) question.answer();
 }
 
 // Everything decided is on disk: say so, in the order of the decisions.

@@ -102,15 +102,26 @@ Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Functi
 Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
                                            v1::SubmitSweepResponse* response) {
   Unary* reactor = context->DefaultReactor();
-  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, *parts_.loop.live());
-  if (!event.ok()) return FinishWith(reactor, event.status());
-  parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
+  const auto answer = [reactor, response](const CallResult& result) {
     response->set_sweep_id(result.sweep.value);
     response->set_members(result.members);
     response->set_resumed(result.resumed);
     response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
     reactor->Finish(ToGrpc(result.status));
-  });
+  };
+  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, *parts_.loop.live());
+  if (event.ok()) {
+    parts_.loop.Call(*std::move(event), answer);
+  } else if (request->request_id().empty()) {
+    reactor->Finish(ToGrpc(event.status()));
+  } else {
+    // A repeat is answered as it was, even if the fleet is another one now.
+    parts_.loop.FindRequest(request->request_id(),
+                            [answer, refusal = event.status()](const CallResult& found) {
+                              const bool is_new = absl::IsNotFound(found.status);
+                              answer(is_new ? CallResult{refusal} : found);
+                            });
+  }
   return reactor;
 }
 

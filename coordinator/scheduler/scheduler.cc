@@ -58,6 +58,14 @@ std::string Scheduler::Explain(const MemberId& member, absl::Time now) const {
   return ExplainMember(*state_, member, now);
 }
 
+std::optional<AnswerSubmit> Scheduler::FindRequest(const std::string& request_id) const {
+  const auto it = state_->sweeps_by_request.find(request_id);
+  if (it == state_->sweeps_by_request.end()) return std::nullopt;
+  const SweepState& sweep = state_->sweeps.at(it->second);
+  return AnswerSubmit{0, sweep.id, static_cast<uint32_t>(sweep.members.size()), true,
+                      sweep.content.hardware};
+}
+
 std::optional<RunningAttempt> Scheduler::FindLease(LeaseId lease) const {
   const auto it = state_->leases.find(lease);
   if (it == state_->leases.end()) return std::nullopt;

@@ -73,6 +73,8 @@ class Scheduler {
   // such member is said in words too.
   std::string Explain(const MemberId& member, absl::Time now) const;
 
+  // What the submission of this id was answered with; nothing when there was none.
+  std::optional<AnswerSubmit> FindRequest(const std::string& request_id) const;
   std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
   std::vector<RunningAttempt> Running() const;                   // By lease.
   std::vector<WorkerStatus> Workers() const;                     // By number, as of the last Step.

@@ -105,17 +105,16 @@ const std::vector<BadMessage>& BadMessages() {
       {"finished.outcome.cause: expected bad_specification, bad_data, out_of_memory, lost_device, "
        "interrupted or bug, got 'sunspots'",
        [](Request& r) {
-         Outcome(r).set_kind(v1::Outcome::KIND_FAILED);
-         Outcome(r).set_cause("sunspots");
+         v1::Outcome& outcome = Outcome(r);
+         outcome.set_kind(v1::Outcome::KIND_FAILED);
+         outcome.set_cause("sunspots");
        }},
       {"finished.outcome.environment: expected at most 4194304 bytes, got 5242880",
        [](Request& r) { Outcome(r).set_environment(std::string(5 << 20, ' ')); }},
       {"finished.outcome.per_class_accuracy: expected 0 to 20000 entries, got 20001",
        [](Request& r) {
-         for (int i = 0; i <= 20000; ++i) Outcome(r).add_per_class_accuracy(0);
-         for (int i = 0; i < 20000; ++i) {
-           r.mutable_finished()->mutable_outcome()->add_per_class_accuracy(0);
-         }
+         v1::Outcome& outcome = Outcome(r);
+         for (int i = 0; i <= 20000; ++i) outcome.add_per_class_accuracy(0);
        }},
   };
   return *all;

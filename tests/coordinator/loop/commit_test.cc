@@ -1,0 +1,161 @@
+// What is kept together, what is said after it, and what a full disk holds back; every part of the
+// loop but its thread is in the test's hand.
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/loop/event_loop.h"
+#include "tests/coordinator/loop/fake_parts.h"
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::Status Full() { return MakeError(absl::StatusCode::kResourceExhausted, "the disk is full"); }
+
+class CommitTest : public ::testing::Test {
+ protected:
+  void Start() {
+    const EventLoop::Parts parts{store_, links_, clock_, [](const std::set<SweepId>&) {},
+                                 [](const absl::Status& status) { FAIL() << status; }};
+    EventLoopOptions options;
+    options.tick = absl::Milliseconds(1);
+    options.storage_retry = absl::Milliseconds(1);
+    loop_.emplace(parts, options, scheduler::Scheduler(scheduler::Options{}), kT0);
+    loop_->Start();
+  }
+
+  std::future<CallResult> Call(CallEvent event) {
+    auto answer = std::make_shared<std::promise<CallResult>>();
+    loop_->Call(std::move(event),
+                [answer](const CallResult& result) { answer->set_value(result); });
+    return answer->get_future();
+  }
+
+  std::string Explain(const std::string& member) {
+    std::promise<std::string> answer;
+    loop_->Explain(*ParseMemberId(member), [&](absl::StatusOr<std::string> text) {
+      answer.set_value(text.ok() ? *text : Message(text.status()));
+    });
+    return answer.get_future().get();
+  }
+
+  // Every event until now has been dealt with.
+  void Settle() { (void)Explain("s1c0r0"); }
+
+  // One worker with one slot, and one member that it has been told to start.
+  LeaseId LeaseOne() {
+    EXPECT_TRUE(loop_->Post(SessionId{1}, Join(1, 1, "unit"), true));
+    EXPECT_TRUE(Call(Submit(MakeSweep({"control"}, 1))).get().status.ok());
+    return links_.Wait<scheduler::SendStart>().lease;
+  }
+
+  HandClock clock_;
+  HandStore store_;
+  HandLinks links_;
+  std::optional<EventLoop> loop_;  // Last: it ends before its parts.
+};
+
+TEST_F(CommitTest, WhatArrivesWhileTheDiskSyncsIsKeptInOneTransaction) {
+  Start();
+  store_.Hold(true);
+  std::vector<std::future<CallResult>> answers;
+  answers.push_back(Call(Submit(MakeSweep({"control"}, 1))));
+  store_.WaitForTries(1);
+  for (int i = 0; i < 20; ++i) answers.push_back(Call(Submit(MakeSweep({"control"}, 1))));
+
+  store_.Hold(false);
+  for (auto& answer : answers) EXPECT_TRUE(answer.get().status.ok());
+
+  EXPECT_EQ(store_.CountKept<scheduler::KeepSweep>(), 21);
+  EXPECT_EQ(store_.tries(), 2);
+}
+
+TEST_F(CommitTest, AWorkerIsToldToStartWhenItsLeaseIsSeenByUploads) {
+  std::promise<bool> seen;
+  links_.on_deliver_ = [&](const scheduler::Send& send) {
+    const auto* start = std::get_if<scheduler::SendStart>(&send);
+    if (start != nullptr) seen.set_value(loop_->live()->running.contains(start->lease));
+  };
+  Start();
+
+  (void)LeaseOne();
+
+  EXPECT_TRUE(seen.get_future().get());
+  EXPECT_THAT(loop_->live()->classes, testing::ElementsAre("cpu"));
+  EXPECT_THAT(loop_->live()->stacks, testing::ElementsAre("torch"));
+  ASSERT_EQ(loop_->live()->workers.size(), 1u);
+  EXPECT_TRUE(loop_->live()->workers[0].connected);
+}
+
+TEST_F(CommitTest, OnAFullDiskWorkersAreHeldBackAndNothingOfThemIsLost) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  const ingest::RecordBatch first{1, {{10, 1.0, "loss", 0.5}}};
+  const ingest::RecordBatch second{2, {{20, 2.0, "loss", 0.25}}};
+  store_.Fail(Full());
+  const int tries = store_.tries();
+  const SessionId session{1};
+  ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, first}, true));
+  store_.WaitForTries(tries + 1);
+  ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, second}, true));
+  EXPECT_THAT(Explain("s1c0r0"), HasSubstr("w1"));  // Questions are answered all the same.
+  EXPECT_EQ(links_.consumed(session), 1u);
+
+  store_.Fail(absl::OkStatus());
+  clock_.Advance(absl::Milliseconds(1));
+
+  links_.WaitForConsumed(session, 3);
+  EXPECT_EQ(store_.CountKept<scheduler::KeepRecords>(), 2);
+  EXPECT_EQ(links_.Wait<scheduler::SendRecordsKept>(2).sequence, 2u);
+}
+
+TEST_F(CommitTest, AFullDiskIsTriedAgainOnlyWhenItIsTime) {
+  Start();
+  store_.Fail(Full());
+  (void)Call(Submit(MakeSweep({"control"}, 1)));
+  store_.WaitForTries(1);
+  for (int i = 0; i < 50; ++i) Settle();
+  EXPECT_EQ(store_.tries(), 1);
+
+  clock_.Advance(absl::Milliseconds(1));
+
+  store_.WaitForTries(2);
+}
+
+TEST_F(CommitTest, LeasesEndByTicksAlone) {
+  Start();
+  (void)LeaseOne();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(store_.CountKept<scheduler::DropLease>(), 0) << i;
+    clock_.Advance(absl::Seconds(7));  // Less than half a ttl: the loop itself did not stand.
+    Settle();
+  }
+  store_.WaitForKept<scheduler::DropLease>(1);
+}
+
+TEST_F(CommitTest, WhatHadArrivedIsKeptBeforeItStops) {
+  Start();
+  store_.Hold(true);
+  std::vector<std::future<CallResult>> answers;
+  answers.push_back(Call(Submit(MakeSweep({"control"}, 1))));
+  store_.WaitForTries(1);
+  answers.push_back(Call(Submit(MakeSweep({"control"}, 1))));
+  std::thread stopper([&] { loop_->Stop(); });
+  while (loop_->Post(SessionId{9}, scheduler::SessionLost{SessionId{9}}, false)) {
+    std::this_thread::yield();
+  }
+  store_.Hold(false);
+  stopper.join();
+
+  for (auto& answer : answers) EXPECT_TRUE(answer.get().status.ok());
+  EXPECT_EQ(store_.CountKept<scheduler::KeepSweep>(), 2);
+}
+
+}  // namespace
+}  // namespace noisefloor::test
