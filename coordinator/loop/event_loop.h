@@ -89,7 +89,8 @@ class EventLoop {
   // Why the member is where it is; Unavailable after Stop.
   void Explain(MemberId member, std::function<void(absl::StatusOr<std::string>)> done);
 
-  // Never null. shared: readers keep the value that they took while the loop publishes newer ones.
+  // Never null.
+  // shared: readers keep the value that they took while the loop publishes newer ones.
   std::shared_ptr<const LiveView> live() const ABSL_LOCKS_EXCLUDED(view_mutex_);
 
  private:
