@@ -1,5 +1,8 @@
 // Calm equals storm: kill -9 of coordinator, workers and trainers at random moments changes no
 // result, loses none and doubles none.
+//
+// $NOISEFLOOR_STORM_ROUNDS storms (default 1) of 14 kills each; each prints its seed, and
+// $NOISEFLOOR_STORM_SEED repeats its choices, though never its exact moments.
 #include <poll.h>
 
 #include <algorithm>
@@ -39,7 +42,10 @@ uint64_t NumberFrom(const char* variable, uint64_t otherwise) {
 
 FleetSettings SettingsOf(const std::string& folder) {
   const char* source = std::getenv("NOISEFLOOR_SOURCE");
-  FleetSettings settings{.folder = folder, .program = NOISEFLOOR, .worker = WORKER};
+  FleetSettings settings;
+  settings.folder = folder;
+  settings.program = NOISEFLOOR;
+  settings.worker = WORKER;
   settings.worker_arguments = {"--data-root=" + std::string(source) + "/deploy/data"};
   if (*TRAINER_OPTION != 0) settings.worker_arguments.emplace_back(TRAINER_OPTION);
   settings.workers = kWorkers;
