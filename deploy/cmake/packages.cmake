@@ -9,6 +9,7 @@ find_package(GTest REQUIRED)
 find_package(yaml-cpp 0.7 REQUIRED)
 find_package(SQLiteCpp REQUIRED)
 find_package(CURL REQUIRED)
+find_package(LibArchive REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(Boost REQUIRED)              # Boost.Math, headers only.
