@@ -102,8 +102,14 @@ std::string NumberText(double value) {
   return std::string(buffer, end);
 }
 
+// Limits as a person writes them: 100000, not 1e+05.
+std::string LimitText(double limit) {
+  const bool whole = std::trunc(limit) == limit && std::abs(limit) < 1e15;
+  return whole ? std::to_string(static_cast<int64_t>(limit)) : NumberText(limit);
+}
+
 std::string Range(const Field& field) {
-  return " from " + NumberText(field.least) + " to " + NumberText(field.most);
+  return " from " + LimitText(field.least) + " to " + LimitText(field.most);
 }
 
 std::string Expected(const Field& field) {
@@ -111,7 +117,7 @@ std::string Expected(const Field& field) {
     case FieldKind::kBool: return "true or false";
     case FieldKind::kInt: return "an integer" + Range(field);
     case FieldKind::kNumber: return "a number" + Range(field);
-    case FieldKind::kText: return "a text of at most " + NumberText(field.most) + " characters";
+    case FieldKind::kText: return "a text of at most " + LimitText(field.most) + " characters";
     case FieldKind::kIntList: return "a list of integers" + Range(field);
     case FieldKind::kChoice: {
       std::string text = "one of";

@@ -42,7 +42,7 @@ TEST(BrokenRequestTest, EverySettingMustBeThereAndRight) {
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"].erase("epochs"); }),
             "train.epochs: missing");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"]["epochs"] = "two"; }),
-            "train.epochs: expected an integer from 0 to 1e+05, got two");
+            "train.epochs: expected an integer from 0 to 100000, got two");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"]["colour"] = 1; }),
             "train.colour: unknown key");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"]["epochs"] = nullptr; }),

@@ -59,9 +59,9 @@ TEST(FieldsTest, DefaultsAreWithinTheirLimits) {
 
 TEST(FieldsTest, WrongValuesAreRefusedWithWhatWasExpected) {
   EXPECT_EQ(RefusalOf("train.epochs", int64_t{-1}),
-            "train.epochs: expected an integer from 0 to 1e+05, got -1");
+            "train.epochs: expected an integer from 0 to 100000, got -1");
   EXPECT_EQ(RefusalOf("train.epochs", 1.5),
-            "train.epochs: expected an integer from 0 to 1e+05, got 1.5");
+            "train.epochs: expected an integer from 0 to 100000, got 1.5");
   EXPECT_EQ(RefusalOf("model.batch_norm", std::string("yes")),
             "model.batch_norm: expected true or false, got yes");
   EXPECT_EQ(RefusalOf("model.name", std::string("lenet")),
@@ -69,7 +69,7 @@ TEST(FieldsTest, WrongValuesAreRefusedWithWhatWasExpected) {
   EXPECT_EQ(RefusalOf("train.optimizer.learning_rate", std::numeric_limits<double>::infinity()),
             "train.optimizer.learning_rate: expected a number from 0 to 1e+30, got inf");
   EXPECT_EQ(RefusalOf("train.schedule.milestones", std::vector<int64_t>{1, 0}),
-            "train.schedule.milestones: expected a list of integers from 1 to 1e+05, got [1, 0]");
+            "train.schedule.milestones: expected a list of integers from 1 to 100000, got [1, 0]");
   EXPECT_EQ(RefusalOf("model.name", std::string()),
             "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got an empty text");
   EXPECT_EQ(RefusalOf("data.identity", std::string(65, 'a')),

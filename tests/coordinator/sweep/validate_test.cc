@@ -59,12 +59,12 @@ const Broken kBroken[] = {
      [](auto& r) {
        r.training = {{"train.epochs", int64_t{-1}}};
      },
-     "train.epochs: expected an integer from 0 to 1e+05, got -1"},
+     "train.epochs: expected an integer from 0 to 100000, got -1"},
     {"SettingOfAnotherKind",
      [](auto& r) {
        r.training = {{"train.epochs", std::string("many")}};
      },
-     "train.epochs: expected an integer from 0 to 1e+05, got many"},
+     "train.epochs: expected an integer from 0 to 100000, got many"},
     {"ChoiceUnknown",
      [](auto& r) {
        r.training = {{"model.name", std::string("vgg")}};
@@ -91,7 +91,7 @@ const Broken kBroken[] = {
      [](auto& r) {
        AddAxis(r, {{"train.epochs", {int64_t{1}, std::string("x")}}});
      },
-     "axes.train.epochs[1]: expected an integer from 0 to 1e+05, got x"},
+     "axes.train.epochs[1]: expected an integer from 0 to 100000, got x"},
     {"AxisWithAValueTwice",
      [](auto& r) {
        AddAxis(r, {{"train.epochs", {int64_t{1}, int64_t{1}}}});

@@ -57,7 +57,7 @@ TEST(RequestTest, EachMistakeIsNamedWithItsPathAndWhatWasExpected) {
       {[](Json& j) { j["colour"] = "red"; }, "colour: unknown key"},
       {[](Json& j) { j["attempt"] = 0; }, "attempt: expected an integer from 1 to 4294967295"},
       {[](Json& j) { j["specification"]["train"]["epochs"] = -1; },
-       "train.epochs: expected an integer from 0 to 1e+05, got -1"},
+       "train.epochs: expected an integer from 0 to 100000, got -1"},
       {[](Json& j) { j["specification"]["train"].erase("shards"); }, "train.shards: missing"},
       {[](Json& j) { j["specification"]["train"]["epoch"] = 1; }, "train.epoch: unknown key"},
       {[](Json& j) { j["specification"]["noise"]["init"]["seed"] = 1; },
