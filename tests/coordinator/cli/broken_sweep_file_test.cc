@@ -94,7 +94,8 @@ const BrokenFile kBrokenFiles[] = {
      "3:17: train.epochs: expected an integer from 0 to 100000, got 1_000; numbers are plain "
      "decimal"},
     {"LeadingZero", "name: a\nnoise: [control]\ntrain: {epochs: 010}\n",
-     "3:17: train.epochs: expected an integer from 0 to 100000, got 010; numbers are plain decimal"},
+     "3:17: train.epochs: expected an integer from 0 to 100000, got 010; numbers are plain "
+     "decimal"},
     {"NumberForInteger", "name: a\nnoise: [control]\ntrain: {epochs: 1e1}\n",
      "3:17: train.epochs: expected an integer from 0 to 100000, got 1e1"},
     {"BooleanForInteger", "name: a\nnoise: [control]\ntrain: {epochs: true}\n",
