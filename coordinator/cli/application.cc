@@ -1,10 +1,13 @@
 #include "coordinator/cli/application.h"
 
+#include <algorithm>
 #include <map>
 
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "fmt/format.h"
+
+#include "common/trainer_protocol/fields.h"
 
 namespace noisefloor::cli {
 
@@ -69,6 +72,20 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error, Context& cont
   return kUsage;
 }
 
+// "unknown command bogus; did you mean ...?" when the first word names no command; else empty.
+std::string WrongCommand(const std::vector<std::string>& arguments,
+                         const std::vector<std::unique_ptr<Command>>& commands) {
+  if (arguments.empty() || arguments[0].starts_with("-")) return "";
+  std::vector<std::string_view> names;
+  for (const auto& command : commands) names.push_back(command->Name());
+  if (std::ranges::find(names, arguments[0]) != names.end()) return "";
+  std::string text = "unknown command " + arguments[0];
+  if (const auto nearest = Nearest(arguments[0], names); !nearest.empty()) {
+    text.append("; did you mean ").append(nearest).append("?");
+  }
+  return text;
+}
+
 }  // namespace
 
 bool Context::Colour() const {
@@ -92,6 +109,10 @@ int RunApplication(const std::vector<std::string>& arguments, Context& context) 
   const std::vector<std::unique_ptr<Command>> commands = AllCommands();
   Command* chosen = nullptr;
   for (const auto& command : commands) AddCommand(app, *command, chosen);
+  if (const std::string wrong = WrongCommand(arguments, commands); !wrong.empty()) {
+    context.err << "noisefloor: " << wrong << "\nTry `noisefloor --help`.\n";
+    return kUsage;
+  }
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {

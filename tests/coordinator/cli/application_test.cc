@@ -78,6 +78,14 @@ TEST(ExitCodes, MistakesOfUsageAreTwo) {
   }
 }
 
+TEST(ExitCodes, AnUnknownCommandNamesTheNearest) {
+  CommandLine line;
+  EXPECT_EQ(line.Run({"statsu"}).err,
+            "noisefloor: unknown command statsu; did you mean status?\nTry `noisefloor --help`.\n");
+  EXPECT_EQ(line.Run({"zzzzzz"}).err,
+            "noisefloor: unknown command zzzzzz\nTry `noisefloor --help`.\n");
+}
+
 TEST(ExitCodes, WhatIsRefusedIsOne) {
   CommandLine line;
   const Printed id = line.Run({"explain", "c1"});
