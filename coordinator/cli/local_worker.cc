@@ -11,8 +11,11 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(100);
+constexpr absl::Duration kPlaceTaken = absl::Seconds(2);
 constexpr absl::Duration kRegistration = absl::Seconds(60);
 constexpr std::string_view kWorkerName = "local";
+// What a worker says when another holds its state directory; see worker/daemon.
+constexpr std::string_view kStateInUse = "another worker uses this state directory";
 
 ChildSettings Settings(const Context& context, const std::string& address,
                        const LocalWorkerSettings& wish) {
@@ -53,9 +56,19 @@ absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection
     }
     if (worker.Ended()) {
       const std::string log = LocalWorkerLog(context);
+      const int code = worker.Wait();
+      if (settings.tries > 1 && LastLines(log, 1).find(kStateInUse) != std::string::npos) {
+        // The worker of a `run` that was killed is still leaving: its place is free in a moment.
+        if (stop.WaitFor(kPlaceTaken)) {
+          return MakeError(absl::StatusCode::kCancelled, "stopped before the worker was ready");
+        }
+        LocalWorkerSettings again = settings;
+        --again.tries;
+        return StartLocalWorker(context, connection, again, stop);
+      }
       return MakeError(absl::StatusCode::kFailedPrecondition,
-                       fmt::format("the worker ended with code {}; the end of {}:\n{}",
-                                   worker.Wait(), log, LastLines(log, 10)));
+                       fmt::format("the worker ended with code {}; the end of {}:\n{}", code, log,
+                                   LastLines(log, 10)));
     }
   }
   return MakeError(absl::StatusCode::kFailedPrecondition,
