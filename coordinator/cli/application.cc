@@ -17,7 +17,8 @@ constexpr std::string_view kFooter =
     R"(Without --coordinator a command opens the data directory itself; `run` does everything on
 this machine. `noisefloor COMMAND --help` shows examples.
 
-Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 finished with failed members.)";
+Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 finished with failed members,
+130 stopped by Ctrl-C or SIGTERM.)";
 
 void AddGlobalOptions(CLI::App& app, Context& context) {
   GlobalOptions& options = context.options;

@@ -24,6 +24,7 @@ enum ExitCode : int {
   kUsage = 2,
   kUnreachable = 3,
   kFailedMembers = 4,  // Finished, but some members failed. Diverged ones are results.
+  kStopped = 130,      // By Ctrl-C or SIGTERM; as a shell tells it.
 };
 
 enum class OutputForm { kTable, kJson };

@@ -11,18 +11,23 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(100);
-constexpr absl::Duration kPlaceTaken = absl::Seconds(2);
 constexpr absl::Duration kRegistration = absl::Seconds(60);
 constexpr std::string_view kWorkerName = "local";
-// What a worker says when another holds its state directory; see worker/daemon.
-constexpr std::string_view kStateInUse = "another worker uses this state directory";
+// The worker of a `run` that was killed finishes what it trains, for a while; the next one waits
+// for it to leave.
+constexpr int kDrainSeconds = 30;
+constexpr int kStateWaitSeconds = 50;
 
 ChildSettings Settings(const Context& context, const std::string& address,
                        const LocalWorkerSettings& wish) {
   ChildSettings settings;
   settings.program = context.program_folder + "/noisefloor-worker";
-  settings.arguments = {"--coordinator=" + address, fmt::format("--name={}", kWorkerName),
-                        "--state=" + context.options.home + "/worker"};
+  settings.arguments = {"--coordinator=" + address,
+                        fmt::format("--name={}", kWorkerName),
+                        "--state=" + context.options.home + "/worker",
+                        fmt::format("--drain-timeout={}", kDrainSeconds),
+                        fmt::format("--give-up-after={}", kDrainSeconds),
+                        fmt::format("--state-wait={}", kStateWaitSeconds)};
   if (wish.slots > 0) settings.arguments.push_back(fmt::format("--slots={}", wish.slots));
   if (!wish.data_root.empty()) settings.arguments.push_back("--data-root=" + wish.data_root);
   settings.log_path = LocalWorkerLog(context);
@@ -56,19 +61,9 @@ absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection
     }
     if (worker.Ended()) {
       const std::string log = LocalWorkerLog(context);
-      const int code = worker.Wait();
-      if (settings.tries > 1 && LastLines(log, 1).find(kStateInUse) != std::string::npos) {
-        // The worker of a `run` that was killed is still leaving: its place is free in a moment.
-        if (stop.WaitFor(kPlaceTaken)) {
-          return MakeError(absl::StatusCode::kCancelled, "stopped before the worker was ready");
-        }
-        LocalWorkerSettings again = settings;
-        --again.tries;
-        return StartLocalWorker(context, connection, again, stop);
-      }
       return MakeError(absl::StatusCode::kFailedPrecondition,
-                       fmt::format("the worker ended with code {}; the end of {}:\n{}", code, log,
-                                   LastLines(log, 10)));
+                       fmt::format("the worker ended with code {}; the end of {}:\n{}",
+                                   worker.Wait(), log, LastLines(log, 10)));
     }
   }
   return MakeError(absl::StatusCode::kFailedPrecondition,

@@ -13,7 +13,6 @@ namespace noisefloor::cli {
 struct LocalWorkerSettings {
   int slots = 0;          // 0: the worker decides.
   std::string data_root;  // Empty: the worker's own default.
-  int tries = 15;         // While the worker of an earlier run still leaves; two seconds each.
 };
 
 // Starts it and waits until it has registered. Cancelled when `stop` came first; Unavailable with

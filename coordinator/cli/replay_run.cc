@@ -116,7 +116,7 @@ absl::StatusOr<ReplayEnd> RunTrainer(const ReplayRun& run, const StopSignal& sto
                             .input = request.get(),
                             .keep = theirs.get()};
   settings.variables["NOISEFLOOR_EVENTS"] = std::to_string(theirs.get());
-  settings.variables.insert_or_assign("LC_ALL", "C");
+  settings.variables["LC_ALL"] = std::string("C");
   NF_ASSIGN_OR_RETURN(ChildProcess trainer, ChildProcess::Start(settings));
   theirs.Close();
   Listener listener(run);

@@ -1,5 +1,3 @@
-#include <signal.h>
-
 #include <filesystem>
 
 #include "fmt/format.h"
@@ -60,7 +58,7 @@ class RunCommand final : public Command {
     if (stopped) {
       context.err << fmt::format("stopped; s{} holds {}\n`noisefloor run {}` goes on with it\n",
                                  sweep.id(), CountsText(sweep), file_);
-      return 128 + SIGINT;
+      return kStopped;
     }
     return Report(context, connection, sweep);
   }

@@ -235,12 +235,13 @@ std::string FoundList(const YamlNode& node) {
 }  // namespace
 
 std::string Found(const YamlNode& node) {
-  const std::string shown =
-      node.text.size() <= kShown ? node.text : node.text.substr(0, kShown) + "...";
+  const bool fits = node.text.size() <= kShown;
+  const std::string shown = fits ? node.text : fmt::format("{:.{}}...", node.text, kShown);
   switch (node.kind) {
     case Kind::kNothing: return "nothing";
     case Kind::kPlain: return shown;
-    case Kind::kQuoted: return shown.empty() ? "an empty text" : "the text \"" + shown + "\"";
+    case Kind::kQuoted:
+      return shown.empty() ? "an empty text" : fmt::format("the text \"{}\"", shown);
     case Kind::kList: return FoundList(node);
     case Kind::kMap: return node.items.empty() ? "an empty map" : "a map";
   }

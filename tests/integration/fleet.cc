@@ -161,13 +161,6 @@ absl::StatusOr<uint64_t> Fleet::Submit(const v1::Sweep& sweep, const std::string
   return answer.sweep_id();
 }
 
-absl::StatusOr<uint32_t> Fleet::Retry(uint64_t sweep) {
-  v1::RetrySweepRequest request;
-  request.set_sweep_id(sweep);
-  NF_ASSIGN_OR_RETURN(const auto answer, Call(&Stub::RetrySweep, request));
-  return answer.members();
-}
-
 absl::StatusOr<std::vector<std::string>> Fleet::ConnectedClasses() {
   NF_ASSIGN_OR_RETURN(const auto answer, Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
   std::vector<std::string> classes;

@@ -46,7 +46,6 @@ class Fleet {
   absl::Status Stop();
 
   absl::StatusOr<uint64_t> Submit(const v1::Sweep& sweep, const std::string& request_id);
-  absl::StatusOr<uint32_t> Retry(uint64_t sweep);
   absl::StatusOr<std::vector<std::string>> ConnectedClasses();
   absl::StatusOr<std::vector<v1::Member>> Members(uint64_t sweep);
 

@@ -25,8 +25,18 @@ std::string_view NameOf(const OutcomeEvent& outcome) {
   return "corrupt";
 }
 
+// Signals that no program raises against itself: somebody ended the trainer, or the system did.
+bool IsFromOutside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+CauseClass CauseOf(const ProcessExit& exit) {
+  if (!exit.signalled) return CauseOfExitCode(exit.code);
+  return IsFromOutside(exit.code) ? CauseClass::kInterrupted : CauseClass::kBug;
+}
+
 AttemptResult EndWithoutOutcome(const ProcessExit& exit) {
-  CauseClass cause = exit.signalled ? CauseClass::kBug : CauseOfExitCode(exit.code);
+  CauseClass cause = CauseOf(exit);
   // These two are not a trainer's to say.
   if (cause == CauseClass::kNone || cause == CauseClass::kLostWorker) cause = CauseClass::kBug;
   const bool killed = exit.signalled && exit.code == SIGKILL;

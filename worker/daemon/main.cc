@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
@@ -18,6 +19,8 @@
 namespace noisefloor {
 
 namespace {
+
+constexpr absl::Duration kStateLook = absl::Milliseconds(50);
 
 uint32_t SlotCount(const Options& options, const Host& host, size_t gpus) {
   if (options.slots > 0) return options.slots;
@@ -54,6 +57,17 @@ void LogStart(const WorkerSettings& settings, const StateDirectory& state) {
                              {"stacks", stacks}});
 }
 
+// The state directory of a worker that was told to leave is free when it has left.
+absl::StatusOr<StateDirectory> OpenState(const Options& options, const Clock& clock) {
+  const absl::Duration give_up = clock.Steady() + options.state_wait;
+  bool said = false;
+  return StateDirectory::Open(options.state, [&] {
+    if (clock.Steady() >= give_up) return false;
+    if (!std::exchange(said, true)) LogInfo("state_in_use", {{"state", options.state}});
+    return !WaitForStopSignal(kStateLook);
+  });
+}
+
 int Refuse(const absl::Status& status) {
   LogError("refused", {{"error", status}});
   return 1;
@@ -68,12 +82,12 @@ int Main(const std::vector<std::string>& arguments) {
   }
   const Options& options = parsed.options;
   SetUpLog({"noisefloor-worker", options.log_level, options.log_format});
-  const auto state = StateDirectory::Open(options.state);
+  const SystemClock clock;
+  const auto state = OpenState(options, clock);
   if (!state.ok()) return Refuse(state.status());
   auto settings = MakeSettings(options);
   if (!settings.ok()) return Refuse(settings.status());
   LogStart(*settings, *state);
-  const SystemClock clock;
   Worker worker(*std::move(settings), *state, clock);
   const StopSignals signals([&worker] { worker.Stop(); });
   return worker.Run();

@@ -38,6 +38,7 @@ struct Raw {
   double grace_seconds = 10;
   double drain_seconds = 0;
   double give_up_seconds = 0;
+  double state_wait_seconds = 0;
   uint64_t spool_limit_mib = 16384;
   bool no_standby = false;
   bool version = false;
@@ -48,6 +49,9 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--name", options.name, "Name in the fleet (default: the host's name)");
   app.add_option("--state", options.state,
                  "Folder of this worker's own: results that wait for delivery, trainers' files")
+      ->capture_default_str();
+  app.add_option("--state-wait", raw.state_wait_seconds,
+                 "Seconds to wait for another worker to leave the folder of --state")
       ->capture_default_str();
   app.add_option("--slots", options.slots,
                  "Trainers side by side (default: one per GPU, or cores / cores per slot)");
@@ -100,6 +104,7 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_ASSIGN_OR_RETURN(options.grace, Seconds("--grace", raw.grace_seconds, false));
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.state_wait, Seconds("--state-wait", raw.state_wait_seconds, false));
   if (raw.spool_limit_mib == 0 || raw.spool_limit_mib > (uint64_t{1} << 30)) {
     return InvalidInput(
         fmt::format("--spool-limit={}: expected 1 to 1073741824 MiB", raw.spool_limit_mib));

@@ -16,9 +16,10 @@ namespace noisefloor {
 
 struct Options {
   Address coordinator;
-  std::string name;    // Empty: the host's.
-  std::string state;   // The state directory.
-  uint32_t slots = 0;  // 0: as many as the cores or GPUs give.
+  std::string name;                                  // Empty: the host's.
+  std::string state;                                 // The state directory.
+  absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
+  uint32_t slots = 0;                                // 0: as many as the cores or GPUs give.
   uint32_t cores_per_slot = 1;
   std::vector<std::string> classes;                  // Empty: all.
   std::vector<std::string> data_roots;               // In the order in which they are searched.

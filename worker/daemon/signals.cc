@@ -33,6 +33,12 @@ void BlockStopSignals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
+bool WaitForStopSignal(absl::Duration time) {
+  const sigset_t set = StopSet();
+  const timespec limit = absl::ToTimespec(time);
+  return sigtimedwait(&set, nullptr, &limit) > 0;
+}
+
 StopSignals::StopSignals(std::function<void()> stop)
     : stop_(std::move(stop)), signals_(OpenSignals()), quit_(eventfd(0, EFD_CLOEXEC)) {
   NF_CHECK(signals_ >= 0 && quit_ >= 0);

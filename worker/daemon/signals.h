@@ -1,14 +1,19 @@
-// SIGTERM and SIGINT as calls of a function, on a thread where everything is allowed.
+// SIGTERM and SIGINT: waited for, or as calls of a function on a thread where all is allowed.
 #pragma once
 
 #include <functional>
 #include <thread>
+
+#include "absl/time/time.h"
 
 namespace noisefloor {
 
 // Blocks the two signals for this thread and all that it starts from now on, and ignores SIGPIPE.
 // First thing in main, before any thread.
 void BlockStopSignals();
+
+// Waits for one of the two, blocked before; false when none came in time. The signal is consumed.
+bool WaitForStopSignal(absl::Duration time);
 
 // Calls `stop` once for every signal that comes. Thread-safe by having nothing to call.
 class StopSignals {

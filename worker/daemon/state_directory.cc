@@ -42,7 +42,8 @@ absl::StatusOr<uint64_t> ReadOrDrawIdentity(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<StateDirectory> StateDirectory::Open(const std::string& path) {
+absl::StatusOr<StateDirectory> StateDirectory::Open(const std::string& path,
+                                                    const std::function<bool()>& wait) {
   NF_RETURN_IF_ERROR(CreateDirectories(path));
   std::error_code error;
   const std::string absolute = std::filesystem::canonical(path, error).string();
@@ -51,7 +52,8 @@ absl::StatusOr<StateDirectory> StateDirectory::Open(const std::string& path) {
   const int lock = open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock < 0) return FileError(lock_path, "open", errno);
   StateDirectory state(absolute, lock);
-  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+  while (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    if (wait()) continue;
     return MakeError(absl::StatusCode::kFailedPrecondition,
                      fmt::format("{}: another worker uses this state directory; expected one of "
                                  "its own, with --state",

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "common/base/status.h"
@@ -11,8 +12,10 @@ namespace noisefloor {
 // Holds the lock for its life. Move-only.
 class StateDirectory {
  public:
-  // Makes the folder when it is not there. FailedPrecondition when another worker holds it.
-  static absl::StatusOr<StateDirectory> Open(const std::string& path);
+  // Makes the folder when it is not there. While another worker holds it, `wait` is called: it
+  // waits a moment and says whether to try again. FailedPrecondition when it says no.
+  static absl::StatusOr<StateDirectory> Open(const std::string& path,
+                                             const std::function<bool()>& wait);
   ~StateDirectory();
   StateDirectory(StateDirectory&& other) noexcept;
   StateDirectory& operator=(StateDirectory&&) = delete;

@@ -140,6 +140,18 @@ TEST_F(DaemonTest, TwoWorkersCannotShareAStateDirectory) {
   EXPECT_EQ(second.Wait(), 1);
 }
 
+TEST_F(DaemonTest, ASecondWorkerMayWaitForTheFirstToLeave) {
+  StartDaemon();
+  const uint64_t identity = Registered().identity();
+  DaemonProcess second({WORKER, "--coordinator=" + coordinator_.address(), "--state=" + State(),
+                        "--state-wait=120", "--trainer=noop", "--log-level=error"});
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  EXPECT_EQ(daemon_->Wait(), 0);
+  EXPECT_EQ(Registered().identity(), identity);
+  ASSERT_TRUE(second.Signal(SIGTERM));
+  EXPECT_EQ(second.Wait(), 0);
+}
+
 TEST_F(DaemonTest, ExitCodesSayWhatWentWrong) {
   DaemonProcess usage({WORKER, "--slots=0", "--coordinator=localhost:1", "--trainer=noop"});
   EXPECT_EQ(usage.Wait(), 2);

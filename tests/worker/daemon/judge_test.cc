@@ -101,7 +101,7 @@ TEST_F(JudgeTest, AKillThatNobodyAskedForSuggestsMemory) {
   EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.message,
             "the trainer was ended by signal 9 (Killed) and gave no outcome; did the system run "
             "out of memory?");
-  EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.cause, CauseClass::kBug);
+  EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.cause, CauseClass::kInterrupted);
 }
 
 TEST_F(JudgeTest, AKillThatWasAskedForIsAnInterruption) {

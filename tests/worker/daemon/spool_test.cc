@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,6 +29,9 @@ class SpoolTest : public testing::Test {
   ~SpoolTest() override { std::filesystem::remove_all(folder_); }
 
   Spool Open(uint64_t limit = 1 << 20) const { return Spool(folder_ + "/spool", limit); }
+  absl::StatusOr<StateDirectory> OpenState() const {
+    return StateDirectory::Open(folder_ + "/state", [] { return false; });
+  }
   static AttemptResult Done() {
     AttemptResult result;
     result.outcome.kind = OutcomeEvent::Kind::kDone;
@@ -133,22 +137,33 @@ TEST_F(SpoolTest, AFullSpoolSaysSo) {
 TEST_F(SpoolTest, AStateDirectoryHasOneHolderAndKeepsItsIdentity) {
   uint64_t identity = 0;
   {
-    const auto first = StateDirectory::Open(folder_ + "/state");
+    const auto first = OpenState();
     ASSERT_TRUE(first.ok()) << first.status();
     identity = first->identity();
     EXPECT_NE(identity, 0u);
-    const auto second = StateDirectory::Open(folder_ + "/state");
+    const auto second = OpenState();
     EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   }
-  const auto again = StateDirectory::Open(folder_ + "/state");
+  const auto again = OpenState();
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again->identity(), identity);
+}
+
+TEST_F(SpoolTest, AStateDirectoryIsOpenedWhenItsHolderLeaves) {
+  std::optional<StateDirectory> first(OpenState().value());
+  int waits = 0;
+  const auto second = StateDirectory::Open(folder_ + "/state", [&] {
+    if (++waits == 3) first.reset();
+    return true;
+  });
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(waits, 3);
 }
 
 TEST_F(SpoolTest, ADamagedIdentityIsRefused) {
   std::filesystem::create_directories(folder_ + "/state");
   std::ofstream(folder_ + "/state/identity") << "no number";
-  EXPECT_THAT(Message(StateDirectory::Open(folder_ + "/state").status()),
+  EXPECT_THAT(Message(OpenState().status()),
               testing::HasSubstr("identity: expected a number, got 'no number'"));
 }
 
