@@ -125,6 +125,15 @@ void ReadEvaluationSets(SQLite::Database& database, RecoveredState& state) {
   }
 }
 
+// Live or past: both queries begin with the member's three columns, lease, attempt, worker.
+template <typename Lease>
+void FillLease(SQLite::Statement& row, Lease& lease) {
+  lease.member = MemberAt(row, 0);
+  lease.lease = LeaseId{UnsignedAt(row, 3)};
+  lease.attempt = row.getColumn(4).getUInt();
+  lease.worker = WorkerId{UnsignedAt(row, 5)};
+}
+
 // Batches are stored without gaps, so that the highest number says which are there.
 void ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
@@ -134,10 +143,7 @@ void ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
                         "FROM lease l WHERE l.dropped_us IS NULL ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::RecoveredLease& lease = state.leases.emplace_back();
-    lease.member = MemberAt(row, 0);
-    lease.lease = LeaseId{UnsignedAt(row, 3)};
-    lease.attempt = row.getColumn(4).getUInt();
-    lease.worker = WorkerId{UnsignedAt(row, 5)};
+    FillLease(row, lease);
     lease.specification = row.getColumn(6).getString();
     lease.sequence = UnsignedAt(row, 7);
   }
@@ -152,10 +158,7 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
                         "ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::PastLease& lease = state.past_leases.emplace_back();
-    lease.member = MemberAt(row, 0);
-    lease.lease = LeaseId{UnsignedAt(row, 3)};
-    lease.attempt = row.getColumn(4).getUInt();
-    lease.worker = WorkerId{UnsignedAt(row, 5)};
+    FillLease(row, lease);
     const std::string name = row.getColumn(6).getString();
     const auto cause = ParseCauseClass(name);
     if (!cause) return Unreadable("cause class", name);

@@ -1,29 +1,14 @@
 #include "common/files/gzip.h"
 
-#include <zlib.h>
-
 #include <vector>
 
 #include "gtest/gtest.h"
 
 #include "tests/common/files/scratch.h"
+#include "tests/support/gzip.h"
 
 namespace noisefloor {
 namespace {
-
-std::string Pack(const std::string& text) {
-  z_stream stream{};
-  NF_CHECK(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string packed(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  NF_CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
 
 std::string Words() {
   std::string text;
@@ -34,7 +19,7 @@ std::string Words() {
 TEST(GzipTest, PackedAndPlainGiveTheSameContent) {
   Scratch scratch;
   const std::string text = Words();
-  const std::string packed = scratch.Put("x.gz", Pack(text));
+  const std::string packed = scratch.Put("x.gz", Gzip(text));
   const std::string plain = scratch.Put("x", text);
 
   EXPECT_EQ(ReadPlainOrGzip(packed, text.size()).value(), text);
@@ -45,14 +30,14 @@ TEST(GzipTest, EmptyAndSeveralMembersAreRead) {
   Scratch scratch;
 
   EXPECT_EQ(ReadPlainOrGzip(scratch.Put("a", ""), 9).value(), "");
-  EXPECT_EQ(ReadPlainOrGzip(scratch.Put("b", Pack("")), 9).value(), "");
-  EXPECT_EQ(ReadPlainOrGzip(scratch.Put("c", Pack("one ") + Pack("two")), 9).value(), "one two");
+  EXPECT_EQ(ReadPlainOrGzip(scratch.Put("b", Gzip("")), 9).value(), "");
+  EXPECT_EQ(ReadPlainOrGzip(scratch.Put("c", Gzip("one ") + Gzip("two")), 9).value(), "one two");
 }
 
 TEST(GzipTest, ContentBeyondTheLimitIsRefused) {
   Scratch scratch;
   const std::string text = Words();
-  const std::string packed = scratch.Put("x.gz", Pack(text));
+  const std::string packed = scratch.Put("x.gz", Gzip(text));
   const std::string plain = scratch.Put("x", text);
 
   EXPECT_EQ(Message(ReadPlainOrGzip(packed, 1000).status()),
@@ -63,7 +48,7 @@ TEST(GzipTest, ContentBeyondTheLimitIsRefused) {
 
 TEST(GzipTest, FileThatEndsEarlyIsRefusedAtEveryLength) {
   Scratch scratch;
-  const std::string packed = Pack("some text that is packed");
+  const std::string packed = Gzip("some text that is packed");
 
   for (size_t length = 2; length < packed.size(); ++length) {
     const std::string path = scratch.Put("x.gz", packed.substr(0, length));
@@ -75,7 +60,7 @@ TEST(GzipTest, FileThatEndsEarlyIsRefusedAtEveryLength) {
 
 TEST(GzipTest, DamagedFileIsRefused) {
   Scratch scratch;
-  std::string wrong_sum = Pack("some text");
+  std::string wrong_sum = Gzip("some text");
   wrong_sum[wrong_sum.size() - 8] ^= 1;
   const std::string path = scratch.Put("x.gz", wrong_sum);
 
@@ -85,7 +70,7 @@ TEST(GzipTest, DamagedFileIsRefused) {
 
 TEST(GzipTest, BytesAfterTheEndAreRefused) {
   Scratch scratch;
-  const std::string path = scratch.Put("x.gz", Pack("some text") + "more");
+  const std::string path = scratch.Put("x.gz", Gzip("some text") + "more");
 
   EXPECT_EQ(Message(ReadPlainOrGzip(path, 1000).status()),
             path + ": 4 bytes follow the end of the gzip data");

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdlib.h>
-#include <zlib.h>
 
 #include <fstream>
 #include <string>
@@ -15,6 +14,7 @@
 #include "common/base/philox.h"
 #include "common/files/directory.h"
 #include "common/trainer_protocol/datasets.h"
+#include "tests/support/gzip.h"
 
 namespace noisefloor::trainer {
 
@@ -90,20 +90,6 @@ inline std::string IdxLabels(const std::vector<Example>& examples) {
   std::string bytes = BigEndian(0x801) + BigEndian(static_cast<uint32_t>(examples.size()));
   for (const Example& example : examples) bytes.push_back(static_cast<char>(example.label));
   return bytes;
-}
-
-inline std::string Gzip(const std::string& text) {
-  z_stream stream{};
-  NF_CHECK(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string packed(deflateBound(&stream, text.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  NF_CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
 }
 
 // Good files of the three tiny sets under the root.

@@ -1,0 +1,26 @@
+// A text as a gzip file, for readers to unpack.
+#pragma once
+
+#include <zlib.h>
+
+#include <string>
+
+#include "common/base/check.h"
+
+namespace noisefloor {
+
+inline std::string Gzip(const std::string& text) {
+  z_stream stream{};
+  NF_CHECK(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string packed(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  NF_CHECK(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+}  // namespace noisefloor
