@@ -29,63 +29,108 @@ using S = Specification;
     path, FieldKind::kIntList, help, least, most, {}, NF_ACCESS(std::vector<int64_t>, member) \
   }
 
-std::vector<Field> MakeFields() {
+std::vector<Field> FieldsOfModelAndData() {
   return {
-      NF_CHOICE("model.name", model.name, "network", "small_cnn", "medium_cnn", "resnet18", "mlp"),
-      NF_BOOL("model.batch_norm", model.batch_norm, "SmallCNN with batch normalisation"),
+      NF_CHOICE("model.name", model.name, "the network", "small_cnn", "medium_cnn", "resnet18",
+                "mlp"),
+      NF_BOOL("model.batch_norm", model.batch_norm,
+              "batch normalisation in small_cnn; resnet18 always has it, the others never"),
       NF_NUMBER("model.batch_norm_momentum", model.batch_norm_momentum, 0, 1,
                 "share of a new batch in the running statistics"),
       NF_NUMBER("model.batch_norm_epsilon", model.batch_norm_epsilon, 1e-12, 1,
                 "added to the variance"),
-      NF_NUMBER("model.dropout", model.dropout, 0, 0.95, "probability of a zero"),
-      NF_INT("model.hidden", model.hidden, 1, 8192, "width of the MLP's hidden layers"),
-      NF_CHOICE("model.init", model.init, "initial weights", "glorot_uniform", "he_normal"),
-      NF_CHOICE("data.name", data.name, "data set", "cifar10", "cifar100", "mnist", "fashion-mnist",
-                "fashion-mnist-sample"),
-      NF_TEXT("data.identity", data.identity, 64, "expected identity hash; empty: pin the first"),
-      NF_INT("data.train_examples", data.train_examples, 0, 1e8, "first n; 0 = all"),
-      NF_INT("data.test_examples", data.test_examples, 0, 1e8, "first n; 0 = all"),
-      NF_INT("augment.crop_padding", augment.crop_padding, 0, 64, "pixels; 0 = no crop"),
-      NF_BOOL("augment.flip", augment.flip, "random horizontal flip"),
-      NF_INT("augment.cutout", augment.cutout, 0, 64, "side in pixels; 0 = none"),
-      NF_BOOL("augment.standardise", augment.standardise, "per image, also at test time"),
-      NF_INT("train.epochs", train.epochs, 0, 100000, "epochs"),
-      NF_INT("train.batch_size", train.batch_size, 1, 65536, "examples a step"),
-      NF_INT("train.shards", train.shards, 1, 64, "gradient shards, a thread each"),
-      NF_INT("train.threads", train.threads, 1, 256, "intra-op threads"),
-      NF_BOOL("train.drop_last", train.drop_last, "drop the last partial batch"),
-      NF_NUMBER("train.label_smoothing", train.label_smoothing, 0, 0.99, "label smoothing"),
-      NF_CHOICE("train.precision", train.precision, "arithmetic", "fp32"),
-      NF_CHOICE("train.optimizer.name", train.optimizer.name, "optimiser", "sgd", "adam"),
-      NF_NUMBER("train.optimizer.learning_rate", train.optimizer.learning_rate, 0, 1e30,
-                "learning rate"),
-      NF_NUMBER("train.optimizer.momentum", train.optimizer.momentum, 0, 0.9999, "of SGD"),
-      NF_BOOL("train.optimizer.nesterov", train.optimizer.nesterov, "Nesterov momentum"),
-      NF_NUMBER("train.optimizer.weight_decay", train.optimizer.weight_decay, 0, 10, "coupled"),
-      NF_NUMBER("train.optimizer.beta1", train.optimizer.beta1, 0, 0.999999, "of Adam"),
-      NF_NUMBER("train.optimizer.beta2", train.optimizer.beta2, 0, 0.999999, "of Adam"),
-      NF_NUMBER("train.optimizer.epsilon", train.optimizer.epsilon, 1e-30, 1, "of Adam"),
-      NF_CHOICE("train.schedule.name", train.schedule.name, "learning rate over time", "constant",
-                "step", "cosine"),
-      NF_INTS("train.schedule.milestones", train.schedule.milestones, 1, 100000,
-              "epochs after which the rate is multiplied by factor"),
-      NF_NUMBER("train.schedule.factor", train.schedule.factor, 0, 1, "of schedule step"),
-      NF_NUMBER("train.schedule.warmup_epochs", train.schedule.warmup_epochs, 0, 100000,
-                "linear warm-up from 0"),
-      NF_INT("sources.data_order.window", sources.shuffle_window, 0, 1e8,
-             "windowed shuffle; 0 = full permutation"),
-      NF_CHOICE("sources.augment.key", sources.augment_key, "what indexes a draw", "example",
-                "position"),
-      NF_INT("sources.poke.step", sources.poke_step, 0, 1e9, "steps done before the poke"),
-      NF_TEXT("sources.poke.parameter", sources.poke_parameter, 200, "empty = the first"),
-      NF_INT("sources.poke.element", sources.poke_element, 0, 1e9, "which weight"),
-      NF_INTS("sources.threads.choices", sources.thread_choices, 1, 256,
-              "intra-op thread counts to draw from"),
-      NF_INT("evaluate.every_epochs", evaluate.every_epochs, 0, 100000, "0 = only at the end"),
-      NF_CHOICE("evaluate.predictions", evaluate.predictions, "which logits are kept", "final",
-                "all", "none"),
-      NF_INT("evaluate.batch_size", evaluate.batch_size, 1, 65536, "examples a batch"),
+      NF_NUMBER("model.dropout", model.dropout, 0, 0.95,
+                "probability of a zero, in medium_cnn and mlp"),
+      NF_INT("model.hidden", model.hidden, 1, 8192, "width of the two hidden layers of mlp"),
+      NF_CHOICE("model.init", model.init, "distribution of the initial weights", "glorot_uniform",
+                "he_normal"),
+      NF_CHOICE("data.name", data.name, "the data set", "cifar10", "cifar100", "mnist",
+                "fashion-mnist", "fashion-mnist-sample"),
+      NF_TEXT(
+          "data.identity", data.identity, 64,
+          "identity hash that the data must have; empty: what the first member reads is pinned"),
+      NF_INT("data.train_examples", data.train_examples, 0, 1e8,
+             "the first n in canonical order; 0: all"),
+      NF_INT("data.test_examples", data.test_examples, 0, 1e8,
+             "the first n in canonical order; 0: all"),
+      NF_INT("augment.crop_padding", augment.crop_padding, 0, 64,
+             "pixels of zeros round an image before a random crop; 0: no crop"),
+      NF_BOOL("augment.flip", augment.flip, "left and right exchanged at random"),
+      NF_INT("augment.cutout", augment.cutout, 0, 64,
+             "side in pixels of a square blanked at random; 0: none"),
+      NF_BOOL("augment.standardise", augment.standardise,
+              "each image to mean 0 and deviation 1, also at test time"),
   };
+}
+
+std::vector<Field> FieldsOfTraining() {
+  return {
+      NF_INT("train.epochs", train.epochs, 0, 100000,
+             "passes over the training set; 0: the initial weights are tested"),
+      NF_INT("train.batch_size", train.batch_size, 1, 65536, "examples of a step, over all shards"),
+      NF_INT("train.shards", train.shards, 1, 64,
+             "equal parts of a batch, a thread each, whose gradients are added"),
+      NF_INT("train.threads", train.threads, 1, 256,
+             "threads of each operation, unless the source threads draws their number"),
+      NF_BOOL("train.drop_last", train.drop_last,
+              "leaves out the last batch of an epoch when it is not full"),
+      NF_NUMBER("train.label_smoothing", train.label_smoothing, 0, 0.99,
+                "share of a label that is spread over all classes"),
+      NF_CHOICE("train.precision", train.precision, "the arithmetic", "fp32"),
+      NF_CHOICE("train.optimizer.name", train.optimizer.name, "the optimiser", "sgd", "adam"),
+      NF_NUMBER("train.optimizer.learning_rate", train.optimizer.learning_rate, 0, 1e30,
+                "learning rate, before the schedule"),
+      NF_NUMBER("train.optimizer.momentum", train.optimizer.momentum, 0, 0.9999, "of sgd"),
+      NF_BOOL("train.optimizer.nesterov", train.optimizer.nesterov, "Nesterov's form of momentum"),
+      NF_NUMBER("train.optimizer.weight_decay", train.optimizer.weight_decay, 0, 10,
+                "times the weights, added to the gradient"),
+      NF_NUMBER("train.optimizer.beta1", train.optimizer.beta1, 0, 0.999999,
+                "of adam: decay of the mean gradient"),
+      NF_NUMBER("train.optimizer.beta2", train.optimizer.beta2, 0, 0.999999,
+                "of adam: decay of the mean square"),
+      NF_NUMBER("train.optimizer.epsilon", train.optimizer.epsilon, 1e-30, 1,
+                "of adam: added to the denominator"),
+      NF_CHOICE("train.schedule.name", train.schedule.name, "the learning rate over time",
+                "constant", "step", "cosine"),
+      NF_INTS("train.schedule.milestones", train.schedule.milestones, 1, 100000,
+              "of step: epochs after which the rate is multiplied by factor"),
+      NF_NUMBER("train.schedule.factor", train.schedule.factor, 0, 1, "of step"),
+      NF_NUMBER("train.schedule.warmup_epochs", train.schedule.warmup_epochs, 0, 100000,
+                "epochs of a linear rise from 0, before the schedule"),
+  };
+}
+
+std::vector<Field> FieldsOfSourcesAndEvaluation() {
+  return {
+      NF_INT("sources.data_order.window", sources.shuffle_window, 0, 1e8,
+             "buffer of a windowed shuffle; 0: a full permutation"),
+      NF_CHOICE("sources.augment.key", sources.augment_key,
+                "what indexes a draw: the example, or its position in the epoch", "example",
+                "position"),
+      NF_INT("sources.poke.step", sources.poke_step, 0, 1e9,
+             "optimiser steps done before the poke"),
+      NF_TEXT("sources.poke.parameter", sources.poke_parameter, 200,
+              "the parameter that is poked; empty: the first weight by name"),
+      NF_INT("sources.poke.element", sources.poke_element, 0, 1e9,
+             "which element, where poke is fixed; free draws it"),
+      NF_INTS("sources.threads.choices", sources.thread_choices, 1, 256,
+              "thread counts that the source threads draws from"),
+      NF_INT("evaluate.every_epochs", evaluate.every_epochs, 0, 100000,
+             "epochs between tests; 0: only at the end"),
+      NF_CHOICE("evaluate.predictions", evaluate.predictions,
+                "the logits that are kept: of the last test, of every test, none", "final", "all",
+                "none"),
+      NF_INT("evaluate.batch_size", evaluate.batch_size, 1, 65536, "examples of a batch of a test"),
+  };
+}
+
+std::vector<Field> MakeFields() {
+  std::vector<Field> fields;
+  for (const auto& part :
+       {FieldsOfModelAndData(), FieldsOfTraining(), FieldsOfSourcesAndEvaluation()}) {
+    fields.insert(fields.end(), part.begin(), part.end());
+  }
+  return fields;
 }
 
 #undef NF_ACCESS
@@ -186,6 +231,30 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+constexpr size_t kMostCompared = 200;  // Longer texts are no slip of a name.
+
+std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('.') + 1); }
+
+bool IsBelow(std::string_view path, std::string_view group) {
+  return path.size() > group.size() && path.starts_with(group) && path[group.size()] == '.';
+}
+
+// "lr" of "learning_rate".
+bool IsInitials(std::string_view wrong, std::string_view name) {
+  std::string initials;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (i == 0 || name[i - 1] == '_') initials += name[i];
+  }
+  return initials.size() > 1 && wrong == initials;
+}
+
+// How far `wrong` is from `name`; more than `most` when that is plain from their lengths.
+size_t SlipOf(std::string_view wrong, std::string_view name, size_t most) {
+  if (IsInitials(wrong, name)) return 1;
+  const auto [less, more] = std::minmax({wrong.size(), name.size()});
+  return more - less > most ? most + 1 : EditDistance(wrong, name);
+}
+
 }  // namespace
 
 std::string ToText(const SettingValue& value) {
@@ -215,6 +284,7 @@ const Field* FindField(std::string_view path) {
 }
 
 std::string_view Nearest(std::string_view wrong, std::span<const std::string_view> known) {
+  if (wrong.size() > kMostCompared) return {};
   std::string_view best;
   size_t least = std::max<size_t>(2, wrong.size() / 3) + 1;
   for (const std::string_view candidate : known) {
@@ -228,9 +298,25 @@ std::string_view Nearest(std::string_view wrong, std::span<const std::string_vie
 }
 
 std::string_view NearestField(std::string_view path) {
-  std::vector<std::string_view> paths;
-  for (const Field& field : AllFields()) paths.push_back(field.path);
-  return Nearest(path, paths);
+  if (path.size() > kMostCompared) return {};
+  const std::string_view wrong = LastPart(path);
+  const size_t most = std::clamp<size_t>(wrong.size() / 2, 2, 6);
+  std::string_view best;
+  std::pair<size_t, size_t> least(most + 1, 0);
+  for (const Field& field : AllFields()) {
+    for (size_t end = 0; end != std::string_view::npos;) {
+      end = field.path.find('.', end + 1);
+      const std::string_view known = field.path.substr(0, end);
+      if (IsBelow(path, known)) continue;
+      const size_t slip = std::min(SlipOf(wrong, LastPart(known), most), SlipOf(path, known, most));
+      if (slip > least.first) continue;
+      const std::pair distance(slip, EditDistance(path, known));
+      if (distance >= least) continue;
+      least = distance;
+      best = known;
+    }
+  }
+  return best;
 }
 
 absl::Status SetField(Specification& specification, std::string_view path, SettingValue value) {

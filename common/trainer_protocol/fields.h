@@ -24,7 +24,7 @@ enum class FieldKind : uint8_t { kBool, kInt, kNumber, kChoice, kText, kIntList 
 struct Field {
   std::string_view path;  // "train.optimizer.learning_rate"
   FieldKind kind;
-  std::string_view help;
+  std::string_view help;                  // Its row in deploy/sweeps/README.md begins with it.
   double least = 0;                       // Limits of numbers and of each element of a list,
   double most = 0;                        // both inclusive.
   std::vector<std::string_view> choices;  // Of kChoice.
@@ -38,7 +38,9 @@ std::span<const Field> AllFields();
 // Null when there is none of that path.
 const Field* FindField(std::string_view path);
 
-// The known path nearest to a wrong one (Levenshtein distance), or empty when none is near.
+// The known path, or beginning of one, that was most likely meant: with the last part of the wrong
+// one somewhere else ("schedule", "train.learning_rate"), misspelt (Levenshtein distance), or as
+// initials ("lr"). Empty when none is near. Lives for ever.
 std::string_view NearestField(std::string_view path);
 
 // The nearest of `known` to `wrong`, or empty when none is near.

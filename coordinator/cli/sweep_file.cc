@@ -116,6 +116,14 @@ bool IsSection(const std::string& key) {
   return std::ranges::find(kSections, first) != kSections.end();
 }
 
+// "optimizer" is a part of a setting's path before it is a slip of another key.
+std::string_view NearestKey(const std::string& key) {
+  const std::string_view field = NearestField(key);
+  if (field.ends_with("." + key)) return field;
+  const std::string_view nearest = Nearest(key, kKeys);
+  return nearest.empty() ? field : nearest;
+}
+
 void ReadKey(SweepReader& reader, const std::string& key, Place place, const YamlNode& node) {
   reader.places.emplace(key, node.place);
   if (key == "name") return ReadName(reader, node);
@@ -137,7 +145,7 @@ void ReadKey(SweepReader& reader, const std::string& key, Place place, const Yam
   if (key == "notes") return reader.sweep.set_notes(reader.Text(node, key, 10'000));
   if (key == "tags") return ReadTags(reader, node);
   if (IsSection(key)) return ReadSection(reader, key, place, node);
-  reader.RefuseUnknownKey(place, key, Nearest(key, kKeys));
+  reader.RefuseUnknownKey(place, key, NearestKey(key));
 }
 
 void ReadAll(SweepReader& reader, const YamlNode& root) {

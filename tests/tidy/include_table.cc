@@ -1,6 +1,8 @@
 #include "tests/tidy/include_table.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 namespace noisefloor::tidy {
 
@@ -15,14 +17,33 @@ const std::vector<std::string> kLibraries = {
 
 const std::vector<std::string> kOurs = {"common/", "coordinator/", "worker/", "tests/"};
 
-const std::vector<std::string> kProtoLibraries = {"grpc", "google/", "noisefloor/v1/", "absl/",
-                                                  "fmt/"};
+// All that a core folder may have of the standard library: nothing that reads, writes, waits, draws
+// or knows the time, and no container without an order.
+const std::set<std::string, std::less<>> kCoreHeaders = {
+    "algorithm", "array",   "bit",     "cctype",  "charconv",    "cmath",      "compare",
+    "concepts",  "cstddef", "cstdint", "cstring", "deque",       "functional", "initializer_list",
+    "iterator",  "limits",  "map",     "memory",  "numbers",     "numeric",    "optional",
+    "ranges",    "set",     "span",    "string",  "string_view", "tuple",      "type_traits",
+    "utility",   "variant", "vector"};
+
+// Nor these, of what its folders and libraries would otherwise give it.
+const std::vector<std::string> kNeverInCore = {"absl/random/",          "absl/synchronization/",
+                                               "absl/time/clock.h",     "common/base/clock.h",
+                                               "common/base/mailbox.h", "common/base/mutex.h"};
 
 bool StartsWithAny(std::string_view header, const std::vector<std::string>& prefixes) {
   return std::ranges::any_of(prefixes, [&](const std::string& p) { return header.starts_with(p); });
 }
 
-const std::vector<FolderRule>& Rules() {
+std::string_view FolderOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+}  // namespace
+
+const std::vector<FolderRule>& AllRules() {
+  using Kind = FolderRule::Kind;
   static const std::vector<FolderRule> rules = {
       {"common/base", {}, {"absl/", "mutex"}},
       {"common/files", {"common/base/"}, {"absl/", "fmt/", "openssl/", "zlib.h", "nlohmann/"}},
@@ -32,17 +53,23 @@ const std::vector<FolderRule>& Rules() {
        {"absl/", "grpc", "google/", "noisefloor/v1/", "fmt/", "thread", "mutex"}},
       {"common/trainer_protocol", {"common/base/"}, {"absl/", "nlohmann/", "fmt/"}},
 
-      {"coordinator/sweep", {"common/base/", "common/trainer_protocol/"}, {"absl/", "fmt/"}},
+      {"coordinator/sweep",
+       {"common/base/", "common/trainer_protocol/"},
+       {"absl/", "fmt/"},
+       Kind::kCore},
       {"coordinator/scheduler",
        {"common/base/", "common/trainer_protocol/", "coordinator/sweep/", "coordinator/ingest/"},
-       {"absl/", "fmt/"}},
+       {"absl/", "fmt/"},
+       Kind::kCore},
       {"coordinator/ingest",
        {"common/base/", "common/trainer_protocol/", "coordinator/scheduler/"},
-       {"absl/", "fmt/"}},
-      {"coordinator/analysis", {"common/base/"}, {"absl/", "boost/", "fmt/"}},
+       {"absl/", "fmt/"},
+       Kind::kCore},
+      {"coordinator/analysis", {"common/base/"}, {"absl/", "boost/", "fmt/"}, Kind::kCore},
       {"coordinator/report",
        {"common/base/", "common/trainer_protocol/", "coordinator/analysis/"},
-       {"absl/", "nlohmann/", "fmt/", "boost/"}},
+       {"absl/", "nlohmann/", "fmt/", "boost/"},
+       Kind::kCore},
       {"coordinator/store",
        {"common/base/", "common/files/", "common/trainer_protocol/", "coordinator/sweep/",
         "coordinator/scheduler/", "coordinator/ingest/"},
@@ -60,46 +87,51 @@ const std::vector<FolderRule>& Rules() {
         "coordinator/loop/", "coordinator/query/", "coordinator/store/blob_store.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "thread"}},
       {"coordinator/web", {"common/base/"}, {"absl/"}},
+      {"coordinator",
+       {"common/base/", "common/log/", "common/rpc/", "coordinator/loop/", "coordinator/query/",
+        "coordinator/rpc/", "coordinator/store/", "coordinator/web/"},
+       {"absl/", "grpc"}},
       {"coordinator/cli",
-       {"common/", "coordinator/coordinator.h", "worker/devices/", "worker/daemon/process.h",
-        "worker/trainer/data/dataset.h"},
+       {"common/", "coordinator/coordinator.h", "worker/devices/", "worker/trainer/data/dataset.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "yaml-cpp/",
         "curl/", "archive", "thread"}},
 
-      {"worker/slots", {"common/base/", "common/trainer_protocol/"}, {"absl/", "fmt/"}},
+      {"worker/slots",
+       {"common/base/", "common/trainer_protocol/"},
+       {"absl/", "fmt/"},
+       Kind::kCore},
       {"worker/devices", {"common/"}, {"absl/", "fmt/", "nlohmann/", "thread"}},
       {"worker/daemon",
        {"common/", "worker/slots/", "worker/devices/"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "thread"}},
       {"worker/trainer/noise",
-       {"common/base/", "common/trainer_protocol/", "worker/trainer/"},
-       {"absl/", "fmt/"}},
+       {"common/base/", "common/trainer_protocol/"},
+       {"absl/", "fmt/"},
+       Kind::kCore},
       {"worker/trainer/data",
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/"},
        {"absl/", "fmt/", "thread"}},
       {"worker/trainer/torch",
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/"},
        {"absl/", "nlohmann/", "CLI/", "torch/", "ATen/", "c10/", "thread"}},
+
+      {"deploy/cmake", {}, {"fmt/"}},
   };
   return rules;
 }
 
-}  // namespace
-
 const FolderRule* RuleOf(std::string_view path) {
-  const FolderRule* deepest = nullptr;
-  for (const FolderRule& rule : Rules()) {
-    const bool holds = path.starts_with(rule.folder + "/");
-    if (holds && (!deepest || rule.folder.size() > deepest->folder.size())) deepest = &rule;
-  }
-  return deepest;
+  const auto rule = std::ranges::find(AllRules(), FolderOf(path), &FolderRule::folder);
+  return rule == AllRules().end() ? nullptr : &*rule;
 }
 
 bool MayInclude(const FolderRule& rule, std::string_view header) {
-  if (header.starts_with(rule.folder + "/")) return true;
+  const bool core = rule.kind == FolderRule::Kind::kCore;
+  if (core && StartsWithAny(header, kNeverInCore)) return false;
+  if (FolderOf(header) == rule.folder) return true;
   if (StartsWithAny(header, kOurs)) return StartsWithAny(header, rule.ours);
   if (StartsWithAny(header, kLibraries)) return StartsWithAny(header, rule.libraries);
-  return true;
+  return !core || kCoreHeaders.contains(header);
 }
 
 }  // namespace noisefloor::tidy

@@ -8,15 +8,19 @@
 namespace noisefloor::tidy {
 
 struct FolderRule {
-  std::string folder;                  // "coordinator/store"
+  enum class Kind { kEdge, kCore };
+  std::string folder;                  // "coordinator/store"; not the folders below it.
   std::vector<std::string> ours;       // Prefixes of our own headers, besides the folder's own.
-  std::vector<std::string> libraries;  // Prefixes of third-party headers.
+  std::vector<std::string> libraries;  // Prefixes of third-party headers, threads among them.
+  // kEdge: every other header of the standard library or the system. kCore: a short list of them.
+  Kind kind = Kind::kEdge;
 };
 
-// The rule of the deepest folder that holds `path`, or null.
+const std::vector<FolderRule>& AllRules();
+
+// The rule of the folder that holds the file, or null.
 const FolderRule* RuleOf(std::string_view path);
 
-// Standard and system headers are always allowed where `rule.libraries` does not say "no-threads".
 bool MayInclude(const FolderRule& rule, std::string_view header);
 
 }  // namespace noisefloor::tidy

@@ -1,4 +1,5 @@
-// The files of the checkout, for the house rules: no build folders, no downloads.
+// The files of the checkout, for the house rules: what git tracks or would track, so nothing that a
+// build, a download or a study left.
 #pragma once
 
 #include <string>
@@ -18,8 +19,12 @@ struct SourceFile {
   bool IsCode() const { return Ends(".cc") || Ends(".h") || Ends(".cu"); }
 };
 
-// Every file under $NOISEFLOOR_SOURCE, sorted by path.
+// Every file of $NOISEFLOOR_SOURCE, sorted by path.
 const std::vector<SourceFile>& Tree();
+
+// Paths of the files under `root` that git tracks or would add, sorted. Without git, or outside a
+// repository, all files but those in build folders and downloads.
+std::vector<std::string> PathsUnder(const std::string& root);
 
 // A place in a file and what to do about it.
 struct Finding {

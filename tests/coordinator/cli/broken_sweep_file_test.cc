@@ -59,6 +59,26 @@ const BrokenFile kBrokenFiles[] = {
     {"UnknownKey", "name: a\nnoise: [control]\nreplicate: 3\n",
      "3:1: replicate: unknown key; did you mean replicates?"},
     {"UnknownKeyNearNothing", "name: a\nnoise: [control]\nxyzzy: 3\n", "3:1: xyzzy: unknown key"},
+    {"SettingAtTheTop", "name: a\nnoise: [control]\nepochs: 3\n",
+     "3:1: epochs: unknown key; did you mean train.epochs?"},
+    {"GroupAtTheTop", "name: a\nnoise: [control]\nschedule: {name: cosine}\n",
+     "3:1: schedule: unknown key; did you mean train.schedule?"},
+    {"OptimizerAtTheTop", "name: a\nnoise: [control]\noptimizer: {name: adam}\n",
+     "3:1: optimizer: unknown key; did you mean train.optimizer?"},
+    {"MisspeltSettingAtTheTop", "name: a\nnoise: [control]\noptimiser: adam\n",
+     "3:1: optimiser: unknown key; did you mean train.optimizer?"},
+    {"SettingThatIsAlmostAKey", "name: a\nnoise: [control]\nstep: 3\n",
+     "3:1: step: unknown key; did you mean sources.poke.step?"},
+    {"SettingInTheWrongSection", "name: a\nnoise: [control]\nmodel: {epochs: 3}\n",
+     "3:9: model.epochs: unknown key; did you mean train.epochs?"},
+    {"SettingOneLevelTooHigh", "name: a\nnoise: [control]\ntrain: {learning_rate: 0.1}\n",
+     "3:9: train.learning_rate: unknown key; did you mean train.optimizer.learning_rate?"},
+    {"OneOfTwoOfThatName", "name: a\nnoise: [control]\naxes: {optimizer.name: [sgd]}\n",
+     "3:8: axes.optimizer.name: unknown key; did you mean train.optimizer.name?"},
+    {"SettingWithAnUnderscoreForADot", "name: a\nnoise: [control]\ntrain: {optimizer_name: sgd}\n",
+     "3:9: train.optimizer_name: unknown key; did you mean train.optimizer.name?"},
+    {"SettingNearNothing", "name: a\nnoise: [control]\ntrain: {x: 3}\n",
+     "3:9: train.x: unknown key"},
     {"UnknownSetting", "name: a\nnoise: [control]\ntrain: {epoch: 3}\n",
      "3:9: train.epoch: unknown key; did you mean train.epochs?"},
     {"UnknownSettingDeep", "name: a\nnoise: [control]\ntrain:\n  optimiser: {learning_rate: 0.1}\n",
@@ -135,7 +155,9 @@ const BrokenFile kBrokenFiles[] = {
     {"AxisIsAScalar", "name: a\nnoise: [control]\naxes: {train.epochs: 3}\n",
      "3:22: axes.train.epochs: expected a list of values, got 3"},
     {"AxisUnknown", "name: a\nnoise: [control]\naxes: {train.optimizer.lr: [1]}\n",
-     "3:8: axes.train.optimizer.lr: unknown key; did you mean train.optimizer.name?"},
+     "3:8: axes.train.optimizer.lr: unknown key; did you mean train.optimizer.learning_rate?"},
+    {"AxisWithoutItsSections", "name: a\nnoise: [control]\naxes: {learning_rate: [1]}\n",
+     "3:8: axes.learning_rate: unknown key; did you mean train.optimizer.learning_rate?"},
     {"AxisValueWrong", "name: a\nnoise: [control]\naxes: {train.epochs: [1, -1]}\n",
      "3:26: axes.train.epochs[1]: expected an integer from 0 to 100000, got -1"},
     {"ZipOfUnequalLengths",
@@ -236,6 +258,15 @@ TEST(BrokenSweepFileTest, TooManyValuesInAllAreRefused) {
   const std::string message = Message(ParseSweep(text + "]\n", "s.yaml").status());
 
   EXPECT_NE(message.find("expected at most 200000 values in a sweep file"), std::string::npos);
+}
+
+TEST(BrokenSweepFileTest, AKeyThatIsTooLongIsNearNothing) {
+  const std::string key(100'000, 's');
+
+  EXPECT_EQ(
+      Message(
+          ParseSweep("name: a\nnoise: [control]\ntrain: {? " + key + " : 1}\n", "s.yaml").status()),
+      "s.yaml:3:11: train." + key + ": unknown key");
 }
 
 TEST(BrokenSweepFileTest, ATextThatIsTooDeepIsRefused) {

@@ -2,18 +2,27 @@
 // test of their own.
 #include "coordinator/cli/sweep_file.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/noise_source.h"
+#include "common/files/atomic_file.h"
 #include "common/rpc/status.h"
+#include "common/trainer_protocol/fields.h"
 
 namespace noisefloor::cli {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 v1::Sweep Read(const std::string& text) {
   const absl::StatusOr<SweepFile> file = ParseSweep(text, "s.yaml");
@@ -178,7 +187,7 @@ TEST(SweepFileTest, AMissingFileIsNamed) {
   const auto file = ReadSweepFile("/nowhere/s.yaml");
 
   EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Message(file.status()), ::testing::HasSubstr("/nowhere/s.yaml"));
+  EXPECT_THAT(Message(file.status()), HasSubstr("/nowhere/s.yaml"));
 }
 
 TEST(SweepFileTest, TheExampleStudiesAreRead) {
@@ -193,6 +202,97 @@ TEST(SweepFileTest, TheExampleStudiesAreRead) {
     ++studies;
   }
   EXPECT_GE(studies, 4);
+}
+
+// deploy/sweeps/README.md: what a person may read instead of the code.
+class ReferenceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* root = std::getenv("NOISEFLOOR_SOURCE");
+    ASSERT_NE(root, nullptr) << "run through ctest, which sets NOISEFLOOR_SOURCE";
+    const auto text = ReadFile(std::string(root) + "/deploy/sweeps/README.md", 1 << 20);
+    ASSERT_TRUE(text.ok()) << Message(text.status());
+    text_ = *text;
+  }
+
+  // What stands between backquotes at the beginning of a row.
+  std::vector<std::string> FirstCells() const {
+    std::vector<std::string> cells;
+    const std::regex row(R"(\n\| `([^`]+)` \|)");
+    for (std::sregex_iterator it(text_.begin(), text_.end(), row), end; it != end; ++it) {
+      cells.push_back((*it)[1].str());
+    }
+    return cells;
+  }
+
+  std::string text_;
+};
+
+// "an integer from 0 to 100000", as a refusal says it.
+std::string AcceptedBy(const Field& field) {
+  Specification scratch;
+  const bool boolean = field.kind == FieldKind::kBool;
+  const SettingValue wrong = boolean ? SettingValue(std::string("?")) : SettingValue(true);
+  const std::string refusal = Message(SetField(scratch, field.path, wrong));
+  const std::string before = ": expected ";
+  const size_t begin = refusal.find(before) + before.size();
+  return refusal.substr(begin, refusal.rfind(", got ") - begin);
+}
+
+TEST_F(ReferenceTest, HasEverySettingWithItsLimitsDefaultAndHelp) {
+  for (const Field& field : AllFields()) {
+    const std::string value = ToText(field.get(Specification()));
+    const std::string row = fmt::format("\n| `{}` | {} | {} | {}", field.path, AcceptedBy(field),
+                                        value.empty() ? "empty" : "`" + value + "`", field.help);
+
+    EXPECT_NE(text_.find(row), std::string::npos) << "deploy/sweeps/README.md lacks" << row;
+  }
+}
+
+TEST_F(ReferenceTest, HasNoSettingThatIsNotThere) {
+  for (const std::string& cell : FirstCells()) {
+    const bool is_path = std::regex_match(cell, std::regex(R"([a-z_]+\.[a-z0-9_.]+)"));
+    if (!is_path) continue;
+    EXPECT_NE(FindField(cell), nullptr) << cell;
+  }
+}
+
+TEST_F(ReferenceTest, HasEveryNoiseSource) {
+  for (const NoiseSource source : kAllNoiseSources) {
+    const std::string row =
+        fmt::format("\n| `{}` | {} |", Name(source), IsPhysical(source) ? "physical" : "seeded");
+    EXPECT_NE(text_.find(row), std::string::npos) << row;
+  }
+}
+
+TEST_F(ReferenceTest, ItsExampleIsReadAndLeavesNoKeyOut) {
+  const std::string fence = "```yaml\n";
+  const size_t begin = text_.find(fence) + fence.size();
+  const v1::Sweep sweep = Read(text_.substr(begin, text_.find("```", begin) - begin));
+
+  EXPECT_NE(sweep.seed(), 0u);
+  EXPECT_THAT(sweep.notes(), Not(IsEmpty()));
+  EXPECT_THAT(sweep.tags(), Not(IsEmpty()));
+  EXPECT_EQ(sweep.axes_size(), 2) << "one of a setting, one zipped";
+  EXPECT_EQ(sweep.axes(1).columns_size(), 2);
+  EXPECT_EQ(sweep.hardware().kind(), v1::HardwareChoice::KIND_LIST);
+  EXPECT_THAT(sweep.stacks(), Not(IsEmpty()));
+  EXPECT_GT(sweep.replicates(), 1u);
+  EXPECT_GT(sweep.blocks(), 1u);
+  for (const char* section : {"model.", "data.", "augment.", "train.", "sources.", "evaluate."}) {
+    EXPECT_TRUE(std::ranges::any_of(sweep.training(), [&](const v1::Setting& setting) {
+      return setting.path().starts_with(section);
+    })) << section;
+  }
+}
+
+TEST_F(ReferenceTest, NamesTheExampleStudies) {
+  const std::string folder = std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/deploy/sweeps";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() != ".yaml") continue;
+    EXPECT_THAT(text_, HasSubstr("](" + name + ")"));
+  }
 }
 
 }  // namespace

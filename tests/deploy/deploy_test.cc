@@ -1,0 +1,180 @@
+// The scripts of deploy/ in a checkout of their own, with programs that only pretend.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/common/files/scratch.h"
+
+namespace noisefloor {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kSummary[] =
+    "100% tests passed, 0 tests failed out of 2\n"
+    "\n"
+    "Total Test time (real) =   0.10 sec\n";
+
+// As ctest writes it: a program with a part that was skipped, and one that ran nothing.
+constexpr char kLog[] = R"(Start testing: Nov 21 07:58 UTC
+----------------------------------------------------------
+1/2 Testing: trainer_test
+1/2 Test: trainer_test
+Output:
+----------------------------------------------------------
+[ RUN      ] SwitchesTest.AreRead
+SKIPPED: is not the word of a part that ran
+[       OK ] SwitchesTest.AreRead (0 ms)
+[ RUN      ] KnownDataTest.Cifar10
+/a/known_data_test.cc:74: Skipped
+NOT RUN: reading the full set cifar-10-batches-bin: no such folder
+[  SKIPPED ] KnownDataTest.Cifar10 (0 ms)
+[  PASSED  ] 1 test.
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] KnownDataTest.Cifar10
+<end of output>
+2/2 Testing: trainer_on_gpu
+2/2 Test: trainer_on_gpu
+Output:
+----------------------------------------------------------
+SKIPPED: no NVIDIA GPU here
+<end of output>
+)";
+
+struct Answer {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+std::string Content(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class DeployTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* source = std::getenv("NOISEFLOOR_SOURCE");
+    ASSERT_NE(source, nullptr) << "run through ctest, which sets NOISEFLOOR_SOURCE";
+    fs::create_directories(checkout_.Path("programs"));
+    fs::create_directories(checkout_.Path("deploy/sweeps"));
+    fs::create_directories(checkout_.Path("build/release/bin"));
+    fs::create_directories(checkout_.Path("build/release/Testing/Temporary"));
+    for (const char* script : {"check", "try"}) {
+      fs::copy_file(std::string(source) + "/deploy/" + script,
+                    checkout_.Path(std::string("deploy/") + script));
+    }
+    Pretend("deploy/setup", "echo setting up");
+    Pretend("programs/git", "true");
+    Pretend("programs/clang-format-14", "true");
+    Pretend("programs/cmake", "echo chatter; case $1 in --preset) echo 'no data' >&2;; esac");
+  }
+
+  void Pretend(const std::string& program, const std::string& does) const {
+    fs::permissions(checkout_.Put(program, "#!/bin/sh\n" + does + "\n"), fs::perms::owner_all);
+  }
+
+  // A ctest that leaves `log`, says `summary` and ends with `code`.
+  void PretendToTest(const std::string& log, const std::string& summary, int code) const {
+    (void)checkout_.Put("log", log);
+    (void)checkout_.Put("summary", summary);
+    Pretend("programs/ctest",
+            "cp log build/release/Testing/Temporary/LastTest.log\n"
+            "while [ \"$1\" != --output-log ]; do shift; done\n"
+            "(echo '1/2 Test: passed'; cat summary) | tee \"$2\"\n"
+            "exit " +
+                std::to_string(code));
+  }
+
+  Answer Run(const std::string& script) const {
+    const std::string command = "cd " + checkout_.folder() +
+                                " && PATH=" + checkout_.Path("programs") + ":$PATH " + script +
+                                " >out 2>err";
+    Answer answer;
+    answer.code = WEXITSTATUS(std::system(command.c_str()));
+    answer.out = Content(checkout_.Path("out"));
+    answer.err = Content(checkout_.Path("err"));
+    return answer;
+  }
+
+  const Scratch checkout_;
+};
+
+TEST_F(DeployTest, TheCheckListsWhatWasSkippedAndEndsWithTheSummary) {
+  PretendToTest(kLog, kSummary, 0);
+
+  const Answer check = Run("deploy/check");
+
+  EXPECT_EQ(check.code, 0) << check.err;
+  EXPECT_THAT(check.out, HasSubstr(")\n"
+                                   "  trainer_test: KnownDataTest.Cifar10: reading the full set "
+                                   "cifar-10-batches-bin: no such folder\n"
+                                   "  trainer_on_gpu: no NVIDIA GPU here\n"
+                                   "\n== result ("));
+  EXPECT_THAT(check.out, EndsWith(fmt::format(")\n{}", kSummary)));
+}
+
+TEST_F(DeployTest, TheCheckSaysWhenNothingWasSkipped) {
+  PretendToTest("1/1 Test: a\n[ RUN      ] A.B\n[       OK ] A.B (0 ms)\n", kSummary, 0);
+
+  EXPECT_THAT(Run("deploy/check").out, HasSubstr(")\n  nothing\n\n== result ("));
+}
+
+TEST_F(DeployTest, TheCheckShowsWhatTheConfigurationWarnsOf) {
+  PretendToTest(kLog, kSummary, 0);
+
+  EXPECT_EQ(Run("deploy/check").err, "no data\n");
+}
+
+TEST_F(DeployTest, TheCheckFailsAsItsTestsDo) {
+  const std::string failed = "50% tests passed, 1 tests failed out of 2\n";
+  PretendToTest(kLog, failed, 8);
+
+  const Answer check = Run("deploy/check");
+
+  EXPECT_EQ(check.code, 8);
+  EXPECT_THAT(check.out, EndsWith(failed));
+}
+
+TEST_F(DeployTest, TryRefusesAMissingSweepBeforeItDoesAnything) {
+  const Answer missing = Run("deploy/try nofile.yaml");
+
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_EQ(missing.err, "deploy/try: no sweep file nofile.yaml; see deploy/try --help\n");
+  EXPECT_THAT(missing.out, Not(HasSubstr("setting up")));
+}
+
+TEST_F(DeployTest, TryTakesOneSweep) {
+  (void)checkout_.Put("a.yaml", "");
+
+  const Answer two = Run("deploy/try a.yaml a.yaml");
+
+  EXPECT_EQ(two.code, 2);
+  EXPECT_EQ(two.err, "deploy/try: expected one sweep file, got 2; see deploy/try --help\n");
+}
+
+TEST_F(DeployTest, TryRunsTheSweepThatItIsGiven) {
+  (void)checkout_.Put("a.yaml", "");
+  Pretend("build/release/bin/noisefloor", "echo \"$@\"");
+
+  const Answer run = Run("deploy/try a.yaml");
+
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, EndsWith("\nrun " + checkout_.Path("a.yaml") + "\n"));
+}
+
+}  // namespace
+}  // namespace noisefloor
