@@ -31,6 +31,7 @@ BatchVerdict JudgeBatch(RecordBatch& batch, uint64_t stored) {
   if (batch.sequence == 0) return {Kind::kBroken, "record batch 0: batches are numbered from 1"};
   if (batch.sequence <= stored) return {Kind::kRepeat, ""};
   if (batch.sequence > stored + 1) return {Kind::kGap, ""};
+  if (!batch.fault.empty()) return {Kind::kBroken, Place(batch) + ": " + batch.fault};
   if (batch.records.empty() || batch.records.size() > kMaxRecordsInBatch) {
     return {Kind::kBroken, Place(batch) + ": expected 1 to " + std::to_string(kMaxRecordsInBatch) +
                                " records, got " + std::to_string(batch.records.size())};

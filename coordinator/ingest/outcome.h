@@ -14,6 +14,7 @@ namespace noisefloor::ingest {
 struct RecordBatch {
   uint64_t sequence = 0;  // From 1 within an attempt.
   std::vector<Record> records;
+  std::string fault = {};  // Why its message makes no sense; empty: it does.
 };
 
 struct Artifact {

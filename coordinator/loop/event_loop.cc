@@ -51,6 +51,26 @@ bool ChangesFleet(const scheduler::Event& event) {
          std::holds_alternative<scheduler::AttemptFinished>(event);
 }
 
+// What a worker says again by itself, with heartbeats, until it is answered.
+bool IsSaidAgain(const scheduler::Event& event) {
+  return std::holds_alternative<scheduler::Heartbeat>(event) ||
+         std::holds_alternative<scheduler::RecordsArrived>(event) ||
+         std::holds_alternative<scheduler::AttemptFinished>(event);
+}
+
+// The lease that an event is of; 0: none.
+LeaseId LeaseOf(const scheduler::Event& event) {
+  return std::visit(
+      [](const auto& e) -> LeaseId {
+        if constexpr (requires { e.lease; }) {
+          return e.lease;
+        } else {
+          return {};
+        }
+      },
+      event);
+}
+
 template <typename T>
 void Append(std::vector<T> from, std::vector<T>& to) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -146,13 +166,31 @@ void EventLoop::Handle(std::vector<Item> items) {
 }
 
 void EventLoop::Take(FromSession item) {
-  if (!storage_.ok()) {
-    held_.push_back(std::move(item));
-    return;
-  }
+  if (!storage_.ok()) return Hold(std::move(item));
   if (item.counted) ++consumed_[item.session];
   fleet_changed_ = fleet_changed_ || ChangesFleet(item.event);
   Step(item.event);
+}
+
+// A session that comes and goes while nothing can be kept leaves nothing: the worker behind it was
+// never welcomed.
+void EventLoop::Hold(FromSession item) {
+  if (std::exchange(item.counted, false)) parts_.links.Consumed(item.session, 1);
+  if (std::holds_alternative<scheduler::SessionLost>(item.event)) {
+    std::erase_if(held_, [&](const FromSession& held) { return held.session == item.session; });
+    if (!scheduler_.Knows(item.session)) return;
+  }
+  if (IsWorthHolding(item)) held_.push_back(std::move(item));
+}
+
+bool EventLoop::IsWorthHolding(const FromSession& item) const {
+  const LeaseId lease = LeaseOf(item.event);
+  if (IsSaidAgain(item.event)) return false;
+  if (lease != LeaseId{} && !scheduler_.FindLease(lease)) return false;
+  return std::ranges::none_of(held_, [&](const FromSession& held) {
+    return held.session == item.session && held.event.index() == item.event.index() &&
+           LeaseOf(held.event) == lease;
+  });
 }
 
 void EventLoop::Take(CallItem item) {

@@ -53,10 +53,11 @@ using CallDone = std::function<void(const CallResult&)>;
 // Stop: on the caller's) and must not block.
 //
 // When the store is out of space or fails to read or write, the loop is read-only: it keeps the
-// effects that it could not commit, takes no event of a worker (whose streams then slow down by
-// themselves), refuses calls by name, tries again, and goes on where it was. After any other
-// failure of the store `fatal` is called and must not return: the store is the truth, and what is
-// in memory is ahead of it.
+// effects that it could not commit, refuses calls by name, tries again, and goes on where it was.
+// It reads on meanwhile, so that workers whose heartbeats are taken let their trainers run: what
+// they say again by themselves (heartbeats, records, ends) is dropped, the rest is held, bounded by
+// the open sessions and the live leases. After any other failure of the store `fatal` is called and
+// must not return: the store is the truth, and what is in memory is ahead of it.
 class EventLoop {
  public:
   struct Parts {
@@ -112,6 +113,8 @@ class EventLoop {
   absl::Duration UntilNextDeadline() const;
   void Handle(std::vector<Item> items);
   void Take(FromSession item);
+  void Hold(FromSession item);
+  bool IsWorthHolding(const FromSession& item) const;
   void Take(CallItem item);
   void Take(Question question);
   void Step(const scheduler::Event& event);

@@ -1,8 +1,10 @@
 // The wire's messages to the core's values and back. Nothing else knows both.
 //
-// What is refused here is what cannot be translated: wrong kinds, columns of unequal length, lists
-// and names beyond their limits. Every message says the field, what was expected and what came.
-// Pure; any thread.
+// What is refused here is what no lease answers for: a registration beyond its limits (they are
+// here and nowhere else), no lease named, no known message. What is wrong with one lease's payload
+// travels on as that lease's fault, and the core ends its attempt: closing the session for it would
+// make the worker say the same again. Every message says the field, what was expected and what
+// came. Pure; any thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -6,43 +7,36 @@
 #include "fmt/format.h"
 
 #include "common/base/check.h"
+#include "common/base/names.h"
 #include "common/files/sha256.h"
+#include "coordinator/ingest/accept.h"
 #include "coordinator/rpc/convert.h"
 
 namespace noisefloor {
 
 namespace {
 
-constexpr size_t kMaxName = 100;  // Bytes, of names that people give.
-constexpr size_t kMaxText = 400;  // Bytes, of descriptions and fingerprints.
+constexpr size_t kMaxQuoted = 100;  // Bytes, of what came, in a message.
+constexpr size_t kMaxText = 400;    // Bytes, of descriptions and fingerprints.
+constexpr size_t kMaxUnit = 2000;   // Bytes: the UUIDs of a node's GPUs are 41 each.
 constexpr uint32_t kMaxSlots = 1024;
-constexpr int kMaxOffers = 64;               // Classes, stacks.
-constexpr int kMaxHeld = 10000;              // Leases.
-constexpr int kMaxRecords = 100000;          // Of a batch.
-constexpr int kMaxMetricNames = 1000;        // Of a batch.
-constexpr int kMaxEntries = 20000;           // Hashes, metrics, classes, artifacts of an outcome.
-constexpr size_t kMaxEnvironment = 4 << 20;  // Bytes.
+constexpr int kMaxOffers = 64;         // Classes, stacks.
+constexpr int kMaxHeld = 10000;        // Leases.
+constexpr int kMaxMetricNames = 1000;  // Of a batch.
 
 absl::Status Expected(std::string_view field, std::string_view expected, std::string_view got) {
   return InvalidInput(fmt::format("{}: expected {}, got {}", field, expected, got));
 }
 
-bool IsName(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxName && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.' || c == '+';
-  });
-}
-
 absl::Status CheckName(std::string_view field, std::string_view text) {
   if (IsName(text)) return absl::OkStatus();
-  return Expected(field, "1 to 100 letters, digits, '-', '_', '.', '+'",
-                  fmt::format("'{}'", text.substr(0, kMaxName)));
+  return Expected(field, kNameRule, fmt::format("'{}'", text.substr(0, kMaxQuoted)));
 }
 
-absl::Status CheckText(std::string_view field, std::string_view text, size_t least) {
-  if (text.size() >= least && text.size() <= kMaxText) return absl::OkStatus();
-  return Expected(field, fmt::format("{} to {} bytes", least, kMaxText),
+absl::Status CheckText(std::string_view field, std::string_view text, size_t least,
+                       size_t most = kMaxText) {
+  if (text.size() >= least && text.size() <= most) return absl::OkStatus();
+  return Expected(field, fmt::format("{} to {} bytes", least, most),
                   fmt::format("{}", text.size()));
 }
 
@@ -64,12 +58,9 @@ absl::StatusOr<std::vector<scheduler::HeldLease>> HeldFrom(std::string_view fiel
   for (const v1::HeldLease& held : list) {
     NF_ASSIGN_OR_RETURN(const LeaseId lease,
                         LeaseFrom(fmt::format("{}.lease_id", field), held.lease_id()));
-    if (held.step() < 0 || held.step_count() < 0) {
-      return Expected(fmt::format("{}.step of lease {}", field, lease.value),
-                      "0 or more of 0 or more",
-                      fmt::format("{} of {}", held.step(), held.step_count()));
-    }
-    result.push_back({lease, held.sequence(), held.step(), held.step_count()});
+    // Progress is for people: what is no count is not known.
+    result.push_back({lease, held.sequence(), std::max<int64_t>(held.step(), 0),
+                      std::max<int64_t>(held.step_count(), 0)});
   }
   return result;
 }
@@ -81,92 +72,90 @@ absl::StatusOr<scheduler::Event> HeartbeatFrom(SessionId session, const v1::Hear
 
 absl::StatusOr<scheduler::Event> StartedFrom(SessionId session, const v1::AttemptStarted& message) {
   NF_ASSIGN_OR_RETURN(const LeaseId lease, LeaseFrom("started.lease_id", message.lease_id()));
-  NF_RETURN_IF_ERROR(CheckText("started.data_identity", message.data_identity(), 0));
   return scheduler::AttemptStarted{session, lease, message.data_identity()};
 }
 
-absl::Status CheckColumns(const v1::RecordBatch& batch) {
-  NF_RETURN_IF_ERROR(CheckCount("records.batch.value", batch.value_size(), 1, kMaxRecords));
+// Why the columns are no records; empty: they are.
+std::string ColumnsFault(const v1::RecordBatch& batch) {
   const int records = batch.value_size();
   if (batch.step_size() != records || batch.epoch_size() != records ||
       batch.metric_size() != records) {
-    return Expected("records.batch", "columns of equal length",
-                    fmt::format("step {}, epoch {}, metric {}, value {}", batch.step_size(),
-                                batch.epoch_size(), batch.metric_size(), records));
+    return fmt::format(
+        "expected columns of equal length, got step {}, epoch {}, metric {}, value {}",
+        batch.step_size(), batch.epoch_size(), batch.metric_size(), records);
   }
-  NF_RETURN_IF_ERROR(
-      CheckCount("records.batch.metric_names", batch.metric_names_size(), 1, kMaxMetricNames));
-  for (const std::string& name : batch.metric_names()) {
-    NF_RETURN_IF_ERROR(CheckText("records.batch.metric_names", name, 1));
+  if (static_cast<size_t>(records) > ingest::kMaxRecordsInBatch) {
+    return fmt::format("expected at most {} records, got {}", ingest::kMaxRecordsInBatch, records);
   }
-  return absl::OkStatus();
+  const int names = batch.metric_names_size();
+  if (names > kMaxMetricNames) {
+    return fmt::format("expected at most {} metric_names, got {}", kMaxMetricNames, names);
+  }
+  for (int i = 0; i < records; ++i) {
+    if (batch.metric(i) >= static_cast<uint32_t>(names)) {
+      return fmt::format("metric[{}]: expected a place below {}, got {}", i, names,
+                         batch.metric(i));
+    }
+  }
+  return "";
 }
 
 absl::StatusOr<scheduler::Event> RecordsFrom(SessionId session, const v1::AttemptRecords& message) {
   NF_ASSIGN_OR_RETURN(const LeaseId lease, LeaseFrom("records.lease_id", message.lease_id()));
   const v1::RecordBatch& batch = message.batch();
-  if (batch.sequence() == 0) return Expected("records.batch.sequence", "a number from 1", "0");
-  NF_RETURN_IF_ERROR(CheckColumns(batch));
-  scheduler::RecordsArrived event{session, lease, {batch.sequence(), {}}};
+  scheduler::RecordsArrived event{session, lease, {batch.sequence(), {}, ColumnsFault(batch)}};
+  if (!event.batch.fault.empty()) return event;
   event.batch.records.reserve(batch.value_size());
   for (int i = 0; i < batch.value_size(); ++i) {
-    const uint32_t metric = batch.metric(i);
-    if (metric >= static_cast<uint32_t>(batch.metric_names_size())) {
-      return Expected(fmt::format("records.batch.metric[{}]", i),
-                      fmt::format("a place below {}", batch.metric_names_size()),
-                      fmt::format("{}", metric));
-    }
     event.batch.records.push_back({batch.step(i), batch.epoch(i),
-                                   batch.metric_names(static_cast<int>(metric)), batch.value(i)});
+                                   batch.metric_names(static_cast<int>(batch.metric(i))),
+                                   batch.value(i)});
   }
   return event;
 }
 
-absl::StatusOr<OutcomeEvent::Kind> KindFrom(v1::Outcome::Kind kind) {
+std::optional<OutcomeEvent::Kind> KindFrom(v1::Outcome::Kind kind) {
   switch (kind) {
     case v1::Outcome::KIND_DONE: return OutcomeEvent::Kind::kDone;
     case v1::Outcome::KIND_DIVERGED: return OutcomeEvent::Kind::kDiverged;
     case v1::Outcome::KIND_FAILED: return OutcomeEvent::Kind::kFailed;
-    default: break;
+    default: return std::nullopt;
   }
-  return Expected("finished.outcome.kind", "done, diverged or failed",
-                  fmt::format("{}", static_cast<int>(kind)));
 }
 
-absl::StatusOr<CauseClass> CauseFrom(OutcomeEvent::Kind kind, const std::string& name) {
+// Nothing for what is not a worker's to say.
+std::optional<CauseClass> CauseFrom(OutcomeEvent::Kind kind, const std::string& name) {
   if (kind != OutcomeEvent::Kind::kFailed) return CauseClass::kNone;
   const auto cause = ParseCauseClass(name);
-  if (cause && *cause != CauseClass::kNone && *cause != CauseClass::kLostWorker) return *cause;
-  return Expected("finished.outcome.cause",
-                  "bad_specification, bad_data, out_of_memory, lost_device, interrupted or bug",
-                  fmt::format("'{}'", name.substr(0, kMaxName)));
+  if (cause == CauseClass::kNone || cause == CauseClass::kLostWorker) return std::nullopt;
+  return cause;
 }
 
-absl::Status CheckSizes(const v1::Outcome& outcome) {
-  const auto count = [](auto size) { return static_cast<int>(std::min<size_t>(size, 1 << 30)); };
-  NF_RETURN_IF_ERROR(
-      CheckCount("finished.outcome.hashes", count(outcome.hashes().size()), 0, kMaxEntries));
-  NF_RETURN_IF_ERROR(
-      CheckCount("finished.outcome.metrics", count(outcome.metrics().size()), 0, kMaxEntries));
-  NF_RETURN_IF_ERROR(CheckCount("finished.outcome.per_class_accuracy",
-                                outcome.per_class_accuracy_size(), 0, kMaxEntries));
-  NF_RETURN_IF_ERROR(
-      CheckCount("finished.outcome.artifacts", outcome.artifacts_size(), 0, kMaxEntries));
-  if (outcome.environment().size() <= kMaxEnvironment) return absl::OkStatus();
-  return Expected("finished.outcome.environment", fmt::format("at most {} bytes", kMaxEnvironment),
-                  fmt::format("{}", outcome.environment().size()));
+// How it ended. What makes no sense is a failure by a bug, and its message says why.
+void FillEnd(const v1::Outcome& from, ingest::AttemptOutcome& outcome) {
+  const auto kind = KindFrom(from.kind());
+  const auto cause = CauseFrom(kind.value_or(OutcomeEvent::Kind::kFailed), from.cause());
+  outcome.kind = kind.value_or(OutcomeEvent::Kind::kFailed);
+  outcome.cause = kind ? cause.value_or(CauseClass::kBug) : CauseClass::kBug;
+  outcome.message = from.message();
+  if (kind && cause) return;
+  const std::string fault =
+      kind ? fmt::format(
+                 "outcome.cause: expected bad_specification, bad_data, out_of_memory, "
+                 "lost_device, interrupted or bug, got '{}'",
+                 from.cause().substr(0, kMaxQuoted))
+           : fmt::format("outcome.kind: expected done, diverged or failed, got {}",
+                         static_cast<int>(from.kind()));
+  outcome.message = from.message().empty() ? fault : fault + "; " + from.message();
 }
 
 absl::StatusOr<scheduler::Event> FinishedFrom(SessionId session,
                                               const v1::AttemptFinished& message) {
   NF_ASSIGN_OR_RETURN(const LeaseId lease, LeaseFrom("finished.lease_id", message.lease_id()));
   const v1::Outcome& from = message.outcome();
-  NF_RETURN_IF_ERROR(CheckSizes(from));
   scheduler::AttemptFinished event{session, lease, {}, {}};
   ingest::AttemptOutcome& outcome = event.outcome;
-  NF_ASSIGN_OR_RETURN(outcome.kind, KindFrom(from.kind()));
-  NF_ASSIGN_OR_RETURN(outcome.cause, CauseFrom(outcome.kind, from.cause()));
-  outcome.message = from.message();
+  FillEnd(from, outcome);
   outcome.hashes = {from.hashes().begin(), from.hashes().end()};
   outcome.metrics = {from.metrics().begin(), from.metrics().end()};
   outcome.per_class_accuracy = {from.per_class_accuracy().begin(), from.per_class_accuracy().end()};
@@ -216,7 +205,7 @@ absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
   if (message.slots() < 1 || message.slots() > kMaxSlots) {
     return Expected("register.slots", "1 to 1024", fmt::format("{}", message.slots()));
   }
-  NF_RETURN_IF_ERROR(CheckText("register.unit", message.unit(), 1));
+  NF_RETURN_IF_ERROR(CheckText("register.unit", message.unit(), 1, kMaxUnit));
   NF_RETURN_IF_ERROR(CheckText("register.version", message.version(), 0));
   NF_RETURN_IF_ERROR(CheckCount("register.classes", message.classes_size(), 1, kMaxOffers));
   scheduler::WorkerConnected event;

@@ -47,7 +47,7 @@ struct PinCell {
   uint32_t cell = 0;
   std::string hardware;
   std::string stack;
-  std::string fingerprint;
+  std::string fingerprint;  // "" takes a pin back; hardware and stack are the definition's again.
   std::string build;
 };
 struct PinIdentity {

@@ -44,6 +44,8 @@ struct SweepRetried {
   RequestNumber request = 0;
   SweepId sweep;
 };
+// Its limits are checked where it is read: a name, an identity, 1 slot or more, 1 class and 1 stack
+// or more.
 struct WorkerConnected {
   SessionId session;
   std::string name;

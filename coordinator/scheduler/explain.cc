@@ -23,13 +23,13 @@ std::string Join(const std::vector<std::string>& parts) {
 
 // "hardware class cpu-amd-avx2 and stack torch-2.11-cpu".
 std::string Wanted(const Pool& pool) {
-  const std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
+  std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
   if (pool.hardware.empty()) return stack;
   return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
 }
 
 // Nobody who is connected offers what the pool asks for.
-std::string NotOffered(const State& state, const Pool& pool) {
+std::string NotOffered(const State& state, const Pool& pool, const MemberId& id) {
   const Pool any_build = {pool.hardware, pool.stack, ""};
   std::vector<std::string> other_builds;
   size_t connected = 0;
@@ -39,10 +39,13 @@ std::string NotOffered(const State& state, const Pool& pool) {
     if (Offers(worker, any_build)) other_builds.push_back(worker.name);
   }
   if (connected == 0) return "no worker is connected. Start one";
+  const bool untouched = IsUntouched(state.sweeps.at(id.sweep), id.cell);
   if (!other_builds.empty()) {
     return "its cell is pinned to fingerprint " + pool.fingerprint.substr(0, 12) + " of stack " +
            pool.stack + ", and what is connected (" + Join(other_builds) +
-           ") offers another. Connect a worker with the same build of the stack";
+           ") offers another. Connect a worker with the same build of the stack" +
+           (untouched ? ", or `retry` the sweep: the cell has no result yet and will take any"
+                      : "");
   }
   return "no connected worker offers " + Wanted(pool) + ". Connect one";
 }
@@ -55,6 +58,10 @@ std::string WhyNot(const State& state, const Worker& worker, const MemberId& id,
   }
   if (IsQuarantined(worker, now)) {
     return worker.name + " is in quarantine for " + Seconds(worker.quarantined_until - now);
+  }
+  if (IsResting(worker, now)) {
+    return worker.name + " rests for " + Seconds(worker.rests_until - now) + ": it has lost its " +
+           "device " + std::to_string(worker.lost_in_row) + " times in a row";
   }
   const std::string obstacle = Obstacle(state, worker, id, now);
   return obstacle.empty() ? "" : worker.name + " is left out: " + obstacle;
@@ -78,7 +85,7 @@ std::string History(const State& state, const MemberId& id) {
 
 std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
   const Pool pool = PoolOf(CellOf(state, id));
-  if (state.storage_failed) return "nothing is leased while the store cannot keep anything.";
+  if (state.storage_failed_since) return "nothing is leased while the store cannot keep anything.";
   std::vector<std::string> reasons;
   size_t slots = 0;
   size_t offering = 0;
@@ -91,7 +98,7 @@ std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
     else
       reasons.push_back(std::move(why));
   }
-  if (offering == 0) return NotOffered(state, pool) + ".";
+  if (offering == 0) return NotOffered(state, pool, id) + ".";
   std::string text;
   if (slots > 0) {
     text = (slots == 1 ? "the one slot that can train it is busy; "

@@ -21,25 +21,37 @@ const StackOffer& StackFor(const Worker& worker, const Pool& pool) {
   return *it;
 }
 
-// The first lease of a cell chooses what was left open; the other members of the cell follow.
-void Pin(Turn& turn, const MemberId& id, const Worker& worker) {
-  SweepState& sweep = turn.state.sweeps.at(id.sweep);
-  CellState& cell = sweep.cells[id.cell];
-  const Pool before = PoolOf(cell);
-  const StackOffer& stack = StackFor(worker, before);
-  if (cell.cell.hardware.empty()) cell.cell.hardware = worker.classes.front();
-  cell.cell.stack = stack.name;
-  cell.fingerprint = stack.fingerprint;
-  cell.build = stack.build;
-  turn.Keep(
-      PinCell{id.sweep, id.cell, cell.cell.hardware, stack.name, stack.fingerprint, stack.build});
-  std::set<WaitKey>& old_keys = turn.state.waiting.at(before);
-  std::set<WaitKey>& new_keys = turn.state.waiting[PoolOf(cell)];
+// The waiting members of the cell, which was in the pool `before`, follow it into its pool.
+void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, const Pool& before) {
+  const auto old_keys = state.waiting.find(before);
+  if (old_keys == state.waiting.end()) return;
+  std::set<WaitKey> moved;
   for (uint32_t replicate = 0; replicate < sweep.content.replicates; ++replicate) {
-    const WaitKey key = {id.sweep, replicate, id.cell};
-    if (old_keys.erase(key) == 1) new_keys.insert(key);
+    const WaitKey key = {sweep.id, replicate, cell.cell.index};
+    if (old_keys->second.erase(key) == 1) moved.insert(key);
   }
-  if (old_keys.empty()) turn.state.waiting.erase(before);
+  if (old_keys->second.empty()) state.waiting.erase(old_keys);
+  if (!moved.empty()) state.waiting[PoolOf(cell)].merge(moved);
+}
+
+void SetPin(Turn& turn, SweepState& sweep, PinCell pin) {
+  CellState& cell = sweep.cells[pin.cell];
+  const Pool before = PoolOf(cell);
+  cell.cell.hardware = pin.hardware;
+  cell.cell.stack = pin.stack;
+  cell.fingerprint = pin.fingerprint;
+  cell.build = pin.build;
+  MoveWaiting(turn.state, sweep, cell, before);
+  turn.Keep(std::move(pin));
+}
+
+// The first lease of a cell chooses what was left open; the other members of the cell follow.
+void Pin(Turn& turn, SweepState& sweep, const CellState& cell, const Worker& worker) {
+  const StackOffer& stack = StackFor(worker, PoolOf(cell));
+  const std::string& hardware =
+      cell.cell.hardware.empty() ? worker.classes.front() : cell.cell.hardware;
+  SetPin(turn, sweep,
+         {sweep.id, cell.cell.index, hardware, stack.name, stack.fingerprint, stack.build});
 }
 
 // The first attempt with an evaluation set writes its images; others while that one lives do not.
@@ -60,7 +72,7 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
   CellState& cell = sweep.cells[id.cell];
   Member& member = *FindMember(state, id);
   NF_CHECK(member.state == MemberState::kWaiting && worker.leases.size() < worker.slots);
-  if (cell.fingerprint.empty()) Pin(turn, id, worker);
+  if (cell.fingerprint.empty()) Pin(turn, sweep, cell, worker);
 
   Lease lease;
   lease.id = state.last_lease = LeaseId{state.last_lease.value + 1};
@@ -84,6 +96,11 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
   state.expiry.emplace(lease.expires, lease.id);
   SendStartAgain(turn, lease, *worker.session);
   state.leases.emplace(lease.id, std::move(lease));
+}
+
+void Unpin(Turn& turn, SweepState& sweep, const sweep::Cell& definition) {
+  NF_CHECK(IsUntouched(sweep, definition.index));
+  SetPin(turn, sweep, {sweep.id, definition.index, definition.hardware, definition.stack, "", ""});
 }
 
 void SendStartAgain(Turn& turn, const Lease& lease, SessionId session) {

@@ -16,7 +16,8 @@ constexpr size_t kSpreadWindow = 16;
 using FreeWorkers = std::vector<const Worker*>;
 
 bool IsFree(const Worker& worker, const Options& options, absl::Time now) {
-  return TakesLeases(worker, options, now) && worker.leases.size() < worker.slots;
+  return TakesLeases(worker, options, now) && !IsResting(worker, now) &&
+         worker.leases.size() < worker.slots;
 }
 
 uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
@@ -129,7 +130,7 @@ bool HasUntriedWorker(const State& state, const MemberId& id, absl::Time now) {
 
 void Place(Turn& turn) {
   State& state = turn.state;
-  if (!state.placement_due || state.storage_failed) return;
+  if (!state.placement_due || state.storage_failed_since) return;
   state.placement_due = false;
   FreeWorkers free;
   for (const auto& [id, worker] : state.workers) {
@@ -140,8 +141,9 @@ void Place(Turn& turn) {
     for (const auto& [pool, keys] : state.waiting) {
       if (next && KeyOf(next->member) < *keys.begin()) continue;
       FreeWorkers matching;
+      const Pool& wanted = pool;  // Clang 14 captures no structured binding.
       std::ranges::copy_if(free, std::back_inserter(matching),
-                           [&](const Worker* worker) { return Offers(*worker, pool); });
+                           [&wanted](const Worker* worker) { return Offers(*worker, wanted); });
       if (matching.empty()) continue;
       const auto choice = ChooseFrom(state, pool, matching, turn.now);
       if (choice && (!next || KeyOf(choice->member) < KeyOf(next->member))) next = choice;

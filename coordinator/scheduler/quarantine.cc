@@ -27,13 +27,30 @@ bool Counts(CauseClass cause) {
          cause == CauseClass::kLostDevice || cause == CauseClass::kBug;
 }
 
+// See Options::first_rest.
+void Rest(Turn& turn, Worker& worker) {
+  constexpr uint32_t kMostDoublings = 20;
+  const Options& options = turn.state.options;
+  if (++worker.lost_in_row < options.quarantine_after) return;
+  const uint32_t doublings =
+      std::min(worker.lost_in_row - options.quarantine_after, kMostDoublings);
+  const absl::Duration length = options.first_rest * (int64_t{1} << doublings);
+  worker.rests_until = turn.now + std::min(length, options.quarantine);
+}
+
 }  // namespace
 
 bool IsQuarantined(const Worker& worker, absl::Time now) { return worker.quarantined_until > now; }
 
-void CountSuccess(Worker& worker) { worker.failed_in_row.clear(); }
+bool IsResting(const Worker& worker, absl::Time now) { return worker.rests_until > now; }
+
+void CountSuccess(Worker& worker) {
+  worker.failed_in_row.clear();
+  worker.lost_in_row = 0;
+}
 
 void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass cause) {
+  if (cause == CauseClass::kLostDevice) Rest(turn, worker);
   std::vector<MemberId>& failed = worker.failed_in_row;
   if (!Counts(cause) || std::ranges::find(failed, member) != failed.end()) return;
   failed.push_back(member);
@@ -51,10 +68,10 @@ void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass
   failed.clear();
 }
 
-bool QuarantineEnded(const State& state, absl::Time before, absl::Time now) {
+bool PauseEnded(const State& state, absl::Time before, absl::Time now) {
+  const auto ended = [&](absl::Time until) { return until > before && until <= now; };
   return std::ranges::any_of(state.workers, [&](const auto& entry) {
-    const absl::Time until = entry.second.quarantined_until;
-    return until > before && until <= now;
+    return ended(entry.second.quarantined_until) || ended(entry.second.rests_until);
   });
 }
 

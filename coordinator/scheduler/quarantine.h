@@ -1,5 +1,7 @@
 // A bad worker must not eat the sweep: after some failures in a row, on different members, it gets
-// no leases for a while. The last worker of a class is spared: nothing would run without it.
+// no leases for a while. The last worker of a class is spared: nothing would run without it. One
+// that loses its device again and again rests between leases, longer and longer, be it the last or
+// not: else it would burn through the attempts of every member within minutes.
 #pragma once
 
 #include "coordinator/scheduler/state.h"
@@ -7,12 +9,13 @@
 namespace noisefloor::scheduler {
 
 bool IsQuarantined(const Worker& worker, absl::Time now);
+bool IsResting(const Worker& worker, absl::Time now);
 
 void CountSuccess(Worker& worker);
 // Only causes that a machine can have count: not bad_specification, not interrupted.
 void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass cause);
 
-// Whether a quarantine has ended since `before`.
-bool QuarantineEnded(const State& state, absl::Time before, absl::Time now);
+// Whether a quarantine or a rest has ended since `before`.
+bool PauseEnded(const State& state, absl::Time before, absl::Time now);
 
 }  // namespace noisefloor::scheduler

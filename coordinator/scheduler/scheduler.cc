@@ -72,6 +72,8 @@ std::optional<RunningAttempt> Scheduler::FindLease(LeaseId lease) const {
   return ToRunning(it->second);
 }
 
+bool Scheduler::Knows(SessionId session) const { return state_->sessions.contains(session); }
+
 std::vector<RunningAttempt> Scheduler::Running() const {
   std::vector<RunningAttempt> running;
   for (const auto& [id, lease] : state_->leases) running.push_back(ToRunning(lease));

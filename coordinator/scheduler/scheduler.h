@@ -26,6 +26,9 @@ struct Options {
   uint32_t most_lost = 10;        // For causes that are not: lost_worker, interrupted, lost_device.
   uint32_t quarantine_after = 3;  // Failures of one worker in a row, on different members.
   absl::Duration quarantine = absl::Minutes(5);
+  // A worker that has lost its device `quarantine_after` times in a row takes nothing for so long,
+  // after each further time for twice as long, at most for a quarantine.
+  absl::Duration first_rest = absl::Seconds(5);
   // Members that no connected worker may run, because all that could have other data, fail after
   // this long.
   absl::Duration data_grace = absl::Minutes(1);
@@ -76,6 +79,7 @@ class Scheduler {
   // What the submission of this id was answered with; nothing when there was none.
   std::optional<AnswerSubmit> FindRequest(const std::string& request_id) const;
   std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
+  bool Knows(SessionId session) const;                           // A worker's, not lost yet.
   std::vector<RunningAttempt> Running() const;                   // By lease.
   std::vector<WorkerStatus> Workers() const;                     // By number, as of the last Step.
   // What connected workers offer; sorted, each once. For Resolve and plans.

@@ -1,51 +1,11 @@
 // Workers come, say what they hold, drain and go. On every connection and heartbeat both sides are
 // brought to agree on the leases.
-#include <algorithm>
-
-#include "coordinator/ingest/accept.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 
 namespace noisefloor::scheduler {
 
 namespace {
-
-constexpr uint32_t kMostSlots = 1024;
-constexpr size_t kMostOffers = 100;
-constexpr size_t kMostText = 200;
-
-bool IsText(const std::string& text) { return !text.empty() && text.size() <= kMostText; }
-
-bool IsName(const std::string& text) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-  return !text.empty() && text.size() <= 100 &&
-         text.find_first_not_of(kAllowed) == std::string::npos;
-}
-
-// What is wrong with the registration; empty: nothing.
-std::string Fault(const WorkerConnected& event) {
-  if (!IsName(event.name)) {
-    return "expected a worker name of 1 to 100 letters, digits, '-', '_' or '.'";
-  }
-  if (event.identity == 0) return "expected an identity other than 0";
-  if (event.slots < 1 || event.slots > kMostSlots) {
-    return "expected 1 to " + std::to_string(kMostSlots) + " slots, got " +
-           std::to_string(event.slots);
-  }
-  if (event.classes.empty() || event.classes.size() > kMostOffers ||
-      !std::ranges::all_of(event.classes, IsText)) {
-    return "expected 1 to 100 hardware classes";
-  }
-  if (event.stacks.empty() || event.stacks.size() > kMostOffers ||
-      !std::ranges::all_of(event.stacks, [](const StackOffer& stack) {
-        return IsText(stack.name) && IsText(stack.fingerprint) && stack.build.size() <= kMostText;
-      })) {
-    return "expected 1 to 100 stacks, each with a name and a fingerprint";
-  }
-  if (!IsText(event.unit)) return "expected the unit that the worker runs on";
-  return "";
-}
 
 // Who else holds the name or the identity right now; empty: nobody.
 std::string Conflict(const State& state, const WorkerConnected& event) {
@@ -60,6 +20,16 @@ std::string Conflict(const State& state, const WorkerConnected& event) {
     }
   }
   return "";
+}
+
+// A refused worker tries again every few seconds; the reason is kept once, until it is another.
+void RefuseWorker(Turn& turn, const WorkerConnected& event, const std::string& reason) {
+  std::string& told = turn.state.refused_workers[{event.name, event.identity}];
+  if (told != reason) {
+    turn.Happened(std::nullopt, "worker_refused", event.name + ": " + reason);
+    told = reason;
+  }
+  turn.Tell(CloseSession{event.session, reason});
 }
 
 Worker& FindOrAdd(State& state, uint64_t identity) {
@@ -122,13 +92,9 @@ void AnswerDeadLease(Turn& turn, SessionId session, LeaseId lease) {
 }
 
 void On(Turn& turn, const WorkerConnected& event) {
-  std::string fault = Fault(event);
-  if (fault.empty()) fault = Conflict(turn.state, event);
-  if (!fault.empty()) {
-    turn.Happened(std::nullopt, "worker_refused",
-                  ingest::ToStorableText(event.name, kMostText) + ": " + fault);
-    return turn.Tell(CloseSession{event.session, fault});
-  }
+  const std::string conflict = Conflict(turn.state, event);
+  if (!conflict.empty()) return RefuseWorker(turn, event, conflict);
+  turn.state.refused_workers.erase({event.name, event.identity});
   Worker& worker = FindOrAdd(turn.state, event.identity);
   if (worker.session && *worker.session != event.session) {
     turn.state.sessions.erase(*worker.session);

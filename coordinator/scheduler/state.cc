@@ -1,5 +1,7 @@
 #include "coordinator/scheduler/state.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
 #include "common/trainer_protocol/datasets.h"
 
@@ -49,6 +51,12 @@ MemberId MemberOf(const WaitKey& key) { return {key.sweep, key.cell, key.replica
 
 Pool PoolOf(const CellState& cell) {
   return {cell.cell.hardware, cell.cell.stack, cell.fingerprint};
+}
+
+bool IsUntouched(const SweepState& sweep, uint32_t cell) {
+  const auto first = sweep.members.begin() + size_t{cell} * sweep.content.replicates;
+  return std::all_of(first, first + sweep.content.replicates,
+                     [](const Member& member) { return member.lease == LeaseId{}; });
 }
 
 void AddWaiting(State& state, const MemberId& id) {

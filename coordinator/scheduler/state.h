@@ -82,6 +82,8 @@ struct Worker {
   std::set<LeaseId> leases;
   std::vector<MemberId> failed_in_row;
   absl::Time quarantined_until = absl::InfinitePast();
+  uint32_t lost_in_row = 0;  // Attempts that ended with lost_device since the last success.
+  absl::Time rests_until = absl::InfinitePast();
 };
 
 struct Lease {
@@ -114,10 +116,12 @@ struct State {
   std::map<MemberId, std::vector<LeaseId>> past_by_member;
   std::map<LeaseId, MemberId> accepted;
   std::map<Pool, std::set<WaitKey>> waiting;  // No empty sets.
+  // Why a worker of this name and identity was turned away the last time. Soft.
+  std::map<std::pair<std::string, uint64_t>, std::string> refused_workers;
   SweepId last_sweep;
   LeaseId last_lease;
   WorkerId last_worker;
-  bool storage_failed = false;
+  std::optional<absl::Time> storage_failed_since;
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
   absl::Time now = absl::InfinitePast();  // Of the last Step.
@@ -146,6 +150,9 @@ Worker* WorkerOf(State& state, SessionId session);
 WaitKey KeyOf(const MemberId& id);
 MemberId MemberOf(const WaitKey& key);
 Pool PoolOf(const CellState& cell);
+
+// No member of the cell has a live lease or a result: nothing was built on what it is pinned to.
+bool IsUntouched(const SweepState& sweep, uint32_t cell);
 
 // Into and out of the waiting members; the state itself is the caller's.
 void AddWaiting(State& state, const MemberId& id);

@@ -1,4 +1,5 @@
 // What people ask for: submit, cancel, retry.
+#include "coordinator/ingest/accept.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 
@@ -11,17 +12,34 @@ void AnswerKept(Turn& turn, uint64_t request, const SweepState& sweep, bool resu
                          sweep.content.hardware});
 }
 
-// The sweep that this submission is a repeat of; null: it is new.
-const SweepState* Earlier(const State& state, const SweepSubmitted& event) {
-  const auto by_request = state.sweeps_by_request.find(event.request_id);
-  if (!event.request_id.empty() && by_request != state.sweeps_by_request.end()) {
-    return &state.sweeps.at(by_request->second);
-  }
-  const auto by_hash = state.sweeps_by_hash.find(event.specification_sha256);
-  if (event.resume && by_hash != state.sweeps_by_hash.end()) {
-    return &state.sweeps.at(by_hash->second);
-  }
-  return nullptr;
+// The sweep that was submitted under this request id; null: none.
+const SweepState* OfRequest(const State& state, const std::string& request_id) {
+  const auto found = state.sweeps_by_request.find(request_id);
+  if (request_id.empty() || found == state.sweeps_by_request.end()) return nullptr;
+  return &state.sweeps.at(found->second);
+}
+
+// The newest sweep of the same specification; null: none.
+const SweepState* OfSpecification(const State& state, const std::string& specification_sha256) {
+  const auto found = state.sweeps_by_hash.find(specification_sha256);
+  return found == state.sweeps_by_hash.end() ? nullptr : &state.sweeps.at(found->second);
+}
+
+// Whether the submission says what the kept one said. The classes may be others: `hardware: all`
+// means another fleet by now.
+bool IsRepeat(const SweepState& kept, const SweepSubmitted& event) {
+  if (kept.specification_sha256 == event.specification_sha256) return true;
+  sweep::Sweep submitted = event.sweep;
+  submitted.hardware = kept.content.hardware;
+  return sweep::CanonicalText(submitted) == sweep::CanonicalText(kept.content);
+}
+
+void AnswerRequestAgain(Turn& turn, const SweepSubmitted& event, const SweepState& kept) {
+  if (IsRepeat(kept, event)) return AnswerKept(turn, event.request, kept, true);
+  turn.Tell(AnswerError{event.request, absl::StatusCode::kAlreadyExists,
+                        "request_id " + ingest::ToStorableText(event.request_id, 100) +
+                            " was used for " + ToText(kept.id) + " " + kept.content.name +
+                            ", which is another sweep: a new sweep needs an id of its own"});
 }
 
 SweepState& AddSweep(State& state, const SweepSubmitted& event,
@@ -57,12 +75,26 @@ SweepState* FindOrAnswer(Turn& turn, uint64_t request, SweepId id) {
   return sweep;
 }
 
+// A stack that no result was built on may be mended or replaced. Returns how many cells may.
+size_t UnpinUntouched(Turn& turn, SweepState& sweep) {
+  size_t count = 0;
+  for (const sweep::Cell& definition : sweep::Expand(sweep.content)) {
+    const bool pinned = !sweep.cells[definition.index].fingerprint.empty();
+    if (!pinned || !IsUntouched(sweep, definition.index)) continue;
+    Unpin(turn, sweep, definition);
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 void On(Turn& turn, const SweepSubmitted& event) {
-  if (const SweepState* earlier = Earlier(turn.state, event)) {
-    return AnswerKept(turn, event.request, *earlier, true);
+  if (const SweepState* kept = OfRequest(turn.state, event.request_id)) {
+    return AnswerRequestAgain(turn, event, *kept);
   }
+  const SweepState* equal = OfSpecification(turn.state, event.specification_sha256);
+  if (event.resume && equal != nullptr) return AnswerKept(turn, event.request, *equal, true);
   std::vector<sweep::Cell> cells = sweep::Expand(event.sweep);
   SweepState& sweep = AddSweep(turn.state, event, cells);
   turn.Keep(KeepSweep{sweep.id, event.sweep, std::move(cells), event.specification_sha256,
@@ -98,6 +130,7 @@ void On(Turn& turn, const SweepRetried& event) {
   if (sweep == nullptr) return;
   sweep->excluded.clear();
   sweep->without_data_since.reset();
+  const size_t unpinned = UnpinUntouched(turn, *sweep);
   uint32_t count = 0;
   EachMember(*sweep, [&](const MemberId& id, Member& member) {
     if (member.state != MemberState::kFailed && member.state != MemberState::kCancelled) return;
@@ -106,7 +139,9 @@ void On(Turn& turn, const SweepRetried& event) {
     ++count;
   });
   turn.state.placement_due = true;
-  turn.Happened(event.sweep, "sweep_retried", Count(count, "member") + " waiting again");
+  turn.Happened(event.sweep, "sweep_retried",
+                Count(count, "member") + " waiting again" +
+                    (unpinned == 0 ? "" : ", " + Count(unpinned, "cell") + " no longer pinned"));
   turn.Tell(AnswerCount{event.request, count});
 }
 

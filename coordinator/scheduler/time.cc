@@ -1,5 +1,5 @@
-// What passes with time: leases expire, quarantines end, members without a worker of their data
-// fail. And whether the store keeps anything.
+// What passes with time: leases expire, quarantines and rests end, members without a worker of
+// their data fail. And whether the store keeps anything.
 #include <algorithm>
 
 #include "coordinator/scheduler/handlers.h"
@@ -11,14 +11,18 @@ namespace noisefloor::scheduler {
 
 namespace {
 
-// When the coordinator itself stood still, the workers could not renew: give them the time back.
-void ForgiveStall(Turn& turn, absl::Duration gap) {
-  if (gap <= turn.state.options.lease_ttl / 2) return;
-  turn.state.expiry.clear();
-  for (auto& [id, lease] : turn.state.leases) {
+// For so long nobody could renew a lease.
+void GiveBack(State& state, absl::Duration gap) {
+  state.expiry.clear();
+  for (auto& [id, lease] : state.leases) {
     lease.expires += gap;
-    turn.state.expiry.emplace(lease.expires, id);
+    state.expiry.emplace(lease.expires, id);
   }
+}
+
+// When the coordinator itself stood still, the workers could not renew: give them the time back.
+void ForgiveStall(State& state, absl::Duration gap) {
+  if (gap > state.options.lease_ttl / 2) GiveBack(state, gap);
 }
 
 std::string WhyExpired(const State& state, const Lease& lease, absl::Time now) {
@@ -82,22 +86,27 @@ void FailWithoutData(Turn& turn, SweepState& sweep) {
 }  // namespace
 
 void On(Turn& turn, const StorageFailed& event) {
-  turn.state.storage_failed = true;
+  if (!turn.state.storage_failed_since) turn.state.storage_failed_since = turn.now;
   turn.Happened(std::nullopt, "storage_failed", "nothing is leased: " + event.message);
 }
 
+// Heartbeats of the meantime were not heard: all leases get it back, and no tick gives it again.
 void On(Turn& turn, const StorageRecovered&) {
-  if (!turn.state.storage_failed) return;
-  turn.state.storage_failed = false;
-  turn.state.placement_due = true;
+  State& state = turn.state;
+  if (!state.storage_failed_since) return;
+  const absl::Duration gap = turn.now - *state.storage_failed_since;
+  state.storage_failed_since.reset();
+  GiveBack(state, gap);
+  if (state.last_tick) state.last_tick = std::min(*state.last_tick + gap, turn.now);
+  state.placement_due = true;
   turn.Happened(std::nullopt, "storage_recovered", "leasing goes on");
 }
 
 void On(Turn& turn, const Tick&) {
   State& state = turn.state;
   if (state.last_tick) {
-    ForgiveStall(turn, turn.now - *state.last_tick);
-    if (QuarantineEnded(state, *state.last_tick, turn.now)) state.placement_due = true;
+    ForgiveStall(state, turn.now - *state.last_tick);
+    if (PauseEnded(state, *state.last_tick, turn.now)) state.placement_due = true;
   }
   state.last_tick = turn.now;
   ExpireLeases(turn);

@@ -8,7 +8,8 @@
 
 namespace noisefloor {
 
-// SQLite's exceptions pass through. Internal for a row that nobody wrote.
+// SQLite's exceptions pass through. DataLoss for rows that contradict each other or that nobody
+// wrote; the message names the row and the value.
 absl::StatusOr<scheduler::RecoveredState> ReadRecoveredState(SQLite::Database& database);
 
 }  // namespace noisefloor

@@ -29,8 +29,8 @@ constexpr const char* kLaneSql =
     "INSERT INTO lane (sweep, cell, replicate, source, state, block, lane, seed) VALUES "
     "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell, replicate, source) DO NOTHING";
 constexpr const char* kPinCellSql =
-    "UPDATE cell SET hardware = ?, stack = ?, stack_fingerprint = ?, trainer_build = ? "
-    "WHERE sweep = ? AND cell = ? AND stack_fingerprint = ''";
+    "UPDATE cell SET hardware = ?1, stack = ?2, stack_fingerprint = ?3, trainer_build = ?4 "
+    "WHERE sweep = ?5 AND cell = ?6 AND (stack_fingerprint = '' OR ?3 = '')";
 constexpr const char* kPinIdentitySql =
     "INSERT INTO sweep_data (sweep, data_set, identity) VALUES (?, ?, ?) ON CONFLICT "
     "(sweep, data_set) DO NOTHING";

@@ -21,7 +21,8 @@ class Store {
   // Internal: a bug or a damaged file; the process should end and start again from the store.
   virtual absl::Status Apply(std::span<const scheduler::Write> writes) = 0;
 
-  // Everything that Scheduler::Restore needs. Times are kept as whole microseconds.
+  // Everything that Scheduler::Restore needs. Times are kept as whole microseconds. DataLoss: a
+  // row contradicts the others; the message names it.
   virtual absl::StatusOr<scheduler::RecoveredState> Recover() = 0;
 };
 

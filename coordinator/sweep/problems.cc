@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
+#include "common/base/names.h"
+
 namespace noisefloor::sweep {
 
 namespace {
 
 constexpr size_t kMostProblems = 100;
 constexpr size_t kMostQuoted = 60;
-
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '_' || c == '.';
-}
 
 bool IsControlCharacter(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -31,10 +28,8 @@ void Problems::Add(std::string field, std::string message) {
 }
 
 bool Problems::CheckName(const std::string& field, std::string_view name) {
-  if (!name.empty() && name.size() <= 100 && std::ranges::all_of(name, IsNameCharacter)) {
-    return true;
-  }
-  Add(field, "expected 1 to 100 letters, digits, '-', '_' or '.', got " + Quoted(name));
+  if (IsName(name)) return true;
+  Add(field, "expected " + std::string(kNameRule) + ", got " + Quoted(name));
   return false;
 }
 

@@ -27,8 +27,12 @@ struct WriteLine {
            std::to_string(w.content.replicates);
   }
   std::string operator()(const PinCell& w) const {
-    return "keep  cell " + ToText(w.sweep) + "c" + std::to_string(w.cell) +
-           " pinned: " + w.hardware + ", " + w.stack + ", fingerprint " + w.fingerprint;
+    const std::string cell = "keep  cell " + ToText(w.sweep) + "c" + std::to_string(w.cell);
+    if (w.fingerprint.empty()) {
+      return cell + " no longer pinned: " + (w.hardware.empty() ? "any" : w.hardware) + ", " +
+             (w.stack.empty() ? "any" : w.stack);
+    }
+    return cell + " pinned: " + w.hardware + ", " + w.stack + ", fingerprint " + w.fingerprint;
   }
   std::string operator()(const PinIdentity& w) const {
     return "keep  " + ToText(w.sweep) + " data " + w.data_set + ": " + w.identity;

@@ -122,6 +122,20 @@ void FakeStore::CheckMember(const MemberId& id) {
   if (result != results_.contains(id)) Violate(ToText(id) + ": state and result disagree");
 }
 
+// What a pin that is taken back must not leave behind.
+void FakeStore::CheckUntouched(SweepId sweep, uint32_t cell) {
+  for (const auto& [member, lease] : results_) {
+    if (member.sweep == sweep && member.cell == cell) {
+      Violate(ToText(member) + " has a result, and its cell is unpinned");
+    }
+  }
+  for (const auto& [member, leases] : live_) {
+    if (member.sweep == sweep && member.cell == cell && !leases.empty()) {
+      Violate(ToText(member) + " is leased, and its cell is unpinned");
+    }
+  }
+}
+
 void FakeStore::On(const KeepSweep& write) {
   if (HasSweep(write.sweep)) return Violate(ToText(write.sweep) + " is kept twice");
   RecoveredSweep& sweep = state_.sweeps.emplace_back();
@@ -139,7 +153,11 @@ void FakeStore::On(const KeepSweep& write) {
 void FakeStore::On(const PinCell& write) {
   const auto sweep = std::ranges::find(state_.sweeps, write.sweep, &RecoveredSweep::id);
   RecoveredCell& cell = sweep->cells.at(write.cell);
-  if (!cell.fingerprint.empty()) Violate(ToText(write.sweep) + ": a cell is pinned twice");
+  if (write.fingerprint.empty()) {
+    CheckUntouched(write.sweep, write.cell);
+  } else if (!cell.fingerprint.empty()) {
+    Violate(ToText(write.sweep) + ": a cell is pinned twice");
+  }
   cell.cell.hardware = write.hardware;
   cell.cell.stack = write.stack;
   cell.fingerprint = write.fingerprint;

@@ -44,6 +44,7 @@ class FakeStore {
   void Violate(const std::string& what) { violations_.push_back(what); }
   scheduler::RecoveredMember* Find(const MemberId& id);
   void CheckMember(const MemberId& id);
+  void CheckUntouched(SweepId sweep, uint32_t cell);
 
   struct Granted {
     MemberId member;

@@ -55,6 +55,21 @@ class CommitTest : public ::testing::Test {
     return links_.Wait<scheduler::SendStart>().lease;
   }
 
+  // The loop cannot commit the first records of the lease: it is read-only from now on.
+  void FillTheDisk(LeaseId lease) {
+    store_.Fail(Full());
+    const int tries = store_.tries();
+    const SessionId session{1};
+    const ingest::RecordBatch first{1, {{10, 1.0, "loss", 0.5}}};
+    ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, first}, true));
+    store_.WaitForTries(tries + 1);
+  }
+  void EmptyTheDisk() {
+    Settle();
+    store_.Fail(absl::OkStatus());
+    clock_.Advance(absl::Milliseconds(1));
+  }
+
   HandClock clock_;
   HandStore store_;
   HandLinks links_;
@@ -93,26 +108,69 @@ TEST_F(CommitTest, AWorkerIsToldToStartWhenItsLeaseIsSeenByUploads) {
   EXPECT_TRUE(loop_->live()->workers[0].connected);
 }
 
-TEST_F(CommitTest, OnAFullDiskWorkersAreHeldBackAndNothingOfThemIsLost) {
+TEST_F(CommitTest, OnAFullDiskWorkersAreReadAndWhatTheySayAgainIsKeptLater) {
   Start();
   const LeaseId lease = LeaseOne();
-  const ingest::RecordBatch first{1, {{10, 1.0, "loss", 0.5}}};
-  const ingest::RecordBatch second{2, {{20, 2.0, "loss", 0.25}}};
-  store_.Fail(Full());
-  const int tries = store_.tries();
   const SessionId session{1};
-  ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, first}, true));
-  store_.WaitForTries(tries + 1);
+  const ingest::RecordBatch second{2, {{20, 2.0, "loss", 0.25}}};
+  FillTheDisk(lease);
   ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, second}, true));
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(loop_->Post(session, scheduler::Heartbeat{session, {{lease, 1, 0, 0}}}, true));
+    ASSERT_TRUE(loop_->Post(session, test::Finish(1, lease.value), true));
+  }
+  links_.WaitForConsumed(session, 402);  // All but the batch that could not be committed.
   EXPECT_THAT(Explain("s1c0r0"), HasSubstr("w1"));  // Questions are answered all the same.
-  EXPECT_EQ(links_.consumed(session), 1u);
 
-  store_.Fail(absl::OkStatus());
-  clock_.Advance(absl::Milliseconds(1));
+  EmptyTheDisk();
+  links_.WaitForConsumed(session, 403);
+  ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, second}, true));
 
-  links_.WaitForConsumed(session, 3);
+  links_.WaitForConsumed(session, 404);
   EXPECT_EQ(store_.CountKept<scheduler::KeepRecords>(), 2);
   EXPECT_EQ(links_.Wait<scheduler::SendRecordsKept>(2).sequence, 2u);
+}
+
+TEST_F(CommitTest, OfSessionsThatCameAndWentOnAFullDiskOnlyTheLastCounts) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  FillTheDisk(lease);
+  ASSERT_TRUE(loop_->Post(SessionId{1}, scheduler::SessionLost{SessionId{1}}, false));
+  for (uint64_t number = 2; number <= 60; ++number) {
+    scheduler::WorkerConnected again = Join(1, 1, "unit");
+    again.session = SessionId{number};
+    again.held = {{lease, 1, 0, 0}};
+    ASSERT_TRUE(loop_->Post(again.session, again, true));
+    if (number == 60) break;
+    ASSERT_TRUE(loop_->Post(again.session, scheduler::SessionLost{again.session}, false));
+    ASSERT_TRUE(loop_->Post(again.session, scheduler::SessionLost{again.session}, false));
+  }
+
+  EmptyTheDisk();
+
+  EXPECT_EQ(links_.Wait<scheduler::SendWelcome>(2).session, SessionId{60});
+  EXPECT_EQ(store_.CountKept<scheduler::KeepWorker>(), 2);
+  EXPECT_EQ(store_.CountKept<scheduler::DropLease>(), 0);
+  EXPECT_EQ(store_.CountKept<scheduler::GrantLease>(), 1);
+}
+
+TEST_F(CommitTest, OnAFullDiskAHelloIsHeldOnceAndTakenLater) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  const SessionId session{1};
+  FillTheDisk(lease);
+  for (int i = 0; i < 100; ++i) {
+    const std::string identity = i == 0 ? std::string(64, 'd') : std::string(64, 'e');
+    ASSERT_TRUE(loop_->Post(session, scheduler::AttemptStarted{session, lease, identity}, true));
+    const LeaseId dead{1000u + static_cast<uint64_t>(i)};
+    ASSERT_TRUE(loop_->Post(session, scheduler::AttemptStarted{session, dead, identity}, true));
+  }
+
+  EmptyTheDisk();
+
+  store_.WaitForKept<scheduler::PinIdentity>(1);
+  Settle();
+  EXPECT_EQ(store_.CountKept<scheduler::DropLease>(), 0) << "only the first hello was held";
 }
 
 TEST_F(CommitTest, AFullDiskIsTriedAgainOnlyWhenItIsTime) {

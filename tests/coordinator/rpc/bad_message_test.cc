@@ -1,4 +1,5 @@
-// What a session says wrongly ends that session, with the place and what was expected.
+// What a session says wrongly ends that session, with the place and what was expected; what is
+// wrong with the payload of one lease ends that lease and nothing else.
 #include <functional>
 
 #include "tests/coordinator/rpc/coordinator_fixture.h"
@@ -9,13 +10,11 @@ namespace {
 using Request = v1::SessionRequest;
 
 struct BadMessage {
-  std::string why;  // The message of the InvalidArgument.
+  std::string why;  // What it is answered with.
   std::function<void(Request&)> make;
 };
 
 v1::RecordBatch& Batch(Request& request) {
-  request = Request();
-  request.mutable_records()->set_lease_id(1);
   v1::RecordBatch& batch = *request.mutable_records()->mutable_batch();
   batch.set_sequence(1);
   batch.add_metric_names("loss");
@@ -31,11 +30,18 @@ v1::Outcome& Outcome(Request& request) {
   return *request.mutable_finished()->mutable_outcome();
 }
 
+v1::Outcome& Failure(Request& request, const std::string& cause) {
+  v1::Outcome& outcome = Outcome(request);
+  outcome.set_kind(v1::Outcome::KIND_FAILED);
+  outcome.set_cause(cause);
+  return outcome;
+}
+
 const std::vector<BadMessage>& BadRegisters() {
   static const auto* const all = new std::vector<BadMessage>{
-      {"register.name: expected 1 to 100 letters, digits, '-', '_', '.', '+', got ''",
+      {"register.name: expected 1 to 100 letters, digits, '-', '_' or '.', got ''",
        [](Request& r) { r.mutable_register_()->set_name(""); }},
-      {"register.name: expected 1 to 100 letters, digits, '-', '_', '.', '+', got 'a b'",
+      {"register.name: expected 1 to 100 letters, digits, '-', '_' or '.', got 'a b'",
        [](Request& r) { r.mutable_register_()->set_name("a b"); }},
       {"register.identity: expected the number of the worker's state directory, not 0, got 0",
        [](Request& r) { r.mutable_register_()->set_identity(0); }},
@@ -43,13 +49,15 @@ const std::vector<BadMessage>& BadRegisters() {
        [](Request& r) { r.mutable_register_()->set_slots(0); }},
       {"register.slots: expected 1 to 1024, got 5000",
        [](Request& r) { r.mutable_register_()->set_slots(5000); }},
-      {"register.unit: expected 1 to 400 bytes, got 0",
+      {"register.unit: expected 1 to 2000 bytes, got 0",
        [](Request& r) { r.mutable_register_()->clear_unit(); }},
+      {"register.unit: expected 1 to 2000 bytes, got 2001",
+       [](Request& r) { r.mutable_register_()->set_unit(std::string(2001, 'G')); }},
       {"register.version: expected 0 to 400 bytes, got 401",
        [](Request& r) { r.mutable_register_()->set_version(std::string(401, 'v')); }},
       {"register.classes: expected 1 to 64 entries, got 0",
        [](Request& r) { r.mutable_register_()->clear_classes(); }},
-      {"register.classes.name: expected 1 to 100 letters, digits, '-', '_', '.', '+', got 'cpu/x'",
+      {"register.classes.name: expected 1 to 100 letters, digits, '-', '_' or '.', got 'cpu/x'",
        [](Request& r) { r.mutable_register_()->mutable_classes(0)->set_name("cpu/x"); }},
       {"register.stacks: expected 1 to 64 entries, got 0",
        [](Request& r) { r.mutable_register_()->clear_stacks(); }},
@@ -72,46 +80,54 @@ const std::vector<BadMessage>& BadMessages() {
        [](Request& r) { r = Request(); }},
       {"heartbeat.held.lease_id: expected the number of a lease, from 1, got 0",
        [](Request& r) { r.mutable_heartbeat()->add_held(); }},
-      {"heartbeat.held.step of lease 3: expected 0 or more of 0 or more, got -1 of 0",
-       [](Request& r) {
-         r.mutable_heartbeat()->add_held()->set_lease_id(3);
-         r.mutable_heartbeat()->mutable_held(0)->set_step(-1);
-       }},
       {"started.lease_id: expected the number of a lease, from 1, got 0",
        [](Request& r) { r.mutable_started(); }},
-      {"started.data_identity: expected 0 to 400 bytes, got 500",
-       [](Request& r) {
-         r.mutable_started()->set_lease_id(1);
-         r.mutable_started()->set_data_identity(std::string(500, 'a'));
-       }},
       {"records.lease_id: expected the number of a lease, from 1, got 0",
        [](Request& r) { r.mutable_records(); }},
-      {"records.batch.sequence: expected a number from 1, got 0",
-       [](Request& r) { Batch(r).set_sequence(0); }},
-      {"records.batch.value: expected 1 to 100000 entries, got 0",
-       [](Request& r) { Batch(r).clear_value(); }},
-      {"records.batch: expected columns of equal length, got step 2, epoch 1, metric 1, value 1",
-       [](Request& r) { Batch(r).add_step(2); }},
-      {"records.batch.metric_names: expected 1 to 1000 entries, got 0",
-       [](Request& r) { Batch(r).clear_metric_names(); }},
-      {"records.batch.metric_names: expected 1 to 400 bytes, got 0",
-       [](Request& r) { Batch(r).set_metric_names(0, ""); }},
-      {"records.batch.metric[0]: expected a place below 1, got 7",
-       [](Request& r) { Batch(r).set_metric(0, 7); }},
       {"finished.lease_id: expected the number of a lease, from 1, got 0",
        [](Request& r) { r.mutable_finished(); }},
-      {"finished.outcome.kind: expected done, diverged or failed, got 0",
-       [](Request& r) { Outcome(r).clear_kind(); }},
-      {"finished.outcome.cause: expected bad_specification, bad_data, out_of_memory, lost_device, "
-       "interrupted or bug, got 'sunspots'",
+  };
+  return *all;
+}
+
+// A batch for which the lease is stopped.
+const std::vector<BadMessage>& BadBatches() {
+  static const auto* const all = new std::vector<BadMessage>{
+      {"record batch 0: batches are numbered from 1", [](Request& r) { Batch(r).set_sequence(0); }},
+      {"record batch 1: expected 1 to 100000 records, got 0",
        [](Request& r) {
-         v1::Outcome& outcome = Outcome(r);
-         outcome.set_kind(v1::Outcome::KIND_FAILED);
-         outcome.set_cause("sunspots");
+         Batch(r).Clear();
+         r.mutable_records()->mutable_batch()->set_sequence(1);
        }},
-      {"finished.outcome.environment: expected at most 4194304 bytes, got 5242880",
-       [](Request& r) { Outcome(r).set_environment(std::string(5 << 20, ' ')); }},
-      {"finished.outcome.per_class_accuracy: expected 0 to 20000 entries, got 20001",
+      {"record batch 1: expected columns of equal length, got step 2, epoch 1, metric 1, value 1",
+       [](Request& r) { Batch(r).add_step(2); }},
+      {"record batch 1: metric[0]: expected a place below 0, got 0",
+       [](Request& r) { Batch(r).clear_metric_names(); }},
+      {"record batch 1: metric[0]: expected a place below 1, got 7",
+       [](Request& r) { Batch(r).set_metric(0, 7); }},
+      {"record batch 1: expected at most 1000 metric_names, got 1001",
+       [](Request& r) {
+         v1::RecordBatch& batch = Batch(r);
+         while (batch.metric_names_size() < 1001) batch.add_metric_names("loss");
+       }},
+      {"record batch 1, record 0: expected the name of a metric, got an empty text",
+       [](Request& r) { Batch(r).set_metric_names(0, ""); }},
+  };
+  return *all;
+}
+
+// An end that is settled as a failure.
+const std::vector<BadMessage>& BadEnds() {
+  static const auto* const all = new std::vector<BadMessage>{
+      {"outcome.kind: expected done, diverged or failed, got 0",
+       [](Request& r) { Outcome(r).clear_kind(); }},
+      {"outcome.cause: expected bad_specification, bad_data, out_of_memory, lost_device, "
+       "interrupted or bug, got 'sunspots'; exit code 99",
+       [](Request& r) { Failure(r, "sunspots").set_message("exit code 99"); }},
+      {"outcome.cause: expected bad_specification, bad_data, out_of_memory, lost_device, "
+       "interrupted or bug, got 'lost_worker'",
+       [](Request& r) { Failure(r, "lost_worker"); }},
+      {"expected at most 10000 classes, got 20001",
        [](Request& r) {
          v1::Outcome& outcome = Outcome(r);
          for (int i = 0; i <= 20000; ++i) outcome.add_per_class_accuracy(0);
@@ -145,6 +161,84 @@ TEST_F(BadMessageTest, AWrongLaterMessageEndsTheSessionWithItsPlace) {
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("after", 1)).ok());
   EXPECT_EQ(worker.Started().member(), "s1c0r0");
+}
+
+TEST_F(BadMessageTest, ABatchThatMakesNoSenseEndsItsLeaseAndTheSessionLives) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("poison", 10)).ok());
+  for (const BadMessage& bad : BadBatches()) {
+    const uint64_t lease = worker.Started().lease_id();
+    Request request;
+    bad.make(request);
+    request.mutable_records()->set_lease_id(lease);
+    ASSERT_TRUE(worker.Send(request));
+    const auto stop = worker.Next(ScriptedWorker::Case::kStop);
+    ASSERT_TRUE(stop.has_value()) << bad.why;
+    EXPECT_EQ(stop->stop().lease_id(), lease);
+    EXPECT_EQ(stop->stop().reason(), bad.why);
+  }
+  EXPECT_NE(worker.Started().lease_id(), 0u);
+}
+
+TEST_F(BadMessageTest, AnEndThatMakesNoSenseIsABugOfItsAttempt) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("poison", 10)).ok());
+  for (const BadMessage& bad : BadEnds()) {
+    const uint64_t lease = worker.Started().lease_id();
+    Request request;
+    bad.make(request);
+    request.mutable_finished()->set_lease_id(lease);
+    ASSERT_TRUE(worker.Send(request));
+    const v1::Settled settled = worker.Settled();
+    EXPECT_EQ(settled.lease_id(), lease);
+    EXPECT_FALSE(settled.accepted());
+    EXPECT_EQ(settled.reason(), bad.why);
+  }
+  EXPECT_EQ(Member("s1c0r0").state(), v1::MEMBER_STATE_FAILED);
+}
+
+TEST_F(BadMessageTest, WhatCanBeMendedOfALeaseIsMended) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("mended", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  Request beat;
+  beat.mutable_heartbeat()->add_held()->set_lease_id(lease);
+  beat.mutable_heartbeat()->mutable_held(0)->set_step(-1);
+  ASSERT_TRUE(worker.Send(beat));
+  Request finish = ScriptedWorker::Finish(lease, 0);
+  finish.mutable_finished()->mutable_outcome()->set_environment(std::string(5 << 20, ' '));
+  ASSERT_TRUE(worker.Send(finish));
+
+  EXPECT_TRUE(worker.Settled().accepted());
+
+  const v1::Member member = Member("s1c0r0");
+  EXPECT_EQ(member.outcome().environment(), "{}");
+  EXPECT_EQ(member.outcome().message(), "[environment left out: above 1 MiB]");
+}
+
+TEST_F(BadMessageTest, AnIdentityThatIsNoHashExcludesTheWorkerFromTheSweepAlone) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("odd", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  Request hello;
+  hello.mutable_started()->set_lease_id(lease);
+  hello.mutable_started()->set_data_identity(std::string(500, 'a'));
+  ASSERT_TRUE(worker.Send(hello));
+  const auto stop = worker.Next(ScriptedWorker::Case::kStop);
+  ASSERT_TRUE(stop.has_value());
+  EXPECT_THAT(stop->stop().reason(), testing::HasSubstr("box has other data"));
+  ASSERT_TRUE(Submit(SmallSweep("other", 1)).ok());
+  EXPECT_EQ(worker.Started().member(), "s2c0r0");
+}
+
+TEST_F(BadMessageTest, ANodeOfManyGpusRegisters) {
+  ScriptedWorker worker(*workers_);
+  Request request = RegisterAs("node", 7);
+  std::string unit;
+  for (int i = 0; i < 16; ++i) unit += "GPU-01234567-89ab-cdef-0123-456789abcdef ";
+  request.mutable_register_()->set_unit(unit);
+  ASSERT_TRUE(worker.Send(request));
+  EXPECT_TRUE(worker.Next(ScriptedWorker::Case::kWelcome).has_value());
 }
 
 }  // namespace

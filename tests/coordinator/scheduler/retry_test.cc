@@ -12,21 +12,37 @@ using test::kT0;
 using test::MakeSweep;
 using test::Submit;
 
-// Attempts that a lone member gets when each of them fails with `cause` on the one worker.
-int AttemptsUntilFailed(CauseClass cause, bool with_another_worker = false) {
-  Scheduler scheduler{Options{}};
-  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
-  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
-  if (with_another_worker) (void)scheduler.Step(Join(2, 1, "u2"), kT0);
+struct Course {
   int attempts = 0;
-  while (!scheduler.Running().empty()) {
-    const RunningAttempt running = scheduler.Running().front();
-    AttemptFinished event{SessionId{running.worker.value}, running.lease, {}, {}};
+  absl::Duration time;  // Until the last of them failed.
+};
+
+// What a lone member gets when each attempt fails at once with `cause` on the one worker.
+Course UntilFailed(CauseClass cause, bool with_another_worker = false) {
+  Scheduler scheduler{Options{}};
+  absl::Time now = kT0;
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), now);
+  (void)scheduler.Step(Join(1, 1, "u1"), now);
+  if (with_another_worker) (void)scheduler.Step(Join(2, 1, "u2"), now);
+  Course course;
+  while (scheduler.Durable().sweeps[0].cells[0].members[0].state != MemberState::kFailed) {
+    const std::vector<RunningAttempt> running = scheduler.Running();
+    if (running.empty()) {
+      now += absl::Seconds(1);
+      (void)scheduler.Step(Heartbeat{SessionId{1}, {}}, now);
+      (void)scheduler.Step(Tick{}, now);
+      continue;
+    }
+    AttemptFinished event{SessionId{running[0].worker.value}, running[0].lease, {}, {}};
     event.outcome.cause = cause;
-    (void)scheduler.Step(event, kT0);
-    ++attempts;
+    (void)scheduler.Step(event, now);
+    course = {course.attempts + 1, now - kT0};
   }
-  return attempts;
+  return course;
+}
+
+int AttemptsUntilFailed(CauseClass cause, bool with_another_worker = false) {
+  return UntilFailed(cause, with_another_worker).attempts;
 }
 
 TEST(DecideRetry, NeverRepeatsABadSpecification) {
@@ -56,6 +72,12 @@ TEST(Retry, GivesEachCauseItsNumberOfAttempts) {
   EXPECT_EQ(AttemptsUntilFailed(CauseClass::kOutOfMemory), 2);
   EXPECT_EQ(AttemptsUntilFailed(CauseClass::kLostDevice), 10);
   EXPECT_EQ(AttemptsUntilFailed(CauseClass::kInterrupted), 10);
+}
+
+TEST(Retry, TakesItsTimeOnAWorkerThatLosesItsDeviceAgainAndAgain) {
+  EXPECT_EQ(UntilFailed(CauseClass::kLostDevice).time,
+            absl::Seconds(5 + 10 + 20 + 40 + 80 + 160 + 300));
+  EXPECT_EQ(UntilFailed(CauseClass::kBug).time, absl::ZeroDuration());
 }
 
 TEST(Retry, TriesBadDataOnlyOnAnotherWorker) {

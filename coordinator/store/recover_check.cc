@@ -1,0 +1,76 @@
+#include "coordinator/store/recover_check.h"
+
+#include "common/trainer_protocol/fields.h"
+#include "coordinator/store/sweep_json.h"
+
+namespace noisefloor {
+
+namespace {
+
+std::string Differs(std::string_view what, std::string_view row, std::string_view definition) {
+  return std::string(what) + " \"" + std::string(row) + "\", and the definition says \"" +
+         std::string(definition) + "\"";
+}
+
+std::string AxisFault(const sweep::Axis& axis, const Specification& base) {
+  if (axis.columns.empty() || axis.columns.front().values.empty()) {
+    return "its definition has an axis without values";
+  }
+  for (const sweep::AxisColumn& column : axis.columns) {
+    if (column.values.size() != axis.columns.front().values.size()) {
+      return "its definition has columns of unequal length at axis " + column.path;
+    }
+    for (const SettingValue& value : column.values) {
+      Specification trial = base;
+      const absl::Status set = SetField(trial, column.path, value);
+      if (!set.ok()) return "its definition has an impossible axis: " + Message(set);
+    }
+  }
+  return "";
+}
+
+// A choice that the definition leaves open ("") is whatever the cell is pinned to.
+std::string ChoiceFault(std::string_view what, const std::string& row,
+                        const std::string& definition, bool pinned) {
+  if (pinned && row.empty()) return std::string(what) + " \"\", though it is pinned";
+  const bool open = pinned && definition.empty();
+  return open || row == definition ? "" : Differs(what, row, definition);
+}
+
+}  // namespace
+
+absl::Status Damaged(std::string_view row, std::string_view what) {
+  return MakeError(absl::StatusCode::kDataLoss,
+                   "the store is damaged: " + std::string(row) + ": " + std::string(what));
+}
+
+std::string DefinitionFault(const sweep::Sweep& sweep) {
+  uint64_t cells = 1;
+  for (const sweep::Axis& axis : sweep.axes) {
+    if (std::string fault = AxisFault(axis, sweep.base); !fault.empty()) return fault;
+    cells *= axis.columns.front().values.size();
+    if (cells > sweep::kMaxCells) return "its definition has too many cells";
+  }
+  for (const uint64_t factor : {uint64_t{sweep.plans.size()}, uint64_t{sweep.hardware.size()},
+                                uint64_t{sweep.stacks.size()}, uint64_t{sweep.blocks}}) {
+    if (factor == 0) return "its definition has no cells";
+    cells *= factor;
+    if (cells > sweep::kMaxCells) return "its definition has too many cells";
+  }
+  const bool has_members = sweep.replicates >= 1 && cells * sweep.replicates <= sweep::kMaxMembers;
+  return has_members ? "" : "its definition has no or too many members";
+}
+
+std::string CellFault(const CellRow& row, const sweep::Cell& cell) {
+  const bool pinned = !row.fingerprint.empty();
+  if (row.plan != cell.plan) return Differs("plan", row.plan, cell.plan);
+  if (row.block != cell.block) {
+    return Differs("block", std::to_string(row.block), std::to_string(cell.block));
+  }
+  const std::string axes = SettingsToJson(cell.axes);
+  if (row.axes != axes) return Differs("axes", row.axes, axes);
+  const std::string hardware = ChoiceFault("hardware", row.hardware, cell.hardware, pinned);
+  return hardware.empty() ? ChoiceFault("stack", row.stack, cell.stack, pinned) : hardware;
+}
+
+}  // namespace noisefloor
