@@ -1,5 +1,7 @@
 #include <array>
+#include <set>
 
+#include "common/base/sha256_text.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
 
@@ -9,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxName = 200;
 constexpr size_t kMaxRecords = 100000;
-constexpr size_t kMaxEntries = 10000;
+constexpr size_t kMaxMetrics = 1000;  // Different ones in one event.
 constexpr size_t kMaxEnvironment = 1 << 20;
 constexpr int64_t kMaxCount = int64_t{1} << 53;
 
@@ -80,10 +82,6 @@ struct Writer {
   }
 };
 
-bool IsHexSha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
 std::string ReadEnvironment(JsonReader& reader) {
   const Json& environment = reader.Any("environment");
   if (!environment.is_object()) reader.Fail("environment", "an object");
@@ -105,9 +103,8 @@ absl::StatusOr<TrainerEvent> ReadHello(JsonReader& reader) {
 
 absl::StatusOr<Record> ReadRecord(const Json& json, size_t place) {
   const std::string at = "records[" + std::to_string(place) + "]";
-  const bool shape = json.is_array() && json.size() == 4 && json[0].is_number_integer() &&
-                     json[2].is_string() &&
-                     json[2].get_ref<const std::string&>().size() <= kMaxName;
+  const bool shape =
+      json.is_array() && json.size() == 4 && json[0].is_number_integer() && json[2].is_string();
   if (!shape) return InvalidInput(at + ": expected [step, epoch, metric, value]");
   const auto epoch = NumberFromJson(json[1]);
   const auto value = NumberFromJson(json[3]);
@@ -115,21 +112,37 @@ absl::StatusOr<Record> ReadRecord(const Json& json, size_t place) {
   if (!value.ok()) return Annotate(value.status(), at + "[3]");
   const int64_t step = json[0].get<int64_t>();
   if (step < 0 || step > kMaxCount) return InvalidInput(at + "[0]: expected a step from 0 on");
-  return Record{step, *epoch, json[2].get<std::string>(), *value};
+  const auto& metric = json[2].get_ref<const std::string&>();
+  if (metric.empty() || metric.size() > kMaxName) {
+    return InvalidInput(at + "[2]: expected the name of a metric, 1 to 200 bytes");
+  }
+  return Record{step, *epoch, metric, *value};
+}
+
+absl::StatusOr<std::vector<Record>> ReadRecordList(const Json& list) {
+  std::vector<Record> records;
+  std::set<std::string_view> metrics;
+  for (size_t i = 0; i < list.size(); ++i) {
+    NF_ASSIGN_OR_RETURN(Record record, ReadRecord(list[i], i));
+    metrics.insert(list[i][2].get_ref<const std::string&>());
+    records.push_back(std::move(record));
+  }
+  if (metrics.size() > kMaxMetrics) {
+    return InvalidInput("records: expected at most 1000 different metrics, got " +
+                        std::to_string(metrics.size()));
+  }
+  return records;
 }
 
 absl::StatusOr<TrainerEvent> ReadRecords(JsonReader& reader) {
   RecordsEvent event;
   event.sequence = static_cast<uint64_t>(reader.Int("sequence", 1, kMaxCount));
   const Json& records = reader.Any("records");
-  if (!records.is_array() || records.size() > kMaxRecords) {
-    reader.Fail("records", "a list of at most 100000 records");
+  if (!records.is_array() || records.empty() || records.size() > kMaxRecords) {
+    reader.Fail("records", "a list of 1 to 100000 records");
   }
   NF_RETURN_IF_ERROR(reader.Finish());
-  for (size_t i = 0; i < records.size(); ++i) {
-    NF_ASSIGN_OR_RETURN(Record record, ReadRecord(records[i], i));
-    event.records.push_back(std::move(record));
-  }
+  NF_ASSIGN_OR_RETURN(event.records, ReadRecordList(records));
   return TrainerEvent(std::move(event));
 }
 
@@ -147,7 +160,7 @@ absl::StatusOr<TrainerEvent> ReadArtifact(JsonReader& reader) {
   event.path = reader.Text("path", kMaxName);
   event.sha256 = reader.Text("sha256", 64);
   event.size = static_cast<uint64_t>(reader.Int("size", 0, kMaxCount));
-  if (!IsHexSha256(event.sha256)) reader.Fail("sha256", "64 lower-case hexadecimal digits");
+  if (!IsSha256(event.sha256)) reader.Fail("sha256", "64 lower-case hexadecimal digits");
   const bool inside = !event.path.empty() && event.path[0] != '/' &&
                       event.path.find("..") == std::string::npos &&
                       event.path.find('\0') == std::string::npos;
@@ -158,12 +171,12 @@ absl::StatusOr<TrainerEvent> ReadArtifact(JsonReader& reader) {
 
 void ReadHashes(JsonReader& reader, OutcomeEvent& event) {
   const Json& hashes = reader.Any("hashes");
-  if (!hashes.is_object() || hashes.size() > kMaxEntries) {
+  if (!hashes.is_object() || hashes.size() > kMaxOutcomeEntries) {
     return reader.Fail("hashes", "an object of at most 10000 hashes");
   }
   for (const auto& [name, value] : hashes.items()) {
     const bool valid = value.is_string() && name.size() <= kMaxName &&
-                       IsHexSha256(value.get_ref<const std::string&>());
+                       IsSha256(value.get_ref<const std::string&>());
     if (!valid) return reader.Fail("hashes." + name, "64 lower-case hexadecimal digits");
     event.hashes[name] = value.get<std::string>();
   }
@@ -171,7 +184,7 @@ void ReadHashes(JsonReader& reader, OutcomeEvent& event) {
 
 void ReadMetrics(JsonReader& reader, OutcomeEvent& event) {
   const Json& metrics = reader.Any("metrics");
-  if (!metrics.is_object() || metrics.size() > kMaxEntries) {
+  if (!metrics.is_object() || metrics.size() > kMaxOutcomeEntries) {
     return reader.Fail("metrics", "an object of at most 10000 numbers");
   }
   for (const auto& [name, value] : metrics.items()) {
@@ -180,7 +193,7 @@ void ReadMetrics(JsonReader& reader, OutcomeEvent& event) {
     event.metrics[name] = *number;
   }
   const Json& per_class = reader.Any("per_class_accuracy");
-  if (!per_class.is_array() || per_class.size() > kMaxEntries) {
+  if (!per_class.is_array() || per_class.size() > kMaxOutcomeEntries) {
     return reader.Fail("per_class_accuracy", "a list of at most 10000 numbers");
   }
   for (const Json& value : per_class) {
@@ -204,6 +217,9 @@ absl::StatusOr<TrainerEvent> ReadOutcome(JsonReader& reader, Kind kind) {
   if ((kind == Kind::kFailed) == (event.cause == CauseClass::kNone)) {
     reader.Fail("cause", "a cause with failed, none otherwise");
   }
+  // Only a coordinator can know that; it refuses to hear it.
+  if (event.cause == CauseClass::kLostWorker)
+    reader.Fail("cause", "another cause than lost_worker");
   NF_RETURN_IF_ERROR(reader.Finish());
   return TrainerEvent(std::move(event));
 }

@@ -6,6 +6,7 @@
 //   gate:FIFO      the same, but waits before the second half until FIFO is opened for writing
 //   wait           trains until it is told to stop, then ends as interrupted
 //   hang           ignores SIGTERM and never ends
+//   mute           never says hello and never ends
 //   diverge        ends as diverged, with a loss that is not a number
 //   oom            fails as out of memory
 //   exit_oom       exits with that code without a word
@@ -14,6 +15,7 @@
 //   wrong_exit     says done and exits with 15
 //   huge           writes an event of 5 MiB
 //   garbage        writes a line that is no event
+//   bytes          writes a line that is no UTF-8
 //   sequence       skips a record batch
 //   no_hello       writes records first
 //   after          writes an event after its outcome
@@ -72,6 +74,7 @@ class FakeTrainer {
 
   int Run() {
     if (behaviour_ == "exit_oom") return ExitCodeOf(CauseClass::kOutOfMemory);
+    while (behaviour_ == "mute") pause();
     if (behaviour_ != "no_hello") Hello();
     Misbehave();
     const int64_t epochs = spec_.train.epochs;
@@ -123,6 +126,7 @@ class FakeTrainer {
     if (behaviour_ == "abort") std::abort();
     if (behaviour_ == "silent") std::exit(0);
     if (behaviour_ == "garbage") Line("{\"event\": \"good news\"}");
+    if (behaviour_ == "bytes") Line("{\"event\": \"\xff\"}");
     if (behaviour_ == "huge") Line(std::string(5 << 20, 'x'));
     if (behaviour_ == "chatter") {
       const std::string line(1023, '.');

@@ -9,7 +9,7 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Minutes(1);
 
-grpc::Status NotNow() { return {grpc::StatusCode::UNAVAILABLE, "not now"}; }
+grpc::Status NotNow(grpc::StatusCode code) { return {code, "not now"}; }
 
 }  // namespace
 
@@ -69,13 +69,18 @@ void MiniCoordinator::DropSession() {
   if (context_ != nullptr) context_->TryCancel();
 }
 
-bool MiniCoordinator::WaitForUploadTries(int count) {
+bool MiniCoordinator::WaitForTries(const int& tries, int count) {
   MutexLock lock(mutex_);
-  while (upload_tries_ < count) {
-    const int before = upload_tries_;
-    if (!changed_.WaitFor(mutex_, kPatience) && upload_tries_ == before) return false;
+  while (tries < count) {
+    const int before = tries;
+    if (!changed_.WaitFor(mutex_, kPatience) && tries == before) return false;
   }
   return true;
+}
+
+int MiniCoordinator::session_tries() {
+  MutexLock lock(mutex_);
+  return session_tries_;
 }
 
 std::map<std::string, std::string> MiniCoordinator::uploads() {
@@ -86,7 +91,9 @@ std::map<std::string, std::string> MiniCoordinator::uploads() {
 grpc::Status MiniCoordinator::Session(grpc::ServerContext* context, Stream* stream) {
   {
     MutexLock lock(mutex_);
-    if (!options_.takes_sessions) return NotNow();
+    ++session_tries_;
+    changed_.NotifyAll();
+    if (!options_.takes_sessions) return NotNow(options_.refusal);
     context_ = context;
     stream_ = stream;
   }
@@ -132,9 +139,11 @@ grpc::Status MiniCoordinator::Upload(grpc::ServerContext*,
                                      grpc::ServerReader<v1::UploadRequest>* reader,
                                      v1::UploadResponse*) {
   bool takes = false;
+  grpc::StatusCode refusal = grpc::StatusCode::UNAVAILABLE;
   {
     MutexLock lock(mutex_);
     takes = options_.takes_uploads;
+    refusal = options_.refusal;
   }
   v1::UploadRequest request;
   if (takes && !reader->Read(&request)) return {grpc::StatusCode::INVALID_ARGUMENT, "no header"};
@@ -144,7 +153,7 @@ grpc::Status MiniCoordinator::Upload(grpc::ServerContext*,
   MutexLock lock(mutex_);
   ++upload_tries_;
   changed_.NotifyAll();
-  if (!takes) return NotNow();
+  if (!takes) return NotNow(refusal);
   if (content.size() != header.size() || Sha256Hex(content) != header.sha256()) {
     return {grpc::StatusCode::INVALID_ARGUMENT, "another content than the header says"};
   }

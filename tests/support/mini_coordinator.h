@@ -21,8 +21,9 @@ struct MiniCoordinatorOptions {
   uint32_t lease_ttl_ms = 60000;
   bool keeps_records = true;   // Answers records with RecordsKept.
   bool settles = true;         // Answers finished with Settled.
-  bool takes_uploads = true;   // Otherwise Unavailable.
-  bool takes_sessions = true;  // Otherwise Unavailable.
+  bool takes_uploads = true;   // Otherwise refuses them with the code below.
+  bool takes_sessions = true;  // The same.
+  grpc::StatusCode refusal = grpc::StatusCode::UNAVAILABLE;
 };
 
 class MiniCoordinator final : private v1::WorkerService::Service {
@@ -44,8 +45,10 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   // To the open session; false when there is none.
   bool Send(const v1::SessionResponse& message);
   void DropSession();
-  // Waits until that many uploads have been tried in all.
-  bool WaitForUploadTries(int count);
+  // Waits until that many uploads, or sessions, have been tried in all.
+  bool WaitForUploadTries(int count) { return WaitForTries(upload_tries_, count); }
+  bool WaitForSessionTries(int count) { return WaitForTries(session_tries_, count); }
+  int session_tries();
   // Content by kind, of the last upload.
   std::map<std::string, std::string> uploads();
 
@@ -54,6 +57,7 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   grpc::Status Session(grpc::ServerContext* context, Stream* stream) override;
   grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
                       v1::UploadResponse* response) override;
+  bool WaitForTries(const int& tries, int count);
   void Answer(const v1::SessionRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
@@ -64,7 +68,8 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   v1::Heartbeat heartbeat_ ABSL_GUARDED_BY(mutex_);
   grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
   Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  int upload_tries_ ABSL_GUARDED_BY(mutex_) = 0;
+  int upload_tries_ = 0;  // Both guarded by mutex_.
+  int session_tries_ = 0;
   std::map<std::string, std::string> uploads_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<RpcServer> server_;
 };

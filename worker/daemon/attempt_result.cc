@@ -1,6 +1,12 @@
 #include "worker/daemon/attempt_result.h"
 
+#include "common/trainer_protocol/json_reader.h"
+
 namespace noisefloor {
+
+namespace {
+constexpr size_t kMaxMessage = 10000;  // Bytes; an outcome with more is refused when it is read.
+}  // namespace
 
 std::string ResultToText(const AttemptResult& result) {
   HelloEvent hello;
@@ -31,11 +37,22 @@ absl::StatusOr<AttemptResult> ResultFromText(std::string_view text) {
   return result;
 }
 
+std::string ToUtf8(std::string_view text, size_t most_bytes) {
+  const Json raw = std::string(text);
+  const std::string json = raw.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string cleaned = Json::parse(json).get<std::string>();
+  if (cleaned.size() <= most_bytes) return cleaned;
+  size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(cleaned[end]) & 0xC0) == 0x80) --end;
+  cleaned.resize(end);
+  return cleaned;
+}
+
 AttemptResult FailedResult(CauseClass cause, std::string_view message) {
   AttemptResult result;
   result.outcome.kind = OutcomeEvent::Kind::kFailed;
   result.outcome.cause = cause;
-  result.outcome.message = std::string(message.substr(0, 10000));
+  result.outcome.message = ToUtf8(message, kMaxMessage);
   return result;
 }
 

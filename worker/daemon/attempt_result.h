@@ -23,6 +23,10 @@ struct AttemptResult {
 std::string ResultToText(const AttemptResult& result);
 absl::StatusOr<AttemptResult> ResultFromText(std::string_view text);
 
+// The text as valid UTF-8 of at most `most_bytes`: bytes that are none become U+FFFD, and it is cut
+// between two characters. The protocol's texts refuse anything else.
+std::string ToUtf8(std::string_view text, size_t most_bytes);
+
 // A result that says only that it failed.
 AttemptResult FailedResult(CauseClass cause, std::string_view message);
 

@@ -1,10 +1,17 @@
 #include "worker/daemon/convert.h"
 
+#include <limits>
 #include <map>
 
 namespace noisefloor {
 
 namespace {
+
+// Whatever wrote it: a message with a text that is no UTF-8 ends the session, now and on every
+// repetition.
+std::string Clean(std::string_view text) {
+  return ToUtf8(text, std::numeric_limits<size_t>::max());
+}
 
 v1::Outcome::Kind ToProto(OutcomeEvent::Kind kind) {
   switch (kind) {
@@ -33,7 +40,7 @@ v1::RecordBatch ToProto(const RecordsEvent& event) {
   for (const Record& record : event.records) {
     const auto [it, is_new] =
         places.emplace(record.metric, static_cast<uint32_t>(batch.metric_names_size()));
-    if (is_new) batch.add_metric_names(record.metric);
+    if (is_new) batch.add_metric_names(Clean(record.metric));
     batch.add_step(record.step);
     batch.add_epoch(record.epoch);
     batch.add_metric(it->second);
@@ -47,20 +54,24 @@ v1::Outcome ToProto(const AttemptResult& result) {
   v1::Outcome message;
   message.set_kind(ToProto(outcome.kind));
   if (outcome.cause != CauseClass::kNone) message.set_cause(std::string(Name(outcome.cause)));
-  message.set_message(outcome.message);
-  for (const auto& [name, hash] : outcome.hashes) (*message.mutable_hashes())[name] = hash;
-  for (const auto& [name, value] : outcome.metrics) (*message.mutable_metrics())[name] = value;
+  message.set_message(Clean(outcome.message));
+  for (const auto& [name, hash] : outcome.hashes) {
+    (*message.mutable_hashes())[Clean(name)] = Clean(hash);
+  }
+  for (const auto& [name, value] : outcome.metrics) {
+    (*message.mutable_metrics())[Clean(name)] = value;
+  }
   for (const double accuracy : outcome.per_class_accuracy) {
     message.add_per_class_accuracy(accuracy);
   }
-  message.set_environment(outcome.environment);
+  message.set_environment(Clean(outcome.environment));
   message.set_train_seconds(outcome.train_seconds);
-  message.set_data_identity(result.data_identity);
+  message.set_data_identity(Clean(result.data_identity));
   message.set_record_batches(result.record_batches);
   for (const ArtifactEvent& artifact : result.artifacts) {
     v1::Artifact* added = message.add_artifacts();
-    added->set_kind(artifact.kind);
-    added->set_path(artifact.path);
+    added->set_kind(Clean(artifact.kind));
+    added->set_path(Clean(artifact.path));
     added->set_sha256(artifact.sha256);
     added->set_size(artifact.size);
   }
@@ -77,7 +88,7 @@ v1::SessionRequest HeartbeatMessage(const std::vector<slots::Held>& held) {
 v1::SessionRequest StartedMessage(LeaseId lease, const std::string& data_identity) {
   v1::SessionRequest request;
   request.mutable_started()->set_lease_id(lease.value);
-  request.mutable_started()->set_data_identity(data_identity);
+  request.mutable_started()->set_data_identity(Clean(data_identity));
   return request;
 }
 

@@ -8,6 +8,8 @@
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
 
+#include "common/base/names.h"
+#include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "worker/daemon/stacks.h"
 
@@ -18,10 +20,10 @@ namespace {
 constexpr char kVersion[] = "noisefloor-worker 0.1.0";
 constexpr char kExamples[] = R"(
 Examples:
-  noisefloor-worker --coordinator=127.0.0.1:7411
+  noisefloor-worker --coordinator=127.0.0.1:7077
       offers every hardware class of this machine, one slot for each core
-  noisefloor-worker --coordinator=box:7411 --slots=2 --classes=cpu-amd-sse,cpu-amd-avx2
-  noisefloor-worker --coordinator=box:7411 --trainer=torch-2.7-cu126=/opt/nf/noisefloor-trainer
+  noisefloor-worker --coordinator=box:7077 --slots=2 --classes=cpu-amd-sse,cpu-amd-avx2
+  noisefloor-worker --coordinator=box:7077 --trainer=torch-2.11-cu130=/opt/nf/noisefloor-trainer
 
 SIGTERM or SIGINT: finish what runs, deliver it, leave; a second one: stop what runs.
 A coordinator that cannot be reached is tried again for ever, unless --give-up-after is given.
@@ -38,6 +40,8 @@ struct Raw {
   double grace_seconds = 10;
   double drain_seconds = 0;
   double give_up_seconds = 0;
+  double hello_seconds = 600;
+  double silence_seconds = 3600;
   double state_wait_seconds = 0;
   uint64_t spool_limit_mib = 16384;
   bool no_standby = false;
@@ -45,43 +49,72 @@ struct Raw {
 };
 
 void AddOptions(CLI::App& app, Options& options, Raw& raw) {
-  app.add_option("--coordinator", raw.coordinator, "The coordinator, HOST:PORT (required)");
-  app.add_option("--name", options.name, "Name in the fleet (default: the host's name)");
+  app.add_option("--coordinator", raw.coordinator, "The coordinator (required)")
+      ->type_name("HOST:PORT");
+  app.add_option("--name", options.name, "Name in the fleet (default: the host's name)")
+      ->type_name("NAME");
   app.add_option("--state", options.state,
                  "Folder of this worker's own: results that wait for delivery, trainers' files")
+      ->type_name("DIR")
       ->capture_default_str();
   app.add_option("--state-wait", raw.state_wait_seconds,
                  "Seconds to wait for another worker to leave the folder of --state")
+      ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--slots", options.slots,
-                 "Trainers side by side (default: one per GPU, or cores / cores per slot)");
+                 "Trainers side by side (default: one per GPU, or cores / cores per slot)")
+      ->type_name("N");
   app.add_option("--cores-per-slot", options.cores_per_slot, "For the default of --slots")
+      ->type_name("N")
       ->capture_default_str();
-  app.add_option("--classes", options.classes, "Hardware classes to offer (default: all)")
+  app.add_option("--classes", options.classes,
+                 "Hardware classes to offer, separated by ',' (default: all)")
+      ->type_name("CLASS")
       ->delimiter(',');
   app.add_option("--data-root", options.data_roots,
-                 "Folders that hold the data sets' folders (default: $NOISEFLOOR_DATA, then the "
-                 "sample that comes with noisefloor)")
-      ->delimiter(',');
+                 "Folders that hold the data sets' folders, a:b (default: $NOISEFLOOR_DATA); the "
+                 "sample that comes with noisefloor is always found")
+      ->type_name("DIR")
+      ->delimiter(':');
   app.add_option("--trainer", raw.trainers,
-                 "STACK=PATH of a trainer that may run here, or noop (default: the "
-                 "noisefloor-trainer beside this program); may be repeated");
+                 "A trainer that may run here, by the stack it is built for, or noop (default: the "
+                 "noisefloor-trainer beside this program); may be repeated")
+      ->type_name("STACK=PATH");
   app.add_option("--grace", raw.grace_seconds,
                  "Seconds between asking a trainer to stop and killing it")
+      ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--drain-timeout", raw.drain_seconds,
                  "Seconds after SIGTERM until what runs is stopped; 0: never")
+      ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--give-up-after", raw.give_up_seconds,
                  "Seconds without a coordinator until the program ends with code 3; 0: never")
+      ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
+      ->type_name("MIB")
       ->capture_default_str();
   app.add_flag("--no-standby", raw.no_standby, "Do not load the next trainer ahead of time");
   app.add_option("--log-level", raw.log_level, "debug, info, warning, error or off")
+      ->type_name("LEVEL")
       ->capture_default_str();
-  app.add_option("--log-format", raw.log_format, "text or json")->capture_default_str();
+  app.add_option("--log-format", raw.log_format, "text or json")
+      ->type_name("FORMAT")
+      ->capture_default_str();
   app.add_flag("--version", raw.version, "Print the version and exit");
+}
+
+void AddTrainerTimeouts(CLI::App& app, Raw& raw) {
+  app.add_option("--hello-timeout", raw.hello_seconds,
+                 "Seconds from a trainer's start to its first word, then it hangs and is ended; "
+                 "0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--silence-timeout", raw.silence_seconds,
+                 "Seconds between two words of a trainer, then it hangs and is ended; 0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
 }
 
 absl::StatusOr<absl::Duration> Seconds(std::string_view option, double seconds,
@@ -104,6 +137,9 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_ASSIGN_OR_RETURN(options.grace, Seconds("--grace", raw.grace_seconds, false));
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.hello_timeout, Seconds("--hello-timeout", raw.hello_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.silence_timeout,
+                      Seconds("--silence-timeout", raw.silence_seconds, true));
   NF_ASSIGN_OR_RETURN(options.state_wait, Seconds("--state-wait", raw.state_wait_seconds, false));
   if (raw.spool_limit_mib == 0 || raw.spool_limit_mib > (uint64_t{1} << 30)) {
     return InvalidInput(
@@ -128,11 +164,7 @@ absl::Status CheckLog(const Raw& raw, Options& options) {
 }
 
 absl::Status CheckName(const std::string& name) {
-  const bool good =
-      name.size() <= 100 &&
-      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
-          std::string::npos;
-  if (good) return absl::OkStatus();
+  if (name.empty() || IsName(name)) return absl::OkStatus();
   return InvalidInput(
       fmt::format("--name={}: expected at most 100 letters, digits, '-', '_' or '.'", name));
 }
@@ -153,13 +185,8 @@ absl::Status AddTrainers(const Raw& raw, const ProgramPlace& place, Options& opt
 }
 
 void AddDataRoots(const ProgramPlace& place, Options& options) {
-  if (!options.data_roots.empty()) return;
-  if (!place.noisefloor_data.empty()) options.data_roots.push_back(place.noisefloor_data);
-  const fs::path folder = fs::path(place.executable).parent_path();
-  for (const char* below : {"../../../deploy/data", "../share/noisefloor/data"}) {
-    const std::string root = (folder / below).lexically_normal().string();
-    if (PathExists(root)) options.data_roots.push_back(root);
-  }
+  if (options.data_roots.empty()) options.data_roots = SplitDataRoots(place.noisefloor_data);
+  AddBundledDataRoots(fs::path(place.executable).parent_path().string(), options.data_roots);
 }
 
 absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options) {
@@ -210,6 +237,7 @@ ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const Prog
   CLI::App app("Trains members for a noisefloor coordinator on this machine.", "noisefloor-worker");
   app.footer(kExamples);
   AddOptions(app, options, raw);
+  AddTrainerTimeouts(app, raw);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);

@@ -27,6 +27,8 @@ struct Options {
   absl::Duration grace = absl::Seconds(10);
   absl::Duration drain_timeout = absl::InfiniteDuration();
   absl::Duration give_up_after = absl::InfiniteDuration();
+  absl::Duration hello_timeout = absl::InfiniteDuration();
+  absl::Duration silence_timeout = absl::InfiniteDuration();
   bool standby = true;
   uint64_t spool_limit_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;

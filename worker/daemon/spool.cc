@@ -14,6 +14,7 @@
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
+#include "common/files/sha256.h"
 
 namespace noisefloor {
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr uint64_t kMaxResultBytes = 64 << 20;
 constexpr uint64_t kMaxRecordsBytes = uint64_t{4} << 30;
+constexpr std::string_view kHashWord = "sha256 ";
 
 std::optional<uint64_t> ParseNumber(std::string_view text) {
   uint64_t number = 0;
@@ -39,6 +41,17 @@ absl::Status WriteAll(int file, std::string_view bytes, const std::string& path)
   return absl::OkStatus();
 }
 
+// The last line of a result.
+std::string HashLine(std::string_view lines, const std::string& chain) {
+  return fmt::format("{}{}\n", kHashWord, Sha256Hex(std::string(lines) + chain));
+}
+
+// Whether the files themselves are wrong, and not the moment.
+bool IsUnusable(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kInvalidArgument ||
+         status.code() == absl::StatusCode::kNotFound;
+}
+
 }  // namespace
 
 Spool::Spool(std::string folder, uint64_t limit_bytes)
@@ -52,7 +65,7 @@ std::string Spool::FolderOf(LeaseId lease) const {
   return fmt::format("{}/{}", folder_, lease.value);
 }
 
-absl::StatusOr<std::vector<SpooledAttempt>> Spool::Recover() {
+absl::StatusOr<RecoveredSpool> Spool::Recover() {
   NF_RETURN_IF_ERROR(CreateDirectories(folder_));
   std::vector<LeaseId> leases;
   std::error_code error;
@@ -62,16 +75,22 @@ absl::StatusOr<std::vector<SpooledAttempt>> Spool::Recover() {
   }
   if (error) return FileError(folder_, "list", error.value());
   std::sort(leases.begin(), leases.end());
-  std::vector<SpooledAttempt> attempts;
+  RecoveredSpool found;
   for (const LeaseId lease : leases) {
     absl::StatusOr<SpooledAttempt> attempt = RecoverOne(lease);
     if (attempt.ok()) {
-      attempts.push_back(*std::move(attempt));
-    } else {
+      found.attempts.push_back(*std::move(attempt));
+      continue;
+    }
+    const bool unusable = IsUnusable(attempt.status());
+    found.losses.push_back({lease, attempt.status(), unusable});
+    if (unusable) {
       Remove(lease);
+    } else {
+      Close(lease);
     }
   }
-  return attempts;
+  return found;
 }
 
 absl::StatusOr<SpooledAttempt> Spool::RecoverOne(LeaseId lease) {
@@ -84,15 +103,33 @@ absl::StatusOr<SpooledAttempt> Spool::RecoverOne(LeaseId lease) {
   SpooledAttempt attempt{lease, member.substr(0, space), static_cast<uint32_t>(*number), {}};
   Entry& entry = entries_[lease];
   NF_RETURN_IF_ERROR(OpenRecords(lease, entry));
-  if (!PathExists(folder + "/result")) return attempt;
-  NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(folder + "/result", kMaxResultBytes));
-  NF_ASSIGN_OR_RETURN(attempt.result, ResultFromText(text));
-  attempt.result->record_batches = entry.ends.size();
+  NF_RETURN_IF_ERROR(ReadResult(attempt, entry));
+  if (!attempt.result) return attempt;
   for (const ArtifactEvent& artifact : attempt.result->artifacts) {
     entry.charged_bytes += artifact.size;
     used_bytes_ += artifact.size;
   }
   return attempt;
+}
+
+// Of an attempt whose records are read; leaves it without a result when there is none.
+absl::Status Spool::ReadResult(SpooledAttempt& attempt, const Entry& entry) const {
+  const std::string path = FolderOf(attempt.lease) + "/result";
+  const absl::StatusOr<std::string> text = ReadFile(path, kMaxResultBytes);
+  if (text.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
+  NF_RETURN_IF_ERROR(text.status());
+  const size_t end = text->rfind(kHashWord);
+  const bool begins_line = end != std::string::npos && end > 0 && (*text)[end - 1] == '\n';
+  if (!begins_line) return InvalidInput(path + ": its last line is no hash");
+  const std::string_view lines = std::string_view(*text).substr(0, end);
+  if (text->substr(end) != HashLine(lines, entry.chain)) {
+    return InvalidInput(path + ": the result or the records have not the hash they were kept with");
+  }
+  const absl::StatusOr<AttemptResult> result = ResultFromText(lines);
+  if (!result.ok()) return Annotate(result.status(), path);
+  attempt.result = *result;
+  attempt.result->record_batches = entry.ends.size();
+  return absl::OkStatus();
 }
 
 // Opens the file and finds the batches in it; what follows the last whole line is cut off.
@@ -101,8 +138,11 @@ absl::Status Spool::OpenRecords(LeaseId lease, Entry& entry) {
   entry.records = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (entry.records < 0) return FileError(path, "open", errno);
   NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxRecordsBytes));
-  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
-    entry.ends.push_back(at + 1);
+  size_t begin = 0;
+  for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', begin)) {
+    entry.chain = Sha256Hex(entry.chain + text.substr(begin, at - begin));
+    begin = at + 1;
+    entry.ends.push_back(begin);
   }
   const uint64_t whole = entry.ends.empty() ? 0 : entry.ends.back();
   if (ftruncate(entry.records, static_cast<off_t>(whole)) != 0) {
@@ -126,10 +166,9 @@ absl::Status Spool::Begin(LeaseId lease, const std::string& member, uint32_t att
   NF_RETURN_IF_ERROR(CreateDirectories(folder + "/work"));
   NF_RETURN_IF_ERROR(
       WriteFileAtomically(folder + "/member", fmt::format("{} {}", member, attempt)));
-  Entry entry;
-  NF_RETURN_IF_ERROR(OpenRecords(lease, entry));
-  entries_[lease] = std::move(entry);
-  return absl::OkStatus();
+  const absl::Status opened = OpenRecords(lease, entries_[lease]);
+  if (!opened.ok()) Close(lease);
+  return opened;
 }
 
 absl::Status Spool::Charge(Entry& entry, uint64_t bytes) {
@@ -157,6 +196,7 @@ absl::Status Spool::AppendRecords(LeaseId lease, uint64_t sequence, std::string_
   NF_RETURN_IF_ERROR(
       WriteAll(entry.records, std::string(line) + "\n", FolderOf(lease) + "/records"));
   entry.ends.push_back(begin + line.size() + 1);
+  entry.chain = Sha256Hex(entry.chain + std::string(line));
   return absl::OkStatus();
 }
 
@@ -195,15 +235,21 @@ absl::Status Spool::Finish(LeaseId lease, const AttemptResult& result) {
     it->second.charged_bytes += artifact.size;  // It lies there anyway: charged, never refused.
     used_bytes_ += artifact.size;
   }
-  return WriteFileAtomically(FolderOf(lease) + "/result", ResultToText(result));
+  const std::string lines = ResultToText(result);
+  return WriteFileAtomically(FolderOf(lease) + "/result",
+                             lines + HashLine(lines, it->second.chain));
+}
+
+void Spool::Close(LeaseId lease) {
+  const auto it = entries_.find(lease);
+  if (it == entries_.end()) return;
+  if (it->second.records >= 0) close(it->second.records);
+  used_bytes_ -= it->second.charged_bytes;
+  entries_.erase(it);
 }
 
 void Spool::Remove(LeaseId lease) {
-  if (const auto it = entries_.find(lease); it != entries_.end()) {
-    close(it->second.records);
-    used_bytes_ -= it->second.charged_bytes;
-    entries_.erase(it);
-  }
+  Close(lease);
   // What cannot be removed now is removed when the next process recovers without its member file.
   const std::string folder = FolderOf(lease);
   (void)RemoveFile(folder + "/member");

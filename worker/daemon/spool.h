@@ -5,7 +5,8 @@
 //   SPOOL/LEASE/records   one line per record batch, in order
 //   SPOOL/LEASE/work/     the trainer's own folder
 //   SPOOL/LEASE/log       the trainer's output
-//   SPOOL/LEASE/result    atomic; written once everything else is synced
+//   SPOOL/LEASE/result    atomic; written once everything else is synced. Its last line is a hash
+//                         of the other lines and of the records
 //
 // Owns everything under its folder. One thread. Fails with ResourceExhausted when `limit_bytes`
 // are waiting.
@@ -31,6 +32,18 @@ struct SpooledAttempt {
   std::optional<AttemptResult> result;  // None: the worker ended before the trainer did.
 };
 
+// A folder of which no attempt was made.
+struct SpoolLoss {
+  LeaseId lease;
+  absl::Status why;
+  bool removed = false;  // Else it could not be read just now, and is left for the next start.
+};
+
+struct RecoveredSpool {
+  std::vector<SpooledAttempt> attempts;
+  std::vector<SpoolLoss> losses;
+};
+
 class Spool {
  public:
   Spool(std::string folder, uint64_t limit_bytes);
@@ -38,9 +51,9 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // What an earlier process left, in order of leases. Folders that are not whole are removed.
-  // Call first.
-  absl::StatusOr<std::vector<SpooledAttempt>> Recover();
+  // What an earlier process left, in order of leases. Folders that are not whole, or whose content
+  // is not what was written, are removed. Call first.
+  absl::StatusOr<RecoveredSpool> Recover();
 
   // Makes room for an attempt. AlreadyExists when the lease has one.
   absl::Status Begin(LeaseId lease, const std::string& member, uint32_t attempt);
@@ -65,13 +78,16 @@ class Spool {
   struct Entry {
     int records = -1;            // File descriptor.
     std::vector<uint64_t> ends;  // ends[i]: where batch i + 1 ends.
+    std::string chain;           // Hash of all batches; of the chain before and the next line.
     uint64_t charged_bytes = 0;  // Of used_bytes_.
   };
 
   std::string FolderOf(LeaseId lease) const;
   absl::StatusOr<SpooledAttempt> RecoverOne(LeaseId lease);
   absl::Status OpenRecords(LeaseId lease, Entry& entry);
+  absl::Status ReadResult(SpooledAttempt& attempt, const Entry& entry) const;
   absl::Status Charge(Entry& entry, uint64_t bytes);
+  void Close(LeaseId lease);
 
   const std::string folder_;
   const uint64_t limit_bytes_;

@@ -81,9 +81,10 @@ absl::StatusOr<uint64_t> TrainerPool::Start(const slots::StartTrainer& start, co
     Kill(number);  // It died just now; a fresh one takes its place.
   }
   NF_ASSIGN_OR_RETURN(number, StartProcess(start.slot, start.key));
-  // A trainer that does not take its request ends, and its end says more than this failure.
-  (void)processes_.at(number)->Give(work.request, work.log_path);
-  return number;
+  const absl::Status given = processes_.at(number)->Give(work.request, work.log_path);
+  // The end of a trainer that ended by itself says more than this failure.
+  if (given.ok() || given.code() == absl::StatusCode::kAborted) return number;
+  return given;
 }
 
 void TrainerPool::Terminate(uint64_t process) {

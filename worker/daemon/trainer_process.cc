@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
-#include <vector>
 
 #include "fmt/format.h"
 
 #include "common/files/file_error.h"
+#include "worker/daemon/pipe_reader.h"
 
 namespace noisefloor {
 
@@ -90,22 +90,33 @@ TrainerProcess::~TrainerProcess() {
 }
 
 absl::Status TrainerProcess::Give(const std::string& request, const std::string& log_path) {
-  {
-    MutexLock lock(mutex_);
-    log_ = open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (log_ < 0) return FileError(log_path, "open", errno);
-  }
-  WriteLog("");  // What came early.
-  const std::string line = request + "\n";
-  const ssize_t written = write(input_, line.data(), line.size());
-  const int error = errno;
+  absl::Status given = OpenLog(log_path);
+  if (given.ok()) given = WriteRequest(request);
   close(input_);
   input_ = -1;
+  if (!given.ok() && given.code() != absl::StatusCode::kAborted) Kill();
+  return given;
+}
+
+absl::Status TrainerProcess::OpenLog(const std::string& path) {
+  {
+    MutexLock lock(mutex_);
+    log_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (log_ < 0) return FileError(path, "open", errno);
+  }
+  WriteLog("");  // What came early.
+  return absl::OkStatus();
+}
+
+absl::Status TrainerProcess::WriteRequest(const std::string& request) {
+  const std::string line = request + "\n";
+  const ssize_t written = write(input_, line.data(), line.size());
   if (written == static_cast<ssize_t>(line.size())) return absl::OkStatus();
+  const bool ended = written < 0 && errno == EPIPE;
   return MakeError(
-      absl::StatusCode::kUnavailable,
+      ended ? absl::StatusCode::kAborted : absl::StatusCode::kUnavailable,
       fmt::format("the trainer did not take its request of {} bytes: {}", line.size(),
-                  written < 0 ? std::string_view(strerror(error)) : "its pipe is full"));
+                  written < 0 ? std::string_view(strerror(errno)) : "its pipe is full"));
 }
 
 void TrainerProcess::Consumed() {
@@ -151,18 +162,14 @@ void TrainerProcess::EndGroup() {
   Report(ProcessExit{reaped.signalled, reaped.code});
 }
 
-// Reads all there is now.
 bool TrainerProcess::ReadEvents() {
-  std::vector<char> buffer(64 << 10);
-  while (true) {
-    const ssize_t got = read(events_, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno == EAGAIN;
-    if (got == 0) return false;
-    if (broken_) continue;
-    partial_.append(buffer.data(), static_cast<size_t>(got));
-    TakeLines();
-  }
+  return ReadAvailable(events_, kMostPipeBytes, [this](std::string_view b) { TakeEvents(b); });
+}
+
+void TrainerProcess::TakeEvents(std::string_view bytes) {
+  if (broken_) return;
+  partial_ += bytes;
+  TakeLines();
 }
 
 void TrainerProcess::TakeLines() {
@@ -188,14 +195,7 @@ void TrainerProcess::TakeLines() {
 }
 
 bool TrainerProcess::ReadOutput() {
-  std::array<char, 16 << 10> buffer;
-  while (true) {
-    const ssize_t got = read(output_, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno == EAGAIN;
-    if (got == 0) return false;
-    WriteLog(std::string_view(buffer.data(), static_cast<size_t>(got)));
-  }
+  return ReadAvailable(output_, kMostPipeBytes, [this](std::string_view b) { WriteLog(b); });
 }
 
 void TrainerProcess::WriteLog(std::string_view text) {

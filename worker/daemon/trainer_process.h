@@ -48,7 +48,7 @@ class TrainerProcess {
   ~TrainerProcess();
 
   // Hands over the request, once. From now on its output goes to `log_path`, with what it wrote
-  // before. Unavailable when the process does not take it; its end is then on the way.
+  // before. Aborted when the process has ended by itself; after any other failure it is killed.
   absl::Status Give(const std::string& request, const std::string& log_path);
 
   void Terminate() { Signal(SIGTERM); }
@@ -60,10 +60,13 @@ class TrainerProcess {
  private:
   TrainerProcess(Child child, Sink sink, uint64_t log_limit_bytes);
 
+  absl::Status OpenLog(const std::string& path);
+  absl::Status WriteRequest(const std::string& request);
   void Signal(int number);
   void Watch();       // The thread.
   bool ReadEvents();  // False at the end of the pipe.
   bool ReadOutput();
+  void TakeEvents(std::string_view bytes);
   void TakeLines();
   void Report(TrainerNews news);
   void WriteLog(std::string_view text);

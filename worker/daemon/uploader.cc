@@ -1,11 +1,14 @@
 #include "worker/daemon/uploader.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "fmt/format.h"
 
+#include "common/files/file_error.h"
 #include "common/files/sha256.h"
+#include "common/log/log.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status.h"
 
@@ -15,24 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxRefusals = 20;
+// Whether the bytes themselves are wrong. All else speaks of the moment: a full disk over there, a
+// lease that a restarted coordinator has not read yet. A lease that is dead for good is settled or
+// stopped, and that cancels the upload.
+bool IsFinal(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kInvalidArgument;
+}
 
-// Codes that speak of the moment, not of the file. A lease that is not live (FailedPrecondition)
-// may be one that a restarted coordinator has not read yet; else it settles the lease, and that
-// cancels the upload.
-bool IsTransient(absl::StatusCode code) {
-  switch (code) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kAborted:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kInternal:
-    case absl::StatusCode::kUnknown:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kResourceExhausted: return true;
-    default: return false;
-  }
+// Whether the path itself is wrong, as the trainer made it.
+bool IsOfThePath(const std::error_code& error) {
+  const int number = error.value();
+  return number == ENOENT || number == ENOTDIR || number == ELOOP || number == ENAMETOOLONG ||
+         number == EACCES;
 }
 
 // The log as an artifact; nothing when it is empty or not there.
@@ -49,7 +46,8 @@ absl::Duration DeadlineFor(uint64_t size) {
   return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 20));
 }
 
-// False when the coordinator ended the call; its status says why.
+// False when not all of the file was sent: it could not be read, or the coordinator ended the call
+// and its status says why.
 bool WritePieces(grpc::ClientWriterInterface<v1::UploadRequest>& writer, std::ifstream& file) {
   v1::UploadRequest request;
   std::string piece(kPieceBytes, '\0');
@@ -60,7 +58,7 @@ bool WritePieces(grpc::ClientWriterInterface<v1::UploadRequest>& writer, std::if
     request.set_piece(piece.data(), got);
     if (!writer.Write(request)) return false;
   }
-  return true;
+  return !file.bad();
 }
 
 }  // namespace
@@ -72,26 +70,32 @@ absl::StatusOr<std::string> CheckArtifact(const std::string& folder,
   };
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
+  if (error) return FileError(folder, "find", error.value());
   const fs::path path = fs::canonical(root / artifact.path, error);
+  if (error && !IsOfThePath(error)) return FileError(artifact.path, "find", error.value());
   if (error) return wrong("there is no such file");
   if (path != (root / artifact.path).lexically_normal()) return wrong("reached through a link");
   if (!fs::is_regular_file(path, error)) return wrong("not a file");
   const uint64_t size = fs::file_size(path, error);
-  if (error || size != artifact.size) {
+  if (error) return FileError(path.string(), "look at", error.value());
+  if (size != artifact.size) {
     return wrong(fmt::format("{} bytes, and the trainer said {}", size, artifact.size));
   }
-  NF_ASSIGN_OR_RETURN(const std::string sha256, Sha256File(path.string()));
-  if (sha256 != artifact.sha256) {
-    return wrong(fmt::format("SHA-256 {}, and the trainer said {}", sha256, artifact.sha256));
+  const absl::StatusOr<std::string> sha256 = Sha256File(path.string());
+  if (sha256.status().code() == absl::StatusCode::kPermissionDenied) return wrong("not readable");
+  NF_RETURN_IF_ERROR(sha256.status());
+  if (*sha256 != artifact.sha256) {
+    return wrong(fmt::format("SHA-256 {}, and the trainer said {}", *sha256, artifact.sha256));
   }
   return path.string();
 }
 
 Uploader::Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed,
-                   Sink sink)
+                   Sink sink, Check check)
     : stub_(stub),
       clock_(clock),
       sink_(std::move(sink)),
+      check_(std::move(check)),
       backoff_({absl::Milliseconds(50), absl::Seconds(5)}, seed),
       thread_([this] { Run(); }) {}
 
@@ -107,7 +111,7 @@ Uploader::~Uploader() {
 
 void Uploader::Add(UploadJob job) {
   MutexLock lock(mutex_);
-  queue_.push_back(Work{std::move(job), {}, false, 0, 0});
+  queue_.push_back(Work{std::move(job), {}, false, 0, ""});
   changed_.NotifyAll();
 }
 
@@ -150,15 +154,19 @@ void Uploader::Run() {
     if (IsCancelled(lease)) continue;
     if (status.ok()) {
       sink_({lease, std::move(work->job.artifacts)});
-    } else if (IsTransient(status.code()) && work->refusals < kMaxRefusals) {
-      TryLater(*std::move(work));
-    } else {
+    } else if (IsFinal(status)) {
       sink_({lease, status});
+    } else {
+      TryLater(*std::move(work), status);
     }
   }
 }
 
-void Uploader::TryLater(Work work) {
+void Uploader::TryLater(Work work, const absl::Status& why) {
+  if (std::string failure = Message(why); failure != work.failure) {
+    LogWarning("upload_failed", {{"lease", work.job.lease.value}, {"error", why}});
+    work.failure = std::move(failure);
+  }
   const absl::Duration until = clock_.Steady() + backoff_.Next();
   MutexLock lock(mutex_);
   if (stop_ || current_cancelled_) return;
@@ -170,23 +178,29 @@ void Uploader::TryLater(Work work) {
   wake_ = false;
 }
 
-absl::Status Uploader::Advance(Work& work) {
+// Everything or nothing: after a failure the next try begins anew.
+absl::Status Uploader::CheckFiles(Work& work) const {
   UploadJob& job = work.job;
-  if (!work.checked) {
-    for (const ArtifactEvent& artifact : job.artifacts) {
-      NF_ASSIGN_OR_RETURN(std::string path, CheckArtifact(job.folder, artifact));
-      work.paths.push_back(std::move(path));
-    }
-    for (const ArtifactEvent& log : DescribeLog(job.log_path)) {
-      job.artifacts.push_back(log);
-      work.paths.push_back(job.log_path);
-    }
-    work.checked = true;
+  std::vector<std::string> paths;
+  for (const ArtifactEvent& artifact : job.artifacts) {
+    NF_ASSIGN_OR_RETURN(std::string path, check_(job.folder, artifact));
+    paths.push_back(std::move(path));
   }
+  for (const ArtifactEvent& log : DescribeLog(job.log_path)) {
+    job.artifacts.push_back(log);
+    paths.push_back(job.log_path);
+  }
+  work.paths = std::move(paths);
+  work.checked = true;
+  return absl::OkStatus();
+}
+
+absl::Status Uploader::Advance(Work& work) {
+  if (!work.checked) NF_RETURN_IF_ERROR(CheckFiles(work));
+  UploadJob& job = work.job;
   while (work.uploaded < work.paths.size()) {
     const ArtifactEvent& artifact = job.artifacts[work.uploaded];
     const absl::Status status = UploadOne(job.lease, work.paths[work.uploaded], artifact);
-    if (status.code() == absl::StatusCode::kResourceExhausted) ++work.refusals;
     if (!status.ok()) return Annotate(status, fmt::format("uploading {}", artifact.kind));
     backoff_.Reset();
     ++work.uploaded;
@@ -197,7 +211,7 @@ absl::Status Uploader::Advance(Work& work) {
 absl::Status Uploader::UploadOne(LeaseId lease, const std::string& path,
                                  const ArtifactEvent& artifact) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return InvalidInput(path + ": cannot be opened");
+  if (!file) return FileError(path, "open", errno);
   grpc::ClientContext context;
   SetDeadline(context, DeadlineFor(artifact.size));
   {
@@ -212,7 +226,9 @@ absl::Status Uploader::UploadOne(LeaseId lease, const std::string& path,
   request.mutable_header()->set_kind(artifact.kind);
   request.mutable_header()->set_sha256(artifact.sha256);
   request.mutable_header()->set_size(artifact.size);
-  if (writer->Write(request) && WritePieces(*writer, file)) writer->WritesDone();
+  const bool sent = writer->Write(request) && WritePieces(*writer, file);
+  if (sent) writer->WritesDone();
+  if (file.bad()) context.TryCancel();  // A short file would be refused for good.
   const absl::Status status = FromGrpc(writer->Finish());
   MutexLock lock(mutex_);
   call_ = nullptr;

@@ -29,17 +29,25 @@ struct UploadJob {
 
 struct UploadDone {
   LeaseId lease;
-  // What the coordinator has, the log included; or why a file can never be uploaded: it is not
-  // what the trainer said, or the coordinator refuses it.
+  // What the coordinator has, the log included; or InvalidArgument, why a file can never be
+  // uploaded: it is not what the trainer said, or its bytes are not what the coordinator takes.
   absl::StatusOr<std::vector<ArtifactEvent>> artifacts;
 };
 
-// One thread, one upload at a time. Add, Cancel and Wake from any thread.
+// The artifact's path, checked: a regular file below `folder`, not reached through a link, of the
+// size and hash that the trainer said. InvalidArgument names what differs; other codes speak of
+// the moment.
+absl::StatusOr<std::string> CheckArtifact(const std::string& folder, const ArtifactEvent& artifact);
+
+// One thread, one upload at a time; whatever is not InvalidArgument is tried again, with back-off,
+// until it works or is cancelled. Add, Cancel and Wake from any thread.
 class Uploader {
  public:
   using Sink = std::function<void(UploadDone)>;  // Called on the uploader's thread; must not wait.
+  using Check = std::function<decltype(CheckArtifact)>;
 
-  Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed, Sink sink);
+  Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed, Sink sink,
+           Check check = CheckArtifact);
   // Stops at once; what was not uploaded is uploaded by the next process.
   ~Uploader();
 
@@ -53,24 +61,26 @@ class Uploader {
   // A job with what has been done of it.
   struct Work {
     UploadJob job;
-    std::vector<std::string> paths;  // Of the artifacts; empty before they are checked.
+    std::vector<std::string> paths;  // Of the artifacts, in their order; empty before the check.
     bool checked = false;
     size_t uploaded = 0;
-    int refusals = 0;
+    std::string failure;  // The last one, for the log.
   };
 
   void Run();
   std::optional<Work> Next();
-  // OK when nothing is left, a transient error (try again later), or one for good.
+  // OK when nothing is left, InvalidArgument for good, any other error: try again later.
   absl::Status Advance(Work& work);
+  absl::Status CheckFiles(Work& work) const;
   absl::Status UploadOne(LeaseId lease, const std::string& path, const ArtifactEvent& artifact);
   // The work goes to the end of the queue, so that it does not hold up others; then waits.
-  void TryLater(Work work);
+  void TryLater(Work work, const absl::Status& why);
   bool IsCancelled(LeaseId lease);
 
   v1::WorkerService::StubInterface& stub_;
   const Clock& clock_;
   const Sink sink_;
+  const Check check_;
   Backoff backoff_;  // The thread's.
   Mutex mutex_;
   CondVar changed_;
@@ -82,9 +92,5 @@ class Uploader {
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
-
-// The artifact's path, checked: a regular file below `folder`, not reached through a link, of the
-// size and hash that the trainer said. InvalidArgument names what differs.
-absl::StatusOr<std::string> CheckArtifact(const std::string& folder, const ArtifactEvent& artifact);
 
 }  // namespace noisefloor

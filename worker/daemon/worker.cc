@@ -18,8 +18,11 @@ constexpr size_t kMailboxLimit = size_t{1} << 20;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(10);
 
 slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
-  return {static_cast<uint32_t>(settings.slot_cores.size()), settings.options.grace,
-          settings.options.standby};
+  return {.slot_count = static_cast<uint32_t>(settings.slot_cores.size()),
+          .grace = settings.options.grace,
+          .standby = settings.options.standby,
+          .hello_timeout = settings.options.hello_timeout,
+          .silence_timeout = settings.options.silence_timeout};
 }
 
 }  // namespace
@@ -67,23 +70,29 @@ int Worker::Run() {
 absl::Status Worker::Recover() {
   NF_ASSIGN_OR_RETURN(const std::vector<int> ended, EndLeftovers(state_.path()));
   for (const int process : ended) LogWarning("leftover_ended", {{"process", process}});
-  NF_ASSIGN_OR_RETURN(std::vector<SpooledAttempt> found, spool_.Recover());
-  for (SpooledAttempt& spooled : found) {
-    Attempt& attempt = attempts_[spooled.lease];
-    attempt.member = spooled.member;
-    attempt.number = spooled.attempt;
-    LogInfo("spooled_attempt_found", {{"lease", spooled.lease.value},
-                                      {"member", spooled.member},
-                                      {"finished", spooled.result.has_value()}});
-    if (spooled.result) {
-      attempt.result = *std::move(spooled.result);
-    } else {
-      Keep(spooled.lease, attempt,
-           FailedResult(CauseClass::kInterrupted, "the worker ended before its trainer did"));
-    }
-    Step(slots::ResultFound{spooled.lease, spool_.Batches(spooled.lease)});
+  NF_ASSIGN_OR_RETURN(RecoveredSpool found, spool_.Recover());
+  for (const SpoolLoss& loss : found.losses) {
+    LogWarning("spooled_attempt_lost",
+               {{"lease", loss.lease.value}, {"removed", loss.removed}, {"error", loss.why}});
   }
+  for (SpooledAttempt& spooled : found.attempts) Recover(std::move(spooled));
   return absl::OkStatus();
+}
+
+void Worker::Recover(SpooledAttempt spooled) {
+  Attempt& attempt = attempts_[spooled.lease];
+  attempt.member = spooled.member;
+  attempt.number = spooled.attempt;
+  LogInfo("spooled_attempt_found", {{"lease", spooled.lease.value},
+                                    {"member", spooled.member},
+                                    {"finished", spooled.result.has_value()}});
+  if (spooled.result) {
+    attempt.result = *std::move(spooled.result);
+  } else {
+    Keep(spooled.lease, attempt,
+         FailedResult(CauseClass::kInterrupted, "the worker ended before its trainer did"));
+  }
+  Step(slots::ResultFound{spooled.lease, spool_.Batches(spooled.lease)});
 }
 
 void Worker::OnMessage(v1::SessionResponse message) { (void)mailbox_.Post(std::move(message)); }
@@ -130,7 +139,7 @@ void Worker::On(SessionClosed& closed) {
     LogWarning("disconnected", {{"error", closed.status}});
     return Step(slots::Disconnected{});
   }
-  LogDebug("not_connected", {{"error", closed.status}});
+  LogRefusal(closed.status);
   const absl::StatusCode code = closed.status.code();
   const bool refused =
       code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kPermissionDenied ||
@@ -139,6 +148,15 @@ void Worker::On(SessionClosed& closed) {
   LogError("refused",
            {{"coordinator", ToText(settings_.options.coordinator)}, {"error", closed.status}});
   exit_code_ = 1;
+}
+
+// Once, while it stays the same. A coordinator that is not there is nothing to warn of.
+void Worker::LogRefusal(const absl::Status& status) {
+  const bool refused = status.code() != absl::StatusCode::kUnavailable;
+  const bool is_new = refused && last_refusal_ != Message(status);
+  if (refused) last_refusal_ = Message(status);
+  Log(is_new ? LogLevel::kWarning : LogLevel::kDebug, "not_connected",
+      {{"coordinator", ToText(settings_.options.coordinator)}, {"error", status}});
 }
 
 void Worker::CloseSession() {

@@ -60,14 +60,15 @@ class Worker final : public SessionListener {
     std::string member;
     uint32_t number = 0;
     TrainerRequest request;
-    EventJudge judge{""};
+    EventJudge judge{"", ""};
     std::optional<uint64_t> process;
     std::string data_identity;
     std::vector<RecordsEvent> noop_records;     // Of a built-in trainer, which has no spool.
     std::optional<RecordsEvent> fresh_records;  // The batch that has just come.
     AttemptResult result;
     bool noop = false;
-    bool log_only = false;  // Its other files are not to be uploaded.
+    bool log_only = false;       // Its other files are not to be uploaded.
+    bool files_dropped = false;  // Nor any; the coordinator does not want them.
   };
 
   // SessionListener, on gRPC's threads.
@@ -76,7 +77,7 @@ class Worker final : public SessionListener {
   void OnClosed(absl::Status status) override;
 
   absl::Status Recover();
-  void Handle(News& news);
+  void Recover(SpooledAttempt spooled);
   void On(v1::SessionResponse& message);
   void On(HeartbeatTaken&) { Step(slots::HeartbeatSent{}); }
   void On(SessionClosed& closed);
@@ -86,6 +87,7 @@ class Worker final : public SessionListener {
   void OnWelcome(const v1::Welcome& welcome);
   void OnStart(const v1::StartMember& start);
   void OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line);
+  void OnTrainerReplaced(const Attempt& attempt);
   void OnTrainerExit(uint64_t process, const ProcessExit& exit);
 
   // Slots decides, Perform does; messages that come up meanwhile wait their turn.
@@ -96,6 +98,7 @@ class Worker final : public SessionListener {
   void Perform(const slots::TerminateTrainer& action);
   void Perform(const slots::KillTrainer& action);
   void Perform(const slots::Deliver& action);
+  void Perform(const slots::DropFiles& action);
   void Perform(const slots::Forget& action);
   void Perform(const slots::SendStarted& action);
   void Perform(const slots::SendRecords& action);
@@ -116,6 +119,7 @@ class Worker final : public SessionListener {
   absl::Duration UntilNext() const;
   v1::SessionRequest Registration() const;
   void CloseSession();
+  void LogRefusal(const absl::Status& status);
 
   const WorkerSettings settings_;
   const StateDirectory& state_;
@@ -133,11 +137,13 @@ class Worker final : public SessionListener {
   std::unique_ptr<Session> session_;
   Backoff reconnect_;
   bool connected_ = false;
+  std::string last_refusal_;  // Why the coordinator does not take us, as it was logged.
   absl::Duration open_at_ = -absl::InfiniteDuration();
   absl::Duration welcome_by_ = absl::InfiniteDuration();
   absl::Duration unreached_since_;
   absl::Duration hurry_at_ = absl::InfiniteDuration();
   int stops_ = 0;
+  int leave_code_ = 0;  // The exit code when there is nothing left to do.
   std::optional<int> exit_code_;
 };
 

@@ -32,16 +32,17 @@ void Worker::Perform(const slots::StartTrainer& action) {
                               {"standby", action.use_standby},
                               {"status", status}});
   if (status.ok()) return;
-  // A worker without room or without its trainer's file is not the member's fault.
+  // A worker without room or without its trainer's file is at fault itself, not the member.
   Keep(action.lease, attempt,
-       FailedResult(CauseClass::kInterrupted, "the trainer cannot be started: " + Message(status)));
-  Step(slots::TrainerEnded{action.lease});
+       FailedResult(CauseClass::kLostDevice, "the trainer cannot be started: " + Message(status)));
+  Step(slots::StartFailed{action.lease});
 }
 
 absl::Status Worker::StartProcess(const slots::StartTrainer& start, Attempt& attempt) {
   NF_RETURN_IF_ERROR(spool_.Begin(start.lease, attempt.member, attempt.number));
   attempt.request.work_directory = spool_.WorkFolder(start.lease);
-  attempt.judge = EventJudge(start.key.stack);
+  attempt.judge =
+      EventJudge(start.key.stack, settings_.offer.stacks.at(start.key.stack).build);
   NF_ASSIGN_OR_RETURN(const uint64_t process, pool_.Start(start, {RequestToJson(attempt.request),
                                                                   spool_.LogPath(start.lease)}));
   attempt.process = process;
@@ -79,7 +80,11 @@ void Worker::Perform(const slots::EndStandby& action) { pool_.EndStandby(action.
 void Worker::Perform(const slots::TerminateTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
   LogInfo("trainer_terminated", {{"lease", action.lease.value}, {"reason", action.reason}});
-  attempt.judge.SetStopReason(action.reason);
+  if (action.hung) {
+    attempt.judge.Abandon(CauseClass::kLostDevice, action.reason);
+  } else {
+    attempt.judge.SetStopReason(action.reason);
+  }
   if (attempt.process) pool_.Terminate(*attempt.process);
 }
 
@@ -94,6 +99,13 @@ void Worker::Perform(const slots::Deliver& action) {
   if (attempt.noop) return Step(slots::Delivered{action.lease});
   uploader_->Add({action.lease, spool_.WorkFolder(action.lease), attempt.result.artifacts,
                   spool_.LogPath(action.lease)});
+}
+
+void Worker::Perform(const slots::DropFiles& action) {
+  Attempt& attempt = attempts_.at(action.lease);
+  attempt.files_dropped = true;
+  attempt.result.artifacts.clear();
+  uploader_->Cancel(action.lease);
 }
 
 void Worker::Perform(const slots::Forget& action) {
@@ -147,6 +159,6 @@ void Worker::Perform(const slots::SendHeartbeat& action) { Send(HeartbeatMessage
 
 void Worker::Perform(const slots::SendDraining&) { Send(DrainingMessage()); }
 
-void Worker::Perform(const slots::Leave&) { exit_code_ = exit_code_.value_or(0); }
+void Worker::Perform(const slots::Leave&) { exit_code_ = exit_code_.value_or(leave_code_); }
 
 }  // namespace noisefloor

@@ -27,6 +27,7 @@ void Worker::On(v1::SessionResponse& message) {
 void Worker::OnWelcome(const v1::Welcome& welcome) {
   connected_ = true;
   welcome_by_ = absl::InfiniteDuration();
+  last_refusal_.clear();
   reconnect_.Reset();
   uploader_->Wake();
   LogInfo("connected", {{"coordinator", ToText(settings_.options.coordinator)},
@@ -57,7 +58,7 @@ void Worker::OnStart(const v1::StartMember& start) {
   attempt.noop = prepared.key.stack == kNoopStack;
   attempts_.insert_or_assign(lease, std::move(attempt));
   Step(slots::StartMember{lease, prepared.key});
-  if (!slots_.Knows(lease)) attempts_.erase(lease);
+  if (!slots_.Has(lease)) attempts_.erase(lease);
 }
 
 // The member cannot run here: the coordinator is told as if a trainer had failed.
@@ -70,6 +71,7 @@ void Worker::Refuse(LeaseId lease, Attempt attempt, AttemptResult result) {
   Attempt& kept = attempts_.insert_or_assign(lease, std::move(attempt)).first->second;
   Keep(lease, kept, std::move(result));
   Step(slots::ResultFound{lease, 0});
+  if (!slots_.Has(lease)) Perform(slots::Forget{lease});
 }
 
 // From now on the result is what the coordinator is told. One that cannot be kept on disk is
@@ -101,7 +103,10 @@ void Worker::On(PoolNews& news) {
 }
 
 void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
-  if (!attempt.judge.Accept(line.event).ok()) return Step(slots::TrainerBroken{lease});
+  if (!attempt.judge.Accept(line.event).ok()) {
+    if (attempt.judge.replaced()) OnTrainerReplaced(attempt);
+    return Step(slots::TrainerBroken{lease});
+  }
   if (const auto* hello = std::get_if<HelloEvent>(&line.event)) {
     attempt.data_identity = hello->data_identity;
     return Step(slots::TrainerHello{lease});
@@ -110,14 +115,22 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
     return Step(slots::TrainerProgress{lease, progress->step, progress->step_count});
   }
   auto* records = std::get_if<RecordsEvent>(&line.event);
-  if (records == nullptr) return;
+  if (records == nullptr) return Step(slots::TrainerSpoke{lease});
   const uint64_t sequence = records->sequence;
   if (const absl::Status status = spool_.AppendRecords(lease, sequence, line.line); !status.ok()) {
-    attempt.judge.Abandon(CauseClass::kInterrupted, Message(status));
-    return Step(slots::TrainerBroken{lease});
+    attempt.judge.Abandon(CauseClass::kLostDevice, Message(status));
+    return Step(slots::TrainerBroken{lease, "its records cannot be kept"});
   }
   attempt.fresh_records = std::move(*records);
   Step(slots::TrainerRecords{lease, sequence});
+}
+
+// What was told of the trainer at registration is not true any more, and it is told only once.
+void Worker::OnTrainerReplaced(const Attempt& attempt) {
+  LogError("trainer_replaced",
+           {{"member", attempt.member}, {"stack", attempt.request.specification.stack}});
+  leave_code_ = 1;
+  Step(slots::Drain{});
 }
 
 void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
@@ -139,7 +152,7 @@ void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
 
 void Worker::On(UploadDone& done) {
   const auto it = attempts_.find(done.lease);
-  if (it == attempts_.end()) return;
+  if (it == attempts_.end() || it->second.files_dropped) return;
   Attempt& attempt = it->second;
   if (done.artifacts.ok()) {
     attempt.result.artifacts = *std::move(done.artifacts);

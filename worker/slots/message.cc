@@ -21,6 +21,7 @@ struct Writer {
   }
   std::string operator()(const KillTrainer& a) const { return "kill trainer of " + Of(a.lease); }
   std::string operator()(const Deliver& a) const { return "deliver " + Of(a.lease); }
+  std::string operator()(const DropFiles& a) const { return "drop files of " + Of(a.lease); }
   std::string operator()(const Forget& a) const { return "forget " + Of(a.lease); }
   std::string operator()(const SendStarted& a) const { return "send started of " + Of(a.lease); }
   std::string operator()(const SendRecords& a) const {

@@ -76,8 +76,16 @@ struct TrainerProgress {
   int64_t step = 0;
   int64_t step_count = 0;
 };
-// The attempt broke the protocol: end its trainer.
+struct TrainerSpoke {  // Any other event: a sign of life.
+  LeaseId lease;
+};
+// Nothing of the attempt is of use any more: end its trainer.
 struct TrainerBroken {
+  LeaseId lease;
+  std::string reason = "it broke the trainer protocol";
+};
+// This machine could not start its trainer, and its outcome says so.
+struct StartFailed {
   LeaseId lease;
 };
 struct TrainerEnded {  // Its process has gone and its outcome is in the spool.
@@ -93,10 +101,10 @@ struct Drain {};  // Finish what is here, then leave.
 struct Hurry {};  // Stop what runs, then leave.
 struct Tick {};   // Time has passed.
 
-using Message =
-    std::variant<Connected, Disconnected, HeartbeatSent, StartMember, StopMember, RecordsKept,
-                 Settled, ResultFound, TrainerHello, TrainerRecords, TrainerProgress, TrainerBroken,
-                 TrainerEnded, StandbyEnded, Delivered, Drain, Hurry, Tick>;
+using Message = std::variant<Connected, Disconnected, HeartbeatSent, StartMember, StopMember,
+                             RecordsKept, Settled, ResultFound, TrainerHello, TrainerRecords,
+                             TrainerProgress, TrainerSpoke, TrainerBroken, StartFailed,
+                             TrainerEnded, StandbyEnded, Delivered, Drain, Hurry, Tick>;
 
 // --- What to do, in this order ---
 
@@ -116,11 +124,15 @@ struct EndStandby {
 struct TerminateTrainer {  // SIGTERM to its process group.
   LeaseId lease;
   std::string reason;
+  bool hung = false;  // It went silent: this machine is to blame, not whoever stops it.
 };
 struct KillTrainer {  // SIGKILL to its process group.
   LeaseId lease;
 };
 struct Deliver {  // Upload its files, then report Delivered.
+  LeaseId lease;
+};
+struct DropFiles {  // Stop its uploads; its outcome is told without them.
   LeaseId lease;
 };
 struct Forget {  // Remove it from the spool, stop its uploads.
@@ -144,8 +156,8 @@ struct SendDraining {};
 struct Leave {};  // Nothing is left to do: end the program.
 
 using Action = std::variant<StartTrainer, StartStandby, EndStandby, TerminateTrainer, KillTrainer,
-                            Deliver, Forget, SendStarted, SendRecords, SendFinished, SendHeartbeat,
-                            SendDraining, Leave>;
+                            Deliver, DropFiles, Forget, SendStarted, SendRecords, SendFinished,
+                            SendHeartbeat, SendDraining, Leave>;
 using Actions = std::vector<Action>;
 
 std::string Describe(const Action& action);  // "start trainer of lease 7 in slot 0", for logs

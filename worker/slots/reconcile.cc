@@ -9,6 +9,9 @@ void Slots::On(const Connected& message, absl::Duration now, Actions& actions) {
   next_beat_ = now + heartbeat_interval_;
   keeper_.SetTtl(message.lease_ttl);
   keeper_.RenewAll(now);
+  // Nothing of an older session is on its way any more: a number that comes now is a new lease,
+  // even if a coordinator whose home was reset gives it for the second time.
+  ended_.clear();
   if (draining_) actions.push_back(SendDraining{});
   for (auto& [id, lease] : leases_) {
     if (!lease.unwanted) TellAgain(id, lease, actions);

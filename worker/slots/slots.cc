@@ -7,6 +7,20 @@ namespace noisefloor::slots {
 namespace {
 // Leases rise for ever, so the newest few are enough to recognise an echo.
 constexpr size_t kEndedKept = 1024;
+
+// A machine that cannot start trainers is asked again soon, but does not burn one member after the
+// other.
+constexpr absl::Duration kFirstPause = absl::Seconds(1);
+constexpr absl::Duration kLongestPause = absl::Minutes(1);
+
+absl::Duration PauseAfter(int failed_starts) {
+  return std::min(kFirstPause * (1 << std::min(failed_starts - 1, 10)), kLongestPause);
+}
+
+std::string Limit(absl::Duration limit, std::string_view option) {
+  return absl::FormatDuration(limit) + " (" + std::string(option) + ")";
+}
+
 }  // namespace
 
 Slots::Slots(SlotsOptions options) : options_(options), slots_(options.slot_count) {}
@@ -22,26 +36,32 @@ Actions Slots::Step(const Message& message, absl::Duration now) {
 std::vector<Held> Slots::HeldLeases() const {
   std::vector<Held> held;
   for (const auto& [id, lease] : leases_) {
-    if (!lease.unwanted) held.push_back({id, lease.sequence, lease.step, lease.step_count});
+    if (lease.unwanted || lease.late) continue;
+    held.push_back({id, lease.sequence, lease.step, lease.step_count});
   }
   return held;
 }
 
 absl::Duration Slots::NextTick() const {
-  absl::Duration next = std::min({next_beat_, keeper_.NextExpiry(), hurry_until_});
-  for (const auto& [id, lease] : leases_) next = std::min(next, lease.kill_at);
+  absl::Duration next = std::min({next_beat_, keeper_.NextExpiry(), resume_at_, hurry_until_});
+  for (const auto& [id, lease] : leases_) next = std::min({next, lease.kill_at, lease.silent_at});
   return next;
 }
 
 void Slots::On(const StartMember& message, absl::Duration now, Actions& actions) {
-  if (leases_.contains(message.lease) || ended_.contains(message.lease)) return;
+  if (Knows(message.lease)) return;
   leases_[message.lease].key = message.key;
   waiting_.push_back(message.lease);
   keeper_.Add(message.lease, now);
-  FillSlots(actions);
+  FillSlots(now, actions);
 }
 
 void Slots::On(const StopMember& message, absl::Duration now, Actions& actions) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr) return;
+  if (lease->phase == Phase::kDelivering || lease->phase == Phase::kFinished) {
+    return TellLate(message.lease, *lease, actions);
+  }
   Drop(message.lease, message.reason, now, actions);
 }
 
@@ -50,7 +70,7 @@ void Slots::On(const Settled& message, absl::Duration now, Actions& actions) {
 }
 
 void Slots::On(const ResultFound& message, absl::Duration, Actions& actions) {
-  if (leases_.contains(message.lease) || ended_.contains(message.lease)) return;
+  if (Knows(message.lease)) return;
   Lease& lease = leases_[message.lease];
   lease.phase = Phase::kDelivering;
   lease.sequence = message.sequence;
@@ -60,16 +80,19 @@ void Slots::On(const ResultFound& message, absl::Duration, Actions& actions) {
   actions.push_back(Deliver{message.lease});
 }
 
-void Slots::On(const TrainerHello& message, absl::Duration, Actions& actions) {
+void Slots::On(const TrainerHello& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->unwanted) return;
+  failed_starts_ = 0;
+  Heard(*lease, now);
   lease->said_hello = true;
   if (connected_) actions.push_back(SendStarted{message.lease});
 }
 
-void Slots::On(const TrainerRecords& message, absl::Duration, Actions& actions) {
+void Slots::On(const TrainerRecords& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->unwanted) return;
+  Heard(*lease, now);
   const uint64_t first = lease->sequence + 1;
   lease->sequence = std::max(lease->sequence, message.sequence);
   if (connected_ && first <= lease->sequence) {
@@ -77,9 +100,10 @@ void Slots::On(const TrainerRecords& message, absl::Duration, Actions& actions) 
   }
 }
 
-void Slots::On(const TrainerProgress& message, absl::Duration, Actions& actions) {
+void Slots::On(const TrainerProgress& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->phase != Phase::kRunning) return;
+  Heard(*lease, now);
   lease->step = message.step;
   lease->step_count = message.step_count;
   // The standby loads while the second half trains, so that it is warm when the slot falls free
@@ -92,25 +116,35 @@ void Slots::On(const TrainerProgress& message, absl::Duration, Actions& actions)
   actions.push_back(StartStandby{lease->slot, lease->key});
 }
 
+void Slots::On(const TrainerSpoke& message, absl::Duration now, Actions&) {
+  if (Lease* lease = Find(message.lease); lease != nullptr) Heard(*lease, now);
+}
+
 void Slots::On(const TrainerBroken& message, absl::Duration now, Actions& actions) {
   if (Lease* lease = Find(message.lease); lease != nullptr && lease->phase == Phase::kRunning) {
-    Stop(message.lease, *lease, "it broke the trainer protocol", now, actions);
+    Stop(message.lease, *lease, message.reason, now, actions);
   }
 }
 
-void Slots::On(const TrainerEnded& message, absl::Duration, Actions& actions) {
+void Slots::On(const StartFailed& message, absl::Duration now, Actions& actions) {
+  if (Find(message.lease) == nullptr) return;
+  resume_at_ = now + PauseAfter(++failed_starts_);
+  On(TrainerEnded{message.lease}, now, actions);
+}
+
+void Slots::On(const TrainerEnded& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->phase != Phase::kRunning) return;
   slots_[lease->slot].lease.reset();
   keeper_.Remove(message.lease);
-  lease->kill_at = absl::InfiniteDuration();
+  lease->kill_at = lease->silent_at = absl::InfiniteDuration();
   if (lease->unwanted) {
     Erase(message.lease, actions);
   } else {
     lease->phase = Phase::kDelivering;
     actions.push_back(Deliver{message.lease});
   }
-  FillSlots(actions);
+  FillSlots(now, actions);
 }
 
 void Slots::On(const StandbyEnded& message, absl::Duration, Actions&) {
@@ -153,7 +187,12 @@ void Slots::On(const Tick&, absl::Duration now, Actions& actions) {
       Stop(id, lease, "the coordinator was not reached for the life of the lease", now, actions);
     }
   }
+  StopSilent(now, actions);
   KillOverdue(now, actions);
+  if (now >= resume_at_) {
+    resume_at_ = absl::InfiniteDuration();
+    FillSlots(now, actions);
+  }
   if (connected_ && now >= next_beat_) Beat(now, actions);
 }
 
@@ -162,12 +201,12 @@ Slots::Lease* Slots::Find(LeaseId lease) {
   return it == leases_.end() ? nullptr : &it->second;
 }
 
-void Slots::FillSlots(Actions& actions) {
-  while (!waiting_.empty()) {
-    Lease& lease = leases_.at(waiting_.front());
-    const std::optional<uint32_t> slot = BestSlotFor(lease.key);
+void Slots::FillSlots(absl::Duration now, Actions& actions) {
+  const bool pauses = resume_at_ != absl::InfiniteDuration() && now < resume_at_;
+  while (!waiting_.empty() && !pauses) {
+    const std::optional<uint32_t> slot = BestSlotFor(leases_.at(waiting_.front()).key);
     if (!slot) return;
-    PlaceIn(*slot, waiting_.front(), lease, actions);
+    PlaceIn(*slot, waiting_.front(), now, actions);
     waiting_.erase(waiting_.begin());
   }
 }
@@ -187,14 +226,16 @@ std::optional<uint32_t> Slots::BestSlotFor(const TrainerKey& key) const {
   return best;
 }
 
-void Slots::PlaceIn(uint32_t index, LeaseId id, Lease& lease, Actions& actions) {
+void Slots::PlaceIn(uint32_t index, LeaseId id, absl::Duration now, Actions& actions) {
   Slot& slot = slots_[index];
+  Lease& lease = leases_.at(id);
   const bool use_standby = slot.standby == lease.key;
   if (slot.standby && !use_standby) actions.push_back(EndStandby{index});
   slot.standby.reset();
   slot.lease = id;
   lease.slot = index;
   lease.phase = Phase::kRunning;
+  lease.silent_at = now + options_.hello_timeout;
   actions.push_back(StartTrainer{index, id, lease.key, use_standby});
 }
 
@@ -202,8 +243,24 @@ void Slots::Stop(LeaseId id, Lease& lease, const std::string& reason, absl::Dura
                  Actions& actions) {
   if (lease.stopping) return;
   lease.stopping = true;
+  lease.silent_at = absl::InfiniteDuration();
   lease.kill_at = now + options_.grace;
   actions.push_back(TerminateTrainer{id, reason});
+}
+
+void Slots::Heard(Lease& lease, absl::Duration now) const {
+  if (lease.phase != Phase::kRunning || lease.stopping) return;
+  lease.spoke = true;
+  lease.silent_at = now + options_.silence_timeout;
+}
+
+void Slots::TellLate(LeaseId id, Lease& lease, Actions& actions) {
+  if (lease.late) return;
+  lease.late = true;
+  lease.phase = Phase::kFinished;
+  lease.kept = lease.sequence;  // Its records are not wanted either.
+  actions.push_back(DropFiles{id});
+  if (connected_) actions.push_back(SendFinished{id});
 }
 
 void Slots::Drop(LeaseId id, const std::string& reason, absl::Duration now, Actions& actions) {
@@ -222,6 +279,19 @@ void Slots::Erase(LeaseId id, Actions& actions) {
   ended_.insert(id);
   if (ended_.size() > kEndedKept) ended_.erase(ended_.begin());
   actions.push_back(Forget{id});
+}
+
+void Slots::StopSilent(absl::Duration now, Actions& actions) {
+  for (auto& [id, lease] : leases_) {
+    if (now < lease.silent_at) continue;
+    const std::string reason =
+        lease.spoke
+            ? "the trainer said nothing for " + Limit(options_.silence_timeout, "--silence-timeout")
+            : "the trainer gave no hello within " +
+                  Limit(options_.hello_timeout, "--hello-timeout");
+    Stop(id, lease, reason, now, actions);
+    std::get<TerminateTrainer>(actions.back()).hung = true;
+  }
 }
 
 void Slots::KillOverdue(absl::Duration now, Actions& actions) {

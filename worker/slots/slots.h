@@ -23,6 +23,9 @@ struct SlotsOptions {
   uint32_t slot_count = 1;
   absl::Duration grace = absl::Seconds(10);  // Between SIGTERM and SIGKILL.
   bool standby = true;
+  // A trainer that lets one of these pass without a word hangs, and is ended.
+  absl::Duration hello_timeout = absl::InfiniteDuration();    // From its start to its hello.
+  absl::Duration silence_timeout = absl::InfiniteDuration();  // From then on, between two events.
 };
 
 class Slots {
@@ -33,7 +36,9 @@ class Slots {
 
   // For Register: leases with a trainer or a result, in order.
   std::vector<Held> HeldLeases() const;
-  bool Knows(LeaseId lease) const { return leases_.contains(lease); }
+  bool Has(LeaseId lease) const { return leases_.contains(lease); }
+  // Has it, or had it in this session: a start that names it is an echo.
+  bool Knows(LeaseId lease) const { return Has(lease) || ended_.contains(lease); }
   bool draining() const { return draining_; }
   // Step(Tick) is of use from then on; infinite when nothing waits for time to pass.
   absl::Duration NextTick() const;
@@ -50,8 +55,11 @@ class Slots {
     Phase phase = Phase::kWaiting;
     uint32_t slot = 0;  // While running.
     bool said_hello = false;
+    bool spoke = false;  // Any event of its trainer came.
     bool stopping = false;
     bool unwanted = false;  // Forget it when its trainer has gone.
+    bool late = false;      // Stopped after its end: only the outcome is told, for comparison.
+    absl::Duration silent_at = absl::InfiniteDuration();  // Its trainer hangs, from then on.
     absl::Duration kill_at = absl::InfiniteDuration();
     uint64_t sequence = 0;        // Highest batch in the spool.
     uint64_t kept = 0;            // Highest batch that the coordinator has.
@@ -77,7 +85,9 @@ class Slots {
   void On(const TrainerHello& message, absl::Duration now, Actions& actions);
   void On(const TrainerRecords& message, absl::Duration now, Actions& actions);
   void On(const TrainerProgress& message, absl::Duration now, Actions& actions);
+  void On(const TrainerSpoke& message, absl::Duration now, Actions& actions);
   void On(const TrainerBroken& message, absl::Duration now, Actions& actions);
+  void On(const StartFailed& message, absl::Duration now, Actions& actions);
   void On(const TrainerEnded& message, absl::Duration now, Actions& actions);
   void On(const StandbyEnded& message, absl::Duration now, Actions& actions);
   void On(const Delivered& message, absl::Duration now, Actions& actions);
@@ -86,14 +96,18 @@ class Slots {
   void On(const Tick& message, absl::Duration now, Actions& actions);
 
   Lease* Find(LeaseId lease);
-  void FillSlots(Actions& actions);
-  void PlaceIn(uint32_t slot, LeaseId id, Lease& lease, Actions& actions);
+  void FillSlots(absl::Duration now, Actions& actions);
+  void PlaceIn(uint32_t slot, LeaseId id, absl::Duration now, Actions& actions);
   std::optional<uint32_t> BestSlotFor(const TrainerKey& key) const;
   void Stop(LeaseId id, Lease& lease, const std::string& reason, absl::Duration now,
             Actions& actions);
+  void Heard(Lease& lease, absl::Duration now) const;
+  // The coordinator lost the lease, but it has ended here: the outcome alone is still told.
+  void TellLate(LeaseId id, Lease& lease, Actions& actions);
   // Nothing of the lease is wanted: stops its trainer first when it has one.
   void Drop(LeaseId id, const std::string& reason, absl::Duration now, Actions& actions);
   void Erase(LeaseId id, Actions& actions);
+  void StopSilent(absl::Duration now, Actions& actions);
   void KillOverdue(absl::Duration now, Actions& actions);
   void Beat(absl::Duration now, Actions& actions);
   void TellAgain(LeaseId id, Lease& lease, Actions& actions) const;
@@ -104,13 +118,15 @@ class Slots {
   std::vector<Slot> slots_;
   std::map<LeaseId, Lease> leases_;
   std::vector<LeaseId> waiting_;  // In order of arrival.
-  std::set<LeaseId> ended_;       // The newest that were erased: their late echoes are ignored.
+  std::set<LeaseId> ended_;       // Erased in this session, the newest: echoes are ignored.
   LeaseKeeper keeper_;            // Leases that are waiting or running.
+  int failed_starts_ = 0;         // In a row.
   bool connected_ = false;
   bool draining_ = false;
   bool left_ = false;
   absl::Duration heartbeat_interval_ = absl::InfiniteDuration();
   absl::Duration next_beat_ = absl::InfiniteDuration();
+  absl::Duration resume_at_ = absl::InfiniteDuration();    // Finite: nothing is started before.
   absl::Duration hurry_until_ = absl::InfiniteDuration();  // Finite once in a hurry.
 };
 

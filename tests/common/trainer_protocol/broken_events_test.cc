@@ -51,7 +51,11 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{R"({"event":"records","sequence":0,"records":[]})",
                "sequence: expected an integer from 1 to 9007199254740992"},
         Broken{R"({"event":"records","sequence":1,"records":{}})",
-               "records: expected a list of at most 100000 records"},
+               "records: expected a list of 1 to 100000 records"},
+        Broken{R"({"event":"records","sequence":1,"records":[]})",
+               "records: expected a list of 1 to 100000 records"},
+        Broken{R"({"event":"records","sequence":1,"records":[[1,2,"a",1],[1,2,"",1]]})",
+               "records[1][2]: expected the name of a metric, 1 to 200 bytes"},
         Broken{R"({"event":"records","sequence":1,"records":[[1,2,"a"]]})",
                "records[0]: expected [step, epoch, metric, value]"},
         Broken{R"({"event":"records","sequence":1,"records":[[1,2,"a",1],[1,2,3,4]]})",
@@ -82,6 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
                "cause: expected a cause with failed, none otherwise"},
         Broken{NF_OUTCOME("failed", "\"boredom\"", "{}", "{}", "[]"),
                "cause: expected a known cause class"},
+        Broken{NF_OUTCOME("failed", "\"lost_worker\"", "{}", "{}", "[]"),
+               "cause: expected another cause than lost_worker"},
         Broken{NF_OUTCOME("done", "\"none\"", "{\"init\":\"12\"}", "{}", "[]"),
                "hashes.init: expected 64 lower-case hexadecimal digits"},
         Broken{NF_OUTCOME("done", "\"none\"", "[]", "{}", "[]"),
@@ -98,6 +104,27 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(BrokenEventSizeTest, ALineAboveTheLimitIsNotParsed) {
   EXPECT_EQ(Message(EventFromJson(std::string(kMaxEventBytes + 1, ' ')).status()),
             "event of 4194305 bytes: at most 4194304");
+}
+
+std::string RecordsOfMetrics(int count, const std::string& name) {
+  std::string records;
+  for (int i = 0; i < count; ++i) {
+    const std::string metric = name + std::to_string(i);
+    records += (i == 0 ? "[1,2,\"" : ",[1,2,\"") + metric + "\",3]";
+  }
+  return R"({"event":"records","sequence":1,"records":[)" + records + "]}";
+}
+
+TEST(BrokenEventSizeTest, AnEventHasAtMostAThousandDifferentMetrics) {
+  EXPECT_TRUE(EventFromJson(RecordsOfMetrics(1000, "m")).ok());
+  EXPECT_EQ(Message(EventFromJson(RecordsOfMetrics(1001, "m")).status()),
+            "records: expected at most 1000 different metrics, got 1001");
+}
+
+TEST(BrokenEventSizeTest, ANameHasAtMost200Bytes) {
+  EXPECT_TRUE(EventFromJson(RecordsOfMetrics(1, std::string(199, 'm'))).ok());
+  EXPECT_EQ(Message(EventFromJson(RecordsOfMetrics(1, std::string(200, 'm'))).status()),
+            "records[0][2]: expected the name of a metric, 1 to 200 bytes");
 }
 
 TEST(BrokenEventSizeTest, DeepNestingIsRefused) {

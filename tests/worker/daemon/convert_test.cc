@@ -54,6 +54,49 @@ TEST(ConvertTest, AnOutcomeKeepsEverything) {
   EXPECT_EQ(outcome.artifacts(0).size(), 9u);
 }
 
+TEST(ConvertTest, NoTextLeavesThatIsNotUtf8) {
+  AttemptResult result;
+  result.outcome.message =
+      "a\xff"
+      "b\xc3";
+  result.outcome.hashes["\xfe"] = "h";
+  result.outcome.metrics["\xfe"] = 1;
+  result.outcome.environment = "\xfe";
+  result.data_identity = "\xfe";
+  result.artifacts = {{"\xfe", "\xfe", "s", 9}};
+
+  const v1::Outcome outcome = ToProto(result);
+
+  EXPECT_EQ(outcome.message(),
+            "a\uFFFD"
+            "b\uFFFD");
+  EXPECT_EQ(outcome.hashes().count("\uFFFD"), 1u);
+  EXPECT_EQ(outcome.metrics().count("\uFFFD"), 1u);
+  EXPECT_EQ(outcome.environment(), "\uFFFD");
+  EXPECT_EQ(outcome.data_identity(), "\uFFFD");
+  EXPECT_EQ(outcome.artifacts(0).kind(), "\uFFFD");
+  EXPECT_EQ(outcome.artifacts(0).path(), "\uFFFD");
+  EXPECT_EQ(StartedMessage(LeaseId{1}, "\xfe").started().data_identity(), "\uFFFD");
+  EXPECT_EQ(ToProto(RecordsEvent{1, {{1, 1, "\xfe", 1}}}).metric_names(0), "\uFFFD");
+}
+
+TEST(ConvertTest, AMessageIsCutBetweenCharacters) {
+  const std::string most(9999, 'a');
+  EXPECT_EQ(FailedResult(CauseClass::kBug, most + "\u00e9"
+                                                  "b")
+                .outcome.message,
+            most);
+  EXPECT_EQ(FailedResult(CauseClass::kBug, most + "b\u00e9").outcome.message, most + "b");
+  EXPECT_EQ(ToUtf8("", 0), "");
+}
+
+TEST(ConvertTest, AFailureOfAnyBytesCanBeReadAgain) {
+  const AttemptResult failed = FailedResult(CauseClass::kBug, std::string(20000, '\xff'));
+  const auto again = ResultFromText(ResultToText(failed));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->outcome.message, failed.outcome.message);
+}
+
 TEST(ConvertTest, AFailureNamesItsCause) {
   EXPECT_EQ(ToProto(FailedResult(CauseClass::kOutOfMemory, "m")).cause(), "out_of_memory");
 }

@@ -47,6 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaviour{"huge", "bug",
                      "^the trainer broke the protocol: an event of more than 4194304 bytes$"},
         Misbehaviour{"garbage", "bug", "^the trainer broke the protocol: event: expected hello"},
+        Misbehaviour{"bytes", "bug",
+                     "^the trainer broke the protocol: not JSON: .*ill-formed UTF-8"},
         Misbehaviour{"sequence", "bug",
                      "^the trainer broke the protocol: record batch with sequence 3: expected 2$"},
         Misbehaviour{"no_hello", "bug",
@@ -124,12 +126,11 @@ TEST_F(DaemonTest, MembersThatCannotRunHereAreRefusedByName) {
 TEST_F(DaemonTest, DataThatAreNotHereAreTheWorkersFault) {
   StartDaemon({"--data-root=" + folder_});
   (void)Registered();
-  std::filesystem::remove_all(folder_ + "/data");
-  Start(Member(7));
+  Start(With(Member(7), [](Specification& specification) { specification.data.name = "mnist"; }));
   const v1::AttemptFinished finished = Finished();
   EXPECT_EQ(finished.outcome().cause(), "bad_data");
   EXPECT_THAT(finished.outcome().message(),
-              testing::HasSubstr("this worker has no folder fashion-mnist-sample in "));
+              testing::HasSubstr("this worker has no folder mnist in "));
 }
 
 TEST_F(DaemonTest, TwoWorkersCannotShareAStateDirectory) {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,15 +33,18 @@ using Case = v1::SessionRequest::MessageCase;
 // A process of the daemon; killed at the end of the test when it still runs.
 class DaemonProcess {
  public:
-  explicit DaemonProcess(std::vector<std::string> arguments) {
+  // What it logs goes to the file `log`, if one is named.
+  explicit DaemonProcess(std::vector<std::string> arguments, const std::string& log = "") {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int file = log.empty() ? -1 : creat(log.c_str(), 0600);
     SpawnRequest request;
     request.arguments = std::move(arguments);
     request.environment = InheritedEnvironment();
     request.input = request.output = null;
-    request.error = 2;
+    request.error = file < 0 ? 2 : file;
     const auto child = Spawn(request);
     close(null);
+    if (file >= 0) close(file);
     EXPECT_TRUE(child.ok()) << child.status();
     if (child.ok()) child_ = *child;
   }
@@ -93,17 +97,18 @@ class DaemonTest : public testing::Test {
   }
 
   void StartDaemon(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {WORKER,
-                                          "--coordinator=" + coordinator_.address(),
-                                          "--name=box",
-                                          "--state=" + State(),
-                                          "--slots=1",
-                                          "--grace=0.3",
-                                          "--data-root=" + folder_ + "/data",
-                                          "--log-level=error",
-                                          std::string("--trainer=fake=") + FAKE_TRAINER};
+    std::vector<std::string> arguments = {
+        WORKER,
+        "--coordinator=" + coordinator_.address(),
+        "--name=box",
+        "--state=" + State(),
+        "--slots=1",
+        "--grace=0.3",
+        "--data-root=" + folder_ + "/data",
+        log_.empty() ? "--log-level=error" : "--log-level=warning",
+        "--trainer=fake=" + trainer_};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    daemon_ = std::make_unique<DaemonProcess>(std::move(arguments));
+    daemon_ = std::make_unique<DaemonProcess>(std::move(arguments), log_);
   }
   v1::Register Registered() {
     const auto message = coordinator_.Wait(Case::kRegister);
@@ -125,6 +130,15 @@ class DaemonTest : public testing::Test {
     start.set_lease_id(lease);
     start.set_member("s1c0r" + std::to_string(lease));
     start.set_attempt(1);
+    start.set_specification(SpecificationToJson(specification));
+    start.set_specification_sha256(Sha256Hex(start.specification()));
+    return start;
+  }
+  // The same member with a changed specification.
+  static v1::StartMember With(v1::StartMember start,
+                              const std::function<void(Specification&)>& change) {
+    Specification specification = SpecificationFromJson(start.specification()).value();
+    change(specification);
     start.set_specification(SpecificationToJson(specification));
     start.set_specification_sha256(Sha256Hex(start.specification()));
     return start;
@@ -175,6 +189,8 @@ class DaemonTest : public testing::Test {
 
   std::string folder_;
   std::string class_ = "cpu-amd-sse";
+  std::string trainer_ = FAKE_TRAINER;
+  std::string log_;  // Where the daemon's warnings go; empty: its errors go to the test's own.
   MiniCoordinator coordinator_;
   std::unique_ptr<DaemonProcess> daemon_;
 };

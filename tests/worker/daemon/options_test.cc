@@ -50,24 +50,29 @@ TEST_F(OptionsTest, ACoordinatorAndATrainerAreEnough) {
   EXPECT_THAT(parsed.options.data_roots, ElementsAre(folder_ + "/deploy/data"));
   EXPECT_THAT(parsed.options.classes, IsEmpty());
   EXPECT_EQ(parsed.options.drain_timeout, absl::InfiniteDuration());
+  EXPECT_EQ(parsed.options.hello_timeout, absl::Minutes(10));
+  EXPECT_EQ(parsed.options.silence_timeout, absl::Hours(1));
   EXPECT_TRUE(parsed.options.standby);
 }
 
 TEST_F(OptionsTest, EverythingCanBeSaid) {
   const ParsedOptions parsed =
       Parse({"--coordinator", "[::1]:1", "--name=a.b-c_1", "--state=/x", "--slots=3",
-             "--classes=cpu-amd-sse,cpu-amd-avx2", "--data-root=/d1,/d2", "--trainer=t1=/p=1",
+             "--classes=cpu-amd-sse,cpu-amd-avx2", "--data-root=/d1:/d2", "--trainer=t1=/p=1",
              "--trainer=t2=/p2", "--grace=0.5", "--drain-timeout=60", "--give-up-after=5",
-             "--spool-limit=10", "--no-standby", "--log-level=debug", "--log-format=json"});
+             "--hello-timeout=7", "--silence-timeout=0", "--spool-limit=10", "--no-standby",
+             "--log-level=debug", "--log-format=json"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.slots, 3u);
   EXPECT_THAT(options.classes, ElementsAre("cpu-amd-sse", "cpu-amd-avx2"));
-  EXPECT_THAT(options.data_roots, ElementsAre("/d1", "/d2"));
+  EXPECT_THAT(options.data_roots, ElementsAre("/d1", "/d2", folder_ + "/deploy/data"));
   EXPECT_THAT(options.trainers, ElementsAre(Pair("t1", "/p=1"), Pair("t2", "/p2")));
   EXPECT_EQ(options.grace, absl::Milliseconds(500));
   EXPECT_EQ(options.drain_timeout, absl::Seconds(60));
   EXPECT_EQ(options.give_up_after, absl::Seconds(5));
+  EXPECT_EQ(options.hello_timeout, absl::Seconds(7));
+  EXPECT_EQ(options.silence_timeout, absl::InfiniteDuration());
   EXPECT_EQ(options.spool_limit_bytes, 10u << 20);
   EXPECT_FALSE(options.standby);
   EXPECT_EQ(options.log_format, LogFormat::kJson);
@@ -114,9 +119,9 @@ TEST_F(OptionsTest, TheTrainerBesideTheProgramIsTheDefault) {
 }
 
 TEST_F(OptionsTest, TheEnvironmentNamesDataBeforeTheSample) {
-  place_.noisefloor_data = "/data";
+  place_.noisefloor_data = "/data:/more";
   EXPECT_THAT(Parse({"--coordinator=box:1", "--trainer=noop"}).options.data_roots,
-              ElementsAre("/data", folder_ + "/deploy/data"));
+              ElementsAre("/data", "/more", folder_ + "/deploy/data"));
 }
 
 TEST_F(OptionsTest, HelpShowsExamplesAndExitCodes) {
@@ -126,6 +131,17 @@ TEST_F(OptionsTest, HelpShowsExamplesAndExitCodes) {
   EXPECT_THAT(help.text, HasSubstr("Examples:"));
   EXPECT_THAT(help.text, HasSubstr("Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable."));
   EXPECT_THAT(Parse({"--version"}).text, HasSubstr("noisefloor-worker 0."));
+}
+
+TEST_F(OptionsTest, HelpSaysWhatEachOptionTakes) {
+  const std::string help = Parse({"--help"}).text;
+  EXPECT_THAT(help, HasSubstr("--coordinator HOST:PORT"));
+  EXPECT_THAT(help, HasSubstr("--grace SECONDS=10"));
+  EXPECT_THAT(help, HasSubstr("separated by ','"));
+  EXPECT_THAT(help, HasSubstr("--coordinator=127.0.0.1:7077")) << "where serve listens";
+  for (const char* word : {"TEXT", "FLOAT", " UINT"}) {
+    EXPECT_THAT(help, testing::Not(HasSubstr(word)));
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "worker/daemon/state_directory.h"
 
@@ -38,14 +39,31 @@ class SpoolTest : public testing::Test {
     result.artifacts = {{"weights", "w", std::string(64, 'b'), 100}};
     return result;
   }
-  std::vector<SpooledAttempt> Recovered() const {
+  std::vector<SpooledAttempt> Recovered() {
     Spool spool = Open();
     auto found = spool.Recover();
     EXPECT_TRUE(found.ok()) << found.status();
-    return found.ok() ? *std::move(found) : std::vector<SpooledAttempt>();
+    if (!found.ok()) return {};
+    losses_ = std::move(found->losses);
+    return std::move(found->attempts);
+  }
+  // A finished attempt of two batches, whose file is then changed by the test.
+  std::string Finished(const std::string& file) const {
+    Spool spool = Open();
+    EXPECT_TRUE(spool.Begin(kLease, "s1c0r0", 3).ok());
+    EXPECT_TRUE(spool.AppendRecords(kLease, 1, "first").ok());
+    EXPECT_TRUE(spool.AppendRecords(kLease, 2, "second").ok());
+    EXPECT_TRUE(spool.Finish(kLease, Done()).ok());
+    return folder_ + "/spool/7/" + file;
+  }
+  static void Replace(const std::string& path, const std::string& old, const std::string& text) {
+    std::string content = ReadFile(path, 1 << 20).value();
+    content.replace(content.find(old), old.size(), text);
+    std::ofstream(path) << content;
   }
 
   std::string folder_;
+  std::vector<SpoolLoss> losses_;  // Of Recovered.
 };
 
 TEST_F(SpoolTest, RecordsComeBackInTheirPlaces) {
@@ -92,8 +110,8 @@ TEST_F(SpoolTest, AnAttemptThatWasCutOffIsFoundWithoutAResultAndItsHalfLineIsGon
   const auto found = spool.Recover();
 
   ASSERT_TRUE(found.ok());
-  ASSERT_THAT(*found, SizeIs(1));
-  EXPECT_FALSE((*found)[0].result.has_value());
+  ASSERT_THAT(found->attempts, SizeIs(1));
+  EXPECT_FALSE(found->attempts[0].result.has_value());
   EXPECT_EQ(spool.Batches(kLease), 1u);
   ASSERT_TRUE(spool.AppendRecords(kLease, 2, "second").ok());
   EXPECT_EQ(spool.ReadRecords(kLease, 2).value(), "second");
@@ -103,6 +121,47 @@ TEST_F(SpoolTest, AFolderThatIsNotWholeIsRemoved) {
   std::filesystem::create_directories(folder_ + "/spool/9/work");
   EXPECT_THAT(Recovered(), IsEmpty());
   EXPECT_FALSE(PathExists(folder_ + "/spool/9"));
+  ASSERT_THAT(losses_, SizeIs(1));
+  EXPECT_EQ(losses_[0].lease, LeaseId{9});
+  EXPECT_TRUE(losses_[0].removed);
+}
+
+TEST_F(SpoolTest, AResultOrRecordsThatHaveChangedAreRefused) {
+  for (const auto& [file, old] : {std::pair("result", "done"), std::pair("records", "second")}) {
+    const std::string path = Finished(file);
+    Replace(path, old, std::string(old).substr(1) + "x");
+    EXPECT_THAT(Recovered(), IsEmpty());
+    ASSERT_THAT(losses_, SizeIs(1));
+    EXPECT_EQ(Message(losses_[0].why),
+              folder_ +
+                  "/spool/7/result: the result or the records have not the hash they were "
+                  "kept with");
+    EXPECT_TRUE(losses_[0].removed);
+    EXPECT_FALSE(PathExists(path));
+  }
+}
+
+TEST_F(SpoolTest, AResultWithoutAHashIsRefused) {
+  const std::string path = Finished("result");
+  const std::string content = ReadFile(path, 1 << 20).value();
+  std::ofstream(path) << content.substr(0, content.rfind("sha256 "));
+  EXPECT_THAT(Recovered(), IsEmpty());
+  ASSERT_THAT(losses_, SizeIs(1));
+  EXPECT_EQ(Message(losses_[0].why), path + ": its last line is no hash");
+}
+
+TEST_F(SpoolTest, AResultThatCannotBeReadNowIsLeftForTheNextStart) {
+  const std::string path = Finished("result");
+  std::filesystem::rename(path, folder_ + "/aside");
+  std::filesystem::create_directory(path);  // Reading it fails, and says nothing of its content.
+
+  EXPECT_THAT(Recovered(), IsEmpty());
+
+  ASSERT_THAT(losses_, SizeIs(1));
+  EXPECT_FALSE(losses_[0].removed);
+  std::filesystem::remove(path);
+  std::filesystem::rename(folder_ + "/aside", path);
+  EXPECT_THAT(Recovered(), SizeIs(1));
 }
 
 TEST_F(SpoolTest, WhatIsSettledLeavesNothing) {

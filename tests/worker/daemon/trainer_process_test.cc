@@ -108,6 +108,16 @@ TEST_F(TrainerProcessTest, AStandbyThatIsNotNeededGoesQuietly) {
   EXPECT_EQ(exit.code, SIGKILL);
 }
 
+TEST_F(TrainerProcessTest, ATrainerWhoseLogCannotBeOpenedIsKilledNotLeftWaiting) {
+  Start();
+  const absl::Status given = process_->Give(Request(""), folder_ + "/nothing/log");
+  EXPECT_EQ(given.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(given), HasSubstr("/nothing/log: cannot open"));
+  const ProcessExit exit = NextExit();
+  EXPECT_TRUE(exit.signalled);
+  EXPECT_EQ(exit.code, SIGKILL);
+}
+
 TEST_F(TrainerProcessTest, SigtermReachesTheTrainer) {
   Start();
   Give("wait");

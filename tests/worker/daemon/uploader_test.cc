@@ -4,10 +4,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/mailbox.h"
 #include "common/files/sha256.h"
+#include "common/rpc/channel.h"
+#include "tests/support/mini_coordinator.h"
 
 namespace noisefloor {
 namespace {
@@ -52,6 +57,80 @@ TEST_F(CheckArtifactTest, LinksDoNotLeadOutOfTheFolder) {
   EXPECT_EQ(Refusal("file_link"), "artifact kind (file_link): reached through a link");
   EXPECT_EQ(Refusal("folder_link/secret"),
             "artifact kind (folder_link/secret): reached through a link");
+}
+
+// An uploader with a coordinator, and files of two kinds to bring there.
+class UploaderTest : public CheckArtifactTest {
+ protected:
+  UploaderTest() : done_(16) {
+    std::ofstream(folder_ + "/work/one") << "first";
+    std::ofstream(folder_ + "/work/two") << "second";
+    std::ofstream(folder_ + "/log") << "words";
+  }
+
+  void Start(Uploader::Check check = CheckArtifact) {
+    stub_ = v1::WorkerService::NewStub(MakeChannel(ParseAddress(coordinator_.address()).value()));
+    uploader_ = std::make_unique<Uploader>(
+        *stub_, clock_, 1, [this](UploadDone done) { (void)done_.Post(std::move(done)); },
+        std::move(check));
+    uploader_->Add({LeaseId{7},
+                    folder_ + "/work",
+                    {{"one", "one", Sha256Hex("first"), 5}, {"two", "two", Sha256Hex("second"), 6}},
+                    folder_ + "/log"});
+  }
+  // The kinds that were brought, or the error.
+  std::string Done() {
+    std::vector<UploadDone> done = done_.TakeAll(absl::Minutes(1));
+    if (done.size() != 1) return "nothing";
+    if (!done[0].artifacts.ok()) return done[0].artifacts.status().ToString();
+    std::string kinds;
+    for (const ArtifactEvent& artifact : *done[0].artifacts) kinds += artifact.kind + " ";
+    return kinds;
+  }
+
+  MiniCoordinator coordinator_;
+  SystemClock clock_;
+  Mailbox<UploadDone> done_;
+  std::unique_ptr<v1::WorkerService::StubInterface> stub_;
+  std::unique_ptr<Uploader> uploader_;
+};
+
+TEST_F(UploaderTest, EveryFileAndTheLogAreBrought) {
+  Start();
+  EXPECT_EQ(Done(), "one two log ");
+  EXPECT_EQ(coordinator_.uploads().at("two"), "second");
+  EXPECT_EQ(coordinator_.uploads().at("log"), "words");
+}
+
+TEST_F(UploaderTest, AFullDiskOverThereIsWaitedForHoweverLong) {
+  coordinator_.Set({.takes_uploads = false, .refusal = grpc::StatusCode::RESOURCE_EXHAUSTED});
+  Start();
+  for (int tries = 1; tries <= 50; ++tries) {
+    ASSERT_TRUE(coordinator_.WaitForUploadTries(tries));
+    uploader_->Wake();  // Instead of waiting for the back-off to pass.
+  }
+
+  coordinator_.Set({});
+  uploader_->Wake();
+
+  EXPECT_EQ(Done(), "one two log ");
+}
+
+TEST_F(UploaderTest, BytesThatAreRefusedAreRefusedForGood) {
+  coordinator_.Set({.takes_uploads = false, .refusal = grpc::StatusCode::INVALID_ARGUMENT});
+  Start();
+  EXPECT_EQ(Done(), "INVALID_ARGUMENT: uploading one: not now");
+}
+
+TEST_F(UploaderTest, ACheckThatFailsForTheMomentBeginsAnew) {
+  int checks = 0;
+  Start([&](const std::string& folder, const ArtifactEvent& artifact) {
+    if (++checks == 2) return absl::StatusOr<std::string>(absl::UnavailableError("not just now"));
+    return CheckArtifact(folder, artifact);
+  });
+  EXPECT_EQ(Done(), "one two log ");
+  EXPECT_EQ(coordinator_.uploads().at("two"), "second");
+  EXPECT_EQ(checks, 4);
 }
 
 }  // namespace

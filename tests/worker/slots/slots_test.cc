@@ -240,6 +240,125 @@ TEST_F(SlotsTest, ASpooledResultOutlivesAnyDisconnection) {
   EXPECT_THAT(Connect(), ElementsAre("send finished of lease 5"));
 }
 
+TEST_F(SlotsTest, ANewSessionMayGiveANumberForTheSecondTime) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerEnded{LeaseId{7}});
+  (void)Do(Settled{LeaseId{7}});
+  EXPECT_TRUE(slots_.Knows(LeaseId{7}));
+  EXPECT_THAT(Start(7), IsEmpty());
+
+  (void)Do(Disconnected{});
+  (void)Connect();
+
+  EXPECT_THAT(Start(7), ElementsAre("start trainer of lease 7 in slot 0"));
+}
+
+TEST_F(SlotsTest, AResultWhoseLeaseIsLostIsToldWithoutItsFilesUntilItIsSettled) {
+  (void)Connect();
+  (void)Start(7);
+  (void)Do(TrainerRecords{LeaseId{7}, 1});
+  (void)Do(TrainerEnded{LeaseId{7}});
+
+  EXPECT_THAT(Do(StopMember{LeaseId{7}, "expired"}),
+              ElementsAre("drop files of lease 7", "send finished of lease 7"));
+
+  EXPECT_THAT(Do(StopMember{LeaseId{7}, "expired"}), IsEmpty());
+  EXPECT_THAT(Do(Delivered{LeaseId{7}}), IsEmpty());
+  EXPECT_THAT(slots_.HeldLeases(), IsEmpty());
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat"));
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat", "send finished of lease 7"));
+  (void)Do(Disconnected{});
+  EXPECT_THAT(Connect(), ElementsAre("send finished of lease 7"));
+  EXPECT_THAT(Do(Settled{LeaseId{7}}), ElementsAre("forget lease 7"));
+}
+
+TEST_F(SlotsTest, ADeliveredResultWhoseLeaseIsLostIsToldOnceMore) {
+  (void)Connect();
+  (void)Do(ResultFound{LeaseId{5}, 0});
+  (void)Do(Delivered{LeaseId{5}});
+  EXPECT_THAT(Do(StopMember{LeaseId{5}, "expired"}),
+              ElementsAre("drop files of lease 5", "send finished of lease 5"));
+}
+
+class HangTest : public SlotsTest {
+ protected:
+  HangTest()
+      : SlotsTest({.slot_count = 1,
+                   .grace = absl::Seconds(3),
+                   .hello_timeout = absl::Seconds(20),
+                   .silence_timeout = absl::Seconds(30)}) {
+    (void)Do(Connected{absl::Hours(1), absl::InfiniteDuration()});
+  }
+};
+
+TEST_F(HangTest, ATrainerWithoutAHelloIsEndedAndReported) {
+  (void)Start(7);
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(20));
+  EXPECT_THAT(Wait(19), IsEmpty());
+
+  const Actions actions = slots_.Step(Tick{}, now_ += absl::Seconds(1));
+
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(Describe(actions[0]),
+            "terminate trainer of lease 7: the trainer gave no hello within 20s (--hello-timeout)");
+  EXPECT_TRUE(std::get<TerminateTrainer>(actions[0]).hung);
+  EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7"));
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+  EXPECT_THAT(Wait(100), IsEmpty());
+}
+
+TEST_F(HangTest, EveryEventOfATrainerIsASignOfLife) {
+  (void)Start(7);
+  for (const Message& event :
+       std::vector<Message>{TrainerHello{LeaseId{7}}, TrainerRecords{LeaseId{7}, 1},
+                            TrainerProgress{LeaseId{7}, 1, 9}, TrainerSpoke{LeaseId{7}}}) {
+    EXPECT_THAT(Wait(19), IsEmpty());
+    (void)Do(event);
+  }
+  EXPECT_THAT(Wait(29), IsEmpty());
+  EXPECT_THAT(Wait(1), ElementsAre("terminate trainer of lease 7: the trainer said nothing for 30s "
+                                   "(--silence-timeout)"));
+}
+
+TEST_F(HangTest, WhatIsStoppedAnywayIsNotBlamedOnTheMachine) {
+  (void)Start(7);
+  (void)Do(StopMember{LeaseId{7}, "cancelled"});
+  (void)Do(TrainerHello{LeaseId{7}});
+  EXPECT_THAT(Wait(100), ElementsAre("kill trainer of lease 7"));
+}
+
+TEST_F(SlotsTest, AMachineThatCannotStartTrainersPausesLongerAndLonger) {
+  (void)Connect();
+  EXPECT_THAT(Start(1), ElementsAre("start trainer of lease 1 in slot 0"));
+  EXPECT_THAT(Do(StartFailed{LeaseId{1}}), ElementsAre("deliver lease 1"));
+  EXPECT_THAT(Start(2), IsEmpty());
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1));
+  EXPECT_THAT(Wait(1), ElementsAre("start trainer of lease 2 in slot 0", "send heartbeat 1@0 2@0"));
+  EXPECT_THAT(Do(StartFailed{LeaseId{2}}), ElementsAre("deliver lease 2"));
+  EXPECT_THAT(Start(3), IsEmpty());
+  EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 1@0 2@0 3@0"));
+  EXPECT_THAT(Wait(1),
+              ElementsAre("start trainer of lease 3 in slot 0", "send heartbeat 1@0 2@0 3@0"));
+
+  (void)Do(TrainerHello{LeaseId{3}});
+  (void)Do(TrainerEnded{LeaseId{3}});
+  (void)Start(4);
+  (void)Do(StartFailed{LeaseId{4}});
+
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1)) << "begins anew after a start that worked";
+}
+
+TEST_F(SlotsTest, APauseHasAnEnd) {
+  (void)Do(Connected{absl::Hours(10), absl::InfiniteDuration()});
+  for (uint64_t lease = 1; lease <= 40; ++lease) {
+    (void)Start(lease);
+    (void)Do(StartFailed{LeaseId{lease}});
+    EXPECT_LE(slots_.NextTick(), now_ + absl::Minutes(1));
+    (void)Wait(60);
+  }
+}
+
 TEST_F(SlotsTest, ATrainerThatBreaksTheProtocolIsStoppedAndReported) {
   (void)Connect();
   (void)Start(7);
@@ -335,7 +454,8 @@ TEST_F(SlotsTest, MessagesAboutUnknownLeasesChangeNothing) {
   for (const Message& message : std::vector<Message>{
            StopMember{unknown, ""}, RecordsKept{unknown, 1}, Settled{unknown},
            TrainerHello{unknown}, TrainerRecords{unknown, 1}, TrainerProgress{unknown, 1, 1},
-           TrainerBroken{unknown}, TrainerEnded{unknown}, Delivered{unknown}, StandbyEnded{9}}) {
+           TrainerSpoke{unknown}, TrainerBroken{unknown}, StartFailed{unknown},
+           TrainerEnded{unknown}, Delivered{unknown}, StandbyEnded{9}}) {
     EXPECT_THAT(Do(message), IsEmpty());
   }
 }

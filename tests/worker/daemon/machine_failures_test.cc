@@ -1,0 +1,161 @@
+// What goes wrong on this machine or at the coordinator, and must not cost a member or a result.
+#include "common/files/atomic_file.h"
+#include "tests/worker/daemon/daemon_fixture.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class MachineTest : public DaemonTest {
+ protected:
+  // How often the daemon wrote a line with this event so far.
+  int Logged(const std::string& event) const {
+    const std::string text = ReadFile(log_, 1 << 20).value();
+    int count = 0;
+    for (size_t at = text.find(" " + event + " "); at != std::string::npos;
+         at = text.find(" " + event + " ", at + 1)) {
+      ++count;
+    }
+    return count;
+  }
+};
+
+TEST_F(MachineTest, ACoordinatorThatCannotWriteDoesNotCostAResult) {
+  coordinator_.Set({.takes_uploads = false, .refusal = grpc::StatusCode::PERMISSION_DENIED});
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7));
+  ASSERT_TRUE(coordinator_.WaitForUploadTries(3));
+
+  coordinator_.Set({});
+
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_THAT(finished.outcome().artifacts(), SizeIs(3));
+}
+
+TEST_F(MachineTest, AResultWhoseLeaseIsLostMeanwhileIsToldWithoutItsFiles) {
+  coordinator_.Set({.takes_uploads = false});
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7));
+  ASSERT_TRUE(coordinator_.WaitForUploadTries(1));
+
+  Stop(7);
+
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(finished.outcome().hashes().count("weights"), 1u);
+  EXPECT_THAT(finished.outcome().artifacts(), IsEmpty());
+  EXPECT_TRUE(BecomesIdle());
+  Start(Member(8, "oom"));
+  coordinator_.Set({});
+  EXPECT_EQ(Finished().lease_id(), 8u);
+  EXPECT_TRUE(BecomesIdle());
+  EXPECT_THAT(Spooled(), IsEmpty());
+}
+
+TEST_F(MachineTest, ATrainerThatCannotBeStartedIsTheMachinesFault) {
+  trainer_ = folder_ + "/trainer";
+  std::filesystem::copy_file(FAKE_TRAINER, trainer_);
+  StartDaemon();
+  (void)Registered();
+  std::filesystem::rename(trainer_, folder_ + "/away");
+  Start(Member(7));
+
+  const v1::AttemptFinished failed = Finished();
+
+  EXPECT_EQ(failed.outcome().cause(), "lost_device");
+  EXPECT_THAT(failed.outcome().message(), HasSubstr("the trainer cannot be started: " + trainer_));
+  std::filesystem::rename(folder_ + "/away", trainer_);
+  Start(Member(8));
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+}
+
+TEST_F(MachineTest, ASpoolThatIsFullOfRecordsIsTheMachinesFault) {
+  StartDaemon({"--spool-limit=1"});
+  (void)Registered();
+  Start(With(Member(7), [](Specification& specification) {
+    specification.train.epochs = 20000;  // Each with some records.
+    specification.evaluate.every_epochs = 20000;
+  }));
+
+  const v1::AttemptFinished failed = Finished();
+
+  EXPECT_EQ(failed.outcome().cause(), "lost_device");
+  EXPECT_THAT(failed.outcome().message(), HasSubstr("spool is full: "));
+}
+
+TEST_F(MachineTest, ATrainerThatFallsSilentIsEndedAndTheMachineBlamed) {
+  StartDaemon({"--silence-timeout=0.2"});
+  (void)Registered();
+  Start(Member(7, "hang"));
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().cause(), "lost_device");
+  EXPECT_EQ(finished.outcome().message(), "the trainer said nothing for 200ms (--silence-timeout)");
+}
+
+TEST_F(MachineTest, ATrainerThatNeverSaysHelloIsEndedAndTheMachineBlamed) {
+  StartDaemon({"--hello-timeout=0.2"});
+  (void)Registered();
+  Start(Member(7, "mute"));
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().cause(), "lost_device");
+  EXPECT_EQ(finished.outcome().message(),
+            "the trainer gave no hello within 200ms (--hello-timeout)");
+}
+
+TEST_F(MachineTest, AnEchoOfARefusedMemberLeavesNothing) {
+  StartDaemon();
+  (void)Registered();
+  Start(Member(3, "", "torch-9"));
+  EXPECT_EQ(Finished().lease_id(), 3u);
+  EXPECT_TRUE(BecomesIdle());
+
+  Start(Member(3, "", "torch-9"));
+  Start(Member(8));
+
+  EXPECT_EQ(Finished().lease_id(), 8u);
+  EXPECT_TRUE(BecomesIdle());
+  EXPECT_THAT(Spooled(), IsEmpty());
+}
+
+TEST_F(MachineTest, ANameThatIsTakenIsSaidOnce) {
+  log_ = folder_ + "/log";
+  coordinator_.Set({.takes_sessions = false, .refusal = grpc::StatusCode::ALREADY_EXISTS});
+  StartDaemon();
+  ASSERT_TRUE(coordinator_.WaitForSessionTries(4));
+  EXPECT_EQ(Logged("not_connected"), 1);
+  EXPECT_THAT(ReadFile(log_, 1 << 20).value(), HasSubstr("not now"));
+
+  coordinator_.Set({});
+  ASSERT_TRUE(coordinator_.NextHeartbeat().has_value());
+  coordinator_.Set({.takes_sessions = false, .refusal = grpc::StatusCode::ALREADY_EXISTS});
+  const int before = coordinator_.session_tries();
+  coordinator_.DropSession();
+  ASSERT_TRUE(coordinator_.WaitForSessionTries(before + 2));
+  EXPECT_EQ(Logged("not_connected"), 2) << "again, after it was taken meanwhile";
+}
+
+TEST_F(MachineTest, ACoordinatorThatIsNotThereIsNothingToWarnOf) {
+  log_ = folder_ + "/log";
+  coordinator_.Set({.takes_sessions = false});
+  StartDaemon();
+  ASSERT_TRUE(coordinator_.WaitForSessionTries(3));
+  EXPECT_EQ(Logged("not_connected"), 0);
+}
+
+TEST_F(MachineTest, WhatCannotBeRecoveredIsLogged) {
+  log_ = folder_ + "/log";
+  std::filesystem::create_directories(State() + "/spool/9/work");
+  StartDaemon();
+  (void)Registered();
+  EXPECT_EQ(Logged("spooled_attempt_lost"), 1);
+  EXPECT_THAT(ReadFile(log_, 1 << 20).value(), HasSubstr("lease=9 removed=true"));
+}
+
+}  // namespace
+}  // namespace noisefloor
