@@ -41,8 +41,7 @@ void Worker::Perform(const slots::StartTrainer& action) {
 absl::Status Worker::StartProcess(const slots::StartTrainer& start, Attempt& attempt) {
   NF_RETURN_IF_ERROR(spool_.Begin(start.lease, attempt.member, attempt.number));
   attempt.request.work_directory = spool_.WorkFolder(start.lease);
-  attempt.judge =
-      EventJudge(start.key.stack, settings_.offer.stacks.at(start.key.stack).build);
+  attempt.judge = EventJudge(start.key.stack, settings_.offer.stacks.at(start.key.stack).build);
   NF_ASSIGN_OR_RETURN(const uint64_t process, pool_.Start(start, {RequestToJson(attempt.request),
                                                                   spool_.LogPath(start.lease)}));
   attempt.process = process;
