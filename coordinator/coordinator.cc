@@ -59,8 +59,20 @@ struct Home {
   std::unique_ptr<Store> store;
 };
 
+// The refusal of a home that is held carries the address of its holder.
+absl::StatusOr<HomeLock> LockHome(const std::string& path) {
+  absl::StatusOr<HomeLock> lock = HomeLock::Acquire(path);
+  if (lock.ok()) return lock;
+  absl::Status refused = lock.status();
+  const std::optional<HomeHolder> holder = HomeLock::Holder(path);
+  if (holder && !holder->address.empty()) {
+    refused.SetPayload(kHolderAddress, absl::Cord(holder->address));
+  }
+  return refused;
+}
+
 absl::StatusOr<Home> OpenHome(const std::string& path) {
-  NF_ASSIGN_OR_RETURN(HomeLock lock, HomeLock::Acquire(path));
+  NF_ASSIGN_OR_RETURN(HomeLock lock, LockHome(path));
   NF_ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(path));
   NF_RETURN_IF_ERROR(blobs.RemoveLeftovers());
   NF_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, SqliteStore::Open(path));

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/cord.h"
 #include "absl/time/time.h"
 #include "grpcpp/channel.h"
 
@@ -33,7 +34,8 @@ struct CoordinatorOptions {
 class Coordinator {
  public:
   // InvalidArgument: an address that cannot be understood, or off loopback without `insecure`.
-  // FailedPrecondition: another process holds the home; the message names its address.
+  // FailedPrecondition: another process holds the home; the message and HolderAddress say where it
+  // serves.
   // Unavailable: the address cannot be bound. Others: the store cannot be opened.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(CoordinatorOptions options);
 
@@ -55,5 +57,12 @@ class Coordinator {
  protected:
   Coordinator() = default;
 };
+
+// Where the coordinator serves that holds the home, from the refusal of Start: "127.0.0.1:7077".
+// Empty: the error is another, or the holder serves nobody (yet).
+inline constexpr char kHolderAddress[] = "noisefloor/holder-address";
+inline std::string HolderAddress(const absl::Status& refused) {
+  return std::string(refused.GetPayload(kHolderAddress).value_or(absl::Cord()));
+}
 
 }  // namespace noisefloor

@@ -12,7 +12,7 @@ namespace noisefloor::cli {
 // Returns the exit code.
 int RunApplication(const std::vector<std::string>& arguments, Context& context);
 
-// Unavailable and DeadlineExceeded: unreachable; everything else: refused.
+// Unavailable and DeadlineExceeded: unreachable; Cancelled: stopped; everything else: refused.
 int ExitCodeOf(const absl::Status& status);
 
 }  // namespace noisefloor::cli

@@ -24,13 +24,14 @@ enum ExitCode : int {
   kUsage = 2,
   kUnreachable = 3,
   kFailedMembers = 4,  // Finished, but some members failed. Diverged ones are results.
+  kDidNotHold = 5,     // A replay or check ran to its end, and what was promised did not hold.
   kStopped = 130,      // By Ctrl-C or SIGTERM; as a shell tells it.
 };
 
 enum class OutputForm { kTable, kJson };
 
 struct GlobalOptions {
-  std::string coordinator;  // HOST:PORT; empty: in process, on `home`.
+  std::string coordinator;  // HOST:PORT; empty: the one that holds `home`, else in process.
   std::string home;
   OutputForm form = OutputForm::kTable;
   std::string colour = "auto";  // "auto", "always", "never"
@@ -56,6 +57,8 @@ struct Context {
 
   bool Json() const { return options.form == OutputForm::kJson; }
   bool Colour() const;
+  // `command` as one that works on the same data: "`noisefloor retry s1 --home=/data`".
+  std::string Hint(std::string_view command) const;
 };
 
 class Command {

@@ -1,3 +1,4 @@
+#include "coordinator/cli/choices.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/completion_script.h"
 
@@ -14,10 +15,7 @@ class Completion final : public Command {
   noisefloor completion bash > ~/.local/share/bash-completion/completions/noisefloor)";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("shell", shell_, "bash")
-        ->required()
-        ->type_name("SHELL")
-        ->check(CLI::IsMember({"bash"}));
+    app.add_option("shell", shell_, "bash")->required()->type_name("SHELL")->check(OneOf({"bash"}));
   }
   absl::StatusOr<int> Run(Context& context) override {
     context.out << BashCompletion(*context.root);

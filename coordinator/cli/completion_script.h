@@ -7,8 +7,9 @@
 
 namespace noisefloor::cli {
 
-// A script for `source`: commands and subcommands, the flags of the command typed so far, and
-// files elsewhere. Names of commands hold letters and dashes only. Pure.
+// A script for `source`: commands and subcommands, the flags of the command typed so far, and what
+// an option or a positional takes: its choices, or files or folders where its type is FILE, SWEEP
+// or DIR. Names of commands and choices hold letters, digits and dashes only. Pure.
 std::string BashCompletion(const CLI::App& root);
 
 }  // namespace noisefloor::cli

@@ -1,6 +1,7 @@
 #include "coordinator/cli/connection.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "fmt/format.h"
 
@@ -12,6 +13,7 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
+constexpr std::string_view kDatabase = "noisefloor.db";  // As the store names it.
 
 absl::StatusOr<std::string> MakeTemporaryHome() {
   const char* parent = std::getenv("TMPDIR");
@@ -22,35 +24,67 @@ absl::StatusOr<std::string> MakeTemporaryHome() {
   return path;
 }
 
+// A data directory is one by its store: looking at another folder makes nothing in it.
+absl::Status CheckIsHome(const std::string& path) {
+  if (PathExists(fmt::format("{}/{}", path, kDatabase))) return absl::OkStatus();
+  const std::string what =
+      PathExists(path) ? path + " is no data directory" : "no data directory " + path;
+  return MakeError(absl::StatusCode::kNotFound,
+                   what + "; name one with --home, or a server with --coordinator");
+}
+
 }  // namespace
 
 absl::StatusOr<Connection> Connection::Open(const Context& context, const Wish& wish) {
   Connection connection;
-  if (!context.options.coordinator.empty()) {
-    NF_ASSIGN_OR_RETURN(const Address address, ParseAddress(context.options.coordinator));
-    connection.address_ = context.options.coordinator;
-    connection.channel_ = MakeChannel(address);
-    NF_RETURN_IF_ERROR(WaitUntilConnected(*connection.channel_, address, kConnectTimeout));
+  if (context.options.coordinator.empty()) {
+    NF_RETURN_IF_ERROR(connection.OpenHome(context, wish));
   } else {
-    std::string home = context.options.home;
-    if (wish.home != Home::kMake && !PathExists(home)) {
-      if (wish.home == Home::kMustExist) {
-        return MakeError(absl::StatusCode::kNotFound,
-                         fmt::format("no data directory {}; name one with --home, or a server with "
-                                     "--coordinator",
-                                     home));
-      }
-      NF_ASSIGN_OR_RETURN(home, MakeTemporaryHome());
-      connection.temporary_home_ = home;
-    }
-    NF_ASSIGN_OR_RETURN(connection.coordinator_, context.start_coordinator({
-                                                     .home = home,
-                                                     .listen = wish.listen,
-                                                 }));
-    connection.channel_ = connection.coordinator_->InProcessChannel();
+    NF_RETURN_IF_ERROR(connection.Reach(context.options.coordinator));
   }
-  connection.stub_ = v1::CoordinatorService::NewStub(connection.channel_);
   return connection;
+}
+
+absl::Status Connection::Reach(const std::string& address) {
+  NF_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
+  address_ = address;
+  channel_ = MakeChannel(parsed);
+  NF_RETURN_IF_ERROR(WaitUntilConnected(*channel_, parsed, kConnectTimeout));
+  stub_ = v1::CoordinatorService::NewStub(channel_);
+  return absl::OkStatus();
+}
+
+absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {
+  std::string home = context.options.home;
+  if (wish.home == Home::kMustExist) NF_RETURN_IF_ERROR(CheckIsHome(home));
+  if (wish.home == Home::kAny && !CheckIsHome(home).ok()) {
+    NF_ASSIGN_OR_RETURN(home, MakeTemporaryHome());
+    temporary_home_ = home;
+  }
+  auto started = context.start_coordinator({.home = home, .listen = wish.listen});
+  if (!started.ok()) {
+    const bool may_ask = wish.listen.empty();
+    return may_ask ? ReachHolder(home, started.status()) : started.status();
+  }
+  coordinator_ = *std::move(started);
+  channel_ = coordinator_->InProcessChannel();
+  stub_ = v1::CoordinatorService::NewStub(channel_);
+  return absl::OkStatus();
+}
+
+absl::Status Connection::ReachHolder(const std::string& home, const absl::Status& refused) {
+  const std::string holder = HolderAddress(refused);
+  if (holder.empty()) return refused;
+  if (Reach(holder).ok() && Serves(home)) return absl::OkStatus();
+  return MakeError(refused.code(), Message(refused) +
+                                       ", which does not answer there; add --coordinator=ADDR "
+                                       "where it does");
+}
+
+bool Connection::Serves(const std::string& home) {
+  const auto answer = Call(&Stub::GetVersion, v1::GetVersionRequest());
+  std::error_code error;
+  return answer.ok() && std::filesystem::equivalent(answer->home(), home, error);
 }
 
 Connection::~Connection() {

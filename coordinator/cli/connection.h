@@ -1,5 +1,5 @@
-// The way to a coordinator: over the network when one is named, else built in process on the data
-// directory. Both look the same to a command.
+// The way to a coordinator: over the network when one is named or holds the data directory, else
+// built in process on the data directory. Both look the same to a command.
 #pragma once
 
 #include <memory>
@@ -23,13 +23,15 @@ using Stub = v1::CoordinatorService::StubInterface;
 class Connection {
  public:
   enum class Home {
-    kMustExist,  // Reading a folder that is not there makes none.
+    kMustExist,  // Reading what is no data directory makes none.
     kMake,
     kAny,  // For questions that need no data: a temporary one when there is none.
   };
   struct Wish {
     Home home = Home::kMustExist;
-    std::string listen;  // Of the coordinator in process; empty: no network.
+    // Address of the coordinator in process; empty: no network, and where another process holds the
+    // home, its coordinator does as well.
+    std::string listen;
   };
   static absl::StatusOr<Connection> Open(const Context& context, const Wish& wish);
   ~Connection();
@@ -60,7 +62,15 @@ class Connection {
  private:
   Connection() = default;
 
-  std::string address_;         // Of the coordinator that was named.
+  absl::Status Reach(const std::string& address);
+  absl::Status OpenHome(const Context& context, const Wish& wish);
+  // To the one that holds `home`, as the refusal to start another says; else that refusal.
+  absl::Status ReachHolder(const std::string& home, const absl::Status& refused);
+  // Whether the other end has this very directory: a lock that another container holds names an
+  // address that may be somebody else's here.
+  bool Serves(const std::string& home);
+
+  std::string address_;         // Of the coordinator in another process.
   std::string temporary_home_;  // Removed at the end.
   std::unique_ptr<Coordinator> coordinator_;
   // shared: gRPC's stubs hold their channel so.

@@ -1,6 +1,7 @@
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/listing.h"
 #include "coordinator/cli/output.h"
 
 namespace noisefloor::cli {
@@ -18,11 +19,12 @@ class Explain final : public Command {
   noisefloor explain s1c2r0 --coordinator=127.0.0.1:7077)";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("member", member_, "the member, such as s1c2r0")->required();
+    app.add_option("member", member_, "the member, such as s1c2r0")->required()->type_name("ID");
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(CheckMember(member_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
+    NF_RETURN_IF_ERROR(GetMember(connection, member_).status());  // NotFound by its name.
     v1::ExplainMemberRequest request;
     request.set_member(member_);
     NF_ASSIGN_OR_RETURN(const v1::ExplainMemberResponse answer,

@@ -28,12 +28,21 @@ constexpr Study kStudies[] = {{v1::GetStudyRequest::FORM_JSON, "study.json"},
                               {v1::GetStudyRequest::FORM_PAGE, "report.html"}};
 
 struct Kind {
-  const char* kind;
-  const char* folder;
-  const char* ending;
+  std::string_view kind;  // Also the name of its folder.
+  std::string_view ending;
 };
-constexpr Kind kKinds[] = {{"predictions", "predictions", ".npy"},
-                           {"weights", "weights", ".safetensors"}};
+constexpr Kind kKinds[] = {{"predictions", ".npy"}, {"weights", ".safetensors"}};
+
+// Where an artifact goes: "predictions/s1c0r0.npy", and "predictions/s1c0r0-3.npy" for
+// "predictions-3", those after the third evaluation. Empty: it is not exported.
+std::string PlaceOf(const std::string& member, const std::string& kind) {
+  for (const Kind& known : kKinds) {
+    if (kind != known.kind && !kind.starts_with(fmt::format("{}-", known.kind))) continue;
+    return fmt::format("{}/{}{}{}", known.kind, member, kind.substr(known.kind.size()),
+                       known.ending);
+  }
+  return "";
+}
 
 struct Written {
   size_t members = 0;
@@ -66,7 +75,7 @@ class Export final : public Command {
   noisefloor export s1 --to=s1 --force      # replaces what is there)";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("sweep", sweep_, "the sweep, such as s3")->required();
+    app.add_option("sweep", sweep_, "the sweep, such as s3")->required()->type_name("ID");
     app.add_option("--to", to_, "the folder; appears when it is whole")
         ->required()
         ->type_name("DIR");
@@ -115,15 +124,14 @@ class Export final : public Command {
   static absl::Status WriteArtifacts(Connection& connection, const v1::Member& member,
                                      const std::string& folder, Written& written) {
     for (const v1::Artifact& artifact : member.outcome().artifacts()) {
-      for (const Kind& known : kKinds) {
-        if (artifact.kind() != known.kind) continue;
-        const std::string below = fmt::format("{}/{}", folder, known.folder);
-        NF_RETURN_IF_ERROR(CreateDirectories(below));
-        NF_RETURN_IF_ERROR(WriteArtifact(connection, member.id(), known.kind, artifact.sha256(),
-                                         fmt::format("{}/{}{}", below, member.id(), known.ending)));
-        ++written.files;
-        written.bytes += artifact.size();
-      }
+      const std::string place = PlaceOf(member.id(), artifact.kind());
+      if (place.empty()) continue;
+      const fs::path path = fs::path(folder) / place;
+      NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
+      NF_RETURN_IF_ERROR(WriteArtifact(connection, member.id(), artifact.kind(), artifact.sha256(),
+                                       path.string()));
+      ++written.files;
+      written.bytes += artifact.size();
     }
     return absl::OkStatus();
   }
@@ -153,9 +161,10 @@ class Export final : public Command {
       return;
     }
     context.out << fmt::format(
-        "wrote {}: members.json ({} members), study.json, study.csv, report.html, {} files of "
-        "predictions and weights ({:.1f} MB)\n",
-        to_, written.members, written.files, written.bytes / 1e6);
+        "wrote {}: members.json ({}), study.json, study.csv, report.html, {} of predictions and "
+        "weights ({:.1f} MB)\n",
+        to_, Counted(written.members, "member"), Counted(written.files, "file"),
+        written.bytes / 1e6);
   }
 
   std::string sweep_;

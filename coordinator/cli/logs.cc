@@ -15,7 +15,7 @@ class Logs final : public Command {
   noisefloor logs s1c2r0 > trainer.log)";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("member", member_, "the member, such as s1c2r0")->required();
+    app.add_option("member", member_, "the member, such as s1c2r0")->required()->type_name("ID");
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(CheckMember(member_));

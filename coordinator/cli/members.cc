@@ -1,5 +1,6 @@
 #include "fmt/format.h"
 
+#include "coordinator/cli/choices.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/listing.h"
@@ -23,12 +24,18 @@ std::string ShortHash(const v1::Member& member, const std::string& name) {
 }
 
 std::string State(const v1::Member& member) {
-  std::string text(Name(member.state()));
+  std::string text(Shown(member.state()));
   if (member.state() == v1::MEMBER_STATE_LEASED && member.step_count() > 0) {
     text += fmt::format(" {} %", 100 * member.step() / member.step_count());
   }
   if (member.state() == v1::MEMBER_STATE_FAILED) text += ": " + member.outcome().cause();
   return text;
+}
+
+// What JSON says is taken too: "running" for "leased".
+std::string AsShown(const std::string& name) {
+  const v1::MemberState state = ParseState(name);
+  return state == v1::MEMBER_STATE_UNSPECIFIED ? name : std::string(Shown(state));
 }
 
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
@@ -63,22 +70,25 @@ class Members final : public Command {
   }
   std::string_view Examples() const override {
     return R"(  noisefloor members
-  noisefloor members --sweep=s3 --state=failed
+  noisefloor members s3 --state=failed
   noisefloor members --output=json | jq '.members[].hashes')";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("--sweep", sweep_, "the sweep, such as s3; without it: the newest");
-    app.add_option("--state", state_, "only members that are " + StateNames())->type_name("STATE");
+    CLI::Option* sweep =
+        app.add_option("sweep", sweep_, "the sweep, such as s3; without it: the newest")
+            ->type_name("ID");
+    app.add_option("--sweep", sweep_, "")->group("")->excludes(sweep);  // As it once was said.
+    app.add_option("--state", state_, "only those that are " + JoinChoices(ShownStates()))
+        ->type_name("STATE")
+        ->transform(AsShown)
+        ->check(OneOf(ShownStates()));
   }
 
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
-    const v1::MemberState state = ParseState(state_);
-    if (!state_.empty() && state == v1::MEMBER_STATE_UNSPECIFIED) {
-      return InvalidInput(fmt::format("--state={}: expected one of {}", state_, StateNames()));
-    }
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
-    NF_ASSIGN_OR_RETURN(std::vector<v1::Member> members, ListMembers(connection, sweep, state));
+    NF_ASSIGN_OR_RETURN(std::vector<v1::Member> members,
+                        ListMembers(connection, sweep, ParseState(state_)));
     if (!context.Json()) {
       PrintTable(context, members);
       return kDone;

@@ -78,17 +78,19 @@ std::string_view Name(v1::MemberState state) {
   return "unspecified";
 }
 
-std::string StateNames() {
-  std::string names;
-  for (const auto& [state, name] : kStates) {
-    names.append(names.empty() ? "" : ", ").append(name);
-  }
+std::string_view Shown(v1::MemberState state) {
+  return state == v1::MEMBER_STATE_LEASED ? "running" : Name(state);
+}
+
+std::vector<std::string> ShownStates() {
+  std::vector<std::string> names;
+  for (const auto& [state, name] : kStates) names.emplace_back(Shown(state));
   return names;
 }
 
 v1::MemberState ParseState(std::string_view name) {
   for (const auto& [state, known] : kStates) {
-    if (known == name) return state;
+    if (known == name || Shown(state) == name) return state;
   }
   return v1::MEMBER_STATE_UNSPECIFIED;
 }
@@ -109,6 +111,10 @@ std::string ToText(const v1::Value& value) {
 
 std::string ToText(const v1::Setting& setting) {
   return setting.path() + "=" + ToText(setting.value());
+}
+
+std::string Counted(uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 std::string DurationText(double seconds) {
@@ -160,14 +166,15 @@ uint32_t MemberCount(const v1::SweepSummary& sweep) {
 }
 
 std::string CountsText(const v1::SweepSummary& sweep) {
-  std::string text = fmt::format("{} members: {} done", MemberCount(sweep), sweep.done());
+  std::string text =
+      fmt::format("{}: {} done", Counted(MemberCount(sweep), "member"), sweep.done());
   const auto add = [&](uint32_t count, std::string_view name) {
     if (count > 0) text += fmt::format(", {} {}", count, name);
   };
   add(sweep.diverged(), "diverged");
   add(sweep.failed(), "failed");
   add(sweep.cancelled(), "cancelled");
-  add(sweep.leased(), "running");
+  add(sweep.leased(), Shown(v1::MEMBER_STATE_LEASED));
   add(sweep.waiting(), "waiting");
   return text;
 }

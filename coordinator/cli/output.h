@@ -36,14 +36,16 @@ void PrintJson(std::ostream& out, Json fields);
 Json JsonNumber(double value);
 
 std::string_view Name(v1::MemberState state);       // "waiting"; "unspecified"
-std::string StateNames();                           // "waiting, leased, ..."
-v1::MemberState ParseState(std::string_view name);  // Unspecified when there is none of that name.
+std::string_view Shown(v1::MemberState state);      // As Name, but "running" for "leased".
+std::vector<std::string> ShownStates();             // Every state but unspecified.
+v1::MemberState ParseState(std::string_view name);  // By Name or Shown; else unspecified.
 
 std::string ToText(const v1::Value& value);
-std::string ToText(const v1::Setting& setting);  // "train.epochs=3"
-std::string DurationText(double seconds);        // "3 m 10 s"
-std::string TimeText(int64_t unix_seconds);      // UTC, "2026-01-31 12:00:00"; "-" for 0
-std::string Percent(double fraction);            // "87.1 %"; "-" when not finite
+std::string ToText(const v1::Setting& setting);               // "train.epochs=3"
+std::string Counted(uint64_t count, std::string_view thing);  // "1 member", "2 members"
+std::string DurationText(double seconds);                     // "3 m 10 s"
+std::string TimeText(int64_t unix_seconds);  // UTC, "2026-01-31 12:00:00"; "-" for 0
+std::string Percent(double fraction);        // "87.1 %"; "-" when not finite
 
 Json SummaryJson(const v1::SweepSummary& sweep);
 bool HasEnded(const v1::SweepSummary& sweep);

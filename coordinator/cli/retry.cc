@@ -18,7 +18,7 @@ class Retry final : public Command {
   noisefloor retry s3 --coordinator=127.0.0.1:7077 --output=json)";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("sweep", sweep_, "the sweep, such as s3")->required();
+    app.add_option("sweep", sweep_, "the sweep, such as s3")->required()->type_name("ID");
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
@@ -31,7 +31,8 @@ class Retry final : public Command {
       PrintJson(context.out,
                 {{"sweep", noisefloor::ToText(SweepId{sweep})}, {"members", answer.members()}});
     } else {
-      context.out << "s" << sweep << ": " << answer.members() << " members wait again\n";
+      context.out << "s" << sweep << ": " << Counted(answer.members(), "member")
+                  << (answer.members() == 1 ? " waits" : " wait") << " again\n";
     }
     return kDone;
   }

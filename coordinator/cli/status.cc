@@ -19,7 +19,7 @@ class StatusCommand final : public Command {
   noisefloor status s3 --output=json)";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("sweep", sweep_, "the sweep, such as s3; without it: all");
+    app.add_option("sweep", sweep_, "the sweep, such as s3; without it: all")->type_name("ID");
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
@@ -40,8 +40,8 @@ class StatusCommand final : public Command {
     } else {
       context.out << "s" << summary.id() << " " << summary.name() << ", submitted "
                   << TimeText(summary.submitted_unix_seconds()) << " UTC\n"
-                  << CountsText(summary) << " in " << summary.cells() << " cells; "
-                  << summary.retries() << " retries\n";
+                  << CountsText(summary) << " in " << Counted(summary.cells(), "cell") << "; "
+                  << summary.retries() << (summary.retries() == 1 ? " retry\n" : " retries\n");
       if (summary.mean_member_seconds() > 0) {
         context.out << "a member trains " << DurationText(summary.mean_member_seconds())
                     << " on average\n";
@@ -69,7 +69,7 @@ class StatusCommand final : public Command {
                  std::to_string(s.waiting()), s.name()});
     }
     if (table.empty()) {
-      context.out << "no sweeps yet; `noisefloor run SWEEP.yaml` makes one\n";
+      context.out << "no sweeps yet; " << context.Hint("run SWEEP.yaml") << " makes one\n";
     } else {
       table.Print(context.out, context.Colour());
     }

@@ -34,7 +34,11 @@ class Submit final : public Command {
                                                                     answer.hardware().end())}});
     } else {
       context.out << (answer.resumed() ? "there already: s" : "submitted s") << answer.sweep_id()
-                  << ": " << answer.members() << " members\n";
+                  << ": " << Counted(answer.members(), "member") << "\n";
+    }
+    if (!connection.remote()) {
+      context.err << "nothing runs it here: " << context.Hint("run " + file_) << " or "
+                  << context.Hint("serve") << " does\n";
     }
     return kDone;
   }

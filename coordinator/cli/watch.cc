@@ -19,7 +19,8 @@ class Watch final : public Command {
   noisefloor watch s3 --output=json | jq .sweep.progress)";
   }
   void Describe(CLI::App& app) override {
-    app.add_option("sweep", sweep_, "the sweep, such as s3; without it: the newest");
+    app.add_option("sweep", sweep_, "the sweep, such as s3; without it: the newest")
+        ->type_name("ID");
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(uint64_t sweep, SweepNumber(sweep_));
@@ -31,13 +32,13 @@ class Watch final : public Command {
     if (!connection.remote() && !HasEnded(answer.sweep())) {
       return MakeError(
           absl::StatusCode::kFailedPrecondition,
-          fmt::format("s{} waits and nothing runs on {}; `noisefloor run` goes on with it",
-                      answer.sweep().id(), context.options.home));
+          fmt::format("s{} waits and nothing runs on {}; {} goes on with it", answer.sweep().id(),
+                      context.options.home, context.Hint("run SWEEP.yaml")));
     }
     const StopSignal stop;
     NF_ASSIGN_OR_RETURN(const v1::SweepSummary end,
                         FollowSweep(context, connection, answer.sweep().id(), {.stop = &stop}));
-    if (stop.Requested()) return kDone;
+    if (stop.Requested()) return kStopped;
     return end.failed() > 0 ? kFailedMembers : kDone;
   }
 

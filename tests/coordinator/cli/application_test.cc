@@ -1,7 +1,6 @@
 #include "coordinator/cli/application.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -10,31 +9,13 @@
 #include "gtest/gtest.h"
 
 #include "tests/coordinator/cli/command_line.h"
+#include "tests/coordinator/cli/deaf_port.h"
 
 namespace noisefloor::cli {
 namespace {
 
 using ::testing::HasSubstr;
-
-// A loopback port that nobody listens on while the object lives.
-class DeafPort {
- public:
-  DeafPort() : file_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(file_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(getsockname(file_, reinterpret_cast<sockaddr*>(&address), &size), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  ~DeafPort() { close(file_); }
-  int number() const { return port_; }
-
- private:
-  int file_;
-  int port_ = 0;
-};
+using ::testing::Not;
 
 TEST(ExitCodes, HelpIsDone) {
   CommandLine line;
@@ -44,6 +25,8 @@ TEST(ExitCodes, HelpIsDone) {
     EXPECT_THAT(printed.out, HasSubstr(std::string(command->Name())));
   }
   EXPECT_THAT(printed.out, HasSubstr("3 unreachable"));
+  EXPECT_THAT(printed.out, HasSubstr("5 a replay or check did not hold"));
+  EXPECT_THAT(printed.out, HasSubstr("--output FORM  "));
 }
 
 TEST(ExitCodes, EveryCommandHasHelpWithExamples) {
@@ -52,6 +35,11 @@ TEST(ExitCodes, EveryCommandHasHelpWithExamples) {
     const Printed printed = line.Run({std::string(command->Name()), "--help"});
     EXPECT_EQ(printed.code, kDone) << command->Name();
     EXPECT_THAT(printed.out, HasSubstr("noisefloor " + std::string(command->Name())));
+    EXPECT_THAT(printed.out, HasSubstr("\nGlobal options:\n  --coordinator HOST:PORT"));
+    EXPECT_THAT(printed.out, HasSubstr("\n  --home DIR"));
+    EXPECT_THAT(printed.out, Not(HasSubstr("{")));
+    EXPECT_THAT(printed.out, Not(HasSubstr("INT")));
+    EXPECT_THAT(printed.out, Not(HasSubstr("\n\n\n")));
   }
 }
 
@@ -62,6 +50,11 @@ TEST(ExitCodes, MistakesOfUsageAreTwo) {
       {"members", "--swep=s1"},
       {"members", "--sweep=s1", "--sweep=s2"},
       {"members", "--output=xml"},
+      {"members", "--output=1"},
+      {"members", "s1", "--sweep=s1"},
+      {"members", "--state=dne"},
+      {"members", "--colour=blue"},
+      {"report", "--form=xml"},
       {"members", "one", "two"},
       {"run"},
       {"export", "s1"},
@@ -81,9 +74,36 @@ TEST(ExitCodes, MistakesOfUsageAreTwo) {
 TEST(ExitCodes, AnUnknownCommandNamesTheNearest) {
   CommandLine line;
   EXPECT_EQ(line.Run({"statsu"}).err,
-            "noisefloor: unknown command statsu; did you mean status?\nTry `noisefloor --help`.\n");
+            "noisefloor: unknown command statsu; did you mean status?\nSee `noisefloor --help`.\n");
   EXPECT_EQ(line.Run({"zzzzzz"}).err,
-            "noisefloor: unknown command zzzzzz\nTry `noisefloor --help`.\n");
+            "noisefloor: unknown command zzzzzz\nSee `noisefloor --help`.\n");
+}
+
+TEST(ExitCodes, AWrongChoiceIsNamedWithWhatWasExpected) {
+  CommandLine line;
+  EXPECT_EQ(line.Run({"members", "--output=xml"}).err,
+            "noisefloor: --output=xml: expected table or json\n"
+            "See `noisefloor members --help`.\n");
+  EXPECT_EQ(line.Run({"completion", "fish"}).err,
+            "noisefloor: shell fish: expected bash\nSee `noisefloor completion --help`.\n");
+}
+
+TEST(ExitCodes, AMistakeInsideACommandNamesTheHelpOfThatCommand) {
+  CommandLine line;
+  EXPECT_THAT(line.Run({"--home=x", "members", "--swep=s1"}).err,
+              HasSubstr("See `noisefloor members --help`."));
+  EXPECT_THAT(line.Run({"data", "list", "--bogus"}).err,
+              HasSubstr("See `noisefloor data list --help`."));
+}
+
+TEST(ExitCodes, AWatchThatIsInterruptedIsStopped) {
+  CannedAnswers answers;
+  answers.sweep.set_id(1);
+  answers.sweep.set_waiting(1);
+  answers.on_watch = [] { kill(getpid(), SIGINT); };
+  const CannedCoordinator coordinator(answers, true);
+  CommandLine line;
+  EXPECT_EQ(line.Run({"watch", "s1", "--coordinator=" + coordinator.address()}).code, kStopped);
 }
 
 TEST(ExitCodes, WhatIsRefusedIsOne) {
@@ -111,16 +131,16 @@ TEST(ExitCodes, ABrokenSweepFileIsOneAndNamedByItsPlace) {
 TEST(ExitCodes, ACoordinatorThatCannotBeReachedIsThree) {
   const DeafPort port;
   CommandLine line;
-  const std::string address = "127.0.0.1:" + std::to_string(port.number());
-  const Printed printed = line.Run({"members", "--coordinator=" + address});
+  const Printed printed = line.Run({"members", "--coordinator=" + port.address()});
   EXPECT_EQ(printed.code, kUnreachable) << printed.err;
-  EXPECT_THAT(printed.err, HasSubstr(address));
+  EXPECT_THAT(printed.err, HasSubstr(port.address()));
 }
 
 TEST(ExitCodes, FollowTheStatus) {
   EXPECT_EQ(ExitCodeOf(absl::OkStatus()), kDone);
   EXPECT_EQ(ExitCodeOf(absl::UnavailableError("")), kUnreachable);
   EXPECT_EQ(ExitCodeOf(absl::DeadlineExceededError("")), kUnreachable);
+  EXPECT_EQ(ExitCodeOf(absl::CancelledError("")), kStopped);
   EXPECT_EQ(ExitCodeOf(absl::InvalidArgumentError("")), kRefused);
   EXPECT_EQ(ExitCodeOf(absl::InternalError("")), kRefused);
 }
@@ -130,6 +150,40 @@ TEST(Version, NeedsNoCoordinatorAndSpeaksJson) {
   const Printed printed = line.Run({"version", "--output=json"});
   EXPECT_EQ(printed.code, kDone);
   EXPECT_THAT(printed.out, HasSubstr("\"program\""));
+}
+
+TEST(Version, AsAFlagPrintsTheSame) {
+  CommandLine line;
+  const Printed flag = line.Run({"--version"});
+  EXPECT_EQ(flag.code, kDone);
+  EXPECT_EQ(flag.out, line.Run({"version"}).out);
+}
+
+TEST(Hints, NameTheHomeThatWasGiven) {
+  CommandLine line;
+  line.answers().sweep.set_id(1);
+  line.answers().sweep.set_waiting(1);
+  EXPECT_THAT(line.Run({"watch", "s1"}).err, HasSubstr("`noisefloor run SWEEP.yaml` goes on"));
+  const std::string other = line.home() + "/my data";
+  std::filesystem::create_directories(other);
+  std::ofstream(other + "/noisefloor.db") << "";
+  EXPECT_THAT(line.Run({"watch", "s1", "--home=" + other}).err,
+              HasSubstr("`noisefloor run SWEEP.yaml --home='" + other + "'` goes on"));
+}
+
+TEST(Report, TakesTheFormFromTheEndingAndRefusesUnknownOnes) {
+  CommandLine line;
+  const std::string page = line.home() + "/x.html";
+  EXPECT_EQ(line.Run({"report", "s1", "--to=" + page}).code, kDone);
+  EXPECT_TRUE(std::filesystem::exists(page));
+  const std::string pdf = line.home() + "/x.pdf";
+  const Printed refused = line.Run({"report", "s1", "--to=" + pdf});
+  EXPECT_EQ(refused.code, kRefused);
+  EXPECT_EQ(refused.err, "noisefloor report: --to=" + pdf +
+                             ": expected a name that ends in .txt, .json, .csv or .html, or "
+                             "--form\n");
+  EXPECT_FALSE(std::filesystem::exists(pdf));
+  EXPECT_EQ(line.Run({"report", "s1", "--form=tables", "--to=" + pdf}).code, kDone);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,24 +22,49 @@ struct CannedAnswers {
   int page_size = 2;                             // At most, whatever is asked for.
   std::map<std::string, std::string> artifacts;  // By "s1c0r0 weights".
   std::string study = "a study\n";
+  v1::SweepSummary sweep;          // The only one.
+  std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
 };
 
 class CannedCoordinator final : public Coordinator, private v1::CoordinatorService::Service {
  public:
-  explicit CannedCoordinator(CannedAnswers answers) : answers_(std::move(answers)) {
+  // `listens`: also on a free port of loopback.
+  explicit CannedCoordinator(CannedAnswers answers, bool listens = false)
+      : answers_(std::move(answers)) {
     grpc::ServerBuilder builder;
     builder.RegisterService(this);
+    if (listens) {
+      builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    }
     server_ = builder.BuildAndStart();
   }
   ~CannedCoordinator() override { Stop(); }
 
-  std::string address() const override { return ""; }
+  std::string address() const override {
+    return port_ == 0 ? "" : "127.0.0.1:" + std::to_string(port_);
+  }
   std::shared_ptr<grpc::Channel> InProcessChannel() override {
     return server_->InProcessChannel({});
   }
   void Stop() override { server_->Shutdown(); }
 
  private:
+  grpc::Status GetSweep(grpc::ServerContext*, const v1::GetSweepRequest*,
+                        v1::GetSweepResponse* response) override {
+    *response->mutable_sweep() = answers_.sweep;
+    return grpc::Status::OK;
+  }
+
+  grpc::Status WatchSweep(grpc::ServerContext*, const v1::WatchSweepRequest*,
+                          grpc::ServerWriter<v1::WatchSweepResponse>* writer) override {
+    if (answers_.on_watch) answers_.on_watch();
+    v1::WatchSweepResponse news;
+    *news.mutable_sweep() = answers_.sweep;
+    while (writer->Write(news)) {
+    }
+    return grpc::Status::CANCELLED;
+  }
+
   grpc::Status ListMembers(grpc::ServerContext*, const v1::ListMembersRequest* request,
                            v1::ListMembersResponse* response) override {
     std::vector<v1::Member> chosen;
@@ -87,6 +113,7 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
   }
 
   const CannedAnswers answers_;
+  int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -20,13 +21,17 @@ struct Printed {
   std::string err;
 };
 
-// One home folder per object, removed at the end.
+// One home folder per object, with (what passes for) a store in it; removed at the end.
 class CommandLine {
  public:
   explicit CommandLine(CannedAnswers answers = {}) : answers_(std::move(answers)) {
-    std::string path = ::testing::TempDir() + "/cli-XXXXXX";
-    home_ = mkdtemp(path.data());
+    start_ = [this](CoordinatorOptions) -> absl::StatusOr<std::unique_ptr<Coordinator>> {
+      return std::make_unique<CannedCoordinator>(answers_);
+    };
+    MakeHome();
   }
+  // With coordinators of another making.
+  explicit CommandLine(StartCoordinator start) : start_(std::move(start)) { MakeHome(); }
   ~CommandLine() { std::filesystem::remove_all(home_); }
 
   const std::string& home() const { return home_; }
@@ -40,10 +45,7 @@ class CommandLine {
         .out = out,
         .err = err,
         .clock = clock,
-        .start_coordinator =
-            [this](CoordinatorOptions) -> absl::StatusOr<std::unique_ptr<Coordinator>> {
-          return std::make_unique<CannedCoordinator>(answers_);
-        },
+        .start_coordinator = start_,
         .program_folder = home_,
         .default_home = home_,
         .default_data_root = home_ + "/data",
@@ -56,7 +58,14 @@ class CommandLine {
   }
 
  private:
+  void MakeHome() {
+    std::string path = ::testing::TempDir() + "/cli-XXXXXX";
+    home_ = mkdtemp(path.data());
+    std::ofstream(home_ + "/noisefloor.db") << "";
+  }
+
   CannedAnswers answers_;
+  StartCoordinator start_;
   std::string home_;
 };
 

@@ -12,79 +12,171 @@
 namespace noisefloor::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
+using Words = std::set<std::string>;
+
+// What bash is given back, and how it was asked to treat it.
+struct Offers {
+  Words words;
+  Words options;  // "filenames": quote as files are, "/" behind folders; "nospace".
+};
 
 class Bash {
  public:
-  Bash() : script_(line_.home() + "/completion") {
+  Bash() : script_(line_.home() + "/completion"), folder_(line_.home() + "/folder") {
+    std::filesystem::create_directories(folder_);
     const Printed printed = line_.Run({"completion", "bash"});
     EXPECT_EQ(printed.code, kDone) << printed.err;
     std::ofstream(script_) << printed.out;
   }
 
-  // What TAB offers after `typed`.
-  std::set<std::string> Complete(const std::string& typed) {
+  // What TAB offers after `typed`, where bash parts words at blanks and at each of `breaks`.
+  Offers Complete(const std::string& typed, const std::string& breaks = "=:") {
+    const std::vector<std::string> words = Parted(typed, breaks);
     const std::string program = line_.home() + "/ask";
-    std::ofstream(program) << "cd " << line_.home() << "\nsource " << script_ << "\nCOMP_LINE="
-                           << "'" << typed << "'\n"
-                           << "COMP_POINT=${#COMP_LINE}\n_noisefloor || exit 9\n"
-                           << "printf '%s\\n' \"${COMPREPLY[@]}\"\n";
+    std::ofstream file(program);
+    file << "cd " << folder_ << "\nsource " << script_
+         << "\ncompopt() { echo \"+$2\"; }\nCOMP_WORDBREAKS=' " << breaks << "'\nCOMP_WORDS=(";
+    for (const std::string& word : words) file << "'" << word << "' ";
+    file << ")\nCOMP_CWORD=" << words.size() - 1
+         << "\n_noisefloor || exit 9\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
+    file.close();
+    return Ask(program);
+  }
+  Words WordsFor(const std::string& typed) { return Complete(typed).words; }
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  // As readline does: a run of the breaking characters is a word of its own.
+  static std::vector<std::string> Parted(const std::string& typed, const std::string& breaks) {
+    std::vector<std::string> words = {""};
+    bool broken = false;
+    for (const char c : typed) {
+      const bool breaks_here = breaks.find(c) != std::string::npos;
+      if (c == ' ' || (breaks_here != broken && !words.back().empty())) words.emplace_back();
+      if (c != ' ') words.back() += c;
+      broken = c != ' ' && breaks_here;
+    }
+    return words;
+  }
+
+  static Offers Ask(const std::string& program) {
     FILE* pipe = popen(("bash --norc " + program + " 2>&1").c_str(), "r");
     std::string text;
     char buffer[4096];
     while (const size_t count = fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, count);
     EXPECT_EQ(pclose(pipe), 0) << text;
-    std::set<std::string> offers;
+    Offers offers;
     std::istringstream lines(text);
-    for (std::string offer; std::getline(lines, offer);) {
-      if (!offer.empty()) offers.insert(offer);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("+")) {
+        offers.options.insert(line.substr(1));
+      } else if (!line.empty()) {
+        offers.words.insert(line);
+      }
     }
     return offers;
   }
 
-  const std::string& home() const { return line_.home(); }
-
- private:
   CommandLine line_;
   std::string script_;
+  std::string folder_;
 };
 
 TEST(Completion, OffersEveryCommand) {
   Bash bash;
-  const std::set<std::string> offers = bash.Complete("noisefloor ");
+  const Words offers = bash.WordsFor("noisefloor ");
   for (const auto& command : AllCommands()) {
     EXPECT_THAT(offers, Contains(std::string(command->Name())));
   }
-  EXPECT_EQ(offers.size(), AllCommands().size());
+  EXPECT_THAT(offers, SizeIs(AllCommands().size()));
 }
 
 TEST(Completion, OffersTheCommandsThatBeginSo) {
   Bash bash;
-  EXPECT_THAT(bash.Complete("noisefloor re"), UnorderedElementsAre("report", "retry", "replay"));
+  EXPECT_THAT(bash.WordsFor("noisefloor re"), UnorderedElementsAre("report", "retry", "replay"));
+}
+
+TEST(Completion, OffersACommandThoughAFolderHasItsName) {
+  Bash bash;
+  std::filesystem::create_directories(bash.folder() + "/data");
+  const Offers offers = bash.Complete("noisefloor da");
+  EXPECT_THAT(offers.words, UnorderedElementsAre("data"));
+  EXPECT_THAT(offers.options, IsEmpty()) << "else bash adds the slash of the folder";
 }
 
 TEST(Completion, OffersTheFlagsOfTheCommandAndTheGlobalOnes) {
   Bash bash;
-  const std::set<std::string> offers = bash.Complete("noisefloor run --");
+  const Words offers = bash.WordsFor("noisefloor run --");
   EXPECT_THAT(offers, IsSupersetOf({"--again", "--slots=", "--data-root=", "--home="}));
   EXPECT_THAT(offers, Not(Contains("--state=")));
-  EXPECT_THAT(bash.Complete("noisefloor --home=x members --st"), UnorderedElementsAre("--state="));
+  EXPECT_THAT(bash.WordsFor("noisefloor --home=x members --st"), UnorderedElementsAre("--state="));
+  EXPECT_THAT(bash.WordsFor("noisefloor members --sw"), IsEmpty()) << "hidden";
+}
+
+TEST(Completion, LeavesTheEqualsSignAsItIs) {
+  Bash bash;
+  const Offers offers = bash.Complete("noisefloor run --sl");
+  EXPECT_THAT(offers.words, UnorderedElementsAre("--slots="));
+  EXPECT_THAT(offers.options, UnorderedElementsAre("nospace"))
+      << "as the name of a file it would be escaped";
+  EXPECT_THAT(bash.WordsFor("noisefloor run --slots="), IsEmpty());
 }
 
 TEST(Completion, OffersCommandsBelowCommands) {
   Bash bash;
-  EXPECT_THAT(bash.Complete("noisefloor data "), UnorderedElementsAre("get", "list", "verify"));
-  EXPECT_THAT(bash.Complete("noisefloor data get --fr"), UnorderedElementsAre("--from="));
+  EXPECT_THAT(bash.WordsFor("noisefloor data "), UnorderedElementsAre("get", "list", "verify"));
+  EXPECT_THAT(bash.WordsFor("noisefloor data get --fr"), UnorderedElementsAre("--from="));
+}
+
+TEST(Completion, OffersTheChoicesOfAnOptionHoweverBashPartsTheWord) {
+  Bash bash;
+  EXPECT_THAT(bash.WordsFor("noisefloor status --output="), UnorderedElementsAre("json", "table"));
+  EXPECT_THAT(bash.WordsFor("noisefloor status --output=j"), UnorderedElementsAre("json"));
+  EXPECT_THAT(bash.WordsFor("noisefloor status --output t"), UnorderedElementsAre("table"));
+  EXPECT_THAT(bash.Complete("noisefloor status --output=j", ":").words,
+              UnorderedElementsAre("--output=json"));
+  EXPECT_THAT(bash.WordsFor("noisefloor report s1 --form="),
+              UnorderedElementsAre("tables", "json", "csv", "page"));
+  EXPECT_THAT(bash.WordsFor("noisefloor members --state=d"),
+              UnorderedElementsAre("done", "diverged"));
+}
+
+TEST(Completion, OffersTheChoicesOfAPositional) {
+  Bash bash;
+  EXPECT_THAT(bash.WordsFor("noisefloor completion "), UnorderedElementsAre("bash"));
+  EXPECT_THAT(bash.WordsFor("noisefloor --output json completion "), UnorderedElementsAre("bash"));
+  EXPECT_THAT(bash.WordsFor("noisefloor completion bash "), IsEmpty());
 }
 
 TEST(Completion, OffersFilesWhereAFileGoes) {
   Bash bash;
-  std::ofstream(bash.home() + "/sweep.yaml") << "x";
-  EXPECT_THAT(bash.Complete("noisefloor run sw"), UnorderedElementsAre("sweep.yaml"));
-  EXPECT_THAT(bash.Complete("noisefloor run --report=sw"), UnorderedElementsAre("sweep.yaml"));
+  std::ofstream(bash.folder() + "/sweep.yaml") << "x";
+  std::filesystem::create_directories(bash.folder() + "/sweeps");
+  for (const std::string typed : {"noisefloor run sw", "noisefloor run --report=sw",
+                                  "noisefloor --home x run --slots=2 sw"}) {
+    const Offers offers = bash.Complete(typed);
+    EXPECT_THAT(offers.words, UnorderedElementsAre("sweep.yaml", "sweeps")) << typed;
+    EXPECT_THAT(offers.options, UnorderedElementsAre("filenames")) << typed;
+  }
+  EXPECT_THAT(bash.Complete("noisefloor run --report=sweep.", ":").words,
+              UnorderedElementsAre("--report=sweep.yaml"));
+  EXPECT_THAT(bash.WordsFor("noisefloor status s"), IsEmpty()) << "no file goes here";
+}
+
+TEST(Completion, OffersFoldersWhereAFolderGoes) {
+  Bash bash;
+  std::ofstream(bash.folder() + "/sweep.yaml") << "x";
+  std::filesystem::create_directories(bash.folder() + "/sweeps");
+  EXPECT_THAT(bash.WordsFor("noisefloor status --home=s"), UnorderedElementsAre("sweeps"));
+  EXPECT_THAT(bash.WordsFor("noisefloor run x --data-root=/d:s"), UnorderedElementsAre("sweeps"));
 }
 
 }  // namespace

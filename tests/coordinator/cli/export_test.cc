@@ -23,7 +23,8 @@ CannedAnswers OneMember() {
   member.set_id("s1c0r0");
   member.set_sweep(1);
   member.set_state(v1::MEMBER_STATE_DONE);
-  for (const std::string kind : {"weights", "predictions", "evaluation_images"}) {
+  for (const std::string kind :
+       {"weights", "predictions", "predictions-1", "predictions-2", "evaluation_images"}) {
     v1::Artifact& artifact = *member.mutable_outcome()->add_artifacts();
     artifact.set_kind(kind);
     artifact.set_sha256(Sha256Hex("the " + kind));
@@ -55,17 +56,20 @@ TEST(Export, WritesMembersStudyPredictionsAndWeights) {
   ASSERT_EQ(printed.code, kDone) << printed.err;
   EXPECT_THAT(FilesBelow(to),
               UnorderedElementsAre("members.json", "study.json", "study.csv", "report.html",
-                                   "predictions/s1c0r0.npy", "weights/s1c0r0.safetensors"));
+                                   "predictions/s1c0r0.npy", "predictions/s1c0r0-1.npy",
+                                   "predictions/s1c0r0-2.npy", "weights/s1c0r0.safetensors"));
+  EXPECT_EQ(Content(to + "/predictions/s1c0r0-2.npy"), "the predictions-2");
   EXPECT_EQ(Content(to + "/weights/s1c0r0.safetensors"), "the weights");
   EXPECT_EQ(Content(to + "/study.csv"), "a study\n");
-  EXPECT_THAT(printed.out, HasSubstr("2 files of predictions and weights"));
+  EXPECT_THAT(printed.out, HasSubstr("(1 member)"));
+  EXPECT_THAT(printed.out, HasSubstr("4 files of predictions and weights"));
 }
 
 TEST(Export, WritesTheSameMembersAsTheListingPrints) {
   CommandLine line(OneMember());
   const std::string to = line.home() + "/out";
   ASSERT_EQ(line.Run({"export", "s1", "--to=" + to}).code, kDone);
-  const Printed listing = line.Run({"members", "--sweep=s1", "--output=json"});
+  const Printed listing = line.Run({"members", "s1", "--output=json"});
   EXPECT_EQ(nlohmann::json::parse(Content(to + "/members.json")),
             nlohmann::json::parse(listing.out));
 }
@@ -90,7 +94,7 @@ TEST(Export, OfADamagedArtifactLeavesNothing) {
   const Printed printed = line.Run({"export", "s1", "--to=" + line.home() + "/out"});
   EXPECT_EQ(printed.code, kRefused);
   EXPECT_THAT(printed.err, HasSubstr("weights of s1c0r0: expected SHA-256"));
-  EXPECT_TRUE(FilesBelow(line.home()).empty());
+  EXPECT_THAT(FilesBelow(line.home()), UnorderedElementsAre("noisefloor.db"));
 }
 
 TEST(Export, ToAFileIsRefused) {

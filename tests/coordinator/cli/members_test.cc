@@ -122,8 +122,33 @@ TEST(Members, OfOneStateAreOnlyThose) {
 TEST(Members, OfAnUnknownStateAreRefused) {
   CommandLine line(FiveMembers());
   const Printed printed = line.Run({"members", "--state=dne"});
-  EXPECT_EQ(printed.code, kRefused);
-  EXPECT_THAT(printed.err, HasSubstr("--state=dne: expected one of waiting"));
+  EXPECT_EQ(printed.code, kUsage);
+  EXPECT_THAT(printed.err,
+              HasSubstr("--state=dne: expected waiting, running, done, diverged, failed or "
+                        "cancelled"));
+}
+
+TEST(Members, ThatRunAreFoundByTheWordOfTheTableAndByTheStoredOne) {
+  CannedAnswers answers = FiveMembers();
+  answers.members.push_back(Sample("s1c2r5", v1::MEMBER_STATE_LEASED));
+  CommandLine line(answers);
+  const Printed shown = line.Run({"members", "--state=running"});
+  EXPECT_EQ(shown.code, kDone) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("  running  "));
+  EXPECT_THAT(shown.out, ::testing::Not(HasSubstr("s1c2r4")));
+  EXPECT_EQ(line.Run({"members", "--state=leased"}).out, shown.out);
+  const Printed json = line.Run({"members", "--state=running", "--output=json"});
+  EXPECT_EQ(Json::parse(json.out)["members"][0]["state"], "leased");
+}
+
+TEST(Members, TakeTheSweepAsOtherCommandsDo) {
+  CommandLine line(FiveMembers());
+  EXPECT_EQ(line.Run({"members", "x1"}).err,
+            "noisefloor members: sweep x1: expected a number such as s3\n");
+  const Printed printed = line.Run({"members", "s1"});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(line.Run({"members", "--sweep=s1"}).out, printed.out);
+  EXPECT_THAT(line.Run({"members", "--help"}).out, ::testing::Not(HasSubstr("--sweep")));
 }
 
 }  // namespace

@@ -1,0 +1,173 @@
+// Commands on data directories, with real coordinators: what they make, whom they ask, what they
+// refuse.
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "tests/coordinator/cli/command_line.h"
+#include "tests/coordinator/cli/deaf_port.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+constexpr char kSweep[] = R"(name: tiny
+model: {name: mlp}
+data: {name: fashion-mnist-sample}
+train:
+  epochs: 1
+  batch_size: 64
+  optimizer: {name: sgd, learning_rate: 0.1}
+noise: [control]
+hardware: [cpu-amd-avx2]
+stack: none
+replicates: 1
+)";
+
+class HomeTest : public ::testing::Test {
+ protected:
+  HomeTest() : line_(Coordinator::Start), home_(line_.home() + "/study") {
+    std::ofstream(file_) << kSweep;
+  }
+
+  // With the options that a command needs to work on `home`.
+  Printed Run(std::vector<std::string> arguments, const std::string& home) {
+    arguments.push_back("--home=" + home);
+    return line_.Run(arguments);
+  }
+  Printed Run(std::vector<std::string> arguments) { return Run(std::move(arguments), home_); }
+
+  std::unique_ptr<Coordinator> Hold(const std::string& home) {
+    auto started = Coordinator::Start({.home = home, .listen = "127.0.0.1:0"});
+    EXPECT_TRUE(started.ok()) << started.status();
+    return started.ok() ? *std::move(started) : nullptr;
+  }
+
+  CommandLine line_;
+  const std::string home_;
+  const std::string file_ = line_.home() + "/tiny.yaml";
+};
+
+TEST_F(HomeTest, ACommandThatReadsMakesNothingInAFolderThatIsNone) {
+  fs::create_directories(home_);
+  const std::vector<std::vector<std::string>> commands = {
+      {"status"},
+      {"watch"},
+      {"members"},
+      {"workers"},
+      {"explain", "s1c0r0"},
+      {"logs", "s1c0r0"},
+      {"cancel", "s1"},
+      {"retry", "s1"},
+      {"report"},
+      {"replay", "s1c0r0"},
+      {"export", "s1", "--to=" + line_.home() + "/to"}};
+  for (const auto& command : commands) {
+    const Printed printed = Run(command);
+    EXPECT_EQ(printed.code, kRefused) << command[0];
+    EXPECT_THAT(printed.err, HasSubstr(home_ + " is no data directory; name one with --home"));
+    EXPECT_TRUE(fs::is_empty(home_)) << command[0];
+  }
+  EXPECT_EQ(Run({"plan", file_}).code, kDone);
+  EXPECT_TRUE(fs::is_empty(home_)) << "plan";
+}
+
+TEST_F(HomeTest, CommandsAskTheCoordinatorThatHoldsTheHome) {
+  auto holder = Hold(home_);
+  ASSERT_NE(holder, nullptr);
+  const Printed submitted = Run({"submit", file_});
+  EXPECT_EQ(submitted.code, kDone) << submitted.err;
+  EXPECT_EQ(submitted.out, "submitted s1: 1 member\n");
+  EXPECT_EQ(submitted.err, "") << "the holder runs it";
+  EXPECT_THAT(Run({"status", "s1"}).out, HasSubstr("1 member: 0 done, 1 waiting in 1 cell;"));
+  EXPECT_THAT(Run({"explain", "s1c0r0"}).out, HasSubstr("s1c0r0 waits"));
+  EXPECT_EQ(Run({"cancel", "s1"}).out, "s1: 1 member cancelled\n");
+  EXPECT_EQ(Run({"watch", "s1"}).code, kDone);
+  holder->Stop();
+  holder.reset();
+  EXPECT_THAT(Run({"members", "s1"}).out, HasSubstr("cancelled"));
+  EXPECT_EQ(Run({"retry", "s1"}).out, "s1: 1 member waits again\n");
+}
+
+TEST_F(HomeTest, RunAndServeRefuseAHomeThatIsHeld) {
+  const auto holder = Hold(home_);
+  ASSERT_NE(holder, nullptr);
+  const std::vector<std::vector<std::string>> commands = {{"run", file_},
+                                                          {"serve", "--listen=127.0.0.1:0"}};
+  for (const auto& command : commands) {
+    const Printed printed = Run(command);
+    EXPECT_EQ(printed.code, kRefused) << command[0];
+    EXPECT_THAT(printed.err, HasSubstr("in use by the coordinator at " + holder->address()));
+  }
+}
+
+// Commands whose coordinator cannot be started, for `address` holds the home.
+Printed StatusOfAHomeHeldBy(const std::string& address) {
+  CommandLine line([&](CoordinatorOptions) -> absl::StatusOr<std::unique_ptr<Coordinator>> {
+    absl::Status held = absl::FailedPreconditionError("h: in use by the coordinator at A");
+    held.SetPayload(kHolderAddress, absl::Cord(address));
+    return held;
+  });
+  return line.Run({"status"});
+}
+
+TEST_F(HomeTest, AHolderThatDoesNotAnswerIsNamed) {
+  const DeafPort port;
+  const Printed printed = StatusOfAHomeHeldBy(port.address());
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, AllOf(StartsWith("noisefloor status: h: in use by the coordinator at A"),
+                                 HasSubstr("; add --coordinator=ADDR")));
+}
+
+TEST_F(HomeTest, ACoordinatorOfAnotherHomeIsNotAsked) {
+  const auto other = Hold(home_);
+  ASSERT_NE(other, nullptr);
+  const Printed printed = StatusOfAHomeHeldBy(other->address());
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("; add --coordinator=ADDR"));
+}
+
+TEST_F(HomeTest, WhatIsSubmittedWhereNothingRunsSaysSo) {
+  const Printed printed = Run({"submit", file_});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(printed.err, "nothing runs it here: `noisefloor run " + file_ + " --home=" + home_ +
+                             "` or `noisefloor serve --home=" + home_ + "` does\n");
+}
+
+TEST_F(HomeTest, AMemberThatIsNotThereIsRefused) {
+  ASSERT_EQ(Run({"submit", file_}).code, kDone);
+  EXPECT_EQ(Run({"explain", "s1c0r0"}).code, kDone);
+  const Printed printed = Run({"explain", "s1c9r9"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_EQ(printed.out, "");
+  EXPECT_THAT(printed.err, HasSubstr("s1c9r9"));
+}
+
+TEST_F(HomeTest, EveryJsonDocumentHasAVersion) {
+  const std::vector<std::vector<std::string>> commands = {
+      {"submit", file_},     {"plan", file_},   {"status"},
+      {"status", "s1"},      {"members", "s1"}, {"workers"},
+      {"cancel", "s1"},      {"watch", "s1"},   {"retry", "s1"},
+      {"explain", "s1c0r0"}, {"report"},        {"export", "s1", "--to=" + home_ + "/to"},
+      {"version"},           {"data", "list"}};
+  for (std::vector<std::string> command : commands) {
+    command.push_back("--output=json");
+    const Printed printed = Run(command);
+    ASSERT_EQ(printed.code, kDone) << command[0] << printed.err;
+    const auto json = nlohmann::json::parse(printed.out, nullptr, false);
+    ASSERT_TRUE(json.is_object()) << command[0] << printed.out;
+    const char* key = command[0] == "report" ? "study_version" : "version";
+    EXPECT_TRUE(json.contains(key)) << command[0];
+  }
+}
+
+}  // namespace
+}  // namespace noisefloor::cli
