@@ -7,6 +7,7 @@
 
 namespace noisefloor::scheduler {
 
+// Every lease of `recovered` names a member and a worker that are in it: the store has looked.
 std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState& recovered,
                                     absl::Time now);
 RecoveredState DurableState(const State& state);

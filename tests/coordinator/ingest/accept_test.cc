@@ -4,8 +4,6 @@
 
 #include "gtest/gtest.h"
 
-#include "coordinator/ingest/storable.h"
-
 namespace noisefloor::ingest {
 namespace {
 
@@ -58,6 +56,16 @@ TEST(JudgeBatch, RefusesWhatNoColumnCanHold) {
             "record batch 1, record 0: expected the name of a metric, got an empty text");
 }
 
+TEST(JudgeBatch, RefusesAMessageThatMadeNoSenseWhenItIsItsTurn) {
+  RecordBatch batch = Batch(3);
+  batch.fault = "two lengths";
+
+  EXPECT_EQ(Judge(batch, 1).kind, Kind::kGap);
+  EXPECT_EQ(Judge(batch, 3).kind, Kind::kRepeat);
+  EXPECT_EQ(Judge(batch, 2).kind, Kind::kBroken);
+  EXPECT_EQ(Judge(batch, 2).reason, "record batch 3: two lengths");
+}
+
 TEST(JudgeBatch, CutsAndMendsNames) {
   RecordBatch batch = {1,
                        {{0, 0, std::string(300, 'x'), 1},
@@ -70,13 +78,6 @@ TEST(JudgeBatch, CutsAndMendsNames) {
 
   EXPECT_EQ(batch.records[0].metric, std::string(200, 'x'));
   EXPECT_EQ(batch.records[1].metric, "a?b");
-}
-
-TEST(IsSha256, WantsSixtyFourLowerCaseDigits) {
-  EXPECT_TRUE(IsSha256(std::string(64, '0')));
-  EXPECT_FALSE(IsSha256(std::string(63, '0')));
-  EXPECT_FALSE(IsSha256(std::string(64, 'A')));
-  EXPECT_FALSE(IsSha256(""));
 }
 
 TEST(ToStorableText, KeepsUtf8AndReplacesTheRest) {
