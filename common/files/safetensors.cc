@@ -19,6 +19,7 @@ constexpr uint64_t kMostHeaderBytes = uint64_t{16} << 20;
 
 std::vector<const TensorView*> InFileOrder(const std::vector<TensorView>& tensors) {
   std::vector<const TensorView*> order;
+  order.reserve(tensors.size());
   for (const TensorView& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(), [](const TensorView* a, const TensorView* b) {
     const size_t size_a = SizeOf(a->type);

@@ -10,6 +10,7 @@ namespace noisefloor {
 
 absl::StatusOr<std::string> HashTensors(const std::vector<TensorView>& tensors) {
   std::vector<const TensorView*> order;
+  order.reserve(tensors.size());
   for (const TensorView& tensor : tensors) order.push_back(&tensor);
   std::sort(order.begin(), order.end(),
             [](const TensorView* a, const TensorView* b) { return a->name < b->name; });

@@ -2,9 +2,11 @@
 
 #include "fmt/format.h"
 
+#include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "common/trainer_protocol/datasets.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/data_search.h"
 #include "coordinator/cli/data_sets.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
@@ -72,8 +74,8 @@ class Data final : public Command {
   std::string_view Examples() const override {
     return R"(  noisefloor data list
   noisefloor data get fashion-mnist
-  noisefloor data get cifar10 --to=/data     # stopped: the same command goes on
-  noisefloor data verify cifar10 --to=/data)";
+  noisefloor data get cifar10 --data-root=/data     # stopped: the same command goes on
+  noisefloor data verify cifar10 --data-root=/data)";
   }
   void Describe(CLI::App& app) override {
     app.require_subcommand(1);
@@ -83,17 +85,14 @@ class Data final : public Command {
     get_->add_option("name", name_, Names())->required()->type_name("NAME");
     verify_->add_option("name", name_, KnownNames())->required()->type_name("NAME");
     for (CLI::App* sub : {get_, list_, verify_}) {
-      sub->add_option("--to", to_, "data root (default: $NOISEFLOOR_DATA, else HOME/data)")
-          ->type_name("DIR");
+      sub->add_option("--data-root,--to", to_, kDataRootHelp)->type_name("DIRS");
     }
     get_->add_option("--from", from_, "address of a mirror; what comes must have the same hashes")
         ->type_name("URL");
   }
 
   absl::StatusOr<int> Run(Context& context) override {
-    root_ = !to_.empty()                         ? to_
-            : !context.default_data_root.empty() ? context.default_data_root
-                                                 : context.options.home + "/data";
+    roots_ = DataRoots(context, to_);
     if (get_->parsed()) return Get(context);
     if (verify_->parsed()) return Verify(context);
     return List(context);
@@ -102,7 +101,7 @@ class Data final : public Command {
  private:
   absl::StatusOr<int> Get(Context& context) const {
     NF_ASSIGN_OR_RETURN(const DownloadableSet* set, Find(name_));
-    const std::string root = Roots()[0];
+    const std::string& root = roots_[0];
     const StopSignal stop;
     {
       DownloadLine line(context);
@@ -123,7 +122,8 @@ class Data final : public Command {
     if (known == nullptr) {
       return InvalidInput(fmt::format("data set {}: expected one of {}", name_, KnownNames()));
     }
-    NF_ASSIGN_OR_RETURN(const trainer::Dataset data, trainer::LoadDataset(*known, root_, {}));
+    const std::string roots = JoinDataRoots(roots_);
+    NF_ASSIGN_OR_RETURN(const trainer::Dataset data, trainer::LoadDataset(*known, roots, {}));
     const absl::Status right = trainer::CheckIdentity(data, known->identity);
     if (context.Json()) {
       PrintJson(context.out, {{"name", name_},
@@ -135,11 +135,11 @@ class Data final : public Command {
       return right.ok() ? kDone : kRefused;
     }
     NF_RETURN_IF_ERROR(right);
-    context.out << fmt::format("{} in {}: {} + {} examples, identity {}{}\n", name_, root_,
-                               data.train.size(), data.test.size(), data.identity,
-                               known->identity.empty()
-                                   ? "; whole, but no identity of this set is known to compare with"
-                                   : ", as expected");
+    context.out << fmt::format(
+        "{} in {}: {} + {} examples, identity {}{}\n", name_,
+        RootOf(*known, FindDownloadable(name_)), data.train.size(), data.test.size(), data.identity,
+        known->identity.empty() ? "; whole, but no identity of this set is known to compare with"
+                                : ", as expected");
     return kDone;
   }
 
@@ -151,7 +151,7 @@ class Data final : public Command {
       const std::string name(known.name);
       const std::string root = RootOf(known, set);
       const bool here = !root.empty();
-      const std::string folder = fmt::format("{}/{}", here ? root : Roots()[0], known.folder);
+      const std::string folder = fmt::format("{}/{}", here ? root : roots_[0], known.folder);
       const std::string from = set != nullptr ? set->base_url : "";
       sets.push_back({{"name", name}, {"here", here}, {"folder", folder}, {"from", from}});
       table.Add({name, here ? "yes" : "no", folder, from.empty() ? "-" : from});
@@ -164,20 +164,9 @@ class Data final : public Command {
     return kDone;
   }
 
-  // "a:b" as in $NOISEFLOOR_DATA; downloads go to the first.
-  std::vector<std::string> Roots() const {
-    std::vector<std::string> roots;
-    for (size_t begin = 0; begin <= root_.size();) {
-      const size_t end = std::min(root_.find(':', begin), root_.size());
-      if (end > begin) roots.push_back(root_.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    return roots.empty() ? std::vector<std::string>{"."} : roots;
-  }
-
   // The first root that holds the set; empty when none does.
   std::string RootOf(const KnownDataset& known, const DownloadableSet* set) const {
-    for (const std::string& root : Roots()) {
+    for (const std::string& root : roots_) {
       const bool here = set != nullptr ? MissingFiles(*set, root).empty()
                                        : PathExists(fmt::format("{}/{}", root, known.folder));
       if (here) return root;
@@ -191,7 +180,7 @@ class Data final : public Command {
   std::string name_;
   std::string to_;
   std::string from_;
-  std::string root_;
+  std::vector<std::string> roots_;
 };
 
 }  // namespace

@@ -25,11 +25,11 @@ ChildSettings Settings(const Context& context, const std::string& address,
   settings.arguments = {"--coordinator=" + address,
                         fmt::format("--name={}", kWorkerName),
                         "--state=" + context.options.home + "/worker",
+                        "--data-root=" + wish.data_roots,
                         fmt::format("--drain-timeout={}", kDrainSeconds),
                         fmt::format("--give-up-after={}", kDrainSeconds),
                         fmt::format("--state-wait={}", kStateWaitSeconds)};
   if (wish.slots > 0) settings.arguments.push_back(fmt::format("--slots={}", wish.slots));
-  if (!wish.data_root.empty()) settings.arguments.push_back("--data-root=" + wish.data_root);
   settings.log_path = LocalWorkerLog(context);
   return settings;
 }

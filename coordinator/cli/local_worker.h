@@ -12,7 +12,7 @@ namespace noisefloor::cli {
 
 struct LocalWorkerSettings {
   int slots = 0;          // 0: the worker decides.
-  std::string data_root;  // Empty: the worker's own default.
+  std::string data_roots;  // "a:b".
 };
 
 // Starts it and waits until it has registered. Cancelled when `stop` came first; Unavailable with

@@ -6,7 +6,6 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/submission.h"
-#include "worker/devices/cpu.h"
 
 namespace noisefloor::cli {
 
@@ -79,8 +78,7 @@ void PrintWorkers(const Context& context, const v1::PlanSweepResponse& plan) {
                 << " cells\n";
   }
   if (without > 0) {
-    context.out << without << " of " << plan.cells_size()
-                << " cells match no worker that is connected now\n";
+    context.out << without << " of " << plan.cells_size() << " cells match no worker\n";
   }
 }
 
@@ -96,17 +94,10 @@ void PrintEffects(const Context& context, const v1::PlanSweepResponse& plan) {
       plan.replicates(), plan.detectable_sd_ratio(), plan.detectable_mean_shift());
 }
 
-// Without a server there are no workers whose classes `hardware: all` could mean; `run` would use
-// this machine's, so these are planned for.
-void PlanForThisMachine(const Context& context, v1::Sweep& sweep) {
-  const bool all = sweep.hardware().kind() == v1::HardwareChoice::KIND_ALL ||
-                   sweep.hardware().kind() == v1::HardwareChoice::KIND_UNSPECIFIED;
-  const auto facts = ReadCpuFacts();
-  if (!all || !facts.ok()) return;
-  v1::HardwareChoice& hardware = *sweep.mutable_hardware();
-  hardware.set_kind(v1::HardwareChoice::KIND_LIST);
-  for (const std::string& name : CpuClasses(*facts)) hardware.add_classes(name);
-  context.err << "no --coordinator: planned for the CPU classes of this machine\n";
+std::string TimeText(const v1::PlanSweepResponse& plan) {
+  const bool known = plan.expected_seconds() > 0;
+  const std::string from = plan.expected_from().empty() ? "" : " (" + plan.expected_from() + ")";
+  return "expected time: " + (known ? DurationText(plan.expected_seconds()) : "not known") + from;
 }
 
 class Plan final : public Command {
@@ -124,11 +115,15 @@ class Plan final : public Command {
   }
 
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(SweepFile file, ReadSweepFile(file_));
+    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kAny}));
-    if (context.options.coordinator.empty()) PlanForThisMachine(context, file.sweep);
-    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file));
+    std::vector<v1::AssumedWorker> assumed;
+    if (!connection.remote()) {
+      NF_ASSIGN_OR_RETURN(assumed.emplace_back(), WorkerHere(0));
+      context.err << "no --coordinator: planned for `noisefloor run` on this machine\n";
+    }
+    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, assumed));
     if (context.Json()) {
       PrintPlanJson(context, plan);
       return kDone;
@@ -138,13 +133,7 @@ class Plan final : public Command {
                                file.sweep.name(), plan.cells_size(), plan.replicates(),
                                plan.members(), plan.steps());
     PrintWorkers(context, plan);
-    context.out << (plan.expected_seconds() > 0
-                        ? "expected time: " + DurationText(plan.expected_seconds()) + " (" +
-                              plan.expected_from() + ")\n"
-                        : "expected time: not known" +
-                              (plan.expected_from().empty() ? ""
-                                                            : " (" + plan.expected_from() + ")") +
-                              "\n");
+    context.out << TimeText(plan) << "\n";
     PrintEffects(context, plan);
     for (const std::string& warning : plan.warnings()) context.out << "note: " << warning << "\n";
     return kDone;

@@ -5,11 +5,13 @@
 #include "fmt/ranges.h"
 
 #include "common/files/atomic_file.h"
+#include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/data_search.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
@@ -130,7 +132,8 @@ Json ResultJson(const Original& original, const Verdict& verdict, const ReplayEn
   Json metrics = Json::object();
   for (const auto& [name, value] : end.outcome.metrics) metrics[name] = JsonNumber(value);
   const Cohort& cohort = original.cohort;
-  return {{"replay_of", original.member.id()},
+  return {{"version", 1},
+          {"replay_of", original.member.id()},
           {"attempt_of_original", original.member.attempt()},
           {"folder", folder},
           {"expected", verdict.bits_promised() ? "equal bits" : "the distribution"},
@@ -164,9 +167,7 @@ class Replay final : public Command {
     app.add_option("member", member_, "the member, such as s1c2r0")->required();
     app.add_option("--trainer", trainer_, "the program (default: noisefloor-trainer beside this)")
         ->type_name("FILE");
-    app.add_option("--data-root", data_root_,
-                   "folder of the data sets (default: $NOISEFLOOR_DATA, else HOME/data)")
-        ->type_name("DIR");
+    app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
   }
 
   absl::StatusOr<int> Run(Context& context) override {
@@ -189,7 +190,7 @@ class Replay final : public Command {
     } else {
       Print(context, original, verdict, folder);
     }
-    return verdict.bits_promised() && !verdict.bits_equal() ? kRefused : kDone;
+    return verdict.bits_promised() && !verdict.bits_equal() ? kDidNotHold : kDone;
   }
 
  private:
@@ -212,7 +213,7 @@ class Replay final : public Command {
     run.request.member = member_;
     run.request.attempt = std::max<uint32_t>(1, original.member.attempt());
     run.request.specification = original.specification;
-    run.request.data_root = DataRoot(context);
+    run.request.data_root = JoinDataRoots(DataRoots(context, data_root_));
     run.request.work_directory = folder + "/work";
     run.variables = variables;
     run.folder = folder;
@@ -230,12 +231,6 @@ class Replay final : public Command {
     const absl::StatusOr<ReplayEnd> end = RunTrainer(run, stop);
     if (draw) context.err << "\r\x1b[K" << std::flush;
     return end;
-  }
-
-  std::string DataRoot(const Context& context) const {
-    if (!data_root_.empty()) return data_root_;
-    if (!context.default_data_root.empty()) return context.default_data_root;
-    return context.options.home + "/data";
   }
 
   static Verdict Judge(const Original& original, const ReplayEnd& end) {

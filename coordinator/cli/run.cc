@@ -2,10 +2,12 @@
 
 #include "fmt/format.h"
 
+#include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/data_search.h"
 #include "coordinator/cli/follow.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/local_worker.h"
@@ -39,9 +41,7 @@ class RunCommand final : public Command {
         ->check(CLI::Range(1, 1024));
     app.add_option("--report", report_, "where the page goes (default: HOME/reports/NAME-sID.html)")
         ->type_name("FILE");
-    app.add_option("--data-root", data_root_,
-                   "folder of the data sets (default: $NOISEFLOOR_DATA, else HOME/data)")
-        ->type_name("DIR");
+    app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
   }
 
   absl::StatusOr<int> Run(Context& context) override {
@@ -65,9 +65,14 @@ class RunCommand final : public Command {
 
  private:
   LocalWorkerSettings WorkerSettings(const Context& context) const {
-    LocalWorkerSettings settings = {.slots = slots_, .data_root = data_root_};
-    if (settings.data_root.empty()) settings.data_root = context.default_data_root;
-    return settings;
+    return {.slots = slots_, .data_roots = JoinDataRoots(DataRoots(context, data_root_))};
+  }
+
+  static absl::Status CheckServed(Connection& connection, const SweepFile& file,
+                                  const v1::AssumedWorker& here,
+                                  const std::vector<v1::AssumedWorker>& assumed) {
+    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, assumed));
+    return CheckEveryCellHasAWorker(plan, here);
   }
 
   // How the sweep stands when we come to it.
@@ -79,9 +84,12 @@ class RunCommand final : public Command {
 
   absl::StatusOr<v1::SweepSummary> Train(Context& context, Connection& connection,
                                          const SweepFile& file, bool& stopped) const {
+    NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
+    NF_RETURN_IF_ERROR(CheckServed(connection, file, here, {here}));
     const StopSignal stop;
     NF_ASSIGN_OR_RETURN(ChildProcess worker,
                         StartLocalWorker(context, connection, WorkerSettings(context), stop));
+    NF_RETURN_IF_ERROR(CheckServed(connection, file, here, {}));  // Now its stacks are known, too.
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
                         SubmitSweep(context, connection, file, !again_));
     v1::GetSweepRequest request;

@@ -2,16 +2,49 @@
 
 #include <unistd.h>
 
+#include <set>
+#include <string>
+
 #include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "worker/devices/host.h"
 
 namespace noisefloor::cli {
 
-absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const SweepFile& file) {
+absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const SweepFile& file,
+                                                const std::vector<v1::AssumedWorker>& assumed) {
   v1::PlanSweepRequest request;
   *request.mutable_sweep() = file.sweep;
+  request.mutable_assumed_workers()->Assign(assumed.begin(), assumed.end());
   absl::StatusOr<v1::PlanSweepResponse> answer = connection.Call(&Stub::PlanSweep, request);
   if (!answer.ok()) return WithPlaces(answer.status(), file);
   return answer;
+}
+
+absl::StatusOr<v1::AssumedWorker> WorkerHere(uint32_t slots) {
+  NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
+  NF_ASSIGN_OR_RETURN(const std::vector<OfferedClass> classes, ChooseClasses(host, {}));
+  const size_t gpus = ChooseGpus(host, classes).size();
+  v1::AssumedWorker worker;
+  worker.set_name("local");
+  worker.set_slots(slots > 0 ? slots : static_cast<uint32_t>(gpus > 0 ? gpus : host.cores.size()));
+  for (const OfferedClass& offered : classes) worker.add_classes(offered.name);
+  return worker;
+}
+
+absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
+                                      const v1::AssumedWorker& here) {
+  std::set<std::string> missing;
+  for (const v1::PlannedCell& cell : plan.cells()) {
+    if (!cell.workers().empty()) continue;
+    missing.insert((cell.hardware().empty() ? "any hardware class" : cell.hardware()) +
+                   (cell.stack().empty() ? "" : " with stack " + cell.stack()));
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   fmt::format("this machine has no {}; it has {}", fmt::join(missing, ", "),
+                               fmt::join(here.classes(), ", ")));
 }
 
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,

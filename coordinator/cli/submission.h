@@ -1,13 +1,25 @@
 // Giving a sweep file to the coordinator, with mistakes it finds shown at their place in the file.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "common/base/status.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/sweep_file.h"
 
 namespace noisefloor::cli {
 
-absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const SweepFile& file);
+// For the workers that are connected and `assumed`.
+absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const SweepFile& file,
+                                                const std::vector<v1::AssumedWorker>& assumed);
+// The worker that `run` would start here: every hardware class of this machine, any stack.
+// `slots` 0: as many as it has cores.
+absl::StatusOr<v1::AssumedWorker> WorkerHere(uint32_t slots);
+// FailedPrecondition when a cell has no worker, since it would wait for ever where only `here`
+// works.
+absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
+                                      const v1::AssumedWorker& here);
 // Safe against "timed out, did it go in?": carries a request id of its own.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
                                                     const SweepFile& file, bool resume);

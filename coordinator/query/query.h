@@ -29,7 +29,7 @@ struct FleetWorker {
   std::string name;
   uint32_t slots = 0;
   std::vector<std::string> classes;
-  std::vector<std::string> stacks;
+  std::vector<std::string> stacks;  // Empty: any.
 };
 
 struct QueryOptions {

@@ -1,5 +1,6 @@
 #include "coordinator/rpc/coordinator_service.h"
 
+#include <set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,6 +18,7 @@ namespace noisefloor {
 namespace {
 
 constexpr size_t kMaxRequestId = 100;  // Bytes.
+constexpr int kMaxAssumedWorkers = 100;
 
 using Unary = grpc::ServerUnaryReactor;
 
@@ -26,11 +28,12 @@ Unary* FinishWith(Unary* reactor, const absl::Status& status) {
 }
 
 // All that is wrong with the message and with what it asks for, together.
-absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message, const LiveView& live) {
+absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message,
+                                          const std::vector<std::string>& classes) {
   std::vector<sweep::Problem> problems;
   const sweep::SweepRequest request = SweepRequestFrom(message, problems);
   if (!problems.empty()) return BadSweepFrom(problems);
-  auto resolved = sweep::Resolve(request, live.classes);
+  auto resolved = sweep::Resolve(request, classes);
   if (const auto* found = std::get_if<std::vector<sweep::Problem>>(&resolved)) {
     return BadSweepFrom(*found);
   }
@@ -43,7 +46,7 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
     return InvalidInput(fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId,
                                     request.request_id().size()));
   }
-  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveSweep(request.sweep(), live));
+  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveSweep(request.sweep(), live.classes));
   scheduler::SweepSubmitted event;
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(resolved));
   event.sweep = std::move(resolved);
@@ -64,6 +67,27 @@ std::vector<query::FleetWorker> FleetOf(const LiveView& live) {
     fleet.push_back({worker.name, worker.slots, worker.classes, worker.stacks});
   }
   return fleet;
+}
+
+// The fleet as it is, with the workers that the request assumes.
+std::vector<query::FleetWorker> FleetOf(const LiveView& live, const v1::PlanSweepRequest& request) {
+  std::vector<query::FleetWorker> fleet = FleetOf(live);
+  for (const v1::AssumedWorker& worker : request.assumed_workers()) {
+    fleet.push_back({worker.name(),
+                     worker.slots(),
+                     {worker.classes().begin(), worker.classes().end()},
+                     {worker.stacks().begin(), worker.stacks().end()}});
+  }
+  return fleet;
+}
+
+// What `hardware: all` means with that fleet: sorted, each once.
+std::vector<std::string> ClassesOf(const LiveView& live, const v1::PlanSweepRequest& request) {
+  std::set<std::string> classes(live.classes.begin(), live.classes.end());
+  for (const v1::AssumedWorker& worker : request.assumed_workers()) {
+    classes.insert(worker.classes().begin(), worker.classes().end());
+  }
+  return {classes.begin(), classes.end()};
 }
 
 // What the store cannot know of workers.
@@ -167,10 +191,15 @@ Unary* CoordinatorServiceImpl::ExplainMember(Context* context,
 Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRequest* request,
                                          v1::PlanSweepResponse* response) {
   return Read(context, response, [this, request]() -> absl::StatusOr<v1::PlanSweepResponse> {
+    if (request->assumed_workers_size() > kMaxAssumedWorkers) {
+      return InvalidInput(fmt::format("assumed_workers: expected at most {}, got {}",
+                                      kMaxAssumedWorkers, request->assumed_workers_size()));
+    }
     const auto live = parts_.loop.live();
-    NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved, ResolveSweep(request->sweep(), *live));
+    NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved,
+                        ResolveSweep(request->sweep(), ClassesOf(*live, *request)));
     return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)),
-                                  FleetOf(*live));
+                                  FleetOf(*live, *request));
   });
 }
 

@@ -47,6 +47,19 @@ void AppendLine(std::string& text, std::string_view key, std::string_view value)
   text.append(key).append("=").append(Escape(value)).append("\n");
 }
 
+// One point and one plan on every place.
+void AddCells(const Sweep& sweep, const std::vector<Setting>& settings, const NoisePlan& plan,
+              std::vector<Cell>& cells) {
+  for (const std::string& hardware : sweep.hardware) {
+    for (const std::string& stack : sweep.stacks) {
+      for (uint32_t block = 0; block < sweep.blocks; ++block) {
+        cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.states,
+                         hardware, stack, block});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 uint64_t CellCount(const Sweep& sweep) {
@@ -60,16 +73,7 @@ std::vector<Cell> Expand(const Sweep& sweep) {
   const uint64_t points = PointCount(sweep);
   for (uint64_t point = 0; point < points; ++point) {
     const std::vector<Setting> settings = SettingsAt(sweep.axes, point);
-    for (const NoisePlan& plan : sweep.plans) {
-      for (const std::string& hardware : sweep.hardware) {
-        for (const std::string& stack : sweep.stacks) {
-          for (uint32_t block = 0; block < sweep.blocks; ++block) {
-            cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.states,
-                             hardware, stack, block});
-          }
-        }
-      }
-    }
+    for (const NoisePlan& plan : sweep.plans) AddCells(sweep, settings, plan, cells);
   }
   return cells;
 }

@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, 4> kBuiltIns = {"control", "algo", "impl"
 
 std::vector<std::string_view> SourceNames() {
   std::vector<std::string_view> names;
+  names.reserve(kAllNoiseSources.size());
   for (const NoiseSource source : kAllNoiseSources) names.push_back(Name(source));
   return names;
 }

@@ -38,7 +38,7 @@ elseif(NOISEFLOOR_SANITIZER STREQUAL "thread")
 endif()
 
 # noisefloor_parse(name HEADERS <a> <b> DEPS x): headers that many targets include, parsed once, for
-# PARSED below. None of our own but the generated protocol. The sanitizers and clang-tidy build
+# PARSED below. None of our own but the generated protocol. The presets asan-grpc and tidy build
 # without them: there a missing include shows.
 function(noisefloor_parse name)
   cmake_parse_arguments(ARG "" "" "HEADERS;DEPS" ${ARGN})

@@ -1,0 +1,145 @@
+// The programs as a person uses them: `run` on the bundled sample with the real trainer, then every
+// command that reads what it left.
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "common/files/directory.h"
+#include "tests/integration/process.h"
+
+namespace noisefloor::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr absl::Duration kPatience = absl::Minutes(5);  // Against hanging.
+
+struct Ended {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+class RunTest : public testing::Test {
+ protected:
+  RunTest() {
+    std::string pattern = testing::TempDir() + "nf-run-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~RunTest() override { (void)RemoveTree(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string Sweep(const std::string& text) const {
+    std::ofstream(Path("sweep.yaml")) << text;
+    return Path("sweep.yaml");
+  }
+
+  Ended Do(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), NOISEFLOOR);
+    arguments.push_back("--home=" + Path("home"));
+    std::filesystem::remove(Path("err"));
+    auto process = Process::Start(arguments, Path("err"));
+    EXPECT_TRUE(process.ok()) << process.status();
+    Ended ended;
+    if (!process.ok()) return ended;
+    while (true) {
+      const auto line = process->ReadLine(kPatience);
+      if (!line.ok()) break;
+      ended.out += *line + "\n";
+    }
+    ended.code = process->Wait(kPatience).value_or(-1);
+    ended.err = EndOfFile(Path("err"), 1 << 16);
+    return ended;
+  }
+
+  json Json(std::vector<std::string> arguments) const {
+    arguments.push_back("--output=json");
+    const Ended ended = Do(std::move(arguments));
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    return json::parse(ended.out, nullptr, false);
+  }
+
+  std::string folder_;
+};
+
+// Two learning rates, one of which cannot work; 2 x 2 plans x 2 replicates on one class.
+std::string HealthyAndHopeless(const std::string& hardware) {
+  return fmt::format(R"(name: hopeless
+model: {{name: small_cnn}}
+data: {{name: fashion-mnist-sample, train_examples: 512, test_examples: 200}}
+train:
+  epochs: 1
+  batch_size: 64
+  shards: 4
+  optimizer: {{name: sgd, learning_rate: 0.05, momentum: 0.9}}
+axes:
+  train.optimizer.learning_rate: [0.05, 1000000.0]
+noise: [control, algo]
+hardware: [{}]
+replicates: 2
+)",
+                     hardware);
+}
+
+std::string ClassHere(const json& plan) { return plan["cells"][0]["hardware"].get<std::string>(); }
+
+TEST_F(RunTest, AHopelessLearningRateEndsAsDivergedBesideHealthyMembers) {
+  const std::string any =
+      Sweep("name: any\ndata: {name: fashion-mnist-sample}\nnoise: [control]\nhardware: all\n");
+  const std::string hardware = ClassHere(Json({"plan", any}));
+  const std::string file = Sweep(HealthyAndHopeless(hardware));
+  const Ended run = Do({"run", file});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("report: "));
+
+  const json members = Json({"members", "s1"})["members"];
+  ASSERT_EQ(members.size(), 8u);
+  int diverged = 0;
+  for (const json& member : members) {
+    const json& training = member["specification"]["train"];
+    const bool hopeless = training["optimizer"]["learning_rate"].get<double>() > 1;
+    EXPECT_EQ(member["state"], hopeless ? "diverged" : "done") << member["id"];
+    if (hopeless) EXPECT_EQ(member["metrics"]["loss"], "nan") << member["id"];
+    diverged += hopeless ? 1 : 0;
+  }
+  EXPECT_EQ(diverged, 4);
+
+  const Ended again = Do({"run", file});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_THAT(again.err, HasSubstr("already ended")) << "the same command does nothing twice";
+
+  for (const json& member : members) {
+    if (member["state"] != "done" || member["plan"] != "control") continue;
+    const Ended replay = Do({"replay", member["id"].get<std::string>()});
+    EXPECT_EQ(replay.code, 0) << replay.err;
+    EXPECT_THAT(replay.out, HasSubstr("held: equal bits"));
+    break;
+  }
+}
+
+TEST_F(RunTest, WhatThisMachineDoesNotHaveIsRefusedBeforeAnythingStarts) {
+  const Ended run = Do({"run", Sweep(HealthyAndHopeless("nvidia-none"))});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("this machine has no nvidia-none; it has cpu-"));
+  EXPECT_FALSE(std::filesystem::exists(Path("home/worker.log")));
+}
+
+TEST_F(RunTest, AWrongSweepIsRefusedBeforeAnythingStarts) {
+  const Ended run = Do({"run", Sweep("name: wrong\nmodel: {name: small_cnn, dropout: 2}\n")});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("sweep.yaml:2:"));
+  EXPECT_FALSE(std::filesystem::exists(Path("home/worker.log")));
+}
+
+}  // namespace
+}  // namespace noisefloor::test
