@@ -1,14 +1,48 @@
+// What no single setting can know.
 #include <algorithm>
-#include <cmath>
+#include <array>
 
+#include "common/base/check.h"
+#include "common/base/sha256_text.h"
 #include "common/trainer_protocol/datasets.h"
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/steps.h"
 
 namespace noisefloor {
 
 namespace {
 
 using Problems = std::vector<FieldProblem>;
+
+// A setting that not every network reads. Elsewhere it must be left at its default: trainings that
+// differ in it alone would be equal and be compared as if they were not.
+struct SettingOfSome {
+  std::string_view path;
+  std::string_view what;
+  std::array<std::string_view, 2> readers;
+};
+constexpr std::array<SettingOfSome, 5> kSettingsOfSome = {{
+    {"model.batch_norm", "batch normalisation to switch off", {"small_cnn"}},
+    {"model.batch_norm_momentum", "batch normalisation", {"small_cnn", "resnet18"}},
+    {"model.batch_norm_epsilon", "batch normalisation", {"small_cnn", "resnet18"}},
+    {"model.dropout", "dropout", {"medium_cnn", "mlp"}},
+    {"model.hidden", "hidden layers of a width to choose", {"mlp"}},
+}};
+
+void CheckModel(const Specification& s, Problems& problems) {
+  const Specification defaults;
+  for (const SettingOfSome& setting : kSettingsOfSome) {
+    if (std::ranges::find(setting.readers, s.model.name) != setting.readers.end()) continue;
+    const Field* field = FindField(setting.path);
+    NF_CHECK(field != nullptr);
+    const SettingValue expected = field->get(defaults);
+    if (field->get(s) == expected) continue;
+    problems.push_back({std::string(setting.path), s.model.name + " has no " +
+                                                       std::string(setting.what) + "; expected " +
+                                                       ToText(expected) + ", the default"});
+  }
+}
 
 // The sizes near `batch` that `shards` divides, as "126 or 129".
 std::string DivisibleNear(int64_t batch, int64_t shards) {
@@ -26,10 +60,8 @@ void CheckShards(const Specification& s, Problems& problems) {
                             DivisibleNear(s.train.batch_size, shards)});
     return;
   }
-  const KnownDataset* known = FindDataset(s.data.name);
-  if (known == nullptr || s.train.drop_last) return;
-  const int64_t examples =
-      s.data.train_examples > 0 ? s.data.train_examples : known->train_examples;
+  if (s.train.drop_last) return;
+  const int64_t examples = PlannedExamples(s);
   const int64_t last = examples % s.train.batch_size;
   if (last % shards != 0) {
     problems.push_back(
@@ -51,8 +83,7 @@ void CheckData(const Specification& s, Problems& problems) {
   };
   limit("data.train_examples", s.data.train_examples, known->train_examples);
   limit("data.test_examples", s.data.test_examples, known->test_examples);
-  const bool hex = s.data.identity.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!s.data.identity.empty() && (s.data.identity.size() != 64 || !hex)) {
+  if (!s.data.identity.empty() && !IsSha256(s.data.identity)) {
     problems.push_back({"data.identity", "expected 64 lower-case hexadecimal digits"});
   }
 }
@@ -78,6 +109,16 @@ void CheckOptimizer(const Specification& s, Problems& problems) {
   }
 }
 
+// Which parameters there are to poke only the made model knows: the trainer refuses others.
+void CheckPoke(const Specification& s, Problems& problems) {
+  if (s.Source(NoiseSource::kPoke).state == SourceState::kOff) return;
+  if (FindDataset(s.data.name) == nullptr || s.sources.poke_step < PlannedSteps(s)) return;
+  problems.push_back(
+      {"sources.poke.step", std::to_string(s.sources.poke_step) + " asked, the training has " +
+                                std::to_string(PlannedSteps(s)) +
+                                " steps, counted from 0: the poke would never happen"});
+}
+
 void CheckSources(const Specification& s, Problems& problems) {
   const SourceState threads = s.Source(NoiseSource::kThreads).state;
   if (threads != SourceState::kOff && s.sources.thread_choices.empty()) {
@@ -92,14 +133,34 @@ void CheckSources(const Specification& s, Problems& problems) {
   }
 }
 
+// Each evaluation leaves a hash of the weights and, with predictions: all, a file; an attempt may
+// have only so many of both.
+void CheckEvaluations(const Specification& s, Problems& problems) {
+  constexpr int64_t kOtherHashes = 4;  // init, first_batches, weights, logits
+  constexpr int64_t kOtherFiles = 4;   // The last predictions, weights, test images and labels.
+  const bool all = s.evaluate.predictions == "all";
+  const int64_t most =
+      all ? int64_t{kMaxArtifacts} - kOtherFiles : int64_t{kMaxOutcomeEntries} - kOtherHashes;
+  const int64_t asked = PlannedEvaluations(s);
+  if (asked <= most) return;
+  problems.push_back({"evaluate.every_epochs",
+                      std::to_string(asked) + " evaluations asked; expected at most " +
+                          std::to_string(most) + (all ? " with evaluate.predictions: all" : "") +
+                          "; set it to " + std::to_string((s.train.epochs - 1) / most + 1) +
+                          " or more"});
+}
+
 }  // namespace
 
 std::vector<FieldProblem> CheckTogether(const Specification& specification) {
   Problems problems;
+  CheckModel(specification, problems);
   CheckShards(specification, problems);
   CheckData(specification, problems);
   CheckOptimizer(specification, problems);
   CheckSources(specification, problems);
+  CheckPoke(specification, problems);
+  CheckEvaluations(specification, problems);
   return problems;
 }
 

@@ -98,6 +98,8 @@ std::string EventToJson(const TrainerEvent& event);
 // Limits: 4 MiB a line, 100,000 records an event, 200 bytes a name. Refuses what it does not know.
 absl::StatusOr<TrainerEvent> EventFromJson(std::string_view line);
 inline constexpr size_t kMaxEventBytes = 4 << 20;
+inline constexpr size_t kMaxOutcomeEntries = 10000;  // Hashes, metrics, classes: of each.
+inline constexpr size_t kMaxArtifacts = 1000;        // Of an attempt.
 
 // Numbers that may be not finite, as JSON text and back: 0.5, "nan", "inf", "-inf".
 std::string NumberToText(double value);

@@ -1,8 +1,8 @@
 // Whether everything of an attempt is here when its end is reported.
 #include <algorithm>
 
+#include "common/base/sha256_text.h"
 #include "coordinator/ingest/accept.h"
-#include "coordinator/ingest/storable.h"
 
 namespace noisefloor::ingest {
 

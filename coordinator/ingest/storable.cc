@@ -1,8 +1,8 @@
-#include "coordinator/ingest/storable.h"
-
+// What makes an outcome storable, whatever came.
 #include <algorithm>
 #include <limits>
 
+#include "common/base/sha256_text.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/ingest/accept.h"
 
@@ -73,10 +73,6 @@ void CleanArtifacts(AttemptOutcome& outcome) {
 }
 
 }  // namespace
-
-bool IsSha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
 
 std::string ToStorableText(std::string_view text, size_t most_bytes) {
   std::string cleaned;

@@ -10,8 +10,8 @@
 
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/steps.h"
 #include "coordinator/query/member_reader.h"
-#include "coordinator/query/steps.h"
 #include "coordinator/query/to_proto.h"
 #include "coordinator/store/sweep_json.h"
 #include "coordinator/sweep/sweep.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "common/base/check.h"
+#include "common/base/sha256_text.h"
 #include "coordinator/ingest/accept.h"
-#include "coordinator/ingest/storable.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/quarantine.h"
@@ -33,7 +33,7 @@ bool AcceptIdentity(Turn& turn, const Lease& lease, const std::string& reported)
   SweepState& sweep = turn.state.sweeps.at(lease.member.sweep);
   const CellState& cell = sweep.cells[lease.member.cell];
   const std::string expected = ExpectedIdentity(sweep, cell);
-  const bool is_hash = ingest::IsSha256(identity);  // It goes into specifications.
+  const bool is_hash = IsSha256(identity);  // It goes into specifications.
   if (!is_hash || (!expected.empty() && expected != identity)) {
     const std::string reason = WorkerName(turn.state, lease.worker) + " has other data of " +
                                cell.data_set + ": identity " + identity + ", expected " +

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/sha256_text.h"
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
 
@@ -17,7 +18,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr size_t kDigits = 64;
 constexpr size_t kFolderDigits = 2;
 
 absl::Status SyncFolder(const std::string& folder) {
@@ -39,8 +39,7 @@ absl::Status MakeFolder(const std::string& path, const std::string& parent) {
 }  // namespace
 
 absl::Status CheckSha256(std::string_view sha256) {
-  const bool digits = sha256.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  if (sha256.size() == kDigits && digits) return absl::OkStatus();
+  if (IsSha256(sha256)) return absl::OkStatus();
   return InvalidInput(fmt::format("sha256: expected 64 lower-case hexadecimal digits, got \"{}\"",
                                   sha256.substr(0, 100)));
 }

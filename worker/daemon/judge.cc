@@ -9,8 +9,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr size_t kMaxArtifacts = 1000;
-
 std::string Describe(const ProcessExit& exit) {
   if (!exit.signalled) return fmt::format("exited with code {}", exit.code);
   return fmt::format("was ended by signal {} ({})", exit.code, strsignal(exit.code));
@@ -82,7 +80,16 @@ absl::Status EventJudge::Accept(const TrainerEvent& event) {
     Break(status);
     return status;
   }
-  if (const auto* hello = std::get_if<HelloEvent>(&event)) hello_ = *hello;
+  const auto* hello = std::get_if<HelloEvent>(&event);
+  if (hello != nullptr && hello->build != build_) {
+    replaced_ = true;
+    Abandon(CauseClass::kLostDevice,
+            fmt::format("the trainer of stack '{}' was replaced: its build is {}, this worker "
+                        "knows {}; start the worker again",
+                        stack_, hello->build, build_));
+    return InvalidInput(abandoned_->message);
+  }
+  if (hello != nullptr) hello_ = *hello;
   if (const auto* records = std::get_if<RecordsEvent>(&event)) sequence_ = records->sequence;
   if (const auto* artifact = std::get_if<ArtifactEvent>(&event)) artifacts_.push_back(*artifact);
   if (const auto* outcome = std::get_if<OutcomeEvent>(&event)) outcome_ = *outcome;

@@ -19,8 +19,9 @@ struct ProcessExit {
 // The events of one attempt, in order. Collects what becomes of it.
 class EventJudge {
  public:
-  // `stack` is the one that was asked for.
-  explicit EventJudge(std::string stack) : stack_(std::move(stack)) {}
+  // What the trainer said of itself when the worker started.
+  EventJudge(std::string stack, std::string build)
+      : stack_(std::move(stack)), build_(std::move(build)) {}
 
   // InvalidArgument says which rule the event breaks; from then on every event is refused.
   absl::Status Accept(const TrainerEvent& event);
@@ -28,6 +29,10 @@ class EventJudge {
   void Break(const absl::Status& why);
   // The worker cannot keep the attempt, whatever the trainer will say.
   void Abandon(CauseClass cause, std::string message);
+
+  // Another build answered than the worker told the coordinator of: its file was replaced. This
+  // worker is at fault, and will be until it is started again.
+  bool replaced() const { return replaced_; }
 
   // The trainer was asked to stop, and why.
   void SetStopReason(std::string reason) { stop_reason_ = std::move(reason); }
@@ -41,6 +46,8 @@ class EventJudge {
   absl::Status Check(const TrainerEvent& event) const;
 
   std::string stack_;
+  std::string build_;
+  bool replaced_ = false;
   struct Failure {
     CauseClass cause;
     std::string message;

@@ -1,28 +1,24 @@
-// The environment variables that make a trainer run as one hardware class. Pure.
+// The environment variables that a worker starts a trainer with. Pure.
 #pragma once
 
-#include <map>
 #include <string>
-#include <string_view>
 
 #include "common/base/status.h"
+#include "common/trainer_protocol/hardware_class.h"
 
 namespace noisefloor {
-
-using Variables = std::map<std::string, std::string>;
 
 struct ClassRequest {
   std::string hardware_class = {};  // "cpu-amd-avx2", "nvidia-h200"
   std::string gpu_uuid = {};        // Of a GPU class: the one device the trainer sees.
-  bool kernels_fixed = true;        // Of a GPU class: ask cuBLAS for a deterministic workspace.
+  bool kernels_fixed = true;        // See ParseHardwareClass.
 };
 
-// InvalidArgument for a name that is no class's.
+// Those of the class and, for a GPU class, the one that shows the device. InvalidArgument for a
+// name that is no class's and for a GPU class without a device.
 absl::StatusOr<Variables> VariablesOf(const ClassRequest& request);
 
 // All of the above as text: part of a stack's fingerprint, since other variables mean other bits.
 std::string VariablesTable();
-
-bool IsGpuClass(std::string_view hardware_class);
 
 }  // namespace noisefloor

@@ -3,9 +3,12 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <charconv>
 #include <memory>
 
 #include "fmt/format.h"
+
+#include "common/trainer_protocol/hardware_class.h"
 
 namespace noisefloor {
 
@@ -94,6 +97,27 @@ absl::StatusOr<GpuInventory> FindGpus(const std::string& library) {
   absl::StatusOr<GpuInventory> inventory = ReadAll(functions);
   functions.shutdown();
   return inventory;
+}
+
+std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, std::string_view visible) {
+  std::vector<Gpu> chosen;
+  while (!visible.empty()) {
+    const size_t comma = visible.find(',');
+    const std::string_view entry = visible.substr(0, comma);
+    visible.remove_prefix(comma == std::string_view::npos ? visible.size() : comma + 1);
+    size_t index = gpus.size();
+    const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
+    const bool is_index = error == std::errc() && end == entry.data() + entry.size();
+    if (!is_index) {
+      index = gpus.size();
+      for (size_t i = gpus.size(); i-- > 0;) {
+        if (!entry.empty() && gpus[i].uuid.rfind(entry, 0) == 0) index = i;
+      }
+    }
+    if (index >= gpus.size()) break;
+    chosen.push_back(gpus[index]);
+  }
+  return chosen;
 }
 
 }  // namespace noisefloor

@@ -14,7 +14,7 @@ struct Gpu {
   std::string name;  // "NVIDIA H200"
   std::string uuid;  // "GPU-8a3f..."
   uint64_t memory_bytes = 0;
-  std::string hardware_class;  // "nvidia-h200"
+  std::string hardware_class;  // GpuClassOf its name: "nvidia-h200".
 };
 
 struct GpuInventory {
@@ -29,9 +29,5 @@ absl::StatusOr<GpuInventory> FindGpus(const std::string& library = "libnvidia-ml
 // The GPUs that CUDA_VISIBLE_DEVICES = `visible` leaves: indexes or UUIDs (or their beginnings);
 // as in CUDA, the list ends at the first entry that names nothing. Pure.
 std::vector<Gpu> VisibleGpus(const std::vector<Gpu>& gpus, std::string_view visible);
-
-// "Tesla V100-SXM2-32GB" is nvidia-v100-32gb: the model and, where models differ in it, the
-// memory; never the form factor. Pure.
-std::string GpuClassOf(std::string_view name, uint64_t memory_bytes);
 
 }  // namespace noisefloor

@@ -58,6 +58,23 @@ TEST(BrokenRequestTest, EverySettingMustBeThereAndRight) {
             "stack: expected a text");
 }
 
+TEST(BrokenRequestTest, SettingsMustFitTogether) {
+  EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["model"]["dropout"] = 0.5; }),
+            "model.dropout: small_cnn has no dropout; expected 0, the default");
+  EXPECT_EQ(RefusalAfter([](Json& r) {
+              r["specification"]["noise"]["poke"]["state"] = "fixed";
+              r["specification"]["sources"]["poke"]["step"] = 94;
+            }),
+            "sources.poke.step: 94 asked, the training has 94 steps, counted from 0: the poke "
+            "would never happen");
+  EXPECT_EQ(RefusalAfter([](Json& r) {
+              r["specification"]["train"]["epochs"] = 1000;
+              r["specification"]["evaluate"]["predictions"] = "all";
+            }),
+            "evaluate.every_epochs: 1000 evaluations asked; expected at most 996 with "
+            "evaluate.predictions: all; set it to 2 or more");
+}
+
 TEST(BrokenRequestTest, EveryNoiseSourceMustBeThereAndRight) {
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["noise"].erase("init"); }),
             "noise.init: missing");

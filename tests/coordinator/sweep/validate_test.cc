@@ -220,6 +220,30 @@ const Broken kBroken[] = {
      },
      "sources.threads.choices: the source threads is free: a list of thread counts to draw from "
      "is needed"},
+    {"ASettingThatTheNetworkDoesNotRead",
+     [](auto& r) {
+       r.training = {{"model.dropout", 0.5}};
+     },
+     "model.dropout: small_cnn has no dropout; expected 0, the default"},
+    {"AnAxisThatTheNetworkDoesNotRead",
+     [](auto& r) {
+       r.training = {{"model.name", std::string("resnet18")}};
+       AddAxis(r, {{"model.batch_norm", {true, false}}});
+     },
+     "axes.model.batch_norm: resnet18 has no batch normalisation to switch off; expected true, the "
+     "default"},
+    {"APokeAfterTheEnd",
+     [](auto& r) {
+       r.training = {{"train.epochs", int64_t{1}}, {"sources.poke.step", int64_t{47}}};
+       r.noise = {{"poked", "", {{"poke", SourceState::kFixed}}}};
+     },
+     "sources.poke.step: 47 asked, the training has 47 steps, counted from 0: the poke would never "
+     "happen"},
+    {"MoreEvaluationsThanCanBeKept",
+     [](auto& r) {
+       r.training = {{"train.epochs", int64_t{10000}}};
+     },
+     "evaluate.every_epochs: 10000 evaluations asked; expected at most 9996; set it to 2 or more"},
     {"AnAxisThatOneCellCannotHave",
      [](auto& r) {
        AddAxis(r, {{"train.optimizer.nesterov", {false, true}}});

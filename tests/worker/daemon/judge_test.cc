@@ -14,6 +14,7 @@ using testing::SizeIs;
 HelloEvent Hello(const std::string& stack = "fake") {
   HelloEvent hello;
   hello.stack = stack;
+  hello.build = "build-1";
   hello.environment = R"({"a":1})";
   hello.data_identity = std::string(64, 'd');
   return hello;
@@ -35,7 +36,7 @@ class JudgeTest : public testing::Test {
   std::string Refusal(const TrainerEvent& event) { return Message(judge_.Accept(event)); }
   void Accept(const TrainerEvent& event) { ASSERT_TRUE(judge_.Accept(event).ok()); }
 
-  EventJudge judge_{"fake"};
+  EventJudge judge_{"fake", "build-1"};
 };
 
 TEST_F(JudgeTest, AWholeConversationIsAResult) {
@@ -59,10 +60,35 @@ TEST_F(JudgeTest, EventsOutOfPlaceAreRefused) {
 }
 
 TEST_F(JudgeTest, AnotherStackOrProtocolIsRefused) {
-  EXPECT_EQ(Message(EventJudge("fake").Accept(Hello("torch"))), "stack 'torch': expected 'fake'");
+  EXPECT_EQ(Message(EventJudge("fake", "build-1").Accept(Hello("torch"))),
+            "stack 'torch': expected 'fake'");
   HelloEvent old = Hello();
   old.protocol = 2;
   EXPECT_EQ(Refusal(old), "protocol version 2: expected 1");
+}
+
+TEST_F(JudgeTest, AnotherBuildThanWasDescribedIsTheWorkersFaultNotTheMembers) {
+  EXPECT_FALSE(judge_.replaced());
+  HelloEvent other = Hello();
+  other.build = "build-2";
+  constexpr char kWhy[] =
+      "the trainer of stack 'fake' was replaced: its build is build-2, this worker knows build-1; "
+      "start the worker again";
+  EXPECT_EQ(Refusal(other), kWhy);
+  EXPECT_TRUE(judge_.replaced());
+  EXPECT_EQ(Refusal(Done()), kWhy);
+
+  const AttemptResult result = judge_.End({false, 0});
+
+  EXPECT_EQ(result.outcome.cause, CauseClass::kLostDevice);
+  EXPECT_EQ(result.outcome.message, kWhy);
+}
+
+TEST_F(JudgeTest, AThousandArtifactsAreEnough) {
+  Accept(Hello());
+  const ArtifactEvent artifact{"predictions", "p.npy", std::string(64, 'a'), 3};
+  for (size_t i = 0; i < kMaxArtifacts; ++i) Accept(artifact);
+  EXPECT_EQ(Refusal(artifact), "more than 1000 artifacts");
 }
 
 TEST_F(JudgeTest, RecordsMustFollowEachOther) {

@@ -44,17 +44,6 @@ TEST(GpuTest, ALibraryThatIsNotNvmlIsRefused) {
   EXPECT_EQ(Message(FindGpus("libm.so.6").status()), "libm.so.6: a function of NVML is missing");
 }
 
-TEST(GpuTest, ClassesNameModelAndMemoryButNotTheFormFactor) {
-  EXPECT_EQ(GpuClassOf("NVIDIA H200", 141 * kGib), "nvidia-h200");
-  EXPECT_EQ(GpuClassOf("Tesla V100-SXM2-32GB", 32 * kGib), "nvidia-v100-32gb");
-  EXPECT_EQ(GpuClassOf("Tesla V100-PCIE-16GB", 16 * kGib), "nvidia-v100-16gb");
-  EXPECT_EQ(GpuClassOf("NVIDIA A100-SXM4-80GB", 80 * kGib), "nvidia-a100-80gb");
-  EXPECT_EQ(GpuClassOf("NVIDIA A100-PCIE", 40 * kGib - 700 * 1024 * 1024), "nvidia-a100-40gb");
-  EXPECT_EQ(GpuClassOf("NVIDIA H100 80GB HBM3", 80 * kGib), "nvidia-h100-80gb");
-  EXPECT_EQ(GpuClassOf("NVIDIA GeForce RTX 4090", 24 * kGib), "nvidia-rtx-4090");
-  EXPECT_EQ(GpuClassOf("Tesla T4", 16 * kGib), "nvidia-t4");
-}
-
 TEST(GpuTest, VisibleDevicesAreChosenAsCudaDoes) {
   const std::vector<Gpu> gpus = {{"A", "GPU-aa11", 0, "x"}, {"B", "GPU-bb22", 0, "x"}};
   const auto names = [&](std::string_view visible) {

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 
-#include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "worker/trainer/data/canonical.h"
 #include "worker/trainer/data/cifar.h"
@@ -15,12 +13,6 @@
 namespace noisefloor::trainer {
 
 namespace {
-
-constexpr std::array<std::string_view, 10> kCifar10Names = {
-    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
-constexpr std::array<std::string_view, 10> kFashionNames = {
-    "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
-    "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
 
 struct RawSet {
   RawSplit train;
@@ -46,24 +38,17 @@ absl::StatusOr<std::string> FindFolder(const KnownDataset& known, std::string_vi
 absl::StatusOr<RawSet> ReadRaw(const KnownDataset& known, const std::string& folder) {
   RawSet raw;
   if (known.name.starts_with("cifar")) {
-    const CifarFormat format = known.name.starts_with("cifar100")
-                                   ? Cifar100(ShapeOf(known), known.classes)
-                                   : Cifar10(ShapeOf(known), known.classes);
-    NF_ASSIGN_OR_RETURN(raw.train, ReadCifar(folder, format.train_files, format));
-    NF_ASSIGN_OR_RETURN(raw.test, ReadCifar(folder, format.test_files, format));
+    const CifarFormat format = CifarFormatOf(known);
+    NF_ASSIGN_OR_RETURN(raw.train, ReadCifar(folder, format.train, format));
+    NF_ASSIGN_OR_RETURN(raw.test, ReadCifar(folder, format.test, format));
   } else {
     const IdxFormat format{ShapeOf(known), known.classes};
     NF_ASSIGN_OR_RETURN(raw.train, ReadIdx(folder, "train", format));
+    NF_RETURN_IF_ERROR(CheckCount(folder, "train", raw.train.labels.size(), known.train_examples));
     NF_ASSIGN_OR_RETURN(raw.test, ReadIdx(folder, "t10k", format));
+    NF_RETURN_IF_ERROR(CheckCount(folder, "test", raw.test.labels.size(), known.test_examples));
   }
   return raw;
-}
-
-absl::Status CheckCount(const std::string& folder, std::string_view split, size_t found,
-                        int64_t expected) {
-  if (found == static_cast<size_t>(expected)) return absl::OkStatus();
-  return InvalidInput(
-      fmt::format("{}: {} {} examples; expected {}", folder, found, split, expected));
 }
 
 absl::Status CheckLimit(std::string_view name, std::string_view split, int64_t limit,
@@ -89,33 +74,6 @@ Split TakeFirst(const RawSplit& raw, const CanonicalOrder& order, const ImageSha
   return split;
 }
 
-// The lines of the file that CIFAR-100 brings; empty when there is no such file.
-std::vector<std::string> LinesOf(const std::string& path) {
-  std::vector<std::string> lines;
-  const absl::StatusOr<std::string> text = ReadFile(path, 1 << 16);
-  if (!text.ok()) return lines;
-  for (size_t begin = 0; begin < text->size();) {
-    const size_t end = std::min(text->find('\n', begin), text->size());
-    if (end > begin) lines.push_back(text->substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
-std::vector<std::string> ClassNames(const KnownDataset& known, const std::string& folder) {
-  std::vector<std::string> names;
-  if (known.name == "cifar10") names.assign(kCifar10Names.begin(), kCifar10Names.end());
-  if (known.name == "cifar100") names = LinesOf(folder + "/fine_label_names.txt");
-  if (known.name.starts_with("fashion-mnist")) {
-    names.assign(kFashionNames.begin(), kFashionNames.end());
-  }
-  if (names.size() == static_cast<size_t>(known.classes)) return names;
-  names.clear();
-  const std::string_view prefix = known.name == "mnist" ? "" : "class ";
-  for (int64_t i = 0; i < known.classes; ++i) names.push_back(fmt::format("{}{}", prefix, i));
-  return names;
-}
-
 }  // namespace
 
 absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data_root,
@@ -135,8 +93,6 @@ absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view 
   NF_RETURN_IF_ERROR(CheckLimit(known.name, "test", limits.test, known.test_examples));
   NF_ASSIGN_OR_RETURN(const std::string folder, FindFolder(known, data_root));
   NF_ASSIGN_OR_RETURN(const RawSet raw, ReadRaw(known, folder));
-  NF_RETURN_IF_ERROR(CheckCount(folder, "train", raw.train.labels.size(), known.train_examples));
-  NF_RETURN_IF_ERROR(CheckCount(folder, "test", raw.test.labels.size(), known.test_examples));
 
   Dataset dataset;
   dataset.name = known.name;
@@ -146,7 +102,6 @@ absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view 
   const CanonicalOrder test = RankExamples(raw.test, SplitKind::kTest, dataset.shape);
   dataset.train = TakeFirst(raw.train, train, dataset.shape, limits.train);
   dataset.test = TakeFirst(raw.test, test, dataset.shape, limits.test);
-  dataset.class_names = ClassNames(known, folder);
   dataset.identity = DatasetIdentity(known.classes, dataset.shape, train, test);
   return dataset;
 }

@@ -30,8 +30,7 @@ struct Dataset {
   ImageShape shape;
   Split train;
   Split test;
-  std::vector<std::string> class_names;  // {classes}; "class 7" where the files do not say.
-  std::string identity;                  // Of the whole set, before limits; 64 hexadecimal digits.
+  std::string identity;  // Of the whole set, before limits; 64 hexadecimal digits.
 };
 
 // How many of each split are kept: the first n in canonical order; 0 = all.

@@ -24,14 +24,6 @@ void ForWords(const PhiloxStream& stream, uint64_t base, uint64_t first, size_t 
 
 }  // namespace
 
-float InitDraws::Uniform(std::string_view parameter, uint64_t element) const {
-  return UniformFloat(PhiloxStream(seed_, StreamOf(parameter)).Word(element));
-}
-
-float InitDraws::Normal(std::string_view parameter, uint64_t element) const {
-  return NormalFloat(PhiloxStream(seed_, StreamOf(parameter)).Word(element));
-}
-
 void InitDraws::FillUniform(std::string_view parameter, float limit,
                             std::span<float> values) const {
   const PhiloxStream stream(seed_, StreamOf(parameter));

@@ -16,14 +16,10 @@ class InitDraws {
  public:
   explicit InitDraws(uint64_t seed) : seed_(seed) {}
 
-  // Uniform in [0, 1): UniformFloat(word).
-  float Uniform(std::string_view parameter, uint64_t element) const;
-  // Standard normal: NormalFloat(word).
-  float Normal(std::string_view parameter, uint64_t element) const;
-
-  // values[i] = (2 Uniform(i) - 1) * limit: uniform in [-limit, limit), one rounding each.
+  // values[i] = (2 u - 1) * limit with u = UniformFloat(word): uniform in [-limit, limit), one
+  // rounding each.
   void FillUniform(std::string_view parameter, float limit, std::span<float> values) const;
-  // values[i] = Normal(i) * deviation, one rounding after the draw.
+  // values[i] = NormalFloat(word) * deviation, one rounding after the draw.
   void FillNormal(std::string_view parameter, float deviation, std::span<float> values) const;
 
  private:

@@ -12,6 +12,7 @@
 
 #include "common/base/check.h"
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "worker/trainer/torch/machine.h"
 
 namespace noisefloor::trainer {
@@ -83,7 +84,7 @@ Json NotesJson(const Specification& specification) {
   const auto free = [&](NoiseSource source) {
     return specification.Source(source).state == SourceState::kFree;
   };
-  const bool gpu = specification.hardware_class.starts_with("nvidia-");
+  const bool gpu = IsGpuClass(specification.hardware_class);
   if (!gpu && (free(NoiseSource::kKernels) || free(NoiseSource::kAutotune))) {
     notes.push_back("kernels and autotune have no effect on a CPU with a fixed number of threads");
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "common/base/check.h"
 #include "worker/trainer/torch/host_tensors.h"
@@ -27,12 +28,15 @@ std::vector<float> Evaluator::Predict(const Model& model, int64_t classes,
   plan.deterministic = true;
   plan.autotune = false;
   NF_CHECK(CheckReadings(SetSwitches(plan)).ok());
+  std::optional<ThreadTeam> fresh;  // Of at least two: a team of one is the calling thread.
+  if (plan_.fresh_threads) fresh.emplace(std::max<int64_t>(2, team_.size()), [] {});
+  ThreadTeam& team = fresh ? *fresh : team_;
   const int64_t batches = (split_.size() + plan_.batch_size - 1) / plan_.batch_size;
   std::vector<float> logits(static_cast<size_t>(split_.size() * classes));
   ReleaseKeptMemory();
-  team_.Run([&](int64_t rank) {
+  team.Run([&](int64_t rank) {
     at::set_num_threads(static_cast<int>(plan_.threads));
-    for (int64_t i = rank; i < batches; i += team_.size()) {
+    for (int64_t i = rank; i < batches; i += team.size()) {
       const int64_t first = i * plan_.batch_size;
       const int64_t count = std::min<int64_t>(plan_.batch_size, split_.size() - first);
       PredictBatch(model, device, first,

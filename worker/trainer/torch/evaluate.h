@@ -25,10 +25,14 @@ struct EvaluationPlan {
   int64_t batch_size = 1000;
   int64_t threads = 1;  // Intra-op threads of each batch; never a drawn number.
   SwitchPlan training;  // The switches to go back to afterwards.
+  // Evaluates on threads that have never trained. cuDNN's plans are kept per thread, for shapes and
+  // the deterministic switch but whatever the autotune switch says: a thread that has trained with
+  // autotune on would evaluate with the plans that won then.
+  bool fresh_threads = false;
 };
 
-// Holds references to what it is given; uses `team` to work on several batches at once, which
-// changes no value: a batch is computed by one thread of the team.
+// Holds references to what it is given; uses `team`, or fresh threads in its place, to work on
+// several batches at once, which changes no value: a batch is computed by one thread.
 class Evaluator {
  public:
   Evaluator(const EvaluationPlan& plan, const Split& split, const Augmenter& augmenter,

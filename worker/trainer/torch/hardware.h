@@ -1,28 +1,20 @@
-// What the name of a hardware class asks of this process. Pure.
+// What a specification's hardware class asks of this process. Pure.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "common/base/status.h"
+#include "common/trainer_protocol/hardware_class.h"
+#include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/specification.h"
 
 namespace noisefloor::trainer {
 
-struct Variable {
-  std::string name;
-  std::string value;
-};
+// Without a class: this CPU as it is, nothing asked. InvalidArgument for a name that is no class's.
+absl::StatusOr<HardwareClass> HardwareOf(const Specification& specification);
 
-struct HardwareClass {
-  bool gpu = false;
-  std::string vendor;               // Of a CPU class: "intel", "amd", "other". Empty: any.
-  std::string aten_capability;      // As LibTorch says it: "DEFAULT", "AVX2", "AVX512"; or empty.
-  std::vector<Variable> variables;  // What must be set before the process starts.
-};
-
-// "cpu-amd-avx2", "nvidia-h200"; empty: this CPU as it is. InvalidArgument for another form.
-absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name);
+// `gpu`: the GPU that CUDA shows, as GpuJson describes it. InvalidArgument when it is of another
+// class, Unavailable when it does not say what it is.
+absl::Status CheckGpuClass(std::string_view asked, const Json& gpu);
 
 }  // namespace noisefloor::trainer

@@ -23,7 +23,9 @@ absl::StatusOr<TrainerRequest> ReadRequest(int file) {
   std::string text;
   std::array<char, 65536> buffer;
   while (text.find('\n') == std::string::npos) {
-    if (StopAsked()) return MakeError(absl::StatusCode::kCancelled, "asked to stop while waiting");
+    if (!WaitUnlessStopped(file)) {
+      return MakeError(absl::StatusCode::kCancelled, "asked to stop while waiting");
+    }
     const ssize_t n = read(file, buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return InvalidInput(std::string("reading the request: ") + std::strerror(errno));
@@ -65,13 +67,13 @@ Specification ExampleSpecification() {
   return specification;
 }
 
-absl::Status BecomeClass(const std::string& hardware_class, char** argv) {
-  NF_ASSIGN_OR_RETURN(const HardwareClass hardware, ParseHardwareClass(hardware_class));
+absl::Status BecomeClass(const Specification& specification, char** argv) {
+  NF_ASSIGN_OR_RETURN(const HardwareClass hardware, HardwareOf(specification));
   bool changed = false;
-  for (const Variable& variable : hardware.variables) {
-    const char* value = std::getenv(variable.name.c_str());
-    if (value != nullptr && variable.value == value) continue;
-    setenv(variable.name.c_str(), variable.value.c_str(), /*replace=*/1);
+  for (const auto& [name, wanted] : hardware.variables) {
+    const char* value = std::getenv(name.c_str());
+    if (value != nullptr && wanted == value) continue;
+    setenv(name.c_str(), wanted.c_str(), /*replace=*/1);
     changed = true;
   }
   if (!changed) return absl::OkStatus();

@@ -22,6 +22,6 @@ Specification ExampleSpecification();
 // A hardware class is made by variables that must be there before the process starts. When they
 // are not, sets them and starts this program anew in its own place; returns only when nothing is
 // to be done or that fails.
-absl::Status BecomeClass(const std::string& hardware_class, char** argv);
+absl::Status BecomeClass(const Specification& specification, char** argv);
 
 }  // namespace noisefloor::trainer

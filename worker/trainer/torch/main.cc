@@ -68,7 +68,7 @@ absl::StatusOr<TrainerRequest> TakeRequest(const Options& options, char** argv) 
     return ReadRequest(STDIN_FILENO);
   }
   NF_ASSIGN_OR_RETURN(TrainerRequest request, RequestOf(options));
-  NF_RETURN_IF_ERROR(BecomeClass(request.specification.hardware_class, argv));
+  NF_RETURN_IF_ERROR(BecomeClass(request.specification, argv));
   return request;
 }
 

@@ -28,6 +28,16 @@ absl::Status CheckPlace(const Specification& specification, const HardwareClass&
   return absl::OkStatus();
 }
 
+// Unavailable without the device, InvalidArgument with another one.
+absl::StatusOr<at::Device> DeviceOf(const Specification& specification,
+                                    const HardwareClass& hardware) {
+  NF_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(hardware.gpu));
+  if (hardware.gpu) {
+    NF_RETURN_IF_ERROR(CheckGpuClass(specification.hardware_class, GpuJson()));
+  }
+  return device;
+}
+
 CauseClass CauseOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument: return CauseClass::kBadSpecification;
@@ -76,12 +86,12 @@ CauseClass RunMember(const TrainerRequest& request, const Build& build, const Cl
   const auto fail = [&](CauseClass cause, const absl::Status& status) {
     return TellFailure(cause, Message(status), reporter);
   };
-  const auto hardware = ParseHardwareClass(spec.hardware_class);
+  const auto hardware = HardwareOf(spec);
   if (!hardware.ok()) return fail(CauseClass::kBadSpecification, hardware.status());
   const absl::Status place = CheckPlace(spec, *hardware, build);
   if (!place.ok()) return fail(CauseClass::kBadSpecification, place);
-  const auto device = OpenDevice(hardware->gpu);
-  if (!device.ok()) return fail(CauseClass::kLostDevice, device.status());
+  const auto device = DeviceOf(spec, *hardware);
+  if (!device.ok()) return fail(CauseOf(device.status()), device.status());
 
   const Streams streams = MakeStreams(spec);
   SwitchPlan switches = PlanSwitches(spec, streams.threads);

@@ -17,7 +17,6 @@ struct SwitchPlan {
   bool autotune = false;        // On when the source `autotune` is free.
   int64_t threads = 1;          // Intra-op threads.
   std::string aten_capability;  // Expected of the variables set before; empty: any.
-  bool gpu = false;
 };
 
 SwitchPlan PlanSwitches(const Specification& specification, int64_t threads);

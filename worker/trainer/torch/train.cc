@@ -51,7 +51,8 @@ class Examiner {
         augmenter_(input.dataset.shape, input.specification.augment, Layout::kNhwc),
         evaluator_({.batch_size = input.specification.evaluate.batch_size,
                     .threads = input.specification.train.threads,
-                    .training = input.switches},
+                    .training = input.switches,
+                    .fresh_threads = input.switches.autotune && input.device.is_cuda()},
                    input.dataset.test, augmenter_, team),
         results_(results),
         report_(report) {}

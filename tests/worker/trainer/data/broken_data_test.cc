@@ -78,6 +78,9 @@ TEST(BrokenDataTest, CifarFilesAreRefusedWithTheReason) {
           {"a record too many", Put("ten/test_batch.bin", good + good.substr(0, 13)),
            "ROOT/ten: 4 test examples; expected 3"},
           {"an empty file", Put("ten/test_batch.bin", ""), "ROOT/ten: 0 test examples; expected 3"},
+          // Its labels are wrong too: records are counted before any is read.
+          {"far too many records", Put("ten/data_batch_1.bin", std::string(13 * 1000, '\xff')),
+           "ROOT/ten: 1012 train examples; expected 15"},
           {"a folder in place of a file",
            [](const DataRoot& root) {
              ASSERT_TRUE(RemoveFile(root.Path("ten/test_batch.bin")).ok());

@@ -54,7 +54,6 @@ TEST(KnownDataTest, SampleOfTheRepositoryHasItsIdentityAndIsBalanced) {
   EXPECT_EQ(dataset.identity, FindDataset("fashion-mnist-sample")->identity);
   EXPECT_THAT(ClassCounts(dataset.train, 10), ::testing::Each(600));
   EXPECT_THAT(ClassCounts(dataset.test, 10), ::testing::Each(100));
-  EXPECT_EQ(dataset.class_names[9], "Ankle boot");
 }
 
 // Empty, with a message of what is skipped, where the full set is not.
@@ -81,7 +80,6 @@ TEST(KnownDataTest, Cifar10IsThePublishedSet) {
   EXPECT_NEAR(MomentsOfChannel(dataset.train, 0).mean, 125.3069, 5e-5);
   EXPECT_NEAR(MomentsOfChannel(dataset.train, 1).mean, 122.9504, 5e-5);
   EXPECT_NEAR(MomentsOfChannel(dataset.train, 2).mean, 113.8654, 5e-5);
-  EXPECT_EQ(dataset.class_names[3], "cat");
 }
 
 TEST(KnownDataTest, FashionMnistIsThePublishedSet) {

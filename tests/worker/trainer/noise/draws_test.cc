@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "common/base/seed.h"
+#include "worker/trainer/noise/normal.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -20,28 +21,28 @@ uint64_t SeedOf(NoiseSource source) { return DeriveSeed(0, source, {0, 0}); }
 // description in worker/trainer/noise/README.md.
 TEST(InitDrawsTest, KnownUniformsComeOut) {
   const InitDraws draws(SeedOf(NoiseSource::kInit));
+  const std::vector<float> known = {0x1.d4bb6p-1f,  0x1.679daep-1f, 0x1.d0a4p-7f,
+                                    0x1.58b3b4p-2f, 0x1.2eb062p-1f, 0x1.4137e2p-1f};
+  std::vector<float> values(known.size());
 
-  EXPECT_EQ(draws.Uniform("conv1.weight", 0), 0x1.d4bb6p-1f);
-  EXPECT_EQ(draws.Uniform("conv1.weight", 1), 0x1.679daep-1f);
-  EXPECT_EQ(draws.Uniform("conv1.weight", 2), 0x1.d0a4p-7f);
-  EXPECT_EQ(draws.Uniform("conv1.weight", 3), 0x1.58b3b4p-2f);
-  EXPECT_EQ(draws.Uniform("conv1.weight", 4), 0x1.2eb062p-1f);
-  EXPECT_EQ(draws.Uniform("conv1.weight", 5), 0x1.4137e2p-1f);
+  draws.FillUniform("conv1.weight", 1.0f, values);
+
+  for (size_t i = 0; i < known.size(); ++i) EXPECT_EQ(values[i], 2.0f * known[i] - 1.0f) << i;
 }
 
 TEST(InitDrawsTest, KnownNormalsComeOut) {
   const InitDraws draws(SeedOf(NoiseSource::kInit));
+  std::vector<float> values(6);
 
-  EXPECT_EQ(draws.Normal("conv1.weight", 0), 0x1.601872p+0f);
-  EXPECT_EQ(draws.Normal("conv1.weight", 1), 0x1.0fff2p-1f);
-  EXPECT_EQ(draws.Normal("conv1.weight", 2), -0x1.189c86p+1f);
-  EXPECT_EQ(draws.Normal("conv1.weight", 3), -0x1.afd16p-2f);
-  EXPECT_EQ(draws.Normal("conv1.weight", 4), 0x1.d847d8p-3f);
-  EXPECT_EQ(draws.Normal("conv1.weight", 5), 0x1.4cb80ep-2f);
+  draws.FillNormal("conv1.weight", 1.0f, values);
+
+  EXPECT_THAT(values, ElementsAre(0x1.601872p+0f, 0x1.0fff2p-1f, -0x1.189c86p+1f, -0x1.afd16p-2f,
+                                  0x1.d847d8p-3f, 0x1.4cb80ep-2f));
 }
 
-TEST(InitDrawsTest, FillingGivesTheDrawsOfTheElements) {
+TEST(InitDrawsTest, FillingGivesEachElementItsWord) {
   const InitDraws draws(42);
+  const PhiloxStream stream(42, StreamOf("fc.weight"));
   std::vector<float> uniform(1003);
   std::vector<float> normal(1003);
 
@@ -49,14 +50,19 @@ TEST(InitDrawsTest, FillingGivesTheDrawsOfTheElements) {
   draws.FillNormal("fc.weight", 0.01f, normal);
 
   for (size_t i = 0; i < uniform.size(); ++i) {
-    EXPECT_EQ(uniform[i], (2.0f * draws.Uniform("fc.weight", i) - 1.0f) * 0.3f);
-    EXPECT_EQ(normal[i], draws.Normal("fc.weight", i) * 0.01f);
+    EXPECT_EQ(uniform[i], (2.0f * UniformFloat(stream.Word(i)) - 1.0f) * 0.3f);
+    EXPECT_EQ(normal[i], NormalFloat(stream.Word(i)) * 0.01f);
   }
 }
 
 TEST(InitDrawsTest, ParametersAndSeedsHaveDrawsOfTheirOwn) {
-  EXPECT_NE(InitDraws(1).Uniform("a", 0), InitDraws(1).Uniform("b", 0));
-  EXPECT_NE(InitDraws(1).Uniform("a", 0), InitDraws(2).Uniform("a", 0));
+  const auto first = [](uint64_t seed, std::string_view parameter) {
+    float value = 0;
+    InitDraws(seed).FillUniform(parameter, 1.0f, {&value, 1});
+    return value;
+  };
+  EXPECT_NE(first(1, "a"), first(1, "b"));
+  EXPECT_NE(first(1, "a"), first(2, "a"));
 }
 
 TEST(AugmentDrawsTest, KnownWordsComeOut) {

@@ -15,10 +15,8 @@ using Hashes = std::map<std::string, std::string>;
 
 // A training in which every source has something to act on.
 TrainerRequest BaseRequest(const std::string& model) {
-  TrainerRequest request = SmallRequest();
+  TrainerRequest request = SmallRequest(model);
   Specification& spec = request.specification;
-  spec.model.name = model;
-  spec.model.hidden = 32;
   spec.model.dropout = model == "mlp" ? 0.25 : 0;
   spec.augment = {.crop_padding = 2, .flip = true, .cutout = 6};
   spec.train.shards = 4;

@@ -1,4 +1,4 @@
-// Optimiser, poke, switches, memory, dropout.
+// Optimiser, poke, switches, memory, threads of evaluation, dropout.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
+#include "common/base/mutex.h"
 #include "tests/worker/trainer/torch/formula.h"
+#include "worker/trainer/torch/evaluate.h"
 #include "worker/trainer/torch/host_tensors.h"
 #include "worker/trainer/torch/memory.h"
 #include "worker/trainer/torch/optimizer.h"
@@ -166,6 +169,46 @@ TEST(MemoryTest, BlocksAreAlignedWritableAndKeptForTheSameSize) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// Says on which threads it was asked.
+class Witness final : public Model {
+ public:
+  Witness() : Model({}, at::kCPU, nullptr) {}
+  at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
+    MutexLock lock(mutex_);
+    threads_.insert(std::this_thread::get_id());
+    return at::zeros({images.size(0), 2});
+  }
+  std::set<std::thread::id> Asked() const {
+    MutexLock lock(mutex_);
+    return threads_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  mutable std::set<std::thread::id> threads_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The threads of one evaluation of six images in three batches, by a team of one.
+std::set<std::thread::id> ThreadsOfAnEvaluation(bool fresh_threads) {
+  const ImageShape shape{1, 2, 2};
+  const Split split{shape, std::vector<uint8_t>(6 * 4), std::vector<int64_t>(6)};
+  const Augmenter augmenter(shape, {}, Layout::kNhwc);
+  ThreadTeam team(1, [] {});
+  const Evaluator evaluator({.batch_size = 2, .fresh_threads = fresh_threads}, split, augmenter,
+                            team);
+  const Witness witness;
+  EXPECT_EQ(evaluator.Predict(witness, 2, at::kCPU), std::vector<float>(12));
+  return witness.Asked();
+}
+
+TEST(EvaluatorTest, UsesThreadsThatHaveNotTrainedWhenItIsTold) {
+  const std::thread::id trains = std::this_thread::get_id();
+  EXPECT_TRUE(ThreadsOfAnEvaluation(false).contains(trains));
+  const std::set<std::thread::id> fresh = ThreadsOfAnEvaluation(true);
+  EXPECT_FALSE(fresh.empty());
+  EXPECT_FALSE(fresh.contains(trains));
 }
 
 TEST(DropoutTest, MasksFollowLogicalOrderWhateverTheMemoryLayout) {

@@ -1,11 +1,17 @@
 // What the trainer decides without LibTorch.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <future>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/trainer_protocol/json.h"
@@ -17,6 +23,7 @@
 #include "worker/trainer/torch/probe.h"
 #include "worker/trainer/torch/reporter.h"
 #include "worker/trainer/torch/schedule.h"
+#include "worker/trainer/torch/stop.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -91,41 +98,54 @@ TEST(ScheduleTest, CosineFollowsTheCosineAfterTheWarmUp) {
   EXPECT_NEAR(LearningRate(train, {10, 100}, 60), 0.4, 1e-14);
 }
 
-// The worker starts trainers with its own table of variables; another one here would give a
-// person's own run of the same specification other bits.
-TEST(HardwareTest, VariablesAreThoseThatTheWorkerSets) {
-  for (const std::string vendor : {"intel", "amd", "other"}) {
-    for (const std::string set : {"sse", "avx2", "avx512"}) {
-      const std::string name = "cpu-" + vendor + "-" + set;
-      const auto hardware = ParseHardwareClass(name);
-      ASSERT_TRUE(hardware.ok()) << name;
-      EXPECT_EQ(hardware->vendor, vendor);
-      Variables own;
-      for (const Variable& variable : hardware->variables) own[variable.name] = variable.value;
-      own["CUDA_VISIBLE_DEVICES"] = "";  // The worker also hides GPUs from CPU classes.
-      EXPECT_EQ(own, *VariablesOf({.hardware_class = name})) << name;
-    }
+Specification OfClass(const std::string& hardware_class, SourceState kernels) {
+  Specification specification;
+  specification.hardware_class = hardware_class;
+  specification.Source(NoiseSource::kKernels).state = kernels;
+  return specification;
+}
+
+// A person's own run of a specification must have the bits that a worker's run has.
+TEST(HardwareTest, AnOwnRunHasTheVariablesThatAWorkerSets) {
+  for (const std::string& name : AllCpuClasses()) {
+    const auto hardware = HardwareOf(OfClass(name, SourceState::kFixed));
+    ASSERT_TRUE(hardware.ok()) << name;
+    EXPECT_EQ(hardware->variables, *VariablesOf({.hardware_class = name})) << name;
   }
-  const auto gpu = ParseHardwareClass("nvidia-h200");
-  EXPECT_TRUE(gpu->gpu);
-  Variables own = {{"CUDA_VISIBLE_DEVICES", "GPU-1"}};
-  for (const Variable& variable : gpu->variables) own[variable.name] = variable.value;
-  EXPECT_EQ(own, *VariablesOf({.hardware_class = "nvidia-h200", .gpu_uuid = "GPU-1"}));
-  EXPECT_TRUE(ParseHardwareClass("")->variables.empty());
+  for (const SourceState kernels : {SourceState::kFixed, SourceState::kFree}) {
+    const auto hardware = HardwareOf(OfClass("nvidia-h200", kernels));
+    ASSERT_TRUE(hardware.ok());
+    Variables own = hardware->variables;
+    own["CUDA_VISIBLE_DEVICES"] = "GPU-1";  // Which GPU it is, the worker knows.
+    EXPECT_EQ(own, *VariablesOf({.hardware_class = "nvidia-h200",
+                                 .gpu_uuid = "GPU-1",
+                                 .kernels_fixed = kernels == SourceState::kFixed}));
+  }
 }
 
-TEST(HardwareTest, ClassesSayWhatLibTorchAnswersThen) {
-  EXPECT_EQ(ParseHardwareClass("cpu-amd-sse")->aten_capability, "DEFAULT");
-  EXPECT_EQ(ParseHardwareClass("cpu-amd-avx2")->aten_capability, "AVX2");
-  EXPECT_EQ(ParseHardwareClass("cpu-intel-avx512")->aten_capability, "AVX512");
+TEST(HardwareTest, WithoutAClassNothingIsAsked) {
+  const auto hardware = HardwareOf(Specification());
+  ASSERT_TRUE(hardware.ok());
+  EXPECT_FALSE(hardware->gpu);
+  EXPECT_TRUE(hardware->variables.empty());
+  EXPECT_EQ(hardware->vendor, "");
 }
 
-TEST(HardwareTest, OtherNamesAreRefused) {
-  for (const char* name : {"cpu-amd-avx", "cpu-arm-neon", "nvidia-", "gpu", "cpu-intel"}) {
-    EXPECT_EQ(Message(ParseHardwareClass(name).status()),
-              "hardware_class: '" + std::string(name) +
-                  "'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or other, "
-                  "or nvidia-MODEL");
+TEST(HardwareTest, AGpuOfAnotherModelIsRefusedByName) {
+  const Json h200 = {{"name", "NVIDIA H200"}, {"memory_bytes", "150754820096"}};
+  const Json small = {{"name", "NVIDIA A100-PCIE"}, {"memory_bytes", "42285268992"}};
+  EXPECT_TRUE(CheckGpuClass("nvidia-h200", h200).ok());
+  EXPECT_TRUE(CheckGpuClass("nvidia-a100-40gb", small).ok());
+  const absl::Status other = CheckGpuClass("nvidia-a100-80gb", small);
+  EXPECT_EQ(other.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Message(other),
+            "hardware_class: the member asks for nvidia-a100-80gb, this GPU is nvidia-a100-40gb "
+            "(NVIDIA A100-PCIE)");
+}
+
+TEST(HardwareTest, AGpuThatDoesNotSayWhatItIsIsLost) {
+  for (const Json& gpu : {Json(nullptr), Json{{"devices_visible", 1}}}) {
+    EXPECT_EQ(CheckGpuClass("nvidia-h200", gpu).code(), absl::StatusCode::kUnavailable);
   }
 }
 
@@ -213,6 +233,47 @@ TEST_F(ReporterTest, AReaderThatHasGoneIsKeptAsAStatus) {
   Reporter reporter(ends_[1]);
   reporter.Progress(1, 2);
   EXPECT_EQ(reporter.status().code(), absl::StatusCode::kUnavailable);
+}
+
+// In state "S", a thread waits in a system call.
+bool Sleeps(const std::string& thread) {
+  std::ifstream file("/proc/self/task/" + thread + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.compare(name_end + 2, 1, "S") == 0;
+}
+
+// Reads a request that never ends, on a thread that no signal interrupts; then a stop is asked for.
+// The exit code says whether the reader has seen it.
+[[noreturn]] void StopWhileAnotherThreadReads() {
+  WatchForStop();
+  sigset_t stops;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &stops, nullptr);
+  int ends[2];
+  if (pipe(ends) != 0 || write(ends[1], "{", 1) != 1) std::_Exit(2);
+  std::promise<std::string> thread;
+  std::thread reader([&] {
+    thread.set_value(std::to_string(gettid()));
+    const absl::Status status = ReadRequest(ends[0]).status();
+    std::_Exit(status.code() == absl::StatusCode::kCancelled ? 0 : 3);
+  });
+  const std::string id = thread.get_future().get();
+  const auto unread = [&] {
+    int bytes = 0;
+    return ioctl(ends[0], FIONREAD, &bytes) == 0 && bytes > 0;
+  };
+  while (unread() || !Sleeps(id)) std::this_thread::yield();
+  pthread_sigmask(SIG_UNBLOCK, &stops, nullptr);
+  raise(SIGTERM);
+  reader.join();
+  std::_Exit(4);
+}
+
+TEST(IntakeDeathTest, AStopIsSeenWhicheverThreadTheSignalMeets) {
+  EXPECT_EXIT(StopWhileAnotherThreadReads(), testing::ExitedWithCode(0), "");
 }
 
 TEST(IntakeTest, ExampleSpecificationPassesItsOwnChecks) {

@@ -89,8 +89,7 @@ TEST(ProgramTest, EnvironmentSaysEverySwitchAsAskedAndAsRead) {
 
 TEST(ProgramTest, DivergenceIsAResultAndNotAFailure) {
   for (const std::string model : {"small_cnn", "mlp"}) {
-    TrainerRequest request = SmallRequest();
-    request.specification.model.name = model;
+    TrainerRequest request = SmallRequest(model);
     request.specification.train.optimizer.learning_rate = 1e6;
     request.specification.train.epochs = 50;
 
@@ -117,6 +116,7 @@ TEST(ProgramTest, NoEpochsIsTheUntrainedNetwork) {
 TEST(ProgramTest, SigtermEndsATrainingAsInterrupted) {
   TrainerRequest request = SmallRequest();
   request.specification.train.epochs = 100000;
+  request.specification.evaluate.every_epochs = 100;
 
   const Ran ran = RunTrainer(request, {.stop_after_first_progress = true});
 
@@ -132,8 +132,7 @@ TEST(ProgramTest, RequestIsTakenAtItsNewlineWithoutAnEndOfInput) {
 }
 
 TEST(ProgramTest, AnAllocationThatFailsIsOutOfMemory) {
-  TrainerRequest request = SmallRequest();
-  request.specification.model.name = "mlp";
+  TrainerRequest request = SmallRequest("mlp");
   request.specification.model.hidden = 8192;  // 73 million weights.
   const Ran ran = RunTrainer(request, {.memory_limit_bytes = uint64_t{1536} << 20});
   EXPECT_EQ(ran.exit_code, 12) << ran.outcome().message << ran.output;
@@ -148,10 +147,8 @@ TEST(ProgramTest, ExportedWeightsGiveTheSameLogitsInPython) {
   const std::string script =
       std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/tests/worker/trainer/torch/check_export.py";
   for (const std::string name : {"small_cnn", "mlp", "medium_cnn", "resnet18"}) {
-    TrainerRequest request = SmallRequest();
+    TrainerRequest request = SmallRequest(name);
     request.write_evaluation_set = true;
-    request.specification.model.name = name;
-    request.specification.model.hidden = 32;
     request.specification.augment.standardise = name == "mlp";
     request.specification.data.train_examples = 64;
     request.specification.data.test_examples = 40;

@@ -68,6 +68,14 @@ TEST(RequestTest, EachMistakeIsNamedWithItsPathAndWhatWasExpected) {
       {[](Json& j) { j["specification"]["hardware_class"] = "cpu-vax-780"; },
        "hardware_class: 'cpu-vax-780'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor "
        "intel, amd or other, or nvidia-MODEL"},
+      {[](Json& j) { j["specification"]["model"]["dropout"] = 0.5; },
+       "model.dropout: small_cnn has no dropout; expected 0, the default"},
+      {[](Json& j) {
+         j["specification"]["noise"]["poke"]["state"] = "fixed";
+         j["specification"]["sources"]["poke"]["step"] = 8;
+       },
+       "sources.poke.step: 8 asked, the training has 8 steps, counted from 0: the poke would never "
+       "happen"},
       {[](Json& j) {
          j["specification"]["noise"]["poke"]["state"] = "fixed";
          j["specification"]["sources"]["poke"]["parameter"] = "conv9.weight";

@@ -196,7 +196,7 @@ std::string SyntheticDataRoot(const std::string& variant) {
   return root;
 }
 
-TrainerRequest SmallRequest() {
+TrainerRequest SmallRequest(const std::string& model) {
   TrainerRequest request;
   request.member = "s1c2r3";
   request.specification = ExampleSpecification();
@@ -207,7 +207,9 @@ TrainerRequest SmallRequest() {
   spec.data.test_examples = 200;
   spec.train.batch_size = 64;
   spec.train.epochs = 2;
-  spec.model.batch_norm_momentum = 0.3;
+  spec.model.name = model;
+  if (model == "small_cnn" || model == "resnet18") spec.model.batch_norm_momentum = 0.3;
+  if (model == "mlp") spec.model.hidden = 32;
   return request;
 }
 

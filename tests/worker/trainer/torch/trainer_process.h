@@ -36,9 +36,9 @@ Ran RunTrainer(const TrainerRequest& request, const RunOptions& options = {});
 // examples in another order) or "pixel" (one pixel of one image differs).
 std::string SyntheticDataRoot(const std::string& variant = "plain");
 
-// A small, quick training on it: all sources fixed, 256 + 200 examples, 2 epochs. The work
-// directory is new.
-TrainerRequest SmallRequest();
+// A small, quick training of a network on it: all sources fixed, 256 + 200 examples, 2 epochs. The
+// work directory is new.
+TrainerRequest SmallRequest(const std::string& model = "small_cnn");
 
 // Frees one source, on another lane than the fixed one.
 void Free(Specification& specification, NoiseSource source, uint32_t replicate = 0);

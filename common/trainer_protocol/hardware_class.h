@@ -1,0 +1,40 @@
+// What the name of a hardware class means: for the worker, which makes a trainer run as one, and
+// for the trainer, which checks that it does. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/status.h"
+
+namespace noisefloor {
+
+// Of a process's environment.
+using Variables = std::map<std::string, std::string>;
+
+struct HardwareClass {
+  bool gpu = false;
+  std::string vendor;           // Of a CPU class: "intel", "amd" or "other".
+  std::string aten_capability;  // Of a CPU class, as LibTorch says it: "DEFAULT", "AVX2", "AVX512".
+  // What must be set before a trainer starts. A CPU class sees no GPU; which one a GPU class sees
+  // is not the class's to say.
+  Variables variables;
+};
+
+// "cpu-amd-avx2", "nvidia-h200". `kernels_fixed`: a GPU class asks cuBLAS for a deterministic
+// workspace. InvalidArgument for a name that is no class's.
+absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name, bool kernels_fixed);
+
+bool IsGpuClass(std::string_view hardware_class);
+
+// Every CPU class that there is, on whatever machine.
+std::vector<std::string> AllCpuClasses();
+
+// The class of a GPU of this name: "Tesla V100-SXM2-32GB" is nvidia-v100-32gb. The model and, where
+// models differ in it, the memory; never the form factor.
+std::string GpuClassOf(std::string_view name, uint64_t memory_bytes);
+
+}  // namespace noisefloor

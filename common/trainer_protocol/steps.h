@@ -1,0 +1,19 @@
+// How much work a specification means, by the table of known data sets. Pure.
+#pragma once
+
+#include <cstdint>
+
+#include "common/trainer_protocol/specification.h"
+
+namespace noisefloor {
+
+// Examples that are trained on; 0 for a data set that is not known.
+int64_t PlannedExamples(const Specification& specification);
+
+// Optimiser steps of the whole training; 0 for a data set that is not known.
+int64_t PlannedSteps(const Specification& specification);
+
+// Evaluations, the one at the end included.
+int64_t PlannedEvaluations(const Specification& specification);
+
+}  // namespace noisefloor

@@ -1,0 +1,195 @@
+// Settings that are right each by itself and wrong together, with the exact words.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/trainer_protocol/fields.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> ProblemsOf(const Specification& specification) {
+  std::vector<std::string> texts;
+  for (const FieldProblem& problem : CheckTogether(specification)) {
+    texts.push_back(problem.path + ": " + problem.message);
+  }
+  return texts;
+}
+
+TEST(CheckTogetherTest, DefaultsFitTogether) { EXPECT_THAT(ProblemsOf({}), ElementsAre()); }
+
+TEST(CheckTogetherTest, ABatchMustBeDivisibleByItsShards) {
+  Specification specification;
+  specification.train.batch_size = 128;
+  specification.train.shards = 3;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.batch_size: 128 is not divisible by train.shards 3; the nearest "
+                          "that are: 126 or 129"));
+
+  specification.train.batch_size = 126;
+  specification.train.shards = 9;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.batch_size: the last batch of 6000 examples has 78, not divisible "
+                          "by train.shards 9; set train.drop_last: true or another batch size"));
+}
+
+TEST(CheckTogetherTest, TwoShardsCannotShowTheOrderOfASum) {
+  Specification specification;
+  specification.train.shards = 2;
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.shards: with 2 shards the order of a sum changes nothing (a + b = "
+                          "b + a); reduce_order: free needs 1 shard (no effect) or at least 3"));
+}
+
+TEST(CheckTogetherTest, OptimiserAndScheduleMustFitTheirSettings) {
+  Specification specification;
+  specification.train.optimizer.name = "adam";
+  specification.train.optimizer.momentum = 0.9;
+  specification.train.schedule.name = "step";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.optimizer.momentum: adam has no momentum setting; use beta1",
+                          "train.schedule.milestones: schedule step needs at least one milestone"));
+
+  specification = {};
+  specification.train.optimizer.nesterov = true;
+  specification.train.schedule.milestones = {3, 2};
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.optimizer.nesterov: needs train.optimizer.momentum above 0",
+                          "train.schedule.milestones: only schedule step has milestones, not "
+                          "constant",
+                          "train.schedule.milestones: expected rising epochs"));
+}
+
+TEST(CheckTogetherTest, DataLimitsMustBeThere) {
+  Specification specification;
+  specification.data.train_examples = 6001;
+  specification.data.identity = "XYZ";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.train_examples: 6001 asked, fashion-mnist-sample has 6000",
+                          "data.identity: expected 64 lower-case hexadecimal digits"));
+}
+
+TEST(CheckTogetherTest, TheThreadsSourceNeedsChoices) {
+  Specification specification;
+  specification.Source(NoiseSource::kThreads).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("sources.threads.choices: the source threads is free: a list of thread "
+                          "counts to draw from is needed"));
+}
+
+// Of a network with one setting changed.
+std::vector<std::string> ProblemsOf(const char* model, std::string_view path, SettingValue value) {
+  Specification specification;
+  specification.model.name = model;
+  EXPECT_TRUE(SetField(specification, path, std::move(value)).ok());
+  return ProblemsOf(specification);
+}
+
+TEST(CheckTogetherTest, EveryNetworkTakesTheDefaults) {
+  for (const std::string_view model : FindField("model.name")->choices) {
+    Specification specification;
+    specification.model.name = model;
+    EXPECT_THAT(ProblemsOf(specification), ElementsAre()) << model;
+  }
+}
+
+TEST(CheckTogetherTest, ASettingThatTheNetworkDoesNotReadIsRefused) {
+  EXPECT_THAT(ProblemsOf("small_cnn", "model.dropout", 0.5),
+              ElementsAre("model.dropout: small_cnn has no dropout; expected 0, the default"));
+  EXPECT_THAT(ProblemsOf("resnet18", "model.dropout", 0.5),
+              ElementsAre("model.dropout: resnet18 has no dropout; expected 0, the default"));
+  EXPECT_THAT(ProblemsOf("resnet18", "model.batch_norm", false),
+              ElementsAre("model.batch_norm: resnet18 has no batch normalisation to switch off; "
+                          "expected true, the default"));
+  EXPECT_THAT(ProblemsOf("medium_cnn", "model.batch_norm", false),
+              ElementsAre("model.batch_norm: medium_cnn has no batch normalisation to switch off; "
+                          "expected true, the default"));
+  EXPECT_THAT(ProblemsOf("mlp", "model.batch_norm_momentum", 0.1),
+              ElementsAre("model.batch_norm_momentum: mlp has no batch normalisation; expected "
+                          "0.01, the default"));
+  EXPECT_THAT(ProblemsOf("medium_cnn", "model.batch_norm_epsilon", 0.1),
+              ElementsAre("model.batch_norm_epsilon: medium_cnn has no batch normalisation; "
+                          "expected 0.001, the default"));
+  EXPECT_THAT(ProblemsOf("small_cnn", "model.hidden", int64_t{64}),
+              ElementsAre("model.hidden: small_cnn has no hidden layers of a width to choose; "
+                          "expected 128, the default"));
+}
+
+TEST(CheckTogetherTest, ASettingThatTheNetworkReadsIsTaken) {
+  EXPECT_THAT(ProblemsOf("small_cnn", "model.batch_norm", false), ElementsAre());
+  EXPECT_THAT(ProblemsOf("small_cnn", "model.batch_norm_momentum", 0.1), ElementsAre());
+  EXPECT_THAT(ProblemsOf("resnet18", "model.batch_norm_momentum", 0.1), ElementsAre());
+  EXPECT_THAT(ProblemsOf("resnet18", "model.batch_norm_epsilon", 0.1), ElementsAre());
+  EXPECT_THAT(ProblemsOf("medium_cnn", "model.dropout", 0.5), ElementsAre());
+  EXPECT_THAT(ProblemsOf("mlp", "model.dropout", 0.5), ElementsAre());
+  EXPECT_THAT(ProblemsOf("mlp", "model.hidden", int64_t{64}), ElementsAre());
+}
+
+// One axis of a study may switch off what another setting of it describes.
+TEST(CheckTogetherTest, BatchNormThatIsSwitchedOffMayStillBeDescribed) {
+  Specification specification;
+  specification.model.batch_norm = false;
+  specification.model.batch_norm_momentum = 0.1;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+}
+
+// 1,000 examples in batches of 128: 8 steps an epoch.
+Specification WithPoke(int64_t epochs, int64_t step) {
+  Specification specification;
+  specification.data.train_examples = 1000;
+  specification.train.epochs = epochs;
+  specification.sources.poke_step = step;
+  specification.Source(NoiseSource::kPoke).state = SourceState::kFixed;
+  return specification;
+}
+
+TEST(CheckTogetherTest, APokeMustComeBeforeTheEnd) {
+  EXPECT_THAT(ProblemsOf(WithPoke(2, 15)), ElementsAre());
+  EXPECT_THAT(ProblemsOf(WithPoke(2, 16)),
+              ElementsAre("sources.poke.step: 16 asked, the training has 16 steps, counted from 0: "
+                          "the poke would never happen"));
+  EXPECT_THAT(ProblemsOf(WithPoke(0, 0)),
+              ElementsAre("sources.poke.step: 0 asked, the training has 0 steps, counted from 0: "
+                          "the poke would never happen"));
+  Specification free = WithPoke(2, 16);
+  free.Source(NoiseSource::kPoke).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(free), testing::SizeIs(1));
+}
+
+TEST(CheckTogetherTest, APokeThatIsOffMaySayAnyStep) {
+  Specification specification = WithPoke(2, 16);
+  specification.Source(NoiseSource::kPoke).state = SourceState::kOff;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+}
+
+Specification WithEvaluations(int64_t epochs, int64_t every, const char* predictions) {
+  Specification specification;
+  specification.train.epochs = epochs;
+  specification.evaluate.every_epochs = every;
+  specification.evaluate.predictions = predictions;
+  return specification;
+}
+
+TEST(CheckTogetherTest, MoreEvaluationsThanAnAttemptMayReportAreRefusedBeforeTheTraining) {
+  EXPECT_THAT(ProblemsOf(WithEvaluations(9996, 1, "final")), ElementsAre());
+  EXPECT_THAT(ProblemsOf(WithEvaluations(9997, 1, "final")),
+              ElementsAre("evaluate.every_epochs: 9997 evaluations asked; expected at most 9996; "
+                          "set it to 2 or more"));
+  EXPECT_THAT(ProblemsOf(WithEvaluations(100000, 1, "none")),
+              ElementsAre("evaluate.every_epochs: 100000 evaluations asked; expected at most 9996; "
+                          "set it to 11 or more"));
+  EXPECT_THAT(ProblemsOf(WithEvaluations(100000, 11, "none")), ElementsAre());
+  EXPECT_THAT(ProblemsOf(WithEvaluations(100000, 0, "all")), ElementsAre());
+}
+
+TEST(CheckTogetherTest, MoreFilesThanAnAttemptMayLeaveAreRefusedBeforeTheTraining) {
+  EXPECT_THAT(ProblemsOf(WithEvaluations(996, 1, "all")), ElementsAre());
+  EXPECT_THAT(ProblemsOf(WithEvaluations(997, 1, "all")),
+              ElementsAre("evaluate.every_epochs: 997 evaluations asked; expected at most 996 with "
+                          "evaluate.predictions: all; set it to 2 or more"));
+}
+
+}  // namespace
+}  // namespace noisefloor
