@@ -51,22 +51,6 @@ std::optional<double> DetectablePairedDifference(int64_t n, double sd_of_differe
   return NonCentrality(count - 1) * sd_of_differences / std::sqrt(count);
 }
 
-std::optional<int64_t> ReplicatesForDifference(double difference, double sd) {
-  constexpr int64_t kMost = 1'000'000;
-  if (!(difference > 0) || !(sd >= 0) || !std::isfinite(difference) || !std::isfinite(sd)) {
-    return std::nullopt;
-  }
-  const auto enough = [&](int64_t n) { return *DetectableMeanDifference(n, sd) <= difference; };
-  if (!enough(kMost)) return std::nullopt;
-  int64_t low = 1;
-  int64_t high = kMost;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    (enough(middle) ? high : low) = middle;
-  }
-  return high;
-}
-
 std::optional<double> NoneSeenBound(int64_t n) {
   if (n < 1) return std::nullopt;
   return 1 - std::pow(kLevel, 1 / static_cast<double>(n));

@@ -20,10 +20,6 @@ std::optional<double> DetectableMeanDifference(int64_t n, double sd);
 // The smallest mean of n paired differences with this standard deviation that a t test detects.
 std::optional<double> DetectablePairedDifference(int64_t n, double sd_of_differences);
 
-// Replicates for each of two groups, so that DetectableMeanDifference is at most `difference`;
-// absent when more than a million would be needed.
-std::optional<int64_t> ReplicatesForDifference(double difference, double sd);
-
 // When none of n runs differed, the share of runs that may still differ, at 95 %:
 // 1 - 0.05^(1/n), the exact binomial bound; 26 % at n = 10. Absent below n = 1.
 std::optional<double> NoneSeenBound(int64_t n);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "coordinator/analysis/pairs.h"
@@ -10,29 +11,50 @@ namespace noisefloor::analysis {
 namespace {
 
 // Absent when the vector has no direction: empty, zero, or not finite.
-std::optional<double> NormOf(std::span<const float> values) {
+std::optional<double> NormOf(const WeightPieces& weights) {
   double squares = 0;
-  for (const float value : values) squares += static_cast<double>(value) * value;
+  for (const std::span<const float> piece : weights) {
+    for (const float value : piece) squares += static_cast<double>(value) * value;
+  }
   if (!std::isfinite(squares) || squares == 0) return std::nullopt;
   return std::sqrt(squares);
 }
 
-// Of two vectors with known norms. Differences are squared, never squares subtracted: weights that
-// differ in one bit must not come out equal.
-Distance DistanceWithNorms(std::span<const float> a, double norm_a, std::span<const float> b,
-                           double norm_b) {
+bool SameSizes(const WeightPieces& a, const WeightPieces& b) {
+  return std::ranges::equal(a, b,
+                            [](const auto& x, const auto& y) { return x.size() == y.size(); });
+}
+
+struct Usable {
+  const WeightPieces* weights;
+  double norm;
+};
+
+struct Distance {
+  double raw;
+  double normalised;
+  double cosine;
+};
+
+// Differences are squared, never squares subtracted: weights that differ in one bit must not come
+// out equal.
+Distance DistanceOf(const Usable& a, const Usable& b) {
   double raw = 0;
   double normalised = 0;
   double dot = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double x = a[i];
-    const double y = b[i];
-    const double scaled = x / norm_a - y / norm_b;
-    raw += (x - y) * (x - y);
-    normalised += scaled * scaled;
-    dot += x * y;
+  for (size_t k = 0; k < a.weights->size(); ++k) {
+    const std::span<const float> piece_a = (*a.weights)[k];
+    const std::span<const float> piece_b = (*b.weights)[k];
+    for (size_t i = 0; i < piece_a.size(); ++i) {
+      const double x = piece_a[i];
+      const double y = piece_b[i];
+      const double scaled = x / a.norm - y / b.norm;
+      raw += (x - y) * (x - y);
+      normalised += scaled * scaled;
+      dot += x * y;
+    }
   }
-  return {std::sqrt(raw), std::sqrt(normalised), std::clamp(dot / (norm_a * norm_b), -1.0, 1.0)};
+  return {std::sqrt(raw), std::sqrt(normalised), std::clamp(dot / (a.norm * b.norm), -1.0, 1.0)};
 }
 
 void AddNote(Estimate& estimate, int64_t left_out) {
@@ -43,22 +65,12 @@ void AddNote(Estimate& estimate, int64_t left_out) {
 
 }  // namespace
 
-std::optional<Distance> DistanceOf(std::span<const float> a, std::span<const float> b) {
-  if (a.size() != b.size()) return std::nullopt;
-  const std::optional<double> norm_a = NormOf(a);
-  const std::optional<double> norm_b = NormOf(b);
-  if (!norm_a || !norm_b) return std::nullopt;
-  return DistanceWithNorms(a, *norm_a, b, *norm_b);
-}
-
-Distances MeanDistances(std::span<const std::span<const float>> weights) {
-  std::vector<std::span<const float>> usable;
-  std::vector<double> norms;
-  for (const std::span<const float> member : weights) {
+Distances MeanDistances(std::span<const WeightPieces> weights) {
+  std::vector<Usable> usable;
+  for (const WeightPieces& member : weights) {
     const std::optional<double> norm = NormOf(member);
-    if (!norm || (!usable.empty() && member.size() != usable[0].size())) continue;
-    usable.push_back(member);
-    norms.push_back(*norm);
+    if (!norm || (!usable.empty() && !SameSizes(member, *usable[0].weights))) continue;
+    usable.push_back({&member, *norm});
   }
   const int64_t n = static_cast<int64_t>(usable.size());
   PairMatrix raw(n);
@@ -66,9 +78,8 @@ Distances MeanDistances(std::span<const std::span<const float>> weights) {
   PairMatrix cosine(n);
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) {
-      const size_t a = static_cast<size_t>(i);
-      const size_t b = static_cast<size_t>(j);
-      const Distance distance = DistanceWithNorms(usable[a], norms[a], usable[b], norms[b]);
+      const Distance distance =
+          DistanceOf(usable[static_cast<size_t>(i)], usable[static_cast<size_t>(j)]);
       raw.Set(i, j, distance.raw);
       normalised.Set(i, j, distance.normalised);
       cosine.Set(i, j, distance.cosine);

@@ -1,7 +1,6 @@
 // Distances between the weights of members. Pure.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,22 +8,16 @@
 
 namespace noisefloor::analysis {
 
-struct Distance {
-  double raw = 0;         // |a - b|
-  double normalised = 0;  // | a/|a| - b/|b| |, in [0, 2]
-  double cosine = 0;      // a.b / (|a| |b|)
-};
+// The weights of one member: its pieces in order are one flat vector. Views; empty: none.
+using WeightPieces = std::vector<std::span<const float>>;
 
-// Absent when the sizes differ, are zero, a weight is not finite, or a norm is zero.
-std::optional<Distance> DistanceOf(std::span<const float> a, std::span<const float> b);
-
-// Means over pairs of members. Members whose weights are empty, not finite, zero or of another
-// size than the first are left out and counted in the notes.
+// Means over pairs of members. Members whose weights are empty, not finite, zero or cut into other
+// pieces than the first's are left out and counted in the notes.
 struct Distances {
-  Estimate raw;         // "norm"
-  Estimate normalised;  // "norm"
-  Estimate cosine;      // "correlation"
+  Estimate raw;         // |a - b|; "norm"
+  Estimate normalised;  // | a/|a| - b/|b| |, in [0, 2]; "norm"
+  Estimate cosine;      // a.b / (|a| |b|); "correlation"
 };
-Distances MeanDistances(std::span<const std::span<const float>> weights);
+Distances MeanDistances(std::span<const WeightPieces> weights);
 
 }  // namespace noisefloor::analysis

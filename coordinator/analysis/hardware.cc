@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "common/base/check.h"
@@ -131,14 +130,6 @@ Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
   });
 }
 
-double LogitsCorrelation(std::span<const float> a, std::span<const float> b) {
-  NF_CHECK(a.size() == b.size());
-  const Moments of_a = MomentsOf(a);
-  const Moments of_b = MomentsOf(b);
-  if (of_a.norm == 0 || of_b.norm == 0) return std::numeric_limits<double>::quiet_NaN();
-  return CorrelationWith(a, of_a, b, of_b);
-}
-
 LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
                                    std::span<const std::span<const float>> b) {
   NF_CHECK(a.size() == b.size());
@@ -156,6 +147,7 @@ LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
     return CorrelationWith(a[r], of_a[r], b[s], of_b[s]);
   };
   std::vector<double> paired;
+  paired.reserve(usable.size());
   for (const size_t r : usable) paired.push_back(correlation(r, r));
   LogitsCorrelations result{MeanEstimate(paired, "correlation"),
                             MeanOverReplicates(static_cast<int64_t>(usable.size()), "correlation",

@@ -30,13 +30,9 @@ Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
 // the noise. Jackknife leaving out one replicate.
 Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b);
 
-// Pearson's correlation of two flattened logits of equal size; nan when one does not vary or is
-// not finite.
-double LogitsCorrelation(std::span<const float> a, std::span<const float> b);
-
-// Mean correlation of logits of pairs, and of unequal replicates. Replicates with logits that are
-// empty, not finite, constant or of another size on either side are left out, and counted in the
-// note.
+// Mean Pearson correlation of flattened logits of pairs, and of unequal replicates. Replicates with
+// logits that are empty, not finite, constant or of another size on either side are left out, and
+// counted in the note.
 struct LogitsCorrelations {
   Estimate paired;
   Estimate unpaired;

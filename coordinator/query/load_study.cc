@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -27,14 +28,13 @@ void Warn(LoadedStudy& study, std::string subject, const absl::Status& status,
       {"error", std::move(subject), fmt::format("{}. {}", Message(status), consequence)});
 }
 
-void LoadLabels(const StudyRows& rows, LoadedStudy& study) {
-  const ArtifactRow* artifact = Find(rows.evaluation_set, "evaluation_labels");
+void LoadLabels(const EvaluationRows& rows, report::EvaluationSet& evaluation, LoadedStudy& study) {
+  const ArtifactRow* artifact = Find(rows.artifacts, "evaluation_labels");
   if (artifact == nullptr) return;
   absl::StatusOr<std::vector<int32_t>> labels = study.files.Labels(*artifact);
   if (!labels.ok()) {
     return Warn(study, "sweep", labels.status(), "The true classes are not known.");
   }
-  report::EvaluationSet& evaluation = study.input.evaluation;
   const auto wrong = [&](int32_t label) { return label < 0 || label >= evaluation.classes; };
   if (const auto bad = std::find_if(labels->begin(), labels->end(), wrong); bad != labels->end()) {
     return Warn(
@@ -46,12 +46,11 @@ void LoadLabels(const StudyRows& rows, LoadedStudy& study) {
   evaluation.labels = *std::move(labels);
 }
 
-void LoadImages(const StudyRows& rows, LoadedStudy& study) {
-  const ArtifactRow* artifact = Find(rows.evaluation_set, "evaluation_images");
+void LoadImages(const EvaluationRows& rows, report::EvaluationSet& evaluation, LoadedStudy& study) {
+  const ArtifactRow* artifact = Find(rows.artifacts, "evaluation_images");
   if (artifact == nullptr) return;
   const absl::StatusOr<StudyFiles::Images> images = study.files.EvaluationImages(*artifact);
   if (!images.ok()) return Warn(study, "sweep", images.status(), "No images are drawn.");
-  report::EvaluationSet& evaluation = study.input.evaluation;
   if (images->examples != static_cast<int64_t>(evaluation.labels.size())) return;
   evaluation.images = images->pixels;
   evaluation.height = images->height;
@@ -59,27 +58,27 @@ void LoadImages(const StudyRows& rows, LoadedStudy& study) {
   evaluation.channels = images->channels;
 }
 
-void LoadEvaluation(const StudyRows& rows, LoadedStudy& study) {
-  if (study.input.cells.empty()) return;
-  report::EvaluationSet& evaluation = study.input.evaluation;
-  evaluation.data_set = rows.evaluation.at(study.input.cells.front().index).data_set;
+report::EvaluationSet LoadEvaluation(const StudyRows& rows, const EvaluationRows& set,
+                                     LoadedStudy& study) {
+  report::EvaluationSet evaluation;
+  evaluation.data_set = set.key.data_set;
   const auto identity = rows.identities.find(evaluation.data_set);
   if (identity != rows.identities.end()) evaluation.identity = identity->second;
   evaluation.class_names = ClassNames(evaluation.data_set);
   const KnownDataset* known = FindDataset(evaluation.data_set);
   if (known != nullptr) evaluation.classes = static_cast<int32_t>(known->classes);
-  LoadLabels(rows, study);
-  LoadImages(rows, study);
+  LoadLabels(set, evaluation, study);
+  LoadImages(set, evaluation, study);
+  return evaluation;
 }
 
-void LoadPredictions(const std::vector<ArtifactRow>& artifacts, report::MemberInput& member,
-                     LoadedStudy& study) {
+void LoadPredictions(const std::vector<ArtifactRow>& artifacts, report::EvaluationSet& evaluation,
+                     report::MemberInput& member, LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "Its predictions are left out.";
   const ArtifactRow* artifact = Find(artifacts, "predictions");
   if (artifact == nullptr) return;
   const absl::StatusOr<StudyFiles::Matrix> matrix = study.files.Predictions(*artifact);
   if (!matrix.ok()) return Warn(study, member.id, matrix.status(), kLeftOut);
-  report::EvaluationSet& evaluation = study.input.evaluation;
   if (evaluation.classes == 0) evaluation.classes = static_cast<int32_t>(matrix->columns);
   const int64_t examples = static_cast<int64_t>(evaluation.labels.size());
   if (matrix->columns != evaluation.classes || (examples != 0 && matrix->rows != examples)) {
@@ -106,25 +105,19 @@ void LoadWeights(const std::vector<ArtifactRow>& artifacts, report::MemberInput&
 }  // namespace
 
 LoadedStudy LoadStudy(StudyRows rows, const BlobStore& blobs) {
-  LoadedStudy study{std::move(rows.input), StudyFiles(blobs), {}};
-  LoadEvaluation(rows, study);
+  LoadedStudy study{std::move(rows.input), StudyFiles(blobs), std::move(rows.warnings)};
   if (study.input.cells.empty()) return study;
-  const EvaluationKey compared = rows.evaluation.at(study.input.cells.front().index);
-  bool other_data = false;
+  study.input.evaluations.clear();
+  for (const EvaluationRows& set : rows.evaluation_sets) {
+    study.input.evaluations.push_back(LoadEvaluation(rows, set, study));
+  }
+  std::map<uint32_t, size_t> sets;  // Place of each cell's.
+  for (const report::CellInput& cell : study.input.cells) sets[cell.index] = cell.evaluation;
   for (size_t m = 0; m < study.input.members.size(); ++m) {
     report::MemberInput& member = study.input.members[m];
+    report::EvaluationSet& evaluation = study.input.evaluations[sets.at(member.cell)];
     LoadWeights(rows.artifacts[m], member, study);
-    if (rows.evaluation.at(member.cell) == compared) {
-      LoadPredictions(rows.artifacts[m], member, study);
-    } else {
-      other_data = true;
-    }
-  }
-  if (other_data) {
-    study.warnings.push_back({"warning", "sweep",
-                              fmt::format("Cells are evaluated on different examples; predictions "
-                                          "are compared on {} only.",
-                                          compared.data_set)});
+    LoadPredictions(rows.artifacts[m], evaluation, member, study);
   }
   return study;
 }

@@ -20,6 +20,8 @@ namespace noisefloor::query {
 
 namespace {
 
+constexpr size_t kMostPageBytes = size_t{4} << 20;  // A message may have 16 MiB.
+
 // Specifications of one sweep's members: as they were sent, or as they would be.
 class Specifications {
  public:
@@ -139,14 +141,16 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
   NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, sweep));
   MemberReader reader(database);
   v1::ListMembersResponse response;
+  size_t bytes = 0;
   for (const MemberId& id : ids) {
-    if (response.members_size() == static_cast<int>(size)) {
+    if (response.members_size() == static_cast<int>(size) || bytes >= kMostPageBytes) {
       response.set_next_page_token(response.members(response.members_size() - 1).id());
       break;
     }
     std::optional<v1::Member> member = reader.Read(id);
     if (!member) continue;
     specifications.Complete(id, running, *member);
+    bytes += member->ByteSizeLong();
     *response.add_members() = *std::move(member);
   }
   return response;

@@ -13,8 +13,8 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/steps.h"
 #include "coordinator/analysis/detectable.h"
-#include "coordinator/query/steps.h"
 #include "coordinator/query/to_proto.h"
 
 namespace noisefloor::query {
@@ -81,7 +81,7 @@ v1::PlannedCell CellOf(const sweep::Cell& cell, std::span<const FleetWorker> fle
   out.set_block(cell.block);
   for (const FleetWorker& worker : fleet) {
     if (worker.slots == 0 || !Has(worker.classes, cell.hardware)) continue;
-    if (Has(worker.stacks, cell.stack)) out.add_workers(worker.name);
+    if (worker.stacks.empty() || Has(worker.stacks, cell.stack)) out.add_workers(worker.name);
   }
   return out;
 }
@@ -116,17 +116,17 @@ void SetTime(const Load& load, std::span<const FleetWorker> fleet,
              v1::PlanSweepResponse& response) {
   if (load.unknown_cells > 0 || load.seconds.empty()) {
     response.set_expected_from(
-        fmt::format("not known: for {} of {} cells no member of the same model, data set and class "
-                    "has ended here yet",
+        fmt::format("for {} of {} cells no member of the same model, data set and class has ended "
+                    "here yet",
                     load.unknown_cells, response.cells_size()));
     return;
   }
   response.set_expected_seconds(ExpectedSeconds(load, fleet));
-  response.set_expected_from(
-      fmt::format("mean seconds per step of {} ended members of the same models, data sets and "
-                  "classes{}",
-                  load.known_members,
-                  fleet.empty() ? ", as if one slot were connected" : ", on the connected slots"));
+  response.set_expected_from(fmt::format(
+      "mean seconds per step of {} ended members of the same models, data sets and "
+      "classes{}",
+      load.known_members,
+      fleet.empty() ? ", as if one slot were connected" : ", on the slots of these workers"));
 }
 
 void Warn(const sweep::Sweep& sweep, v1::PlanSweepResponse& response) {
@@ -137,21 +137,25 @@ void Warn(const sweep::Sweep& sweep, v1::PlanSweepResponse& response) {
                     (cell.stack().empty() ? "" : " with " + cell.stack()));
   }
   for (const std::string& what : unserved) {
-    response.add_warnings("no connected worker offers " + what + ": its cells will wait");
+    response.add_warnings("no worker offers " + what + ": its cells will wait");
   }
   if (sweep.replicates < 2) {
     response.add_warnings("one replicate per cell: no spread can be measured");
   }
-  bool order_free = false;
-  for (const sweep::NoisePlan& plan : sweep.plans) {
-    order_free |=
-        plan.states[static_cast<size_t>(NoiseSource::kReduceOrder) - 1] == SourceState::kFree;
-  }
-  if (order_free && sweep.base.train.shards < 3) {
+}
+
+// Whether a free order of adding shards changes nothing, because there are too few to add.
+bool OrderIsIdle(const sweep::Cell& cell, int64_t shards) {
+  const size_t place = static_cast<size_t>(NoiseSource::kReduceOrder) - 1;
+  return shards < 3 && cell.states[place] == SourceState::kFree;
+}
+
+void WarnOfShards(const std::map<int64_t, int64_t>& idle_order, v1::PlanSweepResponse& response) {
+  for (const auto& [shards, cells] : idle_order) {
     response.add_warnings(fmt::format(
-        "reduce_order is free, but train.shards is {}: the sum of fewer than three shards has the "
-        "same bits in every order",
-        sweep.base.train.shards));
+        "reduce_order is free, but train.shards is {} in {} of {} cells: the sum of fewer than "
+        "three shards has the same bits in every order",
+        shards, cells, response.cells_size()));
   }
 }
 
@@ -170,10 +174,13 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
   const std::map<SpeedKey, Speed> speeds = ReadSpeeds(database);
   v1::PlanSweepResponse response;
   Load load;
+  std::map<int64_t, int64_t> idle_order;  // Cells by their number of shards.
   int64_t steps = 0;
   for (const sweep::Cell& cell : sweep::Expand(sweep)) {
     *response.add_cells() = CellOf(cell, fleet);
     const Specification specification = sweep::CellSpecification(sweep, cell);
+    const int64_t shards = specification.train.shards;
+    if (OrderIsIdle(cell, shards)) ++idle_order[shards];
     const int64_t cell_steps = PlannedSteps(specification) * sweep.replicates;
     steps += cell_steps;
     const std::optional<Speed> speed = SpeedOf(speeds, specification, cell.hardware);
@@ -193,6 +200,7 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
   SetDetectable(sweep.replicates, response);
   SetTime(load, fleet, response);
   Warn(sweep, response);
+  WarnOfShards(idle_order, response);
   return response;
 }
 

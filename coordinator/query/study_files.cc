@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
 namespace noisefloor::query {
 
 namespace {
-
-// Weights of models with running statistics must be copied apart; this is what a study may take.
-constexpr uint64_t kCopyLimitBytes = uint64_t{2} << 30;
 
 std::string NameOf(const ArtifactRow& artifact) {
   return fmt::format("{} ({}, SHA-256 {})", artifact.kind, artifact.path, artifact.blob.sha256);
@@ -20,25 +18,6 @@ absl::Status NotOfShape(const ArtifactRow& artifact, std::string_view expected,
                         const NpyView& found) {
   return InvalidInput(fmt::format("{}: expected {}, got {} {}", NameOf(artifact), expected,
                                   Name(found.type()), ToText(found.shape())));
-}
-
-std::span<const float> Floats(const TensorView& tensor) {
-  return {reinterpret_cast<const float*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float)};
-}
-
-// The values of all tensors as they lie in the file; empty unless each is float32, none is a
-// buffer, and nothing lies between them.
-std::span<const float> AsTheyLie(const SafetensorsFile& file) {
-  const std::byte* end = nullptr;
-  size_t count = 0;
-  for (const TensorView& tensor : file.tensors()) {
-    if (tensor.type != ElementType::kFloat32 || IsBuffer(tensor.name)) return {};
-    if (end != nullptr && tensor.bytes.data() != end) return {};
-    end = tensor.bytes.data() + tensor.bytes.size();
-    count += tensor.bytes.size() / sizeof(float);
-  }
-  if (count == 0) return {};
-  return {reinterpret_cast<const float*>(file.tensors().front().bytes.data()), count};
 }
 
 std::vector<uint8_t> ChannelsLast(std::span<const uint8_t> pixels, const Shape& shape) {
@@ -95,36 +74,28 @@ absl::StatusOr<report::WeightsView> StudyFiles::Weights(const ArtifactRow& artif
   const SafetensorsFile& file = weights_.emplace_back(*std::move(opened));
   report::WeightsView view;
   for (const TensorView& tensor : file.tensors()) {
-    if (tensor.type == ElementType::kFloat32 && !IsBuffer(tensor.name)) {
-      view.parameter_names.push_back(tensor.name);
-    }
+    if (tensor.type != ElementType::kFloat32) continue;
+    const absl::StatusOr<std::span<const float>> values = Floats(tensor);
+    if (!values.ok()) return Annotate(values.status(), NameOf(artifact));
+    (IsBuffer(tensor.name) ? view.buffers : view.parameters).push_back(*values);
   }
-  view.all = AsTheyLie(file);
-  view.parameters = view.all;
-  if (!view.all.empty()) return view;
-  if (copied_bytes_ + artifact.blob.size_bytes > kCopyLimitBytes) {
-    return MakeError(absl::StatusCode::kResourceExhausted,
-                     fmt::format("{}: a study compares at most {} bytes of weights",
-                                 NameOf(artifact), kCopyLimitBytes));
-  }
-  copied_bytes_ += artifact.blob.size_bytes;
-  CopyApart(file, view);
   return view;
 }
 
-void StudyFiles::CopyApart(const SafetensorsFile& file, report::WeightsView& view) {
-  std::vector<float>& flat = copies_.emplace_back();
-  size_t parameters = 0;
-  for (const bool buffers : {false, true}) {
-    for (const TensorView& tensor : file.tensors()) {
-      if (tensor.type != ElementType::kFloat32 || IsBuffer(tensor.name) != buffers) continue;
-      const std::span<const float> values = Floats(tensor);
-      flat.insert(flat.end(), values.begin(), values.end());
-    }
-    if (!buffers) parameters = flat.size();
+absl::StatusOr<std::span<const float>> StudyFiles::Floats(const TensorView& tensor) {
+  const size_t count = tensor.bytes.size() / sizeof(float);
+  if (reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0) {
+    return std::span(reinterpret_cast<const float*>(tensor.bytes.data()), count);
   }
-  view.all = flat;
-  view.parameters = view.all.first(parameters);
+  if (copied_bytes_ + tensor.bytes.size() > copy_limit_bytes_) {
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     fmt::format("its values are not aligned, and a study copies at most {} bytes",
+                                 copy_limit_bytes_));
+  }
+  copied_bytes_ += tensor.bytes.size();
+  std::vector<float>& copy = copies_.emplace_back(count);
+  std::memcpy(copy.data(), tensor.bytes.data(), count * sizeof(float));
+  return std::span<const float>(copy);
 }
 
 absl::StatusOr<std::vector<int32_t>> StudyFiles::Labels(const ArtifactRow& artifact) {

@@ -27,7 +27,8 @@ struct ArtifactRow {
 // is no such array InvalidArgument. Messages name the file.
 class StudyFiles {
  public:
-  explicit StudyFiles(const BlobStore& blobs) : blobs_(blobs) {}
+  explicit StudyFiles(const BlobStore& blobs, uint64_t copy_limit_bytes = uint64_t{2} << 30)
+      : blobs_(blobs), copy_limit_bytes_(copy_limit_bytes) {}
   StudyFiles(StudyFiles&&) = default;
 
   struct Matrix {
@@ -37,7 +38,8 @@ class StudyFiles {
   };
   // A .npy of float32 {examples, classes}.
   absl::StatusOr<Matrix> Predictions(const ArtifactRow& artifact);
-  // A .safetensors. ResourceExhausted when copies of weights with buffers grow above a limit.
+  // A .safetensors, mapped: what is not looked at takes no memory. Only tensors that do not lie as
+  // floats must (ours do) are copied; ResourceExhausted when the copies grow above the limit.
   absl::StatusOr<report::WeightsView> Weights(const ArtifactRow& artifact);
   // A .npy of whole numbers {examples}.
   absl::StatusOr<std::vector<int32_t>> Labels(const ArtifactRow& artifact);
@@ -54,9 +56,10 @@ class StudyFiles {
 
  private:
   absl::StatusOr<NpyView*> OpenNpy(const ArtifactRow& artifact);
-  void CopyApart(const SafetensorsFile& file, report::WeightsView& view);
+  absl::StatusOr<std::span<const float>> Floats(const TensorView& tensor);
 
   const BlobStore& blobs_;
+  const uint64_t copy_limit_bytes_;
   std::deque<NpyView> arrays_;
   std::deque<SafetensorsFile> weights_;
   std::deque<std::vector<float>> copies_;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -11,6 +11,7 @@
 #include "common/base/ids.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/rows.h"
+#include "coordinator/query/study_attempts.h"
 #include "coordinator/store/special.h"
 
 namespace noisefloor::query {
@@ -19,9 +20,6 @@ namespace {
 
 using report::CellInput;
 using report::MemberInput;
-
-using MemberPlaces = std::map<std::pair<uint32_t, uint32_t>, size_t>;  // cell, replicate
-using LeasePlaces = std::map<int64_t, size_t>;                         // accepted lease -> member
 
 std::string TextOf(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -130,73 +128,6 @@ void ReadLanes(SQLite::Database& database, uint64_t sweep, const MemberPlaces& p
   }
 }
 
-struct AttemptPlaces {
-  LeasePlaces accepted;
-  std::map<int64_t, std::pair<size_t, size_t>> late;  // lease -> member, place in duplicates
-};
-
-AttemptPlaces ReadAttempts(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
-                           StudyRows& rows) {
-  AttemptPlaces attempts;
-  SQLite::Statement row(database,
-                        "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
-                        "a.train_seconds, a.train_seconds_special, w.unit, e.facts "
-                        "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
-                        "LEFT JOIN environment e ON e.sha256 = a.environment "
-                        "WHERE l.sweep = ? ORDER BY l.lease");
-  row.bind(1, static_cast<int64_t>(sweep));
-  while (row.executeStep()) {
-    const auto place = places.find({row.getColumn(1).getUInt(), row.getColumn(2).getUInt()});
-    if (place == places.end()) continue;
-    const int64_t lease = row.getColumn(0).getInt64();
-    MemberInput& member = rows.input.members[place->second];
-    if (row.getColumn(3).getInt() == 0) {
-      if (row.getColumn(4).getString() == "failed") continue;
-      attempts.late[lease] = {place->second, member.duplicates.size()};
-      member.duplicates.emplace_back();
-      continue;
-    }
-    attempts.accepted[lease] = place->second;
-    member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
-    member.unit = row.getColumn(7).getString();
-    member.environment_json = row.getColumn(8).getString();
-  }
-  return attempts;
-}
-
-// "weights_at/2" goes to place 1 of weights_at.
-void SetHash(std::string_view name, std::string sha256, report::Hashes& hashes) {
-  constexpr std::string_view kAt = "weights_at/";
-  if (name == "init") hashes.init = std::move(sha256);
-  if (name == "first_batches") hashes.first_batches = std::move(sha256);
-  if (name == "weights") hashes.weights = std::move(sha256);
-  if (name == "logits") hashes.logits = std::move(sha256);
-  if (!name.starts_with(kAt)) return;
-  const uint64_t evaluation = UnsignedOf(name.substr(kAt.size()));
-  if (evaluation < 1 || evaluation > 100000) return;
-  if (hashes.weights_at.size() < evaluation) hashes.weights_at.resize(evaluation);
-  hashes.weights_at[evaluation - 1] = std::move(sha256);
-}
-
-void ReadHashes(SQLite::Database& database, uint64_t sweep, const AttemptPlaces& attempts,
-                StudyRows& rows) {
-  SQLite::Statement row(database,
-                        "SELECT h.lease, h.name, h.sha256 FROM lease l JOIN attempt_hash h "
-                        "USING (lease) WHERE l.sweep = ?");
-  row.bind(1, static_cast<int64_t>(sweep));
-  while (row.executeStep()) {
-    const int64_t lease = row.getColumn(0).getInt64();
-    report::Hashes* hashes = nullptr;
-    if (const auto at = attempts.accepted.find(lease); at != attempts.accepted.end()) {
-      hashes = &rows.input.members[at->second].hashes;
-    } else if (const auto late = attempts.late.find(lease); late != attempts.late.end()) {
-      hashes = &rows.input.members[late->second.first].duplicates[late->second.second];
-    }
-    if (hashes == nullptr) continue;
-    SetHash(row.getColumn(1).getString(), row.getColumn(2).getString(), *hashes);
-  }
-}
-
 void ReadMetrics(SQLite::Database& database, uint64_t sweep, const LeasePlaces& accepted,
                  StudyRows& rows) {
   SQLite::Statement row(database,
@@ -265,30 +196,41 @@ void ReadIdentities(SQLite::Database& database, uint64_t sweep, StudyRows& rows)
   }
 }
 
+// The sets of the cells, each once, the first cell's first.
+void NumberEvaluationSets(StudyRows& rows) {
+  std::map<EvaluationKey, size_t> places;
+  for (CellInput& cell : rows.input.cells) {
+    const EvaluationKey& key = rows.evaluation.at(cell.index);
+    const auto [place, is_new] = places.emplace(key, rows.evaluation_sets.size());
+    if (is_new) rows.evaluation_sets.push_back({key, {}});
+    cell.evaluation = place->second;
+  }
+}
+
 // Images and labels of the newest attempt that sent them, in any sweep: the coordinator asks for
 // them once per data identity. Which ones fit is known by the sweep and cell they came from.
-absl::Status ReadEvaluationSet(SQLite::Database& database, StudyRows& rows) {
-  if (rows.input.cells.empty()) return absl::OkStatus();
-  const EvaluationKey wanted = rows.evaluation.at(rows.input.cells.front().index);
-  const auto identity = rows.identities.find(wanted.data_set);
+absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
   SQLite::Statement row(
       database,
       "SELECT f.kind, f.path, f.sha256, f.size_bytes, a.data_identity, s.definition, c.axes "
       "FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease) "
       "JOIN sweep s ON s.sweep = l.sweep JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell "
       "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') ORDER BY f.lease DESC, f.kind");
-  bool images = false;
-  bool labels = false;
-  while (row.executeStep() && !(images && labels)) {
+  size_t missing = 2 * rows.evaluation_sets.size();  // Images and labels of each.
+  while (missing > 0 && row.executeStep()) {
+    NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));
+    NF_ASSIGN_OR_RETURN(const Json axes, ParseJson(row.getColumn(6).getString()));
+    const EvaluationKey key = EvaluationOf(definition.value("training", Json::object()), axes);
+    const auto identity = rows.identities.find(key.data_set);
     if (identity != rows.identities.end() && row.getColumn(4).getString() != identity->second) {
       continue;
     }
-    NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));
-    NF_ASSIGN_OR_RETURN(const Json axes, ParseJson(row.getColumn(6).getString()));
-    if (EvaluationOf(definition.value("training", Json::object()), axes) != wanted) continue;
+    const auto set = std::ranges::find(rows.evaluation_sets, key, &EvaluationRows::key);
+    if (set == rows.evaluation_sets.end()) continue;
     ArtifactRow artifact = ArtifactAt(row, 0);
-    bool& seen = artifact.kind == "evaluation_images" ? images : labels;
-    if (!std::exchange(seen, true)) rows.evaluation_set.push_back(std::move(artifact));
+    if (std::ranges::count(set->artifacts, artifact.kind, &ArtifactRow::kind) > 0) continue;
+    set->artifacts.push_back(std::move(artifact));
+    --missing;
   }
   return absl::OkStatus();
 }
@@ -302,13 +244,13 @@ absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t swe
       ReadCells(database, sweep, definition.value("training", Json::object()), rows));
   const MemberPlaces places = ReadMembers(database, sweep, rows);
   ReadLanes(database, sweep, places, rows);
-  const AttemptPlaces attempts = ReadAttempts(database, sweep, places, rows);
-  ReadHashes(database, sweep, attempts, rows);
-  ReadMetrics(database, sweep, attempts.accepted, rows);
-  ReadCurves(database, attempts.accepted, rows);
-  ReadArtifacts(database, sweep, attempts.accepted, rows);
   ReadIdentities(database, sweep, rows);
-  NF_RETURN_IF_ERROR(ReadEvaluationSet(database, rows));
+  const LeasePlaces accepted = ReadAttempts(database, sweep, places, rows);
+  ReadMetrics(database, sweep, accepted, rows);
+  ReadCurves(database, accepted, rows);
+  ReadArtifacts(database, sweep, accepted, rows);
+  NumberEvaluationSets(rows);
+  NF_RETURN_IF_ERROR(ReadEvaluationSets(database, rows));
   return rows;
 }
 

@@ -9,7 +9,7 @@
 
 #include "common/base/status.h"
 #include "coordinator/query/study_files.h"
-#include "coordinator/report/study_input.h"
+#include "coordinator/report/study.h"
 
 namespace noisefloor::query {
 
@@ -20,12 +20,19 @@ struct EvaluationKey {
   friend auto operator<=>(const EvaluationKey&, const EvaluationKey&) = default;
 };
 
+// An evaluation set and the files that hold its images and labels.
+struct EvaluationRows {
+  EvaluationKey key;
+  std::vector<ArtifactRow> artifacts;
+};
+
 struct StudyRows {
-  report::StudyInput input;                         // Without predictions, weights, evaluation set.
+  report::StudyInput input;                         // Without predictions, weights, sets' contents.
   std::vector<std::vector<ArtifactRow>> artifacts;  // Of the accepted attempt of each member.
   std::map<uint32_t, EvaluationKey> evaluation;     // Of each cell.
   std::map<std::string, std::string> identities;    // Pinned identity of each data set.
-  std::vector<ArtifactRow> evaluation_set;          // Of the first cell's evaluation key.
+  std::vector<EvaluationRows> evaluation_sets;      // Places are those of CellInput::evaluation.
+  std::vector<report::Warning> warnings;            // Of what was left out.
 };
 
 // NotFound when there is no such sweep. SQLite's exceptions pass through: the caller catches.

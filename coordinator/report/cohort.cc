@@ -30,15 +30,9 @@ void FillFacts(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) 
   cohort.counts = CountMembers(gathered, cell.members);
   cohort.under_trained = cell.under_trained;
   cohort.all_fixed = cell.all_fixed;
-  std::set<std::string> stacks;
+  cohort.stack_fingerprint = cell.input->stack_fingerprint;
   std::set<std::string> builds;
-  for (const size_t m : cell.done) {
-    stacks.insert(StackOf(*gathered.members[m].input, *cell.input));
-    builds.insert(BuildOf(*gathered.members[m].input, *cell.input));
-  }
-  cohort.stack_fingerprint = stacks.empty()
-                                 ? cell.input->stack_fingerprint
-                                 : Listed(std::vector<std::string>(stacks.begin(), stacks.end()));
+  for (const size_t m : cell.done) builds.insert(BuildOf(*gathered.members[m].input, *cell.input));
   cohort.trainer_build = builds.empty()
                              ? cell.input->trainer_build
                              : Listed(std::vector<std::string>(builds.begin(), builds.end()));
@@ -73,8 +67,9 @@ void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort
   }
   cohort.churn = analysis::MeanChurn(*answers.matrix);
   cohort.any_disagreement = analysis::AnyDisagreement(*answers.matrix);
-  if (!gathered.labels_known) return;
-  const EvaluationSet& evaluation = gathered.input->evaluation;
+  const SetFacts& set = gathered.sets[cell.set];
+  if (!set.labels_known) return;
+  const EvaluationSet& evaluation = *set.input;
   for (analysis::ClassNoise& noise : analysis::NoiseByClass(*answers.matrix, evaluation.labels)) {
     cohort.per_class.push_back({noise.label, ClassName(evaluation, noise.label), noise.examples,
                                 std::move(noise.accuracy), std::move(noise.accuracy_sd),
@@ -85,7 +80,7 @@ void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort
 
 // Without predictions the trainers' own per-class accuracies still say something.
 void FillClassesFromTrainers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
-  const EvaluationSet& evaluation = gathered.input->evaluation;
+  const EvaluationSet& evaluation = *gathered.sets[cell.set].input;
   size_t classes = 0;
   for (const size_t m : cell.done) {
     classes = std::max(classes, gathered.members[m].input->per_class_accuracy.size());
@@ -115,11 +110,13 @@ void FillClassesFromTrainers(const Gathered& gathered, const CellFacts& cell, Co
 }
 
 void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
-  std::vector<std::span<const float>> parameters;
-  std::vector<std::span<const float>> all;
+  std::vector<analysis::WeightPieces> parameters;
+  std::vector<analysis::WeightPieces> all;  // Parameters, then buffers.
   for (const size_t m : cell.done) {
-    parameters.push_back(gathered.members[m].input->weights.parameters);
-    all.push_back(gathered.members[m].input->weights.all);
+    const WeightsView& weights = gathered.members[m].input->weights;
+    parameters.push_back(weights.parameters);
+    analysis::WeightPieces& pieces = all.emplace_back(weights.parameters);
+    pieces.insert(pieces.end(), weights.buffers.begin(), weights.buffers.end());
   }
   analysis::Distances of_parameters = analysis::MeanDistances(parameters);
   analysis::Distances of_all = analysis::MeanDistances(all);

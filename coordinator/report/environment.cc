@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 
 #include "coordinator/report/json_facts.h"
+#include "coordinator/report/mixtures.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -56,11 +57,10 @@ void Collect(const MemberInput& member, const CellInput& cell, Collected& row) {
   ++row.members;
   std::map<std::string, std::string> facts;
   for (const auto& [key, value] : FlattenObject(member.environment_json)) facts[key] = value;
-  const std::string summary =
-      member.environment_summary.empty() ? SummaryOf(facts) : member.environment_summary;
+  const std::string summary = SummaryOf(facts);
   if (!summary.empty()) row.summaries.insert(summary);
   row.Add("stack", cell.stack);
-  row.Add("stack fingerprint", StackOf(member, cell));
+  row.Add("stack fingerprint", cell.stack_fingerprint);
   row.Add("trainer build", BuildOf(member, cell));
   row.Add("unit", member.unit);
   for (const auto& [key, value] : facts) {
@@ -118,48 +118,6 @@ void WarnOfCounts(const Cohort& cohort, Warnings& warnings) {
   }
 }
 
-// Several stacks, builds or units inside one cell.
-void WarnOfMixtures(const Gathered& gathered, const CellFacts& cell, const Cohort& cohort,
-                    Warnings& warnings) {
-  std::set<std::string> stacks;
-  std::set<std::string> builds;
-  std::set<std::string> units;
-  for (const size_t m : cell.done) {
-    const MemberInput& member = *gathered.members[m].input;
-    stacks.insert(StackOf(member, *cell.input));
-    builds.insert(BuildOf(member, *cell.input));
-    units.insert(member.unit);
-  }
-  const std::string subject = CellSubject(cohort);
-  if (stacks.size() > 1) {
-    warnings.Error(subject, fmt::format("Mixes {} stack fingerprints: its spread holds more than "
-                                        "the noise plan.",
-                                        stacks.size()));
-  }
-  if (builds.size() > 1) {
-    warnings.Error(subject, fmt::format("Mixes {} trainer builds: its spread holds more than the "
-                                        "noise plan.",
-                                        builds.size()));
-  }
-  if (units.size() > 1) {
-    warnings.Note(subject, fmt::format("Ran on {} units; their difference is part of its spread.",
-                                       units.size()));
-  }
-}
-
-void WarnOfMembers(const Gathered& gathered, Warnings& warnings) {
-  std::map<std::string, std::vector<std::string>> by_text;
-  for (const MemberFacts& member : gathered.members) {
-    for (const std::string& text : member.input->warnings) {
-      by_text[text].push_back(member.input->id);
-    }
-  }
-  for (const auto& [text, ids] : by_text) {
-    warnings.Warn(ids.size() == 1 ? ids[0] : fmt::format("{} and {} more", ids[0], ids.size() - 1),
-                  text);
-  }
-}
-
 void WarnOfChecks(const Study& study, Warnings& warnings) {
   for (const ControlCheck& check : study.controls) {
     const std::string subject = fmt::format("cell {} ({})", check.cell, check.label);
@@ -175,28 +133,31 @@ void WarnOfChecks(const Study& study, Warnings& warnings) {
   }
 }
 
-void WarnOfComparisons(const Study& study, Warnings& warnings) {
-  std::set<std::string> stacks;
-  for (const Cohort& cohort : study.cohorts) {
-    if (!cohort.stack_fingerprint.empty()) stacks.insert(cohort.stack_fingerprint);
-  }
-  if (stacks.size() > 1) {
-    warnings.Warn("sweep", fmt::format("The cells have {} different stack fingerprints: a "
-                                       "difference between hardware classes may be one of "
-                                       "software.",
-                                       stacks.size()));
-  }
+void WarnOfLeftOut(const Study& study, Warnings& warnings) {
   for (const HardwareComparison& comparison : study.hardware) {
-    if (comparison.mixes_stacks) {
-      warnings.Warn(comparison.label, "Compares different stacks as well as hardware.");
-    }
-    if (comparison.left_out > 0) {
-      warnings.Warn(comparison.label,
-                    fmt::format("Compares the {} that both sides finished; {} left out.",
-                                Counted(comparison.pairs, "replicate"),
-                                Counted(comparison.left_out, "member")));
-    }
+    if (comparison.left_out == 0) continue;
+    warnings.Warn(comparison.label, fmt::format("Compares the {} that both sides finished; {} left "
+                                                "out.",
+                                                Counted(comparison.pairs, "replicate"),
+                                                Counted(comparison.left_out, "member")));
   }
+}
+
+std::string NameOf(const EvaluationSet& evaluation) {
+  if (evaluation.labels.empty()) return evaluation.data_set;
+  return fmt::format("{} ({})", evaluation.data_set,
+                     Counted(static_cast<int64_t>(evaluation.labels.size()), "example"));
+}
+
+// Answers to other questions are not compared; what shows examples shows those of the first set.
+void WarnOfSets(const Gathered& gathered, Warnings& warnings) {
+  if (gathered.sets.size() < 2) return;
+  std::vector<std::string> names;
+  for (const SetFacts& set : gathered.sets) names.push_back(NameOf(*set.input));
+  warnings.Warn("sweep", fmt::format("The cells are evaluated on {} sets of examples: {}. Answers "
+                                     "are compared inside each set only, and the examples shown "
+                                     "are of the first.",
+                                     names.size(), Listed(names)));
 }
 
 // Fixed seeded sources in a plan with some noise: every conclusion hangs on one draw of them.
@@ -262,7 +223,9 @@ std::vector<EnvironmentRow> BuildEnvironment(const Gathered& gathered) {
 void AddWarnings(const Gathered& gathered, Study& study) {
   Warnings warnings(study);
   if (gathered.members.empty()) warnings.Warn("sweep", "It has no members.");
-  if (!gathered.answers && !gathered.members.empty()) {
+  const bool answers = std::ranges::any_of(
+      gathered.sets, [](const SetFacts& set) { return set.answers.has_value(); });
+  if (!answers && !gathered.members.empty()) {
     warnings.Warn("sweep", "No member has usable predictions: churn cannot be measured.");
   }
   WarnOfChecks(study, warnings);
@@ -272,14 +235,15 @@ void AddWarnings(const Gathered& gathered, Study& study) {
       warnings.Warn(CellSubject(cohort),
                     fmt::format("Under-trained: a mean top-1 of {} is below twice chance ({}) or "
                                 "half-way from chance to 1; its churn says little.",
-                                Value(cohort.accuracy), Percent(gathered.chance, 1)));
+                                Value(cohort.accuracy),
+                                Percent(gathered.sets[gathered.cells[c].set].chance, 1)));
     }
     WarnOfCounts(cohort, warnings);
-    WarnOfMixtures(gathered, gathered.cells[c], cohort, warnings);
   }
-  WarnOfComparisons(study, warnings);
+  WarnOfMixtures(gathered, study);
+  WarnOfLeftOut(study, warnings);
+  WarnOfSets(gathered, warnings);
   study.warnings.insert(study.warnings.end(), gathered.warnings.begin(), gathered.warnings.end());
-  WarnOfMembers(gathered, warnings);
   NoteUncontrolled(gathered, warnings);
   const auto rank = [](const Warning& warning) {
     return warning.severity == "error" ? 0 : warning.severity == "warning" ? 1 : 2;

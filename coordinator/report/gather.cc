@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "common/base/check.h"
 #include "common/base/status.h"
 #include "coordinator/report/words.h"
 
@@ -22,6 +23,7 @@ double MetricOf(const MemberInput& member, const std::string& name) {
 CellFacts FactsOf(const CellInput& cell) {
   CellFacts facts;
   facts.input = &cell;
+  facts.set = cell.evaluation;
   for (const auto& [source, state] : cell.sources) {
     if (state != SourceState::kFree) continue;
     if (IsPhysical(source)) {
@@ -56,52 +58,56 @@ void SortIntoCells(Gathered& gathered) {
       return gathered.members[a].input->replicate < gathered.members[b].input->replicate;
     });
     for (const size_t m : cell.members) {
+      gathered.members[m].set = cell.set;
       if (gathered.members[m].input->state == MemberState::kDone) cell.done.push_back(m);
     }
   }
 }
 
-// The number of examples: from the labels, else from the first predictions; 0 when unknown.
-int64_t ExampleCount(const StudyInput& input) {
-  if (!input.evaluation.labels.empty()) {
-    return static_cast<int64_t>(input.evaluation.labels.size());
-  }
-  for (const MemberInput& member : input.members) {
-    if (member.state != MemberState::kDone || member.predictions.empty()) continue;
-    return static_cast<int64_t>(member.predictions.size()) / input.evaluation.classes;
-  }
-  return 0;
-}
-
-void ReadAnswers(Gathered& gathered) {
-  const EvaluationSet& evaluation = gathered.input->evaluation;
-  if (evaluation.classes < 1 || evaluation.classes > std::numeric_limits<int16_t>::max()) return;
-  const int64_t examples = ExampleCount(*gathered.input);
-  if (examples == 0) return;
-  gathered.labels_known = !evaluation.labels.empty();
-  PredictionMatrix matrix(examples, evaluation.classes);
+// The members of a set that are done and have predictions, by cell and replicate.
+std::vector<size_t> Predicting(const Gathered& gathered, size_t set) {
+  std::vector<size_t> members;
   for (const CellFacts& cell : gathered.cells) {
+    if (cell.set != set) continue;
     for (const size_t m : cell.done) {
-      MemberFacts& member = gathered.members[m];
-      if (member.input->predictions.empty()) continue;
-      const absl::Status added = matrix.AddLogits(member.input->predictions);
-      if (!added.ok()) {
-        gathered.warnings.push_back({"error", member.input->id, Message(added) + ": left out."});
-        continue;
-      }
-      member.row = matrix.members() - 1;
+      if (!gathered.members[m].input->predictions.empty()) members.push_back(m);
     }
   }
-  if (matrix.members() > 0) gathered.answers = std::move(matrix);
+  return members;
+}
+
+void ReadAnswers(Gathered& gathered, size_t place) {
+  SetFacts& set = gathered.sets[place];
+  const EvaluationSet& evaluation = *set.input;
+  if (evaluation.classes < 1 || evaluation.classes > std::numeric_limits<int16_t>::max()) return;
+  const std::vector<size_t> members = Predicting(gathered, place);
+  // From the labels, else from the first predictions.
+  size_t examples = evaluation.labels.size();
+  if (examples == 0 && !members.empty()) {
+    examples = gathered.members[members[0]].input->predictions.size() /
+               static_cast<size_t>(evaluation.classes);
+  }
+  if (examples == 0) return;
+  set.labels_known = !evaluation.labels.empty();
+  PredictionMatrix matrix(static_cast<int64_t>(examples), evaluation.classes);
+  for (const size_t m : members) {
+    MemberFacts& member = gathered.members[m];
+    const absl::Status added = matrix.AddLogits(member.input->predictions);
+    if (!added.ok()) {
+      gathered.warnings.push_back({"error", member.input->id, Message(added) + ": left out."});
+      continue;
+    }
+    member.row = matrix.members() - 1;
+  }
+  if (matrix.members() > 0) set.answers = std::move(matrix);
 }
 
 // Accuracy comes from the trainer; where both are known, the predictions must agree with it.
 void CheckAccuracy(Gathered& gathered) {
-  if (!gathered.answers || !gathered.labels_known) return;
-  const std::span<const int32_t> labels = gathered.input->evaluation.labels;
   for (MemberFacts& member : gathered.members) {
-    if (!member.row) continue;
-    const double counted = analysis::Accuracy(gathered.answers->Row(*member.row), labels);
+    const SetFacts& set = gathered.sets[member.set];
+    if (!member.row || !set.labels_known) continue;
+    const double counted = analysis::Accuracy(set.answers->Row(*member.row), set.input->labels);
     if (std::isnan(member.accuracy)) {
       member.accuracy = counted;
     } else if (std::abs(counted - member.accuracy) > 1e-6) {
@@ -123,10 +129,10 @@ double ChanceOf(const EvaluationSet& evaluation) {
 
 // Below twice chance, or below half-way from chance to 1 when that is less (few classes).
 void MarkUnderTrained(Gathered& gathered) {
-  gathered.chance = ChanceOf(gathered.input->evaluation);
-  if (gathered.chance <= 0) return;
-  const double least = std::min(2 * gathered.chance, (1 + gathered.chance) / 2);
   for (CellFacts& cell : gathered.cells) {
+    const double chance = gathered.sets[cell.set].chance;
+    if (chance <= 0) continue;
+    const double least = std::min(2 * chance, (1 + chance) / 2);
     double sum = 0;
     int64_t n = 0;
     for (const size_t m : cell.done) {
@@ -143,17 +149,24 @@ void MarkUnderTrained(Gathered& gathered) {
 Gathered Gather(const StudyInput& input) {
   Gathered gathered;
   gathered.input = &input;
-  for (const CellInput& cell : input.cells) gathered.cells.push_back(FactsOf(cell));
+  for (const EvaluationSet& evaluation : input.evaluations) {
+    gathered.sets.push_back({&evaluation, std::nullopt, false, ChanceOf(evaluation)});
+  }
+  NF_CHECK(!gathered.sets.empty());
+  for (const CellInput& cell : input.cells) {
+    NF_CHECK(cell.evaluation < gathered.sets.size());
+    gathered.cells.push_back(FactsOf(cell));
+  }
   std::stable_sort(
       gathered.cells.begin(), gathered.cells.end(),
       [](const CellFacts& a, const CellFacts& b) { return a.input->index < b.input->index; });
   SetLabels(gathered.cells);
   for (const MemberInput& member : input.members) {
-    gathered.members.push_back({&member, std::nullopt, MetricOf(member, "top1"),
+    gathered.members.push_back({&member, std::nullopt, 0, MetricOf(member, "top1"),
                                 MetricOf(member, "top5"), MetricOf(member, "loss")});
   }
   SortIntoCells(gathered);
-  ReadAnswers(gathered);
+  for (size_t set = 0; set < gathered.sets.size(); ++set) ReadAnswers(gathered, set);
   CheckAccuracy(gathered);
   MarkUnderTrained(gathered);
   return gathered;
@@ -167,7 +180,10 @@ Answers AnswersOf(const Gathered& gathered, std::span<const size_t> members) {
     answers.members.push_back(m);
     rows.push_back(*gathered.members[m].row);
   }
-  if (!rows.empty()) answers.matrix = gathered.answers->Select(rows);
+  if (rows.empty()) return answers;
+  const size_t set = gathered.members[answers.members[0]].set;
+  for (const size_t m : answers.members) NF_CHECK(gathered.members[m].set == set);
+  answers.matrix = gathered.sets[set].answers->Select(rows);
   return answers;
 }
 
@@ -198,10 +214,6 @@ MemberCounts CountMembers(const Gathered& gathered, std::span<const size_t> memb
     }
   }
   return counts;
-}
-
-std::string StackOf(const MemberInput& member, const CellInput& cell) {
-  return member.stack_fingerprint.empty() ? cell.stack_fingerprint : member.stack_fingerprint;
 }
 
 std::string BuildOf(const MemberInput& member, const CellInput& cell) {

@@ -1,5 +1,5 @@
-// The first step of a study: members sorted into cells, their answers as one matrix. Internal to
-// this folder. Borrows the StudyInput.
+// The first step of a study: members sorted into cells, their answers as one matrix for each
+// evaluation set. Internal to this folder. Borrows the StudyInput.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace noisefloor::report {
 
 struct MemberFacts {
   const MemberInput* input = nullptr;
-  std::optional<int64_t> row;  // In Gathered::answers; only of members that are done.
+  std::optional<int64_t> row;  // In the answers of its set; only of members that are done.
+  size_t set = 0;              // Place in Gathered::sets: its cell's.
   double accuracy = 0;         // Test top-1; nan when there is none.
   double top5 = 0;
   double loss = 0;
@@ -23,6 +24,7 @@ struct MemberFacts {
 
 struct CellFacts {
   const CellInput* input = nullptr;
+  size_t set = 0;  // Place in Gathered::sets.
   std::string label;
   std::string axes_label;
   std::vector<size_t> members;  // Positions in Gathered::members, by replicate.
@@ -33,19 +35,26 @@ struct CellFacts {
   bool under_trained = false;
 };
 
-struct Gathered {
-  const StudyInput* input = nullptr;
-  std::vector<MemberFacts> members;
-  std::vector<CellFacts> cells;                       // By cell index.
+// One evaluation set, and what members said on it: only these can be compared.
+struct SetFacts {
+  const EvaluationSet* input = nullptr;
   std::optional<analysis::PredictionMatrix> answers;  // Absent without any usable predictions.
   bool labels_known = false;                          // One label for each example.
   double chance = 0;                                  // Share of the largest class; 0 when unknown.
+};
+
+struct Gathered {
+  const StudyInput* input = nullptr;
+  std::vector<MemberFacts> members;
+  std::vector<CellFacts> cells;  // By cell index.
+  std::vector<SetFacts> sets;    // As StudyInput::evaluations; at least one.
   std::vector<Warning> warnings;
 };
 
 Gathered Gather(const StudyInput& input);
 
-// The answers of those of these members that have some, in order, and who they are.
+// The answers of those of these members, all of one set, that have some, in order, and who they
+// are.
 struct Answers {
   std::vector<size_t> members;
   std::optional<analysis::PredictionMatrix> matrix;  // Absent when there are none.
@@ -58,8 +67,7 @@ std::vector<double> ValuesOf(const Gathered& gathered, std::span<const size_t> m
 
 MemberCounts CountMembers(const Gathered& gathered, std::span<const size_t> members);
 
-// The fingerprint of the stack and the build a member ran with: its own, or its cell's.
-std::string StackOf(const MemberInput& member, const CellInput& cell);
+// The trainer build a member ran with: what it said, else what was offered to its cell.
 std::string BuildOf(const MemberInput& member, const CellInput& cell);
 
 std::string ClassName(const EvaluationSet& evaluation, int32_t label);

@@ -4,6 +4,7 @@
 // memory-map files. The views must outlive BuildStudy; the Study keeps none of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "common/base/noise_source.h"
 #include "common/base/seed.h"
 #include "coordinator/analysis/control.h"
+#include "coordinator/analysis/distance.h"
 
 namespace noisefloor::report {
 
@@ -45,7 +47,8 @@ struct CellInput {
   std::string stack;     // "torch-2.11-cpu"
   uint32_t block = 0;
   std::string stack_fingerprint;  // Pinned by the cell's first lease; empty before.
-  std::string trainer_build;
+  std::string trainer_build;      // What that lease's worker offered.
+  size_t evaluation = 0;          // Place of its set in StudyInput::evaluations.
 };
 
 enum class MemberState : uint8_t { kWaiting, kLeased, kDone, kDiverged, kFailed, kCancelled };
@@ -60,12 +63,15 @@ struct CurvePoint {
   double value = 0;
 };
 
-// Flat weights in the order of sorted names. Empty spans: not kept.
+// A piece for each tensor, sorted by name. Empty: not kept.
 struct WeightsView {
-  std::span<const float> parameters;  // Trainable parameters only.
-  std::span<const float> all;         // Parameters, then buffers.
-  std::vector<std::string> parameter_names;
+  analysis::WeightPieces parameters;  // What is trained.
+  analysis::WeightPieces buffers;     // Running statistics.
 };
+
+// Facts of an environment that decide a GPU's bits and are in no stack fingerprint.
+inline constexpr std::array<std::string_view, 3> kGpuSoftware = {"gpu.cudnn", "gpu.cuda_runtime",
+                                                                 "gpu.driver"};
 
 struct MemberInput {
   std::string id;  // "s3c12r4"
@@ -82,16 +88,16 @@ struct MemberInput {
   std::vector<double> per_class_accuracy;       // classes; in [0, 1]; empty when not sent.
   double seconds = 0;                           // Of the accepted attempt.
   std::string unit;                             // GPU UUID or host CPU.
-  std::string stack_fingerprint;                // Of the accepted attempt; empty: the cell's.
+  // What the trainer of the accepted attempt said of itself; empty: nothing. Its fingerprint covers
+  // less than the cell's, so that the two are never compared.
+  std::string stack_fingerprint;
   std::string trainer_build;
-  std::string environment_summary;  // One line.
-  std::string environment_json;     // The whole fingerprint, a JSON object; may be empty.
-  std::vector<std::string> warnings;
+  std::string environment_json;        // The whole environment, a JSON object; may be empty.
   std::span<const float> predictions;  // {examples, classes} logits, row major; empty: none.
   WeightsView weights;
 };
 
-// The fixed evaluation set. Images may be absent.
+// A fixed evaluation set. Images may be absent.
 struct EvaluationSet {
   std::string data_set;                  // "fashion-mnist-sample"
   std::string identity;                  // Hash over the examples.
@@ -108,7 +114,7 @@ struct StudyInput {
   SweepInput sweep;
   std::vector<CellInput> cells;
   std::vector<MemberInput> members;
-  EvaluationSet evaluation;
+  std::vector<EvaluationSet> evaluations{1};  // Never empty; the first cell's comes first.
 };
 
 }  // namespace noisefloor::report

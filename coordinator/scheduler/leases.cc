@@ -63,6 +63,15 @@ bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell,
   return true;
 }
 
+// A cell is not pinned to a trainer's build, or a repaired trainer would leave its members waiting
+// for ever. That its members no longer ran on one build is said at once, and again by its study.
+std::string LeasedText(const Lease& lease, const CellState& cell, const Worker& worker) {
+  const std::string text =
+      ToText(lease.member) + " attempt " + std::to_string(lease.attempt) + " on " + worker.name;
+  if (StackFor(worker, PoolOf(cell)).build == cell.build) return text;
+  return text + ", with another trainer build than its cell began with";
+}
+
 }  // namespace
 
 void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
@@ -88,8 +97,7 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
 
   turn.Keep(GrantLease{lease.id, id, lease.attempt, worker_id, lease.specification, turn.now});
   SetState(turn, id, MemberState::kLeased);
-  turn.Happened(id, "member_leased",
-                ToText(id) + " attempt " + std::to_string(lease.attempt) + " on " + worker.name);
+  turn.Happened(id, "member_leased", LeasedText(lease, cell, worker));
   member.lease = lease.id;
   worker.leases.insert(lease.id);
   ++cell.leases_by_unit[worker.unit];

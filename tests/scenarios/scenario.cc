@@ -160,7 +160,7 @@ WorkerConnected World::Join(const Command& command) {
   event.classes = command.List("classes", "cpu");
   for (const std::string& stack : command.List("stacks", "torch:f1")) {
     const std::vector<std::string> parts = Split(stack, ':');
-    event.stacks.push_back({parts.at(0), parts.at(1), "b"});
+    event.stacks.push_back({parts.at(0), parts.at(1), parts.size() > 2 ? parts.at(2) : "b"});
   }
   event.unit = command.Value("unit", "host-" + name);
   event.held = Held(command);

@@ -4,7 +4,8 @@
 // an empty line. '#' begins a comment. Commands:
 //   submit [name=] [seed=] [plans=a,b] [hardware=c,d|any] [stacks=] [replicates=] [data=]
 //          [request=ID] [resume];   cancel SWEEP;   retry SWEEP
-//   join W [slots=] [classes=] [stacks=NAME:FINGERPRINT] [unit=] [identity=] [name=] [holds=]
+//   join W [slots=] [classes=] [stacks=NAME:FINGERPRINT[:BUILD]] [unit=] [identity=] [name=]
+//          [holds=]
 //   beat W [holds=LEASE:STEP/STEPS,...];   break W (the stream);   drain W
 //   hello W lease= identity=;   records W lease= batch= [count=] [value=] [epoch=] [metric=]
 //   finish W lease= done|diverged|failed [cause=] [message=] [batches=] [top1=] [artifacts=]

@@ -37,6 +37,10 @@ SlowDistance Slow(const Vector& a, const Vector& b) {
   return {std::sqrt(slow.raw), std::sqrt(slow.normalised), ab / (na * nb)};
 }
 
+Distances Between(const Vector& a, const Vector& b) {
+  return MeanDistances(std::vector<WeightPieces>{{a}, {b}});
+}
+
 TEST(DistanceTest, AgreesWithTheSlowTwinOnRandomInputs) {
   Draws draws(4);
   for (int trial = 0; trial < 100; ++trial) {
@@ -45,26 +49,25 @@ TEST(DistanceTest, AgreesWithTheSlowTwinOnRandomInputs) {
     for (float& v : a) v = static_cast<float>(draws.Normal());
     for (float& v : b) v = static_cast<float>(draws.Normal() * 3);
 
-    const std::optional<Distance> distance = DistanceOf(a, b);
+    const Distances distance = Between(a, b);
     const SlowDistance slow = Slow(a, b);
 
-    ASSERT_TRUE(distance.has_value());
-    EXPECT_NEAR(distance->raw, static_cast<double>(slow.raw), 1e-10);
-    EXPECT_NEAR(distance->normalised, static_cast<double>(slow.normalised), 1e-10);
-    EXPECT_NEAR(distance->cosine, static_cast<double>(slow.cosine), 1e-10);
+    EXPECT_NEAR(*distance.raw.value, static_cast<double>(slow.raw), 1e-10);
+    EXPECT_NEAR(*distance.normalised.value, static_cast<double>(slow.normalised), 1e-10);
+    EXPECT_NEAR(*distance.cosine.value, static_cast<double>(slow.cosine), 1e-10);
   }
 }
 
 TEST(DistanceTest, HandComputedCases) {
-  const Distance right_angle = *DistanceOf(Vector{3, 0}, Vector{0, 4});
-  EXPECT_DOUBLE_EQ(right_angle.raw, 5.0);
-  EXPECT_DOUBLE_EQ(right_angle.normalised, std::sqrt(2.0));
-  EXPECT_DOUBLE_EQ(right_angle.cosine, 0.0);
+  const Distances right_angle = Between({3, 0}, {0, 4});
+  EXPECT_DOUBLE_EQ(*right_angle.raw.value, 5.0);
+  EXPECT_DOUBLE_EQ(*right_angle.normalised.value, std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(*right_angle.cosine.value, 0.0);
 
-  const Distance scaled = *DistanceOf(Vector{1, 2}, Vector{2, 4});
-  EXPECT_DOUBLE_EQ(scaled.raw, std::sqrt(5.0));
-  EXPECT_NEAR(scaled.normalised, 0.0, 1e-15);
-  EXPECT_DOUBLE_EQ(scaled.cosine, 1.0);
+  const Distances scaled = Between({1, 2}, {2, 4});
+  EXPECT_DOUBLE_EQ(*scaled.raw.value, std::sqrt(5.0));
+  EXPECT_NEAR(*scaled.normalised.value, 0.0, 1e-15);
+  EXPECT_DOUBLE_EQ(*scaled.cosine.value, 1.0);
 }
 
 TEST(DistanceTest, OneBitInOneOfMillionWeightsIsSeen) {
@@ -72,23 +75,44 @@ TEST(DistanceTest, OneBitInOneOfMillionWeightsIsSeen) {
   Vector b = a;
   b[7] = std::nextafter(b[7], 1.0f);
 
-  const Distance distance = *DistanceOf(a, b);
+  const Distances distance = Between(a, b);
 
-  EXPECT_GT(distance.raw, 0);
-  EXPECT_GT(distance.normalised, 0);
+  EXPECT_GT(*distance.raw.value, 0);
+  EXPECT_GT(*distance.normalised.value, 0);
 }
 
 TEST(DistanceTest, WithoutADirectionThereIsNoDistance) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_FALSE(DistanceOf(Vector{}, Vector{}).has_value());
-  EXPECT_FALSE(DistanceOf(Vector{1}, Vector{1, 2}).has_value());
-  EXPECT_FALSE(DistanceOf(Vector{0, 0}, Vector{1, 2}).has_value());
-  EXPECT_FALSE(DistanceOf(Vector{nan, 0}, Vector{1, 2}).has_value());
+  EXPECT_FALSE(Between({}, {}).raw.value.has_value());
+  EXPECT_FALSE(Between({1}, {1, 2}).raw.value.has_value());
+  EXPECT_FALSE(Between({0, 0}, {1, 2}).raw.value.has_value());
+  EXPECT_FALSE(Between({nan, 0}, {1, 2}).raw.value.has_value());
+}
+
+TEST(DistanceTest, PiecesAreOneVectorAndTheirBitsDoNotDependOnWhereItIsCut) {
+  Draws draws(5);
+  Vector a(101), b(101);
+  for (float& v : a) v = static_cast<float>(draws.Normal());
+  for (float& v : b) v = static_cast<float>(draws.Normal());
+  const auto cut = [](const Vector& v) {
+    const std::span<const float> all = v;
+    return WeightPieces{all.first(1), all.subspan(1, 0), all.subspan(1, 64), all.subspan(65)};
+  };
+
+  const Distances whole = Between(a, b);
+  const Distances pieces = MeanDistances(std::vector<WeightPieces>{cut(a), cut(b)});
+  const Distances unequal = MeanDistances(std::vector<WeightPieces>{cut(a), {b}});
+
+  EXPECT_EQ(pieces.raw.value, whole.raw.value);
+  EXPECT_EQ(pieces.normalised.value, whole.normalised.value);
+  EXPECT_EQ(pieces.cosine.value, whole.cosine.value);
+  EXPECT_FALSE(unequal.raw.value.has_value());
+  EXPECT_THAT(unequal.raw.note, HasSubstr("1 members left out"));
 }
 
 TEST(DistanceTest, MeansAreOverPairsAndLeaveOutWhatIsUnusable) {
   const Vector a = {1, 0}, b = {0, 1}, c = {-1, 0}, odd = {1, 2, 3}, none = {};
-  const std::vector<std::span<const float>> weights = {a, b, odd, c, none};
+  const std::vector<WeightPieces> weights = {{a}, {b}, {odd}, {c}, {none}};
 
   const Distances means = MeanDistances(weights);
 
@@ -101,7 +125,7 @@ TEST(DistanceTest, MeansAreOverPairsAndLeaveOutWhatIsUnusable) {
 }
 
 TEST(DistanceTest, WithoutWeightsTheMeanIsAbsentInWords) {
-  const std::vector<std::span<const float>> weights(3);
+  const std::vector<WeightPieces> weights(3);
 
   const Distances means = MeanDistances(weights);
 

@@ -106,11 +106,17 @@ TEST(HardwareTest, CorrelationIsAbsentWhereNothingVaries) {
 }
 
 TEST(HardwareTest, LogitsCorrelationHandComputed) {
-  EXPECT_DOUBLE_EQ(LogitsCorrelation(Floats{1, 2, 3}, Floats{2, 4, 6}), 1.0);
-  EXPECT_DOUBLE_EQ(LogitsCorrelation(Floats{1, 2, 3}, Floats{3, 2, 1}), -1.0);
-  EXPECT_DOUBLE_EQ(LogitsCorrelation(Floats{1, 0, -1, 0}, Floats{0, 1, 0, -1}), 0.0);
-  EXPECT_TRUE(std::isnan(LogitsCorrelation(Floats{1, 1}, Floats{1, 2})));
-  EXPECT_TRUE(std::isnan(LogitsCorrelation(Floats{1, std::nanf("")}, Floats{1, 2})));
+  const Floats rising = {1, 2, 3}, twice = {2, 4, 6}, falling = {3, 2, 1};
+  const auto of = [](const Floats& a, const Floats& b) {
+    return CorrelateLogits(std::vector<std::span<const float>>{a},
+                           std::vector<std::span<const float>>{b})
+        .paired.value;
+  };
+
+  EXPECT_DOUBLE_EQ(*of(rising, twice), 1.0);
+  EXPECT_DOUBLE_EQ(*of(rising, falling), -1.0);
+  EXPECT_DOUBLE_EQ(*of({1, 0, -1, 0}, {0, 1, 0, -1}), 0.0);
+  EXPECT_FALSE(of({1, 1}, {1, 2}).has_value());
 }
 
 TEST(HardwareTest, PairedAndUnpairedLogitsAreToldApart) {

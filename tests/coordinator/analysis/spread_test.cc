@@ -131,14 +131,6 @@ TEST(DetectableTest, MeansAreThoseOfTheTablesOfPower) {
   EXPECT_FALSE(DetectableMeanDifference(5, kNan).has_value());
 }
 
-TEST(DetectableTest, ReplicatesForADifferenceAreTheFewestThatSuffice) {
-  EXPECT_EQ(ReplicatesForDifference(0.5, 1), 64);
-  EXPECT_EQ(ReplicatesForDifference(1.0, 1), 17);
-  EXPECT_EQ(ReplicatesForDifference(1.0, 0), 2);
-  EXPECT_FALSE(ReplicatesForDifference(0, 1).has_value());
-  EXPECT_FALSE(ReplicatesForDifference(1e-9, 1).has_value());
-}
-
 TEST(DetectableTest, NoneSeenInTenRunsStillAllowsTwentySixPercent) {
   EXPECT_NEAR(*NoneSeenBound(10), 0.2589, 1e-4);
   EXPECT_NEAR(*NoneSeenBound(1), 0.95, 1e-12);

@@ -59,6 +59,14 @@ class FilledHome {
   }
   std::map<MemberId, query::Progress>& running() { return running_; }
 
+  void AddFile(ingest::AttemptOutcome& outcome, MemberId member, const std::string& kind,
+               const std::string& content) {
+    const BlobName name{Sha256Hex(content), content.size()};
+    EXPECT_TRUE(blobs_->Put(name, content).ok());
+    names_[{ToText(member), kind}] = name;
+    outcome.artifacts.push_back({kind, kind + ".file", name.sha256, name.size_bytes});
+  }
+
  private:
   void Finish(uint32_t cell, uint32_t replicate) {
     const MemberId member = sample::Member(cell, replicate);
@@ -78,14 +86,6 @@ class FilledHome {
            scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0},
            scheduler::AppendEvent{SweepId{1}, member, "done", ToText(member) + " done",
                                   sample::At(60)}});
-  }
-
-  void AddFile(ingest::AttemptOutcome& outcome, MemberId member, const std::string& kind,
-               const std::string& content) {
-    const BlobName name{Sha256Hex(content), content.size()};
-    EXPECT_TRUE(blobs_->Put(name, content).ok());
-    names_[{ToText(member), kind}] = name;
-    outcome.artifacts.push_back({kind, kind + ".file", name.sha256, name.size_bytes});
   }
 
   // Example i is of class i; the wrong one is told as class 9.

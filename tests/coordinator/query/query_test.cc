@@ -4,9 +4,11 @@
 #include <future>
 #include <thread>
 
+#include "SQLiteCpp/SQLiteCpp.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/store/database.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor::query {
@@ -109,6 +111,32 @@ TEST_F(QueryTest, PagesOfMembersHoldEachMemberOnce) {
   EXPECT_EQ(pages, 3);
   EXPECT_THAT(ids, ElementsAre("s1c0r0", "s1c0r1", "s1c0r2", "s1c1r0", "s1c1r1", "s1c1r2", "s1c2r0",
                                "s1c2r1", "s1c2r2", "s1c3r0", "s1c3r1", "s1c3r2"));
+}
+
+TEST_F(QueryTest, APageOfHugeMembersEndsBeforeItsMessageIsTooLong) {
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  const std::string huge = R"({"padding":")" + std::string(1 << 20, 'x') + R"("})";
+  SQLite::Statement pad(database, "UPDATE environment SET facts = ?1");
+  pad.bind(1, huge);
+  ASSERT_GT(pad.exec(), 0);
+
+  const auto response = home_.query().ListMembers({});
+
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->members_size(), 4);
+  EXPECT_EQ(response->next_page_token(), "s1c1r0");
+}
+
+TEST_F(QueryTest, ARowThatMakesNoSenseIsAnErrorAndNotTheEnd) {
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  database.exec("PRAGMA foreign_keys = OFF");
+  ASSERT_EQ(database.exec("DELETE FROM cell WHERE cell = 1"), 1);
+
+  v1::GetStudyRequest request;
+  request.set_form(v1::GetStudyRequest::FORM_JSON);
+  EXPECT_EQ(home_.query().GetStudy(request).status().code(), absl::StatusCode::kInternal);
+
+  EXPECT_EQ(Sweep().done(), 6u) << "the next question is answered";
 }
 
 TEST_F(QueryTest, MembersOfOneStateOnly) {
@@ -267,9 +295,31 @@ TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
 
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->expected_seconds(), 0);
-  EXPECT_THAT(plan->expected_from(), HasSubstr("not known: for 4 of 4 cells"));
-  EXPECT_THAT(plan->warnings(0), HasSubstr("no connected worker offers cpu-other"));
+  EXPECT_THAT(plan->expected_from(), HasSubstr("for 4 of 4 cells no member"));
+  EXPECT_THAT(plan->warnings(0), HasSubstr("no worker offers cpu-other"));
   EXPECT_THAT(plan->warnings(1), HasSubstr("no spread can be measured"));
+}
+
+TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.plans = {{"impl", *sweep::BuiltInPlan("impl")}};
+  const auto about_shards = [&](const std::vector<SettingValue>& shards) {
+    sweep.axes = {{{{"train.shards", shards}}}};
+    std::vector<std::string> found;
+    const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+    if (!plan.ok()) return found;
+    for (const std::string& warning : plan->warnings()) {
+      if (warning.starts_with("reduce_order")) found.push_back(warning);
+    }
+    return found;
+  };
+
+  ASSERT_EQ(sweep.base.train.shards, 1);
+  EXPECT_TRUE(about_shards({int64_t{4}, int64_t{8}}).empty());
+  sweep.base.train.shards = 8;
+  EXPECT_THAT(about_shards({int64_t{1}, int64_t{2}, int64_t{4}}),
+              ElementsAre(HasSubstr("train.shards is 1 in 1 of 3 cells"),
+                          HasSubstr("train.shards is 2 in 1 of 3 cells")));
 }
 
 TEST_F(QueryTest, PostedWorkRunsOnAnotherThread) {

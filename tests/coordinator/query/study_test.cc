@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
+#include "common/trainer_protocol/datasets.h"
 #include "coordinator/query/load_study.h"
 #include "coordinator/query/reader_pool.h"
 #include "coordinator/query/work_queue.h"
@@ -37,11 +40,30 @@ class StudyTest : public ::testing::Test {
     file.put(static_cast<char>(last ^ 1));
   }
 
+  // The first whose subject begins so: the gravest, for those of one cell.
   static std::string WarningAbout(const nlohmann::json& study, const std::string& subject) {
     for (const auto& warning : study["warnings"]) {
-      if (warning["subject"] == subject) return warning["text"];
+      if (warning["subject"].get<std::string>().starts_with(subject)) return warning["text"];
     }
     return "";
+  }
+
+  // A result of s1c0r0 with other weights than the accepted one's.
+  static scheduler::KeepOutcome Late(uint64_t lease) {
+    scheduler::KeepOutcome late = sample::Finish(lease, sample::Member(0, 0), 2);
+    late.accepted = false;
+    late.reason = "the lease was lost";
+    late.outcome.hashes["weights"] = std::string(64, 'f');
+    late.outcome.artifacts.clear();
+    return late;
+  }
+
+  void Done(uint64_t lease, MemberId member, const std::string& environment) {
+    scheduler::KeepOutcome write = sample::Finish(lease, member);
+    write.outcome.artifacts.clear();
+    write.outcome.environment = environment;
+    home_.Apply({sample::Grant(lease, member), write,
+                 scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0}});
   }
 
   FilledHome home_;
@@ -97,17 +119,148 @@ TEST_F(StudyTest, WithoutTrueLabelsChurnIsStillMeasured) {
 }
 
 TEST_F(StudyTest, ALateResultOfALostLeaseIsAFreeBitCheck) {
-  scheduler::KeepOutcome late = sample::Finish(7, sample::Member(0, 0), 2);
-  late.accepted = false;
-  late.reason = "the lease was lost";
-  late.outcome.hashes["weights"] = std::string(64, 'f');
-  late.outcome.artifacts.clear();
-  home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), late});
+  home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), Late(7)});
 
   const nlohmann::json study = Json();
 
   EXPECT_EQ(study["controls"][0]["verdict"], "different");
   EXPECT_EQ(study["controls"][0]["duplicates"], 1);
+}
+
+TEST_F(StudyTest, ALateResultOverOtherDataIsNoCheckOfBits) {
+  scheduler::KeepOutcome late = Late(7);
+  late.outcome.data_identity = std::string(64, '8');
+  home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), late});
+
+  const nlohmann::json study = Json();
+
+  EXPECT_EQ(study["controls"][0]["verdict"], "identical");
+  EXPECT_EQ(study["controls"][0]["duplicates"], 0);
+  EXPECT_THAT(WarningAbout(study, "s1c0r0"), HasSubstr("lease 7 is no check of its bits: it was "
+                                                       "over other data"));
+}
+
+TEST_F(StudyTest, ALateResultOfAnotherBuildIsNoCheckOfBits) {
+  scheduler::KeepOutcome late = Late(7);
+  late.outcome.environment = R"({"build":"build-2"})";
+  home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), late});
+
+  const nlohmann::json study = Json();
+
+  EXPECT_EQ(study["controls"][0]["verdict"], "identical");
+  EXPECT_EQ(study["controls"][0]["duplicates"], 0);
+  EXPECT_THAT(WarningAbout(study, "s1c0r0"), HasSubstr("it came from other software"));
+}
+
+TEST_F(StudyTest, ACohortTrainedByTwoBuildsIsAnError) {
+  home_.Apply({sample::Pin(2)});
+  Done(7, sample::Member(2, 0), R"({"build":"build-1","stack_fingerprint":"f"})");
+  Done(8, sample::Member(2, 1), R"({"build":"build-2","stack_fingerprint":"f"})");
+
+  const nlohmann::json study = Json();
+
+  EXPECT_THAT(WarningAbout(study, "cell 2"), HasSubstr("Mixes 2 trainer builds"));
+  EXPECT_EQ(study["cohorts"][2]["trainer_build"], "build-1 and build-2");
+  EXPECT_EQ(study["cohorts"][2]["stack_fingerprint"], "fingerprint-1") << "as it was pinned";
+}
+
+TEST_F(StudyTest, ACohortTrainedByTwoStacksOfOneBuildIsAnError) {
+  Done(7, sample::Member(2, 0), R"({"build":"build-1","stack_fingerprint":"f"})");
+  Done(8, sample::Member(2, 1), R"({"build":"build-1","stack_fingerprint":"g"})");
+
+  EXPECT_THAT(WarningAbout(Json(), "cell 2"), HasSubstr("Mixes 2 stack fingerprints"));
+}
+
+TEST_F(StudyTest, OneBuildAndOneStackAreNoMixture) {
+  Done(7, sample::Member(2, 0), R"({"build":"build-1","stack_fingerprint":"f"})");
+  Done(8, sample::Member(2, 1), R"({"build":"build-1","stack_fingerprint":"f"})");
+
+  EXPECT_EQ(WarningAbout(Json(), "cell 2").find("Mixes"), std::string::npos);
+}
+
+TEST_F(StudyTest, TheUnitOfAGpuMemberIsTheGpuThatTrainedIt) {
+  scheduler::PinCell pin = sample::Pin(2);
+  pin.hardware = "nvidia-h200";
+  home_.Apply({pin});
+  Done(7, sample::Member(2, 0), R"({"gpu":{"uuid":"GPU-1"}})");
+  Done(8, sample::Member(2, 1), R"({"gpu":{"uuid":"GPU-2"}})");
+  Done(9, sample::Member(2, 2), R"({"gpu":null})");
+  Done(10, sample::Member(3, 0), R"({"gpu":{"uuid":"GPU-1"}})");
+
+  const nlohmann::json study = Json();
+
+  EXPECT_EQ(study["members"][6]["unit"], "GPU-1");
+  EXPECT_EQ(study["members"][7]["unit"], "GPU-2");
+  EXPECT_EQ(study["members"][8]["unit"], "cpu of box-1");
+  EXPECT_EQ(study["members"][9]["unit"], "cpu of box-1") << "it trained on the CPU beside the GPU";
+}
+
+// Cells 0 and 1 on the sample, 2 and 3 on CIFAR-100; two members of cell 3 are done.
+class TwoDataSetsTest : public StudyTest {
+ protected:
+  TwoDataSetsTest() {
+    scheduler::KeepSweep keep = sample::Keep(2);
+    keep.content.axes = {
+        {{{"data.name", {std::string("fashion-mnist-sample"), std::string("cifar100")}}}}};
+    keep.cells = sweep::Expand(keep.content);
+    home_.Apply({keep,
+                 scheduler::PinIdentity{SweepId{2}, "fashion-mnist-sample", sample::kIdentity},
+                 scheduler::PinIdentity{SweepId{2}, "cifar100", kCifarIdentity}});
+    Finish(7, 1, 0, 10, 0);
+    Finish(8, 3, 0, 100, 0);
+    Finish(9, 3, 1, 100, 1);
+  }
+
+  // Example i is of class i; the first `wrong` examples are told as class 9.
+  void Finish(uint64_t lease, uint32_t cell, uint32_t replicate, int64_t classes, int64_t wrong) {
+    const MemberId member = {SweepId{2}, cell, replicate};
+    scheduler::KeepOutcome write = sample::Finish(lease, member);
+    write.outcome.artifacts.clear();
+    write.outcome.metrics = {};
+    if (classes == 100) write.outcome.data_identity = kCifarIdentity;
+    std::vector<float> logits(static_cast<size_t>(kExamples * classes), 0);
+    for (int64_t i = 0; i < kExamples; ++i) {
+      logits[static_cast<size_t>(i * classes + (i < wrong ? 9 : i))] = 1;
+    }
+    home_.AddFile(write.outcome, member, "predictions",
+                  *EncodeNpy(MakeTensorView<float>("logits", {kExamples, classes}, logits)));
+    if (lease == 8) {
+      const std::vector<int32_t> labels = {0, 1, 2, 3, 4, 5};
+      home_.AddFile(write.outcome, member, "evaluation_labels",
+                    *EncodeNpy(MakeTensorView<int32_t>("labels", {kExamples}, labels)));
+    }
+    home_.Apply({sample::Grant(lease, member), write,
+                 scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0}});
+  }
+
+  static inline const std::string kCifarIdentity = std::string(64, '7');
+};
+
+TEST_F(TwoDataSetsTest, EachCellIsJudgedOnItsOwnSet) {
+  const nlohmann::json study = Json();
+
+  const auto& fashion = study["cohorts"][1];
+  const auto& cifar = study["cohorts"][3];
+  EXPECT_EQ(fashion["per_class"][0]["name"], "T-shirt/top") << "sent by sweep 1";
+  EXPECT_EQ(cifar["per_class"][0]["name"], "apple");
+  EXPECT_EQ(cifar["counts"]["without_predictions"], 0);
+  EXPECT_DOUBLE_EQ(cifar["churn"]["value"].get<double>(), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(cifar["accuracy"]["value"].get<double>(), (1.0 + 5.0 / 6) / 2);
+  EXPECT_EQ(study["evaluation"]["data_set"], "fashion-mnist-sample");
+  EXPECT_THAT(WarningAbout(study, "sweep"),
+              HasSubstr("2 sets of examples: fashion-mnist-sample (6 examples) and cifar100 (6"));
+}
+
+TEST(ClassNamesTest, KnownDataSetsHaveANameForEachClass) {
+  for (const KnownDataset& known : KnownDatasets()) {
+    const std::vector<std::string> names = ClassNames(known.name);
+    EXPECT_EQ(names.size(), static_cast<size_t>(known.classes)) << known.name;
+    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << known.name;
+  }
+  const std::vector<std::string> fine = ClassNames("cifar100");
+  EXPECT_TRUE(std::is_sorted(fine.begin(), fine.end())) << "labels are numbered by the alphabet";
+  EXPECT_EQ(fine[51], "mushroom");
+  EXPECT_TRUE(ClassNames("something").empty());
 }
 
 TEST_F(StudyTest, TheStudyFollowsTheStore) {

@@ -80,7 +80,10 @@ TEST(BadInputTest, TwoMembersHaveFiguresWithoutIntervals) {
   EXPECT_TRUE(study.cohorts[3].churn.value.has_value());
   EXPECT_FALSE(study.cohorts[3].churn.low.has_value());
   EXPECT_THAT(study.warnings, Warns("Two finished members: figures over pairs have no interval."));
-  EXPECT_EQ(study.divergent.examples.empty(), false);
+  // No cohort has two members in one half.
+  EXPECT_THAT(study.divergent.examples, IsEmpty());
+  EXPECT_FALSE(study.divergent.subset_disagreement.value.has_value());
+  EXPECT_THAT(study.divergent.note, HasSubstr("two members of even replicate number"));
 }
 
 TEST(BadInputTest, WhenAllFailedEveryFigureIsAbsentAndTheFailuresAreCounted) {
@@ -214,7 +217,7 @@ TEST(BadInputTest, EqualLogitsEverywhereAreUnderTrainedAndNotDivergent) {
 
 TEST(BadInputTest, WithoutLabelsThereIsChurnButNobodyToPay) {
   ExampleStudy example = MakeExampleStudy();
-  example.input.evaluation.labels.clear();
+  example.input.evaluations[0].labels.clear();
 
   const Study study = Built(example);
 
@@ -226,7 +229,7 @@ TEST(BadInputTest, WithoutLabelsThereIsChurnButNobodyToPay) {
 
 TEST(BadInputTest, WithoutClassesOrEvaluationSetNothingIsGuessed) {
   ExampleStudy example = MakeExampleStudy();
-  example.input.evaluation = {};
+  example.input.evaluations[0] = {};
 
   const Study study = Built(example);
 
@@ -237,7 +240,7 @@ TEST(BadInputTest, WithoutClassesOrEvaluationSetNothingIsGuessed) {
 
 TEST(BadInputTest, ImagesOfAnotherSizeAreNotDrawn) {
   ExampleStudy example = MakeExampleStudy();
-  example.input.evaluation.images = example.input.evaluation.images.first(10);
+  example.input.evaluations[0].images = example.input.evaluations[0].images.first(10);
 
   const Study study = Built(example);
 

@@ -77,7 +77,7 @@ class Maker {
                    0,
                    options_.replicates,
                    1};
-    EvaluationSet& set = input.evaluation;
+    EvaluationSet& set = input.evaluations[0];
     set.data_set = "example-patterns";
     set.identity = Hash("identity");
     set.classes = options_.classes;
@@ -93,7 +93,7 @@ class Maker {
   void MakeImages() {
     for (int64_t x = 0; x < options_.examples; ++x) {
       const double angle =
-          0.314 * static_cast<double>(study_.input.evaluation.labels[static_cast<size_t>(x)]);
+          0.314 * static_cast<double>(study_.input.evaluations[0].labels[static_cast<size_t>(x)]);
       const double width = 0.5 + 0.02 * static_cast<double>(x % 17);
       for (int32_t row = 0; row < options_.side; ++row) {
         for (int32_t column = 0; column < options_.side; ++column) {
@@ -113,7 +113,8 @@ class Maker {
                                   "torch-2.11-cpu",
                                   0,
                                   "torch-2.11.0+cpu",
-                                  Hash("build").substr(0, 16)});
+                                  Hash("build").substr(0, 16),
+                                  0});
     for (uint32_t r = 0; r < options_.replicates; ++r) MakeMember(index, plan, hardware, r);
   }
 
@@ -142,10 +143,12 @@ class Maker {
     }
     member.seconds = 8.5 + 0.1 * Normal("seconds", 100 * cell + r);
     member.unit = "host-1";
-    member.environment_summary = "Example CPU, LibTorch 2.11.0, 4 threads";
+    member.stack_fingerprint = "torch-2.11.0";
+    member.trainer_build = study_.input.cells.back().trainer_build;
     member.environment_json = fmt::format(
-        R"({{"libtorch":{{"version":"2.11.0","mkl":"2024.2"}},"cpu":{{"model":"Example CPU",)"
-        R"("isa":["sse4_2","avx2","avx512f"]}},"variables":{{"ATEN_CPU_CAPABILITY":"{}"}},)"
+        R"({{"versions":{{"libtorch":"2.11.0","mkl":"2024.2"}},"machine":{{"cpu_model":)"
+        R"("Example CPU","instruction_sets":["sse4_2","avx2","avx512f"]}},)"
+        R"("variables":{{"ATEN_CPU_CAPABILITY":"{}"}},)"
         R"("switches":{{"deterministic":{}}}}})",
         hardware.substr(hardware.rfind('-') + 1), plan == "impl" ? "false" : "true");
     MakeLogits(keys);
@@ -158,7 +161,7 @@ class Maker {
   void MakeLogits(const Keys& keys) {
     std::vector<float>& logits = study_.logits.emplace_back();
     for (int64_t x = 0; x < options_.examples; ++x) {
-      const int32_t label = study_.input.evaluation.labels[static_cast<size_t>(x)];
+      const int32_t label = study_.input.evaluations[0].labels[static_cast<size_t>(x)];
       const float margin = x % 7 == 0 ? 0.4f : label == 6 ? 1.5f : 5.0f;
       for (int32_t k = 0; k < options_.classes; ++k) {
         const uint64_t element = static_cast<uint64_t>(x * options_.classes + k);
@@ -187,7 +190,7 @@ class Maker {
 
   void MakeCurves(const Keys& keys, MemberInput& member) {
     const std::vector<float>& logits = study_.logits.back();
-    const EvaluationSet& set = study_.input.evaluation;
+    const EvaluationSet& set = study_.input.evaluations[0];
     double right = 0;
     for (size_t x = 0; x < set.labels.size(); ++x) {
       const auto row = logits.begin() + static_cast<int64_t>(x) * options_.classes;
@@ -218,11 +221,11 @@ class Maker {
     for (size_t m = 0; m < study_.input.members.size(); ++m) {
       MemberInput& member = study_.input.members[m];
       member.predictions = study_.logits[m];
-      member.weights.all = study_.weights[m];
-      member.weights.parameters = member.weights.all.first(kParameters);
-      member.weights.parameter_names = {"conv1.weight", "fc.bias"};
+      const std::span<const float> weights = study_.weights[m];
+      member.weights.parameters = {weights.first(kParameters)};
+      member.weights.buffers = {weights.subspan(kParameters)};
     }
-    study_.input.evaluation.images = study_.images;
+    study_.input.evaluations[0].images = study_.images;
   }
 
   const ExampleOptions options_;

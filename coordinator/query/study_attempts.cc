@@ -1,0 +1,186 @@
+#include "coordinator/query/study_attempts.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "SQLiteCpp/Statement.h"
+
+#include "common/trainer_protocol/hardware_class.h"
+#include "coordinator/query/rows.h"
+#include "coordinator/report/json_facts.h"
+#include "coordinator/store/special.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+using report::CellInput;
+using report::MemberInput;
+
+// What an environment says of where an attempt ran; empty where it says nothing.
+struct Origin {
+  std::string build;
+  std::string fingerprint;
+  std::string unit;                       // Of the GPU that was used.
+  std::vector<std::string> gpu_software;  // As kGpuSoftware.
+};
+
+Origin OriginOf(const std::string& environment, const CellInput& cell) {
+  std::map<std::string, std::string, std::less<>> facts;
+  for (auto& [key, value] : report::FlattenObject(environment)) facts[key] = std::move(value);
+  Origin origin;
+  origin.build = facts["build"];
+  origin.fingerprint = facts["stack_fingerprint"];
+  // A GPU that was seen by a trainer of a CPU class did not train.
+  if (!IsGpuClass(cell.hardware)) return origin;
+  origin.unit = facts["gpu.uuid"];
+  for (const std::string_view key : report::kGpuSoftware) {
+    const auto fact = facts.find(key);
+    origin.gpu_software.push_back(fact == facts.end() ? "" : fact->second);
+  }
+  return origin;
+}
+
+// Attempts with equal ones ran on the same software, as far as they say.
+std::vector<std::string> SoftwareOf(const Origin& origin) {
+  std::vector<std::string> software = {origin.build, origin.fingerprint};
+  software.insert(software.end(), origin.gpu_software.begin(), origin.gpu_software.end());
+  return software;
+}
+
+// The result of a lease that had been lost.
+struct Late {
+  int64_t lease = 0;
+  size_t member = 0;
+  std::string data_identity;
+  std::vector<std::string> software;
+};
+
+struct Attempts {
+  LeasePlaces accepted;
+  std::vector<Late> late;
+  std::map<uint32_t, std::set<std::vector<std::string>>> software;  // Of each cell's accepted ones.
+};
+
+void Accept(SQLite::Statement& row, const Origin& origin, MemberInput& member) {
+  member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
+  // A worker has one unit for all its GPUs; the attempt used one of them.
+  member.unit = origin.unit.empty() ? row.getColumn(7).getString() : origin.unit;
+  member.environment_json = row.getColumn(8).getString();
+  member.trainer_build = origin.build;
+  member.stack_fingerprint = origin.fingerprint;
+}
+
+Attempts ReadEnds(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
+                  StudyRows& rows) {
+  std::map<uint32_t, const CellInput*> cells;
+  for (const CellInput& cell : rows.input.cells) cells[cell.index] = &cell;
+  Attempts attempts;
+  SQLite::Statement row(database,
+                        "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
+                        "a.train_seconds, a.train_seconds_special, w.unit, e.facts, "
+                        "a.data_identity "
+                        "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
+                        "LEFT JOIN environment e ON e.sha256 = a.environment "
+                        "WHERE l.sweep = ? ORDER BY l.lease");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const auto place = places.find({row.getColumn(1).getUInt(), row.getColumn(2).getUInt()});
+    if (place == places.end()) continue;
+    MemberInput& member = rows.input.members[place->second];
+    const Origin origin = OriginOf(row.getColumn(8).getString(), *cells.at(member.cell));
+    const int64_t lease = row.getColumn(0).getInt64();
+    if (row.getColumn(3).getInt() != 0) {
+      attempts.accepted[lease] = place->second;
+      attempts.software[member.cell].insert(SoftwareOf(origin));
+      Accept(row, origin, member);
+    } else if (row.getColumn(4).getString() != "failed") {
+      attempts.late.push_back(
+          {lease, place->second, row.getColumn(9).getString(), SoftwareOf(origin)});
+    }
+  }
+  return attempts;
+}
+
+// Why the bits of a late result need not be those of the member's cohort; empty: they must.
+std::string_view NoCheckBecause(const Late& late, const Attempts& attempts, const StudyRows& rows) {
+  const uint32_t cell = rows.input.members[late.member].cell;
+  const auto pinned = rows.identities.find(rows.evaluation.at(cell).data_set);
+  if (pinned != rows.identities.end() && late.data_identity != pinned->second) {
+    return "it was over other data";
+  }
+  const auto software = attempts.software.find(cell);
+  if (software != attempts.software.end() && !software->second.contains(late.software)) {
+    return "it came from other software, or does not say from which";
+  }
+  return "";
+}
+
+using HashPlaces = std::map<int64_t, report::Hashes*>;  // By lease.
+
+// Room in its member for each late result that is a check of bits.
+void PlaceLate(const Attempts& attempts, StudyRows& rows, HashPlaces& hashes) {
+  std::map<int64_t, std::pair<size_t, size_t>> places;  // lease -> member, place in duplicates
+  for (const Late& late : attempts.late) {
+    MemberInput& member = rows.input.members[late.member];
+    const std::string_view because = NoCheckBecause(late, attempts, rows);
+    if (because.empty()) {
+      places[late.lease] = {late.member, member.duplicates.size()};
+      member.duplicates.emplace_back();
+    } else {
+      rows.warnings.push_back(
+          {"note", member.id,
+           fmt::format("The late result of lease {} is no check of its bits: {}.", late.lease,
+                       because)});
+    }
+  }
+  for (const auto& [lease, place] : places) {
+    hashes[lease] = &rows.input.members[place.first].duplicates[place.second];
+  }
+}
+
+// "weights_at/2" goes to place 1 of weights_at.
+void SetHash(std::string_view name, std::string sha256, report::Hashes& hashes) {
+  constexpr std::string_view kAt = "weights_at/";
+  if (name == "init") hashes.init = std::move(sha256);
+  if (name == "first_batches") hashes.first_batches = std::move(sha256);
+  if (name == "weights") hashes.weights = std::move(sha256);
+  if (name == "logits") hashes.logits = std::move(sha256);
+  if (!name.starts_with(kAt)) return;
+  const uint64_t evaluation = UnsignedOf(name.substr(kAt.size()));
+  if (evaluation < 1 || evaluation > 100000) return;
+  if (hashes.weights_at.size() < evaluation) hashes.weights_at.resize(evaluation);
+  hashes.weights_at[evaluation - 1] = std::move(sha256);
+}
+
+void ReadHashes(SQLite::Database& database, uint64_t sweep, const HashPlaces& places) {
+  SQLite::Statement row(database,
+                        "SELECT h.lease, h.name, h.sha256 FROM lease l JOIN attempt_hash h "
+                        "USING (lease) WHERE l.sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const auto place = places.find(row.getColumn(0).getInt64());
+    if (place == places.end()) continue;
+    SetHash(row.getColumn(1).getString(), row.getColumn(2).getString(), *place->second);
+  }
+}
+
+}  // namespace
+
+LeasePlaces ReadAttempts(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
+                         StudyRows& rows) {
+  Attempts attempts = ReadEnds(database, sweep, places, rows);
+  HashPlaces hashes;
+  for (const auto& [lease, member] : attempts.accepted) {
+    hashes[lease] = &rows.input.members[member].hashes;
+  }
+  PlaceLate(attempts, rows, hashes);
+  ReadHashes(database, sweep, hashes);
+  return std::move(attempts.accepted);
+}
+
+}  // namespace noisefloor::query

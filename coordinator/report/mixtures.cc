@@ -1,0 +1,137 @@
+#include "coordinator/report/mixtures.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "fmt/format.h"
+
+#include "common/trainer_protocol/hardware_class.h"
+#include "coordinator/report/json_facts.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+using Values = std::set<std::string>;
+
+// What the finished members of one cell ran on; what they did not say is not there.
+struct Software {
+  Values fingerprints;  // Of the trainers alone.
+  Values builds;
+  Values units;
+  std::map<std::string_view, Values> gpu;  // By a key of kGpuSoftware; empty on a CPU.
+};
+
+void AddIfSaid(const std::string& value, Values& values) {
+  if (!value.empty()) values.insert(value);
+}
+
+Software SoftwareOf(const Gathered& gathered, const CellFacts& cell) {
+  Software software;
+  for (const size_t m : cell.done) {
+    const MemberInput& member = *gathered.members[m].input;
+    AddIfSaid(member.stack_fingerprint, software.fingerprints);
+    AddIfSaid(BuildOf(member, *cell.input), software.builds);
+    AddIfSaid(member.unit, software.units);
+    if (!IsGpuClass(cell.input->hardware)) continue;
+    for (const auto& [key, value] : FlattenObject(member.environment_json)) {
+      const auto known = std::ranges::find(kGpuSoftware, key);
+      if (known != kGpuSoftware.end()) AddIfSaid(value, software.gpu[*known]);
+    }
+  }
+  return software;
+}
+
+std::string Joined(const Values& values) {
+  return Listed(std::vector<std::string>(values.begin(), values.end()));
+}
+
+void WarnOfCell(const Cohort& cohort, const Software& software, Study& study) {
+  const std::string subject = fmt::format("cell {} ({})", cohort.cell, cohort.label);
+  const auto mixes = [&](const std::string& what) {
+    study.warnings.push_back(
+        {"error", subject,
+         fmt::format("Mixes {}: its spread holds more than the noise plan.", what)});
+  };
+  if (software.fingerprints.size() > 1) {
+    mixes(fmt::format("{} stack fingerprints", software.fingerprints.size()));
+  }
+  if (software.builds.size() > 1) mixes(fmt::format("{} trainer builds", software.builds.size()));
+  for (const auto& [key, values] : software.gpu) {
+    if (values.size() > 1) mixes(fmt::format("{} {}", key, Joined(values)));
+  }
+  if (software.units.size() > 1) {
+    study.warnings.push_back(
+        {"note", subject,
+         fmt::format("Ran on {} units; their difference is part of its spread.",
+                     software.units.size())});
+  }
+}
+
+// A fingerprint that a worker offered covers more than the one that its trainer reports: each is
+// compared with its like.
+void WarnOfCells(const Gathered& gathered, const std::vector<Software>& software, Study& study) {
+  Values offered;
+  Values reported;
+  std::map<std::string, Values> builds;  // By stack: other stacks are other builds.
+  for (size_t c = 0; c < software.size(); ++c) {
+    const CellInput& cell = *gathered.cells[c].input;
+    AddIfSaid(cell.stack_fingerprint, offered);
+    reported.insert(software[c].fingerprints.begin(), software[c].fingerprints.end());
+    builds[cell.stack].insert(software[c].builds.begin(), software[c].builds.end());
+  }
+  const size_t fingerprints = std::max(offered.size(), reported.size());
+  if (fingerprints > 1) {
+    study.warnings.push_back(
+        {"warning", "sweep",
+         fmt::format("The cells have {} different stack fingerprints: a difference between "
+                     "hardware classes may be one of software.",
+                     fingerprints)});
+  }
+  for (const auto& [stack, values] : builds) {
+    if (values.size() < 2) continue;
+    study.warnings.push_back(
+        {"warning", "sweep",
+         fmt::format("Stack {} was trained with {} trainer builds: a difference between cells may "
+                     "be one of software.",
+                     stack, values.size())});
+  }
+}
+
+void WarnOfComparison(const HardwareComparison& comparison, const Software& a, const Software& b,
+                      Study& study) {
+  const auto warn = [&](std::string text) {
+    study.warnings.push_back({"warning", comparison.label, std::move(text)});
+  };
+  if (comparison.mixes_stacks) {
+    warn("Compares different stacks as well as hardware.");
+  } else if (!a.builds.empty() && !b.builds.empty() && a.builds != b.builds) {
+    warn("Compares different trainer builds as well as hardware.");
+  }
+  for (const auto& [key, values] : a.gpu) {
+    const auto other = b.gpu.find(key);
+    if (other == b.gpu.end() || other->second == values) continue;
+    warn(fmt::format("Compares different {} ({} against {}) as well as hardware.", key,
+                     Joined(values), Joined(other->second)));
+  }
+}
+
+}  // namespace
+
+void WarnOfMixtures(const Gathered& gathered, Study& study) {
+  std::vector<Software> software;
+  std::map<uint32_t, size_t> place;  // Of each cell.
+  for (size_t c = 0; c < gathered.cells.size(); ++c) {
+    software.push_back(SoftwareOf(gathered, gathered.cells[c]));
+    place[gathered.cells[c].input->index] = c;
+    WarnOfCell(study.cohorts[c], software[c], study);
+  }
+  WarnOfCells(gathered, software, study);
+  for (const HardwareComparison& comparison : study.hardware) {
+    WarnOfComparison(comparison, software[place.at(comparison.cell_a)],
+                     software[place.at(comparison.cell_b)], study);
+  }
+}
+
+}  // namespace noisefloor::report

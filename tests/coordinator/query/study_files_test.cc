@@ -1,0 +1,86 @@
+// Files of a study that other programs may have written.
+#include "coordinator/query/study_files.h"
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/files/sha256.h"
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor::query {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+bool IsAligned(std::span<const float> values) {
+  return reinterpret_cast<uintptr_t>(values.data()) % alignof(float) == 0;
+}
+
+class StudyFilesTest : public ::testing::Test {
+ protected:
+  StudyFilesTest() : blobs_(*BlobStore::Open(home_.path())) {}
+
+  // Weights 2 and 3 with a running mean of 1, whose values begin so many bytes beyond a multiple
+  // of 4.
+  ArtifactRow Weights(size_t beyond) {
+    std::string header = R"({"a.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                         R"("b.weight":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})";
+    while (header.size() % 4 != beyond) header += ' ';
+    const uint64_t length = header.size();
+    const std::vector<float> values = {1, 2, 3};
+    std::string content(sizeof length + length + values.size() * sizeof(float), 0);
+    std::memcpy(content.data(), &length, sizeof length);
+    std::memcpy(content.data() + sizeof length, header.data(), length);
+    std::memcpy(content.data() + sizeof length + length, values.data(), 12);
+    const BlobName name = {Sha256Hex(content), content.size()};
+    EXPECT_TRUE(blobs_.Put(name, content).ok());
+    return {"weights", "weights.safetensors", name};
+  }
+
+  TempHome home_;
+  BlobStore blobs_;
+};
+
+TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
+  StudyFiles files(blobs_, 0);
+
+  const absl::StatusOr<report::WeightsView> weights = files.Weights(Weights(0));
+
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  ASSERT_EQ(weights->parameters.size(), 1u);
+  ASSERT_EQ(weights->buffers.size(), 1u);
+  EXPECT_THAT(weights->parameters[0], ElementsAre(2, 3));
+  EXPECT_THAT(weights->buffers[0], ElementsAre(1));
+}
+
+TEST_F(StudyFilesTest, ValuesThatDoNotLieAsFloatsMustAreCopied) {
+  StudyFiles files(blobs_);
+  for (const size_t beyond : {1u, 2u, 3u}) {
+    const absl::StatusOr<report::WeightsView> weights = files.Weights(Weights(beyond));
+
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    EXPECT_TRUE(IsAligned(weights->parameters[0]));
+    EXPECT_TRUE(IsAligned(weights->buffers[0]));
+    EXPECT_THAT(weights->parameters[0], ElementsAre(2, 3));
+    EXPECT_THAT(weights->buffers[0], ElementsAre(1));
+  }
+}
+
+TEST_F(StudyFilesTest, CopiesAreLimitedAndTheFileIsNamed) {
+  StudyFiles files(blobs_, 20);
+  EXPECT_TRUE(files.Weights(Weights(1)).ok());
+
+  const absl::Status status = files.Weights(Weights(1)).status();
+
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("weights.safetensors"));
+  EXPECT_THAT(Message(status), HasSubstr("at most 20 bytes"));
+}
+
+}  // namespace
+}  // namespace noisefloor::query

@@ -1,0 +1,139 @@
+// Members that are compared but did not run on the same software: found and named.
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/report/study.h"
+#include "tests/coordinator/report/example_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+testing::Matcher<const std::vector<Warning>&> HasWarning(const std::string& severity,
+                                                         const std::string& subject,
+                                                         const std::string& text) {
+  return Contains(AllOf(Field(&Warning::severity, severity),
+                        Field(&Warning::subject, HasSubstr(subject)),
+                        Field(&Warning::text, HasSubstr(text))));
+}
+
+// A study whose members on avx2 ran on a GPU instead.
+ExampleStudy MakeGpuStudy() {
+  ExampleStudy example = MakeExampleStudy();
+  for (CellInput& cell : example.input.cells) {
+    if (cell.hardware == "cpu-intel-avx2") cell.hardware = "nvidia-h200";
+  }
+  return example;
+}
+
+std::string WithGpu(int cudnn, int runtime, int driver) {
+  return fmt::format(R"({{"gpu":{{"cudnn":{},"cuda_runtime":{},"driver":{}}}}})", cudnn, runtime,
+                     driver);
+}
+
+TEST(MixturesTest, BuildsThatDifferBetweenCellsAreAWarningForEachComparison) {
+  ExampleStudy example = MakeExampleStudy();
+  for (uint32_t r = 0; r < 4; ++r) {
+    example.Member(fmt::format("s1c4r{}", r)).trainer_build = "other";
+  }
+
+  const Study study = BuildStudy(example.input);
+
+  EXPECT_THAT(study.warnings, HasWarning("warning", "algo: cpu-intel-avx2 against cpu-intel-avx512",
+                                         "Compares different trainer builds"));
+  EXPECT_THAT(study.warnings,
+              HasWarning("warning", "sweep", "Stack torch-2.11-cpu was trained with 2 trainer"));
+  EXPECT_THAT(study.warnings, Not(HasWarning("warning", "control", "trainer builds")));
+  EXPECT_THAT(study.warnings, Not(HasWarning("error", "", "Mixes")));
+}
+
+TEST(MixturesTest, OtherStacksAreOtherBuildsWithoutAWarning) {
+  ExampleStudy example = MakeExampleStudy();
+  for (CellInput& cell : example.input.cells) {
+    if (cell.hardware != "cpu-intel-sse") continue;
+    cell.stack = cell.trainer_build = "torch-2.7-cpu";
+  }
+  for (MemberInput& member : example.input.members) member.trainer_build.clear();
+
+  const Study study = BuildStudy(example.input);
+
+  EXPECT_THAT(study.warnings, HasWarning("warning", "sse", "Compares different stacks"));
+  EXPECT_THAT(study.warnings, Not(HasWarning("warning", "", "trainer builds")));
+}
+
+TEST(MixturesTest, WhatAMemberDoesNotSayIsNoMixture) {
+  ExampleStudy example = MakeExampleStudy();
+  example.Member("s1c3r1").stack_fingerprint.clear();
+  example.Member("s1c3r2").trainer_build.clear();
+  example.Member("s1c3r3").unit.clear();
+
+  const Study study = BuildStudy(example.input);
+
+  EXPECT_THAT(study.warnings, Not(HasWarning("error", "", "Mixes")));
+  EXPECT_THAT(study.warnings, Not(HasWarning("note", "", "units")));
+  EXPECT_EQ(study.cohorts[3].trainer_build, example.input.cells[3].trainer_build);
+}
+
+TEST(MixturesTest, ReportedFingerprintsThatDifferBetweenCellsAreAWarning) {
+  ExampleStudy example = MakeExampleStudy();
+  for (uint32_t r = 0; r < 4; ++r) {
+    example.Member(fmt::format("s1c4r{}", r)).stack_fingerprint = "other";
+  }
+
+  EXPECT_THAT(BuildStudy(example.input).warnings,
+              HasWarning("warning", "sweep", "2 different stack fingerprints"));
+}
+
+TEST(MixturesTest, AGpuCohortOnTwoVersionsOfItsSoftwareIsAnError) {
+  ExampleStudy example = MakeGpuStudy();
+  for (MemberInput& member : example.input.members) {
+    member.environment_json = WithGpu(91002, 12080, 12090);
+  }
+  example.Member("s1c3r1").environment_json = WithGpu(91100, 12080, 12090);
+  example.Member("s1c6r2").environment_json = WithGpu(91002, 12060, 13000);
+
+  const Study study = BuildStudy(example.input);
+
+  EXPECT_THAT(study.warnings, HasWarning("error", "cell 3", "Mixes gpu.cudnn 91002 and 91100"));
+  EXPECT_THAT(study.warnings,
+              HasWarning("error", "cell 6", "Mixes gpu.cuda_runtime 12060 and 12080"));
+  EXPECT_THAT(study.warnings, HasWarning("error", "cell 6", "Mixes gpu.driver 12090 and 13000"));
+  EXPECT_THAT(study.warnings, Not(HasWarning("error", "cell 0", "Mixes")));
+}
+
+TEST(MixturesTest, TheGpuBesideACpuThatTrainedDoesNotMatter) {
+  ExampleStudy example = MakeExampleStudy();
+  example.Member("s1c3r0").environment_json = WithGpu(91002, 12080, 12090);
+  example.Member("s1c3r1").environment_json = WithGpu(91100, 12080, 12090);
+
+  EXPECT_THAT(BuildStudy(example.input).warnings, Not(HasWarning("error", "", "Mixes")));
+}
+
+TEST(MixturesTest, GpuClassesOnDifferentSoftwareAreAWarning) {
+  ExampleStudy example = MakeGpuStudy();
+  for (CellInput& cell : example.input.cells) {
+    if (cell.hardware == "cpu-intel-sse") cell.hardware = "nvidia-t4";
+  }
+  for (MemberInput& member : example.input.members) {
+    const bool old = member.cell % 3 == 2;
+    member.environment_json = WithGpu(old ? 90000 : 91002, 12080, 12090);
+  }
+
+  const Study study = BuildStudy(example.input);
+
+  EXPECT_THAT(study.warnings, HasWarning("warning", "algo: nvidia-h200 against nvidia-t4",
+                                         "Compares different gpu.cudnn (91002 against 90000)"));
+  EXPECT_THAT(study.warnings, Not(HasWarning("warning", "cpu-intel-avx512", "Compares different")));
+}
+
+}  // namespace
+}  // namespace noisefloor::report
