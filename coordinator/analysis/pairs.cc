@@ -2,28 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "common/base/check.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/analysis/interval.h"
 
 namespace noisefloor::analysis {
 namespace {
 
-double PairCount(int64_t members) {
-  return static_cast<double>(members) * static_cast<double>(members - 1) / 2;
+// One value for every pair.
+PairSums OneEach(size_t members) {
+  const double n = static_cast<double>(members);
+  return {n * (n - 1) / 2, std::vector<double>(members, n - 1)};
 }
 
-// The jackknife's standard error: sqrt((n - 1) / n * sum of squared deviations of the means that
-// leave out one member). Their mean is the full mean itself. n >= 3.
-double StandardError(const PairSums& sums) {
-  const int64_t n = static_cast<int64_t>(sums.of_member.size());
-  const double mean = sums.total / PairCount(n);
+// The jackknife's standard error: sqrt((n - 1) / n * sum of squared deviations, from the full mean,
+// of the means that leave out one member). n >= 3. Absent when such a mean has no value.
+std::optional<double> StandardError(const PairSums& sums, const PairSums& counts) {
+  const double n = static_cast<double>(sums.of_member.size());
+  const double mean = sums.total / counts.total;
   double squares = 0;
-  for (const double of_member : sums.of_member) {
-    const double without = (sums.total - of_member) / PairCount(n - 1);
+  for (size_t m = 0; m < sums.of_member.size(); ++m) {
+    const double left = counts.total - counts.of_member[m];
+    if (!(left > 0)) return std::nullopt;
+    const double without = (sums.total - sums.of_member[m]) / left;
     squares += (without - mean) * (without - mean);
   }
-  return std::sqrt(squares * static_cast<double>(n - 1) / static_cast<double>(n));
+  return std::sqrt(squares * (n - 1) / n);
 }
 
 }  // namespace
@@ -43,10 +49,17 @@ PairSums SumPairs(const PairMatrix& pairs) {
 }
 
 Estimate PairMean(const PairSums& sums, const std::string& unit, Bounds bounds) {
+  return PairMean(sums, OneEach(sums.of_member.size()), unit, bounds);
+}
+
+Estimate PairMean(const PairSums& sums, const PairSums& counts, const std::string& unit,
+                  Bounds bounds) {
+  NF_CHECK(sums.of_member.size() == counts.of_member.size());
   const int64_t n = static_cast<int64_t>(sums.of_member.size());
   if (n < 2) return Absent(unit, n, "needs two members, there are " + std::to_string(n));
+  if (counts.total == 0) return Absent(unit, n, "no pair has a value");
   Estimate estimate;
-  estimate.value = sums.total / PairCount(n);
+  estimate.value = sums.total / counts.total;
   estimate.n = n;
   estimate.unit = unit;
   estimate.method = "mean over pairs; jackknife leaving out one member, Student's t";
@@ -54,18 +67,22 @@ Estimate PairMean(const PairSums& sums, const std::string& unit, Bounds bounds) 
     estimate.note = "one pair: no interval";
     return estimate;
   }
-  const double error = StandardError(sums);
+  const std::optional<double> error = StandardError(sums, counts);
+  if (!error) {
+    estimate.note = "without one of them no pair is left: no interval";
+    return estimate;
+  }
   // Equal sums differ in the last bits only.
-  if (!(error > 1e-12 * std::abs(*estimate.value))) {
+  if (!(*error > 1e-12 * std::abs(*estimate.value))) {
     estimate.note = *estimate.value == 0
                         ? "no difference seen in " + std::to_string(n) + " members: no interval"
                         : "all members are equally far apart: no interval";
     return estimate;
   }
-  const std::optional<Interval> interval = TInterval(*estimate.value, error, n);
+  const std::optional<Interval> interval = TInterval(*estimate.value, *error, n);
   estimate.low = std::max(bounds.low, interval->low);
   estimate.high = std::min(bounds.high, interval->high);
-  estimate.detectable = DetectableMeanDifference(n, error * std::sqrt(static_cast<double>(n)));
+  estimate.detectable = DetectableMeanDifference(n, *error * std::sqrt(static_cast<double>(n)));
   estimate.detectable_kind = "difference";
   return estimate;
 }

@@ -47,4 +47,9 @@ struct Bounds {
 // member gives the same sum.
 Estimate PairMean(const PairSums& sums, const std::string& unit, Bounds bounds);
 
+// The same where a pair has any number of values: `counts` are the sums of a one for each value.
+// Absent without a value; no interval when leaving out one member leaves no value.
+Estimate PairMean(const PairSums& sums, const PairSums& counts, const std::string& unit,
+                  Bounds bounds);
+
 }  // namespace noisefloor::analysis

@@ -106,6 +106,24 @@ std::string ExcessText(const HardwareComparison& out) {
                               WithInterval(excess), Percent(std::max(0.0, *excess.high), 2));
 }
 
+// Have the cells several values of it, so that labels must name it?
+template <typename Field>
+bool Varies(const Gathered& gathered, Field CellInput::*field) {
+  return std::any_of(gathered.cells.begin(), gathered.cells.end(), [&](const CellFacts& cell) {
+    return cell.input->*field != gathered.cells[0].input->*field;
+  });
+}
+
+// What both sides have in common, told from the other comparisons of the same classes.
+std::string SettingOf(const Gathered& gathered, const CellFacts& a, const CellFacts& b) {
+  std::string setting = a.input->plan;
+  const bool one_stack = a.input->stack == b.input->stack;
+  if (one_stack && Varies(gathered, &CellInput::stack)) setting += ", " + a.input->stack;
+  if (!a.axes_label.empty()) setting += ", " + a.axes_label;
+  if (Varies(gathered, &CellInput::block)) setting += fmt::format(", block {}", a.input->block);
+  return setting;
+}
+
 HardwareComparison Compare(const Gathered& gathered, const CellFacts& a, const CellFacts& b) {
   HardwareComparison out;
   out.axes_label = a.axes_label;
@@ -113,11 +131,11 @@ HardwareComparison Compare(const Gathered& gathered, const CellFacts& a, const C
   out.block = a.input->block;
   out.cell_a = a.input->index;
   out.cell_b = b.input->index;
-  out.hardware_a = a.input->hardware;
-  out.hardware_b = b.input->hardware;
+  out.hardware_a = HardwareName(a.input->hardware);
+  out.hardware_b = HardwareName(b.input->hardware);
   out.mixes_stacks = a.input->stack != b.input->stack;
-  out.label = fmt::format("{}{}{}: {} against {}", out.plan, out.axes_label.empty() ? "" : ", ",
-                          out.axes_label, out.hardware_a, out.hardware_b);
+  out.setting = SettingOf(gathered, a, b);
+  out.label = fmt::format("{}: {} against {}", out.setting, out.hardware_a, out.hardware_b);
   const Pairs pairs = MatchReplicates(gathered, a, b);
   const Pairs predicted = WithPredictions(gathered, pairs);
   out.pairs = static_cast<int64_t>(pairs.a.size());
@@ -142,7 +160,8 @@ HardwareComparison Compare(const Gathered& gathered, const CellFacts& a, const C
 }
 
 bool AllElseEqual(const CellInput& a, const CellInput& b) {
-  return a.axes == b.axes && a.plan == b.plan && a.block == b.block && a.hardware != b.hardware;
+  return a.axes == b.axes && a.plan == b.plan && a.block == b.block &&
+         a.evaluation == b.evaluation && a.hardware != b.hardware;
 }
 
 }  // namespace

@@ -14,10 +14,15 @@ namespace {
 
 constexpr const char* kMetrics[] = {"test_top1", "test_top5", "test_loss", "train_loss"};
 
+// To 7 digits, enough for a figure: only what is shown is rounded.
 double Rounded(double value) {
   if (value == 0 || !std::isfinite(value)) return value;
   const double scale = std::pow(10.0, 6 - std::floor(std::log10(std::abs(value))));
   return std::isfinite(scale) && scale > 0 ? std::round(value * scale) / scale : value;
+}
+
+std::optional<double> RoundedIfAny(const std::optional<double>& value) {
+  return value ? std::optional(Rounded(*value)) : std::nullopt;
 }
 
 const std::vector<CurvePoint>* PointsOf(const MemberInput& member, const std::string& metric) {
@@ -45,13 +50,12 @@ CurveMember LineOf(const MemberInput& member, const std::vector<CurvePoint>& poi
   CurveMember line{member.id, {}};
   for (const int64_t step : steps) {
     const auto it = by_step.find(step);
-    line.values.push_back(it == by_step.end() ? std::nullopt
-                                              : std::optional<double>(Rounded(it->second)));
+    line.values.push_back(it == by_step.end() ? std::nullopt : std::optional(it->second));
   }
   return line;
 }
 
-// Mean and spread at each step over the lines of members that are done.
+// Mean and spread at each step over the lines, not yet rounded, of members that are done.
 void FillBand(const std::vector<const CurveMember*>& lines, Curve& curve) {
   for (size_t k = 0; k < curve.steps.size(); ++k) {
     std::vector<double> finite;
@@ -91,6 +95,9 @@ Curve BuildCurve(const Gathered& gathered, const CellFacts& cell, const std::str
   std::vector<const CurveMember*> lines;
   for (const size_t position : done) lines.push_back(&curve.members[position]);
   FillBand(lines, curve);
+  for (CurveMember& line : curve.members) {
+    for (std::optional<double>& value : line.values) value = RoundedIfAny(value);
+  }
   return curve;
 }
 
@@ -120,6 +127,28 @@ std::vector<size_t> HeatMapMembers(const Gathered& gathered, int64_t& left_out) 
   return members;
 }
 
+// Inside each evaluation set; between members of different sets there is nothing to compare.
+void FillHeatMap(const Gathered& gathered, const std::vector<size_t>& members, HeatMap& map) {
+  map.values.assign(members.size(), std::vector<std::optional<double>>(members.size()));
+  for (size_t set = 0; set < gathered.sets.size(); ++set) {
+    std::vector<size_t> places;
+    std::vector<size_t> of_set;
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (gathered.members[members[i]].set != set) continue;
+      places.push_back(i);
+      of_set.push_back(members[i]);
+    }
+    if (places.empty()) continue;
+    const analysis::PairMatrix churn = analysis::ChurnMatrix(*AnswersOf(gathered, of_set).matrix);
+    for (size_t i = 0; i < places.size(); ++i) {
+      for (size_t j = 0; j < places.size(); ++j) {
+        map.values[places[i]][places[j]] =
+            Rounded(churn.At(static_cast<int64_t>(i), static_cast<int64_t>(j)));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Curve> BuildCurves(const Gathered& gathered) {
@@ -144,12 +173,11 @@ HeatMap BuildHeatMap(const Gathered& gathered) {
     map.note = fmt::format("{} members are not shown: without predictions, or beyond the first {}.",
                            map.left_out, kMostHeatMapMembers);
   }
-  if (members.empty()) return map;
-  const analysis::PairMatrix churn = analysis::ChurnMatrix(*AnswersOf(gathered, members).matrix);
-  for (int64_t i = 0; i < churn.members(); ++i) {
-    auto& row = map.values.emplace_back();
-    for (int64_t j = 0; j < churn.members(); ++j) row.push_back(Rounded(churn.At(i, j)));
+  if (gathered.sets.size() > 1) {
+    map.note += map.note.empty() ? "" : " ";
+    map.note += "Members are compared inside each evaluation set only.";
   }
+  FillHeatMap(gathered, members, map);
   return map;
 }
 

@@ -1,12 +1,11 @@
 #include "coordinator/report/examples.h"
 
-#include <array>
 #include <string_view>
+#include <utility>
 
 #include "fmt/format.h"
 
 #include "coordinator/analysis/divergent.h"
-#include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
@@ -37,46 +36,63 @@ Picture PictureOf(const EvaluationSet& evaluation, int64_t example) {
           Base64(evaluation.images.subspan(begin, size))};
 }
 
-// Members whose disagreement means something: neither control (equal by promise) nor
-// under-trained (equal to guessing), unless nothing else is there.
-std::vector<size_t> PoolOf(const Gathered& gathered, std::string& who) {
-  std::vector<size_t> all;
-  std::vector<size_t> chosen;
-  for (const CellFacts& cell : gathered.cells) {
-    for (const size_t m : cell.done) {
-      if (!gathered.members[m].row) continue;
-      all.push_back(m);
-      if (!cell.all_fixed && !cell.under_trained) chosen.push_back(m);
-    }
-  }
-  if (chosen.size() >= 4) {
-    who = "members of all cells but control and under-trained ones";
-    return chosen;
-  }
-  who = "all members";
-  return all;
-}
+bool Selects(const MemberInput& member) { return member.replicate % 2 == 0; }
 
-struct Halves {
-  std::vector<size_t> pool;
-  std::vector<size_t> selecting;
-  std::vector<size_t> measuring;
+struct Pool {
+  std::vector<size_t> members;  // By cell and replicate.
+  std::string who;
+  bool can_choose = false;  // Some cell has two members that select, and someone measures.
 };
 
-// By replicate, so that a pair on two hardware classes, which shares its seeds, stays together.
-Halves Split(const Gathered& gathered, std::vector<size_t> pool) {
-  Halves halves;
-  for (const size_t m : pool) {
-    const bool even = gathered.members[m].input->replicate % 2 == 0;
-    (even ? halves.selecting : halves.measuring).push_back(m);
+// The members with answers on the first evaluation set of the cells that `admits` lets in.
+template <typename Admits>
+Pool PoolOf(const Gathered& gathered, const std::string& who, const Admits& admits) {
+  Pool pool{{}, who, false};
+  bool pair = false;
+  bool measures = false;
+  for (const CellFacts& cell : gathered.cells) {
+    if (cell.set != 0 || !admits(cell)) continue;
+    int64_t selecting = 0;
+    for (const size_t m : cell.done) {
+      if (!gathered.members[m].row) continue;
+      pool.members.push_back(m);
+      const bool selects = Selects(*gathered.members[m].input);
+      selecting += selects;
+      measures = measures || !selects;
+    }
+    pair = pair || selecting >= 2;
   }
-  halves.pool = std::move(pool);
-  return halves;
+  pool.can_choose = pair && measures;
+  return pool;
 }
 
-DivergentExample ExampleOf(const Gathered& gathered, const Halves& halves,
+// Members whose disagreement means something: neither control (equal by promise) nor
+// under-trained (equal to guessing), unless nothing else is there.
+Pool ChoosePool(const Gathered& gathered) {
+  Pool noisy = PoolOf(gathered, "members of all cohorts but control and under-trained ones",
+                      [](const CellFacts& cell) { return !cell.all_fixed && !cell.under_trained; });
+  if (noisy.can_choose) return noisy;
+  return PoolOf(gathered, "all members", [](const CellFacts&) { return true; });
+}
+
+// By replicate, so that members of several cells which share their seeds stay together.
+analysis::Half HalfOf(const Gathered& gathered, const Pool& pool, bool selecting) {
+  std::vector<size_t> chosen;
+  for (const size_t m : pool.members) {
+    if (Selects(*gathered.members[m].input) == selecting) chosen.push_back(m);
+  }
+  Answers answers = AnswersOf(gathered, chosen);
+  analysis::Half half{std::move(*answers.matrix), {}, {}};
+  for (const size_t m : answers.members) {
+    half.cells.push_back(gathered.members[m].input->cell);
+    half.replicates.push_back(gathered.members[m].input->replicate);
+  }
+  return half;
+}
+
+DivergentExample ExampleOf(const Gathered& gathered, const Pool& pool,
                            analysis::Divergent divergent) {
-  const EvaluationSet& evaluation = gathered.input->evaluation;
+  const EvaluationSet& evaluation = *gathered.sets.front().input;
   const size_t at = static_cast<size_t>(divergent.example);
   DivergentExample example;
   example.example = divergent.example;
@@ -85,11 +101,21 @@ DivergentExample ExampleOf(const Gathered& gathered, const Halves& halves,
   example.selected_by = divergent.selected_by;
   example.disagreement = std::move(divergent.disagreement);
   example.accuracy = std::move(divergent.accuracy);
-  for (const size_t m : halves.pool) {
-    example.said.push_back(gathered.answers->Row(*gathered.members[m].row)[at]);
+  for (const size_t m : pool.members) {
+    example.said.push_back(gathered.sets.front().answers->Row(*gathered.members[m].row)[at]);
   }
   example.picture = PictureOf(evaluation, divergent.example);
   return example;
+}
+
+std::string NoteOf(const Pool& pool, const analysis::Half& selecting,
+                   const analysis::Half& measuring) {
+  return fmt::format(
+      "Of {}, compared within their cohort only: chosen by the {} with an even replicate number "
+      "(most disagreeing pairs, at most {} examples), measured on the {} with an odd one, so that "
+      "choosing does not bias the figures. n counts replicates: members of one replicate share "
+      "seeds.",
+      pool.who, selecting.cells.size(), kMostExamples, measuring.cells.size());
 }
 
 DivergentExamples Nothing(const std::string& note) {
@@ -103,33 +129,32 @@ DivergentExamples Nothing(const std::string& note) {
 }  // namespace
 
 DivergentExamples BuildExamples(const Gathered& gathered) {
-  if (!gathered.answers) return Nothing("No member has usable predictions.");
-  if (!gathered.labels_known) return Nothing("The labels of the evaluation set are not known.");
-  std::string who;
-  const Halves halves = Split(gathered, PoolOf(gathered, who));
-  if (halves.selecting.size() < 2 || halves.measuring.empty()) {
-    return Nothing("Needs two members that select examples and one that measures on them.");
+  const SetFacts& asked = gathered.sets.front();
+  if (!asked.answers) return Nothing("No member has usable predictions.");
+  if (!asked.labels_known) return Nothing("The labels of the evaluation set are not known.");
+  const Pool pool = ChoosePool(gathered);
+  if (!pool.can_choose) {
+    return Nothing(
+        "Needs a cohort with two members of even replicate number, which select examples, and a "
+        "member with an odd one, which measures on them.");
   }
-  const Answers selecting = AnswersOf(gathered, halves.selecting);
-  const Answers measuring = AnswersOf(gathered, halves.measuring);
-  analysis::DivergentSet set = analysis::FindDivergent(
-      *selecting.matrix, *measuring.matrix, gathered.input->evaluation.labels, kMostExamples);
+  const analysis::Half selecting = HalfOf(gathered, pool, true);
+  const analysis::Half measuring = HalfOf(gathered, pool, false);
+  analysis::DivergentSet set =
+      analysis::FindDivergent(selecting, measuring, asked.input->labels, kMostExamples);
   DivergentExamples examples;
-  for (const size_t m : halves.pool) {
+  for (const size_t m : pool.members) {
     const MemberInput& member = *gathered.members[m].input;
     examples.members.push_back(member.id);
     examples.cells.push_back(member.cell);
-    examples.selecting.push_back(member.replicate % 2 == 0);
+    examples.selecting.push_back(Selects(member));
   }
   for (analysis::Divergent& divergent : set.examples) {
-    examples.examples.push_back(ExampleOf(gathered, halves, std::move(divergent)));
+    examples.examples.push_back(ExampleOf(gathered, pool, std::move(divergent)));
   }
   examples.subset_disagreement = std::move(set.subset_disagreement);
   examples.subset_accuracy = std::move(set.subset_accuracy);
-  examples.note = fmt::format(
-      "Of {}: chosen by the {} with an even replicate number (most disagreeing pairs, at most {} "
-      "examples), measured on the {} with an odd one, so that choosing does not bias the figures.",
-      who, halves.selecting.size(), kMostExamples, halves.measuring.size());
+  examples.note = NoteOf(pool, selecting, measuring);
   if (examples.examples.empty()) examples.note += " The choosing members agree on every example.";
   return examples;
 }

@@ -1,4 +1,5 @@
-// The test examples on which members disagree most, with their images. Internal to this folder.
+// The test examples on which members of one cohort disagree most, with their images: of the first
+// evaluation set. Internal to this folder.
 #pragma once
 
 #include "coordinator/report/gather.h"

@@ -52,7 +52,6 @@ struct MemberRow {
   std::map<std::string, std::string> lanes;  // source -> "block.number"
   Hashes hashes;
   std::map<std::string, double> final_metrics;
-  std::vector<std::string> warnings;
 };
 
 // How one class of the data set fares inside one cohort: who pays.
@@ -75,7 +74,7 @@ struct Cohort {
   std::vector<AxisSetting> axes;
   std::string plan;
   std::map<std::string, std::string> sources;  // source -> "off", "fixed", "free"
-  std::string hardware;
+  std::string hardware;                        // "any" where the sweep names no class.
   std::string stack;
   std::string stack_fingerprint;
   std::string trainer_build;
@@ -135,7 +134,8 @@ struct PhysicalCheck {
 
 // Two hardware classes, all else equal, paired by replicate (equal lanes): B minus A.
 struct HardwareComparison {
-  std::string label;  // "algo, learning_rate=0.05: cpu-intel-avx2 against cpu-intel-sse"
+  std::string label;    // "algo, learning_rate=0.05: cpu-intel-avx2 against cpu-intel-sse"
+  std::string setting;  // "algo, learning_rate=0.05", with stack and block where they vary.
   std::string axes_label;
   std::string plan;
   uint32_t block = 0;
@@ -194,25 +194,25 @@ struct DivergentExample {
   int64_t example = 0;  // Its place in the evaluation set.
   int32_t label = 0;
   std::string label_name;
-  double selected_by = 0;     // Disagreement over pairs of the selecting half.
+  double selected_by = 0;     // Disagreement over pairs within cells, selecting half.
   Estimate disagreement;      // The same on the other half: not biased by selection.
   Estimate accuracy;          // Of the other half, on this example.
   std::vector<int32_t> said;  // Class by each of DivergentExamples::members; -1 undefined (nan).
   Picture picture;
 };
 struct DivergentExamples {
-  std::vector<std::string> members;  // Order of `said`.
+  std::vector<std::string> members;  // Order of `said`: by cell and replicate.
   std::vector<uint32_t> cells;
   std::vector<bool> selecting;  // Of the selecting half?
   std::vector<DivergentExample> examples;
-  Estimate subset_disagreement;  // Measuring half, over all the examples shown.
+  Estimate subset_disagreement;  // Measuring half, over all the examples shown; n: replicates.
   Estimate subset_accuracy;
   std::string note;  // The rule of selection, in words.
 };
 
 // What ran: for each hardware class the values of each fact, more than one when mixed.
 struct EnvironmentFact {
-  std::string key;                  // "libtorch.version"
+  std::string key;                  // "versions.libtorch"
   std::vector<std::string> values;  // Distinct, sorted.
 };
 struct EnvironmentRow {

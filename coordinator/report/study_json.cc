@@ -94,8 +94,7 @@ Json ToJson(const MemberRow& m) {
           {"unit", m.unit},
           {"lanes", m.lanes},
           {"hashes", ToJson(m.hashes)},
-          {"final_metrics", metrics},
-          {"warnings", m.warnings}};
+          {"final_metrics", metrics}};
 }
 
 Json ToJson(const ClassSensitivity& c) {
@@ -174,6 +173,7 @@ Json ToJson(const PhysicalCheck& p) {
 
 Json ToJson(const HardwareComparison& h) {
   return {{"label", h.label},
+          {"setting", h.setting},
           {"axes_label", h.axes_label},
           {"plan", h.plan},
           {"block", h.block},

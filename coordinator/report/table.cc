@@ -135,9 +135,8 @@ void AddHardware(const Study& study, Page& page) {
                (cut == 0 ? "" : " (" + CommonBeginning(study) + "...)"));
   Rows rows;
   for (const HardwareComparison& h : study.hardware) {
-    rows.push_back({fmt::format("{}{}{}: {} / {}{}", h.plan, h.axes_label.empty() ? "" : ", ",
-                                h.axes_label, h.hardware_a.substr(cut), h.hardware_b.substr(cut),
-                                h.mixes_stacks ? " (stacks differ)" : ""),
+    rows.push_back({fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut),
+                                h.hardware_b.substr(cut), h.mixes_stacks ? " (stacks differ)" : ""),
                     std::to_string(h.pairs), WithInterval(h.accuracy_difference),
                     WithInterval(h.churn_paired),
                     fmt::format("{} / {}", Value(h.churn_within_a), Value(h.churn_within_b)),
@@ -180,7 +179,7 @@ void AddClasses(const Study& study, Page& page) {
 void AddExamples(const Study& study, Page& page) {
   const DivergentExamples& divergent = study.divergent;
   if (divergent.examples.empty()) return;
-  page.Heading("Most divergent examples");
+  page.Heading("Most divergent examples (pairs of one cell)");
   Rows rows;
   for (size_t k = 0; k < std::min<size_t>(5, divergent.examples.size()); ++k) {
     const DivergentExample& example = divergent.examples[k];
@@ -188,7 +187,8 @@ void AddExamples(const Study& study, Page& page) {
                     Value(example.disagreement), Value(example.accuracy)});
   }
   rows.push_back({fmt::format("all {}", divergent.examples.size()),
-                  Value(divergent.subset_disagreement), Value(divergent.subset_accuracy)});
+                  WithInterval(divergent.subset_disagreement),
+                  WithInterval(divergent.subset_accuracy)});
   page.Text(AlignColumns({"example", "disagreement", "right"}, rows));
   page.Line(divergent.note);
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "fmt/format.h"
@@ -21,19 +23,26 @@ struct Style {
   std::string suffix;
 };
 
-// Digits follow the size, so that a spread of 0.003 % is not shown as zero.
+// Digits follow the size: two of the largest number, so that a spread of 0.003 % is not shown as
+// zero, and one of the smallest, so that an interval from 0.003 % does not seem to hold zero. The
+// page has the same rule (decimals in coordinator/web/app/src/format.ts).
 Style StyleOf(const analysis::Estimate& estimate) {
   Style style;
   if (estimate.unit == "fraction") style = {100, 2, " %"};
   if (estimate.unit == "seconds") style = {1, 1, " s"};
   if (estimate.unit == "ratio") style.digits = 2;
-  const double most = std::max({std::abs(*estimate.value), std::abs(estimate.low.value_or(0)),
-                                std::abs(estimate.high.value_or(0))});
-  const double shown = most * style.factor;
-  if (shown >= 1000) style.digits = 0;
-  if (shown > 1e-6 && shown < 0.1) {
-    style.digits = std::min(9, 1 - static_cast<int>(std::floor(std::log10(shown))));
+  double most = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::optional<double>& number : {estimate.value, estimate.low, estimate.high}) {
+    const double size = std::abs(number.value_or(0)) * style.factor;
+    if (!(size > 1e-6)) continue;  // Zero but for rounding.
+    most = std::max(most, size);
+    least = std::min(least, size);
   }
+  const auto place = [](double size) { return -static_cast<int>(std::floor(std::log10(size))); };
+  if (most >= 1000) style.digits = 0;
+  if (most > 0 && most < 0.1) style.digits = place(most) + 1;
+  if (std::isfinite(least)) style.digits = std::min(9, std::max(style.digits, place(least)));
   return style;
 }
 
@@ -89,6 +98,10 @@ std::string Counted(int64_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
+std::string HardwareName(const std::string& hardware) {
+  return hardware.empty() ? "any" : hardware;
+}
+
 void SetLabels(std::vector<CellFacts>& cells) {
   std::map<std::string, std::set<std::string>> of_last;
   std::set<std::string> stacks;
@@ -100,7 +113,7 @@ void SetLabels(std::vector<CellFacts>& cells) {
   }
   for (CellFacts& cell : cells) {
     cell.axes_label = AxesLabel(*cell.input, of_last);
-    cell.label = cell.input->plan + ", " + cell.input->hardware;
+    cell.label = cell.input->plan + ", " + HardwareName(cell.input->hardware);
     if (stacks.size() > 1) cell.label += ", " + cell.input->stack;
     if (!cell.axes_label.empty()) cell.label += ", " + cell.axes_label;
     if (blocks.size() > 1) cell.label += fmt::format(", block {}", cell.input->block);

@@ -25,6 +25,9 @@ std::string Listed(std::span<const std::string> things);
 // "1 member", "3 members"
 std::string Counted(int64_t count, std::string_view thing);
 
+// The name of a hardware class; a cell that names none runs on any.
+std::string HardwareName(const std::string& hardware);
+
 // Gives each cell its axes_label (the last part of each axis's path, or the whole path where two
 // axes end alike) and a label that tells it from the others.
 void SetLabels(std::vector<CellFacts>& cells);

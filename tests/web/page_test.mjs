@@ -68,24 +68,147 @@ for (const width of [390, 800, 1400]) {
   }
 }
 
-test("every figure on the page is the JSON's", async () => {
+/** "16.67 % [15.14, 18.20]" as a number for each number in it. */
+function numbersIn(text) {
+  return [...text.replaceAll("−", "-").matchAll(/-?[0-9]+(\.[0-9]+)?/g)].map((match) => match[0]);
+}
+
+test("every figure on the page is the JSON's, to the last digit shown", async () => {
   const { page } = await open(study);
 
   const shown = await page.$$eval("[data-path]", (elements) =>
     elements.map((e) => ({ path: e.dataset.path, value: e.dataset.value, text: e.textContent })));
 
-  assert.ok(shown.length >= study.cohorts.length * 6);
+  assert.ok(shown.length >= study.cohorts.length * 6 + study.hardware.length * 7);
   for (const { path, value, text } of shown) {
     const estimate = at(study, path);
     assert.ok(estimate, `${path} is in the JSON`);
     assert.equal(value, String(estimate.value), path);
     if (typeof estimate.value !== "number") continue;
     const scale = estimate.unit === "fraction" ? 100 : 1;
-    const printed = Number(text.split(" ")[0].replace("−", "-").replace(/[^-0-9.e+]/g, ""));
-    const difference = Math.abs(printed - estimate.value * scale);
-    assert.ok(difference <= Math.max(0.051, Math.abs(estimate.value * scale) * 0.006),
-      `${path}: shows ${text}, JSON has ${estimate.value}`);
+    const printed = numbersIn(text);
+    const exact = [estimate.value, estimate.low, estimate.high].filter((v) => v !== null).map((v) => v * scale);
+    assert.equal(printed.length, estimate.low === null ? 1 : 3, `${path}: ${text}`);
+    printed.forEach((number, i) => {
+      const digits = number.split(".")[1]?.length ?? 0;
+      assert.ok(Math.abs(Number(number) - exact[i]) <= 0.51 * 10 ** -digits, `${path}: shows ${text}, JSON has ${exact[i]}`);
+      assert.ok(digits >= 2 || Math.abs(exact[0]) >= 1000, `${path}: ${text}`);
+    });
   }
+  await page.close();
+});
+
+test("figures have as many digits as in the findings, which the tables write", async () => {
+  const small = structuredClone(study);
+  small.cohorts[0].accuracy_sd = { ...small.cohorts[3].accuracy_sd, value: 0.00153, low: 0.0011, high: 0.00244 };
+  small.cohorts[0].churn = { ...small.cohorts[3].churn, value: 0.004, low: 0.00003, high: 0.0079 };
+  small.cohorts[0].loss = { ...small.cohorts[3].churn, value: 0.00625, low: -0.00375, high: 0.01125 };
+  small.cohorts[0].any_disagreement = { ...small.cohorts[3].churn, value: 0.00003, low: null, high: null };
+  const { page } = await open(small);
+  const text = async (path) => (await page.locator(`[data-path='${path}']`).textContent()).replaceAll("\u00a0", " ");
+
+  const loud = study.cohorts.filter((c) => c.plan === "algo").sort((a, b) => b.churn.value - a.churn.value)[0];
+  const churn = await text(`cohorts.${study.cohorts.indexOf(loud)}.churn`);
+  assert.ok(study.headlines.some((h) => h.includes(`disagree on ${churn} of the examples`)), churn);
+  assert.equal(await text("cohorts.0.accuracy_sd"), "0.15 % [0.11, 0.24]");
+  assert.equal(await text("cohorts.0.churn"), "0.400 % [0.003, 0.790]");
+  assert.equal(await text("cohorts.0.any_disagreement"), "0.0030 %");
+  assert.equal(await text("cohorts.0.loss"), "0.62 % [−0.38, 1.12]");  // Half-way: to the even digit.
+  await page.close();
+});
+
+test("n is the number of members that are done, with diverged ones beside", async () => {
+  const some = structuredClone(study);
+  Object.assign(some.cohorts[3].counts, { total: 10, done: 4, diverged: 6 });
+  const { page } = await open(some);
+
+  for (const [i, cohort] of some.cohorts.entries()) {
+    const n = page.locator(`[data-count='cohorts.${i}.counts.done']`);
+    assert.equal(await n.textContent(), String(cohort.counts.done));
+    assert.equal(cohort.counts.done, cohort.accuracy.n);
+  }
+  const cell = page.locator("td", { has: page.locator("[data-count='cohorts.3.counts.done']") });
+  assert.equal(await cell.textContent(), "4 (6 diverged)");
+  await page.close();
+});
+
+test("what the hardware adds is in its table", async () => {
+  const { page } = await open(study);
+  for (const i of study.hardware.keys()) {
+    assert.equal(await page.locator(`[data-path='hardware.${i}.churn_excess']`).count(), 1);
+  }
+  await page.close();
+});
+
+/** The sample with each cohort at three learning rates and two widths, in two blocks. */
+function wide() {
+  const value = structuredClone(study);
+  value.cohorts = [];
+  for (const cohort of study.cohorts) {
+    for (const [k, rate] of ["0.01", "0.03", "0.1"].entries()) {
+      for (const block of [0, 1]) {
+        for (const [w, width] of ["narrow", "broad"].entries()) {
+          value.cohorts.push({ ...structuredClone(cohort), cell: cohort.cell + 9 * (k + 3 * block + 6 * w), block,
+            axes: [{ path: "train.optimizer.learning_rate", value: rate }, { path: "model.width", value: width }],
+            axes_label: `learning_rate=${rate}, width=${width}`, label: `${cohort.label}, ${rate}, ${width}, block ${block}` });
+        }
+      }
+    }
+  }
+  value.sweep.blocks = 2;
+  return value;
+}
+
+const figureOf = (page, words) => page.locator("figure", { hasText: words });
+
+test("a line against an axis joins cohorts that differ in nothing else", async () => {
+  const value = wide();
+  for (const cohort of value.cohorts.filter((c) => c.plan === "control")) cohort.any_disagreement.n = 3;
+  const { page, heard } = await open(value);
+  const figure = figureOf(page, "not all n members agree");
+
+  assert.deepEqual(heard, []);
+  const lines = await figure.locator("[aria-label=line] path").evaluateAll((paths) => paths.map((p) => p.getAttribute("d")));
+  assert.equal(lines.length, 9 * 4);  // A line for each plan, class, width and block.
+  for (const line of lines) assert.equal(line.split(",").length - 1, 3, line);  // Three rates.
+  const text = await figure.textContent();
+  assert.match(text, /width=broad/);
+  assert.match(text, /block 1/);
+  assert.match(text, /n, which is 3 to 4/);
+  await figure.locator("circle").first().hover({ force: true });  // Of control.
+  assert.match(await figure.locator("[aria-label=tip]").textContent(), /n = 3/);
+  await page.close();
+});
+
+test("who pays: no under-trained cohort, and every setting has its own labelled column", async () => {
+  const value = wide();
+  for (const cohort of value.cohorts) {
+    cohort.under_trained = cohort.axes[0].value === "0.1";
+    cohort.churn.value = cohort.plan === "algo" && cohort.block === 1 && cohort.axes[1].value === "broad" ? 0.9 : 0.1;
+  }
+  const { page, heard } = await open(value);
+  const figure = figureOf(page, "Churn within each class");
+
+  assert.deepEqual(heard, []);
+  const text = await figure.textContent();
+  assert.match(text, /4 noisiest of 16 plans and settings/);
+  assert.match(text, /learning_rate=0.01/);
+  assert.match(text, /width=broad/);
+  assert.match(text, /block 1/);
+  assert.doesNotMatch(text, /learning_rate=0.1\b|control/);
+  const drawn = await figure.locator("circle").count();
+  assert.equal(drawn, 4 * 3 * 10);  // Settings, classes of hardware, classes of the data set.
+  await page.close();
+});
+
+test("comparisons of several blocks are not drawn upon each other", async () => {
+  const value = structuredClone(study);
+  value.sweep.blocks = 2;
+  value.hardware = value.hardware.flatMap((h) => [0, 1].map((block) => ({ ...h, block, setting: `${h.plan}, block ${block}` })));
+  const { page } = await open(value);
+  const text = await figureOf(page, "Churn between two hardware classes").textContent();
+  assert.match(text, /algo, block 0, avx2 – avx512/);
+  assert.match(text, /algo, block 1, avx2 – avx512/);
   await page.close();
 });
 

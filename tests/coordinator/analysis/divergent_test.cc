@@ -1,18 +1,34 @@
 #include "coordinator/analysis/divergent.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 
+#include "coordinator/analysis/interval.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 
 namespace noisefloor::analysis {
 namespace {
 
+// All rows in one cell, as replicates 0, 1, ...
+Half OneCell(PredictionMatrix answers) {
+  Half half{std::move(answers), {}, {}};
+  for (int64_t m = 0; m < half.answers.members(); ++m) {
+    half.cells.push_back(0);
+    half.replicates.push_back(static_cast<uint32_t>(m));
+  }
+  return half;
+}
+
 TEST(DivergentTest, OneHalfSelectsAndTheOtherMeasures) {
   // The selecting half disagrees on examples 1 and 2; the measuring half on 2 only.
-  const PredictionMatrix selecting = AnswersFrom({{0, 0, 0, 0}, {0, 1, 1, 0}}, 2);
-  const PredictionMatrix measuring = AnswersFrom({{0, 0, 0, 0}, {0, 0, 1, 1}}, 2);
+  const Half selecting = OneCell(AnswersFrom({{0, 0, 0, 0}, {0, 1, 1, 0}}, 2));
+  const Half measuring = OneCell(AnswersFrom({{0, 0, 0, 0}, {0, 0, 1, 1}}, 2));
   const std::vector<int32_t> labels = {0, 0, 0, 0};
 
   const DivergentSet set = FindDivergent(selecting, measuring, labels, 10);
@@ -30,18 +46,45 @@ TEST(DivergentTest, OneHalfSelectsAndTheOtherMeasures) {
 }
 
 TEST(DivergentTest, NoMoreThanAskedForAndTheMostDivergentFirst) {
-  const PredictionMatrix selecting = AnswersFrom({{0, 0, 0}, {0, 1, 1}, {0, 2, 1}, {0, 2, 1}}, 3);
+  const Half half = OneCell(AnswersFrom({{0, 0, 0}, {0, 1, 1}, {0, 2, 1}, {0, 2, 1}}, 3));
 
-  const DivergentSet set = FindDivergent(selecting, selecting, std::vector<int32_t>{0, 0, 0}, 1);
+  const DivergentSet set = FindDivergent(half, half, std::vector<int32_t>{0, 0, 0}, 1);
 
   ASSERT_EQ(set.examples.size(), 1u);
   EXPECT_EQ(set.examples[0].example, 1);
   EXPECT_DOUBLE_EQ(set.examples[0].selected_by, 5.0 / 6.0);
 }
 
+TEST(DivergentTest, ADifferenceBetweenCellsIsNotNoise) {
+  // Cell 0 always says 0 of example 0, cell 1 always 1. Inside cell 1 example 1 is noisy.
+  const Half half{AnswersFrom({{0, 0}, {0, 0}, {1, 0}, {1, 1}}, 2), {0, 0, 1, 1}, {0, 2, 0, 2}};
+
+  const DivergentSet set = FindDivergent(half, half, std::vector<int32_t>{0, 0}, 10);
+
+  ASSERT_EQ(set.examples.size(), 1u);
+  EXPECT_EQ(set.examples[0].example, 1);
+  EXPECT_DOUBLE_EQ(set.examples[0].selected_by, 0.5);  // One of two pairs.
+}
+
+TEST(DivergentTest, EveryPairWithinACellCountsAlikeWhateverTheSizeOfItsCell) {
+  // Of four pairs examples 0 and 2 have two that disagree, example 1 has the one of the small cell.
+  const Half half{AnswersFrom({{0, 1, 0}, {0, 0, 0}, {0, 0, 1}, {0, 0, 0}, {1, 0, 0}}, 2),
+                  {4, 4, 7, 7, 7},
+                  {0, 2, 0, 2, 4}};
+
+  const DivergentSet set = FindDivergent(half, half, std::vector<int32_t>{0, 0, 0}, 10);
+
+  ASSERT_EQ(set.examples.size(), 3u);
+  EXPECT_EQ(set.examples[0].example, 0);
+  EXPECT_EQ(set.examples[1].example, 2);
+  EXPECT_DOUBLE_EQ(set.examples[1].selected_by, 0.5);
+  EXPECT_EQ(set.examples[2].example, 1);
+  EXPECT_DOUBLE_EQ(set.examples[2].selected_by, 0.25);
+}
+
 TEST(DivergentTest, OneMeasuringMemberHasAnAccuracyAndNoDisagreement) {
-  const PredictionMatrix selecting = AnswersFrom({{0}, {1}}, 2);
-  const PredictionMatrix measuring = AnswersFrom({{1}}, 2);
+  const Half selecting = OneCell(AnswersFrom({{0}, {1}}, 2));
+  const Half measuring = OneCell(AnswersFrom({{1}}, 2));
 
   const DivergentSet set = FindDivergent(selecting, measuring, std::vector<int32_t>{1}, 5);
 
@@ -50,12 +93,14 @@ TEST(DivergentTest, OneMeasuringMemberHasAnAccuracyAndNoDisagreement) {
   EXPECT_DOUBLE_EQ(*set.examples[0].accuracy.value, 1.0);
 }
 
-TEST(DivergentTest, NothingIsChosenByOneMemberOrByAgreement) {
-  const PredictionMatrix one = AnswersFrom({{0, 1}}, 2);
-  const PredictionMatrix agreeing = AnswersFrom({{0, 1}, {0, 1}}, 2);
+TEST(DivergentTest, NothingIsChosenByOneMemberOfACellOrByAgreement) {
+  const Half one = OneCell(AnswersFrom({{0, 1}}, 2));
+  const Half alone{AnswersFrom({{0, 1}, {1, 0}}, 2), {0, 1}, {0, 0}};
+  const Half agreeing = OneCell(AnswersFrom({{0, 1}, {0, 1}}, 2));
   const std::vector<int32_t> labels = {0, 1};
 
   EXPECT_TRUE(FindDivergent(one, agreeing, labels, 5).examples.empty());
+  EXPECT_TRUE(FindDivergent(alone, agreeing, labels, 5).examples.empty());
   EXPECT_TRUE(FindDivergent(agreeing, one, labels, 5).examples.empty());
   EXPECT_EQ(FindDivergent(one, one, labels, 5).subset_accuracy.note, "no example was selected");
 }
@@ -71,10 +116,10 @@ TEST(DivergentTest, MeasuringIsNotBiasedBySelectionWhereAllNoiseIsChance) {
       for (int x = 0; x < 2000; ++x) row.push_back(static_cast<int16_t>(draws.Below(2)));
       EXPECT_TRUE(m.AddAnswers(row).ok());
     }
-    return m;
+    return OneCell(std::move(m));
   };
-  const PredictionMatrix selecting = coin_rows();
-  const PredictionMatrix measuring = coin_rows();
+  const Half selecting = coin_rows();
+  const Half measuring = coin_rows();
 
   const DivergentSet set = FindDivergent(selecting, measuring, std::vector<int32_t>(2000, 0), 400);
 
@@ -82,6 +127,131 @@ TEST(DivergentTest, MeasuringIsNotBiasedBySelectionWhereAllNoiseIsChance) {
   for (const Divergent& example : set.examples) selected += example.selected_by / 400;
   EXPECT_GT(selected, 0.58);
   EXPECT_NEAR(*set.subset_disagreement.value, 0.5, 0.03);
+}
+
+// Share of the pairs within cells that disagree on these examples, written out, without one
+// replicate; nan without a pair.
+double SlowDisagreement(const Half& half, const std::vector<int64_t>& examples,
+                        std::optional<uint32_t> without = std::nullopt) {
+  double differing = 0;
+  double pairs = 0;
+  for (size_t i = 0; i < half.cells.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (half.cells[i] != half.cells[j]) continue;
+      if (without && (half.replicates[i] == *without || half.replicates[j] == *without)) continue;
+      for (const int64_t x : examples) {
+        const size_t at = static_cast<size_t>(x);
+        differing += Differ(half.answers.Row(static_cast<int64_t>(i))[at],
+                            half.answers.Row(static_cast<int64_t>(j))[at]);
+        ++pairs;
+      }
+    }
+  }
+  return pairs == 0 ? std::nan("") : differing / pairs;
+}
+
+// Random answers of five cells, in which some members are missing.
+Half RandomHalf(Draws& draws, uint32_t replicates, uint32_t first) {
+  std::vector<std::pair<uint32_t, uint32_t>> members;
+  for (uint32_t cell = 0; cell < 5; ++cell) {
+    for (uint32_t r = 0; r < replicates; ++r) {
+      if (draws.Uniform() < 0.8) members.emplace_back(cell, first + 2 * r);
+    }
+  }
+  Half half{RandomAnswers(draws, static_cast<int64_t>(members.size()), 30, 4, true), {}, {}};
+  for (const auto& [cell, replicate] : members) {
+    half.cells.push_back(cell);
+    half.replicates.push_back(replicate);
+  }
+  return half;
+}
+
+// The replicates that are in a pair.
+std::set<uint32_t> Paired(const Half& half) {
+  std::set<uint32_t> paired;
+  for (size_t i = 0; i < half.cells.size(); ++i) {
+    for (size_t j = 0; j < half.cells.size(); ++j) {
+      if (i != j && half.cells[i] == half.cells[j]) paired.insert(half.replicates[i]);
+    }
+  }
+  return paired;
+}
+
+void ExpectSlowTwin(const Half& measuring, const std::vector<int64_t>& examples,
+                    const Estimate& fast) {
+  const double value = SlowDisagreement(measuring, examples);
+  const std::set<uint32_t> replicates = Paired(measuring);
+  const double n = static_cast<double>(replicates.size());
+  ASSERT_NEAR(*fast.value, value, 1e-12);
+  EXPECT_EQ(fast.n, static_cast<int64_t>(replicates.size()));
+  double squares = 0;
+  for (const uint32_t replicate : replicates) {
+    const double without = SlowDisagreement(measuring, examples, replicate);
+    squares += (without - value) * (without - value);
+  }
+  const double half = TQuantile(n - 1, 0.975) * std::sqrt(squares * (n - 1) / n);
+  if (!(squares > 1e-20)) return;
+  ASSERT_TRUE(fast.low.has_value());
+  EXPECT_NEAR(*fast.low, std::max(0.0, value - half), 1e-12);
+  EXPECT_NEAR(*fast.high, std::min(1.0, value + half), 1e-12);
+}
+
+TEST(DivergentTest, EqualsItsSlowTwinThatLeavesOutWholeReplicates) {
+  Draws draws(31);
+  for (int round = 0; round < 40; ++round) {
+    const Half selecting = RandomHalf(draws, 4, 0);
+    const Half measuring = RandomHalf(draws, 5, 1);
+
+    const DivergentSet set = FindDivergent(selecting, measuring, std::vector<int32_t>(30, 1), 12);
+
+    std::vector<int64_t> chosen;
+    for (const Divergent& example : set.examples) {
+      EXPECT_NEAR(example.selected_by, SlowDisagreement(selecting, {example.example}), 1e-12);
+      ExpectSlowTwin(measuring, {example.example}, example.disagreement);
+      chosen.push_back(example.example);
+    }
+    ASSERT_EQ(chosen.size(), 12u);
+    ExpectSlowTwin(measuring, chosen, set.subset_disagreement);
+  }
+}
+
+TEST(DivergentTest, CellsThatShareTheirSeedsDoNotNarrowTheIntervals) {
+  // Ten cells that say the same, as where hardware changes nothing: no more is known than from one.
+  Draws draws(5);
+  const Half selecting = OneCell(RandomAnswers(draws, 4, 40, 3, false));
+  const PredictionMatrix once = RandomAnswers(draws, 5, 40, 3, false);
+  Half many{PredictionMatrix(40, 3), {}, {}};
+  for (uint32_t cell = 0; cell < 10; ++cell) {
+    for (uint32_t r = 0; r < 5; ++r) {
+      ASSERT_TRUE(many.answers.AddAnswers(once.Row(r)).ok());
+      many.cells.push_back(cell);
+      many.replicates.push_back(r);
+    }
+  }
+  const std::vector<int32_t> labels(40, 1);
+
+  const DivergentSet alone = FindDivergent(selecting, OneCell(once), labels, 10);
+  const DivergentSet repeated = FindDivergent(selecting, many, labels, 10);
+
+  EXPECT_EQ(repeated.subset_disagreement.n, 5);
+  EXPECT_EQ(repeated.subset_accuracy.n, 5);
+  EXPECT_NEAR(*repeated.subset_disagreement.low, *alone.subset_disagreement.low, 1e-12);
+  EXPECT_NEAR(*repeated.subset_disagreement.high, *alone.subset_disagreement.high, 1e-12);
+  EXPECT_NEAR(*repeated.subset_accuracy.low, *alone.subset_accuracy.low, 1e-12);
+  EXPECT_NEAR(*repeated.examples[0].accuracy.value, *alone.examples[0].accuracy.value, 1e-12);
+}
+
+TEST(DivergentTest, NoIntervalWhereLeavingOutAReplicateLeavesNoPair) {
+  const Half selecting = OneCell(AnswersFrom({{0}, {1}}, 2));
+  // Replicate 1 is in both pairs.
+  const Half measuring{AnswersFrom({{0}, {1}, {0}, {0}}, 2), {0, 0, 1, 1}, {1, 3, 1, 5}};
+
+  const DivergentSet set = FindDivergent(selecting, measuring, std::vector<int32_t>{0}, 5);
+
+  EXPECT_DOUBLE_EQ(*set.subset_disagreement.value, 0.5);
+  EXPECT_EQ(set.subset_disagreement.n, 3);
+  EXPECT_FALSE(set.subset_disagreement.low.has_value());
+  EXPECT_EQ(set.subset_disagreement.note, "without one of them no pair is left: no interval");
 }
 
 }  // namespace

@@ -128,6 +128,15 @@ TEST(TableTest, AnswersInTheOrderAPersonAsks) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b[")));
 }
 
+TEST(TableTest, ComparisonsOfHardwareNameTheirSetting) {
+  Study study = BuildStudy(MakeExampleStudy().input);
+  EXPECT_THAT(RenderTables(study), HasSubstr("  algo: avx2 / avx512"));
+
+  study.hardware[3].setting = "algo, block 1";
+
+  EXPECT_THAT(RenderTables(study), HasSubstr("  algo, block 1: avx2 / avx512"));
+}
+
 TEST(TableTest, ColourIsOnlyThereWhenAskedFor) {
   const Study study = BuildStudy(MakeExampleStudy({.break_control = true}).input);
 
@@ -165,6 +174,12 @@ TEST(WordsTest, IntervalsHaveTheDigitsOfTheirValue) {
   estimate.high = 0.0899;
   estimate.unit = "fraction";
   EXPECT_EQ(WithInterval(estimate), "8.00 % [7.11, 8.99]");
+  // A bound that is not zero does not look like zero.
+  estimate.low = 0.00003;
+  EXPECT_EQ(WithInterval(estimate), "8.000 % [0.003, 8.990]");
+  EXPECT_EQ(Value(estimate), "8.000 %");
+  estimate.low = 0;
+  EXPECT_EQ(WithInterval(estimate), "8.00 % [0.00, 8.99]");
   EXPECT_EQ(Counted(1, "member"), "1 member");
   EXPECT_EQ(Counted(3, "member"), "3 members");
   EXPECT_EQ(Listed(std::vector<std::string>{"a", "b", "c"}), "a, b and c");

@@ -55,10 +55,10 @@ export function divergent(study: Study): HTMLElement {
   const d = study.divergent;
   if (d.examples.length === 0) return section("The examples that flip", d.note || "No example was answered in two ways.");
   return section("The examples that flip", d.note,
-    el("p", {}, "On these, measured on members that did not choose them: disagreement ",
+    el("p", {}, "On these, measured on members that did not choose them: two members of a cohort disagree on ",
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
-    figure(`The most divergent test images: true label, what the members answered (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two of the measuring members disagree.`,
+    figure(`The most divergent test images: true label, what the members answered (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two measuring members of one cohort disagree.`,
       el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
       d.examples.length > SHOWN
         ? el("details", {}, el("summary", {}, `${d.examples.length - SHOWN} more`),

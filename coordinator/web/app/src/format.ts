@@ -1,5 +1,5 @@
 // Numbers as text, and small helpers to make elements.
-import { Estimate, Num } from "./study";
+import { Estimate, finite, Num } from "./study";
 
 type Child = Node | string | null | undefined | false;
 
@@ -10,25 +10,55 @@ export function el(tag: string, attributes: Record<string, string> = {}, ...chil
   return element;
 }
 
-/** Three significant digits, without exponent where a person would not write one. */
-function digits(value: number): string {
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1000 || size < 1e-4) return value.toPrecision(3);
-  return String(Number(value.toPrecision(size < 1 ? 2 : 3)));
+interface Style {
+  factor: number;
+  digits: number;
+  suffix: string;
+}
+
+const PLAIN: Style = { factor: 1, digits: 3, suffix: "" };
+const STYLES: Record<string, Style> = {
+  fraction: { factor: 100, digits: 2, suffix: " %" },
+  seconds: { factor: 1, digits: 1, suffix: " s" },
+  ratio: { factor: 1, digits: 2, suffix: "" },
+};
+
+/**
+ * Digits after the point, the same for a value and its bounds: two digits of the largest, one of the
+ * smallest that is not zero. The tables have the same rule (StyleOf in coordinator/report/words.cc).
+ */
+function decimals(values: Num[], style: Style): number {
+  const sizes = values.map((v) => Math.abs(finite(v) ?? 0) * style.factor).filter((size) => size > 1e-6);
+  if (sizes.length === 0) return style.digits;
+  const place = (size: number) => -Math.floor(Math.log10(size));
+  const most = Math.max(...sizes);
+  const digits = most >= 1000 ? 0 : most < 0.1 ? place(most) + 1 : style.digits;
+  return Math.min(9, Math.max(digits, place(Math.min(...sizes))));
+}
+
+/** As toFixed, but what lies half-way goes to the even digit, as in the tables. */
+function fixed(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  const scaled = value * 2 ** (digits + 1);  // Exact; half-way, it is a whole number.
+  const halfWay = Number.isInteger(scaled) && Math.abs((scaled * 5 ** digits) % 2) === 1;
+  if (!halfWay || /[02468]$/.test(text)) return text;
+  return (value - Math.sign(value) * 0.25 * 10 ** -digits).toFixed(digits);
+}
+
+function shown(value: Num, style: Style, digits: number): string {
+  if (value === null) return "–";
+  if (typeof value === "string") return value === "nan" ? "not a number" : value.replace("inf", "∞").replace("-", "−");
+  const text = fixed(value * style.factor, digits);
+  return /[1-9]/.test(text) ? text.replace("-", "−") : text.replace("-", "");
 }
 
 export function number(value: Num, unit: string): string {
-  if (value === null) return "–";
-  if (typeof value === "string") return value === "nan" ? "not a number" : value.replace("inf", "∞");
-  if (unit === "correlation") return value.toFixed(3).replace("-", "−");
-  if (unit !== "fraction") return digits(value).replace("-", "−");
-  const percent = value * 100;
-  const decimals = Math.abs(percent) >= 0.095 || percent === 0 ? 1 : 3;
-  return `${percent.toFixed(decimals)} %`.replace("-", "−");
+  const style = STYLES[unit] ?? PLAIN;
+  const text = shown(value, style, decimals([value], style));
+  return finite(value) === undefined ? text : text + style.suffix;
 }
 
-/** "8.0 % [7.1, 8.9]", with n, method and note on hover; data-value is the exact JSON number. */
+/** "8.00 % [7.10, 8.90]", with n, method and note on hover; data-value is the exact JSON number. */
 export function estimate(e: Estimate, path: string): HTMLElement {
   const title = [
     `n = ${e.n}`,
@@ -41,11 +71,11 @@ export function estimate(e: Estimate, path: string): HTMLElement {
     cell.append(el("span", { class: "absent" }, "–"), el("span", { class: "sr" }, ` ${e.note}`));
     return cell;
   }
-  cell.append(number(e.value, e.unit));
+  const style = STYLES[e.unit] ?? PLAIN;
+  const digits = decimals([e.value, e.low, e.high], style);
+  cell.append(shown(e.value, style, digits) + (finite(e.value) === undefined ? "" : style.suffix));
   if (e.low !== null && e.high !== null) {
-    const low = number(e.low, e.unit).replace(" %", "");
-    const high = number(e.high, e.unit).replace(" %", "");
-    cell.append(el("span", { class: "interval" }, ` [${low}, ${high}]`));
+    cell.append(el("span", { class: "interval" }, ` [${shown(e.low, style, digits)}, ${shown(e.high, style, digits)}]`));
   }
   return cell;
 }
@@ -54,7 +84,7 @@ export function table(head: string[], rows: Child[][], numericFrom = 1): HTMLEle
   const cells = (tag: string, row: Child[]) =>
     row.map((c, i) => el(tag, i >= numericFrom ? { class: "num" } : {}, c));
   return el("div", { class: "scroll", tabindex: "0" },
-    el("table", {},
+    el("table", numericFrom < head.length ? {} : { class: "text" },
       el("thead", {}, el("tr", {}, ...head.map((h, i) => el("th", i >= numericFrom ? { class: "num", scope: "col" } : { scope: "col" }, h)))),
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells("td", row))))));
 }
@@ -66,6 +96,11 @@ export function figure(caption: string, ...content: Child[]): HTMLElement {
   figures += 1;
   return el("figure", {}, ...content,
     el("figcaption", {}, el("b", {}, `Figure ${figures}. `), caption));
+}
+
+/** Drawings that a narrow window scrolls rather than shrinks beyond reading. */
+export function wide(...drawings: Child[]): HTMLElement {
+  return el("div", { class: "scroll wide", tabindex: "0" }, ...drawings);
 }
 
 let tables = 0;

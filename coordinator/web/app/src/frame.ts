@@ -70,9 +70,9 @@ export function members(study: Study): HTMLElement {
   const rows = study.members.map((m) => [
     m.id, label.get(m.cell) ?? "", m.state, el("code", { title: m.hashes.weights }, m.hashes.weights.slice(0, 12)),
     number(m.final_metrics["top1"] ?? null, "fraction"), number(m.final_metrics["loss"] ?? null, "nats"),
-    number(m.seconds, "s"), String(m.attempts),
+    number(m.seconds, "seconds"), String(m.attempts),
   ]);
   return section("Members", "",
     el("details", {}, el("summary", {}, `All ${plural(study.members.length, "member")}, with the hash of their final weights`),
-      table(["member", "cohort", "state", "weights", "top-1", "loss", "seconds", "attempts"], rows, 4)));
+      table(["member", "cohort", "state", "weights", "top-1", "loss", "time", "attempts"], rows, 4)));
 }

@@ -1,8 +1,8 @@
 // Does hardware add to it?
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, section, table, titledTable } from "./format";
+import { el, estimate, figure, section, table, titledTable, wide } from "./format";
+import { leftMargin } from "./labels";
 import { GRID, INK } from "./palette";
-import { leftMargin } from "./sources";
 import { Estimate, finite, HardwareComparison, Study } from "./study";
 
 const KINDS = ["within A", "within B", "across, same seeds", "across, other seeds"];
@@ -17,7 +17,7 @@ function short(h: HardwareComparison): string {
 }
 
 function group(h: HardwareComparison): string {
-  return [h.plan, h.axes_label, short(h)].filter(Boolean).join(", ");
+  return `${h.setting}, ${short(h)}`;
 }
 
 function points(comparisons: HardwareComparison[]) {
@@ -46,7 +46,7 @@ export function hardware(study: Study): HTMLElement {
     return [
       el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
-      estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.accuracy_correlation, at("accuracy_correlation")),
+      estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.churn_excess, at("churn_excess")), estimate(h.accuracy_correlation, at("accuracy_correlation")),
       estimate(h.logits_correlation_paired, at("logits_correlation_paired")),
       estimate(h.logits_correlation_unpaired, at("logits_correlation_unpaired")),
     ];
@@ -56,10 +56,10 @@ export function hardware(study: Study): HTMLElement {
     "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware. Churn across classes is to be read beside the churn inside each class: the noise floor.",
     figure("Churn between two hardware classes (A – B), beside the churn inside each; 95 % intervals.",
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
-      Plot.plot({
-        width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, marginBottom: 40, height: 56 + Math.min(groups.length, most) * 44,
+      wide(Plot.plot({
+        width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, marginBottom: 44, height: 60 + Math.min(groups.length, most) * 44,
         x: { label: "churn (%)", grid: true, zero: true, nice: true },
-        y: { domain: KINDS, axis: null, padding: 0.3 },
+        y: { domain: KINDS, axis: null, padding: 0.6 },
         fy: { domain: groups.slice(0, most), label: null, padding: 0.15, axis: "left" },
         color: { domain: KINDS, range: COLOURS },
         marks: [
@@ -68,11 +68,11 @@ export function hardware(study: Study): HTMLElement {
           Plot.dot(data, { fy: "group", y: "kind", x: "value", fill: "kind", r: 3.6, tip: true }),
         ],
         style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
-      }),
+      })),
       groups.length > most ? el("p", { class: "facts" }, `The first ${most} of ${groups.length} are drawn; the table has all.`) : null),
     el("details", study.hardware.length <= 4 ? { open: "" } : {},
       el("summary", {}, "Each comparison in words"),
       el("ul", { class: "findings" }, ...study.hardware.map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
-    titledTable("Pairs of equal replicate on two classes: B minus A, correlation of their accuracies over replicates, mean correlation of their logits.",
-      table(["A – B", "same bits", "top-1, B − A", "churn, same seeds", "other seeds", "r of top-1", "r of logits, same", "other"], rows)));
+    titledTable("Pairs of equal replicate on two classes: B minus A; churn of equal and of unequal replicates; what the hardware adds (churn of unequal replicates across, less the mean churn inside A and inside B); correlation of their accuracies over replicates, mean correlation of their logits.",
+      table(["A – B", "same bits", "top-1, B − A", "churn, same seeds", "other seeds", "hardware adds", "r of top-1", "r of logits, same", "other"], rows)));
 }

@@ -1,6 +1,6 @@
 // Churn between all members.
 import * as Plot from "@observablehq/plot";
-import { el, figure, section } from "./format";
+import { el, figure, section, wide } from "./format";
 import { INK } from "./palette";
 import { finite, Study } from "./study";
 
@@ -27,7 +27,7 @@ export function heatMap(study: Study): HTMLElement {
   const size = Math.min(620, Math.max(360, count * 12));
   return section("All members against all", "",
     figure(`Churn between every two members, in the order of cohorts. A dark square on the diagonal is a cohort that agrees with itself; lighter blocks off it show which cohorts answer alike.${map.left_out ? ` ${map.left_out} members are left out.` : ""} ${map.note}`,
-      Plot.plot({
+      wide(Plot.plot({
         width: size + 250, height: size + 60, marginLeft: 10, marginTop: 10, marginRight: 240, marginBottom: 50,
         x: { domain: [0, count], axis: null },
         y: { domain: [0, count], axis: null, reverse: true },
@@ -40,6 +40,6 @@ export function heatMap(study: Study): HTMLElement {
         ],
         style: { background: "none", color: INK, fontSize: "11px", overflow: "visible" },
         ariaLabel: "Churn between all members",
-      }),
+      })),
       el("p", { class: "facts" }, `${count} members.`)));
 }

@@ -1,6 +1,7 @@
 // Is it noise, how much, and from which source?
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, section, table, titledTable } from "./format";
+import { el, estimate, figure, section, table, titledTable, wide } from "./format";
+import { besides, leftMargin, oneLine, rowHeight, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { Cohort, Estimate, finite, Study } from "./study";
 
@@ -11,7 +12,7 @@ export function control(study: Study): HTMLElement {
     `${c.members} on ${c.units} unit${c.units === 1 ? "" : "s"}`, c.text,
   ]);
   const physical = study.physical.map((p) => [
-    p.label, el("span", { class: "verdict" }, p.noise_seen ? "noise seen" : "no noise seen"), String(p.runs), p.text,
+    p.label, el("span", { class: "verdict" }, p.noise_seen ? "noise seen" : p.runs < 2 ? "not known" : "no noise seen"), String(p.runs), p.text,
   ]);
   return section("Is it noise?",
     "A control cohort fixes every source, so its members must be bit-identical. Only then is a difference elsewhere the effect of what was freed.",
@@ -32,11 +33,6 @@ interface Dot {
   n: number;
 }
 
-function group(c: Cohort, study: Study): string {
-  const block = study.sweep.blocks > 1 ? `, block ${c.block}` : "";
-  return [c.plan + block, c.axes_label].filter(Boolean).join("\n");
-}
-
 function dots(study: Study, pick: (c: Cohort) => Estimate, scale: number): Dot[] {
   return study.cohorts.flatMap((c) => {
     const e = pick(c);
@@ -45,25 +41,18 @@ function dots(study: Study, pick: (c: Cohort) => Estimate, scale: number): Dot[]
     const low = finite(e.low);
     const high = finite(e.high);
     return [{
-      group: group(c, study), hardware: c.hardware, n: e.n, value: value * scale,
+      group: setting(c, study), hardware: c.hardware, n: e.n, value: value * scale,
       low: low === undefined ? undefined : low * scale,
       high: high === undefined ? undefined : high * scale,
     }];
   });
 }
 
-/** Room for the longest label, in pixels. */
-export function leftMargin(labels: string[]): number {
-  const lines = labels.flatMap((label) => label.split("\n"));
-  return 16 + 6.6 * Math.max(4, ...lines.map((line) => line.length));
-}
-
 /** Points with intervals: one facet a plan, one row a hardware class. */
 export function dotPlot(data: Dot[], palette: Palette, label: string, groups: string[]): Element {
-  const rows = palette.domain.length;
   return Plot.plot({
     width: 500, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 14, marginBottom: 40,
-    height: 60 + groups.length * (rows * 16 + 14),
+    height: 60 + groups.length * rowHeight(groups, palette.domain.length),
     x: { label, grid: true, zero: true, nice: true },
     y: { domain: palette.domain, axis: null, padding: 0.4 },
     fy: { domain: groups, label: null, padding: 0.18, axis: "left" },
@@ -93,33 +82,79 @@ function numericAxis(study: Study): string | undefined {
   return numeric.length === 1 ? numeric[0]?.[0] : undefined;
 }
 
-function againstAxis(study: Study, path: string, palette: Palette): HTMLElement {
-  const data = study.cohorts.flatMap((c) => {
+const MOST_LINES = 8;
+
+interface AxisPoint {
+  x: number;
+  y: number;
+  low: number;
+  high: number;
+  n: number;
+  plan: string;
+  hardware: string;
+  besides: string;
+  under_trained: boolean;
+}
+
+function axisPoints(study: Study, path: string): AxisPoint[] {
+  return study.cohorts.flatMap((c) => {
     const x = c.axes.find((a) => a.path === path);
-    const y = finite(c.any_disagreement.value);
+    const e = c.any_disagreement;
+    const y = finite(e.value);
     if (!x || y === undefined) return [];
-    return [{ x: Number(x.value), y: y * 100, plan: c.plan, hardware: c.hardware, n: c.any_disagreement.n,
-      low: (finite(c.any_disagreement.low) ?? y) * 100, high: (finite(c.any_disagreement.high) ?? y) * 100 }];
+    return [{ x: Number(x.value), y: y * 100, low: (finite(e.low) ?? y) * 100, high: (finite(e.high) ?? y) * 100,
+      n: e.n, plan: c.plan, hardware: c.hardware, besides: besides(c, study, path), under_trained: c.under_trained }];
   });
+}
+
+/** "4" or "3 to 5". */
+function range(numbers: number[]): string {
+  const [least, most] = [Math.min(...numbers), Math.max(...numbers)];
+  return least === most ? String(least) : `${least} to ${most}`;
+}
+
+/** A line joins cohorts that differ in the axis only: a column for each plan, a row for what else differs. */
+function againstAxis(study: Study, path: string, palette: Palette): HTMLElement | null {
+  const points = axisPoints(study, path);
+  if (points.length === 0) return null;
+  const all = [...new Set(points.map((d) => d.besides))];
+  const rows = all.slice(0, MOST_LINES);
+  const plans = [...new Set(points.map((d) => d.plan))];
+  const data = points.filter((d) => rows.includes(d.besides));
   const xs = data.map((d) => d.x);
   const log = Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) > 20;
-  const n = Math.max(0, ...data.map((d) => d.n));
-  return figure(`Share of test examples on which any of the members (at most ${n}) differ, against ${path}; 95 % intervals. It grows with the number of members.`,
+  const some = data.some((d) => d.under_trained) ? " Hollow: under-trained." : "";
+  const cut = all.length > rows.length ? ` The first ${rows.length} of ${all.length} settings.` : "";
+  const place = { fx: "plan", ...(all.length > 1 ? { fy: "besides" } : {}), x: "x" };
+  return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals. It grows with n, which is ${range(data.map((d) => d.n))}.${some}${cut}`,
     legend(palette),
-    Plot.plot({
-      width: 860, height: 300, marginLeft: 48, marginBottom: 40,
+    wide(Plot.plot({
+      width: 900, height: all.length > 1 ? 70 + 170 * rows.length : 300, marginLeft: 48, marginTop: topMargin(plans), marginBottom: 44,
+      marginRight: all.length > 1 ? leftMargin(rows) : 16,
       x: { type: log ? "log" : "linear", label: path, grid: true },
-      y: { label: "any-disagreement (%)", zero: true, grid: true },
-      fx: { label: null, domain: [...new Set(data.map((d) => d.plan))] },
+      y: { label: "not all agree (%)", zero: true, grid: true },
+      fx: { label: null, domain: plans },
+      fy: { label: null, domain: rows },
       color: palette,
       marks: [
         Plot.frame({ stroke: GRID }),
-        Plot.line(data, { fx: "plan", x: "x", y: "y", stroke: "hardware", sort: "x" }),
-        Plot.ruleX(data, { fx: "plan", x: "x", y1: "low", y2: "high", stroke: "hardware" }),
-        Plot.dot(data, { fx: "plan", x: "x", y: "y", fill: "hardware", r: 3.5, tip: true }),
+        Plot.line(data, { ...place, y: "y", stroke: "hardware", sort: "x" }),
+        Plot.ruleX(data, { ...place, y1: "low", y2: "high", stroke: "hardware" }),
+        Plot.dot(data.filter((d) => !d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "hardware", r: 3.5 }),
+        Plot.dot(data.filter((d) => d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "var(--paper)", r: 3.5 }),
+        Plot.tip(data, Plot.pointer({ ...place, y: "y", title: (d: AxisPoint) =>
+          `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.y.toFixed(2)} % [${d.low.toFixed(2)}, ${d.high.toFixed(2)}]\nn = ${d.n}` })),
       ],
-      style: { background: "none", color: INK, fontSize: "12px" },
-    }));
+      style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
+      ariaLabel: `Disagreement against ${path}`,
+    })));
+}
+
+/** "4", or "4 (2 diverged)": every figure of a cohort is over its members that are done. */
+function doneCount(c: Cohort, path: string): HTMLElement {
+  return el("span", {},
+    el("span", { "data-count": `${path}.done` }, String(c.counts.done)),
+    c.counts.diverged ? el("span", { class: "interval" }, ` (${c.counts.diverged} diverged)`) : null);
 }
 
 function cohortTable(study: Study): HTMLElement {
@@ -127,7 +162,7 @@ function cohortTable(study: Study): HTMLElement {
     const at = (name: string) => `cohorts.${i}.${name}`;
     return [
       el("span", { class: "cohort" }, c.label + (c.under_trained ? " (under-trained)" : "")),
-      `${c.counts.done + c.counts.diverged}/${c.counts.total}`,
+      doneCount(c, at("counts")),
       estimate(c.accuracy, at("accuracy")), estimate(c.accuracy_sd, at("accuracy_sd")),
       estimate(c.churn, at("churn")), estimate(c.any_disagreement, at("any_disagreement")),
       estimate(c.l2_normalised, at("l2_normalised")), estimate(c.loss, at("loss")),
@@ -137,7 +172,7 @@ function cohortTable(study: Study): HTMLElement {
 }
 
 export function sources(study: Study, palette: Palette): HTMLElement {
-  const groups = [...new Set(study.cohorts.map((c) => group(c, study)))];
+  const groups = [...new Set(study.cohorts.map((c) => setting(c, study)))];
   const axis = numericAxis(study);
   const plot = (pick: (c: Cohort) => Estimate, label: string) =>
     dotPlot(dots(study, pick, 100), palette, label, groups);
@@ -149,5 +184,5 @@ export function sources(study: Study, palette: Palette): HTMLElement {
         plot((c) => c.churn, "churn (%)"),
         plot((c) => c.accuracy_sd, "SD of top-1 (percentage points)"))),
     axis ? againstAxis(study, axis, palette) : null,
-    titledTable("Every cohort, with 95 % intervals in brackets; any differ: not all members agree; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)));
+    titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; any differ: not all members agree; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)));
 }

@@ -93,6 +93,7 @@ export interface PhysicalCheck {
 
 export interface HardwareComparison {
   label: string;
+  setting: string;
   axes_label: string;
   plan: string;
   block: number;
@@ -106,6 +107,7 @@ export interface HardwareComparison {
   accuracy_difference: Estimate;
   churn_paired: Estimate;
   churn_unpaired: Estimate;
+  churn_excess: Estimate;
   churn_within_a: Estimate;
   churn_within_b: Estimate;
   accuracy_correlation: Estimate;
@@ -195,7 +197,6 @@ export interface Study {
     unit: string;
     hashes: { init: string; first_batches: string; weights: string; logits: string };
     final_metrics: Record<string, Num>;
-    warnings: string[];
   }[];
 }
 

@@ -1,0 +1,68 @@
+// What cohorts are called in figures. Cohorts of one label and one hardware class are one and the same.
+import { AxisSetting, Cohort, Study } from "./study";
+
+function varies(study: Study, pick: (c: Cohort) => string | number): boolean {
+  return new Set(study.cohorts.map(pick)).size > 1;
+}
+
+/** "learning_rate=0.05" for each axis but `without`; the whole path where two axes end alike. */
+function written(axes: AxisSetting[], without = ""): string[] {
+  const last = (a: AxisSetting) => a.path.split(".").at(-1) ?? a.path;
+  const name = (a: AxisSetting) => (axes.filter((b) => last(a) === last(b)).length > 1 ? a.path : last(a));
+  return axes.filter((a) => a.path !== without).map((a) => `${name(a)}=${a.value}`);
+}
+
+/** Stack and block, where there are several. */
+function details(c: Cohort, study: Study): string[] {
+  return [
+    ...(varies(study, (other) => other.stack) ? [c.stack] : []),
+    ...(varies(study, (other) => other.block) ? [`block ${c.block}`] : []),
+  ];
+}
+
+/** What tells a cohort from others of its hardware, a line for each part: "algo\nlearning_rate=0.05\nblock 1". */
+export function setting(c: Cohort, study: Study): string {
+  return [c.plan, ...written(c.axes), ...details(c, study)].join("\n");
+}
+
+/** The same without the plan and the axis that a figure draws: "width=32\nblock 1", or "". */
+export function besides(c: Cohort, study: Study, path: string): string {
+  return [...written(c.axes, path), ...details(c, study)].join("\n");
+}
+
+/** At most so many settings, in their order: of every plan the first, then of every plan the second, ... */
+export function fewOfEveryPlan(settings: string[], most: number): string[] {
+  const seen = new Map<string, number>();
+  const turns = settings.map((name) => {
+    const plan = name.split("\n")[0] ?? "";
+    const turn = seen.get(plan) ?? 0;
+    seen.set(plan, turn + 1);
+    return { name, turn };
+  });
+  const chosen = [...turns].sort((a, b) => a.turn - b.turn).slice(0, most).map((t) => t.name);
+  return settings.filter((name) => chosen.includes(name));
+}
+
+function lines(labels: string[]): number {
+  return Math.max(1, ...labels.map((label) => label.split("\n").length));
+}
+
+/** Room for a label with so many lines beside rows of dots, in pixels. */
+export function rowHeight(labels: string[], dots: number): number {
+  return 14 + Math.max(16 * dots, 13 * lines(labels));
+}
+
+/** Room for the longest line of the labels, in pixels. */
+export function leftMargin(labels: string[]): number {
+  return 16 + 6.6 * Math.max(4, ...labels.flatMap((label) => label.split("\n")).map((line) => line.length));
+}
+
+/** Room above facets for the label with most lines, in pixels. */
+export function topMargin(labels: string[]): number {
+  return 14 + 13 * lines(labels);
+}
+
+/** "algo, block 1, cpu-intel-avx2" of a label with a line for each part. */
+export function oneLine(...labels: string[]): string {
+  return labels.join("\n").split("\n").filter(Boolean).join(", ");
+}
