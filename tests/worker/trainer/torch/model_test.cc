@@ -9,7 +9,9 @@
 #include <cmath>
 #include <memory>
 #include <set>
+#include <utility>
 
+#include "common/trainer_protocol/fields.h"
 #include "tests/worker/trainer/torch/formula.h"
 #include "worker/trainer/torch/evaluate.h"
 #include "worker/trainer/torch/host_tensors.h"
@@ -51,6 +53,42 @@ TEST(ModelTest, EveryModelTakesBothImageSizesAndNamesItsWeightsOnce) {
       std::set<std::string> names;
       for (const NamedTensor& parameter : model->parameters()) names.insert(parameter.name);
       EXPECT_EQ(names.size(), model->parameters().size()) << name;
+    }
+  }
+}
+
+// What a network of these settings is and says while it trains.
+std::pair<std::vector<std::string>, std::vector<float>> PortraitOf(const ModelSettings& settings) {
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  const at::NoGradGuard no_grad;
+  std::vector<std::string> names;
+  for (const NamedTensor& parameter : model->parameters()) {
+    parameter.value.detach().fill_(0.01);
+    names.push_back(parameter.name + " " + std::to_string(parameter.value.numel()));
+  }
+  // The momentum is not the network's own; it moves its running statistics (shards.h).
+  if (!model->buffers().empty()) names.push_back(std::to_string(settings.batch_norm_momentum));
+  const ForwardPass pass{.training = true, .dropout = DropoutDraws(5)};
+  return {names, HostValues(model->Forward(FormulaImages(4, 1, 28), pass))};
+}
+
+// check_together.cc says which network reads which setting, and a sweep is refused by it.
+TEST(ModelTest, ASettingIsTakenExactlyWhenItChangesTheNetwork) {
+  const std::vector<std::pair<const char*, SettingValue>> changes = {
+      {"model.batch_norm", false},
+      {"model.batch_norm_momentum", 0.5},
+      {"model.batch_norm_epsilon", 0.5},
+      {"model.dropout", 0.5},
+      {"model.hidden", int64_t{64}}};
+  for (const std::string_view name : FindField("model.name")->choices) {
+    Specification plain;
+    plain.model.name = name;
+    const auto portrait = PortraitOf(plain.model);
+    for (const auto& [path, value] : changes) {
+      Specification changed = plain;
+      ASSERT_TRUE(SetField(changed, path, value).ok());
+      EXPECT_EQ(CheckTogether(changed).empty(), PortraitOf(changed.model) != portrait)
+          << name << " " << path;
     }
   }
 }
