@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <exception>
+#include <new>
 #include <utility>
 
 #include "SQLiteCpp/Statement.h"
@@ -119,17 +121,26 @@ class StoreQuery final : public Query {
   }
 
  private:
+  // `work`'s answer, or what it threw: a row that makes no sense must not end the process.
   template <typename T, typename F>
-  absl::StatusOr<T> Read(F read) {
-    NF_ASSIGN_OR_RETURN(Reader reader, readers_.Borrow());
+  absl::StatusOr<T> Guarded(const F& work) const {
     try {
-      return read(reader.database());
+      return work();
     } catch (const SQLite::Exception& error) {
       return ToStatus(error, "reading " + DatabasePath(options_.home));
-    } catch (const Json::exception& error) {
+    } catch (const std::bad_alloc&) {
+      return MakeError(absl::StatusCode::kResourceExhausted,
+                       fmt::format("{}: not enough memory for it", DatabasePath(options_.home)));
+    } catch (const std::exception& error) {
       return MakeError(absl::StatusCode::kInternal,
                        fmt::format("{}: {}", DatabasePath(options_.home), error.what()));
     }
+  }
+
+  template <typename T, typename F>
+  absl::StatusOr<T> Read(const F& read) {
+    NF_ASSIGN_OR_RETURN(Reader reader, readers_.Borrow());
+    return Guarded<T>([&] { return read(reader.database()); });
   }
 
   Running RunningNow() const { return options_.running ? options_.running() : Running{}; }
@@ -166,10 +177,13 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
                         return ReadStudyRows(database, sweep);
                       }));
   if (known != nullptr) return known;
-  LoadedStudy loaded = LoadStudy(std::move(rows), blobs_);
-  report::Study study = report::BuildStudy(loaded.input);
-  study.warnings.insert(study.warnings.begin(), loaded.warnings.begin(), loaded.warnings.end());
-  known = std::make_shared<const report::Study>(std::move(study));
+  NF_ASSIGN_OR_RETURN(known, Guarded<StudyPointer>([&] {
+                        LoadedStudy loaded = LoadStudy(std::move(rows), blobs_);
+                        report::Study study = report::BuildStudy(loaded.input);
+                        study.warnings.insert(study.warnings.begin(), loaded.warnings.begin(),
+                                              loaded.warnings.end());
+                        return std::make_shared<const report::Study>(std::move(study));
+                      }));
   MutexLock lock(mutex_);
   remembered_state_ = state;
   remembered_ = known;
