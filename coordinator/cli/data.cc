@@ -5,6 +5,7 @@
 #include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "common/trainer_protocol/datasets.h"
+#include "coordinator/cli/choices.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/data_search.h"
 #include "coordinator/cli/data_sets.h"
@@ -17,25 +18,16 @@ namespace noisefloor::cli {
 
 namespace {
 
-std::string Names() {
-  std::string names;
-  for (const DownloadableSet& set : DownloadableSets()) {
-    names += (names.empty() ? "" : ", ") + set.name;
-  }
+std::vector<std::string> DownloadableNames() {
+  std::vector<std::string> names;
+  for (const DownloadableSet& set : DownloadableSets()) names.push_back(set.name);
   return names;
 }
 
-std::string KnownNames() {
-  std::string names;
-  for (const KnownDataset& known : KnownDatasets()) {
-    names.append(names.empty() ? "" : ", ").append(known.name);
-  }
+std::vector<std::string> KnownNames() {
+  std::vector<std::string> names;
+  for (const KnownDataset& known : KnownDatasets()) names.emplace_back(known.name);
   return names;
-}
-
-absl::StatusOr<const DownloadableSet*> Find(const std::string& name) {
-  if (const DownloadableSet* set = FindDownloadable(name)) return set;
-  return InvalidInput(fmt::format("data set {}: expected one of {}", name, Names()));
 }
 
 // One line that redraws itself on a terminal, else one line per file.
@@ -82,8 +74,8 @@ class Data final : public Command {
     get_ = app.add_subcommand("get", "Download a data set, or what is missing of it");
     list_ = app.add_subcommand("list", "The data sets, where from, and which are here");
     verify_ = app.add_subcommand("verify", "Read a data set and check its identity");
-    get_->add_option("name", name_, Names())->required()->type_name("NAME");
-    verify_->add_option("name", name_, KnownNames())->required()->type_name("NAME");
+    AddName(*get_, DownloadableNames());
+    AddName(*verify_, KnownNames());
     for (CLI::App* sub : {get_, list_, verify_}) {
       sub->add_option("--data-root,--to", to_, kDataRootHelp)->type_name("DIRS");
     }
@@ -99,8 +91,15 @@ class Data final : public Command {
   }
 
  private:
+  void AddName(CLI::App& app, const std::vector<std::string>& names) {
+    app.add_option("name", name_, JoinChoices(names))
+        ->required()
+        ->type_name("NAME")
+        ->check(OneOf(names));
+  }
+
   absl::StatusOr<int> Get(Context& context) const {
-    NF_ASSIGN_OR_RETURN(const DownloadableSet* set, Find(name_));
+    const DownloadableSet* set = FindDownloadable(name_);  // One of those names.
     const std::string& root = roots_[0];
     const StopSignal stop;
     {
@@ -118,10 +117,7 @@ class Data final : public Command {
 
   // By content, so that another order of the examples in the files is as good.
   absl::StatusOr<int> Verify(Context& context) const {
-    const KnownDataset* known = FindDataset(name_);
-    if (known == nullptr) {
-      return InvalidInput(fmt::format("data set {}: expected one of {}", name_, KnownNames()));
-    }
+    const KnownDataset* known = FindDataset(name_);  // One of those names.
     const std::string roots = JoinDataRoots(roots_);
     NF_ASSIGN_OR_RETURN(const trainer::Dataset data, trainer::LoadDataset(*known, roots, {}));
     const absl::Status right = trainer::CheckIdentity(data, known->identity);

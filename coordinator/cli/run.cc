@@ -39,7 +39,8 @@ class RunCommand final : public Command {
     app.add_option("--slots", slots_, "trainers at the same time (default: by the cores)")
         ->type_name("N")
         ->check(CLI::Range(1, 1024));
-    app.add_option("--report", report_, "where the page goes (default: HOME/reports/NAME-sID.html)")
+    app.add_option("--report", report_,
+                   "where the page goes (default: <--home>/reports/NAME-sID.html)")
         ->type_name("FILE");
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
   }
@@ -56,8 +57,8 @@ class RunCommand final : public Command {
     bool stopped = false;
     NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep, Train(context, connection, file, stopped));
     if (stopped) {
-      context.err << fmt::format("stopped; s{} holds {}\n`noisefloor run {}` goes on with it\n",
-                                 sweep.id(), CountsText(sweep), file_);
+      context.err << fmt::format("stopped; s{} holds {}\n{} goes on with it\n", sweep.id(),
+                                 CountsText(sweep), context.Hint("run " + file_));
       return kStopped;
     }
     return Report(context, connection, sweep);
@@ -134,10 +135,9 @@ class RunCommand final : public Command {
     NF_RETURN_IF_ERROR(WriteStudy(connection, sweep.id(), v1::GetStudyRequest::FORM_PAGE, path));
     context.err << "report: " << path << "\n";
     if (sweep.failed() == 0) return kDone;
-    context.err << fmt::format(
-        "{} members failed; `noisefloor retry s{}` and the same run again "
-        "train them anew\n",
-        sweep.failed(), sweep.id());
+    context.err << fmt::format("{} failed; {} and the same run again train them anew\n",
+                               Counted(sweep.failed(), "member"),
+                               context.Hint(fmt::format("retry s{}", sweep.id())));
     return kFailedMembers;
   }
 

@@ -39,6 +39,7 @@ TEST(ExitCodes, EveryCommandHasHelpWithExamples) {
     EXPECT_THAT(printed.out, HasSubstr("\n  --home DIR"));
     EXPECT_THAT(printed.out, Not(HasSubstr("{")));
     EXPECT_THAT(printed.out, Not(HasSubstr("INT")));
+    EXPECT_THAT(printed.out, Not(HasSubstr("HOME/"))) << "reads as $HOME/";
     EXPECT_THAT(printed.out, Not(HasSubstr("\n\n\n")));
   }
 }

@@ -12,7 +12,6 @@
 namespace noisefloor::cli {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
@@ -154,6 +153,7 @@ TEST(Completion, OffersTheChoicesOfAPositional) {
   EXPECT_THAT(bash.WordsFor("noisefloor completion "), UnorderedElementsAre("bash"));
   EXPECT_THAT(bash.WordsFor("noisefloor --output json completion "), UnorderedElementsAre("bash"));
   EXPECT_THAT(bash.WordsFor("noisefloor completion bash "), IsEmpty());
+  EXPECT_THAT(bash.WordsFor("noisefloor data get c"), UnorderedElementsAre("cifar10"));
 }
 
 TEST(Completion, OffersFilesWhereAFileGoes) {

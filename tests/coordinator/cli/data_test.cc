@@ -216,9 +216,10 @@ TEST_F(DownloadTest, TheCommandRefusesAMirrorWithOtherFiles) {
 TEST_F(DownloadTest, TheCommandKnowsItsSets) {
   CommandLine line;
   const Printed unknown = line.Run({"data", "get", "imagenet"});
-  EXPECT_EQ(unknown.code, kRefused);
+  EXPECT_EQ(unknown.code, kUsage);
   EXPECT_EQ(unknown.err,
-            "noisefloor data: data set imagenet: expected one of cifar10, fashion-mnist\n");
+            "noisefloor: name imagenet: expected cifar10 or fashion-mnist\n"
+            "See `noisefloor data get --help`.\n");
   const Printed list = line.Run({"data", "list", "--to=" + folder_});
   EXPECT_EQ(list.code, kDone) << list.err;
   EXPECT_THAT(list.out, HasSubstr(folder_ + "/cifar-10-batches-bin"));
