@@ -74,5 +74,5 @@ export function hardware(study: Study): HTMLElement {
       el("summary", {}, "Each comparison in words"),
       el("ul", { class: "findings" }, ...study.hardware.map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
     titledTable("Pairs of equal replicate on two classes: B minus A; churn of equal and of unequal replicates; what the hardware adds (churn of unequal replicates across, less the mean churn inside A and inside B); correlation of their accuracies over replicates, mean correlation of their logits.",
-      table(["A – B", "same bits", "top-1, B − A", "churn, same seeds", "other seeds", "hardware adds", "r of top-1", "r of logits, same", "other"], rows)));
+      table(["A – B", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same seeds", "other seeds", "hardware adds", "r of top-1", "r of logits, same", "other"], rows)));
 }
