@@ -109,6 +109,7 @@ bool IsGpuClass(std::string_view hardware_class) {
 
 std::vector<std::string> AllCpuClasses() {
   std::vector<std::string> names;
+  names.reserve(std::size(kCpuRows));
   for (const CpuRow& row : kCpuRows) names.emplace_back(row.name);
   return names;
 }

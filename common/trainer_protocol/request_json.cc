@@ -1,3 +1,5 @@
+#include "fmt/format.h"
+
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
@@ -69,7 +71,7 @@ absl::Status ReadSource(const Json& noise, NoiseSource source, Specification& sp
 // Every leaf of `json` must be a field or one of the keys beside the fields.
 absl::Status RefuseUnknown(const Json& json, const std::string& prefix) {
   for (const auto& [key, value] : json.items()) {
-    const std::string path = prefix.empty() ? key : prefix + "." + key;
+    const std::string path = prefix.empty() ? key : fmt::format("{}.{}", prefix, key);
     if (path == "noise" || path == "hardware_class" || path == "stack") continue;
     if (FindField(path) != nullptr) continue;
     if (!value.is_object()) return InvalidInput(path + ": unknown key");
