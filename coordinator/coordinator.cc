@@ -164,7 +164,7 @@ std::map<MemberId, query::Progress> RunningCoordinator::Progress() const {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(CoordinatorOptions options) {
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options) {
   NF_ASSIGN_OR_RETURN(const ServerSettings settings, SettingsOf(options));
   NF_ASSIGN_OR_RETURN(Home home, OpenHome(options.home));
   const absl::Time now = SystemClock().Now();

@@ -37,7 +37,7 @@ class Coordinator {
   // FailedPrecondition: another process holds the home; the message and HolderAddress say where it
   // serves.
   // Unavailable: the address cannot be bound. Others: the store cannot be opened.
-  static absl::StatusOr<std::unique_ptr<Coordinator>> Start(CoordinatorOptions options);
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options);
 
   virtual ~Coordinator() = default;  // Stops.
   Coordinator(const Coordinator&) = delete;

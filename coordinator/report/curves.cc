@@ -36,7 +36,7 @@ std::vector<std::pair<int64_t, double>> Thin(const std::map<int64_t, double>& st
                                              size_t members) {
   constexpr size_t kMostValues = 40'000;
   const size_t limit = std::clamp<size_t>(kMostValues / std::max<size_t>(members, 1), 20, 300);
-  const std::vector<std::pair<int64_t, double>> all(steps.begin(), steps.end());
+  std::vector<std::pair<int64_t, double>> all(steps.begin(), steps.end());
   if (all.size() <= limit) return all;
   std::vector<std::pair<int64_t, double>> thinned;
   for (size_t k = 0; k < limit; ++k) thinned.push_back(all[k * (all.size() - 1) / (limit - 1)]);

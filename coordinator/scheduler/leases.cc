@@ -66,7 +66,7 @@ bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell,
 // A cell is not pinned to a trainer's build, or a repaired trainer would leave its members waiting
 // for ever. That its members no longer ran on one build is said at once, and again by its study.
 std::string LeasedText(const Lease& lease, const CellState& cell, const Worker& worker) {
-  const std::string text =
+  std::string text =
       ToText(lease.member) + " attempt " + std::to_string(lease.attempt) + " on " + worker.name;
   if (StackFor(worker, PoolOf(cell)).build == cell.build) return text;
   return text + ", with another trainer build than its cell began with";
