@@ -79,7 +79,7 @@ class Export final : public Command {
     app.add_option("--to", to_, "the folder; appears when it is whole")
         ->required()
         ->type_name("DIR");
-    app.add_flag("--force", force_, "replace a folder that is not empty");
+    app.add_flag("--force", force_, "replace what an earlier export wrote there");
   }
 
   absl::StatusOr<int> Run(Context& context) override {
@@ -89,6 +89,13 @@ class Export final : public Command {
     if (!empty && !force_) {
       return InvalidInput(
           fmt::format("--to={}: the folder is not empty; --force replaces it", to_));
+    }
+    if (!empty && !PathExists(to_ + "/members.json")) {
+      return InvalidInput(
+          fmt::format("--to={}: expected a folder that export wrote, which has a members.json; "
+                      "--force replaces "
+                      "no other",
+                      to_));
     }
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     const std::string aside = fmt::format("{}.part-{}", to_, getpid());

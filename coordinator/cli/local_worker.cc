@@ -1,5 +1,9 @@
 #include "coordinator/cli/local_worker.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "fmt/format.h"
@@ -13,10 +17,13 @@ namespace {
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 constexpr absl::Duration kRegistration = absl::Seconds(60);
 constexpr std::string_view kWorkerName = "local";
-// The worker of a `run` that was killed finishes what it trains, for a while; the next one waits
-// for it to leave.
-constexpr int kDrainSeconds = 30;
+// For one that was told to leave: its drain, and its end.
 constexpr int kStateWaitSeconds = 50;
+// Its coordinator lives in this process: gone for so long, it has ended, and what is not delivered
+// waits for the next run.
+constexpr int kGiveUpSeconds = 8;
+
+std::string StateOf(const Context& context) { return context.options.home + "/worker"; }
 
 ChildSettings Settings(const Context& context, const std::string& address,
                        const LocalWorkerSettings& wish) {
@@ -24,10 +31,10 @@ ChildSettings Settings(const Context& context, const std::string& address,
   settings.program = context.program_folder + "/noisefloor-worker";
   settings.arguments = {"--coordinator=" + address,
                         fmt::format("--name={}", kWorkerName),
-                        "--state=" + context.options.home + "/worker",
+                        "--state=" + StateOf(context),
                         "--data-root=" + wish.data_roots,
-                        fmt::format("--drain-timeout={}", kDrainSeconds),
-                        fmt::format("--give-up-after={}", kDrainSeconds),
+                        fmt::format("--drain-timeout={}", kLocalWorkerDrainSeconds),
+                        fmt::format("--give-up-after={}", kGiveUpSeconds),
                         fmt::format("--state-wait={}", kStateWaitSeconds)};
   if (wish.slots > 0) settings.arguments.push_back(fmt::format("--slots={}", wish.slots));
   settings.log_path = LocalWorkerLog(context);
@@ -43,6 +50,30 @@ absl::StatusOr<bool> IsRegistered(Connection& connection) {
 }
 
 }  // namespace
+
+bool LocalWorkerIsThere(const Context& context) {
+  // A worker holds `lock` in its state directory for as long as it lives.
+  const int file = open((StateOf(context) + "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool held = flock(file, LOCK_EX | LOCK_NB) != 0;
+  close(file);
+  return held;
+}
+
+absl::Status WaitUntilLocalWorkerHasLeft(const Context& context, const StopSignal& stop) {
+  const absl::Duration give_up = context.clock.Steady() + absl::Seconds(kStateWaitSeconds);
+  while (LocalWorkerIsThere(context)) {
+    if (stop.WaitFor(kLook)) {
+      return MakeError(absl::StatusCode::kCancelled, "stopped before the worker had left");
+    }
+    if (context.clock.Steady() >= give_up) {
+      return MakeError(absl::StatusCode::kFailedPrecondition,
+                       fmt::format("{}: a worker still uses it after {} s; see {}",
+                                   StateOf(context), kStateWaitSeconds, LocalWorkerLog(context)));
+    }
+  }
+  return absl::OkStatus();
+}
 
 std::string LocalWorkerLog(const Context& context) { return context.options.home + "/worker.log"; }
 

@@ -10,6 +10,9 @@
 
 namespace noisefloor::cli {
 
+// How long it may finish what it trains once it is told to leave.
+inline constexpr int kLocalWorkerDrainSeconds = 30;
+
 struct LocalWorkerSettings {
   int slots = 0;          // 0: the worker decides.
   std::string data_roots;  // "a:b".
@@ -20,6 +23,11 @@ struct LocalWorkerSettings {
 absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection& connection,
                                               const LocalWorkerSettings& settings,
                                               const StopSignal& stop);
+
+// Whether a worker of this home is running, though no coordinator of this home is.
+bool LocalWorkerIsThere(const Context& context);
+// Cancelled when `stop` came first, FailedPrecondition when it is still there after its time.
+absl::Status WaitUntilLocalWorkerHasLeft(const Context& context, const StopSignal& stop);
 
 std::string LocalWorkerLog(const Context& context);
 

@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -51,9 +53,7 @@ class RunCommand final : public Command {
           "--coordinator: run brings its own; use `noisefloor submit` and `noisefloor watch`");
     }
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
-    NF_ASSIGN_OR_RETURN(
-        Connection connection,
-        Connection::Open(context, {.home = Connection::Home::kMake, .listen = "127.0.0.1:0"}));
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
     bool stopped = false;
     NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep, Train(context, connection, file, stopped));
     if (stopped) {
@@ -65,6 +65,20 @@ class RunCommand final : public Command {
   }
 
  private:
+  // A run that was killed leaves a worker that finishes what it trains. Its results count when the
+  // next worker brings them before their leases end, so the coordinator starts when it has left.
+  static absl::StatusOr<Connection> OpenHere(const Context& context) {
+    const Connection::Wish wish = {.home = Connection::Home::kMake, .listen = "127.0.0.1:0"};
+    {
+      NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, wish));
+      if (!LocalWorkerIsThere(context)) return connection;
+    }
+    context.err << "waiting for the worker of the run before, which finishes what it trains\n";
+    const StopSignal stop;
+    NF_RETURN_IF_ERROR(WaitUntilLocalWorkerHasLeft(context, stop));
+    return Connection::Open(context, wish);
+  }
+
   LocalWorkerSettings WorkerSettings(const Context& context) const {
     return {.slots = slots_, .data_roots = JoinDataRoots(DataRoots(context, data_root_))};
   }
@@ -87,9 +101,10 @@ class RunCommand final : public Command {
                                          const SweepFile& file, bool& stopped) const {
     NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
     NF_RETURN_IF_ERROR(CheckServed(connection, file, here, {here}));
-    const StopSignal stop;
+    NF_RETURN_IF_ERROR(CheckDataIsHere(file.sweep, DataRoots(context, data_root_)));
+    std::optional<StopSignal> stop(std::in_place);
     NF_ASSIGN_OR_RETURN(ChildProcess worker,
-                        StartLocalWorker(context, connection, WorkerSettings(context), stop));
+                        StartLocalWorker(context, connection, WorkerSettings(context), *stop));
     NF_RETURN_IF_ERROR(CheckServed(connection, file, here, {}));  // Now its stacks are known, too.
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
                         SubmitSweep(context, connection, file, !again_));
@@ -102,16 +117,23 @@ class RunCommand final : public Command {
     NF_ASSIGN_OR_RETURN(
         const v1::SweepSummary sweep,
         FollowSweep(context, connection, submitted.sweep_id(),
-                    {.stop = &stop, .also_stop_on = worker.ended_file(), .quiet = true}));
-    stopped = stop.Requested();
+                    {.stop = &*stop, .also_stop_on = worker.ended_file(), .quiet = true}));
+    stopped = stop->Requested();
     if (worker.Ended() && !HasEnded(sweep) && !stopped) {
       const std::string log = LocalWorkerLog(context);
       return MakeError(absl::StatusCode::kInternal,
                        fmt::format("the worker ended with code {}; the end of {}:\n{}",
                                    worker.Wait(), log, LastLines(log, 10)));
     }
+    stop.reset();  // A second Ctrl-C ends this process, and that ends the worker.
+    if (stopped) {
+      context.err << fmt::format("stopping: at most {} s for what trains; Ctrl-C again: at once\n",
+                                 kLocalWorkerDrainSeconds);
+    }
     worker.Stop(kWorkerGrace);
-    return sweep;
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse after,
+                        connection.Call(&Stub::GetSweep, request));
+    return after.sweep();
   }
 
   std::string ReportPath(const Context& context, const v1::SweepSummary& sweep) const {

@@ -1,6 +1,10 @@
 // The programs as a person uses them: `run` on the bundled sample with the real trainer, then every
 // command that reads what it left.
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -69,8 +73,30 @@ class RunTest : public testing::Test {
     return json::parse(ended.out, nullptr, false);
   }
 
+  std::string HardwareHere() const {
+    const std::string any =
+        Sweep("name: any\ndata: {name: fashion-mnist-sample}\nnoise: [control]\nhardware: all\n");
+    return Json({"plan", any})["cells"][0]["hardware"].get<std::string>();
+  }
+
   std::string folder_;
 };
+
+// False when it did not appear in time. Woken by the file's changes.
+bool WaitForText(const std::string& path, const std::string& text) {
+  const int watch = inotify_init1(IN_CLOEXEC);
+  std::ofstream(path, std::ios::app).flush();
+  inotify_add_watch(watch, path.c_str(), IN_MODIFY);
+  bool found = false;
+  while (!(found = EndOfFile(path, 1 << 16).find(text) != std::string::npos)) {
+    pollfd wait = {watch, POLLIN, 0};
+    if (poll(&wait, 1, static_cast<int>(absl::ToInt64Milliseconds(kPatience))) != 1) break;
+    char events[4096];
+    if (read(watch, events, sizeof events) <= 0) break;
+  }
+  close(watch);
+  return found;
+}
 
 // Two learning rates, one of which cannot work; 2 x 2 plans x 2 replicates on one class.
 std::string HealthyAndHopeless(const std::string& hardware) {
@@ -91,13 +117,8 @@ replicates: 2
                      hardware);
 }
 
-std::string ClassHere(const json& plan) { return plan["cells"][0]["hardware"].get<std::string>(); }
-
 TEST_F(RunTest, AHopelessLearningRateEndsAsDivergedBesideHealthyMembers) {
-  const std::string any =
-      Sweep("name: any\ndata: {name: fashion-mnist-sample}\nnoise: [control]\nhardware: all\n");
-  const std::string hardware = ClassHere(Json({"plan", any}));
-  const std::string file = Sweep(HealthyAndHopeless(hardware));
+  const std::string file = Sweep(HealthyAndHopeless(HardwareHere()));
   const Ended run = Do({"run", file});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("report: "));
@@ -109,7 +130,9 @@ TEST_F(RunTest, AHopelessLearningRateEndsAsDivergedBesideHealthyMembers) {
     const json& training = member["specification"]["train"];
     const bool hopeless = training["optimizer"]["learning_rate"].get<double>() > 1;
     EXPECT_EQ(member["state"], hopeless ? "diverged" : "done") << member["id"];
-    if (hopeless) EXPECT_EQ(member["metrics"]["loss"], "nan") << member["id"];
+    if (hopeless) {
+      EXPECT_EQ(member["metrics"]["loss"], "nan") << member["id"];
+    }
     diverged += hopeless ? 1 : 0;
   }
   EXPECT_EQ(diverged, 4);
@@ -125,6 +148,38 @@ TEST_F(RunTest, AHopelessLearningRateEndsAsDivergedBesideHealthyMembers) {
     EXPECT_THAT(replay.out, HasSubstr("held: equal bits"));
     break;
   }
+}
+
+TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {
+  const std::string file = Sweep(
+      "name: killed\nmodel: {name: small_cnn}\ndata: {name: fashion-mnist-sample}\n"
+      "train: {epochs: 2, shards: 4}\nnoise: [control]\nhardware: [" +
+      HardwareHere() + "]\nreplicates: 5\n");
+  {
+    auto killed = Process::Start({NOISEFLOOR, "run", file, "--home=" + Path("home")}, Path("log"));
+    ASSERT_TRUE(killed.ok()) << killed.status();
+    ASSERT_TRUE(WaitForText(Path("log"), " left")) << EndOfFile(Path("log"), 1 << 12);
+    ASSERT_TRUE(killed->Signal(SIGKILL));
+    ASSERT_TRUE(killed->Wait(kPatience).ok());
+  }
+
+  const Ended again = Do({"run", file});
+
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("going on with s1"));
+  EXPECT_THAT(again.out, HasSubstr("5 members, 5 done"));
+  EXPECT_THAT(again.out, HasSubstr("1 of 1 control"));
+}
+
+TEST_F(RunTest, ADataSetThatIsNotHereIsRefusedWithWhatToDo) {
+  const Ended run = Do({"run",
+                        Sweep("name: absent\ndata: {name: cifar100}\nnoise: [control]\n"
+                              "hardware: all\n"),
+                        "--data-root=" + Path("nowhere")});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err,
+              HasSubstr("data set cifar100: no folder cifar-100-binary in " + Path("nowhere")));
+  EXPECT_FALSE(std::filesystem::exists(Path("home/worker.log")));
 }
 
 TEST_F(RunTest, WhatThisMachineDoesNotHaveIsRefusedBeforeAnythingStarts) {

@@ -74,7 +74,7 @@ TEST(Export, WritesTheSameMembersAsTheListingPrints) {
             nlohmann::json::parse(listing.out));
 }
 
-TEST(Export, RefusesAFolderThatIsNotEmptyUnlessForced) {
+TEST(Export, ReplacesOnlyWhatItWroteAndOnlyWhenForced) {
   CommandLine line(OneMember());
   const std::string to = line.home() + "/out";
   fs::create_directories(to);
@@ -83,9 +83,16 @@ TEST(Export, RefusesAFolderThatIsNotEmptyUnlessForced) {
   EXPECT_EQ(refused.code, kRefused);
   EXPECT_THAT(refused.err, HasSubstr("not empty; --force"));
   EXPECT_THAT(FilesBelow(to), UnorderedElementsAre("mine"));
+  const Printed foreign = line.Run({"export", "s1", "--to=" + to, "--force"});
+  EXPECT_EQ(foreign.code, kRefused);
+  EXPECT_THAT(foreign.err, HasSubstr("expected a folder that export wrote"));
+  EXPECT_THAT(FilesBelow(to), UnorderedElementsAre("mine"));
+
+  fs::remove(to + "/mine");
+  EXPECT_EQ(line.Run({"export", "s1", "--to=" + to}).code, kDone);
+  std::ofstream(to + "/members.json") << "old";
   EXPECT_EQ(line.Run({"export", "s1", "--to=" + to, "--force"}).code, kDone);
-  EXPECT_FALSE(fs::exists(to + "/mine"));
-  EXPECT_TRUE(fs::exists(to + "/members.json"));
+  EXPECT_NE(Content(to + "/members.json"), "old");
 }
 
 TEST(Export, OfADamagedArtifactLeavesNothing) {

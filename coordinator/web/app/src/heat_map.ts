@@ -26,7 +26,7 @@ export function heatMap(study: Study): HTMLElement {
   const starts = cohortStarts(study);
   const size = Math.min(620, Math.max(360, count * 12));
   return section("All members against all", "",
-    figure(`Churn between every two members, in the order of cohorts. A dark square on the diagonal is a cohort that agrees with itself; lighter blocks off it show which cohorts answer alike.${map.left_out ? ` ${map.left_out} members are left out.` : ""} ${map.note}`,
+    figure(`Churn between every two members, in the order of cohorts. A dark square on the diagonal is a cohort that agrees with itself; dark blocks off it show which cohorts answer alike.${map.left_out ? ` ${map.left_out} members are left out.` : ""} ${map.note}`,
       wide(Plot.plot({
         width: size + 250, height: size + 60, marginLeft: 10, marginTop: 10, marginRight: 240, marginBottom: 50,
         x: { domain: [0, count], axis: null },
