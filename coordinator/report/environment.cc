@@ -232,11 +232,12 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   for (size_t c = 0; c < study.cohorts.size(); ++c) {
     const Cohort& cohort = study.cohorts[c];
     if (cohort.under_trained) {
-      warnings.Warn(CellSubject(cohort),
-                    fmt::format("Under-trained: a mean top-1 of {} is below twice chance ({}) or "
-                                "half-way from chance to 1; its churn says little.",
-                                Value(cohort.accuracy),
-                                Percent(gathered.sets[gathered.cells[c].set].chance, 1)));
+      warnings.Warn(
+          CellSubject(cohort),
+          fmt::format("Under-trained: a mean top-1 of {} is below twice the chance of {} or "
+                      "half-way from chance to 1; its churn says little.",
+                      Value(cohort.accuracy),
+                      Percent(gathered.sets[gathered.cells[c].set].chance, 1)));
     }
     WarnOfCounts(cohort, warnings);
   }

@@ -20,13 +20,22 @@ bool IsListOfPlain(const Json& value) {
   return true;
 }
 
+// An item of a list under its own name, or under its place when it has none.
+std::pair<std::string, Json> NamedItem(Json item, size_t position) {
+  const Json name = item.is_object() ? item.value("name", Json()) : Json();
+  if (!name.is_string()) return {std::to_string(position), std::move(item)};
+  item.erase("name");
+  return {name.get<std::string>(), std::move(item)};
+}
+
 void Flatten(const std::string& path, const Json& value,
              std::vector<std::pair<std::string, std::string>>& facts) {
   if (value.is_object() || (value.is_array() && !IsListOfPlain(value))) {
     size_t position = 0;
     for (auto it = value.begin(); it != value.end(); ++it, ++position) {
-      const std::string key = value.is_object() ? it.key() : std::to_string(position);
-      Flatten(path.empty() ? key : path + "." + key, *it, facts);
+      const auto [key, item] =
+          value.is_object() ? std::pair(it.key(), *it) : NamedItem(*it, position);
+      Flatten(path.empty() ? key : path + "." + key, item, facts);
     }
     return;
   }

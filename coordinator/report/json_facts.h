@@ -9,7 +9,8 @@
 namespace noisefloor::report {
 
 // ("libtorch.version", "2.11.0") for each leaf, in order of the text's keys; lists of plain values
-// are joined. Empty when `text` is no JSON object.
+// are joined, items of others go by their "name", else by their place. Empty when `text` is no JSON
+// object.
 std::vector<std::pair<std::string, std::string>> FlattenObject(std::string_view text);
 
 }  // namespace noisefloor::report

@@ -285,6 +285,8 @@ TEST(JsonFactsTest, FlattensObjectsAndJoinsPlainLists) {
   EXPECT_THAT(FlattenObject(R"({"a":{"b":1,"c":"x"},"d":[1,"y",true],"e":[{"f":null}],"g":1.5})"),
               ElementsAre(Pair("a.b", "1"), Pair("a.c", "x"), Pair("d", "1, y, true"),
                           Pair("e.0.f", "null"), Pair("g", "1.5")));
+  EXPECT_THAT(FlattenObject(R"({"switches":[{"name":"tf32","read":"off"}]})"),
+              ElementsAre(Pair("switches.tf32.read", "off")));
   EXPECT_THAT(FlattenObject("{"), IsEmpty());
   EXPECT_THAT(FlattenObject("[1]"), IsEmpty());
   EXPECT_THAT(FlattenObject(""), IsEmpty());
