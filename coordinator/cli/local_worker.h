@@ -14,7 +14,7 @@ namespace noisefloor::cli {
 inline constexpr int kLocalWorkerDrainSeconds = 30;
 
 struct LocalWorkerSettings {
-  int slots = 0;          // 0: the worker decides.
+  int slots = 0;           // 0: the worker decides.
   std::string data_roots;  // "a:b".
 };
 
