@@ -45,7 +45,8 @@ std::vector<std::string> Environment(const ChildSettings& settings) {
     if (settings.variables.contains(name) || (settings.clean && !MayPass(name))) continue;
     all.push_back(text);
   }
-  for (const auto& [name, value] : settings.variables) all.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : settings.variables)
+    all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 
