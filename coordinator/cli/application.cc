@@ -104,7 +104,7 @@ bool Context::Colour() const {
 }
 
 std::string Context::Hint(std::string_view command) const {
-  std::string text = fmt::format("`noisefloor {}", command);
+  std::string text = fmt::format("`{} {}", ShellWord(program), command);
   if (!options.coordinator.empty()) {
     text += " --coordinator=" + options.coordinator;
   } else if (options.home != default_home) {

@@ -9,7 +9,27 @@
 namespace noisefloor::cli {
 
 namespace {
+
 constexpr absl::Duration kStreamTimeout = absl::Minutes(30);
+
+v1::GetStudyRequest StudyRequest(uint64_t sweep, v1::GetStudyRequest::Form form) {
+  v1::GetStudyRequest request;
+  request.set_sweep_id(sweep);
+  request.set_form(form);
+  return request;
+}
+
+absl::Status GetStudy(Connection& connection, const v1::GetStudyRequest& request,
+                      const TakePiece& take) {
+  grpc::ClientContext context;
+  SetDeadline(context, kStreamTimeout);
+  const auto reader = connection.stub().GetStudy(&context, request);
+  v1::GetStudyResponse piece;
+  const absl::Status read = ReadPieces(*reader, piece, take);
+  if (!read.ok()) context.TryCancel();
+  return connection.Named(read);
+}
+
 }  // namespace
 
 absl::Status CheckMember(const std::string& text) {
@@ -49,25 +69,23 @@ absl::Status WriteArtifact(Connection& connection, const std::string& member,
   return writer.Commit();
 }
 
-absl::Status GetStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
-                      bool colour, const TakePiece& take) {
-  grpc::ClientContext context;
-  SetDeadline(context, kStreamTimeout);
-  v1::GetStudyRequest request;
-  request.set_sweep_id(sweep);
-  request.set_form(form);
-  request.set_colour(colour);
-  const auto reader = connection.stub().GetStudy(&context, request);
-  v1::GetStudyResponse piece;
-  const absl::Status read = ReadPieces(*reader, piece, take);
-  if (!read.ok()) context.TryCancel();
-  return connection.Named(read);
+absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t sweep,
+                        v1::GetStudyRequest::Form form) {
+  v1::GetStudyRequest request = StudyRequest(sweep, form);
+  if (form == v1::GetStudyRequest::FORM_TABLES) {
+    request.set_colour(context.Colour());
+    request.set_columns(context.out_columns);
+  }
+  return GetStudy(connection, request, [&](std::string_view piece) {
+    context.out << piece;
+    return absl::OkStatus();
+  });
 }
 
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
                         const std::string& path) {
   NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
-  NF_RETURN_IF_ERROR(GetStudy(connection, sweep, form, false,
+  NF_RETURN_IF_ERROR(GetStudy(connection, StudyRequest(sweep, form),
                               [&](std::string_view piece) { return writer.Write(piece); }));
   return writer.Commit();
 }

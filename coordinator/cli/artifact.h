@@ -23,8 +23,9 @@ absl::Status WriteArtifact(Connection& connection, const std::string& member,
                            const std::string& kind, const std::string& sha256,
                            const std::string& path);
 
-absl::Status GetStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
-                      bool colour, const TakePiece& take);
+// On context.out; tables with the colours and in the width of the terminal it is.
+absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t sweep,
+                        v1::GetStudyRequest::Form form);
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
                         const std::string& path);
 

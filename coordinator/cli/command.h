@@ -46,9 +46,11 @@ struct Context {
   std::ostream& err;
   const Clock& clock;
   StartCoordinator start_coordinator;
-  std::string program_folder;  // Where noisefloor-worker and noisefloor-trainer lie.
+  std::string program = "noisefloor";  // As it was called, for hints.
+  std::string program_folder;          // Where noisefloor-worker and noisefloor-trainer lie.
   bool out_is_terminal = false;
   bool err_is_terminal = false;
+  uint32_t out_columns = 0;     // Of the terminal that `out` is; 0: lines are as long as they like.
   bool colours_allowed = true;  // False with NO_COLOR.
   std::string default_home = {};
   std::string default_data_root = {};  // $NOISEFLOOR_DATA; may be empty.

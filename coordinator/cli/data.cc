@@ -128,9 +128,12 @@ class Data final : public Command {
                               {"expected", std::string(known->identity)},
                               {"train_examples", data.train.size()},
                               {"test_examples", data.test.size()}});
-      return right.ok() ? kDone : kRefused;
+      return right.ok() ? kDone : kDidNotHold;
     }
-    NF_RETURN_IF_ERROR(right);
+    if (!right.ok()) {
+      context.err << "noisefloor data: " << Message(right) << "\n";
+      return kDidNotHold;
+    }
     context.out << fmt::format(
         "{} in {}: {} + {} examples, identity {}{}\n", name_,
         RootOf(*known, FindDownloadable(name_)), data.train.size(), data.test.size(), data.identity,

@@ -1,6 +1,7 @@
 #include "coordinator/cli/data_search.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string_view>
 
@@ -40,6 +41,15 @@ std::vector<std::string> DataRoots(const Context& context, const std::string& gi
   if (roots.empty()) roots.push_back(context.options.home + "/data");
   AddBundledDataRoots(context.program_folder, roots);
   return roots;
+}
+
+absl::Status CheckGivenRoots(const std::string& given) {
+  for (const std::string& root : SplitDataRoots(given)) {
+    std::error_code error;
+    if (std::filesystem::is_directory(root, error)) continue;
+    return InvalidInput(fmt::format("--data-root={}: there is no folder {}", given, root));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckDataIsHere(const v1::Sweep& sweep, const std::vector<std::string>& roots) {

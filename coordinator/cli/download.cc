@@ -151,7 +151,7 @@ absl::Status Keep(const DownloadRequest& request, const std::string& part) {
 }
 
 absl::Status FetchAndKeep(const DownloadRequest& request, const std::string& part) {
-  const absl::Status fetched = Fetch(request, part);
+  absl::Status fetched = Fetch(request, part);
   if (fetched.ok()) return Keep(request, part);
   if (SizeOf(part) == 0) NF_RETURN_IF_ERROR(RemoveFile(part));
   return fetched;
@@ -171,7 +171,7 @@ absl::Status Download(const DownloadRequest& request) {
   // Stopped between the last byte and the renaming; asking for bytes after the end is an error.
   if (IsWhole(part, request.sha256)) return Keep(request, part);
   const bool resumes = SizeOf(part) > 0;
-  const absl::Status status = FetchAndKeep(request, part);
+  absl::Status status = FetchAndKeep(request, part);
   // The part was of something else, or the server cannot go on: once more from the beginning.
   if (!resumes || !(absl::IsOutOfRange(status) || absl::IsDataLoss(status))) return status;
   NF_RETURN_IF_ERROR(RemoveFile(part));

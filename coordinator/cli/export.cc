@@ -9,6 +9,7 @@
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/export_readme.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_json.h"
 #include "coordinator/cli/output.h"
@@ -32,14 +33,29 @@ struct Kind {
   std::string_view ending;
 };
 constexpr Kind kKinds[] = {{"predictions", ".npy"}, {"weights", ".safetensors"}};
+// One of each test set, which its first member to run keeps for all.
+constexpr Kind kSetKinds[] = {{"evaluation_labels", ".npy"}, {"evaluation_images", ".npy"}};
+
+// "cifar10", "cifar10-500" with `test_examples` of 500: what members are tested on.
+std::string TestSetOf(const v1::Member& member) {
+  const Json parsed = Json::parse(member.specification(), nullptr, false);
+  const Json data = parsed.is_object() ? parsed.value("data", Json()) : Json();
+  if (!data.is_object()) return member.id();
+  const int64_t examples = data.value("test_examples", int64_t{0});
+  const std::string name = data.value("name", member.id());
+  return examples == 0 ? name : fmt::format("{}-{}", name, examples);
+}
 
 // Where an artifact goes: "predictions/s1c0r0.npy", and "predictions/s1c0r0-3.npy" for
 // "predictions-3", those after the third evaluation. Empty: it is not exported.
-std::string PlaceOf(const std::string& member, const std::string& kind) {
+std::string PlaceOf(const v1::Member& member, const std::string& kind) {
   for (const Kind& known : kKinds) {
     if (kind != known.kind && !kind.starts_with(fmt::format("{}-", known.kind))) continue;
-    return fmt::format("{}/{}{}{}", known.kind, member, kind.substr(known.kind.size()),
+    return fmt::format("{}/{}{}{}", known.kind, member.id(), kind.substr(known.kind.size()),
                        known.ending);
+  }
+  for (const Kind& known : kSetKinds) {
+    if (kind == known.kind) return fmt::format("{}/{}{}", kind, TestSetOf(member), known.ending);
   }
   return "";
 }
@@ -68,7 +84,7 @@ class Export final : public Command {
  public:
   std::string_view Name() const override { return "export"; }
   std::string_view Help() const override {
-    return "Write a sweep's members, study, predictions and weights as files";
+    return "Write a sweep's members, study, predictions, weights and labels as files";
   }
   std::string_view Examples() const override {
     return R"(  noisefloor export s1 --to=s1
@@ -118,6 +134,7 @@ class Export final : public Command {
     NF_RETURN_IF_ERROR(AddDetails(connection, members));
     Json json = {{"version", 1}, {"members", MembersJson(members)}};
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/members.json", json.dump(2) + "\n"));
+    NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/README.md", ExportReadme()));
     for (const Study& study : kStudies) {
       NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, study.form, folder + "/" + study.name));
     }
@@ -131,9 +148,9 @@ class Export final : public Command {
   static absl::Status WriteArtifacts(Connection& connection, const v1::Member& member,
                                      const std::string& folder, Written& written) {
     for (const v1::Artifact& artifact : member.outcome().artifacts()) {
-      const std::string place = PlaceOf(member.id(), artifact.kind());
-      if (place.empty()) continue;
+      const std::string place = PlaceOf(member, artifact.kind());
       const fs::path path = fs::path(folder) / place;
+      if (place.empty() || PathExists(path.string())) continue;
       NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
       NF_RETURN_IF_ERROR(WriteArtifact(connection, member.id(), artifact.kind(), artifact.sha256(),
                                        path.string()));
@@ -168,8 +185,8 @@ class Export final : public Command {
       return;
     }
     context.out << fmt::format(
-        "wrote {}: members.json ({}), study.json, study.csv, report.html, {} of predictions and "
-        "weights ({:.1f} MB)\n",
+        "wrote {}: README.md, members.json ({}), study.json, study.csv, report.html, {} of "
+        "predictions, weights and test sets ({:.1f} MB)\n",
         to_, Counted(written.members, "member"), Counted(written.files, "file"),
         written.bytes / 1e6);
   }

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <thread>
@@ -42,9 +41,9 @@ class Canceller {
   std::thread thread_;
 };
 
-int TerminalWidth(int file) {
-  winsize size = {};
-  return ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 100;
+int ProgressWidth(int file) {
+  const uint32_t columns = TerminalColumns(file);
+  return columns > 20 ? static_cast<int>(columns) : 100;
 }
 
 class Follower {
@@ -56,7 +55,7 @@ class Follower {
         progress_(settings.quiet ? context.err : context.out,
                   {.terminal = settings.quiet ? context.err_is_terminal : context.out_is_terminal,
                    .all_lines = !settings.quiet,
-                   .width = TerminalWidth(settings.quiet ? 2 : 1)}) {
+                   .width = ProgressWidth(settings.quiet ? 2 : 1)}) {
     request_.set_sweep_id(sweep);
   }
 

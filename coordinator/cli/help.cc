@@ -16,7 +16,7 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
 }
 
 std::string HelpFormatter::make_footer(const CLI::App* app) const {
-  const std::string footer = Formatter::make_footer(app);
+  std::string footer = Formatter::make_footer(app);
   const CLI::App* root = app;
   while (root->get_parent() != nullptr) root = root->get_parent();
   if (root == app) return footer;

@@ -7,6 +7,7 @@
 
 #include "common/log/log.h"
 #include "coordinator/cli/application.h"
+#include "coordinator/cli/output.h"
 
 namespace {
 
@@ -31,9 +32,11 @@ int main(int argc, char** argv) {
       .err = std::cerr,
       .clock = clock,
       .start_coordinator = noisefloor::Coordinator::Start,
+      .program = argv[0],
       .program_folder = ProgramFolder(),
       .out_is_terminal = isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = isatty(STDERR_FILENO) == 1,
+      .out_columns = noisefloor::cli::TerminalColumns(STDOUT_FILENO),
       .colours_allowed = Variable("NO_COLOR", "").empty(),
       .default_home = Variable("NOISEFLOOR_HOME", "noisefloor-data"),
       .default_data_root = Variable("NOISEFLOOR_DATA", ""),

@@ -1,5 +1,7 @@
 #include "coordinator/cli/output.h"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,7 +62,12 @@ void Table::Print(std::ostream& out, bool colour) const {
   }
 }
 
-void PrintJson(std::ostream& out, Json fields) {
+uint32_t TerminalColumns(int file) {
+  winsize size = {};
+  return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void PrintJson(std::ostream& out, const Json& fields) {
   Json whole = {{"version", 1}};
   whole.update(fields);
   out << whole.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";

@@ -1,6 +1,7 @@
 // How commands print: tables for people, versioned JSON for programs.
 #pragma once
 
+#include <cstdint>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -30,8 +31,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Of the terminal that `file` is; 0 when it is none, or will not say.
+uint32_t TerminalColumns(int file);
+
 // {"version": 1, ...fields}, one object and a newline.
-void PrintJson(std::ostream& out, Json fields);
+void PrintJson(std::ostream& out, const Json& fields);
 // A number, or "nan", "inf", "-inf".
 Json JsonNumber(double value);
 

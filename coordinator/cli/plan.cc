@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "fmt/format.h"
@@ -101,6 +102,11 @@ std::string TimeText(const v1::PlanSweepResponse& plan) {
   return "expected time: " + (known ? DurationText(plan.expected_seconds()) : "not known") + from;
 }
 
+bool NamesAStack(const v1::PlanSweepResponse& plan) {
+  return std::ranges::any_of(plan.cells(),
+                             [](const v1::PlannedCell& cell) { return !cell.stack().empty(); });
+}
+
 class Plan final : public Command {
  public:
   std::string_view Name() const override { return "plan"; }
@@ -132,12 +138,18 @@ class Plan final : public Command {
       return kDone;
     }
     PrintCells(context, plan);
-    context.out << fmt::format("{}: {} cells x {} replicates = {} members, {} optimiser steps\n",
-                               file.sweep.name(), plan.cells_size(), plan.replicates(),
-                               plan.members(), plan.steps());
+    context.out << fmt::format("{}: {} x {} = {}, {}\n", file.sweep.name(),
+                               Counted(static_cast<uint64_t>(plan.cells_size()), "cell"),
+                               Counted(plan.replicates(), "replicate"),
+                               Counted(plan.members(), "member"),
+                               Counted(plan.steps(), "optimiser step"));
     PrintWorkers(context, plan);
     context.out << TimeText(plan) << "\n";
     PrintEffects(context, plan);
+    if (!connection.remote() && NamesAStack(plan)) {
+      context.out << "note: `run` refuses a stack that the trainer here does not have; plan does "
+                     "not start it to ask\n";
+    }
     for (const std::string& warning : plan.warnings()) context.out << "note: " << warning << "\n";
     return kDone;
   }

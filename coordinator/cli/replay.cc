@@ -172,6 +172,7 @@ class Replay final : public Command {
 
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(CheckMember(member_));
+    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     Original original;
     {
       NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
@@ -228,7 +229,7 @@ class Replay final : public Command {
       };
     }
     const StopSignal stop;
-    const absl::StatusOr<ReplayEnd> end = RunTrainer(run, stop);
+    absl::StatusOr<ReplayEnd> end = RunTrainer(run, stop);
     if (draw) context.err << "\r\x1b[K" << std::flush;
     return end;
   }

@@ -55,11 +55,7 @@ class Report final : public Command {
     NF_ASSIGN_OR_RETURN(const v1::GetStudyRequest::Form form, Form(context));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     if (to_.empty()) {
-      const bool colour = form == v1::GetStudyRequest::FORM_TABLES && context.Colour();
-      NF_RETURN_IF_ERROR(GetStudy(connection, sweep, form, colour, [&](std::string_view piece) {
-        context.out << piece;
-        return absl::OkStatus();
-      }));
+      NF_RETURN_IF_ERROR(PrintStudy(connection, context, sweep, form));
       return kDone;
     }
     NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, form, to_));

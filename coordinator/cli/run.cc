@@ -52,6 +52,7 @@ class RunCommand final : public Command {
       return InvalidInput(
           "--coordinator: run brings its own; use `noisefloor submit` and `noisefloor watch`");
     }
+    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
     bool stopped = false;
@@ -145,11 +146,7 @@ class RunCommand final : public Command {
                              const v1::SweepSummary& sweep) const {
     const auto form =
         context.Json() ? v1::GetStudyRequest::FORM_JSON : v1::GetStudyRequest::FORM_TABLES;
-    NF_RETURN_IF_ERROR(
-        GetStudy(connection, sweep.id(), form, context.Colour(), [&](std::string_view piece) {
-          context.out << piece;
-          return absl::OkStatus();
-        }));
+    NF_RETURN_IF_ERROR(PrintStudy(connection, context, sweep.id(), form));
     context.out.flush();
     const std::string path = ReportPath(context, sweep);
     const std::string folder = std::filesystem::path(path).parent_path().string();

@@ -86,20 +86,21 @@ Column ReadColumn(SweepReader& reader, const std::string& path, Place key, const
   return column;
 }
 
+bool IsVaried(const v1::Sweep& sweep, const std::string& setting) {
+  return std::ranges::any_of(sweep.axes(), [&](const v1::Axis& axis) {
+    return std::ranges::any_of(
+        axis.columns(), [&](const v1::AxisColumn& column) { return column.path() == setting; });
+  });
+}
+
 // The same path may be varied once only, over all axes.
 void AddAxis(SweepReader& reader, v1::Axis axis, Place place, const std::string& path) {
   if (axis.columns().empty()) return;
-  for (const v1::Axis& other : reader.sweep.axes()) {
-    for (const v1::AxisColumn& theirs : other.columns()) {
-      for (const v1::AxisColumn& ours : axis.columns()) {
-        if (ours.path() == theirs.path()) {
-          reader.Refuse(
-              place, path,
-              fmt::format("expected each setting on one axis, got {} on two", ours.path()));
-          return;
-        }
-      }
-    }
+  for (const v1::AxisColumn& column : axis.columns()) {
+    if (!IsVaried(reader.sweep, column.path())) continue;
+    reader.Refuse(place, path,
+                  fmt::format("expected each setting on one axis, got {} on two", column.path()));
+    return;
   }
   // The coordinator names axes by number.
   const std::string number = fmt::format("axes[{}]", reader.sweep.axes_size());

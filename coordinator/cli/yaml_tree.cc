@@ -236,7 +236,7 @@ std::string FoundList(const YamlNode& node) {
 
 std::string Found(const YamlNode& node) {
   const bool fits = node.text.size() <= kShown;
-  const std::string shown = fits ? node.text : fmt::format("{:.{}}...", node.text, kShown);
+  std::string shown = fits ? node.text : fmt::format("{:.{}}...", node.text, kShown);
   switch (node.kind) {
     case Kind::kNothing: return "nothing";
     case Kind::kPlain: return shown;

@@ -107,7 +107,7 @@ bool EventLoop::Post(SessionId session, scheduler::Event event, bool counted) {
   return mailbox_.Post(FromSession{session, std::move(event), counted});
 }
 
-void EventLoop::Call(CallEvent event, CallDone done) {
+void EventLoop::Call(CallEvent event, const CallDone& done) {
   if (waiting_calls_.fetch_add(1) >= options_.call_limit) {
     waiting_calls_.fetch_sub(1);
     return done(
@@ -119,7 +119,7 @@ void EventLoop::Call(CallEvent event, CallDone done) {
   }
 }
 
-void EventLoop::FindRequest(const std::string& request_id, CallDone done) {
+void EventLoop::FindRequest(const std::string& request_id, const CallDone& done) {
   const auto answer = [this, request_id, done] {
     // What is decided may not be on disk then.
     if (!storage_.ok()) return done({Annotate(storage_, "nothing can be kept at present")});
@@ -130,7 +130,8 @@ void EventLoop::FindRequest(const std::string& request_id, CallDone done) {
   if (!mailbox_.Post(Question{answer})) done({Stopping()});
 }
 
-void EventLoop::Explain(MemberId member, std::function<void(absl::StatusOr<std::string>)> done) {
+void EventLoop::Explain(MemberId member,
+                        const std::function<void(absl::StatusOr<std::string>)>& done) {
   const auto answer = [this, member, done] { done(scheduler_.Explain(member, Now())); };
   if (!mailbox_.Post(Question{answer})) done(Stopping());
 }
@@ -304,9 +305,9 @@ void EventLoop::PublishWhenDue() {
   auto view = std::make_shared<LiveView>();
   view->workers = scheduler_.Workers();
   std::set<SweepId> moving;
-  for (scheduler::RunningAttempt& attempt : scheduler_.Running()) {
+  for (const scheduler::RunningAttempt& attempt : scheduler_.Running()) {
     moving.insert(attempt.member.sweep);
-    view->running.emplace(attempt.lease, std::move(attempt));
+    view->running.emplace(attempt.lease, attempt);
   }
   view->classes = scheduler_.OfferedClasses();
   view->stacks = scheduler_.OfferedStacks();

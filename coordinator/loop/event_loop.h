@@ -81,14 +81,14 @@ class EventLoop {
   bool Post(SessionId session, scheduler::Event event, bool counted);
 
   // Unavailable when stopping, ResourceExhausted when too many calls wait or nothing can be kept.
-  void Call(CallEvent event, CallDone done);
+  void Call(CallEvent event, const CallDone& done);
 
   // What the submission of this id came to; NotFound when there was none. For a repeat that could
   // not be resolved again, because the fleet has changed since.
-  void FindRequest(const std::string& request_id, CallDone done);
+  void FindRequest(const std::string& request_id, const CallDone& done);
 
   // Why the member is where it is; Unavailable after Stop.
-  void Explain(MemberId member, std::function<void(absl::StatusOr<std::string>)> done);
+  void Explain(MemberId member, const std::function<void(absl::StatusOr<std::string>)>& done);
 
   // Never null.
   // shared: readers keep the value that they took while the loop publishes newer ones.

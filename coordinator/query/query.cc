@@ -195,8 +195,9 @@ absl::StatusOr<std::string> StoreQuery::GetStudy(const v1::GetStudyRequest& requ
   switch (request.form()) {
     case v1::GetStudyRequest::FORM_JSON: return report::StudyToJson(*study);
     case v1::GetStudyRequest::FORM_TABLES:
-      return report::RenderTables(*study,
-                                  request.colour() ? report::Colour::kOn : report::Colour::kOff);
+      return report::RenderTables(
+          *study, {.colour = request.colour() ? report::Colour::kOn : report::Colour::kOff,
+                   .columns = request.columns()});
     case v1::GetStudyRequest::FORM_CSV: return report::StudyToCsv(*study);
     case v1::GetStudyRequest::FORM_PAGE:
       if (options_.page_script.empty()) {

@@ -144,17 +144,17 @@ void PlaceLate(const Attempts& attempts, StudyRows& rows, HashPlaces& hashes) {
 }
 
 // "weights_at/2" goes to place 1 of weights_at.
-void SetHash(std::string_view name, std::string sha256, report::Hashes& hashes) {
+void SetHash(std::string_view name, const std::string& sha256, report::Hashes& hashes) {
   constexpr std::string_view kAt = "weights_at/";
-  if (name == "init") hashes.init = std::move(sha256);
-  if (name == "first_batches") hashes.first_batches = std::move(sha256);
-  if (name == "weights") hashes.weights = std::move(sha256);
-  if (name == "logits") hashes.logits = std::move(sha256);
+  if (name == "init") hashes.init = sha256;
+  if (name == "first_batches") hashes.first_batches = sha256;
+  if (name == "weights") hashes.weights = sha256;
+  if (name == "logits") hashes.logits = sha256;
   if (!name.starts_with(kAt)) return;
   const uint64_t evaluation = UnsignedOf(name.substr(kAt.size()));
   if (evaluation < 1 || evaluation > 100000) return;
   if (hashes.weights_at.size() < evaluation) hashes.weights_at.resize(evaluation);
-  hashes.weights_at[evaluation - 1] = std::move(sha256);
+  hashes.weights_at[evaluation - 1] = sha256;
 }
 
 void ReadHashes(SQLite::Database& database, uint64_t sweep, const HashPlaces& places) {

@@ -81,7 +81,7 @@ int64_t NewestEvent(SQLite::Database& database, uint64_t sweep) {
 }
 
 std::string LineAt(SQLite::Statement& row) {
-  const std::string text = row.getColumn(1).getString();
+  std::string text = row.getColumn(1).getString();
   if (row.getColumn(2).isNull()) return text;
   const MemberId member{SweepId{static_cast<uint64_t>(row.getColumn(4).getInt64())},
                         row.getColumn(2).getUInt(), row.getColumn(3).getUInt()};

@@ -195,6 +195,24 @@ void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
                 "evaluation set; with many figures some exclude the truth by chance.");
 }
 
+// What is said of many cells in the same words is said once, of all of them.
+std::vector<Warning> MergeAlike(const std::vector<Warning>& warnings) {
+  std::vector<Warning> merged;
+  std::vector<std::vector<std::string>> subjects;
+  std::map<std::pair<std::string, std::string>, size_t> places;
+  for (const Warning& warning : warnings) {
+    const auto [place, added] =
+        places.emplace(std::pair(warning.severity, warning.text), merged.size());
+    if (added) {
+      merged.push_back(warning);
+      subjects.emplace_back();
+    }
+    subjects[place->second].push_back(warning.subject);
+  }
+  for (size_t k = 0; k < merged.size(); ++k) merged[k].subject = Listed(subjects[k]);
+  return merged;
+}
+
 }  // namespace
 
 std::vector<EnvironmentRow> BuildEnvironment(const Gathered& gathered) {
@@ -251,6 +269,7 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   };
   std::stable_sort(study.warnings.begin(), study.warnings.end(),
                    [&](const Warning& a, const Warning& b) { return rank(a) < rank(b); });
+  study.warnings = MergeAlike(study.warnings);
 }
 
 }  // namespace noisefloor::report

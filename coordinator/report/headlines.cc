@@ -40,6 +40,10 @@ void SayControls(const Study& study, Headlines& headlines) {
         fmt::format("{} not proved bit-identical{}.", Counted(total, "control cohort"), yet));
     return;
   }
+  if (total == 1 && different == 0) {
+    headlines.push_back("The control cohort is bit-identical.");
+    return;
+  }
   std::string text = fmt::format("{} of {} are bit-identical", total - different - unproved,
                                  Counted(total, "control cohort"));
   if (different > 0) text += fmt::format(", {} not", different);

@@ -1,36 +1,33 @@
 #include "coordinator/report/table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 
+#include "coordinator/report/layout.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
 
-using Rows = std::vector<std::vector<std::string>>;
-
-size_t Width(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 class Page {
  public:
-  explicit Page(Colour colour) : colour_(colour) {}
+  explicit Page(const Screen& screen) : screen_(screen) {}
   void Heading(const std::string& text) {
     text_ += (text_.empty() ? "" : "\n") + Painted(text, "1") + "\n";
   }
-  void Line(const std::string& text) { text_ += "  " + text + "\n"; }
-  void Text(const std::string& text) { text_ += text; }
+  void Line(const std::string& text) { text_ += WrapParagraph(text, screen_.columns); }
+  void Table(const std::vector<std::string>& header, const TextRows& rows) {
+    text_ += AlignColumns(header, rows, screen_.columns);
+  }
   std::string Painted(const std::string& text, const char* code) const {
-    return colour_ == Colour::kOn ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
+    return screen_.colour == Colour::kOn ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
   }
   const std::string& text() const { return text_; }
 
  private:
-  Colour colour_;
+  const Screen screen_;
   std::string text_;
 };
 
@@ -69,20 +66,20 @@ std::string Sees(const Cohort& cohort) {
 void AddNoise(const Study& study, Page& page) {
   if (study.cohorts.empty()) return;
   page.Heading("Noise of each cell (mean [95 %])");
-  Rows rows;
+  TextRows rows;
   for (const Cohort& c : study.cohorts) {
     rows.push_back({fmt::format("c{} {}{}", c.cell, c.label, c.under_trained ? " *" : ""),
                     std::to_string(c.counts.done), WithInterval(c.accuracy),
                     WithInterval(c.accuracy_sd), WithInterval(c.churn), Value(c.any_disagreement),
                     Value(c.l2_normalised), Value(c.seconds), Sees(c)});
   }
-  page.Text(AlignColumns(
+  page.Table(
       {"cell", "n", "top-1", "SD of top-1", "churn", "any differs", "L2, unit", "time", "n sees"},
-      rows));
+      rows);
   page.Line(
-      "churn: pairs that disagree; any differs: not all n agree; L2 of unit-length "
-      "parameters; n sees: smallest");
-  page.Line("difference of two top-1 means and ratio of two SDs detected with power 80 % at 5 %.");
+      "churn: pairs that disagree; any differs: not all n agree; L2 of unit-length parameters; n "
+      "sees: smallest difference of two top-1 means and ratio of two SDs detected with power 80 % "
+      "at 5 %.");
   if (std::any_of(study.cohorts.begin(), study.cohorts.end(),
                   [](const Cohort& c) { return c.under_trained; })) {
     page.Line("* under-trained: see the warnings.");
@@ -92,12 +89,12 @@ void AddNoise(const Study& study, Page& page) {
 void AddBlocks(const Study& study, Page& page) {
   if (study.blocks.empty()) return;
   page.Heading("Over blocks: does it hang on one draw of the fixed sources?");
-  Rows rows;
+  TextRows rows;
   for (const BlockSummary& b : study.blocks) {
     rows.push_back({b.label, std::to_string(b.cells.size()), WithInterval(b.accuracy),
                     WithInterval(b.accuracy_sd), WithInterval(b.churn)});
   }
-  page.Text(AlignColumns({"cells", "blocks", "top-1", "SD of top-1", "churn"}, rows));
+  page.Table({"cells", "blocks", "top-1", "SD of top-1", "churn"}, rows);
 }
 
 // What all hardware names begin with, up to a "-": "cpu-intel-". The tables leave it out.
@@ -133,7 +130,7 @@ void AddHardware(const Study& study, Page& page) {
   const size_t cut = CommonBeginning(study).size();
   page.Heading("Hardware: the same replicates on two classes, B - A" +
                (cut == 0 ? "" : " (" + CommonBeginning(study) + "...)"));
-  Rows rows;
+  TextRows rows;
   for (const HardwareComparison& h : study.hardware) {
     rows.push_back({fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut),
                                 h.hardware_b.substr(cut), h.mixes_stacks ? " (stacks differ)" : ""),
@@ -144,10 +141,9 @@ void AddHardware(const Study& study, Page& page) {
                     fmt::format("{} / {}", Value(h.logits_correlation_paired),
                                 Value(h.logits_correlation_unpaired))});
   }
-  page.Text(
-      AlignColumns({"A / B", "pairs", "top-1 difference", "churn of pairs", "churn within A / B",
-                    "hardware adds", "r top-1", "r logits, pairs / others"},
-                   rows));
+  page.Table({"A / B", "pairs", "top-1 difference", "churn of pairs", "churn within A / B",
+              "hardware adds", "r top-1", "r logits, pairs / others"},
+             rows);
 }
 
 // The noisiest cell with classes; the classes that pay most.
@@ -166,31 +162,39 @@ void AddClasses(const Study& study, Page& page) {
   });
   if (classes.size() > 10) classes.resize(10);
   page.Heading("Who pays: classes of " + noisiest->label);
-  Rows rows;
+  TextRows rows;
   for (const ClassSensitivity* row : classes) {
     rows.push_back({row->name, std::to_string(row->examples), WithInterval(row->accuracy),
                     Value(row->accuracy_sd), Value(row->range), Value(row->ratio),
                     WithInterval(row->churn)});
   }
-  page.Text(AlignColumns({"class", "examples", "top-1", "SD", "max - min", "SD / overall", "churn"},
-                         rows));
+  page.Table({"class", "examples", "top-1", "SD", "max - min", "SD / overall", "churn"}, rows);
 }
 
 void AddExamples(const Study& study, Page& page) {
   const DivergentExamples& divergent = study.divergent;
   if (divergent.examples.empty()) return;
   page.Heading("Most divergent examples (pairs of one cell)");
-  Rows rows;
+  // A cohort of three has no pair left to measure on.
+  const bool has_pairs = divergent.subset_disagreement.value.has_value();
+  TextRows rows;
+  const auto add = [&](std::string name, std::string disagreement, std::string right) {
+    rows.push_back({std::move(name)});
+    if (has_pairs) rows.back().push_back(std::move(disagreement));
+    rows.back().push_back(std::move(right));
+  };
   for (size_t k = 0; k < std::min<size_t>(5, divergent.examples.size()); ++k) {
     const DivergentExample& example = divergent.examples[k];
-    rows.push_back({fmt::format("{} ({})", example.example, example.label_name),
-                    Value(example.disagreement), Value(example.accuracy)});
+    add(fmt::format("{} ({})", example.example, example.label_name), Value(example.disagreement),
+        Value(example.accuracy));
   }
-  rows.push_back({fmt::format("all {}", divergent.examples.size()),
-                  WithInterval(divergent.subset_disagreement),
-                  WithInterval(divergent.subset_accuracy)});
-  page.Text(AlignColumns({"example", "disagreement", "right"}, rows));
+  add(fmt::format("all {}", divergent.examples.size()), WithInterval(divergent.subset_disagreement),
+      WithInterval(divergent.subset_accuracy));
+  std::vector<std::string> header = {"example", "disagreement", "right"};
+  if (!has_pairs) header.erase(header.begin() + 1);
+  page.Table(header, rows);
   page.Line(divergent.note);
+  if (!has_pairs) page.Line("Disagreement: " + divergent.subset_disagreement.note + ".");
 }
 
 void AddEnvironment(const Study& study, Page& page) {
@@ -216,29 +220,8 @@ void AddWarningLines(const Study& study, Page& page) {
 
 }  // namespace
 
-std::string AlignColumns(const std::vector<std::string>& header,
-                         const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> widths;
-  for (const std::string& name : header) widths.push_back(Width(name));
-  for (const auto& row : rows) {
-    for (size_t k = 0; k < widths.size(); ++k) widths[k] = std::max(widths[k], Width(row[k]));
-  }
-  std::string text;
-  const auto add = [&](const std::vector<std::string>& row) {
-    std::string line = " ";
-    for (size_t k = 0; k < widths.size(); ++k) {
-      const std::string space(widths[k] - Width(row[k]), ' ');
-      line += (k == 0 ? " " : "  ") + (k == 0 ? row[k] + space : space + row[k]);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  };
-  add(header);
-  for (const auto& row : rows) add(row);
-  return text;
-}
-
-std::string RenderTables(const Study& study, Colour colour) {
-  Page page(colour);
+std::string RenderTables(const Study& study, const Screen& screen) {
+  Page page(screen);
   page.Heading(study.title);
   AddCounts(study, page);
   AddFindings(study, page);

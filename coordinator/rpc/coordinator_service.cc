@@ -1,5 +1,6 @@
 #include "coordinator/rpc/coordinator_service.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 #include <variant>
@@ -90,20 +91,22 @@ std::vector<std::string> ClassesOf(const LiveView& live, const v1::PlanSweepRequ
   return {classes.begin(), classes.end()};
 }
 
+void FillLive(const LiveView& live, const scheduler::WorkerStatus& worker,
+              v1::WorkerSummary& summary) {
+  summary.set_connected(worker.connected);
+  summary.set_draining(worker.draining);
+  for (const LeaseId lease : worker.leases) {
+    const auto running = live.running.find(lease);
+    if (running != live.running.end()) summary.add_running(ToText(running->second.member));
+  }
+}
+
 // What the store cannot know of workers.
 void FillLive(const LiveView& live, v1::ListWorkersResponse& response) {
   for (v1::WorkerSummary& summary : *response.mutable_workers()) {
-    for (const scheduler::WorkerStatus& worker : live.workers) {
-      if (worker.worker.value != summary.id()) continue;
-      summary.set_connected(worker.connected);
-      summary.set_draining(worker.draining);
-      for (const LeaseId lease : worker.leases) {
-        const auto running = live.running.find(lease);
-        if (running != live.running.end()) {
-          summary.add_running(ToText(running->second.member));
-        }
-      }
-    }
+    const auto worker = std::ranges::find(live.workers, summary.id(),
+                                          [](const auto& known) { return known.worker.value; });
+    if (worker != live.workers.end()) FillLive(live, *worker, summary);
   }
 }
 
@@ -115,7 +118,7 @@ Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Functi
   const bool posted =
       parts_.query.Post(query::Work::kRead, [reactor, response, read = std::move(read)]() mutable {
         absl::StatusOr<Response> found = read();
-        if (found.ok()) *response = *std::move(found);
+        if (found.ok()) *response = std::move(*found);
         reactor->Finish(ToGrpc(found.status()));
       });
   if (posted) return reactor;
@@ -182,7 +185,7 @@ Unary* CoordinatorServiceImpl::ExplainMember(Context* context,
   const absl::StatusOr<MemberId> member = MemberFrom(request->member());
   if (!member.ok()) return FinishWith(reactor, member.status());
   parts_.loop.Explain(*member, [reactor, response](absl::StatusOr<std::string> text) {
-    if (text.ok()) response->set_text(*std::move(text));
+    if (text.ok()) response->set_text(std::move(*text));
     reactor->Finish(ToGrpc(text.status()));
   });
   return reactor;

@@ -14,7 +14,7 @@ grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext*,
                                        grpc::ServerReader<v1::UploadRequest>* reader,
                                        v1::UploadResponse* response) {
   absl::StatusOr<v1::UploadResponse> received = ReceiveUpload(*reader, blobs_, limits_);
-  if (received.ok()) *response = *std::move(received);
+  if (received.ok()) *response = std::move(*received);
   return ToGrpc(received.status());
 }
 

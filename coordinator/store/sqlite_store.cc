@@ -16,7 +16,7 @@ namespace {
 
 // What cannot be mended by waiting is a bug, or a file that a person must look at.
 absl::Status WriteError(const SQLite::Exception& error) {
-  const absl::Status status = ToStatus(error, "writing to the store");
+  absl::Status status = ToStatus(error, "writing to the store");
   if (status.code() == absl::StatusCode::kResourceExhausted) return status;
   return MakeError(absl::StatusCode::kInternal, Message(status));
 }

@@ -76,7 +76,7 @@ absl::Status EventJudge::Check(const TrainerEvent& event) const {
 
 absl::Status EventJudge::Accept(const TrainerEvent& event) {
   if (abandoned_) return InvalidInput(abandoned_->message);
-  if (const absl::Status status = Check(event); !status.ok()) {
+  if (absl::Status status = Check(event); !status.ok()) {
     Break(status);
     return status;
   }

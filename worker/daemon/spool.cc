@@ -166,7 +166,7 @@ absl::Status Spool::Begin(LeaseId lease, const std::string& member, uint32_t att
   NF_RETURN_IF_ERROR(CreateDirectories(folder + "/work"));
   NF_RETURN_IF_ERROR(
       WriteFileAtomically(folder + "/member", fmt::format("{} {}", member, attempt)));
-  const absl::Status opened = OpenRecords(lease, entries_[lease]);
+  absl::Status opened = OpenRecords(lease, entries_[lease]);
   if (!opened.ok()) Close(lease);
   return opened;
 }

@@ -229,7 +229,7 @@ absl::Status Uploader::UploadOne(LeaseId lease, const std::string& path,
   const bool sent = writer->Write(request) && WritePieces(*writer, file);
   if (sent) writer->WritesDone();
   if (file.bad()) context.TryCancel();  // A short file would be refused for good.
-  const absl::Status status = FromGrpc(writer->Finish());
+  absl::Status status = FromGrpc(writer->Finish());
   MutexLock lock(mutex_);
   call_ = nullptr;
   return status;

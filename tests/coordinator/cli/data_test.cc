@@ -228,6 +228,29 @@ TEST_F(DownloadTest, TheCommandKnowsItsSets) {
   EXPECT_THAT(verify.err, HasSubstr("cifar-10-batches-bin"));
 }
 
+TEST_F(DownloadTest, AWrongDataRootIsNamed) {
+  CommandLine line;
+  for (const std::string command : {"run", "replay"}) {
+    const Printed printed = line.Run({command, "s1c0r0", "--data-root=" + folder_ + ":/no/where"});
+    EXPECT_EQ(printed.code, kRefused);
+    EXPECT_EQ(printed.err, "noisefloor " + command + ": --data-root=" + folder_ +
+                               ":/no/where: there is no folder /no/where\n");
+  }
+}
+
+TEST_F(DownloadTest, DataThatAreNotWhatTheyShouldBeDoNotHold) {
+  fs::copy(std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/deploy/data", folder_,
+           fs::copy_options::recursive);
+  const std::string labels = folder_ + "/fashion-mnist-sample/t10k-labels-idx1-ubyte";
+  ASSERT_TRUE(fs::remove(labels + ".gz"));
+  std::ofstream(labels, std::ios::binary)  // A thousand T-shirts.
+      << std::string("\0\0\x08\x01\0\0\x03\xe8", 8) << std::string(1000, '\0');
+  CommandLine line;
+  const Printed printed = line.Run({"data", "verify", "fashion-mnist-sample", "--to=" + folder_});
+  EXPECT_EQ(printed.code, kDidNotHold);
+  EXPECT_THAT(printed.err, HasSubstr("noisefloor data: "));
+}
+
 TEST_F(DownloadTest, TheSampleOfTheRepositoryIsVerifiedByItsContent) {
   CommandLine line;
   const std::string root = std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/deploy/data";

@@ -23,8 +23,9 @@ CannedAnswers OneMember() {
   member.set_id("s1c0r0");
   member.set_sweep(1);
   member.set_state(v1::MEMBER_STATE_DONE);
-  for (const std::string kind :
-       {"weights", "predictions", "predictions-1", "predictions-2", "evaluation_images"}) {
+  member.set_specification(R"({"data": {"name": "cifar10", "test_examples": 500}})");
+  for (const std::string kind : {"weights", "predictions", "predictions-1", "predictions-2",
+                                 "evaluation_images", "evaluation_labels", "log"}) {
     v1::Artifact& artifact = *member.mutable_outcome()->add_artifacts();
     artifact.set_kind(kind);
     artifact.set_sha256(Sha256Hex("the " + kind));
@@ -57,12 +58,15 @@ TEST(Export, WritesMembersStudyPredictionsAndWeights) {
   EXPECT_THAT(FilesBelow(to),
               UnorderedElementsAre("members.json", "study.json", "study.csv", "report.html",
                                    "predictions/s1c0r0.npy", "predictions/s1c0r0-1.npy",
-                                   "predictions/s1c0r0-2.npy", "weights/s1c0r0.safetensors"));
+                                   "predictions/s1c0r0-2.npy", "weights/s1c0r0.safetensors",
+                                   "README.md", "evaluation_images/cifar10-500.npy",
+                                   "evaluation_labels/cifar10-500.npy"));
   EXPECT_EQ(Content(to + "/predictions/s1c0r0-2.npy"), "the predictions-2");
   EXPECT_EQ(Content(to + "/weights/s1c0r0.safetensors"), "the weights");
+  EXPECT_EQ(Content(to + "/evaluation_labels/cifar10-500.npy"), "the evaluation_labels");
   EXPECT_EQ(Content(to + "/study.csv"), "a study\n");
   EXPECT_THAT(printed.out, HasSubstr("(1 member)"));
-  EXPECT_THAT(printed.out, HasSubstr("4 files of predictions and weights"));
+  EXPECT_THAT(printed.out, HasSubstr("6 files of predictions, weights and test sets"));
 }
 
 TEST(Export, WritesTheSameMembersAsTheListingPrints) {

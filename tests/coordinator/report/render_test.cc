@@ -1,6 +1,7 @@
 // The forms of a study: JSON, tables, CSV, page.
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -13,6 +14,7 @@
 
 #include "coordinator/report/export.h"
 #include "coordinator/report/json_facts.h"
+#include "coordinator/report/layout.h"
 #include "coordinator/report/page.h"
 #include "coordinator/report/study.h"
 #include "coordinator/report/study_json.h"
@@ -102,13 +104,6 @@ TEST(StudyJsonTest, TheSampleOfThePagesTestsHasTodaysShape) {
   EXPECT_LT(kept.str().size(), 256u * 1024);
 }
 
-TEST(TableTest, ColumnsLineUpByCodePoints) {
-  EXPECT_EQ(AlignColumns({"name", "x"}, {{"a", "1.5"}, {"häß", "10"}}),
-            "  name    x\n"
-            "  a     1.5\n"
-            "  häß    10\n");
-}
-
 TEST(TableTest, AnswersInTheOrderAPersonAsks) {
   const Study study = BuildStudy(MakeExampleStudy({.break_control = true}).input);
 
@@ -140,10 +135,37 @@ TEST(TableTest, ComparisonsOfHardwareNameTheirSetting) {
 TEST(TableTest, ColourIsOnlyThereWhenAskedFor) {
   const Study study = BuildStudy(MakeExampleStudy({.break_control = true}).input);
 
-  const std::string text = RenderTables(study, Colour::kOn);
+  const std::string text = RenderTables(study, {.colour = Colour::kOn});
 
   EXPECT_THAT(text, HasSubstr("\x1b[31merror\x1b[0m"));
   EXPECT_THAT(text, HasSubstr("\x1b[1mFindings\x1b[0m"));
+}
+
+TEST(TableTest, NoLineIsWiderThanTheScreenAndNoFigureIsLost) {
+  const Study study = BuildStudy(MakeExampleStudy({.break_control = true}).input);
+  const auto figures = [](const std::string& text) {
+    std::istringstream words(text);
+    return std::set<std::string>(std::istream_iterator<std::string>(words), {});
+  };
+
+  const std::string narrow = RenderTables(study, {.colour = Colour::kOn, .columns = 80});
+
+  std::istringstream lines(narrow);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(ScreenWidth(line), 80u) << line;
+  EXPECT_EQ(figures(narrow), figures(RenderTables(study, {.colour = Colour::kOn})));
+}
+
+TEST(TableTest, WhereNoPairMeasuresDisagreementIsLeftOutAndSaid) {
+  Study study = BuildStudy(MakeExampleStudy().input);
+  ASSERT_FALSE(study.divergent.examples.empty());
+  EXPECT_THAT(RenderTables(study), HasSubstr("disagreement   "));
+
+  study.divergent.subset_disagreement =
+      analysis::Absent("fraction", 0, "no cohort has two measuring members");
+  const std::string text = RenderTables(study);
+
+  EXPECT_THAT(text, Not(HasSubstr("disagreement   ")));
+  EXPECT_THAT(text, HasSubstr("Disagreement: no cohort has two measuring members.\n"));
 }
 
 TEST(TableTest, AStudyWithoutResultsIsStillATable) {

@@ -80,7 +80,7 @@ Augmenter::Table Augmenter::TableFor(const uint8_t* image, const Plan& plan) con
       const uint8_t* row = image + (channel * shape_.height + y) * shape_.width;
       for (int64_t x = first_column; x < last_column; ++x) {
         sum += row[x];
-        squares += row[x] * row[x];
+        squares += int64_t{row[x]} * row[x];
       }
     }
   }

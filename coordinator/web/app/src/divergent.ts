@@ -46,7 +46,7 @@ function card(study: Study, e: DivergentExample): HTMLElement {
     draw(e.picture, `test example ${e.example}, label ${e.label_name}`),
     el("div", {},
       el("p", {}, el("b", {}, e.label_name), ` · #${e.example}`),
-      el("p", { class: "facts" }, disagreement === undefined ? "disagreement –" : `${(disagreement * 100).toFixed(0)}\u00a0% disagree`),
+      el("p", { class: "facts" }, disagreement === undefined ? "no pair to measure on" : `${(disagreement * 100).toFixed(0)}\u00a0% disagree`),
       el("ul", {}, ...list)),
     strip);
 }
