@@ -248,6 +248,7 @@ FROM member m JOIN sweep s USING (sweep) JOIN cell c ON c.sweep = m.sweep AND c.
      LEFT JOIN attempt a ON a.lease = l.lease
      LEFT JOIN worker w ON w.worker = l.worker;
 
+-- Replaced by migration_2.sql.
 CREATE VIEW v_accuracy AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        l.sweep, l.cell, l.replicate, c.plan, c.hardware, c.stack, c.block, c.axes,

@@ -1,7 +1,7 @@
 #include "coordinator/store/database.h"
 
-#include <array>
 #include <fstream>
+#include <vector>
 
 #include "SQLiteCpp/Statement.h"
 #include "gmock/gmock.h"
@@ -20,6 +20,13 @@ class DatabaseTest : public ::testing::Test {
   auto Open() { return OpenForWriting(path_, Migrations()); }
   int64_t Ask(SQLite::Database& database, const char* sql) {
     return database.execAndGet(sql).getInt64();
+  }
+
+  // All migrations of this program, and one more.
+  static std::vector<std::string_view> AndThen(std::string_view sql) {
+    std::vector<std::string_view> migrations(Migrations().begin(), Migrations().end());
+    migrations.push_back(sql);
+    return migrations;
   }
 
   TempHome home_;
@@ -87,10 +94,10 @@ TEST_F(DatabaseTest, DamagedFileIsRefusedAsSuch) {
   EXPECT_THAT(Message(refused), HasSubstr("damaged"));
 }
 
-TEST_F(DatabaseTest, LaterMigrationsRunOnceOnTopOfTheFirst) {
+TEST_F(DatabaseTest, LaterMigrationsRunOnceOnTopOfTheEarlier) {
   { ASSERT_TRUE(Open().ok()); }
-  const std::array<std::string_view, 2> migrations = {
-      Migrations()[0], "CREATE TABLE later (x INTEGER) STRICT; INSERT INTO later VALUES (7)"};
+  const auto migrations =
+      AndThen("CREATE TABLE later (x INTEGER) STRICT; INSERT INTO later VALUES (7)");
 
   { ASSERT_TRUE(OpenForWriting(path_, migrations).ok()); }
   const auto database = OpenForWriting(path_, migrations);
@@ -99,10 +106,30 @@ TEST_F(DatabaseTest, LaterMigrationsRunOnceOnTopOfTheFirst) {
   EXPECT_EQ(Ask(**database, "SELECT count(*) FROM later"), 1);
 }
 
+TEST_F(DatabaseTest, AStoreOfTheFirstSchemaKeepsItsRowsAndGetsTheNewView) {
+  constexpr char kNewColumns[] =
+      "SELECT count(*) FROM pragma_table_info('v_accuracy') "
+      "WHERE name IN ('outcome', 'loss_special')";
+  {
+    const auto first = OpenForWriting(path_, Migrations().first(1));
+    ASSERT_TRUE(first.ok()) << first.status();
+    ASSERT_EQ(Ask(**first, kNewColumns), 0);
+    (*first)->exec("INSERT INTO unit VALUES ('kept')");
+  }
+  EXPECT_THAT(Message(OpenForReading(path_).status()), HasSubstr("schema 1, expected"));
+
+  const auto now = Open();
+
+  ASSERT_TRUE(now.ok()) << now.status();
+  EXPECT_EQ(Ask(**now, kNewColumns), 2);
+  EXPECT_EQ(Ask(**now, "SELECT count(*) FROM unit WHERE unit = 'kept'"), 1);
+  EXPECT_TRUE(OpenForReading(path_).ok());
+}
+
 TEST_F(DatabaseTest, MigrationThatFailsLeavesTheFileAsItWas) {
   { ASSERT_TRUE(Open().ok()); }
-  const std::array<std::string_view, 2> migrations = {
-      Migrations()[0], "CREATE TABLE later (x INTEGER) STRICT; INSERT INTO nowhere VALUES (7)"};
+  const auto migrations =
+      AndThen("CREATE TABLE later (x INTEGER) STRICT; INSERT INTO nowhere VALUES (7)");
 
   EXPECT_EQ(OpenForWriting(path_, migrations).status().code(), absl::StatusCode::kInternal);
 

@@ -1,0 +1,140 @@
+// The views that people read with their own SQL, and the examples of the store's README.
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "SQLiteCpp/Statement.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/store/database.h"
+#include "coordinator/store/store.h"
+#include "tests/coordinator/store/sample_writes.h"
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor {
+namespace {
+
+using ::testing::ElementsAre;
+using Kind = OutcomeEvent::Kind;
+using Rows = std::vector<std::string>;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The statements of every block of SQL in a document.
+std::vector<std::string> Statements(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::vector<std::string> statements;
+  bool sql = false;
+  std::string statement;
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("```")) {
+      sql = line == "```sql";
+      continue;
+    }
+    if (!sql) continue;
+    statement += line + "\n";
+    if (!line.ends_with(";")) continue;
+    statements.push_back(statement);
+    statement.clear();
+  }
+  EXPECT_EQ(statement, "") << "a statement without its end";
+  return statements;
+}
+
+class ViewsTest : public ::testing::Test {
+ protected:
+  // Per cell: 0 equal accuracies, 1 one of three diverged, 2 a control cohort of two results, one
+  // of which diverged, 3 nothing.
+  void SetUp() override {
+    auto opened = SqliteStore::Open(home_.path());
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    writes_ = {sample::Keep(), sample::Worker(), sample::Pin(0), sample::Pin(1), sample::Pin(2)};
+    for (uint32_t replicate = 0; replicate < 3; ++replicate) {
+      End({0, replicate}, Kind::kDone, {{"top1", 0.1}, {"loss", 2.5}}, 'a');
+    }
+    End({1, 0}, Kind::kDone, {{"top1", 0.5}, {"loss", 1.5}}, 'a');
+    End({1, 1}, Kind::kDone, {{"top1", 0.75}}, 'b');
+    End({1, 2}, Kind::kDiverged, {{"top1", 0.01}, {"loss", kInfinity}}, 'c');
+    End({2, 0}, Kind::kDone, {{"top1", 0.5}, {"top5", 0.875}, {"loss", 1.5}}, 'a');
+    End({2, 1}, Kind::kDiverged, {{"loss", std::numeric_limits<double>::quiet_NaN()}}, 'b');
+    End({2, 2}, Kind::kDiverged, {{"loss", -kInfinity}}, 'b');
+    ASSERT_TRUE(store_->Apply(writes_).ok());
+  }
+
+  struct Place {
+    uint32_t cell;
+    uint32_t replicate;
+  };
+
+  // A member that ends at its first attempt with these values and this hash of its weights.
+  void End(Place place, Kind kind, const std::map<std::string, double>& metrics, char weights) {
+    const MemberId member = sample::Member(place.cell, place.replicate);
+    const uint64_t lease = ++leases_;
+    writes_.push_back(sample::Grant(lease, member));
+    writes_.push_back(sample::Records(lease, member, 1));
+    scheduler::KeepOutcome ended = sample::Finish(lease, member);
+    ended.outcome.kind = kind;
+    ended.outcome.metrics = metrics;
+    ended.outcome.hashes = {{"weights", std::string(64, weights)}};
+    writes_.push_back(ended);
+    const bool done = kind == Kind::kDone;
+    writes_.push_back(scheduler::SetMemberState{
+        member, done ? scheduler::MemberState::kDone : scheduler::MemberState::kDiverged, 1, 0});
+  }
+
+  // Each row as its columns with a bar between.
+  Rows Ask(const std::string& sql) {
+    auto reader = OpenForReading(DatabasePath(home_.path()));
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    SQLite::Statement row(**reader, sql);
+    Rows rows;
+    while (row.executeStep()) {
+      std::string text;
+      for (int i = 0; i < row.getColumnCount(); ++i) {
+        const SQLite::Column column = row.getColumn(i);
+        text += (i == 0 ? "" : "|") + (column.isNull() ? "NULL" : column.getString());
+      }
+      rows.push_back(text);
+    }
+    return rows;
+  }
+
+  TempHome home_;
+  std::unique_ptr<SqliteStore> store_;
+  std::vector<scheduler::Write> writes_;
+  uint64_t leases_ = 0;
+};
+
+TEST_F(ViewsTest, AccuracySaysHowAMemberEndedAndKeepsALossThatIsNotFinite) {
+  EXPECT_THAT(
+      Ask("SELECT member, outcome, top1, top5, loss, loss_special FROM v_accuracy "
+          "WHERE cell > 0 ORDER BY cell, replicate"),
+      ElementsAre("s1c1r0|done|0.5|NULL|1.5|", "s1c1r1|done|0.75|NULL|NULL|NULL",
+                  "s1c1r2|diverged|0.01|NULL|Inf|inf", "s1c2r0|done|0.5|0.875|1.5|",
+                  "s1c2r1|diverged|NULL|NULL|NULL|nan", "s1c2r2|diverged|NULL|NULL|-Inf|-inf"));
+}
+
+TEST_F(ViewsTest, TheExamplesOfTheReadmeSayWhatTheReportSays) {
+  const char* source = std::getenv("NOISEFLOOR_SOURCE");
+  ASSERT_NE(source, nullptr) << "run through ctest, which sets NOISEFLOOR_SOURCE";
+  const std::vector<std::string> examples =
+      Statements(std::string(source) + "/coordinator/store/README.md");
+  ASSERT_EQ(examples.size(), 3u);
+
+  const std::string slow = R"({"train.optimizer.learning_rate":0.05})";
+  const std::string fast = R"({"train.optimizer.learning_rate":0.5})";
+  EXPECT_THAT(Ask(examples[0]),
+              ElementsAre("control|cpu-test-avx2|" + slow + "|3|0.1|0.0",
+                          "algo|cpu-test-avx2|" + slow + "|2|0.625|0.176776695296637",
+                          "control|cpu-test-avx2|" + fast + "|1|0.5|NULL"))
+      << examples[0];
+  EXPECT_THAT(Ask(examples[1]), ElementsAre("2|cpu-test-avx2|2")) << examples[1];
+  EXPECT_THAT(Ask(examples[2]), ElementsAre("10|0.5|NULL|nan")) << examples[2];
+}
+
+}  // namespace
+}  // namespace noisefloor
