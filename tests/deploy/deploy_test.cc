@@ -17,8 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 constexpr char kSummary[] =
@@ -100,9 +102,9 @@ class DeployTest : public ::testing::Test {
   }
 
   Answer Run(const std::string& script) const {
-    const std::string command = "cd " + checkout_.folder() +
-                                " && PATH=" + checkout_.Path("programs") + ":$PATH " + script +
-                                " >out 2>err";
+    const std::string command =
+        "cd " + checkout_.folder() + " && unset LC_ALL && PATH=" + checkout_.Path("programs") +
+        ":$PATH NOISEFLOOR_CACHE=" + checkout_.Path("cache") + " " + script + " >out 2>err";
     Answer answer;
     answer.code = WEXITSTATUS(std::system(command.c_str()));
     answer.out = Content(checkout_.Path("out"));
@@ -174,6 +176,110 @@ TEST_F(DeployTest, TryRunsTheSweepThatItIsGiven) {
 
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, EndsWith("\nrun " + checkout_.Path("a.yaml") + "\n"));
+}
+
+// deploy/setup itself. Programs that would use the network write their words to `called`, and keep
+// what setup had said by then in `told_PROGRAM`.
+class SetupTest : public DeployTest {
+ protected:
+  void SetUp() override {
+    DeployTest::SetUp();
+    fs::copy_file(std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/deploy/setup",
+                  checkout_.Path("deploy/setup"), fs::copy_options::overwrite_existing);
+    fs::create_directories(checkout_.Path("coordinator/web/app"));
+    (void)checkout_.Put("coordinator/web/app/package-lock.json", "{}");
+    Pretend("programs/id", "echo 0");
+    Pretend("programs/node", "echo 20");
+    Pretend("programs/dpkg-query", "for name; do :; done; [ $name = cmake ] || printf installed");
+    Pretend("programs/apt-get", Called("apt-get") + R"(
+case "$*" in
+  *--assume-no*)
+    if [ "$LC_ALL" = C ]; then echo 'Need to get 12.3 MB/45.6 MB of archives.'
+    else echo 'Es m\303\274ssen 12,3 MB von 45,6 MB an Archiven heruntergeladen werden.'; fi
+    exit 1;;
+  install*) cp out told_apt-get;;
+esac)");
+    Pretend("programs/python3", "[ \"$*\" = '-m pip --version' ] && exit 0\n" + Called("pip") + R"(
+cp out told_pip
+while [ "$1" != --target ]; do shift; done
+mkdir -p "$2" && touch "$2/libtorch.so")");
+    Pretend("programs/npm",
+            Called("npm") + "cp ../../../out ../../../told_npm\nmkdir node_modules");
+  }
+
+  std::string Called(const std::string& program) const {
+    return "echo " + program + " \"$@\" >>" + checkout_.Path("called") + "\n";
+  }
+
+  // As apt-get, pip and npm end without a network.
+  void PretendToBeOffline(const std::string& program, const std::string& when, int code) const {
+    Pretend("programs/" + program, "case \"$*\" in " + when +
+                                       ") echo 'Could not resolve host' >&2; exit " +
+                                       std::to_string(code) + ";; esac");
+  }
+};
+
+TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
+  ASSERT_EQ(Run("deploy/setup").code, 0) << Content(checkout_.Path("err"));
+  ASSERT_THAT(Content(checkout_.Path("called")),
+              AllOf(HasSubstr("apt-get install"), HasSubstr("pip"), HasSubstr("npm ci")));
+  fs::remove(checkout_.Path("called"));
+  Pretend("programs/dpkg-query", "printf installed");
+
+  const Answer again = Run("deploy/setup --check");
+
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(Content(checkout_.Path("called")), "");
+  EXPECT_THAT(again.out, MatchesRegex("setup: system packages: all [0-9]+ are there\n"
+                                      "setup: system packages: all [0-9]+ are there\n"
+                                      "setup: libtorch: in .*/cache/stacks/.*\n"
+                                      "setup: page packages: in .*\n"
+                                      "setup: done\n"));
+}
+
+TEST_F(SetupTest, SizesAreSaidBeforeAnythingIsFetched) {
+  ASSERT_EQ(Run("deploy/setup").code, 0) << Content(checkout_.Path("err"));
+
+  EXPECT_THAT(Content(checkout_.Path("told_apt-get")),
+              EndsWith("installing 1 (download: 12.3 MB/45.6 MB): cmake\n"));
+  EXPECT_THAT(Content(checkout_.Path("told_pip")),
+              MatchesRegex(".*libtorch: downloading about [0-9]+ MB into [^\n]*\n"));
+  EXPECT_THAT(Content(checkout_.Path("told_npm")),
+              MatchesRegex(".*page packages: downloading about [0-9]+ MB into [^\n]*\n"));
+}
+
+TEST_F(SetupTest, SystemPackagesThatCannotBeHadAreNamed) {
+  for (const char* when : {"update*", "install*-y*"}) {
+    PretendToBeOffline("apt-get", when, 100);
+
+    const Answer offline = Run("deploy/setup");
+
+    EXPECT_EQ(offline.code, 1) << when;
+    EXPECT_THAT(offline.err, HasSubstr("Could not resolve host\nsetup: system packages: could not "
+                                       "get cmake; "));
+    EXPECT_THAT(offline.out, Not(HasSubstr("done"))) << when;
+  }
+}
+
+TEST_F(SetupTest, LibTorchThatCannotBeHadIsNamedAndTriedAgain) {
+  PretendToBeOffline("python3", "*install*", 1);
+
+  const Answer offline = Run("deploy/setup");
+
+  EXPECT_EQ(offline.code, 1);
+  EXPECT_THAT(offline.err, HasSubstr("setup: libtorch: could not get torch=="));
+  EXPECT_THAT(Run("deploy/setup").out, HasSubstr("libtorch: downloading"));
+}
+
+TEST_F(SetupTest, PackagesOfThePageThatCannotBeHadAreNamedAndTriedAgain) {
+  PretendToBeOffline("npm", "ci*", 1);
+
+  const Answer offline = Run("deploy/setup");
+
+  EXPECT_EQ(offline.code, 1);
+  EXPECT_THAT(offline.err, HasSubstr("setup: page packages: could not get what "
+                                     "coordinator/web/app/package-lock.json lists; "));
+  EXPECT_THAT(Run("deploy/setup").out, HasSubstr("page packages: downloading"));
 }
 
 }  // namespace
