@@ -14,18 +14,17 @@ namespace {
 using testing::HasSubstr;
 using Code = absl::StatusCode;
 
-// protobuf of grpc.health.v1.HealthCheckRequest and of its answer are one field each.
-absl::StatusOr<bool> IsServing(const std::shared_ptr<grpc::Channel>& channel,
-                               const std::string& service) {
+// One message for one, as bytes: gRPC's own services, whose stubs are not installed everywhere.
+absl::StatusOr<std::string> CallWithBytes(const std::shared_ptr<grpc::Channel>& channel,
+                                          const std::string& method, const std::string& request) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
   SetDeadline(context, kPatience);
-  const std::string request = std::string("\x0a") + static_cast<char>(service.size()) + service;
   const grpc::Slice slice(request);
   const grpc::ByteBuffer send(&slice, 1);
   grpc::ByteBuffer received;
   grpc::CompletionQueue queue;
-  const auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", send, &queue);
+  const auto call = stub.PrepareUnaryCall(&context, method, send, &queue);
   grpc::Status status;
   call->StartCall();
   call->Finish(&received, &status, nullptr);
@@ -35,7 +34,16 @@ absl::StatusOr<bool> IsServing(const std::shared_ptr<grpc::Channel>& channel,
   if (!status.ok()) return FromGrpc(status);
   grpc::Slice answer;
   if (!received.DumpToSingleSlice(&answer).ok()) return absl::InternalError("no answer");
-  return std::string(answer.begin(), answer.end()) == std::string("\x08\x01");
+  return std::string(answer.begin(), answer.end());
+}
+
+// protobuf of grpc.health.v1.HealthCheckRequest and of its answer are one field each.
+absl::StatusOr<bool> IsServing(const std::shared_ptr<grpc::Channel>& channel,
+                               const std::string& service) {
+  const std::string request = std::string("\x0a") + static_cast<char>(service.size()) + service;
+  NF_ASSIGN_OR_RETURN(const std::string answer,
+                      CallWithBytes(channel, "/grpc.health.v1.Health/Check", request));
+  return answer == std::string("\x08\x01");
 }
 
 TEST(Coordinator, AnAddressThatOthersReachIsRefusedUnlessAskedFor) {
@@ -100,6 +108,17 @@ TEST_F(RunningTest, HealthIsAnsweredForEachService) {
     EXPECT_TRUE(*serving) << service;
   }
   EXPECT_EQ(IsServing(channel_, "noisefloor.v1.Nothing").status().code(), Code::kNotFound);
+}
+
+// Field 7 of ServerReflectionRequest is list_services; the answer holds each name as a field 1.
+TEST_F(RunningTest, ReflectionListsTheServices) {
+  const auto names =
+      CallWithBytes(channel_, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                    std::string("\x3a\x00", 2));
+
+  ASSERT_TRUE(names.ok()) << names.status();
+  EXPECT_THAT(*names, HasSubstr("\x0a\x20noisefloor.v1.CoordinatorService"));
+  EXPECT_THAT(*names, HasSubstr("noisefloor.v1.WorkerService"));
 }
 
 TEST_F(RunningTest, StoppingEndsOpenStreamsAndLosesNothing) {
