@@ -55,8 +55,18 @@ class RunCommand final : public Command {
     NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
+    NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
+    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {here}));
+    NF_ASSIGN_OR_RETURN(const std::optional<v1::SweepSummary> ended, EndedBefore(connection, plan));
+    if (ended.has_value()) {
+      context.err << fmt::format("already ended: s{}: {}\n", ended->id(), CountsText(*ended));
+      return Report(context, connection, *ended);
+    }
+    NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
+    NF_RETURN_IF_ERROR(CheckDataIsHere(file.sweep, DataRoots(context, data_root_)));
     bool stopped = false;
-    NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep, Train(context, connection, file, stopped));
+    NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep,
+                        Train(context, connection, file, here, stopped));
     if (stopped) {
       context.err << fmt::format("stopped; s{} holds {}\n{} goes on with it\n", sweep.id(),
                                  CountsText(sweep), context.Hint("run " + file_));
@@ -84,36 +94,34 @@ class RunCommand final : public Command {
     return {.slots = slots_, .data_roots = JoinDataRoots(DataRoots(context, data_root_))};
   }
 
-  static absl::Status CheckServed(Connection& connection, const SweepFile& file,
-                                  const v1::AssumedWorker& here,
-                                  const std::vector<v1::AssumedWorker>& assumed) {
-    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, assumed));
-    return CheckEveryCellHasAWorker(plan, here);
-  }
-
-  // How the sweep stands when we come to it.
-  static std::string_view Beginning(const v1::SubmitSweepResponse& submitted,
-                                    const v1::SweepSummary& sweep) {
-    if (!submitted.resumed()) return "started";
-    return HasEnded(sweep) ? "already ended:" : "going on with";
+  // The sweep that a submission of this plan would go on with, when nothing of it is left to train:
+  // that needs no data, no trainer and none of its hardware.
+  absl::StatusOr<std::optional<v1::SweepSummary>> EndedBefore(
+      Connection& connection, const v1::PlanSweepResponse& plan) const {
+    if (again_) return std::nullopt;
+    NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> newest_first, ListSweeps(connection));
+    for (const v1::SweepSummary& sweep : newest_first) {
+      if (sweep.specification_sha256() != plan.specification_sha256()) continue;
+      return HasEnded(sweep) ? std::optional(sweep) : std::nullopt;
+    }
+    return std::nullopt;
   }
 
   absl::StatusOr<v1::SweepSummary> Train(Context& context, Connection& connection,
-                                         const SweepFile& file, bool& stopped) const {
-    NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
-    NF_RETURN_IF_ERROR(CheckServed(connection, file, here, {here}));
-    NF_RETURN_IF_ERROR(CheckDataIsHere(file.sweep, DataRoots(context, data_root_)));
+                                         const SweepFile& file, const v1::AssumedWorker& here,
+                                         bool& stopped) const {
     std::optional<StopSignal> stop(std::in_place);
     NF_ASSIGN_OR_RETURN(ChildProcess worker,
                         StartLocalWorker(context, connection, WorkerSettings(context), *stop));
-    NF_RETURN_IF_ERROR(CheckServed(connection, file, here, {}));  // Now its stacks are known, too.
+    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {}));
+    NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));  // Now its stacks are known, too.
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
                         SubmitSweep(context, connection, file, !again_));
     v1::GetSweepRequest request;
     request.set_sweep_id(submitted.sweep_id());
     NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
                         connection.Call(&Stub::GetSweep, request));
-    context.err << fmt::format("{} s{}: {}\n", Beginning(submitted, before.sweep()),
+    context.err << fmt::format("{} s{}: {}\n", submitted.resumed() ? "going on with" : "started",
                                submitted.sweep_id(), CountsText(before.sweep()));
     NF_ASSIGN_OR_RETURN(
         const v1::SweepSummary sweep,
