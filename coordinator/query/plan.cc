@@ -23,10 +23,16 @@ namespace {
 
 using SpeedKey = std::tuple<std::string, std::string, std::string>;  // model, data set, class
 
+// Of one example in one epoch, whatever the batch: larger batches need fewer steps that last
+// longer.
 struct Speed {
-  double seconds_per_step = 0;  // Mean over members.
+  double seconds_per_example = 0;  // Mean over members.
   int64_t members = 0;
 };
+
+double TrainedExamples(const Specification& specification) {
+  return static_cast<double>(PlannedExamples(specification) * specification.train.epochs);
+}
 
 // Of the newest ended members; older ones may have run on another build.
 std::map<SpeedKey, Speed> ReadSpeeds(SQLite::Database& database) {
@@ -39,12 +45,13 @@ std::map<SpeedKey, Speed> ReadSpeeds(SQLite::Database& database) {
   while (row.executeStep()) {
     const auto specification = SpecificationFromJson(row.getColumn(0).getString());
     if (!specification.ok()) continue;
-    const int64_t steps = PlannedSteps(*specification);
-    if (steps == 0) continue;
+    const double examples = TrainedExamples(*specification);
+    if (examples == 0) continue;
     Speed& speed = speeds[{specification->model.name, specification->data.name,
                            specification->hardware_class}];
-    const double one = row.getColumn(1).getDouble() / static_cast<double>(steps);
-    speed.seconds_per_step += (one - speed.seconds_per_step) / static_cast<double>(++speed.members);
+    const double one = row.getColumn(1).getDouble() / examples;
+    speed.seconds_per_example +=
+        (one - speed.seconds_per_example) / static_cast<double>(++speed.members);
   }
   return speeds;
 }
@@ -58,12 +65,12 @@ std::optional<Speed> SpeedOf(const std::map<SpeedKey, Speed>& speeds, const Spec
     const auto& [model, data_set, known_class] = key;
     if (model != cell.model.name || data_set != cell.data.name) continue;
     if (!hardware.empty() && known_class != hardware) continue;
-    sum.seconds_per_step += speed.seconds_per_step;
+    sum.seconds_per_example += speed.seconds_per_example;
     sum.members += speed.members;
     ++classes;
   }
   if (classes == 0) return std::nullopt;
-  sum.seconds_per_step /= static_cast<double>(classes);
+  sum.seconds_per_example /= static_cast<double>(classes);
   return sum;
 }
 
@@ -123,7 +130,7 @@ void SetTime(const Load& load, std::span<const FleetWorker> fleet,
   }
   response.set_expected_seconds(ExpectedSeconds(load, fleet));
   response.set_expected_from(fmt::format(
-      "mean seconds per step of {} ended members of the same models, data sets and "
+      "mean seconds per example of {} ended members of the same models, data sets and "
       "classes{}",
       load.known_members,
       fleet.empty() ? ", as if one slot were connected" : ", on the slots of these workers"));
@@ -181,14 +188,14 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
     const Specification specification = sweep::CellSpecification(sweep, cell);
     const int64_t shards = specification.train.shards;
     if (OrderIsIdle(cell, shards)) ++idle_order[shards];
-    const int64_t cell_steps = PlannedSteps(specification) * sweep.replicates;
-    steps += cell_steps;
+    steps += PlannedSteps(specification) * sweep.replicates;
+    const double examples = TrainedExamples(specification) * sweep.replicates;
     const std::optional<Speed> speed = SpeedOf(speeds, specification, cell.hardware);
-    if (!speed || cell_steps == 0) {
+    if (!speed || examples == 0) {
       ++load.unknown_cells;
       continue;
     }
-    load.seconds[cell.hardware] += static_cast<double>(cell_steps) * speed->seconds_per_step;
+    load.seconds[cell.hardware] += examples * speed->seconds_per_example;
     const std::string counted =
         specification.model.name + "\n" + specification.data.name + "\n" + cell.hardware;
     if (load.speeds_of.insert(counted).second) load.known_members += speed->members;

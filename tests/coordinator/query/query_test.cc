@@ -285,6 +285,19 @@ TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_EQ(plan->warnings_size(), 0);
 }
 
+TEST_F(QueryTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
+  const std::vector<FleetWorker> fleet = {{"box-1", 2, {"cpu-test-avx2"}, {"torch-2.11"}}};
+  sweep::Sweep sweep = sample::Content();
+  sweep.base.train.batch_size = 64;
+  sweep.base.train.epochs = 6;
+
+  const auto plan = home_.query().PlanSweep(sweep, "abc", fleet);
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->steps(), 12 * 94 * 6);
+  EXPECT_DOUBLE_EQ(plan->expected_seconds(), 12 * 47.0 * 3 / 2);
+}
+
 TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
   sweep::Sweep sweep = sample::Content();
   sweep.base.model.name = "mlp";
