@@ -29,11 +29,16 @@ void ForEachAnswer(const PredictionMatrix& answers, const Each& each) {
 
 }  // namespace
 
-double Churn(std::span<const int16_t> a, std::span<const int16_t> b) {
-  NF_CHECK(!a.empty() && a.size() == b.size());
+int64_t CountDiffering(std::span<const int16_t> a, std::span<const int16_t> b) {
+  NF_CHECK(a.size() == b.size());
   int64_t differing = 0;
   for (size_t x = 0; x < a.size(); ++x) differing += Differ(a[x], b[x]);
-  return static_cast<double>(differing) / static_cast<double>(a.size());
+  return differing;
+}
+
+double Churn(std::span<const int16_t> a, std::span<const int16_t> b) {
+  NF_CHECK(!a.empty());
+  return static_cast<double>(CountDiffering(a, b)) / static_cast<double>(a.size());
 }
 
 PairMatrix ChurnMatrix(const PredictionMatrix& answers) {
@@ -78,11 +83,13 @@ Estimate AnyDisagreement(const PredictionMatrix& answers) {
   estimate.n = n;
   estimate.unit = "fraction";
   estimate.method = "examples on which not all " + std::to_string(n) +
-                    " members agree; grows with n; Wilson over examples";
+                    " members agree; grows with n; Wilson over examples, not members";
   if (hits == 0) {
     estimate.note = "no difference seen in " + std::to_string(n) + " members: no interval";
     return estimate;
   }
+  estimate.note = "the interval is over examples, for these " + std::to_string(n) +
+                  " members: how other draws of members would spread cannot be seen from them";
   const std::optional<Interval> interval = WilsonInterval(hits, answers.examples());
   estimate.low = interval->low;
   estimate.high = interval->high;

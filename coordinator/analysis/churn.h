@@ -1,8 +1,10 @@
 // Churn: the fraction of examples on which two members disagree. Pure.
 //
-// Intervals are over members; the evaluation set is taken as it is, not as a sample.
+// Intervals are over members, and the evaluation set is taken as it is, not as a sample; but that
+// of AnyDisagreement is over examples.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,6 +13,9 @@
 #include "coordinator/analysis/prediction_matrix.h"
 
 namespace noisefloor::analysis {
+
+// On how many examples two rows of equal length differ.
+int64_t CountDiffering(std::span<const int16_t> a, std::span<const int16_t> b);
 
 // Of two rows of equal length > 0.
 double Churn(std::span<const int16_t> a, std::span<const int16_t> b);
@@ -25,7 +30,8 @@ PairSums ChurnSums(const PredictionMatrix& answers);
 Estimate MeanChurn(const PredictionMatrix& answers);
 
 // Fraction of examples on which not all members agree. It grows with the number of members, so n
-// belongs to the figure. Wilson's interval over examples, for these members.
+// belongs to the figure. Wilson's interval over examples, for these members: a cohort gives one
+// such number, which cannot say how other draws of n members would spread.
 Estimate AnyDisagreement(const PredictionMatrix& answers);
 
 // For each example, the fraction of pairs of members that disagree. members >= 2.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "common/base/check.h"
@@ -36,18 +39,40 @@ double CorrelationWith(std::span<const float> a, Moments of_a, std::span<const f
   return std::clamp(product / (of_a.norm * of_b.norm), -1.0, 1.0);
 }
 
+// What the values over pairs of replicates are: their unit, their bounds, and what one is divided
+// by, so that counts are added up whole and divided once.
+struct Values {
+  std::string unit;
+  Bounds bounds;
+  double divisor = 1;
+};
+
 // Means of r against s, r != s, from value(r, s); the jackknife leaves out a replicate.
 template <typename Value>
-Estimate MeanOverReplicates(int64_t n, const std::string& unit, Bounds bounds, const Value& value) {
+Estimate MeanOverReplicates(int64_t n, const Values& values, const Value& value) {
   PairMatrix pairs(n);
   for (int64_t r = 0; r < n; ++r) {
-    for (int64_t s = r + 1; s < n; ++s) pairs.Set(r, s, (value(r, s) + value(s, r)) / 2);
+    for (int64_t s = r + 1; s < n; ++s) pairs.Set(r, s, value(r, s) + value(s, r));
   }
-  Estimate estimate = PairMean(SumPairs(pairs), unit, bounds);
+  const PairSums divisors = SameForAllPairs(static_cast<size_t>(n), 2 * values.divisor);
+  Estimate estimate = PairMean(SumPairs(pairs), divisors, values.unit, values.bounds);
   if (estimate.value) {
     estimate.method = "mean over unequal replicates; jackknife leaving out one replicate";
   }
   return estimate;
+}
+
+// What differs from the first value by no more than the rounding of terms as large as `terms`
+// becomes equal to it; what is no more than that itself becomes 0.
+void RemoveRounding(std::vector<double>& values, double terms) {
+  const double rounding = 1e-12 * terms;
+  std::optional<double> first;
+  for (double& value : values) {
+    if (!std::isfinite(value)) continue;
+    if (std::abs(value) <= rounding) value = 0;
+    if (!first) first = value;
+    if (std::abs(value - *first) <= rounding) value = *first;
+  }
 }
 
 void CheckSides(const PredictionMatrix& a, const PredictionMatrix& b) {
@@ -60,7 +85,13 @@ Estimate PairedDifference(std::span<const double> a, std::span<const double> b,
                           const std::string& unit) {
   NF_CHECK(a.size() == b.size());
   std::vector<double> differences;
-  for (size_t r = 0; r < a.size(); ++r) differences.push_back(b[r] - a[r]);
+  double terms = 0;
+  for (size_t r = 0; r < a.size(); ++r) {
+    differences.push_back(b[r] - a[r]);
+    if (!std::isfinite(differences.back())) continue;
+    terms = std::max({terms, std::abs(a[r]), std::abs(b[r])});
+  }
+  RemoveRounding(differences, terms);
   Estimate estimate = MeanEstimate(differences, unit);
   if (!estimate.value) return estimate;
   estimate.method = "mean of paired differences; Student's t over replicates";
@@ -119,14 +150,20 @@ Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
 
 Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
   CheckSides(a, b);
-  return MeanOverReplicates(a.members(), "fraction", {0, 1},
-                            [&](int64_t r, int64_t s) { return Churn(a.Row(r), b.Row(s)); });
+  const auto divisor = static_cast<double>(a.examples());
+  return MeanOverReplicates(a.members(), {"fraction", {0, 1}, divisor}, [&](int64_t r, int64_t s) {
+    return static_cast<double>(CountDiffering(a.Row(r), b.Row(s)));
+  });
 }
 
 Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
   CheckSides(a, b);
-  return MeanOverReplicates(a.members(), "fraction", {-1, 1}, [&](int64_t r, int64_t s) {
-    return Churn(a.Row(r), b.Row(s)) - (Churn(a.Row(r), a.Row(s)) + Churn(b.Row(r), b.Row(s))) / 2;
+  // Whole numbers cancel exactly: fractions would leave rounding where nothing is left.
+  const auto divisor = static_cast<double>(2 * a.examples());
+  return MeanOverReplicates(a.members(), {"fraction", {-1, 1}, divisor}, [&](int64_t r, int64_t s) {
+    return static_cast<double>(2 * CountDiffering(a.Row(r), b.Row(s)) -
+                               CountDiffering(a.Row(r), a.Row(s)) -
+                               CountDiffering(b.Row(r), b.Row(s)));
   });
 }
 
@@ -149,12 +186,13 @@ LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
   std::vector<double> paired;
   paired.reserve(usable.size());
   for (const size_t r : usable) paired.push_back(correlation(r, r));
-  LogitsCorrelations result{MeanEstimate(paired, "correlation"),
-                            MeanOverReplicates(static_cast<int64_t>(usable.size()), "correlation",
-                                               {-1, 1}, [&](int64_t r, int64_t s) {
-                                                 return correlation(usable[static_cast<size_t>(r)],
-                                                                    usable[static_cast<size_t>(s)]);
-                                               })};
+  RemoveRounding(paired, 1);
+  const auto unpaired = [&](int64_t r, int64_t s) {
+    return correlation(usable[static_cast<size_t>(r)], usable[static_cast<size_t>(s)]);
+  };
+  LogitsCorrelations result{
+      MeanEstimate(paired, "correlation"),
+      MeanOverReplicates(static_cast<int64_t>(usable.size()), {"correlation", {-1, 1}}, unpaired)};
   CutInterval(result.paired, -1, 1);
   if (usable.size() == a.size()) return result;
   for (Estimate* estimate : {&result.paired, &result.unpaired}) {

@@ -11,7 +11,7 @@
 namespace noisefloor::analysis {
 
 // Mean of b[r] - a[r], with the paired t interval. Pairs with a value that is not finite are left
-// out. Absent without a pair.
+// out. Absent without a pair. Differences that are equal but for rounding are equal.
 Estimate PairedDifference(std::span<const double> a, std::span<const double> b,
                           const std::string& unit);
 

@@ -11,12 +11,6 @@
 namespace noisefloor::analysis {
 namespace {
 
-// One value for every pair.
-PairSums OneEach(size_t members) {
-  const double n = static_cast<double>(members);
-  return {n * (n - 1) / 2, std::vector<double>(members, n - 1)};
-}
-
 // The jackknife's standard error: sqrt((n - 1) / n * sum of squared deviations, from the full mean,
 // of the means that leave out one member). n >= 3. Absent when such a mean has no value.
 std::optional<double> StandardError(const PairSums& sums, const PairSums& counts) {
@@ -32,7 +26,24 @@ std::optional<double> StandardError(const PairSums& sums, const PairSums& counts
   return std::sqrt(squares * (n - 1) / n);
 }
 
+// What differs by less is equal but for rounding: relative to the terms that the mean is made of.
+double RoundingOf(double mean, Bounds bounds) {
+  const double terms = std::isfinite(bounds.low) ? std::abs(bounds.low) : 0;
+  return 1e-12 * std::max(std::abs(mean), terms);
+}
+
+std::string NoteOfEqual(double mean, int64_t n, Bounds bounds) {
+  if (bounds.low < 0) return "leaving out any one member changes nothing: no interval";
+  return mean == 0 ? "no difference seen in " + std::to_string(n) + " members: no interval"
+                   : "all members are equally far apart: no interval";
+}
+
 }  // namespace
+
+PairSums SameForAllPairs(size_t members, double value) {
+  const double n = static_cast<double>(members);
+  return {value * n * (n - 1) / 2, std::vector<double>(members, value * (n - 1))};
+}
 
 PairSums SumPairs(const PairMatrix& pairs) {
   PairSums sums;
@@ -49,7 +60,7 @@ PairSums SumPairs(const PairMatrix& pairs) {
 }
 
 Estimate PairMean(const PairSums& sums, const std::string& unit, Bounds bounds) {
-  return PairMean(sums, OneEach(sums.of_member.size()), unit, bounds);
+  return PairMean(sums, SameForAllPairs(sums.of_member.size(), 1), unit, bounds);
 }
 
 Estimate PairMean(const PairSums& sums, const PairSums& counts, const std::string& unit,
@@ -59,7 +70,9 @@ Estimate PairMean(const PairSums& sums, const PairSums& counts, const std::strin
   if (n < 2) return Absent(unit, n, "needs two members, there are " + std::to_string(n));
   if (counts.total == 0) return Absent(unit, n, "no pair has a value");
   Estimate estimate;
-  estimate.value = sums.total / counts.total;
+  const double mean = sums.total / counts.total;
+  const double rounding = RoundingOf(mean, bounds);
+  estimate.value = bounds.low < 0 && std::abs(mean) <= rounding ? 0 : mean;
   estimate.n = n;
   estimate.unit = unit;
   estimate.method = "mean over pairs; jackknife leaving out one member, Student's t";
@@ -72,11 +85,8 @@ Estimate PairMean(const PairSums& sums, const PairSums& counts, const std::strin
     estimate.note = "without one of them no pair is left: no interval";
     return estimate;
   }
-  // Equal sums differ in the last bits only.
-  if (!(*error > 1e-12 * std::abs(*estimate.value))) {
-    estimate.note = *estimate.value == 0
-                        ? "no difference seen in " + std::to_string(n) + " members: no interval"
-                        : "all members are equally far apart: no interval";
+  if (!(*error > rounding)) {
+    estimate.note = NoteOfEqual(*estimate.value, n, bounds);
     return estimate;
   }
   const std::optional<Interval> interval = TInterval(*estimate.value, *error, n);

@@ -36,15 +36,19 @@ struct PairSums {
 
 PairSums SumPairs(const PairMatrix& pairs);
 
-// What values are possible, for cutting intervals: a churn is in [0, 1].
+// The sums where every pair has the same value.
+PairSums SameForAllPairs(size_t members, double value);
+
+// What values are possible, for cutting intervals: a churn is in [0, 1]. A value that may be
+// negative is what is left of terms as large as its lower bound; rounding is measured by those.
 struct Bounds {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 };
 
 // The mean over pairs, a U-statistic of degree 2, with the delete-one-member jackknife and
-// Student's t with n - 1 degrees. Absent below two members; no interval at two, nor when every
-// member gives the same sum.
+// Student's t with n - 1 degrees. Absent below two members; no interval at two, nor when leaving
+// out any member changes nothing but the last bits; then a value of nothing but those is 0.
 Estimate PairMean(const PairSums& sums, const std::string& unit, Bounds bounds);
 
 // The same where a pair has any number of values: `counts` are the sums of a one for each value.

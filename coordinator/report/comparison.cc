@@ -96,8 +96,16 @@ std::string ExcessText(const HardwareComparison& out) {
   if (quiet) return " Inside each class nothing differs: all of it is the hardware's.";
   const std::string within = fmt::format(" Inside one class two members differ on {} and {};",
                                          Value(out.churn_within_a), Value(out.churn_within_b));
-  if (!excess.low || !excess.high) {
+  if (excess.n < 3) {
     return within + " too few replicates to tell whether the hardware adds to that.";
+  }
+  if (!excess.low || !excess.high) {
+    const char* said =
+        *excess.value > 0 ? "the hardware adds" : "no addition by the hardware is seen:";
+    return within + fmt::format(
+                        " {} {}, the same whichever replicate is left out: no interval "
+                        "says how sure that is.",
+                        said, Value(excess));
   }
   if (*excess.low > 0) {
     return within + fmt::format(" the hardware adds {}.", WithInterval(excess));

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/analysis/slow_jackknife.h"
 
 namespace noisefloor::analysis {
 namespace {
@@ -55,6 +56,31 @@ TEST(DistanceTest, AgreesWithTheSlowTwinOnRandomInputs) {
     EXPECT_NEAR(*distance.raw.value, static_cast<double>(slow.raw), 1e-10);
     EXPECT_NEAR(*distance.normalised.value, static_cast<double>(slow.normalised), 1e-10);
     EXPECT_NEAR(*distance.cosine.value, static_cast<double>(slow.cosine), 1e-10);
+  }
+}
+
+TEST(DistanceTest, IntervalsAgreeWithTheSlowJackknifeOnRandomInputs) {
+  Draws draws(6);
+  for (int trial = 0; trial < 40; ++trial) {
+    const int64_t n = 3 + draws.Below(5);
+    const size_t size = static_cast<size_t>(2 + draws.Below(20));
+    std::vector<Vector> members(static_cast<size_t>(n), Vector(size));
+    std::vector<WeightPieces> weights;
+    for (Vector& member : members) {
+      for (float& v : member) v = static_cast<float>(1 + draws.Normal());
+      weights.push_back({member});
+    }
+    const auto slow = [&](int64_t i, int64_t j) {
+      return Slow(members[static_cast<size_t>(i)], members[static_cast<size_t>(j)]);
+    };
+    const double infinity = std::numeric_limits<double>::infinity();
+
+    const Distances means = MeanDistances(weights);
+
+    ExpectJackknife(means.raw, n, 0, infinity, [&](auto i, auto j) { return slow(i, j).raw; });
+    ExpectJackknife(means.normalised, n, 0, 2,
+                    [&](auto i, auto j) { return slow(i, j).normalised; });
+    ExpectJackknife(means.cosine, n, -1, 1, [&](auto i, auto j) { return slow(i, j).cosine; });
   }
 }
 

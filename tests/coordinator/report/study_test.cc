@@ -98,6 +98,32 @@ TEST(StudyTest, CohortFiguresEqualWhatTheirMembersGive) {
   EXPECT_GT(*study.cohorts[3].l2_raw_all.value, *study.cohorts[3].l2_raw.value);
 }
 
+// Every member of the cells 3 and 4 answers 0 but where `ones` has a 1.
+void Answer(ExampleStudy& example, const std::vector<std::string>& ones) {
+  for (size_t m = 0; m < ones.size(); ++m) {
+    for (size_t x = 0; x < ones[m].size(); ++x) {
+      std::vector<float>& logits = example.logits[9 + m];
+      logits[2 * x] = ones[m][x] == '1' ? 0.0f : 1.0f;
+      logits[2 * x + 1] = 1.0f - logits[2 * x];
+    }
+  }
+}
+
+TEST(StudyTest, AnAdditionOfRoundingIsNoneAndNothingIsClaimedOfIt) {
+  ExampleStudy example = MakeExampleStudy({.replicates = 3, .examples = 5, .classes = 2});
+  // Across as within, every pair of replicates differs on as many of five answers.
+  Answer(example, {"00000", "10000", "00001", "00010", "10000", "00000"});
+
+  const Study study = BuildStudy(example.input);
+
+  ASSERT_EQ(study.hardware[3].cell_a, 3u);
+  ASSERT_EQ(study.hardware[3].cell_b, 4u);
+  EXPECT_EQ(study.hardware[3].churn_excess.value, 0.0);
+  EXPECT_THAT(study.hardware[3].text,
+              HasSubstr("two members differ on 26.67 % and 26.67 %; no addition by the hardware is "
+                        "seen: 0.00 %, the same whichever replicate is left out: no interval"));
+}
+
 TEST(StudyTest, ControlCohortsAreCheckedAndIdentical) {
   const Study study = BuildStudy(MakeExampleStudy().input);
 
