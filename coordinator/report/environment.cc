@@ -190,9 +190,11 @@ void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
   warnings.Note("sweep",
                 "Not controlled: clock speeds, temperature and other processes of the "
                 "machines; the environments say what was seen of them.");
-  warnings.Note("sweep",
-                "Intervals are at 95 % for one figure each, over members on a fixed "
-                "evaluation set; with many figures some exclude the truth by chance.");
+  warnings.Note(
+      "sweep",
+      "Intervals are at 95 % for one figure each, over members, replicates or blocks on a "
+      "fixed evaluation set; with many figures some exclude the truth by chance. Only that "
+      "of any-disagreement is over examples: it says nothing of other draws of n members.");
 }
 
 // What is said of many cells in the same words is said once, of all of them.

@@ -77,7 +77,8 @@ void AddNoise(const Study& study, Page& page) {
       {"cell", "n", "top-1", "SD of top-1", "churn", "any differs", "L2, unit", "time", "n sees"},
       rows);
   page.Line(
-      "churn: pairs that disagree; any differs: not all n agree; L2 of unit-length parameters; n "
+      "churn: pairs that disagree; any differs: not all n agree, of which n cannot see how it "
+      "spreads over other members (its interval is over examples); L2 of unit-length parameters; n "
       "sees: smallest difference of two top-1 means and ratio of two SDs detected with power 80 % "
       "at 5 %.");
   if (std::any_of(study.cohorts.begin(), study.cohorts.end(),

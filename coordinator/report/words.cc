@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -16,43 +16,69 @@ namespace {
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-// What a value is multiplied by and its digits after the point.
+// Numbers of a fraction or a correlation are what is left of terms up to 1; this share of the terms
+// is their rounding. Of other units only 0 is 0.
+constexpr double kRounding = 1e-12;
+// An estimate whose numbers are all less is written with powers of ten, and one number that is far
+// less than the others.
+constexpr double kLeastInDigits = 1e-4;
+constexpr double kLeastBesideOthers = 1e-6;
+
+// How the numbers of one estimate are written. Sizes are after multiplying.
 struct Style {
   double factor = 1;
-  int digits = 3;
+  int digits = 3;  // After the point.
   std::string suffix;
+  double zero_to = 0;       // Sizes up to here are zero but for rounding.
+  double powers_below = 0;  // Smaller ones have two digits and a power of ten.
 };
+
+Style StyleOfUnit(const std::string& unit) {
+  if (unit == "fraction") return {100, 2, " %", 100 * kRounding};
+  if (unit == "correlation") return {1, 3, "", kRounding};
+  if (unit == "seconds") return {1, 1, " s"};
+  if (unit == "ratio") return {1, 2, ""};
+  return {};
+}
 
 // Digits follow the size: two of the largest number, so that a spread of 0.003 % is not shown as
 // zero, and one of the smallest, so that an interval from 0.003 % does not seem to hold zero. The
-// page has the same rule (decimals in coordinator/web/app/src/format.ts).
+// page has the same rule (formatOf in coordinator/web/app/src/format.ts); tests/web/figures.json
+// holds both to it.
 Style StyleOf(const analysis::Estimate& estimate) {
-  Style style;
-  if (estimate.unit == "fraction") style = {100, 2, " %"};
-  if (estimate.unit == "seconds") style = {1, 1, " s"};
-  if (estimate.unit == "ratio") style.digits = 2;
-  double most = 0;
-  double least = std::numeric_limits<double>::infinity();
+  Style style = StyleOfUnit(estimate.unit);
+  std::vector<double> sizes;
   for (const std::optional<double>& number : {estimate.value, estimate.low, estimate.high}) {
     const double size = std::abs(number.value_or(0)) * style.factor;
-    if (!(size > 1e-6)) continue;  // Zero but for rounding.
-    most = std::max(most, size);
-    least = std::min(least, size);
+    if (std::isfinite(size)) sizes.push_back(size);
+  }
+  const double most = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
+  style.zero_to = std::max(style.zero_to, kRounding * most);
+  if (most <= style.zero_to) return style;
+  if (most < kLeastInDigits) {
+    style.digits = 0;  // Of zeros.
+    style.powers_below = kLeastInDigits;
+    return style;
+  }
+  style.powers_below = kLeastBesideOthers;
+  double least = most;
+  for (const double size : sizes) {
+    if (size > style.zero_to && size >= style.powers_below) least = std::min(least, size);
   }
   const auto place = [](double size) { return -static_cast<int>(std::floor(std::log10(size))); };
   if (most >= 1000) style.digits = 0;
-  if (most > 0 && most < 0.1) style.digits = place(most) + 1;
-  if (std::isfinite(least)) style.digits = std::min(9, std::max(style.digits, place(least)));
+  if (most < 0.1) style.digits = place(most) + 1;
+  style.digits = std::max(style.digits, place(least));
   return style;
 }
 
-std::string Number(double value, int digits) {
+std::string Number(double value, const Style& style) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  const std::string text = fmt::format("{:.{}f}", value, digits);
-  // "-0.00" is zero.
-  return text.find_first_of("123456789") == std::string::npos && text[0] == '-' ? text.substr(1)
-                                                                                : text;
+  const double shown = value * style.factor;
+  if (std::abs(shown) <= style.zero_to) return fmt::format("{:.{}f}", 0.0, style.digits);
+  if (std::abs(shown) < style.powers_below) return fmt::format("{:.1e}", shown);
+  return fmt::format("{:.{}f}", shown, style.digits);
 }
 
 std::string AxesLabel(const CellInput& cell,
@@ -68,21 +94,25 @@ std::string AxesLabel(const CellInput& cell,
 
 }  // namespace
 
-std::string Percent(double fraction, int digits) { return Number(100 * fraction, digits) + " %"; }
+std::string Percent(double fraction, int digits) {
+  const Style style{100, digits, " %", 100 * kRounding};
+  const double least = std::pow(10.0, -digits) / 100;
+  if (fraction > kRounding && fraction < least / 2) return "<" + Percent(least, digits);
+  return Number(fraction, style) + style.suffix;
+}
 
 std::string Value(const analysis::Estimate& estimate) {
   if (!estimate.value) return "-";
   const Style style = StyleOf(estimate);
-  return Number(*estimate.value * style.factor, style.digits) + style.suffix;
+  return Number(*estimate.value, style) + style.suffix;
 }
 
 std::string WithInterval(const analysis::Estimate& estimate) {
   if (!estimate.value) return "-";
   if (!estimate.low || !estimate.high) return Value(estimate);
   const Style style = StyleOf(estimate);
-  return fmt::format("{} [{}, {}]", Value(estimate),
-                     Number(*estimate.low * style.factor, style.digits),
-                     Number(*estimate.high * style.factor, style.digits));
+  return fmt::format("{} [{}, {}]", Value(estimate), Number(*estimate.low, style),
+                     Number(*estimate.high, style));
 }
 
 std::string Listed(std::span<const std::string> things) {

@@ -12,10 +12,12 @@ namespace noisefloor::report {
 
 struct CellFacts;
 
-// "8.0 %"; digits after the point.
+// "8.0 %"; digits after the point; "<0.1 %" where they would show nothing of it.
 std::string Percent(double fraction, int digits);
 
-// A number with its unit: fractions as percent, the rest with sensible digits; "-" when absent.
+// A number with its unit: fractions as percent, the rest with sensible digits, "1.2e-08" where a
+// person would count zeros; "-" when absent. Only what is 0, or rounding beside what it is made of,
+// is written as zero.
 std::string Value(const analysis::Estimate& estimate);
 // "8.0 % [7.1, 8.9]"; without an interval only the value.
 std::string WithInterval(const analysis::Estimate& estimate);

@@ -70,7 +70,13 @@ for (const width of [390, 800, 1400]) {
 
 /** "16.67 % [15.14, 18.20]" as a number for each number in it. */
 function numbersIn(text) {
-  return [...text.replaceAll("−", "-").matchAll(/-?[0-9]+(\.[0-9]+)?/g)].map((match) => match[0]);
+  return [...text.replaceAll("−", "-").matchAll(/-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?/g)].map((match) => match[0]);
+}
+
+/** What its last digit counts: 0.01 of "15.14", 1e-9 of "1.2e-08". */
+function lastPlace(number) {
+  const [digits, power] = number.split("e");
+  return 10 ** (Number(power ?? 0) - (digits.split(".")[1]?.length ?? 0));
 }
 
 test("every figure on the page is the JSON's, to the last digit shown", async () => {
@@ -90,9 +96,8 @@ test("every figure on the page is the JSON's, to the last digit shown", async ()
     const exact = [estimate.value, estimate.low, estimate.high].filter((v) => v !== null).map((v) => v * scale);
     assert.equal(printed.length, estimate.low === null ? 1 : 3, `${path}: ${text}`);
     printed.forEach((number, i) => {
-      const digits = number.split(".")[1]?.length ?? 0;
-      assert.ok(Math.abs(Number(number) - exact[i]) <= 0.51 * 10 ** -digits, `${path}: shows ${text}, JSON has ${exact[i]}`);
-      assert.ok(digits >= 2 || Math.abs(exact[0]) >= 1000, `${path}: ${text}`);
+      assert.ok(Math.abs(Number(number) - exact[i]) <= 0.51 * lastPlace(number), `${path}: shows ${text}, JSON has ${exact[i]}`);
+      assert.ok(lastPlace(number) <= 0.01 || Math.abs(exact[0]) >= 1000, `${path}: ${text}`);
     });
   }
   await page.close();
@@ -114,6 +119,23 @@ test("figures have as many digits as in the findings, which the tables write", a
   assert.equal(await text("cohorts.0.churn"), "0.400 % [0.003, 0.790]");
   assert.equal(await text("cohorts.0.any_disagreement"), "0.0030 %");
   assert.equal(await text("cohorts.0.loss"), "0.62 % [−0.38, 1.12]");  // Half-way: to the even digit.
+  await page.close();
+});
+
+test("figures are written as in the tables", async () => {
+  // tests/coordinator/report/render_test.cc holds the tables to the same file.
+  const figures = JSON.parse(readFileSync(new URL("figures.json", import.meta.url), "utf8"));
+  const many = structuredClone(study);
+  many.cohorts = figures.map(({ text, ...numbers }, i) =>
+    ({ ...study.cohorts[3], cell: i, loss: { ...study.cohorts[3].loss, ...numbers } }));
+  const { page, heard } = await open(many);
+
+  assert.deepEqual(heard, []);
+  assert.ok(figures.length >= 20);
+  for (const [i, figure] of figures.entries()) {
+    const shown = await page.locator(`[data-path='cohorts.${i}.loss']`).textContent();
+    assert.equal(shown.replaceAll("\u00a0", " ").replaceAll("−", "-"), figure.text);
+  }
   await page.close();
 });
 
@@ -209,6 +231,41 @@ test("comparisons of several blocks are not drawn upon each other", async () => 
   const text = await figureOf(page, "Churn between two hardware classes").textContent();
   assert.match(text, /algo, block 0, avx2 – avx512/);
   assert.match(text, /algo, block 1, avx2 – avx512/);
+  await page.close();
+});
+
+test("means over blocks have a table, where there are blocks", async () => {
+  const { page: without } = await open(study);
+  assert.equal(await figureOf(without, "Over blocks").count(), 0);
+  await without.close();
+  const value = wide();
+  const [a, b] = [study.cohorts[3], study.cohorts[6]];
+  value.blocks = [a, b].map((c) => ({ label: `${c.plan}, ${c.hardware}`, cells: [c.cell, c.cell + 27],
+    accuracy: { ...c.accuracy, n: 2 }, accuracy_sd: { ...c.accuracy_sd, n: 2 }, churn: { ...c.churn, n: 2 } }));
+  const { page, heard } = await open(value);
+  const table = figureOf(page, "Over blocks");
+
+  assert.deepEqual(heard, []);
+  assert.equal(await table.locator("tbody tr").count(), 2);
+  for (const [i, c] of [a, b].entries()) {
+    const cells = await table.locator("tbody tr").nth(i).locator("td").allTextContents();
+    assert.deepEqual(cells.slice(0, 2), [`${c.plan}, ${c.hardware}`, "2"]);
+    for (const name of ["accuracy", "accuracy_sd", "churn"]) {
+      const shown = table.locator(`[data-path='blocks.${i}.${name}']`);
+      assert.equal(await shown.getAttribute("data-value"), String(c[name].value));
+      assert.equal(await shown.textContent(), await page.locator(`[data-path='cohorts.${value.cohorts.findIndex((d) => d.cell === c.cell)}.${name}']`).textContent());
+    }
+  }
+  await page.close();
+});
+
+test("the interval of any-disagreement is said to be over examples", async () => {
+  const { page } = await open(wide());
+  for (const words of ["Every cohort, with", "not all n members agree, against"]) {
+    assert.match(await figureOf(page, words).first().textContent(), /over examples, not/);
+  }
+  const title = await page.locator("[data-path='cohorts.3.any_disagreement']").getAttribute("title");
+  assert.match(title, /Wilson over examples, not members/);
   await page.close();
 });
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -168,6 +169,26 @@ TEST(TableTest, WhereNoPairMeasuresDisagreementIsLeftOutAndSaid) {
   EXPECT_THAT(text, HasSubstr("Disagreement: no cohort has two measuring members.\n"));
 }
 
+TEST(TableTest, NoiseFarBelowItsDigitsIsNotShownAsThatOfControl) {
+  Study study = BuildStudy(MakeExampleStudy().input);
+  study.cohorts[0].l2_normalised.value = 0.0;
+  study.cohorts[3].l2_normalised.value = 1.2e-8;
+
+  const std::string text = RenderTables(study);
+
+  EXPECT_THAT(text, HasSubstr(" 1.2e-08 "));
+  EXPECT_THAT(text, HasSubstr(" 0.000 "));
+}
+
+TEST(TableTest, AnyDisagreementIsSaidToHaveNoIntervalOverMembers) {
+  const std::string text = RenderTables(BuildStudy(MakeExampleStudy().input));
+
+  EXPECT_THAT(text, HasSubstr("any differs: not all n agree, of which n cannot see how it spreads "
+                              "over other members (its interval is over examples)"));
+  EXPECT_THAT(text, HasSubstr("Only that of any-disagreement is over examples: it says nothing of "
+                              "other draws of n members."));
+}
+
 TEST(TableTest, AStudyWithoutResultsIsStillATable) {
   EXPECT_THAT(RenderTables(Study{}), HasSubstr("0 members, 0 done"));
 }
@@ -187,6 +208,37 @@ TEST(WordsTest, DigitsFollowTheSizeOfTheNumber) {
   EXPECT_EQ(value(12345.6, "norm"), "12346");
   EXPECT_EQ(value(8.53, "seconds"), "8.5 s");
   EXPECT_EQ(Value(analysis::Absent("fraction", 0, "why")), "-");
+}
+
+std::optional<double> NumberIn(const Json& json) {
+  return json.is_null() ? std::nullopt : std::optional(json.get<double>());
+}
+
+// tests/web/page_test.mjs holds the page to the same file.
+TEST(WordsTest, FiguresAreWrittenAsOnThePage) {
+  const char* source = std::getenv("NOISEFLOOR_SOURCE");
+  ASSERT_NE(source, nullptr) << "run through ctest, which sets NOISEFLOOR_SOURCE";
+  std::ifstream file(std::string(source) + "/tests/web/figures.json");
+  const Json figures = Json::parse(file, nullptr, false);
+  ASSERT_TRUE(figures.is_array());
+  ASSERT_GE(figures.size(), 20u);
+
+  for (const Json& figure : figures) {
+    Estimate estimate;
+    estimate.unit = figure["unit"];
+    estimate.value = NumberIn(figure["value"]);
+    estimate.low = NumberIn(figure["low"]);
+    estimate.high = NumberIn(figure["high"]);
+    EXPECT_EQ(WithInterval(estimate), figure["text"].get<std::string>()) << figure;
+  }
+}
+
+TEST(WordsTest, APercentageTooSmallForItsDigitsIsNotZero) {
+  EXPECT_EQ(Percent(0.0123, 2), "1.23 %");
+  EXPECT_EQ(Percent(0.00005, 2), "0.01 %");
+  EXPECT_EQ(Percent(0.00004, 2), "<0.01 %");
+  EXPECT_EQ(Percent(0.0004, 1), "<0.1 %");
+  EXPECT_EQ(Percent(0, 2), "0.00 %");
 }
 
 TEST(WordsTest, IntervalsHaveTheDigitsOfTheirValue) {

@@ -1,5 +1,5 @@
 // The test images that members disagree on most, with what each member said.
-import { el, estimate, figure, section } from "./format";
+import { el, estimate, figure, number, section } from "./format";
 import { DivergentExample, finite, Study } from "./study";
 
 const CLASS_COLOURS = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#6b6b6b"];
@@ -46,7 +46,7 @@ function card(study: Study, e: DivergentExample): HTMLElement {
     draw(e.picture, `test example ${e.example}, label ${e.label_name}`),
     el("div", {},
       el("p", {}, el("b", {}, e.label_name), ` · #${e.example}`),
-      el("p", { class: "facts" }, disagreement === undefined ? "no pair to measure on" : `${(disagreement * 100).toFixed(0)}\u00a0% disagree`),
+      el("p", { class: "facts" }, disagreement === undefined ? "no pair to measure on" : `${number(e.disagreement.value, "fraction")} disagree`),
       el("ul", {}, ...list)),
     strip);
 }

@@ -10,30 +10,58 @@ export function el(tag: string, attributes: Record<string, string> = {}, ...chil
   return element;
 }
 
+/** A share of the terms that a number is made of; terms: of a fraction or a correlation they go up to 1. */
+const ROUNDING = 1e-12;
+/** An estimate whose numbers are all less has powers of ten, and one number far less than the others. */
+const LEAST_IN_DIGITS = 1e-4;
+const LEAST_BESIDE_OTHERS = 1e-6;
+
 interface Style {
   factor: number;
   digits: number;
   suffix: string;
+  terms: number;
 }
 
-const PLAIN: Style = { factor: 1, digits: 3, suffix: "" };
+const PLAIN: Style = { factor: 1, digits: 3, suffix: "", terms: 0 };
 const STYLES: Record<string, Style> = {
-  fraction: { factor: 100, digits: 2, suffix: " %" },
-  seconds: { factor: 1, digits: 1, suffix: " s" },
-  ratio: { factor: 1, digits: 2, suffix: "" },
+  fraction: { factor: 100, digits: 2, suffix: " %", terms: 100 },
+  correlation: { factor: 1, digits: 3, suffix: "", terms: 1 },
+  seconds: { factor: 1, digits: 1, suffix: " s", terms: 0 },
+  ratio: { factor: 1, digits: 2, suffix: "", terms: 0 },
 };
+
+/** How the numbers of one estimate are written; sizes are after multiplying with the factor. */
+interface Format {
+  factor: number;
+  digits: number;
+  suffix: string;
+  zeroTo: number;
+  powersBelow: number;
+}
 
 /**
  * Digits after the point, the same for a value and its bounds: two digits of the largest, one of the
- * smallest that is not zero. The tables have the same rule (StyleOf in coordinator/report/words.cc).
+ * smallest that is not zero. The tables have the same rule (StyleOf in coordinator/report/words.cc);
+ * tests/web/figures.json holds both to it.
  */
-function decimals(values: Num[], style: Style): number {
-  const sizes = values.map((v) => Math.abs(finite(v) ?? 0) * style.factor).filter((size) => size > 1e-6);
-  if (sizes.length === 0) return style.digits;
-  const place = (size: number) => -Math.floor(Math.log10(size));
+function formatOf(values: Num[], unit: string): Format {
+  const { factor, digits, suffix, terms } = STYLES[unit] ?? PLAIN;
+  const sizes = values.map((v) => Math.abs(finite(v) ?? 0) * factor);
   const most = Math.max(...sizes);
-  const digits = most >= 1000 ? 0 : most < 0.1 ? place(most) + 1 : style.digits;
-  return Math.min(9, Math.max(digits, place(Math.min(...sizes))));
+  const zeroTo = ROUNDING * Math.max(terms, most);
+  const rest = { factor, suffix, zeroTo };
+  if (most <= zeroTo) return { ...rest, digits, powersBelow: 0 };
+  if (most < LEAST_IN_DIGITS) return { ...rest, digits: 0, powersBelow: LEAST_IN_DIGITS };
+  const place = (size: number) => -Math.floor(Math.log10(size));
+  const least = Math.min(...sizes.filter((size) => size > zeroTo && size >= LEAST_BESIDE_OTHERS));
+  const own = most >= 1000 ? 0 : most < 0.1 ? place(most) + 1 : digits;
+  return { ...rest, digits: Math.max(own, place(least)), powersBelow: LEAST_BESIDE_OTHERS };
+}
+
+/** "1.2e-08" */
+function withPower(value: number): string {
+  return value.toExponential(1).replace(/-(\d)$/, "-0$1");
 }
 
 /** As toFixed, but what lies half-way goes to the even digit, as in the tables. */
@@ -45,20 +73,34 @@ function fixed(value: number, digits: number): string {
   return (value - Math.sign(value) * 0.25 * 10 ** -digits).toFixed(digits);
 }
 
-function shown(value: Num, style: Style, digits: number): string {
+function shown(value: Num, format: Format): string {
   if (value === null) return "–";
   if (typeof value === "string") return value === "nan" ? "not a number" : value.replace("inf", "∞").replace("-", "−");
-  const text = fixed(value * style.factor, digits);
-  return /[1-9]/.test(text) ? text.replace("-", "−") : text.replace("-", "");
+  const scaled = value * format.factor;
+  const size = Math.abs(scaled);
+  if (size <= format.zeroTo) return (0).toFixed(format.digits);
+  return (size < format.powersBelow ? withPower(scaled) : fixed(scaled, format.digits)).replace(/^-/, "−");
 }
 
 export function number(value: Num, unit: string): string {
-  const style = STYLES[unit] ?? PLAIN;
-  const text = shown(value, style, decimals([value], style));
-  return finite(value) === undefined ? text : text + style.suffix;
+  const format = formatOf([value], unit);
+  return shown(value, format) + (finite(value) === undefined ? "" : format.suffix);
 }
 
-/** "8.00 % [7.10, 8.90]", with n, method and note on hover; data-value is the exact JSON number. */
+/** "8.00 %" and " [7.10, 8.90]"; the second is empty without an interval. */
+function parts(e: Estimate): [string, string] {
+  const format = formatOf([e.value, e.low, e.high], e.unit);
+  const value = shown(e.value, format) + (finite(e.value) === undefined ? "" : format.suffix);
+  if (e.low === null || e.high === null) return [value, ""];
+  return [value, ` [${shown(e.low, format)}, ${shown(e.high, format)}]`];
+}
+
+/** "8.00 % [7.10, 8.90]" */
+export function withInterval(e: Estimate): string {
+  return parts(e).join("");
+}
+
+/** The same as an element, with n, method and note on hover; data-value is the exact JSON number. */
 export function estimate(e: Estimate, path: string): HTMLElement {
   const title = [
     `n = ${e.n}`,
@@ -71,12 +113,9 @@ export function estimate(e: Estimate, path: string): HTMLElement {
     cell.append(el("span", { class: "absent" }, "–"), el("span", { class: "sr" }, ` ${e.note}`));
     return cell;
   }
-  const style = STYLES[e.unit] ?? PLAIN;
-  const digits = decimals([e.value, e.low, e.high], style);
-  cell.append(shown(e.value, style, digits) + (finite(e.value) === undefined ? "" : style.suffix));
-  if (e.low !== null && e.high !== null) {
-    cell.append(el("span", { class: "interval" }, ` [${shown(e.low, style, digits)}, ${shown(e.high, style, digits)}]`));
-  }
+  const [value, interval] = parts(e);
+  cell.append(value);
+  if (interval) cell.append(el("span", { class: "interval" }, interval));
   return cell;
 }
 

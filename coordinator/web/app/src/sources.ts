@@ -1,6 +1,6 @@
 // Is it noise, how much, and from which source?
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, section, table, titledTable, wide } from "./format";
+import { el, estimate, figure, section, table, titledTable, wide, withInterval } from "./format";
 import { besides, leftMargin, oneLine, rowHeight, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { Cohort, Estimate, finite, Study } from "./study";
@@ -89,6 +89,7 @@ interface AxisPoint {
   y: number;
   low: number;
   high: number;
+  said: string;
   n: number;
   plan: string;
   hardware: string;
@@ -103,7 +104,7 @@ function axisPoints(study: Study, path: string): AxisPoint[] {
     const y = finite(e.value);
     if (!x || y === undefined) return [];
     return [{ x: Number(x.value), y: y * 100, low: (finite(e.low) ?? y) * 100, high: (finite(e.high) ?? y) * 100,
-      n: e.n, plan: c.plan, hardware: c.hardware, besides: besides(c, study, path), under_trained: c.under_trained }];
+      said: withInterval(e), n: e.n, plan: c.plan, hardware: c.hardware, besides: besides(c, study, path), under_trained: c.under_trained }];
   });
 }
 
@@ -126,7 +127,7 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
   const some = data.some((d) => d.under_trained) ? " Hollow: under-trained." : "";
   const cut = all.length > rows.length ? ` The first ${rows.length} of ${all.length} settings.` : "";
   const place = { fx: "plan", ...(all.length > 1 ? { fy: "besides" } : {}), x: "x" };
-  return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals. It grows with n, which is ${range(data.map((d) => d.n))}.${some}${cut}`,
+  return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals over examples, not over members: n members cannot show how it spreads over other draws of them. It grows with n, which is ${range(data.map((d) => d.n))}.${some}${cut}`,
     legend(palette),
     wide(Plot.plot({
       width: 900, height: all.length > 1 ? 70 + 170 * rows.length : 300, marginLeft: 48, marginTop: topMargin(plans), marginBottom: 44,
@@ -143,7 +144,7 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
         Plot.dot(data.filter((d) => !d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "hardware", r: 3.5 }),
         Plot.dot(data.filter((d) => d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "var(--paper)", r: 3.5 }),
         Plot.tip(data, Plot.pointer({ ...place, y: "y", title: (d: AxisPoint) =>
-          `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.y.toFixed(2)} % [${d.low.toFixed(2)}, ${d.high.toFixed(2)}]\nn = ${d.n}` })),
+          `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.said}\nn = ${d.n}` })),
       ],
       style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
       ariaLabel: `Disagreement against ${path}`,
@@ -171,6 +172,20 @@ function cohortTable(study: Study): HTMLElement {
   return table(["cohort", "n", "top-1", "SD of top-1", "churn", "any differ", "L2, unit norm", "loss"], rows);
 }
 
+/** Cells that differ in their block only; null in a study of one block. */
+function blockTable(study: Study): HTMLElement | null {
+  if (study.blocks.length === 0) return null;
+  const rows = study.blocks.map((b, i) => {
+    const at = (name: string) => `blocks.${i}.${name}`;
+    return [
+      el("span", { class: "cohort" }, b.label), String(b.cells.length), estimate(b.accuracy, at("accuracy")),
+      estimate(b.accuracy_sd, at("accuracy_sd")), estimate(b.churn, at("churn")),
+    ];
+  });
+  return titledTable("Over blocks: does it hang on one draw of the fixed sources? Means of the cohorts' figures, with 95 % intervals over blocks.",
+    table(["cohorts", "blocks", "top-1", "SD of top-1", "churn"], rows));
+}
+
 export function sources(study: Study, palette: Palette): HTMLElement {
   const groups = [...new Set(study.cohorts.map((c) => setting(c, study)))];
   const axis = numericAxis(study);
@@ -184,5 +199,6 @@ export function sources(study: Study, palette: Palette): HTMLElement {
         plot((c) => c.churn, "churn (%)"),
         plot((c) => c.accuracy_sd, "SD of top-1 (percentage points)"))),
     axis ? againstAxis(study, axis, palette) : null,
-    titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; any differ: not all members agree; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)));
+    titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; any differ: not all members agree, with an interval over examples, not members: n cannot see how it spreads over other draws of n members; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
+    blockTable(study));
 }

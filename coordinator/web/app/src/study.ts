@@ -72,6 +72,14 @@ export interface Cohort {
   per_class: ClassSensitivity[];
 }
 
+export interface BlockSummary {
+  label: string;
+  cells: number[];
+  accuracy: Estimate;
+  accuracy_sd: Estimate;
+  churn: Estimate;
+}
+
 export interface ControlCheck {
   cell: number;
   label: string;
@@ -160,6 +168,7 @@ export interface Study {
   };
   headlines: string[];
   cohorts: Cohort[];
+  blocks: BlockSummary[];
   controls: ControlCheck[];
   physical: PhysicalCheck[];
   hardware: HardwareComparison[];
