@@ -45,6 +45,41 @@ TEST(HardwareTest, ChurnsAgreeWithTheSlowTwinOnRandomInputs) {
   }
 }
 
+// Expects the mean of the values with Student's t, added up in the plainest way.
+void ExpectMeanWithT(const Estimate& estimate, const std::vector<double>& values, double low,
+                     double high) {
+  const double n = static_cast<double>(values.size());
+  long double mean = 0, squares = 0;
+  for (const double value : values) mean += value / n;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double error = static_cast<double>(std::sqrt(squares / (n - 1) / n));
+  EXPECT_NEAR(*estimate.value, static_cast<double>(mean), 1e-10);
+  EXPECT_EQ(estimate.low.has_value(), error > 1e-12);
+  if (!estimate.low) return;
+  const Interval expected = *TInterval(static_cast<double>(mean), error, estimate.n);
+  EXPECT_NEAR(*estimate.low, std::max(low, expected.low), 1e-9);
+  EXPECT_NEAR(*estimate.high, std::min(high, expected.high), 1e-9);
+}
+
+TEST(HardwareTest, PairedFiguresAgreeWithTheSlowTwinOnRandomInputs) {
+  Draws draws(11);
+  for (int trial = 0; trial < 60; ++trial) {
+    const int64_t n = 2 + draws.Below(6);
+    const PredictionMatrix a = RandomAnswers(draws, n, 30, 5, trial % 2 == 0);
+    const PredictionMatrix b = RandomAnswers(draws, n, 30, 5, trial % 3 == 0);
+    std::vector<double> churn, before, after, differences;
+    for (int64_t r = 0; r < n; ++r) {
+      churn.push_back(Churn(a.Row(r), b.Row(r)));
+      before.push_back(0.9 + 0.01 * draws.Normal());
+      after.push_back(0.9 + 0.01 * draws.Normal());
+      differences.push_back(after.back() - before.back());
+    }
+
+    ExpectMeanWithT(PairedChurn(a, b), churn, 0, 1);
+    ExpectMeanWithT(PairedDifference(before, after, "fraction"), differences, -1, 1);
+  }
+}
+
 // By the definition of the excess of row r of A against row s of B.
 long double SlowExcess(const PredictionMatrix& a, const PredictionMatrix& b, int64_t r, int64_t s) {
   const long double within = Churn(a.Row(r), a.Row(s)) + Churn(b.Row(r), b.Row(s));
@@ -202,26 +237,18 @@ TEST(HardwareTest, LogitsCorrelationsAgreeWithTheSlowTwinsOnRandomInputs) {
     const size_t n = static_cast<size_t>(3 + draws.Below(5));
     const size_t size = static_cast<size_t>(3 + draws.Below(40));
     std::vector<Floats> a(n, Floats(size)), b(n, Floats(size));
-    double sum = 0, squares = 0;
+    std::vector<double> paired;
     for (size_t r = 0; r < n; ++r) {
       for (float& v : a[r]) v = static_cast<float>(3 + draws.Normal());
       for (size_t k = 0; k < size; ++k) b[r][k] = a[r][k] + static_cast<float>(draws.Normal());
-      sum += static_cast<double>(SlowPearson(a[r], b[r]));
+      paired.push_back(static_cast<double>(SlowPearson(a[r], b[r])));
     }
-    const double count = static_cast<double>(n), mean = sum / count;
-    for (size_t r = 0; r < n; ++r) {
-      squares += std::pow(static_cast<double>(SlowPearson(a[r], b[r])) - mean, 2);
-    }
-    const Interval paired =
-        *TInterval(mean, std::sqrt(squares / (count - 1) / count), static_cast<int64_t>(n));
 
     const LogitsCorrelations correlations =
         CorrelateLogits(std::vector<std::span<const float>>(a.begin(), a.end()),
                         std::vector<std::span<const float>>(b.begin(), b.end()));
 
-    EXPECT_NEAR(*correlations.paired.value, mean, 1e-10);
-    EXPECT_NEAR(*correlations.paired.low, std::max(-1.0, paired.low), 1e-9);
-    EXPECT_NEAR(*correlations.paired.high, std::min(1.0, paired.high), 1e-9);
+    ExpectMeanWithT(correlations.paired, paired, -1, 1);
     ExpectJackknife(correlations.unpaired, static_cast<int64_t>(n), -1, 1, [&](auto r, auto s) {
       return SlowPearson(a[static_cast<size_t>(r)], b[static_cast<size_t>(s)]);
     });
