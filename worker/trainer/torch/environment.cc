@@ -75,10 +75,12 @@ Json SwitchesJson(const std::vector<SwitchReading>& readings) {
   return switches;
 }
 
-Json NotesJson(const Specification& specification) {
+Json NotesJson(const Specification& specification, bool observed) {
+  const std::string asked =
+      "oneDNN's instruction set and MKL's reproducibility mode are asked for by variables and ";
   Json notes = {
-      "oneDNN's instruction set and MKL's reproducibility mode cannot be read back: they are asked "
-      "for by variables and observed in a probe (noisefloor-trainer --describe)",
+      asked + (observed ? "were observed in this process: see observed"
+                        : "could not be observed in this process"),
       "clock rates, temperature and other processes of the machine are not controlled; they can "
       "change times, and the order of arrival when reduce_order is free, but no other bits"};
   const auto free = [&](NoiseSource source) {

@@ -23,8 +23,9 @@ Json ProcessEnvironment(const Build& build);
 // [{"name", "asked", "read"}]
 Json SwitchesJson(const std::vector<SwitchReading>& readings);
 
-// What is not controlled, in words for the report.
-Json NotesJson(const Specification& specification);
+// What is not controlled, in words for the report. `observed`: what the probe looks for was
+// seen.
+Json NotesJson(const Specification& specification, bool observed);
 
 // What was measured and seen while training.
 Json MeasuredJson(const TrainReport& report);

@@ -1,6 +1,5 @@
 // noisefloor-trainer: trains one member and exits. See worker/trainer/README.md.
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -42,17 +41,10 @@ std::string FirstLineOf(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-// What LibTorch does only once, done while nobody waits for it.
-void WarmUp() {
-  at::set_num_threads(1);
-  const at::Tensor ones = at::ones({1, 1, 3, 3});
-  at::conv2d(ones, ones);
-}
-
 int Describe() {
   const Build build = IdentifyBuild();
   Json environment = ProcessEnvironment(build);
-  environment["observed"] = ObserveLibraries("/proc/self/exe");
+  environment["observed"] = ObserveLibraries();
   const Json description = {{"protocol", kTrainerProtocolVersion},
                             {"stack", build.stack},
                             {"build", build.build},
@@ -62,14 +54,29 @@ int Describe() {
   return 0;
 }
 
-absl::StatusOr<TrainerRequest> TakeRequest(const Options& options, char** argv) {
-  if (options.mode == Options::Mode::kServe) {
-    WarmUp();
-    return ReadRequest(STDIN_FILENO);
-  }
+absl::StatusOr<TrainerRequest> DirectRequest(const Options& options, char** argv) {
   NF_ASSIGN_OR_RETURN(TrainerRequest request, RequestOf(options));
   NF_RETURN_IF_ERROR(BecomeClass(request.specification, argv));
   return request;
+}
+
+struct Intake {
+  TrainerRequest request;
+  Json observed;  // Under the variables of the request's class.
+};
+
+absl::StatusOr<Intake> TakeRequest(const Options& options, char** argv) {
+  const bool direct = options.mode == Options::Mode::kDirect;
+  Intake intake;
+  if (direct) {
+    NF_ASSIGN_OR_RETURN(intake.request, DirectRequest(options, argv));
+  }
+  // Before a request is waited for: what LibTorch does only at its first work is then done, too.
+  intake.observed = ObserveLibraries();
+  if (!direct) {
+    NF_ASSIGN_OR_RETURN(intake.request, ReadRequest(STDIN_FILENO));
+  }
+  return intake;
 }
 
 CauseClass TrainMember(const Options& options, char** argv, Reporter& reporter) {
@@ -78,11 +85,13 @@ CauseClass TrainMember(const Options& options, char** argv, Reporter& reporter) 
     if (!opened.ok()) return TellFailure(CauseClass::kLostDevice, Message(opened), reporter);
   }
   const Build build = IdentifyBuild();
-  const auto request = TakeRequest(options, argv);
-  if (request.ok()) return RunMember(*request, build, SystemClock(), reporter);
-  const bool stopped = request.status().code() == absl::StatusCode::kCancelled;
+  const auto intake = TakeRequest(options, argv);
+  if (intake.ok()) {
+    return RunMember(intake->request, {build, intake->observed}, SystemClock(), reporter);
+  }
+  const bool stopped = intake.status().code() == absl::StatusCode::kCancelled;
   return TellFailure(stopped ? CauseClass::kInterrupted : CauseClass::kBadSpecification,
-                     Message(request.status()), reporter);
+                     Message(intake.status()), reporter);
 }
 
 int Main(int argc, char** argv) {
@@ -93,7 +102,6 @@ int Main(int argc, char** argv) {
     return 0;
   }
   UseKeptMemory();
-  if (options.mode == Options::Mode::kProbe) return RunProbe(), 0;
   if (options.mode == Options::Mode::kDescribe) return Describe();
   WatchForStop();
   Reporter reporter(EventsDescriptor());

@@ -7,6 +7,7 @@
 #include "worker/trainer/torch/device.h"
 #include "worker/trainer/torch/hardware.h"
 #include "worker/trainer/torch/machine.h"
+#include "worker/trainer/torch/probe.h"
 #include "worker/trainer/torch/results.h"
 #include "worker/trainer/torch/train.h"
 
@@ -80,9 +81,10 @@ CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter
   return cause;
 }
 
-CauseClass RunMember(const TrainerRequest& request, const Build& build, const Clock& clock,
+CauseClass RunMember(const TrainerRequest& request, const Process& process, const Clock& clock,
                      Reporter& reporter) {
   const Specification& spec = request.specification;
+  const Build& build = process.build;
   const auto fail = [&](CauseClass cause, const absl::Status& status) {
     return TellFailure(cause, Message(status), reporter);
   };
@@ -99,7 +101,8 @@ CauseClass RunMember(const TrainerRequest& request, const Build& build, const Cl
   const auto readings = SetSwitches(switches);
   Json environment = ProcessEnvironment(build);
   environment["switches"] = SwitchesJson(readings);
-  environment["notes"] = NotesJson(spec);
+  environment["observed"] = process.observed;
+  environment["notes"] = NotesJson(spec, WasObserved(process.observed));
   environment["hardware_class"] = spec.hardware_class;
 
   const auto dataset = LoadDataset(spec.data.name, request.data_root,

@@ -8,9 +8,15 @@
 
 namespace noisefloor::trainer {
 
+// What this process is, before a member is known.
+struct Process {
+  const Build& build;
+  const Json& observed;  // From ObserveLibraries.
+};
+
 // Tells hello, records, artifacts and the outcome through `reporter`. Returns kNone when the
 // outcome is done or diverged, else the cause that was told. LibTorch's exceptions pass through.
-CauseClass RunMember(const TrainerRequest& request, const Build& build, const Clock& clock,
+CauseClass RunMember(const TrainerRequest& request, const Process& process, const Clock& clock,
                      Reporter& reporter);
 
 // Tells an outcome of a member that could not be brought to an end; returns `cause`.

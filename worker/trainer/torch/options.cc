@@ -29,7 +29,7 @@ Options ParseOptions(int argc, char** argv) {
   Options options;
   options.data_root = FromEnvironment("NOISEFLOOR_DATA");
   options.gpu = !FromEnvironment("CUDA_VISIBLE_DEVICES").empty();
-  bool describe = false, example = false, probe = false;
+  bool describe = false, example = false;
   CLI::App app(kDescription, "noisefloor-trainer");
   app.footer(kExamples);
   app.set_version_flag("--version",
@@ -48,7 +48,6 @@ Options ParseOptions(int argc, char** argv) {
   app.add_flag("--evaluation-set", options.write_evaluation_set,
                "Also write the test images and labels")
       ->needs(spec);
-  app.add_flag("--probe", probe)->group("");  // Of --describe.
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -56,9 +55,7 @@ Options ParseOptions(int argc, char** argv) {
     options.exit_code = app.exit(error) == 0 ? 0 : 2;
     return options;
   }
-  if (probe)
-    options.mode = Options::Mode::kProbe;
-  else if (describe)
+  if (describe)
     options.mode = Options::Mode::kDescribe;
   else if (example)
     options.mode = Options::Mode::kExampleSpec;

@@ -12,7 +12,6 @@ struct Options {
     kDirect,  // --spec: a person's own run.
     kDescribe,
     kExampleSpec,
-    kProbe,
     kExit,  // Help, version or a mistake: already printed.
   };
   Mode mode = Mode::kServe;

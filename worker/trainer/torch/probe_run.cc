@@ -1,18 +1,54 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <ATen/native/verbose_wrapper.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <vector>
 
 #include "worker/trainer/torch/probe.h"
 
 namespace noisefloor::trainer {
 
-void RunProbe() {
-  at::set_num_threads(1);
+namespace {
+
+// Forward and backward. Without autograd: its engine starts threads, which belong to the training.
+void Compute() {
   const auto options = at::TensorOptions(at::kFloat).memory_format(at::MemoryFormat::ChannelsLast);
   const at::Tensor images = at::full({8, 16, 16, 16}, 0.5, options);
-  const at::Tensor weight = at::full({32, 16, 3, 3}, 0.25, options).requires_grad_(true);
-  at::conv2d(images, weight, {}, /*stride=*/1, /*padding=*/1).sum().backward();
-  const at::Tensor square = at::full({64, 64}, 0.5);
-  at::mm(square, square);
+  const at::Tensor weight = at::full({32, 16, 3, 3}, 0.25, options);
+  const std::vector<int64_t> one = {1, 1};
+  const at::Tensor sums = at::convolution(images, weight, {}, /*stride=*/one, /*padding=*/one,
+                                          /*dilation=*/one, /*transposed=*/false,
+                                          /*output_padding=*/{0, 0}, /*groups=*/1);
+  at::convolution_backward(at::ones_like(sums), images, weight, /*bias_sizes=*/{32}, one, one, one,
+                           /*transposed=*/false, /*output_padding=*/{0, 0}, /*groups=*/1,
+                           /*output_mask=*/{true, true, true});
+}
+
+// Of the mode's getter only the name inside MKL leaves LibTorch's library; null without it. (MKL's
+// verbose output says the mode, too, but spins for half a second to measure the clock first.)
+Json MklMode() {
+  constexpr int kBranch = 1;  // MKL_CBWR_BRANCH
+  void* get = dlsym(RTLD_DEFAULT, "mkl_serv_cbwr_get");
+  if (get == nullptr) return nullptr;
+  return MklModeName(reinterpret_cast<int (*)(int)>(get)(kBranch));
+}
+
+}  // namespace
+
+Json ObserveLibraries() {
+  at::set_num_threads(1);
+  const bool stays_on = std::getenv("ONEDNN_VERBOSE") != nullptr;  // A person wants it.
+  const auto output = OutputOf([&] {
+    if (!stays_on) torch::verbose::_mkldnn_set_verbose(1);
+    Compute();
+    if (!stays_on) torch::verbose::_mkldnn_set_verbose(0);
+  });
+  Json observed = ParseVerboseOutput(output.ok() ? *output : "");
+  if (!output.ok()) observed["error"] = Message(output.status());
+  observed["mkl_cbwr"] = MklMode();
+  return observed;
 }
 
 }  // namespace noisefloor::trainer

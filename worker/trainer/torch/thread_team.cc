@@ -1,5 +1,7 @@
 #include "worker/trainer/torch/thread_team.h"
 
+#include <utility>
+
 namespace noisefloor::trainer {
 
 ThreadTeam::ThreadTeam(int64_t size, const std::function<void()>& prepare)
@@ -32,9 +34,12 @@ void ThreadTeam::Run(const std::function<void(int64_t)>& work) {
     changed_.NotifyAll();
     while (running_ > 0) changed_.Wait(mutex_);
   }
+  std::exception_ptr lowest;
   for (std::exception_ptr& failure : failures_) {
-    if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+    const std::exception_ptr one = std::exchange(failure, nullptr);
+    if (!lowest) lowest = one;
   }
+  if (lowest) std::rethrow_exception(lowest);
 }
 
 void ThreadTeam::Loop(int64_t rank, const std::function<void()>& prepare) {

@@ -1,11 +1,16 @@
-// Control on every instruction set of this processor: equal bits within a class, other bits
-// between classes, the same initial weights and batches everywhere. On real data.
+// Cohorts on every instruction set of this processor, on real data, by the real program: what
+// repeats bit for bit, what differs, and what is the same on every class.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <ostream>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "common/trainer_protocol/datasets.h"
+#include "common/trainer_protocol/json_reader.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
 #include "worker/devices/class_variables.h"
 #include "worker/devices/cpu.h"
@@ -13,44 +18,137 @@
 namespace noisefloor::trainer {
 namespace {
 
-Ran RunOn(const std::string& hardware_class, const std::string& data, const std::string& root) {
-  TrainerRequest request = SmallRequest();
-  Specification& spec = request.specification;
-  request.data_root = root;
-  spec.hardware_class = hardware_class;
-  spec.data.name = data;
-  spec.data.train_examples = 1024;
-  spec.data.test_examples = 500;
-  spec.augment = {.crop_padding = 2, .flip = true, .cutout = 8, .standardise = true};
-  spec.train.shards = 4;
-  RunOptions options;
-  options.variables = *VariablesOf({.hardware_class = hardware_class});
-  return RunTrainer(request, options);
+using Strings = std::set<std::string>;
+
+constexpr uint32_t kReplicates = 3;
+
+// What is free in a cohort.
+enum class Cohort : uint8_t { kControl, kAlgorithm, kImplementation };
+
+void FreeSources(Cohort cohort, uint32_t replicate, Specification& spec) {
+  switch (cohort) {
+    case Cohort::kControl: return;
+    case Cohort::kAlgorithm:
+      Free(spec, NoiseSource::kInit, replicate);
+      Free(spec, NoiseSource::kDataOrder, replicate);
+      Free(spec, NoiseSource::kAugment, replicate);
+      return;
+    case Cohort::kImplementation: Free(spec, NoiseSource::kReduceOrder, replicate); return;
+  }
 }
 
-class ClassesTest : public testing::TestWithParam<const char*> {};
+struct DataSet {
+  std::string name;
+  std::string root;
+};
 
-TEST_P(ClassesTest, BitsRepeatWithinAClassAndDifferBetweenClasses) {
-  const char* root = std::getenv("NOISEFLOOR_DATA");
-  if (root == nullptr || *root == '\0') GTEST_SKIP() << "SKIPPED: set NOISEFLOOR_DATA";
-  const auto facts = ReadCpuFacts();
-  ASSERT_TRUE(facts.ok());
-  const auto classes = CpuClasses(*facts);
-  std::set<std::string> init, first_batches, weights, logits;
-  for (const std::string& hardware_class : classes) {
-    const Ran first = RunOn(hardware_class, GetParam(), root);
-    ASSERT_EQ(first.exit_code, 0) << hardware_class << ": " << first.outcome().message;
-    const Ran second = RunOn(hardware_class, GetParam(), root);
-    EXPECT_EQ(first.outcome().hashes, second.outcome().hashes) << hardware_class;
-    init.insert(first.Hash("init"));
-    first_batches.insert(first.Hash("first_batches"));
-    weights.insert(first.Hash("weights"));
-    logits.insert(first.Hash("logits"));
+// 16 steps of 4 shards: as they arrive, equal orders in all steps are practically impossible.
+Ran RunReplicate(const DataSet& data, const std::string& hardware_class, Cohort cohort,
+                 uint32_t replicate) {
+  TrainerRequest request = SmallRequest();
+  request.member = "s1c2r" + std::to_string(replicate);
+  request.data_root = data.root;
+  Specification& spec = request.specification;
+  spec.hardware_class = hardware_class;
+  spec.data.name = data.name;
+  spec.data.train_examples = 512;
+  spec.data.test_examples = 100;
+  spec.augment = {.crop_padding = 2, .flip = true, .cutout = 8, .standardise = true};
+  spec.train.batch_size = 32;
+  spec.train.epochs = 1;
+  spec.train.shards = 4;
+  FreeSources(cohort, replicate, spec);
+  RunOptions options;
+  options.variables = *VariablesOf({.hardware_class = hardware_class});
+  Ran ran = RunTrainer(request, options);
+  EXPECT_EQ(ran.exit_code, 0) << hardware_class << ": " << ran.outcome().message;
+  return ran;
+}
+
+struct Hashes {
+  Strings init, first_batches, weights, logits;
+  void Add(const Ran& ran) {
+    init.insert(ran.Hash("init"));
+    first_batches.insert(ran.Hash("first_batches"));
+    weights.insert(ran.Hash("weights"));
+    logits.insert(ran.Hash("logits"));
   }
-  EXPECT_EQ(init.size(), 1u);
-  EXPECT_EQ(first_batches.size(), 1u);
-  EXPECT_EQ(weights.size(), classes.size());
-  EXPECT_EQ(logits.size(), classes.size());
+};
+
+class ClassesTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const char* root = std::getenv("NOISEFLOOR_DATA");
+    const std::string folder(FindDataset(GetParam())->folder);
+    if (root == nullptr || !std::filesystem::exists(std::string(root) + "/" + folder)) {
+      GTEST_SKIP() << "SKIPPED: set NOISEFLOOR_DATA to a folder with " << folder;
+    }
+    data_ = {GetParam(), root};
+    const auto facts = ReadCpuFacts();
+    ASSERT_TRUE(facts.ok());
+    classes_ = CpuClasses(*facts);
+    ASSERT_FALSE(classes_.empty());
+  }
+
+  DataSet data_;
+  std::vector<std::string> classes_;
+};
+
+TEST_P(ClassesTest, ControlRepeatsEveryBitWithinAClassAndNotBetweenClasses) {
+  Hashes all;
+  Strings observed;
+  for (const std::string& hardware_class : classes_) {
+    const Ran first = RunReplicate(data_, hardware_class, Cohort::kControl, 0);
+    for (uint32_t replicate = 1; replicate < kReplicates; ++replicate) {
+      const Ran again = RunReplicate(data_, hardware_class, Cohort::kControl, replicate);
+      EXPECT_EQ(first.outcome().hashes, again.outcome().hashes) << hardware_class;
+    }
+    all.Add(first);
+    const Json environment = Json::parse(first.outcome().environment);
+    ASSERT_TRUE(environment["observed"]["onednn_isa"].is_string()) << first.outcome().environment;
+    observed.insert(environment["observed"]["onednn_isa"].get<std::string>());
+  }
+  EXPECT_EQ(all.init.size(), 1u);
+  EXPECT_EQ(all.first_batches.size(), 1u);
+  EXPECT_EQ(all.weights.size(), classes_.size());
+  EXPECT_EQ(all.logits.size(), classes_.size());
+  EXPECT_EQ(observed.size(), classes_.size());  // The member says under which class it ran.
+}
+
+TEST_P(ClassesTest, FreeDrawsDifferByReplicateAndAreTheSameOnEveryClass) {
+  Hashes all;
+  for (uint32_t replicate = 0; replicate < kReplicates; ++replicate) {
+    Hashes of_replicate;
+    for (const std::string& hardware_class : classes_) {
+      const Ran ran = RunReplicate(data_, hardware_class, Cohort::kAlgorithm, replicate);
+      of_replicate.Add(ran);
+      all.Add(ran);
+    }
+    EXPECT_EQ(of_replicate.init.size(), 1u) << replicate;
+    EXPECT_EQ(of_replicate.first_batches.size(), 1u) << replicate;
+  }
+  EXPECT_EQ(all.init.size(), kReplicates);
+  EXPECT_EQ(all.first_batches.size(), kReplicates);
+  EXPECT_EQ(all.weights.size(), kReplicates * classes_.size());
+  EXPECT_EQ(all.logits.size(), kReplicates * classes_.size());
+}
+
+// Which shard arrives first is the machine's choice: runs may agree, and then more are made.
+TEST_P(ClassesTest, SharesAddedAsTheyArriveDifferWithinAClass) {
+  constexpr uint32_t kMostRuns = 10;
+  Hashes all;
+  for (const std::string& hardware_class : classes_) {
+    Hashes of_class;
+    for (uint32_t run = 0; run < kMostRuns && of_class.logits.size() < 2; ++run) {
+      const Ran ran = RunReplicate(data_, hardware_class, Cohort::kImplementation, run);
+      of_class.Add(ran);
+      all.Add(ran);
+    }
+    EXPECT_GT(of_class.weights.size(), 1u) << hardware_class;
+    EXPECT_GT(of_class.logits.size(), 1u) << hardware_class;
+  }
+  EXPECT_EQ(all.init.size(), 1u);
+  EXPECT_EQ(all.first_batches.size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Data, ClassesTest, testing::Values("cifar10", "fashion-mnist"),
@@ -59,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Data, ClassesTest, testing::Values("cifar10", "fashion-
                            return name == "cifar10" ? "cifar10" : "fashion_mnist";
                          });
 
-TEST(ClassesTest, VariablesThatDoNotMakeTheClassAreNoticed) {
+TEST(ClassVariablesTest, VariablesThatDoNotMakeTheClassAreNoticed) {
   const auto classes = CpuClasses(*ReadCpuFacts());
   if (classes.size() < 2) GTEST_SKIP() << "SKIPPED: this processor has only " << classes[0];
   TrainerRequest request = SmallRequest();

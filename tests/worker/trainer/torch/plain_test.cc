@@ -6,10 +6,12 @@
 
 #include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <future>
 #include <limits>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -155,18 +157,51 @@ TEST(ProbeTest, ReadsInstructionSetAndKernelsFromTheVerboseOutput) {
       "onednn_verbose,v1,info,cpu,isa:Intel AVX2\n"
       "onednn_verbose,v1,primitive,exec,cpu,reorder,jit:uni,undef,src:f32\n"
       "onednn_verbose,v1,primitive,exec,cpu,convolution,brgconv:avx2,forward_training,src\n"
-      "onednn_verbose,v1,primitive,exec,cpu,convolution,jit:avx2,backward_weights,src\n"
-      "MKL_VERBOSE oneMKL 2024.0 Product build\n"
-      "MKL_VERBOSE SGEMM(N,N,64,64,64) 1.2us CNR:AVX2 Dyn:1 FastMM:1 TID:0  NThr:1\n");
+      "onednn_verbose,v1,primitive,exec,cpu,convolution,jit:avx2,backward_weights,src\n");
   EXPECT_EQ(observed["onednn_isa"], "Intel AVX2");
   EXPECT_EQ(observed["onednn_convolutions"], Json::array({"brgconv:avx2", "jit:avx2"}));
-  EXPECT_EQ(observed["mkl"], "oneMKL 2024.0 Product build");
-  EXPECT_EQ(observed["mkl_cnr"], "AVX2");
 }
 
 TEST(ProbeTest, SaysSoWhenNothingWasObserved) {
   EXPECT_TRUE(ParseVerboseOutput("")["onednn_isa"].is_null());
-  EXPECT_TRUE(ObserveLibraries("/nonexistent").contains("error"));
+  EXPECT_TRUE(WasObserved({{"onednn_isa", "Intel AVX2"}, {"mkl_cbwr", "AVX2"}}));
+  EXPECT_FALSE(WasObserved({{"onednn_isa", nullptr}, {"mkl_cbwr", "AVX2"}}));
+  EXPECT_FALSE(WasObserved({{"onednn_isa", "Intel AVX2"}, {"mkl_cbwr", nullptr}}));
+  EXPECT_FALSE(WasObserved(Json::object()));
+}
+
+TEST(ProbeTest, NamesMklsModesAsItsVariableDoes) {
+  EXPECT_EQ(MklModeName(1), "OFF");
+  EXPECT_EQ(MklModeName(10), "AVX2");
+  EXPECT_EQ(MklModeName(99), "mode 99");
+}
+
+TEST(ProbeTest, HearsWhatIsWrittenOnStandardOutputAndThenPutsItBack) {
+  testing::internal::CaptureStdout();
+  std::printf("before, ");
+
+  const auto heard = OutputOf([] {
+    std::printf("printed, ");
+    std::fflush(stdout);
+    EXPECT_EQ(write(STDOUT_FILENO, "written, ", 9), 9);
+    std::printf("left in the buffer");
+  });
+
+  std::printf("after");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "before, after");
+  ASSERT_TRUE(heard.ok()) << heard.status().message();
+  EXPECT_EQ(*heard, "printed, written, left in the buffer");
+}
+
+TEST(ProbeTest, StandardOutputIsBackAfterAnException) {
+  testing::internal::CaptureStdout();
+  EXPECT_THROW((void)OutputOf([] {
+                 std::printf("lost");
+                 throw std::bad_alloc();
+               }),
+               std::bad_alloc);
+  std::printf("after");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "after");
 }
 
 TEST(MachineTest, NamesTheProcessorAndShowsNoForeignVariables) {

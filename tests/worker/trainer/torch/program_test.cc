@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,33 @@ TEST(ProgramTest, EnvironmentSaysEverySwitchAsAskedAndAsRead) {
   EXPECT_EQ(environment["data_identity"], ran.hello().data_identity);
 }
 
+TEST(ProgramTest, EnvironmentHoldsWhatTheLibrariesSayInThisProcess) {
+  const Ran ran = RunTrainer(
+      SmallRequest(), {.variables = {{"ONEDNN_MAX_CPU_ISA", "SSE41"}, {"MKL_CBWR", "COMPATIBLE"}}});
+  EXPECT_EQ(ran.output, "");  // What they said went nowhere else.
+  for (const std::string& text : {ran.hello().environment, ran.outcome().environment}) {
+    const Json environment = Json::parse(text);
+    const Json& observed = environment["observed"];
+    EXPECT_EQ(observed["onednn_isa"], "Intel SSE4.1");
+    EXPECT_EQ(observed["mkl_cbwr"], "COMPATIBLE");
+    EXPECT_FALSE(observed["onednn_convolutions"].empty()) << observed.dump();
+    EXPECT_NE(environment["notes"][0].get<std::string>().find("were observed"), std::string::npos);
+  }
+}
+
+TEST(ProgramTest, AProbeThatHearsNothingIsSaidAndChangesNoBit) {
+  const Ran heard = RunTrainer(SmallRequest());
+
+  const Ran deaf = RunTrainer(SmallRequest(), {.variables = {{"LD_PRELOAD", NO_MEMFD}}});
+
+  ASSERT_EQ(deaf.exit_code, 0) << deaf.output;
+  EXPECT_EQ(deaf.outcome().hashes, heard.outcome().hashes);
+  const Json environment = Json::parse(deaf.outcome().environment);
+  EXPECT_EQ(environment["observed"]["error"], "memfd_create: Operation not permitted");
+  EXPECT_NE(environment["notes"][0].get<std::string>().find("could not be observed"),
+            std::string::npos);
+}
+
 TEST(ProgramTest, DivergenceIsAResultAndNotAFailure) {
   for (const std::string model : {"small_cnn", "mlp"}) {
     TrainerRequest request = SmallRequest(model);
@@ -139,27 +167,52 @@ TEST(ProgramTest, AnAllocationThatFailsIsOutOfMemory) {
   EXPECT_EQ(ran.outcome().cause, CauseClass::kOutOfMemory);
 }
 
+struct Export {
+  std::string model;
+  bool batch_norm = true;  // Where the network has a choice.
+  bool standardise = false;
+};
+void PrintTo(const Export& one, std::ostream* out) { *out << one.model; }
+
+class ExportTest : public testing::TestWithParam<Export> {};
+
 // Networks of Python's own read the weights and give the same logits.
-TEST(ProgramTest, ExportedWeightsGiveTheSameLogitsInPython) {
+TEST_P(ExportTest, WeightsGiveTheSameLogitsInPython) {
   const char* python = std::getenv("NOISEFLOOR_PYTHON_TORCH");
   if (python == nullptr)
     GTEST_SKIP() << "SKIPPED: set NOISEFLOOR_PYTHON_TORCH to a Python with torch";
+  const Export& one = GetParam();
+  TrainerRequest request = SmallRequest(one.model);
+  request.write_evaluation_set = true;
+  Specification& spec = request.specification;
+  if (one.model == "small_cnn" && !one.batch_norm) {
+    spec.model.batch_norm = false;
+    spec.model.batch_norm_momentum = ModelSettings().batch_norm_momentum;  // Not read, then.
+  }
+  spec.augment.standardise = one.standardise;
+  spec.data.train_examples = 64;
+  spec.data.test_examples = 40;
+  spec.train.epochs = 1;
+
+  const Ran ran = RunTrainer(request);
+
+  ASSERT_EQ(ran.exit_code, 0) << ran.outcome().message;
   const std::string script =
       std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/tests/worker/trainer/torch/check_export.py";
-  for (const std::string name : {"small_cnn", "mlp", "medium_cnn", "resnet18"}) {
-    TrainerRequest request = SmallRequest(name);
-    request.write_evaluation_set = true;
-    request.specification.augment.standardise = name == "mlp";
-    request.specification.data.train_examples = 64;
-    request.specification.data.test_examples = 40;
-    request.specification.train.epochs = 1;
-    const Ran ran = RunTrainer(request);
-    ASSERT_EQ(ran.exit_code, 0) << ran.outcome().message;
-    const std::string command = std::string(python) + " " + script + " " + request.work_directory +
-                                " " + name + " 1 " + (name == "mlp" ? "1" : "0") + " 32";
-    EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  }
+  const std::string command = std::string(python) + " " + script + " " + request.work_directory +
+                              " " + one.model + (one.batch_norm ? " 1" : " 0") +
+                              (one.standardise ? " 1" : " 0") + " 32";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, ExportTest,
+    testing::Values(Export{.model = "small_cnn"}, Export{.model = "small_cnn", .batch_norm = false},
+                    Export{.model = "mlp", .standardise = true}, Export{.model = "medium_cnn"},
+                    Export{.model = "resnet18"}),
+    [](const auto& info) {
+      return info.param.model + (info.param.batch_norm ? "" : "_without_batch_norm");
+    });
 
 }  // namespace
 }  // namespace noisefloor::trainer
