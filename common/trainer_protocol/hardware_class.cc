@@ -18,7 +18,7 @@ struct CpuRow {
   std::string_view mkl;        // MKL_CBWR
 };
 // MKL takes the named branches (SSE4_2, AVX2, AVX512) on Intel's processors only. On others it
-// obeys AUTO and COMPATIBLE, and answers any other name by switching reproducibility off, so those
+// obeys AUTO and COMPATIBLE, and answers any other name with a mode of its own choice, so those
 // names would be worse than nothing there. COMPATIBLE is an SSE2 path: right for the class that
 // means the oldest kernels, far too slow to stand for the others. AUTO keeps the branch that MKL
 // picks for the processor and makes its results repeat; between avx2 and avx512 of one AMD

@@ -144,6 +144,9 @@ int RunApplication(const std::vector<std::string>& arguments, Context& context) 
     return ReportUsage(app, wrong, context);
   }
   if (chosen == nullptr) return kUsage;
+  if (context.options.home.empty()) {
+    return ReportUsage(app, "--home: expected a directory, got nothing", context);
+  }
   return Report(chosen->Run(context), chosen->Name(), context);
 }
 

@@ -1,9 +1,12 @@
 #include "coordinator/cli/artifact.h"
 
+#include <filesystem>
+
 #include "fmt/format.h"
 
 #include "common/base/ids.h"
 #include "common/files/atomic_file.h"
+#include "common/files/directory.h"
 #include "common/files/sha256.h"
 
 namespace noisefloor::cli {
@@ -84,6 +87,8 @@ absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t
 
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
                         const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (!folder.empty()) NF_RETURN_IF_ERROR(CreateDirectories(folder));
   NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
   NF_RETURN_IF_ERROR(GetStudy(connection, StudyRequest(sweep, form),
                               [&](std::string_view piece) { return writer.Write(piece); }));

@@ -26,6 +26,7 @@ absl::Status WriteArtifact(Connection& connection, const std::string& member,
 // On context.out; tables with the colours and in the width of the terminal it is.
 absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t sweep,
                         v1::GetStudyRequest::Form form);
+// Into a file that is whole or absent; makes its folder.
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
                         const std::string& path);
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
@@ -62,6 +63,7 @@ std::string PlaceOf(const v1::Member& member, const std::string& kind) {
 
 struct Written {
   size_t members = 0;
+  std::vector<std::string> studies;
   size_t files = 0;
   uint64_t bytes = 0;
 };
@@ -135,10 +137,15 @@ class Export final : public Command {
     Json json = {{"version", 1}, {"members", MembersJson(members)}};
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/members.json", json.dump(2) + "\n"));
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/README.md", ExportReadme()));
-    for (const Study& study : kStudies) {
-      NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, study.form, folder + "/" + study.name));
-    }
     Written written = {.members = members.size()};
+    for (const Study& study : kStudies) {
+      const absl::Status status =
+          WriteStudy(connection, sweep, study.form, folder + "/" + study.name);
+      // A program that was built without the page exports the rest.
+      if (absl::IsFailedPrecondition(status)) continue;
+      NF_RETURN_IF_ERROR(status);
+      written.studies.emplace_back(study.name);
+    }
     for (const v1::Member& member : members) {
       NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
     }
@@ -185,10 +192,10 @@ class Export final : public Command {
       return;
     }
     context.out << fmt::format(
-        "wrote {}: README.md, members.json ({}), study.json, study.csv, report.html, {} of "
-        "predictions, weights and test sets ({:.1f} MB)\n",
-        to_, Counted(written.members, "member"), Counted(written.files, "file"),
-        written.bytes / 1e6);
+        "wrote {}: README.md, members.json ({}), {}, {} of predictions, weights and test sets "
+        "({:.1f} MB)\n",
+        to_, Counted(written.members, "member"), fmt::join(written.studies, ", "),
+        Counted(written.files, "file"), written.bytes / 1e6);
   }
 
   std::string sweep_;

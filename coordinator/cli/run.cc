@@ -1,11 +1,9 @@
-#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "fmt/format.h"
 
 #include "common/files/data_roots.h"
-#include "common/files/directory.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
@@ -157,8 +155,6 @@ class RunCommand final : public Command {
     NF_RETURN_IF_ERROR(PrintStudy(connection, context, sweep.id(), form));
     context.out.flush();
     const std::string path = ReportPath(context, sweep);
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    if (!folder.empty()) NF_RETURN_IF_ERROR(CreateDirectories(folder));
     NF_RETURN_IF_ERROR(WriteStudy(connection, sweep.id(), v1::GetStudyRequest::FORM_PAGE, path));
     context.err << "report: " << path << "\n";
     if (sweep.failed() == 0) return kDone;

@@ -9,6 +9,7 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/base/ids.h"
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
@@ -22,6 +23,7 @@ using report::CellInput;
 using report::MemberInput;
 
 std::string TextOf(const Json& value) {
+  if (value.is_number_float()) return noisefloor::ToText(SettingValue(value.get<double>()));
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 

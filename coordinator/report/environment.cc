@@ -94,10 +94,12 @@ void WarnOfCounts(const Cohort& cohort, Warnings& warnings) {
                                        "figures are of those that did not.",
                                        counts.diverged, counts.total));
   }
-  if (counts.failed + counts.cancelled > 0) {
-    warnings.Warn(subject, fmt::format("{} failed and {} were cancelled of {}; failures are not "
-                                       "missing at random.",
-                                       counts.failed, counts.cancelled, counts.total));
+  if (counts.failed > 0) {
+    warnings.Warn(subject, fmt::format("{} of {} failed; failures are not missing at random.",
+                                       counts.failed, counts.total));
+  }
+  if (counts.cancelled > 0) {
+    warnings.Warn(subject, fmt::format("{} of {} cancelled.", counts.cancelled, counts.total));
   }
   if (counts.missing > 0) {
     warnings.Warn(subject,
@@ -136,6 +138,10 @@ void WarnOfChecks(const Study& study, Warnings& warnings) {
 void WarnOfLeftOut(const Study& study, Warnings& warnings) {
   for (const HardwareComparison& comparison : study.hardware) {
     if (comparison.left_out == 0) continue;
+    if (comparison.pairs == 0) {
+      warnings.Warn(comparison.label, "No replicate is done on both sides: nothing is compared.");
+      continue;
+    }
     warnings.Warn(comparison.label, fmt::format("Compares the {} that both sides finished; {} left "
                                                 "out.",
                                                 Counted(comparison.pairs, "replicate"),
@@ -197,6 +203,17 @@ void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
       "of any-disagreement is over examples: it says nothing of other draws of n members.");
 }
 
+constexpr size_t kMostSubjects = 3;
+
+// "A, B and C", or "A, B, C and 7 more".
+std::string ShortList(std::vector<std::string> subjects) {
+  if (subjects.size() <= kMostSubjects + 1) return Listed(subjects);
+  const size_t more = subjects.size() - kMostSubjects;
+  subjects.resize(kMostSubjects);
+  subjects.push_back(fmt::format("{} more", more));
+  return Listed(subjects);
+}
+
 // What is said of many cells in the same words is said once, of all of them.
 std::vector<Warning> MergeAlike(const std::vector<Warning>& warnings) {
   std::vector<Warning> merged;
@@ -211,7 +228,7 @@ std::vector<Warning> MergeAlike(const std::vector<Warning>& warnings) {
     }
     subjects[place->second].push_back(warning.subject);
   }
-  for (size_t k = 0; k < merged.size(); ++k) merged[k].subject = Listed(subjects[k]);
+  for (size_t k = 0; k < merged.size(); ++k) merged[k].subject = ShortList(subjects[k]);
   return merged;
 }
 

@@ -127,12 +127,10 @@ void AddChecks(const Study& study, Page& page) {
 }
 
 void AddHardware(const Study& study, Page& page) {
-  if (study.hardware.empty()) return;
   const size_t cut = CommonBeginning(study).size();
-  page.Heading("Hardware: the same replicates on two classes, B - A" +
-               (cut == 0 ? "" : " (" + CommonBeginning(study) + "...)"));
   TextRows rows;
   for (const HardwareComparison& h : study.hardware) {
+    if (h.pairs == 0) continue;  // The warnings name it.
     rows.push_back({fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut),
                                 h.hardware_b.substr(cut), h.mixes_stacks ? " (stacks differ)" : ""),
                     std::to_string(h.pairs), WithInterval(h.accuracy_difference),
@@ -142,6 +140,9 @@ void AddHardware(const Study& study, Page& page) {
                     fmt::format("{} / {}", Value(h.logits_correlation_paired),
                                 Value(h.logits_correlation_unpaired))});
   }
+  if (rows.empty()) return;
+  page.Heading("Hardware: the same replicates on two classes, B - A" +
+               (cut == 0 ? "" : " (" + CommonBeginning(study) + "...)"));
   page.Table({"A / B", "pairs", "top-1 difference", "churn of pairs", "churn within A / B",
               "hardware adds", "r top-1", "r logits, pairs / others"},
              rows);

@@ -50,6 +50,7 @@ TEST(ExitCodes, MistakesOfUsageAreTwo) {
       {"fly"},
       {"members", "--swep=s1"},
       {"members", "--sweep=s1", "--sweep=s2"},
+      {"members", "--home", ""},
       {"members", "--output=xml"},
       {"members", "--output=1"},
       {"members", "s1", "--sweep=s1"},

@@ -151,6 +151,14 @@ TEST_F(HomeTest, AMemberThatIsNotThereIsRefused) {
   EXPECT_THAT(printed.err, HasSubstr("s1c9r9"));
 }
 
+TEST_F(HomeTest, AReportMakesTheFolderItGoesTo) {
+  ASSERT_EQ(Run({"submit", file_}).code, kDone);
+  const std::string to = home_ + "/new/folder/study.csv";
+  const Printed printed = Run({"report", "--to=" + to});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_TRUE(std::filesystem::exists(to));
+}
+
 TEST_F(HomeTest, EveryJsonDocumentHasAVersion) {
   const std::vector<std::vector<std::string>> commands = {
       {"submit", file_},     {"plan", file_},   {"status"},

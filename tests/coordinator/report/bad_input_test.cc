@@ -17,7 +17,10 @@
 namespace noisefloor::report {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -99,7 +102,7 @@ TEST(BadInputTest, WhenAllFailedEveryFigureIsAbsentAndTheFailuresAreCounted) {
     EXPECT_FALSE(cohort.under_trained);
     ExpectAbsentInWords(cohort);
   }
-  EXPECT_THAT(study.warnings, Warns("4 failed and 0 were cancelled of 4"));
+  EXPECT_THAT(study.warnings, Warns("4 of 4 failed; failures are not missing"));
   EXPECT_THAT(study.curves, IsEmpty());
   EXPECT_THAT(study.environment, IsEmpty());
 }
@@ -138,6 +141,25 @@ TEST(BadInputTest, DivergedMembersLeaveTheHealthyOnesAlone) {
   EXPECT_EQ(study.cohorts[3].churn.value, BuildStudy(three.input).cohorts[3].churn.value);
   EXPECT_EQ(study.cohorts[3].counts.diverged, 1);
   EXPECT_THAT(study.warnings, Warns("1 of 4 diverged: a result"));
+}
+
+TEST(BadInputTest, WhatIsSaidOfManyCellsIsSaidOnce) {
+  ExampleStudy example = MakeExampleStudy();
+  for (MemberInput& member : example.input.members) member.state = MemberState::kDiverged;
+
+  const Study study = Built(example);
+
+  std::vector<std::string> subjects;
+  for (const Warning& warning : study.warnings) {
+    if (warning.text.starts_with("4 of 4 diverged")) subjects.push_back(warning.subject);
+    if (warning.text.starts_with("No replicate is done")) subjects.push_back(warning.subject);
+  }
+  EXPECT_THAT(subjects,
+              ElementsAre("cell 0 (control, cpu-intel-avx2), cell 1 (control, cpu-intel-avx512), "
+                          "cell 2 (control, cpu-intel-sse) and 6 more",
+                          AllOf(HasSubstr("control: cpu-intel-avx2 against cpu-intel-avx512, "),
+                                EndsWith(" and 6 more"))));
+  EXPECT_THAT(RenderTables(study), Not(HasSubstr("Hardware: the same replicates")));
 }
 
 TEST(BadInputTest, WithoutPredictionsAccuracyStaysAndChurnIsAbsent) {

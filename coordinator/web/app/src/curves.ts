@@ -49,17 +49,19 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
     return [{ cell: c.cell, ...places.get(c.cell), epoch: c.epochs[i], mean: mean * scale, low: (mean - sd) * scale, high: (mean + sd) * scale }];
   }));
   if (lines.length === 0) return null;
+  const done = new Set(study.members.filter((m) => m.state === "done").map((m) => m.id));
+  const shown = [...lines.filter((l) => done.has(l.id)).map((l) => l.y), ...bands.flatMap((b) => [b.low, b.high])];
   const few = chosen.every((c) => c.epochs.length <= MOST_MARKED);
   return Plot.plot({
     width: 900, height: 170 + topMargin(facets), marginLeft: 46, marginTop: topMargin(facets), marginBottom: 34,
     x: { label: "epoch", grid: true, ticks: epochTicks(chosen.flatMap((c) => c.epochs)), tickFormat: "d" },
-    y: { label, grid: true, nice: true },
+    y: { label, grid: true, nice: true, ...(shown.length ? { domain: [Math.min(...shown), Math.max(...shown)] } : {}) },
     fx: { domain: facets, label: null, padding: 0.18 },
     color: palette,
     marks: [
       Plot.frame({ stroke: GRID }),
-      Plot.areaY(bands, { fx: "facet", x: "epoch", y1: "low", y2: "high", fill: "hardware", z: "cell", fillOpacity: 0.18 }),
-      Plot.line(lines, { fx: "facet", x: "epoch", y: "y", z: "id", stroke: "hardware", strokeWidth: 0.6, strokeOpacity: 0.5 }),
+      Plot.areaY(bands, { fx: "facet", x: "epoch", y1: "low", y2: "high", fill: "hardware", z: "cell", fillOpacity: 0.18, clip: true }),
+      Plot.line(lines, { fx: "facet", x: "epoch", y: "y", z: "id", stroke: "hardware", strokeWidth: 0.6, strokeOpacity: 0.5, clip: true }),
       Plot.line(bands, { fx: "facet", x: "epoch", y: "mean", z: "cell", stroke: "hardware", strokeWidth: 2, ...(few ? { marker: "dot" } : {}) }),
     ],
     style: { background: "none", color: INK, fontSize: "11px" },
@@ -74,6 +76,6 @@ export function curves(study: Study, palette: Palette): HTMLElement {
   const drawn = METRICS.map((metric) => drawMetric(study, places, facets, metric, palette));
   if (drawn.every((d) => d === null)) return section("Over training", "No evaluation was recorded.");
   return section("Over training", "",
-    figure(`Each thin line is a member, thick lines are means over a cohort, bands one standard deviation either side. Members whose values are not finite have no line there.${all.length > facets.length ? ` ${facets.length} of ${all.length} plans and settings, of every plan the first.` : ""}`,
+    figure(`Each thin line is a member, thick lines are means over a cohort, bands one standard deviation either side. Members whose values are not finite have no line there; those that diverged leave the frame where no other member is.${all.length > facets.length ? ` ${facets.length} of ${all.length} plans and settings, of every plan the first.` : ""}`,
       legend(palette), wide(...drawn)));
 }

@@ -41,16 +41,20 @@ export function hardware(study: Study): HTMLElement {
   }
   const data = points(study.hardware);
   const groups = [...new Set(data.map((d) => d.group))];
-  const rows = study.hardware.map((h, i) => {
+  const rows = study.hardware.flatMap((h, i) => {
+    if (h.pairs === 0) return [];  // The warnings name it.
     const at = (name: string) => `hardware.${i}.${name}`;
-    return [
+    return [[
       el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
       estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.churn_excess, at("churn_excess")), estimate(h.accuracy_correlation, at("accuracy_correlation")),
       estimate(h.logits_correlation_paired, at("logits_correlation_paired")),
       estimate(h.logits_correlation_unpaired, at("logits_correlation_unpaired")),
-    ];
+    ]];
   });
+  if (rows.length === 0) {
+    return section("Does the hardware add to it?", "No replicate is done on two hardware classes: nothing to compare.");
+  }
   const most = 24;
   return section("Does the hardware add to it?",
     "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware. Churn across classes is to be read beside the churn inside each class: the noise floor.",
@@ -70,9 +74,9 @@ export function hardware(study: Study): HTMLElement {
         style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
       })),
       groups.length > most ? el("p", { class: "facts" }, `The first ${most} of ${groups.length} are drawn; the table has all.`) : null),
-    el("details", study.hardware.length <= 4 ? { open: "" } : {},
+    el("details", rows.length <= 4 ? { open: "" } : {},
       el("summary", {}, "Each comparison in words"),
-      el("ul", { class: "findings" }, ...study.hardware.map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
+      el("ul", { class: "findings" }, ...study.hardware.filter((h) => h.pairs > 0).map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
     titledTable("Pairs of equal replicate on two classes: B minus A; churn of equal and of unequal replicates; what the hardware adds (churn of unequal replicates across, less the mean churn inside A and inside B); correlation of their accuracies over replicates, mean correlation of their logits.",
       table(["A – B", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same seeds", "other seeds", "hardware adds", "r of top-1", "r of logits, same", "other"], rows)));
 }

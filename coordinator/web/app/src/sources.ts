@@ -169,7 +169,7 @@ function cohortTable(study: Study): HTMLElement {
       estimate(c.l2_normalised, at("l2_normalised")), estimate(c.loss, at("loss")),
     ];
   });
-  return table(["cohort", "n", "top-1", "SD of top-1", "churn", "any differ", "L2, unit norm", "loss"], rows);
+  return table(["cohort", "n", "top-1", "SD of top\u20111", "churn", "any differ", "L2, unit norm", "loss"], rows);
 }
 
 /** Cells that differ in their block only; null in a study of one block. */
@@ -183,17 +183,19 @@ function blockTable(study: Study): HTMLElement | null {
     ];
   });
   return titledTable("Over blocks: does it hang on one draw of the fixed sources? Means of the cohorts' figures, with 95 % intervals over blocks.",
-    table(["cohorts", "blocks", "top-1", "SD of top-1", "churn"], rows));
+    table(["cohorts", "blocks", "top-1", "SD of top\u20111", "churn"], rows));
 }
 
 export function sources(study: Study, palette: Palette): HTMLElement {
-  const groups = [...new Set(study.cohorts.map((c) => setting(c, study)))];
+  const measured = (c: Cohort) => finite(c.churn.value) !== undefined || finite(c.accuracy_sd.value) !== undefined;
+  const all = new Set(study.cohorts.map((c) => setting(c, study)));
+  const groups = [...new Set(study.cohorts.filter(measured).map((c) => setting(c, study)))];
   const axis = numericAxis(study);
   const plot = (pick: (c: Cohort) => Estimate, label: string) =>
     dotPlot(dots(study, pick, 100), palette, label, groups);
   return section("How much, and from which source?",
     "Each plan frees some sources and fixes the others. A plan's figure is the total effect of what it frees; effects of sources do not add up to the whole.",
-    figure("Churn (left): share of test examples on which two members of a cohort disagree, mean over pairs. Spread (right): standard deviation of test accuracy over members. Dots are estimates, bars 95 % intervals that respect that pairs share members.",
+    figure(`Churn (left): share of test examples on which two members of a cohort disagree, mean over pairs. Spread (right): standard deviation of test accuracy over members. Dots are estimates, bars 95 % intervals that respect that pairs share members.${groups.length < all.size ? ` Without ${all.size - groups.length} of ${all.size} plans and settings, in which no two members are done.` : ""}`,
       legend(palette),
       el("div", { class: "pair" },
         plot((c) => c.churn, "churn (%)"),
