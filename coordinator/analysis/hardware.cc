@@ -65,7 +65,7 @@ Estimate MeanOverReplicates(int64_t n, const Values& values, const Value& value)
 // What differs from the first value by no more than the rounding of terms as large as `terms`
 // becomes equal to it; what is no more than that itself becomes 0.
 void RemoveRounding(std::vector<double>& values, double terms) {
-  const double rounding = 1e-12 * terms;
+  const double rounding = kRounding * terms;
   std::optional<double> first;
   for (double& value : values) {
     if (!std::isfinite(value)) continue;
@@ -94,6 +94,7 @@ Estimate PairedDifference(std::span<const double> a, std::span<const double> b,
   RemoveRounding(differences, terms);
   Estimate estimate = MeanEstimate(differences, unit);
   if (!estimate.value) return estimate;
+  if (std::abs(*estimate.value) <= kRounding * terms) estimate.value = 0;
   estimate.method = "mean of paired differences; Student's t over replicates";
   std::erase_if(differences, [](double value) { return !std::isfinite(value); });
   if (estimate.detectable) {
@@ -160,11 +161,18 @@ Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
   CheckSides(a, b);
   // Whole numbers cancel exactly: fractions would leave rounding where nothing is left.
   const auto divisor = static_cast<double>(2 * a.examples());
-  return MeanOverReplicates(a.members(), {"fraction", {-1, 1}, divisor}, [&](int64_t r, int64_t s) {
-    return static_cast<double>(2 * CountDiffering(a.Row(r), b.Row(s)) -
-                               CountDiffering(a.Row(r), a.Row(s)) -
-                               CountDiffering(b.Row(r), b.Row(s)));
-  });
+  Estimate estimate =
+      MeanOverReplicates(a.members(), {"fraction", {-1, 1}, divisor}, [&](int64_t r, int64_t s) {
+        return static_cast<double>(2 * CountDiffering(a.Row(r), b.Row(s)) -
+                                   CountDiffering(a.Row(r), a.Row(s)) -
+                                   CountDiffering(b.Row(r), b.Row(s)));
+      });
+  if (estimate.detectable) {  // It is compared with 0, not with another excess.
+    const int64_t n = estimate.n;
+    estimate.detectable =
+        *estimate.detectable * *DetectablePairedDifference(n, 1) / *DetectableMeanDifference(n, 1);
+  }
+  return estimate;
 }
 
 LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,

@@ -29,7 +29,7 @@ std::optional<double> StandardError(const PairSums& sums, const PairSums& counts
 // What differs by less is equal but for rounding: relative to the terms that the mean is made of.
 double RoundingOf(double mean, Bounds bounds) {
   const double terms = std::isfinite(bounds.low) ? std::abs(bounds.low) : 0;
-  return 1e-12 * std::max(std::abs(mean), terms);
+  return kRounding * std::max(std::abs(mean), terms);
 }
 
 std::string NoteOfEqual(double mean, int64_t n, Bounds bounds) {

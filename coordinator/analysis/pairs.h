@@ -39,6 +39,9 @@ PairSums SumPairs(const PairMatrix& pairs);
 // The sums where every pair has the same value.
 PairSums SameForAllPairs(size_t members, double value);
 
+// What is smaller, beside the terms that it is left of, is rounding.
+inline constexpr double kRounding = 1e-12;
+
 // What values are possible, for cutting intervals: a churn is in [0, 1]. A value that may be
 // negative is what is left of terms as large as its lower bound; rounding is measured by those.
 struct Bounds {
@@ -49,6 +52,7 @@ struct Bounds {
 // The mean over pairs, a U-statistic of degree 2, with the delete-one-member jackknife and
 // Student's t with n - 1 degrees. Absent below two members; no interval at two, nor when leaving
 // out any member changes nothing but the last bits; then a value of nothing but those is 0.
+// `detectable`: a difference of two such means.
 Estimate PairMean(const PairSums& sums, const std::string& unit, Bounds bounds);
 
 // The same where a pair has any number of values: `counts` are the sums of a one for each value.

@@ -46,6 +46,14 @@ Json Artifacts(const v1::Outcome& outcome) {
   return artifacts;
 }
 
+// Where a member stopped that did not come to its end is not kept.
+Json Step(const v1::Member& member) {
+  const bool broke_off = member.state() == v1::MEMBER_STATE_DIVERGED ||
+                         member.state() == v1::MEMBER_STATE_FAILED ||
+                         member.state() == v1::MEMBER_STATE_CANCELLED;
+  return broke_off ? Json() : Json(member.step());
+}
+
 void AddSources(const v1::Member& member, Json& json) {
   json["lanes"] = Json::object();
   json["sources"] = Json::object();
@@ -89,7 +97,7 @@ Json MemberJson(const v1::Member& member) {
                {"state", std::string(cli::Name(member.state()))},
                {"attempt", member.attempt()},
                {"worker", member.worker()},
-               {"step", member.step()},
+               {"step", Step(member)},
                {"step_count", member.step_count()}};
   json["axes"] = Json::object();
   for (const v1::Setting& setting : member.axes()) {

@@ -60,7 +60,7 @@ void Collect(const MemberInput& member, const CellInput& cell, Collected& row) {
   const std::string summary = SummaryOf(facts);
   if (!summary.empty()) row.summaries.insert(summary);
   row.Add("stack", cell.stack);
-  row.Add("stack fingerprint", cell.stack_fingerprint);
+  row.Add("stack fingerprint, as the worker offers it", cell.stack_fingerprint);
   row.Add("trainer build", BuildOf(member, cell));
   row.Add("unit", member.unit);
   for (const auto& [key, value] : facts) {
@@ -271,8 +271,9 @@ void AddWarnings(const Gathered& gathered, Study& study) {
     if (cohort.under_trained) {
       warnings.Warn(
           CellSubject(cohort),
-          fmt::format("Under-trained: a mean top-1 of {} is below twice the chance of {} or "
-                      "half-way from chance to 1; its churn says little.",
+          fmt::format("Under-trained: a mean top-1 of {} is below twice chance ({}, the share of "
+                      "the largest class) or below half-way from there to 1, whichever is less; "
+                      "its churn says little.",
                       Value(cohort.accuracy),
                       Percent(gathered.sets[gathered.cells[c].set].chance, 1)));
     }

@@ -111,18 +111,20 @@ std::pair<double, double> RankOf(const Estimate& excess) {
 void SayFixed(const Comparisons& fixed, Headlines& headlines) {
   const HardwareComparison* said = nullptr;
   int64_t changed = 0;
+  int64_t compared = 0;
   for (const HardwareComparison* comparison : fixed) {
     const std::optional<double>& churn = comparison->churn_paired.value;
     if (!churn) continue;
+    ++compared;
     changed += *churn > 0;
     // Fixed sources leave no noise: the value is what it is, with or without an interval.
     if (said == nullptr || *churn > *said->churn_paired.value) said = comparison;
   }
   if (said == nullptr) return;
   std::string text = said->label + ". " + said->text;
-  if (fixed.size() > 1) {
+  if (compared > 1) {
     text += fmt::format(" An answer changes in {} of {} comparisons of fixed cohorts.", changed,
-                        fixed.size());
+                        compared);
   }
   headlines.push_back(text);
 }
@@ -131,18 +133,20 @@ void SayFixed(const Comparisons& fixed, Headlines& headlines) {
 void SayFree(const Comparisons& free, Headlines& headlines) {
   const HardwareComparison* said = nullptr;
   int64_t above = 0;
+  int64_t compared = 0;
   for (const HardwareComparison* comparison : free) {
     const Estimate& excess = comparison->churn_excess;
     if (!excess.value) continue;
+    ++compared;
     above += excess.low.value_or(0) > 0;
     if (said == nullptr || RankOf(excess) > RankOf(said->churn_excess)) said = comparison;
   }
   if (said == nullptr) return;
   std::string text = said->label + ". " + said->text;
-  if (free.size() > 1) {
+  if (compared > 1) {
     text += fmt::format(
         " The interval of such an addition lies above 0 in {} of {} comparisons with free sources.",
-        above, free.size());
+        above, compared);
   }
   headlines.push_back(text);
 }

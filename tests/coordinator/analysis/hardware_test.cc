@@ -99,10 +99,23 @@ TEST(HardwareTest, IntervalsAgreeWithTheSlowJackknifeOnRandomInputs) {
 
     ExpectJackknife(UnpairedChurn(a, b), n, 0, 1,
                     [&](auto r, auto s) { return Churn(a.Row(r), b.Row(s)); });
-    ExpectJackknife(excess, n, -1, 1, [&](auto r, auto s) { return SlowExcess(a, b, r, s); });
+    ExpectJackknife(
+        excess, n, -1, 1, [&](auto r, auto s) { return SlowExcess(a, b, r, s); },
+        /*against_zero=*/true);
     without_interval += !excess.low.has_value();
   }
   EXPECT_GT(without_interval, 0);
+}
+
+TEST(HardwareTest, DifferencesThatCancelHaveAMeanOfExactlyZero) {
+  const std::vector<double> a = {0.1, 0.2, 0.7};
+  const std::vector<double> b = {0.4, 0.2, 0.4};  // 0.3 more, equal, 0.3 less.
+  ASSERT_NE((b[0] - a[0]) + (b[2] - a[2]), 0);
+
+  const Estimate difference = PairedDifference(a, b, "fraction");
+
+  EXPECT_EQ(*difference.value, 0);
+  EXPECT_TRUE(difference.low.has_value());
 }
 
 TEST(HardwareTest, WhatIsLeftOfTermsThatCancelIsZeroWithoutAnInterval) {

@@ -45,7 +45,7 @@ double SlowStandardError(int64_t n, const Value& value) {
 // the jackknife's interval cut to [low, high], and none where all means are equal.
 template <typename Value>
 void ExpectJackknife(const Estimate& estimate, int64_t n, double low, double high,
-                     const Value& value) {
+                     const Value& value, bool against_zero = false) {
   ASSERT_TRUE(estimate.value.has_value()) << estimate.note;
   EXPECT_NEAR(*estimate.value, static_cast<double>(SlowMean(n, -1, value)), 1e-10);
   EXPECT_EQ(estimate.n, n);
@@ -57,7 +57,9 @@ void ExpectJackknife(const Estimate& estimate, int64_t n, double low, double hig
   EXPECT_NEAR(*estimate.low, std::max(low, expected.low), 1e-9);
   EXPECT_NEAR(*estimate.high, std::min(high, expected.high), 1e-9);
   const double sd = error * std::sqrt(static_cast<double>(n));
-  EXPECT_NEAR(*estimate.detectable, *DetectableMeanDifference(n, sd), 1e-8);
+  const auto detectable =
+      against_zero ? DetectablePairedDifference(n, sd) : DetectableMeanDifference(n, sd);
+  EXPECT_NEAR(*estimate.detectable, *detectable, 1e-8);
 }
 
 }  // namespace noisefloor::analysis

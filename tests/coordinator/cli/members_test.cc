@@ -78,6 +78,14 @@ TEST(MemberJson, HasTheSameKeysWithoutAnOutcome) {
   EXPECT_EQ(waiting_keys, done_keys);
 }
 
+TEST(MemberJson, TheStepOfOneThatBrokeOffIsNotKnownRatherThanZero) {
+  EXPECT_EQ(MemberJson(Sample("s1c2r0", v1::MEMBER_STATE_WAITING))["step"], 0);
+  for (const auto state :
+       {v1::MEMBER_STATE_DIVERGED, v1::MEMBER_STATE_FAILED, v1::MEMBER_STATE_CANCELLED}) {
+    EXPECT_TRUE(MemberJson(Sample("s1c2r0", state))["step"].is_null());
+  }
+}
+
 CannedAnswers FiveMembers() {
   CannedAnswers answers;
   for (int i = 0; i < 4; ++i) answers.members.push_back(Done("s1c2r" + std::to_string(i)));

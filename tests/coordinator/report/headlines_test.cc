@@ -74,7 +74,7 @@ TEST(HeadlinesTest, TheSurestAdditionOfHardwareIsSaidNotTheLargest) {
 
   EXPECT_THAT(BuildHeadlines(study),
               ElementsAre("comparison 3. Words. The interval of such an addition lies above 0 in "
-                          "2 of 5 comparisons with free sources."));
+                          "2 of 4 comparisons with free sources."));
 }
 
 TEST(HeadlinesTest, UnderTrainedCohortsAreInNone) {

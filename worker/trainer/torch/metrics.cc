@@ -19,14 +19,13 @@ double CrossEntropy(std::span<const float> row, size_t label) {
   return most + std::log(sum) - static_cast<double>(row[label]);
 }
 
-// How many classes rank before the label's.
+// How many classes rank before the label's. A row with a nan has no answer, so all of them do.
 int64_t RankOf(std::span<const float> row, size_t label) {
   const float own = row[label];
   int64_t before = 0;
   for (size_t k = 0; k < row.size(); ++k) {
-    const bool same = row[k] == own || (std::isnan(row[k]) && std::isnan(own));
-    const bool higher = row[k] > own || (std::isnan(own) && !std::isnan(row[k]));
-    if (higher || (same && k < label)) ++before;
+    if (std::isnan(row[k])) return std::numeric_limits<int64_t>::max();
+    if (row[k] > own || (row[k] == own && k < label)) ++before;
   }
   return before;
 }

@@ -58,7 +58,7 @@ export function divergent(study: Study): HTMLElement {
     el("p", {}, "On these, measured on members that did not choose them: two members of a cohort disagree on ",
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
-    figure(`The most divergent test images: true label, what the members answered (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two measuring members of one cohort disagree.`,
+    figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two measuring members of one cohort disagree.`,
       el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
       d.examples.length > SHOWN
         ? el("details", {}, el("summary", {}, `${d.examples.length - SHOWN} more`),

@@ -56,11 +56,16 @@ TEST(MetricsTest, TopFiveOfTenAndAClassWithoutExamples) {
   EXPECT_EQ(metrics.per_class_accuracy[4], 0);
 }
 
-TEST(MetricsTest, NotANumberRanksLastAndMakesTheLossNotANumber) {
+TEST(MetricsTest, ARowWithANotANumberIsNeverRightAndMakesTheLossNotANumber) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const Metrics metrics = Measure(std::vector<float>{nan, 1, 2}, std::vector<int32_t>{0}, 3);
-  EXPECT_EQ(metrics.top1, 0);
-  EXPECT_FALSE(std::isfinite(metrics.loss));
+  for (const std::vector<float>& row :
+       {std::vector<float>{nan, 1, 2}, {nan, nan, nan}, {3, nan, 2}}) {
+    const Metrics metrics = Measure(row, std::vector<int32_t>{0}, 3);
+    EXPECT_EQ(metrics.top1, 0);
+    EXPECT_EQ(metrics.top5, 0);
+    EXPECT_EQ(metrics.per_class_accuracy[0], 0);
+    EXPECT_FALSE(std::isfinite(metrics.loss));
+  }
 }
 
 TrainSettings WithSchedule(const std::string& name) {
