@@ -95,4 +95,13 @@ absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequ
   return writer.Commit();
 }
 
+absl::StatusOr<bool> WritePage(Connection& connection, const Context& context, uint64_t sweep,
+                               const std::string& path) {
+  const absl::Status status = WriteStudy(connection, sweep, v1::GetStudyRequest::FORM_PAGE, path);
+  if (status.ok()) return true;
+  if (!absl::IsFailedPrecondition(status)) return status;
+  context.err << "no page: " << Message(status) << "\n";
+  return false;
+}
+
 }  // namespace noisefloor::cli

@@ -29,5 +29,8 @@ absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t
 // Into a file that is whole or absent; makes its folder.
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
                         const std::string& path);
+// The page; false, with a note on context.err, when the coordinator was built without one.
+absl::StatusOr<bool> WritePage(Connection& connection, const Context& context, uint64_t sweep,
+                               const std::string& path);
 
 }  // namespace noisefloor::cli

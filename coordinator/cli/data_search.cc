@@ -52,7 +52,8 @@ absl::Status CheckGivenRoots(const std::string& given) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDataIsHere(const v1::Sweep& sweep, const std::vector<std::string>& roots) {
+absl::Status CheckDataIsHere(const Context& context, const v1::Sweep& sweep,
+                             const std::vector<std::string>& roots) {
   for (const std::string& name : DataSetsOf(sweep)) {
     const KnownDataset* known = FindDataset(name);
     if (known == nullptr) continue;
@@ -66,7 +67,7 @@ absl::Status CheckDataIsHere(const v1::Sweep& sweep, const std::vector<std::stri
                     known->folder, fmt::join(roots, ", "),
                     FindDownloadable(name) == nullptr
                         ? ""
-                        : fmt::format("`noisefloor data get {}` downloads it, ", name)));
+                        : context.Hint(fmt::format("data get {}", name)) + " downloads it, "));
   }
   return absl::OkStatus();
 }

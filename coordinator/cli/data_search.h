@@ -19,7 +19,8 @@ absl::Status CheckGivenRoots(const std::string& given);
 
 // NotFound, with what to do, when a data set of the sweep has no folder in any root. Names that
 // are no data set's are for the coordinator to refuse.
-absl::Status CheckDataIsHere(const v1::Sweep& sweep, const std::vector<std::string>& roots);
+absl::Status CheckDataIsHere(const Context& context, const v1::Sweep& sweep,
+                             const std::vector<std::string>& roots);
 
 inline constexpr char kDataRootHelp[] =
     "folders of the data sets, a:b (default: $NOISEFLOOR_DATA, else data/ of --home); the bundled "

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "fmt/format.h"
-#include "fmt/ranges.h"
 
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
@@ -26,8 +25,7 @@ struct Study {
   const char* name;
 };
 constexpr Study kStudies[] = {{v1::GetStudyRequest::FORM_JSON, "study.json"},
-                              {v1::GetStudyRequest::FORM_CSV, "study.csv"},
-                              {v1::GetStudyRequest::FORM_PAGE, "report.html"}};
+                              {v1::GetStudyRequest::FORM_CSV, "study.csv"}};
 
 struct Kind {
   std::string_view kind;  // Also the name of its folder.
@@ -63,7 +61,7 @@ std::string PlaceOf(const v1::Member& member, const std::string& kind) {
 
 struct Written {
   size_t members = 0;
-  std::vector<std::string> studies;
+  bool page = false;
   size_t files = 0;
   uint64_t bytes = 0;
 };
@@ -117,7 +115,7 @@ class Export final : public Command {
     }
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     const std::string aside = fmt::format("{}.part-{}", to_, getpid());
-    const absl::StatusOr<Written> written = WriteAll(connection, sweep, aside);
+    const absl::StatusOr<Written> written = WriteAll(context, connection, sweep, aside);
     absl::Status status = written.ok() ? Replace(aside) : written.status();
     if (!status.ok()) {
       (void)RemoveTree(aside);
@@ -128,8 +126,8 @@ class Export final : public Command {
   }
 
  private:
-  static absl::StatusOr<Written> WriteAll(Connection& connection, uint64_t sweep,
-                                          const std::string& folder) {
+  static absl::StatusOr<Written> WriteAll(const Context& context, Connection& connection,
+                                          uint64_t sweep, const std::string& folder) {
     NF_RETURN_IF_ERROR(CreateDirectories(folder));
     NF_ASSIGN_OR_RETURN(std::vector<v1::Member> members,
                         ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED));
@@ -139,13 +137,10 @@ class Export final : public Command {
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/README.md", ExportReadme()));
     Written written = {.members = members.size()};
     for (const Study& study : kStudies) {
-      const absl::Status status =
-          WriteStudy(connection, sweep, study.form, folder + "/" + study.name);
-      // A program that was built without the page exports the rest.
-      if (absl::IsFailedPrecondition(status)) continue;
-      NF_RETURN_IF_ERROR(status);
-      written.studies.emplace_back(study.name);
+      NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, study.form, folder + "/" + study.name));
     }
+    NF_ASSIGN_OR_RETURN(written.page,
+                        WritePage(connection, context, sweep, folder + "/report.html"));
     for (const v1::Member& member : members) {
       NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
     }
@@ -187,14 +182,15 @@ class Export final : public Command {
     if (context.Json()) {
       PrintJson(context.out, {{"to", to_},
                               {"members", written.members},
+                              {"page", written.page},
                               {"artifacts", written.files},
                               {"artifact_bytes", std::to_string(written.bytes)}});
       return;
     }
     context.out << fmt::format(
-        "wrote {}: README.md, members.json ({}), {}, {} of predictions, weights and test sets "
-        "({:.1f} MB)\n",
-        to_, Counted(written.members, "member"), fmt::join(written.studies, ", "),
+        "wrote {}: README.md, members.json ({}), study.json, study.csv, {}{} of predictions, "
+        "weights and test sets ({:.1f} MB)\n",
+        to_, Counted(written.members, "member"), written.page ? "report.html, " : "",
         Counted(written.files, "file"), written.bytes / 1e6);
   }
 

@@ -129,7 +129,7 @@ class Plan final : public Command {
     if (!connection.remote()) {
       NF_ASSIGN_OR_RETURN(assumed.emplace_back(), WorkerHere(0));
       context.err << "no --coordinator: planned for `noisefloor run` on this machine\n";
-      const absl::Status data = CheckDataIsHere(file.sweep, DataRoots(context, ""));
+      const absl::Status data = CheckDataIsHere(context, file.sweep, DataRoots(context, ""));
       if (!data.ok()) context.err << "note: " << Message(data) << "\n";
     }
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, assumed));

@@ -47,10 +47,9 @@ class RunCommand final : public Command {
 
   absl::StatusOr<int> Run(Context& context) override {
     if (!context.options.coordinator.empty()) {
-      return InvalidInput(
-          "--coordinator: run brings its own; use `noisefloor submit` and `noisefloor watch`");
+      return InvalidInput(fmt::format("--coordinator: run brings its own; use {} and {}",
+                                      context.Hint("submit"), context.Hint("watch")));
     }
-    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
     NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
@@ -61,7 +60,8 @@ class RunCommand final : public Command {
       return Report(context, connection, *ended);
     }
     NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
-    NF_RETURN_IF_ERROR(CheckDataIsHere(file.sweep, DataRoots(context, data_root_)));
+    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
+    NF_RETURN_IF_ERROR(CheckDataIsHere(context, file.sweep, DataRoots(context, data_root_)));
     bool stopped = false;
     NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep,
                         Train(context, connection, file, here, stopped));
@@ -105,6 +105,13 @@ class RunCommand final : public Command {
     return std::nullopt;
   }
 
+  // How the sweep stands when we come to it.
+  static std::string_view Beginning(const v1::SubmitSweepResponse& submitted,
+                                    const v1::SweepSummary& sweep) {
+    if (!submitted.resumed()) return "started";
+    return HasEnded(sweep) ? "already ended:" : "going on with";
+  }
+
   absl::StatusOr<v1::SweepSummary> Train(Context& context, Connection& connection,
                                          const SweepFile& file, const v1::AssumedWorker& here,
                                          bool& stopped) const {
@@ -119,7 +126,7 @@ class RunCommand final : public Command {
     request.set_sweep_id(submitted.sweep_id());
     NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
                         connection.Call(&Stub::GetSweep, request));
-    context.err << fmt::format("{} s{}: {}\n", submitted.resumed() ? "going on with" : "started",
+    context.err << fmt::format("{} s{}: {}\n", Beginning(submitted, before.sweep()),
                                submitted.sweep_id(), CountsText(before.sweep()));
     NF_ASSIGN_OR_RETURN(
         const v1::SweepSummary sweep,
@@ -155,8 +162,8 @@ class RunCommand final : public Command {
     NF_RETURN_IF_ERROR(PrintStudy(connection, context, sweep.id(), form));
     context.out.flush();
     const std::string path = ReportPath(context, sweep);
-    NF_RETURN_IF_ERROR(WriteStudy(connection, sweep.id(), v1::GetStudyRequest::FORM_PAGE, path));
-    context.err << "report: " << path << "\n";
+    NF_ASSIGN_OR_RETURN(const bool page, WritePage(connection, context, sweep.id(), path));
+    if (page) context.err << "report: " << path << "\n";
     if (sweep.failed() == 0) return kDone;
     context.err << fmt::format("{} failed; {} and the same run again train them anew\n",
                                Counted(sweep.failed(), "member"),

@@ -139,7 +139,8 @@ void WarnOfLeftOut(const Study& study, Warnings& warnings) {
   for (const HardwareComparison& comparison : study.hardware) {
     if (comparison.left_out == 0) continue;
     if (comparison.pairs == 0) {
-      warnings.Warn(comparison.label, "No replicate is done on both sides: nothing is compared.");
+      warnings.Warn(comparison.label,
+                    "No replicate with equal lanes is done on both sides: nothing is compared.");
       continue;
     }
     warnings.Warn(comparison.label, fmt::format("Compares the {} that both sides finished; {} left "
@@ -203,35 +204,6 @@ void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
       "of any-disagreement is over examples: it says nothing of other draws of n members.");
 }
 
-constexpr size_t kMostSubjects = 3;
-
-// "A, B and C", or "A, B, C and 7 more".
-std::string ShortList(std::vector<std::string> subjects) {
-  if (subjects.size() <= kMostSubjects + 1) return Listed(subjects);
-  const size_t more = subjects.size() - kMostSubjects;
-  subjects.resize(kMostSubjects);
-  subjects.push_back(fmt::format("{} more", more));
-  return Listed(subjects);
-}
-
-// What is said of many cells in the same words is said once, of all of them.
-std::vector<Warning> MergeAlike(const std::vector<Warning>& warnings) {
-  std::vector<Warning> merged;
-  std::vector<std::vector<std::string>> subjects;
-  std::map<std::pair<std::string, std::string>, size_t> places;
-  for (const Warning& warning : warnings) {
-    const auto [place, added] =
-        places.emplace(std::pair(warning.severity, warning.text), merged.size());
-    if (added) {
-      merged.push_back(warning);
-      subjects.emplace_back();
-    }
-    subjects[place->second].push_back(warning.subject);
-  }
-  for (size_t k = 0; k < merged.size(); ++k) merged[k].subject = ShortList(subjects[k]);
-  return merged;
-}
-
 }  // namespace
 
 std::vector<EnvironmentRow> BuildEnvironment(const Gathered& gathered) {
@@ -289,7 +261,6 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   };
   std::stable_sort(study.warnings.begin(), study.warnings.end(),
                    [&](const Warning& a, const Warning& b) { return rank(a) < rank(b); });
-  study.warnings = MergeAlike(study.warnings);
 }
 
 }  // namespace noisefloor::report

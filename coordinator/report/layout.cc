@@ -61,23 +61,21 @@ std::string AlignColumns(const std::vector<std::string>& header, const TextRows&
   return text;
 }
 
-std::string WrapParagraph(std::string_view text, size_t columns) {
-  if (columns == 0) return "  " + std::string(text) + "\n";
+std::string WrapParagraph(std::string_view text, size_t columns, size_t indent) {
   std::string out;
-  std::string line = " ";
-  size_t width = 1;
+  std::string line(indent, ' ');
   bool has_word = false;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (has_word && width + 1 + ScreenWidth(word) > columns) {
+    const bool full = columns > 0 && ScreenWidth(line) + 1 + ScreenWidth(word) > columns;
+    if (has_word && full) {
       out += line + "\n";
-      line = "   ";
-      width = 3;
+      line.assign(indent + 2, ' ');
+      has_word = false;
     }
-    line += " ";
+    if (has_word) line += " ";
     line += word;
-    width += 1 + ScreenWidth(word);
     has_word = true;
   }
   return out + line + "\n";

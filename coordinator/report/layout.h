@@ -19,8 +19,8 @@ size_t ScreenWidth(std::string_view text);
 std::string AlignColumns(const std::vector<std::string>& header, const TextRows& rows,
                          size_t columns = 0);
 
-// One paragraph, indented by 2 and, where it goes on, by 4; broken at spaces. A word wider than
+// One paragraph, indented and, where it goes on, by 2 more; broken at spaces. A word wider than
 // `columns` (0: no limit) stays whole. Ends with a newline.
-std::string WrapParagraph(std::string_view text, size_t columns = 0);
+std::string WrapParagraph(std::string_view text, size_t columns = 0, size_t indent = 2);
 
 }  // namespace noisefloor::report

@@ -1,6 +1,7 @@
 #include "coordinator/report/table.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "fmt/format.h"
@@ -15,7 +16,8 @@ class Page {
  public:
   explicit Page(const Screen& screen) : screen_(screen) {}
   void Heading(const std::string& text) {
-    text_ += (text_.empty() ? "" : "\n") + Painted(text, "1") + "\n";
+    text_ += text_.empty() ? "" : "\n";
+    text_ += WrapParagraph(Painted(text, "1"), screen_.columns, 0);
   }
   void Line(const std::string& text) { text_ += WrapParagraph(text, screen_.columns); }
   void Table(const std::vector<std::string>& header, const TextRows& rows) {
@@ -130,7 +132,7 @@ void AddHardware(const Study& study, Page& page) {
   const size_t cut = CommonBeginning(study).size();
   TextRows rows;
   for (const HardwareComparison& h : study.hardware) {
-    if (h.pairs == 0) continue;  // The warnings name it.
+    if (h.pairs == 0) continue;  // There is a warning of it.
     rows.push_back({fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut),
                                 h.hardware_b.substr(cut), h.mixes_stacks ? " (stacks differ)" : ""),
                     std::to_string(h.pairs), WithInterval(h.accuracy_difference),
@@ -208,10 +210,42 @@ void AddEnvironment(const Study& study, Page& page) {
   }
 }
 
+constexpr size_t kMostSubjects = 3;
+
+// "A, B and C", or "A, B, C and 7 more".
+std::string ShortList(std::vector<std::string> subjects) {
+  if (subjects.size() <= kMostSubjects + 1) return Listed(subjects);
+  const size_t more = subjects.size() - kMostSubjects;
+  subjects.resize(kMostSubjects);
+  subjects.push_back(fmt::format("{} more", more));
+  return Listed(subjects);
+}
+
+// What is said of many cells in the same words is said once, of all of them; an error names each.
+std::vector<Warning> MergeAlike(const std::vector<Warning>& warnings) {
+  std::vector<Warning> merged;
+  std::vector<std::vector<std::string>> subjects;
+  std::map<std::pair<std::string, std::string>, size_t> places;
+  for (const Warning& warning : warnings) {
+    const auto [place, added] =
+        places.emplace(std::pair(warning.severity, warning.text), merged.size());
+    if (added) {
+      merged.push_back(warning);
+      subjects.emplace_back();
+    }
+    subjects[place->second].push_back(warning.subject);
+  }
+  for (size_t k = 0; k < merged.size(); ++k) {
+    const bool error = merged[k].severity == "error";
+    merged[k].subject = error ? Listed(subjects[k]) : ShortList(subjects[k]);
+  }
+  return merged;
+}
+
 void AddWarningLines(const Study& study, Page& page) {
   if (study.warnings.empty()) return;
   page.Heading("Warnings");
-  for (const Warning& warning : study.warnings) {
+  for (const Warning& warning : MergeAlike(study.warnings)) {
     const char* code = warning.severity == "error"     ? "31"
                        : warning.severity == "warning" ? "33"
                                                        : "2";

@@ -144,7 +144,8 @@ void SetLabels(std::vector<CellFacts>& cells) {
   for (CellFacts& cell : cells) {
     cell.axes_label = AxesLabel(*cell.input, of_last);
     cell.label = cell.input->plan + ", " + HardwareName(cell.input->hardware);
-    if (stacks.size() > 1) cell.label += ", " + cell.input->stack;
+    const std::string& stack = cell.input->stack;  // Empty until a worker has taken the cell.
+    if (stacks.size() > 1) cell.label += ", " + (stack.empty() ? "no stack yet" : stack);
     if (!cell.axes_label.empty()) cell.label += ", " + cell.axes_label;
     if (blocks.size() > 1) cell.label += fmt::format(", block {}", cell.input->block);
   }

@@ -184,22 +184,21 @@ TEST_F(RunTest, ADataSetThatIsNotHereIsRefusedWithWhatToDo) {
 }
 
 TEST_F(RunTest, ASweepThatHasEndedIsReportedAgainWithoutItsData) {
-  std::filesystem::create_directory(Path("empty"));
   const std::string file = Sweep(
       "name: gone\ndata: {name: cifar100}\nnoise: [control]\nhardware: [" + HardwareHere() + "]\n");
   ASSERT_EQ(Do({"submit", file}).code, 0);
   ASSERT_EQ(Do({"cancel", "s1"}).code, 0);
 
-  const Ended again = Do({"run", file, "--data-root=" + Path("empty")});
+  const Ended again = Do({"run", file, "--data-root=" + Path("gone")});
 
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_THAT(again.err, HasSubstr("already ended: s1: "));
   EXPECT_THAT(again.err, HasSubstr("report: "));
   EXPECT_FALSE(std::filesystem::exists(Path("home/worker.log")));
 
-  const Ended anew = Do({"run", file, "--again", "--data-root=" + Path("empty")});
+  const Ended anew = Do({"run", file, "--again", "--data-root=" + Path("gone")});
   EXPECT_EQ(anew.code, 1);
-  EXPECT_THAT(anew.err, HasSubstr("data set cifar100: no folder"));
+  EXPECT_THAT(anew.err, HasSubstr("there is no folder " + Path("gone")));
 }
 
 TEST_F(RunTest, WhatThisMachineDoesNotHaveIsRefusedBeforeAnythingStarts) {

@@ -318,6 +318,66 @@ test("a study in which nothing finished is drawn in words", async () => {
   await page.close();
 });
 
+test("very many members are drawn", async () => {
+  const many = structuredClone(study);
+  const curve = many.curves.find((c) => c.metric === "train_loss");
+  const [member] = many.members.filter((m) => m.cell === curve.cell && m.state === "done");
+  const points = curve.epochs.length;
+  curve.members = Array.from({ length: Math.ceil(150000 / points) }, (_, i) => ({ id: `s9c0r${i}`, values: curve.epochs.map((e) => 1 / (1 + e)) }));
+  many.members.push(...curve.members.map(({ id }) => ({ ...member, id })));
+  const { page, heard } = await open(many);
+
+  assert.deepEqual(heard, []);
+  assert.ok((await figureOf(page, "Each thin line is a member").locator("svg").count()) >= 2);
+  await page.close();
+});
+
+test("a member that diverged does not decide what the curves show", async () => {
+  const value = structuredClone(study);
+  const curve = value.curves.find((c) => c.metric === "train_loss");
+  const id = curve.members[0].id;
+  value.members.find((m) => m.id === id).state = "diverged";
+  curve.members[0].values = curve.members[0].values.map(() => 1e26);
+  const { page } = await open(value);
+
+  const text = await figureOf(page, "Each thin line is a member").textContent();
+  assert.doesNotMatch(text, /e\+2[0-9]/, "the axis ends at what finished");
+  await page.close();
+});
+
+test("alike warnings are one, whole on hover; an error names all that it is about", async () => {
+  const value = structuredClone(study);
+  const cells = Array.from({ length: 6 }, (_, i) => `cell ${i}`);
+  value.warnings = ["error", "warning"].flatMap((severity) => cells.map((subject) => ({ severity, subject, text: `An ${severity}.` })));
+  const { page } = await open(value);
+
+  assert.deepEqual(await page.locator("aside li").allTextContents(),
+    ["cell 0, cell 1, cell 2, cell 3, cell 4, cell 5: An error.", "cell 0, cell 1, cell 2 and 3 more: An warning."]);
+  assert.equal(await page.locator("aside li b[title]").getAttribute("title"), cells.join("\n"));
+  await page.close();
+});
+
+test("what could not be compared or measured is not drawn", async () => {
+  const value = structuredClone(study);
+  const absent = { value: null, low: null, high: null };
+  value.hardware[0].pairs = 0;
+  for (const c of value.cohorts.filter((cohort) => cohort.plan === value.cohorts[0].plan)) {
+    Object.assign(c.churn, absent);
+    Object.assign(c.accuracy_sd, absent);
+  }
+  const { page, heard } = await open(value);
+
+  assert.deepEqual(heard, []);
+  assert.equal(await page.locator("[data-path='hardware.0.churn_excess']").count(), 0);
+  assert.equal(await page.locator("[data-path='hardware.1.churn_excess']").count(), 1);
+  assert.match(await figureOf(page, "Churn (left)").textContent(), /Without 1 of 3 plans and settings/);
+  value.hardware.forEach((h) => { h.pairs = 0; });
+  const none = await open(value);
+  assert.match(await none.page.locator("main").textContent(), /No replicate with equal lanes is done on two/);
+  await none.page.close();
+  await page.close();
+});
+
 test("values that are not finite and absent ones are shown as such", async () => {
   const odd = structuredClone(study);
   odd.cohorts[0].loss.value = "nan";

@@ -22,6 +22,7 @@ struct CannedAnswers {
   int page_size = 2;                             // At most, whatever is asked for.
   std::map<std::string, std::string> artifacts;  // By "s1c0r0 weights".
   std::string study = "a study\n";
+  bool has_page = true;            // As a program that was built with it.
   v1::SweepSummary sweep;          // The only one.
   std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
 };
@@ -104,8 +105,11 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return grpc::Status::OK;
   }
 
-  grpc::Status GetStudy(grpc::ServerContext*, const v1::GetStudyRequest*,
+  grpc::Status GetStudy(grpc::ServerContext*, const v1::GetStudyRequest* request,
                         grpc::ServerWriter<v1::GetStudyResponse>* writer) override {
+    if (!answers_.has_page && request->form() == v1::GetStudyRequest::FORM_PAGE) {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "built without"};
+    }
     v1::GetStudyResponse piece;
     piece.set_piece(answers_.study);
     writer->Write(piece);

@@ -230,12 +230,10 @@ TEST_F(DownloadTest, TheCommandKnowsItsSets) {
 
 TEST_F(DownloadTest, AWrongDataRootIsNamed) {
   CommandLine line;
-  for (const std::string command : {"run", "replay"}) {
-    const Printed printed = line.Run({command, "s1c0r0", "--data-root=" + folder_ + ":/no/where"});
-    EXPECT_EQ(printed.code, kRefused);
-    EXPECT_EQ(printed.err, "noisefloor " + command + ": --data-root=" + folder_ +
-                               ":/no/where: there is no folder /no/where\n");
-  }
+  const Printed printed = line.Run({"replay", "s1c0r0", "--data-root=" + folder_ + ":/no/where"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_EQ(printed.err, "noisefloor replay: --data-root=" + folder_ +
+                             ":/no/where: there is no folder /no/where\n");
 }
 
 TEST_F(DownloadTest, DataThatAreNotWhatTheyShouldBeDoNotHold) {

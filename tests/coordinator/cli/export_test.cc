@@ -69,6 +69,36 @@ TEST(Export, WritesMembersStudyPredictionsAndWeights) {
   EXPECT_THAT(printed.out, HasSubstr("6 files of predictions, weights and test sets"));
 }
 
+TEST(Export, WritesATestSetOnceWhoeverKeptIt) {
+  CannedAnswers answers = OneMember();
+  v1::Member second = answers.members[0];
+  second.set_id("s1c0r1");
+  answers.members.push_back(second);
+  for (const v1::Artifact& artifact : second.outcome().artifacts()) {
+    const std::string& kind = artifact.kind();
+    if (!kind.starts_with("evaluation")) answers.artifacts["s1c0r1 " + kind] = "the " + kind;
+  }
+  CommandLine line(answers);  // Which has no second copy to give.
+  const std::string to = line.home() + "/out";
+  const Printed printed = line.Run({"export", "s1", "--to=" + to});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(Content(to + "/evaluation_images/cifar10-500.npy"), "the evaluation_images");
+  EXPECT_TRUE(fs::exists(to + "/weights/s1c0r1.safetensors"));
+}
+
+TEST(Export, OfAProgramWithoutThePageSaysSo) {
+  CannedAnswers answers = OneMember();
+  answers.has_page = false;
+  CommandLine line(answers);
+  const std::string to = line.home() + "/out";
+  const Printed printed = line.Run({"export", "s1", "--to=" + to});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(printed.err, HasSubstr("no page: built without"));
+  EXPECT_FALSE(fs::exists(to + "/report.html"));
+  EXPECT_TRUE(fs::exists(to + "/study.csv"));
+  EXPECT_THAT(printed.out, ::testing::Not(HasSubstr("report.html")));
+}
+
 TEST(Export, WritesTheSameMembersAsTheListingPrints) {
   CommandLine line(OneMember());
   const std::string to = line.home() + "/out";

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -270,6 +271,23 @@ TEST_F(StudyTest, TheStudyFollowsTheStore) {
       {scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kCancelled, 0, 0}});
 
   EXPECT_EQ(Json()["cohorts"][2]["counts"]["cancelled"], 1);
+}
+
+TEST_F(StudyTest, TablesAreAsNarrowAsAskedFor) {
+  v1::GetStudyRequest request;
+  request.set_form(Form::FORM_TABLES);
+  request.set_columns(75);
+
+  const std::string text = *home_.query().GetStudy(request);
+
+  EXPECT_THAT(text, HasSubstr("c2 control, cpu-test-avx2, no stack yet, learning_rate=0.5"));
+  std::istringstream lines(text);
+  size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 75u) << line;
+    longest = std::max(longest, line.size());
+  }
+  EXPECT_GT(longest, 60u);
 }
 
 TEST_F(StudyTest, EveryFormTellsTheSame) {

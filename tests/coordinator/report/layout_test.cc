@@ -40,7 +40,8 @@ TEST(LayoutTest, ParagraphsBreakAtSpacesAndHang) {
   EXPECT_EQ(WrapParagraph("one two three", 9), "  one two\n    three\n");
   EXPECT_EQ(WrapParagraph("incomprehensibilities are long", 9),
             "  incomprehensibilities\n    are\n    long\n");
-  EXPECT_EQ(WrapParagraph("", 9), " \n");
+  EXPECT_EQ(WrapParagraph("", 9), "  \n");
+  EXPECT_EQ(WrapParagraph("A heading of words", 10, 0), "A heading\n  of words\n");
 }
 
 TEST(LayoutTest, ColoursTakeNoPlace) {

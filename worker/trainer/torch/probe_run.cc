@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "worker/trainer/torch/probe.h"
@@ -35,15 +36,23 @@ Json MklMode() {
   return MklModeName(reinterpret_cast<int (*)(int)>(get)(kBranch));
 }
 
+// By oneDNN's own variable: then its output stays on, as it was asked for.
+bool VerboseOutputIsWanted() {
+  const char* asked = std::getenv("ONEDNN_VERBOSE");
+  if (asked == nullptr) return false;
+  const std::string_view level = asked;
+  return !level.empty() && level != "0" && level != "none";
+}
+
 }  // namespace
 
 Json ObserveLibraries() {
   at::set_num_threads(1);
-  const bool stays_on = std::getenv("ONEDNN_VERBOSE") != nullptr;  // A person wants it.
+  const bool wanted = VerboseOutputIsWanted();
   const auto output = OutputOf([&] {
-    if (!stays_on) torch::verbose::_mkldnn_set_verbose(1);
+    if (!wanted) torch::verbose::_mkldnn_set_verbose(1);
     Compute();
-    if (!stays_on) torch::verbose::_mkldnn_set_verbose(0);
+    if (!wanted) torch::verbose::_mkldnn_set_verbose(0);
   });
   Json observed = ParseVerboseOutput(output.ok() ? *output : "");
   if (!output.ok()) observed["error"] = Message(output.status());

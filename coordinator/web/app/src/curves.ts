@@ -22,6 +22,11 @@ const METRICS: Metric[] = [
   { name: "train_loss", label: "training loss (nats)", scale: 1 },
 ];
 
+/** Of any number of values: a call takes only so many arguments. */
+function extent(values: number[]): [number, number] {
+  return values.reduce<[number, number]>(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
+}
+
 /** At most four whole epochs. */
 function epochTicks(epochs: number[]): number[] {
   const last = Math.ceil(Math.max(0, ...epochs));
@@ -50,12 +55,12 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
   }));
   if (lines.length === 0) return null;
   const done = new Set(study.members.filter((m) => m.state === "done").map((m) => m.id));
-  const shown = [...lines.filter((l) => done.has(l.id)).map((l) => l.y), ...bands.flatMap((b) => [b.low, b.high])];
+  const shown: number[] = [...lines.filter((l) => done.has(l.id)).map((l) => l.y), ...bands.flatMap((b) => [b.low, b.high])];
   const few = chosen.every((c) => c.epochs.length <= MOST_MARKED);
   return Plot.plot({
     width: 900, height: 170 + topMargin(facets), marginLeft: 46, marginTop: topMargin(facets), marginBottom: 34,
     x: { label: "epoch", grid: true, ticks: epochTicks(chosen.flatMap((c) => c.epochs)), tickFormat: "d" },
-    y: { label, grid: true, nice: true, ...(shown.length ? { domain: [Math.min(...shown), Math.max(...shown)] } : {}) },
+    y: { label, grid: true, nice: true, ...(shown.length ? { domain: extent(shown) } : {}) },
     fx: { domain: facets, label: null, padding: 0.18 },
     color: palette,
     marks: [

@@ -29,12 +29,33 @@ export function header(study: Study): HTMLElement {
     el("ol", { class: "headlines" }, ...study.headlines.map((h) => el("li", {}, h))));
 }
 
+const MOST_SUBJECTS = 4;
+
+/** What is said of many cells in the same words is said once, of all of them; an error names each. */
+function merged(warnings: Study["warnings"]): { severity: string; text: string; subjects: string[] }[] {
+  const alike = new Map<string, { severity: string; text: string; subjects: string[] }>();
+  for (const { severity, text, subject } of warnings) {
+    const key = `${severity}\n${text}`;
+    const entry = alike.get(key) ?? { severity, text, subjects: [] };
+    entry.subjects.push(subject);
+    alike.set(key, entry);
+  }
+  return [...alike.values()];
+}
+
+/** Whole on hover where it is cut. */
+function subjectsOf(severity: string, subjects: string[]): HTMLElement {
+  if (severity === "error" || subjects.length <= MOST_SUBJECTS) return el("b", {}, `${subjects.join(", ")}: `);
+  const shown = subjects.slice(0, MOST_SUBJECTS - 1);
+  return el("b", { title: subjects.join("\n") }, `${shown.join(", ")} and ${subjects.length - shown.length} more: `);
+}
+
 export function warnings(study: Study): HTMLElement {
   if (study.warnings.length === 0) return el("aside", { class: "calm" }, "No warnings.");
-  const item = (w: Study["warnings"][number]) =>
-    el("li", { class: w.severity }, el("b", {}, `${w.subject}: `), w.text);
-  const loud = study.warnings.filter((w) => w.severity !== "note");
-  const notes = study.warnings.filter((w) => w.severity === "note");
+  const item = (w: ReturnType<typeof merged>[number]) =>
+    el("li", { class: w.severity }, subjectsOf(w.severity, w.subjects), w.text);
+  const loud = merged(study.warnings.filter((w) => w.severity !== "note"));
+  const notes = merged(study.warnings.filter((w) => w.severity === "note"));
   return el("aside", { class: "warnings", "aria-label": "Warnings" },
     loud.length ? el("ul", {}, ...loud.map(item)) : null,
     notes.length

@@ -42,7 +42,7 @@ export function hardware(study: Study): HTMLElement {
   const data = points(study.hardware);
   const groups = [...new Set(data.map((d) => d.group))];
   const rows = study.hardware.flatMap((h, i) => {
-    if (h.pairs === 0) return [];  // The warnings name it.
+    if (h.pairs === 0) return [];  // There is a warning of it.
     const at = (name: string) => `hardware.${i}.${name}`;
     return [[
       el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), `${h.identical_pairs}/${h.pairs}`,
@@ -53,7 +53,7 @@ export function hardware(study: Study): HTMLElement {
     ]];
   });
   if (rows.length === 0) {
-    return section("Does the hardware add to it?", "No replicate is done on two hardware classes: nothing to compare.");
+    return section("Does the hardware add to it?", "No replicate with equal lanes is done on two hardware classes: nothing to compare.");
   }
   const most = 24;
   return section("Does the hardware add to it?",
