@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 
+#include "coordinator/analysis/pairs.h"
 #include "coordinator/report/gather.h"
 
 namespace noisefloor::report {
@@ -16,9 +17,8 @@ namespace {
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-// Numbers of a fraction or a correlation are what is left of terms up to 1; this share of the terms
-// is their rounding. Of other units only 0 is 0.
-constexpr double kRounding = 1e-12;
+// Beside the terms: those of a fraction or a correlation are up to 1. Of other units only 0 is 0.
+using analysis::kRounding;
 // An estimate whose numbers are all less is written with powers of ten, and one number that is far
 // less than the others.
 constexpr double kLeastInDigits = 1e-4;
