@@ -156,7 +156,8 @@ void RunningCoordinator::Stop() {
 
 std::map<MemberId, query::Progress> RunningCoordinator::Progress() const {
   std::map<MemberId, query::Progress> result;
-  for (const auto& [lease, attempt] : loop_.live()->running) {
+  const auto live = loop_.live();
+  for (const auto& [lease, attempt] : live->running) {
     result[attempt.member] = {attempt.step, attempt.step_count};
   }
   return result;
