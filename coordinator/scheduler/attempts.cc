@@ -1,5 +1,6 @@
 // What workers report of their attempts: hello, records, end.
 #include <algorithm>
+#include <cmath>
 
 #include "common/base/check.h"
 #include "common/base/sha256_text.h"
@@ -93,6 +94,14 @@ std::string DoneText(const State& state, const Lease& lease,
   return text;
 }
 
+// What a trainer that is not ours says may be no time at all.
+void CountTime(SweepState& sweep, const std::string& hardware, double seconds) {
+  if (!std::isfinite(seconds) || seconds <= 0) return;
+  TrainTimes& times = sweep.times[hardware];
+  times.sum += seconds;
+  ++times.count;
+}
+
 void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
   const bool diverged = event.outcome.kind == OutcomeEvent::Kind::kDiverged;
   const Lease ended = lease;
@@ -115,6 +124,7 @@ void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
     sweep.cells_with_evaluation_set.insert(ended.member.cell);
     sweep.kept_evaluation_keys.insert(sweep.cells[ended.member.cell].evaluation_key);
   }
+  CountTime(sweep, sweep.cells[ended.member.cell].cell.hardware, event.outcome.train_seconds);
   CountSuccess(turn.state.workers.at(ended.worker));
   turn.Tell(SendSettled{event.session, ended.id, true, ""});
 }

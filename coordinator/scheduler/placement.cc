@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/placement.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/quarantine.h"
@@ -14,6 +15,25 @@ namespace {
 constexpr size_t kSpreadWindow = 16;
 
 using FreeWorkers = std::vector<const Worker*>;
+
+// Order in which what waits is leased: that of WaitKey, but within a replicate the class that
+// trains longest first, so that no long training is left to run alone at the end. A class of which
+// nothing has ended yet comes before those that are known.
+struct Rank {
+  SweepId sweep;
+  uint32_t replicate = 0;
+  double minus_seconds = 0;
+  uint32_t cell = 0;
+  friend auto operator<=>(const Rank&, const Rank&) = default;
+};
+
+Rank RankOf(const State& state, const Pool& pool, const WaitKey& key) {
+  const auto& times = state.sweeps.at(key.sweep).times;
+  const auto known = times.find(pool.hardware);
+  const double seconds = known == times.end() ? std::numeric_limits<double>::infinity()
+                                              : known->second.sum / known->second.count;
+  return {key.sweep, key.replicate, -seconds, key.cell};
+}
 
 bool IsFree(const Worker& worker, const Options& options, absl::Time now) {
   return TakesLeases(worker, options, now) && !IsResting(worker, now) &&
@@ -138,15 +158,20 @@ void Place(Turn& turn) {
   }
   while (!free.empty()) {
     std::optional<Choice> next;
+    Rank rank;  // Of next.
     for (const auto& [pool, keys] : state.waiting) {
-      if (next && KeyOf(next->member) < *keys.begin()) continue;
+      if (next && rank < RankOf(state, pool, *keys.begin())) continue;
       FreeWorkers matching;
       const Pool& wanted = pool;  // Clang 14 captures no structured binding.
       std::ranges::copy_if(free, std::back_inserter(matching),
                            [&wanted](const Worker* worker) { return Offers(*worker, wanted); });
       if (matching.empty()) continue;
       const auto choice = ChooseFrom(state, pool, matching, turn.now);
-      if (choice && (!next || KeyOf(choice->member) < KeyOf(next->member))) next = choice;
+      if (!choice) continue;
+      const Rank found = RankOf(state, pool, KeyOf(choice->member));
+      if (next && rank < found) continue;
+      next = choice;
+      rank = found;
     }
     if (!next) return;
     Grant(turn, next->member, next->worker);

@@ -27,7 +27,7 @@ struct Pool {
 };
 
 // Order in which members are leased: older sweeps first, then replicate r of every cell before
-// r + 1.
+// r + 1. Between the classes of a replicate: Rank in placement.cc.
 struct WaitKey {
   SweepId sweep;
   uint32_t replicate = 0;
@@ -53,6 +53,12 @@ struct CellState {
   std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
 };
 
+// Seconds of training of accepted results.
+struct TrainTimes {
+  double sum = 0;
+  uint32_t count = 0;
+};
+
 struct SweepState {
   SweepId id;
   sweep::Sweep content;
@@ -64,6 +70,7 @@ struct SweepState {
   std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
   std::vector<CellState> cells;
   std::vector<Member> members;                   // cell * replicates + replicate.
+  std::map<std::string, TrainTimes> times;       // By hardware class. Soft.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
 };

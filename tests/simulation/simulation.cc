@@ -9,6 +9,7 @@
 #include "coordinator/scheduler/scheduler.h"
 #include "tests/simulation/fake_store.h"
 #include "tests/simulation/fake_worker.h"
+#include "tests/simulation/grant_checker.h"
 
 namespace noisefloor::test {
 
@@ -27,9 +28,16 @@ Options ShortTimes() {
   return options;
 }
 
+// With a bug planted: those of the scheduler, not those that it is judged by.
+Options WithBug(Options options, Mutant mutant) {
+  if (mutant == Mutant::kRetriesTooOften) options.most_attempts = options.most_lost = 30;
+  if (mutant == Mutant::kEndsQuarantinesEarly) options.quarantine = absl::Seconds(1);
+  return options;
+}
+
 class World {
  public:
-  World(uint64_t seed, Mutant mutant);
+  World(uint64_t seed, Mutant mutant, Witness witness);
   SimulationResult Run();
 
  private:
@@ -45,6 +53,7 @@ class World {
   void Round();
   void StepAll(std::vector<Event> events);
   void Commit(Effects effects);
+  void Keep(const std::vector<Write>& writes);
   void Tell(const std::vector<Send>& sends);
   void RestartCoordinator();
   void Hand(absl::Time until);
@@ -60,8 +69,9 @@ class World {
   const Mutant mutant_;
   bool calm_ = false;
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
-  Scheduler scheduler_{ShortTimes()};
+  Scheduler scheduler_{WithBug(ShortTimes(), mutant_)};
   FakeStore store_;
+  const Witness witness_;
   std::vector<std::unique_ptr<FakeWorker>> workers_;
   std::multimap<absl::Time, Event> to_coordinator_;
   std::multimap<absl::Time, ToWorker> to_workers_;
@@ -69,9 +79,11 @@ class World {
   uint64_t submitted_ = 0;
   std::vector<SweepSubmitted> requests_;
   SimulationResult result_;
+  GrantChecker grants_{ShortTimes(), result_.problems};
 };
 
-World::World(uint64_t seed, Mutant mutant) : chance_(seed), mutant_(mutant) {
+World::World(uint64_t seed, Mutant mutant, Witness witness)
+    : chance_(seed), mutant_(mutant), witness_(std::move(witness)) {
   const size_t count = 2 + chance_.Below(4);
   for (size_t i = 0; i < count; ++i) AddWorker(i);
 }
@@ -87,6 +99,9 @@ void World::AddWorker(size_t number) {
   traits.fingerprint = number > 0 && chance_.OneIn(4) ? "f2" : "f1";
   traits.data_identity =
       number > 0 && chance_.OneIn(5) ? std::string(64, '0') : std::string(64, 'd');
+  grants_.Know(traits);
+  if (mutant_ == Mutant::kFillsMoreThanTheSlots) ++traits.slots;
+  if (mutant_ == Mutant::kIgnoresClasses) traits.classes = {"a", "b"};
   workers_.push_back(
       std::make_unique<FakeWorker>(traits, [this](Event event) { Deliver(std::move(event)); }));
 }
@@ -148,7 +163,8 @@ void World::RestartCoordinator() {
   RecoveredState recovered = store_.Recovered();
   if (mutant_ == Mutant::kReusesLeaseNumbers) recovered.last_lease = LeaseId{};
   if (mutant_ == Mutant::kForgetsLeasesAtRestart) recovered.leases.clear();
-  scheduler_ = Scheduler::Restore(ShortTimes(), recovered, now_);
+  scheduler_ = Scheduler::Restore(WithBug(ShortTimes(), mutant_), recovered, now_);
+  grants_.Restarted();
   to_workers_.clear();
   to_coordinator_.clear();
   for (const auto& worker : workers_) {
@@ -173,6 +189,12 @@ std::vector<Write> World::Mutated(std::vector<Write> writes) {
   return writes;
 }
 
+void World::Keep(const std::vector<Write>& writes) {
+  store_.Apply(writes);
+  grants_.Check(writes, store_.Recovered(), now_);
+  if (witness_) witness_(writes, store_.Recovered());
+}
+
 // Group commit, with a death before it or between it and the sends.
 void World::Commit(Effects effects) {
   const bool dies = !calm_ && chance_.OneIn(60);
@@ -182,7 +204,7 @@ void World::Commit(Effects effects) {
     const auto* event = std::get_if<AppendEvent>(&write);
     if (event != nullptr && event->kind == "late_result") ++result_.late_results;
   }
-  if (kept) store_.Apply(Mutated(std::move(effects.writes)));
+  if (kept) Keep(Mutated(std::move(effects.writes)));
   if (!dies) {
     Tell(effects.sends);
     return Check();
@@ -317,6 +339,8 @@ SimulationResult World::Run() {
 
 }  // namespace
 
-SimulationResult Simulate(uint64_t seed, Mutant mutant) { return World(seed, mutant).Run(); }
+SimulationResult Simulate(uint64_t seed, Mutant mutant, Witness witness) {
+  return World(seed, mutant, std::move(witness)).Run();
+}
 
 }  // namespace noisefloor::test

@@ -4,8 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "coordinator/scheduler/effect.h"
 
 namespace noisefloor::test {
 
@@ -19,6 +23,10 @@ enum class Mutant : uint8_t {
   kForgetsLeasesAtRestart,  // Live leases are not read back.
   kAcceptsLateResults,      // What was refused is stored as accepted.
   kNeverGrantsAfterChaos,   // The store is said to fail for ever.
+  kFillsMoreThanTheSlots,   // Workers say that they have one slot more than they have.
+  kIgnoresClasses,          // Workers say that they have every class.
+  kRetriesTooOften,         // The budgets of attempts are larger than agreed.
+  kEndsQuarantinesEarly,    // After a second.
 };
 
 struct SimulationResult {
@@ -31,6 +39,10 @@ struct SimulationResult {
   size_t members = 0;
 };
 
-SimulationResult Simulate(uint64_t seed, Mutant mutant = Mutant::kNone);
+// Sees each transaction and what the store that simulates holds after it.
+using Witness =
+    std::function<void(const std::vector<scheduler::Write>&, const scheduler::RecoveredState&)>;
+
+SimulationResult Simulate(uint64_t seed, Mutant mutant = Mutant::kNone, Witness witness = {});
 
 }  // namespace noisefloor::test

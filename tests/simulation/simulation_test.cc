@@ -91,6 +91,19 @@ TEST(PlantedBug, LateResultsAcceptedAreSeenAsASecondResult) {
 TEST(PlantedBug, AStandstillIsSeenAsAMemberThatNeverEnds) {
   ExpectSeen(Mutant::kNeverGrantsAfterChaos, "a member never ends");
 }
+TEST(PlantedBug, OverfilledWorkersAreSeen) {
+  ExpectSeen(Mutant::kFillsMoreThanTheSlots, "more leases than slots");
+}
+TEST(PlantedBug, LeasesToAnotherClassAreSeen) {
+  ExpectSeen(Mutant::kIgnoresClasses, "of a class that it has not");
+}
+TEST(PlantedBug, AttemptsAboveTheBudgetAreSeen) {
+  ExpectSeen(Mutant::kRetriesTooOften, "than faults of its own allow");
+  ExpectSeen(Mutant::kRetriesTooOften, "than lost workers allow");
+}
+TEST(PlantedBug, LeasesToAWorkerInQuarantineAreSeen) {
+  ExpectSeen(Mutant::kEndsQuarantinesEarly, "a worker in quarantine was given a member");
+}
 
 }  // namespace
 }  // namespace noisefloor::test

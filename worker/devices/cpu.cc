@@ -66,11 +66,11 @@ std::vector<std::string> CpuClasses(const CpuFacts& facts) {
   const std::string prefix = "cpu-" + facts.vendor + "-";
   std::vector<std::string> classes;
   // What ATen and oneDNN ask for before they take the kernels of that name.
-  if (has({"sse4_1", "sse4_2"})) classes.push_back(prefix + "sse");
-  if (has({"avx2", "fma"})) classes.push_back(prefix + "avx2");
   if (has({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"})) {
     classes.push_back(prefix + "avx512");
   }
+  if (has({"avx2", "fma"})) classes.push_back(prefix + "avx2");
+  if (has({"sse4_1", "sse4_2"})) classes.push_back(prefix + "sse");
   return classes;
 }
 

@@ -21,7 +21,8 @@ struct CpuFacts {
 absl::StatusOr<CpuFacts> ParseCpuInfo(std::string_view text);
 absl::StatusOr<CpuFacts> ReadCpuFacts();
 
-// "cpu-amd-sse", "cpu-amd-avx2", "cpu-amd-avx512": those whose kernels the processor can run.
+// "cpu-amd-avx512", "cpu-amd-avx2", "cpu-amd-sse": those whose kernels the processor can run, the
+// fastest first.
 std::vector<std::string> CpuClasses(const CpuFacts& facts);
 
 // Cores that this process may run on, in order: what a container or a batch system left us.

@@ -1,0 +1,238 @@
+// What attempts, failures and time do to leases and workers, decision by decision.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::scheduler {
+namespace {
+
+using test::Finish;
+using test::Join;
+using test::kT0;
+using test::MakeSweep;
+using test::Of;
+using test::Started;
+using test::Submit;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// At kT0 + `seconds`.
+template <typename E>
+Effects At(Scheduler& scheduler, int seconds, const E& event) {
+  return scheduler.Step(event, kT0 + absl::Seconds(seconds));
+}
+
+void TickUntil(Scheduler& scheduler, int from, int until) {
+  for (int second = from; second <= until; ++second) (void)At(scheduler, second, Tick{});
+}
+
+AttemptFinished Fail(uint64_t worker, uint64_t lease, CauseClass cause) {
+  AttemptFinished event = Finish(worker, lease);
+  event.outcome.kind = OutcomeEvent::Kind::kFailed;
+  event.outcome.cause = cause;
+  return event;
+}
+
+bool IsQuarantined(const Scheduler& scheduler, size_t worker) {
+  return scheduler.Workers().at(worker).quarantined;
+}
+
+TEST(Leases, AreRenewedByAHelloAndByRecordsAsByHeartbeats) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  TickUntil(scheduler, 1, 10);
+
+  (void)At(scheduler, 10, AttemptStarted{SessionId{1}, LeaseId{1}, ""});
+  TickUntil(scheduler, 11, 24);
+  EXPECT_THAT(scheduler.Running(), SizeIs(1));
+
+  (void)At(scheduler, 24,
+           RecordsArrived{SessionId{1}, LeaseId{1}, {1, {Record{.metric = "loss", .value = 1}}}});
+  TickUntil(scheduler, 25, 38);
+  EXPECT_THAT(scheduler.Running(), SizeIs(1));
+
+  TickUntil(scheduler, 39, 39);
+  EXPECT_THAT(scheduler.Running(), IsEmpty());
+}
+
+TEST(LateResult, IsTakenFromTheWorkerOfItsLeaseOnly) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  TickUntil(scheduler, 1, 15);
+  (void)At(scheduler, 15, Join(2, 1, "u2"));
+
+  const Effects stranger = At(scheduler, 16, Finish(2, 1));
+  EXPECT_THAT(Of<KeepOutcome>(stranger), IsEmpty());
+  ASSERT_THAT(Of<SendSettled>(stranger), SizeIs(1));
+  EXPECT_EQ(Of<SendSettled>(stranger)[0].reason, "lease 1 is not this worker's");
+
+  EXPECT_THAT(Of<KeepOutcome>(At(scheduler, 16, Finish(1, 1))), SizeIs(1));
+}
+
+TEST(Quarantine, CountsRecordBatchesThatMakeNoSense) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo", "impl", "control"}, 1)));
+  (void)At(scheduler, 0, Join(1, 3, "u1"));
+  (void)At(scheduler, 0, Join(2, 1, "u2"));
+
+  for (uint64_t lease = 1; lease <= 3; ++lease) {
+    EXPECT_FALSE(IsQuarantined(scheduler, 0));
+    (void)At(scheduler, 1, RecordsArrived{SessionId{1}, LeaseId{lease}, {1, {}, "nonsense"}});
+  }
+  EXPECT_TRUE(IsQuarantined(scheduler, 0));
+}
+
+TEST(Quarantine, IsForFailuresOnDifferentMembers) {
+  Scheduler scheduler{Options{.most_attempts = 9}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  WorkerConnected other = Join(2, 1, "u2");  // Could stand in for the first by its class alone.
+  other.stacks = {{"another", "f2", "b"}};
+  (void)At(scheduler, 0, other);
+
+  for (uint64_t lease = 1; lease <= 5; ++lease) {
+    (void)At(scheduler, 0, Fail(1, lease, CauseClass::kBug));
+    EXPECT_FALSE(IsQuarantined(scheduler, 0)) << lease;
+  }
+}
+
+TEST(Quarantine, NeedsAnotherWorkerThatIsThere) {
+  for (const bool connected : {true, false}) {
+    Scheduler scheduler{Options{}};
+    (void)At(scheduler, 0, Submit(MakeSweep({"algo", "impl", "control"}, 1)));
+    (void)At(scheduler, 0, Join(1, 3, "u1"));
+    (void)At(scheduler, 0, Join(2, 1, "u2"));
+    if (!connected) (void)At(scheduler, 0, SessionLost{SessionId{2}});
+
+    for (uint64_t lease = 1; lease <= 3; ++lease) {
+      (void)At(scheduler, 0, Fail(1, lease, CauseClass::kBug));
+    }
+    EXPECT_EQ(IsQuarantined(scheduler, 0), connected);
+  }
+}
+
+TEST(Tick, GivesTheTimeOfAFullDiskBackOnce) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  (void)At(scheduler, 0, Tick{});
+  (void)At(scheduler, 1, StorageFailed{"full"});
+
+  (void)At(scheduler, 11, StorageRecovered{});  // Nothing ticks in between.
+  TickUntil(scheduler, 11, 24);
+  EXPECT_THAT(scheduler.Running(), SizeIs(1));
+  TickUntil(scheduler, 25, 25);
+  EXPECT_THAT(scheduler.Running(), IsEmpty());
+}
+
+// Members wait a whole minute for data, counted from the last time when some worker had them.
+TEST(DataGrace, BeginsAnewWhenAWorkerWithTheDataWasThere) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  (void)At(scheduler, 0, AttemptStarted{SessionId{1}, LeaseId{1}, std::string(64, 'd')});
+  (void)At(scheduler, 0, SessionLost{SessionId{1}});
+  TickUntil(scheduler, 1, 15);
+  (void)At(scheduler, 15, Join(2, 1, "u2"));
+  (void)At(scheduler, 15, AttemptStarted{SessionId{2}, LeaseId{2}, std::string(64, '0')});
+  const auto state = [&] { return scheduler.Durable().sweeps[0].cells[0].members[0].state; };
+  TickUntil(scheduler, 16, 40);
+
+  (void)At(scheduler, 40, Join(1, 0, "u1"));  // All of its slots are taken by something else.
+  TickUntil(scheduler, 40, 41);
+  (void)At(scheduler, 41, SessionLost{SessionId{1}});
+  TickUntil(scheduler, 42, 101);
+  EXPECT_EQ(state(), MemberState::kWaiting);
+  TickUntil(scheduler, 102, 102);
+  EXPECT_EQ(state(), MemberState::kFailed);
+}
+
+TEST(Restore, RemembersThatTheEvaluationSetIsKept) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 3)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  AttemptFinished first = Finish(1, 1);
+  first.outcome.artifacts = {{"evaluation_images", "images.npy", std::string(64, 'e'), 9}};
+  (void)At(scheduler, 0, first);
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
+  WorkerConnected back = Join(1, 2, "u1");
+  back.held = {{LeaseId{2}, 0, 0, 0}};
+
+  const auto starts = Of<SendStart>(restored.Step(back, kT0));
+  ASSERT_THAT(starts, SizeIs(1));
+  EXPECT_FALSE(starts[0].write_evaluation_set);
+}
+
+TEST(Restore, RemembersOnWhichUnitAControlRuns) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Join(2, 1, "u2"));
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  ASSERT_THAT(Started(At(scheduler, 0, Submit(MakeSweep({"control"}, 2)))),
+              ElementsAre("s2c0r0 w1"));
+
+  Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
+  (void)restored.Step(StorageFailed{"full"}, kT0);  // So that both are there before it places.
+  WorkerConnected first = Join(1, 8, "u1");
+  first.held = {{LeaseId{2}, 0, 0, 0}};
+  WorkerConnected second = Join(2, 2, "u2");
+  second.held = {{LeaseId{1}, 0, 0, 0}};
+  (void)restored.Step(first, kT0);
+  (void)restored.Step(second, kT0);
+
+  EXPECT_THAT(Started(restored.Step(StorageRecovered{}, kT0)), ElementsAre("s2c0r1 w2"));
+}
+
+TEST(Placement, ComparesSharesOfSlotsNotNumbersOfLeases) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Join(1, 2, "u1"));
+  (void)At(scheduler, 0, Join(2, 8, "u2"));
+
+  EXPECT_THAT(Started(At(scheduler, 0, Submit(MakeSweep({"algo"}, 4)))),
+              ElementsAre("s1c0r0 w1", "s1c0r1 w2", "s1c0r2 w2", "s1c0r3 w2"));
+}
+
+AttemptFinished Done(uint64_t lease, double seconds) {
+  AttemptFinished event = Finish(1, lease);
+  event.outcome.train_seconds = seconds;
+  return event;
+}
+
+TEST(Placement, BeginsAReplicateWithTheClassThatTrainsLongest) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 3, {"fast", "slow", "middle"})));
+  ASSERT_THAT(Started(At(scheduler, 0, Join(1, 1, "u1", {"fast", "slow", "middle"}))),
+              ElementsAre("s1c0r0 w1"));
+
+  // What nothing is known of comes first, in the order of the cells.
+  EXPECT_THAT(Started(At(scheduler, 1, Done(1, 1))), ElementsAre("s1c1r0 w1"));
+  EXPECT_THAT(Started(At(scheduler, 2, Done(2, 9))), ElementsAre("s1c2r0 w1"));
+  EXPECT_THAT(Started(At(scheduler, 3, Done(3, 4))), ElementsAre("s1c1r1 w1"));
+  EXPECT_THAT(Started(At(scheduler, 4, Done(4, 9))), ElementsAre("s1c2r1 w1"));
+  EXPECT_THAT(Started(At(scheduler, 5, Done(5, 4))), ElementsAre("s1c0r1 w1"));
+  // The mean of what ended decides: (1 + 90) / 2 s are most now. What is no time says nothing.
+  EXPECT_THAT(Started(At(scheduler, 6, Done(6, 90))), ElementsAre("s1c0r2 w1"));
+  EXPECT_THAT(Started(At(scheduler, 7, Done(7, -1e9))), ElementsAre("s1c1r2 w1"));
+}
+
+TEST(Placement, FinishesAnOlderSweepAndAnEarlierReplicateFirst) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 2, {"fast", "slow"})));
+  (void)At(scheduler, 0, Submit(MakeSweep({"impl"}, 1, {"slow"})));
+  (void)At(scheduler, 0, Join(1, 1, "u1", {"fast", "slow"}));
+  std::vector<std::string> order;
+  for (uint64_t lease = 1; lease <= 4; ++lease) {
+    const bool slow = lease == 2 || lease == 3;
+    for (const std::string& s : Started(At(scheduler, 1, Done(lease, slow ? 9 : 1)))) {
+      order.push_back(s);
+    }
+  }
+  EXPECT_THAT(order, ElementsAre("s1c1r0 w1", "s1c1r1 w1", "s1c0r1 w1", "s2c0r0 w1"));
+}
+
+}  // namespace
+}  // namespace noisefloor::scheduler
