@@ -16,17 +16,6 @@
 namespace noisefloor::trainer {
 namespace {
 
-std::vector<Record> RecordsOf(const Ran& ran, const std::string& metric) {
-  std::vector<Record> found;
-  for (const TrainerEvent& event : ran.events) {
-    const auto* records = std::get_if<RecordsEvent>(&event);
-    if (records == nullptr) continue;
-    std::ranges::copy_if(records->records, std::back_inserter(found),
-                         [&](const Record& record) { return record.metric == metric; });
-  }
-  return found;
-}
-
 TEST(ProgramTest, LearnsAndTellsHelloFirstOutcomeLastAndNumbersWithoutGaps) {
   TrainerRequest request = SmallRequest();
   request.specification.train.epochs = 6;
@@ -40,19 +29,51 @@ TEST(ProgramTest, LearnsAndTellsHelloFirstOutcomeLastAndNumbersWithoutGaps) {
   EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kDone) << ran.outcome().message;
   EXPECT_GT(ran.outcome().metrics.at("top1"), 0.5);
   EXPECT_EQ(ran.outcome().per_class_accuracy.size(), 10u);
+  EXPECT_GT(ran.outcome().train_seconds, 0);
   uint64_t sequence = 0;
   for (const TrainerEvent& event : ran.events) {
     const auto* records = std::get_if<RecordsEvent>(&event);
     if (records == nullptr) continue;
     EXPECT_EQ(records->sequence, ++sequence);
   }
-  const auto accuracies = RecordsOf(ran, "test_top1");
+  const auto accuracies = ran.RecordsOf("test_top1");
   ASSERT_EQ(accuracies.size(), 6u);
   EXPECT_EQ(accuracies.back().step, 24);
   EXPECT_EQ(accuracies.back().epoch, 6.0);
   EXPECT_EQ(accuracies.back().value, ran.outcome().metrics.at("top1"));
   EXPECT_TRUE(ran.outcome().hashes.contains("weights_at/6"));
   EXPECT_EQ(ran.Hash("weights_at/6"), ran.Hash("weights"));
+}
+
+TEST(ProgramTest, TestsComeAsOftenAsAskedAndOnceMoreAtTheEnd) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 5;
+  request.specification.evaluate.every_epochs = 2;
+
+  const Ran ran = RunTrainer(request);
+
+  std::vector<int64_t> steps;
+  for (const Record& record : ran.RecordsOf("test_loss")) steps.push_back(record.step);
+  EXPECT_EQ(steps, (std::vector<int64_t>{8, 16, 20}));  // Four steps an epoch.
+  EXPECT_TRUE(ran.outcome().hashes.contains("weights_at/3"));
+  EXPECT_FALSE(ran.outcome().hashes.contains("weights_at/4"));
+}
+
+// Without a learning rate nothing else moves, so that one sees when it happens: a step an epoch.
+TEST(ProgramTest, APokeComesBeforeItsStep) {
+  TrainerRequest request = SmallRequest("mlp");
+  Specification& spec = request.specification;
+  spec.train.batch_size = 256;
+  spec.train.epochs = 3;
+  spec.train.optimizer.learning_rate = 0;
+  spec.Source(NoiseSource::kPoke).state = SourceState::kFixed;
+  spec.sources.poke_step = 1;
+
+  const Ran ran = RunTrainer(request);
+
+  EXPECT_EQ(ran.Hash("weights_at/1"), ran.Hash("init"));
+  EXPECT_NE(ran.Hash("weights_at/2"), ran.Hash("init"));
+  EXPECT_EQ(ran.Hash("weights_at/3"), ran.Hash("weights_at/2"));
 }
 
 TEST(ProgramTest, ArtifactsAreWholeAndAsTold) {
@@ -130,6 +151,23 @@ TEST(ProgramTest, DivergenceIsAResultAndNotAFailure) {
         << ran.outcome().message;
     EXPECT_TRUE(ran.outcome().hashes.contains("weights"));
     EXPECT_FALSE(std::isfinite(ran.outcome().metrics.at("loss")));
+  }
+}
+
+// With four steps an epoch every loss is looked at.
+TEST(ProgramTest, TrainingEndsWithTheFirstLossThatIsNotFinite) {
+  TrainerRequest request = SmallRequest("mlp");
+  request.specification.train.optimizer.learning_rate = 1e6;
+  request.specification.train.epochs = 50;
+
+  const Ran ran = RunTrainer(request);
+
+  const std::vector<Record> losses = ran.RecordsOf("train_loss");
+  ASSERT_LT(losses.size(), 200u);
+  EXPECT_EQ(ran.outcome().message,
+            "the loss is not finite after " + std::to_string(losses.size()) + " steps");
+  for (const Record& record : losses) {
+    EXPECT_EQ(std::isfinite(record.value), &record != &losses.back()) << record.step;
   }
 }
 

@@ -7,13 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <iterator>
 
-#include "common/base/philox.h"
 #include "worker/trainer/torch/intake.h"
 
 namespace noisefloor::trainer {
@@ -84,43 +83,6 @@ std::vector<TrainerEvent> ParseEvents(const std::string& text) {
   return events;
 }
 
-void AppendBigEndian(std::string& bytes, uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(value >> shift));
-}
-
-// Image `i` of a split: noise with a bright bar whose place is the label.
-std::string PatternImage(uint64_t split, uint32_t i, uint32_t label) {
-  const PhiloxStream noise(split, i);
-  std::string pixels(784, '\0');
-  for (uint32_t p = 0; p < 784; ++p) {
-    const bool bar = p / 28 / 2 == label + 1;
-    pixels[p] = static_cast<char>(noise.Word(p) % 100 + (bar ? 120 : 0));
-  }
-  return pixels;
-}
-
-struct Naming {
-  std::string folder, variant;
-};
-
-void WriteSplit(const Naming& naming, const std::string& prefix, uint64_t split, uint32_t count) {
-  std::string images, labels;
-  AppendBigEndian(images, 0x803);
-  for (const uint32_t size : {count, 28u, 28u}) AppendBigEndian(images, size);
-  AppendBigEndian(labels, 0x801);
-  AppendBigEndian(labels, count);
-  for (uint32_t n = 0; n < count; ++n) {
-    const uint32_t i = naming.variant == "reordered" ? count - 1 - n : n;
-    const uint32_t label = PhiloxStream(split, i).Word(1000) % 10;
-    std::string image = PatternImage(split, i, label);
-    if (naming.variant == "pixel" && i == 77) image[100] = static_cast<char>(image[100] + 1);
-    images += image;
-    labels.push_back(static_cast<char>(label));
-  }
-  std::ofstream(naming.folder + "/" + prefix + "-images-idx3-ubyte", std::ios::binary) << images;
-  std::ofstream(naming.folder + "/" + prefix + "-labels-idx1-ubyte", std::ios::binary) << labels;
-}
-
 std::string NewFolder() {
   std::string name = testing::TempDir() + "/noisefloor-XXXXXX";
   EXPECT_NE(mkdtemp(name.data()), nullptr);
@@ -148,6 +110,17 @@ std::string Ran::Hash(const std::string& name) const {
   const auto it = hashes.find(name);
   EXPECT_NE(it, hashes.end()) << "no hash " << name << "; " << outcome().message;
   return it == hashes.end() ? "" : it->second;
+}
+
+std::vector<Record> Ran::RecordsOf(const std::string& metric) const {
+  std::vector<Record> found;
+  for (const TrainerEvent& event : events) {
+    const auto* records = std::get_if<RecordsEvent>(&event);
+    if (records == nullptr) continue;
+    std::ranges::copy_if(records->records, std::back_inserter(found),
+                         [&](const Record& record) { return record.metric == metric; });
+  }
+  return found;
 }
 
 Ran RunTrainer(const std::string& input, const RunOptions& options) {
@@ -182,18 +155,6 @@ Ran RunTrainer(const std::string& input, const RunOptions& options) {
 
 Ran RunTrainer(const TrainerRequest& request, const RunOptions& options) {
   return RunTrainer(RequestToJson(request) + "\n", options);
-}
-
-std::string SyntheticDataRoot(const std::string& variant) {
-  static std::map<std::string, std::string> roots;
-  std::string& root = roots[variant];
-  if (!root.empty()) return root;
-  root = NewFolder();
-  const std::string folder = root + "/fashion-mnist-sample";
-  std::filesystem::create_directories(folder);
-  WriteSplit({folder, variant}, "train", 1, 6000);
-  WriteSplit({folder, variant}, "t10k", 2, 1000);
-  return root;
 }
 
 TrainerRequest SmallRequest(const std::string& model) {

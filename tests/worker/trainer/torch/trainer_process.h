@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/trainer_protocol/json.h"
+#include "tests/worker/trainer/torch/synthetic_data.h"
 
 namespace noisefloor::trainer {
 
@@ -17,6 +18,7 @@ struct Ran {
   const OutcomeEvent& outcome() const;  // The last event; fails the test without one.
   const HelloEvent& hello() const;      // The first.
   std::string Hash(const std::string& name) const;
+  std::vector<Record> RecordsOf(const std::string& metric) const;  // As they came.
 };
 
 struct RunOptions {
@@ -31,13 +33,8 @@ struct RunOptions {
 Ran RunTrainer(const std::string& input, const RunOptions& options = {});
 Ran RunTrainer(const TrainerRequest& request, const RunOptions& options = {});
 
-// A data root in a temporary folder with a synthetic "fashion-mnist-sample" (6,000 + 1,000 images
-// of patterns that a network can learn), made once. `variant`: "plain", "reordered" (the same
-// examples in another order) or "pixel" (one pixel of one image differs).
-std::string SyntheticDataRoot(const std::string& variant = "plain");
-
-// A small, quick training of a network on it: all sources fixed, 256 + 200 examples, 2 epochs. The
-// work directory is new.
+// A small, quick training of a network on synthetic data: all sources fixed, 256 + 200 examples, 2
+// epochs. The work directory is new.
 TrainerRequest SmallRequest(const std::string& model = "small_cnn");
 
 // Frees one source, on another lane than the fixed one.

@@ -1,0 +1,191 @@
+#include "tests/worker/trainer/torch/known_answers.h"
+
+#include <vector>
+
+namespace noisefloor::trainer {
+
+namespace {
+
+struct PortableRow {
+  std::string_view known_case;
+  PortableAnswer answer;
+};
+
+const std::vector<PortableRow>& PortableRows() {
+  static const std::vector<PortableRow> rows = {
+      {"small_cnn",
+       {"29361b7285f556a3bb951efc4de78f8640cc7ac5346246030c7644c061466efc",
+        "4df04fa63eeb7332dc713516e7abf0fb483c23cd8618d7fb2a3ff571d8bb1f68"}},
+      {"small_cnn_poked",
+       {"29361b7285f556a3bb951efc4de78f8640cc7ac5346246030c7644c061466efc",
+        "4df04fa63eeb7332dc713516e7abf0fb483c23cd8618d7fb2a3ff571d8bb1f68"}},
+      {"small_cnn_full",
+       {"e7e2e8fb13cc10be21525e3268481d603143f00c15d75f9244ec43884e3ceacf",
+        "f580394730e3632412add95117cace2890a9392895a1792d272e4a8eef9d6763"}},
+      {"small_cnn_colours",
+       {"104740a6bd7c2884727e744414fec927890542a7aa2b71a7511a59d1355b090c",
+        "69eedc6b94307286b2083b15405a984e26ccc7fab02574e2b0714d42731f9f0b"}},
+      {"mlp_adam",
+       {"ae49c50749d6a5da567c5f539fc76ea1962a286bc87044b8221c27aefb02b7a4",
+        "a6f89f5300aa1d84fc04a89a9929f5dadeabef4774fbfad604fa2adcb248176e"}},
+      {"medium_cnn_dropout",
+       {"3e00b5a41e593f8b414917e9288722257315ce67412e6d6ace248871422e5676",
+        "0e1675ab0a056b8b7582b27ae67eec37a4ad05d2317208bbfb9179a4433c0891"}},
+      {"resnet18",
+       {"1a16ce7f6c8262d33537d01c03c2d87ae0d7de864ebede48e0b7b838d7355d17",
+        "5e23c6ced28fb02102424da8b9f797e839f146430ec0734dda43e9cadda6561b"}},
+  };
+  return rows;
+}
+
+struct Row {
+  std::string_view processor;  // Vendor, family and model, as /proc/cpuinfo says.
+  std::string_view hardware_class;
+  std::string_view known_case;
+  Answer answer;
+};
+
+const std::vector<Row>& Rows() {
+  static const std::vector<Row> rows = {
+      {"GenuineIntel 6 167",
+       "cpu-intel-sse",
+       "small_cnn",
+       {"41906e8985cd338d1767a7e65249461059209c642de58b7b6e77bc778c2469e4",
+        "52cec0eebf65edb6a6a5148c20764a7dc41a6cb038b038f7b3b7e8036deced18"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx2",
+       "small_cnn",
+       {"9d237ea736d3ff4ab9f8bc466a9a8c33d5268441ed67c261542dc8fe5df148db",
+        "046bd5073c7c161372935534c9386824c6157686c0dd716b16465e969e8c3e45"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx512",
+       "small_cnn",
+       {"df6caf48b5a3770b5d1812a05dd56c3e48abc6dd3a67c9904a64e576448a759f",
+        "1ff2e64604d47ad25a48142dcefb77b1d9f483b59a31cc4dc6a09724ebc3a26f"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-sse",
+       "small_cnn_poked",
+       {"4800eccafc003cf47c4a2be5c8a6135d6a61fef58e15324ad1ae9a04ce694a0f",
+        "1cf957733887d2af27d5b3ec2767db2d0e05a13215a60f9b7eca7350024ed3e5"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx2",
+       "small_cnn_poked",
+       {"a41d79d0dd3cab31bf821e72c1fb81083db49acb7936362496f43813a0016a8a",
+        "0e3682a39980b676219551314e9a8cfd2abe332bfc058783d967b8c59230f3da"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx512",
+       "small_cnn_poked",
+       {"d3222ec14bcb6546c0c1d03c2e452f6d3518f74ce65333429578b09397b5929c",
+        "359f5c2b858b75c696fd2345ea0e27ba45621ba789297b3af45d440126b2a3c8"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-sse",
+       "small_cnn_full",
+       {"c37b1a19e0debd84da3bcea91e349af7567fa1406ee5f921f35fd1cc4d17b572",
+        "0013df75e172d2ae9f174ccf50d05cbc0af1ad378abad280d7019b8237e996b7"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx2",
+       "small_cnn_full",
+       {"e1669fa5bf47d5d1a4ea50a0ffe993443bece07aac86bd3faf44dfd197f8ee8a",
+        "bbf5666d557839578ad372ecfdb1f31ca9228dc9bdd179cad9e8c7ae65e5bb22"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx512",
+       "small_cnn_full",
+       {"79bc60180dbae2ec1849f538d98c235368e304364d97a0d59658081be504be71",
+        "8f5ddaf0a4fd01c9dcbf01b89e8450f835df188c2d1105d916e18a4b9740145d"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-sse",
+       "small_cnn_colours",
+       {"d27f067ac59421c46b4b3a543d335ba1402a049020e99132ac98ea3347d23f4a",
+        "b4c0da7e4248a373045a084a89345a82962a85271b6faa94880cdcdfad0bc9f6"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx2",
+       "small_cnn_colours",
+       {"1cb0b64f91a8ab7fd2a49b9149efac865fb1781fc4695621ba6b6139d3805820",
+        "d79e760823d00ba7f1f1ca7101429f6535054cb92c1eba82beb1415a6168d1fb"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx512",
+       "small_cnn_colours",
+       {"2b78c85bf307235b11ecb9196ede74634ffa51f255a64e0bf117b5466ad806ba",
+        "a73ad089b649d065cd974d6f67f9c5f83c795e8e3a48421a4e86db2cdbcf0e46"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-sse",
+       "mlp_adam",
+       {"0f9302e4c60b937fca106fd00b02763471b0933e9b3631cdac894a3c54694c82",
+        "22ed8193d51ea1aae5488ae6bcfdc7c62ae9698c5da35bc0310dd1a980b2489a"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx2",
+       "mlp_adam",
+       {"317f5f09cf263d01b043b9776be0292c18c4176245394e7dc727f6bd011c4f20",
+        "04c3b78ecc70c5c58bf5edd82f864c65d8ebac7027b53cd89aca7d274c060046"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx512",
+       "mlp_adam",
+       {"8f6fd739e2047b782d687f706646ed4d519efa390949cc98422eeed562199087",
+        "da4698c53bed17da6659bb5d16356b83b01a1198281c1e454c7f75f1042c8fc8"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-sse",
+       "medium_cnn_dropout",
+       {"e3e13f51db6e6ac542cc046a3ef7f7536f8f73dee78caef55d7f80b8ac034cdb",
+        "3ea5e2760e633348df9dabdd49da92721c72d6dcbe5adc99937ebb8f0a9da337"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx2",
+       "medium_cnn_dropout",
+       {"d346cbf7950372c2604a4bf022fd79deb55b5dd73a86a84aa738c6a76f8e4149",
+        "e03f5e2f198f0f95b12254d32dfd2e1ef99f10e2d7dece58e71eb3b99607047e"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx512",
+       "medium_cnn_dropout",
+       {"639dfbe013063935aea9bc37ac7f841f1824a359412c33f8e9962094fc5e7af5",
+        "b6017bddb92886b4ba531f1d96effaef6b2249a97ce9b856cbe2b1be6d1355de"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-sse",
+       "resnet18",
+       {"c8403b6f44df88f86d5d85712231e8c9c8cd41f7377ea5afd0defdb609eb3b21",
+        "1390002e9614e707c0c549ec68f5055b5720b7020e447c7c964360406a9496f5"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx2",
+       "resnet18",
+       {"01f2e2f3f4c1b7d255f142c289f66595dd34e41ea6f5cddaedc635d9ea0d2198",
+        "26390f245119934862cf4ee9e723bd6ced3d3a1abe98e755f96ef10f90d35383"}},
+      {"GenuineIntel 6 167",
+       "cpu-intel-avx512",
+       "resnet18",
+       {"d5a84ca917be73bb3c585a6575109a30e5e3b9b207b115a83a993b6ee3a1497c",
+        "b7a0ec81eef394d27dc78c26be51731889775820ce902f5aecfa19cfcc7efdc1"}},
+  };
+  return rows;
+}
+
+}  // namespace
+
+std::optional<PortableAnswer> PortableAnswerOf(std::string_view known_case) {
+  for (const PortableRow& row : PortableRows()) {
+    if (row.known_case == known_case) return row.answer;
+  }
+  return std::nullopt;
+}
+
+std::optional<Answer> AnswerOf(std::string_view processor, std::string_view hardware_class,
+                               std::string_view known_case) {
+  for (const Row& row : Rows()) {
+    if (row.processor == processor && row.hardware_class == hardware_class &&
+        row.known_case == known_case) {
+      return row.answer;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string RowOf(std::string_view processor, std::string_view hardware_class,
+                  std::string_view known_case, const Answer& answer) {
+  std::string row = "      {\"";
+  row.append(processor).append("\", \"").append(hardware_class).append("\", \"");
+  row.append(known_case).append("\",");
+  return row.append("\n       {\"")
+      .append(answer.weights)
+      .append("\",\n        \"")
+      .append(answer.logits)
+      .append("\"}},\n");
+}
+
+}  // namespace noisefloor::trainer
