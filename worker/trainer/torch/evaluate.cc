@@ -22,12 +22,12 @@ at::Tensor NewImages(int64_t count, const ImageShape& shape,
   return images.to(device).permute({0, 3, 1, 2});
 }
 
-std::vector<float> Evaluator::Predict(const Model& model, int64_t classes,
-                                      at::Device device) const {
+absl::StatusOr<std::vector<float>> Evaluator::Predict(const Model& model, int64_t classes,
+                                                      at::Device device) const {
   SwitchPlan plan = plan_.training;
   plan.deterministic = true;
   plan.autotune = false;
-  NF_CHECK(CheckReadings(SetSwitches(plan)).ok());
+  NF_RETURN_IF_ERROR(CheckReadings(SetSwitches(plan)));
   std::optional<ThreadTeam> fresh;  // Of at least two: a team of one is the calling thread.
   if (plan_.fresh_threads) fresh.emplace(std::max<int64_t>(2, team_.size()), [] {});
   ThreadTeam& team = fresh ? *fresh : team_;
@@ -46,7 +46,7 @@ std::vector<float> Evaluator::Predict(const Model& model, int64_t classes,
     at::set_num_threads(static_cast<int>(plan_.training.threads));
   });
   ReleaseKeptMemory();
-  NF_CHECK(CheckReadings(SetSwitches(plan_.training)).ok());
+  NF_RETURN_IF_ERROR(CheckReadings(SetSwitches(plan_.training)));
   return logits;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/base/status.h"
 #include "worker/trainer/data/augment.h"
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/torch/metrics.h"
@@ -39,8 +40,9 @@ class Evaluator {
             ThreadTeam& team)
       : plan_(plan), split_(split), augmenter_(augmenter), team_(team) {}
 
-  // Logits {examples, classes}, row-major.
-  std::vector<float> Predict(const Model& model, int64_t classes, at::Device device) const;
+  // Logits {examples, classes}, row-major. Internal when a switch does not read back as asked.
+  absl::StatusOr<std::vector<float>> Predict(const Model& model, int64_t classes,
+                                             at::Device device) const;
   std::vector<int32_t> Labels() const;
 
  private:

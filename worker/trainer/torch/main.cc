@@ -8,6 +8,7 @@
 #include <new>
 
 #include "common/base/clock.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "worker/trainer/torch/device.h"
 #include "worker/trainer/torch/environment.h"
 #include "worker/trainer/torch/intake.h"
@@ -57,7 +58,16 @@ int Describe() {
 absl::StatusOr<TrainerRequest> DirectRequest(const Options& options, char** argv) {
   NF_ASSIGN_OR_RETURN(TrainerRequest request, RequestOf(options));
   NF_RETURN_IF_ERROR(BecomeClass(request.specification, argv));
+  if (IsGpuClass(request.specification.hardware_class)) NF_RETURN_IF_ERROR(OpenCuda());
   return request;
+}
+
+// Unavailable for a GPU class when LibTorch has been asked about CUDA before it was opened.
+absl::Status CheckStart(const Options& options, const Specification& specification) {
+  if (options.gpu || !IsGpuClass(specification.hardware_class)) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kUnavailable,
+                   "hardware_class: for " + specification.hardware_class +
+                       " a trainer must be started with --gpu or CUDA_VISIBLE_DEVICES");
 }
 
 struct Intake {
@@ -75,8 +85,17 @@ absl::StatusOr<Intake> TakeRequest(const Options& options, char** argv) {
   intake.observed = ObserveLibraries();
   if (!direct) {
     NF_ASSIGN_OR_RETURN(intake.request, ReadRequest(STDIN_FILENO));
+    NF_RETURN_IF_ERROR(CheckStart(options, intake.request.specification));
   }
   return intake;
+}
+
+CauseClass CauseOfIntake(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kCancelled: return CauseClass::kInterrupted;
+    case absl::StatusCode::kUnavailable: return CauseClass::kLostDevice;
+    default: return CauseClass::kBadSpecification;
+  }
 }
 
 CauseClass TrainMember(const Options& options, char** argv, Reporter& reporter) {
@@ -89,9 +108,7 @@ CauseClass TrainMember(const Options& options, char** argv, Reporter& reporter) 
   if (intake.ok()) {
     return RunMember(intake->request, {build, intake->observed}, SystemClock(), reporter);
   }
-  const bool stopped = intake.status().code() == absl::StatusCode::kCancelled;
-  return TellFailure(stopped ? CauseClass::kInterrupted : CauseClass::kBadSpecification,
-                     Message(intake.status()), reporter);
+  return TellFailure(CauseOfIntake(intake.status()), Message(intake.status()), reporter);
 }
 
 int Main(int argc, char** argv) {

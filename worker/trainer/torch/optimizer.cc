@@ -12,6 +12,15 @@ std::vector<at::Tensor> ZerosLike(const std::vector<at::Tensor>& tensors) {
   return zeros;
 }
 
+// Where a dimension has one element, its stride says nothing; libraries fill it in as they like.
+bool SameLayout(const at::Tensor& a, const at::Tensor& b) {
+  if (a.sizes() != b.sizes()) return false;
+  for (int64_t dim = 0; dim < a.dim(); ++dim) {
+    if (a.size(dim) > 1 && a.stride(dim) != b.stride(dim)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerSettings& settings, std::vector<at::Tensor> parameters)
@@ -29,7 +38,7 @@ void Optimizer::Step(const std::vector<at::Tensor>& gradients, double learning_r
   NF_CHECK(gradients.size() == parameters_.size());
   for (size_t i = 0; i < gradients.size(); ++i) {
     // The fused kernels walk raw memory: another layout would silently mix up elements.
-    NF_CHECK(gradients[i].strides() == parameters_[i].strides());
+    NF_CHECK(SameLayout(gradients[i], parameters_[i]));
   }
   const at::NoGradGuard no_grad;
   if (settings_.name == "adam") {

@@ -10,7 +10,8 @@ namespace noisefloor::trainer {
 
 absl::Status Results::Evaluate(const Model& model, at::Device device, const Evaluator& evaluator,
                                const Place& place, bool last) {
-  const std::vector<float> logits = evaluator.Predict(model, dataset_.classes, device);
+  NF_ASSIGN_OR_RETURN(const std::vector<float> logits,
+                      evaluator.Predict(model, dataset_.classes, device));
   const Metrics metrics = Measure(logits, evaluator.Labels(), dataset_.classes);
   Report(metrics, place);
   const std::string number = std::to_string(++evaluations_);

@@ -219,6 +219,36 @@ TEST(ShardsTest, ByRankTheSumIsTheSameBitsEveryTimeAndArrivalSumsAgreeToRounding
   }
 }
 
+// Sums of floats depend on their order: this one is the first rank's share, then the second's, ...
+TEST(ShardsTest, SharesAreAddedFromTheFirstRankToTheLast) {
+  const ModelSettings settings{.name = "mlp", .hidden = 32};
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  SetByFormula(*model);
+  std::vector<std::vector<at::Tensor>> shares;
+  for (int64_t rank = 0; rank < 4; ++rank) {
+    const auto replica = MakeModel(settings, kMnist, at::kCPU, model.get());
+    const at::Tensor logits =
+        replica->Forward(FormulaImages(8, 1, 28).narrow(0, 2 * rank, 2), {.training = true});
+    at::cross_entropy_loss(logits, FormulaLabels(8).narrow(0, 2 * rank, 2), {}, at::Reduction::Sum)
+        .div(8)
+        .backward();
+    shares.emplace_back();
+    for (const NamedTensor& parameter : replica->parameters()) {
+      shares.back().push_back(parameter.value.grad());
+    }
+  }
+
+  const Result result = Compute(*model, settings, 4, false);
+
+  bool order_matters = false;
+  for (size_t i = 0; i < result.gradients.size(); ++i) {
+    const auto share = [&](size_t rank) { return shares[rank][i]; };
+    EXPECT_TRUE(at::equal(result.gradients[i], share(0) + share(1) + share(2) + share(3))) << i;
+    order_matters |= !at::equal(result.gradients[i], share(3) + share(2) + share(1) + share(0));
+  }
+  EXPECT_TRUE(order_matters);
+}
+
 TEST(ShardsTest, RunningStatisticsMoveByTheMeanOverTheShards) {
   const ModelSettings settings{.name = "small_cnn", .batch_norm = true};
   const auto model = MakeModel(settings, kMnist, at::kCPU);

@@ -5,12 +5,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "common/base/mutex.h"
+#include "common/base/philox.h"
 #include "tests/worker/trainer/torch/formula.h"
 #include "worker/trainer/torch/evaluate.h"
 #include "worker/trainer/torch/host_tensors.h"
@@ -62,6 +64,33 @@ TEST(OptimizerTest, FusedAdamIsThePlainFormulaToRounding) {
   EXPECT_LT((weight.to(at::kDouble) - plain).abs().max().item<double>(), 1e-6);
 }
 
+// cuDNN and LibTorch fill in the strides of a dimension with one element as they like.
+TEST(OptimizerTest, StridesOfDimensionsWithOneElementDoNotMatter) {
+  const at::Tensor narrow = Numbers("w", 12).view({4, 3, 1, 1});
+  for (const at::Tensor& weight : {narrow, Numbers("v", 36).view({4, 1, 3, 3})}) {
+    at::Tensor moved = weight.clone();
+    at::Tensor same = weight.clone();
+    const at::Tensor gradient = at::full_like(weight, 0.5);
+    std::vector<int64_t> strides = gradient.strides().vec();
+    for (size_t dim = 0; dim < strides.size(); ++dim) {
+      if (gradient.size(static_cast<int64_t>(dim)) == 1) strides[dim] = 1000;
+    }
+    Optimizer({.momentum = 0.9}, {same}).Step({gradient}, 0.1);
+
+    Optimizer({.momentum = 0.9}, {moved})
+        .Step({gradient.as_strided(gradient.sizes(), strides)}, 0.1);
+
+    EXPECT_TRUE(at::equal(moved, same));
+    EXPECT_TRUE(at::allclose(moved, weight - 0.05));
+  }
+}
+
+TEST(OptimizerDeathTest, AnotherMemoryLayoutIsABug) {
+  at::Tensor weight = Numbers("w", 36).view({4, 1, 3, 3});
+  const at::Tensor turned = weight.transpose(2, 3);
+  EXPECT_DEATH(Optimizer({}, {weight}).Step({turned}, 0.1), "SameLayout");
+}
+
 Specification PokeSpecification(SourceState state) {
   Specification specification;
   specification.Source(NoiseSource::kPoke) = {state, {0, 3}, 1234};
@@ -100,6 +129,21 @@ TEST(PokeTest, OffDoesNothingFreeDrawsTheElementFromItsSeed) {
   EXPECT_NE(ResolvePoke(free, *model)->element, first);
 }
 
+TEST(PokeTest, FreeReachesEveryElementOfTheParameter) {
+  const auto model = FormulaModel();  // 432 elements in conv1.weight.
+  Specification free = PokeSpecification(SourceState::kFree);
+  std::set<int64_t> drawn;
+  for (uint64_t seed = 0; seed < 8000; ++seed) {
+    free.Source(NoiseSource::kPoke).seed = seed;
+    const int64_t element = ResolvePoke(free, *model)->element;
+    const PhiloxCounter words = PhiloxStream(seed, 0).Block(0);
+    const auto bits = static_cast<unsigned __int128>(words[1]) << 32 | words[0];
+    ASSERT_EQ(element, static_cast<int64_t>(bits * 432 >> 64)) << seed;
+    drawn.insert(element);
+  }
+  EXPECT_EQ(drawn.size(), 432u);
+}
+
 TEST(PokeTest, UnknownParameterAndElementAreRefusedByName) {
   const auto model = FormulaModel();
   Specification specification = PokeSpecification(SourceState::kFixed);
@@ -130,6 +174,56 @@ TEST(SwitchesTest, EverySwitchReadsAsAskedInEachPlan) {
       EXPECT_EQ(ReadOf(readings, "cudnn_benchmark"), autotune ? "on" : "off");
     }
   }
+}
+
+// What each switch must say, whatever is asked for: a wrong wish that is granted is wrong, too.
+TEST(SwitchesTest, EverySwitchHasTheValueThatTheReadmePromises) {
+  for (const bool deterministic : {false, true}) {
+    for (const bool autotune : {true, false}) {
+      const std::string fixed = deterministic ? "on" : "off";
+      const std::map<std::string, std::string> expected = {
+          {"deterministic_algorithms", fixed},
+          {"deterministic_warn_only", "off"},
+          {"fill_uninitialised_memory", "off"},
+          {"onednn_deterministic", fixed},
+          {"onednn", "on"},
+          {"nnpack", "off"},
+          {"fp16_reduction_cpu", "off"},
+          {"cudnn", "on"},
+          {"cudnn_deterministic", fixed},
+          {"cudnn_benchmark", autotune ? "on" : "off"},
+          {"cudnn_benchmark_limit", "10"},
+          {"float32_matmul_precision", "highest"},
+          {"tf32_cublas", "off"},
+          {"tf32_cudnn", "off"},
+          {"tf32_onednn", "off"},
+          {"fp16_reduction_cublas", "off"},
+          {"bf16_reduction_cublas", "off"},
+          {"fp16_accumulation_cublas", "off"},
+          {"sdp_math", "on"},
+          {"sdp_flash", "off"},
+          {"sdp_memory_efficient", "off"},
+          {"sdp_cudnn", "off"},
+          {"sdp_overrideable", "off"},
+          {"sdp_reduced_precision", "off"},
+          {"flush_denormals", "off"},
+          {"threads", "2"},
+          {"threads_between_operations", "1"},
+          {"aten_cpu_capability", at::get_cpu_capability()},
+      };
+      std::map<std::string, std::string> asked, read;
+      for (const SwitchReading& reading : SetSwitches({.deterministic = deterministic,
+                                          .autotune = autotune,
+                                          .threads = 2,
+                                          .aten_capability = at::get_cpu_capability()})) {
+        asked[reading.name] = reading.asked;
+        read[reading.name] = reading.read;
+      }
+      EXPECT_EQ(asked, expected);
+      EXPECT_EQ(read, expected);
+    }
+  }
+  at::set_num_threads(1);
 }
 
 TEST(SwitchesTest, AReadingThatDiffersIsRefusedByName) {
@@ -190,25 +284,39 @@ class Witness final : public Model {
   mutable std::set<std::thread::id> threads_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The threads of one evaluation of six images in three batches, by a team of one.
-std::set<std::thread::id> ThreadsOfAnEvaluation(bool fresh_threads) {
-  const ImageShape shape{1, 2, 2};
-  const Split split{shape, std::vector<uint8_t>(6 * 4), std::vector<int64_t>(6)};
-  const Augmenter augmenter(shape, {}, Layout::kNhwc);
-  ThreadTeam team(1, [] {});
-  const Evaluator evaluator({.batch_size = 2, .fresh_threads = fresh_threads}, split, augmenter,
-                            team);
-  const Witness witness;
-  EXPECT_EQ(evaluator.Predict(witness, 2, at::kCPU), std::vector<float>(12));
-  return witness.Asked();
+// Two by two pixels; six images.
+class EvaluatorTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::vector<float>> Predict(const EvaluationPlan& plan, const Model& model) {
+    return Evaluator(plan, split_, augmenter_, team_).Predict(model, 2, at::kCPU);
+  }
+
+ private:
+  const ImageShape shape_{1, 2, 2};
+  const Split split_{shape_, std::vector<uint8_t>(6 * 4), std::vector<int64_t>(6)};
+  const Augmenter augmenter_{shape_, {}, Layout::kNhwc};
+  ThreadTeam team_{1, [] {}};
+};
+
+TEST_F(EvaluatorTest, UsesThreadsThatHaveNotTrainedWhenItIsTold) {
+  const std::thread::id trains = std::this_thread::get_id();
+  const Witness same, fresh;
+
+  EXPECT_EQ(*Predict({.batch_size = 2}, same), std::vector<float>(12));
+  EXPECT_EQ(*Predict({.batch_size = 2, .fresh_threads = true}, fresh), std::vector<float>(12));
+
+  EXPECT_TRUE(same.Asked().contains(trains));
+  EXPECT_FALSE(fresh.Asked().empty());
+  EXPECT_FALSE(fresh.Asked().contains(trains));
 }
 
-TEST(EvaluatorTest, UsesThreadsThatHaveNotTrainedWhenItIsTold) {
-  const std::thread::id trains = std::this_thread::get_id();
-  EXPECT_TRUE(ThreadsOfAnEvaluation(false).contains(trains));
-  const std::set<std::thread::id> fresh = ThreadsOfAnEvaluation(true);
-  EXPECT_FALSE(fresh.empty());
-  EXPECT_FALSE(fresh.contains(trains));
+TEST_F(EvaluatorTest, ASwitchThatReadsOtherwiseIsAnErrorAndNothingIsPredicted) {
+  const Witness witness;
+  const auto logits = Predict({.training = {.aten_capability = "AVX1024"}}, witness);
+  EXPECT_EQ(logits.status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Message(logits.status()),
+            "switch aten_cpu_capability: asked AVX1024, reads " + at::get_cpu_capability());
+  EXPECT_TRUE(witness.Asked().empty());
 }
 
 TEST(DropoutTest, MasksFollowLogicalOrderWhateverTheMemoryLayout) {

@@ -151,6 +151,15 @@ TEST(RequestTest, AGpuWhereThereIsNoneIsALostDevice) {
   EXPECT_EQ(ran.outcome().cause, CauseClass::kLostDevice);
 }
 
+TEST(RequestTest, AGpuMustBeAskedForBeforeTheRequestIsRead) {
+  TrainerRequest request = SmallRequest();
+  request.specification.hardware_class = "nvidia-h200";
+  ExpectFailure(RunTrainer(request, {.variables = {{"CUDA_VISIBLE_DEVICES", ""}}}),
+                CauseClass::kLostDevice,
+                "hardware_class: for nvidia-h200 a trainer must be started with --gpu or "
+                "CUDA_VISIBLE_DEVICES");
+}
+
 TEST(CommandLineTest, AMistakeIsUsageAndHelpIsNot) {
   EXPECT_EQ(RunTrainer("", {.arguments = {"--spec=x.json"}}).exit_code, 2);
   EXPECT_EQ(RunTrainer("", {.arguments = {"--nonsense"}}).exit_code, 2);
@@ -172,6 +181,26 @@ TEST(CommandLineTest, ADirectRunBecomesItsClass) {
   const Json environment = Json::parse(ran.outcome().environment);
   EXPECT_EQ(environment["aten_cpu_capability"], "DEFAULT");
   EXPECT_EQ(environment["variables"]["ONEDNN_MAX_CPU_ISA"], "SSE41");
+}
+
+// LibTorch keeps the first answer that it gets about CUDA, and the probe of its libraries asks.
+TEST(CommandLineTest, ADirectRunOnAGpuOpensCudaBeforeLibTorchWorks) {
+  const TrainerRequest request = SmallRequest();
+  Specification spec = request.specification;
+  spec.hardware_class = "nvidia-h200";
+  const std::string file = request.work_directory + "/spec.json";
+  std::ofstream(file) << SpecificationToJson(spec);
+  const std::vector<std::string> arguments = {"--spec=" + file,
+                                              "--work=" + request.work_directory + "/out"};
+
+  const Ran ran = RunTrainer("", {.arguments = arguments,
+                                  .variables = {{"LD_PRELOAD", NO_MEMFD},
+                                                {"LD_LIBRARY_PATH", FAKE_CUDA_FOLDER},
+                                                {"CUDA_VISIBLE_DEVICES", ""}}});
+
+  EXPECT_EQ(ran.output, "CUDA is opened\nno file in memory\n");
+  EXPECT_EQ(ran.exit_code, 13);
+  EXPECT_EQ(ran.outcome().message, "CUDA shows no GPU to this process");
 }
 
 TEST(CommandLineTest, DescribesItselfAsOneJsonObject) {
