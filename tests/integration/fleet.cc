@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <filesystem>
+
 #include "fmt/format.h"
 #include "grpcpp/grpcpp.h"
 
@@ -25,6 +27,8 @@ bool IsAway(const absl::Status& status) {
 }  // namespace
 
 absl::StatusOr<Fleet> Fleet::Start(FleetSettings settings) {
+  // As workers mark their processes: by another name of the folder none would be found.
+  settings.folder = std::filesystem::canonical(settings.folder).string();
   Fleet fleet(std::move(settings));
   NF_RETURN_IF_ERROR(fleet.StartCoordinator());
   for (int i = 0; i < fleet.settings_.workers; ++i) NF_RETURN_IF_ERROR(fleet.StartWorker(i));

@@ -106,13 +106,18 @@ uint32_t Ended(const v1::SweepSummary& sweep) {
   return sweep.done() + sweep.diverged() + sweep.failed() + sweep.cancelled();
 }
 
+struct Killed {
+  int coordinators = 0;
+  int workers = 0;
+  int trainers = 0;
+};
+
 class Storm {
  public:
   Storm(Fleet& fleet, uint64_t sweep, std::mt19937_64& random)
       : fleet_(fleet), sweep_(sweep), random_(random) {}
 
-  // Returns how many were killed.
-  int Rage() {
+  Killed Rage() {
     const std::vector<Victim> victims = DrawVictims(random_);
     for (size_t i = 0; i < victims.size(); ++i) {
       // Spread over the sweep: the last kill comes while members are still to be trained.
@@ -130,31 +135,36 @@ class Storm {
 
  private:
   void Kill(Victim victim) {
-    if (victim == Victim::kTrainer && KillTrainer()) return;
+    if (victim == Victim::kTrainer) return KillTrainer();
     const bool coordinator = victim == Victim::kCoordinator;
     const absl::Status done = coordinator
                                   ? fleet_.KillCoordinator()
                                   : fleet_.KillWorker(static_cast<int>(random_() % kWorkers));
     EXPECT_TRUE(done.ok()) << done;
-    ++killed_;
+    ++(coordinator ? killed_.coordinators : killed_.workers);
   }
 
-  // In turn, so that neither gets three; false when none has a trainer now.
-  bool KillTrainer() {
-    for (int i = 0; i < kWorkers; ++i) {
-      const int worker = trainers_killed_++ % kWorkers;
-      if (!fleet_.KillTrainer(worker, random_)) continue;
-      ++killed_;
-      return true;
+  // Of the workers in turn, so that neither gets three. Between two members a worker has none: then
+  // another moment is drawn.
+  void KillTrainer() {
+    constexpr int kMostMoments = 200;
+    for (int moment = 0; moment < kMostMoments; ++moment) {
+      for (int i = 0; i < kWorkers; ++i) {
+        const int worker = next_trainer_of_++ % kWorkers;
+        if (!fleet_.KillTrainer(worker, random_)) continue;
+        ++killed_.trainers;
+        return;
+      }
+      PauseAtRandom(random_);
     }
-    return false;
+    ADD_FAILURE() << "no worker had a trainer at any of " << kMostMoments << " moments";
   }
 
   Fleet& fleet_;
   const uint64_t sweep_;
   std::mt19937_64& random_;
-  int killed_ = 0;
-  int trainers_killed_ = 0;
+  Killed killed_;
+  int next_trainer_of_ = 0;
 };
 
 // Nobody has to ask for anything again: no kill is a member's own fault.
@@ -226,6 +236,22 @@ void CheckRecovery(const std::string& home) {
   EXPECT_TRUE(recovered->Running().empty());
 }
 
+// That what was killed was at work: attempts were lost with it, and trained again.
+void CheckEffect(const std::string& home) {
+  const auto database = OpenForReading(DatabasePath(home));
+  ASSERT_TRUE(database.ok()) << database.status();
+  const auto count = [&](const std::string& where) {
+    return Count(**database, "SELECT count(*) FROM lease WHERE " + where);
+  };
+  const std::string lost = "lease NOT IN (SELECT lease FROM attempt WHERE accepted = 1)";
+  EXPECT_GE(count(lost), 2);
+  EXPECT_GE(count("attempt > 1"), 2);
+  EXPECT_EQ(count(lost + " AND drop_cause NOT IN ('lost_worker', 'lost_device', 'interrupted', " +
+                  "'out_of_memory')"),
+            0)
+      << "an attempt was lost in a way that no kill explains";
+}
+
 // Watching over every restart has shown each event once.
 void CheckLines(const Fleet& fleet) {
   const auto database = OpenForReading(DatabasePath(fleet.home()));
@@ -248,7 +274,10 @@ Results TrainSweep(const std::string& folder, std::mt19937_64* storm) {
   EXPECT_TRUE(sweep.ok()) << sweep.status();
   if (!sweep.ok()) return {};
   if (storm != nullptr) {
-    EXPECT_GE(Storm(*fleet, *sweep, *storm).Rage(), 10) << fleet->Logs();
+    const Killed killed = Storm(*fleet, *sweep, *storm).Rage();
+    EXPECT_EQ(killed.coordinators, kCoordinatorKills) << fleet->Logs();
+    EXPECT_EQ(killed.workers, kWorkerKills) << fleet->Logs();
+    EXPECT_EQ(killed.trainers, kTrainerKills) << fleet->Logs();
     const auto again = fleet->Submit(wanted, "storm-1");
     EXPECT_TRUE(again.ok() && *again == *sweep) << "a repeated request made another sweep";
   }
@@ -261,6 +290,7 @@ Results TrainSweep(const std::string& folder, std::mt19937_64* storm) {
   CheckHome(fleet->home());
   CheckLines(*fleet);
   CheckRecovery(fleet->home());
+  if (storm != nullptr) CheckEffect(fleet->home());
   return results;
 }
 

@@ -41,6 +41,7 @@ class ScriptedWorker {
 
   explicit ScriptedWorker(v1::WorkerService::Stub& stub) {
     SetDeadline(context_, kPatience);
+    context_.set_wait_for_ready(true);  // A coordinator that starts again is waited for.
     stream_ = stub.Session(&context_);
   }
   // Registered and welcomed.

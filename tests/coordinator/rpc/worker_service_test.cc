@@ -225,6 +225,65 @@ TEST_F(WorkerServiceTest, NothingIsTakenForALeaseThatHasEnded) {
             absl::FailedPreconditionError("lease 1 is not live; nothing of it is taken"));
 }
 
+// More than the window of a session holds: what was dealt with makes room.
+TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
+  constexpr uint64_t kBatches = 300;
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+
+  for (uint64_t sequence = 1; sequence <= kBatches; ++sequence) {
+    worker.SayRecords(lease, sequence);
+    const auto kept = worker.Next(ScriptedWorker::Case::kKept);
+    ASSERT_TRUE(kept.has_value()) << sequence;
+    ASSERT_EQ(kept->kept().sequence(), sequence);
+  }
+
+  ASSERT_TRUE(worker.Send(ScriptedWorker::Finish(lease, kBatches)));
+  EXPECT_TRUE(worker.Settled().accepted());
+}
+
+TEST_F(WorkerServiceTest, WhatAnOutcomeSaysArrives) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  v1::SessionRequest finish = ScriptedWorker::Finish(worker.Started().lease_id(), 0);
+  v1::Outcome& said = *finish.mutable_finished()->mutable_outcome();
+  said.set_train_seconds(2.5);
+  said.add_per_class_accuracy(0.25);
+  said.add_per_class_accuracy(0.75);
+  ASSERT_TRUE(worker.Send(finish));
+  ASSERT_TRUE(worker.Settled().accepted());
+
+  const v1::Outcome told = Member("s1c0r0").outcome();
+  EXPECT_EQ(told.train_seconds(), 2.5);
+  EXPECT_THAT(told.per_class_accuracy(), testing::ElementsAre(0.25, 0.75));
+  EXPECT_EQ(told.metrics().at("top1"), 0.5);
+}
+
+TEST_F(WorkerServiceTest, AnUploadEndsWithItsLease) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  const std::string content(5 << 20, 'w');
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::UploadResponse response;
+  const auto writer = workers_->Upload(&context, &response);
+  ASSERT_TRUE(writer->Write(UploadHeader(lease, Sha256Hex(content), content.size())));
+  // More than is ever on its way: when all of it is written, the server has begun to take it.
+  for (size_t i = 0; i < 4; ++i) ASSERT_TRUE(writer->Write(Piece(content.substr(0, 1 << 20))));
+
+  worker.SayHeld({lease});
+  worker.SayHeld({});
+  EXPECT_EQ(worker.Started().attempt(), 2u);  // The first attempt is lost now.
+  (void)writer->Write(Piece(content.substr(0, 1 << 20)));
+  writer->WritesDone();
+
+  EXPECT_EQ(FromGrpc(writer->Finish()),
+            absl::FailedPreconditionError("lease 1 is not live; nothing of it is taken"));
+  EXPECT_FALSE(BlobStore::Open(home_.path())->Has({Sha256Hex(content), content.size()}));
+}
+
 TEST_F(WorkerServiceTest, AMessageBeyondTheLimitEndsOnlyItsStream) {
   ScriptedWorker worker(*workers_, "box", 7);
   v1::SessionRequest huge = ScriptedWorker::Finish(1, 0);
