@@ -48,6 +48,9 @@ function(noisefloor_parse name)
   add_library(${target} STATIC ${source})
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} noisefloor_flags)
   target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
+  # ccache takes the parsed headers that lie there from before for what they are made of, and gives
+  # them back unchanged though a header (of the protocol, say) has changed.
+  set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "")
 endfunction()
 
 function(noisefloor_take_parsed target parsed)
