@@ -126,13 +126,21 @@ TEST_F(DeployTest, TheCheckListsWhatWasSkippedAndEndsWithTheSummary) {
                                    "cifar-10-batches-bin: no such folder\n"
                                    "  trainer_on_gpu: no NVIDIA GPU here\n"
                                    "\n== result ("));
-  EXPECT_THAT(check.out, EndsWith(fmt::format(")\n{}", kSummary)));
+  EXPECT_THAT(check.out,
+              EndsWith(")\n"
+                       "100% tests passed, 0 tests failed out of 2; skipped, in whole or "
+                       "in part: 2\n"
+                       "\n"
+                       "Total Test time (real) =   0.10 sec\n"));
 }
 
 TEST_F(DeployTest, TheCheckSaysWhenNothingWasSkipped) {
   PretendToTest("1/1 Test: a\n[ RUN      ] A.B\n[       OK ] A.B (0 ms)\n", kSummary, 0);
 
-  EXPECT_THAT(Run("deploy/check").out, HasSubstr(")\n  nothing\n\n== result ("));
+  const Answer check = Run("deploy/check");
+
+  EXPECT_THAT(check.out, HasSubstr(")\n  nothing\n\n== result ("));
+  EXPECT_THAT(check.out, HasSubstr("out of 2; skipped, in whole or in part: 0\n"));
 }
 
 TEST_F(DeployTest, TheCheckShowsWhatTheConfigurationWarnsOf) {
@@ -142,13 +150,13 @@ TEST_F(DeployTest, TheCheckShowsWhatTheConfigurationWarnsOf) {
 }
 
 TEST_F(DeployTest, TheCheckFailsAsItsTestsDo) {
-  const std::string failed = "50% tests passed, 1 tests failed out of 2\n";
-  PretendToTest(kLog, failed, 8);
+  const std::string failed = "50% tests passed, 1 tests failed out of 2";
+  PretendToTest(kLog, failed + "\n", 8);
 
   const Answer check = Run("deploy/check");
 
   EXPECT_EQ(check.code, 8);
-  EXPECT_THAT(check.out, EndsWith(failed));
+  EXPECT_THAT(check.out, EndsWith(failed + "; skipped, in whole or in part: 2\n"));
 }
 
 TEST_F(DeployTest, TryRefusesAMissingSweepBeforeItDoesAnything) {
@@ -235,6 +243,32 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: libtorch: in .*/cache/stacks/.*\n"
                                       "setup: page packages: in .*\n"
                                       "setup: done\n"));
+}
+
+// By a LibTorch that lacks one library and one function of it.
+TEST_F(SetupTest, PythonsTorchFindsLibrariesThatStandInForThoseOfAGpu) {
+  Pretend("programs/ldd", "printf 'libcudnn.so.9 => not found\\nlibc.so.6 => /lib/libc.so.6\\n'");
+  Pretend("programs/nm", "printf ' U cudnnCreate@libcudnn.so.9\\n U malloc@GLIBC_2.2.5\\n'");
+  Pretend("programs/python3", R"(case "$*" in
+  "-m pip --version") ;;
+  -c*) echo "$PYTHONPATH with $(ls "$LD_LIBRARY_PATH")" > &2;
+          ;*) echo pip "$@" >>
+      called;
+  while
+    ["$1" != --target];
+  do shift;
+  done;
+  mkdir - p "$2/torch/lib" touch "$2/torch/lib/libtorch_python.so";
+  ;
+esac)");
+
+  const Answer setup = Run("deploy/setup --python");
+
+EXPECT_EQ(setup.code, 0) << setup.err;
+EXPECT_THAT(Content(checkout_.Path("called")), HasSubstr(" numpy=="));
+EXPECT_THAT(setup.err, MatchesRegex(".*/cache/stacks/torch[^/]* with all.c\n"
+                                    "libcudnn.so.9\nsymbols\nversions\n"));
+EXPECT_THAT(setup.out, HasSubstr("setup: Python with torch: " + checkout_.Path("cache")));
 }
 
 TEST_F(SetupTest, SizesAreSaidBeforeAnythingIsFetched) {

@@ -33,7 +33,12 @@ void FreeSources(Cohort cohort, uint32_t replicate, Specification& spec) {
       Free(spec, NoiseSource::kDataOrder, replicate);
       Free(spec, NoiseSource::kAugment, replicate);
       return;
-    case Cohort::kImplementation: Free(spec, NoiseSource::kReduceOrder, replicate); return;
+    case Cohort::kImplementation:  // As the plan `impl` frees them.
+      for (const NoiseSource source : kAllNoiseSources) {
+        const bool acts = spec.Source(source).state != SourceState::kOff;
+        if (acts && IsPhysical(source)) Free(spec, source, replicate);
+      }
+      return;
   }
 }
 
@@ -133,14 +138,12 @@ TEST_P(ClassesTest, FreeDrawsDifferByReplicateAndAreTheSameOnEveryClass) {
   EXPECT_EQ(all.logits.size(), kReplicates * classes_.size());
 }
 
-// Which shard arrives first is the machine's choice: runs may agree, and then more are made.
-TEST_P(ClassesTest, SharesAddedAsTheyArriveDifferWithinAClass) {
-  constexpr uint32_t kMostRuns = 10;
+TEST_P(ClassesTest, FreePhysicalSourcesDifferWithinACohortOfAClass) {
   Hashes all;
   for (const std::string& hardware_class : classes_) {
     Hashes of_class;
-    for (uint32_t run = 0; run < kMostRuns && of_class.logits.size() < 2; ++run) {
-      const Ran ran = RunReplicate(data_, hardware_class, Cohort::kImplementation, run);
+    for (uint32_t replicate = 0; replicate < kReplicates; ++replicate) {
+      const Ran ran = RunReplicate(data_, hardware_class, Cohort::kImplementation, replicate);
       of_class.Add(ran);
       all.Add(ran);
     }

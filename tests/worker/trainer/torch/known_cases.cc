@@ -64,10 +64,11 @@ TrainerRequest SmallCnnColours() {
   return request;
 }
 
-// With a short last batch.
+// More batches than are hashed, the last of them short.
 TrainerRequest MlpAdam() {
-  TrainerRequest request = Request("mlp", 20, 20);
+  TrainerRequest request = Request("mlp", 18, 20);
   Specification& spec = request.specification;
+  spec.train.batch_size = 4;
   spec.model.dropout = 0.3;
   spec.train.epochs = 2;
   spec.train.shards = 2;
