@@ -1,145 +1,106 @@
 #include "common/files/atomic_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/files/file_error.h"
 
 namespace noisefloor {
 
 namespace {
 
-// A rename is on disk only when the folder that holds it is.
-absl::Status SyncFolderOf(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder.push_back('.');
-  const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) return FileError(folder, "open", errno);
-  const int failed = fsync(handle) == 0 ? 0 : errno;
-  close(handle);
-  // Some network file systems cannot sync a folder; there is nothing better to do there.
-  if (failed != 0 && failed != EINVAL) return FileError(folder, "sync", failed);
-  return absl::OkStatus();
-}
-
-// mkstemp makes files that only the owner can read; ours are as readable as any other.
-mode_t OrdinaryMode() {
-  static const mode_t mask = [] {
-    const mode_t current = umask(0);
-    umask(current);
-    return current;
-  }();
-  return 0666 & ~mask;
-}
-
-absl::Status ReadInto(int file, const std::string& path, uint64_t limit_bytes, std::string& text) {
-  struct stat about {};
-  if (fstat(file, &about) != 0) return FileError(path, "inspect", errno);
-  if (S_ISDIR(about.st_mode)) return FileError(path, "read", EISDIR);
-  constexpr size_t kPiece = size_t{1} << 16;
-  size_t used = 0;
-  text.resize(std::min<uint64_t>(static_cast<uint64_t>(about.st_size), limit_bytes) + 1);
-  while (true) {
-    if (used == text.size()) text.resize(used + kPiece);
-    const ssize_t count = read(file, text.data() + used, text.size() - used);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return FileError(path, "read", errno);
-    if (count == 0) break;
-    used += static_cast<size_t>(count);
-    if (used > limit_bytes) {
-      return MakeError(absl::StatusCode::kResourceExhausted,
-                       fmt::format("{}: larger than the limit of {} bytes", path, limit_bytes));
-    }
-  }
-  text.resize(used);
-  return absl::OkStatus();
-}
+// A large file is synced as it grows: left to the end, its sync would hold up every other sync of
+// the disk, the database's among them, for as long as the whole file takes.
+constexpr uint64_t kSyncEveryBytes = uint64_t{8} << 20;
 
 }  // namespace
 
-absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Open(const std::string& path) {
-  std::string aside = path;
-  aside.append(".aside-XXXXXX");
-  const int file = mkostemp(aside.data(), O_CLOEXEC);
-  if (file < 0) return FileError(path, "create", errno);
-  AtomicFileWriter writer(path, std::move(aside), file);
-  if (fchmod(file, OrdinaryMode()) != 0) return FileError(path, "create", errno);
-  return writer;
+absl::StatusOr<AtomicFileWriter> AtomicFileWriter::Open(const std::string& path,
+                                                        FileSystem& files) {
+  NF_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> aside, files.CreateAside(path));
+  return AtomicFileWriter(files, path, std::move(aside));
 }
 
-AtomicFileWriter::AtomicFileWriter(std::string path, std::string aside, int file)
-    : path_(std::move(path)), aside_(std::move(aside)), file_(file) {}
-
 AtomicFileWriter::~AtomicFileWriter() { Abandon(); }
-
-AtomicFileWriter::AtomicFileWriter(AtomicFileWriter&& other) noexcept
-    : path_(std::move(other.path_)),
-      aside_(std::move(other.aside_)),
-      file_(std::exchange(other.file_, -1)),
-      written_bytes_(other.written_bytes_) {}
 
 AtomicFileWriter& AtomicFileWriter::operator=(AtomicFileWriter&& other) noexcept {
   if (this == &other) return *this;
   Abandon();
+  files_ = other.files_;
   path_ = std::move(other.path_);
   aside_ = std::move(other.aside_);
-  file_ = std::exchange(other.file_, -1);
   written_bytes_ = other.written_bytes_;
+  unsynced_bytes_ = other.unsynced_bytes_;
+  failed_ = std::move(other.failed_);
   return *this;
 }
 
 void AtomicFileWriter::Abandon() {
-  if (file_ < 0) return;
-  close(std::exchange(file_, -1));
-  unlink(aside_.c_str());
+  if (aside_ == nullptr) return;
+  const std::string path = aside_->path();
+  aside_.reset();
+  (void)files_->Remove(path);
 }
 
 absl::Status AtomicFileWriter::Write(std::span<const std::byte> bytes) {
-  NF_CHECK(file_ >= 0);
-  while (!bytes.empty()) {
-    const ssize_t count = write(file_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return FileError(path_, "write", errno);
-    bytes = bytes.subspan(static_cast<size_t>(count));
-    written_bytes_ += static_cast<uint64_t>(count);
-  }
-  return absl::OkStatus();
+  return Write(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 absl::Status AtomicFileWriter::Write(std::string_view text) {
-  return Write(std::as_bytes(std::span(text.data(), text.size())));
+  NF_CHECK(aside_ != nullptr);
+  while (failed_.ok() && !text.empty()) {
+    const std::string_view piece = text.substr(0, kSyncEveryBytes - unsynced_bytes_);
+    failed_ = aside_->Append(piece);
+    if (!failed_.ok()) break;
+    text.remove_prefix(piece.size());
+    written_bytes_ += piece.size();
+    unsynced_bytes_ += piece.size();
+    if (unsynced_bytes_ < kSyncEveryBytes) continue;
+    failed_ = aside_->Sync();
+    unsynced_bytes_ = 0;
+  }
+  return failed_;
 }
 
 absl::Status AtomicFileWriter::Commit() {
-  NF_CHECK(file_ >= 0);
-  if (fsync(file_) != 0) return FileError(path_, "sync", errno);
-  if (rename(aside_.c_str(), path_.c_str()) != 0) return FileError(path_, "rename", errno);
-  close(std::exchange(file_, -1));
-  return SyncFolderOf(path_);
+  NF_CHECK(aside_ != nullptr);
+  NF_RETURN_IF_ERROR(failed_);
+  NF_RETURN_IF_ERROR(aside_->Sync());
+  NF_RETURN_IF_ERROR(files_->Rename(aside_->path(), path_));
+  aside_.reset();
+  return files_->SyncFolder(ParentFolder(path_));
 }
 
-absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes) {
-  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
+absl::Status WriteFileAtomically(const std::string& path, std::string_view bytes,
+                                 FileSystem& files) {
+  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path, files));
   NF_RETURN_IF_ERROR(writer.Write(bytes));
   return writer.Commit();
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t limit_bytes) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return FileError(path, "open", errno);
+absl::StatusOr<std::string> ReadFile(const std::string& path, uint64_t limit_bytes,
+                                     FileSystem& files) {
+  constexpr size_t kPiece = size_t{1} << 16;
+  NF_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, files.OpenToRead(path));
+  // Some files have content and no size.
+  const auto about = files.Inspect(path);
   std::string text;
-  const absl::Status status = ReadInto(file, path, limit_bytes, text);
-  close(file);
-  if (!status.ok()) return status;
+  size_t used = 0;
+  size_t room = std::min<uint64_t>(about.ok() ? about->size_bytes : 0, limit_bytes) + 1;
+  while (true) {
+    text.resize(used + room);
+    NF_ASSIGN_OR_RETURN(const size_t count, file->Read(std::span(text).subspan(used)));
+    used += count;
+    if (used > limit_bytes) {
+      return MakeError(absl::StatusCode::kResourceExhausted,
+                       fmt::format("{}: larger than the limit of {} bytes", path, limit_bytes));
+    }
+    if (count < room) break;
+    room = kPiece;
+  }
+  text.resize(used);
   return text;
 }
 

@@ -5,14 +5,17 @@
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/files/file_system.h"
 
 namespace noisefloor {
 
-// With all that are missing above it. Fine when it is there already.
-absl::Status CreateDirectories(const std::string& path);
+// With all that are missing above it. What it makes is on disk when it returns OK. Fine when it is
+// there already.
+absl::Status CreateDirectories(const std::string& path, FileSystem& files = LocalFileSystem());
 
 // Names (not paths) of the regular files in `folder`, sorted; not of those below.
-absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder);
+absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& folder,
+                                                   FileSystem& files = LocalFileSystem());
 
 // Fine when there is none.
 absl::Status RemoveFile(const std::string& path);

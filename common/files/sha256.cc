@@ -1,14 +1,10 @@
 #include "common/files/sha256.h"
 
-#include <fcntl.h>
 #include <openssl/evp.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <vector>
 
 #include "common/base/check.h"
-#include "common/files/file_error.h"
 
 namespace noisefloor {
 
@@ -60,22 +56,15 @@ std::string ToHex(const Sha256Digest& digest) {
 
 std::string Sha256Hex(std::string_view text) { return Sha256().Update(text).Hex(); }
 
-absl::StatusOr<std::string> Sha256File(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return FileError(path, "open", errno);
+absl::StatusOr<std::string> Sha256File(const std::string& path, FileSystem& files) {
+  NF_ASSIGN_OR_RETURN(const std::unique_ptr<ReadableFile> file, files.OpenToRead(path));
   Sha256 hash;
-  std::vector<std::byte> buffer(size_t{1} << 18);
-  absl::Status status;
+  std::vector<char> buffer(size_t{1} << 18);
   while (true) {
-    const ssize_t count = read(file, buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) status = FileError(path, "read", errno);
-    if (count <= 0) break;
-    hash.Update(std::span(buffer.data(), static_cast<size_t>(count)));
+    NF_ASSIGN_OR_RETURN(const size_t count, file->Read(buffer));
+    hash.Update(std::string_view(buffer.data(), count));
+    if (count < buffer.size()) return hash.Hex();
   }
-  close(file);
-  if (!status.ok()) return status;
-  return hash.Hex();
 }
 
 }  // namespace noisefloor

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "common/files/file_system.h"
 
 struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX.
 
@@ -44,6 +45,7 @@ std::string ToHex(const Sha256Digest& digest);
 std::string Sha256Hex(std::string_view text);
 
 // Of a file's content, read in pieces.
-absl::StatusOr<std::string> Sha256File(const std::string& path);
+absl::StatusOr<std::string> Sha256File(const std::string& path,
+                                       FileSystem& files = LocalFileSystem());
 
 }  // namespace noisefloor

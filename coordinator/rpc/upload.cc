@@ -52,7 +52,8 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
   const LeaseId lease{request.header().lease_id()};
   const BlobName name{request.header().sha256(), request.header().size()};
   v1::UploadResponse response;
-  if (blobs.Verify(name).ok()) {  // Reads it: a damaged file is replaced by what comes now.
+  NF_ASSIGN_OR_RETURN(const bool held, blobs.Holds(name));  // A damaged one is replaced.
+  if (held) {
     response.set_known_already(true);
     return response;
   }

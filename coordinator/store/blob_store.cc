@@ -1,39 +1,22 @@
 #include "coordinator/store/blob_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "common/base/sha256_text.h"
 #include "common/files/directory.h"
-#include "common/files/file_error.h"
 
 namespace noisefloor {
 
 namespace {
 
 constexpr size_t kFolderDigits = 2;
+constexpr int kFolders = 256;
 
-absl::Status SyncFolder(const std::string& folder) {
-  const int handle = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (handle < 0) return FileError(folder, "open", errno);
-  const int failed = fsync(handle) == 0 ? 0 : errno;
-  close(handle);
-  if (failed != 0 && failed != EINVAL) return FileError(folder, "sync", failed);
-  return absl::OkStatus();
-}
-
-// A new folder is on disk only when the one that holds it is synced.
-absl::Status MakeFolder(const std::string& path, const std::string& parent) {
-  if (mkdir(path.c_str(), 0777) == 0) return SyncFolder(parent);
-  if (errno == EEXIST) return absl::OkStatus();
-  return FileError(path, "create", errno);
+std::string FolderOfNumber(const std::string& blobs, int number) {
+  return fmt::format("{}/{:02x}", blobs, number);
 }
 
 }  // namespace
@@ -63,48 +46,62 @@ absl::Status BlobWriter::Commit() {
     return InvalidInput(
         fmt::format("SHA-256 {} announced, the content has {}", name_.sha256, found));
   }
-  return file_.Commit();
+  absl::Status kept = file_.Commit();
+  if (!kept.ok() && file_.in_place()) *doubt_ = true;
+  return kept;
 }
 
-absl::StatusOr<BlobStore> BlobStore::Open(const std::string& home) {
-  NF_RETURN_IF_ERROR(CreateDirectories(home));
-  BlobStore store(home + "/blobs");
-  NF_RETURN_IF_ERROR(MakeFolder(store.folder_, home));
+absl::StatusOr<BlobStore> BlobStore::Open(const std::string& home, FileSystem& files) {
+  BlobStore store(home + "/blobs", files);
+  NF_RETURN_IF_ERROR(CreateDirectories(store.folder_, files));
+  // All at once and synced once: no upload then has to wonder whether the folder of its file was
+  // made by a process that ended before it could sync.
+  for (int number = 0; number < kFolders; ++number) {
+    NF_RETURN_IF_ERROR(files.MakeFolder(FolderOfNumber(store.folder_, number)).status());
+  }
+  NF_RETURN_IF_ERROR(files.SyncFolder(store.folder_));
+  NF_RETURN_IF_ERROR(files.SyncFolder(home));
   return store;
 }
 
 absl::StatusOr<BlobWriter> BlobStore::Create(BlobName name) const {
   NF_RETURN_IF_ERROR(CheckSha256(name.sha256));
-  NF_RETURN_IF_ERROR(MakeFolder(folder_ + "/" + name.sha256.substr(0, kFolderDigits), folder_));
-  NF_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Open(PathOf(name.sha256)));
-  return BlobWriter(std::move(name), std::move(file));
+  NF_ASSIGN_OR_RETURN(AtomicFileWriter file, AtomicFileWriter::Open(PathOf(name.sha256), *files_));
+  return BlobWriter(std::move(name), std::move(file), doubt_);
 }
 
 absl::Status BlobStore::Put(const BlobName& name, std::string_view content) const {
-  if (Has(name)) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const bool held, Holds(name));
+  if (held) return absl::OkStatus();
   NF_ASSIGN_OR_RETURN(BlobWriter writer, Create(name));
   NF_RETURN_IF_ERROR(writer.Write(content));
   return writer.Commit();
 }
 
+absl::StatusOr<bool> BlobStore::Holds(const BlobName& name) const {
+  if (*doubt_ || !Verify(name).ok()) return false;
+  absl::Status synced = files_->SyncFolder(ParentFolder(PathOf(name.sha256)));
+  if (synced.ok()) return true;
+  *doubt_ = true;
+  return synced;
+}
+
 bool BlobStore::Has(const BlobName& name) const {
-  struct stat about {};
   const std::string path = PathOf(name.sha256);
-  return !path.empty() && stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
-         static_cast<uint64_t>(about.st_size) == name.size_bytes;
+  if (path.empty()) return false;
+  const auto about = files_->Inspect(path);
+  return about.ok() && about->kind == FileKind::kFile && about->size_bytes == name.size_bytes;
 }
 
 absl::Status BlobStore::Verify(const BlobName& name) const {
   NF_RETURN_IF_ERROR(CheckSha256(name.sha256));
   const std::string path = PathOf(name.sha256);
-  std::error_code failed;
-  const uint64_t size = std::filesystem::file_size(path, failed);
-  if (failed) return FileError(path, "inspect", failed.value());
-  if (size != name.size_bytes) {
-    return MakeError(absl::StatusCode::kDataLoss,
-                     fmt::format("{}: {} bytes, expected {}", path, size, name.size_bytes));
+  NF_ASSIGN_OR_RETURN(const FileInfo about, files_->Inspect(path));
+  if (about.kind != FileKind::kFile || about.size_bytes != name.size_bytes) {
+    return MakeError(absl::StatusCode::kDataLoss, fmt::format("{}: {} bytes, expected {}", path,
+                                                              about.size_bytes, name.size_bytes));
   }
-  NF_ASSIGN_OR_RETURN(const std::string found, Sha256File(path));
+  NF_ASSIGN_OR_RETURN(const std::string found, Sha256File(path, *files_));
   if (found == name.sha256) return absl::OkStatus();
   return MakeError(absl::StatusCode::kDataLoss,
                    fmt::format("{}: its content has changed, SHA-256 is now {}", path, found));
@@ -117,13 +114,12 @@ std::string BlobStore::PathOf(std::string_view sha256) const {
 }
 
 absl::Status BlobStore::RemoveLeftovers() const {
-  for (int first = 0; first < 256; ++first) {
-    const std::string folder = fmt::format("{}/{:02x}", folder_, first);
-    if (!PathExists(folder)) continue;
-    NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder));
+  for (int number = 0; number < kFolders; ++number) {
+    const std::string folder = FolderOfNumber(folder_, number);
+    NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder, *files_));
     for (const std::string& name : names) {
       if (name.find(".aside-") == std::string::npos) continue;
-      NF_RETURN_IF_ERROR(RemoveFile(folder + "/" + name));
+      NF_RETURN_IF_ERROR(files_->Remove(folder + "/" + name));
     }
   }
   return absl::OkStatus();

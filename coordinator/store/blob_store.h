@@ -1,12 +1,15 @@
 // Content-addressed files: what attempts upload, kept once under the SHA-256 of their content.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "common/base/status.h"
 #include "common/files/atomic_file.h"
+#include "common/files/file_system.h"
 #include "common/files/sha256.h"
 
 namespace noisefloor {
@@ -31,27 +34,36 @@ class BlobWriter {
 
  private:
   friend class BlobStore;
-  BlobWriter(BlobName name, AtomicFileWriter file)
-      : name_(std::move(name)), file_(std::move(file)) {}
+  // shared: by the copies of a store and its writers, on any thread. True once the entry of a file
+  // may have been lost in this process: then what is seen in a folder proves nothing any more.
+  using Doubt = std::shared_ptr<std::atomic<bool>>;
+  BlobWriter(BlobName name, AtomicFileWriter file, Doubt doubt)
+      : name_(std::move(name)), file_(std::move(file)), doubt_(std::move(doubt)) {}
 
   BlobName name_;
   AtomicFileWriter file_;
   Sha256 hash_;
+  Doubt doubt_;
 };
 
 // The folder HOME/blobs: the content of hash abcd... lies in ab/cd.... Files are written aside,
 // synced, renamed, and the folder is synced, so that one is there whole or not at all.
 //
-// Holds no state but the path. Any thread; any number of writers, of equal content too.
+// Any thread; any number of writers, of equal content too. A copy is the same store.
 class BlobStore {
  public:
-  // Makes the folder when it is missing.
-  static absl::StatusOr<BlobStore> Open(const std::string& home);
+  // Makes the folders that are missing, 00 to ff, and syncs them. `files` outlives the store.
+  static absl::StatusOr<BlobStore> Open(const std::string& home,
+                                        FileSystem& files = LocalFileSystem());
 
   absl::StatusOr<BlobWriter> Create(BlobName name) const;
   // All at once. Nothing is written when equal content is there already.
   absl::Status Put(const BlobName& name, std::string_view content) const;
 
+  // True when the content is there undamaged and will be after a loss of power, so that it need not
+  // be written again: an earlier writer may have been stopped between its rename and its sync, so
+  // this syncs. False: write it. Reads it. An error is of the disk.
+  absl::StatusOr<bool> Holds(const BlobName& name) const;
   // True when a file of that name and size is there. Does not read it.
   bool Has(const BlobName& name) const;
   // Reads it: NotFound when missing, DataLoss when a byte or the size is not what it was.
@@ -63,9 +75,14 @@ class BlobStore {
   absl::Status RemoveLeftovers() const;
 
  private:
-  explicit BlobStore(std::string folder) : folder_(std::move(folder)) {}
+  BlobStore(std::string folder, FileSystem& files)
+      : folder_(std::move(folder)),
+        files_(&files),
+        doubt_(std::make_shared<std::atomic<bool>>(false)) {}
 
   std::string folder_;
+  FileSystem* files_;
+  BlobWriter::Doubt doubt_;
 };
 
 }  // namespace noisefloor

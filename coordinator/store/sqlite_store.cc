@@ -36,8 +36,12 @@ SqliteStore::SqliteStore(std::unique_ptr<Connection> connection)
 
 SqliteStore::~SqliteStore() = default;
 
-absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& home) {
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& home,
+                                                               FileSystem& files) {
   NF_ASSIGN_OR_RETURN(auto database, OpenForWriting(DatabasePath(home), Migrations()));
+  // The database and its log are there from now on. SQLite syncs their folder once, too, but does
+  // not look whether that worked.
+  NF_RETURN_IF_ERROR(files.SyncFolder(home));
   try {
     return std::unique_ptr<SqliteStore>(
         new SqliteStore(std::make_unique<Connection>(std::move(database))));

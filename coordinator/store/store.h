@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/base/status.h"
+#include "common/files/file_system.h"
 #include "coordinator/scheduler/effect.h"
 
 namespace noisefloor {
@@ -31,8 +32,10 @@ class Store {
 class SqliteStore final : public Store {
  public:
   // Makes or migrates the file. FailedPrecondition: it is of a newer program, or not ours.
-  // DataLoss: it is damaged. ResourceExhausted: the disk is full.
-  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& home);
+  // DataLoss: it is damaged. ResourceExhausted: the disk is full. `files`: the disk that SQLite
+  // writes to, for what SQLite leaves to chance.
+  static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& home,
+                                                           FileSystem& files = LocalFileSystem());
   ~SqliteStore() override;
 
   absl::Status Apply(std::span<const scheduler::Write> writes) override;

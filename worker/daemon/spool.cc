@@ -1,19 +1,12 @@
 #include "worker/daemon/spool.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <filesystem>
 
 #include "fmt/format.h"
 
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
-#include "common/files/file_error.h"
 #include "common/files/sha256.h"
 
 namespace noisefloor {
@@ -31,16 +24,6 @@ std::optional<uint64_t> ParseNumber(std::string_view text) {
   return number;
 }
 
-absl::Status WriteAll(int file, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return FileError(path, "write", errno);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
-}
-
 // The last line of a result.
 std::string HashLine(std::string_view lines, const std::string& chain) {
   return fmt::format("{}{}\n", kHashWord, Sha256Hex(std::string(lines) + chain));
@@ -54,26 +37,21 @@ bool IsUnusable(const absl::Status& status) {
 
 }  // namespace
 
-Spool::Spool(std::string folder, uint64_t limit_bytes)
-    : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
-
-Spool::~Spool() {
-  for (const auto& [lease, entry] : entries_) close(entry.records);
-}
+Spool::Spool(std::string folder, uint64_t limit_bytes, FileSystem& files)
+    : folder_(std::move(folder)), limit_bytes_(limit_bytes), files_(files) {}
 
 std::string Spool::FolderOf(LeaseId lease) const {
   return fmt::format("{}/{}", folder_, lease.value);
 }
 
 absl::StatusOr<RecoveredSpool> Spool::Recover() {
-  NF_RETURN_IF_ERROR(CreateDirectories(folder_));
+  NF_RETURN_IF_ERROR(CreateDirectories(folder_, files_));
+  NF_RETURN_IF_ERROR(files_.SyncFolder(ParentFolder(folder_)));  // Whoever made it.
+  NF_ASSIGN_OR_RETURN(const std::vector<FolderEntry> entries, files_.List(folder_));
   std::vector<LeaseId> leases;
-  std::error_code error;
-  for (const auto& found : std::filesystem::directory_iterator(folder_, error)) {
-    const auto number = ParseNumber(found.path().filename().string());
-    if (number) leases.push_back(LeaseId{*number});
+  for (const FolderEntry& entry : entries) {
+    if (const auto number = ParseNumber(entry.name)) leases.push_back(LeaseId{*number});
   }
-  if (error) return FileError(folder_, "list", error.value());
   std::sort(leases.begin(), leases.end());
   RecoveredSpool found;
   for (const LeaseId lease : leases) {
@@ -95,7 +73,7 @@ absl::StatusOr<RecoveredSpool> Spool::Recover() {
 
 absl::StatusOr<SpooledAttempt> Spool::RecoverOne(LeaseId lease) {
   const std::string folder = FolderOf(lease);
-  NF_ASSIGN_OR_RETURN(const std::string member, ReadFile(folder + "/member", 1000));
+  NF_ASSIGN_OR_RETURN(const std::string member, ReadFile(folder + "/member", 1000, files_));
   const size_t space = member.find(' ');
   if (space == std::string::npos) return InvalidInput(folder + "/member: expected two words");
   const auto number = ParseNumber(std::string_view(member).substr(space + 1));
@@ -105,6 +83,7 @@ absl::StatusOr<SpooledAttempt> Spool::RecoverOne(LeaseId lease) {
   NF_RETURN_IF_ERROR(OpenRecords(lease, entry));
   NF_RETURN_IF_ERROR(ReadResult(attempt, entry));
   if (!attempt.result) return attempt;
+  NF_RETURN_IF_ERROR(files_.SyncFolder(folder));  // The process may have ended before it could.
   for (const ArtifactEvent& artifact : attempt.result->artifacts) {
     entry.charged_bytes += artifact.size;
     used_bytes_ += artifact.size;
@@ -115,7 +94,7 @@ absl::StatusOr<SpooledAttempt> Spool::RecoverOne(LeaseId lease) {
 // Of an attempt whose records are read; leaves it without a result when there is none.
 absl::Status Spool::ReadResult(SpooledAttempt& attempt, const Entry& entry) const {
   const std::string path = FolderOf(attempt.lease) + "/result";
-  const absl::StatusOr<std::string> text = ReadFile(path, kMaxResultBytes);
+  const absl::StatusOr<std::string> text = ReadFile(path, kMaxResultBytes, files_);
   if (text.status().code() == absl::StatusCode::kNotFound) return absl::OkStatus();
   NF_RETURN_IF_ERROR(text.status());
   const size_t end = text->rfind(kHashWord);
@@ -135,9 +114,8 @@ absl::Status Spool::ReadResult(SpooledAttempt& attempt, const Entry& entry) cons
 // Opens the file and finds the batches in it; what follows the last whole line is cut off.
 absl::Status Spool::OpenRecords(LeaseId lease, Entry& entry) {
   const std::string path = FolderOf(lease) + "/records";
-  entry.records = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (entry.records < 0) return FileError(path, "open", errno);
-  NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxRecordsBytes));
+  NF_ASSIGN_OR_RETURN(entry.records, files_.OpenToAppend(path));
+  NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxRecordsBytes, files_));
   size_t begin = 0;
   for (size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', begin)) {
     entry.chain = Sha256Hex(entry.chain + text.substr(begin, at - begin));
@@ -145,9 +123,7 @@ absl::Status Spool::OpenRecords(LeaseId lease, Entry& entry) {
     entry.ends.push_back(begin);
   }
   const uint64_t whole = entry.ends.empty() ? 0 : entry.ends.back();
-  if (ftruncate(entry.records, static_cast<off_t>(whole)) != 0) {
-    return FileError(path, "truncate", errno);
-  }
+  NF_RETURN_IF_ERROR(entry.records->Truncate(whole));
   entry.charged_bytes += whole;
   used_bytes_ += whole;
   return absl::OkStatus();
@@ -162,13 +138,21 @@ absl::Status Spool::Begin(LeaseId lease, const std::string& member, uint32_t att
     Entry none;
     return Charge(none, 0);
   }
-  NF_RETURN_IF_ERROR(RemoveTree(folder));
-  NF_RETURN_IF_ERROR(CreateDirectories(folder + "/work"));
-  NF_RETURN_IF_ERROR(
-      WriteFileAtomically(folder + "/member", fmt::format("{} {}", member, attempt)));
-  absl::Status opened = OpenRecords(lease, entries_[lease]);
-  if (!opened.ok()) Close(lease);
-  return opened;
+  absl::Status made = MakeFolders(lease, member, attempt);
+  if (made.ok()) return made;
+  Close(lease);
+  (void)files_.RemoveTree(folder);  // What is left of it is removed by the next process.
+  return made;
+}
+
+// The member's file comes last: its commit syncs the folder with all that is in it.
+absl::Status Spool::MakeFolders(LeaseId lease, const std::string& member, uint32_t attempt) {
+  const std::string folder = FolderOf(lease);
+  NF_RETURN_IF_ERROR(files_.RemoveTree(folder));
+  NF_RETURN_IF_ERROR(CreateDirectories(folder, files_));
+  NF_RETURN_IF_ERROR(files_.MakeFolder(folder + "/work").status());
+  NF_RETURN_IF_ERROR(OpenRecords(lease, entries_[lease]));
+  return WriteFileAtomically(folder + "/member", fmt::format("{} {}", member, attempt), files_);
 }
 
 absl::Status Spool::Charge(Entry& entry, uint64_t bytes) {
@@ -193,8 +177,10 @@ absl::Status Spool::AppendRecords(LeaseId lease, uint64_t sequence, std::string_
   Entry& entry = it->second;
   NF_RETURN_IF_ERROR(Charge(entry, line.size() + 1));
   const uint64_t begin = entry.ends.empty() ? 0 : entry.ends.back();
-  NF_RETURN_IF_ERROR(
-      WriteAll(entry.records, std::string(line) + "\n", FolderOf(lease) + "/records"));
+  if (absl::Status kept = entry.records->Append(std::string(line) + "\n"); !kept.ok()) {
+    (void)entry.records->Truncate(begin);  // Else what fitted would become part of the next line.
+    return kept;
+  }
   entry.ends.push_back(begin + line.size() + 1);
   entry.chain = Sha256Hex(entry.chain + std::string(line));
   return absl::OkStatus();
@@ -209,11 +195,7 @@ absl::StatusOr<std::string> Spool::ReadRecords(LeaseId lease, uint64_t sequence)
   const std::vector<uint64_t>& ends = it->second.ends;
   const uint64_t begin = sequence == 1 ? 0 : ends[sequence - 2];
   std::string line(ends[sequence - 1] - begin, '\0');
-  const ssize_t got =
-      pread(it->second.records, line.data(), line.size(), static_cast<off_t>(begin));
-  if (got != static_cast<ssize_t>(line.size())) {
-    return FileError(FolderOf(lease) + "/records", "read", got < 0 ? errno : EIO);
-  }
+  NF_RETURN_IF_ERROR(it->second.records->ReadAt(begin, line));
   line.pop_back();  // The newline.
   return line;
 }
@@ -228,32 +210,33 @@ absl::Status Spool::Finish(LeaseId lease, const AttemptResult& result) {
   if (it == entries_.end()) {
     return MakeError(absl::StatusCode::kNotFound, fmt::format("lease {}: no attempt", lease.value));
   }
-  if (fdatasync(it->second.records) != 0) {
-    return FileError(FolderOf(lease) + "/records", "sync", errno);
-  }
+  it->second.sync.Update(it->second.records->Sync());
+  NF_RETURN_IF_ERROR(it->second.sync);
   for (const ArtifactEvent& artifact : result.artifacts) {
     it->second.charged_bytes += artifact.size;  // It lies there anyway: charged, never refused.
     used_bytes_ += artifact.size;
   }
   const std::string lines = ResultToText(result);
-  return WriteFileAtomically(FolderOf(lease) + "/result",
-                             lines + HashLine(lines, it->second.chain));
+  return WriteFileAtomically(FolderOf(lease) + "/result", lines + HashLine(lines, it->second.chain),
+                             files_);
 }
 
 void Spool::Close(LeaseId lease) {
   const auto it = entries_.find(lease);
   if (it == entries_.end()) return;
-  if (it->second.records >= 0) close(it->second.records);
   used_bytes_ -= it->second.charged_bytes;
   entries_.erase(it);
 }
 
 void Spool::Remove(LeaseId lease) {
   Close(lease);
-  // What cannot be removed now is removed when the next process recovers without its member file.
+  // Without its member file the folder does not count, and that must be on disk before anything
+  // else of it goes: half an attempt would be told as one that was cut off. What cannot be removed
+  // now is removed when the next process recovers.
   const std::string folder = FolderOf(lease);
-  (void)RemoveFile(folder + "/member");
-  (void)RemoveTree(folder);
+  if (!files_.Remove(folder + "/member").ok()) return;
+  if (!files_.SyncFolder(folder).ok()) return;
+  (void)files_.RemoveTree(folder);
 }
 
 }  // namespace noisefloor

@@ -1,7 +1,7 @@
 // Attempts that the coordinator has not settled, on disk, so that a restart of either side loses
 // nothing that a trainer finished.
 //
-//   SPOOL/LEASE/member    "s3c12r4 1": member and attempt; the folder counts once this is there
+//   SPOOL/LEASE/member    "s3c12r4 1": member and attempt; the folder counts while this is there
 //   SPOOL/LEASE/records   one line per record batch, in order
 //   SPOOL/LEASE/work/     the trainer's own folder
 //   SPOOL/LEASE/log       the trainer's output
@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/files/file_system.h"
 #include "worker/daemon/attempt_result.h"
 
 namespace noisefloor {
@@ -46,8 +48,8 @@ struct RecoveredSpool {
 
 class Spool {
  public:
-  Spool(std::string folder, uint64_t limit_bytes);
-  ~Spool();
+  // `files` outlives the spool.
+  Spool(std::string folder, uint64_t limit_bytes, FileSystem& files = LocalFileSystem());
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
@@ -67,7 +69,8 @@ class Spool {
   // Batches of a lease; 0 when there is no such attempt.
   uint64_t Batches(LeaseId lease) const;
 
-  // The result is durable when this returns; may be called again with another one.
+  // The result is durable when this returns; may be called again with another one. Never OK again
+  // once the records could not be synced.
   absl::Status Finish(LeaseId lease, const AttemptResult& result);
   // Fine when there is none.
   void Remove(LeaseId lease);
@@ -76,7 +79,8 @@ class Spool {
 
  private:
   struct Entry {
-    int records = -1;            // File descriptor.
+    std::unique_ptr<WritableFile> records;
+    absl::Status sync;           // Of the records; a failure stays.
     std::vector<uint64_t> ends;  // ends[i]: where batch i + 1 ends.
     std::string chain;           // Hash of all batches; of the chain before and the next line.
     uint64_t charged_bytes = 0;  // Of used_bytes_.
@@ -84,6 +88,7 @@ class Spool {
 
   std::string FolderOf(LeaseId lease) const;
   absl::StatusOr<SpooledAttempt> RecoverOne(LeaseId lease);
+  absl::Status MakeFolders(LeaseId lease, const std::string& member, uint32_t attempt);
   absl::Status OpenRecords(LeaseId lease, Entry& entry);
   absl::Status ReadResult(SpooledAttempt& attempt, const Entry& entry) const;
   absl::Status Charge(Entry& entry, uint64_t bytes);
@@ -91,6 +96,7 @@ class Spool {
 
   const std::string folder_;
   const uint64_t limit_bytes_;
+  FileSystem& files_;
   std::map<LeaseId, Entry> entries_;
   uint64_t used_bytes_ = 0;
 };

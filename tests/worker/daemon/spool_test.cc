@@ -141,6 +141,27 @@ TEST_F(SpoolTest, AResultOrRecordsThatHaveChangedAreRefused) {
   }
 }
 
+TEST_F(SpoolTest, FilesOfARecoveredResultTakeRoomLikeThoseOfAFreshOne) {
+  AttemptResult large = Done();
+  large.artifacts[0].size = 5000;
+  uint64_t used = 0;
+  {
+    Spool spool = Open();
+    ASSERT_TRUE(spool.Begin(kLease, "s1c0r0", 1).ok());
+    ASSERT_TRUE(spool.AppendRecords(kLease, 1, "first").ok());
+    ASSERT_TRUE(spool.Finish(kLease, large).ok());
+    used = spool.used_bytes();
+  }
+  Spool spool = Open(5000);
+  ASSERT_TRUE(spool.Recover().ok());
+
+  EXPECT_EQ(used, 5000 + std::string("first\n").size());
+  EXPECT_EQ(spool.used_bytes(), used);
+  EXPECT_EQ(spool.Begin(LeaseId{8}, "s1c0r1", 1).code(), absl::StatusCode::kResourceExhausted);
+  spool.Remove(kLease);
+  EXPECT_EQ(spool.used_bytes(), 0u);
+}
+
 TEST_F(SpoolTest, AResultWithoutAHashIsRefused) {
   const std::string path = Finished("result");
   const std::string content = ReadFile(path, 1 << 20).value();
