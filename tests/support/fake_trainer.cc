@@ -19,6 +19,7 @@
 //   sequence       skips a record batch
 //   no_hello       writes records first
 //   after          writes an event after its outcome
+//   linger         says done, ignores SIGTERM and never ends
 //   partial        ends in the middle of a line
 //   outside        reports an artifact outside of its folder
 //   link           reports an artifact that is a link to elsewhere
@@ -173,6 +174,10 @@ class FakeTrainer {
     }
     Emit(outcome);
     if (behaviour_ == "after") Emit(ProgressEvent{1, 1});
+    if (behaviour_ == "linger") {
+      signal(SIGTERM, SIG_IGN);
+      while (true) pause();
+    }
     return behaviour_ == "wrong_exit" ? 15 : 0;
   }
 

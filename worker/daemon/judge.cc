@@ -106,7 +106,10 @@ void EventJudge::Abandon(CauseClass cause, std::string message) {
 
 AttemptResult EventJudge::End(const ProcessExit& exit) const {
   AttemptResult result;
-  const bool as_said = outcome_ && !exit.signalled && exit.code == ExitCodeOf(outcome_->cause);
+  const bool was_ours =
+      signalled_ && exit.signalled && (exit.code == SIGKILL || exit.code == SIGTERM);
+  const bool own_exit = outcome_ && !exit.signalled && exit.code == ExitCodeOf(outcome_->cause);
+  const bool as_said = own_exit || (outcome_ && was_ours);
   if (abandoned_) {
     result = FailedResult(abandoned_->cause, abandoned_->message);
   } else if (as_said) {

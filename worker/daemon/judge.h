@@ -36,10 +36,12 @@ class EventJudge {
 
   // The trainer was asked to stop, and why.
   void SetStopReason(std::string reason) { stop_reason_ = std::move(reason); }
+  // It got a signal from us: that it died of it does not contradict what it said.
+  void SetSignalled() { signalled_ = true; }
 
   // The end of the attempt. A protocol that was broken or an exit that contradicts the outcome is
-  // a bug; an end that was asked for is interrupted; an exit code without outcome speaks for
-  // itself.
+  // a bug; an outcome counts though its process had to be killed, as all it names is on disk; an
+  // end that was asked for is interrupted; an exit code without outcome speaks for itself.
   AttemptResult End(const ProcessExit& exit) const;
 
  private:
@@ -56,6 +58,7 @@ class EventJudge {
   std::optional<HelloEvent> hello_;
   std::optional<OutcomeEvent> outcome_;
   std::optional<std::string> stop_reason_;
+  bool signalled_ = false;
   uint64_t sequence_ = 0;
   std::vector<ArtifactEvent> artifacts_;
 };

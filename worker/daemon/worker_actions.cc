@@ -35,7 +35,7 @@ void Worker::Perform(const slots::StartTrainer& action) {
   // A worker without room or without its trainer's file is at fault itself, not the member.
   Keep(action.lease, attempt,
        FailedResult(CauseClass::kLostDevice, "the trainer cannot be started: " + Message(status)));
-  Step(slots::StartFailed{action.lease});
+  Step(slots::MachineFailed{action.lease});
 }
 
 absl::Status Worker::StartProcess(const slots::StartTrainer& start, Attempt& attempt) {
@@ -84,12 +84,14 @@ void Worker::Perform(const slots::TerminateTrainer& action) {
   } else {
     attempt.judge.SetStopReason(action.reason);
   }
+  attempt.judge.SetSignalled();
   if (attempt.process) pool_.Terminate(*attempt.process);
 }
 
 void Worker::Perform(const slots::KillTrainer& action) {
-  const Attempt& attempt = attempts_.at(action.lease);
+  Attempt& attempt = attempts_.at(action.lease);
   LogWarning("trainer_killed", {{"lease", action.lease.value}});
+  attempt.judge.SetSignalled();
   if (attempt.process) pool_.Kill(*attempt.process);
 }
 

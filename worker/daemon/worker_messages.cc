@@ -114,6 +114,9 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
   if (const auto* progress = std::get_if<ProgressEvent>(&line.event)) {
     return Step(slots::TrainerProgress{lease, progress->step, progress->step_count});
   }
+  if (std::holds_alternative<OutcomeEvent>(line.event)) {
+    return Step(slots::TrainerSaidOutcome{lease});
+  }
   auto* records = std::get_if<RecordsEvent>(&line.event);
   if (records == nullptr) return Step(slots::TrainerSpoke{lease});
   const uint64_t sequence = records->sequence;
@@ -147,6 +150,9 @@ void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
                             {"member", attempt.member},
                             {"cause", Name(attempt.result.outcome.cause)},
                             {"message", attempt.result.outcome.message}});
+  if (attempt.result.outcome.cause == CauseClass::kLostDevice) {
+    return Step(slots::MachineFailed{lease});
+  }
   Step(slots::TrainerEnded{lease});
 }
 

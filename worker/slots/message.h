@@ -84,8 +84,13 @@ struct TrainerBroken {
   LeaseId lease;
   std::string reason = "it broke the trainer protocol";
 };
-// This machine could not start its trainer, and its outcome says so.
-struct StartFailed {
+// Its trainer has said how it ended. Only its process is still there, and gets the grace to go.
+struct TrainerSaidOutcome {
+  LeaseId lease;
+};
+// The attempt ended for want of this machine, and its outcome says so: no trainer could be started,
+// or it lost its disk or its device.
+struct MachineFailed {
   LeaseId lease;
 };
 struct TrainerEnded {  // Its process has gone and its outcome is in the spool.
@@ -101,10 +106,11 @@ struct Drain {};  // Finish what is here, then leave.
 struct Hurry {};  // Stop what runs, then leave.
 struct Tick {};   // Time has passed.
 
-using Message = std::variant<Connected, Disconnected, HeartbeatSent, StartMember, StopMember,
-                             RecordsKept, Settled, ResultFound, TrainerHello, TrainerRecords,
-                             TrainerProgress, TrainerSpoke, TrainerBroken, StartFailed,
-                             TrainerEnded, StandbyEnded, Delivered, Drain, Hurry, Tick>;
+using Message =
+    std::variant<Connected, Disconnected, HeartbeatSent, StartMember, StopMember, RecordsKept,
+                 Settled, ResultFound, TrainerHello, TrainerRecords, TrainerProgress, TrainerSpoke,
+                 TrainerBroken, TrainerSaidOutcome, MachineFailed, TrainerEnded, StandbyEnded,
+                 Delivered, Drain, Hurry, Tick>;
 
 // --- What to do, in this order ---
 

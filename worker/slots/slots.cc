@@ -8,13 +8,13 @@ namespace {
 // Leases rise for ever, so the newest few are enough to recognise an echo.
 constexpr size_t kEndedKept = 1024;
 
-// A machine that cannot start trainers is asked again soon, but does not burn one member after the
-// other.
+// A machine that cannot start trainers, or whose trainers fail for want of it, is asked again soon,
+// but does not burn one member after the other.
 constexpr absl::Duration kFirstPause = absl::Seconds(1);
 constexpr absl::Duration kLongestPause = absl::Minutes(1);
 
-absl::Duration PauseAfter(int failed_starts) {
-  return std::min(kFirstPause * (1 << std::min(failed_starts - 1, 10)), kLongestPause);
+absl::Duration PauseAfter(int failures) {
+  return std::min(kFirstPause * (1 << std::min(failures - 1, 10)), kLongestPause);
 }
 
 std::string Limit(absl::Duration limit, std::string_view option) {
@@ -83,7 +83,6 @@ void Slots::On(const ResultFound& message, absl::Duration, Actions& actions) {
 void Slots::On(const TrainerHello& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->unwanted) return;
-  failed_starts_ = 0;
   Heard(*lease, now);
   lease->said_hello = true;
   if (connected_) actions.push_back(SendStarted{message.lease});
@@ -126,23 +125,37 @@ void Slots::On(const TrainerBroken& message, absl::Duration now, Actions& action
   }
 }
 
-void Slots::On(const StartFailed& message, absl::Duration now, Actions& actions) {
-  if (Find(message.lease) == nullptr) return;
-  resume_at_ = now + PauseAfter(++failed_starts_);
-  On(TrainerEnded{message.lease}, now, actions);
+void Slots::On(const TrainerSaidOutcome& message, absl::Duration now, Actions&) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->phase != Phase::kRunning || lease->stopping) return;
+  lease->said_outcome = true;
+  lease->silent_at = absl::InfiniteDuration();
+  lease->kill_at = now + options_.grace;
+}
+
+void Slots::On(const MachineFailed& message, absl::Duration now, Actions& actions) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->phase != Phase::kRunning) return;
+  resume_at_ = now + PauseAfter(++machine_failures_);
+  FreeSlot(message.lease, *lease, now, actions);
 }
 
 void Slots::On(const TrainerEnded& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->phase != Phase::kRunning) return;
-  slots_[lease->slot].lease.reset();
-  keeper_.Remove(message.lease);
-  lease->kill_at = lease->silent_at = absl::InfiniteDuration();
-  if (lease->unwanted) {
-    Erase(message.lease, actions);
+  machine_failures_ = 0;
+  FreeSlot(message.lease, *lease, now, actions);
+}
+
+void Slots::FreeSlot(LeaseId id, Lease& lease, absl::Duration now, Actions& actions) {
+  slots_[lease.slot].lease.reset();
+  keeper_.Remove(id);
+  lease.kill_at = lease.silent_at = absl::InfiniteDuration();
+  if (lease.unwanted) {
+    Erase(id, actions);
   } else {
-    lease->phase = Phase::kDelivering;
-    actions.push_back(Deliver{message.lease});
+    lease.phase = Phase::kDelivering;
+    actions.push_back(Deliver{id});
   }
   FillSlots(now, actions);
 }
@@ -244,12 +257,12 @@ void Slots::Stop(LeaseId id, Lease& lease, const std::string& reason, absl::Dura
   if (lease.stopping) return;
   lease.stopping = true;
   lease.silent_at = absl::InfiniteDuration();
-  lease.kill_at = now + options_.grace;
+  lease.kill_at = std::min(lease.kill_at, now + options_.grace);
   actions.push_back(TerminateTrainer{id, reason});
 }
 
 void Slots::Heard(Lease& lease, absl::Duration now) const {
-  if (lease.phase != Phase::kRunning || lease.stopping) return;
+  if (lease.phase != Phase::kRunning || lease.stopping || lease.said_outcome) return;
   lease.spoke = true;
   lease.silent_at = now + options_.silence_timeout;
 }

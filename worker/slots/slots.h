@@ -56,6 +56,7 @@ class Slots {
     uint32_t slot = 0;  // While running.
     bool said_hello = false;
     bool spoke = false;  // Any event of its trainer came.
+    bool said_outcome = false;
     bool stopping = false;
     bool unwanted = false;  // Forget it when its trainer has gone.
     bool late = false;      // Stopped after its end: only the outcome is told, for comparison.
@@ -87,7 +88,8 @@ class Slots {
   void On(const TrainerProgress& message, absl::Duration now, Actions& actions);
   void On(const TrainerSpoke& message, absl::Duration now, Actions& actions);
   void On(const TrainerBroken& message, absl::Duration now, Actions& actions);
-  void On(const StartFailed& message, absl::Duration now, Actions& actions);
+  void On(const TrainerSaidOutcome& message, absl::Duration now, Actions& actions);
+  void On(const MachineFailed& message, absl::Duration now, Actions& actions);
   void On(const TrainerEnded& message, absl::Duration now, Actions& actions);
   void On(const StandbyEnded& message, absl::Duration now, Actions& actions);
   void On(const Delivered& message, absl::Duration now, Actions& actions);
@@ -99,6 +101,7 @@ class Slots {
   void FillSlots(absl::Duration now, Actions& actions);
   void PlaceIn(uint32_t slot, LeaseId id, absl::Duration now, Actions& actions);
   std::optional<uint32_t> BestSlotFor(const TrainerKey& key) const;
+  void FreeSlot(LeaseId id, Lease& lease, absl::Duration now, Actions& actions);
   void Stop(LeaseId id, Lease& lease, const std::string& reason, absl::Duration now,
             Actions& actions);
   void Heard(Lease& lease, absl::Duration now) const;
@@ -120,7 +123,7 @@ class Slots {
   std::vector<LeaseId> waiting_;  // In order of arrival.
   std::set<LeaseId> ended_;       // Erased in this session, the newest: echoes are ignored.
   LeaseKeeper keeper_;            // Leases that are waiting or running.
-  int failed_starts_ = 0;         // In a row.
+  int machine_failures_ = 0;      // In a row.
   bool connected_ = false;
   bool draining_ = false;
   bool left_ = false;

@@ -53,6 +53,28 @@ TEST_F(JudgeTest, AWholeConversationIsAResult) {
   EXPECT_THAT(result.artifacts, SizeIs(1));
 }
 
+TEST_F(JudgeTest, AnOutcomeCountsThoughItsProcessHadToBeKilled) {
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    EventJudge judge("fake", "build-1");
+    ASSERT_TRUE(judge.Accept(Hello()).ok());
+    ASSERT_TRUE(judge.Accept(ArtifactEvent{"predictions", "p.npy", std::string(64, 'a'), 3}).ok());
+    ASSERT_TRUE(judge.Accept(Done()).ok());
+    EXPECT_EQ(judge.End({true, signal}).outcome.cause, CauseClass::kBug) << "by somebody else";
+    judge.SetSignalled();
+    EXPECT_EQ(judge.End({true, signal}).outcome.kind, OutcomeEvent::Kind::kDone);
+    EXPECT_THAT(judge.End({true, signal}).artifacts, SizeIs(1));
+    EXPECT_EQ(judge.End({true, SIGSEGV}).outcome.cause, CauseClass::kBug) << "not our signal";
+    EXPECT_EQ(judge.End({false, 3}).outcome.cause, CauseClass::kBug) << "it contradicts itself";
+  }
+}
+
+TEST_F(JudgeTest, ATrainerThatIsKilledBeforeItsOutcomeHasNone) {
+  Accept(Hello());
+  judge_.SetStopReason("cancelled");
+  judge_.SetSignalled();
+  EXPECT_EQ(judge_.End({true, SIGKILL}).outcome.cause, CauseClass::kInterrupted);
+}
+
 TEST_F(JudgeTest, EventsOutOfPlaceAreRefused) {
   EXPECT_EQ(Refusal(ProgressEvent{}), "an event before the hello");
   EXPECT_EQ(judge_.End({false, 0}).outcome.message,

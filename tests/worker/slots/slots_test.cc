@@ -328,32 +328,66 @@ TEST_F(HangTest, WhatIsStoppedAnywayIsNotBlamedOnTheMachine) {
   EXPECT_THAT(Wait(100), ElementsAre("kill trainer of lease 7"));
 }
 
+TEST_F(HangTest, ATrainerThatHasSaidItsOutcomeHasTheGraceToGo) {
+  (void)Start(7);
+  (void)Do(TrainerHello{LeaseId{7}});
+  EXPECT_THAT(Do(TrainerSaidOutcome{LeaseId{7}}), IsEmpty());
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(3));
+  EXPECT_THAT(Wait(2), IsEmpty());
+
+  EXPECT_THAT(Wait(1), ElementsAre("kill trainer of lease 7"));
+  EXPECT_THAT(Wait(100), IsEmpty()) << "nor is it silent";
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{7}}), ElementsAre("deliver lease 7"));
+}
+
+TEST_F(HangTest, AStopDoesNotLengthenTheGraceAfterAnOutcome) {
+  (void)Start(7);
+  (void)Do(TrainerSaidOutcome{LeaseId{7}});
+  EXPECT_THAT(Wait(2), IsEmpty());
+  EXPECT_THAT(Do(StopMember{LeaseId{7}, "cancelled"}),
+              ElementsAre("terminate trainer of lease 7: cancelled"));
+  EXPECT_THAT(Wait(1), ElementsAre("kill trainer of lease 7"));
+}
+
+TEST_F(HangTest, AnOutcomeAfterAStopDoesNotLengthenItsGraceEither) {
+  (void)Start(7);
+  (void)Do(StopMember{LeaseId{7}, "cancelled"});
+  (void)Wait(2);
+  (void)Do(TrainerSaidOutcome{LeaseId{7}});
+  EXPECT_THAT(Wait(1), ElementsAre("kill trainer of lease 7"));
+}
+
 TEST_F(SlotsTest, AMachineThatCannotStartTrainersPausesLongerAndLonger) {
   (void)Connect();
   EXPECT_THAT(Start(1), ElementsAre("start trainer of lease 1 in slot 0"));
-  EXPECT_THAT(Do(StartFailed{LeaseId{1}}), ElementsAre("deliver lease 1"));
+  EXPECT_THAT(Do(MachineFailed{LeaseId{1}}), ElementsAre("deliver lease 1"));
   EXPECT_THAT(Start(2), IsEmpty());
   EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1));
   EXPECT_THAT(Wait(1), ElementsAre("start trainer of lease 2 in slot 0", "send heartbeat 1@0 2@0"));
-  EXPECT_THAT(Do(StartFailed{LeaseId{2}}), ElementsAre("deliver lease 2"));
+  EXPECT_THAT(Do(MachineFailed{LeaseId{2}}), ElementsAre("deliver lease 2"));
   EXPECT_THAT(Start(3), IsEmpty());
   EXPECT_THAT(Wait(1), ElementsAre("send heartbeat 1@0 2@0 3@0"));
   EXPECT_THAT(Wait(1),
               ElementsAre("start trainer of lease 3 in slot 0", "send heartbeat 1@0 2@0 3@0"));
 
   (void)Do(TrainerHello{LeaseId{3}});
-  (void)Do(TrainerEnded{LeaseId{3}});
-  (void)Start(4);
-  (void)Do(StartFailed{LeaseId{4}});
+  (void)Do(MachineFailed{LeaseId{3}});
+  EXPECT_THAT(Start(4), IsEmpty());
+  EXPECT_THAT(Wait(3), ElementsAre("send heartbeat 1@0 2@0 3@0 4@0")) << "a hello is no success";
+  (void)Wait(1);
+  (void)Do(TrainerEnded{LeaseId{4}});
+  (void)Start(5);
+  (void)Do(MachineFailed{LeaseId{5}});
 
-  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1)) << "begins anew after a start that worked";
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(1))
+      << "begins anew after an end of another kind";
 }
 
 TEST_F(SlotsTest, APauseHasAnEnd) {
   (void)Do(Connected{absl::Hours(10), absl::InfiniteDuration()});
   for (uint64_t lease = 1; lease <= 40; ++lease) {
     (void)Start(lease);
-    (void)Do(StartFailed{LeaseId{lease}});
+    (void)Do(MachineFailed{LeaseId{lease}});
     EXPECT_LE(slots_.NextTick(), now_ + absl::Minutes(1));
     (void)Wait(60);
   }
@@ -454,7 +488,7 @@ TEST_F(SlotsTest, MessagesAboutUnknownLeasesChangeNothing) {
   for (const Message& message : std::vector<Message>{
            StopMember{unknown, ""}, RecordsKept{unknown, 1}, Settled{unknown},
            TrainerHello{unknown}, TrainerRecords{unknown, 1}, TrainerProgress{unknown, 1, 1},
-           TrainerSpoke{unknown}, TrainerBroken{unknown}, StartFailed{unknown},
+           TrainerSpoke{unknown}, TrainerBroken{unknown}, MachineFailed{unknown},
            TrainerEnded{unknown}, Delivered{unknown}, StandbyEnded{9}}) {
     EXPECT_THAT(Do(message), IsEmpty());
   }
