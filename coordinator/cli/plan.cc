@@ -33,22 +33,35 @@ Json ToJson(const v1::PlannedCell& cell) {
           {"hardware", cell.hardware()},
           {"stack", cell.stack()},
           {"block", cell.block()},
+          {"replicates", cell.replicates()},
           {"workers", std::vector<std::string>(cell.workers().begin(), cell.workers().end())}};
+}
+
+Json ToJson(const v1::PlannedPlan& plan) {
+  return {{"name", plan.name()},
+          {"replicates", plan.replicates()},
+          {"blocks", plan.blocks()},
+          {"cells", plan.cells()},
+          {"members", plan.members()},
+          {"draws", plan.draws()},
+          {"control", plan.control()},
+          {"detectable_sd_ratio", JsonNumber(plan.detectable_sd_ratio())},
+          {"detectable_mean_shift", JsonNumber(plan.detectable_mean_shift())}};
 }
 
 void PrintPlanJson(const Context& context, const v1::PlanSweepResponse& plan) {
   Json cells = Json::array();
   for (const v1::PlannedCell& cell : plan.cells()) cells.push_back(ToJson(cell));
+  Json plans = Json::array();
+  for (const v1::PlannedPlan& one : plan.plans()) plans.push_back(ToJson(one));
   PrintJson(
       context.out,
       {{"cells", cells},
        {"members", plan.members()},
-       {"replicates", plan.replicates()},
+       {"plans", plans},
        {"steps", std::to_string(plan.steps())},
        {"expected_seconds", JsonNumber(plan.expected_seconds())},
        {"expected_from", plan.expected_from()},
-       {"detectable_sd_ratio", JsonNumber(plan.detectable_sd_ratio())},
-       {"detectable_mean_shift", JsonNumber(plan.detectable_mean_shift())},
        {"specification_sha256", plan.specification_sha256()},
        {"warnings", std::vector<std::string>(plan.warnings().begin(), plan.warnings().end())}});
 }
@@ -84,16 +97,25 @@ void PrintWorkers(const Context& context, const v1::PlanSweepResponse& plan) {
   }
 }
 
-void PrintEffects(const Context& context, const v1::PlanSweepResponse& plan) {
-  if (plan.replicates() < 2) {
-    context.out << "with 1 replicate of each cell no spread can be seen\n";
-    return;
+std::string PowerText(const v1::PlannedPlan& plan, double figure) {
+  if (plan.control()) return "bits only";
+  return figure > 0 ? fmt::format("{:.2g}", figure) : "nothing";
+}
+
+void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
+  Table table({"plan", "blocks", "replicates", "cells", "members", "independent draws",
+               "sees SD ratio", "sees mean shift"});
+  for (const v1::PlannedPlan& one : plan.plans()) {
+    table.Add({one.name(), std::to_string(one.blocks()), std::to_string(one.replicates()),
+               std::to_string(one.cells()), std::to_string(one.members()),
+               std::to_string(one.draws()), PowerText(one, one.detectable_sd_ratio()),
+               PowerText(one, one.detectable_mean_shift())});
   }
-  context.out << fmt::format(
-      "with {} replicates of each cell this sees (80 % power, 5 % level): a ratio of standard "
-      "deviations of {:.2g} and more, a difference of means of {:.2g} standard deviations and "
-      "more\n",
-      plan.replicates(), plan.detectable_sd_ratio(), plan.detectable_mean_shift());
+  table.Print(context.out, context.Colour());
+  context.out << "independent draws: of the seeded sources, for each setting, class and stack; a "
+                 "plan that fixes one has as many as blocks.\n"
+                 "sees: between two cells, at 80 % power and the 5 % level; shifts of means in "
+                 "standard deviations.\n";
 }
 
 std::string TimeText(const v1::PlanSweepResponse& plan) {
@@ -138,14 +160,13 @@ class Plan final : public Command {
       return kDone;
     }
     PrintCells(context, plan);
-    context.out << fmt::format("{}: {} x {} = {}, {}\n", file.sweep.name(),
+    context.out << fmt::format("{}: {}, {}, {}\n", file.sweep.name(),
                                Counted(static_cast<uint64_t>(plan.cells_size()), "cell"),
-                               Counted(plan.replicates(), "replicate"),
                                Counted(plan.members(), "member"),
                                Counted(plan.steps(), "optimiser step"));
     PrintWorkers(context, plan);
     context.out << TimeText(plan) << "\n";
-    PrintEffects(context, plan);
+    PrintPlans(context, plan);
     if (!connection.remote() && NamesAStack(plan)) {
       context.out << "note: `run` refuses a stack that the trainer here does not have; plan does "
                      "not start it to ask\n";

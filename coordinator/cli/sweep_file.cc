@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/sweep_limits.h"
 #include "common/files/atomic_file.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
@@ -24,9 +25,11 @@ constexpr size_t kMostTags = 100;
 
 constexpr std::array<std::string_view, 6> kSections = {"model", "data",    "augment",
                                                        "train", "sources", "evaluate"};
-constexpr std::array<std::string_view, 16> kKeys = {
-    "name", "seed",  "model",    "data",   "augment",    "train",  "sources", "evaluate",
-    "axes", "noise", "hardware", "stacks", "replicates", "blocks", "notes",   "tags"};
+constexpr std::array<std::string_view, 17> kKeys = {
+    "name",     "seed",    "model",      "data",   "augment",
+    "train",    "sources", "evaluate",   "axes",   "noise",
+    "hardware", "stacks",  "replicates", "blocks", "reference_accuracy",
+    "notes",    "tags"};
 
 void ReadName(SweepReader& reader, const YamlNode& node) {
   const bool known_characters = std::ranges::all_of(node.text, [](unsigned char c) {
@@ -41,13 +44,18 @@ void ReadName(SweepReader& reader, const YamlNode& node) {
   reader.sweep.set_name(node.text);
 }
 
-uint64_t ReadCount(SweepReader& reader, const std::string& path, const YamlNode& node,
-                   uint64_t least, uint64_t most) {
-  const auto value = AsUnsigned(node);
-  if (value && *value >= least && *value <= most) return *value;
-  reader.Refuse(node.place, path,
-                fmt::format("expected an integer from {} to {}, got {}", least, most, Found(node)));
-  return 0;
+void ReadSeed(SweepReader& reader, const YamlNode& node) {
+  if (const auto value = AsUnsigned(node)) return reader.sweep.set_seed(*value);
+  reader.Refuse(node.place, "seed",
+                fmt::format("expected an integer from 0 to {}, got {}",
+                            std::numeric_limits<uint64_t>::max(), Found(node)));
+}
+
+void ReadReference(SweepReader& reader, const YamlNode& node) {
+  const auto value = AsNumber(node);
+  if (value && *value > 0 && *value <= 1) return reader.sweep.set_reference_accuracy(*value);
+  reader.Refuse(node.place, "reference_accuracy",
+                "expected a number above 0 and at most 1 (0.85 for 85 %), got " + Found(node));
 }
 
 // A list of names, or one.
@@ -127,17 +135,12 @@ std::string_view NearestKey(const std::string& key) {
 void ReadKey(SweepReader& reader, const std::string& key, Place place, const YamlNode& node) {
   reader.places.emplace(key, node.place);
   if (key == "name") return ReadName(reader, node);
-  if (key == "seed") {
-    constexpr uint64_t kMost = std::numeric_limits<uint64_t>::max();
-    return reader.sweep.set_seed(ReadCount(reader, key, node, 0, kMost));
-  }
+  if (key == "seed") return ReadSeed(reader, node);
   if (key == "replicates") {
-    return reader.sweep.set_replicates(
-        static_cast<uint32_t>(ReadCount(reader, key, node, 1, 100'000)));
+    return reader.sweep.set_replicates(reader.Count(node, key, sweep::kMaxMembers));
   }
-  if (key == "blocks") {
-    return reader.sweep.set_blocks(static_cast<uint32_t>(ReadCount(reader, key, node, 1, 10'000)));
-  }
+  if (key == "blocks") return reader.sweep.set_blocks(reader.Count(node, key, sweep::kMaxBlocks));
+  if (key == "reference_accuracy") return ReadReference(reader, node);
   if (key == "axes") return ReadAxes(reader, node);
   if (key == "noise") return ReadNoise(reader, node);
   if (key == "hardware") return ReadHardware(reader, node);

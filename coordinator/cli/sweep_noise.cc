@@ -5,6 +5,7 @@
 #include "fmt/format.h"
 
 #include "common/base/noise_source.h"
+#include "common/base/sweep_limits.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/cli/sweep_reader.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kBuiltInPlans = {"control", "algo", "impl", "algo+impl"};
 constexpr std::array<std::string_view, 3> kStates = {"off", "fixed", "free"};
-constexpr size_t kMaxPlans = 100;
 constexpr size_t kMaxPlanName = 100;
 
 bool IsBuiltIn(std::string_view name) {
@@ -27,7 +27,8 @@ std::string DidYouMean(std::string_view wrong, std::span<const std::string_view>
 }
 
 std::string_view NearestPlanKey(std::string_view key) {
-  std::vector<std::string_view> known = {"name", "base"};
+  if (key == "plan") return "name";
+  std::vector<std::string_view> known = {"name", "base", "replicates", "blocks"};
   for (const NoiseSource source : kAllNoiseSources) known.push_back(Name(source));
   return Nearest(key, known);
 }
@@ -72,6 +73,10 @@ void ReadPlanKey(SweepReader& reader, v1::NoisePlan& plan, const std::string& pl
     plan.set_name(reader.Text(node, path, kMaxPlanName));
   } else if (key == "base") {
     plan.set_base(ReadBuiltInName(reader, path, node));
+  } else if (key == "replicates") {
+    plan.set_replicates(reader.Count(node, path, sweep::kMaxMembers));
+  } else if (key == "blocks") {
+    plan.set_blocks(reader.Count(node, path, sweep::kMaxBlocks));
   } else if (const auto source = ParseNoiseSource(key)) {
     ReadRule(reader, plan, path, *source, node);
   } else {
@@ -83,16 +88,26 @@ v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const Ya
   v1::NoisePlan plan;
   const size_t mistakes_before = reader.mistakes.size();
   bool named = false;
+  bool changed = false;  // Not only how often it is repeated.
   reader.EachKey(node, path, [&](const std::string& key, Place place, const YamlNode& value) {
     named = named || key == "name";
+    changed = changed || key == "base" || ParseNoiseSource(key).has_value();
     ReadPlanKey(reader, plan, path, key, place, value);
   });
   if (!named) {
     reader.Refuse(node.place, path, "expected a name for this plan: {name: ..., ...}");
-  } else if (IsBuiltIn(plan.name()) && node.items.size() > 1) {
+  } else if (IsBuiltIn(plan.name()) && changed) {
     reader.Refuse(
         node.place, path + ".name",
         fmt::format("expected a name of your own, got {}, which is a built-in plan", plan.name()));
+  }
+  // A slip in a built-in plan's name would make it a control.
+  const bool counted = plan.replicates() != 0 || plan.blocks() != 0;
+  if (named && counted && !changed && !plan.name().empty() && !IsBuiltIn(plan.name())) {
+    reader.Refuse(reader.places[path + ".name"], path + ".name",
+                  fmt::format("expected control, algo, impl or algo+impl, or a base or a source of "
+                              "a plan of your own, got only {}{}",
+                              plan.name(), DidYouMean(plan.name(), kBuiltInPlans)));
   }
   // Without rules and base it would be taken for a built-in plan's name.
   if (plan.rules().empty() && plan.base().empty() && !IsBuiltIn(plan.name()) &&
@@ -120,7 +135,7 @@ v1::NoisePlan ReadPlan(SweepReader& reader, const std::string& path, const YamlN
 }  // namespace
 
 void ReadNoise(SweepReader& reader, const YamlNode& node) {
-  if (!reader.IsListOf(node, "noise", "noise plans", kMaxPlans)) return;
+  if (!reader.IsListOf(node, "noise", "noise plans", sweep::kMaxPlans)) return;
   std::map<std::string, size_t> first;
   for (size_t i = 0; i < node.items.size(); ++i) {
     const std::string path = fmt::format("noise[{}]", i);

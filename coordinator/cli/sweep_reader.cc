@@ -2,6 +2,8 @@
 
 #include "fmt/format.h"
 
+#include "coordinator/cli/yaml_scalar.h"
+
 namespace noisefloor::cli {
 
 void SweepReader::Refuse(Place place, std::string path, std::string message) {
@@ -50,6 +52,14 @@ std::string SweepReader::Text(const YamlNode& node, const std::string& path, siz
       node.IsScalar() && node.text.size() > most ? std::to_string(node.text.size()) : Found(node);
   Refuse(node.place, path, fmt::format("expected a text of 1 to {} bytes, got {}", most, got));
   return "";
+}
+
+uint32_t SweepReader::Count(const YamlNode& node, const std::string& path, uint32_t most) {
+  const auto value = AsUnsigned(node);
+  if (value && *value >= 1 && *value <= most) return static_cast<uint32_t>(*value);
+  Refuse(node.place, path,
+         fmt::format("expected an integer from 1 to {}, got {}", most, Found(node)));
+  return 0;
 }
 
 }  // namespace noisefloor::cli

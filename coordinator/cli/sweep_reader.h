@@ -27,6 +27,8 @@ struct SweepReader {
   bool IsListOf(const YamlNode& node, const std::string& path, std::string_view what, size_t most);
   // A text of at most `most` bytes, or a mistake and empty.
   std::string Text(const YamlNode& node, const std::string& path, size_t most);
+  // An integer from 1 to `most`, or a mistake and 0.
+  uint32_t Count(const YamlNode& node, const std::string& path, uint32_t most);
 };
 
 // "model: {...}" and so on: every setting below the section.

@@ -3,6 +3,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/sweep_limits.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/cli/sweep_reader.h"
 #include "coordinator/cli/yaml_scalar.h"
@@ -12,7 +13,6 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr size_t kMaxAxisValues = 10'000;
-constexpr size_t kMaxAxes = 32;
 
 v1::Value ToProto(const SettingValue& value) {
   struct Visitor {
@@ -141,7 +141,7 @@ void ReadZip(SweepReader& reader, const std::string& path, const YamlNode& node)
 
 void ReadZips(SweepReader& reader, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::kList) return ReadZip(reader, "axes.zip", node);
-  if (!reader.IsListOf(node, "axes.zip", "maps", kMaxAxes)) return;
+  if (!reader.IsListOf(node, "axes.zip", "maps", sweep::kMaxAxes)) return;
   for (size_t i = 0; i < node.items.size(); ++i) {
     ReadZip(reader, fmt::format("axes.zip[{}]", i), node.items[i]);
   }
@@ -170,11 +170,6 @@ void ReadAxes(SweepReader& reader, const YamlNode& node) {
                   "expected a map of settings to lists of values, got " + Found(node));
     return;
   }
-  if (node.items.size() > kMaxAxes) {
-    reader.Refuse(node.place, "axes",
-                  fmt::format("expected at most {} axes, got {}", kMaxAxes, node.items.size()));
-    return;
-  }
   reader.EachKey(node, "axes", [&](const std::string& key, Place place, const YamlNode& values) {
     if (key == "zip") return ReadZips(reader, values);
     Column column = ReadColumn(reader, key, place, values, "axes.");
@@ -183,6 +178,10 @@ void ReadAxes(SweepReader& reader, const YamlNode& node) {
     *axis.add_columns() = std::move(column.proto);
     AddAxis(reader, std::move(axis), values.place, "axes." + key);
   });
+  const auto count = static_cast<uint32_t>(reader.sweep.axes_size());
+  if (count <= sweep::kMaxAxes) return;
+  reader.Refuse(node.place, "axes",
+                fmt::format("expected at most {} axes, got {}", sweep::kMaxAxes, count));
 }
 
 }  // namespace noisefloor::cli

@@ -35,17 +35,6 @@ std::optional<Number> ParseWhole(const YamlNode& node) {
   return value;
 }
 
-std::optional<double> AsNumber(const YamlNode& node) {
-  if (node.kind != Kind::kPlain) return std::nullopt;
-  const std::string_view text = WithoutPlus(node.text);
-  const bool decimal = text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
-  if (!decimal || HasLeadingZero(text)) return std::nullopt;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<SettingValue> AsIntList(const YamlNode& node) {
   if (const auto one = AsInteger(node)) return std::vector<int64_t>{*one};
   if (node.kind != Kind::kList) return std::nullopt;
@@ -117,6 +106,17 @@ std::string ChoiceHint(const Field& field, const YamlNode& node) {
 
 std::optional<int64_t> AsInteger(const YamlNode& node) { return ParseWhole<int64_t>(node); }
 std::optional<uint64_t> AsUnsigned(const YamlNode& node) { return ParseWhole<uint64_t>(node); }
+
+std::optional<double> AsNumber(const YamlNode& node) {
+  if (node.kind != Kind::kPlain) return std::nullopt;
+  const std::string_view text = WithoutPlus(node.text);
+  const bool decimal = text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
+  if (!decimal || HasLeadingZero(text)) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 absl::StatusOr<SettingValue> AsSetting(const Field& field, const YamlNode& node) {
   Specification scratch;

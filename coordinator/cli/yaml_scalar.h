@@ -14,6 +14,7 @@ namespace noisefloor::cli {
 
 std::optional<int64_t> AsInteger(const YamlNode& node);
 std::optional<uint64_t> AsUnsigned(const YamlNode& node);
+std::optional<double> AsNumber(const YamlNode& node);
 
 // The value of a setting, in the field's own kind and limits. The error's message says what was
 // expected and what was found, without the path: "expected true or false, got yes".

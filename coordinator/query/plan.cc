@@ -13,6 +13,7 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/source_acts.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/query/to_proto.h"
@@ -86,6 +87,7 @@ v1::PlannedCell CellOf(const sweep::Cell& cell, std::span<const FleetWorker> fle
   out.set_hardware(cell.hardware);
   out.set_stack(cell.stack);
   out.set_block(cell.block);
+  out.set_replicates(cell.replicates);
   for (const FleetWorker& worker : fleet) {
     if (worker.slots == 0 || !Has(worker.classes, cell.hardware)) continue;
     if (worker.stacks.empty() || Has(worker.stacks, cell.stack)) out.add_workers(worker.name);
@@ -146,8 +148,10 @@ void Warn(const sweep::Sweep& sweep, v1::PlanSweepResponse& response) {
   for (const std::string& what : unserved) {
     response.add_warnings("no worker offers " + what + ": its cells will wait");
   }
-  if (sweep.replicates < 2) {
-    response.add_warnings("one replicate per cell: no spread can be measured");
+  for (const v1::PlannedPlan& plan : response.plans()) {
+    if (plan.replicates() > 1) continue;
+    response.add_warnings("one replicate per cell of " + plan.name() +
+                          ": no spread can be measured");
   }
 }
 
@@ -166,10 +170,52 @@ void WarnOfShards(const std::map<int64_t, int64_t>& idle_order, v1::PlanSweepRes
   }
 }
 
-void SetDetectable(uint32_t replicates, v1::PlanSweepResponse& response) {
-  response.set_detectable_sd_ratio(analysis::DetectableSdRatio(replicates).value_or(0));
-  response.set_detectable_mean_shift(
-      analysis::DetectableMeanDifference(replicates, 1.0).value_or(0));
+// The cells of one plan.
+struct PlanCells {
+  uint32_t count = 0;
+  bool hold_a_draw = false;
+};
+
+// Of a control nothing spreads, so that there is nothing to see.
+void SetDetectable(v1::PlannedPlan& plan) {
+  if (plan.control()) return;
+  plan.set_detectable_sd_ratio(analysis::DetectableSdRatio(plan.replicates()).value_or(0));
+  plan.set_detectable_mean_shift(
+      analysis::DetectableMeanDifference(plan.replicates(), 1.0).value_or(0));
+}
+
+// Whether any seeded source that acts is fixed: then all of a block hangs on one draw of it.
+bool HoldsADraw(const Specification& cell) {
+  return std::any_of(kAllNoiseSources.begin(), kAllNoiseSources.end(), [&](NoiseSource source) {
+    return !IsPhysical(source) && cell.Source(source).state == SourceState::kFixed &&
+           SourceActs(cell, source);
+  });
+}
+
+void Count(const Specification& cell, PlanCells& cells) {
+  ++cells.count;
+  cells.hold_a_draw = cells.hold_a_draw || HoldsADraw(cell);
+}
+
+v1::PlannedPlan PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
+                       const PlanCells& cells) {
+  v1::PlannedPlan out;
+  out.set_name(plan.name);
+  out.set_replicates(sweep::ReplicatesOf(sweep, plan));
+  out.set_blocks(sweep::BlocksOf(sweep, plan));
+  out.set_cells(cells.count);
+  out.set_members(cells.count * out.replicates());
+  out.set_draws(out.blocks() * (cells.hold_a_draw ? 1 : out.replicates()));
+  out.set_control(sweep::IsControl(plan.states));
+  SetDetectable(out);
+  return out;
+}
+
+void AddPlans(const sweep::Sweep& sweep, const std::map<std::string, PlanCells>& cells,
+              v1::PlanSweepResponse& response) {
+  for (const sweep::NoisePlan& plan : sweep.plans) {
+    *response.add_plans() = PlanOf(sweep, plan, cells.at(plan.name));
+  }
 }
 
 }  // namespace
@@ -182,14 +228,16 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
   v1::PlanSweepResponse response;
   Load load;
   std::map<int64_t, int64_t> idle_order;  // Cells by their number of shards.
+  std::map<std::string, PlanCells> plans;
   int64_t steps = 0;
   for (const sweep::Cell& cell : sweep::Expand(sweep)) {
     *response.add_cells() = CellOf(cell, fleet);
     const Specification specification = sweep::CellSpecification(sweep, cell);
+    Count(specification, plans[cell.plan]);
     const int64_t shards = specification.train.shards;
     if (OrderIsIdle(cell, shards)) ++idle_order[shards];
-    steps += PlannedSteps(specification) * sweep.replicates;
-    const double examples = TrainedExamples(specification) * sweep.replicates;
+    steps += PlannedSteps(specification) * cell.replicates;
+    const double examples = TrainedExamples(specification) * cell.replicates;
     const std::optional<Speed> speed = SpeedOf(speeds, specification, cell.hardware);
     if (!speed || examples == 0) {
       ++load.unknown_cells;
@@ -200,11 +248,10 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
         specification.model.name + "\n" + specification.data.name + "\n" + cell.hardware;
     if (load.speeds_of.insert(counted).second) load.known_members += speed->members;
   }
-  response.set_members(static_cast<uint32_t>(response.cells_size()) * sweep.replicates);
-  response.set_replicates(sweep.replicates);
+  response.set_members(static_cast<uint32_t>(sweep::MemberCount(sweep)));
   response.set_steps(steps);
   response.set_specification_sha256(std::string(specification_sha256));
-  SetDetectable(sweep.replicates, response);
+  AddPlans(sweep, plans, response);
   SetTime(load, fleet, response);
   Warn(sweep, response);
   WarnOfShards(idle_order, response);

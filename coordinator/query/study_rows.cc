@@ -14,6 +14,7 @@
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
 #include "coordinator/store/special.h"
+#include "coordinator/store/sweep_json.h"
 
 namespace noisefloor::query {
 
@@ -36,11 +37,19 @@ report::MemberState StateOf(std::string_view name) {
   return report::MemberState::kWaiting;
 }
 
+report::PlanInput PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan) {
+  report::PlanInput input{
+      plan.name, {}, sweep::ReplicatesOf(sweep, plan), sweep::BlocksOf(sweep, plan)};
+  for (const NoiseSource source : kAllNoiseSources) {
+    input.sources[source] = plan.states[static_cast<size_t>(source) - 1];
+  }
+  return input;
+}
+
 absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
                                report::SweepInput& input) {
   SQLite::Statement row(database,
-                        "SELECT name, notes, tags, seed, replicates, blocks, definition "
-                        "FROM sweep WHERE sweep = ?");
+                        "SELECT name, notes, tags, seed, definition FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
     return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
@@ -53,9 +62,11 @@ absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
     input.tags.push_back(TextOf(value).empty() ? key : key + "=" + TextOf(value));
   }
   input.seed = UnsignedOf(row.getColumn(3).getString());
-  input.replicates = row.getColumn(4).getUInt();
-  input.blocks = row.getColumn(5).getUInt();
-  return ParseJson(row.getColumn(6).getString());
+  const std::string definition = row.getColumn(4).getString();
+  NF_ASSIGN_OR_RETURN(const sweep::Sweep content, SweepFromJson(definition));
+  input.reference_accuracy = content.reference_accuracy;
+  for (const sweep::NoisePlan& plan : content.plans) input.plans.push_back(PlanOf(content, plan));
+  return ParseJson(definition);
 }
 
 // What axes say of the data set, else the base training.

@@ -33,6 +33,8 @@ v1::Axis ToProto(const sweep::Axis& axis) {
 v1::NoisePlan ToProto(const sweep::NoisePlan& plan) {
   v1::NoisePlan out;
   out.set_name(plan.name);
+  out.set_replicates(plan.replicates);
+  out.set_blocks(plan.blocks);
   const sweep::SourceStates* built_in = sweep::BuiltInPlan(plan.name);
   if (built_in != nullptr && *built_in == plan.states) return out;
   out.set_base("control");
@@ -95,6 +97,7 @@ v1::Sweep ToProto(const sweep::Sweep& sweep) {
   }
   out.set_replicates(sweep.replicates);
   out.set_blocks(sweep.blocks);
+  if (sweep.reference_accuracy) out.set_reference_accuracy(*sweep.reference_accuracy);
   out.set_notes(sweep.notes);
   for (const auto& [key, value] : sweep.tags) (*out.mutable_tags())[key] = value;
   return out;

@@ -169,8 +169,12 @@ void WarnOfSets(const Gathered& gathered, Warnings& warnings) {
 
 // Fixed seeded sources in a plan with some noise: every conclusion hangs on one draw of them.
 bool HangsOnOneDraw(const Gathered& gathered) {
-  if (gathered.input->sweep.blocks > 1) return false;
-  return std::any_of(gathered.cells.begin(), gathered.cells.end(), [](const CellFacts& cell) {
+  std::set<std::string_view> repeated;  // Plans.
+  for (const CellFacts& cell : gathered.cells) {
+    if (cell.input->block > 0) repeated.insert(cell.input->plan);
+  }
+  return std::any_of(gathered.cells.begin(), gathered.cells.end(), [&](const CellFacts& cell) {
+    if (repeated.contains(cell.input->plan)) return false;
     return std::any_of(cell.input->sources.begin(), cell.input->sources.end(), [](const auto& s) {
       return !IsPhysical(s.first) && s.second == SourceState::kFixed;
     });

@@ -21,14 +21,22 @@
 
 namespace noisefloor::report {
 
+// What a noise plan frees and fixes, and how often it is repeated.
+struct PlanInput {
+  std::string name;
+  std::map<NoiseSource, SourceState> sources;
+  uint32_t replicates = 0;
+  uint32_t blocks = 1;
+};
+
 struct SweepInput {
   std::string id;  // "s3"
   std::string name;
   std::string notes;
   std::vector<std::string> tags;
   uint64_t seed = 0;
-  uint32_t replicates = 0;
-  uint32_t blocks = 1;
+  std::optional<double> reference_accuracy;  // Top-1 that is known to be reached, in (0, 1].
+  std::vector<PlanInput> plans;              // In the order of the sweep.
 };
 
 // One value of one axis, as written in the sweep file.

@@ -44,14 +44,23 @@ Json ToJson(const Estimate& e) {
           {"note", e.note}};
 }
 
+Json ToJson(const PlanInput& p) {
+  Json sources = Json::object();
+  for (const auto& [source, state] : p.sources) sources[std::string(Name(source))] = Name(state);
+  return {{"name", p.name},
+          {"sources", std::move(sources)},
+          {"replicates", p.replicates},
+          {"blocks", p.blocks}};
+}
+
 Json ToJson(const SweepInput& s) {
   return {{"id", s.id},
           {"name", s.name},
           {"notes", s.notes},
           {"tags", s.tags},
           {"seed", std::to_string(s.seed)},
-          {"replicates", s.replicates},
-          {"blocks", s.blocks}};
+          {"reference_accuracy", Number(s.reference_accuracy)},
+          {"plans", List(s.plans, [](const PlanInput& p) { return ToJson(p); })}};
 }
 
 Json ToJson(const MemberCounts& c) {

@@ -11,10 +11,8 @@ namespace noisefloor {
 namespace {
 
 constexpr int kMaxSettings = 1000;  // Of the base training.
-constexpr int kMaxAxes = 16;
-constexpr int kMaxColumns = 16;    // Of an axis.
-constexpr int kMaxValues = 10000;  // Of a column, and of a list that is one value.
-constexpr int kMaxPlans = 1000;
+constexpr int kMaxColumns = 16;     // Of an axis.
+constexpr int kMaxValues = 10000;   // Of a column, and of a list that is one value.
 constexpr int kMaxRules = 100;
 constexpr int kMaxChoices = 100;           // Classes, stacks, tags.
 constexpr size_t kMaxText = 200;           // Bytes, of names and paths.
@@ -88,6 +86,8 @@ sweep::PlanRequest PlanFrom(const v1::NoisePlan& plan, const std::string& field,
   sweep::PlanRequest result;
   result.name = check.Text(field + ".name", plan.name(), kMaxText);
   result.base = check.Text(field + ".base", plan.base(), kMaxText);
+  result.replicates = plan.replicates();
+  result.blocks = plan.blocks();
   if (!check.Count(field, plan.rules_size(), kMaxRules)) return result;
   for (const v1::SourceRule& rule : plan.rules()) {
     const std::string source = check.Text(field, rule.source(), kMaxText);
@@ -143,12 +143,12 @@ sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
   WordsFrom(message, request, check);
   request.seed = message.seed();
   TrainingFrom(message, request, check);
-  if (check.Count("axes", message.axes_size(), kMaxAxes)) {
+  if (check.Count("axes", message.axes_size(), int{sweep::kMaxAxes})) {
     for (int i = 0; i < message.axes_size(); ++i) {
       request.axes.push_back(AxisFrom(message.axes(i), fmt::format("axes[{}]", i), check));
     }
   }
-  if (check.Count("noise", message.noise_size(), kMaxPlans)) {
+  if (check.Count("noise", message.noise_size(), int{sweep::kMaxPlans})) {
     for (int i = 0; i < message.noise_size(); ++i) {
       request.noise.push_back(PlanFrom(message.noise(i), fmt::format("noise[{}]", i), check));
     }
@@ -161,6 +161,7 @@ sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
   }
   request.replicates = message.replicates();
   request.blocks = message.blocks();
+  if (message.has_reference_accuracy()) request.reference_accuracy = message.reference_accuracy();
   return request;
 }
 

@@ -31,16 +31,15 @@ void CheckMember(const State& state, const MemberId& id, const Member& member, B
 }
 
 void CheckSweep(const State& state, const SweepState& sweep, Broken& broken) {
-  if (sweep.members.size() != sweep.cells.size() * sweep.content.replicates) {
-    broken.push_back(ToText(sweep.id) + " has another number of members than cells x replicates");
+  if (sweep.members.size() != sweep::MemberCount(sweep.content)) {
+    broken.push_back(ToText(sweep.id) + " has another number of members than its definition");
     return;
   }
-  for (size_t i = 0; i < sweep.members.size(); ++i) {
-    const uint32_t replicates = sweep.content.replicates;
-    CheckMember(
-        state,
-        {sweep.id, static_cast<uint32_t>(i / replicates), static_cast<uint32_t>(i % replicates)},
-        sweep.members[i], broken);
+  for (const CellState& cell : sweep.cells) {
+    const std::span<const Member> members = MembersOf(sweep, cell);
+    for (uint32_t i = 0; i < members.size(); ++i) {
+      CheckMember(state, {sweep.id, cell.cell.index, i}, members[i], broken);
+    }
   }
 }
 

@@ -26,7 +26,7 @@ void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, c
   const auto old_keys = state.waiting.find(before);
   if (old_keys == state.waiting.end()) return;
   std::set<WaitKey> moved;
-  for (uint32_t replicate = 0; replicate < sweep.content.replicates; ++replicate) {
+  for (uint32_t replicate = 0; replicate < cell.cell.replicates; ++replicate) {
     const WaitKey key = {sweep.id, replicate, cell.cell.index};
     if (old_keys->second.erase(key) == 1) moved.insert(key);
   }

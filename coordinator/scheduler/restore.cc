@@ -1,5 +1,7 @@
 #include "coordinator/scheduler/restore.h"
 
+#include <algorithm>
+
 namespace noisefloor::scheduler {
 
 namespace {
@@ -8,11 +10,12 @@ void RestoreCell(SweepState& sweep, const RecoveredCell& recovered) {
   CellState cell = MakeCell(sweep.content, recovered.cell);
   cell.fingerprint = recovered.fingerprint;
   cell.build = recovered.build;
-  sweep.cells.push_back(std::move(cell));
-  for (const RecoveredMember& member : recovered.members) {
-    sweep.members.push_back({member.state, member.attempt, member.forgiven, member.accepted});
+  AddCell(sweep, std::move(cell));
+  const std::span<Member> members = MembersOf(sweep, sweep.cells.back());
+  for (size_t i = 0; i < std::min(members.size(), recovered.members.size()); ++i) {
+    const RecoveredMember& member = recovered.members[i];
+    members[i] = {member.state, member.attempt, member.forgiven, member.accepted};
   }
-  sweep.members.resize(sweep.cells.size() * sweep.content.replicates);
 }
 
 void RestoreSweep(State& state, const RecoveredSweep& recovered) {
@@ -68,13 +71,14 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
 // What can be told from the members once all of them are there.
 void IndexMembers(State& state) {
   for (const auto& [id, sweep] : state.sweeps) {
-    for (size_t i = 0; i < sweep.members.size(); ++i) {
-      const uint32_t replicates = sweep.content.replicates;
-      const MemberId member = {id, static_cast<uint32_t>(i / replicates),
-                               static_cast<uint32_t>(i % replicates)};
-      if (sweep.members[i].state == MemberState::kWaiting) AddWaiting(state, member);
-      const bool result = HasEnded(sweep.members[i].state) && sweep.members[i].lease.value != 0;
-      if (result) state.accepted[sweep.members[i].lease] = member;
+    for (const CellState& cell : sweep.cells) {
+      const std::span<const Member> members = MembersOf(sweep, cell);
+      for (uint32_t i = 0; i < members.size(); ++i) {
+        const MemberId member = {id, cell.cell.index, i};
+        if (members[i].state == MemberState::kWaiting) AddWaiting(state, member);
+        const bool result = HasEnded(members[i].state) && members[i].lease.value != 0;
+        if (result) state.accepted[members[i].lease] = member;
+      }
     }
   }
 }
@@ -88,16 +92,15 @@ RecoveredSweep DurableSweep(const SweepState& sweep) {
   durable.identities = sweep.identities;
   durable.cells_with_evaluation_set.assign(sweep.cells_with_evaluation_set.begin(),
                                            sweep.cells_with_evaluation_set.end());
-  auto member = sweep.members.begin();
   for (const CellState& cell : sweep.cells) {
     RecoveredCell& kept = durable.cells.emplace_back();
     kept.cell = cell.cell;
     kept.fingerprint = cell.fingerprint;
     kept.build = cell.build;
-    for (uint32_t i = 0; i < sweep.content.replicates; ++i, ++member) {
-      const bool result = HasEnded(member->state);
+    for (const Member& member : MembersOf(sweep, cell)) {
+      const bool result = HasEnded(member.state);
       kept.members.push_back(
-          {member->state, member->attempt, member->forgiven, result ? member->lease : LeaseId{}});
+          {member.state, member.attempt, member.forgiven, result ? member.lease : LeaseId{}});
     }
   }
   return durable;

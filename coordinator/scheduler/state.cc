@@ -19,8 +19,9 @@ const Member* FindMember(const State& state, const MemberId& id) {
   const auto it = state.sweeps.find(id.sweep);
   if (it == state.sweeps.end()) return nullptr;
   const SweepState& sweep = it->second;
-  if (id.cell >= sweep.cells.size() || id.replicate >= sweep.content.replicates) return nullptr;
-  return &sweep.members[size_t{id.cell} * sweep.content.replicates + id.replicate];
+  if (id.cell >= sweep.cells.size()) return nullptr;
+  const std::span<const Member> members = MembersOf(sweep, sweep.cells[id.cell]);
+  return id.replicate < members.size() ? &members[id.replicate] : nullptr;
 }
 
 Member* FindMember(State& state, const MemberId& id) {
@@ -53,10 +54,23 @@ Pool PoolOf(const CellState& cell) {
   return {cell.cell.hardware, cell.cell.stack, cell.fingerprint};
 }
 
+void AddCell(SweepState& sweep, CellState cell) {
+  cell.first_member = sweep.members.size();
+  sweep.members.resize(sweep.members.size() + cell.cell.replicates);
+  sweep.cells.push_back(std::move(cell));
+}
+
+std::span<Member> MembersOf(SweepState& sweep, const CellState& cell) {
+  return std::span(sweep.members).subspan(cell.first_member, cell.cell.replicates);
+}
+
+std::span<const Member> MembersOf(const SweepState& sweep, const CellState& cell) {
+  return std::span(sweep.members).subspan(cell.first_member, cell.cell.replicates);
+}
+
 bool IsUntouched(const SweepState& sweep, uint32_t cell) {
-  const auto first = sweep.members.begin() + size_t{cell} * sweep.content.replicates;
-  return std::all_of(first, first + sweep.content.replicates,
-                     [](const Member& member) { return member.lease == LeaseId{}; });
+  return std::ranges::all_of(MembersOf(sweep, sweep.cells[cell]),
+                             [](const Member& member) { return member.lease == LeaseId{}; });
 }
 
 void AddWaiting(State& state, const MemberId& id) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,8 @@ struct Member {
 };
 
 struct CellState {
-  sweep::Cell cell;  // Pins filled in.
+  sweep::Cell cell;         // Pins filled in.
+  size_t first_member = 0;  // Place of its replicate 0 in SweepState::members.
   std::string fingerprint;
   std::string build;
   std::string data_set;
@@ -69,7 +71,7 @@ struct SweepState {
   std::set<std::string> kept_evaluation_keys;        // Of the cells above.
   std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
   std::vector<CellState> cells;
-  std::vector<Member> members;                   // cell * replicates + replicate.
+  std::vector<Member> members;                   // Cell after cell, each by replicate.
   std::map<std::string, TrainTimes> times;       // By hardware class. Soft.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
@@ -157,6 +159,11 @@ Worker* WorkerOf(State& state, SessionId session);
 WaitKey KeyOf(const MemberId& id);
 MemberId MemberOf(const WaitKey& key);
 Pool PoolOf(const CellState& cell);
+
+// The cell with members that wait for their first attempt, as the last of its sweep.
+void AddCell(SweepState& sweep, CellState cell);
+std::span<Member> MembersOf(SweepState& sweep, const CellState& cell);
+std::span<const Member> MembersOf(const SweepState& sweep, const CellState& cell);
 
 // No member of the cell has a live lease or a result: nothing was built on what it is pinned to.
 bool IsUntouched(const SweepState& sweep, uint32_t cell);

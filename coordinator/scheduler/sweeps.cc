@@ -49,8 +49,7 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   sweep.content = event.sweep;
   sweep.specification_sha256 = event.specification_sha256;
   sweep.request_id = event.request_id;
-  for (const sweep::Cell& cell : cells) sweep.cells.push_back(MakeCell(event.sweep, cell));
-  sweep.members.resize(cells.size() * event.sweep.replicates);
+  for (const sweep::Cell& cell : cells) AddCell(sweep, MakeCell(event.sweep, cell));
   if (!event.request_id.empty()) state.sweeps_by_request[event.request_id] = sweep.id;
   state.sweeps_by_hash[event.specification_sha256] = sweep.id;
   return state.sweeps.emplace(sweep.id, std::move(sweep)).first->second;
@@ -58,11 +57,10 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
 
 template <typename Visit>
 void EachMember(SweepState& sweep, const Visit& visit) {
-  const uint32_t replicates = sweep.content.replicates;
-  for (uint32_t cell = 0; cell < sweep.cells.size(); ++cell) {
-    for (uint32_t replicate = 0; replicate < replicates; ++replicate) {
-      visit(MemberId{sweep.id, cell, replicate},
-            sweep.members[size_t{cell} * replicates + replicate]);
+  for (const CellState& cell : sweep.cells) {
+    const std::span<Member> members = MembersOf(sweep, cell);
+    for (uint32_t replicate = 0; replicate < members.size(); ++replicate) {
+      visit(MemberId{sweep.id, cell.cell.index, replicate}, members[replicate]);
     }
   }
 }

@@ -79,8 +79,8 @@ absl::Status ReadSweeps(SQLite::Database& database, RecoveredState& state) {
     if (!fault.empty()) return Damaged(name, fault);
     for (sweep::Cell& cell : sweep::Expand(sweep.content)) {
       RecoveredCell& recovered = sweep.cells.emplace_back();
+      recovered.members.resize(cell.replicates);
       recovered.cell = std::move(cell);
-      recovered.members.resize(sweep.content.replicates);
     }
   }
   return absl::OkStatus();
@@ -138,33 +138,37 @@ absl::Status ReadIdentities(SQLite::Database& database, RecoveredState& state) {
   return absl::OkStatus();
 }
 
+int64_t CountIn(SQLite::Statement& statement) {
+  statement.executeStep();
+  const int64_t found = statement.getColumn(0).getInt64();
+  statement.reset();
+  return found;
+}
+
 // One row for each cell and member of the definitions: keys differ and none is out of bounds, so
 // that counting is enough.
 absl::Status CheckRowCounts(SQLite::Database& database, const RecoveredState& state) {
   SQLite::Statement cells(database, "SELECT count(*) FROM cell WHERE sweep = ?");
   SQLite::Statement members(database,
-                            "SELECT count(*) FROM member WHERE sweep = ? AND cell >= 0 AND "
-                            "cell < ? AND replicate >= 0 AND replicate < ?");
+                            "SELECT count(*) FROM member WHERE sweep = ? AND cell = ? AND "
+                            "replicate >= 0 AND replicate < ?");
   for (const RecoveredSweep& sweep : state.sweeps) {
     const auto id = static_cast<int64_t>(sweep.id.value);
     const auto expected = static_cast<int64_t>(sweep.cells.size());
-    const int64_t replicates = sweep.content.replicates;
-    const auto count = [](SQLite::Statement& statement) {
-      statement.executeStep();
-      const int64_t found = statement.getColumn(0).getInt64();
-      statement.reset();
-      return found;
-    };
+    const auto planned = static_cast<int64_t>(sweep::MemberCount(sweep.content));
     cells.bind(1, id);
+    std::pair<int64_t, int64_t> found = {CountIn(cells), 0};
     members.bind(1, id);
-    members.bind(2, expected);
-    members.bind(3, replicates);
-    const std::pair<int64_t, int64_t> found = {count(cells), count(members)};
-    if (found == std::pair(expected, expected * replicates)) continue;
+    for (const RecoveredCell& cell : sweep.cells) {
+      members.bind(2, cell.cell.index);
+      members.bind(3, cell.cell.replicates);
+      found.second += CountIn(members);
+    }
+    if (found == std::pair(expected, planned)) continue;
     return Damaged("sweep " + ToText(sweep.id),
                    std::to_string(found.first) + " cells and " + std::to_string(found.second) +
                        " members, and its definition has " + std::to_string(expected) + " and " +
-                       std::to_string(expected * replicates));
+                       std::to_string(planned));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,7 @@
 #include "coordinator/store/recover_check.h"
 
+#include <algorithm>
+
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/store/sweep_json.h"
 
@@ -51,14 +53,22 @@ std::string DefinitionFault(const sweep::Sweep& sweep) {
     cells *= axis.columns.front().values.size();
     if (cells > sweep::kMaxCells) return "its definition has too many cells";
   }
-  for (const uint64_t factor : {uint64_t{sweep.plans.size()}, uint64_t{sweep.hardware.size()},
-                                uint64_t{sweep.stacks.size()}, uint64_t{sweep.blocks}}) {
+  uint64_t blocks = 0;
+  for (const sweep::NoisePlan& plan : sweep.plans) {
+    if (sweep::BlocksOf(sweep, plan) == 0) return "its definition has no cells";
+    blocks += sweep::BlocksOf(sweep, plan);
+  }
+  for (const uint64_t factor :
+       {blocks, uint64_t{sweep.hardware.size()}, uint64_t{sweep.stacks.size()}}) {
     if (factor == 0) return "its definition has no cells";
     cells *= factor;
     if (cells > sweep::kMaxCells) return "its definition has too many cells";
   }
-  const bool has_members = sweep.replicates >= 1 && cells * sweep.replicates <= sweep::kMaxMembers;
-  return has_members ? "" : "its definition has no or too many members";
+  const bool has_members = std::ranges::all_of(
+      sweep.plans, [&](const auto& plan) { return sweep::ReplicatesOf(sweep, plan) >= 1; });
+  return has_members && sweep::MemberCount(sweep) <= sweep::kMaxMembers
+             ? ""
+             : "its definition has no or too many members";
 }
 
 std::string CellFault(const CellRow& row, const sweep::Cell& cell) {

@@ -171,7 +171,7 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
 }
 
 void RowWriter::KeepMembers(const scheduler::KeepSweep& write, const sweep::Cell& cell) {
-  for (uint32_t replicate = 0; replicate < write.content.replicates; ++replicate) {
+  for (uint32_t replicate = 0; replicate < cell.replicates; ++replicate) {
     Run(member_, write.sweep.value, cell.index, replicate);
     const Specification specification =
         sweep::MemberSpecification(write.content, cell, replicate, "", "", "");

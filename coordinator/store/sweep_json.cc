@@ -29,6 +29,8 @@ Json PlansToJson(const std::vector<sweep::NoisePlan>& plans) {
       states[std::string(Name(kAllNoiseSources[i]))] = Name(plan.states[i]);
     }
     json.push_back({{"name", plan.name}, {"states", std::move(states)}});
+    if (plan.replicates != 0) json.back()["replicates"] = plan.replicates;
+    if (plan.blocks != 0) json.back()["blocks"] = plan.blocks;
   }
   return json;
 }
@@ -64,6 +66,8 @@ absl::Status ReadPlans(const Json& json, std::vector<sweep::NoisePlan>& plans) {
   for (const Json& plan : json) {
     sweep::NoisePlan& out = plans.emplace_back();
     out.name = plan.at("name").get<std::string>();
+    out.replicates = plan.value("replicates", uint32_t{0});
+    out.blocks = plan.value("blocks", uint32_t{0});
     for (const auto& [name, state] : plan.at("states").items()) {
       const auto source = ParseNoiseSource(name);
       const auto parsed = ParseSourceState(state.get<std::string>());
@@ -86,6 +90,9 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
   sweep.stacks = json.at("stacks").get<std::vector<std::string>>();
   sweep.replicates = json.at("replicates").get<uint32_t>();
   sweep.blocks = json.at("blocks").get<uint32_t>();
+  if (json.contains("reference_accuracy")) {
+    sweep.reference_accuracy = json.at("reference_accuracy").get<double>();
+  }
   sweep.notes = json.at("notes").get<std::string>();
   sweep.tags = json.at("tags").get<std::map<std::string, std::string>>();
   return sweep;
@@ -126,7 +133,7 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
   for (const Field& field : AllFields()) {
     training[std::string(field.path)] = ToJson(field.get(sweep.base));
   }
-  return Dump({{"name", sweep.name},
+  Json json = {{"name", sweep.name},
                {"seed", std::to_string(sweep.seed)},
                {"training", std::move(training)},
                {"axes", AxesToJson(sweep.axes)},
@@ -136,7 +143,9 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
                {"replicates", sweep.replicates},
                {"blocks", sweep.blocks},
                {"notes", sweep.notes},
-               {"tags", sweep.tags}});
+               {"tags", sweep.tags}};
+  if (sweep.reference_accuracy) json["reference_accuracy"] = *sweep.reference_accuracy;
+  return Dump(json);
 }
 
 absl::StatusOr<sweep::Sweep> SweepFromJson(std::string_view text) {

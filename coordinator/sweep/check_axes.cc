@@ -7,8 +7,6 @@ namespace noisefloor::sweep {
 
 namespace {
 
-constexpr size_t kMostAxes = 20;
-
 std::string Indexed(const std::string& name, size_t place) {
   return name + "[" + std::to_string(place) + "]";
 }
@@ -53,8 +51,8 @@ void CheckTogether(const Axis& axis, Problems& problems) {
 }  // namespace
 
 std::vector<Axis> CheckAxes(const std::vector<Axis>& axes, Problems& problems) {
-  if (axes.size() > kMostAxes) {
-    problems.Add("axes", "expected at most " + std::to_string(kMostAxes) + " axes, got " +
+  if (axes.size() > kMaxAxes) {
+    problems.Add("axes", "expected at most " + std::to_string(kMaxAxes) + " axes, got " +
                              std::to_string(axes.size()));
     return {};
   }

@@ -1,4 +1,6 @@
 // A sweep's cells, its members' specifications, and the text its hash is taken over.
+#include <algorithm>
+
 #include "common/base/check.h"
 #include "coordinator/sweep/sweep.h"
 
@@ -52,19 +54,56 @@ void AddCells(const Sweep& sweep, const std::vector<Setting>& settings, const No
               std::vector<Cell>& cells) {
   for (const std::string& hardware : sweep.hardware) {
     for (const std::string& stack : sweep.stacks) {
-      for (uint32_t block = 0; block < sweep.blocks; ++block) {
+      for (uint32_t block = 0; block < BlocksOf(sweep, plan); ++block) {
         cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.states,
-                         hardware, stack, block});
+                         hardware, stack, block, ReplicatesOf(sweep, plan)});
       }
     }
   }
 }
 
+// Cells that one block of one plan has.
+uint64_t PlaceCount(const Sweep& sweep) {
+  return PointCount(sweep) * sweep.hardware.size() * sweep.stacks.size();
+}
+
+// Written only where plans differ, so that the same numbers give the same text whether the sweep or
+// its plans state them.
+bool PlansDiffer(const Sweep& sweep) {
+  const NoisePlan& first = sweep.plans.front();
+  return std::ranges::any_of(sweep.plans, [&](const NoisePlan& plan) {
+    return ReplicatesOf(sweep, plan) != ReplicatesOf(sweep, first) ||
+           BlocksOf(sweep, plan) != BlocksOf(sweep, first);
+  });
+}
+
+void AppendCounts(std::string& text, const Sweep& sweep, const NoisePlan& plan) {
+  AppendLine(text, "replicates", std::to_string(ReplicatesOf(sweep, plan)));
+  AppendLine(text, "blocks", std::to_string(BlocksOf(sweep, plan)));
+}
+
 }  // namespace
 
+uint32_t ReplicatesOf(const Sweep& sweep, const NoisePlan& plan) {
+  return plan.replicates == 0 ? sweep.replicates : plan.replicates;
+}
+
+uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan) {
+  return plan.blocks == 0 ? sweep.blocks : plan.blocks;
+}
+
 uint64_t CellCount(const Sweep& sweep) {
-  return PointCount(sweep) * sweep.plans.size() * sweep.hardware.size() * sweep.stacks.size() *
-         sweep.blocks;
+  uint64_t blocks = 0;
+  for (const NoisePlan& plan : sweep.plans) blocks += BlocksOf(sweep, plan);
+  return PlaceCount(sweep) * blocks;
+}
+
+uint64_t MemberCount(const Sweep& sweep) {
+  uint64_t repeats = 0;
+  for (const NoisePlan& plan : sweep.plans) {
+    repeats += uint64_t{BlocksOf(sweep, plan)} * ReplicatesOf(sweep, plan);
+  }
+  return PlaceCount(sweep) * repeats;
 }
 
 std::vector<Cell> Expand(const Sweep& sweep) {
@@ -118,16 +157,20 @@ std::string CanonicalText(const Sweep& sweep) {
       for (const SettingValue& value : column.values) AppendLine(text, "value", ToText(value));
     }
   }
+  const bool plans_differ = PlansDiffer(sweep);
   for (const NoisePlan& plan : sweep.plans) {
     AppendLine(text, "plan", plan.name);
+    if (plans_differ) AppendCounts(text, sweep, plan);
     for (const NoiseSource source : kAllNoiseSources) {
       AppendLine(text, Name(source), Name(plan.states[static_cast<size_t>(source) - 1]));
     }
   }
   for (const std::string& hardware : sweep.hardware) AppendLine(text, "hardware", hardware);
   for (const std::string& stack : sweep.stacks) AppendLine(text, "stack", stack);
-  AppendLine(text, "replicates", std::to_string(sweep.replicates));
-  AppendLine(text, "blocks", std::to_string(sweep.blocks));
+  if (!plans_differ) AppendCounts(text, sweep, sweep.plans.front());
+  if (sweep.reference_accuracy) {
+    AppendLine(text, "reference_accuracy", ToText(SettingValue(*sweep.reference_accuracy)));
+  }
   return text;
 }
 

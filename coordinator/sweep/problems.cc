@@ -41,6 +41,13 @@ bool Problems::CheckLabel(const std::string& field, std::string_view label, size
   return false;
 }
 
+bool Problems::CheckCount(const std::string& field, uint32_t count, size_t most) {
+  if (count >= 1 && count <= most) return true;
+  Add(field,
+      "expected an integer from 1 to " + std::to_string(most) + ", got " + std::to_string(count));
+  return false;
+}
+
 void Problems::CheckDistinct(const std::string& field, const std::vector<std::string>& names) {
   std::set<std::string_view> seen;
   for (size_t i = 0; i < names.size(); ++i) {

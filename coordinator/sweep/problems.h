@@ -25,6 +25,8 @@ class Problems {
   bool CheckName(const std::string& field, std::string_view name);
   // One line that people can read.
   bool CheckLabel(const std::string& field, std::string_view label, size_t most);
+  // A number of things from 1 to `most`.
+  bool CheckCount(const std::string& field, uint32_t count, size_t most);
   // Each name once; "FIELD[2]" is told for a repeat.
   void CheckDistinct(const std::string& field, const std::vector<std::string>& names);
 

@@ -8,7 +8,6 @@ namespace noisefloor::sweep {
 
 namespace {
 
-constexpr size_t kMostPlans = 100;
 constexpr std::array<std::string_view, 4> kBuiltIns = {"control", "algo", "impl", "algo+impl"};
 
 std::vector<std::string_view> SourceNames() {
@@ -35,8 +34,17 @@ void ApplyRules(const std::vector<SourceRule>& rules, const std::string& field,
   }
 }
 
+// Those that the plan states itself.
+void CheckCounts(const PlanRequest& request, const std::string& field, Problems& problems) {
+  if (request.replicates != 0) {
+    problems.CheckCount(field + ".replicates", request.replicates, kMaxMembers);
+  }
+  if (request.blocks != 0) problems.CheckCount(field + ".blocks", request.blocks, kMaxBlocks);
+}
+
 NoisePlan ResolvePlan(const PlanRequest& request, const std::string& field, Problems& problems) {
-  NoisePlan plan{request.name, *BuiltInPlan("control")};
+  NoisePlan plan{request.name, *BuiltInPlan("control"), request.replicates, request.blocks};
+  CheckCounts(request, field, problems);
   const SourceStates* built_in = BuiltInPlan(request.name);
   if (request.base.empty() && request.rules.empty()) {
     if (built_in != nullptr)
@@ -65,8 +73,8 @@ NoisePlan ResolvePlan(const PlanRequest& request, const std::string& field, Prob
 }  // namespace
 
 std::vector<NoisePlan> ResolvePlans(const std::vector<PlanRequest>& noise, Problems& problems) {
-  if (noise.empty() || noise.size() > kMostPlans) {
-    problems.Add("noise", "expected 1 to " + std::to_string(kMostPlans) + " noise plans, got " +
+  if (noise.empty() || noise.size() > kMaxPlans) {
+    problems.Add("noise", "expected 1 to " + std::to_string(kMaxPlans) + " noise plans, got " +
                               std::to_string(noise.size()));
     return {};
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,6 +12,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/noise_source.h"
+#include "common/base/sweep_limits.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/specification.h"
 
@@ -38,6 +40,8 @@ struct PlanRequest {
   std::string name;
   std::string base;  // Empty: control.
   std::vector<SourceRule> rules;
+  uint32_t replicates = 0;  // 0: the sweep's.
+  uint32_t blocks = 0;      // 0: the sweep's.
 };
 
 enum class HardwareKind : uint8_t { kAll, kAny, kList };
@@ -52,8 +56,9 @@ struct SweepRequest {
   HardwareKind hardware = HardwareKind::kAll;
   std::vector<std::string> classes;  // Of kList.
   std::vector<std::string> stacks;
-  uint32_t replicates = 1;
-  uint32_t blocks = 1;
+  uint32_t replicates = 1;  // Of the plans that state none.
+  uint32_t blocks = 1;      // Likewise.
+  std::optional<double> reference_accuracy;
   std::string notes;
   std::map<std::string, std::string> tags;
 };
@@ -63,6 +68,8 @@ using SourceStates = std::array<SourceState, kAllNoiseSources.size()>;  // kAllN
 struct NoisePlan {
   std::string name;
   SourceStates states{};
+  uint32_t replicates = 0;  // 0: the sweep's.
+  uint32_t blocks = 0;      // 0: the sweep's.
 };
 
 // Checked and resolved. Immutable once accepted.
@@ -74,8 +81,10 @@ struct Sweep {
   std::vector<NoisePlan> plans;
   std::vector<std::string> hardware;  // Classes; a single "" = any.
   std::vector<std::string> stacks;    // A single "" = any.
-  uint32_t replicates = 1;
-  uint32_t blocks = 1;
+  uint32_t replicates = 1;            // Of the plans that state none.
+  uint32_t blocks = 1;                // Likewise.
+  // Top-1 that this training is known to reach, in (0, 1]; what falls short is judged by it.
+  std::optional<double> reference_accuracy;
   std::string notes;
   std::map<std::string, std::string> tags;
 };
@@ -88,6 +97,7 @@ struct Cell {
   std::string hardware;  // "" = any, until pinned.
   std::string stack;     // "" = any, until pinned.
   uint32_t block = 0;
+  uint32_t replicates = 1;  // How many members it has.
 };
 
 // One mistake; `field` is the path as the sweep file writes it: "noise[2].init".
@@ -95,9 +105,6 @@ struct Problem {
   std::string field;
   std::string message;
 };
-
-inline constexpr size_t kMaxCells = 10000;
-inline constexpr size_t kMaxMembers = 100000;
 
 // Checks and resolves; every problem is reported, not only the first. `registered_classes` are what
 // `hardware: all` means now (sorted); none is a problem for kAll.
@@ -112,6 +119,11 @@ bool IsControl(const SourceStates& states);  // No source is free: replicates mu
 // outermost of the three inner ones.
 std::vector<Cell> Expand(const Sweep& sweep);
 uint64_t CellCount(const Sweep& sweep);
+uint64_t MemberCount(const Sweep& sweep);
+
+// What holds for a plan: its own numbers, or else the sweep's.
+uint32_t ReplicatesOf(const Sweep& sweep, const NoisePlan& plan);
+uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan);
 
 // The base with a cell's settings and noise states, without lanes, class and stack.
 Specification CellSpecification(const Sweep& sweep, const Cell& cell);
@@ -123,8 +135,8 @@ Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t
                                   std::string_view hardware, std::string_view stack,
                                   std::string_view identity);
 
-// What the sweep's specification hash is taken over: equal texts mean equal trainings. Leaves out
-// notes and tags.
+// What the sweep's specification hash is taken over: equal texts mean equal trainings, judged by
+// the same reference. Leaves out notes and tags.
 std::string CanonicalText(const Sweep& sweep);
 
 }  // namespace noisefloor::sweep

@@ -7,16 +7,9 @@ namespace noisefloor::sweep {
 
 namespace {
 
-constexpr uint32_t kMaxBlocks = 10000;
 constexpr size_t kMostClasses = 100;
 constexpr size_t kMostNotes = 10000;
 constexpr size_t kMostTags = 100;
-
-void CheckCount(const std::string& field, uint32_t count, size_t most, Problems& problems) {
-  if (count >= 1 && count <= most) return;
-  problems.Add(field, "expected an integer from 1 to " + std::to_string(most) + ", got " +
-                          std::to_string(count));
-}
 
 Specification ResolveTraining(const std::vector<Setting>& training, Problems& problems) {
   Specification base;
@@ -85,11 +78,18 @@ void CheckNotesAndTags(const SweepRequest& request, Problems& problems) {
   }
 }
 
+void CheckReference(const std::optional<double>& accuracy, Problems& problems) {
+  if (!accuracy || (*accuracy > 0 && *accuracy <= 1)) return;
+  problems.Add("reference_accuracy",
+               "expected a number above 0 and at most 1, got " + ToText(SettingValue(*accuracy)));
+}
+
 // Multiplies without overflow: stops at the first factor that passes the limit.
 void CheckSize(const Sweep& sweep, Problems& problems) {
+  uint64_t blocks = 0;
+  for (const NoisePlan& plan : sweep.plans) blocks += BlocksOf(sweep, plan);
   uint64_t cells = 1;
-  std::vector<uint64_t> factors = {sweep.plans.size(), sweep.hardware.size(), sweep.stacks.size(),
-                                   sweep.blocks};
+  std::vector<uint64_t> factors = {blocks, sweep.hardware.size(), sweep.stacks.size()};
   for (const Axis& axis : sweep.axes) factors.push_back(axis.columns.front().values.size());
   for (const uint64_t factor : factors) {
     cells *= factor;
@@ -101,11 +101,11 @@ void CheckSize(const Sweep& sweep, Problems& problems) {
       return;
     }
   }
-  if (cells * sweep.replicates > kMaxMembers) {
+  const uint64_t members = MemberCount(sweep);
+  if (members > kMaxMembers) {
     problems.Add("replicates", "expected at most " + std::to_string(kMaxMembers) +
-                                   " members, got " + std::to_string(cells) + " cells x " +
-                                   std::to_string(sweep.replicates) +
-                                   " replicates = " + std::to_string(cells * sweep.replicates));
+                                   " members, got " + std::to_string(members) + " in " +
+                                   std::to_string(cells) + " cells");
   }
 }
 
@@ -121,6 +121,7 @@ void CheckCells(const Sweep& sweep, Problems& problems) {
   Sweep narrow = sweep;  // Hardware, stacks and blocks change nothing here.
   narrow.hardware = narrow.stacks = {""};
   narrow.blocks = 1;
+  for (NoisePlan& plan : narrow.plans) plan.blocks = 1;
   for (const Cell& cell : Expand(narrow)) {
     for (const FieldProblem& found : noisefloor::CheckTogether(CellSpecification(narrow, cell))) {
       const bool varied = IsVaried(sweep, found.path);
@@ -144,11 +145,13 @@ std::variant<Sweep, std::vector<Problem>> Resolve(
   sweep.hardware = ResolveHardware(request, registered_classes, problems);
   CheckNames("stacks", request.stacks, problems);
   sweep.stacks = request.stacks.empty() ? std::vector<std::string>{""} : request.stacks;
-  CheckCount("replicates", request.replicates, kMaxMembers, problems);
-  CheckCount("blocks", request.blocks, kMaxBlocks, problems);
+  problems.CheckCount("replicates", request.replicates, kMaxMembers);
+  problems.CheckCount("blocks", request.blocks, kMaxBlocks);
+  CheckReference(request.reference_accuracy, problems);
   CheckNotesAndTags(request, problems);
   sweep.replicates = request.replicates;
   sweep.blocks = request.blocks;
+  sweep.reference_accuracy = request.reference_accuracy;
   sweep.notes = request.notes;
   sweep.tags = request.tags;
   if (problems.empty()) CheckSize(sweep, problems);

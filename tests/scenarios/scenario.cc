@@ -122,13 +122,24 @@ std::vector<HeldLease> World::Held(const Command& command) const {
   return held;
 }
 
+// "control", or "control:3x2": 3 blocks of 2 replicates.
+sweep::PlanRequest PlanFrom(const std::string& text) {
+  const size_t colon = text.find(':');
+  sweep::PlanRequest plan{text.substr(0, colon), "", {}};
+  if (colon == std::string::npos) return plan;
+  plan.blocks = static_cast<uint32_t>(std::stoul(text.substr(colon + 1)));
+  plan.replicates = static_cast<uint32_t>(std::stoul(text.substr(text.find('x', colon) + 1)));
+  return plan;
+}
+
 SweepSubmitted World::Submit(const Command& command) {
   sweep::SweepRequest request;
   request.name = command.Value("name", "story");
   request.seed = command.Number("seed", 0);
   request.training = {{"data.name", command.Value("data", "mnist")}};
-  for (const std::string& name : command.List("plans", "algo"))
-    request.noise.push_back({name, "", {}});
+  for (const std::string& plan : command.List("plans", "algo")) {
+    request.noise.push_back(PlanFrom(plan));
+  }
   request.hardware = sweep::HardwareKind::kList;
   request.classes = command.List("hardware", "cpu");
   if (request.classes == std::vector<std::string>{"any"}) {

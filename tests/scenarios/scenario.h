@@ -2,8 +2,8 @@
 //
 // A story is a list of blocks: one command a line, then "----", then what was kept and sent, then
 // an empty line. '#' begins a comment. Commands:
-//   submit [name=] [seed=] [plans=a,b] [hardware=c,d|any] [stacks=] [replicates=] [data=]
-//          [request=ID] [resume];   cancel SWEEP;   retry SWEEP
+//   submit [name=] [seed=] [plans=a,b:BLOCKSxREPLICATES] [hardware=c,d|any] [stacks=]
+//          [replicates=] [data=] [request=ID] [resume];   cancel SWEEP;   retry SWEEP
 //   join W [slots=] [classes=] [stacks=NAME:FINGERPRINT[:BUILD]] [unit=] [identity=] [name=]
 //          [holds=]
 //   beat W [holds=LEASE:STEP/STEPS,...];   break W (the stream);   drain W

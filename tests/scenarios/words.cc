@@ -1,6 +1,7 @@
 #include "tests/scenarios/words.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/trainer_protocol/json.h"
 
@@ -21,10 +22,18 @@ std::string KindName(OutcomeEvent::Kind kind) {
   return "corrupt";
 }
 
+std::string Shape(const KeepSweep& w) {
+  std::set<uint32_t> replicates;
+  for (const sweep::Cell& cell : w.cells) replicates.insert(cell.replicates);
+  const std::string cells = std::to_string(w.cells.size()) + " cells";
+  return replicates.size() == 1
+             ? cells + " x " + std::to_string(*replicates.begin())
+             : cells + ", " + std::to_string(sweep::MemberCount(w.content)) + " members";
+}
+
 struct WriteLine {
   std::string operator()(const KeepSweep& w) const {
-    return "keep  sweep " + ToText(w.sweep) + ": " + std::to_string(w.cells.size()) + " cells x " +
-           std::to_string(w.content.replicates);
+    return "keep  sweep " + ToText(w.sweep) + ": " + Shape(w);
   }
   std::string operator()(const PinCell& w) const {
     const std::string cell = "keep  cell " + ToText(w.sweep) + "c" + std::to_string(w.cell);

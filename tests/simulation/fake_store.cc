@@ -146,7 +146,7 @@ void FakeStore::On(const KeepSweep& write) {
   for (const sweep::Cell& cell : write.cells) {
     RecoveredCell& kept = sweep.cells.emplace_back();
     kept.cell = cell;
-    kept.members.resize(write.content.replicates);
+    kept.members.resize(cell.replicates);
   }
 }
 

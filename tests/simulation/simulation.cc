@@ -125,7 +125,11 @@ void World::Submit() {
   request.seed = chance_.Below(1000);
   request.training = {{"data.name", std::string("mnist")}};
   const size_t plans = 1 + chance_.Below(kPlans.size());
-  for (size_t i = 0; i < plans; ++i) request.noise.push_back({kPlans[i], "", {}});
+  for (size_t i = 0; i < plans; ++i) {
+    const bool own = chance_.OneIn(3);  // Numbers of its own.
+    const auto replicates = own ? static_cast<uint32_t>(1 + chance_.Below(3)) : 0;
+    request.noise.push_back({kPlans[i], "", {}, replicates, own ? 2u : 0u});
+  }
   request.hardware = chance_.OneIn(3) ? sweep::HardwareKind::kAny : sweep::HardwareKind::kList;
   request.classes =
       chance_.OneIn(2) ? std::vector<std::string>{"a"} : std::vector<std::string>{"a", "b"};
@@ -332,7 +336,7 @@ SimulationResult World::Run() {
   if (!AllEnded()) result_.problems.insert("a member never ends: " + WhoHasNotEnded());
   result_.results = store_.accepted_count();
   for (const RecoveredSweep& sweep : store_.Recovered().sweeps) {
-    result_.members += sweep.cells.size() * sweep.content.replicates;
+    result_.members += sweep::MemberCount(sweep.content);
   }
   return result_;
 }

@@ -177,7 +177,6 @@ function wide() {
       }
     }
   }
-  value.sweep.blocks = 2;
   return value;
 }
 
@@ -225,7 +224,6 @@ test("who pays: no under-trained cohort, and every setting has its own labelled 
 
 test("comparisons of several blocks are not drawn upon each other", async () => {
   const value = structuredClone(study);
-  value.sweep.blocks = 2;
   value.hardware = value.hardware.flatMap((h) => [0, 1].map((block) => ({ ...h, block, setting: `${h.plan}, block ${block}` })));
   const { page } = await open(value);
   const text = await figureOf(page, "Churn between two hardware classes").textContent();

@@ -1,6 +1,10 @@
 // Sweep files with one mistake each, and exactly what is said about it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/base/sweep_limits.h"
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/cli/sweep_file.h"
 
 namespace noisefloor::cli {
@@ -182,6 +186,26 @@ const BrokenFile kBrokenFiles[] = {
      "2:9: noise[0]: expected a name for this plan: {name: ..., ...}"},
     {"PlanNamedAsBuiltIn", "name: a\nnoise: [{name: impl, init: free}]\n",
      "2:9: noise[0].name: expected a name of your own, got impl, which is a built-in plan"},
+    {"PlanWithoutReplicates", "name: a\nnoise: [{name: impl, replicates: 0}]\n",
+     "2:28: noise[0].replicates: expected an integer from 1 to 100000, got 0"},
+    {"PlanWithHalfABlock", "name: a\nnoise: [{name: p, init: free, blocks: 1.5}]\n",
+     "2:39: noise[0].blocks: expected an integer from 1 to 10000, got 1.5"},
+    {"PlanCountTwice", "name: a\nnoise: [{name: impl, blocks: 2, blocks: 3}]\n",
+     "2:33: noise[0].blocks: expected each key once, got it again after line 2"},
+    {"PlanCountMisspelt", "name: a\nnoise: [{name: impl, replicate: 3}]\n",
+     "2:22: noise[0].replicate: unknown key; did you mean replicates?"},
+    {"PlanNamedByAnotherKey", "name: a\nnoise: [{plan: impl, blocks: 3}]\n",
+     "2:10: noise[0].plan: unknown key; did you mean name?\n"
+     "s.yaml:2:9: noise[0]: expected a name for this plan: {name: ..., ...}"},
+    {"BuiltInPlanWithCountsAndRules", "name: a\nnoise: [{name: impl, blocks: 3, init: free}]\n",
+     "2:9: noise[0].name: expected a name of your own, got impl, which is a built-in plan"},
+    {"CountedPlanThatIsNoPlan", "name: a\nnoise: [{name: imple, replicates: 6}]\n",
+     "2:16: noise[0].name: expected control, algo, impl or algo+impl, or a base or a source of a "
+     "plan of your own, got only imple; did you mean impl?"},
+    {"ReferenceInPercent", "name: a\nnoise: [control]\nreference_accuracy: 85\n",
+     "3:21: reference_accuracy: expected a number above 0 and at most 1 (0.85 for 85 %), got 85"},
+    {"ReferenceOfNothing", "name: a\nnoise: [control]\nreference_accuracy: 0\n",
+     "3:21: reference_accuracy: expected a number above 0 and at most 1 (0.85 for 85 %), got 0"},
     {"UnknownSource", "name: a\nnoise: [{name: p, data_odrer: free}]\n",
      "2:19: noise[0].data_odrer: unknown key; did you mean data_order?"},
     {"UnknownSourceState", "name: a\nnoise: [{name: p, init: fre}]\n",
@@ -249,6 +273,23 @@ TEST(BrokenSweepFileTest, AnAxisThatIsTooLongIsRefused) {
 
   EXPECT_EQ(Message(ParseSweep(text + "]}\n", "s.yaml").status()),
             "s.yaml:3:22: axes.train.epochs: expected at most 10000 values, got 10001");
+}
+
+std::string FileWithAxes(size_t count) {
+  std::string text = "name: a\nnoise: [control]\naxes:\n";
+  for (size_t i = 0; i < count; ++i) text += fmt::format("  {}: [1]\n", AllFields()[i].path);
+  return text;
+}
+
+// Their values are wrong too, but for one limit only one number is told.
+TEST(BrokenSweepFileTest, TooManyAxesAreRefusedByTheLimitOfTheCore) {
+  const auto told = [](size_t axes) {
+    return Message(ParseSweep(FileWithAxes(axes), "s").status());
+  };
+
+  EXPECT_THAT(told(sweep::kMaxAxes), testing::Not(testing::HasSubstr("axes, got")));
+  EXPECT_THAT(told(sweep::kMaxAxes + 1),
+              testing::HasSubstr("s:4:3: axes: expected at most 20 axes, got 21"));
 }
 
 TEST(BrokenSweepFileTest, TooManyValuesInAllAreRefused) {

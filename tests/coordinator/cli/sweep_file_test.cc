@@ -61,10 +61,13 @@ noise:
   - {name: init only, init: free}
   - {name: quiet algo, base: algo, augment: fixed, poke: off}
   - {name: same}
+  - {name: impl, blocks: 3, replicates: 2}
+  - {name: order only, data_order: free, replicates: 6}
 hardware: [cpu-intel-avx2, cpu-intel-sse]
 stack: torch-2.11-cu130
 replicates: 10
 blocks: 2
+reference_accuracy: 0.85
 notes: >
   two
   lines
@@ -78,6 +81,7 @@ TEST(SweepFileTest, EveryKeyArrivesInTheSweep) {
   EXPECT_EQ(sweep.seed(), 18446744073709551615u);
   EXPECT_EQ(sweep.replicates(), 10u);
   EXPECT_EQ(sweep.blocks(), 2u);
+  EXPECT_EQ(sweep.reference_accuracy(), 0.85);
   EXPECT_EQ(sweep.notes(), "two lines\n");
   EXPECT_EQ(sweep.tags().at("year"), "2026");
   EXPECT_THAT(sweep.stacks(), ElementsAre("torch-2.11-cu130"));
@@ -116,7 +120,7 @@ TEST(SweepFileTest, AxesAreAProductAndZipWalksInStep) {
 TEST(SweepFileTest, NoisePlansKeepTheirBaseAndRules) {
   const v1::Sweep sweep = Read(kWhole);
 
-  ASSERT_EQ(sweep.noise_size(), 4);
+  ASSERT_EQ(sweep.noise_size(), 6);
   EXPECT_EQ(sweep.noise(0).name(), "control");
   EXPECT_EQ(sweep.noise(0).rules_size(), 0);
   EXPECT_EQ(sweep.noise(1).rules(0).source(), "init");
@@ -124,6 +128,21 @@ TEST(SweepFileTest, NoisePlansKeepTheirBaseAndRules) {
   EXPECT_EQ(sweep.noise(2).base(), "algo");
   EXPECT_EQ(sweep.noise(2).rules(1).state(), v1::SOURCE_STATE_OFF);
   EXPECT_EQ(sweep.noise(3).base(), "control") << "or its name would be looked up";
+}
+
+TEST(SweepFileTest, APlanMaySayHowOftenItIsRepeated) {
+  const v1::Sweep sweep = Read(kWhole);
+
+  ASSERT_EQ(sweep.noise_size(), 6);
+  EXPECT_EQ(sweep.noise(0).replicates(), 0u) << "the sweep's";
+  EXPECT_EQ(sweep.noise(0).blocks(), 0u);
+  EXPECT_EQ(sweep.noise(4).name(), "impl");
+  EXPECT_TRUE(sweep.noise(4).base().empty()) << "still the built-in plan";
+  EXPECT_EQ(sweep.noise(4).blocks(), 3u);
+  EXPECT_EQ(sweep.noise(4).replicates(), 2u);
+  EXPECT_EQ(sweep.noise(5).rules(0).source(), "data_order");
+  EXPECT_EQ(sweep.noise(5).replicates(), 6u);
+  EXPECT_EQ(sweep.noise(5).blocks(), 0u);
 }
 
 TEST(SweepFileTest, WhatIsLeftOutHasADefault) {
@@ -135,6 +154,7 @@ TEST(SweepFileTest, WhatIsLeftOutHasADefault) {
   EXPECT_EQ(sweep.hardware().kind(), v1::HardwareChoice::KIND_ALL);
   EXPECT_EQ(sweep.stacks_size(), 0);
   EXPECT_EQ(sweep.training_size(), 0);
+  EXPECT_FALSE(sweep.has_reference_accuracy());
 }
 
 TEST(SweepFileTest, AllAndAnyAreWordsUnlessQuoted) {
@@ -173,8 +193,8 @@ TEST(SweepFileTest, TheCoordinatorsMistakesGetTheirPlaces) {
             "s.yaml:9:3: train.optimizer.epsilon: not written in the file\n"
             "s.yaml:18:28: axes.train.batch_size[1]: 128 is not divisible\n"
             "s.yaml:23:45: noise[2].augment: cannot\n"
-            "s.yaml:25:28: hardware[1]: no worker has cpu-intel-sse\n"
-            "s.yaml:28:9: blocks.deep[3].unknown: inside something known");
+            "s.yaml:27:28: hardware[1]: no worker has cpu-intel-sse\n"
+            "s.yaml:30:9: blocks.deep[3].unknown: inside something known");
 }
 
 TEST(SweepFileTest, AnotherErrorOfTheCoordinatorStaysAsItIs) {

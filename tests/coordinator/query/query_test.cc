@@ -281,7 +281,10 @@ TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_DOUBLE_EQ(plan->expected_seconds(), 12 * 47.0 / 2);
   EXPECT_THAT(plan->expected_from(), HasSubstr("6 ended members"));
   EXPECT_THAT(plan->cells(0).workers(), ElementsAre("box-1"));
-  EXPECT_GT(plan->detectable_sd_ratio(), 1);
+  ASSERT_EQ(plan->plans_size(), 2);
+  EXPECT_TRUE(plan->plans(0).control());
+  EXPECT_EQ(plan->plans(0).detectable_sd_ratio(), 0) << "a control spreads nowhere";
+  EXPECT_GT(plan->plans(1).detectable_sd_ratio(), 1);
   EXPECT_EQ(plan->warnings_size(), 0);
 }
 
@@ -311,6 +314,37 @@ TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
   EXPECT_THAT(plan->expected_from(), HasSubstr("for 4 of 4 cells no member"));
   EXPECT_THAT(plan->warnings(0), HasSubstr("no worker offers cpu-other"));
   EXPECT_THAT(plan->warnings(1), HasSubstr("no spread can be measured"));
+}
+
+TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
+  sweep::Sweep sweep = sample::Content();  // Two rates, three replicates.
+  sweep.base.augment.flip = true;
+  sweep.plans = {{"control", *sweep::BuiltInPlan("control"), 2, 3},
+                 {"algo", *sweep::BuiltInPlan("algo"), 6, 0},
+                 {"impl", *sweep::BuiltInPlan("impl"), 0, 4},
+                 {"init", *sweep::BuiltInPlan("control"), 6, 0}};
+  sweep.plans[3].states[0] = SourceState::kFree;
+  const auto draws = [](const v1::PlanSweepResponse& plan) {
+    std::vector<uint32_t> found;
+    for (const v1::PlannedPlan& one : plan.plans()) found.push_back(one.draws());
+    return found;
+  };
+
+  const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->members(), 2u * (2 * 3 + 6 + 3 * 4 + 6));
+  EXPECT_EQ(plan->plans(0).members(), 12u);
+  EXPECT_EQ(plan->plans(2).replicates(), 3u);
+  EXPECT_EQ(plan->plans(2).cells(), 8u);
+  EXPECT_EQ(plan->cells(0).replicates(), 2u);
+  EXPECT_EQ(plan->steps(), 60 * 94);
+  EXPECT_THAT(draws(*plan), ElementsAre(3, 6, 4, 1)) << "blocks where a seeded source is fixed";
+
+  // Without augmentation and order nothing seeded is left that the last plan fixes.
+  sweep.base.augment.flip = false;
+  sweep.base.sources.shuffle_window = 1;
+  EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, "abc", {})), ElementsAre(3, 6, 4, 6));
 }
 
 TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {

@@ -70,13 +70,8 @@ class Maker {
  private:
   void MakeFacts() {
     StudyInput& input = study_.input;
-    input.sweep = {"s1",
-                   "first-study",
-                   "An example made for tests.",
-                   {"example", "cpu"},
-                   0,
-                   options_.replicates,
-                   1};
+    input.sweep = {"s1", "first-study", "An example made for tests.", {"example", "cpu"}, 0, {},
+                   {}};
     EvaluationSet& set = input.evaluations[0];
     set.data_set = "example-patterns";
     set.identity = Hash("identity");

@@ -443,7 +443,6 @@ TEST(StudyTest, BlocksAreSummedUpOverIndependentDraws) {
     if (cell.hardware == "cpu-intel-sse") cell.block = 2;
     cell.hardware = "cpu-intel-avx2";
   }
-  example.input.sweep.blocks = 3;
 
   const Study study = BuildStudy(example.input);
 
@@ -470,7 +469,6 @@ TEST(StudyTest, ComparisonsNameTheirBlockWhereThereAreSeveral) {
     example.input.cells[c].sources = example.input.cells[3].sources;
     example.input.cells[c].block = 1;
   }
-  example.input.sweep.blocks = 2;
 
   const Study study = BuildStudy(example.input);
 

@@ -1,4 +1,7 @@
+#include "common/base/sweep_limits.h"
 #include "common/rpc/status.h"
+#include "common/trainer_protocol/fields.h"
+#include "coordinator/query/to_proto.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -95,6 +98,48 @@ TEST_F(CoordinatorServiceTest, ABadSweepIsRefusedWholeWithEveryPlace) {
   v1::GetSweepRequest newest;
   EXPECT_EQ(Call(&People::GetSweep, newest).status(),
             absl::NotFoundError("there is no sweep in this data directory yet"));
+}
+
+// One value each, that of the default: one cell.
+v1::Sweep SweepWithAxes(size_t count) {
+  v1::Sweep sweep = SmallSweep("wide", 1);
+  for (size_t i = 0; i < count; ++i) {
+    v1::AxisColumn& column = *sweep.add_axes()->add_columns();
+    column.set_path(std::string(AllFields()[i].path));
+    *column.add_values() = query::ToProto(AllFields()[i].get(Specification()));
+  }
+  return sweep;
+}
+
+TEST_F(CoordinatorServiceTest, AsManyAxesAsTheCoreAllowsPass) {
+  const auto most = Submit(SweepWithAxes(sweep::kMaxAxes));
+  EXPECT_TRUE(most.ok()) << most.status();
+  EXPECT_EQ(most->members(), 1u);
+
+  const auto bad = BadSweepOf(Submit(SweepWithAxes(sweep::kMaxAxes + 1)).status());
+  ASSERT_TRUE(bad.has_value());
+  EXPECT_EQ(bad->violations(0).field(), "axes");
+}
+
+TEST_F(CoordinatorServiceTest, APlanHasTheNumbersThatItStates) {
+  v1::Sweep sweep = SmallSweep("own", 5);
+  sweep.set_reference_accuracy(0.75);
+  v1::NoisePlan& algo = *sweep.add_noise();
+  algo.set_name("algo");
+  algo.set_replicates(2);
+  algo.set_blocks(3);
+
+  const auto submitted = Submit(sweep);
+
+  ASSERT_TRUE(submitted.ok()) << submitted.status();
+  EXPECT_EQ(submitted->members(), 5u + 3 * 2);
+  v1::GetSweepRequest newest;
+  const auto kept = Call(&People::GetSweep, newest);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->sweep().sweep().noise(0).replicates(), 0u);
+  EXPECT_EQ(kept->sweep().sweep().noise(1).replicates(), 2u);
+  EXPECT_EQ(kept->sweep().sweep().noise(1).blocks(), 3u);
+  EXPECT_EQ(kept->sweep().sweep().reference_accuracy(), 0.75);
 }
 
 TEST_F(CoordinatorServiceTest, WhatIsAskedWronglyIsRefusedWithItsPlace) {

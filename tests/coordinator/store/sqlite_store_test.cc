@@ -131,6 +131,26 @@ TEST_F(SqliteStoreTest, MembersComeBackAsTheyWere) {
   EXPECT_EQ(cells[3].members[1].forgiven, 4u);
 }
 
+TEST_F(SqliteStoreTest, APlanWithNumbersOfItsOwnComesBackWithAsManyMembers) {
+  sweep::Sweep content = sample::Content();
+  content.plans[0].blocks = 2;
+  content.plans[0].replicates = 1;
+  scheduler::KeepSweep keep = sample::Keep();
+  keep.content = content;
+  keep.cells = sweep::Expand(content);
+  ASSERT_TRUE(store_->Apply({keep}).ok());
+  Reopen();
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_EQ(state.sweeps[0].cells.size(), 6u) << "2 rates x (2 blocks of control, 1 of algo)";
+  std::vector<size_t> members;
+  for (const auto& cell : state.sweeps[0].cells) members.push_back(cell.members.size());
+  EXPECT_THAT(members, ElementsAre(1, 1, 3, 1, 1, 3));
+  EXPECT_EQ(Ask("SELECT count(*) FROM member"), "10");
+  EXPECT_EQ(Ask("SELECT count(*) FROM member WHERE cell = 1"), "1");
+}
+
 TEST_F(SqliteStoreTest, LiveAndPastLeasesAreToldApart) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
 
@@ -364,6 +384,9 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   sweep.axes.push_back({{{"train.epochs", {int64_t{1}, int64_t{2}}},
                          {"model.name", {std::string("mlp"), std::string("small_cnn")}}}});
   sweep.hardware = {""};
+  sweep.plans[0].blocks = 3;
+  sweep.plans[1].replicates = 6;
+  sweep.reference_accuracy = 0.1 + 0.2;
 
   const auto back = SweepFromJson(SweepToJson(sweep));
 
@@ -372,6 +395,9 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   EXPECT_EQ(sweep::CanonicalText(*back), sweep::CanonicalText(sweep));
   EXPECT_EQ(back->base.train.optimizer.learning_rate, 0.1 + 0.2);
   EXPECT_EQ(back->seed, sweep.seed);
+  EXPECT_EQ(sweep::MemberCount(*back), sweep::MemberCount(sweep));
+  EXPECT_EQ(back->reference_accuracy, 0.1 + 0.2);
+  EXPECT_EQ(SweepFromJson(SweepToJson(sample::Content()))->reference_accuracy, std::nullopt);
 }
 
 TEST(SweepJsonTest, TextThatNobodyWroteIsRefused) {

@@ -79,6 +79,23 @@ TEST(Expand, RepeatsEveryCellForEachBlock) {
                           "control y 2"));
 }
 
+TEST(Expand, GivesAPlanItsOwnBlocksAndReplicatesAndTheOthersTheSweeps) {
+  SweepRequest request = GoodRequest();
+  request.noise = {{"control", "", {}, 2, 3}, {"algo", "", {}}, {"impl", "", {}, 0, 2}};
+  request.replicates = 5;
+
+  const Sweep sweep = MustResolve(request);
+  const std::vector<Cell> cells = Expand(sweep);
+
+  EXPECT_THAT(Describe(cells), ElementsAre("control cpu-a 0", "control cpu-a 1", "control cpu-a 2",
+                                           "algo cpu-a 0", "impl cpu-a 0", "impl cpu-a 1"));
+  std::vector<uint32_t> replicates;
+  for (const Cell& cell : cells) replicates.push_back(cell.replicates);
+  EXPECT_THAT(replicates, ElementsAre(2, 2, 2, 5, 5, 5));
+  EXPECT_EQ(CellCount(sweep), 6u);
+  EXPECT_EQ(MemberCount(sweep), 3u * 2 + 5 + 2 * 5);
+}
+
 TEST(Expand, NumbersTheCellsAndCountsThemWithoutMakingThem) {
   SweepRequest request = GoodRequest();
   request.blocks = 4;
@@ -161,7 +178,33 @@ TEST(CanonicalText, ChangesWithEverythingElse) {
   EXPECT_TRUE(changed([](auto& r) { r.stacks = {"s"}; }));
   EXPECT_TRUE(changed([](auto& r) { r.replicates = 2; }));
   EXPECT_TRUE(changed([](auto& r) { r.blocks = 2; }));
+  EXPECT_TRUE(changed([](auto& r) { r.noise[0].replicates = 2; }));
+  EXPECT_TRUE(changed([](auto& r) { r.noise[0].blocks = 2; }));
+  EXPECT_TRUE(changed([](auto& r) { r.reference_accuracy = 0.9; }));
   EXPECT_TRUE(changed([](auto& r) { r.axes = {{{{"train.epochs", {int64_t{2}}}}}}; }));
+}
+
+// The hash of a sweep that was kept before plans had numbers of their own stays what it was.
+TEST(CanonicalText, IsTheSameWhetherTheSweepOrItsPlansStateTheNumbers) {
+  SweepRequest request = GoodRequest();
+  request.noise = {{"control", "", {}}, {"algo", "", {}}};
+  request.replicates = 4;
+  request.blocks = 3;
+  const std::string text = CanonicalText(MustResolve(request));
+  EXPECT_TRUE(text.ends_with("stack=\nreplicates=4\nblocks=3\n")) << text;
+
+  request.replicates = 9;
+  request.blocks = 1;
+  for (PlanRequest& plan : request.noise) plan.replicates = 4;
+  for (PlanRequest& plan : request.noise) plan.blocks = 3;
+  EXPECT_EQ(CanonicalText(MustResolve(request)), text);
+
+  request.noise[1].replicates = 5;
+  const std::string differing = CanonicalText(MustResolve(request));
+  request.replicates = 5;
+  request.noise[1].replicates = 0;
+  EXPECT_NE(differing, text);
+  EXPECT_EQ(CanonicalText(MustResolve(request)), differing);
 }
 
 TEST(CanonicalText, DoesNotLetAValueLookLikeALine) {

@@ -1,4 +1,5 @@
 // Every broken request is refused whole, with the exact field and words.
+#include <cmath>
 #include <functional>
 
 #include "gmock/gmock.h"
@@ -189,7 +190,33 @@ const Broken kBroken[] = {
        r.blocks = 1000;
        r.replicates = 101;
      },
-     "replicates: expected at most 100000 members, got 1000 cells x 101 replicates = 101000"},
+     "replicates: expected at most 100000 members, got 101000 in 1000 cells"},
+    {"TooManyMembersOfOnePlan",
+     [](auto& r) {
+       r.noise = {{"control", "", {}, 99999, 1}, {"algo", "", {}, 2, 1}};
+     },
+     "replicates: expected at most 100000 members, got 100001 in 2 cells"},
+    {"TooManyCellsOfOnePlan",
+     [](auto& r) {
+       r.noise = {{"control", "", {}, 0, 9999}, {"algo", "", {}, 0, 2}};
+     },
+     "axes: expected at most 10000 cells, got more: at least 10001"},
+    {"PlanWithTooManyReplicates",
+     [](auto& r) {
+       r.noise = {{"control", "", {}, 100001, 0}};
+     },
+     "noise[0].replicates: expected an integer from 1 to 100000, got 100001"},
+    {"PlanWithTooManyBlocks",
+     [](auto& r) {
+       r.noise = {{"control", "", {}, 0, 10001}};
+     },
+     "noise[0].blocks: expected an integer from 1 to 10000, got 10001"},
+    {"ReferenceAboveOne", [](auto& r) { r.reference_accuracy = 1.5; },
+     "reference_accuracy: expected a number above 0 and at most 1, got 1.5"},
+    {"ReferenceOfNothing", [](auto& r) { r.reference_accuracy = 0; },
+     "reference_accuracy: expected a number above 0 and at most 1, got 0"},
+    {"ReferenceThatIsNoNumber", [](auto& r) { r.reference_accuracy = std::nan(""); },
+     "reference_accuracy: expected a number above 0 and at most 1, got nan"},
     {"NotesTooLong", [](auto& r) { r.notes = std::string(10001, 'n'); },
      "notes: expected at most 10000 characters, got 10001"},
     {"TagTooLong",

@@ -146,6 +146,13 @@ export interface DivergentExample {
   picture: { height: number; width: number; channels: number; pixels: string };
 }
 
+export interface Plan {
+  name: string;
+  sources: Record<string, "off" | "fixed" | "free">;
+  replicates: number;
+  blocks: number;
+}
+
 export interface Study {
   study_version: number;
   title: string;
@@ -155,8 +162,8 @@ export interface Study {
     notes: string;
     tags: string[];
     seed: string;
-    replicates: number;
-    blocks: number;
+    reference_accuracy: number | null;
+    plans: Plan[];
   };
   counts: Counts;
   evaluation: {

@@ -1,0 +1,16 @@
+// How large a sweep may be: one place for the reader of sweep files, the service and the core.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace noisefloor::sweep {
+
+inline constexpr size_t kMaxCells = 10000;
+inline constexpr uint32_t kMaxMembers = 100000;
+inline constexpr uint32_t kMaxBlocks = 10000;
+inline constexpr uint32_t kMaxAxes = 20;
+inline constexpr uint32_t kMaxPlans = 100;
+inline constexpr size_t kMaxFileBytes = size_t{1} << 20;  // Of a sweep file.
+
+}  // namespace noisefloor::sweep
