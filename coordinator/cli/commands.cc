@@ -6,8 +6,8 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> all;
   for (const auto make :
        {MakeRun, MakeServe, MakeSubmit, MakePlan, MakeStatus, MakeWatch, MakeMembers, MakeWorkers,
-        MakeExplain, MakeLogs, MakeCancel, MakeRetry, MakeReport, MakeReplay, MakeExport, MakeData,
-        MakeCompletion, MakeVersion}) {
+        MakeShow, MakeExplain, MakeLogs, MakeCancel, MakeRetry, MakeReport, MakeReplay, MakeExport,
+        MakeData, MakeCompletion, MakeVersion}) {
     all.push_back(make());
   }
   return all;

@@ -135,6 +135,7 @@ class Export final : public Command {
     Json json = {{"version", 1}, {"members", MembersJson(members)}};
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/members.json", json.dump(2) + "\n"));
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/README.md", ExportReadme()));
+    NF_RETURN_IF_ERROR(WriteSweepFile(connection, sweep, folder + "/sweep.yaml"));
     Written written = {.members = members.size()};
     for (const Study& study : kStudies) {
       NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, study.form, folder + "/" + study.name));
@@ -145,6 +146,17 @@ class Export final : public Command {
       NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
     }
     return written;
+  }
+
+  // As submitted, or what it means when it came without a file.
+  static absl::Status WriteSweepFile(Connection& connection, uint64_t sweep,
+                                     const std::string& path) {
+    v1::GetSweepRequest request;
+    request.set_sweep_id(sweep);
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse answer,
+                        connection.Call(&Stub::GetSweep, request));
+    return WriteFileAtomically(path,
+                               answer.file().empty() ? answer.resolved_file() : answer.file());
   }
 
   static absl::Status WriteArtifacts(Connection& connection, const v1::Member& member,
@@ -188,7 +200,8 @@ class Export final : public Command {
       return;
     }
     context.out << fmt::format(
-        "wrote {}: README.md, members.json ({}), study.json, study.csv, {}{} of predictions, "
+        "wrote {}: README.md, sweep.yaml, members.json ({}), study.json, study.csv, {}{} of "
+        "predictions, "
         "weights and test sets ({:.1f} MB)\n",
         to_, Counted(written.members, "member"), written.page ? "report.html, " : "",
         Counted(written.files, "file"), written.bytes / 1e6);

@@ -52,6 +52,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Conn
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = file.sweep;
   request.set_resume(resume);
+  request.set_file(file.text);
   request.set_request_id(fmt::format("cli-{:x}-{:x}-{:x}", absl::ToUnixNanos(context.clock.Now()),
                                      absl::ToInt64Nanoseconds(context.clock.Steady()), getpid()));
   absl::StatusOr<v1::SubmitSweepResponse> answer = connection.Call(&Stub::SubmitSweep, request);

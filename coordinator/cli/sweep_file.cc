@@ -115,7 +115,8 @@ void ReadTags(SweepReader& reader, const YamlNode& node) {
     return;
   }
   reader.EachKey(node, "tags", [&](const std::string& key, Place, const YamlNode& value) {
-    (*reader.sweep.mutable_tags())[key] = reader.Text(value, "tags." + key, 200);
+    const bool empty = value.kind == YamlNode::Kind::kQuoted && value.text.empty();
+    (*reader.sweep.mutable_tags())[key] = empty ? "" : reader.Text(value, "tags." + key, 200);
   });
 }
 
@@ -205,7 +206,7 @@ absl::StatusOr<SweepFile> ParseSweep(std::string_view text, const std::string& p
   const YamlNode root = ParseYaml(text, kLimits, reader.mistakes);
   if (reader.mistakes.empty()) ReadAll(reader, root);
   if (!reader.mistakes.empty()) return ToStatus(path, std::move(reader.mistakes));
-  return SweepFile{path, std::move(reader.sweep), std::move(reader.places)};
+  return SweepFile{path, std::string(text), std::move(reader.sweep), std::move(reader.places)};
 }
 
 absl::StatusOr<SweepFile> ReadSweepFile(const std::string& path) {

@@ -17,6 +17,7 @@ namespace noisefloor::cli {
 
 struct SweepFile {
   std::string path;  // As the user wrote it.
+  std::string text;  // All of it.
   v1::Sweep sweep;
   std::map<std::string, Place> places;  // By field path: "noise[2].init".
 };

@@ -138,7 +138,7 @@ void SetTime(const Load& load, std::span<const FleetWorker> fleet,
       fleet.empty() ? ", as if one slot were connected" : ", on the slots of these workers"));
 }
 
-void Warn(const sweep::Sweep& sweep, v1::PlanSweepResponse& response) {
+void Warn(v1::PlanSweepResponse& response) {
   std::set<std::string> unserved;
   for (const v1::PlannedCell& cell : response.cells()) {
     if (!cell.workers().empty()) continue;
@@ -253,7 +253,7 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
   response.set_specification_sha256(std::string(specification_sha256));
   AddPlans(sweep, plans, response);
   SetTime(load, fleet, response);
-  Warn(sweep, response);
+  Warn(response);
   WarnOfShards(idle_order, response);
   return response;
 }

@@ -67,6 +67,7 @@ class StoreQuery final : public Query {
       NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
       v1::GetSweepResponse response;
       NF_ASSIGN_OR_RETURN(*response.mutable_sweep(), SummariseSweep(database, sweep, RunningNow()));
+      NF_RETURN_IF_ERROR(ReadFiles(database, sweep, response));
       return response;
     });
   }

@@ -12,6 +12,7 @@
 #include "coordinator/query/rows.h"
 #include "coordinator/query/to_proto.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/resolved_file.h"
 
 namespace noisefloor::query {
 
@@ -126,6 +127,18 @@ absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint
   summary.set_progress(ShareDone(summary, running));
   summary.set_mean_member_seconds(MeanSeconds(database, sweep));
   return summary;
+}
+
+absl::Status ReadFiles(SQLite::Database& database, uint64_t sweep, v1::GetSweepResponse& response) {
+  SQLite::Statement row(database, "SELECT file, definition FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  if (!row.executeStep()) {
+    return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+  }
+  response.set_file(row.getColumn(0).getString());
+  NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(1).getString()));
+  response.set_resolved_file(sweep::ResolvedFile(definition));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint32_t> PageSize(uint32_t asked) {

@@ -21,6 +21,9 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
 absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
                                                 const Running& running);
 
+// The sweep file as it was submitted, and with every default filled in.
+absl::Status ReadFiles(SQLite::Database& database, uint64_t sweep, v1::GetSweepResponse& response);
+
 absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
                                                   const v1::ListSweepsRequest& request,
                                                   const Running& running);

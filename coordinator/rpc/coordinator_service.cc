@@ -47,12 +47,17 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
     return InvalidInput(fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId,
                                     request.request_id().size()));
   }
+  if (request.file().size() > sweep::kMaxFileBytes) {
+    return InvalidInput(fmt::format("file: expected at most {} bytes, got {}", sweep::kMaxFileBytes,
+                                    request.file().size()));
+  }
   NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveSweep(request.sweep(), live.classes));
   scheduler::SweepSubmitted event;
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(resolved));
   event.sweep = std::move(resolved);
   event.request_id = request.request_id();
   event.resume = request.resume();
+  event.file = request.file();
   return event;
 }
 

@@ -41,6 +41,7 @@ struct KeepSweep {
   std::string specification_sha256;
   std::string request_id;
   absl::Time at;
+  std::string file;  // As submitted; "" = none.
 };
 struct PinCell {
   SweepId sweep;

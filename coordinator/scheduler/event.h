@@ -35,6 +35,7 @@ struct SweepSubmitted {
   std::string specification_sha256;  // Of CanonicalText.
   std::string request_id;            // Of the client; "" = none.
   bool resume = false;               // Answer with an existing sweep of the same hash.
+  std::string file;                  // That it was read from, as submitted; "" = none.
 };
 struct SweepCancelled {
   RequestNumber request = 0;

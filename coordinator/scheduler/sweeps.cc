@@ -96,7 +96,7 @@ void On(Turn& turn, const SweepSubmitted& event) {
   std::vector<sweep::Cell> cells = sweep::Expand(event.sweep);
   SweepState& sweep = AddSweep(turn.state, event, cells);
   turn.Keep(KeepSweep{sweep.id, event.sweep, std::move(cells), event.specification_sha256,
-                      event.request_id, turn.now});
+                      event.request_id, turn.now, event.file});
   turn.Happened(sweep.id, "sweep_submitted",
                 ToText(sweep.id) + " " + event.sweep.name + ": " +
                     Count(sweep.members.size(), "member") + " in " +

@@ -17,8 +17,8 @@ namespace {
 // One statement for each member of RowWriter. Repeating one changes nothing.
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
-    "blocks, definition, notes, tags, submitted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
-    "?, ?) ON CONFLICT (sweep) DO NOTHING";
+    "blocks, definition, notes, tags, submitted_us, file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?, ?, ?) ON CONFLICT (sweep) DO NOTHING";
 constexpr const char* kCellSql =
     "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes) VALUES (?, ?, ?, "
     "?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING";
@@ -162,7 +162,7 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
   for (const auto& [key, value] : content.tags) tags[key] = value;
   Run(sweep_, write.sweep.value, content.name, write.specification_sha256, write.request_id,
       std::to_string(content.seed), content.replicates, content.blocks, SweepToJson(content),
-      content.notes, Dump(tags), Micros(write.at));
+      content.notes, Dump(tags), Micros(write.at), write.file);
   for (const sweep::Cell& cell : write.cells) {
     Run(cell_, write.sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,
         SettingsToJson(cell.axes));

@@ -22,8 +22,10 @@ struct CannedAnswers {
   int page_size = 2;                             // At most, whatever is asked for.
   std::map<std::string, std::string> artifacts;  // By "s1c0r0 weights".
   std::string study = "a study\n";
-  bool has_page = true;            // As a program that was built with it.
-  v1::SweepSummary sweep;          // The only one.
+  bool has_page = true;    // As a program that was built with it.
+  v1::SweepSummary sweep;  // The only one.
+  std::string file = "name: a  # as submitted\n";
+  std::string resolved_file = "name: \"a\"\n";
   std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
 };
 
@@ -53,6 +55,8 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
   grpc::Status GetSweep(grpc::ServerContext*, const v1::GetSweepRequest*,
                         v1::GetSweepResponse* response) override {
     *response->mutable_sweep() = answers_.sweep;
+    response->set_file(answers_.file);
+    response->set_resolved_file(answers_.resolved_file);
     return grpc::Status::OK;
   }
 

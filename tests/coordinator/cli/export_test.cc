@@ -56,15 +56,16 @@ TEST(Export, WritesMembersStudyPredictionsAndWeights) {
   const Printed printed = line.Run({"export", "s1", "--to=" + to + "/"});
   ASSERT_EQ(printed.code, kDone) << printed.err;
   EXPECT_THAT(FilesBelow(to),
-              UnorderedElementsAre("members.json", "study.json", "study.csv", "report.html",
-                                   "predictions/s1c0r0.npy", "predictions/s1c0r0-1.npy",
-                                   "predictions/s1c0r0-2.npy", "weights/s1c0r0.safetensors",
-                                   "README.md", "evaluation_images/cifar10-500.npy",
-                                   "evaluation_labels/cifar10-500.npy"));
+              UnorderedElementsAre(
+                  "sweep.yaml", "members.json", "study.json", "study.csv", "report.html",
+                  "predictions/s1c0r0.npy", "predictions/s1c0r0-1.npy", "predictions/s1c0r0-2.npy",
+                  "weights/s1c0r0.safetensors", "README.md", "evaluation_images/cifar10-500.npy",
+                  "evaluation_labels/cifar10-500.npy"));
   EXPECT_EQ(Content(to + "/predictions/s1c0r0-2.npy"), "the predictions-2");
   EXPECT_EQ(Content(to + "/weights/s1c0r0.safetensors"), "the weights");
   EXPECT_EQ(Content(to + "/evaluation_labels/cifar10-500.npy"), "the evaluation_labels");
   EXPECT_EQ(Content(to + "/study.csv"), "a study\n");
+  EXPECT_EQ(Content(to + "/sweep.yaml"), "name: a  # as submitted\n");
   EXPECT_THAT(printed.out, HasSubstr("(1 member)"));
   EXPECT_THAT(printed.out, HasSubstr("6 files of predictions, weights and test sets"));
 }
@@ -84,6 +85,15 @@ TEST(Export, WritesATestSetOnceWhoeverKeptIt) {
   ASSERT_EQ(printed.code, kDone) << printed.err;
   EXPECT_EQ(Content(to + "/evaluation_images/cifar10-500.npy"), "the evaluation_images");
   EXPECT_TRUE(fs::exists(to + "/weights/s1c0r1.safetensors"));
+}
+
+TEST(Export, OfASweepWithoutAFileWritesWhatItMeans) {
+  CannedAnswers answers = OneMember();
+  answers.file = "";
+  CommandLine line(answers);
+  const std::string to = line.home() + "/out";
+  ASSERT_EQ(line.Run({"export", "s1", "--to=" + to}).code, kDone);
+  EXPECT_EQ(Content(to + "/sweep.yaml"), "name: \"a\"\n");
 }
 
 TEST(Export, OfAProgramWithoutThePageSaysSo) {

@@ -115,6 +115,7 @@ TEST_F(DatabaseTest, AStoreOfTheFirstSchemaKeepsItsRowsAndGetsTheNewView) {
     ASSERT_TRUE(first.ok()) << first.status();
     ASSERT_EQ(Ask(**first, kNewColumns), 0);
     (*first)->exec("INSERT INTO unit VALUES ('kept')");
+    (*first)->exec("INSERT INTO sweep VALUES (7, 'a', '', '', '1', 1, 1, '', '', '{}', 0)");
   }
   EXPECT_THAT(Message(OpenForReading(path_).status()), HasSubstr("schema 1, expected"));
 
@@ -123,6 +124,7 @@ TEST_F(DatabaseTest, AStoreOfTheFirstSchemaKeepsItsRowsAndGetsTheNewView) {
   ASSERT_TRUE(now.ok()) << now.status();
   EXPECT_EQ(Ask(**now, kNewColumns), 2);
   EXPECT_EQ(Ask(**now, "SELECT count(*) FROM unit WHERE unit = 'kept'"), 1);
+  EXPECT_EQ(Ask(**now, "SELECT count(*) FROM sweep WHERE sweep = 7 AND file = ''"), 1);
   EXPECT_TRUE(OpenForReading(path_).ok());
 }
 

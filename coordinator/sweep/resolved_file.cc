@@ -1,0 +1,136 @@
+#include "coordinator/sweep/resolved_file.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace noisefloor::sweep {
+
+namespace {
+
+using Path = std::vector<std::string_view>;
+
+// In double quotes, where YAML has escapes for everything that could end or change the text.
+std::string Quote(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string Written(const SettingValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? ToText(value) : Quote(*text);
+}
+
+// "[a, b]" of what `write` makes of each.
+template <typename Items, typename Write>
+std::string List(const Items& items, const Write& write) {
+  std::string list;
+  for (const auto& item : items) list += (list.empty() ? "" : ", ") + write(item);
+  return "[" + list + "]";
+}
+
+Path Split(std::string_view path) {
+  Path parts;
+  while (true) {
+    const size_t dot = path.find('.');
+    parts.push_back(path.substr(0, dot));
+    if (dot == std::string_view::npos) return parts;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+void AddLine(std::string& text, size_t depth, std::string_view key, std::string_view value) {
+  text.append(2 * depth, ' ').append(key).append(value.empty() ? ":" : ": ");
+  text.append(value).append("\n");
+}
+
+// The settings are ordered by section, so that each section is opened once.
+void AddTraining(const Sweep& sweep, std::string& text) {
+  Path open;
+  for (const Field& field : AllFields()) {
+    Path path = Split(field.path);
+    const std::string_view name = path.back();
+    path.pop_back();
+    size_t common = 0;
+    while (common < std::min(open.size(), path.size()) && open[common] == path[common]) ++common;
+    for (size_t i = common; i < path.size(); ++i) AddLine(text, i, path[i], "");
+    AddLine(text, path.size(), name, Written(field.get(sweep.base)));
+    open = std::move(path);
+  }
+}
+
+std::string Values(const AxisColumn& column) { return List(column.values, Written); }
+
+// Axes of several settings are zipped; then all are, so that they stay in order.
+void AddAxes(const Sweep& sweep, std::string& text) {
+  if (sweep.axes.empty()) return;
+  AddLine(text, 0, "axes", "");
+  const bool zipped =
+      std::ranges::any_of(sweep.axes, [](const Axis& axis) { return axis.columns.size() > 1; });
+  if (zipped) AddLine(text, 1, "zip", "");
+  for (const Axis& axis : sweep.axes) {
+    for (size_t c = 0; c < axis.columns.size(); ++c) {
+      const AxisColumn& column = axis.columns[c];
+      const std::string item = c == 0 ? "- " : "  ";
+      AddLine(text, zipped ? 2 : 1, (zipped ? item : "") + column.path, Values(column));
+    }
+  }
+}
+
+std::string Plan(const Sweep& sweep, const NoisePlan& plan) {
+  std::string text = "{name: " + Quote(plan.name);
+  const SourceStates* built_in = BuiltInPlan(plan.name);
+  if (built_in == nullptr) {
+    for (const NoiseSource source : kAllNoiseSources) {
+      const SourceState state = plan.states[static_cast<size_t>(source) - 1];
+      text.append(", ").append(Name(source)).append(": ").append(Name(state));
+    }
+  }
+  return text + ", blocks: " + std::to_string(BlocksOf(sweep, plan)) +
+         ", replicates: " + std::to_string(ReplicatesOf(sweep, plan)) + "}";
+}
+
+void AddPlaces(const Sweep& sweep, std::string& text) {
+  const bool any = sweep.hardware == std::vector<std::string>{""};
+  AddLine(text, 0, "hardware", any ? "any" : List(sweep.hardware, Quote));
+  if (sweep.stacks != std::vector<std::string>{""}) {
+    AddLine(text, 0, "stacks", List(sweep.stacks, Quote));
+  }
+}
+
+}  // namespace
+
+std::string ResolvedFile(const Sweep& sweep) {
+  std::string text;
+  AddLine(text, 0, "name", Quote(sweep.name));
+  AddLine(text, 0, "seed", std::to_string(sweep.seed));
+  if (!sweep.notes.empty()) AddLine(text, 0, "notes", Quote(sweep.notes));
+  if (!sweep.tags.empty()) AddLine(text, 0, "tags", "");
+  for (const auto& [key, value] : sweep.tags) AddLine(text, 1, Quote(key), Quote(value));
+  AddTraining(sweep, text);
+  AddAxes(sweep, text);
+  AddLine(text, 0, "noise", "");
+  for (const NoisePlan& plan : sweep.plans) text += "  - " + Plan(sweep, plan) + "\n";
+  AddPlaces(sweep, text);
+  AddLine(text, 0, "replicates", std::to_string(sweep.replicates));
+  AddLine(text, 0, "blocks", std::to_string(sweep.blocks));
+  if (sweep.reference_accuracy) {
+    AddLine(text, 0, "reference_accuracy", Written(*sweep.reference_accuracy));
+  }
+  return text;
+}
+
+}  // namespace noisefloor::sweep
