@@ -111,6 +111,7 @@ const std::vector<FolderRule>& AllRules() {
       {"worker/trainer/data",
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/"},
        {"absl/", "fmt/", "thread"}},
+      {"worker/trainer/fused", {}, {}},
       {"worker/trainer/torch",
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/"},
        {"absl/", "nlohmann/", "CLI/", "torch/", "ATen/", "c10/", "thread"}},

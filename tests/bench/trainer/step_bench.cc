@@ -1,102 +1,186 @@
-// Times optimiser steps of the trainer on random images: what train_bench.py times in Python.
-// step_bench MODEL BATCH STEPS THREADS SHARDS CHANNELS SIDE: one JSON line.
+// The trainer's steps and evaluations in a process that lives on, for train_bench.py, which goes
+// round several such processes in turn. Reads "train K" (steps) or "evaluate K" (passes over the
+// test set) on standard input and answers each with one line of JSON: seconds on the clock and of
+// the processor. Images are drawn: no data set is needed.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/core/grad_mode.h>
+#include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <iostream>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "common/base/check.h"
+#include "common/base/philox.h"
+#include "worker/trainer/noise/streams.h"
+#include "worker/trainer/torch/batches.h"
+#include "worker/trainer/torch/evaluate.h"
+#include "worker/trainer/torch/init.h"
+#include "worker/trainer/torch/intake.h"
 #include "worker/trainer/torch/memory.h"
 #include "worker/trainer/torch/model.h"
 #include "worker/trainer/torch/optimizer.h"
 #include "worker/trainer/torch/shards.h"
+#include "worker/trainer/torch/switches.h"
 
 namespace noisefloor::trainer {
 namespace {
 
+constexpr int64_t kTrainingBatches = 10;
+constexpr int64_t kTestExamples = 2000;
+constexpr int64_t kClasses = 10;
+
 struct Arguments {
-  ModelSettings model;
-  int64_t batch_size = 128;
-  int64_t steps = 50;
-  int64_t threads = 1;
-  int64_t shards = 1;
-  ModelShape shape{.channels = 3, .height = 32, .width = 32, .classes = 10};
+  std::string model = "small_cnn";
+  std::string images = "cifar10";
+  std::string feed = "fixed";
+  Specification specification = ExampleSpecification();
 };
 
-// Small weights of a fixed formula: timing does not ask for more.
-void SetWeights(Model& model) {
-  const at::NoGradGuard no_grad;
-  for (const NamedTensor& parameter : model.parameters()) {
-    const int64_t n = parameter.value.numel();
-    const at::Tensor values = at::arange(n, at::kFloat).sin().mul_(0.05);
-    at::Tensor value = parameter.value;
-    value.copy_(values.view(parameter.value.sizes()));
+Split DrawnSplit(const ImageShape& shape, int64_t examples) {
+  Split split{.shape = shape};
+  split.images.resize(static_cast<size_t>(shape.pixels() * examples));
+  const PhiloxStream draws(1, static_cast<uint64_t>(examples));
+  for (size_t i = 0; i < split.images.size(); ++i) {
+    split.images[i] = static_cast<uint8_t>(draws.Word(i));
   }
-  for (const NamedTensor& buffer : model.buffers()) {
-    at::Tensor value = buffer.value;
-    value.fill_(1.0);
+  for (int64_t i = 0; i < examples; ++i) split.labels.push_back(i % kClasses);
+  return split;
+}
+
+Dataset DrawnDataset(const Arguments& arguments) {
+  Dataset dataset{.classes = kClasses, .shape = {3, 32, 32}};
+  if (arguments.images == "fashion-mnist") dataset.shape = {1, 28, 28};
+  dataset.train =
+      DrawnSplit(dataset.shape, kTrainingBatches * arguments.specification.train.batch_size);
+  dataset.test = DrawnSplit(dataset.shape, kTestExamples);
+  return dataset;
+}
+
+// The loop of train.cc without its records and ends.
+class Bench {
+ public:
+  explicit Bench(const Arguments& arguments)
+      : spec_(arguments.specification),
+        fixed_(arguments.feed == "fixed"),
+        dataset_(DrawnDataset(arguments)),
+        streams_(MakeStreams(spec_)),
+        switches_(PlanSwitches(spec_, spec_.train.threads)),
+        shape_{dataset_.shape.channels, dataset_.shape.height, dataset_.shape.width, kClasses},
+        model_(MakeModel(spec_.model, shape_, at::kCPU)),
+        batches_(*TrainingBatches::Make(spec_, dataset_, streams_, at::kCPU)),
+        optimizer_(spec_.train.optimizer, model_->ParameterTensors()),
+        augmenter_(dataset_.shape, spec_.augment, LayoutOf(spec_.model)) {
+    NF_CHECK(CheckReadings(SetSwitches(switches_)).ok());
+    InitWeights(*model_, spec_.model.init, streams_.init);
+    std::vector<std::unique_ptr<Model>> replicas;
+    for (int64_t rank = 0; rank < spec_.train.shards; ++rank) {
+      replicas.push_back(MakeModel(spec_.model, shape_, at::kCPU, model_.get()));
+    }
+    shards_ = std::make_unique<GradientShards>(
+        ShardOptions{.shards = spec_.train.shards, .threads = spec_.train.threads},
+        std::move(replicas));
+    batch_ = *batches_.Next();
+    loaded_ = batches_.Load(batch_, 0, spec_.train.batch_size);
+  }
+
+  void Train(int64_t steps) {
+    for (int64_t i = 0; i < steps; ++i, ++step_) {
+      if (!fixed_) batch_ = *batches_.Next();
+      const auto load = [&](int64_t first, int64_t count) {
+        if (!fixed_) return batches_.Load(batch_, first, count);
+        return Examples{loaded_.images.narrow(0, first, count),
+                        loaded_.labels.narrow(0, first, count)};
+      };
+      optimizer_.Step(shards_->Compute(spec_.train.batch_size, step_, load), 1e-4);
+      shards_->UpdateRunningStatistics();
+    }
+  }
+
+  void Evaluate(int64_t passes) {
+    const Evaluator evaluator({.batch_size = spec_.evaluate.batch_size,
+                               .threads = spec_.train.threads,
+                               .training = switches_},
+                              dataset_.test, augmenter_, shards_->team());
+    for (int64_t i = 0; i < passes; ++i) evaluator.Predict(*model_, kClasses, at::kCPU);
+  }
+
+ private:
+  const Specification spec_;
+  const bool fixed_;  // One batch, loaded once.
+  const Dataset dataset_;
+  const Streams streams_;
+  const SwitchPlan switches_;
+  const ModelShape shape_;
+  const std::unique_ptr<Model> model_;
+  TrainingBatches batches_;
+  Optimizer optimizer_;
+  const Augmenter augmenter_;
+  std::unique_ptr<GradientShards> shards_;
+  Batch batch_;
+  Examples loaded_;
+  int64_t step_ = 0;
+};
+
+double ProcessorSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void Serve(Bench& bench) {
+  std::string what;
+  for (int64_t count = 0; std::cin >> what >> count;) {
+    const double before = ProcessorSeconds();
+    const auto start = std::chrono::steady_clock::now();
+    what == "train" ? bench.Train(count) : bench.Evaluate(count);
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    std::printf("{\"wall\":%.6f,\"cpu\":%.6f}\n", wall.count(), ProcessorSeconds() - before);
+    std::fflush(stdout);
   }
 }
 
-double SecondsOf(const Arguments& arguments) {
-  const auto& shape = arguments.shape;
-  const auto model = MakeModel(arguments.model, shape, at::kCPU);
-  SetWeights(*model);
-  std::vector<std::unique_ptr<Model>> replicas;
-  for (int64_t rank = 0; rank < arguments.shards; ++rank) {
-    replicas.push_back(MakeModel(arguments.model, shape, at::kCPU, model.get()));
+int Main(int argc, char** argv) {
+  Arguments arguments;
+  Specification& spec = arguments.specification;
+  CLI::App app("Steps of the trainer, timed; see tests/bench/trainer/README.md");
+  app.add_option("--model", arguments.model)
+      ->check(CLI::IsMember({"small_cnn", "small_cnn_bn", "medium_cnn", "mlp", "resnet18"}));
+  app.add_option("--images", arguments.images)->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
+  app.add_option("--feed", arguments.feed)->check(CLI::IsMember({"fixed", "augment"}));
+  app.add_option("--class", spec.hardware_class);
+  app.add_option("--batch", spec.train.batch_size)->check(CLI::PositiveNumber);
+  app.add_option("--evaluate-batch", spec.evaluate.batch_size)->check(CLI::PositiveNumber);
+  app.add_option("--threads", spec.train.threads)->check(CLI::PositiveNumber);
+  app.add_option("--shards", spec.train.shards)->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+  const absl::Status as_class = BecomeClass(spec, argv);
+  if (!as_class.ok() || spec.train.batch_size % spec.train.shards != 0) {
+    std::fprintf(stderr, "%s\n",
+                 as_class.ok() ? "--batch is no multiple of --shards" : Message(as_class).c_str());
+    return 2;
   }
-  GradientShards shards({.shards = arguments.shards, .threads = arguments.threads},
-                        std::move(replicas));
-  Optimizer optimizer({.momentum = 0.9}, model->ParameterTensors());
-  const int64_t pixels = shape.channels * shape.height * shape.width;
-  const at::Tensor images =
-      at::arange(arguments.batch_size * pixels, at::kFloat)
-          .sin()
-          .view({arguments.batch_size, shape.height, shape.width, shape.channels})
-          .permute({0, 3, 1, 2});
-  const at::Tensor labels = at::arange(arguments.batch_size, at::kLong).remainder(10);
-  const auto load = [&](int64_t first, int64_t count) {
-    return Examples{images.narrow(0, first, count), labels.narrow(0, first, count)};
-  };
-  const auto step = [&](int64_t number) {
-    optimizer.Step(shards.Compute(arguments.batch_size, number, load), 1e-4);
-    shards.UpdateRunningStatistics();
-  };
-  for (int64_t i = 0; i < 5; ++i) step(i);
-  const auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < arguments.steps; ++i) step(i);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  spec.model.name = arguments.model == "small_cnn_bn" ? "small_cnn" : arguments.model;
+  spec.model.batch_norm = arguments.model != "small_cnn";
+  spec.train.optimizer.momentum = 0.9;
+  if (arguments.feed == "augment") {
+    spec.augment = {.crop_padding = 4, .flip = true, .standardise = true};
+  }
+  UseKeptMemory();
+  Bench bench(arguments);
+  Serve(bench);
+  return 0;
 }
 
 }  // namespace
 }  // namespace noisefloor::trainer
 
-int main(int argc, char** argv) {
-  using namespace noisefloor::trainer;
-  if (argc != 8) {
-    std::fprintf(stderr, "step_bench MODEL BATCH STEPS THREADS SHARDS CHANNELS SIDE\n");
-    return 2;
-  }
-  const std::string name = argv[1];
-  Arguments arguments;
-  arguments.model.name = name == "small_cnn_bn" ? "small_cnn" : name;
-  arguments.model.batch_norm = name != "small_cnn";
-  arguments.batch_size = std::atol(argv[2]);
-  arguments.steps = std::atol(argv[3]);
-  arguments.threads = std::atol(argv[4]);
-  arguments.shards = std::atol(argv[5]);
-  arguments.shape.channels = std::atol(argv[6]);
-  arguments.shape.height = arguments.shape.width = std::atol(argv[7]);
-  UseKeptMemory();
-  at::set_num_threads(static_cast<int>(arguments.threads));
-  const double seconds = SecondsOf(arguments);
-  const double images = static_cast<double>(arguments.steps * arguments.batch_size);
-  std::printf("{\"model\":\"%s\",\"images_per_second\":%.1f,\"step_ms\":%.3f}\n", name.c_str(),
-              images / seconds, 1e3 * seconds / static_cast<double>(arguments.steps));
-  return 0;
-}
+int main(int argc, char** argv) { return noisefloor::trainer::Main(argc, argv); }

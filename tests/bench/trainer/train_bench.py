@@ -1,89 +1,137 @@
 #!/usr/bin/env python3
-"""Times the trainer's step beside what a user would write in Python, in turn, and prints JSON.
+"""Times steps (or evaluations) of the trainer beside Python's and beside other builds of its own.
 
-    train_bench.py --step-bench=build/release/bin/noisefloor-step-bench [--python=PYTHON]
-                   [--rounds=N] [--steps=N] [--threads=N]
+    train_bench.py --step-bench=build/release/bin/noisefloor-step-bench [--other=NAME=STEP_BENCH ...]
+                   [--python=PYTHON] [--layouts=nchw,channels_last] [--case=MODEL:IMAGES:FEED ...]
+                   [--class=CLASS] [--what=train|evaluate] [--threads=N] [--shards=N] [--cores=LIST]
 
-PYTHON is one that has torch (default: this one). Each round runs every variant once, so that a busy
-machine slows all alike; ratios are medians over the rounds of images per second against Python's
-eager NCHW. The load and the share of the processor that each variant got are in the output: throw
-away what was measured on a busy machine.
+All variants of a case are started at once and then measured in turn, a second each, round after
+round, so that a busy machine slows all alike. Ratios are medians over the rounds against the first
+variant. See README.md beside this file.
 """
 import argparse
 import json
 import os
-import resource
+import re
 import statistics
 import subprocess
 import sys
 
-CASES = [("small_cnn", 3, 32), ("small_cnn_bn", 3, 32), ("small_cnn_bn", 1, 28)]
-
-PYTHON_SIDE = """
-import json, sys, time, torch
-from torch import nn
-name, channels, side, steps, threads, last = sys.argv[1], *map(int, sys.argv[2:])
-torch.set_num_threads(threads)
-layers, fan_in = [], channels
-for out in (16, 32, 32):
-    layers.append(nn.Conv2d(fan_in, out, 3, padding=1))
-    if name == "small_cnn_bn":
-        layers.append(nn.BatchNorm2d(out))
-    layers += [nn.ReLU(), nn.MaxPool2d(2)]
-    fan_in = out
-layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 10)]
-model, images = nn.Sequential(*layers), torch.rand(128, channels, side, side)
-if last:
-    model, images = (x.to(memory_format=torch.channels_last) for x in (model, images))
-labels, loss_of = torch.arange(128) % 10, nn.CrossEntropyLoss()
-optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
-def step():
-    optimizer.zero_grad()
-    loss_of(model(images), labels).backward()
-    optimizer.step()
-for _ in range(5):
-    step()
-start = time.perf_counter()
-for _ in range(steps):
-    step()
-print(json.dumps(dict(images_per_second=128 * steps / (time.perf_counter() - start))))
-"""
+HERE = os.path.dirname(os.path.abspath(__file__))
+CASES = ["small_cnn:cifar10:fixed", "small_cnn_bn:cifar10:fixed", "small_cnn:fashion-mnist:fixed",
+         "small_cnn_bn:fashion-mnist:fixed", "small_cnn_bn:cifar10:augment", "mlp:cifar10:fixed",
+         "mlp:cifar10:augment", "medium_cnn:cifar10:fixed", "resnet18:cifar10:fixed"]
+CLASS = re.compile(r"cpu-(intel|amd|other)-(sse|avx2|avx512)")
 
 
-def measure(command):
-    """Images per second, and processor seconds used."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = json.loads(subprocess.check_output(command, text=True))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return said["images_per_second"], used
+def class_variables(step_bench, name):
+    """What the class sets, as the program itself, which starts itself anew with it, then has it."""
+    process = subprocess.Popen([step_bench, f"--class={name}"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    process.stdin.write("train 0\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    with open(f"/proc/{process.pid}/environ", encoding="utf-8", errors="replace") as file:
+        pairs = dict(entry.split("=", 1) for entry in file.read().split("\0") if "=" in entry)
+    process.stdin.close()
+    process.wait()
+    names = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_CBWR")
+    return {key: pairs[key] for key in names}
+
+
+class Variant:
+    def __init__(self, name, command, variables, cores):
+        self.name, self.samples, self.count = name, [], 1
+        pinned = ["taskset", "-c", cores] if cores else []
+        self.process = subprocess.Popen(pinned + command, env={**os.environ, **variables},
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, what, count):
+        self.process.stdin.write(f"{what} {count}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"{self.name} ended with {self.process.wait()}")
+        return json.loads(line)
+
+    def warm_up(self, what, seconds):
+        self.run(what, 2)
+        self.count = max(1, round(seconds / max(1e-6, self.run(what, 1)["wall"])))
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def variants_of(args, case, variables):
+    model, images, feed = case.split(":")
+    which = [f"--model={model}", f"--images={images}", f"--feed={feed}", f"--threads={args.threads}",
+             f"--batch={64 if model == 'resnet18' else 128}"]
+    found = {}
+    if args.python:
+        for layout in args.layouts.split(","):
+            found[f"python_{layout}"] = [args.python, f"{HERE}/python_steps.py", *which,
+                                         f"--layout={layout}"]
+    for other in args.other:
+        name, program = other.split("=", 1)
+        found[name] = [program, *which]
+    found["noisefloor"] = [args.step_bench, *which]
+    for name, command in found.items():
+        if not name.startswith("python_"):
+            command += [f"--shards={args.shards}"] + ([f"--class={args.cls}"] if args.cls else [])
+    return [Variant(name, command, variables, args.cores) for name, command in found.items()]
+
+
+def report_of(args, case, variants):
+    base = variants[0]
+    report = dict(case=case, what=args.what, cls=args.cls, threads=args.threads,
+                  shards=args.shards, rounds=args.rounds, load=os.getloadavg()[0])
+    for variant in variants:
+        def each(key):
+            return [1e3 * sample[key] / variant.count for sample in variant.samples]
+
+        def times(key):
+            ratios = [(a[key] / base.count) / max(1e-9, b[key] / variant.count)
+                      for a, b in zip(base.samples, variant.samples)]
+            return round(statistics.median(ratios), 2)
+        walls = each("wall")
+        low, _, high = statistics.quantiles(walls, n=4) if len(walls) > 1 else walls * 3
+        report[variant.name] = dict(
+            ms=round(statistics.median(walls), 2), quartiles=[round(low, 2), round(high, 2)],
+            cpu_ms=round(statistics.median(each("cpu")), 2), times_first=times("wall"),
+            times_first_by_cpu=times("cpu"),
+            cpu_share=round(statistics.median(s["cpu"] / s["wall"] for s in variant.samples), 2))
+    return report
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--step-bench", required=True)
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--other", action="append", default=[], metavar="NAME=STEP_BENCH")
+    parser.add_argument("--python", default="", help="a Python with torch; without: none")
+    parser.add_argument("--layouts", default="nchw,channels_last")
+    parser.add_argument("--case", action="append", metavar="MODEL:IMAGES:FEED")
+    parser.add_argument("--class", dest="cls", default="")
+    parser.add_argument("--what", choices=("train", "evaluate"), default="train")
     parser.add_argument("--threads", type=int, default=1)
-    a = parser.parse_args()
-    for name, channels, side in CASES:
-        sizes = [str(channels), str(side)]
-        python = [a.python, "-c", PYTHON_SIDE, name, *sizes, str(a.steps), str(a.threads)]
-        ours = [a.step_bench, name, "128", str(a.steps), str(a.threads), "1", *sizes]
-        variants = {"python_nchw": python + ["0"], "python_channels_last": python + ["1"],
-                    "noisefloor": ours}
-        rounds = [{key: measure(command) for key, command in variants.items()}
-                  for _ in range(a.rounds)]
-        report = dict(model=name, channels=channels, side=side, threads=a.threads,
-                      rounds=a.rounds, load=os.getloadavg()[0])
-        for key in variants:
-            rates = [one[key][0] for one in rounds]
-            ratios = [one[key][0] / one["python_nchw"][0] for one in rounds]
-            report[key] = dict(images_per_second=round(statistics.median(rates)),
-                               times_python_nchw=round(statistics.median(ratios), 2),
-                               cpu_seconds=round(statistics.median(o[key][1] for o in rounds), 2))
-        print(json.dumps(report), flush=True)
+    parser.add_argument("--shards", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=1.0, help="of each sample")
+    parser.add_argument("--cores", default="", help="as taskset takes them; default: all")
+    args = parser.parse_args()
+    if args.cls and not CLASS.fullmatch(args.cls):
+        parser.error(f"--class={args.cls} is not a class of a CPU")
+    variables = class_variables(args.step_bench, args.cls) if args.cls else {}
+    for case in args.case or CASES:
+        variants = variants_of(args, case, variables)
+        for variant in variants:
+            variant.warm_up(args.what, args.seconds)
+        for _ in range(args.rounds):
+            for variant in variants:
+                variant.samples.append(variant.run(args.what, variant.count))
+        print(json.dumps(report_of(args, case, variants)), flush=True)
+        for variant in variants:
+            variant.end()
 
 
 if __name__ == "__main__":

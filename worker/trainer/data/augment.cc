@@ -10,6 +10,7 @@ namespace noisefloor::trainer {
 Augmenter::Augmenter(ImageShape shape, AugmentSettings settings, Layout layout)
     : shape_(shape),
       settings_(settings),
+      layout_(layout),
       column_stride_(layout == Layout::kNchw ? 1 : shape.channels),
       row_stride_(shape.width * column_stride_),
       channel_stride_(layout == Layout::kNchw ? shape.height * shape.width : 1) {

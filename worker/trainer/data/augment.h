@@ -36,6 +36,7 @@ class Augmenter {
  public:
   Augmenter(ImageShape shape, AugmentSettings settings, Layout layout);
 
+  Layout layout() const { return layout_; }
   // Which images of a batch, and where in the epoch they are.
   struct Selection {
     uint64_t epoch = 0;
@@ -72,6 +73,7 @@ class Augmenter {
 
   ImageShape shape_;
   AugmentSettings settings_;
+  Layout layout_;
   int64_t column_stride_;
   int64_t row_stride_;
   int64_t channel_stride_;

@@ -21,7 +21,7 @@ absl::StatusOr<TrainingBatches> TrainingBatches::Make(const Specification& speci
   const LoaderSettings settings{.batch_size = specification.train.batch_size,
                                 .drop_last = specification.train.drop_last};
   NF_ASSIGN_OR_RETURN(Loader loader, Loader::Make(dataset.train, streams.data_order, settings));
-  const Augmenter augmenter(dataset.shape, specification.augment, Layout::kNhwc);
+  const Augmenter augmenter(dataset.shape, specification.augment, LayoutOf(specification.model));
   return TrainingBatches(dataset, std::move(loader), augmenter, streams.augment, device);
 }
 
@@ -34,7 +34,7 @@ Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count)
   const at::Tensor labels = at::empty({count}, at::kLong);
   std::copy_n(batch.labels.begin() + first, count, labels.mutable_data_ptr<int64_t>());
   return {NewImages(
-              count, split_->shape,
+              count, split_->shape, augmenter_.layout(),
               [&](std::span<float> out) { augmenter_.Training(*split_, selection, draws_, out); },
               device_),
           labels.to(device_)};

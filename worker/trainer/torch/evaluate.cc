@@ -13,13 +13,17 @@
 
 namespace noisefloor::trainer {
 
-at::Tensor NewImages(int64_t count, const ImageShape& shape,
+at::Tensor NewImages(int64_t count, const ImageShape& shape, Layout layout,
                      const std::function<void(std::span<float>)>& fill, at::Device device) {
-  // {n, h, w, c} in memory, {n, c, h, w} to the network: channels_last also when c is 1, where
-  // converting with a memory format would leave the strides as they are.
-  at::Tensor images = at::empty({count, shape.height, shape.width, shape.channels}, at::kFloat);
+  const bool channels_last = layout == Layout::kNhwc;
+  const std::vector<int64_t> sizes =
+      channels_last ? std::vector{count, shape.height, shape.width, shape.channels}
+                    : std::vector{count, shape.channels, shape.height, shape.width};
+  const at::Tensor images = at::empty(sizes, at::kFloat);
   fill({images.mutable_data_ptr<float>(), static_cast<size_t>(images.numel())});
-  return images.to(device).permute({0, 3, 1, 2});
+  // By exchanging dimensions, channels_last also when there is one channel: converting with a
+  // memory format would leave the strides as they are then.
+  return channels_last ? images.to(device).permute({0, 3, 1, 2}) : images.to(device);
 }
 
 absl::StatusOr<std::vector<float>> Evaluator::Predict(const Model& model, int64_t classes,
@@ -57,7 +61,7 @@ void Evaluator::PredictBatch(const Model& model, at::Device device, int64_t firs
   std::vector<uint32_t> examples(static_cast<size_t>(count));
   std::iota(examples.begin(), examples.end(), static_cast<uint32_t>(first));
   const at::Tensor images = NewImages(
-      count, split_.shape,
+      count, split_.shape, augmenter_.layout(),
       [&](std::span<float> out) { augmenter_.Evaluation(split_, examples, out); }, device);
   const std::vector<float> values = HostValues(model.Forward(images, {.training = false}));
   NF_CHECK(values.size() == logits.size());

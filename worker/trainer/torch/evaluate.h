@@ -17,9 +17,8 @@
 
 namespace noisefloor::trainer {
 
-// Examples [first, first + count) of a selection, ready for the network. `fill` writes them as
-// {count, height, width, channels}.
-at::Tensor NewImages(int64_t count, const ImageShape& shape,
+// {count, channels, height, width} for a network, filled by `fill`, which writes them in `layout`.
+at::Tensor NewImages(int64_t count, const ImageShape& shape, Layout layout,
                      const std::function<void(std::span<float>)>& fill, at::Device device);
 
 struct EvaluationPlan {

@@ -22,6 +22,4 @@ at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) con
          mask.to(x.options(), /*non_blocking=*/false, /*copy=*/false, x.suggest_memory_format());
 }
 
-at::Tensor PoolThenRelu(const at::Tensor& x) { return at::max_pool2d(x, {2, 2}).relu_(); }
-
 }  // namespace noisefloor::trainer

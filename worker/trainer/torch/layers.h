@@ -59,7 +59,4 @@ struct Dropout {
   at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
 };
 
-// relu(maxpool2(x)): the same values as maxpool2(relu(x)), on a quarter of the elements.
-at::Tensor PoolThenRelu(const at::Tensor& x);
-
 }  // namespace noisefloor::trainer

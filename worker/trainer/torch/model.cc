@@ -85,6 +85,11 @@ int64_t Model::ParameterCount() const {
   return count;
 }
 
+Layout LayoutOf(const ModelSettings& settings) {
+  // Convolutions are fastest in channels_last; a dense layer takes rows in logical order.
+  return settings.name == "mlp" ? Layout::kNchw : Layout::kNhwc;
+}
+
 std::unique_ptr<Model> MakeModel(const ModelSettings& settings, const ModelShape& shape,
                                  at::Device device, const Model* shared) {
   if (settings.name == "small_cnn") return MakeSmallCnn(settings, shape, device, shared);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/trainer_protocol/specification.h"
+#include "worker/trainer/data/augment.h"
 #include "worker/trainer/torch/layers.h"
 
 namespace noisefloor::trainer {
@@ -72,6 +73,9 @@ class Model {
   std::vector<NamedTensor> buffers_;
   std::vector<at::Tensor> batch_statistics_;
 };
+
+// How images lie in memory that the network of these settings takes as they are.
+Layout LayoutOf(const ModelSettings& settings);
 
 // The network of `settings.name`. With `shared`, a replica: the same storage for weights and
 // buffers, gradients of its own.

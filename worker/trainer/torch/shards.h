@@ -18,7 +18,7 @@
 namespace noisefloor::trainer {
 
 struct Examples {
-  at::Tensor images;  // {n, channels, height, width} float, channels_last
+  at::Tensor images;  // {n, channels, height, width} float, in the network's layout
   at::Tensor labels;  // {n} int64
 };
 // Gives examples [first, first + count) of the batch at hand. Called on the shards' threads.

@@ -1,4 +1,5 @@
 #include "worker/trainer/torch/model.h"
+#include "worker/trainer/torch/pool_relu.h"
 
 namespace noisefloor::trainer {
 

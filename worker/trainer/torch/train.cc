@@ -48,7 +48,8 @@ class Examiner {
  public:
   Examiner(const TrainInput& input, ThreadTeam& team, Results& results, TrainReport& report)
       : input_(input),
-        augmenter_(input.dataset.shape, input.specification.augment, Layout::kNhwc),
+        augmenter_(input.dataset.shape, input.specification.augment,
+                   LayoutOf(input.specification.model)),
         evaluator_({.batch_size = input.specification.evaluate.batch_size,
                     .threads = input.specification.train.threads,
                     .training = input.switches,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -95,8 +96,21 @@ TEST(ModelTest, ASettingIsTakenExactlyWhenItChangesTheNetwork) {
 
 TEST(ModelTest, ImagesOfOneChannelReachTheNetworkInChannelsLast) {
   const at::Tensor images = NewImages(
-      2, {1, 28, 28}, [](std::span<float> out) { std::ranges::fill(out, 0.5f); }, at::kCPU);
+      2, {1, 28, 28}, Layout::kNhwc, [](std::span<float> out) { std::ranges::fill(out, 0.5f); },
+      at::kCPU);
   EXPECT_EQ(images.strides(), (std::vector<int64_t>{784, 1, 28, 1}));
+}
+
+TEST(ModelTest, ImagesLieAsTheNetworkTakesThemAndAreTheSame) {
+  const auto count_up = [](std::span<float> out) { std::iota(out.begin(), out.end(), 0.0f); };
+  const at::Tensor of_mlp = NewImages(2, {3, 4, 4}, LayoutOf({.name = "mlp"}), count_up, at::kCPU);
+  EXPECT_TRUE(of_mlp.is_contiguous());
+  EXPECT_EQ(of_mlp[1][2][3][0].item<float>(), 48 + 2 * 16 + 3 * 4);
+  for (const char* name : {"small_cnn", "medium_cnn", "resnet18"}) {
+    const at::Tensor of_cnn = NewImages(2, {3, 4, 4}, LayoutOf({.name = name}), count_up, at::kCPU);
+    EXPECT_TRUE(of_cnn.is_contiguous(at::MemoryFormat::ChannelsLast)) << name;
+    EXPECT_EQ(of_cnn[1][2][3][0].item<float>(), 48 + 3 * 12 + 2) << name;
+  }
 }
 
 TEST(InitTest, DrawsOnlyDependOnSeedNameAndElement) {
