@@ -16,6 +16,8 @@ namespace noisefloor {
 inline constexpr int kMaxMessageBytes = 16 << 20;
 // The largest piece of a streamed file or study.
 inline constexpr size_t kPieceBytes = 1 << 20;
+// The largest file of an attempt.
+inline constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
 
 // Plain text, to a coordinator on loopback or on a trusted network. Connects on first use and again
 // after 0.1 to 2 s by itself. Calls that fail with Unavailable before anything was answered are

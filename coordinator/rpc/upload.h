@@ -8,13 +8,14 @@
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
+#include "common/rpc/channel.h"
 #include "coordinator/store/blob_store.h"
 #include "noisefloor/v1/worker_api.pb.h"
 
 namespace noisefloor {
 
 struct UploadLimits {
-  uint64_t max_bytes = 4ull << 30;       // Of one file.
+  uint64_t max_bytes = kMaxFileBytes;    // Of one file.
   std::function<bool(LeaseId)> is_live;  // Any thread; never blocks.
 };
 

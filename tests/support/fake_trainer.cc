@@ -19,6 +19,9 @@
 //   sequence       skips a record batch
 //   no_hello       writes records first
 //   after          writes an event after its outcome
+//   swap           puts a link to /proc in the place of its work folder
+//   fifo           reports an artifact that is a pipe
+//   detach:FIFO    leaves a process behind, in a session of its own and without environment
 //   linger         says done, ignores SIGTERM and never ends
 //   partial        ends in the middle of a line
 //   outside        reports an artifact outside of its folder
@@ -31,6 +34,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -133,11 +137,29 @@ class FakeTrainer {
       const std::string line(1023, '.');
       for (int i = 0; i < 20 << 10; ++i) std::cout << line << '\n';
     }
+    if (behaviour_.rfind("detach:", 0) == 0) Detach(behaviour_.substr(7));
     if (behaviour_.rfind("child:", 0) == 0 && fork() == 0) {
       signal(SIGTERM, SIG_IGN);
       (void)!open(behaviour_.substr(6).c_str(), O_WRONLY);
       while (true) pause();
     }
+  }
+
+  // Holds the pipe open for writing until it is ended. Its parent goes at once.
+  static void Detach(const std::string& fifo) {
+    const int held = open(fifo.c_str(), O_RDWR);
+    if (fork() == 0) {
+      setsid();
+      if (fork() != 0) _exit(0);
+      dup2(held, STDOUT_FILENO);
+      char program[] = "/bin/sleep";
+      char forever[] = "infinity";
+      char* arguments[] = {program, forever, nullptr};
+      char* nothing[] = {nullptr};
+      execve(program, arguments, nothing);
+      _exit(1);
+    }
+    close(held);
   }
 
   void WaitAtGate() {
@@ -223,9 +245,17 @@ class FakeTrainer {
       wrong.path = "link";
       std::filesystem::create_symlink("/proc/cpuinfo", PathOf("link"));
     }
+    if (behaviour_ == "fifo") {
+      wrong.path = "fifo";
+      mkfifo(PathOf("fifo").c_str(), 0600);
+    }
     const bool is_wrong = behaviour_ == "missing" || behaviour_ == "outside" ||
-                          behaviour_ == "sha" || behaviour_ == "link";
+                          behaviour_ == "sha" || behaviour_ == "link" || behaviour_ == "fifo";
     if (is_wrong) Emit(wrong);
+    if (behaviour_ == "swap") {
+      std::filesystem::rename(request_.work_directory, request_.work_directory + "-away");
+      std::filesystem::create_directory_symlink("/proc", request_.work_directory);
+    }
     return absl::OkStatus();
   }
 

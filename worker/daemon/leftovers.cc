@@ -18,24 +18,12 @@ namespace {
 
 constexpr int kWaitMilliseconds = 30000;
 
-std::string MarkOf(const std::string& state_directory) {
-  return fmt::format("{}{}={}{}", '\0', kStateVariable, state_directory, '\0');
-}
-
-bool CarriesMark(int process, const std::string& mark) {
-  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  // Entries end with a zero byte; one in front makes the first like the others.
-  return (std::string(1, '\0') + text.str()).find(mark) != std::string::npos;
-}
-
-absl::Status End(int process, const std::string& mark) {
+absl::Status End(int process, const std::string& state_directory) {
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
   if (pidfd < 0) return absl::OkStatus();  // It has gone.
   // The descriptor names this very process; look again now that its number cannot be reused.
   bool gone = true;
-  if (CarriesMark(process, mark)) {
+  if (CarriesVariable(process, kStateVariable, state_directory)) {
     syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, nullptr, 0);
     pollfd wait = {pidfd, POLLIN, 0};
     gone = poll(&wait, 1, kWaitMilliseconds) == 1;
@@ -48,23 +36,38 @@ absl::Status End(int process, const std::string& mark) {
 
 }  // namespace
 
-std::vector<int> FindLeftovers(const std::string& state_directory) {
-  const std::string mark = MarkOf(state_directory);
+std::vector<int> AllProcesses() {
   std::vector<int> found;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename().string();
     int process = 0;
     const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (wrong != std::errc() || end != name.data() + name.size()) continue;
-    if (process != getpid() && CarriesMark(process, mark)) found.push_back(process);
+    if (wrong == std::errc() && end == name.data() + name.size()) found.push_back(process);
   }
+  return found;
+}
+
+bool CarriesVariable(int process, const std::string& name, const std::string& value) {
+  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  // Entries end with a zero byte; one in front makes the first like the others.
+  const std::string wanted = fmt::format("{}{}={}{}", '\0', name, value, '\0');
+  return (std::string(1, '\0') + text.str()).find(wanted) != std::string::npos;
+}
+
+std::vector<int> FindLeftovers(const std::string& state_directory) {
+  std::vector<int> found = AllProcesses();
+  std::erase_if(found, [&](int process) {
+    return process == getpid() || !CarriesVariable(process, kStateVariable, state_directory);
+  });
   return found;
 }
 
 absl::StatusOr<std::vector<int>> EndLeftovers(const std::string& state_directory) {
   const std::vector<int> found = FindLeftovers(state_directory);
-  for (const int process : found) NF_RETURN_IF_ERROR(End(process, MarkOf(state_directory)));
+  for (const int process : found) NF_RETURN_IF_ERROR(End(process, state_directory));
   return found;
 }
 

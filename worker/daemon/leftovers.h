@@ -12,6 +12,11 @@ namespace noisefloor {
 // The variable that marks every process of a worker: its value is the absolute state directory.
 inline constexpr char kStateVariable[] = "NOISEFLOOR_WORKER_STATE";
 
+// Of every process that there is now, in no order.
+std::vector<int> AllProcesses();
+// Whether the process was started with NAME=VALUE.
+bool CarriesVariable(int process, const std::string& name, const std::string& value);
+
 // The numbers of all processes that carry our mark.
 std::vector<int> FindLeftovers(const std::string& state_directory);
 

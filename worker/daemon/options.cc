@@ -81,7 +81,8 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "noisefloor-trainer beside this program); may be repeated")
       ->type_name("STACK=PATH");
   app.add_option("--grace", raw.grace_seconds,
-                 "Seconds between asking a trainer to stop and killing it")
+                 "Seconds that a trainer has to end once it was asked to stop or has said its "
+                 "outcome; then it is killed")
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--drain-timeout", raw.drain_seconds,

@@ -59,6 +59,7 @@ class Spool {
 
   // Makes room for an attempt. AlreadyExists when the lease has one.
   absl::Status Begin(LeaseId lease, const std::string& member, uint32_t attempt);
+  std::string FolderOf(LeaseId lease) const;
   std::string WorkFolder(LeaseId lease) const { return FolderOf(lease) + "/work"; }
   std::string LogPath(LeaseId lease) const { return FolderOf(lease) + "/log"; }
 
@@ -86,7 +87,6 @@ class Spool {
     uint64_t charged_bytes = 0;  // Of used_bytes_.
   };
 
-  std::string FolderOf(LeaseId lease) const;
   absl::StatusOr<SpooledAttempt> RecoverOne(LeaseId lease);
   absl::Status MakeFolders(LeaseId lease, const std::string& member, uint32_t attempt);
   absl::Status OpenRecords(LeaseId lease, Entry& entry);

@@ -1,5 +1,6 @@
 #include "worker/daemon/trainer_pool.h"
 
+#include <set>
 #include <utility>
 
 #include "fmt/format.h"
@@ -7,6 +8,7 @@
 
 #include "common/files/atomic_file.h"
 #include "worker/daemon/leftovers.h"
+#include "worker/daemon/orphans.h"
 #include "worker/devices/class_variables.h"
 
 namespace noisefloor {
@@ -48,6 +50,7 @@ absl::StatusOr<uint64_t> TrainerPool::StartProcess(uint32_t slot, const slots::T
   command.environment[kStateVariable] = settings_.state_directory;
   command.cores = settings_.slot_cores.at(slot);
   const uint64_t number = ++last_;
+  command.environment[kTrainerVariable] = std::to_string(number);
   NF_ASSIGN_OR_RETURN(auto process,
                       TrainerProcess::Start(command, [this, number](TrainerNews news) {
                         sink_(PoolNews{number, std::move(news)});
@@ -97,6 +100,16 @@ void TrainerPool::Kill(uint64_t process) {
 
 void TrainerPool::Consumed(uint64_t process) {
   if (const auto it = processes_.find(process); it != processes_.end()) it->second->Consumed();
+}
+
+std::vector<int> TrainerPool::EndOrphans() const {
+  std::set<int> ours;
+  std::set<std::string> living;
+  for (const auto& [number, process] : processes_) {
+    ours.insert(process->pid());
+    living.insert(std::to_string(number));
+  }
+  return noisefloor::EndOrphans(ours, living);
 }
 
 std::optional<uint32_t> TrainerPool::Remove(uint64_t process) {

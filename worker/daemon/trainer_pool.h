@@ -51,6 +51,8 @@ class TrainerPool {
   void Kill(uint64_t process);
   // After every PoolNews: see TrainerProcess::Consumed.
   void Consumed(uint64_t process);
+  // Ends what trainers have left behind that do not run any more; the numbers (orphans.h).
+  std::vector<int> EndOrphans() const;
   // Forgets a process that has ended. The slot, when it was that slot's standby.
   std::optional<uint32_t> Remove(uint64_t process);
 

@@ -101,7 +101,7 @@ absl::Status TrainerProcess::Give(const std::string& request, const std::string&
 absl::Status TrainerProcess::OpenLog(const std::string& path) {
   {
     MutexLock lock(mutex_);
-    log_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    log_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (log_ < 0) return FileError(path, "open", errno);
   }
   WriteLog("");  // What came early.

@@ -51,6 +51,7 @@ class TrainerProcess {
   // before. Aborted when the process has ended by itself; after any other failure it is killed.
   absl::Status Give(const std::string& request, const std::string& log_path);
 
+  pid_t pid() const { return child_.pid; }
   void Terminate() { Signal(SIGTERM); }
   void Kill() { Signal(SIGKILL); }
   // The news handed to the sink have been used up to one more: at most 64 are on the way, so that

@@ -1,13 +1,7 @@
 #include "worker/daemon/uploader.h"
 
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
-
 #include "fmt/format.h"
 
-#include "common/files/file_error.h"
-#include "common/files/sha256.h"
 #include "common/log/log.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status.h"
@@ -16,8 +10,6 @@ namespace noisefloor {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 // Whether the bytes themselves are wrong. All else speaks of the moment: a full disk over there, a
 // lease that a restarted coordinator has not read yet. A lease that is dead for good is settled or
 // stopped, and that cancels the upload.
@@ -25,70 +17,30 @@ bool IsFinal(const absl::Status& status) {
   return status.code() == absl::StatusCode::kInvalidArgument;
 }
 
-// Whether the path itself is wrong, as the trainer made it.
-bool IsOfThePath(const std::error_code& error) {
-  const int number = error.value();
-  return number == ENOENT || number == ENOTDIR || number == ELOOP || number == ENAMETOOLONG ||
-         number == EACCES;
-}
-
-// The log as an artifact; nothing when it is empty or not there.
-std::vector<ArtifactEvent> DescribeLog(const std::string& path) {
-  std::error_code error;
-  const auto size = path.empty() ? 0 : fs::file_size(path, error);
-  if (error || size == 0) return {};
-  const auto sha256 = Sha256File(path);
-  if (!sha256.ok()) return {};
-  return {ArtifactEvent{"log", "log", *sha256, size}};
+absl::Status TooLarge(const ArtifactEvent& artifact) {
+  return InvalidInput(fmt::format("artifact {} ({}): {} bytes, and at most {} are taken",
+                                  artifact.kind, artifact.path, artifact.size, kMaxFileBytes));
 }
 
 absl::Duration DeadlineFor(uint64_t size) {
   return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 20));
 }
 
-// False when not all of the file was sent: it could not be read, or the coordinator ended the call
-// and its status says why.
-bool WritePieces(grpc::ClientWriterInterface<v1::UploadRequest>& writer, std::ifstream& file) {
+// OK when all was sent, or the coordinator ended the call, whose status says why; else why the file
+// could not be read.
+absl::Status WritePieces(grpc::ClientWriterInterface<v1::UploadRequest>& writer,
+                         ReadableFile& file) {
   v1::UploadRequest request;
   std::string piece(kPieceBytes, '\0');
-  while (file.good()) {
-    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    const auto got = static_cast<size_t>(file.gcount());
-    if (got == 0) break;
+  while (true) {
+    NF_ASSIGN_OR_RETURN(const size_t got, file.Read(piece));
+    if (got == 0) return absl::OkStatus();
     request.set_piece(piece.data(), got);
-    if (!writer.Write(request)) return false;
+    if (!writer.Write(request)) return absl::OkStatus();
   }
-  return !file.bad();
 }
 
 }  // namespace
-
-absl::StatusOr<std::string> CheckArtifact(const std::string& folder,
-                                          const ArtifactEvent& artifact) {
-  const auto wrong = [&](std::string_view what) {
-    return InvalidInput(fmt::format("artifact {} ({}): {}", artifact.kind, artifact.path, what));
-  };
-  std::error_code error;
-  const fs::path root = fs::canonical(folder, error);
-  if (error) return FileError(folder, "find", error.value());
-  const fs::path path = fs::canonical(root / artifact.path, error);
-  if (error && !IsOfThePath(error)) return FileError(artifact.path, "find", error.value());
-  if (error) return wrong("there is no such file");
-  if (path != (root / artifact.path).lexically_normal()) return wrong("reached through a link");
-  if (!fs::is_regular_file(path, error)) return wrong("not a file");
-  const uint64_t size = fs::file_size(path, error);
-  if (error) return FileError(path.string(), "look at", error.value());
-  if (size != artifact.size) {
-    return wrong(fmt::format("{} bytes, and the trainer said {}", size, artifact.size));
-  }
-  const absl::StatusOr<std::string> sha256 = Sha256File(path.string());
-  if (sha256.status().code() == absl::StatusCode::kPermissionDenied) return wrong("not readable");
-  NF_RETURN_IF_ERROR(sha256.status());
-  if (*sha256 != artifact.sha256) {
-    return wrong(fmt::format("SHA-256 {}, and the trainer said {}", *sha256, artifact.sha256));
-  }
-  return path.string();
-}
 
 Uploader::Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed,
                    Sink sink, Check check)
@@ -182,13 +134,18 @@ void Uploader::TryLater(Work work, const absl::Status& why) {
 absl::Status Uploader::CheckFiles(Work& work) const {
   UploadJob& job = work.job;
   std::vector<std::string> paths;
-  for (const ArtifactEvent& artifact : job.artifacts) {
-    NF_ASSIGN_OR_RETURN(std::string path, check_(job.folder, artifact));
-    paths.push_back(std::move(path));
+  if (job.folder == nullptr && !job.artifacts.empty()) {
+    return InvalidInput("the attempt's folder cannot be opened");
   }
-  for (const ArtifactEvent& log : DescribeLog(job.log_path)) {
-    job.artifacts.push_back(log);
-    paths.push_back(job.log_path);
+  for (const ArtifactEvent& artifact : job.artifacts) {
+    if (artifact.size > kMaxFileBytes) return TooLarge(artifact);  // Before it is read.
+    NF_RETURN_IF_ERROR(check_(*job.folder, artifact));
+    paths.push_back(fmt::format("{}/{}", kWorkName, artifact.path));
+  }
+  if (job.folder != nullptr) {
+    const ArtifactEvent log = DescribeLog(*job.folder);
+    if (log.size > 0) job.artifacts.push_back(log);
+    if (log.size > 0) paths.emplace_back(kLogName);
   }
   work.paths = std::move(paths);
   work.checked = true;
@@ -200,7 +157,7 @@ absl::Status Uploader::Advance(Work& work) {
   UploadJob& job = work.job;
   while (work.uploaded < work.paths.size()) {
     const ArtifactEvent& artifact = job.artifacts[work.uploaded];
-    const absl::Status status = UploadOne(job.lease, work.paths[work.uploaded], artifact);
+    const absl::Status status = UploadOne(job, work.paths[work.uploaded], artifact);
     if (!status.ok()) return Annotate(status, fmt::format("uploading {}", artifact.kind));
     backoff_.Reset();
     ++work.uploaded;
@@ -208,10 +165,9 @@ absl::Status Uploader::Advance(Work& work) {
   return absl::OkStatus();
 }
 
-absl::Status Uploader::UploadOne(LeaseId lease, const std::string& path,
+absl::Status Uploader::UploadOne(const UploadJob& job, const std::string& path,
                                  const ArtifactEvent& artifact) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return FileError(path, "open", errno);
+  NF_ASSIGN_OR_RETURN(const FoundFile found, job.folder->Find(path));
   grpc::ClientContext context;
   SetDeadline(context, DeadlineFor(artifact.size));
   {
@@ -222,17 +178,18 @@ absl::Status Uploader::UploadOne(LeaseId lease, const std::string& path,
   v1::UploadResponse response;
   const auto writer = stub_.Upload(&context, &response);
   v1::UploadRequest request;
-  request.mutable_header()->set_lease_id(lease.value);
+  request.mutable_header()->set_lease_id(job.lease.value);
   request.mutable_header()->set_kind(artifact.kind);
   request.mutable_header()->set_sha256(artifact.sha256);
   request.mutable_header()->set_size(artifact.size);
-  const bool sent = writer->Write(request) && WritePieces(*writer, file);
-  if (sent) writer->WritesDone();
-  if (file.bad()) context.TryCancel();  // A short file would be refused for good.
+  absl::Status read;
+  if (writer->Write(request)) read = WritePieces(*writer, *found.file);
+  if (read.ok()) writer->WritesDone();
+  if (!read.ok()) context.TryCancel();  // A short file would be refused for good.
   absl::Status status = FromGrpc(writer->Finish());
   MutexLock lock(mutex_);
   call_ = nullptr;
-  return status;
+  return read.ok() ? status : read;
 }
 
 }  // namespace noisefloor

@@ -17,14 +17,15 @@
 #include "common/rpc/backoff.h"
 #include "common/trainer_protocol/json.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
+#include "worker/daemon/attempt_folder.h"
 
 namespace noisefloor {
 
 struct UploadJob {
   LeaseId lease;
-  std::string folder;                    // Paths of artifacts are below it.
-  std::vector<ArtifactEvent> artifacts;  // As the trainer reported them.
-  std::string log_path;                  // Empty: no log.
+  // shared: with the attempt, which may be forgotten before its upload notices. None: no files.
+  std::shared_ptr<const AttemptFolder> folder;
+  std::vector<ArtifactEvent> artifacts;  // As the trainer reported them; the log comes of itself.
 };
 
 struct UploadDone {
@@ -33,11 +34,6 @@ struct UploadDone {
   // uploaded: it is not what the trainer said, or its bytes are not what the coordinator takes.
   absl::StatusOr<std::vector<ArtifactEvent>> artifacts;
 };
-
-// The artifact's path, checked: a regular file below `folder`, not reached through a link, of the
-// size and hash that the trainer said. InvalidArgument names what differs; other codes speak of
-// the moment.
-absl::StatusOr<std::string> CheckArtifact(const std::string& folder, const ArtifactEvent& artifact);
 
 // One thread, one upload at a time; whatever is not InvalidArgument is tried again, with back-off,
 // until it works or is cancelled. Add, Cancel and Wake from any thread.
@@ -61,7 +57,7 @@ class Uploader {
   // A job with what has been done of it.
   struct Work {
     UploadJob job;
-    std::vector<std::string> paths;  // Of the artifacts, in their order; empty before the check.
+    std::vector<std::string> paths;  // In the folder, of all that is uploaded; after the check.
     bool checked = false;
     size_t uploaded = 0;
     std::string failure;  // The last one, for the log.
@@ -72,7 +68,8 @@ class Uploader {
   // OK when nothing is left, InvalidArgument for good, any other error: try again later.
   absl::Status Advance(Work& work);
   absl::Status CheckFiles(Work& work) const;
-  absl::Status UploadOne(LeaseId lease, const std::string& path, const ArtifactEvent& artifact);
+  absl::Status UploadOne(const UploadJob& job, const std::string& path,
+                         const ArtifactEvent& artifact);
   // The work goes to the end of the queue, so that it does not hold up others; then waits.
   void TryLater(Work work, const absl::Status& why);
   bool IsCancelled(LeaseId lease);

@@ -7,6 +7,7 @@
 #include "common/rpc/channel.h"
 #include "worker/daemon/convert.h"
 #include "worker/daemon/leftovers.h"
+#include "worker/daemon/orphans.h"
 
 namespace noisefloor {
 
@@ -61,6 +62,7 @@ int Worker::Run() {
     WatchTheClock();
   }
   CloseSession();
+  for (const int process : pool_.EndOrphans()) LogWarning("orphan_ended", {{"process", process}});
   LogInfo("left", {{"exit_code", *exit_code_}});
   return *exit_code_;
 }
@@ -68,6 +70,7 @@ int Worker::Run() {
 // What an earlier process of this state directory left: its processes are ended, its results are
 // delivered, and attempts without a result are reported as interrupted.
 absl::Status Worker::Recover() {
+  NF_RETURN_IF_ERROR(AdoptOrphans());
   NF_ASSIGN_OR_RETURN(const std::vector<int> ended, EndLeftovers(state_.path()));
   for (const int process : ended) LogWarning("leftover_ended", {{"process", process}});
   NF_ASSIGN_OR_RETURN(RecoveredSpool found, spool_.Recover());
@@ -83,6 +86,9 @@ void Worker::Recover(SpooledAttempt spooled) {
   Attempt& attempt = attempts_[spooled.lease];
   attempt.member = spooled.member;
   attempt.number = spooled.attempt;
+  if (auto folder = AttemptFolder::Open(spool_.FolderOf(spooled.lease)); folder.ok()) {
+    attempt.folder = std::make_shared<const AttemptFolder>(*std::move(folder));
+  }
   LogInfo("spooled_attempt_found", {{"lease", spooled.lease.value},
                                     {"member", spooled.member},
                                     {"finished", spooled.result.has_value()}});

@@ -62,6 +62,7 @@ class Worker final : public SessionListener {
     TrainerRequest request;
     EventJudge judge{"", ""};
     std::optional<uint64_t> process;
+    std::shared_ptr<const AttemptFolder> folder;  // shared: with its upload. None: it has no files.
     std::string data_identity;
     std::vector<RecordsEvent> noop_records;     // Of a built-in trainer, which has no spool.
     std::optional<RecordsEvent> fresh_records;  // The batch that has just come.

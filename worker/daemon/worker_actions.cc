@@ -40,6 +40,8 @@ void Worker::Perform(const slots::StartTrainer& action) {
 
 absl::Status Worker::StartProcess(const slots::StartTrainer& start, Attempt& attempt) {
   NF_RETURN_IF_ERROR(spool_.Begin(start.lease, attempt.member, attempt.number));
+  NF_ASSIGN_OR_RETURN(AttemptFolder folder, AttemptFolder::Open(spool_.FolderOf(start.lease)));
+  attempt.folder = std::make_shared<const AttemptFolder>(std::move(folder));
   attempt.request.work_directory = spool_.WorkFolder(start.lease);
   attempt.judge = EventJudge(start.key.stack, settings_.offer.stacks.at(start.key.stack).build);
   NF_ASSIGN_OR_RETURN(const uint64_t process, pool_.Start(start, {RequestToJson(attempt.request),
@@ -98,8 +100,7 @@ void Worker::Perform(const slots::KillTrainer& action) {
 void Worker::Perform(const slots::Deliver& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return Step(slots::Delivered{action.lease});
-  uploader_->Add({action.lease, spool_.WorkFolder(action.lease), attempt.result.artifacts,
-                  spool_.LogPath(action.lease)});
+  uploader_->Add({action.lease, attempt.folder, attempt.result.artifacts});
 }
 
 void Worker::Perform(const slots::DropFiles& action) {

@@ -138,6 +138,7 @@ void Worker::OnTrainerReplaced(const Attempt& attempt) {
 
 void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
   const std::optional<uint32_t> standby_of = pool_.Remove(process);
+  for (const int orphan : pool_.EndOrphans()) LogWarning("orphan_ended", {{"process", orphan}});
   if (standby_of) return Step(slots::StandbyEnded{*standby_of});
   const auto it = lease_of_process_.find(process);
   if (it == lease_of_process_.end()) return;
@@ -171,7 +172,7 @@ void Worker::On(UploadDone& done) {
   if (had_result) Keep(done.lease, attempt, std::move(failed));
   if (attempt.log_only) return Step(slots::Delivered{done.lease});
   attempt.log_only = true;  // The log says why, perhaps; it gets one more chance.
-  uploader_->Add({done.lease, spool_.WorkFolder(done.lease), {}, spool_.LogPath(done.lease)});
+  uploader_->Add({done.lease, attempt.folder, {}});
 }
 
 }  // namespace noisefloor

@@ -60,6 +60,9 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaviour{"outside", "bug",
                      "^the trainer broke the protocol: path: expected a path inside the work"},
         Misbehaviour{"link", "bug", "^artifact extra \\(link\\): reached through a link$"},
+        Misbehaviour{"swap", "bug",
+                     "^artifact predictions \\(predictions.npy\\): reached through a link$"},
+        Misbehaviour{"fifo", "bug", "^artifact extra \\(fifo\\): not a file$"},
         Misbehaviour{"missing", "bug", "^artifact extra \\(nothing.npy\\): there is no such file$"},
         Misbehaviour{"sha", "bug",
                      "^artifact extra \\(predictions.npy\\): SHA-256 [0-9a-f]+, and the trainer "
@@ -80,15 +83,29 @@ TEST_F(DaemonTest, WhatATrainerLeavesBehindIsEndedWithIt) {
   StartDaemon();
   (void)Registered();
   const std::string held = MakeGate();
-  Start(Member(7, "child:" + held));
-  const int file = open(held.c_str(), O_RDONLY);
-  ASSERT_GE(file, 0);
+  uint64_t lease = 7;
+  // In the trainer's process group; and in a session of its own, without a parent or our marks.
+  for (const std::string behaviour : {"child:", "detach:"}) {
+    Start(Member(lease++, behaviour + held));
+    const int file = open(held.c_str(), O_RDONLY);
+    ASSERT_GE(file, 0);
 
-  char byte = 0;
-  EXPECT_EQ(read(file, &byte, 1), 0) << "ends when the last process that holds it has gone";
+    char byte = 0;
+    EXPECT_EQ(read(file, &byte, 1), 0) << "ends when the last process that holds it has gone";
 
-  close(file);
-  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+    close(file);
+    EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE) << behaviour;
+  }
+}
+
+TEST_F(DaemonTest, ATrainerThatLingersAfterItsOutcomeIsEndedAndNothingIsLost) {
+  StartDaemon();
+  (void)Registered();
+  Start(Member(7, "linger"));
+  const v1::AttemptFinished finished = Finished();
+  EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(finished.outcome().message(), "");
+  EXPECT_THAT(coordinator_.uploads(), testing::Contains(testing::Key("weights")));
 }
 
 TEST_F(DaemonTest, ALogStopsAtItsLimit) {

@@ -1,6 +1,7 @@
 #include "worker/daemon/uploader.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -26,16 +27,18 @@ class CheckArtifactTest : public testing::Test {
     std::ofstream(folder_ + "/work/a") << "abc";
     std::ofstream(folder_ + "/work/below/b") << "abc";
     std::ofstream(folder_ + "/secret") << "abc";
+    attempt_ = std::make_shared<const AttemptFolder>(AttemptFolder::Open(folder_).value());
   }
   ~CheckArtifactTest() override { std::filesystem::remove_all(folder_); }
 
   std::string Refusal(const std::string& path, uint64_t size = 3,
                       const std::string& content = "abc") const {
     const ArtifactEvent artifact{"kind", path, Sha256Hex(content), size};
-    return Message(CheckArtifact(folder_ + "/work", artifact).status());
+    return Message(CheckArtifact(*attempt_, artifact));
   }
 
   std::string folder_;
+  std::shared_ptr<const AttemptFolder> attempt_;  // shared: as an upload has it.
 };
 
 TEST_F(CheckArtifactTest, WholeFilesPass) {
@@ -59,6 +62,40 @@ TEST_F(CheckArtifactTest, LinksDoNotLeadOutOfTheFolder) {
             "artifact kind (folder_link/secret): reached through a link");
 }
 
+TEST_F(CheckArtifactTest, TheWorkFolderMayNotBecomeALink) {
+  std::filesystem::rename(folder_ + "/work", folder_ + "/away");
+  std::filesystem::create_directory_symlink("/proc", folder_ + "/work");
+  EXPECT_EQ(Refusal("cpuinfo"), "artifact kind (cpuinfo): reached through a link");
+}
+
+TEST_F(CheckArtifactTest, TheFolderIsTheOneThatWasOpenedWhateverItsNameLeadsToNow) {
+  std::filesystem::rename(folder_, folder_ + "-away");
+  std::filesystem::create_directory_symlink("/proc", folder_);
+  EXPECT_EQ(Refusal("a"), "");
+  EXPECT_FALSE(AttemptFolder::Open(folder_).ok()) << "nor is a link opened afterwards";
+  std::filesystem::remove(folder_);
+  std::filesystem::rename(folder_ + "-away", folder_);
+}
+
+TEST_F(CheckArtifactTest, OnlyFilesAreOpened) {
+  ASSERT_EQ(mkfifo((folder_ + "/work/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(Refusal("pipe", 0), "artifact kind (pipe): not a file");
+  EXPECT_EQ(Refusal("a/b"), "artifact kind (a/b): there is no such file");
+  EXPECT_EQ(Refusal("../secret"), "artifact kind (../secret): outside of its folder");
+  EXPECT_EQ(Refusal("below/../../secret"),
+            "artifact kind (below/../../secret): outside of its folder");
+}
+
+TEST_F(CheckArtifactTest, TheLogIsNotReadThroughALink) {
+  EXPECT_EQ(DescribeLog(*attempt_).size, 0u) << "there is none";
+  std::filesystem::create_symlink(folder_ + "/secret", folder_ + "/log");
+  EXPECT_EQ(DescribeLog(*attempt_).size, 0u);
+  std::filesystem::remove(folder_ + "/log");
+  std::ofstream(folder_ + "/log") << "words";
+  EXPECT_EQ(DescribeLog(*attempt_).size, 5u);
+  EXPECT_EQ(DescribeLog(*attempt_).sha256, Sha256Hex("words"));
+}
+
 // An uploader with a coordinator, and files of two kinds to bring there.
 class UploaderTest : public CheckArtifactTest {
  protected:
@@ -68,15 +105,14 @@ class UploaderTest : public CheckArtifactTest {
     std::ofstream(folder_ + "/log") << "words";
   }
 
-  void Start(Uploader::Check check = CheckArtifact) {
+  void Start(Uploader::Check check = CheckArtifact,
+             std::vector<ArtifactEvent> artifacts = {{"one", "one", Sha256Hex("first"), 5},
+                                                     {"two", "two", Sha256Hex("second"), 6}}) {
     stub_ = v1::WorkerService::NewStub(MakeChannel(ParseAddress(coordinator_.address()).value()));
     uploader_ = std::make_unique<Uploader>(
         *stub_, clock_, 1, [this](UploadDone done) { (void)done_.Post(std::move(done)); },
         std::move(check));
-    uploader_->Add({LeaseId{7},
-                    folder_ + "/work",
-                    {{"one", "one", Sha256Hex("first"), 5}, {"two", "two", Sha256Hex("second"), 6}},
-                    folder_ + "/log"});
+    uploader_->Add({LeaseId{7}, attempt_, std::move(artifacts)});
   }
   // The kinds that were brought, or the error.
   std::string Done() {
@@ -124,13 +160,26 @@ TEST_F(UploaderTest, BytesThatAreRefusedAreRefusedForGood) {
 
 TEST_F(UploaderTest, ACheckThatFailsForTheMomentBeginsAnew) {
   int checks = 0;
-  Start([&](const std::string& folder, const ArtifactEvent& artifact) {
-    if (++checks == 2) return absl::StatusOr<std::string>(absl::UnavailableError("not just now"));
+  Start([&](const AttemptFolder& folder, const ArtifactEvent& artifact) {
+    if (++checks == 2) return absl::Status(absl::UnavailableError("not just now"));
     return CheckArtifact(folder, artifact);
   });
   EXPECT_EQ(Done(), "one two log ");
   EXPECT_EQ(coordinator_.uploads().at("two"), "second");
   EXPECT_EQ(checks, 4);
+}
+
+TEST_F(UploaderTest, MoreThanIsTakenIsRefusedBeforeItIsRead) {
+  int checks = 0;
+  const auto check = [&](const AttemptFolder&, const ArtifactEvent&) {
+    ++checks;
+    return absl::OkStatus();
+  };
+  Start(check, {{"one", "one", Sha256Hex("first"), kMaxFileBytes + 1}});
+  EXPECT_EQ(Done(),
+            "INVALID_ARGUMENT: artifact one (one): 4294967297 bytes, and at most 4294967296 are "
+            "taken");
+  EXPECT_EQ(checks, 0);
 }
 
 }  // namespace
