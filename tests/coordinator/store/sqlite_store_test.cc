@@ -138,7 +138,8 @@ TEST_F(SqliteStoreTest, APlanWithNumbersOfItsOwnComesBackWithAsManyMembers) {
   scheduler::KeepSweep keep = sample::Keep();
   keep.content = content;
   keep.cells = sweep::Expand(content);
-  ASSERT_TRUE(store_->Apply({keep}).ok());
+  const std::vector<scheduler::Write> writes = {keep};
+  ASSERT_TRUE(store_->Apply(writes).ok());
   Reopen();
 
   const RecoveredState state = Recovered();
