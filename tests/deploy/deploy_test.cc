@@ -249,26 +249,20 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
 TEST_F(SetupTest, PythonsTorchFindsLibrariesThatStandInForThoseOfAGpu) {
   Pretend("programs/ldd", "printf 'libcudnn.so.9 => not found\\nlibc.so.6 => /lib/libc.so.6\\n'");
   Pretend("programs/nm", "printf ' U cudnnCreate@libcudnn.so.9\\n U malloc@GLIBC_2.2.5\\n'");
-  Pretend("programs/python3", R"(case "$*" in
+  Pretend("programs/python3", R"sh(case "$*" in
   "-m pip --version") ;;
-  -c*) echo "$PYTHONPATH with $(ls "$LD_LIBRARY_PATH")" > &2;
-          ;*) echo pip "$@" >>
-      called;
-  while
-    ["$1" != --target];
-  do shift;
-  done;
-  mkdir - p "$2/torch/lib" touch "$2/torch/lib/libtorch_python.so";
-  ;
-esac)");
+  -c*) echo "$PYTHONPATH with $(ls "$LD_LIBRARY_PATH")" >&2;;
+  *) echo pip "$@" >>called; while [ "$1" != --target ]; do shift; done; mkdir -p "$2/torch/lib"
+     touch "$2/torch/lib/libtorch_python.so";;
+esac)sh");
 
   const Answer setup = Run("deploy/setup --python");
 
-EXPECT_EQ(setup.code, 0) << setup.err;
-EXPECT_THAT(Content(checkout_.Path("called")), HasSubstr(" numpy=="));
-EXPECT_THAT(setup.err, MatchesRegex(".*/cache/stacks/torch[^/]* with all.c\n"
-                                    "libcudnn.so.9\nsymbols\nversions\n"));
-EXPECT_THAT(setup.out, HasSubstr("setup: Python with torch: " + checkout_.Path("cache")));
+  EXPECT_EQ(setup.code, 0) << setup.err;
+  EXPECT_THAT(Content(checkout_.Path("called")), HasSubstr(" numpy=="));
+  EXPECT_THAT(setup.err, MatchesRegex(".*/cache/stacks/torch[^/]* with all.c\n"
+                                      "libcudnn.so.9\nsymbols\nversions\n"));
+  EXPECT_THAT(setup.out, HasSubstr("setup: Python with torch: " + checkout_.Path("cache")));
 }
 
 TEST_F(SetupTest, SizesAreSaidBeforeAnythingIsFetched) {
