@@ -17,6 +17,7 @@
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/store/blob_store.h"
+#include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/store.h"
 #include "coordinator/web/page_bundle.h"
@@ -57,6 +58,13 @@ struct Home {
   HomeLock lock;
   BlobStore blobs;
   std::unique_ptr<Store> store;
+  HomeFiles files;
+
+  // Whether all that was kept is still found under the home's path.
+  absl::Status Check() {
+    NF_RETURN_IF_ERROR(lock.Check());
+    return files.Check();
+  }
 };
 
 // The refusal of a home that is held carries the address of its holder.
@@ -73,10 +81,11 @@ absl::StatusOr<HomeLock> LockHome(const std::string& path) {
 
 absl::StatusOr<Home> OpenHome(const std::string& path) {
   NF_ASSIGN_OR_RETURN(HomeLock lock, LockHome(path));
+  NF_RETURN_IF_ERROR(CheckDatabaseFile(path));
   NF_ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(path));
   NF_RETURN_IF_ERROR(blobs.RemoveLeftovers());
   NF_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, SqliteStore::Open(path));
-  return Home{std::move(lock), std::move(blobs), std::move(store)};
+  return Home{std::move(lock), std::move(blobs), std::move(store), HomeFiles(path)};
 }
 
 std::string AbsolutePath(const std::string& path) {
@@ -94,7 +103,8 @@ class RunningCoordinator final : public Coordinator {
         registry_(kMaxWorkers, {options.heartbeat_interval, options.lease_ttl}),
         watches_(kMaxWatches),
         loop_({*home_.store, registry_, clock_,
-               [this](const std::set<SweepId>& sweeps) { watches_.Changed(sweeps); }, EndProcess},
+               [this](const std::set<SweepId>& sweeps) { watches_.Changed(sweeps); }, EndProcess,
+               [this] { watches_.AllChanged(); }, [this] { return home_.Check(); }},
               {.storage_retry = options.storage_retry}, std::move(scheduler), now),
         intake_(loop_, registry_, home_.blobs) {}
 
@@ -109,6 +119,7 @@ class RunningCoordinator final : public Coordinator {
 
  private:
   std::map<MemberId, query::Progress> Progress() const;
+  std::string StorageProblem() const;
 
   SystemClock clock_;
   Home home_;
@@ -129,20 +140,28 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options,
   query::QueryOptions reading{.home = options.home,
                               .page_script = web::PageScript(),
                               .page_style = web::PageStyle(),
-                              .running = [this] { return Progress(); }};
+                              .running = [this] { return Progress(); },
+                              .storage_problem = [this] { return StorageProblem(); },
+                              .watch_limit = kMaxWatches};
   NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
   people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, NOISEFLOOR_VERSION,
                                                 AbsolutePath(options.home)});
   workers_.emplace(registry_, intake_, home_.blobs,
-                   UploadLimits{options.max_upload_bytes, [this](LeaseId lease) {
-                                  return loop_.live()->running.contains(lease);
-                                }});
+                   UploadLimits{.max_bytes = options.max_upload_bytes,
+                                .is_live =
+                                    [this](LeaseId lease) {
+                                      const TakenView live = loop_.live();
+                                      return live->running.contains(lease);
+                                    },
+                                .idle = options.upload_idle});
   NF_ASSIGN_OR_RETURN(server_, RpcServer::Start(settings, {&*people_, &*workers_}));
+  if (!settings.in_process_only) {
+    address_ = ToText(server_->address());
+    NF_RETURN_IF_ERROR(home_.lock.SetAddress(address_));  // The loop's thread has it from then on.
+    LogInfo("coordinator_serves", {{"address", address_}, {"home", options.home}});
+  }
   loop_.Start();
-  if (settings.in_process_only) return absl::OkStatus();
-  address_ = ToText(server_->address());
-  LogInfo("coordinator_serves", {{"address", address_}, {"home", options.home}});
-  return home_.lock.SetAddress(address_);
+  return absl::OkStatus();
 }
 
 void RunningCoordinator::Stop() {
@@ -156,11 +175,16 @@ void RunningCoordinator::Stop() {
 
 std::map<MemberId, query::Progress> RunningCoordinator::Progress() const {
   std::map<MemberId, query::Progress> result;
-  const auto live = loop_.live();
+  const TakenView live = loop_.live();
   for (const auto& [lease, attempt] : live->running) {
     result[attempt.member] = {attempt.step, attempt.step_count};
   }
   return result;
+}
+
+std::string RunningCoordinator::StorageProblem() const {
+  const TakenView live = loop_.live();
+  return live->storage_problem;
 }
 
 }  // namespace

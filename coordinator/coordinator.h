@@ -26,6 +26,7 @@ struct CoordinatorOptions {
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
   uint64_t max_upload_bytes = 4ull << 30;                // Of one file.
+  absl::Duration upload_idle = absl::Minutes(1);         // Without a piece, an upload ends.
 };
 
 // Thread-safe after Start. Owns the lock on the home, the store's writing connection and every

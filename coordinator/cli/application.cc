@@ -20,7 +20,7 @@ constexpr std::string_view kFooter =
 itself; `run` does everything on this machine. `noisefloor COMMAND --help` shows examples.
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 finished with failed members,
-5 a replay or check did not hold, 130 stopped by Ctrl-C or SIGTERM.)";
+5 a replay or check did not hold, 130 stopped by Ctrl-C, SIGTERM or a closed terminal.)";
 
 void AddGlobalOptions(CLI::App& app, Context& context) {
   GlobalOptions& options = context.options;

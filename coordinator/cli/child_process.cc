@@ -57,6 +57,7 @@ std::vector<std::string> Environment(const ChildSettings& settings) {
   if (getppid() != parent) _exit(127);
   // A group of its own: Ctrl-C in the terminal is for us to pass on.
   setpgid(0, 0);
+  signal(SIGPIPE, SIG_DFL);  // Whatever it is to us.
   const int input = settings.input >= 0 ? settings.input : open("/dev/null", O_RDONLY);
   dup2(input, 0);
   dup2(log, 1);

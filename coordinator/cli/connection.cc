@@ -13,7 +13,8 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
-constexpr std::string_view kDatabase = "noisefloor.db";  // As the store names it.
+constexpr std::string_view kDatabase = "noisefloor.db";  // As the store names them.
+constexpr std::string_view kFiles = "blobs";
 
 absl::StatusOr<std::string> MakeTemporaryHome() {
   const char* parent = std::getenv("TMPDIR");
@@ -24,9 +25,12 @@ absl::StatusOr<std::string> MakeTemporaryHome() {
   return path;
 }
 
-// A data directory is one by its store: looking at another folder makes nothing in it.
+// A data directory is one by its store: looking at another folder makes nothing in it. One that has
+// lost its database is the coordinator's to refuse by name.
 absl::Status CheckIsHome(const std::string& path) {
-  if (PathExists(fmt::format("{}/{}", path, kDatabase))) return absl::OkStatus();
+  for (const std::string_view part : {kDatabase, kFiles}) {
+    if (PathExists(fmt::format("{}/{}", path, part))) return absl::OkStatus();
+  }
   const std::string what =
       PathExists(path) ? path + " is no data directory" : "no data directory " + path;
   return MakeError(absl::StatusCode::kNotFound,

@@ -66,7 +66,8 @@ class Follower {
       const absl::Status status = WatchOnce();
       const bool stopped = Stopped();
       if (stopped || (status.ok() && HasEnded(last_))) return Finished();
-      const bool again = status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status);
+      const bool again = status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
+                         absl::IsResourceExhausted(status);
       if (!again || !connection_.remote()) return status.ok() ? Finished() : status;
       if (request_.resume_token() != before) {
         tries = 0;
@@ -103,11 +104,13 @@ class Follower {
   }
 
   void Show(const v1::WatchSweepResponse& answer) {
+    ShowStorage(answer.storage_problem());
     const std::vector<std::string> lines(answer.lines().begin(), answer.lines().end());
     if (context_.Json() && !settings_.quiet) {
       const Json line = {{"version", 1},
                          {"resume_token", std::to_string(answer.resume_token())},
                          {"sweep", SummaryJson(answer.sweep())},
+                         {"storage_problem", answer.storage_problem()},
                          {"lines", lines}};
       context_.out << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
       return;
@@ -115,11 +118,21 @@ class Follower {
     progress_.Show(answer.sweep(), lines, Running(answer.sweep()), context_.clock.Steady());
   }
 
+  // Once when it begins and once when it is over, in any form of output.
+  void ShowStorage(const std::string& problem) {
+    if (problem == storage_problem_) return;
+    progress_.Finish();
+    if (problem.empty()) context_.err << "the coordinator can write again; it goes on\n";
+    WarnOfStorage(context_, problem);
+    storage_problem_ = problem;
+  }
+
   // Which members run; asked at most once a second, and only for a terminal.
   std::vector<std::string> Running(const v1::SweepSummary& sweep) {
     const absl::Duration now = context_.clock.Steady();
     const bool terminal = settings_.quiet ? context_.err_is_terminal : context_.out_is_terminal;
     if (!terminal || HasEnded(sweep)) return {};
+    if (!storage_problem_.empty()) return {"nothing can be kept"};
     if (now - asked_ < absl::Seconds(1)) return running_;
     asked_ = now;
     const auto workers = connection_.Call(&Stub::ListWorkers, v1::ListWorkersRequest());
@@ -138,6 +151,7 @@ class Follower {
   v1::WatchSweepRequest request_;
   v1::SweepSummary last_;
   std::vector<std::string> running_;
+  std::string storage_problem_;  // As last shown.
   absl::Duration asked_ = -absl::InfiniteDuration();
 };
 

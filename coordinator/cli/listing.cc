@@ -17,7 +17,8 @@ absl::Status CheckToken(const std::string& before, const std::string& next) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection) {
+absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
+                                                         std::string* storage_problem) {
   std::vector<v1::SweepSummary> all;
   v1::ListSweepsRequest request;
   request.set_page_size(kPageSize);
@@ -25,6 +26,7 @@ absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection)
     NF_ASSIGN_OR_RETURN(const v1::ListSweepsResponse page,
                         connection.Call(&Stub::ListSweeps, request));
     all.insert(all.end(), page.sweeps().begin(), page.sweeps().end());
+    if (storage_problem != nullptr) *storage_problem = page.storage_problem();
     NF_RETURN_IF_ERROR(CheckToken(request.page_token(), page.next_page_token()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());

@@ -9,7 +9,9 @@
 
 namespace noisefloor::cli {
 
-absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection);
+// `storage_problem`: why the coordinator can keep nothing at present, or empty; may be null.
+absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
+                                                         std::string* storage_problem = nullptr);
 // Sweep 0: the newest. Unspecified state: all.
 absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,
                                                     v1::MemberState state);

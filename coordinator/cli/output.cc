@@ -67,6 +67,12 @@ uint32_t TerminalColumns(int file) {
   return ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+void WarnOfStorage(Context& context, std::string_view problem) {
+  if (problem.empty()) return;
+  context.err << "the coordinator cannot write: " << problem
+              << "; until it can, what trains goes on and nothing new starts\n";
+}
+
 void PrintJson(std::ostream& out, const Json& fields) {
   Json whole = {{"version", 1}};
   whole.update(fields);

@@ -34,6 +34,10 @@ class Table {
 // Of the terminal that `file` is; 0 when it is none, or will not say.
 uint32_t TerminalColumns(int file);
 
+// Says on standard error, in any form of output, that the coordinator can keep nothing at present
+// and why; nothing when `problem` is empty.
+void WarnOfStorage(Context& context, std::string_view problem);
+
 // {"version": 1, ...fields}, one object and a newline.
 void PrintJson(std::ostream& out, const Json& fields);
 // A number, or "nan", "inf", "-inf".

@@ -155,6 +155,7 @@ class Plan final : public Command {
       if (!data.ok()) context.err << "note: " << Message(data) << "\n";
     }
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, assumed));
+    WarnOfStorage(context, plan.storage_problem());
     if (context.Json()) {
       PrintPlanJson(context, plan);
       return kDone;

@@ -51,6 +51,7 @@ class RunCommand final : public Command {
                                       context.Hint("submit"), context.Hint("watch")));
     }
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
     NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {here}));

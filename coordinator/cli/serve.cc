@@ -39,6 +39,7 @@ class Serve final : public Command {
                       "loopback, or --insecure",
                       listen_));
     }
+    OutliveReaders();
     SetUpLog({.program = "noisefloor"});
     const StopSignal stop;
     NF_ASSIGN_OR_RETURN(

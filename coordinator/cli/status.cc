@@ -34,6 +34,7 @@ class StatusCommand final : public Command {
     request.set_sweep_id(sweep);
     NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse answer,
                         connection.Call(&Stub::GetSweep, request));
+    WarnOfStorage(context, answer.storage_problem());
     const v1::SweepSummary& summary = answer.sweep();
     if (context.Json()) {
       PrintJson(context.out, {{"sweep", SummaryJson(summary)}});
@@ -52,7 +53,10 @@ class StatusCommand final : public Command {
   }
 
   static absl::StatusOr<int> All(Context& context, Connection& connection) {
-    NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> sweeps, ListSweeps(connection));
+    std::string storage_problem;
+    NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> sweeps,
+                        ListSweeps(connection, &storage_problem));
+    WarnOfStorage(context, storage_problem);
     if (context.Json()) {
       Json list = Json::array();
       for (const v1::SweepSummary& sweep : sweeps) list.push_back(SummaryJson(sweep));

@@ -16,6 +16,7 @@ namespace {
 std::atomic<int> signal_pipe = -1;  // The handler may touch nothing else.
 struct sigaction interrupt_before;
 struct sigaction terminate_before;
+struct sigaction hangup_before;
 
 extern "C" void OnSignal(int) {
   const char byte = 1;
@@ -25,6 +26,8 @@ extern "C" void OnSignal(int) {
 
 }  // namespace
 
+void OutliveReaders() { signal(SIGPIPE, SIG_IGN); }
+
 StopSignal::StopSignal() {
   NF_CHECK(signal_pipe.load() < 0);
   NF_CHECK(pipe2(pipe_.data(), O_CLOEXEC | O_NONBLOCK) == 0);
@@ -33,11 +36,14 @@ StopSignal::StopSignal() {
   action.sa_handler = OnSignal;
   sigaction(SIGINT, &action, &interrupt_before);
   sigaction(SIGTERM, &action, &terminate_before);
+  sigaction(SIGHUP, nullptr, &hangup_before);
+  if (hangup_before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 StopSignal::~StopSignal() {
   sigaction(SIGINT, &interrupt_before, nullptr);
   sigaction(SIGTERM, &terminate_before, nullptr);
+  sigaction(SIGHUP, &hangup_before, nullptr);
   signal_pipe = -1;
   close(pipe_[0]);
   close(pipe_[1]);

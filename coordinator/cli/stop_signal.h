@@ -1,4 +1,5 @@
-// SIGINT and SIGTERM as something to wait on, while one exists. At most one at a time; main thread.
+// SIGINT, SIGTERM and SIGHUP (a closed terminal; not under nohup, which ignores it) as something to
+// wait on, while one exists. At most one at a time; main thread.
 #pragma once
 
 #include <array>
@@ -6,6 +7,10 @@
 #include "absl/time/time.h"
 
 namespace noisefloor::cli {
+
+// From now on, writing to a pipe whose reader has gone is an error as any other and does not end
+// the process: for who holds a coordinator, which must not die of the reader of its log.
+void OutliveReaders();
 
 class StopSignal {
  public:

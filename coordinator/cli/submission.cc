@@ -47,6 +47,29 @@ absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
                                fmt::join(here.classes(), ", ")));
 }
 
+namespace {
+
+constexpr int kMostTries = 5;
+
+bool NoAnswerCame(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status);
+}
+
+// Waits for a coordinator that starts again.
+absl::StatusOr<v1::SubmitSweepResponse> AskToSubmit(Connection& connection,
+                                                    const v1::SubmitSweepRequest& request) {
+  grpc::ClientContext context;
+  SetDeadline(context, absl::Seconds(60));
+  context.set_wait_for_ready(true);
+  v1::SubmitSweepResponse response;
+  const grpc::Status status = connection.stub().SubmitSweep(&context, request, &response);
+  if (!status.ok()) return connection.Named(FromGrpc(status));
+  return response;
+}
+
+}  // namespace
+
+// The same request id is the same sweep, so an answer that did not come is asked for again.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
                                                     const SweepFile& file, bool resume) {
   v1::SubmitSweepRequest request;
@@ -56,6 +79,16 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Conn
   request.set_request_id(fmt::format("cli-{:x}-{:x}-{:x}", absl::ToUnixNanos(context.clock.Now()),
                                      absl::ToInt64Nanoseconds(context.clock.Steady()), getpid()));
   absl::StatusOr<v1::SubmitSweepResponse> answer = connection.Call(&Stub::SubmitSweep, request);
+  for (int tries = 1; NoAnswerCame(answer.status()) && connection.remote(); ++tries) {
+    if (tries == kMostTries) {
+      return Annotate(answer.status(),
+                      fmt::format("no answer came, and the sweep may have been kept: look with {} "
+                                  "before you submit it again",
+                                  context.Hint("status")));
+    }
+    context.err << "no answer yet; asking again for the same sweep, which makes no second one\n";
+    answer = AskToSubmit(connection, request);
+  }
   if (!answer.ok()) return WithPlaces(answer.status(), file);
   return answer;
 }

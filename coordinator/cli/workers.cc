@@ -47,6 +47,7 @@ class Workers final : public Command {
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
                         connection.Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
+    WarnOfStorage(context, answer.storage_problem());
     if (context.Json()) {
       Json workers = Json::array();
       for (const v1::WorkerSummary& worker : answer.workers()) workers.push_back(ToJson(worker));

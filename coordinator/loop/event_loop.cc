@@ -4,7 +4,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/base/check.h"
 #include "common/log/log.h"
 
 namespace noisefloor {
@@ -71,6 +70,15 @@ LeaseId LeaseOf(const scheduler::Event& event) {
       event);
 }
 
+scheduler::Event EventOf(const CallEvent& call, scheduler::RequestNumber number) {
+  return std::visit(
+      [number](auto event) -> scheduler::Event {
+        event.request = number;
+        return event;
+      },
+      call);
+}
+
 template <typename T>
 void Append(std::vector<T> from, std::vector<T>& to) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -88,7 +96,8 @@ EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler
       start_steady_(parts_.clock.Steady()),
       next_tick_(start_steady_),
       next_view_(start_steady_),
-      next_retry_(start_steady_) {
+      next_retry_(start_steady_),
+      next_news_(start_steady_) {
   PublishWhenDue();
 }
 
@@ -121,8 +130,6 @@ void EventLoop::Call(CallEvent event, const CallDone& done) {
 
 void EventLoop::FindRequest(const std::string& request_id, const CallDone& done) {
   const auto answer = [this, request_id, done] {
-    // What is decided may not be on disk then.
-    if (!storage_.ok()) return done({Annotate(storage_, "nothing can be kept at present")});
     const auto found = scheduler_.FindRequest(request_id);
     if (!found) return done({MakeError(absl::StatusCode::kNotFound, "no such request")});
     done({absl::OkStatus(), found->sweep, found->members, found->resumed, found->hardware});
@@ -136,11 +143,6 @@ void EventLoop::Explain(MemberId member,
   if (!mailbox_.Post(Question{answer})) done(Stopping());
 }
 
-std::shared_ptr<const LiveView> EventLoop::live() const {
-  MutexLock lock(view_mutex_);
-  return view_;
-}
-
 void EventLoop::Run() {
   while (true) {
     const bool closed = mailbox_.closed();  // Before: what came until then is taken below.
@@ -149,11 +151,11 @@ void EventLoop::Run() {
     Handle(std::move(items));
     if (ended) break;
   }
-  AnswerAllUnavailable();
 }
 
 absl::Duration EventLoop::UntilNextDeadline() const {
-  const absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
+  absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
+  if (!news_.empty()) next = std::min(next, next_news_);
   return std::max(next - parts_.clock.Steady(), absl::ZeroDuration());
 }
 
@@ -164,12 +166,16 @@ void EventLoop::Handle(std::vector<Item> items) {
   }
   TickWhenDue();
   Commit();
+  DecideCalls();
+  PublishWhenDue();
+  TellNewsWhenDue();
+  for (const Question& question : std::exchange(questions_, {})) question.answer();
 }
 
 void EventLoop::Take(FromSession item) {
   if (!storage_.ok()) return Hold(std::move(item));
   if (item.counted) ++consumed_[item.session];
-  fleet_changed_ = fleet_changed_ || ChangesFleet(item.event);
+  view_stale_ = view_stale_ || ChangesFleet(item.event);
   Step(item.event);
 }
 
@@ -194,20 +200,7 @@ bool EventLoop::IsWorthHolding(const FromSession& item) const {
   });
 }
 
-void EventLoop::Take(CallItem item) {
-  if (!storage_.ok()) {
-    waiting_calls_.fetch_sub(1);
-    return item.done({Annotate(storage_, "nothing can be kept at present")});
-  }
-  const scheduler::RequestNumber number = ++last_call_;
-  calls_[number] = std::move(item.done);
-  std::visit(
-      [&](auto& event) {
-        event.request = number;
-        Step(std::move(event));
-      },
-      item.event);
-}
+void EventLoop::Take(CallItem item) { calls_.push_back(std::move(item)); }
 
 void EventLoop::Take(Question question) { questions_.push_back(std::move(question)); }
 
@@ -221,109 +214,158 @@ void EventLoop::TickWhenDue() {
   const absl::Duration steady = parts_.clock.Steady();
   if (!storage_.ok() || steady < next_tick_) return;
   next_tick_ = steady + options_.tick;
+  CheckStore();
   Step(scheduler::Tick{});
 }
 
 void EventLoop::RetryWhenDue() {
   if (parts_.clock.Steady() < next_retry_) return;
-  const absl::Status kept = parts_.store.Apply(effects_.writes);
-  if (kept.ok()) {
-    LogInfo("storage_recovered", {{"writes", effects_.writes.size()}});
-    storage_ = absl::OkStatus();
-    TellAll();
-    Step(scheduler::StorageRecovered{});
-    for (FromSession& item : std::exchange(held_, {})) Take(std::move(item));
+  const absl::Status kept = Keep(effects_.writes);
+  if (!kept.ok()) {
+    storage_ = kept;
+    next_retry_ = parts_.clock.Steady() + options_.storage_retry;
     return;
   }
-  if (!CanBeMended(kept)) parts_.fatal(kept);
-  storage_ = kept;
-  next_retry_ = parts_.clock.Steady() + options_.storage_retry;
+  LogInfo("storage_recovered", {{"writes", effects_.writes.size()}});
+  storage_ = absl::OkStatus();
+  view_stale_ = true;
+  TellAll();
+  if (parts_.storage_changed) parts_.storage_changed();
+  Step(scheduler::StorageRecovered{});
+  for (FromSession& item : std::exchange(held_, {})) Take(std::move(item));
 }
 
 void EventLoop::Commit() {
-  if (storage_.ok()) {
-    const absl::Status kept =
-        effects_.writes.empty() ? absl::OkStatus() : parts_.store.Apply(effects_.writes);
-    if (kept.ok()) {
-      TellAll();
-    } else if (CanBeMended(kept)) {
-      LogError("storage_failed",
-               {{"status", kept}, {"retry_s", absl::ToDoubleSeconds(options_.storage_retry)}});
-      storage_ = kept;
-      next_retry_ = parts_.clock.Steady() + options_.storage_retry;
-      fleet_changed_ = true;
-      Step(scheduler::StorageFailed{Message(kept)});
-    } else {
-      parts_.fatal(kept);
-    }
+  if (!storage_.ok()) return;
+  const absl::Status kept = Keep(effects_.writes);
+  if (kept.ok()) {
+    TellAll();
+  } else {
+    StorageFailed(kept);
   }
-  PublishWhenDue();
-  for (const Question& question : std::exchange(questions_, {})) question.answer();
 }
 
-// Everything decided is on disk: say so, in the order of the decisions.
+// OK, or what waiting may mend.
+absl::Status EventLoop::Keep(const std::vector<scheduler::Write>& writes) {
+  if (writes.empty()) return absl::OkStatus();
+  const absl::Status kept = parts_.store.Apply(writes);
+  CheckStore();  // First: files that were removed may be why it failed.
+  if (!kept.ok() && !CanBeMended(kept)) parts_.fatal(kept);
+  return kept;
+}
+
+void EventLoop::CheckStore() {
+  if (!parts_.check) return;
+  const absl::Status there = parts_.check();
+  if (!there.ok()) parts_.fatal(there);
+}
+
+void EventLoop::StorageFailed(const absl::Status& why) {
+  LogError("storage_failed",
+           {{"status", why}, {"retry_s", absl::ToDoubleSeconds(options_.storage_retry)}});
+  storage_ = why;
+  next_retry_ = parts_.clock.Steady() + options_.storage_retry;
+  Step(scheduler::StorageFailed{Message(why)});
+  PublishProblem();
+}
+
+// All in one transaction; when that cannot be kept, each for itself: some need no write.
+void EventLoop::DecideCalls() {
+  const std::vector<CallItem> calls = std::exchange(calls_, {});
+  if (calls.empty() || (storage_.ok() && Decide(calls))) return;
+  for (const CallItem& call : calls) {
+    if (Decide({&call, 1})) continue;
+    Answer(call, {Annotate(storage_, "nothing of this was kept, and nothing can be at present")});
+  }
+}
+
+// Whether they are kept and answered; if not, it is as if they had never come.
+bool EventLoop::Decide(std::span<const CallItem> calls) {
+  scheduler::Scheduler before = scheduler_.Copy();
+  scheduler::Effects effects;
+  scheduler::RequestNumber number = 0;
+  for (const CallItem& call : calls) {
+    scheduler::Effects more = scheduler_.Step(EventOf(call.event, ++number), Now());
+    Append(std::move(more.writes), effects.writes);
+    Append(std::move(more.sends), effects.sends);
+  }
+  const bool writes = !effects.writes.empty();
+  const absl::Status kept = writes && storage_.ok() ? Keep(effects.writes) : storage_;
+  if (writes && !kept.ok()) {
+    scheduler_ = std::move(before);
+    if (storage_.ok()) StorageFailed(kept);
+    return false;
+  }
+  Tell(effects, calls);
+  return true;
+}
+
 void EventLoop::TellAll() {
-  std::set<SweepId> changed;
-  for (const scheduler::Write& write : effects_.writes) {
-    fleet_changed_ = fleet_changed_ || ChangesFleet(write);
-    if (const SweepId sweep = SweepOf(write); sweep != SweepId{}) changed.insert(sweep);
+  const scheduler::Effects effects = std::exchange(effects_, {});
+  Tell(effects, {});
+  for (const auto& [session, events] : std::exchange(consumed_, {})) {
+    parts_.links.Consumed(session, events);
+  }
+}
+
+// Everything decided is on disk: say so, in the order of the decisions. Calls are numbered from 1.
+void EventLoop::Tell(const scheduler::Effects& effects, std::span<const CallItem> calls) {
+  for (const scheduler::Write& write : effects.writes) {
+    view_stale_ = view_stale_ || ChangesFleet(write);
+    if (const SweepId sweep = SweepOf(write); sweep != SweepId{}) news_.insert(sweep);
   }
   PublishWhenDue();  // First: a worker told to start may upload at once.
-  for (const scheduler::Send& send : effects_.sends) {
+  for (const scheduler::Send& send : effects.sends) {
     if (const auto* submit = std::get_if<scheduler::AnswerSubmit>(&send)) {
-      Answer(submit->request,
+      Answer(calls[submit->request - 1],
              {absl::OkStatus(), submit->sweep, submit->members, submit->resumed, submit->hardware});
     } else if (const auto* count = std::get_if<scheduler::AnswerCount>(&send)) {
-      Answer(count->request, {absl::OkStatus(), {}, count->members, false, {}});
+      Answer(calls[count->request - 1], {absl::OkStatus(), {}, count->members, false, {}});
     } else if (const auto* error = std::get_if<scheduler::AnswerError>(&send)) {
-      Answer(error->request, {MakeError(error->code, error->message), {}, 0, false, {}});
+      Answer(calls[error->request - 1], {MakeError(error->code, error->message), {}, 0, false, {}});
     } else {
       (void)parts_.links.Deliver(send);  // Gone: its SessionLost is on the way.
     }
   }
-  effects_ = {};
-  for (const auto& [session, events] : std::exchange(consumed_, {})) {
-    parts_.links.Consumed(session, events);
-  }
-  if (!changed.empty()) parts_.changed(changed);
 }
 
-void EventLoop::Answer(scheduler::RequestNumber request, const CallResult& result) {
-  const auto found = calls_.find(request);
-  NF_CHECK(found != calls_.end());
-  const CallDone done = std::move(found->second);
-  calls_.erase(found);
+void EventLoop::Answer(const CallItem& call, const CallResult& result) {
   waiting_calls_.fetch_sub(1);
-  done(result);
+  call.done(result);
 }
 
 void EventLoop::PublishWhenDue() {
   const absl::Duration steady = parts_.clock.Steady();
-  if (!fleet_changed_ && steady < next_view_) return;
-  fleet_changed_ = false;
+  if (!storage_.ok() || (!view_stale_ && steady < next_view_)) return;
+  view_stale_ = false;
   next_view_ = steady + options_.view_interval;
-  auto view = std::make_shared<LiveView>();
-  view->workers = scheduler_.Workers();
-  std::set<SweepId> moving;
+  LiveView view;
+  view.workers = scheduler_.Workers();
   for (const scheduler::RunningAttempt& attempt : scheduler_.Running()) {
-    moving.insert(attempt.member.sweep);
-    view->running.emplace(attempt.lease, attempt);
+    news_.insert(attempt.member.sweep);
+    view.running.emplace(attempt.lease, attempt);
   }
-  view->classes = scheduler_.OfferedClasses();
-  view->stacks = scheduler_.OfferedStacks();
-  view->storage_problem = Message(storage_);
-  {
-    MutexLock lock(view_mutex_);
-    view_ = std::move(view);
-  }
-  if (!moving.empty()) parts_.changed(moving);
+  view.classes = scheduler_.OfferedClasses();
+  view.stacks = scheduler_.OfferedStacks();
+  view_.Publish(std::move(view));
 }
 
-void EventLoop::AnswerAllUnavailable() {
-  for (auto& [number, done] : std::exchange(calls_, {})) {
-    waiting_calls_.fetch_sub(1);
-    done({Stopping()});
-  }
+// The first at once; what comes after it soon is told together. Each who watches reads the store
+// then, and should not do so thousands of times a second.
+void EventLoop::TellNewsWhenDue() {
+  const absl::Duration steady = parts_.clock.Steady();
+  if (news_.empty() || steady < next_news_) return;
+  next_news_ = steady + options_.news_interval;
+  parts_.changed(std::exchange(news_, {}));
+}
+
+// Fleet and leases stay as they were: what was decided since is not on disk.
+void EventLoop::PublishProblem() {
+  const TakenView last = view_.Take();
+  LiveView view = *last;
+  view.storage_problem = Message(storage_);
+  view_.Publish(std::move(view));
+  if (parts_.storage_changed) parts_.storage_changed();
 }
 
 absl::Time EventLoop::Now() const { return start_time_ + (parts_.clock.Steady() - start_steady_); }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
@@ -20,7 +20,7 @@
 #include "common/base/mailbox.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "coordinator/loop/live_view.h"
+#include "coordinator/loop/published_view.h"
 #include "coordinator/loop/worker_links.h"
 #include "coordinator/scheduler/scheduler.h"
 #include "coordinator/store/store.h"
@@ -31,6 +31,7 @@ struct EventLoopOptions {
   absl::Duration tick = absl::Milliseconds(500);
   absl::Duration storage_retry = absl::Seconds(2);  // Between tries when nothing can be kept.
   absl::Duration view_interval = absl::Seconds(1);  // Of progress in the live view.
+  absl::Duration news_interval = absl::Milliseconds(100);  // Between two calls of `changed`.
   size_t mailbox_limit = 100000;
   size_t call_limit = 1000;  // Calls that wait at one time.
 };
@@ -52,12 +53,14 @@ using CallDone = std::function<void(const CallResult&)>;
 // Thread-safe. Start and Stop by one owner, once each. Callbacks run on the loop's thread (after
 // Stop: on the caller's) and must not block.
 //
-// When the store is out of space or fails to read or write, the loop is read-only: it keeps the
-// effects that it could not commit, refuses calls by name, tries again, and goes on where it was.
-// It reads on meanwhile, so that workers whose heartbeats are taken let their trainers run: what
-// they say again by themselves (heartbeats, records, ends) is dropped, the rest is held, bounded by
-// the open sessions and the live leases. After any other failure of the store `fatal` is called and
-// must not return: the store is the truth, and what is in memory is ahead of it.
+// When the store is out of space or fails to read or write, the loop is read-only: it keeps what it
+// decided for workers and could not commit, tries again, and goes on where it was. Calls are
+// decided apart from that: one whose writes cannot be kept is taken back whole and refused at once,
+// and so is each later one that needs a write. The view stays that of what is on disk, and says
+// why. It reads on meanwhile, so that workers whose heartbeats are taken let their trainers run:
+// what they say again by themselves (heartbeats, records, ends) is dropped, the rest is held,
+// bounded by the open sessions and the live leases. After any other failure of the store `fatal` is
+// called and must not return: the store is the truth, and what is in memory is ahead of it.
 class EventLoop {
  public:
   struct Parts {
@@ -66,6 +69,11 @@ class EventLoop {
     const Clock& clock;
     std::function<void(const std::set<SweepId>&)> changed;  // These are on disk otherwise now.
     std::function<void(const absl::Status&)> fatal;
+    // The view says otherwise now whether anything can be kept. May be empty.
+    std::function<void()> storage_changed = nullptr;
+    // Whether what was kept is still where it was; asked at each tick and before anything is said.
+    // Not OK is fatal. May be empty.
+    std::function<absl::Status()> check = nullptr;
   };
 
   // `now` must be the time that `scheduler` was restored at.
@@ -73,14 +81,14 @@ class EventLoop {
   ~EventLoop();
 
   void Start();
-  // What has arrived is dealt with and kept; then the thread ends. Calls that could not be kept are
-  // answered Unavailable.
+  // What has arrived is dealt with, kept and answered; then the thread ends.
   void Stop();
 
   // An event of a worker's stream. False only after Stop. `counted`: Consumed will be told of it.
   bool Post(SessionId session, scheduler::Event event, bool counted);
 
-  // Unavailable when stopping, ResourceExhausted when too many calls wait or nothing can be kept.
+  // Unavailable when stopping. ResourceExhausted when too many calls wait, or when it could not be
+  // kept: then nothing of it is, nor will be.
   void Call(CallEvent event, const CallDone& done);
 
   // What the submission of this id came to; NotFound when there was none. For a repeat that could
@@ -90,9 +98,8 @@ class EventLoop {
   // Why the member is where it is; Unavailable after Stop.
   void Explain(MemberId member, const std::function<void(absl::StatusOr<std::string>)>& done);
 
-  // Never null.
-  // shared: readers keep the value that they took while the loop publishes newer ones.
-  std::shared_ptr<const LiveView> live() const ABSL_LOCKS_EXCLUDED(view_mutex_);
+  // What only this process knows, as it was a moment ago. Never waits for the loop.
+  TakenView live() const { return view_.Take(); }
 
  private:
   struct FromSession {
@@ -121,10 +128,17 @@ class EventLoop {
   void TickWhenDue();
   void RetryWhenDue();
   void Commit();
+  void DecideCalls();
+  bool Decide(std::span<const CallItem> calls);
+  absl::Status Keep(const std::vector<scheduler::Write>& writes);
+  void CheckStore();
+  void StorageFailed(const absl::Status& why);
+  void Tell(const scheduler::Effects& effects, std::span<const CallItem> calls);
   void TellAll();
-  void Answer(scheduler::RequestNumber request, const CallResult& result);
+  void Answer(const CallItem& call, const CallResult& result);
   void PublishWhenDue();
-  void AnswerAllUnavailable();
+  void PublishProblem();
+  void TellNewsWhenDue();
   absl::Time Now() const;
 
   Parts parts_;
@@ -139,19 +153,17 @@ class EventLoop {
   absl::Duration next_tick_;
   absl::Duration next_view_;
   absl::Duration next_retry_;
+  absl::Duration next_news_;
   absl::Status storage_;                  // Not OK: read-only, and why.
-  scheduler::Effects effects_;            // Decided, not kept yet.
+  scheduler::Effects effects_;            // Decided for workers, not kept yet.
   std::vector<FromSession> held_;         // Arrived while read-only.
+  std::vector<CallItem> calls_;           // To decide after the commit.
   std::vector<Question> questions_;       // To answer after the commit.
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.
-  std::map<scheduler::RequestNumber, CallDone> calls_;
-  scheduler::RequestNumber last_call_ = 0;
-  bool fleet_changed_ = true;
+  std::set<SweepId> news_;                // To tell those who watch, when it is time.
+  bool view_stale_ = true;
 
-  mutable Mutex view_mutex_;
-  // shared: with the readers that took it.
-  std::shared_ptr<const LiveView> view_ ABSL_GUARDED_BY(view_mutex_);
-
+  PublishedView view_;
   std::thread thread_;
 };
 

@@ -136,6 +136,10 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
                                                     const v1::ListMembersRequest& request,
                                                     const Running& running) {
   NF_ASSIGN_OR_RETURN(const uint32_t size, PageSize(request.page_size()));
+  if (!v1::MemberState_IsValid(request.state())) {
+    return InvalidInput(
+        fmt::format("state: expected one of MemberState, got {}", int{request.state()}));
+  }
   NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
   NF_ASSIGN_OR_RETURN(const std::vector<MemberId> ids, PageOf(database, sweep, request, size));
   NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, sweep));

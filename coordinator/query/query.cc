@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "SQLiteCpp/Statement.h"
@@ -14,6 +15,7 @@
 #include "coordinator/query/member_rows.h"
 #include "coordinator/query/plan.h"
 #include "coordinator/query/reader_pool.h"
+#include "coordinator/query/summary_cache.h"
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/query/work_queue.h"
 #include "coordinator/report/export.h"
@@ -52,11 +54,13 @@ class StoreQuery final : public Query {
         blobs_(std::move(blobs)),
         readers_(DatabasePath(options_.home)),
         studies_(1, options_.waiting_limit),
+        watches_(1, options_.watch_limit),
         reads_(options_.read_threads, options_.waiting_limit) {}
 
   bool Post(Work kind, std::function<void()> work) override {
     switch (kind) {
       case Work::kRead: return reads_.Post(std::move(work));
+      case Work::kWatch: return watches_.Post(std::move(work));
       case Work::kStudy: return studies_.Post(std::move(work));
     }
     return false;
@@ -66,7 +70,8 @@ class StoreQuery final : public Query {
     return Read<v1::GetSweepResponse>([&](auto& database) -> absl::StatusOr<v1::GetSweepResponse> {
       NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
       v1::GetSweepResponse response;
-      NF_ASSIGN_OR_RETURN(*response.mutable_sweep(), SummariseSweep(database, sweep, RunningNow()));
+      NF_ASSIGN_OR_RETURN(*response.mutable_sweep(),
+                          SummariseSweep(database, sweep, RunningNow(), summaries_));
       NF_RETURN_IF_ERROR(ReadFiles(database, sweep, response));
       return response;
     });
@@ -74,7 +79,7 @@ class StoreQuery final : public Query {
 
   absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest& request) override {
     return Read<v1::ListSweepsResponse>(
-        [&](auto& database) { return ReadSweeps(database, request, RunningNow()); });
+        [&](auto& database) { return ReadSweeps(database, request, RunningNow(), summaries_); });
   }
 
   absl::StatusOr<v1::ListMembersResponse> ListMembers(
@@ -96,7 +101,7 @@ class StoreQuery final : public Query {
 
   absl::StatusOr<v1::WatchSweepResponse> WatchSweep(const v1::WatchSweepRequest& request) override {
     return Read<v1::WatchSweepResponse>(
-        [&](auto& database) { return ReadWatch(database, request, RunningNow()); });
+        [&](auto& database) { return ReadWatch(database, request, RunningNow(), summaries_); });
   }
 
   absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep& sweep,
@@ -141,7 +146,28 @@ class StoreQuery final : public Query {
   template <typename T, typename F>
   absl::StatusOr<T> Read(const F& read) {
     NF_ASSIGN_OR_RETURN(Reader reader, readers_.Borrow());
-    return Guarded<T>([&] { return read(reader.database()); });
+    absl::StatusOr<T> answer = Guarded<T>([&] { return read(reader.database()); });
+    if constexpr (std::is_base_of_v<google::protobuf::Message, T>) {
+      if (answer.ok()) NF_RETURN_IF_ERROR(CheckReadable(*answer));
+    }
+    if constexpr (requires { answer->set_storage_problem(std::string()); }) {
+      if (answer.ok() && options_.storage_problem) {
+        answer->set_storage_problem(options_.storage_problem());
+      }
+    }
+    return answer;
+  }
+
+  // A text that is no UTF-8 would reach nobody: whoever asks cannot parse the answer. All that was
+  // kept was UTF-8.
+  template <typename T>
+  absl::Status CheckReadable(const T& answer) const {
+    T parsed;
+    if (parsed.ParseFromString(answer.SerializeAsString())) return absl::OkStatus();
+    return MakeError(absl::StatusCode::kDataLoss,
+                     fmt::format("{}: holds text that is not UTF-8; the file is damaged: put a "
+                                 "backup in its place",
+                                 DatabasePath(options_.home)));
   }
 
   Running RunningNow() const { return options_.running ? options_.running() : Running{}; }
@@ -152,11 +178,13 @@ class StoreQuery final : public Query {
   const QueryOptions options_;
   const BlobStore blobs_;
   ReaderPool readers_;
+  SummaryCache summaries_;
   Mutex mutex_;
   std::string remembered_state_ ABSL_GUARDED_BY(mutex_);
   StudyPointer remembered_ ABSL_GUARDED_BY(mutex_);  // The last one: forms of it come in a row.
   // Last, so that their threads end before what they use.
   WorkQueue studies_;
+  WorkQueue watches_;
   WorkQueue reads_;
 };
 

@@ -38,8 +38,11 @@ struct QueryOptions {
   std::string_view page_style;
   // Running attempts, from the loop's snapshot. Any thread; empty: progress from records alone.
   std::function<std::map<MemberId, Progress>()> running;
+  // Why nothing can be kept at present; empty: all is well. Any thread; may be empty itself.
+  std::function<std::string()> storage_problem;
   int read_threads = 3;
-  size_t waiting_limit = 256;  // Of each kind of work.
+  size_t waiting_limit = 256;  // Of each kind of work but watches.
+  size_t watch_limit = 1000;   // Of watches: no more are open, and each posts one read at a time.
 };
 
 // A file to send.
@@ -49,7 +52,8 @@ struct ArtifactFile {
 };
 
 enum class Work : uint8_t {
-  kRead,   // Short: lists, members, plans, events.
+  kRead,   // Short: lists, members, plans.
+  kWatch,  // Events. Apart from the rest, so that many watches neither refuse nor are refused.
   kStudy,  // Long: studies, one at a time.
 };
 

@@ -90,23 +90,8 @@ std::string LineAt(SQLite::Statement& row) {
   return text.find(id) == std::string::npos ? id + " " + text : text;
 }
 
-}  // namespace
-
-absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
-  const int64_t newest = database.execAndGet("SELECT max(sweep) FROM sweep").getInt64();
-  if (newest == 0) {
-    return MakeError(absl::StatusCode::kNotFound, "there is no sweep in this data directory yet");
-  }
-  if (sweep == 0) return static_cast<uint64_t>(newest);
-  SQLite::Statement row(database, "SELECT 1 FROM sweep WHERE sweep = ?");
-  row.bind(1, static_cast<int64_t>(sweep));
-  if (row.executeStep()) return sweep;
-  return MakeError(absl::StatusCode::kNotFound,
-                   fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
-}
-
-absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
-                                                const Running& running) {
+// All but how far the running members are.
+absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_t sweep) {
   SQLite::Statement row(database,
                         "SELECT name, submitted_us, specification_sha256, definition, "
                         "(SELECT count(*) FROM cell c WHERE c.sweep = s.sweep) "
@@ -124,8 +109,31 @@ absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint
   NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(3).getString()));
   *summary.mutable_sweep() = ToProto(definition);
   Count(database, sweep, summary);
-  summary.set_progress(ShareDone(summary, running));
   summary.set_mean_member_seconds(MeanSeconds(database, sweep));
+  return summary;
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
+  const int64_t newest = database.execAndGet("SELECT max(sweep) FROM sweep").getInt64();
+  if (newest == 0) {
+    return MakeError(absl::StatusCode::kNotFound, "there is no sweep in this data directory yet");
+  }
+  if (sweep == 0) return static_cast<uint64_t>(newest);
+  SQLite::Statement row(database, "SELECT 1 FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  if (row.executeStep()) return sweep;
+  return MakeError(absl::StatusCode::kNotFound,
+                   fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
+}
+
+absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
+                                                const Running& running, SummaryCache& cache) {
+  NF_ASSIGN_OR_RETURN(v1::SweepSummary summary, cache.Get(sweep, NewestEvent(database, sweep), [&] {
+    return ReadSummary(database, sweep);
+  }));
+  summary.set_progress(ShareDone(summary, running));
   return summary;
 }
 
@@ -153,7 +161,7 @@ absl::StatusOr<uint32_t> PageSize(uint32_t asked) {
 // The token is the number of the last sweep given.
 absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
                                                   const v1::ListSweepsRequest& request,
-                                                  const Running& running) {
+                                                  const Running& running, SummaryCache& cache) {
   NF_ASSIGN_OR_RETURN(const uint32_t size, PageSize(request.page_size()));
   int64_t below = std::numeric_limits<int64_t>::max();
   if (!request.page_token().empty()) {
@@ -172,14 +180,14 @@ absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
       break;
     }
     const uint64_t sweep = static_cast<uint64_t>(row.getColumn(0).getInt64());
-    NF_ASSIGN_OR_RETURN(*response.add_sweeps(), SummariseSweep(database, sweep, running));
+    NF_ASSIGN_OR_RETURN(*response.add_sweeps(), SummariseSweep(database, sweep, running, cache));
   }
   return response;
 }
 
 absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
                                                  const v1::WatchSweepRequest& request,
-                                                 const Running& running) {
+                                                 const Running& running, SummaryCache& cache) {
   NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
   v1::WatchSweepResponse response;
   response.set_resume_token(request.resume_token());
@@ -197,7 +205,7 @@ absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
       response.add_lines(LineAt(row));
     }
   }
-  NF_ASSIGN_OR_RETURN(*response.mutable_sweep(), SummariseSweep(database, sweep, running));
+  NF_ASSIGN_OR_RETURN(*response.mutable_sweep(), SummariseSweep(database, sweep, running, cache));
   return response;
 }
 

@@ -10,6 +10,7 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "coordinator/query/query.h"
+#include "coordinator/query/summary_cache.h"
 
 namespace noisefloor::query {
 
@@ -19,18 +20,18 @@ using Running = std::map<MemberId, Progress>;
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
 
 absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
-                                                const Running& running);
+                                                const Running& running, SummaryCache& cache);
 
 // The sweep file as it was submitted, and with every default filled in.
 absl::Status ReadFiles(SQLite::Database& database, uint64_t sweep, v1::GetSweepResponse& response);
 
 absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
                                                   const v1::ListSweepsRequest& request,
-                                                  const Running& running);
+                                                  const Running& running, SummaryCache& cache);
 
 absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
                                                  const v1::WatchSweepRequest& request,
-                                                 const Running& running);
+                                                 const Running& running, SummaryCache& cache);
 
 v1::ListWorkersResponse ReadWorkers(SQLite::Database& database);
 

@@ -141,7 +141,8 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
     response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
     reactor->Finish(ToGrpc(result.status));
   };
-  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, *parts_.loop.live());
+  const TakenView live = parts_.loop.live();
+  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, *live);
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer);
   } else if (request->request_id().empty()) {
@@ -203,7 +204,7 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
       return InvalidInput(fmt::format("assumed_workers: expected at most {}, got {}",
                                       kMaxAssumedWorkers, request->assumed_workers_size()));
     }
-    const auto live = parts_.loop.live();
+    const TakenView live = parts_.loop.live();
     NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved,
                         ResolveSweep(request->sweep(), ClassesOf(*live, *request)));
     return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)),
@@ -235,7 +236,8 @@ Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorke
                                            v1::ListWorkersResponse* response) {
   return Read(context, response, [this]() -> absl::StatusOr<v1::ListWorkersResponse> {
     NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
-    FillLive(*parts_.loop.live(), found);
+    const TakenView live = parts_.loop.live();
+    FillLive(*live, found);
     return found;
   });
 }

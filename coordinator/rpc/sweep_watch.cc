@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/rpc/status.h"
-#include "coordinator/rpc/watch_hub.h"
 
 namespace noisefloor {
 
@@ -70,7 +69,8 @@ void SweepWatch::Take(absl::StatusOr<v1::WatchSweepResponse> response) {
   busy_ = false;
   if (!response.ok()) return CloseLocked(response.status());
   const bool moved = response->sweep().progress() != response_.sweep().progress();
-  const bool news = first_ || moved || response->resume_token() != request_.resume_token();
+  const bool news = first_ || moved || response->resume_token() != request_.resume_token() ||
+                    response->storage_problem() != response_.storage_problem();
   if (!news) {
     if (HasEnded(response->sweep())) return CloseLocked(absl::OkStatus());
     return Advance();
@@ -99,10 +99,10 @@ void SweepWatch::Advance() {
   }
   if (!stale_) return;
   stale_ = false;
-  busy_ = query_.Post(query::Work::kRead, [this] { Read(); });
+  busy_ = query_.Post(query::Work::kWatch, [this] { Read(); });
   if (!busy_) {
-    CloseLocked(MakeError(absl::StatusCode::kResourceExhausted,
-                          "too many reads are waiting; watch again from the resume token"));
+    CloseLocked(
+        MakeError(absl::StatusCode::kResourceExhausted, "too many watches are waiting; try again"));
   }
 }
 

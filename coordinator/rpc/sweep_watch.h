@@ -7,23 +7,23 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "coordinator/query/query.h"
+#include "coordinator/rpc/watch_hub.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
 namespace noisefloor {
 
-class WatchHub;
-
 // Sends what happened since the resume token, then each change as it is on disk, and ends with OK
-// when the sweep has ended. One read of the store or one write in flight; what changes meanwhile is
-// read together afterwards, so a slow client gets fewer and larger messages.
+// when the sweep has ended. That nothing can be kept, and that it can again, are changes too. One
+// read of the store or one write in flight; what changes meanwhile is read together afterwards, so
+// a slow client gets fewer and larger messages.
 //
 // Thread-safe. gRPC owns it from construction; it deletes itself in OnDone.
-class SweepWatch final : public grpc::ServerWriteReactor<v1::WatchSweepResponse> {
+class SweepWatch final : public grpc::ServerWriteReactor<v1::WatchSweepResponse>, public Watcher {
  public:
   SweepWatch(WatchHub& hub, query::Query& query, v1::WatchSweepRequest request);
 
-  void Wake() ABSL_LOCKS_EXCLUDED(mutex_);
-  void Close(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Wake() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Close(const absl::Status& why) override ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   void OnWriteDone(bool ok) override;

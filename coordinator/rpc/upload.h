@@ -1,9 +1,11 @@
 // Takes one file of a live lease.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
+#include "absl/time/time.h"
 #include "grpcpp/support/sync_stream.h"
 
 #include "common/base/ids.h"
@@ -15,8 +17,10 @@
 namespace noisefloor {
 
 struct UploadLimits {
-  uint64_t max_bytes = kMaxFileBytes;    // Of one file.
-  std::function<bool(LeaseId)> is_live;  // Any thread; never blocks.
+  uint64_t max_bytes = kMaxFileBytes;      // Of one file.
+  std::function<bool(LeaseId)> is_live;    // Any thread; never blocks.
+  size_t most_at_once = 256;               // Each has a thread.
+  absl::Duration idle = absl::Minutes(1);  // One whose next piece does not come for so long ends.
 };
 
 // Reads the header, then pieces, into the blob store; blocks the calling thread on network and

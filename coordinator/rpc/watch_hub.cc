@@ -2,11 +2,9 @@
 
 #include "fmt/format.h"
 
-#include "coordinator/rpc/sweep_watch.h"
-
 namespace noisefloor {
 
-absl::Status WatchHub::Add(SweepId sweep, SweepWatch* watch) {
+absl::Status WatchHub::Add(SweepId sweep, Watcher* watch) {
   MutexLock lock(mutex_);
   if (!stopping_.ok()) return stopping_;
   if (watches_.size() >= limit_) {
@@ -17,7 +15,7 @@ absl::Status WatchHub::Add(SweepId sweep, SweepWatch* watch) {
   return absl::OkStatus();
 }
 
-void WatchHub::Remove(SweepId sweep, SweepWatch* watch) {
+void WatchHub::Remove(SweepId sweep, Watcher* watch) {
   MutexLock lock(mutex_);
   const auto [first, last] = watches_.equal_range(sweep);
   for (auto it = first; it != last; ++it) {
@@ -33,6 +31,11 @@ void WatchHub::Changed(const std::set<SweepId>& sweeps) {
     const auto [first, last] = watches_.equal_range(sweep);
     for (auto it = first; it != last; ++it) it->second->Wake();
   }
+}
+
+void WatchHub::AllChanged() {
+  MutexLock lock(mutex_);
+  for (const auto& [sweep, watch] : watches_) watch->Wake();
 }
 
 void WatchHub::CloseAll(const absl::Status& why) {

@@ -11,7 +11,14 @@
 
 namespace noisefloor {
 
-class SweepWatch;
+// One who watches. Called under the hub's lock: must not call the hub, nor block.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  // There may be something new.
+  virtual void Wake() = 0;
+  virtual void Close(const absl::Status& why) = 0;
+};
 
 // Thread-safe. Borrows the watches: each leaves in its OnDone before it dies. Lock order: hub, then
 // watch.
@@ -21,18 +28,20 @@ class WatchHub {
 
   // ResourceExhausted when too many watch, Unavailable when the coordinator stops: the watch is not
   // kept then.
-  absl::Status Add(SweepId sweep, SweepWatch* watch) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Remove(SweepId sweep, SweepWatch* watch) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Add(SweepId sweep, Watcher* watch) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Remove(SweepId sweep, Watcher* watch) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Something of these sweeps is on disk that was not.
   void Changed(const std::set<SweepId>& sweeps) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Something that every watch tells is another now.
+  void AllChanged() ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends every watch, and from now on each new one.
   void CloseAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   const size_t limit_;
   Mutex mutex_;
-  std::multimap<SweepId, SweepWatch*> watches_ ABSL_GUARDED_BY(mutex_);
+  std::multimap<SweepId, Watcher*> watches_ ABSL_GUARDED_BY(mutex_);
   absl::Status stopping_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,19 +1,73 @@
 #include "coordinator/rpc/worker_service.h"
 
+#include <memory>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/time/clock.h"
+#include "grpcpp/alarm.h"
+
+#include "common/base/mutex.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/worker_session.h"
 
 namespace noisefloor {
+
+namespace {
+
+// Reads as the reader that it is made of, but cancels the call when a message does not come in
+// time: a thread of the server waits for it.
+class ImpatientReader final : public grpc::ServerReaderInterface<v1::UploadRequest> {
+ public:
+  ImpatientReader(grpc::ServerContext& context, grpc::ServerReader<v1::UploadRequest>& reader,
+                  absl::Duration patience)
+      : reader_(reader), patience_(patience), call_(std::make_shared<Call>()) {
+    MutexLock lock(call_->mutex);
+    call_->context = &context;
+  }
+  ~ImpatientReader() override {
+    MutexLock lock(call_->mutex);
+    call_->context = nullptr;  // An alarm that rings now finds nothing to cancel.
+  }
+
+  bool Read(v1::UploadRequest* request) override {
+    grpc::Alarm alarm;  // Ends with the wait.
+    alarm.Set(absl::ToChronoTime(absl::Now() + patience_), [call = call_](bool rang) {
+      MutexLock lock(call->mutex);
+      if (rang && call->context != nullptr) call->context->TryCancel();
+    });
+    return reader_.Read(request);
+  }
+  bool NextMessageSize(uint32_t* size) override { return reader_.NextMessageSize(size); }
+  void SendInitialMetadata() override { reader_.SendInitialMetadata(); }
+
+ private:
+  struct Call {
+    Mutex mutex;
+    grpc::ServerContext* context ABSL_GUARDED_BY(mutex) = nullptr;
+  };
+
+  grpc::ServerReader<v1::UploadRequest>& reader_;
+  const absl::Duration patience_;
+  const std::shared_ptr<Call> call_;  // shared: with alarms that ring while this is destroyed.
+};
+
+}  // namespace
 
 grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* WorkerServiceImpl::Session(
     grpc::CallbackServerContext*) {
   return new WorkerSession(registry_, intake_);  // gRPC's from here on.
 }
 
-grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext*,
+grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
                                        grpc::ServerReader<v1::UploadRequest>* reader,
                                        v1::UploadResponse* response) {
-  absl::StatusOr<v1::UploadResponse> received = ReceiveUpload(*reader, blobs_, limits_);
+  const absl::Cleanup leave = [this] { uploads_.fetch_sub(1); };
+  if (uploads_.fetch_add(1) >= limits_.most_at_once) {
+    return ToGrpc(MakeError(absl::StatusCode::kResourceExhausted,
+                            "too many uploads run at this moment; try again"));
+  }
+  ImpatientReader impatient(*context, *reader, limits_.idle);
+  absl::StatusOr<v1::UploadResponse> received = ReceiveUpload(impatient, blobs_, limits_);
   if (received.ok()) *response = std::move(*received);
   return ToGrpc(received.status());
 }

@@ -2,6 +2,9 @@
 // may wait for a disk, so that a slow upload never delays the renewal of a lease.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/upload.h"
 #include "coordinator/rpc/worker_intake.h"
@@ -28,6 +31,7 @@ class WorkerServiceImpl final
   WorkerIntake& intake_;
   const BlobStore& blobs_;
   const UploadLimits limits_;
+  std::atomic<size_t> uploads_{0};  // That run now.
 };
 
 }  // namespace noisefloor

@@ -36,6 +36,8 @@ Scheduler::~Scheduler() = default;
 Scheduler::Scheduler(Scheduler&&) noexcept = default;
 Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
 
+Scheduler Scheduler::Copy() const { return Scheduler(std::make_unique<State>(*state_)); }
+
 Scheduler Scheduler::Restore(Options options, const RecoveredState& recovered, absl::Time now) {
   return Scheduler(RestoreState(options, recovered, now));
 }

@@ -67,6 +67,8 @@ class Scheduler {
   ~Scheduler();
   Scheduler(Scheduler&&) noexcept;
   Scheduler& operator=(Scheduler&&) noexcept;
+  // To come back to, when what is decided next cannot be kept. Takes as long as all of it is large.
+  Scheduler Copy() const;
 
   // `now` never goes back. Leases expire at a Tick and only there: post one at least once a second,
   // after what has arrived by then.

@@ -102,8 +102,10 @@ void On(Turn& turn, const StorageRecovered&) {
   turn.Happened(std::nullopt, "storage_recovered", "leasing goes on");
 }
 
+// While nothing can be kept no heartbeat is heard, so nothing ends for want of one.
 void On(Turn& turn, const Tick&) {
   State& state = turn.state;
+  if (state.storage_failed_since) return;
   if (state.last_tick) {
     ForgiveStall(state, turn.now - *state.last_tick);
     if (PauseEnded(state, *state.last_tick, turn.now)) state.placement_due = true;

@@ -41,6 +41,13 @@ absl::StatusOr<int64_t> VersionOf(SQLite::Database& database, size_t newest) {
     return Refuse(
         fmt::format("{}: a SQLite file, but not one of noisefloor", database.getFilename()));
   }
+  if (version < 1) {
+    return MakeError(
+        absl::StatusCode::kDataLoss,
+        fmt::format("{}: has the tables of noisefloor, but says schema {}; the file is "
+                    "damaged: put a backup in its place",
+                    database.getFilename(), version));
+  }
   if (version > static_cast<int64_t>(newest)) {
     return Refuse(
         fmt::format("{}: written by a newer noisefloor (schema {}, this program knows "

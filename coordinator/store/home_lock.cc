@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "common/files/directory.h"
@@ -58,9 +60,29 @@ bool LockExclusively(int file) {
 absl::Status Held(const std::string& home, const HomeHolder& holder) {
   const std::string where =
       holder.address.empty() ? "that serves no address" : "at " + holder.address;
+  if (holder.process == 0) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     home + ": in use by a coordinator that does not say who it is");
+  }
   return MakeError(
       absl::StatusCode::kFailedPrecondition,
       fmt::format("{}: in use by the coordinator {} (process {})", home, where, holder.process));
+}
+
+absl::Status CannotWrite(const std::string& home, int error_number) {
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      fmt::format("{}: cannot be written to ({}), which a coordinator must, to read it "
+                  "too; copy it to where you may write and name the copy with --home",
+                  home, strerror(error_number)));
+}
+
+// Whether the path still leads to the open file.
+bool IsAt(const std::string& path, int file) {
+  struct stat opened {};
+  struct stat found {};
+  if (fstat(file, &opened) != 0 || stat(path.c_str(), &found) != 0) return false;
+  return opened.st_dev == found.st_dev && opened.st_ino == found.st_ino;
 }
 
 absl::Status RefuseNetwork(const std::string& home) {
@@ -98,35 +120,72 @@ std::string_view NetworkFileSystem(uint32_t statfs_type) {
 absl::StatusOr<HomeLock> HomeLock::Acquire(const std::string& home) {
   NF_RETURN_IF_ERROR(CreateDirectories(home));
   NF_RETURN_IF_ERROR(RefuseNetwork(home));
-  const std::string path = LockPath(home);
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return FileError(path, "open", errno);
-  HomeLock lock(path, file);
-  if (!LockExclusively(file)) {
-    if (errno == EWOULDBLOCK) return Held(home, ReadHolder(file));
-    return FileError(path, "lock", errno);
-  }
-  NF_RETURN_IF_ERROR(WriteHolder(file, path, ""));
+  HomeLock lock(home);
+  NF_RETURN_IF_ERROR(lock.LockDirectory());
+  NF_RETURN_IF_ERROR(lock.LockFile());
   return lock;
 }
 
-HomeLock::~HomeLock() {
-  if (file_ >= 0) close(file_);
+absl::Status HomeLock::LockDirectory() {
+  directory_ = open(home_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory_ < 0) return FileError(home_, "open", errno);
+  if (flock(directory_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (errno != EWOULDBLOCK) return FileError(home_, "lock", errno);
+  return Held(home_, Holder(home_).value_or(HomeHolder()));
 }
 
+absl::Status HomeLock::LockFile() {
+  const std::string path = LockPath(home_);
+  if (file_ >= 0) close(file_);
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0 && (errno == EROFS || errno == EACCES)) return CannotWrite(home_, errno);
+  if (file_ < 0) return FileError(path, "open", errno);
+  if (!LockExclusively(file_)) {
+    if (errno == EWOULDBLOCK) return Held(home_, ReadHolder(file_));
+    return FileError(path, "lock", errno);
+  }
+  return WriteHolder(file_, path, address_);
+}
+
+absl::Status HomeLock::Check() {
+  if (!IsAt(home_, directory_)) {
+    return MakeError(absl::StatusCode::kDataLoss,
+                     fmt::format("{}: was removed or replaced while a coordinator had it open; "
+                                 "nothing can be kept any more",
+                                 home_));
+  }
+  // Nobody loses anything by it, and whoever looks for the holder finds it again. A full disk is
+  // said elsewhere.
+  if (!IsAt(LockPath(home_), file_)) (void)LockFile();
+  return absl::OkStatus();
+}
+
+void HomeLock::Close() {
+  if (file_ >= 0) close(file_);
+  if (directory_ >= 0) close(directory_);
+}
+
+HomeLock::~HomeLock() { Close(); }
+
 HomeLock::HomeLock(HomeLock&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+    : home_(std::move(other.home_)),
+      address_(std::move(other.address_)),
+      directory_(std::exchange(other.directory_, -1)),
+      file_(std::exchange(other.file_, -1)) {}
 
 HomeLock& HomeLock::operator=(HomeLock&& other) noexcept {
   if (this == &other) return *this;
-  if (file_ >= 0) close(file_);
-  path_ = std::move(other.path_);
+  Close();
+  home_ = std::move(other.home_);
+  address_ = std::move(other.address_);
+  directory_ = std::exchange(other.directory_, -1);
   file_ = std::exchange(other.file_, -1);
   return *this;
 }
 
 absl::Status HomeLock::SetAddress(std::string_view address) {
-  return WriteHolder(file_, path_, address);
+  address_ = address;
+  return WriteHolder(file_, LockPath(home_), address_);
 }
 
 std::optional<HomeHolder> HomeLock::Holder(const std::string& home) {

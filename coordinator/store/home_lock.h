@@ -15,12 +15,14 @@ struct HomeHolder {
   int64_t process = 0;
 };
 
-// Holds the lock on a data directory from Acquire to destruction. Move-only; one thread.
+// Holds the lock on a data directory from Acquire to destruction. It is the directory itself that
+// is locked, so that no file whose removal would free it stands for it; HOME/lock tells who holds
+// it. Move-only; one thread.
 class HomeLock {
  public:
   // Makes the directory when it is missing. FailedPrecondition when another process holds it (the
-  // message says its address) or when it lies on a network file system, where neither the lock nor
-  // SQLite's log can be trusted.
+  // message says its address), when it cannot be written to, or when it lies on a network file
+  // system, where neither the lock nor SQLite's log can be trusted.
   static absl::StatusOr<HomeLock> Acquire(const std::string& home);
   ~HomeLock();
   HomeLock(HomeLock&& other) noexcept;
@@ -29,14 +31,23 @@ class HomeLock {
   // Writes the address that the holder serves at, for those who find the directory locked.
   absl::Status SetAddress(std::string_view address);
 
+  // DataLoss when the path leads to another directory now, or to none. Puts HOME/lock back when it
+  // was removed.
+  absl::Status Check();
+
   // Who holds `home` now; nullopt when nobody does or there is no such directory.
   static std::optional<HomeHolder> Holder(const std::string& home);
 
  private:
-  HomeLock(std::string path, int file) : path_(std::move(path)), file_(file) {}
+  explicit HomeLock(std::string home) : home_(std::move(home)) {}
+  absl::Status LockDirectory();
+  absl::Status LockFile();
+  void Close();
 
-  std::string path_;
-  int file_ = -1;
+  std::string home_;
+  std::string address_;
+  int directory_ = -1;
+  int file_ = -1;  // HOME/lock.
 };
 
 // The name of a network file system by the number that statfs gives; empty for a local one.

@@ -67,6 +67,10 @@ Process& Process::operator=(Process&& other) noexcept {
 
 void Process::End() {
   if (Signal(SIGKILL)) (void)Wait(absl::Minutes(1));
+  CloseOutput();
+}
+
+void Process::CloseOutput() {
   if (output_ >= 0) close(std::exchange(output_, -1));
 }
 

@@ -28,6 +28,8 @@ class Process {
   // closed its output instead.
   absl::StatusOr<std::string> ReadLine(absl::Duration timeout);
 
+  // Nobody reads its standard output from now on.
+  void CloseOutput();
   bool Signal(int number) const;
   // The exit code, or minus the signal that ended it. DeadlineExceeded when it still runs.
   absl::StatusOr<int> Wait(absl::Duration timeout);

@@ -6,17 +6,25 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "common/base/check.h"
 
 namespace noisefloor {
 
 namespace {
 
+bool IsIgnored(int number) {
+  struct sigaction now = {};
+  return sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 sigset_t StopSet() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  if (!IsIgnored(SIGHUP)) sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -54,12 +62,15 @@ StopSignals::~StopSignals() {
 }
 
 void StopSignals::Wait() {
+  bool hung_up = false;
   while (true) {
     pollfd wait[2] = {{signals_, POLLIN, 0}, {quit_, POLLIN, 0}};
     if (poll(wait, 2, -1) < 0) continue;
     if (wait[1].revents != 0) return;
     signalfd_siginfo info;
-    if (read(signals_, &info, sizeof(info)) == sizeof(info)) stop_();
+    if (read(signals_, &info, sizeof(info)) != sizeof(info)) continue;
+    const bool hangup = info.ssi_signo == SIGHUP;
+    if (!hangup || !std::exchange(hung_up, true)) stop_();
   }
 }
 

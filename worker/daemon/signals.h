@@ -1,4 +1,5 @@
-// SIGTERM and SIGINT: waited for, or as calls of a function on a thread where all is allowed.
+// SIGTERM, SIGINT and SIGHUP (a closed terminal; not under nohup, which ignores it): waited for, or
+// as calls of a function on a thread where all is allowed.
 #pragma once
 
 #include <functional>
@@ -8,14 +9,15 @@
 
 namespace noisefloor {
 
-// Blocks the two signals for this thread and all that it starts from now on, and ignores SIGPIPE.
+// Blocks these signals for this thread and all that it starts from now on, and ignores SIGPIPE.
 // First thing in main, before any thread.
 void BlockStopSignals();
 
-// Waits for one of the two, blocked before; false when none came in time. The signal is consumed.
+// Waits for one of them, blocked before; false when none came in time. The signal is consumed.
 bool WaitForStopSignal(absl::Duration time);
 
-// Calls `stop` once for every signal that comes. Thread-safe by having nothing to call.
+// Calls `stop` once for every signal that comes, but for SIGHUP only once in all: a shell repeats
+// what the terminal has said. Thread-safe by having nothing to call.
 class StopSignals {
  public:
   explicit StopSignals(std::function<void()> stop);

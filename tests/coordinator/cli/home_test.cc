@@ -8,6 +8,7 @@
 
 #include "tests/coordinator/cli/command_line.h"
 #include "tests/coordinator/cli/deaf_port.h"
+#include "tests/support/full_disk.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -95,6 +96,43 @@ TEST_F(HomeTest, CommandsAskTheCoordinatorThatHoldsTheHome) {
   holder.reset();
   EXPECT_THAT(Run({"members", "s1"}).out, HasSubstr("cancelled"));
   EXPECT_EQ(Run({"retry", "s1"}).out, "s1: 1 member waits again\n");
+}
+
+TEST_F(HomeTest, AFullDiskIsSaidWhereAPersonLooks) {
+  const auto holder = Hold(home_);
+  ASSERT_EQ(Run({"submit", file_}).code, kDone);
+  const std::vector<std::vector<std::string>> commands = {
+      {"status"}, {"status", "s1"}, {"status", "--output=json"}, {"workers"}, {"plan", file_}};
+  constexpr char kSays[] = "the coordinator cannot write: writing to the store: ";
+  {
+    const test::FullDisk full(home_);
+    const Printed refused = Run({"submit", file_});
+    EXPECT_EQ(refused.code, kRefused);
+    EXPECT_THAT(refused.err, HasSubstr("nothing of this was kept, and nothing can be at present"));
+    for (const auto& command : commands) {
+      const Printed printed = Run(command);
+      EXPECT_EQ(printed.code, kDone) << printed.err;
+      EXPECT_THAT(printed.err, HasSubstr(kSays)) << command[0];
+      EXPECT_THAT(printed.out, Not(HasSubstr(kSays))) << command[0];
+    }
+  }
+  while (Run({"status"}).err.find(kSays) != std::string::npos) {
+  }
+  for (const auto& command : commands) {
+    EXPECT_THAT(Run(command).err, Not(HasSubstr(kSays))) << command[0];
+  }
+  EXPECT_THAT(Run({"status"}).out, Not(HasSubstr("s2"))) << "what was refused is not kept later";
+}
+
+TEST_F(HomeTest, AHomeThatHasLostItsDatabaseIsNamed) {
+  fs::create_directories(home_ + "/blobs/ab");
+  std::ofstream(home_ + "/blobs/ab/cd") << "weights";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"status"}, {"submit", file_}}) {
+    const Printed printed = Run(command);
+    EXPECT_EQ(printed.code, kRefused) << command[0];
+    EXPECT_THAT(printed.err, HasSubstr("noisefloor.db: missing, though files of attempts"));
+  }
 }
 
 TEST_F(HomeTest, RunAndServeRefuseAHomeThatIsHeld) {

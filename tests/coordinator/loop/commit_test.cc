@@ -21,7 +21,8 @@ absl::Status Full() { return MakeError(absl::StatusCode::kResourceExhausted, "th
 class CommitTest : public ::testing::Test {
  protected:
   void Start() {
-    const EventLoop::Parts parts{store_, links_, clock_, [](const std::set<SweepId>&) {},
+    const EventLoop::Parts parts{store_, links_, clock_,
+                                 [this](const std::set<SweepId>& sweeps) { Note(sweeps); },
                                  [](const absl::Status& status) { FAIL() << status; }};
     EventLoopOptions options;
     options.tick = absl::Milliseconds(1);
@@ -43,6 +44,29 @@ class CommitTest : public ::testing::Test {
       answer.set_value(text.ok() ? *text : Message(text.status()));
     });
     return answer.get_future().get();
+  }
+
+  // The kinds of the events that were kept.
+  std::vector<std::string> Notes() {
+    Settle();
+    std::vector<std::string> kinds;
+    for (const auto& writes : store_.kept()) {
+      for (const auto& write : writes) {
+        const auto* event = std::get_if<scheduler::AppendEvent>(&write);
+        if (event != nullptr) kinds.push_back(event->kind);
+      }
+    }
+    return kinds;
+  }
+
+  void Note(const std::set<SweepId>& sweeps) {
+    MutexLock lock(news_mutex_);
+    news_.push_back(sweeps);
+  }
+  std::vector<std::set<SweepId>> News() {
+    Settle();
+    MutexLock lock(news_mutex_);
+    return news_;
   }
 
   // Every event until now has been dealt with.
@@ -73,6 +97,8 @@ class CommitTest : public ::testing::Test {
   HandClock clock_;
   HandStore store_;
   HandLinks links_;
+  Mutex news_mutex_;
+  std::vector<std::set<SweepId>> news_ ABSL_GUARDED_BY(news_mutex_);
   std::optional<EventLoop> loop_;  // Last: it ends before its parts.
 };
 
@@ -91,21 +117,39 @@ TEST_F(CommitTest, WhatArrivesWhileTheDiskSyncsIsKeptInOneTransaction) {
   EXPECT_EQ(store_.tries(), 2);
 }
 
+TEST_F(CommitTest, WhoWatchesIsToldAtOnceAndThenNotMoreOftenThanAgreed) {
+  Start();
+  ASSERT_TRUE(Call(Submit(MakeSweep({"control"}, 1))).get().status.ok());
+  EXPECT_THAT(News(), testing::ElementsAre(testing::ElementsAre(SweepId{1})));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Call(Submit(MakeSweep({"control"}, 1))).get().status.ok());
+  }
+  EXPECT_EQ(News().size(), 1u) << "too soon after the first";
+
+  clock_.Advance(absl::Milliseconds(100));
+
+  EXPECT_THAT(News(), testing::ElementsAre(
+                          testing::_, testing::ElementsAre(SweepId{2}, SweepId{3}, SweepId{4})));
+}
+
 TEST_F(CommitTest, AWorkerIsToldToStartWhenItsLeaseIsSeenByUploads) {
   std::promise<bool> seen;
   links_.on_deliver_ = [&](const scheduler::Send& send) {
     const auto* start = std::get_if<scheduler::SendStart>(&send);
-    if (start != nullptr) seen.set_value(loop_->live()->running.contains(start->lease));
+    if (start == nullptr) return;
+    const TakenView live = loop_->live();
+    seen.set_value(live->running.contains(start->lease));
   };
   Start();
 
   (void)LeaseOne();
 
   EXPECT_TRUE(seen.get_future().get());
-  EXPECT_THAT(loop_->live()->classes, testing::ElementsAre("cpu"));
-  EXPECT_THAT(loop_->live()->stacks, testing::ElementsAre("torch"));
-  ASSERT_EQ(loop_->live()->workers.size(), 1u);
-  EXPECT_TRUE(loop_->live()->workers[0].connected);
+  const TakenView live = loop_->live();
+  EXPECT_THAT(live->classes, testing::ElementsAre("cpu"));
+  EXPECT_THAT(live->stacks, testing::ElementsAre("torch"));
+  ASSERT_EQ(live->workers.size(), 1u);
+  EXPECT_TRUE(live->workers[0].connected);
 }
 
 TEST_F(CommitTest, OnAFullDiskWorkersAreReadAndWhatTheySayAgainIsKeptLater) {
@@ -184,6 +228,43 @@ TEST_F(CommitTest, AFullDiskIsTriedAgainOnlyWhenItIsTime) {
   clock_.Advance(absl::Milliseconds(1));
 
   store_.WaitForTries(2);
+}
+
+TEST_F(CommitTest, TheSchedulerIsToldThatNothingCanBeKept) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  FillTheDisk(lease);
+  EXPECT_TRUE(Call(Submit(MakeSweep({"control"}, 1))).get().status.code() ==
+              absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(loop_->Post(SessionId{1}, test::Finish(1, lease.value), true));
+
+  EmptyTheDisk();
+
+  EXPECT_THAT(Notes(), testing::IsSupersetOf({"storage_failed", "storage_recovered"}));
+}
+
+// No heartbeat is heard on a full disk: the leases get all of that time back, and only once.
+TEST_F(CommitTest, TheTimeOfAFullDiskIsGivenBackOnce) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  clock_.Advance(absl::Seconds(7));
+  Settle();
+  FillTheDisk(lease);
+  Settle();
+  for (int i = 0; i < 4; ++i) {
+    clock_.Advance(absl::Seconds(30));
+    Settle();
+  }
+  EmptyTheDisk();
+  Settle();
+  for (const int seconds : {7, 14}) {  // Since its records came, without the time of the full disk.
+    clock_.Advance(absl::Seconds(7));
+    Settle();
+    EXPECT_EQ(store_.CountKept<scheduler::DropLease>(), 0) << seconds << " of its 15 seconds";
+  }
+  clock_.Advance(absl::Seconds(7));
+  Settle();
+  EXPECT_EQ(store_.CountKept<scheduler::DropLease>(), 1) << "21 of its 15 seconds";
 }
 
 TEST_F(CommitTest, LeasesEndByTicksAlone) {

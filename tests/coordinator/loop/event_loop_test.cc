@@ -15,6 +15,9 @@ size_t PlaceOf(const std::vector<std::string>& lines, const std::string& line) {
 
 absl::Status Full() { return absl::ResourceExhaustedError("the disk is full"); }
 
+const std::string kRefused =
+    "RESOURCE_EXHAUSTED: nothing of this was kept, and nothing can be at present: the disk is full";
+
 TEST_F(LoopTest, NothingIsSaidBeforeWhatItSaysIsOnDisk) {
   Submit("submit");
   ASSERT_TRUE(journal_.Await("submit: OK"));
@@ -60,35 +63,78 @@ TEST_F(LoopTest, RecordsAreAcknowledgedAfterTheyAreKept) {
 }
 
 TEST_F(LoopTest, OnAFullDiskNothingIsLeasedAndAllGoesOnWhenThereIsRoomAgain) {
+  Submit("first");
+  ASSERT_TRUE(journal_.Await("first: OK"));
   store_->Fail(Full());
-  Submit("first", "id");
-  ASSERT_TRUE(journal_.AwaitCount("commit failed", 2));  // It was tried again.
   Connect(1);
-  Submit("second");
-  ASSERT_TRUE(journal_.Await(
-      "second: RESOURCE_EXHAUSTED: nothing can be kept at present: the disk is full"));
-  ASSERT_TRUE(journal_.AwaitCount("commit failed", 4));
-  loop_->FindRequest("id", [this](const CallResult& result) {
-    journal_.Add("found: " + result.status.ToString());
-  });
-  ASSERT_TRUE(journal_.Await(
-      "found: RESOURCE_EXHAUSTED: nothing can be kept at present: the disk is full"));
-  EXPECT_EQ(loop_->live()->storage_problem, "the disk is full");
-  EXPECT_THAT(loop_->live()->running, IsEmpty());
-  EXPECT_THAT(journal_.lines(), Not(Contains("first: OK")));
+  ASSERT_TRUE(journal_.AwaitCount("commit failed", 3));  // It was tried again.
+  const TakenView full = loop_->live();
+  EXPECT_EQ(full->storage_problem, "the disk is full");
+  EXPECT_THAT(full->workers, IsEmpty()) << "a worker that is not on disk";
+  EXPECT_THAT(full->running, IsEmpty()) << "a lease that is not on disk";
   EXPECT_THAT(journal_.lines(), Not(Contains("sent lease 1")));
-  EXPECT_TRUE(sqlite_->Recover()->sweeps.empty());
 
   store_->Fail(absl::OkStatus());
 
-  ASSERT_TRUE(journal_.Await("first: OK"));
   ASSERT_TRUE(journal_.Await("sent lease 1"));
-  Submit("third");
-  ASSERT_TRUE(journal_.Await("third: OK"));
-  EXPECT_EQ(loop_->live()->storage_problem, "");
+  ASSERT_TRUE(journal_.AwaitCount("storage changed", 2));
+  const TakenView mended = loop_->live();
+  EXPECT_EQ(mended->storage_problem, "");
+  EXPECT_EQ(mended->running.count(LeaseId{1}), 1u);
   const auto lines = journal_.lines();
   EXPECT_LT(PlaceOf(lines, "kept lease 1"), PlaceOf(lines, "sent lease 1"));
-  EXPECT_EQ(sqlite_->Recover()->sweeps.size(), 2u);
+}
+
+TEST_F(LoopTest, ASubmitThatMeetsTheFullDiskIsRefusedAtOnceAndIsNeverKept) {
+  Connect(1);
+  ASSERT_TRUE(journal_.Await("sent welcome"));
+  store_->Fail(Full());
+  Submit("first", "id");
+  ASSERT_TRUE(journal_.Await("first: " + kRefused));
+  EXPECT_EQ(Found("id"), "NOT_FOUND: no such request");
+  Submit("second", "id");
+  ASSERT_TRUE(journal_.Await("second: " + kRefused));
+
+  store_->Fail(absl::OkStatus());
+  ASSERT_TRUE(journal_.AwaitCount("storage changed", 2));
+
+  EXPECT_EQ(Found("id"), "NOT_FOUND: no such request");
+  Submit("third", "id");
+  ASSERT_TRUE(journal_.Await("third: OK"));
+  ASSERT_TRUE(journal_.Await("sent lease 1"));
+  const auto recovered = sqlite_->Recover();
+  ASSERT_EQ(recovered->sweeps.size(), 1u);
+  EXPECT_EQ(recovered->sweeps[0].id, SweepId{1}) << "the number was told to nobody";
+  EXPECT_EQ(recovered->leases.size(), 1u);
+}
+
+TEST_F(LoopTest, WhatNeedsNoWriteIsAnsweredOnAFullDisk) {
+  Submit("kept", "id");
+  ASSERT_TRUE(journal_.Await("kept: OK"));
+  store_->Fail(Full());
+  Submit("new", "other");
+  ASSERT_TRUE(journal_.Await("new: " + kRefused));
+
+  Submit("repeat", "id");
+
+  ASSERT_TRUE(journal_.Await("repeat: OK"));
+  EXPECT_EQ(Found("id"), "OK");
+}
+
+TEST_F(LoopTest, ACancelThatMeetsTheFullDiskChangesNothing) {
+  Submit("submit");
+  ASSERT_TRUE(journal_.Await("submit: OK"));
+  store_->Fail(Full());
+  Cancel("first");
+  ASSERT_TRUE(journal_.Await("first: " + kRefused));
+
+  store_->Fail(absl::OkStatus());
+  ASSERT_TRUE(journal_.AwaitCount("storage changed", 2));
+  Connect(1);
+
+  ASSERT_TRUE(journal_.Await("sent lease 1"));
+  EXPECT_EQ(sqlite_->Recover()->sweeps[0].cells[0].members[1].state,
+            scheduler::MemberState::kWaiting);
 }
 
 TEST_F(LoopTest, LeasesGivenBeforeTheDiskWasFullAreKeptAndTheirEndIsTakenLater) {
@@ -104,12 +150,11 @@ TEST_F(LoopTest, LeasesGivenBeforeTheDiskWasFullAreKeptAndTheirEndIsTakenLater) 
   ASSERT_TRUE(journal_.Await("sent lease 2"));
 }
 
-TEST_F(LoopTest, StoppingWithAFullDiskAnswersWhoWaits) {
+TEST_F(LoopTest, WhoCallsAStoppedCoordinatorIsTold) {
   store_->Fail(Full());
   Submit("submit");
-  ASSERT_TRUE(journal_.Await("commit failed"));
   loop_->Stop();
-  EXPECT_TRUE(journal_.Has("submit: UNAVAILABLE: the coordinator is stopping"));
+  EXPECT_TRUE(journal_.Has("submit: " + kRefused));
   Submit("late");
   EXPECT_TRUE(journal_.Has("late: UNAVAILABLE: the coordinator is stopping"));
   EXPECT_FALSE(loop_->Post(SessionId{1}, Join(1, 1, "u"), true));
@@ -133,12 +178,52 @@ TEST_F(LoopTest, ARestartGoesOnWithTheSameLeasesAndHigherNumbers) {
   Connect(1);
   ASSERT_TRUE(journal_.Await("sent lease 1"));
   Start({});
-  EXPECT_EQ(loop_->live()->running.count(LeaseId{1}), 1u);
+  const TakenView restored = loop_->live();
+  EXPECT_EQ(restored->running.count(LeaseId{1}), 1u);
   Submit("again", "id");
   ASSERT_TRUE(journal_.Await("again: OK"));
   EXPECT_EQ(sqlite_->Recover()->sweeps.size(), 1u);
   Connect(2);
   ASSERT_TRUE(journal_.Await("sent lease 2"));
+}
+
+// Ends with 3 when the check of what was kept finds it gone; with 4 when something was said of it.
+class GoneStore final : public Store {
+ public:
+  absl::Status Apply(std::span<const scheduler::Write>) override {
+    applied = true;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<scheduler::RecoveredState> Recover() override {
+    return scheduler::RecoveredState();
+  }
+  bool applied = false;
+};
+
+void RunUntilGone(bool already) {
+  GoneStore store;
+  store.applied = already;
+  Journal journal;
+  JournalLinks links(journal);
+  const SystemClock clock;
+  EventLoop loop(
+      {store, links, clock, [](const std::set<SweepId>&) {},
+       [&](const absl::Status&) { std::_Exit(journal.Has("sent welcome") ? 4 : 3); }, [] {},
+       [&] { return store.applied ? absl::DataLossError("removed") : absl::OkStatus(); }},
+      {.tick = absl::Milliseconds(1)}, scheduler::Scheduler(scheduler::Options()), clock.Now());
+  loop.Start();
+  if (!already) (void)loop.Post(SessionId{1}, Join(1, 1, "u"), true);
+  (void)journal.Await("never");
+}
+
+TEST(LoopDeath, WhatWasKeptIsLookedForBeforeAnythingIsSaid) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(RunUntilGone(false), testing::ExitedWithCode(3), "");
+}
+
+TEST(LoopDeath, WhatWasKeptIsLookedForAtEachTick) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(RunUntilGone(true), testing::ExitedWithCode(3), "");
 }
 
 TEST(LoopDeath, AStoreThatCannotBeMendedEndsTheProcess) {

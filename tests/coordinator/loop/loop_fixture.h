@@ -2,6 +2,7 @@
 // happened in which order.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <set>
@@ -144,7 +145,8 @@ class LoopTest : public testing::Test {
     ASSERT_TRUE(scheduler.ok()) << scheduler.status();
     loop_ = std::make_unique<EventLoop>(
         EventLoop::Parts{*store_, links_, clock_, [](const std::set<SweepId>&) {},
-                         [](const absl::Status&) { std::_Exit(3); }},
+                         [](const absl::Status&) { std::_Exit(3); },
+                         [this] { journal_.Add("storage changed"); }},
         options, *std::move(scheduler), now);
     loop_->Start();
   }
@@ -155,6 +157,18 @@ class LoopTest : public testing::Test {
     loop_->Call(std::move(event), [this, name](const CallResult& result) {
       journal_.Add(name + ": " + result.status.ToString());
     });
+  }
+  void Cancel(const std::string& name) {
+    loop_->Call(scheduler::SweepCancelled{0, SweepId{1}}, [this, name](const CallResult& result) {
+      journal_.Add(name + ": " + result.status.ToString());
+    });
+  }
+  // The status of what is known of that request.
+  std::string Found(const std::string& request_id) {
+    std::promise<std::string> answer;
+    loop_->FindRequest(
+        request_id, [&](const CallResult& result) { answer.set_value(result.status.ToString()); });
+    return answer.get_future().get();
   }
   void Connect(uint64_t number) {
     EXPECT_TRUE(loop_->Post(SessionId{number}, Join(number, 1, "u"), true));

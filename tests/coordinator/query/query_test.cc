@@ -150,8 +150,22 @@ TEST_F(QueryTest, MembersOfOneStateOnly) {
   EXPECT_EQ(response->members(0).id(), "s1c2r0");
 }
 
+TEST_F(QueryTest, TextThatNobodyCouldReadIsNamedAsDamage) {
+  SQLite::Database raw(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  raw.exec("UPDATE cell SET plan = CAST(x'ff61' AS TEXT)");
+
+  const absl::Status refused = home_.query().ListMembers(v1::ListMembersRequest()).status();
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(refused), HasSubstr("noisefloor.db: holds text that is not UTF-8"));
+}
+
 TEST_F(QueryTest, PageTokensAndSizesThatNobodyGaveAreRefused) {
   v1::ListMembersRequest members;
+  members.set_state(static_cast<v1::MemberState>(99));
+  EXPECT_EQ(home_.query().ListMembers(members).status(),
+            InvalidInput("state: expected one of MemberState, got 99"));
+  members.clear_state();
   members.set_page_token("s2c0r0");
   EXPECT_EQ(home_.query().ListMembers(members).status().code(), absl::StatusCode::kInvalidArgument);
   v1::ListSweepsRequest sweeps;

@@ -10,9 +10,6 @@
 
 #include "common/trainer_protocol/datasets.h"
 #include "coordinator/query/load_study.h"
-#include "coordinator/query/reader_pool.h"
-#include "coordinator/query/work_queue.h"
-#include "coordinator/store/database.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor::query {
@@ -296,42 +293,6 @@ TEST_F(StudyTest, EveryFormTellsTheSame) {
   EXPECT_THAT(Study(Form::FORM_PAGE), HasSubstr("draw();"));
   v1::GetStudyRequest request;
   EXPECT_EQ(home_.query().GetStudy(request).status().code(), absl::StatusCode::kInvalidArgument);
-}
-
-TEST(WorkQueueTest, PostedWorkIsDoneBeforeTheQueueIsGoneAndTooMuchIsRefused) {
-  int done = 0;
-  {
-    Mutex gate;
-    gate.Lock();
-    WorkQueue queue(1, 2);
-    int accepted = 0;
-    for (int i = 0; i < 10; ++i) {
-      accepted += queue.Post([&] {
-        MutexLock lock(gate);
-        ++done;
-      });
-    }
-    EXPECT_GE(accepted, 2);
-    EXPECT_LE(accepted, 3) << "one runs, two wait";
-    gate.Unlock();
-  }
-  EXPECT_GE(done, 2);
-}
-
-TEST_F(StudyTest, AReaderSeesOneMomentHoweverLongItReads) {
-  ReaderPool pool(DatabasePath(home_.path()));
-  auto reader = pool.Borrow();
-  ASSERT_TRUE(reader.ok());
-  const auto count = [&](Reader& one) {
-    return one.database().execAndGet("SELECT count(*) FROM event").getInt64();
-  };
-  const int64_t before = count(*reader);
-
-  home_.Apply({scheduler::AppendEvent{{}, {}, "test", "later", sample::At(99)}});
-
-  EXPECT_EQ(count(*reader), before);
-  auto other = pool.Borrow();
-  EXPECT_EQ(count(*other), before + 1);
 }
 
 }  // namespace

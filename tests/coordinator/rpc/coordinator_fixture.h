@@ -39,7 +39,9 @@ class CoordinatorTest : public testing::Test {
     auto coordinator = Coordinator::Start({.home = home_.path(),
                                            .listen = "127.0.0.1:0",
                                            .lease_ttl = absl::Minutes(2),
-                                           .max_upload_bytes = kUploadLimit});
+                                           .storage_retry = absl::Milliseconds(50),
+                                           .max_upload_bytes = kUploadLimit,
+                                           .upload_idle = upload_idle_});
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
     coordinator_ = *std::move(coordinator);
     channel_ = MakeChannel(*ParseAddress(coordinator_->address()));
@@ -80,6 +82,7 @@ class CoordinatorTest : public testing::Test {
     return response.ok() ? response->member() : v1::Member();
   }
 
+  absl::Duration upload_idle_ = absl::Minutes(1);  // As of the next start.
   TempHome home_;
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -214,6 +214,20 @@ TEST_F(WorkerServiceTest, BadUploadsAreRefusedWithTheirReasonAndLeaveNothing) {
   EXPECT_FALSE(blobs->Has({sha, 3}));
 }
 
+TEST_F(WorkerServiceTest, AnUploadWhoseNextPieceDoesNotComeIsEnded) {
+  upload_idle_ = absl::Milliseconds(50);
+  Restart();
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::UploadResponse response;
+  const auto writer = workers_->Upload(&context, &response);
+  ASSERT_TRUE(writer->Write(UploadHeader(lease, Sha256Hex("abc"), 3)));
+  EXPECT_EQ(writer->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
 TEST_F(WorkerServiceTest, NothingIsTakenForALeaseThatHasEnded) {
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());

@@ -72,6 +72,15 @@ TEST_F(DatabaseTest, FileOfANewerProgramIsRefusedByName) {
   EXPECT_EQ(OpenForReading(path_).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(DatabaseTest, TablesOfOursWithoutTheirVersionAreDamage) {
+  { (*Open())->exec("PRAGMA user_version = 0"); }
+
+  const absl::Status refused = Open().status();
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(refused), HasSubstr("has the tables of noisefloor, but says schema 0"));
+}
+
 TEST_F(DatabaseTest, SomeoneElsesDatabaseIsRefusedAndLeftAlone) {
   {
     SQLite::Database other(path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);

@@ -61,6 +61,54 @@ TEST(HomeLockTest, LockOfAKilledProcessIsFree) {
   EXPECT_TRUE(HomeLock::Acquire(home.path()).ok());
 }
 
+// People remove lock files that look stale.
+TEST(HomeLockTest, RemovingTheLockFileLetsNobodyElseIn) {
+  TempHome home;
+  absl::StatusOr<HomeLock> first = HomeLock::Acquire(home.path());
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(first->SetAddress("127.0.0.1:7070").ok());
+  ASSERT_TRUE(RemoveFile(home.path() + "/lock").ok());
+
+  const absl::Status refused = HomeLock::Acquire(home.path()).status();
+
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(refused), HasSubstr("in use by a coordinator that does not say who it is"));
+
+  EXPECT_TRUE(first->Check().ok());  // Puts it back, with what it said.
+  EXPECT_THAT(Message(HomeLock::Acquire(home.path()).status()),
+              HasSubstr("in use by the coordinator at 127.0.0.1:7070"));
+}
+
+TEST(HomeLockTest, AnotherProcessIsKeptOutWithoutTheLockFileToo) {
+  TempHome home;
+  absl::StatusOr<HomeLock> first = HomeLock::Acquire(home.path());
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(RemoveFile(home.path() + "/lock").ok());
+
+  const pid_t child = fork();
+  if (child == 0) _exit(HomeLock::Acquire(home.path()).ok() ? 1 : 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+
+  EXPECT_EQ(status, 0);
+}
+
+TEST(HomeLockTest, ADirectoryThatWasRemovedOrReplacedIsNoticed) {
+  TempHome home;
+  const std::string path = home.path() + "/home";
+  absl::StatusOr<HomeLock> lock = HomeLock::Acquire(path);
+  ASSERT_TRUE(lock.ok());
+  EXPECT_TRUE(lock->Check().ok());
+
+  ASSERT_EQ(rename(path.c_str(), (home.path() + "/elsewhere").c_str()), 0);
+  EXPECT_EQ(lock->Check().code(), absl::StatusCode::kDataLoss);
+  EXPECT_FALSE(HomeLock::Acquire(home.path() + "/elsewhere").ok()) << "it is the same directory";
+
+  absl::StatusOr<HomeLock> other = HomeLock::Acquire(path);  // Another one at the same path.
+  EXPECT_TRUE(other.ok()) << other.status();
+  EXPECT_EQ(lock->Check().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST(HomeLockTest, NobodyHoldsADirectoryThatIsNotThere) {
   TempHome home;
 

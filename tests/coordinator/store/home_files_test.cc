@@ -1,0 +1,92 @@
+#include "coordinator/store/home_files.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/store/database.h"
+#include "coordinator/store/store.h"
+#include "tests/coordinator/store/sample_writes.h"
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HomeFilesTest : public ::testing::Test {
+ protected:
+  std::string Database() const { return DatabasePath(home_.path()); }
+  void Put(const std::string& path, const std::string& content) {
+    std::ofstream(path, std::ios::binary) << content;
+  }
+  void PutAFileOfAnAttempt() {
+    ASSERT_TRUE(CreateDirectories(home_.path() + "/blobs/ab").ok());
+    Put(home_.path() + "/blobs/ab/cd", "weights");
+  }
+  std::string Refusal() { return std::string(Message(CheckDatabaseFile(home_.path()))); }
+
+  TempHome home_;
+};
+
+TEST_F(HomeFilesTest, ANewHomeAndOneWithItsDatabaseAreFine) {
+  EXPECT_TRUE(CheckDatabaseFile(home_.path()).ok());
+  ASSERT_TRUE(CreateDirectories(home_.path() + "/blobs/ab").ok());
+  EXPECT_TRUE(CheckDatabaseFile(home_.path()).ok()) << "folders alone are none's results";
+  ASSERT_TRUE(SqliteStore::Open(home_.path()).ok());
+  PutAFileOfAnAttempt();
+  EXPECT_TRUE(CheckDatabaseFile(home_.path()).ok());
+}
+
+TEST_F(HomeFilesTest, ADatabaseThatIsMissingOrEmptyBesideResultsIsNotMadeAnew) {
+  PutAFileOfAnAttempt();
+  EXPECT_THAT(Refusal(), HasSubstr("noisefloor.db: missing, though files of attempts in blobs/"));
+  Put(Database(), "");
+  EXPECT_THAT(Refusal(), HasSubstr("noisefloor.db: empty, though files of attempts in blobs/"));
+}
+
+TEST_F(HomeFilesTest, AMissingDatabaseBesideItsLogIsNotMadeAnew) {
+  Put(Database() + "-wal", "changes");
+  EXPECT_THAT(Refusal(), HasSubstr("missing, though its log of changes"));
+}
+
+TEST_F(HomeFilesTest, ADatabaseWithASecondNameIsRefused) {
+  ASSERT_TRUE(SqliteStore::Open(home_.path()).ok());
+  const std::string other = home_.path() + "/other.db";
+  ASSERT_EQ(link(Database().c_str(), other.c_str()), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("expected a file with this one name, got one with several"));
+  ASSERT_EQ(unlink(Database().c_str()), 0);
+  ASSERT_EQ(symlink(other.c_str(), Database().c_str()), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("got a symbolic link"));
+}
+
+// Each file of an open store, removed and replaced.
+class LostFileTest : public HomeFilesTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(LostFileTest, IsNoticed) {
+  auto store = SqliteStore::Open(home_.path());
+  ASSERT_TRUE(store.ok()) << store.status();
+  HomeFiles files(home_.path());
+  ASSERT_TRUE((*store)->Apply(std::vector<scheduler::Write>{sample::Keep()}).ok());
+  ASSERT_TRUE(files.Check().ok());
+  const std::string path = Database() + GetParam();
+  const std::string aside = path + ".aside";
+
+  ASSERT_EQ(rename(path.c_str(), aside.c_str()), 0);
+  EXPECT_EQ(files.Check().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(files.Check()), HasSubstr(path + ": was removed"));
+  Put(path, "another");
+  EXPECT_THAT(Message(files.Check()), HasSubstr(path + ": was replaced"));
+
+  ASSERT_EQ(rename(aside.c_str(), path.c_str()), 0);
+  EXPECT_TRUE(files.Check().ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(EachFile, LostFileTest, ::testing::Values("", "-wal", "-shm"));
+
+}  // namespace
+}  // namespace noisefloor
