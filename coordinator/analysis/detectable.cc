@@ -52,8 +52,8 @@ std::optional<double> DetectablePairedDifference(int64_t n, double sd_of_differe
 }
 
 std::optional<double> NoneSeenBound(int64_t n) {
-  if (n < 1) return std::nullopt;
-  return 1 - std::pow(kLevel, 1 / static_cast<double>(n));
+  if (n < 2) return std::nullopt;
+  return 1 - std::pow(kLevel, 1 / static_cast<double>(n - 1));
 }
 
 }  // namespace noisefloor::analysis

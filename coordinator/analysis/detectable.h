@@ -20,8 +20,11 @@ std::optional<double> DetectableMeanDifference(int64_t n, double sd);
 // The smallest mean of n paired differences with this standard deviation that a t test detects.
 std::optional<double> DetectablePairedDifference(int64_t n, double sd_of_differences);
 
-// When none of n runs differed, the share of runs that may still differ, at 95 %:
-// 1 - 0.05^(1/n), the exact binomial bound; 26 % at n = 10. Absent below n = 1.
+// When n runs had one and the same result, the share of runs that may still differ from it, at
+// 95 %: 1 - 0.05^(1/(n-1)); 28 % at n = 10. The first run only says what the result is; each of the
+// other n - 1 could have differed from it. Holds whatever the runs' distribution over results: if
+// the result has probability q, the bound misses where q < 0.05^(1/(n-1)), and that all n have one
+// such result has probability sum q^n <= 0.05 sum q. Absent below n = 2.
 std::optional<double> NoneSeenBound(int64_t n);
 
 }  // namespace noisefloor::analysis

@@ -26,8 +26,9 @@ Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
 Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
 
 // UnpairedChurn - (churn within A + churn within B) / 2, over r != s. Zero when both sides draw
-// their members from one distribution of answers (an energy distance): what the hardware adds to
-// the noise. Jackknife leaving out one replicate.
+// their members from one distribution of answers (an energy distance): the shift of the mean
+// answer, half its mean squared distance. Jackknife leaving out one replicate; hypothesis.h tests
+// it.
 Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b);
 
 // Mean Pearson correlation of flattened logits of pairs, and of unequal replicates. Replicates with

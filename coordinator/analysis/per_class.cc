@@ -18,6 +18,18 @@ std::vector<double> AccuracyOfRows(const PredictionMatrix& answers,
   return accuracy;
 }
 
+// The examples of each class, in order.
+std::vector<std::vector<int64_t>> ExamplesByClass(const PredictionMatrix& answers,
+                                                  std::span<const int32_t> labels) {
+  NF_CHECK(labels.size() == static_cast<size_t>(answers.examples()));
+  std::vector<std::vector<int64_t>> examples(static_cast<size_t>(answers.classes()));
+  for (size_t x = 0; x < labels.size(); ++x) {
+    if (labels[x] < 0 || labels[x] >= answers.classes()) continue;
+    examples[static_cast<size_t>(labels[x])].push_back(static_cast<int64_t>(x));
+  }
+  return examples;
+}
+
 Estimate Ratio(const Estimate& of_class, const Estimate& overall) {
   const int64_t n = overall.n;
   if (!of_class.value || !overall.value) return Absent("ratio", n, "a spread is absent");
@@ -39,12 +51,7 @@ ClassNoise WithoutExamples(int32_t label) {
 
 std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
                                      std::span<const int32_t> labels) {
-  NF_CHECK(labels.size() == static_cast<size_t>(answers.examples()));
-  std::vector<std::vector<int64_t>> examples(static_cast<size_t>(answers.classes()));
-  for (size_t x = 0; x < labels.size(); ++x) {
-    if (labels[x] < 0 || labels[x] >= answers.classes()) continue;
-    examples[static_cast<size_t>(labels[x])].push_back(static_cast<int64_t>(x));
-  }
+  const std::vector<std::vector<int64_t>> examples = ExamplesByClass(answers, labels);
   const Estimate overall = labels.empty() ? Absent("fraction", 0, "there are no examples")
                                           : SdEstimate(AccuracyOfRows(answers, labels), "fraction");
   std::vector<ClassNoise> noise;
@@ -68,6 +75,26 @@ std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
     row.churn = MeanChurn(part);
   }
   return noise;
+}
+
+ClassChurns ChurnsByClass(const PredictionMatrix& answers, std::span<const int32_t> labels) {
+  ClassChurns churns;
+  if (answers.members() < 2) return churns;
+  const auto n = static_cast<size_t>(answers.members());
+  if (n >= 3) churns.without.resize(n);
+  const std::vector<std::vector<int64_t>> examples = ExamplesByClass(answers, labels);
+  for (size_t label = 0; label < examples.size(); ++label) {
+    if (examples[label].empty()) continue;
+    const PairSums sums = ChurnSums(answers.SelectExamples(examples[label]));
+    const double pairs = static_cast<double>(n * (n - 1)) / 2;
+    churns.labels.push_back(static_cast<int32_t>(label));
+    churns.all.push_back(sums.total / pairs);
+    for (size_t m = 0; m < churns.without.size(); ++m) {
+      const double left = pairs - static_cast<double>(n - 1);
+      churns.without[m].push_back((sums.total - sums.of_member[m]) / left);
+    }
+  }
+  return churns;
 }
 
 }  // namespace noisefloor::analysis

@@ -25,4 +25,14 @@ struct ClassNoise {
 std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
                                      std::span<const int32_t> labels);
 
+// The churn of each class, for all members and again for each left out: what a comparison of
+// classes needs, for they share their members. Only classes with examples.
+struct ClassChurns {
+  std::vector<int32_t> labels;
+  std::vector<double> all;                   // {classes}
+  std::vector<std::vector<double>> without;  // {members, classes}; empty below three members.
+};
+// Empty below two members.
+ClassChurns ChurnsByClass(const PredictionMatrix& answers, std::span<const int32_t> labels);
+
 }  // namespace noisefloor::analysis

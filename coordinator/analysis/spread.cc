@@ -111,6 +111,38 @@ Estimate SdEstimate(std::span<const double> values, const std::string& unit) {
   return estimate;
 }
 
+Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std::string& unit) {
+  double squares = 0;
+  int64_t degrees = 0;
+  size_t values = 0;
+  size_t left_out = 0;
+  for (const std::vector<double>& group : groups) {
+    const std::vector<double> finite = FiniteOf(group);
+    values += group.size();
+    left_out += group.size() - finite.size();
+    if (finite.size() < 2) continue;
+    const double sd = SdOf(finite);
+    squares += sd * sd * static_cast<double>(finite.size() - 1);
+    degrees += static_cast<int64_t>(finite.size()) - 1;
+  }
+  if (degrees < 1) return Absent(unit, 0, "no block has two members");
+  Estimate estimate;
+  estimate.value = std::sqrt(squares / static_cast<double>(degrees));
+  estimate.n = degrees + 1;
+  estimate.unit = unit;
+  estimate.method = "root of the variance pooled over blocks, " + std::to_string(degrees) +
+                    " degrees of freedom; chi-square, assumes normal values";
+  AddNote(estimate, LeftOut(values, values - left_out));
+  if (*estimate.value == 0) {
+    AddNote(estimate, "inside each block all values are equal: no interval");
+  } else {
+    SetInterval(estimate, SdInterval(*estimate.value, estimate.n));
+  }
+  estimate.detectable = DetectableSdRatio(estimate.n);
+  estimate.detectable_kind = "ratio";
+  return estimate;
+}
+
 Estimate RangeEstimate(std::span<const double> values, const std::string& unit) {
   const std::vector<double> finite = FiniteOf(values);
   const int64_t n = static_cast<int64_t>(finite.size());

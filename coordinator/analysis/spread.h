@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "coordinator/analysis/estimate.h"
 
@@ -20,6 +21,10 @@ Estimate MeanEstimate(std::span<const double> values, const std::string& unit);
 // Standard deviation (ddof 1) with the chi-square interval, which assumes normal values. Absent
 // below two; without an interval when all values are equal.
 Estimate SdEstimate(std::span<const double> values, const std::string& unit);
+// The standard deviation inside groups of independent values (ddof 1 in each) that share it, but
+// not their means: the root of the pooled variance, with the chi-square interval of its degrees of
+// freedom; n is these + 1. Absent where no group has two finite values.
+Estimate PooledSdEstimate(std::span<const std::vector<double>> groups, const std::string& unit);
 // Largest minus smallest, without an interval: it grows with n.
 Estimate RangeEstimate(std::span<const double> values, const std::string& unit);
 

@@ -12,8 +12,8 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
-#include "common/trainer_protocol/source_acts.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/query/to_proto.h"
@@ -155,18 +155,25 @@ void Warn(v1::PlanSweepResponse& response) {
   }
 }
 
-// Whether a free order of adding shards changes nothing, because there are too few to add.
-bool OrderIsIdle(const sweep::Cell& cell, int64_t shards) {
-  const size_t place = static_cast<size_t>(NoiseSource::kReduceOrder) - 1;
-  return shards < 3 && cell.states[place] == SourceState::kFree;
+// Free sources that act on nothing: by plan and words, in how many of its cells.
+using IdleSources = std::map<std::tuple<std::string, NoiseSource, std::string>, int64_t>;
+
+void CountIdle(const sweep::Cell& cell, const Specification& specification, IdleSources& idle) {
+  for (size_t place = 0; place < cell.states.size(); ++place) {
+    const NoiseSource source = kAllNoiseSources[place];
+    if (cell.states[place] != SourceState::kFree) continue;
+    const std::optional<std::string> why = IdleReason(specification, source);
+    if (why) ++idle[{cell.plan, source, *why}];
+  }
 }
 
-void WarnOfShards(const std::map<int64_t, int64_t>& idle_order, v1::PlanSweepResponse& response) {
-  for (const auto& [shards, cells] : idle_order) {
-    response.add_warnings(fmt::format(
-        "reduce_order is free, but train.shards is {} in {} of {} cells: the sum of fewer than "
-        "three shards has the same bits in every order",
-        shards, cells, response.cells_size()));
+void WarnOfIdle(const IdleSources& idle, v1::PlanSweepResponse& response) {
+  for (const auto& [what, cells] : idle) {
+    const auto& [plan, source, why] = what;
+    const auto all = std::ranges::count(response.cells(), plan, &v1::PlannedCell::plan);
+    response.add_warnings(
+        fmt::format("{} frees {}, which acts on nothing{}: {}", plan, Name(source),
+                    cells == all ? "" : fmt::format(" in {} of its {} cells", cells, all), why));
   }
 }
 
@@ -188,7 +195,7 @@ void SetDetectable(v1::PlannedPlan& plan) {
 bool HoldsADraw(const Specification& cell) {
   return std::any_of(kAllNoiseSources.begin(), kAllNoiseSources.end(), [&](NoiseSource source) {
     return !IsPhysical(source) && cell.Source(source).state == SourceState::kFixed &&
-           SourceActs(cell, source);
+           !IdleReason(cell, source);
   });
 }
 
@@ -227,15 +234,14 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
   const std::map<SpeedKey, Speed> speeds = ReadSpeeds(database);
   v1::PlanSweepResponse response;
   Load load;
-  std::map<int64_t, int64_t> idle_order;  // Cells by their number of shards.
+  IdleSources idle;
   std::map<std::string, PlanCells> plans;
   int64_t steps = 0;
   for (const sweep::Cell& cell : sweep::Expand(sweep)) {
     *response.add_cells() = CellOf(cell, fleet);
     const Specification specification = sweep::CellSpecification(sweep, cell);
     Count(specification, plans[cell.plan]);
-    const int64_t shards = specification.train.shards;
-    if (OrderIsIdle(cell, shards)) ++idle_order[shards];
+    CountIdle(cell, specification, idle);
     steps += PlannedSteps(specification) * cell.replicates;
     const double examples = TrainedExamples(specification) * cell.replicates;
     const std::optional<Speed> speed = SpeedOf(speeds, specification, cell.hardware);
@@ -254,7 +260,7 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
   AddPlans(sweep, plans, response);
   SetTime(load, fleet, response);
   Warn(response);
-  WarnOfShards(idle_order, response);
+  WarnOfIdle(idle, response);
   return response;
 }
 

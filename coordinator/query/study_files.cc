@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace noisefloor::query {
@@ -41,7 +43,21 @@ absl::StatusOr<std::vector<int32_t>> Narrow(const NpyView& array) {
   return std::vector<int32_t>(values.begin(), values.end());
 }
 
+// "a.conv1.bias" -> "a.bn1.running_mean"; empty for what is no bias of a convolution.
+std::string NormAfter(std::string_view bias) {
+  constexpr std::string_view kBias = ".bias";
+  if (!bias.ends_with(kBias)) return "";
+  const std::string_view layer = bias.substr(0, bias.size() - kBias.size());
+  const size_t last = layer.rfind('.') + 1;  // 0 without a point.
+  if (!layer.substr(last).starts_with("conv")) return "";
+  return fmt::format("{}bn{}.running_mean", layer.substr(0, last), layer.substr(last + 4));
+}
+
 }  // namespace
+
+bool IsWithoutEffect(std::string_view tensor_name, const std::set<std::string>& all_names) {
+  return all_names.contains(NormAfter(tensor_name));
+}
 
 bool IsBuffer(std::string_view tensor_name) {
   return tensor_name.ends_with("running_mean") || tensor_name.ends_with("running_var") ||
@@ -73,10 +89,16 @@ absl::StatusOr<report::WeightsView> StudyFiles::Weights(const ArtifactRow& artif
   if (!opened.ok()) return Annotate(opened.status(), NameOf(artifact));
   const SafetensorsFile& file = weights_.emplace_back(*std::move(opened));
   report::WeightsView view;
+  std::set<std::string> names;
+  for (const TensorView& tensor : file.tensors()) names.emplace(tensor.name);
   for (const TensorView& tensor : file.tensors()) {
     if (tensor.type != ElementType::kFloat32) continue;
     const absl::StatusOr<std::span<const float>> values = Floats(tensor);
     if (!values.ok()) return Annotate(values.status(), NameOf(artifact));
+    if (IsWithoutEffect(tensor.name, names)) {
+      view.without_effect += static_cast<int64_t>(values->size());
+      continue;
+    }
     (IsBuffer(tensor.name) ? view.buffers : view.parameters).push_back(*values);
   }
   return view;

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
@@ -66,6 +68,12 @@ class StudyFiles {
   std::deque<std::vector<uint8_t>> pixels_;
   uint64_t copied_bytes_ = 0;
 };
+
+// True for a parameter that the training's outputs do not depend on: the bias of a convolution
+// directly before batch norm, which takes it away with the mean. Its gradient is rounding, and what
+// it becomes is no distance between networks. Read from the names of a file: "conv1.bias" beside
+// "bn1.running_mean".
+bool IsWithoutEffect(std::string_view tensor_name, const std::set<std::string>& all_names);
 
 // True for the tensors of a model that are not trained: running statistics.
 bool IsBuffer(std::string_view tensor_name);

@@ -10,6 +10,7 @@
 
 #include "common/base/ids.h"
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
@@ -95,6 +96,7 @@ absl::Status ReadCells(SQLite::Database& database, uint64_t sweep, const Json& t
     cell.trainer_build = row.getColumn(6).getString();
     NF_ASSIGN_OR_RETURN(const Json axes, ParseJson(row.getColumn(7).getString()));
     for (const auto& [path, value] : axes.items()) cell.axes.push_back({path, TextOf(value)});
+    rows.axes[cell.index] = axes;
     rows.evaluation[cell.index] = EvaluationOf(training, axes);
     rows.input.cells.push_back(std::move(cell));
   }
@@ -138,6 +140,28 @@ void ReadLanes(SQLite::Database& database, uint64_t sweep, const MemberPlaces& p
     rows.input.members[place->second].lanes[*source] = {row.getColumn(4).getUInt(),
                                                         row.getColumn(5).getUInt()};
     cells.at(cell)->sources[*source] = *state;
+  }
+}
+
+// A setting that this program does not know says nothing of its sources.
+void Apply(const std::string& path, const Json& value, Specification& specification) {
+  absl::StatusOr<SettingValue> setting = SettingFromJson(value);
+  if (setting.ok()) SetField(specification, path, *std::move(setting)).IgnoreError();
+}
+
+// Which sources act on nothing in each cell.
+void FindIdleSources(const Json& training, StudyRows& rows) {
+  Specification base;
+  for (const auto& [path, value] : training.items()) Apply(path, value, base);
+  for (CellInput& cell : rows.input.cells) {
+    Specification specification = base;
+    for (const auto& [path, value] : rows.axes[cell.index].items()) {
+      Apply(path, value, specification);
+    }
+    for (const NoiseSource source : kAllNoiseSources) {
+      const std::optional<std::string> why = IdleReason(specification, source);
+      if (why) cell.idle.emplace(source, *why);
+    }
   }
 }
 
@@ -253,8 +277,9 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
 absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t sweep) {
   StudyRows rows;
   NF_ASSIGN_OR_RETURN(const Json definition, ReadSweep(database, sweep, rows.input.sweep));
-  NF_RETURN_IF_ERROR(
-      ReadCells(database, sweep, definition.value("training", Json::object()), rows));
+  const Json training = definition.value("training", Json::object());
+  NF_RETURN_IF_ERROR(ReadCells(database, sweep, training, rows));
+  FindIdleSources(training, rows);
   const MemberPlaces places = ReadMembers(database, sweep, rows);
   ReadLanes(database, sweep, places, rows);
   ReadIdentities(database, sweep, rows);

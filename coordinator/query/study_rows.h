@@ -8,6 +8,7 @@
 #include "SQLiteCpp/Database.h"
 
 #include "common/base/status.h"
+#include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/study_files.h"
 #include "coordinator/report/study.h"
 
@@ -30,6 +31,7 @@ struct StudyRows {
   report::StudyInput input;                         // Without predictions, weights, sets' contents.
   std::vector<std::vector<ArtifactRow>> artifacts;  // Of the accepted attempt of each member.
   std::map<uint32_t, EvaluationKey> evaluation;     // Of each cell.
+  std::map<uint32_t, Json> axes;                    // Of each cell: {path: value, ...}.
   std::map<std::string, std::string> identities;    // Pinned identity of each data set.
   std::vector<EvaluationRows> evaluation_sets;      // Places are those of CellInput::evaluation.
   std::vector<report::Warning> warnings;            // Of what was left out.

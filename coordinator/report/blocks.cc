@@ -20,6 +20,18 @@ Estimate OverBlocks(const std::vector<const Cohort*>& cohorts, Estimate Cohort::
   return estimate;
 }
 
+// The SD inside the blocks, from the members of all of them.
+Estimate SdInsideBlocks(const Gathered& gathered, const std::vector<const Cohort*>& cohorts) {
+  std::map<uint32_t, const CellFacts*> cells;
+  for (const CellFacts& cell : gathered.cells) cells[cell.input->index] = &cell;
+  std::vector<std::vector<double>> blocks;
+  for (const Cohort* cohort : cohorts) {
+    const std::vector<size_t>& done = cells.at(cohort->cell)->done;
+    blocks.push_back(ValuesOf(gathered, done, &MemberFacts::accuracy));
+  }
+  return analysis::PooledSdEstimate(blocks, "fraction");
+}
+
 std::string LabelOf(const Cohort& cohort) {
   std::string label = cohort.plan + ", " + cohort.hardware;
   return cohort.axes_label.empty() ? label : label + ", " + cohort.axes_label;
@@ -27,7 +39,8 @@ std::string LabelOf(const Cohort& cohort) {
 
 }  // namespace
 
-std::vector<BlockSummary> BuildBlocks(const std::vector<Cohort>& cohorts) {
+std::vector<BlockSummary> BuildBlocks(const Gathered& gathered,
+                                      const std::vector<Cohort>& cohorts) {
   std::map<std::tuple<std::vector<AxisSetting>, std::string, std::string, std::string>,
            std::vector<const Cohort*>>
       groups;
@@ -39,9 +52,12 @@ std::vector<BlockSummary> BuildBlocks(const std::vector<Cohort>& cohorts) {
     if (group.size() < 2) continue;
     BlockSummary& summary = summaries.emplace_back();
     summary.label = LabelOf(*group[0]);
+    summary.plan = group[0]->plan;
+    summary.axes_label = group[0]->axes_label;
+    summary.hardware = group[0]->hardware;
     for (const Cohort* cohort : group) summary.cells.push_back(cohort->cell);
     summary.accuracy = OverBlocks(group, &Cohort::accuracy);
-    summary.accuracy_sd = OverBlocks(group, &Cohort::accuracy_sd);
+    summary.accuracy_sd = SdInsideBlocks(gathered, group);
     summary.churn = OverBlocks(group, &Cohort::churn);
   }
   return summaries;

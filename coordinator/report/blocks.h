@@ -3,11 +3,12 @@
 
 #include <vector>
 
+#include "coordinator/report/gather.h"
 #include "coordinator/report/study.h"
 
 namespace noisefloor::report {
 
 // One for each group of at least two cohorts that differ in their block only.
-std::vector<BlockSummary> BuildBlocks(const std::vector<Cohort>& cohorts);
+std::vector<BlockSummary> BuildBlocks(const Gathered& gathered, const std::vector<Cohort>& cohorts);
 
 }  // namespace noisefloor::report

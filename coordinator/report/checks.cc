@@ -48,12 +48,19 @@ std::string EpochOf(const Gathered& gathered, const CellFacts& cell, int64_t eva
   return "";
 }
 
+// ": at most 53 % of runs differ from this result, at 95 % (1 - 0.05^(1/4))"
+std::string BoundText(double bound, int64_t runs) {
+  return fmt::format(": at most {} of runs differ from this result, at 95 % (1 - 0.05^(1/{}))",
+                     Percent(bound, 1), runs - 1);
+}
+
 std::string IdenticalText(const ControlCheck& check, int64_t evaluations) {
   std::string text = Counted(check.members, "member");
   if (check.duplicates > 0) text += " and " + Counted(check.duplicates, "late result");
   text += " are bit-identical: init, first batches, ";
   if (evaluations > 0) text += "weights at " + Counted(evaluations, "evaluation") + ", ";
-  return text + fmt::format("final weights and logits; on {}.", Counted(check.units, "unit"));
+  text += fmt::format("final weights and logits; on {}", Counted(check.units, "unit"));
+  return text + BoundText(*check.upper_bound, check.members + check.duplicates) + ".";
 }
 
 ControlCheck CheckControl(const Gathered& gathered, const CellFacts& cell) {
@@ -74,6 +81,7 @@ ControlCheck CheckControl(const Gathered& gathered, const CellFacts& cell) {
   check.verdict = analysis::Name(bits.verdict);
   switch (bits.verdict) {
     case BitVerdict::kIdentical:
+      check.upper_bound = analysis::NoneSeenBound(static_cast<int64_t>(runs.size()));
       check.text = IdenticalText(check, static_cast<int64_t>(runs[0].hashes.weights_at.size()));
       break;
     case BitVerdict::kDifferent:
@@ -107,10 +115,8 @@ PhysicalCheck CheckPhysical(const Gathered& gathered, const CellFacts& cell) {
         sources, check.runs);
   } else {
     check.upper_bound = analysis::NoneSeenBound(check.runs);
-    check.text = fmt::format(
-        "{} left free: no noise seen in {} runs: at most {} of runs differ, at 95 % "
-        "(1 - 0.05^(1/{})).",
-        sources, check.runs, Percent(*check.upper_bound, 1), check.runs);
+    check.text = fmt::format("{} left free: no noise seen in {} runs{}.", sources, check.runs,
+                             BoundText(*check.upper_bound, check.runs));
   }
   return check;
 }

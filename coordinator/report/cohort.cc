@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "fmt/format.h"
+
 #include "coordinator/analysis/churn.h"
 #include "coordinator/analysis/distance.h"
 #include "coordinator/analysis/per_class.h"
@@ -30,6 +32,10 @@ void FillFacts(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) 
   cohort.counts = CountMembers(gathered, cell.members);
   cohort.under_trained = cell.under_trained;
   cohort.all_fixed = cell.all_fixed;
+  cohort.acting = NamesOf(cell.free_seeded);
+  for (const NoiseSource source : cell.free_physical) cohort.acting.emplace_back(Name(source));
+  cohort.held = NamesOf(cell.held);
+  cohort.idle = NamesOf(cell.idle);
   cohort.stack_fingerprint = cell.input->stack_fingerprint;
   std::set<std::string> builds;
   for (const size_t m : cell.done) builds.insert(BuildOf(*gathered.members[m].input, *cell.input));
@@ -109,6 +115,15 @@ void FillClassesFromTrainers(const Gathered& gathered, const CellFacts& cell, Co
   }
 }
 
+// Parameters of one member that are in no distance.
+int64_t LeftOutOfDistances(const Gathered& gathered, const CellFacts& cell) {
+  int64_t most = 0;
+  for (const size_t m : cell.done) {
+    most = std::max(most, gathered.members[m].input->weights.without_effect);
+  }
+  return most;
+}
+
 void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
   std::vector<analysis::WeightPieces> parameters;
   std::vector<analysis::WeightPieces> all;  // Parameters, then buffers.
@@ -120,6 +135,14 @@ void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& coho
   }
   analysis::Distances of_parameters = analysis::MeanDistances(parameters);
   analysis::Distances of_all = analysis::MeanDistances(all);
+  const int64_t without_effect = LeftOutOfDistances(gathered, cell);
+  for (Estimate* estimate : {&of_parameters.raw, &of_parameters.normalised, &of_parameters.cosine,
+                             &of_all.raw, &of_all.normalised}) {
+    if (without_effect == 0 || !estimate->value) continue;
+    estimate->note +=
+        fmt::format("{}without {} parameters that no output of the training depends on",
+                    estimate->note.empty() ? "" : "; ", without_effect);
+  }
   cohort.l2_raw = std::move(of_parameters.raw);
   cohort.l2_normalised = std::move(of_parameters.normalised);
   cohort.cosine = std::move(of_parameters.cosine);

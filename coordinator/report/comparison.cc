@@ -1,58 +1,47 @@
 #include "coordinator/report/comparison.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include "fmt/format.h"
 
 #include "coordinator/analysis/churn.h"
 #include "coordinator/analysis/hardware.h"
+#include "coordinator/analysis/spread.h"
+#include "coordinator/report/pairing.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
 
 using analysis::Absent;
+using Sides = std::vector<std::vector<size_t>>;  // A and B: positions in Gathered::members.
 
-// The same replicates of both sides, in the same order: positions in Gathered::members.
-struct Pairs {
-  std::vector<size_t> a;
-  std::vector<size_t> b;
-  int64_t left_out = 0;  // Members, done or not, whose pair is not complete.
+// The estimates of a comparison, each with the lower end of what is possible (the upper is 1) and
+// whether it is set against zero.
+struct Figure {
+  Estimate HardwareComparison::*estimate;
+  double least = -1;
+  bool from_zero = false;
+};
+constexpr double kNoLeast = -std::numeric_limits<double>::infinity();
+constexpr Figure kFigures[] = {
+    {&HardwareComparison::accuracy_difference, kNoLeast, true},
+    {&HardwareComparison::churn_paired, 0},
+    {&HardwareComparison::churn_unpaired, 0},
+    {&HardwareComparison::churn_excess, -1, true},
+    {&HardwareComparison::churn_within_a, 0},
+    {&HardwareComparison::churn_within_b, 0},
+    {&HardwareComparison::logits_correlation_paired},
+    {&HardwareComparison::logits_correlation_unpaired},
 };
 
-// Equal replicate and equal lanes; where lanes are unknown the replicate decides.
-bool ArePair(const MemberInput& a, const MemberInput& b) {
-  return a.replicate == b.replicate && (a.lanes.empty() || b.lanes.empty() || a.lanes == b.lanes);
-}
-
-Pairs MatchReplicates(const Gathered& gathered, const CellFacts& a, const CellFacts& b) {
-  Pairs pairs;
-  std::map<uint32_t, size_t> of_b;
-  for (const size_t m : b.done) of_b.emplace(gathered.members[m].input->replicate, m);
-  for (const size_t m : a.done) {
-    const auto it = of_b.find(gathered.members[m].input->replicate);
-    if (it == of_b.end()) continue;
-    if (!ArePair(*gathered.members[m].input, *gathered.members[it->second].input)) continue;
-    pairs.a.push_back(m);
-    pairs.b.push_back(it->second);
-  }
-  pairs.left_out = static_cast<int64_t>(a.members.size() + b.members.size() - 2 * pairs.a.size());
-  return pairs;
-}
-
-Pairs WithPredictions(const Gathered& gathered, const Pairs& all) {
-  Pairs pairs;
-  for (size_t r = 0; r < all.a.size(); ++r) {
-    if (!gathered.members[all.a[r]].row || !gathered.members[all.b[r]].row) continue;
-    pairs.a.push_back(all.a[r]);
-    pairs.b.push_back(all.b[r]);
-  }
-  return pairs;
-}
-
-void FillChurn(const Gathered& gathered, const Pairs& pairs, HardwareComparison& out) {
-  if (pairs.a.empty()) {
+void FillChurn(const Gathered& gathered, const Sides& pairs, HardwareComparison& out) {
+  if (pairs[0].empty()) {
     const Estimate absent = Absent("fraction", 0, "no replicate has predictions on both sides");
     out.churn_paired = out.churn_unpaired = out.churn_excess = absent;
     out.churn_within_a = out.churn_within_b = absent;
@@ -60,8 +49,8 @@ void FillChurn(const Gathered& gathered, const Pairs& pairs, HardwareComparison&
         Absent("correlation", 0, absent.note);
     return;
   }
-  const Answers a = AnswersOf(gathered, pairs.a);
-  const Answers b = AnswersOf(gathered, pairs.b);
+  const Answers a = AnswersOf(gathered, pairs[0]);
+  const Answers b = AnswersOf(gathered, pairs[1]);
   out.churn_paired = analysis::PairedChurn(*a.matrix, *b.matrix);
   out.churn_unpaired = analysis::UnpairedChurn(*a.matrix, *b.matrix);
   out.churn_excess = analysis::ChurnExcess(*a.matrix, *b.matrix);
@@ -69,50 +58,80 @@ void FillChurn(const Gathered& gathered, const Pairs& pairs, HardwareComparison&
   out.churn_within_b = analysis::MeanChurn(*b.matrix);
   std::vector<std::span<const float>> logits_a;
   std::vector<std::span<const float>> logits_b;
-  for (size_t r = 0; r < pairs.a.size(); ++r) {
-    logits_a.push_back(gathered.members[pairs.a[r]].input->predictions);
-    logits_b.push_back(gathered.members[pairs.b[r]].input->predictions);
+  for (size_t r = 0; r < pairs[0].size(); ++r) {
+    logits_a.push_back(gathered.members[pairs[0][r]].input->predictions);
+    logits_b.push_back(gathered.members[pairs[1][r]].input->predictions);
   }
   analysis::LogitsCorrelations correlations = analysis::CorrelateLogits(logits_a, logits_b);
   out.logits_correlation_paired = std::move(correlations.paired);
   out.logits_correlation_unpaired = std::move(correlations.unpaired);
 }
 
-std::string PairedText(const HardwareComparison& out) {
-  if (out.pairs > 0 && out.identical_pairs == out.pairs) {
-    return fmt::format("All {} are bit-identical.", Counted(out.pairs, "pair"));
-  }
-  if (!out.churn_paired.value) return "No pair has predictions on both sides.";
-  return fmt::format("Changing only the hardware changes {} of the answers of a member.",
-                     WithInterval(out.churn_paired));
+// The figures of pairs each of which is a draw of its own.
+void FillFigures(const Gathered& gathered, const Sides& pairs, HardwareComparison& out) {
+  const std::vector<double> a = ValuesOf(gathered, pairs[0], &MemberFacts::accuracy);
+  const std::vector<double> b = ValuesOf(gathered, pairs[1], &MemberFacts::accuracy);
+  out.accuracy_difference = analysis::PairedDifference(a, b, "fraction");
+  out.accuracy_correlation = analysis::CorrelationOfPairs(a, b);
+  FillChurn(gathered, WithPredictions(gathered, pairs), out);
 }
 
-// Does the hardware add to the noise inside a class?
-std::string ExcessText(const HardwareComparison& out) {
-  const Estimate& excess = out.churn_excess;
-  if (!excess.value) return " Too few replicates to tell whether it adds to the noise.";
-  const bool quiet = out.churn_within_a.value == 0.0 && out.churn_within_b.value == 0.0;
-  if (quiet && *excess.value == 0) return " Inside both classes nothing differs either.";
-  if (quiet) return " Inside each class nothing differs: all of it is the hardware's.";
-  const std::string within = fmt::format(" Inside one class two members differ on {} and {};",
-                                         Value(out.churn_within_a), Value(out.churn_within_b));
-  if (excess.n < 3) {
-    return within + " too few replicates to tell whether the hardware adds to that.";
+// A figure of every block: its mean, with Student's t over the blocks.
+Estimate OverBlocks(const std::vector<HardwareComparison>& blocks, const Figure& figure) {
+  const Estimate& first = blocks[0].*figure.estimate;
+  std::vector<double> values;
+  for (const HardwareComparison& block : blocks) {
+    const std::optional<double>& value = (block.*figure.estimate).value;
+    if (value) values.push_back(*value);
   }
-  if (!excess.low || !excess.high) {
-    const char* said =
-        *excess.value > 0 ? "the hardware adds" : "no addition by the hardware is seen:";
-    return within + fmt::format(
-                        " {} {}, the same whichever replicate is left out: no interval "
-                        "says how sure that is.",
-                        said, Value(excess));
-  }
-  if (*excess.low > 0) {
-    return within + fmt::format(" the hardware adds {}.", WithInterval(excess));
-  }
-  return within + fmt::format(" no addition by the hardware is seen: {}, at most {}.",
-                              WithInterval(excess), Percent(std::max(0.0, *excess.high), 2));
+  if (values.empty()) return Absent(first.unit, 0, first.note);
+  const std::vector<double> zeros(values.size(), 0.0);
+  Estimate estimate = figure.from_zero ? analysis::PairedDifference(zeros, values, first.unit)
+                                       : analysis::MeanEstimate(values, first.unit);
+  estimate.method = "figure of each block, mean over blocks; Student's t over blocks, n = blocks";
+  if (values.size() == 1) estimate.note = "one draw of the seeded sources: no interval";
+  analysis::CutInterval(estimate, figure.least, figure.least == kNoLeast ? -kNoLeast : 1);
+  return estimate;
 }
+
+double MeanAccuracy(const Gathered& gathered, const std::vector<size_t>& members) {
+  return analysis::MeanOf(ValuesOf(gathered, members, &MemberFacts::accuracy));
+}
+
+// The figures where the draws are the blocks, whose replicates share some or all lanes.
+void FillFiguresOverBlocks(const Gathered& gathered, const std::vector<Sides>& by_block,
+                           HardwareComparison& out) {
+  std::vector<HardwareComparison> blocks;
+  std::vector<double> a;
+  std::vector<double> b;
+  for (const Sides& pairs : by_block) {
+    FillFigures(gathered, pairs, blocks.emplace_back());
+    a.push_back(MeanAccuracy(gathered, pairs[0]));
+    b.push_back(MeanAccuracy(gathered, pairs[1]));
+  }
+  for (const Figure& figure : kFigures) out.*figure.estimate = OverBlocks(blocks, figure);
+  out.accuracy_correlation = analysis::CorrelationOfPairs(a, b);
+}
+
+// Churn of the pairs of one block: one draw each, or one draw all together.
+void AddDraws(const Gathered& gathered, const Sides& pairs, uint32_t block, bool each,
+              std::vector<HardwareDraw>& draws) {
+  const Sides predicted = WithPredictions(gathered, pairs);
+  if (predicted[0].empty()) return;
+  const Answers a = AnswersOf(gathered, predicted[0]);
+  const Answers b = AnswersOf(gathered, predicted[1]);
+  std::vector<double> churn;
+  for (size_t r = 0; r < predicted[0].size(); ++r) {
+    const auto row = static_cast<int64_t>(r);
+    churn.push_back(analysis::Churn(a.matrix->Row(row), b.matrix->Row(row)));
+    const uint32_t replicate = gathered.members[predicted[0][r]].input->replicate;
+    if (each) draws.push_back({block, replicate, churn.back()});
+  }
+  if (!each) draws.push_back({block, std::nullopt, *analysis::MeanEstimate(churn, "").value});
+}
+
+// Cells of one setting on two classes: a pair of cells for each block.
+using CellPair = std::pair<const CellFacts*, const CellFacts*>;
 
 // Have the cells several values of it, so that labels must name it?
 template <typename Field>
@@ -122,47 +141,66 @@ bool Varies(const Gathered& gathered, Field CellInput::*field) {
   });
 }
 
-// What both sides have in common, told from the other comparisons of the same classes.
-std::string SettingOf(const Gathered& gathered, const CellFacts& a, const CellFacts& b) {
-  std::string setting = a.input->plan;
-  const bool one_stack = a.input->stack == b.input->stack;
-  if (one_stack && Varies(gathered, &CellInput::stack)) setting += ", " + a.input->stack;
-  if (!a.axes_label.empty()) setting += ", " + a.axes_label;
-  if (Varies(gathered, &CellInput::block)) setting += fmt::format(", block {}", a.input->block);
-  return setting;
-}
-
-HardwareComparison Compare(const Gathered& gathered, const CellFacts& a, const CellFacts& b) {
-  HardwareComparison out;
+void FillFacts(const Gathered& gathered, const std::vector<CellPair>& blocks,
+               HardwareComparison& out) {
+  const CellFacts& a = *blocks[0].first;
+  const CellFacts& b = *blocks[0].second;
   out.axes_label = a.axes_label;
   out.plan = a.input->plan;
-  out.block = a.input->block;
-  out.cell_a = a.input->index;
-  out.cell_b = b.input->index;
+  for (const auto& [cell_a, cell_b] : blocks) {
+    out.cells_a.push_back(cell_a->input->index);
+    out.cells_b.push_back(cell_b->input->index);
+  }
   out.hardware_a = HardwareName(a.input->hardware);
   out.hardware_b = HardwareName(b.input->hardware);
+  out.stack_a = a.input->stack;
+  out.stack_b = b.input->stack;
   out.mixes_stacks = a.input->stack != b.input->stack;
-  out.setting = SettingOf(gathered, a, b);
+  out.under_trained = a.under_trained || b.under_trained;
+  out.all_fixed = a.all_fixed && b.all_fixed;
+  out.kernels_fixed = a.free_physical.empty() && b.free_physical.empty();
+  out.held = NamesOf(a.held);
+  const auto& answers = gathered.sets[a.set].answers;
+  out.examples = answers ? answers->examples() : 0;
+  const bool names_stack = !out.mixes_stacks && Varies(gathered, &CellInput::stack);
+  out.setting = SettingOf(a) + (names_stack ? ", " + a.input->stack : "");
   out.label = fmt::format("{}: {} against {}", out.setting, out.hardware_a, out.hardware_b);
-  const Pairs pairs = MatchReplicates(gathered, a, b);
-  const Pairs predicted = WithPredictions(gathered, pairs);
-  out.pairs = static_cast<int64_t>(pairs.a.size());
-  out.left_out = pairs.left_out;
-  for (size_t r = 0; r < pairs.a.size(); ++r) {
-    const Hashes& of_a = gathered.members[pairs.a[r]].input->hashes;
-    const Hashes& of_b = gathered.members[pairs.b[r]].input->hashes;
-    out.identical_pairs += !of_a.weights.empty() && of_a.weights == of_b.weights;
+}
+
+void CountPairs(const Gathered& gathered, const std::vector<CellPair>& blocks,
+                const std::vector<Sides>& by_block, HardwareComparison& out) {
+  for (size_t k = 0; k < blocks.size(); ++k) {
+    const std::vector<size_t>& a = by_block[k][0];
+    const std::vector<size_t>& b = by_block[k][1];
+    out.pairs += static_cast<int64_t>(a.size());
+    out.left_out += static_cast<int64_t>(blocks[k].first->members.size() +
+                                         blocks[k].second->members.size() - 2 * a.size());
+    for (size_t r = 0; r < a.size(); ++r) {
+      const Hashes& of_a = gathered.members[a[r]].input->hashes;
+      const Hashes& of_b = gathered.members[b[r]].input->hashes;
+      out.identical_pairs += !of_a.weights.empty() && of_a.weights == of_b.weights;
+    }
   }
-  const std::vector<double> accuracy_a = ValuesOf(gathered, pairs.a, &MemberFacts::accuracy);
-  const std::vector<double> accuracy_b = ValuesOf(gathered, pairs.b, &MemberFacts::accuracy);
-  out.accuracy_difference = analysis::PairedDifference(accuracy_a, accuracy_b, "fraction");
-  out.accuracy_correlation = analysis::CorrelationOfPairs(accuracy_a, accuracy_b);
-  FillChurn(gathered, predicted, out);
-  out.text = PairedText(out);
-  if (out.churn_paired.value && out.identical_pairs != out.pairs) out.text += ExcessText(out);
-  if (out.mixes_stacks) {
-    out.text +=
-        fmt::format(" The stacks differ as well ({} against {}).", a.input->stack, b.input->stack);
+}
+
+HardwareComparison Compare(const Gathered& gathered, const std::vector<CellPair>& blocks) {
+  HardwareComparison out;
+  FillFacts(gathered, blocks, out);
+  const bool each = ReplicatesAreDraws(*blocks[0].first, blocks.size());
+  std::vector<Sides> by_block;
+  Sides all(2);
+  for (const auto& [a, b] : blocks) {
+    const std::vector<const CellFacts*> cells = {a, b};
+    const Sides& pairs = by_block.emplace_back(MatchReplicates(gathered, cells));
+    for (size_t s = 0; s < 2; ++s) all[s].insert(all[s].end(), pairs[s].begin(), pairs[s].end());
+    AddDraws(gathered, pairs, a->input->block, each, out.by_draw);
+    out.draws += each ? static_cast<int64_t>(pairs[0].size()) : !pairs[0].empty();
+  }
+  CountPairs(gathered, blocks, by_block, out);
+  if (each) {
+    FillFigures(gathered, all, out);
+  } else {
+    FillFiguresOverBlocks(gathered, by_block, out);
   }
   return out;
 }
@@ -184,7 +222,11 @@ std::vector<HardwareComparison> BuildComparisons(const Gathered& gathered) {
              cell.input->stack == stack;
     });
   };
-  std::vector<HardwareComparison> comparisons;
+  // Blocks of one setting and two classes belong together; settings in the order of their cells.
+  using Key = std::tuple<std::string, std::vector<AxisSetting>, size_t, std::string, std::string,
+                         std::string, std::string>;
+  std::map<Key, size_t> places;
+  std::vector<std::vector<CellPair>> groups;
   for (size_t i = 0; i < gathered.cells.size(); ++i) {
     for (size_t j = i + 1; j < gathered.cells.size(); ++j) {
       const CellInput& a = *gathered.cells[i].input;
@@ -192,8 +234,15 @@ std::vector<HardwareComparison> BuildComparisons(const Gathered& gathered) {
       if (!AllElseEqual(a, b)) continue;
       const bool better = has(a, b.hardware, a.stack) || has(b, a.hardware, b.stack);
       if (a.stack != b.stack && better) continue;
-      comparisons.push_back(Compare(gathered, gathered.cells[i], gathered.cells[j]));
+      const Key key = {a.plan, a.axes, a.evaluation, a.hardware, b.hardware, a.stack, b.stack};
+      const auto [place, is_new] = places.emplace(key, groups.size());
+      if (is_new) groups.emplace_back();
+      groups[place->second].push_back({&gathered.cells[i], &gathered.cells[j]});
     }
+  }
+  std::vector<HardwareComparison> comparisons;
+  for (const std::vector<CellPair>& blocks : groups) {
+    comparisons.push_back(Compare(gathered, blocks));
   }
   return comparisons;
 }

@@ -8,8 +8,12 @@
 
 namespace noisefloor::report {
 
-// One for each two cells with equal axes, plan and block on different hardware. Where a hardware
-// class has several stacks, cells of equal stack are compared; else the mix is marked.
+// One for each two hardware classes at each plan and point of the axes, over all blocks; without
+// tests and words (hardware_tests.h, hardware_words.h). Where a class has several stacks, cells of
+// equal stack are compared; else the mix is marked.
+//
+// n counts independent draws of the seeded sources (ReplicatesAreDraws in pairing.h): each pair of
+// replicates, or each block, whose figure is then a mean over its pairs.
 std::vector<HardwareComparison> BuildComparisons(const Gathered& gathered);
 
 }  // namespace noisefloor::report

@@ -167,18 +167,60 @@ void WarnOfSets(const Gathered& gathered, Warnings& warnings) {
                                      names.size(), Listed(names)));
 }
 
-// Fixed seeded sources in a plan with some noise: every conclusion hangs on one draw of them.
-bool HangsOnOneDraw(const Gathered& gathered) {
-  std::set<std::string_view> repeated;  // Plans.
-  for (const CellFacts& cell : gathered.cells) {
-    if (cell.input->block > 0) repeated.insert(cell.input->plan);
+// Once for the sweep: who did not learn enough, by which rule.
+void WarnOfTraining(const Gathered& gathered, Warnings& warnings) {
+  if (gathered.under_trained.empty()) return;
+  std::vector<std::string> settings;
+  for (const UnderTrained& setting : gathered.under_trained) {
+    settings.push_back(fmt::format("{} ({} < {})", setting.label, Percent(setting.accuracy, 1),
+                                   Percent(setting.least, 1)));
   }
-  return std::any_of(gathered.cells.begin(), gathered.cells.end(), [&](const CellFacts& cell) {
-    if (repeated.contains(cell.input->plan)) return false;
-    return std::any_of(cell.input->sources.begin(), cell.input->sources.end(), [](const auto& s) {
-      return !IsPhysical(s.first) && s.second == SourceState::kFixed;
-    });
-  });
+  const char* rule =
+      gathered.input->sweep.reference_accuracy
+          ? "the reference accuracy that the sweep states"
+          : "twice the share of the largest class, or half-way from there to 1 where "
+            "that is less; a sweep may state its own reference_accuracy";
+  warnings.Warn("sweep", fmt::format("Under-trained, and in no finding: {}. Top-1 is the mean over "
+                                     "hardware and members; it should reach {}.",
+                                     Listed(settings), rule));
+}
+
+// Free sources that act on nothing: a spread of zero would look like a finding.
+void WarnOfIdle(const Gathered& gathered, Warnings& warnings) {
+  std::map<std::string, std::map<std::string, std::set<std::string>>> reasons;  // Plan, why, source
+  std::map<std::string, bool> frees_others;
+  for (const CellFacts& cell : gathered.cells) {
+    frees_others[cell.input->plan] |= !cell.all_fixed;
+    for (const NoiseSource source : cell.idle) {
+      reasons[cell.input->plan][cell.input->idle.at(source)].emplace(Name(source));
+    }
+  }
+  for (const auto& [plan, by_reason] : reasons) {
+    std::vector<std::string> said;
+    for (const auto& [why, sources] : by_reason) {
+      const std::vector<std::string> names(sources.begin(), sources.end());
+      said.push_back(fmt::format("{} ({})", Listed(names), why));
+    }
+    const std::string text = fmt::format("{} frees what acts on nothing: {}.", plan, Listed(said));
+    if (frees_others.at(plan)) {
+      warnings.Note("sweep", text);
+    } else {
+      warnings.Warn("sweep", text + " It frees nothing else: its members must be bit-identical.");
+    }
+  }
+}
+
+// Held sources that have one draw: what is said of such a plan is said of that draw.
+std::vector<std::string> PlansOfOneDraw(const Gathered& gathered) {
+  std::map<std::string, std::set<uint32_t>> blocks;
+  for (const CellFacts& cell : gathered.cells) {
+    if (!cell.held.empty()) blocks[cell.input->plan].insert(cell.input->block);
+  }
+  std::vector<std::string> plans;
+  for (const auto& [plan, numbers] : blocks) {
+    if (numbers.size() == 1) plans.push_back(plan);
+  }
+  return plans;
 }
 
 void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
@@ -193,10 +235,11 @@ void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
     warnings.Note("sweep",
                   fmt::format("Not controlled in {}, on purpose: {}.", plan, Listed(sources)));
   }
-  if (HangsOnOneDraw(gathered)) {
-    warnings.Note("sweep",
-                  "Fixed sources have one lane (blocks: 1): what is said of plans that "
-                  "fix init or order is said of that one draw.");
+  const std::vector<std::string> one_draw = PlansOfOneDraw(gathered);
+  if (!one_draw.empty()) {
+    warnings.Note("sweep", fmt::format("The sources that {} {} have one draw (blocks: 1): what is "
+                                       "said of them is said of that draw.",
+                                       Listed(one_draw), one_draw.size() == 1 ? "fixes" : "fix"));
   }
   warnings.Note("sweep",
                 "Not controlled: clock speeds, temperature and other processes of the "
@@ -242,19 +285,10 @@ void AddWarnings(const Gathered& gathered, Study& study) {
     warnings.Warn("sweep", "No member has usable predictions: churn cannot be measured.");
   }
   WarnOfChecks(study, warnings);
-  for (size_t c = 0; c < study.cohorts.size(); ++c) {
-    const Cohort& cohort = study.cohorts[c];
-    if (cohort.under_trained) {
-      warnings.Warn(
-          CellSubject(cohort),
-          fmt::format("Under-trained: a mean top-1 of {} is below twice chance ({}, the share of "
-                      "the largest class) or below half-way from there to 1, whichever is less; "
-                      "its churn says little.",
-                      Value(cohort.accuracy),
-                      Percent(gathered.sets[gathered.cells[c].set].chance, 1)));
-    }
-    WarnOfCounts(cohort, warnings);
-  }
+  WarnOfTraining(gathered, warnings);
+  WarnOfIdle(gathered, warnings);
+  for (const FixedDraw& draw : study.fixed_draws) warnings.Warn("sweep", draw.text);
+  for (const Cohort& cohort : study.cohorts) WarnOfCounts(cohort, warnings);
   WarnOfMixtures(gathered, study);
   WarnOfLeftOut(study, warnings);
   WarnOfSets(gathered, warnings);

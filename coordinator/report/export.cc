@@ -94,8 +94,21 @@ void AddBlocks(const BlockSummary& b, Csv& csv) {
   csv.Add(place, "churn", b.churn);
 }
 
+// n is the number of independent draws (of a test: of replicates).
+void AddShift(const Place& place, const ShiftClaim& shift, int64_t n, Csv& csv) {
+  csv.Add(place, "shift_p", shift.p, n);
+  csv.Add(place, "shift_p_holm", shift.p_holm, n);
+  csv.Add(place, "shift_least_p", shift.least_p, n);
+}
+
+void AddTest(const HardwareTest& test, Csv& csv) {
+  const Place place{"hardware_test", "", test.setting, ""};
+  AddShift(place, test.shift, test.replicates, csv);
+  csv.AddText(place, "finding", test.text);
+}
+
 void AddHardware(const HardwareComparison& h, Csv& csv) {
-  const Place place{"hardware", std::to_string(h.cell_b), h.label,
+  const Place place{"hardware", std::to_string(h.cells_b.front()), h.label,
                     fmt::format("{} against {}", h.hardware_a, h.hardware_b)};
   csv.Add(place, "accuracy_difference", h.accuracy_difference);
   csv.Add(place, "churn_paired", h.churn_paired);
@@ -107,6 +120,8 @@ void AddHardware(const HardwareComparison& h, Csv& csv) {
   csv.Add(place, "logits_correlation_paired", h.logits_correlation_paired);
   csv.Add(place, "logits_correlation_unpaired", h.logits_correlation_unpaired);
   csv.Add(place, "identical_pairs", static_cast<double>(h.identical_pairs), h.pairs);
+  csv.Add(place, "draws", static_cast<double>(h.draws), h.pairs);
+  AddShift(place, h.shift, h.draws, csv);
   csv.AddText(place, "finding", h.text);
 }
 
@@ -114,6 +129,8 @@ void AddChecks(const Study& study, Csv& csv) {
   for (const ControlCheck& check : study.controls) {
     csv.AddText({"control", std::to_string(check.cell), check.label, check.verdict}, "verdict",
                 check.text);
+    csv.Add({"control", std::to_string(check.cell), check.label, check.verdict}, "upper_bound",
+            check.upper_bound, check.members + check.duplicates);
   }
   for (const PhysicalCheck& check : study.physical) {
     const Place place{"physical", std::to_string(check.cell), check.label, ""};
@@ -162,6 +179,7 @@ std::string StudyToCsv(const Study& study) {
   Csv csv;
   for (const Cohort& cohort : study.cohorts) AddCohort(cohort, csv);
   for (const BlockSummary& summary : study.blocks) AddBlocks(summary, csv);
+  for (const HardwareTest& test : study.hardware_tests) AddTest(test, csv);
   for (const HardwareComparison& comparison : study.hardware) AddHardware(comparison, csv);
   AddChecks(study, csv);
   for (const Curve& curve : study.curves) AddCurve(curve, csv);

@@ -5,9 +5,12 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "common/base/check.h"
 #include "common/base/status.h"
+#include "coordinator/analysis/pairs.h"
+#include "coordinator/analysis/spread.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -20,20 +23,28 @@ double MetricOf(const MemberInput& member, const std::string& name) {
   return it == member.final_metrics.end() ? std::numeric_limits<double>::quiet_NaN() : it->second;
 }
 
+// A fixed poke and a fixed number of threads are settings, not draws that a conclusion hangs on.
+bool IsDraw(NoiseSource source) {
+  return !IsPhysical(source) && source != NoiseSource::kPoke && source != NoiseSource::kThreads;
+}
+
 CellFacts FactsOf(const CellInput& cell) {
   CellFacts facts;
   facts.input = &cell;
   facts.set = cell.evaluation;
   for (const auto& [source, state] : cell.sources) {
-    if (state != SourceState::kFree) continue;
-    if (IsPhysical(source)) {
-      facts.free_physical.push_back(source);
-    } else {
-      facts.seeded_free = true;
+    const bool acts = !cell.idle.contains(source);
+    if (state == SourceState::kFree && !acts) {
+      facts.idle.push_back(source);
+    } else if (state == SourceState::kFree) {
+      (IsPhysical(source) ? facts.free_physical : facts.free_seeded).push_back(source);
+    } else if (state == SourceState::kFixed && acts && IsDraw(source)) {
+      facts.held.push_back(source);
     }
   }
-  facts.all_fixed = cell.sources.empty() ? cell.plan == "control"
-                                         : facts.free_physical.empty() && !facts.seeded_free;
+  const bool unknown = cell.sources.empty();
+  facts.seeded_free = unknown ? cell.plan != "control" : !facts.free_seeded.empty();
+  facts.all_fixed = !facts.seeded_free && facts.free_physical.empty();
   return facts;
 }
 
@@ -127,20 +138,28 @@ double ChanceOf(const EvaluationSet& evaluation) {
   return static_cast<double>(most) / static_cast<double>(evaluation.labels.size());
 }
 
-// Below twice chance, or below half-way from chance to 1 when that is less (few classes).
 void MarkUnderTrained(Gathered& gathered) {
+  std::map<std::tuple<std::string, std::vector<AxisSetting>, size_t>, std::vector<CellFacts*>>
+      groups;
   for (CellFacts& cell : gathered.cells) {
-    const double chance = gathered.sets[cell.set].chance;
-    if (chance <= 0) continue;
-    const double least = std::min(2 * chance, (1 + chance) / 2);
-    double sum = 0;
-    int64_t n = 0;
-    for (const size_t m : cell.done) {
-      if (!std::isfinite(gathered.members[m].accuracy)) continue;
-      sum += gathered.members[m].accuracy;
-      ++n;
+    groups[{cell.input->plan, cell.input->axes, cell.set}].push_back(&cell);
+  }
+  const std::optional<double>& reference = gathered.input->sweep.reference_accuracy;
+  for (const auto& [key, cells] : groups) {
+    const double chance = gathered.sets[std::get<size_t>(key)].chance;
+    if (chance <= 0 && !reference) continue;
+    std::vector<double> accuracy;
+    for (const CellFacts* cell : cells) {
+      for (const size_t m : cell->done) {
+        const double value = gathered.members[m].accuracy;
+        if (std::isfinite(value)) accuracy.push_back(value);
+      }
     }
-    cell.under_trained = n > 0 && sum / static_cast<double>(n) < least;
+    const double mean = analysis::MeanOf(accuracy);  // nan for none.
+    const double least = reference.value_or(std::min(2 * chance, (1 + chance) / 2));
+    if (!(mean < least * (1 - analysis::kRounding))) continue;
+    gathered.under_trained.push_back({SettingOf(*cells[0]), mean, least});
+    for (CellFacts* cell : cells) cell->under_trained = true;
   }
 }
 

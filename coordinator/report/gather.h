@@ -29,10 +29,21 @@ struct CellFacts {
   std::string axes_label;
   std::vector<size_t> members;  // Positions in Gathered::members, by replicate.
   std::vector<size_t> done;     // Those that are done.
-  bool all_fixed = false;       // No source is free: a control cohort.
+  bool all_fixed = false;       // No source that acts is free: a control cohort.
+  // Of the sources that act; one that is free and acts on nothing is `idle`.
+  std::vector<NoiseSource> free_seeded;
   std::vector<NoiseSource> free_physical;
-  bool seeded_free = false;  // A seeded source is free.
+  std::vector<NoiseSource> held;  // Seeded, drawn once for each block.
+  std::vector<NoiseSource> idle;  // Free.
+  bool seeded_free = false;       // A seeded source is free.
   bool under_trained = false;
+};
+
+// A plan at one point of the axes, over all hardware, blocks and members: too low to be judged.
+struct UnderTrained {
+  std::string label;  // "algo, learning_rate=0.01"
+  double accuracy = 0;
+  double least = 0;  // What it should have reached.
 };
 
 // One evaluation set, and what members said on it: only these can be compared.
@@ -48,9 +59,13 @@ struct Gathered {
   std::vector<MemberFacts> members;
   std::vector<CellFacts> cells;  // By cell index.
   std::vector<SetFacts> sets;    // As StudyInput::evaluations; at least one.
+  std::vector<UnderTrained> under_trained;
   std::vector<Warning> warnings;
 };
 
+// Cells are under-trained when the mean top-1 of their plan at their point of the axes, over all
+// members on all hardware, is below the sweep's reference accuracy; without one, below twice
+// chance or half-way from chance to 1, whichever is less.
 Gathered Gather(const StudyInput& input);
 
 // The answers of those of these members, all of one set, that have some, in order, and who they

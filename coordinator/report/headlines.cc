@@ -1,7 +1,6 @@
 #include "coordinator/report/headlines.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -9,6 +8,8 @@
 
 #include "fmt/format.h"
 
+#include "coordinator/analysis/spread.h"
+#include "coordinator/report/hardware_words.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -16,13 +17,20 @@ namespace {
 
 using Headlines = std::vector<std::string>;
 
-// Cohorts that say something about noise: some source is free and there is a churn.
-std::vector<const Cohort*> NoisyCohorts(const Study& study) {
-  std::vector<const Cohort*> noisy;
-  for (const Cohort& cohort : study.cohorts) {
-    if (!cohort.all_fixed && !cohort.under_trained && cohort.churn.value) noisy.push_back(&cohort);
+void SayEnds(const Study& study, Headlines& headlines) {
+  const MemberCounts& counts = study.counts;
+  if (counts.diverged > 0) {
+    headlines.push_back(fmt::format("{} of {} members diverged: they are in no mean.",
+                                    counts.diverged, counts.total));
   }
-  return noisy;
+  const bool none_learned = std::ranges::any_of(study.cohorts, &Cohort::under_trained) &&
+                            std::ranges::all_of(study.cohorts, [](const Cohort& cohort) {
+                              return cohort.under_trained || cohort.counts.done == 0;
+                            });
+  if (none_learned) {
+    headlines.push_back(
+        "Every cell is under-trained: nothing is said of the noise of trained networks.");
+  }
 }
 
 void SayControls(const Study& study, Headlines& headlines) {
@@ -40,144 +48,225 @@ void SayControls(const Study& study, Headlines& headlines) {
         fmt::format("{} not proved bit-identical{}.", Counted(total, "control cohort"), yet));
     return;
   }
-  if (total == 1 && different == 0) {
-    headlines.push_back("The control cohort is bit-identical.");
-    return;
-  }
-  std::string text = fmt::format("{} of {} are bit-identical", total - different - unproved,
-                                 Counted(total, "control cohort"));
+  std::string text = total == 1 && different == 0
+                         ? "The control cohort is bit-identical"
+                         : fmt::format("{} of {} are bit-identical", total - different - unproved,
+                                       Counted(total, "control cohort"));
   if (different > 0) text += fmt::format(", {} not", different);
   if (unproved > 0) text += fmt::format(", {} not proved{}", unproved, yet);
+  const auto weakest = std::ranges::max_element(study.controls, {}, &ControlCheck::upper_bound);
+  if (weakest->upper_bound) {
+    text += fmt::format(" (at most {} of runs of one could differ from its result, at 95 %)",
+                        Percent(*weakest->upper_bound, 0));
+  }
   headlines.push_back(text + ".");
 }
 
-// One sentence for each plan: the range of its churn and spread over the cells.
-void SayPlans(const Study& study, Headlines& headlines) {
-  std::map<std::string, std::vector<const Cohort*>> by_plan;
-  for (const Cohort* cohort : NoisyCohorts(study)) by_plan[cohort->plan].push_back(cohort);
-  for (const auto& [plan, cohorts] : by_plan) {
-    const auto less = [](const Cohort* a, const Cohort* b) {
-      return *a->churn.value < *b->churn.value;
-    };
-    const auto [least, most] = std::minmax_element(cohorts.begin(), cohorts.end(), less);
-    const Cohort& quiet = **least;
-    const Cohort& loud = **most;
-    if (*loud.churn.value == 0) {
-      headlines.push_back(fmt::format("{}: no two members differ in an answer.", plan));
-      continue;
-    }
-    std::string text = fmt::format("{}: two trainings disagree on {} of the examples (n = {}, {})",
-                                   plan, WithInterval(loud.churn), loud.churn.n, loud.label);
-    if (cohorts.size() > 1) {
-      text += fmt::format(", the most of {} cells; the least is {}", cohorts.size(),
-                          Value(quiet.churn));
-    }
-    if (loud.accuracy_sd.value) {
-      text += fmt::format("; accuracy {} with a standard deviation of {}", Value(loud.accuracy),
-                          Value(loud.accuracy_sd));
-    }
-    headlines.push_back(text + ".");
-  }
-}
-
-using Comparisons = std::vector<const HardwareComparison*>;
-
-// Comparisons of cohorts that say something: where all is fixed, and where something is free.
-struct SplitComparisons {
-  Comparisons fixed;
-  Comparisons free;
+// What one plan says at one point of the axes, over its hardware and blocks.
+struct PlanPoint {
+  std::string axes_label;
+  std::vector<const Cohort*> cohorts;
+  std::vector<const BlockSummary*> blocks;  // Of each class where there are several blocks.
 };
 
-SplitComparisons SplitByFreedom(const Study& study) {
-  std::map<uint32_t, const Cohort*> cohorts;
-  for (const Cohort& cohort : study.cohorts) cohorts[cohort.cell] = &cohort;
-  SplitComparisons split;
-  for (const HardwareComparison& comparison : study.hardware) {
-    const Cohort& a = *cohorts.at(comparison.cell_a);
-    const Cohort& b = *cohorts.at(comparison.cell_b);
-    if (a.under_trained || b.under_trained) continue;
-    (a.all_fixed && b.all_fixed ? split.fixed : split.free).push_back(&comparison);
+std::vector<PlanPoint> PointsOf(const Study& study, const std::string& plan) {
+  std::vector<PlanPoint> points;
+  std::map<std::string, size_t> places;
+  for (const Cohort& cohort : study.cohorts) {
+    if (cohort.plan != plan || cohort.under_trained || !cohort.churn.value) continue;
+    const auto [place, is_new] = places.emplace(cohort.axes_label, points.size());
+    if (is_new) points.push_back({cohort.axes_label, {}, {}});
+    points[place->second].cohorts.push_back(&cohort);
   }
-  return split;
-}
-
-// By its lower bound, then by its value: how sure is it that the hardware adds much? Additions
-// without an interval come last.
-std::pair<double, double> RankOf(const Estimate& excess) {
-  return {excess.low.value_or(-std::numeric_limits<double>::infinity()), *excess.value};
-}
-
-// Where all else is fixed: how much changes.
-void SayFixed(const Comparisons& fixed, Headlines& headlines) {
-  const HardwareComparison* said = nullptr;
-  int64_t changed = 0;
-  int64_t compared = 0;
-  for (const HardwareComparison* comparison : fixed) {
-    const std::optional<double>& churn = comparison->churn_paired.value;
-    if (!churn) continue;
-    ++compared;
-    changed += *churn > 0;
-    // Fixed sources leave no noise: the value is what it is, with or without an interval.
-    if (said == nullptr || *churn > *said->churn_paired.value) said = comparison;
-  }
-  if (said == nullptr) return;
-  std::string text = said->label + ". " + said->text;
-  if (compared > 1) {
-    text += fmt::format(" An answer changes in {} of {} comparisons of fixed cohorts.", changed,
-                        compared);
-  }
-  headlines.push_back(text);
-}
-
-// Where something is free: does hardware add to its noise?
-void SayFree(const Comparisons& free, Headlines& headlines) {
-  const HardwareComparison* said = nullptr;
-  int64_t above = 0;
-  int64_t compared = 0;
-  for (const HardwareComparison* comparison : free) {
-    const Estimate& excess = comparison->churn_excess;
-    if (!excess.value) continue;
-    ++compared;
-    above += excess.low.value_or(0) > 0;
-    if (said == nullptr || RankOf(excess) > RankOf(said->churn_excess)) said = comparison;
-  }
-  if (said == nullptr) return;
-  std::string text = said->label + ". " + said->text;
-  if (compared > 1) {
-    text += fmt::format(
-        " The interval of such an addition lies above 0 in {} of {} comparisons with free sources.",
-        above, compared);
-  }
-  headlines.push_back(text);
-}
-
-void SayClasses(const Study& study, Headlines& headlines) {
-  const ClassSensitivity* worst = nullptr;
-  const Cohort* of = nullptr;
-  for (const Cohort* cohort : NoisyCohorts(study)) {
-    for (const ClassSensitivity& row : cohort->per_class) {
-      if (!row.churn.value || *row.churn.value == 0) continue;
-      if (worst != nullptr && *row.churn.value <= *worst->churn.value) continue;
-      worst = &row;
-      of = cohort;
+  for (const BlockSummary& summary : study.blocks) {
+    const auto place = places.find(summary.axes_label);
+    if (summary.plan == plan && place != places.end()) {
+      points[place->second].blocks.push_back(&summary);
     }
   }
-  if (worst == nullptr) return;
-  headlines.push_back(fmt::format("{} pays most: churn {} against {} over all classes ({}; {}).",
-                                  worst->name, WithInterval(worst->churn), Value(of->churn),
-                                  Counted(worst->examples, "example"), of->label));
+  return points;
+}
+
+double MeanChurn(const PlanPoint& point) {
+  std::vector<double> churn;
+  for (const Cohort* cohort : point.cohorts) churn.push_back(*cohort->churn.value);
+  return analysis::MeanOf(churn);
+}
+
+// "13.12 %, the mean of 3 hardware classes (12.54 % to 13.40 %; n = 6 each)"; of one class or of
+// one row over blocks its interval.
+std::string ChurnOf(const PlanPoint& point) {
+  std::vector<const Estimate*> each;
+  for (const BlockSummary* summary : point.blocks) each.push_back(&summary->churn);
+  const bool over_blocks = !each.empty();
+  if (!over_blocks) {
+    for (const Cohort* cohort : point.cohorts) each.push_back(&cohort->churn);
+  }
+  const std::string what = over_blocks ? "block" : "member";
+  if (each.size() == 1) {
+    return fmt::format("{} of the examples (n = {})", WithInterval(*each[0]),
+                       Counted(each[0]->n, what));
+  }
+  const auto by_value = [](const Estimate* estimate) { return estimate->value.value_or(0); };
+  const auto [least, most] = std::ranges::minmax_element(each, {}, by_value);
+  int64_t n = each[0]->n;
+  for (const Estimate* estimate : each) n = std::min(n, estimate->n);
+  return fmt::format("{} of the examples, the mean of {} cells ({} to {}; n = {} each)",
+                     Percent(MeanChurn(point), 2), each.size(), Value(**least), Value(**most),
+                     Counted(n, what));
+}
+
+std::string AccuracyOf(const PlanPoint& point) {
+  std::vector<double> accuracy;
+  std::vector<double> sd;
+  for (const Cohort* cohort : point.cohorts) {
+    if (cohort->accuracy.value) accuracy.push_back(*cohort->accuracy.value);
+    if (cohort->accuracy_sd.value) sd.push_back(*cohort->accuracy_sd.value);
+  }
+  if (accuracy.empty() || sd.empty()) return "";
+  return fmt::format("; accuracy {} with a standard deviation of {} inside a cell",
+                     Percent(analysis::MeanOf(accuracy), 2), Percent(analysis::MeanOf(sd), 2));
+}
+
+constexpr size_t kMostPoints = 4;
+
+void SayPlan(const Study& study, const std::string& plan, Headlines& headlines) {
+  const std::vector<PlanPoint> points = PointsOf(study, plan);
+  if (points.empty()) return;
+  const Cohort& first = *points[0].cohorts[0];
+  const int64_t blocks = points[0].blocks.empty() ? 1 : 2;
+  const std::string what = fmt::format("{} (frees {})", plan, Listed(first.acting));
+  const std::string at = AtOneDraw(first.held, blocks);
+  if (std::ranges::all_of(points, [](const PlanPoint& point) { return MeanChurn(point) == 0; })) {
+    headlines.push_back(fmt::format("{}: no two members{} differ in an answer.", what, at));
+    return;
+  }
+  if (points.size() <= kMostPoints) {
+    for (const PlanPoint& point : points) {
+      const std::string axes = point.axes_label.empty() ? "" : ", " + point.axes_label;
+      headlines.push_back(fmt::format("{}{}: two trainings{} disagree on {}{}.", what, axes, at,
+                                      ChurnOf(point), AccuracyOf(point)));
+    }
+    return;
+  }
+  const auto [least, most] = std::ranges::minmax_element(points, {}, MeanChurn);
+  headlines.push_back(fmt::format(
+      "{}: two trainings{} disagree on {} of the examples at {} to {} at {}, of {} points of the "
+      "axes; which of them differ is not tested.",
+      what, at, Percent(MeanChurn(*least), 2), least->axes_label, Percent(MeanChurn(*most), 2),
+      most->axes_label, points.size()));
+}
+
+void SayPlans(const Study& study, Headlines& headlines) {
+  std::map<std::string, bool> plans;
+  for (const Cohort& cohort : study.cohorts) {
+    if (!cohort.all_fixed) plans[cohort.plan] = true;
+  }
+  for (const auto& [plan, noisy] : plans) SayPlan(study, plan, headlines);
+}
+
+// Comparisons of one plan whose pairs differ by nothing but the hardware.
+using Comparisons = std::vector<const HardwareComparison*>;
+
+// The plan with the most independent draws of such pairs; the first of them.
+Comparisons MostDraws(const Study& study) {
+  std::map<std::string, Comparisons> by_plan;
+  const Comparisons* most = nullptr;
+  for (const HardwareComparison& comparison : study.hardware) {
+    if (!comparison.kernels_fixed || comparison.under_trained || comparison.by_draw.empty()) {
+      continue;
+    }
+    by_plan[comparison.plan].push_back(&comparison);
+  }
+  for (const auto& [plan, comparisons] : by_plan) {
+    if (most == nullptr || comparisons[0]->draws > (*most)[0]->draws) most = &comparisons;
+  }
+  return most == nullptr ? Comparisons() : *most;
+}
+
+// For each draw that all comparisons have, the mean of its churns.
+std::vector<double> MeansByDraw(const Comparisons& comparisons) {
+  std::map<std::pair<uint32_t, std::optional<uint32_t>>, std::vector<double>> by_draw;
+  for (const HardwareComparison* comparison : comparisons) {
+    for (const HardwareDraw& draw : comparison->by_draw) {
+      by_draw[{draw.block, draw.replicate}].push_back(draw.churn);
+    }
+  }
+  std::vector<double> means;
+  for (const auto& [key, churns] : by_draw) {
+    if (churns.size() == comparisons.size()) means.push_back(analysis::MeanOf(churns));
+  }
+  return means;
+}
+
+// How much does changing only the hardware change?
+void SayHardwareAlone(const Study& study, Headlines& headlines) {
+  const Comparisons comparisons = MostDraws(study);
+  if (comparisons.empty()) return;
+  const HardwareComparison& first = *comparisons[0];
+  if (comparisons.size() == 1) {
+    headlines.push_back(first.label + ". " + ChurnText(first));
+    return;
+  }
+  Estimate mean = analysis::MeanEstimate(MeansByDraw(comparisons), "fraction");
+  if (!mean.value) return;
+  analysis::CutInterval(mean, 0, 1);
+  const auto by_value = [](const HardwareComparison* comparison) {
+    return *comparison->churn_paired.value;
+  };
+  const auto [least, most] = std::ranges::minmax_element(comparisons, {}, by_value);
+  const std::string at = AtOneDraw(first.held, static_cast<int64_t>(first.cells_a.size()));
+  headlines.push_back(fmt::format(
+      "Changing only the hardware changes {} of the answers of a member{} (n = {} of {}; the mean "
+      "of {} comparisons, which range from {} to {}).",
+      WithInterval(mean), at, Counted(mean.n, "draw"), first.plan, comparisons.size(),
+      Value((*least)->churn_paired), Value((*most)->churn_paired)));
+}
+
+// Where something is free: does the hardware shift the mean answer? What survives the correction,
+// and what was looked at.
+void SayShifts(const Study& study, Headlines& headlines) {
+  for (const HardwareTest& test : study.hardware_tests) {
+    if (!test.under_trained && test.shift.shown) headlines.push_back(test.text);
+  }
+  Comparisons shown;
+  for (const HardwareComparison& comparison : study.hardware) {
+    if (!comparison.under_trained && comparison.shift.shown) shown.push_back(&comparison);
+  }
+  if (shown.size() <= kMostPoints) {
+    for (const HardwareComparison* comparison : shown) {
+      headlines.push_back(comparison->label + ":" + ShiftText(*comparison));
+    }
+  } else {
+    headlines.push_back(
+        fmt::format("Of two classes, the mean answer shifts in {} of {} "
+                    "comparisons after Holm; each is in its table.",
+                    shown.size(), study.hardware.size()));
+  }
+  std::vector<std::string> tested;
+  for (const HardwareTest& test : study.hardware_tests) {
+    if (test.under_trained || test.shift.shown) continue;
+    const std::string p = test.shift.p_holm
+                              ? fmt::format("p = {} after Holm", PValue(*test.shift.p_holm))
+                              : test.shift.note;
+    tested.push_back(fmt::format("{} ({})", test.setting, p));
+  }
+  if (!tested.empty()) {
+    headlines.push_back(fmt::format("No shift of the mean answer by the hardware is claimed in {}.",
+                                    Listed(tested)));
+  }
 }
 
 }  // namespace
 
 std::vector<std::string> BuildHeadlines(const Study& study) {
   Headlines headlines;
+  SayEnds(study, headlines);
   SayControls(study, headlines);
   SayPlans(study, headlines);
-  const SplitComparisons comparisons = SplitByFreedom(study);
-  SayFixed(comparisons.fixed, headlines);
-  SayFree(comparisons.free, headlines);
-  SayClasses(study, headlines);
+  SayHardwareAlone(study, headlines);
+  SayShifts(study, headlines);
+  if (!study.worst_classes.text.empty()) headlines.push_back(study.worst_classes.text);
   return headlines;
 }
 

@@ -43,6 +43,20 @@ Software SoftwareOf(const Gathered& gathered, const CellFacts& cell) {
   return software;
 }
 
+void Merge(const Values& from, Values& to) { to.insert(from.begin(), from.end()); }
+
+// Of the cells of all blocks of one side.
+Software SoftwareOfAll(const std::vector<const Software*>& cells) {
+  Software all;
+  for (const Software* cell : cells) {
+    Merge(cell->fingerprints, all.fingerprints);
+    Merge(cell->builds, all.builds);
+    Merge(cell->units, all.units);
+    for (const auto& [key, values] : cell->gpu) Merge(values, all.gpu[key]);
+  }
+  return all;
+}
+
 std::string Joined(const Values& values) {
   return Listed(std::vector<std::string>(values.begin(), values.end()));
 }
@@ -129,8 +143,12 @@ void WarnOfMixtures(const Gathered& gathered, Study& study) {
   }
   WarnOfCells(gathered, software, study);
   for (const HardwareComparison& comparison : study.hardware) {
-    WarnOfComparison(comparison, software[place.at(comparison.cell_a)],
-                     software[place.at(comparison.cell_b)], study);
+    const auto side = [&](const std::vector<uint32_t>& cells) {
+      std::vector<const Software*> of_cells;
+      for (const uint32_t cell : cells) of_cells.push_back(&software[place.at(cell)]);
+      return SoftwareOfAll(of_cells);
+    };
+    WarnOfComparison(comparison, side(comparison.cells_a), side(comparison.cells_b), study);
   }
 }
 

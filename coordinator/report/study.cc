@@ -11,9 +11,13 @@
 #include "coordinator/report/curves.h"
 #include "coordinator/report/environment.h"
 #include "coordinator/report/examples.h"
+#include "coordinator/report/fixed_draws.h"
 #include "coordinator/report/gather.h"
+#include "coordinator/report/hardware_tests.h"
+#include "coordinator/report/hardware_words.h"
 #include "coordinator/report/headlines.h"
 #include "coordinator/report/words.h"
+#include "coordinator/report/worst_classes.h"
 
 namespace noisefloor::report {
 namespace {
@@ -78,10 +82,14 @@ Study BuildStudy(const StudyInput& input) {
     study.cohorts.push_back(BuildCohort(gathered, cell));
   }
   NameHardware(study.cohorts);
-  study.blocks = BuildBlocks(study.cohorts);
+  study.blocks = BuildBlocks(gathered, study.cohorts);
   study.controls = BuildControls(gathered);
   study.physical = BuildPhysical(gathered);
   study.hardware = BuildComparisons(gathered);
+  study.hardware_tests = BuildHardwareTests(gathered, study.hardware);
+  for (HardwareComparison& comparison : study.hardware) comparison.text = TextOf(comparison);
+  study.worst_classes = BuildWorstClasses(gathered);
+  study.fixed_draws = BuildFixedDraws(gathered);
   study.curves = BuildCurves(gathered);
   study.heat_map = BuildHeatMap(gathered);
   study.divergent = BuildExamples(gathered);

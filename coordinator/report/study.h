@@ -12,13 +12,12 @@
 #include <vector>
 
 #include "coordinator/analysis/estimate.h"
+#include "coordinator/report/study_hardware.h"
 #include "coordinator/report/study_input.h"
 
 namespace noisefloor::report {
 
-using analysis::Estimate;
-
-inline constexpr int kStudyVersion = 1;
+inline constexpr int kStudyVersion = 2;
 
 struct MemberCounts {
   int64_t total = 0;  // Planned.
@@ -80,10 +79,13 @@ struct Cohort {
   std::string trainer_build;
   uint32_t block = 0;
   MemberCounts counts;
-  bool under_trained = false;  // Rule in warnings; read its churn with care.
-  bool all_fixed = false;      // A control cohort: must be bit-identical.
-  Estimate accuracy;           // Mean of test top-1.
-  Estimate accuracy_sd;        // ddof 1.
+  bool under_trained = false;       // Rule in warnings; read its churn with care.
+  bool all_fixed = false;           // A control cohort: must be bit-identical.
+  std::vector<std::string> acting;  // Sources that are free and act.
+  std::vector<std::string> held;    // Seeded sources with one draw for all its members.
+  std::vector<std::string> idle;    // Sources that are free and act on nothing.
+  Estimate accuracy;                // Mean of test top-1.
+  Estimate accuracy_sd;             // ddof 1.
   Estimate top5;
   Estimate loss;
   Estimate churn;             // Mean over pairs.
@@ -102,9 +104,12 @@ struct Cohort {
 // Each block is an independent draw, so these intervals are over blocks.
 struct BlockSummary {
   std::string label;
+  std::string plan;
+  std::string axes_label;
+  std::string hardware;
   std::vector<uint32_t> cells;
   Estimate accuracy;
-  Estimate accuracy_sd;  // Mean of the blocks' standard deviations.
+  Estimate accuracy_sd;  // Inside the blocks: root of the pooled variance.
   Estimate churn;
 };
 
@@ -117,7 +122,9 @@ struct ControlCheck {
   int64_t units = 0;             // Different physical devices they ran on.
   int64_t duplicates = 0;        // Late results compared as well.
   std::string first_difference;  // "weights at evaluation 2"; "" when identical.
-  std::string text;              // In words.
+  // When identical: at most this share of runs differ from this result, at 95 %.
+  std::optional<double> upper_bound;
+  std::string text;  // In words.
 };
 
 // A physical source left free, with every seeded source fixed: did it do anything?
@@ -127,36 +134,35 @@ struct PhysicalCheck {
   std::vector<std::string> sources;  // The physical sources that were free.
   bool noise_seen = false;
   int64_t runs = 0;
-  int64_t different_results = 0;      // Distinct weight hashes.
-  std::optional<double> upper_bound;  // Set when no noise was seen and runs >= 2.
-  std::string text;                   // In words, with the formula.
+  int64_t different_results = 0;  // Distinct weight hashes.
+  // When no noise was seen in two runs or more: at most this share differs from this result.
+  std::optional<double> upper_bound;
+  std::string text;  // In words, with the formula.
 };
 
-// Two hardware classes, all else equal, paired by replicate (equal lanes): B minus A.
-struct HardwareComparison {
-  std::string label;    // "algo, learning_rate=0.05: cpu-intel-avx2 against cpu-intel-sse"
-  std::string setting;  // "algo, learning_rate=0.05", with stack and block where they vary.
+struct ClassChurn {
+  std::string name;
+  double churn = 0;  // Mean over the cells.
+};
+
+// Which classes of the data set pay most, as far as the members tell them apart.
+struct WorstClasses {
+  std::string plan;               // "algo", "impl at this one init and data_order"
+  int64_t n = 0;                  // Replicates (or blocks) that can be left out.
+  std::vector<ClassChurn> churn;  // Of every class.
+  std::vector<std::string> kept;  // At 95 % the worst class is among these; largest churn first.
+  std::string text;               // In words; "" when there is nothing to say.
+};
+
+// A draw of the held sources whose accuracy lies outside that of all free draws.
+struct FixedDraw {
   std::string axes_label;
-  std::string plan;
   uint32_t block = 0;
-  uint32_t cell_a = 0;
-  uint32_t cell_b = 0;
-  std::string hardware_a;
-  std::string hardware_b;
-  bool mixes_stacks = false;
-  int64_t pairs = 0;             // Replicates that are done on both sides.
-  int64_t identical_pairs = 0;   // Equal weight hashes.
-  int64_t left_out = 0;          // Members without a partner.
-  Estimate accuracy_difference;  // Paired, B - A.
-  Estimate churn_paired;         // Equal replicate, A against B.
-  Estimate churn_unpaired;       // Unequal replicates, A against B.
-  Estimate churn_excess;         // Unpaired - mean within: what the hardware adds; 0 when nothing.
-  Estimate churn_within_a;       // Over pairs inside A: the noise floor.
-  Estimate churn_within_b;
-  Estimate accuracy_correlation;       // Of the pairs' accuracies, over replicates.
-  Estimate logits_correlation_paired;  // Mean Pearson correlation of flattened logits.
-  Estimate logits_correlation_unpaired;
-  std::string text;  // The finding in words.
+  double accuracy = 0;
+  double lowest = 0;  // Of the free draws.
+  double highest = 0;
+  int64_t free_draws = 0;
+  std::string text;  // In words.
 };
 
 // One metric of one cell over training. Vectors have one entry for each step; absent where none.
@@ -239,7 +245,10 @@ struct Study {
   std::vector<BlockSummary> blocks;    // Where a cell has two blocks or more.
   std::vector<ControlCheck> controls;
   std::vector<PhysicalCheck> physical;
+  std::vector<HardwareTest> hardware_tests;
   std::vector<HardwareComparison> hardware;
+  WorstClasses worst_classes;
+  std::vector<FixedDraw> fixed_draws;
   std::vector<Curve> curves;
   HeatMap heat_map;
   DivergentExamples divergent;

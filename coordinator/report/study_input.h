@@ -54,9 +54,10 @@ struct CellInput {
   std::string hardware;  // "cpu-intel-avx2"
   std::string stack;     // "torch-2.11-cpu"
   uint32_t block = 0;
-  std::string stack_fingerprint;  // Pinned by the cell's first lease; empty before.
-  std::string trainer_build;      // What that lease's worker offered.
-  size_t evaluation = 0;          // Place of its set in StudyInput::evaluations.
+  std::string stack_fingerprint;            // Pinned by the cell's first lease; empty before.
+  std::string trainer_build;                // What that lease's worker offered.
+  size_t evaluation = 0;                    // Place of its set in StudyInput::evaluations.
+  std::map<NoiseSource, std::string> idle;  // Sources that act on nothing here, and why.
 };
 
 enum class MemberState : uint8_t { kWaiting, kLeased, kDone, kDiverged, kFailed, kCancelled };
@@ -73,8 +74,9 @@ struct CurvePoint {
 
 // A piece for each tensor, sorted by name. Empty: not kept.
 struct WeightsView {
-  analysis::WeightPieces parameters;  // What is trained.
+  analysis::WeightPieces parameters;  // What is trained and has an effect.
   analysis::WeightPieces buffers;     // Running statistics.
+  int64_t without_effect = 0;         // Parameters left out: no output depends on them.
 };
 
 // Facts of an environment that decide a GPU's bits and are in no stack fingerprint.

@@ -134,6 +134,9 @@ Json ToJson(const Cohort& c) {
           {"counts", ToJson(c.counts)},
           {"under_trained", c.under_trained},
           {"all_fixed", c.all_fixed},
+          {"acting", c.acting},
+          {"held", c.held},
+          {"idle", c.idle},
           {"accuracy", ToJson(c.accuracy)},
           {"accuracy_sd", ToJson(c.accuracy_sd)},
           {"top5", ToJson(c.top5)},
@@ -152,6 +155,9 @@ Json ToJson(const Cohort& c) {
 
 Json ToJson(const BlockSummary& b) {
   return {{"label", b.label},
+          {"plan", b.plan},
+          {"axes_label", b.axes_label},
+          {"hardware", b.hardware},
           {"cells", b.cells},
           {"accuracy", ToJson(b.accuracy)},
           {"accuracy_sd", ToJson(b.accuracy_sd)},
@@ -166,6 +172,7 @@ Json ToJson(const ControlCheck& c) {
           {"units", c.units},
           {"duplicates", c.duplicates},
           {"first_difference", c.first_difference},
+          {"upper_bound", Number(c.upper_bound)},
           {"text", c.text}};
 }
 
@@ -180,20 +187,43 @@ Json ToJson(const PhysicalCheck& p) {
           {"text", p.text}};
 }
 
+Json ToJson(const ShiftClaim& s) {
+  return {{"p", Number(s.p)},
+          {"p_holm", Number(s.p_holm)},
+          {"least_p", Number(s.least_p)},
+          {"arrangements", s.arrangements},
+          {"shown", s.shown},
+          {"family", s.family},
+          {"note", s.note}};
+}
+
+Json ToJson(const HardwareDraw& d) {
+  return {{"block", d.block},
+          {"replicate", d.replicate ? Json(*d.replicate) : Json(nullptr)},
+          {"churn", Number(d.churn)}};
+}
+
 Json ToJson(const HardwareComparison& h) {
   return {{"label", h.label},
           {"setting", h.setting},
           {"axes_label", h.axes_label},
           {"plan", h.plan},
-          {"block", h.block},
-          {"cell_a", h.cell_a},
-          {"cell_b", h.cell_b},
+          {"cells_a", h.cells_a},
+          {"cells_b", h.cells_b},
           {"hardware_a", h.hardware_a},
           {"hardware_b", h.hardware_b},
+          {"stack_a", h.stack_a},
+          {"stack_b", h.stack_b},
           {"mixes_stacks", h.mixes_stacks},
+          {"under_trained", h.under_trained},
+          {"all_fixed", h.all_fixed},
+          {"kernels_fixed", h.kernels_fixed},
+          {"held", h.held},
           {"pairs", h.pairs},
           {"identical_pairs", h.identical_pairs},
           {"left_out", h.left_out},
+          {"draws", h.draws},
+          {"by_draw", List(h.by_draw, [](const auto& d) { return ToJson(d); })},
           {"accuracy_difference", ToJson(h.accuracy_difference)},
           {"churn_paired", ToJson(h.churn_paired)},
           {"churn_unpaired", ToJson(h.churn_unpaired)},
@@ -203,7 +233,43 @@ Json ToJson(const HardwareComparison& h) {
           {"accuracy_correlation", ToJson(h.accuracy_correlation)},
           {"logits_correlation_paired", ToJson(h.logits_correlation_paired)},
           {"logits_correlation_unpaired", ToJson(h.logits_correlation_unpaired)},
+          {"examples", h.examples},
+          {"shift", ToJson(h.shift)},
           {"text", h.text}};
+}
+
+Json ToJson(const HardwareTest& t) {
+  return {{"setting", t.setting},
+          {"plan", t.plan},
+          {"axes_label", t.axes_label},
+          {"hardware", t.hardware},
+          {"held", t.held},
+          {"blocks", t.blocks},
+          {"replicates", t.replicates},
+          {"under_trained", t.under_trained},
+          {"shift", ToJson(t.shift)},
+          {"text", t.text}};
+}
+
+Json ToJson(const WorstClasses& w) {
+  return {{"plan", w.plan},
+          {"n", w.n},
+          {"churn", List(w.churn,
+                         [](const ClassChurn& c) {
+                           return Json{{"name", c.name}, {"churn", Number(c.churn)}};
+                         })},
+          {"kept", w.kept},
+          {"text", w.text}};
+}
+
+Json ToJson(const FixedDraw& d) {
+  return {{"axes_label", d.axes_label},
+          {"block", d.block},
+          {"accuracy", Number(d.accuracy)},
+          {"lowest", Number(d.lowest)},
+          {"highest", Number(d.highest)},
+          {"free_draws", d.free_draws},
+          {"text", d.text}};
 }
 
 Json ToJson(const CurveMember& m) { return {{"id", m.id}, {"values", Numbers(m.values)}}; }
@@ -273,16 +339,26 @@ Json All(const Items& items) {
 }  // namespace
 
 std::string StudyToJson(const Study& study) {
-  const Json json = {
-      {"study_version", study.study_version},   {"title", study.title},
-      {"sweep", ToJson(study.sweep)},           {"counts", ToJson(study.counts)},
-      {"evaluation", ToJson(study.evaluation)}, {"headlines", study.headlines},
-      {"cohorts", All(study.cohorts)},          {"blocks", All(study.blocks)},
-      {"controls", All(study.controls)},        {"physical", All(study.physical)},
-      {"hardware", All(study.hardware)},        {"curves", All(study.curves)},
-      {"heat_map", ToJson(study.heat_map)},     {"divergent", ToJson(study.divergent)},
-      {"environment", All(study.environment)},  {"warnings", All(study.warnings)},
-      {"members", All(study.members)}};
+  const Json json = {{"study_version", study.study_version},
+                     {"title", study.title},
+                     {"sweep", ToJson(study.sweep)},
+                     {"counts", ToJson(study.counts)},
+                     {"evaluation", ToJson(study.evaluation)},
+                     {"headlines", study.headlines},
+                     {"cohorts", All(study.cohorts)},
+                     {"blocks", All(study.blocks)},
+                     {"controls", All(study.controls)},
+                     {"physical", All(study.physical)},
+                     {"hardware_tests", All(study.hardware_tests)},
+                     {"hardware", All(study.hardware)},
+                     {"worst_classes", ToJson(study.worst_classes)},
+                     {"fixed_draws", All(study.fixed_draws)},
+                     {"curves", All(study.curves)},
+                     {"heat_map", ToJson(study.heat_map)},
+                     {"divergent", ToJson(study.divergent)},
+                     {"environment", All(study.environment)},
+                     {"warnings", All(study.warnings)},
+                     {"members", All(study.members)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

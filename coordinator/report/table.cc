@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 
+#include "coordinator/report/hardware_words.h"
 #include "coordinator/report/layout.h"
 #include "coordinator/report/words.h"
 
@@ -94,10 +95,10 @@ void AddBlocks(const Study& study, Page& page) {
   page.Heading("Over blocks: does it hang on one draw of the fixed sources?");
   TextRows rows;
   for (const BlockSummary& b : study.blocks) {
-    rows.push_back({b.label, std::to_string(b.cells.size()), WithInterval(b.accuracy),
+    rows.push_back({b.label, std::to_string(b.churn.n), WithInterval(b.accuracy),
                     WithInterval(b.accuracy_sd), WithInterval(b.churn)});
   }
-  page.Table({"cells", "blocks", "top-1", "SD of top-1", "churn"}, rows);
+  page.Table({"cells", "blocks", "top-1", "SD inside a block", "churn"}, rows);
 }
 
 // What all hardware names begin with, up to a "-": "cpu-intel-". The tables leave it out.
@@ -128,6 +129,12 @@ void AddChecks(const Study& study, Page& page) {
   }
 }
 
+// "0.004, 0.012"
+std::string Shift(const ShiftClaim& shift) {
+  if (!shift.p) return "-";
+  return fmt::format("{}, {}", PValue(*shift.p), shift.p_holm ? PValue(*shift.p_holm) : "-");
+}
+
 void AddHardware(const Study& study, Page& page) {
   const size_t cut = CommonBeginning(study).size();
   TextRows rows;
@@ -135,19 +142,26 @@ void AddHardware(const Study& study, Page& page) {
     if (h.pairs == 0) continue;  // There is a warning of it.
     rows.push_back({fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut),
                                 h.hardware_b.substr(cut), h.mixes_stacks ? " (stacks differ)" : ""),
-                    std::to_string(h.pairs), WithInterval(h.accuracy_difference),
+                    std::to_string(h.draws), WithInterval(h.accuracy_difference),
                     WithInterval(h.churn_paired),
                     fmt::format("{} / {}", Value(h.churn_within_a), Value(h.churn_within_b)),
-                    WithInterval(h.churn_excess), Value(h.accuracy_correlation),
+                    WithInterval(h.churn_excess), Shift(h.shift), Value(h.accuracy_correlation),
                     fmt::format("{} / {}", Value(h.logits_correlation_paired),
                                 Value(h.logits_correlation_unpaired))});
   }
   if (rows.empty()) return;
   page.Heading("Hardware: the same replicates on two classes, B - A" +
                (cut == 0 ? "" : " (" + CommonBeginning(study) + "...)"));
-  page.Table({"A / B", "pairs", "top-1 difference", "churn of pairs", "churn within A / B",
-              "hardware adds", "r top-1", "r logits, pairs / others"},
+  page.Table({"A / B", "draws", "top-1 difference", "churn of pairs", "churn within A / B",
+              "shift of the mean", "p, Holm", "r top-1", "r logits, pairs / others"},
              rows);
+  page.Line(
+      "draws: independent draws of the seeded sources, the n of each row, never copies of one; "
+      "shift "
+      "of the mean: churn of unequal replicates across, less the mean inside A and B; p: exact "
+      "test "
+      "of no shift, and its p after Holm over the comparisons of the plan.");
+  for (const HardwareTest& test : study.hardware_tests) page.Line("- " + test.text);
 }
 
 // The noisiest cell with classes; the classes that pay most.
@@ -173,6 +187,7 @@ void AddClasses(const Study& study, Page& page) {
                     WithInterval(row->churn)});
   }
   page.Table({"class", "examples", "top-1", "SD", "max - min", "SD / overall", "churn"}, rows);
+  if (!study.worst_classes.text.empty()) page.Line(study.worst_classes.text);
 }
 
 void AddExamples(const Study& study, Page& page) {

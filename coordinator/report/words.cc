@@ -132,6 +132,16 @@ std::string HardwareName(const std::string& hardware) {
   return hardware.empty() ? "any" : hardware;
 }
 
+std::string SettingOf(const CellFacts& cell) {
+  return cell.axes_label.empty() ? cell.input->plan : cell.input->plan + ", " + cell.axes_label;
+}
+
+std::vector<std::string> NamesOf(std::span<const NoiseSource> sources) {
+  std::vector<std::string> names;
+  for (const NoiseSource source : sources) names.emplace_back(Name(source));
+  return names;
+}
+
 void SetLabels(std::vector<CellFacts>& cells) {
   std::map<std::string, std::set<std::string>> of_last;
   std::set<std::string> stacks;

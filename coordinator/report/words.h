@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/noise_source.h"
 #include "coordinator/analysis/estimate.h"
 
 namespace noisefloor::report {
@@ -29,6 +30,11 @@ std::string Counted(int64_t count, std::string_view thing);
 
 // The name of a hardware class; a cell that names none runs on any.
 std::string HardwareName(const std::string& hardware);
+
+// "algo, learning_rate=0.05": plan and point of the axes. SetLabels comes first.
+std::string SettingOf(const CellFacts& cell);
+
+std::vector<std::string> NamesOf(std::span<const NoiseSource> sources);
 
 // Gives each cell its axes_label (the last part of each axis's path, or the whole path where two
 // axes end alike) and a label that tells it from the others.

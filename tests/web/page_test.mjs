@@ -114,7 +114,7 @@ test("figures have as many digits as in the findings, which the tables write", a
 
   const loud = study.cohorts.filter((c) => c.plan === "algo").sort((a, b) => b.churn.value - a.churn.value)[0];
   const churn = await text(`cohorts.${study.cohorts.indexOf(loud)}.churn`);
-  assert.ok(study.headlines.some((h) => h.includes(`disagree on ${churn} of the examples`)), churn);
+  assert.ok(study.headlines.some((h) => h.includes(` to ${churn.split(" [")[0]}; n = `)), churn);
   assert.equal(await text("cohorts.0.accuracy_sd"), "0.15 % [0.11, 0.24]");
   assert.equal(await text("cohorts.0.churn"), "0.400 % [0.003, 0.790]");
   assert.equal(await text("cohorts.0.any_disagreement"), "0.0030 %");
@@ -154,10 +154,23 @@ test("n is the number of members that are done, with diverged ones beside", asyn
   await page.close();
 });
 
-test("what the hardware adds is in its table", async () => {
-  const { page } = await open(study);
-  for (const i of study.hardware.keys()) {
+test("the shift of the mean answer is in its table, with its draws and both p", async () => {
+  const some = structuredClone(study);
+  some.hardware[4].shift = { ...some.hardware[4].shift, p: 0.03125, p_holm: 0.09375 };
+  some.hardware[5].shift = { ...some.hardware[5].shift, p: 0.00001, p_holm: null, note: "too few" };
+  const { page } = await open(some);
+  const p = (i, which) => page.locator(`[data-p='hardware.${i}.shift.${which}']`);
+  for (const [i, h] of some.hardware.entries()) {
     assert.equal(await page.locator(`[data-path='hardware.${i}.churn_excess']`).count(), 1);
+    assert.equal(await page.locator(`[data-count='hardware.${i}.draws']`).textContent(), String(h.draws));
+  }
+  assert.equal(await p(4, "p").textContent(), "0.031");
+  assert.equal(await p(4, "p_holm").textContent(), "0.094");
+  assert.equal(await p(5, "p").textContent(), "1.0e-5");
+  assert.equal(await p(5, "p_holm").textContent(), "–");
+  assert.equal(await p(5, "p_holm").getAttribute("title"), "too few");
+  for (const { text } of some.hardware_tests) {
+    assert.equal(await page.locator("li", { hasText: text }).count(), 1);
   }
   await page.close();
 });
@@ -391,7 +404,7 @@ test("values that are not finite and absent ones are shown as such", async () =>
 });
 
 test("a study of another version is refused in words", async () => {
-  const { page: other } = await open({ ...study, study_version: 1 });
+  const { page: other } = await open({ ...study, study_version: 2 });
   await other.close();
   const html = join(folder, "page.html");
   const json = join(folder, "study.json");
@@ -399,6 +412,6 @@ test("a study of another version is refused in words", async () => {
   execFileSync(renderPage, [json, html]);
   const page = await browser.newPage();
   await page.goto(pathToFileURL(html).href);
-  assert.match(await page.locator("main").textContent(), /studies of version 1; this one is 99/);
+  assert.match(await page.locator("main").textContent(), /studies of version 2; this one is 99/);
   await page.close();
 });

@@ -99,6 +99,39 @@ TEST(ChurnTest, TheJackknifeIsAsComputedByHand) {
   EXPECT_THAT(churn.method, HasSubstr("jackknife"));
 }
 
+// Far from 0 and 1, so that nothing of the interval is cut.
+TEST(ChurnTest, TheJackknifesStandardErrorIsAsComputedByHand) {
+  // Of 1,000 examples 250 (0-1), 260 (0-2) and 254 (1-2) differ: means without one of 0.254, 0.26
+  // and 0.25 beside 0.254667; sqrt(2/3 * (0.000667^2 + 0.005333^2 + 0.004667^2)) = 0.00581187 and
+  // t(2) = 4.302653. Detectable by scipy.stats.nct: 3.070893 * 0.00581187 * sqrt(3).
+  std::vector<std::vector<int16_t>> rows(3, std::vector<int16_t>(1000, 0));
+  for (size_t x = 0; x < 1000; ++x) {
+    rows[1][x] = x < 250 ? 1 : 0;
+    rows[2][x] = 122 <= x && x < 382 ? 1 : 0;
+  }
+
+  const Estimate churn = MeanChurn(AnswersFrom(rows, 2));
+
+  EXPECT_NEAR(*churn.value, 0.764 / 3, 1e-14);
+  EXPECT_NEAR(*churn.low, 0.2296602287, 1e-9);
+  EXPECT_NEAR(*churn.high, 0.2796731046, 1e-9);
+  EXPECT_NEAR(*churn.detectable, 0.0309129767, 1e-8);
+  EXPECT_EQ(churn.n, 3);
+}
+
+TEST(ChurnTest, TheIntervalOfAnyDisagreementIsWilsonsOverExamples) {
+  // scipy.stats.binomtest(k, N).proportion_ci(method="wilson") of 3 of 4 and 37 of 150 examples,
+  // whatever the number of members.
+  const Estimate any = AnyDisagreement(AnswersFrom({{0, 0, 0, 0}, {0, 0, 0, 1}, {0, 1, 2, 0}}, 3));
+  EXPECT_NEAR(*any.low, 0.30064184258240184, 1e-12);
+  EXPECT_NEAR(*any.high, 0.9544127391902995, 1e-12);
+
+  std::vector<std::vector<int16_t>> rows(5, std::vector<int16_t>(150, 0));
+  for (size_t x = 0; x < 37; ++x) rows[x % 5][x] = 1;
+  EXPECT_NEAR(*AnyDisagreement(AnswersFrom(rows, 2)).low, 0.18458162955288543, 1e-12);
+  EXPECT_NEAR(*AnyDisagreement(AnswersFrom(rows, 2)).high, 0.3214032942602734, 1e-12);
+}
+
 TEST(ChurnTest, OneMemberHasNoChurnAndSaysWhy) {
   const PredictionMatrix m = AnswersFrom({{0, 1}}, 2);
 

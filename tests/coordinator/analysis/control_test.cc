@@ -70,6 +70,15 @@ TEST(ControlTest, AMissingHashIsNoProof) {
   EXPECT_EQ(DistinctResults(empty), 0);
 }
 
+// Equal weights do not prove equal answers: evaluation has its own arithmetic.
+TEST(ControlTest, WithoutLogitsInAnyRunNothingIsProved) {
+  std::vector<HashedRun> runs = {RunOf("a"), RunOf("b"), RunOf("c")};
+  for (HashedRun& run : runs) run.hashes.logits.clear();
+
+  EXPECT_EQ(CheckBits(runs).verdict, BitVerdict::kUnproved);
+  EXPECT_EQ(CheckBits(runs).missing, "a has no hash of its logits");
+}
+
 TEST(ControlTest, ADifferenceIsSeenEvenWhereTheFirstRunHasNoHash) {
   std::vector<HashedRun> runs = {RunOf("a"), RunOf("b"), RunOf("c")};
   runs[0].hashes.init.clear();

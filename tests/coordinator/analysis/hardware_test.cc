@@ -175,6 +175,9 @@ TEST(HardwareTest, PairedDifferenceIsBMinusAWithAPairedInterval) {
   EXPECT_NEAR(*difference.value, 0.4 / 3, 1e-12);
   EXPECT_NEAR(*difference.high - *difference.low, 2 * 4.302653 * 0.0577350 / std::sqrt(3.0), 1e-6);
   EXPECT_EQ(difference.n, 3);
+  // Paired, from zero: the non-centrality 5.65349 of scipy.stats.nct with 2 degrees, times
+  // 0.057735 / sqrt(3).
+  EXPECT_NEAR(*difference.detectable, 0.18844964221351904, 1e-9);
   EXPECT_THAT(difference.note, HasSubstr("1 of 4 values"));
   EXPECT_FALSE(PairedDifference({}, {}, "fraction").value.has_value());
 }
@@ -202,6 +205,19 @@ TEST(HardwareTest, CorrelationAgreesWithTheSlowTwin) {
     EXPECT_LT(*estimate.low, *estimate.value);
     EXPECT_GT(*estimate.high, *estimate.value);
   }
+}
+
+TEST(HardwareTest, TheCorrelationsIntervalIsThatOfScipy) {
+  // scipy.stats.pearsonr(a, b).confidence_interval(0.95)
+  const std::vector<double> a = {0.71, 0.74, 0.69, 0.75, 0.72, 0.70};
+  const std::vector<double> b = {0.72, 0.745, 0.70, 0.74, 0.715, 0.71};
+
+  const Estimate r = CorrelationOfPairs(a, b);
+
+  EXPECT_NEAR(*r.value, 0.9449111825230682, 1e-12);
+  EXPECT_NEAR(*r.low, 0.5719571397152888, 1e-10);
+  EXPECT_NEAR(*r.high, 0.994124658695204, 1e-10);
+  EXPECT_EQ(r.n, 6);
 }
 
 TEST(HardwareTest, CorrelationIsAbsentWhereNothingVaries) {

@@ -45,6 +45,34 @@ TEST(PerClassTest, AgreesWithTheSlowTwinOnRandomInputs) {
   }
 }
 
+TEST(PerClassTest, ChurnsByClassAreThoseOfAllMembersAndWithoutEach) {
+  Draws draws(16);
+  for (int trial = 0; trial < 10; ++trial) {
+    const int64_t members = 2 + draws.Below(4);
+    const PredictionMatrix m = RandomAnswers(draws, members, 40, 4, trial % 2 == 0);
+    std::vector<int32_t> labels;
+    for (int x = 0; x < 40; ++x) labels.push_back(static_cast<int32_t>(x % 3));  // None of class 3.
+
+    const ClassChurns churns = ChurnsByClass(m, labels);
+
+    ASSERT_EQ(churns.labels, (std::vector<int32_t>{0, 1, 2}));
+    ASSERT_EQ(churns.without.size(), members < 3 ? 0u : static_cast<size_t>(members));
+    const std::vector<ClassNoise> noise = NoiseByClass(m, labels);
+    for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(churns.all[k], *noise[k].churn.value, 1e-14);
+    for (size_t left = 0; left < churns.without.size(); ++left) {
+      std::vector<int64_t> others;
+      for (int64_t r = 0; r < members; ++r) {
+        if (r != static_cast<int64_t>(left)) others.push_back(r);
+      }
+      const std::vector<ClassNoise> rest = NoiseByClass(m.Select(others), labels);
+      for (size_t k = 0; k < 3; ++k) {
+        EXPECT_NEAR(churns.without[left][k], *rest[k].churn.value, 1e-14);
+      }
+    }
+  }
+  EXPECT_TRUE(ChurnsByClass(AnswersFrom({{0, 1}}, 2), std::vector<int32_t>{0, 1}).labels.empty());
+}
+
 TEST(PerClassTest, TheRatioSetsTheClassAgainstTheWhole) {
   // Class 0 right: 2/2, 0/2. Class 1 right: 1/2, 1/2. Overall: 3/4, 1/4.
   const PredictionMatrix m = AnswersFrom({{0, 0, 1, 0}, {1, 1, 1, 0}}, 2);

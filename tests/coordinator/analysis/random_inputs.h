@@ -1,7 +1,9 @@
 // Small random inputs for comparing estimators with their slow twins.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 #include <vector>
 
 #include "common/base/philox.h"
@@ -18,11 +20,10 @@ class Draws {
   int64_t Below(int64_t bound) {
     return static_cast<int64_t>(Uniform() * static_cast<double>(bound));
   }
-  // Standard normal, by the sum of 12 uniforms: near enough for 95 % intervals.
+  // Standard normal (Box and Muller 1958), tails and all.
   double Normal() {
-    double sum = -6;
-    for (int k = 0; k < 12; ++k) sum += Uniform();
-    return sum;
+    const double radius = std::sqrt(-2 * std::log(Uniform()));
+    return radius * std::cos(2 * std::numbers::pi * Uniform());
   }
 
  private:

@@ -114,6 +114,80 @@ TEST(IntervalTest, AbsentWhereThereIsNone) {
   EXPECT_FALSE(CorrelationInterval(kNan, 9).has_value());
 }
 
+TEST(IntervalTest, FishersIntervalIsThatOfScipy) {
+  // tanh(atanh(r) -+ 1.959964 / sqrt(n - 3)); scipy.stats.pearsonr(...).confidence_interval().
+  const Interval interval = *CorrelationInterval(0.8, 10);
+  EXPECT_NEAR(interval.low, 0.34328844799174635, 1e-12);
+  EXPECT_NEAR(interval.high, 0.9507383861974118, 1e-12);
+}
+
+// Power by scipy.stats.nct.sf (one tail) and F quantiles by scipy.stats.f.ppf, solved with brentq:
+// |d| sqrt(n/2) = ncp(2n - 2), |d| sqrt(n) = ncp(n - 1), ratio^2 = F_.975 / F_.2 of (n - 1, n - 1).
+TEST(DetectableTest, KnownAnswersOfScipy) {
+  struct Row {
+    int64_t n;
+    double mean, paired, ratio;
+  };
+  for (const Row& row : {Row{2, 5.65348926640557, 11.549888435882353, 78.33227678851753},
+                         Row{3, 3.0708928437731537, 3.264043549819916, 12.489995996796791},
+                         Row{5, 2.024440977358834, 1.681997282215744, 4.88306563296387},
+                         Row{10, 1.324948895466981, 0.9960022543069523, 2.682518871951771},
+                         Row{30, 0.735621964126018, 0.5292362447757992, 1.6975184634747216}}) {
+    EXPECT_NEAR(*DetectableMeanDifference(row.n, 1), row.mean, 1e-8) << row.n;
+    EXPECT_NEAR(*DetectableMeanDifference(row.n, 0.03), 0.03 * row.mean, 1e-9) << row.n;
+    EXPECT_NEAR(*DetectablePairedDifference(row.n, 1), row.paired, 1e-8) << row.n;
+    EXPECT_NEAR(*DetectableSdRatio(row.n), row.ratio, 1e-9 * row.ratio) << row.n;
+  }
+}
+
+TEST(DetectableTest, AMeanAndASpreadSayWhatTheirNSees) {
+  const std::vector<double> values = {0.71, 0.74, 0.69, 0.75};
+
+  // SD 0.027538 (ddof 1), n = 4: 0.0655609 by scipy as above.
+  EXPECT_NEAR(*MeanEstimate(values, "fraction").detectable, 0.06556089623282087, 1e-9);
+  EXPECT_NEAR(*MeanEstimate(values, "fraction").low, 0.6786811311517498, 1e-12);
+  EXPECT_NEAR(*MeanEstimate(values, "fraction").high, 0.7663188688482501, 1e-12);
+  EXPECT_EQ(SdEstimate(std::vector<double>{1, 2, 3, 4, 5}, "nats").detectable,
+            DetectableSdRatio(5));
+  EXPECT_NEAR(*SdEstimate(std::vector<double>{1, 2, 3, 4, 5}, "nats").detectable, 4.88306563296387,
+              1e-8);
+}
+
+TEST(PooledSdTest, IsTheRootOfThePooledVarianceWithItsDegrees) {
+  const std::vector<std::vector<double>> blocks = {{0.70, 0.72}, {0.80, 0.83, kNan, 0.81}, {0.75}};
+
+  const Estimate sd = PooledSdEstimate(blocks, "fraction");
+
+  // Squares 0.0002 + 0.000466667 over 1 + 2 degrees; scipy.stats.chi2.ppf of 3 degrees.
+  EXPECT_NEAR(*sd.value, 0.01490711984999857, 1e-14);
+  EXPECT_NEAR(*sd.low, 0.008444727564971033, 1e-12);
+  EXPECT_NEAR(*sd.high, 0.055581901107149854, 1e-12);
+  EXPECT_EQ(sd.n, 4);
+  EXPECT_THAT(sd.method, HasSubstr("pooled over blocks, 3 degrees of freedom"));
+  EXPECT_EQ(sd.note, "1 of 7 values are not finite and left out");
+  EXPECT_NEAR(*sd.detectable, *DetectableSdRatio(4), 1e-12);
+}
+
+TEST(PooledSdTest, OneBlockIsTheSdItself) {
+  const std::vector<double> values = {0.71, 0.74, 0.69, 0.75};
+  const Estimate pooled = PooledSdEstimate(std::vector<std::vector<double>>{values}, "fraction");
+  const Estimate plain = SdEstimate(values, "fraction");
+  EXPECT_NEAR(*pooled.value, *plain.value, 1e-15);
+  EXPECT_NEAR(*pooled.low, *plain.low, 1e-15);
+  EXPECT_NEAR(*pooled.high, *plain.high, 1e-15);
+  EXPECT_EQ(pooled.n, plain.n);
+}
+
+TEST(PooledSdTest, WithoutASpreadThereIsNoIntervalAndWithoutAPairNoSpread) {
+  const std::vector<std::vector<double>> equal = {{0.7, 0.7}, {0.8, 0.8}};
+  EXPECT_EQ(*PooledSdEstimate(equal, "fraction").value, 0);
+  EXPECT_FALSE(PooledSdEstimate(equal, "fraction").low.has_value());
+  EXPECT_EQ(PooledSdEstimate(equal, "fraction").note,
+            "inside each block all values are equal: no interval");
+  const std::vector<std::vector<double>> single = {{0.7}, {0.8}};
+  EXPECT_EQ(PooledSdEstimate(single, "fraction").note, "no block has two members");
+}
+
 TEST(DetectableTest, RatiosOfSpreadsAreThoseOfTheLiterature) {
   EXPECT_NEAR(*DetectableSdRatio(10), 2.7, 0.05);
   EXPECT_NEAR(*DetectableSdRatio(30), 1.7, 0.05);
@@ -131,10 +205,11 @@ TEST(DetectableTest, MeansAreThoseOfTheTablesOfPower) {
   EXPECT_FALSE(DetectableMeanDifference(5, kNan).has_value());
 }
 
-TEST(DetectableTest, NoneSeenInTenRunsStillAllowsTwentySixPercent) {
-  EXPECT_NEAR(*NoneSeenBound(10), 0.2589, 1e-4);
-  EXPECT_NEAR(*NoneSeenBound(1), 0.95, 1e-12);
-  EXPECT_FALSE(NoneSeenBound(0).has_value());
+TEST(DetectableTest, NoneSeenInTenRunsStillAllowsTwentyEightPercent) {
+  EXPECT_NEAR(*NoneSeenBound(10), 0.2831288355631135, 1e-12);
+  EXPECT_NEAR(*NoneSeenBound(5), 0.5271291954984121, 1e-12);
+  EXPECT_NEAR(*NoneSeenBound(2), 0.95, 1e-12);
+  EXPECT_FALSE(NoneSeenBound(1).has_value());
 }
 
 }  // namespace

@@ -14,8 +14,12 @@
 namespace noisefloor::query {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class QueryTest : public ::testing::Test {
  protected:
@@ -299,7 +303,7 @@ TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_TRUE(plan->plans(0).control());
   EXPECT_EQ(plan->plans(0).detectable_sd_ratio(), 0) << "a control spreads nowhere";
   EXPECT_GT(plan->plans(1).detectable_sd_ratio(), 1);
-  EXPECT_EQ(plan->warnings_size(), 0);
+  EXPECT_THAT(plan->warnings(), Each(HasSubstr("algo frees")));  // What acts on nothing.
 }
 
 TEST_F(QueryTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
@@ -370,7 +374,7 @@ TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {
     const auto plan = home_.query().PlanSweep(sweep, "abc", {});
     if (!plan.ok()) return found;
     for (const std::string& warning : plan->warnings()) {
-      if (warning.starts_with("reduce_order")) found.push_back(warning);
+      if (warning.starts_with("impl frees reduce_order")) found.push_back(warning);
     }
     return found;
   };
@@ -379,8 +383,26 @@ TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {
   EXPECT_TRUE(about_shards({int64_t{4}, int64_t{8}}).empty());
   sweep.base.train.shards = 8;
   EXPECT_THAT(about_shards({int64_t{1}, int64_t{2}, int64_t{4}}),
-              ElementsAre(HasSubstr("train.shards is 1 in 1 of 3 cells"),
-                          HasSubstr("train.shards is 2 in 1 of 3 cells")));
+              ElementsAre(HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 1: "),
+                          HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 2: ")));
+}
+
+TEST_F(QueryTest, APlanNamesFreeSourcesThatActOnNothing) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.plans = {{"control", *sweep::BuiltInPlan("control")},
+                 {"algo", *sweep::BuiltInPlan("algo")}};
+  sweep.base.model.name = "small_cnn";
+  sweep.base.augment = {};
+
+  const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(
+      plan->warnings(),
+      AllOf(Contains("algo frees dropout, which acts on nothing: small_cnn has no dropout"),
+            Contains("algo frees augment, which acts on nothing: no crop, flip or cutout is "
+                     "on"),
+            Not(Contains(HasSubstr("frees init"))), Not(Contains(HasSubstr("control frees")))));
 }
 
 TEST_F(QueryTest, PostedWorkRunsOnAnotherThread) {

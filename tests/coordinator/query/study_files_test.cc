@@ -2,12 +2,15 @@
 #include "coordinator/query/study_files.h"
 
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/files/atomic_file.h"
+#include "common/files/safetensors.h"
 #include "common/files/sha256.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -56,6 +59,42 @@ TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
   ASSERT_EQ(weights->buffers.size(), 1u);
   EXPECT_THAT(weights->parameters[0], ElementsAre(2, 3));
   EXPECT_THAT(weights->buffers[0], ElementsAre(1));
+}
+
+TEST(WithoutEffectTest, BiasesDirectlyBeforeBatchNormAreReadFromTheNames) {
+  const std::set<std::string> small_cnn = {"conv1.bias",       "conv1.weight", "bn1.bias",
+                                           "bn1.running_mean", "bn1.weight",   "conv2.bias",
+                                           "dense1.bias"};
+  EXPECT_TRUE(IsWithoutEffect("conv1.bias", small_cnn));
+  for (const char* name : {"conv1.weight", "bn1.bias", "bn1.weight", "bn1.running_mean",
+                           "conv2.bias", "dense1.bias", "bias", ""}) {
+    EXPECT_FALSE(IsWithoutEffect(name, small_cnn)) << name;
+  }
+  EXPECT_TRUE(
+      IsWithoutEffect("layer2.0.shortcut.conv.bias", {"layer2.0.shortcut.bn.running_mean"}));
+  EXPECT_TRUE(IsWithoutEffect("layer1.0.conv2.bias", {"layer1.0.bn2.running_mean"}));
+  EXPECT_FALSE(IsWithoutEffect("layer1.0.conv2.bias", {"layer1.0.bn1.running_mean"}));
+}
+
+TEST_F(StudyFilesTest, ParametersWithoutEffectAreCountedAndInNoDistance) {
+  const std::string path = home_.path() + "/weights.tmp";
+  const std::vector<float> values = {1, 2, 3};
+  ASSERT_TRUE(WriteSafetensors(path, {MakeTensorView<float>("bn1.running_mean", {3}, values),
+                                      MakeTensorView<float>("conv1.bias", {3}, values),
+                                      MakeTensorView<float>("conv2.bias", {3}, values)})
+                  .ok());
+  const std::string content = *ReadFile(path, 1 << 20);
+  const BlobName name = {Sha256Hex(content), content.size()};
+  ASSERT_TRUE(blobs_.Put(name, content).ok());
+  StudyFiles files(blobs_);
+
+  const absl::StatusOr<report::WeightsView> weights =
+      files.Weights({"weights", "weights.safetensors", name});
+
+  ASSERT_TRUE(weights.ok()) << weights.status();
+  EXPECT_EQ(weights->without_effect, 3);
+  EXPECT_EQ(weights->parameters.size(), 1u);
+  EXPECT_EQ(weights->buffers.size(), 1u);
 }
 
 TEST_F(StudyFilesTest, ValuesThatDoNotLieAsFloatsMustAreCopied) {

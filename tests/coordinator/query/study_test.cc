@@ -86,6 +86,15 @@ TEST_F(StudyTest, FiguresComeFromRowsAndFiles) {
   EXPECT_EQ(study["controls"][0]["verdict"], "identical");
 }
 
+TEST_F(StudyTest, IdleSourcesFollowFromTheSettingsOfTheCell) {
+  const nlohmann::json study = Json();
+
+  // small_cnn on images as they are: of what algo frees, init and data_order act.
+  EXPECT_EQ(study["cohorts"][0]["idle"], nlohmann::json::array());  // Control frees nothing.
+  EXPECT_EQ(study["cohorts"][1]["idle"], nlohmann::json({"augment", "dropout"}));
+  EXPECT_EQ(study["cohorts"][1]["acting"], nlohmann::json({"init", "data_order"}));
+}
+
 TEST_F(StudyTest, AChangedByteIsNamedAndThosePredictionsAreLeftOut) {
   ChangeOneByte("s1c1r1", "predictions");
 

@@ -238,7 +238,7 @@ TEST(BadInputTest, EqualLogitsEverywhereAreUnderTrainedAndNotDivergent) {
 
   EXPECT_DOUBLE_EQ(*study.cohorts[3].accuracy.value, 0.1);  // All ties go to class 0.
   EXPECT_TRUE(study.cohorts[3].under_trained);
-  EXPECT_THAT(study.warnings, Warns("Under-trained: a mean top-1 of 10.00 %"));
+  EXPECT_THAT(study.warnings, Warns("(10.0 % < 20.0 %)"));
   EXPECT_THAT(study.divergent.examples, IsEmpty());
   EXPECT_THAT(study.divergent.note, HasSubstr("agree on every example"));
 }

@@ -87,7 +87,7 @@ TEST(EvaluationSetsTest, TheRuleOfUnderTrainingTakesTheChanceOfTheCellsOwnSet) {
   // Of 2/3 and 1/3 of the examples chance is 2/3: below 5/6 is under-trained.
   EXPECT_TRUE(well.cohorts[5].under_trained);
   EXPECT_FALSE(well.cohorts[3].under_trained);
-  EXPECT_THAT(well.warnings, Contains(Field(&Warning::text, HasSubstr("twice chance (66.7 %,"))));
+  EXPECT_THAT(well.warnings, Contains(Field(&Warning::text, HasSubstr("< 83.3 %)"))));
 
   for (size_t x = 0; x < kSecondExamples; ++x) {
     sets.example.input.evaluations[1].labels[x] = static_cast<int32_t>(x % 2);

@@ -41,7 +41,7 @@ export function classes(study: Study, palette: Palette): HTMLElement {
   const names = [...total.keys()].sort((a, b) => (total.get(b) ?? 0) - (total.get(a) ?? 0));
   const shown = names.slice(0, MOST_CLASSES);
   return section("Who pays?",
-    "Noise does not fall evenly: some classes change their answer from run to run far more often than the average.",
+    study.worst_classes.text || "Noise need not fall evenly: some classes change their answer from run to run more often than others.",
     figure(`Churn within each class of the data set, by plan and hardware, most affected first; 95 % intervals. Without under-trained cohorts.${all > settings.length ? ` The ${settings.length} noisiest of ${all} plans and settings.` : ""}${names.length > shown.length ? ` The ${shown.length} most affected of ${names.length} classes.` : ""}`,
       legend(palette),
       wide(Plot.plot({

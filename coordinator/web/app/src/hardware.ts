@@ -1,9 +1,9 @@
-// Does hardware add to it?
+// What does changing only the hardware change, and does it shift the mean answer?
 import * as Plot from "@observablehq/plot";
 import { el, estimate, figure, section, table, titledTable, wide } from "./format";
 import { leftMargin } from "./labels";
 import { GRID, INK } from "./palette";
-import { Estimate, finite, HardwareComparison, Study } from "./study";
+import { Estimate, finite, HardwareComparison, Num, Study } from "./study";
 
 const KINDS = ["within A", "within B", "across, same seeds", "across, other seeds"];
 const COLOURS = ["#999999", "#666666", "#d55e00", "#0072b2"];
@@ -14,6 +14,12 @@ function short(h: HardwareComparison): string {
   let common = 0;
   while (common < Math.min(a.length, b.length) - 1 && a[common] === b[common]) common += 1;
   return `${a.slice(common).join("-")} – ${b.slice(common).join("-")}`;
+}
+
+function pValue(p: Num): string {
+  const value = finite(p);
+  if (value === undefined) return "–";
+  return value < 0.0001 ? value.toExponential(1) : String(Number(value.toPrecision(2)));
 }
 
 function group(h: HardwareComparison): string {
@@ -37,7 +43,7 @@ function points(comparisons: HardwareComparison[]) {
 
 export function hardware(study: Study): HTMLElement {
   if (study.hardware.length === 0) {
-    return section("Does the hardware add to it?", "This sweep ran on one hardware class: nothing to compare.");
+    return section("What does the hardware change?", "This sweep ran on one hardware class: nothing to compare.");
   }
   const data = points(study.hardware);
   const groups = [...new Set(data.map((d) => d.group))];
@@ -45,19 +51,21 @@ export function hardware(study: Study): HTMLElement {
     if (h.pairs === 0) return [];  // There is a warning of it.
     const at = (name: string) => `hardware.${i}.${name}`;
     return [[
-      el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), `${h.identical_pairs}/${h.pairs}`,
+      el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
-      estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.churn_excess, at("churn_excess")), estimate(h.accuracy_correlation, at("accuracy_correlation")),
+      estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.churn_excess, at("churn_excess")),
+      el("span", { "data-p": at("shift.p") }, pValue(h.shift.p)),
+      el("span", { "data-p": at("shift.p_holm"), title: h.shift.note || `corrected over ${h.shift.family}` }, pValue(h.shift.p_holm)), estimate(h.accuracy_correlation, at("accuracy_correlation")),
       estimate(h.logits_correlation_paired, at("logits_correlation_paired")),
       estimate(h.logits_correlation_unpaired, at("logits_correlation_unpaired")),
     ]];
   });
   if (rows.length === 0) {
-    return section("Does the hardware add to it?", "No replicate with equal lanes is done on two hardware classes: nothing to compare.");
+    return section("What does the hardware change?", "No replicate with equal lanes is done on two hardware classes: nothing to compare.");
   }
   const most = 24;
-  return section("Does the hardware add to it?",
-    "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware. Churn across classes is to be read beside the churn inside each class: the noise floor.",
+  return section("What does the hardware change?",
+    "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware (and by physical sources, where the plan frees them). Churn across classes with the same seeds is the total effect of changing the class; beside the churn inside each class, the noise floor. Whether some of it is systematic is another question: does the class shift the mean answer? Each row counts independent draws of the seeded sources, never copies of one.",
     figure("Churn between two hardware classes (A – B), beside the churn inside each; 95 % intervals.",
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
       wide(Plot.plot({
@@ -77,6 +85,7 @@ export function hardware(study: Study): HTMLElement {
     el("details", rows.length <= 4 ? { open: "" } : {},
       el("summary", {}, "Each comparison in words"),
       el("ul", { class: "findings" }, ...study.hardware.filter((h) => h.pairs > 0).map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
-    titledTable("Pairs of equal replicate on two classes: B minus A; churn of equal and of unequal replicates; what the hardware adds (churn of unequal replicates across, less the mean churn inside A and inside B); correlation of their accuracies over replicates, mean correlation of their logits.",
-      table(["A – B", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same seeds", "other seeds", "hardware adds", "r of top-1", "r of logits, same", "other"], rows)));
+    study.hardware_tests.length === 0 ? null : el("ul", { class: "findings" }, ...study.hardware_tests.map((t) => el("li", {}, t.text))),
+    titledTable("Two classes over the independent draws of each plan: B minus A; churn of equal and of unequal replicates; shift of the mean answer (churn of unequal replicates across, less the mean churn inside A and inside B) with its exact p and the p after Holm over the comparisons of the plan; correlation of their accuracies over draws, mean correlation of their logits.",
+      table(["A – B", "draws", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same seeds", "other seeds", "shift of the mean", "p", "p, Holm", "r of top-1", "r of logits, same", "other"], rows)));
 }

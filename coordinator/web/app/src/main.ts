@@ -17,8 +17,8 @@ function main(): void {
   const page = el("main", { id: "page" });
   document.title = `${study.title}: noise study`;
   (document.getElementById("app") ?? document.body).append(page);
-  if (study.study_version !== 1) {
-    page.append(el("p", {}, `This page draws studies of version 1; this one is ${study.study_version}.`));
+  if (study.study_version !== 2) {
+    page.append(el("p", {}, `This page draws studies of version 2; this one is ${study.study_version}.`));
     return;
   }
   const palette = hardwarePalette(study);

@@ -182,8 +182,8 @@ function blockTable(study: Study): HTMLElement | null {
       estimate(b.accuracy_sd, at("accuracy_sd")), estimate(b.churn, at("churn")),
     ];
   });
-  return titledTable("Over blocks: does it hang on one draw of the fixed sources? Means of the cohorts' figures, with 95 % intervals over blocks.",
-    table(["cohorts", "blocks", "top-1", "SD of top\u20111", "churn"], rows));
+  return titledTable("Over blocks, independent draws of the fixed sources: means of top-1 and churn with 95 % intervals over blocks; the SD of top-1 inside a block, from the variance pooled over blocks.",
+    table(["cohorts", "blocks", "top-1", "SD inside a block", "churn"], rows));
 }
 
 export function sources(study: Study, palette: Palette): HTMLElement {

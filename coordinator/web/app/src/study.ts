@@ -99,19 +99,34 @@ export interface PhysicalCheck {
   text: string;
 }
 
+export interface ShiftClaim {
+  p: Num;
+  p_holm: Num;
+  least_p: Num;
+  shown: boolean;
+  family: string;
+  note: string;
+}
+
+export interface HardwareTest {
+  setting: string;
+  shift: ShiftClaim;
+  text: string;
+}
+
 export interface HardwareComparison {
   label: string;
   setting: string;
   axes_label: string;
   plan: string;
-  block: number;
-  cell_a: number;
-  cell_b: number;
+  cells_a: number[];
+  cells_b: number[];
   hardware_a: string;
   hardware_b: string;
   mixes_stacks: boolean;
   pairs: number;
   identical_pairs: number;
+  draws: number;
   accuracy_difference: Estimate;
   churn_paired: Estimate;
   churn_unpaired: Estimate;
@@ -121,6 +136,7 @@ export interface HardwareComparison {
   accuracy_correlation: Estimate;
   logits_correlation_paired: Estimate;
   logits_correlation_unpaired: Estimate;
+  shift: ShiftClaim;
   text: string;
 }
 
@@ -178,7 +194,9 @@ export interface Study {
   blocks: BlockSummary[];
   controls: ControlCheck[];
   physical: PhysicalCheck[];
+  hardware_tests: HardwareTest[];
   hardware: HardwareComparison[];
+  worst_classes: { text: string };
   curves: Curve[];
   heat_map: {
     members: string[];

@@ -1,0 +1,64 @@
+#include "common/trainer_protocol/idle_sources.h"
+
+#include <algorithm>
+
+#include "common/trainer_protocol/steps.h"
+
+namespace noisefloor {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+// The buffer of a windowed shuffle that holds one example passes it on.
+Reason OrderIsFixed(const Specification& s) {
+  if (s.sources.shuffle_window == 1) return "sources.data_order.window is 1: nothing is shuffled";
+  if (PlannedExamples(s) == 1) return "there is one training example";
+  return std::nullopt;
+}
+
+Reason NothingToAugment(const AugmentSettings& augment) {
+  if (augment.crop_padding > 0 || augment.flip || augment.cutout > 0) return std::nullopt;
+  return "no crop, flip or cutout is on";
+}
+
+Reason NothingToDrop(const ModelSettings& model) {
+  if (model.name != "medium_cnn" && model.name != "mlp") return model.name + " has no dropout";
+  if (model.dropout > 0) return std::nullopt;
+  return "model.dropout is 0";
+}
+
+Reason OneOrderOfSums(const TrainSettings& train) {
+  if (train.shards >= 3) return std::nullopt;
+  return "train.shards is " + std::to_string(train.shards) +
+         ": the sum of fewer than three shards has the same bits in every order";
+}
+
+Reason OneNumberOfThreads(const SourceSettings& sources) {
+  const std::vector<int64_t>& choices = sources.thread_choices;
+  const bool differ = std::any_of(choices.begin(), choices.end(),
+                                  [&](int64_t choice) { return choice != choices[0]; });
+  if (differ) return std::nullopt;
+  return "sources.threads.choices has one number";
+}
+
+}  // namespace
+
+std::optional<std::string> IdleReason(const Specification& specification, NoiseSource source) {
+  const bool trains = specification.train.epochs > 0;
+  const Reason untrained = trains ? Reason() : "train.epochs is 0: nothing is trained";
+  switch (source) {
+    case NoiseSource::kInit: return std::nullopt;
+    case NoiseSource::kDataOrder: return trains ? OrderIsFixed(specification) : untrained;
+    case NoiseSource::kAugment: return trains ? NothingToAugment(specification.augment) : untrained;
+    case NoiseSource::kDropout: return trains ? NothingToDrop(specification.model) : untrained;
+    case NoiseSource::kReduceOrder: return trains ? OneOrderOfSums(specification.train) : untrained;
+    case NoiseSource::kThreads: return OneNumberOfThreads(specification.sources);
+    case NoiseSource::kPoke: return untrained;
+    // Evaluation runs kernels, too.
+    case NoiseSource::kKernels:
+    case NoiseSource::kAutotune: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,264 @@
+#include "coordinator/report/hardware_tests.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include "fmt/format.h"
+
+#include "common/base/check.h"
+#include "coordinator/analysis/hypothesis.h"
+#include "coordinator/analysis/interval.h"
+#include "coordinator/report/hardware_words.h"
+#include "coordinator/report/pairing.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Exchange;
+using analysis::Sides;
+
+// The cells of one setting in one block, one for each class.
+using Block = std::vector<const CellFacts*>;
+
+// What is exchanged, block by block.
+struct Design {
+  std::vector<Sides> blocks;
+  std::vector<int64_t> replicates;  // Of each block.
+  Exchange exchange = Exchange::kWithinReplicates;
+  int64_t total = 0;  // Replicates over blocks.
+};
+
+void AddRows(const Gathered& gathered, const std::vector<std::vector<size_t>>& matched,
+             Sides& sides) {
+  for (size_t s = 0; s < matched.size(); ++s) {
+    const Answers answers = AnswersOf(gathered, matched[s]);
+    if (sides.size() <= s) {
+      sides.push_back(*answers.matrix);
+      continue;
+    }
+    for (int64_t row = 0; row < answers.matrix->members(); ++row) {
+      NF_CHECK(sides[s].AddAnswers(answers.matrix->Row(row)).ok());
+    }
+  }
+}
+
+Design DesignOf(const Gathered& gathered, const std::vector<Block>& blocks) {
+  Design design;
+  const CellFacts& cell = *blocks[0][0];
+  if (!cell.seeded_free) design.exchange = Exchange::kAcrossReplicates;
+  // Where every replicate of every block is a draw of its own, they are one block.
+  const bool joined = ReplicatesAreDraws(cell, blocks.size());
+  for (const Block& cells : blocks) {
+    const auto matched = WithPredictions(gathered, MatchReplicates(gathered, cells));
+    const auto n = static_cast<int64_t>(matched[0].size());
+    if (n == 0) continue;
+    design.total += n;
+    if (design.blocks.empty() || !joined) {
+      design.blocks.emplace_back();
+      design.replicates.push_back(0);
+    }
+    AddRows(gathered, matched, design.blocks.back());
+    design.replicates.back() += n;
+  }
+  return design;
+}
+
+// A test on its way to becoming a claim.
+struct Candidate {
+  ShiftClaim* claim = nullptr;
+  int64_t sides = 2;
+  std::vector<int64_t> replicates;
+  Exchange exchange = Exchange::kWithinReplicates;
+};
+
+Candidate RunTest(const Design& design, int64_t sides, ShiftClaim& claim) {
+  claim.least_p = analysis::LeastP(sides, design.replicates, design.exchange);
+  if (design.total > 0) {
+    const analysis::ShiftTest test = analysis::TestShift(design.blocks, design.exchange);
+    claim.p = test.p;
+    claim.arrangements = test.arrangements;
+  }
+  return {&claim, sides, design.replicates, design.exchange};
+}
+
+// "5 replicates", "3 blocks of 2 replicates"
+std::string SizeOf(const std::vector<int64_t>& replicates) {
+  if (replicates.empty()) return "0 replicates";
+  const auto [least, most] = std::minmax_element(replicates.begin(), replicates.end());
+  const std::string of_block = *least == *most ? Counted(*most, "replicate")
+                                               : fmt::format("{} to {} replicates", *least, *most);
+  if (replicates.size() == 1) return of_block;
+  return fmt::format("{} blocks of {}", replicates.size(), of_block);
+}
+
+std::string CannotText(const Candidate& candidate, size_t family) {
+  const auto blocks = static_cast<int64_t>(std::max<size_t>(1, candidate.replicates.size()));
+  const std::optional<int64_t> needed = analysis::ReplicatesFor(
+      analysis::kLevel / static_cast<double>(family), candidate.sides, blocks, candidate.exchange);
+  const std::string among = family == 1 ? "" : fmt::format(" among {}", family);
+  const std::string enough = !needed       ? "no number of them"
+                             : blocks == 1 ? std::to_string(*needed)
+                                           : fmt::format("{} in each block", *needed);
+  return fmt::format("{} cannot carry a test{}: the least possible p is {}; {} could",
+                     SizeOf(candidate.replicates), among, PValue(candidate.claim->least_p), enough);
+}
+
+// Corrects the tests of one family, which is named after "over".
+void Correct(const std::vector<Candidate>& family, const std::string& name) {
+  std::vector<double> least;
+  for (const Candidate& candidate : family) least.push_back(candidate.claim->least_p);
+  const std::vector<bool> can = analysis::CanBeClaimed(least);
+  std::vector<std::optional<double>> p;
+  for (size_t k = 0; k < family.size(); ++k) {
+    p.push_back(can[k] ? family[k].claim->p : std::nullopt);
+  }
+  const std::vector<std::optional<double>> adjusted = analysis::Holm(p);
+  for (size_t k = 0; k < family.size(); ++k) {
+    ShiftClaim& claim = *family[k].claim;
+    claim.family = name;
+    claim.p_holm = adjusted[k];
+    claim.shown = adjusted[k] && *adjusted[k] <= analysis::kLevel;
+    if (!can[k]) claim.note = CannotText(family[k], family.size());
+  }
+}
+
+// Plan, point of the axes, evaluation set and, where a class has several of them, stack.
+using SettingKey = std::tuple<std::string, std::vector<AxisSetting>, size_t, std::string>;
+
+class Settings {
+ public:
+  explicit Settings(const Gathered& gathered) {
+    std::map<std::string, std::string> stack_of;
+    for (const CellFacts& cell : gathered.cells) {
+      const std::string& stack = cell.input->stack;
+      by_stack_ |= stack_of.emplace(cell.input->hardware, stack).first->second != stack;
+    }
+  }
+  SettingKey KeyOf(const CellFacts& cell) const {
+    return {cell.input->plan, cell.input->axes, cell.input->evaluation,
+            by_stack_ ? cell.input->stack : ""};
+  }
+
+ private:
+  bool by_stack_ = false;
+};
+
+// The cells of one setting: for each block those of the classes, the same classes in each; empty
+// where there is one class.
+std::vector<Block> BlocksOf(const std::vector<const CellFacts*>& cells) {
+  std::map<uint32_t, std::map<std::string, const CellFacts*>> by_block;
+  std::set<std::string> classes;
+  for (const CellFacts* cell : cells) {
+    classes.insert(cell->input->hardware);
+    by_block[cell->input->block].emplace(cell->input->hardware, cell);
+  }
+  std::vector<Block> blocks;
+  if (classes.size() < 2) return blocks;
+  for (const auto& [number, of_class] : by_block) {
+    if (of_class.size() != classes.size()) continue;
+    Block& block = blocks.emplace_back();
+    for (const auto& [hardware, cell] : of_class) block.push_back(cell);
+  }
+  return blocks;
+}
+
+HardwareTest FactsOf(const std::vector<Block>& blocks, const Design& design) {
+  const CellFacts& first = *blocks[0][0];
+  HardwareTest test;
+  test.setting = SettingOf(first);
+  test.plan = first.input->plan;
+  test.axes_label = first.axes_label;
+  for (const CellFacts* cell : blocks[0]) {
+    test.hardware.push_back(HardwareName(cell->input->hardware));
+  }
+  test.held = NamesOf(first.held);
+  test.blocks = static_cast<int64_t>(blocks.size());
+  test.replicates = design.total;
+  test.under_trained = first.under_trained;
+  return test;
+}
+
+std::vector<Block> BlocksOf(const Gathered& gathered, const HardwareComparison& comparison) {
+  std::map<uint32_t, const CellFacts*> cells;
+  for (const CellFacts& cell : gathered.cells) cells[cell.input->index] = &cell;
+  std::vector<Block> blocks;
+  for (size_t k = 0; k < comparison.cells_a.size(); ++k) {
+    blocks.push_back({cells.at(comparison.cells_a[k]), cells.at(comparison.cells_b[k])});
+  }
+  return blocks;
+}
+
+// A claim of two classes needs that of all classes of their setting: its p is not below that.
+void HoldToAllClasses(const ShiftClaim& all, ShiftClaim& claim) {
+  if (!all.p_holm && claim.note.empty()) claim.note = "of all classes at once: " + all.note;
+  if (all.p_holm && claim.p_holm) {
+    claim.p_holm = std::max(*claim.p_holm, *all.p_holm);
+  } else {
+    claim.p_holm = std::nullopt;
+  }
+  claim.shown = claim.p_holm && *claim.p_holm <= analysis::kLevel;
+}
+
+// Tests of two classes; `all` are those of all classes of a setting.
+void TestComparisons(const Gathered& gathered, const Settings& settings,
+                     const std::map<SettingKey, const ShiftClaim*>& all,
+                     std::vector<HardwareComparison>& comparisons) {
+  std::map<std::string, std::vector<Candidate>> by_plan;
+  for (HardwareComparison& comparison : comparisons) {
+    ShiftClaim& claim = comparison.shift;
+    const std::vector<Block> blocks = BlocksOf(gathered, comparison);
+    if (comparison.all_fixed) {
+      claim.note = "nothing is free: its bits are equal or they are not";
+    } else if (comparison.mixes_stacks && !all.contains(settings.KeyOf(*blocks[0][0]))) {
+      claim.note = "the stacks differ as well";
+    } else {
+      by_plan[comparison.plan].push_back(RunTest(DesignOf(gathered, blocks), 2, claim));
+    }
+  }
+  for (const auto& [plan, family] : by_plan) {
+    Correct(family, fmt::format("{} of {}",
+                                Counted(static_cast<int64_t>(family.size()), "comparison"), plan));
+  }
+  for (HardwareComparison& comparison : comparisons) {
+    const auto of_all = all.find(settings.KeyOf(*BlocksOf(gathered, comparison)[0][0]));
+    if (of_all != all.end()) HoldToAllClasses(*of_all->second, comparison.shift);
+  }
+}
+
+}  // namespace
+
+std::vector<HardwareTest> BuildHardwareTests(const Gathered& gathered,
+                                             std::vector<HardwareComparison>& comparisons) {
+  const Settings settings(gathered);
+  std::map<SettingKey, std::vector<const CellFacts*>> cells_of;
+  for (const CellFacts& cell : gathered.cells) {
+    if (!cell.all_fixed) cells_of[settings.KeyOf(cell)].push_back(&cell);
+  }
+  std::vector<HardwareTest> tests;
+  tests.reserve(cells_of.size());  // Candidates and claims point into it.
+  std::vector<Candidate> family;
+  std::map<SettingKey, const ShiftClaim*> all;
+  for (const auto& [key, cells] : cells_of) {
+    const std::vector<Block> blocks = BlocksOf(cells);
+    if (blocks.empty()) continue;
+    const Design design = DesignOf(gathered, blocks);
+    HardwareTest& test = tests.emplace_back(FactsOf(blocks, design));
+    const auto classes = static_cast<int64_t>(test.hardware.size());
+    family.push_back(RunTest(design, classes, test.shift));
+    all[key] = &test.shift;
+  }
+  const auto count = static_cast<int64_t>(family.size());
+  Correct(family,
+          count == 1 ? "this test alone" : fmt::format("{} tests of plans and settings", count));
+  TestComparisons(gathered, settings, all, comparisons);
+  for (HardwareTest& test : tests) test.text = TextOf(test);
+  return tests;
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,124 @@
+#include "coordinator/report/hardware_words.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+std::string AtItsDraw(const HardwareComparison& comparison) {
+  return AtOneDraw(comparison.held, static_cast<int64_t>(comparison.cells_a.size()));
+}
+
+// " (n = 6 draws)", " at this one init and data_order", " at this one data_order (n = 6 draws)"
+std::string Draws(const HardwareComparison& comparison) {
+  const std::string at = AtItsDraw(comparison);
+  if (comparison.draws == 1 && !at.empty()) return at;
+  return at + fmt::format(" (n = {})", Counted(comparison.draws, "draw"));
+}
+
+// "0.58 % [-0.25, 1.42], 5.8 of 1000 answers"
+std::string SizeOfShift(const HardwareComparison& comparison) {
+  return fmt::format("{}, {:.1f} of {} answers", WithInterval(comparison.churn_excess),
+                     *comparison.churn_excess.value * static_cast<double>(comparison.examples),
+                     comparison.examples);
+}
+
+// "p = 0.004, 0.012 after Holm over 3 comparisons of impl"
+std::string Corrected(const ShiftClaim& shift) {
+  return fmt::format("p = {}, {} after Holm over {}", PValue(*shift.p), PValue(*shift.p_holm),
+                     shift.family);
+}
+
+// The noise inside a class, beside which a change is to be read.
+std::string WithinText(const HardwareComparison& comparison) {
+  const Estimate& a = comparison.churn_within_a;
+  const Estimate& b = comparison.churn_within_b;
+  if (!a.value || !b.value) return "";
+  if (*a.value == 0 && *b.value == 0 && *comparison.churn_paired.value == 0) {
+    return " Inside both classes nothing differs either.";
+  }
+  if (*a.value == 0 && *b.value == 0) {
+    return " Inside each class nothing differs: all of it is the hardware's.";
+  }
+  return fmt::format(" Inside one class two members differ on {} and {}.", Value(a), Value(b));
+}
+
+}  // namespace
+
+std::string PValue(double p) {
+  return p < 0.0001 ? fmt::format("{:.1e}", p) : fmt::format("{:.2g}", p);
+}
+
+std::string AtOneDraw(std::span<const std::string> held, int64_t blocks) {
+  return held.empty() || blocks != 1 ? "" : " at this one " + Listed(held);
+}
+
+std::string TextOf(const HardwareTest& test) {
+  const std::string what = fmt::format("mean answer{}", AtOneDraw(test.held, test.blocks));
+  const std::string classes =
+      test.hardware.size() == 2 ? Listed(test.hardware)
+                                : fmt::format("{} hardware classes at once", test.hardware.size());
+  const ShiftClaim& shift = test.shift;
+  if (!shift.p_holm) {
+    return fmt::format("{}: nothing is claimed of a shift of the {} ({}: {}).", test.setting, what,
+                       classes, shift.note);
+  }
+  return fmt::format("{}: {} the {} ({}: {}).", test.setting,
+                     shift.shown ? "the hardware shifts" : "the hardware is not shown to shift",
+                     what, classes, Corrected(shift));
+}
+
+std::string ChurnText(const HardwareComparison& comparison) {
+  if (comparison.pairs > 0 && comparison.identical_pairs == comparison.pairs) {
+    return fmt::format("All {} are bit-identical{}.", Counted(comparison.pairs, "pair"),
+                       Draws(comparison));
+  }
+  if (!comparison.churn_paired.value) return "No pair has predictions on both sides.";
+  const std::string changed = WithInterval(comparison.churn_paired);
+  if (!comparison.kernels_fixed) {
+    return fmt::format(
+        "Between the classes {} of the answers of a member change{}, by its hardware "
+        "and by the physical sources that are free.",
+        changed, Draws(comparison));
+  }
+  return fmt::format("Changing only the hardware changes {} of the answers of a member{}.", changed,
+                     Draws(comparison));
+}
+
+std::string ShiftText(const HardwareComparison& comparison) {
+  const Estimate& excess = comparison.churn_excess;
+  const ShiftClaim& shift = comparison.shift;
+  if (!excess.value) return " Too few replicates to tell whether the mean answer shifts.";
+  if (!shift.p_holm) {
+    return fmt::format(" Of a shift of the mean answer ({}) nothing is claimed: {}.",
+                       SizeOfShift(comparison), shift.note);
+  }
+  const std::string at = AtItsDraw(comparison);
+  if (shift.shown) {
+    return fmt::format(" The hardware shifts the mean answer{}: {} ({}).", at,
+                       SizeOfShift(comparison), Corrected(shift));
+  }
+  const std::string most =
+      excess.high ? fmt::format("; at most {}", Percent(std::max(0.0, *excess.high), 2)) : "";
+  return fmt::format(" A shift of the mean answer{} is not shown: {} ({}){}.", at,
+                     SizeOfShift(comparison), Corrected(shift), most);
+}
+
+std::string TextOf(const HardwareComparison& comparison) {
+  std::string text = ChurnText(comparison);
+  if (comparison.churn_paired.value && comparison.identical_pairs != comparison.pairs) {
+    text += WithinText(comparison);
+    if (!comparison.all_fixed) text += ShiftText(comparison);
+  }
+  if (comparison.mixes_stacks) {
+    text += fmt::format(" The stacks differ as well ({} against {}).", comparison.stack_a,
+                        comparison.stack_b);
+  }
+  return text;
+}
+
+}  // namespace noisefloor::report

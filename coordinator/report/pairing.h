@@ -1,0 +1,26 @@
+// Which members of several cells stand for the same draws. Internal to this folder.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "coordinator/report/gather.h"
+
+namespace noisefloor::report {
+
+// The same replicates of cells that differ in their hardware only, in one order: for each cell the
+// positions in Gathered::members. Replicates that all cells have done, with equal lanes.
+std::vector<std::vector<size_t>> MatchReplicates(const Gathered& gathered,
+                                                 std::span<const CellFacts* const> cells);
+
+// Those of them with predictions in every cell.
+std::vector<std::vector<size_t>> WithPredictions(const Gathered& gathered,
+                                                 const std::vector<std::vector<size_t>>& matched);
+
+// Is every replicate of a plan with so many blocks an independent draw of its seeded sources? Where
+// some are held, replicates of a block share them: over several blocks the blocks are the draws.
+// Where none is free, the replicates of a block are copies of one draw.
+bool ReplicatesAreDraws(const CellFacts& cell, size_t blocks);
+
+}  // namespace noisefloor::report

@@ -1,0 +1,166 @@
+#include "coordinator/report/worst_classes.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "fmt/format.h"
+
+#include "coordinator/analysis/hypothesis.h"
+#include "coordinator/analysis/per_class.h"
+#include "coordinator/analysis/spread.h"
+#include "coordinator/report/hardware_words.h"
+#include "coordinator/report/pairing.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::ClassChurns;
+
+// What is left out at once: a replicate of a block in all cells, or a whole block.
+using Unit = std::pair<uint32_t, uint32_t>;
+
+// The churns of one cell and who its members are.
+struct CellChurns {
+  const CellFacts* cell = nullptr;
+  ClassChurns churns;
+  std::map<Unit, size_t> member_of;  // Places in ClassChurns::without.
+};
+
+bool HasNoise(const Gathered& gathered, const CellFacts& cell) {
+  return !cell.all_fixed && !cell.under_trained && gathered.sets[cell.set].labels_known;
+}
+
+// The cells that are judged together.
+std::vector<const CellFacts*> CellsOf(const Gathered& gathered) {
+  const CellFacts* most = nullptr;
+  for (const CellFacts& cell : gathered.cells) {
+    if (!HasNoise(gathered, cell)) continue;
+    if (most == nullptr || cell.free_seeded.size() > most->free_seeded.size()) most = &cell;
+  }
+  std::vector<const CellFacts*> cells;
+  for (const CellFacts& cell : gathered.cells) {
+    if (most == nullptr || !HasNoise(gathered, cell) || cell.set != most->set) continue;
+    if (cell.input->plan == most->input->plan) cells.push_back(&cell);
+  }
+  return cells;
+}
+
+std::vector<CellChurns> ChurnsOf(const Gathered& gathered,
+                                 const std::vector<const CellFacts*>& cells) {
+  std::vector<CellChurns> all;
+  for (const CellFacts* cell : cells) {
+    const Answers answers = AnswersOf(gathered, cell->done);
+    if (!answers.matrix || answers.matrix->members() < 2) continue;
+    CellChurns& of_cell = all.emplace_back();
+    of_cell.cell = cell;
+    of_cell.churns =
+        analysis::ChurnsByClass(*answers.matrix, gathered.sets[cell->set].input->labels);
+    for (size_t m = 0; m < of_cell.churns.without.size(); ++m) {
+      const uint32_t replicate = gathered.members[answers.members[m]].input->replicate;
+      of_cell.member_of[{cell->input->block, replicate}] = m;
+    }
+  }
+  return all;
+}
+
+std::vector<double> MeanOverCells(const std::vector<const std::vector<double>*>& of_cells) {
+  std::vector<double> mean(of_cells[0]->size(), 0.0);
+  for (const std::vector<double>* churns : of_cells) {
+    for (size_t k = 0; k < mean.size(); ++k) {
+      mean[k] += (*churns)[k] / static_cast<double>(of_cells.size());
+    }
+  }
+  return mean;
+}
+
+// The means over cells without each unit. Empty where leaving one out leaves nothing.
+std::vector<std::vector<double>> LeaveOneOut(const std::vector<CellChurns>& cells, bool blocks) {
+  std::set<Unit> units;
+  for (const CellChurns& cell : cells) {
+    if (blocks) units.insert({cell.cell->input->block, 0});
+    if (blocks) continue;
+    for (const auto& [unit, place] : cell.member_of) units.insert(unit);
+  }
+  std::vector<std::vector<double>> without;
+  for (const Unit& unit : units) {
+    std::vector<const std::vector<double>*> left;
+    for (const CellChurns& cell : cells) {
+      const auto member = cell.member_of.find(unit);
+      if (blocks) {
+        if (cell.cell->input->block != unit.first) left.push_back(&cell.churns.all);
+      } else if (member == cell.member_of.end()) {
+        left.push_back(&cell.churns.all);
+      } else {
+        left.push_back(&cell.churns.without[member->second]);
+      }
+    }
+    if (left.empty()) return {};
+    without.push_back(MeanOverCells(left));
+  }
+  return without;
+}
+
+constexpr size_t kMostNamed = 3;
+
+std::string TextOf(const WorstClasses& worst, double overall) {
+  const auto classes = static_cast<int64_t>(worst.churn.size());
+  if (worst.kept.size() == worst.churn.size()) {
+    return fmt::format("{}: the {} classes are not told apart by their churn (n = {}).", worst.plan,
+                       classes, worst.n);
+  }
+  if (worst.kept.size() > kMostNamed) {
+    return fmt::format(
+        "{}: which class has the most churn is not told (n = {}): {} of {} may have it (95 %).",
+        worst.plan, worst.n, worst.kept.size(), classes);
+  }
+  std::string names;
+  for (size_t k = 0; k < worst.kept.size(); ++k) {
+    const bool last = k + 1 == worst.kept.size();
+    names += (k == 0 ? "" : last ? " or " : ", ") + worst.kept[k];
+  }
+  std::string churns;
+  for (const std::string& name : worst.kept) {
+    const auto of_class = std::ranges::find(worst.churn, name, &ClassChurn::name);
+    churns += (churns.empty() ? "" : " and ") + Percent(of_class->churn, 1);
+  }
+  return fmt::format("{}: {} pays most (95 %, n = {}): churn {} beside {}, the mean over classes.",
+                     worst.plan, names, worst.n, churns, Percent(overall, 1));
+}
+
+}  // namespace
+
+WorstClasses BuildWorstClasses(const Gathered& gathered) {
+  WorstClasses worst;
+  const std::vector<CellChurns> cells = ChurnsOf(gathered, CellsOf(gathered));
+  if (cells.empty()) return worst;
+  std::set<uint32_t> block_numbers;
+  std::vector<const std::vector<double>*> all;
+  for (const CellChurns& cell : cells) {
+    block_numbers.insert(cell.cell->input->block);
+    all.push_back(&cell.churns.all);
+  }
+  const CellFacts& first = *cells[0].cell;
+  const size_t block_count = block_numbers.size();
+  const bool blocks = block_count > 1 && !ReplicatesAreDraws(first, block_count);
+  const std::vector<double> churn = MeanOverCells(all);
+  if (std::ranges::all_of(churn, [](double value) { return value == 0; })) return worst;
+  const std::vector<std::vector<double>> without = LeaveOneOut(cells, blocks);
+  const EvaluationSet& evaluation = *gathered.sets[first.set].input;
+  worst.plan =
+      first.input->plan + AtOneDraw(NamesOf(first.held), static_cast<int64_t>(block_count));
+  worst.n = static_cast<int64_t>(without.size());
+  for (size_t k = 0; k < churn.size(); ++k) {
+    worst.churn.push_back({ClassName(evaluation, cells[0].churns.labels[k]), churn[k]});
+  }
+  std::vector<size_t> kept = analysis::MayBeLargest(churn, without);
+  std::ranges::stable_sort(kept, [&](size_t a, size_t b) { return churn[a] > churn[b]; });
+  for (const size_t k : kept) worst.kept.push_back(worst.churn[k].name);
+  worst.text = TextOf(worst, analysis::MeanOf(churn));
+  return worst;
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,462 @@
+// What a study says beside its comparisons of hardware: who learned too little, who pays, which
+// sources act on nothing, where a fixed draw lies, what blocks say together.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Draws;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+
+constexpr int64_t kExamples = 100;
+
+// Ten classes; right but for `wrong` examples.
+std::vector<int16_t> Answers(int64_t wrong) {
+  std::vector<int16_t> answers;
+  for (int64_t x = 0; x < kExamples; ++x) {
+    answers.push_back(static_cast<int16_t>((x + (x < wrong ? 1 : 0)) % 10));
+  }
+  return answers;
+}
+
+std::vector<AxisSetting> Rate(const std::string& value) {
+  return {{"train.optimizer.learning_rate", value}};
+}
+
+auto Warns(const std::string& text) { return Contains(Field(&Warning::text, HasSubstr(text))); }
+
+TEST(UnderTrainedTest, APlanAtAPointOfTheAxesIsJudgedOverItsHardwareAndBlocks) {
+  // Chance is 10 %: 20 % is asked. 18 % and 24 % of one setting are 21 %: above, both cells.
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate("0.1"));
+  tiny.AddMember(Answers(82));
+  tiny.AddCell("algo", Algo(), "cpu-b", 0, Rate("0.1"));
+  tiny.AddMember(Answers(76));
+  // 18 % and 21 % are 19.5 %: below, both cells, and one that has no member yet.
+  tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate("0.2"));
+  tiny.AddMember(Answers(82));
+  tiny.AddCell("algo", Algo(), "cpu-b", 1, Rate("0.2"));
+  tiny.AddMember(Answers(79));
+  tiny.AddCell("algo", Algo(), "cpu-c", 0, Rate("0.2"));
+  // Another plan at that point stands for itself.
+  tiny.AddCell("impl", Impl(), "cpu-a", 0, Rate("0.2"));
+  tiny.AddMember(Answers(80));
+
+  const Study study = BuildStudy(tiny.input);
+
+  std::vector<bool> under_trained;
+  for (const Cohort& cohort : study.cohorts) under_trained.push_back(cohort.under_trained);
+  EXPECT_THAT(under_trained, ElementsAre(false, false, true, true, true, false));
+  const auto about_training = Field(&Warning::text, HasSubstr("Under-trained"));
+  EXPECT_EQ(std::ranges::count_if(study.warnings,
+                                  [](const Warning& warning) {
+                                    return warning.text.find("Under-trained") != std::string::npos;
+                                  }),
+            1);
+  EXPECT_THAT(study.warnings,
+              Contains(AllOf(about_training,
+                             Field(&Warning::text,
+                                   HasSubstr("algo, learning_rate=0.2 (19.5 % < 20.0 %). Top-1 is "
+                                             "the mean over hardware and members; it should reach "
+                                             "twice the share of the largest class")))));
+}
+
+TEST(UnderTrainedTest, AReferenceAccuracyOfTheSweepIsTheMeasure) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  tiny.AddMember(Answers(15));
+  tiny.AddCell("algo", Algo(), "cpu-b");
+  tiny.AddMember(Answers(26));  // The mean is 79.5 %.
+  EXPECT_FALSE(BuildStudy(tiny.input).cohorts[0].under_trained);
+  tiny.input.sweep.reference_accuracy = 0.795;
+  EXPECT_FALSE(BuildStudy(tiny.input).cohorts[0].under_trained);
+  tiny.input.sweep.reference_accuracy = 0.8;
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_TRUE(study.cohorts[0].under_trained);
+  EXPECT_TRUE(study.cohorts[1].under_trained);
+  EXPECT_THAT(study.warnings, Warns("algo (79.5 % < 80.0 %). Top-1 is the mean over hardware and "
+                                    "members; it should reach the reference accuracy that the "
+                                    "sweep states."));
+  EXPECT_THAT(study.headlines, ElementsAre(HasSubstr("Every cell is under-trained")));
+}
+
+TEST(EndsTest, DivergedMembersAreAFinding) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10));
+  tiny.input.members[1].state = MemberState::kDiverged;
+
+  EXPECT_THAT(BuildStudy(tiny.input).headlines,
+              Contains("1 of 3 members diverged: they are in no mean."));
+}
+
+// Members that are right but for the examples of some classes, where a coin decides.
+void AddTossers(TinyStudy& tiny, int replicates, const std::vector<int16_t>& classes,
+                uint64_t seed) {
+  Draws draws(seed);
+  for (int r = 0; r < replicates; ++r) {
+    std::vector<int16_t> answers = Answers(0);
+    for (int16_t& answer : answers) {
+      if (std::ranges::count(classes, answer) == 0 || draws.Uniform() < 0.5) continue;
+      answer = static_cast<int16_t>((answer + 1) % 10);
+    }
+    tiny.AddMember(answers);
+  }
+}
+
+TEST(WorstClassesTest, OnlyAClassThatIsToldFromAllOthersPaysMost) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.input.evaluations[0].class_names = {"zero", "one", "two",   "three", "four",
+                                           "five", "six", "seven", "eight", "nine"};
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  AddTossers(tiny, 20, {6}, 3);
+  tiny.AddCell("algo", Algo(), "cpu-b");
+  AddTossers(tiny, 20, {6}, 4);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.worst_classes.kept, ElementsAre("six"));
+  EXPECT_EQ(study.worst_classes.n, 20);
+  ASSERT_EQ(study.worst_classes.churn.size(), 10u);
+  const double churn =
+      (*study.cohorts[0].per_class[6].churn.value + *study.cohorts[1].per_class[6].churn.value) / 2;
+  EXPECT_NEAR(study.worst_classes.churn[6].churn, churn, 1e-14);
+  EXPECT_THAT(study.worst_classes.text, HasSubstr("algo: six pays most (95 %, n = 20): churn "));
+  EXPECT_THAT(study.headlines, Contains(study.worst_classes.text));
+}
+
+TEST(WorstClassesTest, TwoThatPayAlikeAreBothNamed) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  AddTossers(tiny, 20, {2, 6}, 5);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.worst_classes.kept, UnorderedElementsAre("2", "6"));
+  EXPECT_THAT(study.worst_classes.text, HasSubstr(" pays most (95 %, n = 20): churn "));
+  EXPECT_THAT(study.worst_classes.text, HasSubstr(" or "));
+}
+
+TEST(WorstClassesTest, WhereAllPayAlikeNoneIsNamed) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  AddTossers(tiny, 4, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 5);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_EQ(study.worst_classes.text,
+            "algo: the 10 classes are not told apart by their churn (n = 4).");
+  EXPECT_THAT(study.headlines, Each(Not(HasSubstr("pays most"))));
+}
+
+TEST(WorstClassesTest, TwoMembersOrEqualOnesSayNothingOfClasses) {
+  TinyStudy two(kExamples, 10);
+  two.AddCell("algo", Algo(), "cpu-a");
+  AddTossers(two, 2, {6}, 3);
+  EXPECT_THAT(BuildStudy(two.input).worst_classes.text, HasSubstr("not told apart"));
+
+  TinyStudy equal(kExamples, 10);
+  equal.AddCell("algo", Algo(), "cpu-a");
+  for (int r = 0; r < 5; ++r) equal.AddMember(Answers(10));
+  EXPECT_THAT(BuildStudy(equal.input).worst_classes.text, IsEmpty());
+
+  TinyStudy control(kExamples, 10);
+  control.AddCell("control", Control(), "cpu-a");
+  AddTossers(control, 20, {6}, 3);
+  EXPECT_THAT(BuildStudy(control.input).worst_classes.text, IsEmpty());
+}
+
+// A cohort whose members differ by blocks only says nothing surer than its blocks.
+TEST(WorstClassesTest, WhereLanesAreHeldBlocksAreLeftOut) {
+  TinyStudy tiny(kExamples, 10);
+  for (const uint32_t block : {0u, 1u, 2u, 3u}) {
+    tiny.AddCell("impl", Impl(), "cpu-a", block);
+    AddTossers(tiny, 3, {6}, 10 + block);
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_EQ(study.worst_classes.n, 4);
+  EXPECT_EQ(study.worst_classes.plan, "impl");
+  tiny.input.cells.resize(1);
+  tiny.input.members.resize(3);
+  EXPECT_EQ(BuildStudy(tiny.input).worst_classes.plan,
+            "impl at this one init, data_order, augment and dropout");
+}
+
+TEST(FixedDrawTest, ADrawOutsideAllFreeOnesIsNamed) {
+  TinyStudy tiny(kExamples, 10);
+  for (const char* plan : {"control", "impl"}) {
+    tiny.AddCell(plan, std::string(plan) == "impl" ? Impl() : Control(), "cpu-a");
+    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(28));
+  }
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    tiny.AddCell("algo", Algo(), hardware);
+    for (const int64_t wrong : {20, 23, 26, 24}) tiny.AddMember(Answers(wrong));
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.fixed_draws.size(), 1u);
+  EXPECT_DOUBLE_EQ(study.fixed_draws[0].accuracy, 0.72);
+  EXPECT_DOUBLE_EQ(study.fixed_draws[0].lowest, 0.74);
+  EXPECT_DOUBLE_EQ(study.fixed_draws[0].highest, 0.80);
+  EXPECT_EQ(study.fixed_draws[0].free_draws, 4);
+  EXPECT_THAT(study.warnings,
+              Warns("The one draw of init, data_order, augment and dropout that control and impl "
+                    "hang on has a mean top-1 of 72.00 %, below all 4 draws of algo (74.00 % to "
+                    "80.00 %): what is said of it may not hold for others. By chance one draw lies "
+                    "outside 4 others in 40 %."));
+
+  for (MemberInput& member : tiny.input.members) {
+    if (member.cell < 2) member.final_metrics["top1"] = 0.745;
+  }
+  for (MemberInput& member : tiny.input.members) member.predictions = {};
+  EXPECT_THAT(BuildStudy(tiny.input).fixed_draws, IsEmpty());
+}
+
+TEST(IdleSourceTest, APlanThatFreesOnlyWhatActsOnNothingIsAControl) {
+  TinyStudy tiny(kExamples, 10);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    tiny.AddCell("dropout", StatesWithFree({NoiseSource::kDropout}), hardware).idle = {
+        {NoiseSource::kDropout, "small_cnn has no dropout"}};
+    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10));
+  }
+  tiny.AddCell("algo", Algo(), "cpu-a").idle = {
+      {NoiseSource::kDropout, "small_cnn has no dropout"},
+      {NoiseSource::kAugment, "no crop, flip or cutout is on"}};
+  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.cohorts[0].idle, ElementsAre("dropout"));
+  EXPECT_THAT(study.cohorts[0].acting, IsEmpty());
+  EXPECT_TRUE(study.cohorts[0].all_fixed);
+  EXPECT_EQ(study.controls.size(), 2u);
+  EXPECT_EQ(study.hardware[0].draws, 1);
+  EXPECT_THAT(study.warnings,
+              Contains(AllOf(Field(&Warning::severity, "warning"),
+                             Field(&Warning::text,
+                                   "dropout frees what acts on nothing: dropout (small_cnn has no "
+                                   "dropout). It frees nothing else: its members must be "
+                                   "bit-identical."))));
+  EXPECT_THAT(study.cohorts[2].acting, ElementsAre("init", "data_order"));
+  EXPECT_THAT(study.warnings,
+              Contains(AllOf(Field(&Warning::severity, "note"),
+                             Field(&Warning::text,
+                                   "algo frees what acts on nothing: augment (no crop, flip or "
+                                   "cutout is on) and dropout (small_cnn has no dropout)."))));
+  EXPECT_THAT(study.headlines, Contains(HasSubstr("algo (frees init and data_order): ")));
+}
+
+// A source that is fixed and acts on nothing is no draw that a conclusion hangs on.
+TEST(IdleSourceTest, WhatIsHeldAndIdleHoldsNothing) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("seeds", StatesWithFree({NoiseSource::kInit, NoiseSource::kDataOrder}), "cpu-a")
+      .idle = {{NoiseSource::kDropout, "x"}, {NoiseSource::kAugment, "y"}};
+  for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.cohorts[0].held, IsEmpty());
+  EXPECT_THAT(study.headlines, Contains(HasSubstr("two trainings disagree on")));
+}
+
+TEST(BoundTest, ControlsSayWhatSoManyRunsLeaveOpen) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("control", Control(), "cpu-a");
+  for (int r = 0; r < 5; ++r) tiny.AddMember(Answers(10));
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_NEAR(*study.controls[0].upper_bound, 0.5271291954984121, 1e-12);
+  EXPECT_EQ(study.controls[0].text,
+            "5 members are bit-identical: init, first batches, final weights and logits; on 0 "
+            "units: at most 52.7 % of runs differ from this result, at 95 % (1 - 0.05^(1/4)).");
+  EXPECT_THAT(study.headlines,
+              Contains("The control cohort is bit-identical (at most 53 % of runs of one could "
+                       "differ from its result, at 95 %)."));
+
+  tiny.input.members[0].duplicates = {tiny.input.members[0].hashes};  // A sixth run.
+  EXPECT_NEAR(*BuildStudy(tiny.input).controls[0].upper_bound, 1 - std::pow(0.05, 0.2), 1e-12);
+  tiny.input.members[0].duplicates[0].weights = "other";
+  EXPECT_FALSE(BuildStudy(tiny.input).controls[0].upper_bound.has_value());
+}
+
+TEST(BlocksTest, TheSpreadInsideBlocksIsPooled) {
+  TinyStudy tiny(kExamples, 10);
+  const std::vector<std::vector<int64_t>> wrong = {{30, 28}, {20, 17, 19}, {25}};
+  for (uint32_t block = 0; block < 3; ++block) {
+    tiny.AddCell("impl", Impl(), "cpu-a", block);
+    for (const int64_t of_member : wrong[block]) tiny.AddMember(Answers(of_member));
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  // As PooledSdTest: {0.70, 0.72}, {0.80, 0.83, 0.81}, {0.75} by scipy.
+  ASSERT_EQ(study.blocks.size(), 1u);
+  EXPECT_NEAR(*study.blocks[0].accuracy_sd.value, 0.01490711984999857, 1e-12);
+  EXPECT_NEAR(*study.blocks[0].accuracy_sd.low, 0.008444727564971033, 1e-10);
+  EXPECT_NEAR(*study.blocks[0].accuracy_sd.high, 0.055581901107149854, 1e-10);
+  EXPECT_EQ(study.blocks[0].accuracy.n, 3);
+  EXPECT_EQ(study.blocks[0].plan, "impl");
+}
+
+TEST(BlocksTest, BlocksOfTwoStacksAreTwoGroups) {
+  TinyStudy tiny(kExamples, 10);
+  for (uint32_t block = 0; block < 4; ++block) {
+    tiny.AddCell("impl", Impl(), "cpu-a", block / 2).stack = block % 2 == 0 ? "old" : "new";
+    tiny.AddMember(Answers(10 + block));
+    tiny.AddMember(Answers(20 + block));
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.blocks.size(), 2u);
+  EXPECT_THAT(study.blocks[0].cells, ElementsAre(1, 3));  // By name: "new", "old".
+  EXPECT_THAT(study.blocks[1].cells, ElementsAre(0, 2));
+}
+
+TEST(CohortFiguresTest, ChurnToErrorHasBothBoundsOfItsChurn) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  Draws draws(9);
+  AddTossers(tiny, 6, {1, 2, 3}, 9);
+
+  const Cohort cohort = BuildStudy(tiny.input).cohorts[0];
+
+  const double error = 1 - *cohort.accuracy.value;
+  ASSERT_LT(*cohort.churn.low, *cohort.churn.high);
+  EXPECT_NEAR(*cohort.churn_to_error.value, *cohort.churn.value / error, 1e-12);
+  EXPECT_NEAR(*cohort.churn_to_error.low, *cohort.churn.low / error, 1e-12);
+  EXPECT_NEAR(*cohort.churn_to_error.high, *cohort.churn.high / error, 1e-12);
+}
+
+TEST(CohortFiguresTest, ATimeThatWasNotMeasuredIsInNoMean) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (const double seconds : {2.0, 0.0, 4.0}) tiny.AddMember(Answers(10)).seconds = seconds;
+
+  const Cohort cohort = BuildStudy(tiny.input).cohorts[0];
+
+  EXPECT_DOUBLE_EQ(*cohort.seconds.value, 3);
+  EXPECT_EQ(cohort.seconds.n, 2);
+}
+
+TEST(CohortFiguresTest, PairsWithoutHashesAreNotCalledIdentical) {
+  TinyStudy tiny(kExamples, 10);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    tiny.AddCell("algo", Algo(), hardware);
+    for (int r = 0; r < 3; ++r) tiny.AddMember(Answers(10 + r));
+  }
+  EXPECT_EQ(BuildStudy(tiny.input).hardware[0].identical_pairs, 3);
+  EXPECT_THAT(BuildStudy(tiny.input).hardware[0].text, HasSubstr("All 3 pairs are bit-identical"));
+  for (MemberInput& member : tiny.input.members) member.hashes = {};
+  tiny.input.members[2].hashes.weights = "only here";
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_EQ(study.hardware[0].identical_pairs, 0);
+  EXPECT_THAT(study.hardware[0].text, Not(HasSubstr("bit-identical")));
+}
+
+TEST(CohortFiguresTest, WeightsWithoutEffectAreCountedBesideTheDistance) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  const std::vector<float> weights = {1, 2, 3, 4};
+  for (size_t r = 0; r < 3; ++r) {
+    MemberInput& member = tiny.AddMember(Answers(10));
+    member.weights.parameters = {std::span(weights).subspan(r, 2)};
+    member.weights.without_effect = 80;
+  }
+
+  const Cohort cohort = BuildStudy(tiny.input).cohorts[0];
+
+  EXPECT_THAT(cohort.l2_raw.note,
+              HasSubstr("without 80 parameters that no output of the training depends on"));
+  EXPECT_THAT(cohort.l2_normalised_all.note, HasSubstr("without 80 parameters"));
+}
+
+TEST(PlanHeadlineTest, SaysTheMeanAndTheRangeOfItsCellsNotTheLoudest) {
+  TinyStudy tiny(kExamples, 10);
+  for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
+    const int64_t apart = 2 * (hardware[4] - 'a' + 1);  // Churn 2, 4 and 6 %.
+    tiny.AddCell("algo", Algo(), hardware);
+    tiny.AddMember(Answers(10));
+    tiny.AddMember(Answers(10 + apart));
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.headlines,
+              Contains(HasSubstr("algo (frees init, data_order, augment and dropout): two "
+                                 "trainings disagree on 4.00 % of the examples, the mean of 3 "
+                                 "cells (2.00 % to 6.00 %; n = 2 members each)")));
+}
+
+TEST(PlanHeadlineTest, PointsOfTheAxesHaveTheirOwn) {
+  TinyStudy tiny(kExamples, 10);
+  for (const char* rate : {"0.1", "0.2"}) {
+    tiny.AddCell("init", StatesWithFree({NoiseSource::kInit}), "cpu-a", 0, Rate(rate));
+    tiny.AddMember(Answers(10));
+    tiny.AddMember(Answers(rate[2] == '1' ? 14 : 18));
+  }
+
+  EXPECT_THAT(
+      BuildStudy(tiny.input).headlines,
+      AllOf(Contains(HasSubstr("init (frees init), learning_rate=0.1: two trainings at this "
+                               "one data_order, augment and dropout disagree on 4.00 % of "
+                               "the examples (n = 2 members)")),
+            Contains(HasSubstr("init (frees init), learning_rate=0.2: two trainings at this "
+                               "one data_order, augment and dropout disagree on 8.00 %"))));
+}
+
+TEST(PlanHeadlineTest, OfManyPointsTheEndsAreNamedAndNoOrderIsClaimed) {
+  TinyStudy tiny(kExamples, 10);
+  for (int64_t k = 1; k <= 6; ++k) {
+    tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate("0." + std::to_string(k)));
+    tiny.AddMember(Answers(10));
+    tiny.AddMember(Answers(10 + k));
+  }
+
+  EXPECT_THAT(BuildStudy(tiny.input).headlines,
+              Contains(HasSubstr("two trainings disagree on 1.00 % of the examples at "
+                                 "learning_rate=0.1 to 6.00 % at learning_rate=0.6, of 6 points of "
+                                 "the axes; which of them differ is not tested.")));
+}
+
+TEST(PlanHeadlineTest, OverBlocksItIsTheirMean) {
+  TinyStudy tiny(kExamples, 10);
+  for (const uint32_t block : {0u, 1u, 2u}) {
+    tiny.AddCell("impl", Impl(), "cpu-a", block);
+    tiny.AddMember(Answers(10));
+    tiny.AddMember(Answers(10 + 2 * (block + 1)));
+  }
+
+  // 2, 4 and 6 %: SD 2, t(2) = 4.302653: 4.968.
+  EXPECT_THAT(BuildStudy(tiny.input).headlines,
+              Contains(HasSubstr("impl (frees kernels and reduce_order): two trainings disagree on "
+                                 "4.00 % [0.00, 8.97] of the examples (n = 3 blocks)")));
+}
+
+}  // namespace
+}  // namespace noisefloor::report
