@@ -138,6 +138,7 @@ class RunningCoordinator final : public Coordinator {
 absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options,
                                        const ServerSettings& settings) {
   query::QueryOptions reading{.home = options.home,
+                              .version = NOISEFLOOR_VERSION,
                               .page_script = web::PageScript(),
                               .page_style = web::PageStyle(),
                               .running = [this] { return Progress(); },

@@ -207,6 +207,7 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
                       }));
   if (known != nullptr) return known;
   NF_ASSIGN_OR_RETURN(known, Guarded<StudyPointer>([&] {
+                        rows.input.sweep.noisefloor_version = options_.version;
                         LoadedStudy loaded = LoadStudy(std::move(rows), blobs_);
                         report::Study study = report::BuildStudy(loaded.input);
                         study.warnings.insert(study.warnings.begin(), loaded.warnings.begin(),
@@ -234,7 +235,7 @@ absl::StatusOr<std::string> StoreQuery::GetStudy(const v1::GetStudyRequest& requ
                          "this program was built without the report page; ask for the tables, "
                          "JSON or CSV");
       }
-      return report::RenderPage(report::StudyToJson(*study), options_.page_script,
+      return report::RenderPage(study->title, report::StudyToJson(*study), options_.page_script,
                                 options_.page_style);
     default: return InvalidInput("form: expected JSON, TABLES, CSV or PAGE");
   }

@@ -34,6 +34,7 @@ struct FleetWorker {
 
 struct QueryOptions {
   std::string home;              // Data directory that a coordinator has opened.
+  std::string version;           // Of noisefloor, for the studies.
   std::string_view page_script;  // Of the report page; they live as long as the program.
   std::string_view page_style;
   // Running attempts, from the loop's snapshot. Any thread; empty: progress from records alone.

@@ -16,6 +16,7 @@
 #include "coordinator/query/study_attempts.h"
 #include "coordinator/store/special.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/resolved_file.h"
 
 namespace noisefloor::query {
 
@@ -23,6 +24,8 @@ namespace {
 
 using report::CellInput;
 using report::MemberInput;
+
+constexpr int64_t kMicroseconds = 1000000;
 
 std::string TextOf(const Json& value) {
   if (value.is_number_float()) return noisefloor::ToText(SettingValue(value.get<double>()));
@@ -47,10 +50,36 @@ report::PlanInput PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan
   return input;
 }
 
+std::vector<report::AxisColumn> AxisOf(const sweep::Axis& axis) {
+  std::vector<report::AxisColumn> columns;
+  for (const sweep::AxisColumn& column : axis.columns) {
+    report::AxisColumn& out = columns.emplace_back();
+    out.path = column.path;
+    for (const SettingValue& value : column.values) out.values.push_back(ToText(value));
+  }
+  return columns;
+}
+
+// What is trained, as its report tells it.
+void Describe(const sweep::Sweep& sweep, report::SweepInput& input) {
+  const Specification defaults;
+  for (const Field& field : AllFields()) {
+    const SettingValue value = field.get(sweep.base);
+    input.settings.push_back(
+        {std::string(field.path), ToText(value), value != field.get(defaults)});
+  }
+  for (const sweep::Axis& axis : sweep.axes) input.axes.push_back(AxisOf(axis));
+  for (const sweep::NoisePlan& plan : sweep.plans) input.plans.push_back(PlanOf(sweep, plan));
+  input.reference_accuracy = sweep.reference_accuracy;
+}
+
 absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
                                report::SweepInput& input) {
   SQLite::Statement row(database,
-                        "SELECT name, notes, tags, seed, definition FROM sweep WHERE sweep = ?");
+                        "SELECT name, notes, tags, seed, definition, specification_sha256, file, "
+                        "submitted_us, (SELECT coalesce(max(a.ended_us), 0) FROM lease l JOIN "
+                        "attempt a USING (lease) WHERE l.sweep = s.sweep AND a.accepted = 1) "
+                        "FROM sweep s WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
     return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
@@ -65,8 +94,13 @@ absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
   input.seed = UnsignedOf(row.getColumn(3).getString());
   const std::string definition = row.getColumn(4).getString();
   NF_ASSIGN_OR_RETURN(const sweep::Sweep content, SweepFromJson(definition));
-  input.reference_accuracy = content.reference_accuracy;
-  for (const sweep::NoisePlan& plan : content.plans) input.plans.push_back(PlanOf(content, plan));
+  Describe(content, input);
+  input.specification_sha256 = row.getColumn(5).getString();
+  input.file = row.getColumn(6).getString();
+  input.file_submitted = !input.file.empty();
+  if (!input.file_submitted) input.file = sweep::ResolvedFile(content);
+  input.submitted_unix_seconds = row.getColumn(7).getInt64() / kMicroseconds;
+  input.ended_unix_seconds = row.getColumn(8).getInt64() / kMicroseconds;
   return ParseJson(definition);
 }
 
@@ -121,6 +155,26 @@ MemberPlaces ReadMembers(SQLite::Database& database, uint64_t sweep, StudyRows& 
   }
   rows.artifacts.resize(rows.input.members.size());
   return places;
+}
+
+// Of the last attempt that ended, or was lost, of each member that failed.
+void ReadFailures(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
+                  StudyRows& rows) {
+  SQLite::Statement row(
+      database,
+      "SELECT l.cell, l.replicate, iif(a.outcome = 'failed', a.cause, l.drop_cause), "
+      "iif(a.outcome = 'failed', a.message, coalesce(nullif(a.refused_because, ''), "
+      "l.drop_reason)) "
+      "FROM member m JOIN lease l USING (sweep, cell, replicate) LEFT JOIN attempt a USING (lease) "
+      "WHERE m.sweep = ? AND m.state = 'failed' ORDER BY l.attempt");
+  row.bind(1, static_cast<int64_t>(sweep));
+  while (row.executeStep()) {
+    const auto place = places.find({row.getColumn(0).getUInt(), row.getColumn(1).getUInt()});
+    if (place == places.end()) continue;
+    MemberInput& member = rows.input.members[place->second];
+    member.failure_cause = row.getColumn(2).getString();
+    member.failure_message = row.getColumn(3).getString();
+  }
 }
 
 void ReadLanes(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
@@ -281,6 +335,7 @@ absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t swe
   NF_RETURN_IF_ERROR(ReadCells(database, sweep, training, rows));
   FindIdleSources(training, rows);
   const MemberPlaces places = ReadMembers(database, sweep, rows);
+  ReadFailures(database, sweep, places, rows);
   ReadLanes(database, sweep, places, rows);
   ReadIdentities(database, sweep, rows);
   const LeasePlaces accepted = ReadAttempts(database, sweep, places, rows);

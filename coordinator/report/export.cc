@@ -164,6 +164,10 @@ void AddExamples(const DivergentExamples& divergent, Csv& csv) {
     csv.Add(place, "disagreement", example.disagreement);
     csv.Add(place, "accuracy", example.accuracy);
   }
+  if (divergent.examples.empty()) return;
+  const Place all{"example", "", "", "all"};
+  csv.Add(all, "disagreement", divergent.subset_disagreement);
+  csv.Add(all, "accuracy", divergent.subset_accuracy);
 }
 
 void AddMember(const MemberRow& member, Csv& csv) {

@@ -39,10 +39,23 @@ std::string Escaped(std::string_view text, std::initializer_list<std::string_vie
   return escaped;
 }
 
+std::string EscapedText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '&')
+      escaped += "&amp;";
+    else if (c == '<')
+      escaped += "&lt;";
+    else
+      escaped += c;
+  }
+  return escaped;
+}
+
 }  // namespace
 
-std::string RenderPage(std::string_view study_json, std::string_view bundle_js,
-                       std::string_view bundle_css) {
+std::string RenderPage(std::string_view title, std::string_view study_json,
+                       std::string_view bundle_js, std::string_view bundle_css) {
   // Only our script carries the nonce. It depends on the content, so equal studies are equal files.
   const std::string nonce =
       fmt::format("{:016x}{:016x}", StreamOf(bundle_js), StreamOf(study_json));
@@ -52,8 +65,8 @@ std::string RenderPage(std::string_view study_json, std::string_view bundle_js,
       "script-src 'nonce-{}'; style-src 'unsafe-inline'; img-src data: blob:; "
       "base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"referrer\" content=\"no-referrer\">\n<title>noisefloor study</title>\n<style>",
-      nonce);
+      "<meta name=\"referrer\" content=\"no-referrer\">\n<title>{}: noise study</title>\n<style>",
+      nonce, EscapedText(title));
   page += Escaped(bundle_css, {"</style"}, "\\3c ");
   page +=
       "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n"

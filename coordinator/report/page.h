@@ -8,8 +8,8 @@
 namespace noisefloor::report {
 
 // `study_json` lies in <script type="application/json" id="study">; the script draws into
-// <div id="app">. Nothing in the three texts can end its element early.
-std::string RenderPage(std::string_view study_json, std::string_view bundle_js,
-                       std::string_view bundle_css);
+// <div id="app">. Nothing in the four texts can end its element early.
+std::string RenderPage(std::string_view title, std::string_view study_json,
+                       std::string_view bundle_js, std::string_view bundle_css);
 
 }  // namespace noisefloor::report

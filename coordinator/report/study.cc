@@ -11,6 +11,7 @@
 #include "coordinator/report/curves.h"
 #include "coordinator/report/environment.h"
 #include "coordinator/report/examples.h"
+#include "coordinator/report/failures.h"
 #include "coordinator/report/fixed_draws.h"
 #include "coordinator/report/gather.h"
 #include "coordinator/report/hardware_tests.h"
@@ -36,6 +37,7 @@ MemberRow RowOf(const MemberInput& member) {
   }
   row.hashes = member.hashes;
   row.final_metrics = member.final_metrics;
+  row.failure = FailureOf(member);
   return row;
 }
 
@@ -97,6 +99,7 @@ Study BuildStudy(const StudyInput& input) {
   NameHardware(study.environment);
   for (const MemberInput& member : input.members) study.members.push_back(RowOf(member));
   AddWarnings(gathered, study);
+  AddFailures(input, study.warnings);
   study.headlines = BuildHeadlines(study);
   return study;
 }

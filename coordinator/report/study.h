@@ -51,6 +51,7 @@ struct MemberRow {
   std::map<std::string, std::string> lanes;  // source -> "block.number"
   Hashes hashes;
   std::map<std::string, double> final_metrics;
+  std::string failure;  // "data: ...": why it failed; "" when it did not.
 };
 
 // How one class of the data set fares inside one cohort: who pays.

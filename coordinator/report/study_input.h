@@ -29,6 +29,19 @@ struct PlanInput {
   uint32_t blocks = 1;
 };
 
+// One setting of the base training.
+struct SettingInput {
+  std::string path;      // "train.epochs"
+  std::string value;     // As a sweep file writes it.
+  bool changed = false;  // Not the default.
+};
+
+// What one setting takes along an axis; the columns of an axis walk in step.
+struct AxisColumn {
+  std::string path;
+  std::vector<std::string> values;
+};
+
 struct SweepInput {
   std::string id;  // "s3"
   std::string name;
@@ -37,6 +50,14 @@ struct SweepInput {
   uint64_t seed = 0;
   std::optional<double> reference_accuracy;  // Top-1 that is known to be reached, in (0, 1].
   std::vector<PlanInput> plans;              // In the order of the sweep.
+  std::vector<SettingInput> settings;        // All of them.
+  std::vector<std::vector<AxisColumn>> axes;
+  std::string specification_sha256;
+  int64_t submitted_unix_seconds = 0;
+  int64_t ended_unix_seconds = 0;  // When the newest result came; 0: none yet.
+  std::string noisefloor_version;  // Of the program that made the study.
+  std::string file;                // The sweep file.
+  bool file_submitted = false;     // As it was submitted; else made from what was.
 };
 
 // One value of one axis, as written in the sweep file.
@@ -96,8 +117,11 @@ struct MemberInput {
   std::map<std::string, std::vector<CurvePoint>> curves;
   std::map<std::string, double> final_metrics;  // "loss" in nats, "top1", "top5" in [0, 1].
   std::vector<double> per_class_accuracy;       // classes; in [0, 1]; empty when not sent.
-  double seconds = 0;                           // Of the accepted attempt.
-  std::string unit;                             // GPU UUID or host CPU.
+  // Why it failed: the cause and message of its last attempt; empty when it did not.
+  std::string failure_cause;  // "bug", "data", "lost_device", ...
+  std::string failure_message;
+  double seconds = 0;  // Of the accepted attempt.
+  std::string unit;    // GPU UUID or host CPU.
   // What the trainer of the accepted attempt said of itself; empty: nothing. Its fingerprint covers
   // less than the cell's, so that the two are never compared.
   std::string stack_fingerprint;

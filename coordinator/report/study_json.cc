@@ -53,6 +53,16 @@ Json ToJson(const PlanInput& p) {
           {"blocks", p.blocks}};
 }
 
+Json ToJson(const SettingInput& s) {
+  return {{"path", s.path}, {"value", s.value}, {"changed", s.changed}};
+}
+
+Json ToJson(const std::vector<AxisColumn>& axis) {
+  return List(axis, [](const AxisColumn& column) {
+    return Json{{"path", column.path}, {"values", column.values}};
+  });
+}
+
 Json ToJson(const SweepInput& s) {
   return {{"id", s.id},
           {"name", s.name},
@@ -60,7 +70,15 @@ Json ToJson(const SweepInput& s) {
           {"tags", s.tags},
           {"seed", std::to_string(s.seed)},
           {"reference_accuracy", Number(s.reference_accuracy)},
-          {"plans", List(s.plans, [](const PlanInput& p) { return ToJson(p); })}};
+          {"plans", List(s.plans, [](const PlanInput& p) { return ToJson(p); })},
+          {"settings", List(s.settings, [](const SettingInput& x) { return ToJson(x); })},
+          {"axes", List(s.axes, [](const auto& axis) { return ToJson(axis); })},
+          {"specification_sha256", s.specification_sha256},
+          {"submitted_unix_seconds", s.submitted_unix_seconds},
+          {"ended_unix_seconds", s.ended_unix_seconds},
+          {"noisefloor_version", s.noisefloor_version},
+          {"file", s.file},
+          {"file_submitted", s.file_submitted}};
 }
 
 Json ToJson(const MemberCounts& c) {
@@ -103,7 +121,8 @@ Json ToJson(const MemberRow& m) {
           {"unit", m.unit},
           {"lanes", m.lanes},
           {"hashes", ToJson(m.hashes)},
-          {"final_metrics", metrics}};
+          {"final_metrics", metrics},
+          {"failure", m.failure}};
 }
 
 Json ToJson(const ClassSensitivity& c) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "coordinator/report/hardware_words.h"
 #include "coordinator/report/layout.h"
@@ -48,6 +49,55 @@ void AddCounts(const Study& study, Page& page) {
   page.Line(text + fmt::format("; {} ({}, {} classes)",
                                Counted(study.evaluation.examples, "test example"),
                                study.evaluation.data_set, study.evaluation.classes));
+}
+
+// "model.name small_cnn, train.epochs 3, ..."; with the values of what varies.
+std::string Training(const SweepInput& sweep) {
+  static constexpr std::string_view kAlways[] = {
+      "model.name",           "data.name",
+      "train.epochs",         "train.batch_size",
+      "train.optimizer.name", "train.optimizer.learning_rate"};
+  std::map<std::string_view, const std::vector<std::string>*> varied;
+  for (const auto& axis : sweep.axes) {
+    for (const AxisColumn& column : axis) varied[column.path] = &column.values;
+  }
+  std::vector<std::string> words;
+  for (const SettingInput& setting : sweep.settings) {
+    const auto axis = varied.find(setting.path);
+    const bool always = std::ranges::find(kAlways, setting.path) != std::end(kAlways);
+    if (axis == varied.end() && !setting.changed && !always) continue;
+    words.push_back(setting.path + " " +
+                    (axis == varied.end() ? setting.value
+                                          : fmt::format("{{{}}}", fmt::join(*axis->second, ", "))));
+  }
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+std::string SourcesOf(const PlanInput& plan, SourceState state) {
+  std::vector<std::string> names;
+  for (const auto& [source, held] : plan.sources) {
+    if (held == state) names.emplace_back(Name(source));
+  }
+  return names.empty() ? "nothing" : Listed(names);
+}
+
+void AddRecipe(const Study& study, Page& page) {
+  const SweepInput& sweep = study.sweep;
+  if (sweep.settings.empty()) return;
+  page.Heading("What was trained");
+  page.Line(Training(sweep));
+  for (const PlanInput& plan : sweep.plans) {
+    page.Line(fmt::format("{}: frees {}; fixes {}; {} of {}", plan.name,
+                          SourcesOf(plan, SourceState::kFree), SourcesOf(plan, SourceState::kFixed),
+                          Counted(plan.blocks, "block"), Counted(plan.replicates, "replicate")));
+  }
+  std::string origin = "seed " + std::to_string(sweep.seed);
+  if (!study.evaluation.identity.empty()) origin += "; data identity " + study.evaluation.identity;
+  if (!sweep.specification_sha256.empty()) {
+    origin += "; specification " + sweep.specification_sha256;
+  }
+  if (!sweep.noisefloor_version.empty()) origin += "; noisefloor " + sweep.noisefloor_version;
+  page.Line(origin);
 }
 
 void AddFindings(const Study& study, Page& page) {
@@ -282,6 +332,7 @@ std::string RenderTables(const Study& study, const Screen& screen) {
   AddHardware(study, page);
   AddClasses(study, page);
   AddExamples(study, page);
+  AddRecipe(study, page);
   AddEnvironment(study, page);
   AddWarningLines(study, page);
   return page.text();

@@ -1,54 +1,10 @@
 // The page in a real browser: it draws at three widths and in both themes, logs nothing, asks for
 // nothing, and every figure it shows is the JSON's. node page_test.mjs RENDER_PAGE STUDY.json
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import test, { after, before } from "node:test";
-import { pathToFileURL } from "node:url";
+import { readFileSync } from "node:fs";
+import test from "node:test";
 
-const [renderPage, studyPath] = process.argv.slice(2);
-const app = new URL("../../coordinator/web/app/package.json", import.meta.url);
-const { chromium } = createRequire(app)("playwright-core");
-const folder = mkdtempSync(join(tmpdir(), "noisefloor-page-"));
-const study = JSON.parse(readFileSync(studyPath, "utf8"));
-const browserPath = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
-let browser;
-
-before(async () => {
-  assert.ok(browserPath, "no Chromium: deploy/setup --check installs it");
-  browser = await chromium.launch({
-    executablePath: browserPath,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync",
-      "--disable-component-update", "--no-first-run"],
-  });
-});
-after(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true });
-});
-
-/** Opens the page of a study; collects what the console says and what is asked for. */
-async function open(value, { width = 1100, colorScheme = "light" } = {}) {
-  const json = join(folder, "study.json");
-  const html = join(folder, "page.html");
-  writeFileSync(json, JSON.stringify(value));
-  execFileSync(renderPage, [json, html]);
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-  const heard = [];
-  page.on("console", (message) => heard.push(`${message.type()}: ${message.text()}`));
-  page.on("pageerror", (error) => heard.push(`error: ${error.message}`));
-  page.on("request", (request) => {
-    if (!request.url().startsWith("file://") && !request.url().startsWith("data:")) {
-      heard.push(`request: ${request.url()}`);
-    }
-  });
-  await page.goto(pathToFileURL(html).href);
-  await page.waitForSelector("main[data-drawn=yes]");
-  return { page, heard };
-}
+import { distinct, figureOf, open, study, wide } from "./open_page.mjs";
 
 function at(value, path) {
   return path.split(".").reduce((inner, key) => inner?.[key], value);
@@ -99,6 +55,36 @@ test("every figure on the page is the JSON's, to the last digit shown", async ()
       assert.ok(Math.abs(Number(number) - exact[i]) <= 0.51 * lastPlace(number), `${path}: shows ${text}, JSON has ${exact[i]}`);
       assert.ok(lastPlace(number) <= 0.01 || Math.abs(exact[0]) >= 1000, `${path}: ${text}`);
     });
+  }
+  await page.close();
+});
+
+const COLUMNS = {
+  cohorts: { "top-1": "accuracy", "SD of top\u20111": "accuracy_sd", churn: "churn", "any differ": "any_disagreement", "L2, unit norm": "l2_normalised", loss: "loss" },
+  blocks: { "top-1": "accuracy", "SD of top\u20111": "accuracy_sd", churn: "churn" },
+  hardware: { "top-1, B\u00a0−\u00a0A": "accuracy_difference", "churn, same seeds": "churn_paired", "other seeds": "churn_unpaired", "hardware adds": "churn_excess",
+    "r of top-1": "accuracy_correlation", "r of logits, same": "logits_correlation_paired", other: "logits_correlation_unpaired" },
+};
+
+test("every estimate of the tables stands in the column of its name, with its n", async () => {
+  const value = structuredClone(study);
+  value.blocks = value.cohorts.slice(3, 5).map((c) => ({ label: c.label, cells: [c.cell, c.cell + 9],
+    accuracy: { ...c.accuracy }, accuracy_sd: { ...c.accuracy_sd }, churn: { ...c.churn } }));
+  for (const list of Object.keys(COLUMNS)) distinct(value[list]);
+  const { page } = await open(value);
+  for (const [list, columns] of Object.entries(COLUMNS)) {
+    const table = page.locator("table", { has: page.locator(`[data-path^='${list}.']`) });
+    const header = await table.locator("th").allTextContents();
+    for (const [i, record] of value[list].entries()) {
+      const cells = table.locator("tbody tr").nth(i).locator("td");
+      for (const [name, field] of Object.entries(columns)) {
+        assert.ok(header.includes(name), `${list}: ${header.join(" | ")}`);
+        const shown = cells.nth(header.indexOf(name)).locator("[data-path]");
+        assert.equal(await shown.getAttribute("data-path"), `${list}.${i}.${field}`);
+        assert.equal(await shown.getAttribute("data-value"), String(record[field].value), name);
+        assert.match(await shown.getAttribute("title"), new RegExp(`^n = ${record[field].n};`), name);
+      }
+    }
   }
   await page.close();
 });
@@ -174,26 +160,6 @@ test("the shift of the mean answer is in its table, with its draws and both p", 
   }
   await page.close();
 });
-
-/** The sample with each cohort at three learning rates and two widths, in two blocks. */
-function wide() {
-  const value = structuredClone(study);
-  value.cohorts = [];
-  for (const cohort of study.cohorts) {
-    for (const [k, rate] of ["0.01", "0.03", "0.1"].entries()) {
-      for (const block of [0, 1]) {
-        for (const [w, width] of ["narrow", "broad"].entries()) {
-          value.cohorts.push({ ...structuredClone(cohort), cell: cohort.cell + 9 * (k + 3 * block + 6 * w), block,
-            axes: [{ path: "train.optimizer.learning_rate", value: rate }, { path: "model.width", value: width }],
-            axes_label: `learning_rate=${rate}, width=${width}`, label: `${cohort.label}, ${rate}, ${width}, block ${block}` });
-        }
-      }
-    }
-  }
-  return value;
-}
-
-const figureOf = (page, words) => page.locator("figure", { hasText: words });
 
 test("a line against an axis joins cohorts that differ in nothing else", async () => {
   const value = wide();
@@ -277,14 +243,6 @@ test("the interval of any-disagreement is said to be over examples", async () =>
   }
   const title = await page.locator("[data-path='cohorts.3.any_disagreement']").getAttribute("title");
   assert.match(title, /Wilson over examples, not members/);
-  await page.close();
-});
-
-test("dots stand where the JSON says", async () => {
-  const { page } = await open(study);
-  const drawn = await page.locator("figure svg").first().locator("circle").count();
-  const expected = study.cohorts.filter((c) => typeof c.churn.value === "number").length;
-  assert.equal(drawn, expected);
   await page.close();
 });
 
@@ -406,12 +364,49 @@ test("values that are not finite and absent ones are shown as such", async () =>
 test("a study of another version is refused in words", async () => {
   const { page: other } = await open({ ...study, study_version: 2 });
   await other.close();
-  const html = join(folder, "page.html");
-  const json = join(folder, "study.json");
-  writeFileSync(json, JSON.stringify({ ...study, study_version: 99 }));
-  execFileSync(renderPage, [json, html]);
-  const page = await browser.newPage();
-  await page.goto(pathToFileURL(html).href);
+  const { page } = await open({ ...study, study_version: 99 }, { drawn: "main" });
   assert.match(await page.locator("main").textContent(), /studies of version 2; this one is 99/);
+  await page.close();
+});
+
+test("what was trained stands on the page: settings, plans, origin, and the file byte for byte", async () => {
+  const value = structuredClone(study);
+  value.sweep.axes = [[{ path: "train.optimizer.learning_rate", values: ["0.1", "0.5"] }, { path: "train.epochs", values: ["1", "2"] }]];
+  value.sweep.reference_accuracy = 0.85;
+  const { page, heard } = await open(value);
+  const section = page.locator("section", { hasText: "What was trained" });
+
+  assert.deepEqual(heard, []);
+  const rows = await section.locator("figure").first().locator("tbody tr").evaluateAll((trs) =>
+    trs.map((tr) => [...tr.children].map((td) => td.textContent)));
+  assert.deepEqual(rows, [
+    ["model.name", "small_cnn"], ["data.name", "fashion-mnist-sample"], ["augment.flip", "true"],
+    ["train.epochs", "1, 2 (varied)"], ["train.batch_size", "64"], ["train.optimizer.name", "sgd"],
+    ["train.optimizer.learning_rate", "0.1, 0.5 (varied)"], ["data identity", study.evaluation.identity],
+    ["reference_accuracy", "0.85"], ["seed", "0"], ["specification hash", study.sweep.specification_sha256]]);
+  assert.match(await section.textContent(), /train.optimizer.learning_rate, train.epochs walk in step/);
+  const plans = await section.locator("figure").nth(1).locator("tbody tr").evaluateAll((trs) =>
+    trs.map((tr) => [...tr.children].map((td) => td.textContent)));
+  assert.deepEqual(plans[1], ["algo", "init, data_order, augment, dropout", "kernels, autotune, reduce_order, threads", "poke", "1", "4"]);
+  assert.equal(await section.locator("pre").textContent(), study.sweep.file);
+  assert.equal(await section.locator("pre b").count(), 0);
+  const header = await page.locator("header").textContent();
+  assert.match(header, /submitted 2023-11-14 22:13 UTC · last result 2023-11-14 22:16 UTC · noisefloor 0\.1\.0/);
+  assert.match(header, /tags: example, cpu/);
+  await page.close();
+});
+
+test("its title is there before the script has run", async () => {
+  const { page } = await open(study, { script: false, drawn: "#app" });
+  assert.equal(await page.title(), "first-study (s1): noise study");
+  await page.close();
+});
+
+test("why a member failed stands beside it", async () => {
+  const value = structuredClone(study);
+  Object.assign(value.members[2], { state: "failed", failure: "data: t10k-images is truncated" });
+  const { page } = await open(value);
+  await page.locator("main details summary").last().click();
+  assert.match(await page.locator("section:last-of-type").textContent(), /failed: data: t10k-images is truncated/);
   await page.close();
 });

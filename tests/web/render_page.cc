@@ -1,4 +1,4 @@
-// Puts a study's JSON into the page: render_page STUDY.json PAGE.html
+// Puts a study's JSON into the page: render_page STUDY.json PAGE.html TITLE
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -7,14 +7,14 @@
 #include "coordinator/web/page_bundle.h"
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: render_page STUDY.json PAGE.html\n");
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: render_page STUDY.json PAGE.html TITLE\n");
     return 2;
   }
   std::stringstream study;
   study << std::ifstream(argv[1]).rdbuf();
   std::ofstream page(argv[2], std::ios::binary);
-  page << noisefloor::report::RenderPage(study.str(), noisefloor::web::PageScript(),
+  page << noisefloor::report::RenderPage(argv[3], study.str(), noisefloor::web::PageScript(),
                                          noisefloor::web::PageStyle());
   page.close();
   return page.good() ? 0 : 1;

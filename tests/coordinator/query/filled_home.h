@@ -101,8 +101,10 @@ class FilledHome {
   std::string Weights(float shift) {
     const std::vector<float> weight = {shift, 2, 3};
     const std::vector<float> mean = {shift * 10};
+    const std::vector<float> variance = {shift * 20};
     const std::string path = home_.path() + "/weights.tmp";
     EXPECT_TRUE(WriteSafetensors(path, {MakeTensorView<float>("a.running_mean", {1}, mean),
+                                        MakeTensorView<float>("a.running_var", {1}, variance),
                                         MakeTensorView<float>("b.weight", {3}, weight)})
                     .ok());
     return *ReadFile(path, 1 << 20);

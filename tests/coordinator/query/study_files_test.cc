@@ -110,6 +110,15 @@ TEST_F(StudyFilesTest, ValuesThatDoNotLieAsFloatsMustAreCopied) {
   }
 }
 
+TEST(IsBufferTest, RunningStatisticsAreNoParameters) {
+  for (const char* name : {"bn1.running_mean", "bn1.running_var", "bn1.num_batches_tracked"}) {
+    EXPECT_TRUE(IsBuffer(name)) << name;
+  }
+  for (const char* name : {"bn1.weight", "bn1.bias", "conv1.weight", "running_mean.weight"}) {
+    EXPECT_FALSE(IsBuffer(name)) << name;
+  }
+}
+
 TEST_F(StudyFilesTest, CopiesAreLimitedAndTheFileIsNamed) {
   StudyFiles files(blobs_, 20);
   EXPECT_TRUE(files.Weights(Weights(1)).ok());

@@ -77,9 +77,10 @@ TEST_F(StudyTest, FiguresComeFromRowsAndFiles) {
   EXPECT_EQ(control["churn"]["value"], 0.0);
   EXPECT_EQ(control["l2_raw"]["value"], 0.0);
   EXPECT_DOUBLE_EQ(algo["churn"]["value"].get<double>(), 2.0 / 6);
-  // Weights 1, 2, 3 apart: pairs at 1, 1, 2. With the running mean, ten times as far: sqrt(101).
+  // Weights 1, 2, 3 apart: pairs at 1, 1, 2. With the running mean, ten times as far, and the
+  // running variance, twenty times: sqrt(501).
   EXPECT_NEAR(algo["l2_raw"]["value"].get<double>(), 4.0 / 3, 1e-6);
-  EXPECT_NEAR(algo["l2_raw_all"]["value"].get<double>(), 4.0 / 3 * std::sqrt(101.0), 1e-5);
+  EXPECT_NEAR(algo["l2_raw_all"]["value"].get<double>(), 4.0 / 3 * std::sqrt(501.0), 1e-5);
   EXPECT_EQ(study["cohorts"][2]["counts"]["missing"], 3);
   EXPECT_EQ(study["evaluation"]["examples"], kExamples);
   EXPECT_EQ(study["evaluation"]["class_names"][9], "Ankle boot");

@@ -70,8 +70,11 @@ class Maker {
  private:
   void MakeFacts() {
     StudyInput& input = study_.input;
-    input.sweep = {"s1", "first-study", "An example made for tests.", {"example", "cpu"}, 0, {},
-                   {}};
+    input.sweep.id = "s1";
+    input.sweep.name = "first-study";
+    input.sweep.notes = "An example made for tests.";
+    input.sweep.tags = {"example", "cpu"};
+    MakeRecipe(input.sweep);
     EvaluationSet& set = input.evaluations[0];
     set.data_set = "example-patterns";
     set.identity = Hash("identity");
@@ -82,6 +85,26 @@ class Maker {
       set.labels.push_back(static_cast<int32_t>(x % options_.classes));
     }
     if (options_.classes == 10) set.class_names.assign(std::begin(kClasses), std::end(kClasses));
+  }
+
+  void MakeRecipe(SweepInput& sweep) {
+    for (const char* plan : kPlans) {
+      sweep.plans.push_back({plan, SourcesOf(plan), options_.replicates, 1});
+    }
+    sweep.settings = {{"model.name", "small_cnn", false},
+                      {"model.dropout", "0", false},
+                      {"data.name", "fashion-mnist-sample", false},
+                      {"augment.flip", "true", true},
+                      {"train.epochs", "3", true},
+                      {"train.batch_size", "64", true},
+                      {"train.optimizer.name", "sgd", false},
+                      {"train.optimizer.learning_rate", "0.05", false}};
+    sweep.specification_sha256 = Hash("specification");
+    sweep.submitted_unix_seconds = 1700000000;
+    sweep.ended_unix_seconds = 1700000165;
+    sweep.noisefloor_version = "0.1.0";
+    sweep.file = "name: first-study  # <b>not bold</b> & all\nnoise: [control, algo, impl]\n\n";
+    sweep.file_submitted = true;
   }
 
   // Stripes, whose direction and width tell the class.

@@ -113,7 +113,7 @@ TEST(TableTest, AnswersInTheOrderAPersonAsks) {
   size_t at = 0;
   for (const char* heading :
        {"first-study (s1)", "Findings", "Noise of each cell", "Control", "Physical sources",
-        "Hardware", "Who pays", "Most divergent", "Warnings"}) {
+        "Hardware", "Who pays", "Most divergent", "What was trained", "Warnings"}) {
     const size_t next = text.find(heading, at);
     ASSERT_NE(next, std::string::npos) << heading;
     at = next;
@@ -319,13 +319,60 @@ TEST(ExportTest, AbsentIsEmptyAndNotFiniteIsAWord) {
   EXPECT_THAT(csv, HasSubstr(",loss,nan,,,"));
 }
 
+TEST(TableTest, SaysWhatWasTrained) {
+  Study study = BuildStudy(MakeExampleStudy().input);
+  study.sweep.axes = {{{"train.optimizer.learning_rate", {"0.1", "0.5"}}}};
+
+  const std::string text = RenderTables(study);
+
+  EXPECT_THAT(text,
+              HasSubstr("model.name small_cnn; data.name fashion-mnist-sample; augment.flip "
+                        "true; train.epochs 3; train.batch_size 64; train.optimizer.name sgd; "
+                        "train.optimizer.learning_rate {0.1, 0.5}\n"));
+  EXPECT_THAT(text, Not(HasSubstr("model.dropout"))) << "a default that nobody asks for";
+  EXPECT_THAT(text, HasSubstr("algo: frees init, data_order, augment and dropout; fixes kernels, "
+                              "autotune, reduce_order and threads; 1 block of 4 replicates\n"));
+  EXPECT_THAT(text, HasSubstr("specification " + study.sweep.specification_sha256));
+}
+
+TEST(FailuresTest, EveryReasonIsAWarningWithHowManyEndedSo) {
+  ExampleStudy example = MakeExampleStudy();
+  const auto fail = [&](size_t m, const char* cause, const char* message) {
+    example.input.members[m].state = MemberState::kFailed;
+    example.input.members[m].failure_cause = cause;
+    example.input.members[m].failure_message = message;
+  };
+  fail(1, "bug", "300 examples make no batch of 1000");
+  fail(2, "data", "t10k-images is truncated");
+  fail(5, "data", "t10k-images is truncated");
+  fail(9, "", "");
+  example.input.members[0].failure_cause = "data";  // Which was tried again and is done.
+
+  const Study study = BuildStudy(example.input);
+
+  std::vector<std::string> told;
+  for (const Warning& warning : study.warnings) {
+    if (warning.text.starts_with("Failed, ")) told.push_back(warning.subject + ": " + warning.text);
+  }
+  EXPECT_THAT(told, ElementsAre("s1c0r2 and 1 more: Failed, data: t10k-images is truncated",
+                                "s1c0r1: Failed, bug: 300 examples make no batch of 1000",
+                                "s1c2r1: Failed, unknown"));
+  EXPECT_EQ(study.members[2].failure, "data: t10k-images is truncated");
+  EXPECT_EQ(study.members[0].failure, "");
+  EXPECT_EQ(Json::parse(StudyToJson(study))["members"][1]["failure"],
+            "bug: 300 examples make no batch of 1000");
+  EXPECT_THAT(RenderTables(study), HasSubstr("s1c0r1: Failed, bug: 300 examples make no batch"));
+}
+
 TEST(PageTest, HoldsTheStudyTheScriptAndTheStyle) {
-  const std::string page = RenderPage("{\"title\":\"x\"}", "let a = 1;", "p { color: red }");
+  const std::string page =
+      RenderPage("x (s1)", "{\"title\":\"x\"}", "let a = 1;", "p { color: red }");
 
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("<script type=\"application/json\" id=\"study\">{\"title\":\"x\"}"
                               "</script>"));
   EXPECT_THAT(page, HasSubstr("let a = 1;</script>"));
+  EXPECT_THAT(page, HasSubstr("<title>x (s1): noise study</title>"));
   EXPECT_THAT(page, HasSubstr("<style>p { color: red }</style>"));
 }
 
@@ -333,18 +380,20 @@ TEST(PageTest, NothingCanEndItsElementEarly) {
   const std::string json = "{\"a\":\"</SCRIPT><script>alert(1)</script><!--\"}";
 
   const std::string page =
-      RenderPage(json, "x = '</Script><!-- <script>'; y = 1 < 2;", "a:after{content:'</STYLE>'}");
+      RenderPage("a </title> & b", json, "x = '</Script><!-- <script>'; y = 1 < 2;",
+                 "a:after{content:'</STYLE>'}");
 
   const size_t begin = page.find("id=\"study\">") + 11;
   const std::string embedded = page.substr(begin, page.find("</script>", begin) - begin);
   EXPECT_EQ(Json::parse(embedded), Json::parse(json));
+  EXPECT_THAT(page, HasSubstr("<title>a &lt;/title> &amp; b: noise study</title>"));
   EXPECT_THAT(embedded, Not(HasSubstr("<")));
   EXPECT_THAT(page, HasSubstr("x = '\\x3c/Script>\\x3c!-- <script>'; y = 1 < 2;</script>"));
   EXPECT_THAT(page, HasSubstr("content:'\\3c /STYLE>'"));
 }
 
 TEST(PageTest, ItsPolicyForbidsEveryRequestAndForeignScript) {
-  const std::string page = RenderPage("{}", "", "");
+  const std::string page = RenderPage("", "{}", "", "");
 
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, HasSubstr("base-uri 'none'; form-action 'none'"));
@@ -352,7 +401,7 @@ TEST(PageTest, ItsPolicyForbidsEveryRequestAndForeignScript) {
   EXPECT_THAT(page, Not(HasSubstr("https:")));
   const size_t nonce = page.find("'nonce-") + 7;
   EXPECT_THAT(page, HasSubstr("<script nonce=\"" + page.substr(nonce, 32) + "\">"));
-  EXPECT_EQ(RenderPage("{}", "", ""), page);
+  EXPECT_EQ(RenderPage("", "{}", "", ""), page);
 }
 
 TEST(JsonFactsTest, FlattensObjectsAndJoinsPlainLists) {

@@ -1,5 +1,6 @@
 // What stands round the figures: title, findings, warnings, environment, members.
 import { el, number, section, table, titledTable } from "./format";
+import { origin } from "./recipe";
 import { Study } from "./study";
 
 function plural(count: number, word: string): string {
@@ -25,6 +26,8 @@ export function header(study: Study): HTMLElement {
     el("p", { class: "kicker" }, "noisefloor · noise study"),
     el("h1", {}, study.sweep.name),
     el("p", { class: "facts" }, facts),
+    el("p", { class: "facts" }, origin(study)),
+    study.sweep.tags.length ? el("p", { class: "facts" }, `tags: ${study.sweep.tags.join(", ")}`) : null,
     study.sweep.notes ? el("p", { class: "notes" }, study.sweep.notes) : null,
     el("ol", { class: "headlines" }, ...study.headlines.map((h) => el("li", {}, h))));
 }
@@ -89,7 +92,7 @@ export function environment(study: Study): HTMLElement {
 export function members(study: Study): HTMLElement {
   const label = new Map(study.cohorts.map((c) => [c.cell, c.label]));
   const rows = study.members.map((m) => [
-    m.id, label.get(m.cell) ?? "", m.state, el("code", { title: m.hashes.weights }, m.hashes.weights.slice(0, 12)),
+    m.id, label.get(m.cell) ?? "", m.failure ? `${m.state}: ${m.failure}` : m.state, el("code", { title: m.hashes.weights }, m.hashes.weights.slice(0, 12)),
     number(m.final_metrics["top1"] ?? null, "fraction"), number(m.final_metrics["loss"] ?? null, "nats"),
     number(m.seconds, "seconds"), String(m.attempts),
   ]);

@@ -8,6 +8,7 @@ import { hardware } from "./hardware";
 import { heatMap } from "./heat_map";
 import { header, environment, members, warnings } from "./frame";
 import { hardwarePalette } from "./palette";
+import { recipe } from "./recipe";
 import { control, sources } from "./sources";
 import { Study } from "./study";
 
@@ -15,7 +16,6 @@ function main(): void {
   const text = document.getElementById("study")?.textContent ?? "";
   const study = JSON.parse(text) as Study;
   const page = el("main", { id: "page" });
-  document.title = `${study.title}: noise study`;
   (document.getElementById("app") ?? document.body).append(page);
   if (study.study_version !== 2) {
     page.append(el("p", {}, `This page draws studies of version 2; this one is ${study.study_version}.`));
@@ -25,6 +25,7 @@ function main(): void {
   page.append(
     header(study),
     warnings(study),
+    recipe(study),
     control(study),
     sources(study, palette),
     hardware(study),

@@ -180,6 +180,14 @@ export interface Study {
     seed: string;
     reference_accuracy: number | null;
     plans: Plan[];
+    settings: { path: string; value: string; changed: boolean }[];
+    axes: { path: string; values: string[] }[][];
+    specification_sha256: string;
+    submitted_unix_seconds: number;
+    ended_unix_seconds: number;
+    noisefloor_version: string;
+    file: string;
+    file_submitted: boolean;
   };
   counts: Counts;
   evaluation: {
@@ -231,6 +239,7 @@ export interface Study {
     unit: string;
     hashes: { init: string; first_batches: string; weights: string; logits: string };
     final_metrics: Record<string, Num>;
+    failure: string;
   }[];
 }
 

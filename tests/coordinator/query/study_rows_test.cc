@@ -1,0 +1,247 @@
+// What a study reads from the store, value by value: not finite ones, single classes, hashes of
+// every evaluation, test sets of axes, failures, and the sweep as it was submitted.
+#include "coordinator/query/study_rows.h"
+
+#include <cmath>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "coordinator/store/database.h"
+#include "coordinator/sweep/resolved_file.h"
+#include "tests/coordinator/query/filled_home.h"
+
+namespace noisefloor::query {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class StudyRowsTest : public ::testing::Test {
+ protected:
+  StudyRows Rows(uint64_t sweep = 1) {
+    auto database = OpenForReading(DatabasePath(home_.path()));
+    EXPECT_TRUE(database.ok()) << database.status();
+    auto rows = ReadStudyRows(**database, sweep);
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    return *std::move(rows);
+  }
+
+  static const report::MemberInput& MemberOf(const StudyRows& rows, const std::string& id) {
+    for (const report::MemberInput& member : rows.input.members) {
+      if (member.id == id) return member;
+    }
+    ADD_FAILURE() << id;
+    return rows.input.members.front();
+  }
+
+  // Cell 2, replicate 0, under lease 7, which is free in this home.
+  void End(scheduler::KeepOutcome write, scheduler::MemberState state,
+           const std::vector<scheduler::Write>& before = {}) {
+    write.outcome.artifacts.clear();
+    home_.Apply({sample::Pin(2), sample::Grant(7, sample::Member(2, 0))});
+    home_.Apply(before);
+    home_.Apply({write, scheduler::SetMemberState{sample::Member(2, 0), state, 1, 0}});
+  }
+
+  nlohmann::json Json() {
+    v1::GetStudyRequest request;
+    request.set_form(v1::GetStudyRequest::FORM_JSON);
+    return nlohmann::json::parse(*home_.query().GetStudy(request));
+  }
+
+  FilledHome home_;
+};
+
+TEST_F(StudyRowsTest, FinalMetricsThatAreNotFiniteStayWhatTheyAre) {
+  scheduler::KeepOutcome write = sample::Finish(7, sample::Member(2, 0));
+  write.outcome.kind = OutcomeEvent::Kind::kDiverged;
+  write.outcome.metrics = {{"loss", kNan}, {"top1", 0.125}, {"top5", kInfinity}};
+  End(write, scheduler::MemberState::kDiverged);
+
+  const StudyRows rows = Rows();
+  const auto& metrics = MemberOf(rows, "s1c2r0").final_metrics;
+
+  EXPECT_TRUE(std::isnan(metrics.at("loss")));
+  EXPECT_EQ(metrics.at("top1"), 0.125);
+  EXPECT_EQ(metrics.at("top5"), kInfinity);
+  EXPECT_EQ(Json()["members"][6]["final_metrics"]["loss"], "nan");
+  EXPECT_EQ(Json()["members"][6]["final_metrics"]["top5"], "inf");
+}
+
+TEST_F(StudyRowsTest, CurvesKeepEveryPointInOrderAndWhatIsNotFinite) {
+  scheduler::KeepRecords records{LeaseId{7}, sample::Member(2, 0), 1, {}};
+  records.batch.sequence = 1;
+  records.batch.records = {{10, 0.25, "train_loss", 2.5},       {20, 0.5, "train_loss", kNan},
+                           {30, 0.75, "train_loss", kInfinity}, {40, 1, "train_loss", -kInfinity},
+                           {40, 1, "test_top1", 0.5},           {40, 1, "test_top1_class_3", 0.75}};
+  End(sample::Finish(7, sample::Member(2, 0)), scheduler::MemberState::kDone, {records});
+
+  const StudyRows rows = Rows();
+  const auto& curves = MemberOf(rows, "s1c2r0").curves;
+
+  const std::vector<report::CurvePoint>& loss = curves.at("train_loss");
+  ASSERT_EQ(loss.size(), 4u);
+  EXPECT_EQ(loss[0].value, 2.5);
+  EXPECT_EQ(loss[0].epoch, 0.25);
+  EXPECT_TRUE(std::isnan(loss[1].value));
+  EXPECT_EQ(loss[1].step, 20);
+  EXPECT_EQ(loss[2].value, kInfinity);
+  EXPECT_EQ(loss[3].value, -kInfinity);
+  EXPECT_EQ(curves.at("test_top1")[0].value, 0.5);
+  EXPECT_FALSE(curves.contains("test_top1_class_3"));
+}
+
+TEST_F(StudyRowsTest, AccuraciesOfClassesStandAtTheirClass) {
+  scheduler::KeepOutcome write = sample::Finish(7, sample::Member(2, 0));
+  write.outcome.per_class_accuracy = {0.125, 0.25, 0.375};
+  End(write, scheduler::MemberState::kDone);
+
+  EXPECT_THAT(MemberOf(Rows(), "s1c2r0").per_class_accuracy, ElementsAre(0.125, 0.25, 0.375));
+}
+
+TEST_F(StudyRowsTest, HashesOfEveryEvaluationStandAtTheirEvaluation) {
+  scheduler::KeepOutcome write = sample::Finish(7, sample::Member(2, 0));
+  write.outcome.hashes = {{"weights_at/1", std::string(64, '1')},
+                          {"weights_at/2", std::string(64, '2')},
+                          {"weights_at/10", std::string(64, 'a')},
+                          {"first_batches", std::string(64, 'f')},
+                          {"logits", std::string(64, 'e')}};
+  End(write, scheduler::MemberState::kDone);
+
+  const StudyRows rows = Rows();
+  const report::Hashes& hashes = MemberOf(rows, "s1c2r0").hashes;
+
+  ASSERT_EQ(hashes.weights_at.size(), 10u);
+  EXPECT_EQ(hashes.weights_at[0], std::string(64, '1'));
+  EXPECT_EQ(hashes.weights_at[1], std::string(64, '2'));
+  EXPECT_EQ(hashes.weights_at[2], "");
+  EXPECT_EQ(hashes.weights_at[9], std::string(64, 'a'));
+  EXPECT_EQ(hashes.first_batches, std::string(64, 'f'));
+  EXPECT_EQ(hashes.logits, std::string(64, 'e'));
+  EXPECT_EQ(hashes.weights, "");
+}
+
+TEST_F(StudyRowsTest, AnAxisOverTheTestExamplesGivesEachItsOwnSet) {
+  scheduler::KeepSweep keep = sample::Keep(2);
+  keep.content.axes = {{{{"data.test_examples", {int64_t{6}, int64_t{4}}}}}};
+  keep.cells = sweep::Expand(keep.content);
+  home_.Apply({keep});
+
+  const StudyRows rows = Rows(2);
+
+  ASSERT_EQ(rows.evaluation_sets.size(), 2u);
+  EXPECT_EQ(rows.evaluation_sets[0].key.test_examples, 6);
+  EXPECT_EQ(rows.evaluation_sets[1].key.test_examples, 4);
+  std::vector<size_t> sets;
+  for (const report::CellInput& cell : rows.input.cells) sets.push_back(cell.evaluation);
+  EXPECT_THAT(sets, ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(rows.evaluation_sets[0].artifacts.size(), 2u) << "sent by sweep 1";
+  EXPECT_TRUE(rows.evaluation_sets[1].artifacts.empty());
+}
+
+// Labels of another set of classes are not believed.
+class WrongLabelsTest : public StudyRowsTest, public ::testing::WithParamInterface<int32_t> {};
+
+TEST_P(WrongLabelsTest, AreNamedAndNotUsed) {
+  scheduler::KeepOutcome write = sample::Finish(7, sample::Member(2, 0));
+  write.outcome.artifacts.clear();
+  const std::vector<int32_t> labels = {0, 1, 2, 3, 4, GetParam()};
+  home_.AddFile(write.outcome, sample::Member(2, 0), "evaluation_labels",
+                *EncodeNpy(MakeTensorView<int32_t>("labels", {kExamples}, labels)));
+  home_.Apply(
+      {sample::Pin(2), sample::Grant(7, sample::Member(2, 0)), write,
+       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kDone, 1, 0}});
+
+  const nlohmann::json study = Json();
+
+  std::string told;
+  for (const auto& warning : study["warnings"]) told += warning["text"].get<std::string>() + "\n";
+  EXPECT_THAT(told, HasSubstr("the class " + std::to_string(GetParam()) +
+                              " of example 5 is not below 10. The true classes are not known."));
+  EXPECT_TRUE(study["cohorts"][1]["per_class"].empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(BeyondBothEnds, WrongLabelsTest, ::testing::Values(10, -1));
+
+TEST_F(StudyRowsTest, AFailedMemberTellsTheCauseAndMessageOfItsLastAttempt) {
+  const auto failed = [](uint64_t lease, uint32_t attempt, CauseClass cause,
+                         const std::string& message) {
+    scheduler::KeepOutcome write = sample::Finish(lease, sample::Member(2, 1), attempt);
+    write.outcome = {};
+    write.outcome.cause = cause;
+    write.outcome.message = message;
+    write.accepted = false;
+    write.reason = "it failed";
+    return write;
+  };
+  home_.Apply(
+      {sample::Pin(2), sample::Grant(7, sample::Member(2, 1), 1),
+       failed(7, 1, CauseClass::kLostDevice, "the GPU is gone"),
+       sample::Grant(8, sample::Member(2, 1), 2), failed(8, 2, CauseClass::kBug, "exit code 15"),
+       scheduler::SetMemberState{sample::Member(2, 1), scheduler::MemberState::kFailed, 2, 0},
+       sample::Grant(9, sample::Member(2, 2), 1),
+       scheduler::DropLease{LeaseId{9}, CauseClass::kLostWorker, "box-1 fell silent",
+                            sample::At(70)},
+       scheduler::SetMemberState{sample::Member(2, 2), scheduler::MemberState::kFailed, 1, 0}});
+
+  const nlohmann::json study = Json();
+
+  EXPECT_EQ(study["members"][7]["failure"], "bug: exit code 15");
+  EXPECT_EQ(study["members"][8]["failure"], "lost_worker: box-1 fell silent");
+  EXPECT_EQ(study["members"][0]["failure"], "");
+  std::string told;
+  for (const auto& warning : study["warnings"]) {
+    told +=
+        warning["subject"].get<std::string>() + ": " + warning["text"].get<std::string>() + "\n";
+  }
+  EXPECT_THAT(told, HasSubstr("s1c2r1: Failed, bug: exit code 15\n"));
+}
+
+TEST_F(StudyRowsTest, TheSweepIsToldAsItWasSubmitted) {
+  scheduler::KeepSweep keep = sample::Keep(2);
+  keep.content.reference_accuracy = 0.875;
+  keep.content.plans[0].blocks = 2;
+  keep.cells = sweep::Expand(keep.content);
+  keep.file = "# mine\r\nname: two-rates\n";
+  home_.Apply({keep});
+
+  const report::SweepInput sweep = Rows(2).input.sweep;
+
+  EXPECT_EQ(sweep.file, "# mine\r\nname: two-rates\n");
+  EXPECT_TRUE(sweep.file_submitted);
+  EXPECT_EQ(sweep.reference_accuracy, 0.875);
+  EXPECT_EQ(sweep.submitted_unix_seconds, absl::ToUnixSeconds(sample::At(0)));
+  EXPECT_EQ(sweep.ended_unix_seconds, 0) << "nothing has ended yet";
+  ASSERT_EQ(sweep.plans.size(), 2u);
+  EXPECT_EQ(sweep.plans[0].blocks, 2u);
+  EXPECT_EQ(sweep.plans[0].replicates, 3u);
+  EXPECT_EQ(sweep.plans[1].blocks, 1u);
+  EXPECT_EQ(sweep.plans[1].sources.at(NoiseSource::kInit), SourceState::kFree);
+  EXPECT_EQ(sweep.plans[0].sources.at(NoiseSource::kInit), SourceState::kFixed);
+  ASSERT_EQ(sweep.axes.size(), 1u);
+  EXPECT_EQ(sweep.axes[0][0].path, "train.optimizer.learning_rate");
+  EXPECT_THAT(sweep.axes[0][0].values, ElementsAre("0.05", "0.5"));
+  EXPECT_EQ(sweep.settings.size(), AllFields().size());
+  for (const report::SettingInput& setting : sweep.settings) {
+    EXPECT_EQ(setting.changed, setting.path == "data.test_examples") << setting.path;
+  }
+}
+
+TEST_F(StudyRowsTest, ASweepWithoutAFileIsToldAsOneThatMeansTheSame) {
+  const report::SweepInput sweep = Rows().input.sweep;
+
+  EXPECT_FALSE(sweep.file_submitted);
+  EXPECT_EQ(sweep.file, sweep::ResolvedFile(sample::Content()));
+  EXPECT_THAT(sweep.file, StartsWith("name: \"two-rates\"\nseed: 18446744073709551615\n"));
+  EXPECT_EQ(sweep.ended_unix_seconds, absl::ToUnixSeconds(sample::At(60)));
+}
+
+}  // namespace
+}  // namespace noisefloor::query

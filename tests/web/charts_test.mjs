@@ -1,0 +1,293 @@
+// What the charts show is what the JSON says: every dot, interval, band, line, square, strip and
+// label of the page read back from its place. node charts_test.mjs RENDER_PAGE STUDY.json
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { frameOf, nearest, read, scaleOf } from "./geometry.mjs";
+import { distinct, figureOf, open, study, wide } from "./open_page.mjs";
+
+/** Colour of each hardware class, as the legend beside the drawing says. */
+async function legendOf(figure) {
+  return new Map(await figure.locator(".legend span").evaluateAll((entries) => entries.map((entry) => {
+    const probe = entry.querySelector("i");
+    return [entry.textContent, probe.style.background];
+  })));
+}
+
+/** "rgb(0, 114, 178)" as "#0072b2". */
+function hex(colour) {
+  const parts = colour.match(/\d+/g);
+  return colour.startsWith("#") ? colour : `#${parts.slice(0, 3).map((p) => Number(p).toString(16).padStart(2, "0")).join("")}`;
+}
+
+function nameOf(legend, colour) {
+  for (const [name, shown] of legend) if (hex(shown) === hex(colour)) return name;
+  return assert.fail(`no legend for ${colour}`);
+}
+
+/** Matches what is drawn with what should be, one to one, by key, and compares the numbers. */
+function same(drawn, expected, worth, what) {
+  const keys = (list) => list.map((d) => d.key).sort();
+  assert.deepEqual(keys(drawn), keys(expected), what);
+  for (const want of expected) {
+    const have = drawn.find((d) => d.key === want.key);
+    want.values.forEach((value, i) => assert.ok(Math.abs(have.values[i] - value) <= worth,
+      `${what}, ${want.key}: shows ${have.values.join(", ")}, JSON has ${want.values.join(", ")}`));
+  }
+}
+
+const PIXEL = 0.6;  // Plot rounds to hundredths; an axis' ends to one.
+
+test("sources: dots and intervals of churn and of the spread stand where the JSON says", async () => {
+  const value = structuredClone(study);
+  distinct(value.cohorts);
+  value.cohorts[1].churn.low = null;
+  const { page } = await open(value);
+  const figure = figureOf(page, "Churn (left)");
+  const legend = await legendOf(figure);
+  for (const [i, name] of ["churn", "accuracy_sd"].entries()) {
+    const shape = await read(figure.locator("svg").nth(i));
+    const x = scaleOf(shape.ticks.x, "x");
+    const key = (mark) => `${nearest(shape.facets.fy, "y", (mark.y ?? mark.y1))} ${nameOf(legend, mark.colour)}`;
+    const want = value.cohorts.map((c) => ({ key: `${c.plan} ${c.hardware}`, estimate: c[name] }));
+    same(shape.dots.map((d) => ({ key: key(d), values: [x.invert(d.x)] })),
+      want.map(({ key, estimate }) => ({ key, values: [100 * estimate.value] })), PIXEL * x.worth, name);
+    same(shape.rules.map((r) => ({ key: key(r), values: [x.invert(r.x1), x.invert(r.x2)] })),
+      want.filter(({ estimate }) => estimate.low !== null).map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })),
+      PIXEL * x.worth, `${name}, intervals`);
+  }
+  await page.close();
+});
+
+test("against an axis: points, intervals and lines stand where the JSON says", async () => {
+  const value = wide();
+  distinct(value.cohorts);
+  for (const c of value.cohorts) c.under_trained = c.axes[0].value === "0.01";
+  const { page } = await open(value);
+  const figure = figureOf(page, "not all n members agree");
+  const legend = await legendOf(figure);
+  const shape = await read(figure.locator("svg").first());
+  const y = scaleOf(shape.ticks.y.filter((t) => t.y >= shape.frames[0].y1 - 1 && t.y <= shape.frames[0].y2 + 1), "y");
+  const top = shape.frames[0].y1;
+  // Every row has the scale of the first, further down.
+  const place = (px, py) => {
+    const frame = frameOf(shape.frames, px, py);
+    const first = shape.ticks.x.filter((t) => t.x >= frame.x1 - 1 && t.x <= frame.x2 + 1);
+    const x = scaleOf(first, "x");
+    return { row: `${nearest(shape.facets.fx, "x", (frame.x1 + frame.x2) / 2)} ${nearest(shape.facets.fy, "y", (frame.y1 + frame.y2) / 2)}`,
+      x: x.invert(px), y: y.invert(py - frame.y1 + top), worth: x.worth };
+  };
+  const besides = (c) => `width=${c.axes[1].value}\nblock ${c.block}`;
+  const key = (c) => `${c.plan} ${besides(c)} ${c.hardware} ${c.axes[0].value}`;
+  const rates = ["0.01", "0.03", "0.1"];
+  const rateAt = (at) => rates.find((r) => Math.abs(Number(r) - at.x) <= PIXEL * at.worth) ?? `${at.x}`;
+  const drawn = (mark, px, py, colour, values) => {
+    const at = place(px, py);
+    return { key: `${at.row} ${nameOf(legend, colour)} ${rateAt(at)}`, values: values(at) };
+  };
+  const dots = shape.dots.map((d) => drawn(d, d.x, d.y, d.stroke, (at) => [at.y]));
+  same(dots, value.cohorts.map((c) => ({ key: key(c), values: [100 * c.any_disagreement.value] })), PIXEL * y.worth, "points");
+  const hollow = shape.dots.filter((d) => d.colour === "var(--paper)").map((d) => rateAt(place(d.x, d.y)));
+  assert.deepEqual([...new Set(hollow)], ["0.01"]);
+  assert.equal(hollow.length, value.cohorts.length / 3);
+  same(shape.rules.map((r) => drawn(r, r.x1, (r.y1 + r.y2) / 2, r.colour, () => [r.y1, r.y2].map((py) => {
+    const frame = frameOf(shape.frames, r.x1, (r.y1 + r.y2) / 2);
+    return y.invert(py - frame.y1 + top);
+  }).sort((a, b) => a - b))),
+    value.cohorts.map((c) => ({ key: key(c), values: [100 * c.any_disagreement.low, 100 * c.any_disagreement.high] })), PIXEL * y.worth, "intervals");
+  const corners = shape.lines.flatMap((line) => line.points.map(([px, py]) => drawn(line, px, py, line.stroke, (at) => [at.y])));
+  same(corners, value.cohorts.map((c) => ({ key: key(c), values: [100 * c.any_disagreement.value] })), PIXEL * y.worth, "lines");
+  await page.close();
+});
+
+test("hardware: the four kinds of churn stand where the JSON says, each in its colour", async () => {
+  const value = structuredClone(study);
+  distinct(value.hardware);
+  const { page } = await open(value);
+  const figure = figureOf(page, "Churn between two hardware classes");
+  const legend = await legendOf(figure);
+  const shape = await read(figure.locator("svg").first());
+  const x = scaleOf(shape.ticks.x, "x");
+  const group = (h) => `${h.setting}, ${h.hardware_a.replace("cpu-intel-", "")} – ${h.hardware_b.replace("cpu-intel-", "")}`;
+  const kinds = { "within A": "churn_within_a", "within B": "churn_within_b", "across, same seeds": "churn_paired", "across, other seeds": "churn_unpaired" };
+  const want = value.hardware.flatMap((h) => Object.entries(kinds).map(([kind, name]) => ({ key: `${group(h)} ${kind}`, estimate: h[name] })))
+    .filter(({ estimate }) => estimate.value !== null);
+  const key = (y, colour) => `${nearest(shape.facets.fy, "y", y)} ${nameOf(legend, colour)}`;
+  same(shape.dots.map((d) => ({ key: key(d.y, d.colour), values: [x.invert(d.x)] })),
+    want.map(({ key, estimate }) => ({ key, values: [100 * estimate.value] })), PIXEL * x.worth, "dots");
+  same(shape.rules.map((r) => ({ key: key(r.y1, r.colour), values: [x.invert(r.x1), x.invert(r.x2)] })),
+    want.map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })), PIXEL * x.worth, "intervals");
+  // In each row the kinds stand in the order of the legend.
+  for (const h of value.hardware) {
+    const row = shape.dots.filter((d) => nearest(shape.facets.fy, "y", d.y) === group(h)).sort((a, b) => a.y - b.y);
+    assert.deepEqual(row.map((d) => nameOf(legend, d.colour)), [...legend.keys()]);
+  }
+  await page.close();
+});
+
+const METRICS = { test_top1: 100, test_top5: 100, test_loss: 1, train_loss: 1 };
+
+test("curves: members, means and bands of one standard deviation stand where the JSON says", async () => {
+  const value = structuredClone(study);
+  for (const [k, curve] of value.curves.entries()) {
+    curve.sd = curve.sd.map((sd, i) => (sd === null ? null : (curve.mean[i] ?? 0) * (0.05 + 0.01 * k)));
+  }
+  value.curves[0].members[0].values[0] = "nan";
+  const { page } = await open(value);
+  const figure = figureOf(page, "Each thin line is a member");
+  const legend = await legendOf(figure);
+  const cohort = new Map(value.cohorts.map((c) => [c.cell, c]));
+  for (const [i, [metric, factor]] of Object.entries(METRICS).entries()) {
+    const shape = await read(figure.locator("svg").nth(i));
+    const y = scaleOf(shape.ticks.y, "y");
+    const facet = (frame) => nearest(shape.facets.fx, "x", (frame.x1 + frame.x2) / 2);
+    const places = (path) => {
+      const frame = shape.frames.find((f) => path.points[0][0] >= f.x1 - 1 && path.points[0][0] <= f.x2 + 1);
+      const x = scaleOf(shape.ticks.x.filter((t) => t.x >= frame.x1 - 1 && t.x <= frame.x2 + 1), "x");
+      return { facet: facet(frame), points: path.points.map(([px, py]) => [x.invert(px), y.invert(py)]), worth: x.worth };
+    };
+    const close = (have, want, worth) => have.length === want.length &&
+      have.every(([px, py], k) => Math.abs(px - want[k][0]) <= PIXEL * worth && Math.abs(py - want[k][1]) <= PIXEL * y.worth);
+    const compare = (paths, expected, what) => {
+      const left = paths.map((path) => ({ ...places(path), colour: nameOf(legend, path.stroke && path.stroke !== "none" ? path.stroke : path.fill) }));
+      assert.equal(left.length, expected.length, `${metric}: ${what}`);
+      for (const want of expected) {
+        const found = left.findIndex((have) => have.facet === want.plan && have.colour === want.hardware && close(have.points, want.points, have.worth));
+        assert.ok(found >= 0, `${metric}: no ${what} of ${want.plan}, ${want.hardware} through ${want.points.join("; ")}`);
+        left.splice(found, 1);
+      }
+    };
+    const curves = value.curves.filter((c) => c.metric === metric).map((c) => ({ ...c, ...{ plan: cohort.get(c.cell).plan, hardware: cohort.get(c.cell).hardware } }));
+    const members = curves.flatMap((c) => c.members.map((m) => ({ plan: c.plan, hardware: c.hardware,
+      points: m.values.flatMap((v, k) => (typeof v === "number" ? [[c.epochs[k], v * factor]] : [])) })));
+    const means = curves.map((c) => ({ plan: c.plan, hardware: c.hardware, points: c.mean.map((v, k) => [c.epochs[k], v * factor]) }));
+    const bands = curves.map((c) => ({ plan: c.plan, hardware: c.hardware, points: [
+      ...c.mean.map((v, k) => [c.epochs[k], (v + c.sd[k]) * factor]),
+      ...c.mean.map((v, k) => [c.epochs[k], (v - c.sd[k]) * factor]).reverse()] }));
+    compare(shape.lines.filter((l) => l.width < 1), members, "member");
+    compare(shape.lines.filter((l) => l.width > 1), means, "mean");
+    compare(shape.areas, bands, "band");
+  }
+  await page.close();
+});
+
+/** The values that the colours of a ramp stand for: read from its picture and its ticks. */
+function rampOf(figure) {
+  return figure.locator("svg[class$=ramp]").evaluate((svg) => {
+    const image = svg.querySelector("image");
+    const canvas = document.createElement("canvas");
+    const bitmap = new Image();
+    return new Promise((done) => {
+      bitmap.onload = () => {
+        canvas.width = bitmap.width;
+        canvas.height = 1;
+        const context = canvas.getContext("2d");
+        context.drawImage(bitmap, 0, 0);
+        const data = context.getImageData(0, 0, bitmap.width, 1).data;
+        const colours = Array.from({ length: bitmap.width }, (_, i) => [...data.slice(4 * i, 4 * i + 3)]);
+        const left = Number(image.getAttribute("x"));
+        const width = Number(image.getAttribute("width"));
+        const ticks = [...svg.querySelectorAll("g.tick, g[text-anchor=middle] > g")].filter((g) => g.querySelector("text")).map((g) => ({
+          at: (Number(g.getAttribute("transform").match(/translate\(([-\d.]+)/)[1]) - left) / width, text: g.querySelector("text").textContent }));
+        done({ colours, ticks });
+      };
+      bitmap.src = image.getAttribute("href") ?? image.getAttributeNS("http://www.w3.org/1999/xlink", "href");
+    });
+  });
+}
+
+test("heat map: every square has the colour of its pair, in the order of the members", async () => {
+  const value = structuredClone(study);
+  const count = value.heat_map.members.length;
+  value.heat_map.values = value.heat_map.values.map((row, i) => row.map((_, j) => (i === j ? 0 : (((Math.min(i, j) * 31 + Math.max(i, j) * 17) % 101) / 101))));
+  value.heat_map.values[1][3] = value.heat_map.values[3][1] = null;
+  const { page } = await open(value);
+  const figure = figureOf(page, "Churn between every two members");
+  const ramp = await rampOf(figure);
+  const scale = scaleOf(ramp.ticks.map((t) => ({ x: t.at, text: t.text })), "x");
+  const valueOf = (colour) => {
+    const rgb = hex(colour).match(/[0-9a-f]{2}/g).map((h) => parseInt(h, 16));
+    const off = ramp.colours.map((c) => c.reduce((sum, v, k) => sum + (v - rgb[k]) ** 2, 0));
+    return scale.invert((off.indexOf(Math.min(...off)) + 0.5) / ramp.colours.length);
+  };
+  const shape = await read(figure.locator("svg").last());
+  const left = Math.min(...shape.rects.map((r) => r.x1));
+  const top = Math.min(...shape.rects.map((r) => r.y1));
+  const side = (Math.max(...shape.rects.map((r) => r.x2)) - left) / count;
+  assert.equal(shape.rects.length, count * count);
+  const seen = new Set();
+  for (const rect of shape.rects) {
+    const [i, j] = [Math.round((rect.x1 - left) / side), Math.round((rect.y1 - top) / side)];
+    seen.add(`${i} ${j}`);
+    const want = value.heat_map.values[i][j];
+    if (i === j || want === null) assert.equal(rect.fill, "var(--missing)", `${i}, ${j}`);
+    else assert.ok(Math.abs(valueOf(rect.fill) - 100 * want) <= 1, `${i}, ${j}: shows ${valueOf(rect.fill)}, JSON has ${100 * want}`);
+  }
+  assert.equal(seen.size, count * count);
+  const labels = new Map(value.cohorts.map((c) => [c.cell, c.label]));
+  for (const cell of new Set(value.heat_map.cells)) {
+    const places = value.heat_map.cells.flatMap((c, k) => (c === cell ? [k] : []));
+    const text = shape.texts.find((t) => t.text === labels.get(cell));
+    const middle = top + side * (places[0] + places.at(-1) + 1) / 2;
+    assert.ok(text && Math.abs(text.y - middle) <= 6, `${labels.get(cell)} stands beside its members`);
+  }
+  await page.close();
+});
+
+test("who pays: churn of every class of the data set stands where the JSON says", async () => {
+  const value = structuredClone(study);
+  distinct(value.cohorts);
+  const { page } = await open(value);
+  const figure = figureOf(page, "Churn within each class");
+  const legend = await legendOf(figure);
+  const shape = await read(figure.locator("svg").first());
+  const key = (px, py, colour) => {
+    const frame = frameOf(shape.frames, px, py);
+    return `${nearest(shape.facets.fx, "x", (frame.x1 + frame.x2) / 2)} ${nearest(shape.facets.fy, "y", (frame.y1 + frame.y2) / 2)} ${nameOf(legend, colour)}`;
+  };
+  const scale = (px, py) => {
+    const frame = frameOf(shape.frames, px, py);
+    return scaleOf(shape.ticks.x.filter((t) => t.x >= frame.x1 - 1 && t.x <= frame.x2 + 1), "x");
+  };
+  const want = value.cohorts.filter((c) => !c.all_fixed && !c.under_trained)
+    .flatMap((c) => c.per_class.map((k) => ({ key: `${c.plan} ${k.name} ${c.hardware}`, estimate: k.churn })));
+  const worth = PIXEL * scale(shape.dots[0].x, shape.dots[0].y).worth;
+  same(shape.dots.map((d) => ({ key: key(d.x, d.y, d.colour), values: [scale(d.x, d.y).invert(d.x)] })),
+    want.map(({ key, estimate }) => ({ key, values: [100 * estimate.value] })), worth, "dots");
+  same(shape.rules.map((r) => ({ key: key((r.x1 + r.x2) / 2, r.y1, r.colour), values: [r.x1, r.x2].map((px) => scale((r.x1 + r.x2) / 2, r.y1).invert(px)) })),
+    want.map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })), worth, "intervals");
+  // Most affected first.
+  const total = new Map();
+  for (const c of value.cohorts.filter((o) => !o.all_fixed)) for (const k of c.per_class) total.set(k.name, (total.get(k.name) ?? 0) + k.churn.value);
+  assert.deepEqual([...shape.facets.fy].sort((a, b) => a.y - b.y).map((f) => f.text), [...total.keys()].sort((a, b) => total.get(b) - total.get(a)));
+  await page.close();
+});
+
+test("divergent images: what each member answered stands in strip and list, by its own name and colour", async () => {
+  const value = structuredClone(study);
+  value.divergent.examples[0].said[0] = -1;
+  const { page } = await open(value);
+  const names = value.evaluation.class_names;
+  const cards = page.locator(".card");
+  const colours = new Map();
+  for (const [k, example] of value.divergent.examples.entries()) {
+    const card = cards.nth(k);
+    const strip = await card.locator(".strip i").evaluateAll((all) => all.map((i) => ({ title: i.title, colour: i.style.background })));
+    const name = (label) => (label < 0 ? "undefined" : names[label]);
+    assert.deepEqual(strip.map((s) => s.title), example.said.map((label, m) => `${value.divergent.members[m]}: ${name(label)}`));
+    strip.forEach((s, m) => {
+      const kept = colours.get(example.said[m]) ?? s.colour;
+      assert.equal(s.colour, kept, `one colour for ${name(example.said[m])}`);
+      colours.set(example.said[m], kept);
+    });
+    const count = new Map();
+    for (const label of example.said) count.set(label, (count.get(label) ?? 0) + 1);
+    const most = [...count].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, 4);
+    const list = await card.locator("li").evaluateAll((all) => all.map((li) => ({ text: li.textContent, right: li.className === "right", colour: li.querySelector("i").style.background })));
+    assert.deepEqual(list.map((l) => l.text), most.map(([label, times]) => `${name(label)} ${times}`));
+    assert.deepEqual(list.map((l) => l.right), most.map(([label]) => label === example.label));
+    assert.deepEqual(list.map((l) => l.colour), most.map(([label]) => colours.get(label)));
+    assert.match(await card.textContent(), new RegExp(`${names[example.label]} · #${example.example}`));
+  }
+  await page.close();
+});
