@@ -8,6 +8,8 @@
 #include "spdlog/sinks/stdout_sinks.h"
 #include "spdlog/spdlog.h"
 
+#include "common/base/printable.h"
+
 namespace noisefloor {
 
 namespace {
@@ -42,7 +44,7 @@ std::string Escape(std::string_view text) {
       out += c;
     }
   }
-  return out;
+  return Printable(out, EscapeStyle::kJson);
 }
 
 bool IsPlain(std::string_view text) {
@@ -52,7 +54,7 @@ bool IsPlain(std::string_view text) {
       return false;
     }
   }
-  return true;
+  return Printable(text) == text;
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "common/rpc/channel.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+
 #include <chrono>
 
 #include "fmt/format.h"
@@ -49,9 +52,29 @@ void SetDeadline(grpc::ClientContext& context, absl::Duration timeout) {
   context.set_deadline(After(timeout));
 }
 
+namespace {
+
+// Empty when it does, or is no name. Asks the system's resolver, which may take its time.
+std::string WhyNotResolved(const Address& address) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int unknown = getaddrinfo(address.host.c_str(), nullptr, &hints, &found);
+  if (unknown != 0) return gai_strerror(unknown);
+  freeaddrinfo(found);
+  return "";
+}
+
+}  // namespace
+
 absl::Status WaitUntilConnected(grpc::Channel& channel, const Address& address,
                                 absl::Duration timeout) {
   if (channel.WaitForConnected(After(timeout))) return absl::OkStatus();
+  if (const std::string why = WhyNotResolved(address); !why.empty()) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     fmt::format("no coordinator answers at {}: the name does not resolve: {}",
+                                 ToText(address), why));
+  }
   return MakeError(absl::StatusCode::kUnavailable,
                    fmt::format("no coordinator answers at {} within {}", ToText(address),
                                absl::FormatDuration(timeout)));

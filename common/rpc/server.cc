@@ -1,6 +1,12 @@
 #include "common/rpc/server.h"
 
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <mutex>
 
 #include "fmt/format.h"
@@ -34,6 +40,24 @@ void SetUp(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
+// gRPC tells only its log why.
+std::string WhyNotBound(const Address& address) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  const int unknown = getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
+  if (unknown != 0) return fmt::format("{}: {}", address.host, gai_strerror(unknown));
+  const int probe = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int error = bind(probe, found->ai_addr, found->ai_addrlen) == 0 ? 0 : errno;
+  if (probe >= 0) close(probe);
+  freeaddrinfo(found);
+  if (error == EADDRINUSE) return "another program has the port; choose another one";
+  if (error == EADDRNOTAVAIL) return "this machine has no such address";
+  return error == 0 ? "another program had the port a moment ago" : strerror(error);
+}
+
 }  // namespace
 
 RpcServer::RpcServer(Address address, std::unique_ptr<grpc::Server> server)
@@ -62,9 +86,8 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || (port == 0 && !settings.in_process_only)) {
     return MakeError(absl::StatusCode::kUnavailable,
-                     fmt::format("cannot listen on {}: is the port in use, and is the host this "
-                                 "machine's?",
-                                 ToText(settings.listen)));
+                     fmt::format("cannot listen on {}: {}", ToText(settings.listen),
+                                 WhyNotBound(settings.listen)));
   }
   for (const std::string& name : settings.health_names) {
     server->GetHealthCheckService()->SetServingStatus(name, true);

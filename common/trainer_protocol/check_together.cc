@@ -60,8 +60,15 @@ void CheckShards(const Specification& s, Problems& problems) {
                             DivisibleNear(s.train.batch_size, shards)});
     return;
   }
-  if (s.train.drop_last) return;
   const int64_t examples = PlannedExamples(s);
+  if (s.train.drop_last) {
+    if (examples == 0 || s.train.batch_size <= examples) return;
+    problems.push_back({"train.batch_size", std::to_string(examples) +
+                                                " examples make no batch of " +
+                                                std::to_string(s.train.batch_size) +
+                                                ", and train.drop_last leaves out what is less"});
+    return;
+  }
   const int64_t last = examples % s.train.batch_size;
   if (last % shards != 0) {
     problems.push_back(

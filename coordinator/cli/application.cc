@@ -7,9 +7,12 @@
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
 
+#include "common/rpc/address.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/cli/choices.h"
 #include "coordinator/cli/help.h"
+#include "coordinator/cli/output_file.h"
+#include "coordinator/cli/terminal_text.h"
 
 namespace noisefloor::cli {
 
@@ -19,8 +22,9 @@ constexpr std::string_view kFooter =
     R"(Without --coordinator a command asks the coordinator that holds the data directory, or opens it
 itself; `run` does everything on this machine. `noisefloor COMMAND --help` shows examples.
 
-Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 finished with failed members,
-5 a replay or check did not hold, 130 stopped by Ctrl-C, SIGTERM or a closed terminal.)";
+Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 ended with failed or cancelled members,
+5 a replay or check did not hold, 130 stopped by Ctrl-C, SIGTERM or a closed terminal, 141 whoever
+read the output has gone, as `| head` does. 0 also says that the output is whole.)";
 
 void AddGlobalOptions(CLI::App& app, Context& context) {
   GlobalOptions& options = context.options;
@@ -61,10 +65,12 @@ void AddCommand(CLI::App& app, Command& command, Command*& chosen) {
   sub->final_callback([&chosen, &command] { chosen = &command; });
 }
 
-int Report(const absl::StatusOr<int>& result, std::string_view command, Context& context) {
-  context.out.flush();
+int Run(Command& command, Context& context) {
+  const TerminalGuard guard(context.out, context.Json() ? EscapeStyle::kJson : EscapeStyle::kText);
+  const absl::StatusOr<int> result = command.Run(context);
   if (result.ok()) return *result;
-  context.err << "noisefloor " << command << ": " << Message(result.status()) << "\n";
+  context.out.flush();  // Before what explains why there is no more.
+  context.err << "noisefloor " << command.Name() << ": " << Message(result.status()) << "\n";
   return ExitCodeOf(result.status());
 }
 
@@ -82,6 +88,53 @@ std::string ShellWord(const std::string& text) {
   return plain ? text : fmt::format("'{}'", text);
 }
 
+// Short words are a slip or two away from many others.
+bool LooksLike(std::string_view word, std::string_view nearest) {
+  if (word.empty() || nearest.empty()) return false;
+  return word[0] == nearest[0] || nearest.ends_with(word) || word.ends_with(nearest);
+}
+
+// "unknown option --outptu; did you mean --output?" for what the parser could not place.
+std::string WrongArgument(const CLI::App& root) {
+  const std::vector<std::string> left = root.remaining(true);
+  if (left.empty()) return "";
+  if (!left[0].starts_with("-")) return "unexpected argument " + left[0];
+  const std::string word = left[0].substr(0, left[0].find('='));
+  std::vector<std::string> known;
+  for (const CLI::App* app = &root; app != nullptr;) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    const auto chosen = app->get_subcommands();
+    app = chosen.empty() ? nullptr : chosen.back();
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string_view nearest = Nearest(word, names);
+  const std::string hint = nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+  return fmt::format("unknown option {}{}", word, hint);
+}
+
+// "expected a command, one of get, list or verify" where none was given.
+std::string MissingCommand(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+  if (app == &root) return "expected a command, such as run, plan or report";
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app->get_subcommands(nullptr)) names.push_back(sub->get_name());
+  return fmt::format("{}: expected {}", app->get_name(), JoinChoices(names));
+}
+
+// In our words where the parser's are its own.
+std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    if (std::string wrong = WrongArgument(app); !wrong.empty()) return wrong;
+  }
+  if (std::string_view(error.what()).starts_with("A subcommand")) {
+    return MissingCommand(app);
+  }
+  return error.what();
+}
+
 // "unknown command bogus; did you mean ...?" when the first word names no command; else empty.
 std::string WrongCommand(const std::vector<std::string>& arguments,
                          const std::vector<std::unique_ptr<Command>>& commands) {
@@ -90,7 +143,7 @@ std::string WrongCommand(const std::vector<std::string>& arguments,
   for (const auto& command : commands) names.push_back(command->Name());
   if (std::ranges::find(names, arguments[0]) != names.end()) return "";
   std::string text = "unknown command " + arguments[0];
-  if (const auto nearest = Nearest(arguments[0], names); !nearest.empty()) {
+  if (const auto nearest = Nearest(arguments[0], names); LooksLike(arguments[0], nearest)) {
     text.append("; did you mean ").append(nearest).append("?");
   }
   return text;
@@ -99,7 +152,7 @@ std::string WrongCommand(const std::vector<std::string>& arguments,
 }  // namespace
 
 bool Context::Colour() const {
-  if (options.colour == "auto") return out_is_terminal && colours_allowed && !Json();
+  if (options.colour == "auto") return OutRedraws() && colours_allowed && !Json();
   return options.colour == "always";
 }
 
@@ -113,13 +166,19 @@ std::string Context::Hint(std::string_view command) const {
   return text + "`";
 }
 
+std::string Context::WorkerHint(const std::string& address) const {
+  return fmt::format("`{}-worker --coordinator={}`", ShellWord(program), address);
+}
+
 int ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return kDone;
   if (absl::IsCancelled(status)) return kStopped;
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? kUnreachable : kRefused;
 }
 
-int RunApplication(const std::vector<std::string>& arguments, Context& context) {
+namespace {
+
+int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
   CLI::App app("How much of the difference between two training runs is just noise?", "noisefloor");
   app.formatter(std::make_shared<HelpFormatter>());  // shared: CLI11 hands it to every command.
   context.root = &app;
@@ -137,7 +196,7 @@ int RunApplication(const std::vector<std::string>& arguments, Context& context) 
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return ReportUsage(app, error.what(), context);
+    if (error.get_exit_code() != 0) return ReportUsage(app, UsageMessage(app, error), context);
     return app.exit(error, context.out, context.err);  // Help or the version was asked for.
   }
   if (const std::string wrong = WrongChoice(app); !wrong.empty()) {
@@ -147,7 +206,33 @@ int RunApplication(const std::vector<std::string>& arguments, Context& context) 
   if (context.options.home.empty()) {
     return ReportUsage(app, "--home: expected a directory, got nothing", context);
   }
-  return Report(chosen->Run(context), chosen->Name(), context);
+  if (const std::string& address = context.options.coordinator; !address.empty()) {
+    const absl::Status wrong = ParseAddress(address).status();
+    if (!wrong.ok()) return ReportUsage(app, "--coordinator: " + Message(wrong), context);
+  }
+  return Run(*chosen, context);
+}
+
+// Exit 0 says that the output is whole.
+int CheckOutput(int code, Context& context) {
+  context.out.flush();
+  absl::Status written;
+  if (context.out_file != nullptr) written = context.out_file->Finish();
+  if (written.ok() && !context.out.good()) {
+    written = MakeError(absl::StatusCode::kUnavailable, "standard output: cannot write");
+  }
+  if (written.ok()) return code;
+  const bool had_enough = context.out_file != nullptr && context.out_file->ReaderLeft();
+  if (had_enough) return code == kDone ? kReaderLeft : code;
+  context.err << "noisefloor: " << Message(written) << "; what was printed is not whole\n";
+  return code == kDone ? kRefused : code;
+}
+
+}  // namespace
+
+int RunApplication(const std::vector<std::string>& arguments, Context& context) {
+  const TerminalGuard guard(context.err, EscapeStyle::kText);
+  return CheckOutput(ParseAndRun(arguments, context), context);
 }
 
 }  // namespace noisefloor::cli

@@ -8,6 +8,8 @@
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
+#include "coordinator/cli/output.h"
+#include "coordinator/cli/terminal_text.h"
 
 namespace noisefloor::cli {
 
@@ -72,15 +74,34 @@ absl::Status WriteArtifact(Connection& connection, const std::string& member,
   return writer.Commit();
 }
 
+namespace {
+
+// Tables hold what users and trainers wrote; only their colours may reach the terminal.
+absl::Status PrintTables(Connection& connection, const Context& context,
+                         v1::GetStudyRequest request) {
+  request.set_colour(context.Colour());
+  request.set_columns(context.out_columns);
+  std::string text;
+  NF_RETURN_IF_ERROR(GetStudy(connection, request, [&](std::string_view piece) {
+    text.append(piece);
+    return absl::OkStatus();
+  }));
+  if (request.colour()) {
+    WriteColoured(context.out, text);
+  } else {
+    context.out << text;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t sweep,
                         v1::GetStudyRequest::Form form) {
-  v1::GetStudyRequest request = StudyRequest(sweep, form);
-  if (form == v1::GetStudyRequest::FORM_TABLES) {
-    request.set_colour(context.Colour());
-    request.set_columns(context.out_columns);
-  }
+  const v1::GetStudyRequest request = StudyRequest(sweep, form);
+  if (form == v1::GetStudyRequest::FORM_TABLES) return PrintTables(connection, context, request);
   return GetStudy(connection, request, [&](std::string_view piece) {
-    context.out << piece;
+    PrintData(context, piece);
     return absl::OkStatus();
   });
 }

@@ -138,13 +138,14 @@ int ChildProcess::Wait() {
   return exit_code_;
 }
 
-void ChildProcess::Stop(absl::Duration grace) {
+void ChildProcess::Stop(absl::Duration grace, int hurry) {
   if (process_ < 0) return;
   Signal(SIGTERM);
-  pollfd file = {ended_file_, POLLIN, 0};
+  pollfd files[2] = {{ended_file_, POLLIN, 0}, {hurry, POLLIN, 0}};
   const int grace_ms = static_cast<int>(absl::ToInt64Milliseconds(grace));
-  const int ready = poll(&file, 1, grace_ms);
-  if (ready == 0) Signal(SIGKILL);
+  while (poll(files, 2, grace_ms) < 0 && errno == EINTR) {
+  }
+  if (files[0].revents == 0) Signal(SIGKILL);
   (void)Wait();
 }
 

@@ -39,7 +39,7 @@ class ChildProcess {
   // Waits. The exit code, or 128 + the signal that ended it.
   int Wait();
   // SIGTERM, then SIGKILL after `grace`; waits.
-  void Stop(absl::Duration grace);
+  void Stop(absl::Duration grace, int hurry = -1);
 
  private:
   ChildProcess(pid_t process, int ended_file) : process_(process), ended_file_(ended_file) {}

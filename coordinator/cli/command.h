@@ -23,9 +23,11 @@ enum ExitCode : int {
   kRefused = 1,
   kUsage = 2,
   kUnreachable = 3,
-  kFailedMembers = 4,  // Finished, but some members failed. Diverged ones are results.
-  kDidNotHold = 5,     // A replay or check ran to its end, and what was promised did not hold.
-  kStopped = 130,      // By Ctrl-C or SIGTERM; as a shell tells it.
+  kFailedMembers =
+      4,            // Ended, but some members failed or were cancelled. Diverged ones are results.
+  kDidNotHold = 5,  // A replay or check ran to its end, and what was promised did not hold.
+  kStopped = 130,   // By Ctrl-C or SIGTERM; as a shell tells it.
+  kReaderLeft = 141,  // `| head` had enough: what SIGPIPE would say.
 };
 
 enum class OutputForm { kTable, kJson };
@@ -40,6 +42,8 @@ struct GlobalOptions {
 using StartCoordinator =
     std::function<absl::StatusOr<std::unique_ptr<Coordinator>>(CoordinatorOptions)>;
 
+class OutputFile;
+
 // The world outside, as a command sees it. Everything borrowed outlives the commands.
 struct Context {
   std::ostream& out;
@@ -48,8 +52,10 @@ struct Context {
   StartCoordinator start_coordinator;
   std::string program = "noisefloor";  // As it was called, for hints.
   std::string program_folder;          // Where noisefloor-worker and noisefloor-trainer lie.
+  OutputFile* out_file = nullptr;      // Behind `out`, where it is a file: asked if all arrived.
   bool out_is_terminal = false;
   bool err_is_terminal = false;
+  bool terminal_is_dumb = false;  // Knows no escapes: TERM=dumb, or none.
   uint32_t out_columns = 0;     // Of the terminal that `out` is; 0: lines are as long as they like.
   bool colours_allowed = true;  // False with NO_COLOR.
   std::string default_home = {};
@@ -59,8 +65,13 @@ struct Context {
 
   bool Json() const { return options.form == OutputForm::kJson; }
   bool Colour() const;
+  // Whether progress may redraw its line there; else it prints a new one now and then.
+  bool OutRedraws() const { return out_is_terminal && !terminal_is_dumb; }
+  bool ErrRedraws() const { return err_is_terminal && !terminal_is_dumb; }
   // `command` as one that works on the same data: "`noisefloor retry s1 --home=/data`".
   std::string Hint(std::string_view command) const;
+  // How a worker of the coordinator at `address` is started.
+  std::string WorkerHint(const std::string& address) const;
 };
 
 class Command {

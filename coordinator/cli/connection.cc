@@ -99,6 +99,17 @@ Connection::~Connection() {
   if (!temporary_home_.empty()) (void)RemoveTree(temporary_home_);
 }
 
+absl::Status Connection::InWords(const absl::Status& status, absl::Duration timeout) {
+  if (absl::IsDeadlineExceeded(status)) {
+    return MakeError(status.code(), "gave no answer within " + absl::FormatDuration(timeout));
+  }
+  // Its text is the library's: the answer held what no message may hold.
+  if (status.message().find("No message returned") == absl::string_view::npos) return status;
+  return MakeError(absl::StatusCode::kDataLoss,
+                   "the coordinator has an answer that it cannot write: a text in its store is "
+                   "damaged; `report` and `export` name the damaged rows that they meet");
+}
+
 absl::Status Connection::Named(const absl::Status& status) const {
   const bool unreachable = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
   if (!unreachable || address_.empty()) return status;

@@ -41,6 +41,7 @@ class Connection {
   Stub& stub() { return *stub_; }
   Coordinator* coordinator() { return coordinator_.get(); }  // Null when it is another process.
   bool remote() const { return coordinator_ == nullptr; }
+  const std::string& address() const { return address_; }  // Of the one in another process.
 
   // One call with a deadline.
   template <typename Request, typename Response>
@@ -52,10 +53,12 @@ class Connection {
     SetDeadline(context, timeout);
     Response response;
     const grpc::Status status = ((*stub_).*method)(&context, request, &response);
-    if (!status.ok()) return Named(FromGrpc(status));
+    if (!status.ok()) return Named(InWords(FromGrpc(status), timeout));
     return response;
   }
 
+  // What gRPC says of an answer that did not come, or cannot be read, as a person would.
+  static absl::Status InWords(const absl::Status& status, absl::Duration timeout);
   // Says which coordinator, when it could not be reached.
   absl::Status Named(const absl::Status& status) const;
 

@@ -12,6 +12,8 @@
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
 #include "coordinator/cli/stop_signal.h"
+#include "coordinator/cli/table.h"
+#include "coordinator/cli/terminal_text.h"
 #include "worker/trainer/data/dataset.h"
 
 namespace noisefloor::cli {
@@ -39,7 +41,7 @@ class DownloadLine {
   }
 
   void Show(const std::string& file, uint64_t received, uint64_t total) {
-    if (!context_.err_is_terminal) {
+    if (!context_.ErrRedraws()) {
       if (file != file_) context_.err << "downloading " << file << "\n";
       file_ = file;
       return;
@@ -47,9 +49,10 @@ class DownloadLine {
     if (drawn_ && file != file_) context_.err << "\n";
     file_ = file;
     const double share = total > 0 ? static_cast<double>(received) / total : 0;
-    context_.err << fmt::format("\r{} {:5.1f} of {:.1f} MB  {}\x1b[K", Bar(share), received / 1e6,
+    context_.err << Style::kLineStart
+                 << fmt::format("{} {:5.1f} of {:.1f} MB  {}", Bar(share), received / 1e6,
                                 total / 1e6, file)
-                 << std::flush;
+                 << Style::kClearToRight << std::flush;
     drawn_ = true;
   }
 
@@ -158,7 +161,7 @@ class Data final : public Command {
     if (context.Json()) {
       PrintJson(context.out, {{"data_sets", sets}});
     } else {
-      table.Print(context.out, context.Colour());
+      table.Print(context);
     }
     return kDone;
   }

@@ -3,6 +3,7 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/standstill.h"
 
 namespace noisefloor::cli {
 
@@ -24,15 +25,19 @@ class Explain final : public Command {
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(CheckMember(member_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
-    NF_RETURN_IF_ERROR(GetMember(connection, member_).status());  // NotFound by its name.
+    NF_ASSIGN_OR_RETURN(const v1::Member member, GetMember(connection, member_));
     v1::ExplainMemberRequest request;
     request.set_member(member_);
     NF_ASSIGN_OR_RETURN(const v1::ExplainMemberResponse answer,
                         connection.Call(&Stub::ExplainMember, request));
     if (context.Json()) {
       PrintJson(context.out, {{"member", member_}, {"text", answer.text()}});
-    } else {
-      context.out << answer.text() << "\n";
+      return kDone;
+    }
+    context.out << answer.text() << "\n";
+    if (member.state() == v1::MEMBER_STATE_WAITING) {
+      NF_ASSIGN_OR_RETURN(const std::string nobody, NobodyTrains(context, connection));
+      if (!nobody.empty()) context.out << nobody << "\n";
     }
     return kDone;
   }

@@ -4,18 +4,23 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "common/base/check.h"
 #include "common/rpc/backoff.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
+#include "coordinator/cli/standstill.h"
 
 namespace noisefloor::cli {
 
 namespace {
 
 constexpr int kMostTries = 30;  // Without an answer in between: about four minutes.
+// A watch is opened anew so often: in between we look why nothing moves.
+constexpr absl::Duration kLook = absl::Seconds(2);
+constexpr absl::Duration kLongestLook = absl::Seconds(30);
 
 // Cancels a call when one of two files becomes readable. A thread of its own until destroyed.
 class Canceller {
@@ -53,26 +58,33 @@ class Follower {
         connection_(connection),
         settings_(settings),
         progress_(settings.quiet ? context.err : context.out,
-                  {.terminal = settings.quiet ? context.err_is_terminal : context.out_is_terminal,
+                  {.terminal = settings.quiet ? context.ErrRedraws() : context.OutRedraws(),
                    .all_lines = !settings.quiet,
-                   .width = ProgressWidth(settings.quiet ? 2 : 1)}) {
+                   .width = ProgressWidth(settings.quiet ? 2 : 1)}),
+        standstill_(context, connection, sweep) {
     request_.set_sweep_id(sweep);
   }
 
   absl::StatusOr<v1::SweepSummary> Follow() {
     Backoff backoff({}, request_.sweep_id());
     for (int tries = 0; tries < kMostTries; ++tries) {
-      const uint64_t before = request_.resume_token();
+      heard_ = false;
       const absl::Status status = WatchOnce();
       const bool stopped = Stopped();
       if (stopped || (status.ok() && HasEnded(last_))) return Finished();
-      const bool again = status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
-                         absl::IsResourceExhausted(status);
-      if (!again || !connection_.remote()) return status.ok() ? Finished() : status;
-      if (request_.resume_token() != before) {
+      // A coordinator that is busy gets more time for its first word.
+      look_ = heard_ ? kLook : std::min(2 * look_, kLongestLook);
+      if (heard_) {
         tries = 0;
         backoff.Reset();
       }
+      if (absl::IsDeadlineExceeded(status)) {
+        SayWhatStands();
+        continue;
+      }
+      const bool lost = status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status);
+      const bool again = absl::IsResourceExhausted(status) || (lost && connection_.remote());
+      if (!again) return status.ok() ? Finished() : status;
       if (settings_.stop->WaitFor(backoff.Next(), settings_.also_stop_on)) return Finished();
     }
     return MakeError(absl::StatusCode::kUnavailable, "the coordinator does not come back");
@@ -80,7 +92,7 @@ class Follower {
 
  private:
   bool Stopped() const {
-    if (settings_.stop->Requested()) return true;
+    if (settings_.stop->Requested() || !context_.out.good()) return true;  // Nobody listens.
     pollfd file = {settings_.also_stop_on, POLLIN, 0};
     return poll(&file, 1, 0) == 1;
   }
@@ -92,21 +104,38 @@ class Follower {
 
   absl::Status WatchOnce() {
     grpc::ClientContext call;
+    SetDeadline(call, look_);
     const auto reader = connection_.stub().WatchSweep(&call, request_);
     const Canceller canceller(call, settings_.stop->file(), settings_.also_stop_on);
     v1::WatchSweepResponse answer;
-    while (reader->Read(&answer)) {
+    while (context_.out.good() && reader->Read(&answer)) {
+      heard_ = true;
       last_ = answer.sweep();
       request_.set_resume_token(answer.resume_token());
       Show(answer);
     }
+    if (!context_.out.good()) call.TryCancel();
     return connection_.Named(FromGrpc(reader->Finish()));
+  }
+
+  void SayWhatStands() {
+    if (!heard_ || HasEnded(last_)) return;
+    std::vector<std::string> news = standstill_.News(last_, context_.clock.Steady());
+    if (settings_.quiet) {
+      for (std::string& line : others_.News(connection_, last_.id())) {
+        news.push_back(std::move(line));
+      }
+    }
+    for (const std::string& line : news) progress_.Note(context_.err, line);
   }
 
   void Show(const v1::WatchSweepResponse& answer) {
     ShowStorage(answer.storage_problem());
     const std::vector<std::string> lines(answer.lines().begin(), answer.lines().end());
     if (context_.Json() && !settings_.quiet) {
+      const std::string counts = answer.sweep().SerializeAsString();
+      if (lines.empty() && counts == shown_) return;  // Nothing new; the watch was opened anew.
+      shown_ = counts;
       const Json line = {{"version", 1},
                          {"resume_token", std::to_string(answer.resume_token())},
                          {"sweep", SummaryJson(answer.sweep())},
@@ -130,7 +159,7 @@ class Follower {
   // Which members run; asked at most once a second, and only for a terminal.
   std::vector<std::string> Running(const v1::SweepSummary& sweep) {
     const absl::Duration now = context_.clock.Steady();
-    const bool terminal = settings_.quiet ? context_.err_is_terminal : context_.out_is_terminal;
+    const bool terminal = settings_.quiet ? context_.ErrRedraws() : context_.OutRedraws();
     if (!terminal || HasEnded(sweep)) return {};
     if (!storage_problem_.empty()) return {"nothing can be kept"};
     if (now - asked_ < absl::Seconds(1)) return running_;
@@ -150,6 +179,11 @@ class Follower {
   Progress progress_;
   v1::WatchSweepRequest request_;
   v1::SweepSummary last_;
+  absl::Duration look_ = kLook;
+  bool heard_ = false;  // Since the watch was opened last.
+  std::string shown_;   // The counts that were printed as JSON last.
+  Standstill standstill_;
+  OtherSweeps others_;
   std::vector<std::string> running_;
   std::string storage_problem_;  // As last shown.
   absl::Duration asked_ = -absl::InfiniteDuration();

@@ -25,7 +25,7 @@ class Logs final : public Command {
       if (context.Json())
         text.append(piece);
       else
-        context.out << piece;
+        PrintData(context, piece);
       return absl::OkStatus();
     });
     NF_RETURN_IF_ERROR(read);

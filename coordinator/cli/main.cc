@@ -1,4 +1,5 @@
 // The one command that people type. Wiring only.
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include "common/log/log.h"
 #include "coordinator/cli/application.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/output_file.h"
 
 namespace {
 
@@ -24,18 +26,26 @@ std::string ProgramFolder() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  noisefloor::cli::HoldStandardStreams();
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // Our messages say what went wrong.
+  signal(SIGPIPE, SIG_IGN);  // A reader that has gone is an error of writing, not our end.
   // Commands speak for themselves; `serve` turns this up.
   noisefloor::SetUpLog({.program = "noisefloor", .level = noisefloor::LogLevel::kWarning});
   const noisefloor::SystemClock clock;
+  noisefloor::cli::OutputFile out_file(STDOUT_FILENO);
+  std::ostream out(&out_file);
+  const std::string terminal = Variable("TERM", "dumb");
   noisefloor::cli::Context context{
-      .out = std::cout,
+      .out = out,
       .err = std::cerr,
       .clock = clock,
       .start_coordinator = noisefloor::Coordinator::Start,
       .program = argv[0],
       .program_folder = ProgramFolder(),
+      .out_file = &out_file,
       .out_is_terminal = isatty(STDOUT_FILENO) == 1,
       .err_is_terminal = isatty(STDERR_FILENO) == 1,
+      .terminal_is_dumb = terminal == "dumb",
       .out_columns = noisefloor::cli::TerminalColumns(STDOUT_FILENO),
       .colours_allowed = Variable("NO_COLOR", "").empty(),
       .default_home = Variable("NOISEFLOOR_HOME", "noisefloor-data"),

@@ -6,6 +6,7 @@
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_json.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/table.h"
 
 namespace noisefloor::cli {
 
@@ -58,7 +59,7 @@ void PrintTable(const Context& context, const std::vector<v1::Member>& members) 
   if (table.empty()) {
     context.out << "no members\n";
   } else {
-    table.Print(context.out, context.Colour());
+    table.Print(context);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "common/base/ids.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
+#include "coordinator/cli/terminal_text.h"
 
 namespace noisefloor::cli {
 
@@ -27,40 +28,7 @@ constexpr std::array<std::pair<v1::MemberState, std::string_view>, 6> kStates = 
     {v1::MEMBER_STATE_CANCELLED, "cancelled"},
 }};
 
-// Characters on the screen: continuation bytes of UTF-8 take no place.
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-bool IsNumeric(std::string_view text) {
-  return text.find_first_not_of("0123456789.-+e %") == std::string_view::npos;
-}
-
 }  // namespace
-
-void Table::Print(std::ostream& out, bool colour) const {
-  const size_t columns = rows_[0].size();
-  std::vector<size_t> widths(columns, 0);
-  std::vector<bool> numeric(columns, rows_.size() > 1);
-  for (size_t r = 0; r < rows_.size(); ++r) {
-    for (size_t c = 0; c < columns; ++c) {
-      widths[c] = std::max(widths[c], Width(rows_[r][c]));
-      if (r > 0 && !IsNumeric(rows_[r][c])) numeric[c] = false;
-    }
-  }
-  for (size_t r = 0; r < rows_.size(); ++r) {
-    std::string line;
-    for (size_t c = 0; c < columns; ++c) {
-      const std::string& cell = rows_[r][c];
-      const std::string padding(widths[c] - Width(cell), ' ');
-      const bool last = c + 1 == columns;
-      line += c == 0 ? "" : "  ";
-      line += numeric[c] ? padding + cell : last ? cell : cell + padding;
-    }
-    out << (colour && r == 0 ? "\033[1m" + line + "\033[0m" : line) << "\n";
-  }
-}
 
 uint32_t TerminalColumns(int file) {
   winsize size = {};
@@ -71,6 +39,14 @@ void WarnOfStorage(Context& context, std::string_view problem) {
   if (problem.empty()) return;
   context.err << "the coordinator cannot write: " << problem
               << "; until it can, what trains goes on and nothing new starts\n";
+}
+
+void PrintData(const Context& context, std::string_view bytes) {
+  if (context.out_is_terminal) {
+    context.out << bytes;
+  } else {
+    WriteRaw(context.out, bytes);
+  }
 }
 
 void PrintJson(std::ostream& out, const Json& fields) {
@@ -176,6 +152,13 @@ bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sw
 uint32_t MemberCount(const v1::SweepSummary& sweep) {
   return sweep.waiting() + sweep.leased() + sweep.done() + sweep.diverged() + sweep.failed() +
          sweep.cancelled();
+}
+
+double ShareDone(const v1::SweepSummary& sweep) {
+  const uint32_t members = MemberCount(sweep);
+  if (members == 0) return 1;
+  const double ended = sweep.done() + sweep.diverged() + sweep.failed();
+  return std::clamp((HasEnded(sweep) ? ended : sweep.progress()) / members, 0.0, 1.0);
 }
 
 std::string CountsText(const v1::SweepSummary& sweep) {

@@ -18,25 +18,15 @@ namespace noisefloor::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Columns as wide as their widest cell; the last one is not padded. Numbers align themselves to the
-// right when every cell below the title is a number.
-class Table {
- public:
-  explicit Table(std::vector<std::string> titles) { rows_.push_back(std::move(titles)); }
-  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  bool empty() const { return rows_.size() == 1; }
-  void Print(std::ostream& out, bool colour) const;
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
-
 // Of the terminal that `file` is; 0 when it is none, or will not say.
 uint32_t TerminalColumns(int file);
 
 // Says on standard error, in any form of output, that the coordinator can keep nothing at present
 // and why; nothing when `problem` is empty.
 void WarnOfStorage(Context& context, std::string_view problem);
+
+// A file's content, unchanged; only a terminal gets what it can show.
+void PrintData(const Context& context, std::string_view bytes);
 
 // {"version": 1, ...fields}, one object and a newline.
 void PrintJson(std::ostream& out, const Json& fields);
@@ -58,6 +48,8 @@ std::string Percent(double fraction);        // "87.1 %"; "-" when not finite
 Json SummaryJson(const v1::SweepSummary& sweep);
 bool HasEnded(const v1::SweepSummary& sweep);
 uint32_t MemberCount(const v1::SweepSummary& sweep);
+// Of its members, 0 to 1; a cancelled member is not done.
+double ShareDone(const v1::SweepSummary& sweep);
 // "48 members: 40 done, 2 diverged, 6 waiting"
 std::string CountsText(const v1::SweepSummary& sweep);
 

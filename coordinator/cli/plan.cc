@@ -2,12 +2,15 @@
 #include <map>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/standstill.h"
 #include "coordinator/cli/submission.h"
+#include "coordinator/cli/table.h"
 
 namespace noisefloor::cli {
 
@@ -74,7 +77,7 @@ void PrintCells(const Context& context, const v1::PlanSweepResponse& plan) {
                OrAny(cell.stack()), std::to_string(cell.block()),
                std::to_string(cell.workers_size()), Axes(cell)});
   }
-  if (!table.empty()) table.Print(context.out, context.Colour());
+  if (!table.empty()) table.Print(context);
   if (plan.cells_size() > kCellsShown) {
     context.out << "and " << plan.cells_size() - kCellsShown
                 << " more cells; --output=json has all\n";
@@ -97,6 +100,22 @@ void PrintWorkers(const Context& context, const v1::PlanSweepResponse& plan) {
   }
 }
 
+// What the coordinator can train at all, when some of it does not.
+absl::Status SayWhatIsOffered(Context& context, Connection& connection,
+                              const v1::PlanSweepResponse& plan) {
+  const bool all = std::ranges::all_of(
+      plan.cells(), [](const v1::PlannedCell& cell) { return !cell.workers().empty(); });
+  if (all) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const std::string nobody, NobodyTrains(context, connection));
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ConnectedClasses(connection));
+  context.out << "note: "
+              << (nobody.empty()
+                      ? fmt::format("connected workers offer {}", fmt::join(classes, ", "))
+                      : nobody)
+              << "\n";
+  return absl::OkStatus();
+}
+
 std::string PowerText(const v1::PlannedPlan& plan, double figure) {
   if (plan.control()) return "bits only";
   return figure > 0 ? fmt::format("{:.2g}", figure) : "nothing";
@@ -111,7 +130,7 @@ void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
                std::to_string(one.draws()), PowerText(one, one.detectable_sd_ratio()),
                PowerText(one, one.detectable_mean_shift())});
   }
-  table.Print(context.out, context.Colour());
+  table.Print(context);
   context.out << "independent draws: of the seeded sources, for each setting, class and stack; a "
                  "plan that fixes one has as many as blocks.\n"
                  "sees: between two cells, at 80 % power and the 5 % level; shifts of means in "
@@ -145,21 +164,35 @@ class Plan final : public Command {
 
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    SayNotes(context, file);
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kAny}));
     std::vector<v1::AssumedWorker> assumed;
     if (!connection.remote()) {
       NF_ASSIGN_OR_RETURN(assumed.emplace_back(), WorkerHere(0));
-      context.err << "no --coordinator: planned for `noisefloor run` on this machine\n";
+      context.err << fmt::format(
+          "no --coordinator: planned for `noisefloor run` on this machine, which has {}\n",
+          fmt::join(assumed[0].classes(), ", "));
       const absl::Status data = CheckDataIsHere(context, file.sweep, DataRoots(context, ""));
       if (!data.ok()) context.err << "note: " << Message(data) << "\n";
     }
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, assumed));
     WarnOfStorage(context, plan.storage_problem());
+    // Where `run` would refuse, plan does, too; only it shows the whole plan first.
+    const absl::Status runs =
+        assumed.empty() ? absl::OkStatus() : CheckEveryCellHasAWorker(plan, assumed[0]);
     if (context.Json()) {
       PrintPlanJson(context, plan);
-      return kDone;
+    } else {
+      NF_RETURN_IF_ERROR(PrintPlan(context, connection, file, plan));
     }
+    if (runs.ok()) return kDone;
+    return MakeError(runs.code(), "`run` would refuse this: " + Message(runs));
+  }
+
+ private:
+  static absl::Status PrintPlan(Context& context, Connection& connection, const SweepFile& file,
+                                const v1::PlanSweepResponse& plan) {
     PrintCells(context, plan);
     context.out << fmt::format("{}: {}, {}, {}\n", file.sweep.name(),
                                Counted(static_cast<uint64_t>(plan.cells_size()), "cell"),
@@ -172,11 +205,17 @@ class Plan final : public Command {
       context.out << "note: `run` refuses a stack that the trainer here does not have; plan does "
                      "not start it to ask\n";
     }
+    if (std::ranges::any_of(plan.cells(),
+                            [](const auto& cell) { return cell.hardware().empty(); })) {
+      context.out
+          << "note: any is, for all members of a cell, the fastest class of the worker that "
+             "takes its first one\n";
+    }
     for (const std::string& warning : plan.warnings()) context.out << "note: " << warning << "\n";
-    return kDone;
+    if (connection.remote()) return SayWhatIsOffered(context, connection, plan);
+    return absl::OkStatus();
   }
 
- private:
   std::string file_;
 };
 

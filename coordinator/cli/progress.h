@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -15,7 +16,7 @@ namespace noisefloor::cli {
 
 struct ProgressSettings {
   bool terminal = false;
-  bool all_lines = false;  // Every event's line; else only those of failures and divergence.
+  bool all_lines = false;  // Every event's line; else none of what goes as it should.
   int width = 100;         // Columns of the terminal.
 };
 
@@ -27,6 +28,8 @@ class Progress {
 
   void Show(const v1::SweepSummary& sweep, const std::vector<std::string>& lines,
             const std::vector<std::string>& running, absl::Duration now);
+  // A line of its own, above the one that redraws itself; on `out`, which may be another stream.
+  void Note(std::ostream& out, const std::string& line);
   // Leaves the cursor at the start of an empty line.
   void Finish();
 
@@ -37,8 +40,10 @@ class Progress {
   std::ostream& out_;
   const ProgressSettings settings_;
   bool drawn_ = false;
-  std::optional<double> first_progress_;  // What was there when we came,
-  absl::Duration first_time_;             // and when.
+  std::optional<double> at_first_;        // What was there when we came.
+  std::optional<double> first_progress_;  // When it first moved,
+  absl::Duration first_time_;             // and when that was: starting up is not the pace.
+  std::map<std::string, int> repeated_;   // Lines alike, whatever their numbers.
   int plain_twentieths_ = -1;             // Last share that was printed, of 20.
 };
 

@@ -8,6 +8,7 @@
 #include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/datasets.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
@@ -17,6 +18,9 @@
 #include "coordinator/cli/progress.h"
 #include "coordinator/cli/replay_run.h"
 #include "coordinator/cli/replay_verdict.h"
+#include "coordinator/cli/table.h"
+#include "coordinator/cli/terminal_text.h"
+#include "worker/devices/cpu.h"
 #include "worker/devices/host.h"
 
 namespace noisefloor::cli {
@@ -64,6 +68,13 @@ absl::StatusOr<std::vector<double>> Top1OfCohort(Connection& connection, const v
   return values;
 }
 
+// What a top-1 is counted on; 0: not known.
+int64_t TestExamples(const Specification& specification) {
+  const KnownDataset* known = FindDataset(specification.data.name);
+  const int64_t asked = specification.data.test_examples;
+  return asked > 0 || known == nullptr ? asked : known->test_examples;
+}
+
 absl::StatusOr<Original> Fetch(Connection& connection, const std::string& id) {
   Original original;
   NF_ASSIGN_OR_RETURN(original.member, GetMember(connection, id));
@@ -82,9 +93,11 @@ absl::StatusOr<Original> Fetch(Connection& connection, const std::string& id) {
   NF_ASSIGN_OR_RETURN(original.specification, SpecificationFromJson(member.specification()));
   original.hashes.insert(outcome.hashes().begin(), outcome.hashes().end());
   const Json environment = Json::parse(outcome.environment(), nullptr, false);
-  original.trained_by = {.stack = member.stack(), .build = TextOf(environment, "build")};
+  original.trained_by = {.stack = member.stack(),
+                         .build = TextOf(environment, "build"),
+                         .conditions = ConditionsOf(environment)};
   NF_ASSIGN_OR_RETURN(const std::vector<double> top1, Top1OfCohort(connection, member));
-  original.cohort = SumUp(top1);
+  original.cohort = SumUp(top1, TestExamples(original.specification));
   return original;
 }
 
@@ -195,10 +208,11 @@ class Replay final : public Command {
   }
 
  private:
-  // Who trains here is known when it says hello; until then it is taken to be the same.
+  // Who trains here is known when it says hello; until then only the processor is.
   static void SayExpectation(const Context& context, const Original& original) {
-    const auto reasons =
-        WhyBitsMayDiffer(original.specification, original.trained_by, original.trained_by);
+    TrainedBy here = original.trained_by;
+    if (const auto cpu = ReadCpuFacts(); cpu.ok()) here.conditions["processor"] = cpu->model;
+    const auto reasons = WhyBitsMayDiffer(original.specification, original.trained_by, here);
     context.err << (reasons.empty()
                         ? "expects equal bits from the same trainer: every physical source is fixed"
                         : fmt::format("expects the distribution, not equal bits: {}",
@@ -218,26 +232,31 @@ class Replay final : public Command {
     run.request.work_directory = folder + "/work";
     run.variables = variables;
     run.folder = folder;
-    const bool draw = context.err_is_terminal;
+    const bool draw = context.ErrRedraws();
     if (draw) {
       run.progress = [&](const ProgressEvent& progress) {
         const double steps = static_cast<double>(std::max<int64_t>(1, progress.step_count));
-        context.err << fmt::format("\r{} step {} of {}\x1b[K",
+        context.err << Style::kLineStart
+                    << fmt::format("{} step {} of {}",
                                    Bar(static_cast<double>(progress.step) / steps), progress.step,
                                    progress.step_count)
-                    << std::flush;
+                    << Style::kClearToRight << std::flush;
       };
     }
     const StopSignal stop;
     absl::StatusOr<ReplayEnd> end = RunTrainer(run, stop);
-    if (draw) context.err << "\r\x1b[K" << std::flush;
+    if (draw) context.err << Style::kClearLine << std::flush;
     return end;
   }
 
   static Verdict Judge(const Original& original, const ReplayEnd& end) {
     Verdict verdict;
-    verdict.reasons = WhyBitsMayDiffer(original.specification, original.trained_by,
-                                       {.stack = end.hello.stack, .build = end.hello.build});
+    // What an outcome leaves out, the hello has said.
+    TrainedBy here = {.stack = end.hello.stack, .build = end.hello.build};
+    for (const std::string& text : {end.outcome.environment, end.hello.environment}) {
+      here.conditions.merge(ConditionsOf(Json::parse(text, nullptr, false)));
+    }
+    verdict.reasons = WhyBitsMayDiffer(original.specification, original.trained_by, here);
     verdict.pairs = PairHashes(original.hashes, end.outcome.hashes);
     verdict.difference = FirstDifference(verdict.pairs);
     verdict.top1 = MetricOf(end.outcome.metrics, "top1");
@@ -253,7 +272,7 @@ class Replay final : public Command {
       };
       table.Add({pair.name, shown(pair.original), shown(pair.replay), pair.equal() ? "yes" : "no"});
     }
-    table.Print(context.out, context.Colour());
+    table.Print(context);
     context.out << (verdict.bits_promised() ? "expected: equal bits\n"
                                             : fmt::format("expected: the distribution ({})\n",
                                                           fmt::join(verdict.reasons, "; ")));
@@ -266,10 +285,10 @@ class Replay final : public Command {
 
   static void PrintDistribution(const Context& context, const Cohort& cohort, double top1) {
     context.out << fmt::format("{}; the replay has {}\n", CohortText(cohort), Percent(top1));
-    if (cohort.count < 2) return;
+    if (!std::isfinite(cohort.half_width)) return;
     context.out << fmt::format(
         "{}: one more training of this cohort lies within {:.2f} % of its mean in 95 of 100 cases, "
-        "were top-1 normal; the replay is {:.2f} % away\n",
+        "were top-1 normal but for its counting in examples; the replay is {:.2f} % away\n",
         IsLikely(cohort, top1) ? "held: the distribution" : "did not hold: the distribution",
         100 * cohort.half_width, 100 * std::abs(top1 - cohort.mean));
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -13,6 +14,26 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr std::string_view kEvaluation = "weights_at/";
+
+// Places in an environment, and what is said of them. Not the clocks, the load, the memory: they
+// change times and orders of arrival, and no other bit.
+constexpr std::pair<std::string_view, std::string_view> kConditions[] = {
+    {"/machine/cpu_model", "processor"},
+    {"/machine/cpu_stepping", "processor's stepping"},
+    {"/machine/instruction_sets", "set of instructions"},
+    {"/machine/c_library", "C library"},
+    {"/aten_cpu_capability", "capability of ATen"},
+    {"/versions/libtorch", "version of LibTorch"},
+    {"/versions/library", "file of LibTorch"},
+    {"/versions/onednn", "version of oneDNN"},
+    {"/versions/mkl", "version of MKL"},
+    {"/versions/openmp", "version of OpenMP"},
+    {"/gpu/name", "GPU"},
+    {"/gpu/driver", "GPU driver"},
+    {"/variables/MKL_CBWR", "variable MKL_CBWR"},
+    {"/variables/ONEDNN_MAX_CPU_ISA", "variable ONEDNN_MAX_CPU_ISA"},
+    {"/variables/CUBLAS_WORKSPACE_CONFIG", "variable CUBLAS_WORKSPACE_CONFIG"},
+};
 
 // 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; later ones are within 2 % of
 // the last.
@@ -55,6 +76,18 @@ std::string InWords(const std::string& name) {
 
 }  // namespace
 
+std::map<std::string, std::string> ConditionsOf(const nlohmann::ordered_json& environment) {
+  std::map<std::string, std::string> conditions;
+  for (const auto& [pointer, name] : kConditions) {
+    const nlohmann::ordered_json::json_pointer place{std::string(pointer)};
+    if (!environment.is_object() || !environment.contains(place)) continue;
+    const auto& value = environment[place];
+    if (value.is_null()) continue;
+    conditions[std::string(name)] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return conditions;
+}
+
 std::vector<std::string> WhyBitsMayDiffer(const Specification& specification,
                                           const TrainedBy& original, const TrainedBy& replay) {
   std::vector<std::string> reasons;
@@ -70,6 +103,11 @@ std::vector<std::string> WhyBitsMayDiffer(const Specification& specification,
   } else if (!original.build.empty() && original.build != replay.build) {
     reasons.push_back(fmt::format("the trainer was of build {} and is of build {} here",
                                   original.build.substr(0, 12), replay.build.substr(0, 12)));
+  }
+  for (const auto& [name, was] : original.conditions) {
+    const auto is = replay.conditions.find(name);
+    if (is == replay.conditions.end() || is->second == was) continue;
+    reasons.push_back(fmt::format("the {} was {} and is {} here", name, was, is->second));
   }
   return reasons;
 }
@@ -92,7 +130,7 @@ std::string FirstDifference(const std::vector<HashPair>& pairs) {
   return it == pairs.end() ? "" : InWords(it->name);
 }
 
-Cohort SumUp(const std::vector<double>& top1) {
+Cohort SumUp(const std::vector<double>& top1, int64_t examples) {
   Cohort cohort{.count = top1.size()};
   if (top1.empty()) return cohort;
   for (const double value : top1) cohort.mean += value / static_cast<double>(top1.size());
@@ -104,8 +142,14 @@ Cohort SumUp(const std::vector<double>& top1) {
   for (const double value : top1) squares += (value - cohort.mean) * (value - cohort.mean);
   const double n = static_cast<double>(top1.size());
   cohort.sd = std::sqrt(squares / (n - 1));
+  const double step = examples > 0 ? 1 / static_cast<double>(examples) : 0;
+  if (cohort.sd == 0 && examples <= 0) {
+    cohort.half_width = std::numeric_limits<double>::infinity();
+    return cohort;
+  }
   const double student = kStudent[std::min(top1.size() - 1, kStudent.size()) - 1];
-  cohort.half_width = student * cohort.sd * std::sqrt(1 + 1 / n);
+  const double sd = std::sqrt(cohort.sd * cohort.sd + step * step / 12);
+  cohort.half_width = student * sd * std::sqrt(1 + 1 / n) + step / 2;
   return cohort;
 }
 

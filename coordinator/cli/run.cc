@@ -12,6 +12,7 @@
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/local_worker.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/standstill.h"
 #include "coordinator/cli/stop_signal.h"
 #include "coordinator/cli/submission.h"
 
@@ -60,12 +61,16 @@ class RunCommand final : public Command {
       context.err << fmt::format("already ended: s{}: {}\n", ended->id(), CountsText(*ended));
       return Report(context, connection, *ended);
     }
+    SayNotes(context, file);
     NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
     NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     NF_RETURN_IF_ERROR(CheckDataIsHere(context, file.sweep, DataRoots(context, data_root_)));
     bool stopped = false;
     NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep,
                         Train(context, connection, file, here, stopped));
+    for (const std::string& line : LeftHalfWay(context, connection, sweep.id())) {
+      context.err << line << "\n";
+    }
     if (stopped) {
       context.err << fmt::format("stopped; s{} holds {}\n{} goes on with it\n", sweep.id(),
                                  CountsText(sweep), context.Hint("run " + file_));
@@ -77,16 +82,25 @@ class RunCommand final : public Command {
  private:
   // A run that was killed leaves a worker that finishes what it trains. Its results count when the
   // next worker brings them before their leases end, so the coordinator starts when it has left.
-  static absl::StatusOr<Connection> OpenHere(const Context& context) {
+  absl::StatusOr<Connection> OpenHere(const Context& context) const {
     const Connection::Wish wish = {.home = Connection::Home::kMake, .listen = "127.0.0.1:0"};
     {
-      NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, wish));
+      absl::StatusOr<Connection> connection = Connection::Open(context, wish);
+      if (!connection.ok()) return Queueable(context, connection.status());
       if (!LocalWorkerIsThere(context)) return connection;
     }
     context.err << "waiting for the worker of the run before, which finishes what it trains\n";
     const StopSignal stop;
     NF_RETURN_IF_ERROR(WaitUntilLocalWorkerHasLeft(context, stop));
     return Connection::Open(context, wish);
+  }
+
+  // Where another `run` or a `serve` holds the home, the sweep can wait its turn.
+  absl::Status Queueable(const Context& context, const absl::Status& refused) const {
+    if (HolderAddress(refused).empty()) return refused;
+    return MakeError(refused.code(),
+                     fmt::format("{}; {} queues the sweep there, {} follows it", Message(refused),
+                                 context.Hint("submit " + file_), context.Hint("watch")));
   }
 
   LocalWorkerSettings WorkerSettings(const Context& context) const {
@@ -116,9 +130,9 @@ class RunCommand final : public Command {
   absl::StatusOr<v1::SweepSummary> Train(Context& context, Connection& connection,
                                          const SweepFile& file, const v1::AssumedWorker& here,
                                          bool& stopped) const {
-    std::optional<StopSignal> stop(std::in_place);
+    StopSignal stop;
     NF_ASSIGN_OR_RETURN(ChildProcess worker,
-                        StartLocalWorker(context, connection, WorkerSettings(context), *stop));
+                        StartLocalWorker(context, connection, WorkerSettings(context), stop));
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {}));
     NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));  // Now its stacks are known, too.
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
@@ -127,25 +141,27 @@ class RunCommand final : public Command {
     request.set_sweep_id(submitted.sweep_id());
     NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
                         connection.Call(&Stub::GetSweep, request));
-    context.err << fmt::format("{} s{}: {}\n", Beginning(submitted, before.sweep()),
-                               submitted.sweep_id(), CountsText(before.sweep()));
+    context.err << fmt::format("{} s{}: {} on {}\n", Beginning(submitted, before.sweep()),
+                               submitted.sweep_id(), CountsText(before.sweep()),
+                               HardwareText(submitted));
     NF_ASSIGN_OR_RETURN(
         const v1::SweepSummary sweep,
         FollowSweep(context, connection, submitted.sweep_id(),
-                    {.stop = &*stop, .also_stop_on = worker.ended_file(), .quiet = true}));
-    stopped = stop->Requested();
+                    {.stop = &stop, .also_stop_on = worker.ended_file(), .quiet = true}));
+    stopped = stop.Requested();
     if (worker.Ended() && !HasEnded(sweep) && !stopped) {
       const std::string log = LocalWorkerLog(context);
       return MakeError(absl::StatusCode::kInternal,
                        fmt::format("the worker ended with code {}; the end of {}:\n{}",
                                    worker.Wait(), log, LastLines(log, 10)));
     }
-    stop.reset();  // A second Ctrl-C ends this process, and that ends the worker.
+    stop.Clear();
     if (stopped) {
       context.err << fmt::format("stopping: at most {} s for what trains; Ctrl-C again: at once\n",
                                  kLocalWorkerDrainSeconds);
     }
-    worker.Stop(kWorkerGrace);
+    // A second Ctrl-C kills it, and with it its trainers: they die with who started them.
+    worker.Stop(kWorkerGrace, stop.file());
     NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse after,
                         connection.Call(&Stub::GetSweep, request));
     return after.sweep();
@@ -165,9 +181,19 @@ class RunCommand final : public Command {
     const std::string path = ReportPath(context, sweep);
     NF_ASSIGN_OR_RETURN(const bool page, WritePage(connection, context, sweep.id(), path));
     if (page) context.err << "report: " << path << "\n";
-    if (sweep.failed() == 0) return kDone;
-    context.err << fmt::format("{} failed; {} and the same run again train them anew\n",
-                               Counted(sweep.failed(), "member"),
+    return SayWhatIsMissing(context, connection, sweep);
+  }
+
+  static absl::StatusOr<int> SayWhatIsMissing(Context& context, Connection& connection,
+                                              const v1::SweepSummary& sweep) {
+    if (sweep.failed() == 0 && sweep.cancelled() == 0) return kDone;
+    if (sweep.failed() > 0) {
+      NF_ASSIGN_OR_RETURN(const std::vector<std::string> causes,
+                          WhyMembersFailed(connection, sweep.id()));
+      for (const std::string& cause : causes) context.err << cause << "\n";
+    }
+    context.err << fmt::format("{} failed, {} cancelled; {} and the same run again train them\n",
+                               Counted(sweep.failed(), "member"), sweep.cancelled(),
                                context.Hint(fmt::format("retry s{}", sweep.id())));
     return kFailedMembers;
   }

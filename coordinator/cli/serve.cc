@@ -42,10 +42,13 @@ class Serve final : public Command {
     OutliveReaders();
     SetUpLog({.program = "noisefloor"});
     const StopSignal stop;
-    NF_ASSIGN_OR_RETURN(
-        const std::unique_ptr<Coordinator> coordinator,
-        context.start_coordinator(
-            {.home = context.options.home, .listen = listen_, .insecure = insecure_}));
+    absl::StatusOr<std::unique_ptr<Coordinator>> started = context.start_coordinator(
+        {.home = context.options.home, .listen = listen_, .insecure = insecure_});
+    // Nobody was to be reached: what cannot be had here is refused.
+    if (absl::IsUnavailable(started.status())) {
+      return MakeError(absl::StatusCode::kFailedPrecondition, Message(started.status()));
+    }
+    NF_ASSIGN_OR_RETURN(const std::unique_ptr<Coordinator> coordinator, std::move(started));
     if (context.Json()) {
       PrintJson(context.out, {{"address", coordinator->address()}, {"home", context.options.home}});
     } else {

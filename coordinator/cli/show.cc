@@ -41,7 +41,7 @@ class Show final : public Command {
     if (!submitted && !resolved_) {
       context.err << sweep_ << " was submitted without a file; this one means the same\n";
     }
-    context.out << (submitted && !resolved_ ? answer.file() : answer.resolved_file());
+    PrintData(context, submitted && !resolved_ ? answer.file() : answer.resolved_file());
     return kDone;
   }
 

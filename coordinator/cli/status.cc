@@ -1,12 +1,86 @@
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+
 #include "common/base/ids.h"
+#include "common/base/printable.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/standstill.h"
+#include "coordinator/cli/table.h"
 
 namespace noisefloor::cli {
 
 namespace {
+
+// A column that is left out where it has nothing but zeros.
+struct Count {
+  const char* title;
+  uint32_t (v1::SweepSummary::*of)() const;
+};
+constexpr Count kCounts[] = {
+    {"done", &v1::SweepSummary::done},      {"diverged", &v1::SweepSummary::diverged},
+    {"failed", &v1::SweepSummary::failed},  {"cancelled", &v1::SweepSummary::cancelled},
+    {"running", &v1::SweepSummary::leased}, {"waiting", &v1::SweepSummary::waiting}};
+
+std::string ProgressText(const v1::SweepSummary& sweep) {
+  return fmt::format("{:.0f} %", std::floor(100 * ShareDone(sweep)));
+}
+
+std::string Elapsed(const Context& context, const v1::SweepSummary& sweep) {
+  const int64_t now = absl::ToUnixSeconds(context.clock.Now());
+  return DurationText(
+      static_cast<double>(std::max<int64_t>(0, now - sweep.submitted_unix_seconds())));
+}
+
+// At the pace of the members that have ended, on as many slots as train now.
+std::string TimeLeft(const v1::SweepSummary& sweep) {
+  if (HasEnded(sweep)) return "-";
+  if (sweep.leased() == 0 || sweep.mean_member_seconds() <= 0) return "unknown";
+  const double members = std::max(0.0, MemberCount(sweep) - sweep.progress());
+  return "about " + DurationText(members * sweep.mean_member_seconds() / sweep.leased());
+}
+
+void PrintTable(const Context& context, const std::vector<v1::SweepSummary>& sweeps) {
+  std::vector<Count> counts;
+  for (const Count& count : kCounts) {
+    const bool some = std::ranges::any_of(
+        sweeps, [&](const v1::SweepSummary& sweep) { return (sweep.*count.of)() > 0; });
+    if (some || count.of == &v1::SweepSummary::done) counts.push_back(count);
+  }
+  std::vector<std::string> titles = {"sweep", "submitted (UTC)", "members"};
+  for (const Count& count : counts) titles.emplace_back(count.title);
+  for (const char* title : {"progress", "elapsed", "left", "name"}) titles.emplace_back(title);
+  Table table(titles);
+  for (const v1::SweepSummary& sweep : sweeps) {
+    std::vector<std::string> row = {noisefloor::ToText(SweepId{sweep.id()}),
+                                    TimeText(sweep.submitted_unix_seconds()),
+                                    std::to_string(MemberCount(sweep))};
+    for (const Count& count : counts) row.push_back(std::to_string((sweep.*count.of)()));
+    row.push_back(ProgressText(sweep));
+    row.push_back(HasEnded(sweep) ? "-" : Elapsed(context, sweep));
+    row.push_back(TimeLeft(sweep));
+    row.push_back(sweep.name());
+    table.Add(std::move(row));
+  }
+  table.Print(context);
+}
+
+int EndCode(const v1::SweepSummary& sweep) {
+  const bool short_of = sweep.failed() > 0 || sweep.cancelled() > 0;
+  return HasEnded(sweep) && short_of ? kFailedMembers : kDone;
+}
+
+// What waits without anybody to train it, on standard error.
+absl::Status SayWhoTrains(Context& context, Connection& connection, const v1::SweepSummary& sweep) {
+  if (HasEnded(sweep)) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const std::string nobody, NobodyTrains(context, connection));
+  if (!nobody.empty()) context.err << nobody << "\n";
+  return absl::OkStatus();
+}
 
 class StatusCommand final : public Command {
  public:
@@ -38,18 +112,23 @@ class StatusCommand final : public Command {
     const v1::SweepSummary& summary = answer.sweep();
     if (context.Json()) {
       PrintJson(context.out, {{"sweep", SummaryJson(summary)}});
-    } else {
-      context.out << "s" << summary.id() << " " << summary.name() << ", submitted "
-                  << TimeText(summary.submitted_unix_seconds()) << " UTC\n"
-                  << CountsText(summary) << " in " << Counted(summary.cells(), "cell") << "; "
-                  << summary.retries() << (summary.retries() == 1 ? " retry\n" : " retries\n");
-      if (summary.mean_member_seconds() > 0) {
-        context.out << "a member trains " << DurationText(summary.mean_member_seconds())
-                    << " on average\n";
-      }
-      if (!summary.sweep().notes().empty()) context.out << summary.sweep().notes() << "\n";
+      return EndCode(summary);
     }
-    return HasEnded(summary) && summary.failed() > 0 ? kFailedMembers : kDone;
+    context.out << "s" << summary.id() << " " << PrintableLine(summary.name()) << ", submitted "
+                << TimeText(summary.submitted_unix_seconds()) << " UTC\n"
+                << CountsText(summary) << " in " << Counted(summary.cells(), "cell") << "; "
+                << summary.retries() << (summary.retries() == 1 ? " retry\n" : " retries\n");
+    if (!HasEnded(summary)) {
+      context.out << ProgressText(summary) << ", submitted " << Elapsed(context, summary)
+                  << " ago, " << TimeLeft(summary) << " left\n";
+    }
+    if (summary.mean_member_seconds() > 0) {
+      context.out << "a member trains " << DurationText(summary.mean_member_seconds())
+                  << " on average\n";
+    }
+    if (!summary.sweep().notes().empty()) context.out << summary.sweep().notes() << "\n";
+    NF_RETURN_IF_ERROR(SayWhoTrains(context, connection, summary));
+    return EndCode(summary);
   }
 
   static absl::StatusOr<int> All(Context& context, Connection& connection) {
@@ -63,19 +142,18 @@ class StatusCommand final : public Command {
       PrintJson(context.out, {{"sweeps", list}});
       return kDone;
     }
-    Table table({"sweep", "submitted (UTC)", "members", "done", "diverged", "failed", "cancelled",
-                 "running", "waiting", "name"});
-    for (const v1::SweepSummary& s : sweeps) {
-      table.Add({noisefloor::ToText(SweepId{s.id()}), TimeText(s.submitted_unix_seconds()),
-                 std::to_string(MemberCount(s)), std::to_string(s.done()),
-                 std::to_string(s.diverged()), std::to_string(s.failed()),
-                 std::to_string(s.cancelled()), std::to_string(s.leased()),
-                 std::to_string(s.waiting()), s.name()});
+    if (sweeps.empty()) {
+      // `run` brings a coordinator of its own; one that serves is given the file.
+      context.out << "no sweeps yet; "
+                  << context.Hint(connection.remote() ? "submit SWEEP.yaml" : "run SWEEP.yaml")
+                  << " makes one\n";
+      return kDone;
     }
-    if (table.empty()) {
-      context.out << "no sweeps yet; " << context.Hint("run SWEEP.yaml") << " makes one\n";
-    } else {
-      table.Print(context.out, context.Colour());
+    PrintTable(context, sweeps);
+    for (const v1::SweepSummary& sweep : sweeps) {
+      if (HasEnded(sweep)) continue;
+      NF_RETURN_IF_ERROR(SayWhoTrains(context, connection, sweep));
+      break;
     }
     return kDone;
   }

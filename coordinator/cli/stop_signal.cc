@@ -51,6 +51,12 @@ StopSignal::~StopSignal() {
 
 bool StopSignal::Requested() const { return WaitFor(absl::ZeroDuration()); }
 
+void StopSignal::Clear() {
+  char bytes[16];
+  while (read(pipe_[0], bytes, sizeof bytes) > 0) {
+  }
+}
+
 bool StopSignal::WaitFor(absl::Duration timeout, int other) const {
   pollfd files[2] = {{pipe_[0], POLLIN, 0}, {other, POLLIN, 0}};
   const int wait_ms = timeout == absl::InfiniteDuration()

@@ -20,6 +20,8 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
 
   bool Requested() const;
+  // Forgets the signals that came: the next one counts anew.
+  void Clear();
   // Readable when a signal has come; for poll().
   int file() const { return pipe_[0]; }
   // True when a signal came in time; at once when `other` (a file, or -1) becomes readable.

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "coordinator/cli/sweep_notes.h"
 #include "worker/devices/host.h"
 
 namespace noisefloor::cli {
@@ -45,6 +46,15 @@ absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
   return MakeError(absl::StatusCode::kFailedPrecondition,
                    fmt::format("this machine has no {}; it has {}", fmt::join(missing, ", "),
                                fmt::join(here.classes(), ", ")));
+}
+
+void SayNotes(const Context& context, const SweepFile& file) {
+  for (const std::string& note : NotesOn(file.sweep)) context.err << "note: " << note << "\n";
+}
+
+std::string HardwareText(const v1::SubmitSweepResponse& submitted) {
+  const bool any = submitted.hardware_size() == 1 && submitted.hardware(0).empty();
+  return any ? "any hardware class" : fmt::format("{}", fmt::join(submitted.hardware(), ", "));
 }
 
 namespace {

@@ -24,4 +24,9 @@ absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
                                                     const SweepFile& file, bool resume);
 
+// What the file says in vain, or leaves to a default, on standard error.
+void SayNotes(const Context& context, const SweepFile& file);
+// "cpu-intel-sse, cpu-intel-avx2": the classes that the sweep got.
+std::string HardwareText(const v1::SubmitSweepResponse& submitted);
+
 }  // namespace noisefloor::cli

@@ -1,7 +1,13 @@
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
 #include "common/base/ids.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/standstill.h"
 #include "coordinator/cli/submission.h"
 
 namespace noisefloor::cli {
@@ -22,6 +28,7 @@ class Submit final : public Command {
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    SayNotes(context, file);
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kMake}));
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse answer,
@@ -34,16 +41,37 @@ class Submit final : public Command {
                                                                     answer.hardware().end())}});
     } else {
       context.out << (answer.resumed() ? "there already: s" : "submitted s") << answer.sweep_id()
-                  << ": " << Counted(answer.members(), "member") << "\n";
+                  << ": " << Counted(answer.members(), "member") << " on " << HardwareText(answer)
+                  << "\n";
     }
-    if (!connection.remote()) {
-      context.err << "nothing runs it here: " << context.Hint("run " + file_) << " or "
-                  << context.Hint("serve") << " does\n";
+    if (file.sweep.hardware().kind() == v1::HardwareChoice::KIND_ALL) {
+      context.err << "hardware: all is these classes from now on; one that connects later is not "
+                     "in it\n";
     }
+    if (connection.remote()) return SayWhoTrains(context, connection, answer);
+    context.err << "nothing runs it here: " << context.Hint("run " + file_) << " or "
+                << context.Hint("serve") << " does\n";
     return kDone;
   }
 
  private:
+  static absl::StatusOr<int> SayWhoTrains(Context& context, Connection& connection,
+                                          const v1::SubmitSweepResponse& submitted) {
+    NF_ASSIGN_OR_RETURN(const std::string nobody, NobodyTrains(context, connection));
+    if (!nobody.empty()) {
+      context.err << nobody << "\n";
+      return kDone;
+    }
+    NF_ASSIGN_OR_RETURN(const std::vector<std::string> offered, ConnectedClasses(connection));
+    for (const std::string& hardware : submitted.hardware()) {
+      if (hardware.empty() || std::ranges::find(offered, hardware) != offered.end()) continue;
+      context.err << fmt::format(
+          "no connected worker offers {}: its members will wait; they offer {}\n", hardware,
+          fmt::join(offered, ", "));
+    }
+    return kDone;
+  }
+
   std::string file_;
   bool resume_ = false;
 };

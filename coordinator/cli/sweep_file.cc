@@ -22,6 +22,7 @@ constexpr YamlLimits kLimits;
 constexpr size_t kMostShown = 50;
 constexpr size_t kMostNames = 64;
 constexpr size_t kMostTags = 100;
+constexpr std::array<std::string_view, 2> kHardwareWords = {"all", "any"};
 
 constexpr std::array<std::string_view, 6> kSections = {"model", "data",    "augment",
                                                        "train", "sources", "evaluate"};
@@ -91,6 +92,13 @@ void ReadHardware(SweepReader& reader, const YamlNode& node) {
   }
   choice.set_kind(v1::HardwareChoice::KIND_LIST);
   for (const std::string& name : ReadNames(reader, "hardware", node)) choice.add_classes(name);
+  if (node.kind != YamlNode::Kind::kPlain) return;
+  if (const auto nearest = Nearest(node.text, kHardwareWords); !nearest.empty()) {
+    reader.Refuse(node.place, "hardware",
+                  fmt::format("expected all, any, a hardware class or a list of them, got {}; did "
+                              "you mean {}?",
+                              node.text, nearest));
+  }
 }
 
 void ReadStacks(SweepReader& reader, const std::string& key, const YamlNode& node) {

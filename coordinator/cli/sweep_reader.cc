@@ -1,5 +1,7 @@
 #include "coordinator/cli/sweep_reader.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 
 #include "coordinator/cli/yaml_scalar.h"
@@ -10,7 +12,22 @@ void SweepReader::Refuse(Place place, std::string path, std::string message) {
   mistakes.push_back({place, std::move(path), std::move(message)});
 }
 
+bool IsVaried(const v1::Sweep& sweep, const std::string& setting) {
+  return std::ranges::any_of(sweep.axes(), [&](const v1::Axis& axis) {
+    return std::ranges::any_of(
+        axis.columns(), [&](const v1::AxisColumn& column) { return column.path() == setting; });
+  });
+}
+
 void SweepReader::RefuseUnknownKey(Place place, const std::string& path, std::string_view nearest) {
+  // {learning_rate: 0,05} is read as learning_rate: 0 and a key 05.
+  const std::string_view last = std::string_view(path).substr(path.rfind('.') + 1);
+  if (last.find_first_not_of("0123456789") == std::string_view::npos) {
+    return Refuse(place, path,
+                  fmt::format("expected a key, got {0}; in a decimal number a point stands before "
+                              "it: 0.{0}, not 0,{0}",
+                              last));
+  }
   Refuse(place, path,
          nearest.empty() ? "unknown key" : fmt::format("unknown key; did you mean {}?", nearest));
 }

@@ -31,6 +31,9 @@ struct SweepReader {
   uint32_t Count(const YamlNode& node, const std::string& path, uint32_t most);
 };
 
+// Whether an axis says the values of this setting.
+bool IsVaried(const v1::Sweep& sweep, const std::string& setting);
+
 // "model: {...}" and so on: every setting below the section.
 void ReadSection(SweepReader& reader, const std::string& path, Place key, const YamlNode& node);
 void ReadAxes(SweepReader& reader, const YamlNode& node);

@@ -59,13 +59,31 @@ struct Column {
   v1::AxisColumn proto;
 };
 
+void RefuseAxis(SweepReader& reader, const std::string& path, Place key,
+                const std::string& place_path) {
+  const auto below = std::ranges::find_if(
+      AllFields(), [&](const Field& field) { return field.path.starts_with(path + "."); });
+  if (below != AllFields().end()) {
+    reader.Refuse(
+        key, place_path,
+        fmt::format("expected one setting, such as {}, got the section {}", below->path, path));
+  } else if (path == "seed" || path == "replicates") {
+    reader.Refuse(key, place_path,
+                  path +
+                      " is the sweep's own and no axis; replicates and blocks repeat a cell "
+                      "with other draws");
+  } else {
+    reader.RefuseUnknownKey(key, place_path, NearestField(path));
+  }
+}
+
 Column ReadColumn(SweepReader& reader, const std::string& path, Place key, const YamlNode& node,
                   const std::string& place_prefix) {
   Column column;
   column.field = FindField(path);
   const std::string place_path = place_prefix + path;
   if (column.field == nullptr) {
-    reader.RefuseUnknownKey(key, place_path, NearestField(path));
+    RefuseAxis(reader, path, key, place_path);
     return column;
   }
   reader.places[place_path] = node.place;
@@ -84,13 +102,6 @@ Column ReadColumn(SweepReader& reader, const std::string& path, Place key, const
     }
   }
   return column;
-}
-
-bool IsVaried(const v1::Sweep& sweep, const std::string& setting) {
-  return std::ranges::any_of(sweep.axes(), [&](const v1::Axis& axis) {
-    return std::ranges::any_of(
-        axis.columns(), [&](const v1::AxisColumn& column) { return column.path() == setting; });
-  });
 }
 
 // The same path may be varied once only, over all axes.

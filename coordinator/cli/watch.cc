@@ -4,6 +4,7 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/follow.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/standstill.h"
 #include "coordinator/cli/stop_signal.h"
 
 namespace noisefloor::cli {
@@ -39,10 +40,26 @@ class Watch final : public Command {
     NF_ASSIGN_OR_RETURN(const v1::SweepSummary end,
                         FollowSweep(context, connection, answer.sweep().id(), {.stop = &stop}));
     if (stop.Requested()) return kStopped;
-    return end.failed() > 0 ? kFailedMembers : kDone;
+    return SayTheEnd(context, connection, end);
   }
 
  private:
+  static absl::StatusOr<int> SayTheEnd(Context& context, Connection& connection,
+                                       const v1::SweepSummary& end) {
+    if (!context.Json()) {
+      context.out << fmt::format("s{} has ended: {}\n", end.id(), CountsText(end));
+    }
+    if (end.failed() == 0 && end.cancelled() == 0) return kDone;
+    if (end.failed() > 0) {
+      NF_ASSIGN_OR_RETURN(const std::vector<std::string> causes,
+                          WhyMembersFailed(connection, end.id()));
+      for (const std::string& cause : causes) context.err << cause << "\n";
+    }
+    context.err << fmt::format("{} lets them wait again\n",
+                               context.Hint(fmt::format("retry s{}", end.id())));
+    return kFailedMembers;
+  }
+
   std::string sweep_;
 };
 

@@ -1,6 +1,7 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/table.h"
 
 namespace noisefloor::cli {
 
@@ -63,7 +64,7 @@ class Workers final : public Command {
     if (table.empty())
       context.out << "no worker has registered\n";
     else
-      table.Print(context.out, context.Colour());
+      table.Print(context);
     return kDone;
   }
 };

@@ -93,6 +93,12 @@ std::string DialectHint(const YamlNode& node) {
   if (text.find_first_of("xXoO_") != std::string_view::npos || HasLeadingZero(text)) {
     return "; numbers are plain decimal";
   }
+  const size_t comma = text.find(',');
+  const bool digits = text.find_first_not_of("-0123456789,") == std::string_view::npos;
+  if (digits && comma != std::string_view::npos && text.find(',', comma + 1) == text.npos) {
+    return "; a decimal number has a point: " + std::string(text.substr(0, comma)) + "." +
+           std::string(text.substr(comma + 1));
+  }
   return "";
 }
 

@@ -1,13 +1,17 @@
 #include "coordinator/cli/yaml_tree.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 
 #include "fmt/format.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/exceptions.h"
 #include "yaml-cpp/mark.h"
 #include "yaml-cpp/parser.h"
+
+#include "coordinator/cli/yaml_diagnosis.h"
 
 namespace noisefloor::cli {
 
@@ -22,6 +26,12 @@ Place ToPlace(const YAML::Mark& mark) {
 
 // Follows the text as a comment: without it the parser closes the last quote by itself.
 constexpr std::string_view kEndMark = "# end";
+constexpr size_t kMostDepth = 50;  // Of lists and maps in each other; the parser's stack is finite.
+
+struct TooDeep : std::runtime_error {
+  explicit TooDeep(Place where) : std::runtime_error("too deep"), place(where) {}
+  Place place;
+};
 
 // Builds the tree from the parser's events. After the first mistake it only counts.
 class TreeBuilder final : public YAML::EventHandler {
@@ -80,6 +90,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
     Check(mark, tag, anchor);
+    if (open_.size() == kMostDepth) throw TooDeep(ToPlace(mark));
     open_.push_back({.kind = kind, .place = ToPlace(mark)});
     pending_.emplace_back();
     has_pending_.push_back(false);
@@ -193,8 +204,17 @@ void Run(std::string_view text, TreeBuilder& builder, std::vector<Mistake>& mist
     if (parser.HandleNextDocument(rest)) {
       mistakes.push_back({rest.Start(), "", "expected one document, got a second (---)"});
     }
+  } catch (const TooDeep& error) {
+    mistakes.push_back(
+        {error.place, "",
+         fmt::format("nested too deep: expected at most {} lists and maps inside one another",
+                     kMostDepth)});
   } catch (const YAML::Exception& error) {
-    mistakes.push_back({Within(text, ToPlace(error.mark)), "", "not YAML: " + error.msg});
+    const std::optional<Mistake> why = WhyNotYaml(text);
+    const bool map = error.msg == "end of map not found";
+    const std::string otherwise =
+        "not YAML: " + (map ? "this line is indented like no other of its map" : error.msg);
+    mistakes.push_back(why.value_or(Mistake{Within(text, ToPlace(error.mark)), "", otherwise}));
   } catch (const std::exception& error) {
     mistakes.push_back({{}, "", fmt::format("not YAML: {}", error.what())});
   }

@@ -33,6 +33,17 @@ void SayEnds(const Study& study, Headlines& headlines) {
   }
 }
 
+// The built-in trainer tries out a fleet; its figures look like any others.
+void SayWhatWasNotTrained(const Study& study, Headlines& headlines) {
+  const auto untrained = std::ranges::count(study.cohorts, "noop", &Cohort::stack);
+  if (untrained == 0) return;
+  const bool all = untrained == static_cast<int64_t>(study.cohorts.size());
+  headlines.push_back(
+      fmt::format("{} trained: the stack noop makes results up from the seeds, to try out a fleet.",
+                  all ? "Nothing was"
+                      : fmt::format("{} of {} cohorts were not", untrained, study.cohorts.size())));
+}
+
 void SayControls(const Study& study, Headlines& headlines) {
   if (study.controls.empty()) return;
   const auto count = [&](std::string_view verdict) {
@@ -261,6 +272,7 @@ void SayShifts(const Study& study, Headlines& headlines) {
 
 std::vector<std::string> BuildHeadlines(const Study& study) {
   Headlines headlines;
+  SayWhatWasNotTrained(study, headlines);
   SayEnds(study, headlines);
   SayControls(study, headlines);
   SayPlans(study, headlines);

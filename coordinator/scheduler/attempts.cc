@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fmt/format.h"
+
 #include "common/base/check.h"
 #include "common/base/sha256_text.h"
 #include "coordinator/ingest/accept.h"
@@ -84,13 +86,18 @@ void RefuseLate(Turn& turn, const AttemptFinished& event, PastLease& past) {
                     WorkerName(turn.state, past.worker) + " came late; its hashes are kept");
 }
 
+// As tables show it.
+std::string AccuracyText(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.2f} %", 100 * fraction) : NumberToText(fraction);
+}
+
 std::string DoneText(const State& state, const Lease& lease,
                      const ingest::AttemptOutcome& outcome) {
   const bool diverged = outcome.kind == OutcomeEvent::Kind::kDiverged;
   std::string text = ToText(lease.member) + (diverged ? " diverged on " : " done on ") +
                      WorkerName(state, lease.worker);
   const auto top1 = outcome.metrics.find("top1");
-  if (top1 != outcome.metrics.end()) text += ": top1 " + NumberToText(top1->second);
+  if (top1 != outcome.metrics.end()) text += ": top-1 " + AccuracyText(top1->second);
   return text;
 }
 

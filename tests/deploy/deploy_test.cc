@@ -289,6 +289,19 @@ TEST_F(SetupTest, SystemPackagesThatCannotBeHadAreNamed) {
   }
 }
 
+TEST_F(SetupTest, WithoutRootOrSudoNoNetworkIsBlamed) {
+  if (std::system("command -v sudo >/dev/null") == 0) GTEST_SKIP() << "this machine has sudo";
+  Pretend("programs/id", "echo 1000");
+
+  const Answer refused = Run("deploy/setup");
+
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.err,
+            "setup: system packages: cmake are missing; installing them takes root or sudo, and "
+            "there is neither\n");
+  EXPECT_EQ(Content(checkout_.Path("called")), "") << "nothing was tried";
+}
+
 TEST_F(SetupTest, LibTorchThatCannotBeHadIsNamedAndTriedAgain) {
   PretendToBeOffline("python3", "*install*", 1);
 

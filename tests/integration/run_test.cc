@@ -1,9 +1,12 @@
 // The programs as a person uses them: `run` on the bundled sample with the real trainer, then every
 // command that reads what it left.
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -18,6 +21,7 @@
 
 #include "common/files/directory.h"
 #include "tests/integration/process.h"
+#include "worker/daemon/leftovers.h"
 
 namespace noisefloor::test {
 namespace {
@@ -158,7 +162,7 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {
   {
     auto killed = Process::Start({NOISEFLOOR, "run", file, "--home=" + Path("home")}, Path("log"));
     ASSERT_TRUE(killed.ok()) << killed.status();
-    ASSERT_TRUE(WaitForText(Path("log"), " left")) << EndOfFile(Path("log"), 1 << 12);
+    ASSERT_TRUE(WaitForText(Path("log"), "1/5 members")) << EndOfFile(Path("log"), 1 << 12);
     ASSERT_TRUE(killed->Signal(SIGKILL));
     ASSERT_TRUE(killed->Wait(kPatience).ok());
   }
@@ -169,6 +173,55 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {
   EXPECT_THAT(again.err, HasSubstr("going on with s1"));
   EXPECT_THAT(again.out, HasSubstr("5 members, 5 done"));
   EXPECT_THAT(again.out, HasSubstr("The control cohort is bit-identical (at most "));
+}
+
+TEST_F(RunTest, ASecondInterruptEndsTheWorkerAndItsTrainersAtOnce) {
+  const std::string file = Sweep(
+      "name: long\nmodel: {name: small_cnn}\ndata: {name: fashion-mnist-sample}\n"
+      "train: {epochs: 10000}\nnoise: [control]\nhardware: [" +
+      HardwareHere() + "]\n");
+  auto run = Process::Start({NOISEFLOOR, "run", file, "--home=" + Path("home")}, Path("log"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE(WaitForText(Path("home/worker.log"), "trainer_started"));
+  const std::string state = Path("home/worker");
+  const std::vector<int> trained = FindLeftovers(state);
+  ASSERT_FALSE(trained.empty());
+  ASSERT_TRUE(run->Signal(SIGINT));
+  ASSERT_TRUE(WaitForText(Path("log"), "Ctrl-C again: at once"));
+  ASSERT_TRUE(run->Signal(SIGINT));
+  const auto code = run->Wait(kPatience);
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(*code, 130);
+
+  // Its worker has gone with it: the state is free, and nobody trains on.
+  const int lock = open((state + "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(lock, 0);
+  EXPECT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0) << "the worker is still there";
+  close(lock);
+  for (const int process : FindLeftovers(state)) {
+    const int ended = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    if (ended < 0) continue;
+    pollfd wait = {ended, POLLIN, 0};
+    EXPECT_EQ(poll(&wait, 1, 10000), 1) << "process " << process << " trains on";
+    close(ended);
+  }
+}
+
+TEST_F(RunTest, WhyMembersFailedStandsWhereOneLooks) {
+  const std::string data = Path("data/fashion-mnist");
+  std::filesystem::create_directories(data);
+  for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                           "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
+    std::ofstream(data + "/" + name) << "no images";
+  }
+  const Ended run =
+      Do({"run",
+          Sweep("name: broken\ndata: {name: fashion-mnist}\nnoise: [control]\nhardware: [" +
+                HardwareHere() + "]\nreplicates: 2\n"),
+          "--data-root=" + Path("data")});
+  EXPECT_EQ(run.code, 4) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("s1c0r0 bad_data: "));
+  EXPECT_THAT(run.err, HasSubstr("2 members failed, bad_data: "));
 }
 
 TEST_F(RunTest, ADataSetThatIsNotHereIsRefusedWithWhatToDo) {
@@ -191,7 +244,7 @@ TEST_F(RunTest, ASweepThatHasEndedIsReportedAgainWithoutItsData) {
 
   const Ended again = Do({"run", file, "--data-root=" + Path("gone")});
 
-  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(again.code, 4) << "what was cancelled is not done: " << again.err;
   EXPECT_THAT(again.err, HasSubstr("already ended: s1: "));
   EXPECT_THAT(again.err, HasSubstr("report: "));
   EXPECT_FALSE(std::filesystem::exists(Path("home/worker.log")));

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/base/printable.h"
 #include "common/log/log.h"
 #include "worker/daemon/options.h"
 #include "worker/daemon/signals.h"
@@ -75,10 +77,12 @@ int Refuse(const absl::Status& status) {
 
 int Main(const std::vector<std::string>& arguments) {
   BlockStopSignals();
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // Our log says what could not be reached.
   const ParsedOptions parsed = ParseOptions(arguments, FindProgramPlace());
   if (parsed.exit) {
-    std::fputs(parsed.text.c_str(), parsed.exit_code == 0 ? stdout : stderr);
-    return parsed.exit_code;
+    std::FILE* const out = parsed.exit_code == 0 ? stdout : stderr;
+    std::fputs(parsed.exit_code == 0 ? parsed.text.c_str() : Printable(parsed.text).c_str(), out);
+    return std::fflush(out) == 0 ? parsed.exit_code : 1;
   }
   const Options& options = parsed.options;
   SetUpLog({"noisefloor-worker", options.log_level, options.log_format});

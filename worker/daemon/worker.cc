@@ -17,6 +17,9 @@ constexpr char kVersion[] = "0.1.0";
 // Trainers are held back one by one (TrainerProcess::Consumed), so this is never reached.
 constexpr size_t kMailboxLimit = size_t{1} << 20;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(10);
+// Without a coordinator: what was tried is said first after this, then at growing intervals.
+constexpr absl::Duration kFirstWord = absl::Seconds(3);
+constexpr absl::Duration kLongestSilence = absl::Minutes(10);
 
 slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
   return {.slot_count = static_cast<uint32_t>(settings.slot_cores.size()),
@@ -39,6 +42,7 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       pool_({settings_.offer.stacks, settings_.slot_cores, settings_.gpus, state.path()},
             [this](PoolNews news) { (void)mailbox_.Post(std::move(news)); }),
       reconnect_({absl::Milliseconds(100), absl::Seconds(5)}, state.identity()),
+      say_unreached_after_(kFirstWord),
       unreached_since_(clock.Steady()) {
   uploader_ = std::make_unique<Uploader>(*stub_, clock_, state.identity(), [this](UploadDone done) {
     (void)mailbox_.Post(std::move(done));
@@ -142,6 +146,7 @@ void Worker::On(SessionClosed& closed) {
   open_at_ = now + reconnect_.Next();
   if (was_connected) {
     unreached_since_ = now;
+    say_unreached_after_ = kFirstWord;
     LogWarning("disconnected", {{"error", closed.status}});
     return Step(slots::Disconnected{});
   }
@@ -156,13 +161,25 @@ void Worker::On(SessionClosed& closed) {
   exit_code_ = 1;
 }
 
-// Once, while it stays the same. A coordinator that is not there is nothing to warn of.
+// Once, while it stays the same. A coordinator that is not there may come: see SayUnreached.
 void Worker::LogRefusal(const absl::Status& status) {
+  why_unreached_ = Message(status);
   const bool refused = status.code() != absl::StatusCode::kUnavailable;
   const bool is_new = refused && last_refusal_ != Message(status);
   if (refused) last_refusal_ = Message(status);
   Log(is_new ? LogLevel::kWarning : LogLevel::kDebug, "not_connected",
       {{"coordinator", ToText(settings_.options.coordinator)}, {"error", status}});
+}
+
+void Worker::SayUnreached(absl::Duration now) {
+  const absl::Duration without = now - unreached_since_;
+  if (connected_ || exit_code_ || without < say_unreached_after_) return;
+  say_unreached_after_ = without + std::min(without, kLongestSilence);
+  LogWarning("no_coordinator",
+             {{"coordinator", ToText(settings_.options.coordinator)},
+              {"tried_s", absl::ToInt64Seconds(without)},
+              {"error", why_unreached_},
+              {"help", "is it running there, and is --coordinator its address?"}});
 }
 
 void Worker::CloseSession() {
@@ -178,7 +195,10 @@ void Worker::CloseSession() {
 absl::Duration Worker::UntilNext() const {
   absl::Duration next = std::min({slots_.NextTick(), welcome_by_, hurry_at_});
   if (session_ == nullptr) next = std::min(next, open_at_);
-  if (!connected_) next = std::min(next, unreached_since_ + settings_.options.give_up_after);
+  if (!connected_) {
+    next = std::min({next, unreached_since_ + settings_.options.give_up_after,
+                     unreached_since_ + say_unreached_after_});
+  }
   const absl::Duration wait = next - clock_.Steady();
   return std::clamp(wait, absl::Milliseconds(1), absl::Minutes(1));
 }
@@ -196,6 +216,7 @@ void Worker::WatchTheClock() {
     LogWarning("no_welcome", {{"coordinator", ToText(settings_.options.coordinator)}});
     session_->Cancel();
   }
+  SayUnreached(now);
   const bool given_up = !connected_ && now - unreached_since_ >= settings_.options.give_up_after &&
                         lease_of_process_.empty();
   if (given_up && !exit_code_) {

@@ -121,6 +121,7 @@ class Worker final : public SessionListener {
   v1::SessionRequest Registration() const;
   void CloseSession();
   void LogRefusal(const absl::Status& status);
+  void SayUnreached(absl::Duration now);
 
   const WorkerSettings settings_;
   const StateDirectory& state_;
@@ -139,6 +140,8 @@ class Worker final : public SessionListener {
   Backoff reconnect_;
   bool connected_ = false;
   std::string last_refusal_;  // Why the coordinator does not take us, as it was logged.
+  std::string why_unreached_ = "no answer yet";  // What the last try said.
+  absl::Duration say_unreached_after_;  // Without a coordinator; doubles each time that it is said.
   absl::Duration open_at_ = -absl::InfiniteDuration();
   absl::Duration welcome_by_ = absl::InfiniteDuration();
   absl::Duration unreached_since_;

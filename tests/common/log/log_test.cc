@@ -33,6 +33,13 @@ TEST(LogTest, ControlCharactersCannotForgeALine) {
   EXPECT_EQ(KeyValue({{"name", std::string("a\r\x1b[2K")}}), "event name=\"a\\u000d\\u001b[2K\"");
 }
 
+TEST(LogTest, NoByteOfAValueSpeaksToTheTerminal) {
+  EXPECT_EQ(KeyValue({{"unit", std::string("a\xc2\x9b"
+                                           "2J")}}),
+            "event unit=\"a\\u009b2J\"");
+  EXPECT_EQ(KeyValue({{"unit", std::string("a\xff")}}), "event unit=\"a\uFFFD\"");
+}
+
 TEST(LogTest, JsonQuotesTextsAndLeavesNumbers) {
   EXPECT_EQ(Json({{"lease", uint64_t{18446744073709551615u}}, {"member", "s1"}, {"ok", false}}),
             R"("event":"event","lease":18446744073709551615,"member":"s1","ok":false)");

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "common/rpc/channel.h"
@@ -74,6 +75,24 @@ TEST(RpcServerTest, ATakenPortIsRefused) {
   const auto second = RpcServer::Start({.listen = (*first)->address()}, {&service});
 
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Message(second.status()), "cannot listen on " + ToText((*first)->address()) +
+                                          ": another program has the port; choose another one");
+}
+
+TEST(RpcServerTest, AnAddressOfNobodyIsNamed) {
+  VersionService service;
+  const auto foreign =
+      RpcServer::Start({.listen = {"192.0.2.1", 1}, .insecure_off_loopback = true}, {&service});
+  EXPECT_EQ(Message(foreign.status()),
+            "cannot listen on 192.0.2.1:1: this machine has no such address");
+}
+
+TEST(RpcServerTest, AHostThatDoesNotResolveIsNamed) {
+  const Address nowhere = {"no-such-host.invalid", 1};
+  EXPECT_THAT(
+      Message(WaitUntilConnected(*MakeChannel(nowhere), nowhere, absl::Milliseconds(50))),
+      testing::StartsWith("no coordinator answers at no-such-host.invalid:1: the name does not "
+                          "resolve: "));
 }
 
 TEST(RpcServerTest, AServerThatHasGoneIsUnavailable) {

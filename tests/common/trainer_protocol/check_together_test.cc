@@ -34,6 +34,18 @@ TEST(CheckTogetherTest, ABatchMustBeDivisibleByItsShards) {
                           "by train.shards 9; set train.drop_last: true or another batch size"));
 }
 
+TEST(CheckTogetherTest, ABatchMustExistToBeTrained) {
+  Specification specification;
+  specification.data.train_examples = 300;
+  specification.train.batch_size = 1000;
+  specification.train.drop_last = true;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.batch_size: 300 examples make no batch of 1000, and "
+                          "train.drop_last leaves out what is less"));
+  specification.train.batch_size = 300;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+}
+
 TEST(CheckTogetherTest, TwoShardsCannotShowTheOrderOfASum) {
   Specification specification;
   specification.train.shards = 2;

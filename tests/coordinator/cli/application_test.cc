@@ -81,6 +81,45 @@ TEST(ExitCodes, AnUnknownCommandNamesTheNearest) {
             "noisefloor: unknown command zzzzzz\nSee `noisefloor --help`.\n");
 }
 
+TEST(ExitCodes, AShortWordIsNotTakenForJustAnyCommand) {
+  CommandLine line;
+  EXPECT_EQ(line.Run({"bogus"}).err,
+            "noisefloor: unknown command bogus\nSee `noisefloor --help`.\n");
+  EXPECT_THAT(line.Run({"ubmit"}).err, HasSubstr("did you mean submit?"));
+}
+
+TEST(ExitCodes, AnUnknownOptionNamesTheNearest) {
+  CommandLine line;
+  EXPECT_EQ(line.Run({"members", "--outptu=json"}).err,
+            "noisefloor: unknown option --outptu; did you mean --output?\n"
+            "See `noisefloor members --help`.\n");
+  EXPECT_EQ(line.Run({"members", "--stat=failed"}).err,
+            "noisefloor: unknown option --stat; did you mean --state?\n"
+            "See `noisefloor members --help`.\n");
+  EXPECT_EQ(line.Run({"members", "--zzzzzzzz"}).err,
+            "noisefloor: unknown option --zzzzzzzz\nSee `noisefloor members --help`.\n");
+  EXPECT_EQ(line.Run({"members", "one", "two"}).err,
+            "noisefloor: unexpected argument two\nSee `noisefloor members --help`.\n");
+}
+
+TEST(ExitCodes, ACommandThatIsMissingIsNamed) {
+  CommandLine line;
+  EXPECT_EQ(line.Run({}).err,
+            "noisefloor: expected a command, such as run, plan or report\n"
+            "See `noisefloor --help`.\n");
+  EXPECT_EQ(line.Run({"data"}).err,
+            "noisefloor: data: expected get, list or verify\nSee `noisefloor data --help`.\n");
+}
+
+TEST(ExitCodes, AnAddressThatIsNoneIsAMistakeOfUsage) {
+  CommandLine line;
+  const Printed printed = line.Run({"status", "--coordinator=foo"});
+  EXPECT_EQ(printed.code, kUsage);
+  EXPECT_EQ(printed.err,
+            "noisefloor: --coordinator: address 'foo': expected HOST:PORT\n"
+            "See `noisefloor status --help`.\n");
+}
+
 TEST(ExitCodes, AWrongChoiceIsNamedWithWhatWasExpected) {
   CommandLine line;
   EXPECT_EQ(line.Run({"members", "--output=xml"}).err,

@@ -26,6 +26,10 @@ struct CannedAnswers {
   v1::SweepSummary sweep;  // The only one.
   std::string file = "name: a  # as submitted\n";
   std::string resolved_file = "name: \"a\"\n";
+  std::vector<v1::WorkerSummary> workers;
+  std::vector<v1::SweepSummary> sweeps;
+  std::string explanation;
+  std::string refusal;             // Of every request to change something.
   std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
 };
 
@@ -52,6 +56,34 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
   void Stop() override { server_->Shutdown(); }
 
  private:
+  grpc::Status ListSweeps(grpc::ServerContext*, const v1::ListSweepsRequest*,
+                          v1::ListSweepsResponse* response) override {
+    response->mutable_sweeps()->Assign(answers_.sweeps.begin(), answers_.sweeps.end());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*,
+                           v1::ListWorkersResponse* response) override {
+    response->mutable_workers()->Assign(answers_.workers.begin(), answers_.workers.end());
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ExplainMember(grpc::ServerContext*, const v1::ExplainMemberRequest*,
+                             v1::ExplainMemberResponse* response) override {
+    response->set_text(answers_.explanation);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status CancelSweep(grpc::ServerContext*, const v1::CancelSweepRequest*,
+                           v1::CancelSweepResponse*) override {
+    return {grpc::StatusCode::FAILED_PRECONDITION, answers_.refusal};
+  }
+
+  grpc::Status RetrySweep(grpc::ServerContext*, const v1::RetrySweepRequest*,
+                          v1::RetrySweepResponse*) override {
+    return {grpc::StatusCode::FAILED_PRECONDITION, answers_.refusal};
+  }
+
   grpc::Status GetSweep(grpc::ServerContext*, const v1::GetSweepRequest*,
                         v1::GetSweepResponse* response) override {
     *response->mutable_sweep() = answers_.sweep;

@@ -1,6 +1,8 @@
 // Runs the command line in process and keeps what it prints.
 #pragma once
 
+#include <fcntl.h>
+
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/cli/application.h"
+#include "coordinator/cli/output_file.h"
 #include "tests/coordinator/cli/canned_coordinator.h"
 
 namespace noisefloor::cli {
@@ -37,8 +40,27 @@ class CommandLine {
   const std::string& home() const { return home_; }
   CannedAnswers& answers() { return answers_; }
 
+  // Of the terminal that both outputs are; 0: they are files.
+  void SetTerminal(uint32_t columns) { columns_ = columns; }
+
   Printed Run(const std::vector<std::string>& arguments) {
     std::ostringstream out;
+    Printed printed = RunInto(out, nullptr, arguments);
+    printed.out = out.str();
+    return printed;
+  }
+  // With a file as the standard output, such as /dev/full.
+  Printed RunInto(const std::string& path, const std::vector<std::string>& arguments) {
+    OutputFile file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    return RunInto(file, arguments);
+  }
+  Printed RunInto(OutputFile& file, const std::vector<std::string>& arguments) {
+    std::ostream out(&file);
+    return RunInto(out, &file, arguments);
+  }
+
+ private:
+  Printed RunInto(std::ostream& out, OutputFile* file, const std::vector<std::string>& arguments) {
     std::ostringstream err;
     const SystemClock clock;
     Context context{
@@ -47,17 +69,19 @@ class CommandLine {
         .clock = clock,
         .start_coordinator = start_,
         .program_folder = home_,
+        .out_file = file,
+        .out_is_terminal = columns_ > 0,
+        .err_is_terminal = columns_ > 0,
+        .out_columns = columns_,
         .default_home = home_,
         .default_data_root = home_ + "/data",
     };
     Printed printed;
     printed.code = RunApplication(arguments, context);
-    printed.out = out.str();
     printed.err = err.str();
     return printed;
   }
 
- private:
   void MakeHome() {
     std::string path = ::testing::TempDir() + "/cli-XXXXXX";
     home_ = mkdtemp(path.data());
@@ -67,6 +91,7 @@ class CommandLine {
   CannedAnswers answers_;
   StartCoordinator start_;
   std::string home_;
+  uint32_t columns_ = 0;
 };
 
 }  // namespace noisefloor::cli

@@ -5,48 +5,13 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-#include "common/files/sha256.h"
-#include "common/trainer_protocol/json.h"
 #include "tests/coordinator/cli/command_line.h"
-#include "worker/daemon/noop_trainer.h"
-#include "worker/devices/cpu.h"
+#include "tests/coordinator/cli/finished_member.h"
 
 namespace noisefloor::cli {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::string ClassHere() { return CpuClasses(*ReadCpuFacts()).at(0); }
-
-Specification Small() {
-  Specification specification;
-  specification.train.epochs = 2;
-  specification.train.shards = 4;
-  specification.hardware_class = ClassHere();
-  specification.stack = "fake";
-  return specification;
-}
-
-v1::Member Finished(const std::string& id, const Specification& specification) {
-  v1::Member member;
-  member.set_id(id);
-  member.set_sweep(1);
-  member.set_state(v1::MEMBER_STATE_DONE);
-  member.set_attempt(1);
-  member.set_hardware(specification.hardware_class);
-  member.set_stack(specification.stack);
-  member.set_specification(SpecificationToJson(specification));
-  member.set_specification_sha256(Sha256Hex(member.specification()));
-  const OutcomeEvent outcome = NoopOutcome(specification, "");
-  for (const auto& [name, hash] : outcome.hashes) {
-    (*member.mutable_outcome()->mutable_hashes())[name] = hash;
-  }
-  for (const auto& [name, value] : outcome.metrics) {
-    (*member.mutable_outcome()->mutable_metrics())[name] = value;
-  }
-  member.mutable_outcome()->set_environment(R"({"build":"fake-build","stack":"fake"})");
-  return member;
-}
 
 Printed Replay(CommandLine& line, std::vector<std::string> more = {}) {
   more.insert(more.begin(), {"replay", "s1c0r0", std::string("--trainer=") + FAKE_TRAINER});
@@ -107,6 +72,34 @@ TEST(Replay, WithAnotherBuildPromisesNoBits) {
   const Printed printed = Replay(line);
   EXPECT_EQ(printed.code, kDone) << printed.err;
   EXPECT_THAT(printed.out, HasSubstr("of build another and is of build fake-build here"));
+}
+
+TEST(Replay, OnAnotherProcessorOfTheClassPromisesNoBits) {
+  v1::Member member = Finished("s1c0r0", Small());
+  member.mutable_outcome()->set_environment(
+      R"({"build":"fake-build","machine":{"cpu_model":"another processor"}})");
+  CommandLine line({.members = {member}});
+  EXPECT_THAT(Replay(line).err,
+              HasSubstr("expects the distribution, not equal bits: the processor was another "
+                        "processor and is " +
+                        ReadCpuFacts()->model + " here\n"));
+}
+
+TEST(Replay, OfTwoEqualMembersHasABandOfItsTestSet) {
+  Specification specification = Small();
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
+  v1::Member member = Finished("s1c0r0", specification);
+  auto& metrics = *member.mutable_outcome()->mutable_metrics();
+  // What the replay will have, and two of the 1000 examples more.
+  metrics["top1"] = NoopOutcome(specification, "s1c0r0").metrics.at("top1") + 0.002;
+  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
+  v1::Member other = member;
+  other.set_id("s1c0r1");
+  CommandLine line({.members = {member, other}});
+  EXPECT_THAT(Replay(line).out,
+              HasSubstr("held: the distribution: one more training of this cohort lies within 0.50 "
+                        "% of its mean in 95 of 100 cases, were top-1 normal but for its counting "
+                        "in examples; the replay is 0.20 % away\n"));
 }
 
 TEST(Replay, OnAMachineWithoutTheClassIsRefusedInWords) {

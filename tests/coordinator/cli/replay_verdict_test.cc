@@ -5,11 +5,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/philox.h"
+
 namespace noisefloor::cli {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 const TrainedBy kHere = {.stack = "torch", .build = "b1"};
 
@@ -47,6 +50,34 @@ TEST(ReplayVerdict, AnotherStackOrBuildIsAReason) {
               ElementsAre("the trainer was of build b1 and is of build b2 here"));
 }
 
+nlohmann::ordered_json EnvironmentOn(const char* processor, const char* driver) {
+  return {{"build", "b1"},
+          {"machine", {{"cpu_model", processor}, {"load", "0.1"}, {"instruction_sets", {"avx2"}}}},
+          {"gpu", {{"name", "NVIDIA H200"}, {"driver", driver}}},
+          {"versions", {{"libtorch", "2.11.0"}, {"onednn", nullptr}}}};
+}
+
+TEST(ReplayVerdict, WhatElseCanChangeABitIsReadFromTheEnvironment) {
+  EXPECT_THAT(ConditionsOf(EnvironmentOn("Xeon 8480", "13000")),
+              ElementsAre(Pair("GPU", "NVIDIA H200"), Pair("GPU driver", "13000"),
+                          Pair("processor", "Xeon 8480"), Pair("set of instructions", "[\"avx2\"]"),
+                          Pair("version of LibTorch", "2.11.0")));
+  EXPECT_THAT(ConditionsOf("no object"), IsEmpty());
+}
+
+TEST(ReplayVerdict, AnotherProcessorOrDriverOfTheSameClassIsAReason) {
+  TrainedBy original = kHere;
+  original.conditions = ConditionsOf(EnvironmentOn("Xeon 8480", "13000"));
+  TrainedBy here = kHere;
+  here.conditions = ConditionsOf(EnvironmentOn("Xeon 6980", "13010"));
+  EXPECT_THAT(WhyBitsMayDiffer({}, original, here),
+              ElementsAre("the GPU driver was 13000 and is 13010 here",
+                          "the processor was Xeon 8480 and is Xeon 6980 here"));
+  EXPECT_THAT(WhyBitsMayDiffer({}, original, original), IsEmpty());
+  here.conditions.clear();
+  EXPECT_THAT(WhyBitsMayDiffer({}, original, here), IsEmpty()) << "what is not known is no reason";
+}
+
 TEST(ReplayVerdict, TheFirstDifferenceIsTheFirstInTheTraining) {
   const std::map<std::string, std::string> original = {
       {"init", "a"},          {"first_batches", "b"}, {"weights_at/2", "c"},
@@ -72,25 +103,64 @@ TEST(ReplayVerdict, AHashThatOneSideLacksIsADifference) {
 }
 
 TEST(ReplayVerdict, ACohortHasMeanSpreadAndAWidthForOneMore) {
-  const Cohort cohort = SumUp({0.8, 0.9, 1.0});
+  const Cohort cohort = SumUp({0.8, 0.9, 1.0}, 0);
   EXPECT_EQ(cohort.count, 3u);
   EXPECT_NEAR(cohort.mean, 0.9, 1e-12);
   EXPECT_NEAR(cohort.sd, 0.1, 1e-12);
   EXPECT_NEAR(cohort.half_width, 4.303 * 0.1 * std::sqrt(4.0 / 3.0), 1e-9);
+  const double with_rounding = std::sqrt(0.01 + 1.0 / 12 / 100);
+  EXPECT_NEAR(SumUp({0.8, 0.9, 1.0}, 10).half_width,
+              4.303 * with_rounding * std::sqrt(4.0 / 3.0) + 0.05, 1e-9);
   EXPECT_TRUE(IsLikely(cohort, 0.9 + 0.49));
   EXPECT_FALSE(IsLikely(cohort, 0.9 - 0.50));
   EXPECT_FALSE(IsLikely(cohort, std::nan("")));
 }
 
 TEST(ReplayVerdict, OneMemberSaysNothingAboutSpread) {
-  EXPECT_TRUE(IsLikely(SumUp({0.5}), 0.9));
-  EXPECT_EQ(SumUp({0.5}).sd, 0);
+  EXPECT_TRUE(IsLikely(SumUp({0.5}, 200), 0.9));
+  EXPECT_EQ(SumUp({0.5}, 200).sd, 0);
 }
 
-TEST(ReplayVerdict, EqualMembersAllowOnlyThatValue) {
-  const Cohort cohort = SumUp({0.1, 0.1, 0.1});
-  EXPECT_TRUE(IsLikely(cohort, 0.1));
-  EXPECT_FALSE(IsLikely(cohort, 0.101));
+TEST(ReplayVerdict, EqualMembersPromiseNoMoreThanTheirTestSetShows) {
+  // Two of 200 examples the same: t(0.975, 1) steps of rounding, and half a step.
+  const Cohort two = SumUp({0.1, 0.1}, 200);
+  EXPECT_NEAR(two.half_width, (12.706 / std::sqrt(12) * std::sqrt(1.5) + 0.5) / 200, 1e-9);
+  EXPECT_TRUE(IsLikely(two, 0.12));
+  EXPECT_FALSE(IsLikely(two, 0.13));
+  // Many equal ones: the neighbouring value at most.
+  const Cohort many = SumUp(std::vector<double>(31, 0.1), 200);
+  EXPECT_TRUE(IsLikely(many, 0.105));
+  EXPECT_FALSE(IsLikely(many, 0.11));
+  EXPECT_TRUE(IsLikely(SumUp({0.1, 0.1}, 0), 0.9)) << "nothing is known of the step";
+}
+
+// Top-1 in whole examples, drawn from normals of any width: one more lies in the band in at least
+// 95 of 100 cases, whatever the number of members. Three standard errors of the simulation are
+// allowed for.
+TEST(ReplayVerdict, TheBandHoldsWhatItPromises) {
+  constexpr int kRounds = 4000;
+  constexpr int kExamples = 1000;
+  const double least = 0.95 - 3 * std::sqrt(0.95 * 0.05 / kRounds);
+  const PhiloxStream stream(8, StreamOf("replay_band"));
+  uint64_t draws = 0;
+  const auto uniform = [&] { return (stream.Word(draws++) + 0.5) / 4294967296.0; };
+  const auto normal = [&] {
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(6.283185307179586 * uniform());
+  };
+  for (const int members : {2, 3, 5, 30}) {
+    for (const double sd : {0.05, 0.3, 0.5, 1.0, 3.0, 10.0}) {  // In examples.
+      int held = 0;
+      for (int round = 0; round < kRounds; ++round) {
+        const double mean = 700 + uniform();
+        const auto draw = [&] { return std::round(mean + sd * normal()) / kExamples; };
+        std::vector<double> top1;
+        for (int i = 0; i < members; ++i) top1.push_back(draw());
+        held += IsLikely(SumUp(top1, kExamples), draw()) ? 1 : 0;
+      }
+      EXPECT_GE(static_cast<double>(held) / kRounds, least) << members << " members, SD " << sd;
+    }
+  }
 }
 
 }  // namespace

@@ -14,6 +14,20 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
+TEST(HeadlinesTest, AStudyOfTheBuiltInTrainerSaysFirstThatNothingWasTrained) {
+  Study study;
+  study.cohorts.resize(2);
+  EXPECT_THAT(BuildHeadlines(study), testing::IsEmpty());
+  study.cohorts[0].stack = "noop";
+  EXPECT_EQ(BuildHeadlines(study).at(0),
+            "1 of 2 cohorts were not trained: the stack noop makes results up from the seeds, to "
+            "try out a fleet.");
+  study.cohorts[1].stack = "noop";
+  EXPECT_EQ(BuildHeadlines(study).at(0),
+            "Nothing was trained: the stack noop makes results up from the seeds, to try out a "
+            "fleet.");
+}
+
 TEST(HeadlinesTest, TheyAnswerWhatAPersonAsks) {
   const Study study = BuildStudy(MakeExampleStudy().input);
 

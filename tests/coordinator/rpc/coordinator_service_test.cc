@@ -191,7 +191,7 @@ TEST_F(CoordinatorServiceTest, AWatchResumesWhereItEndedAndEndsWithTheSweep) {
   v1::WatchSweepResponse news;
   ASSERT_TRUE(reader->Read(&news));
   ASSERT_EQ(news.lines_size(), 1);
-  EXPECT_THAT(news.lines(0), HasSubstr("s1c0r0 done on box: top1 0.5"));
+  EXPECT_THAT(news.lines(0), HasSubstr("s1c0r0 done on box: top-1 50.00 %"));
   EXPECT_EQ(news.sweep().done(), 1u);
   EXPECT_FALSE(reader->Read(&news));
   EXPECT_TRUE(reader->Finish().ok());

@@ -97,9 +97,10 @@ class DaemonTest : public testing::Test {
   }
 
   void StartDaemon(std::vector<std::string> more = {}) {
+    const bool elsewhere = !more.empty() && more[0].starts_with("--coordinator=");
     std::vector<std::string> arguments = {
         WORKER,
-        "--coordinator=" + coordinator_.address(),
+        elsewhere ? "--no-standby" : "--coordinator=" + coordinator_.address(),
         "--name=box",
         "--state=" + State(),
         "--slots=1",

@@ -1,0 +1,145 @@
+// Exit 0 says that the whole output has arrived: every command, with a disk that is full.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/cli/command_line.h"
+#include "tests/coordinator/cli/finished_member.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kNotWhole[] =
+    "noisefloor: standard output: cannot write: No space left on device; what was printed is not "
+    "whole\n";
+
+constexpr char kSweep[] = R"(name: tiny
+noise: [control]
+hardware: any
+)";
+
+struct Case {
+  std::vector<std::string> arguments;
+  bool canned = false;  // Of a coordinator with answers, since none of its own would print any.
+};
+
+// How each command is made to print.
+std::map<std::string, Case> CasesIn(const std::string& folder) {
+  const std::string file = folder + "/tiny.yaml";
+  return {{"run", {{"run", file}}},
+          {"serve", {{"serve", "--listen=127.0.0.1:0"}}},
+          {"submit", {{"submit", file}}},
+          {"plan", {{"plan", file}}},
+          {"status", {{"status"}}},
+          {"watch", {{"watch", "s1"}}},
+          {"members", {{"members"}}},
+          {"workers", {{"workers"}}},
+          {"explain", {{"explain", "s1c0r0"}}},
+          {"logs", {{"logs", "s1c0r0"}, true}},
+          {"cancel", {{"cancel", "s1"}}},
+          {"retry", {{"retry", "s1"}}},
+          {"report", {{"report", "s1"}}},
+          {"replay", {{"replay", "s1c0r0", "--trainer=" FAKE_TRAINER}, true}},
+          {"export", {{"export", "s1", "--to=" + folder + "/to"}}},
+          {"data", {{"data", "list"}}},
+          {"completion", {{"completion", "bash"}}},
+          {"version", {{"version"}}}};
+}
+
+// A home with one cancelled sweep, so that nothing waits for a worker. A coordinator that listens
+// is told to stop.
+std::unique_ptr<CommandLine> HomeWithOneSweep() {
+  auto line = std::make_unique<CommandLine>([](CoordinatorOptions options) {
+    auto started = Coordinator::Start(options);
+    if (options.listen == "127.0.0.1:0" && started.ok()) kill(getpid(), SIGTERM);
+    return started;
+  });
+  const std::string file = line->home() + "/tiny.yaml";
+  std::ofstream(file) << kSweep;
+  EXPECT_EQ(line->Run({"submit", file}).code, kDone);
+  EXPECT_EQ(line->Run({"cancel", "s1"}).code, kDone);
+  return line;
+}
+
+CannedAnswers OneMember() {
+  return {.members = {Finished("s1c0r0", Small())},
+          .artifacts = {{"s1c0r0 log", std::string(1 << 17, 'x')}}};
+}
+
+class WholeOutput : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(WholeOutput, OnAFullDiskIsNotSaidToBeThere) {
+  CommandLine canned(OneMember());
+  const auto home = HomeWithOneSweep();
+  const auto cases = CasesIn(home->home());
+  ASSERT_TRUE(cases.contains(GetParam())) << "say here how " << GetParam() << " is made to print";
+  const Case& chosen = cases.at(GetParam());
+  const Printed printed = (chosen.canned ? canned : *home).RunInto("/dev/full", chosen.arguments);
+  EXPECT_NE(printed.code, kDone);
+  EXPECT_THAT(printed.err, ::testing::EndsWith(kNotWhole));
+}
+
+std::vector<std::string> AllNames() {
+  std::vector<std::string> names;
+  for (const auto& command : AllCommands()) names.emplace_back(command->Name());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryCommand, WholeOutput, ::testing::ValuesIn(AllNames()),
+                         [](const auto& test) { return test.param; });
+
+TEST(WholeOutput, JsonAndHelpAreNoException) {
+  const auto home = HomeWithOneSweep();
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"--version"},
+                                                    {"status", "--output=json"},
+                                                    {"members", "--output=json"},
+                                                    {"report", "--form=csv"},
+                                                    {"watch", "s1", "--output=json"}}) {
+    const Printed printed = home->RunInto("/dev/full", arguments);
+    EXPECT_NE(printed.code, kDone) << arguments[0];
+    EXPECT_THAT(printed.err, ::testing::EndsWith(kNotWhole)) << arguments[0];
+  }
+}
+
+TEST(WholeOutput, OfAClosedFileIsNamed) {
+  CommandLine line;
+  OutputFile closed(-1);
+  const Printed printed = line.RunInto(closed, {"version"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("standard output: cannot write: Bad file descriptor"));
+}
+
+TEST(WholeOutput, AReaderThatHasHadEnoughIsNoMistake) {
+  ASSERT_NE(signal(SIGPIPE, SIG_IGN), SIG_ERR);  // As main does.
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  close(ends[0]);
+  OutputFile pipe(ends[1]);
+  CommandLine line;
+  const Printed printed = line.RunInto(pipe, {"completion", "bash"});
+  EXPECT_EQ(printed.code, kReaderLeft);
+  EXPECT_EQ(printed.err, "");
+}
+
+TEST(WholeOutput, WhatFitsIsThere) {
+  CommandLine line;
+  const std::string path = line.home() + "/out";
+  std::ofstream(path) << "";
+  const Printed into = line.RunInto(path, {"completion", "bash"});
+  EXPECT_EQ(into.code, kDone) << into.err;
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(text, line.Run({"completion", "bash"}).out);
+}
+
+}  // namespace
+}  // namespace noisefloor::cli
