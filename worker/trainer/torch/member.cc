@@ -42,7 +42,11 @@ absl::StatusOr<at::Device> DeviceOf(const Specification& specification,
 CauseClass CauseOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument: return CauseClass::kBadSpecification;
-    case absl::StatusCode::kUnavailable: return CauseClass::kLostDevice;
+    // No device; or what FileError says of a folder that takes no files: full, gone, failing.
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kNotFound: return CauseClass::kLostDevice;
     default: return CauseClass::kBug;
   }
 }
@@ -121,7 +125,7 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   Results results(request, *dataset, reporter);
   if (request.write_evaluation_set) {
     const absl::Status written = results.WriteEvaluationSet();
-    if (!written.ok()) return fail(CauseClass::kBug, written);
+    if (!written.ok()) return fail(CauseOf(written), written);
   }
   const auto report = Train({spec, *dataset, streams, switches, *device, clock}, results, reporter);
   if (!report.ok()) return fail(CauseOf(report.status()), report.status());

@@ -4,10 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "common/files/file_system.h"
 #include "common/files/sha256.h"
 
 namespace noisefloor::trainer {
@@ -55,10 +55,8 @@ absl::Status Reporter::Artifact(const std::string& folder, const std::string& ki
                                 const std::string& path) {
   const std::string whole = folder + "/" + path;
   NF_ASSIGN_OR_RETURN(std::string sha256, Sha256File(whole));
-  std::error_code error;
-  const uint64_t size = std::filesystem::file_size(whole, error);
-  if (error) return MakeError(absl::StatusCode::kInternal, whole + ": " + error.message());
-  Write(ArtifactEvent{kind, path, std::move(sha256), size});
+  NF_ASSIGN_OR_RETURN(const FileInfo about, LocalFileSystem().Inspect(whole));
+  Write(ArtifactEvent{kind, path, std::move(sha256), about.size_bytes});
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -134,6 +135,28 @@ TEST(ProgramTest, AProbeThatHearsNothingIsSaidAndChangesNoBit) {
   EXPECT_EQ(environment["observed"]["error"], "memfd_create: Operation not permitted");
   EXPECT_NE(environment["notes"][0].get<std::string>().find("could not be observed"),
             std::string::npos);
+}
+
+TEST(ProgramTest, ADiskThatKeepsNothingIsTheMachinesFault) {
+  for (const int error : {ENOSPC, EIO, EROFS}) {
+    const Ran ran = RunTrainer(
+        SmallRequest("mlp"),
+        {.variables = {{"LD_PRELOAD", NO_DISK}, {"NO_DISK_ERROR", std::to_string(error)}}});
+    EXPECT_EQ(ran.exit_code, ExitCodeOf(CauseClass::kLostDevice));
+    EXPECT_EQ(ran.outcome().cause, CauseClass::kLostDevice);
+    EXPECT_NE(ran.outcome().message.find("predictions.npy: cannot sync: "), std::string::npos)
+        << ran.outcome().message;
+  }
+}
+
+TEST(ProgramTest, AWorkDirectoryThatIsGoneIsTheMachinesFault) {
+  for (const bool evaluation_set : {false, true}) {
+    TrainerRequest request = SmallRequest("mlp");
+    request.work_directory += "/gone";
+    request.write_evaluation_set = evaluation_set;
+    const Ran ran = RunTrainer(request);
+    EXPECT_EQ(ran.outcome().cause, CauseClass::kLostDevice) << ran.outcome().message;
+  }
 }
 
 TEST(ProgramTest, DivergenceIsAResultAndNotAFailure) {
