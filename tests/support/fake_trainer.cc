@@ -31,6 +31,13 @@
 //   child:FIFO     leaves a process of its own behind, which holds FIFO open for writing
 //   chatter        writes 20 MiB of output
 //   identity       reports another data set than asked for
+//
+// With NOISEFLOOR_FAKE_FORKS it serves forks, by the real trainer's code. Its value says how:
+//
+//   serve          as it should
+//   thread         with a second thread
+//   mute           never is ready
+//   ends           ends before it is ready
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -43,6 +50,7 @@
 #include <iostream>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/base/philox.h"
@@ -52,6 +60,7 @@
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/json.h"
 #include "worker/daemon/noop_trainer.h"
+#include "worker/trainer/torch/fork_server.h"
 
 namespace noisefloor {
 namespace {
@@ -59,12 +68,14 @@ namespace {
 constexpr char kStack[] = "fake";
 constexpr int64_t kTestExamples = 100;
 constexpr int64_t kClasses = 10;
+constexpr char kForks[] = "NOISEFLOOR_FAKE_FORKS";
 
 volatile sig_atomic_t g_stop = 0;
 void OnTerm(int) { g_stop = 1; }
 
 int Describe() {
   std::cout << R"({"protocol":1,"stack":"fake","build":"fake-build","environment":{},)"
+            << (std::getenv(kForks) == nullptr ? "" : R"("serves_forks":1,)")
             << R"("fingerprint":"fake-fingerprint"})" << std::endl;
   return 0;
 }
@@ -273,8 +284,20 @@ class FakeTrainer {
   const int events_;
 };
 
+// Returns in the processes that are forked.
+void ServeAsTold() {
+  const std::string how = std::getenv(kForks);
+  if (how == "ends") std::exit(3);
+  while (how == "mute") pause();
+  if (how == "thread") std::thread([] { pause(); }).detach();
+  const auto is_member = trainer::ServeForks(STDIN_FILENO);
+  if (!is_member.ok() || !*is_member) _exit(is_member.ok() ? 0 : 1);
+}
+
 int Main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "--describe") return Describe();
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "--describe") return Describe();
+  if (mode == "--serve-forks") ServeAsTold();
   struct sigaction action = {};
   action.sa_handler = OnTerm;
   sigaction(SIGTERM, &action, nullptr);

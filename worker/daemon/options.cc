@@ -45,8 +45,20 @@ struct Raw {
   double state_wait_seconds = 0;
   uint64_t spool_limit_mib = 16384;
   bool no_standby = false;
+  bool no_cache = false;
   bool version = false;
 };
+
+void AddCache(CLI::App& app, Options& options, Raw& raw) {
+  app.add_option("--cache", options.cache,
+                 "Folder of data sets that were read once, for all trainers and any number of "
+                 "workers of this machine (default: $NOISEFLOOR_CACHE, else in --state)")
+      ->type_name("DIR");
+  app.add_option("--cache-limit", options.cache_limit_mib, "MiB that may lie there unused")
+      ->type_name("MIB")
+      ->capture_default_str();
+  app.add_flag("--no-cache", raw.no_cache, "Read data sets anew for each member");
+}
 
 void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--coordinator", raw.coordinator, "The coordinator (required)")
@@ -96,7 +108,9 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
       ->type_name("MIB")
       ->capture_default_str();
-  app.add_flag("--no-standby", raw.no_standby, "Do not load the next trainer ahead of time");
+  app.add_flag("--no-standby", raw.no_standby,
+               "Do not load trainers ahead of time: neither the next one nor one to fork from");
+  AddCache(app, options, raw);
   app.add_option("--log-level", raw.log_level, "debug, info, warning, error or off")
       ->type_name("LEVEL")
       ->capture_default_str();
@@ -147,6 +161,10 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
         fmt::format("--spool-limit={}: expected 1 to 1073741824 MiB", raw.spool_limit_mib));
   }
   options.spool_limit_bytes = raw.spool_limit_mib << 20;
+  if (options.cache_limit_mib == 0 || options.cache_limit_mib > (uint64_t{1} << 30)) {
+    return InvalidInput(
+        fmt::format("--cache-limit={}: expected 1 to 1073741824 MiB", options.cache_limit_mib));
+  }
   return absl::OkStatus();
 }
 
@@ -196,6 +214,9 @@ absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options)
   if (!address.ok()) return Annotate(address.status(), "--coordinator");
   options.coordinator = *address;
   options.standby = !raw.no_standby;
+  options.use_cache = !raw.no_cache;
+  if (options.cache.empty()) options.cache = place.noisefloor_cache;
+  if (!options.cache.empty()) options.cache = fs::absolute(options.cache).string();
   NF_RETURN_IF_ERROR(CheckName(options.name));
   NF_RETURN_IF_ERROR(CheckNumbers(raw, options));
   NF_RETURN_IF_ERROR(CheckLog(raw, options));
@@ -218,6 +239,7 @@ ProgramPlace FindProgramPlace() {
   ProgramPlace place;
   place.executable = fs::read_symlink("/proc/self/exe", error).string();
   if (const char* data = std::getenv("NOISEFLOOR_DATA")) place.noisefloor_data = data;
+  if (const char* cache = std::getenv("NOISEFLOOR_CACHE")) place.noisefloor_cache = cache;
   return place;
 }
 

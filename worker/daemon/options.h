@@ -30,6 +30,9 @@ struct Options {
   absl::Duration hello_timeout = absl::InfiniteDuration();
   absl::Duration silence_timeout = absl::InfiniteDuration();
   bool standby = true;
+  bool use_cache = true;
+  std::string cache;  // Absolute; empty: in the state directory.
+  uint64_t cache_limit_mib = 4096;
   uint64_t spool_limit_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kKeyValue;
@@ -37,8 +40,9 @@ struct Options {
 
 // Where this program lies, and what it takes from its environment.
 struct ProgramPlace {
-  std::string executable;       // Absolute path of this program.
-  std::string noisefloor_data;  // $NOISEFLOOR_DATA, or empty.
+  std::string executable;        // Absolute path of this program.
+  std::string noisefloor_data;   // $NOISEFLOOR_DATA, or empty.
+  std::string noisefloor_cache;  // $NOISEFLOOR_CACHE, or empty.
 };
 ProgramPlace FindProgramPlace();
 

@@ -12,6 +12,7 @@
 
 #include "common/files/file_error.h"
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "worker/daemon/spawn.h"
@@ -73,7 +74,12 @@ absl::StatusOr<std::string> RunDescribe(const std::string& program) {
   return answer;
 }
 
-Stack NoopStack() { return {"", "noop", Sha256Hex(fmt::format("noop\n{}", VariablesTable()))}; }
+Stack NoopStack() {
+  Stack stack;
+  stack.build = "noop";
+  stack.fingerprint = Sha256Hex(fmt::format("noop\n{}", VariablesTable()));
+  return stack;
+}
 
 }  // namespace
 
@@ -90,6 +96,9 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
   // Other variables mean other bits, so they belong to the stack.
   description.stack.fingerprint =
       Sha256Hex(fmt::format("{}\n{}", reader.Text("fingerprint", 200), VariablesTable()));
+  if (reader.Has("serves_forks")) {
+    description.stack.serves_forks = reader.Int("serves_forks", 1, 1000000) == kForkProtocolVersion;
+  }
   NF_RETURN_IF_ERROR(reader.Finish());
   return description;
 }

@@ -16,11 +16,14 @@ struct Stack {
   std::string program;  // Empty: the built-in one.
   std::string build;
   std::string fingerprint;
+  bool serves_forks = false;  // PROGRAM --serve-forks works: worker/daemon/fork_server.h.
 };
 using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 
 // What `PROGRAM --describe` says: one line, {"protocol", "stack", "build", "environment",
-// "fingerprint"}. Pure. `Stack::program` stays empty.
+// "fingerprint"} and, of a trainer that serves forks, the version of their protocol as
+// "serves_forks"; one that this worker does not speak is as if it were not there. Pure.
+// `Stack::program` stays empty.
 struct Description {
   std::string name;
   Stack stack;

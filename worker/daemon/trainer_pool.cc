@@ -1,5 +1,6 @@
 #include "worker/daemon/trainer_pool.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -15,13 +16,24 @@ namespace noisefloor {
 
 namespace {
 
+constexpr size_t kMostServers = 4;
+constexpr int kMostLost = 3;  // Then their key's trainers are started afresh for good.
+
+std::string_view Phrase(TrainerPool::Origin origin) {
+  switch (origin) {
+    case TrainerPool::Origin::kStarted: return "";
+    case TrainerPool::Origin::kStandby: return ", from a standby";
+    case TrainerPool::Origin::kForked: return ", forked";
+  }
+  return "";
+}
+
 // The first lines of every log: under which conditions the trainer ran.
 std::string LogHead(const slots::StartTrainer& start, const Variables& variables,
-                    const std::vector<int>& cores) {
-  std::string text =
-      fmt::format("# lease {}, slot {}, stack {}, class {}, cores {}{}\n", start.lease.value,
-                  start.slot, start.key.stack, start.key.hardware_class, fmt::join(cores, " "),
-                  start.use_standby ? ", from a standby" : "");
+                    const std::vector<int>& cores, TrainerPool::Origin origin) {
+  std::string text = fmt::format("# lease {}, slot {}, stack {}, class {}, cores {}{}\n",
+                                 start.lease.value, start.slot, start.key.stack,
+                                 start.key.hardware_class, fmt::join(cores, " "), Phrase(origin));
   for (const auto& [name, value] : variables) text += fmt::format("# {}={}\n", name, value);
   return text;
 }
@@ -41,14 +53,24 @@ absl::StatusOr<Variables> TrainerPool::VariablesFor(uint32_t slot,
   return VariablesOf(request);
 }
 
-absl::StatusOr<uint64_t> TrainerPool::StartProcess(uint32_t slot, const slots::TrainerKey& key) {
+absl::StatusOr<TrainerCommand> TrainerPool::CommandFor(uint32_t slot,
+                                                       const slots::TrainerKey& key) const {
   NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(slot, key));
   TrainerCommand command;
   command.program = settings_.stacks.at(key.stack).program;
   command.environment = InheritedEnvironment();
   for (const auto& [name, value] : variables) command.environment[name] = value;
   command.environment[kStateVariable] = settings_.state_directory;
+  command.environment["NOISEFLOOR_CACHE"] = settings_.cache;
+  command.environment["NOISEFLOOR_CACHE_LIMIT"] = fmt::format("{}", settings_.cache_limit_mib);
   command.cores = settings_.slot_cores.at(slot);
+  return command;
+}
+
+absl::StatusOr<uint64_t> TrainerPool::StartProcess(uint32_t slot, const slots::TrainerKey& key,
+                                                   ForkServer* server) {
+  NF_ASSIGN_OR_RETURN(TrainerCommand command, CommandFor(slot, key));
+  command.server = server;
   const uint64_t number = ++last_;
   command.environment[kTrainerVariable] = std::to_string(number);
   NF_ASSIGN_OR_RETURN(auto process,
@@ -57,6 +79,58 @@ absl::StatusOr<uint64_t> TrainerPool::StartProcess(uint32_t slot, const slots::T
                       }));
   processes_[number] = std::move(process);
   return number;
+}
+
+bool TrainerPool::Forks(const slots::TrainerKey& key) const {
+  const auto stack = settings_.stacks.find(key.stack);
+  return stack != settings_.stacks.end() && stack->second.serves_forks &&
+         !IsGpuClass(key.hardware_class);
+}
+
+absl::Status TrainerPool::KeepForkServer(uint32_t slot, const slots::TrainerKey& key) {
+  if (const auto it = servers_.find(key); it != servers_.end()) {
+    if (it->second.server->Ready().code() != absl::StatusCode::kFailedPrecondition) {
+      return absl::OkStatus();
+    }
+    Lose(it);
+  }
+  if (servers_lost_[key] >= kMostLost) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const TrainerCommand command, CommandFor(slot, key));
+  if (servers_.size() >= kMostServers) {
+    servers_.erase(std::ranges::min_element(
+        servers_, {}, [](const auto& entry) { return entry.second.last_use; }));
+  }
+  auto server = ForkServer::Start(command.program, command.environment, command.cores);
+  if (!server.ok()) {
+    ++servers_lost_[key];
+    return server.status();
+  }
+  servers_[key] = {*std::move(server), last_};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<uint64_t>> TrainerPool::Fork(const slots::StartTrainer& start) {
+  const auto it = servers_.find(start.key);
+  if (it == servers_.end()) return std::nullopt;
+  ForkServer& server = *it->second.server;
+  absl::Status status = server.Ready();
+  if (absl::IsUnavailable(status)) return std::nullopt;  // It loads.
+  if (status.ok()) {
+    it->second.last_use = last_;
+    const absl::StatusOr<uint64_t> forked = StartProcess(start.slot, start.key, &server);
+    if (forked.ok()) {
+      servers_lost_[start.key] = 0;
+      return *forked;
+    }
+    status = forked.status();
+  }
+  Lose(it);
+  return status;
+}
+
+void TrainerPool::Lose(std::map<slots::TrainerKey, Server>::iterator server) {
+  servers_lost_[server->first] += server->second.server->refused() ? kMostLost : 1;
+  servers_.erase(server);
 }
 
 absl::Status TrainerPool::StartStandby(uint32_t slot, const slots::TrainerKey& key) {
@@ -72,21 +146,38 @@ void TrainerPool::EndStandby(uint32_t slot) {
   standbys_.erase(it);
 }
 
-absl::StatusOr<uint64_t> TrainerPool::Start(const slots::StartTrainer& start, const Work& work) {
-  NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(start.slot, start.key));
-  NF_RETURN_IF_ERROR(WriteFileAtomically(
-      work.log_path, LogHead(start, variables, settings_.slot_cores.at(start.slot))));
-  uint64_t number = 0;
+absl::StatusOr<TrainerPool::Started> TrainerPool::Begin(const slots::StartTrainer& start) {
   if (const auto it = standbys_.find(start.slot); start.use_standby && it != standbys_.end()) {
-    number = it->second;
+    const uint64_t number = it->second;
     standbys_.erase(it);
-    if (processes_.at(number)->Give(work.request, work.log_path).ok()) return number;
-    Kill(number);  // It died just now; a fresh one takes its place.
+    return Started{number, Origin::kStandby, absl::OkStatus()};
   }
-  NF_ASSIGN_OR_RETURN(number, StartProcess(start.slot, start.key));
-  const absl::Status given = processes_.at(number)->Give(work.request, work.log_path);
+  const auto forked = Fork(start);
+  if (forked.ok() && *forked) return Started{**forked, Origin::kForked, absl::OkStatus()};
+  NF_ASSIGN_OR_RETURN(const uint64_t number, StartProcess(start.slot, start.key));
+  return Started{number, Origin::kStarted, forked.status()};
+}
+
+absl::StatusOr<TrainerPool::Started> TrainerPool::Start(const slots::StartTrainer& start,
+                                                        const Work& work) {
+  NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(start.slot, start.key));
+  NF_ASSIGN_OR_RETURN(Started started, Begin(start));
+  const absl::Status headed = WriteFileAtomically(
+      work.log_path,
+      LogHead(start, variables, settings_.slot_cores.at(start.slot), started.origin));
+  if (!headed.ok()) {
+    Kill(started.process);
+    return headed;
+  }
+  absl::Status given = processes_.at(started.process)->Give(work.request, work.log_path);
+  if (!given.ok() && started.origin == Origin::kStandby) {
+    Kill(started.process);  // It died just now; a fresh one takes its place.
+    started.origin = Origin::kStarted;
+    NF_ASSIGN_OR_RETURN(started.process, StartProcess(start.slot, start.key));
+    given = processes_.at(started.process)->Give(work.request, work.log_path);
+  }
   // The end of a trainer that ended by itself says more than this failure.
-  if (given.ok() || given.code() == absl::StatusCode::kAborted) return number;
+  if (given.ok() || given.code() == absl::StatusCode::kAborted) return started;
   return given;
 }
 

@@ -1,4 +1,5 @@
-// The trainer processes of a worker: those that train and those that stand by, by slot.
+// The trainer processes of a worker: those that train and those that stand by, by slot, and the
+// servers that fork them, by key.
 //
 // One thread (see spawn.h); the sink is called on the processes' own threads.
 #pragma once
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/daemon/fork_server.h"
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/trainer_process.h"
 #include "worker/devices/class_variables.h"
@@ -24,6 +26,8 @@ struct PoolSettings {
   std::vector<std::vector<int>> slot_cores;  // One list per slot.
   std::vector<Gpu> gpus;                     // Slot i has number i modulo their count.
   std::string state_directory;               // Marks the processes as ours.
+  std::string cache;                         // NOISEFLOOR_CACHE of the trainers; empty: none.
+  uint64_t cache_limit_mib = 0;              // NOISEFLOOR_CACHE_LIMIT.
 };
 
 // News of a process, by its number. After ProcessExit: Remove.
@@ -40,12 +44,27 @@ class TrainerPool {
   absl::Status StartStandby(uint32_t slot, const slots::TrainerKey& key);
   void EndStandby(uint32_t slot);
 
+  // Whether a server can fork the trainers of this key: the program offers it, and the class is
+  // not a GPU's (what CUDA has opened does not survive a fork).
+  bool Forks(const slots::TrainerKey& key) const;
+  // Starts a server of the key unless there is one, or too many have been lost. At most four live:
+  // a fifth takes the place of the one that was used the longest ago.
+  absl::Status KeepForkServer(uint32_t slot, const slots::TrainerKey& key);
+  void EndForkServers() { servers_.clear(); }
+
   struct Work {
     std::string request;  // JSON.
     std::string log_path;
   };
-  // The number of the process that has the request now: the slot's standby or a fresh one.
-  absl::StatusOr<uint64_t> Start(const slots::StartTrainer& start, const Work& work);
+  enum class Origin : uint8_t { kStarted, kStandby, kForked };
+  struct Started {
+    uint64_t process = 0;
+    Origin origin = Origin::kStarted;
+    absl::Status not_forked;  // Why, when a server was there and is not any more.
+  };
+  // The process that has the request now: a fork of the key's server when that is ready, the slot's
+  // standby, or a fresh one.
+  absl::StatusOr<Started> Start(const slots::StartTrainer& start, const Work& work);
 
   void Terminate(uint64_t process);
   void Kill(uint64_t process);
@@ -58,12 +77,24 @@ class TrainerPool {
 
  private:
   absl::StatusOr<Variables> VariablesFor(uint32_t slot, const slots::TrainerKey& key) const;
-  absl::StatusOr<uint64_t> StartProcess(uint32_t slot, const slots::TrainerKey& key);
+  absl::StatusOr<TrainerCommand> CommandFor(uint32_t slot, const slots::TrainerKey& key) const;
+  absl::StatusOr<uint64_t> StartProcess(uint32_t slot, const slots::TrainerKey& key,
+                                        ForkServer* server = nullptr);
+  absl::StatusOr<Started> Begin(const slots::StartTrainer& start);
+  // From the key's server; OK with no process when there is none, or none that is ready.
+  absl::StatusOr<std::optional<uint64_t>> Fork(const slots::StartTrainer& start);
 
   const PoolSettings settings_;
   const Sink sink_;
   std::map<uint64_t, std::unique_ptr<TrainerProcess>> processes_;
   std::map<uint32_t, uint64_t> standbys_;  // Slot to process.
+  struct Server {
+    std::unique_ptr<ForkServer> server;
+    uint64_t last_use = 0;  // last_ at that time.
+  };
+  void Lose(std::map<slots::TrainerKey, Server>::iterator server);
+  std::map<slots::TrainerKey, Server> servers_;
+  std::map<slots::TrainerKey, int> servers_lost_;  // In a row.
   uint64_t last_ = 0;
 };
 

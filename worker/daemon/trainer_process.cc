@@ -60,7 +60,8 @@ absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const Trai
   request.input = input.read_end;
   request.output = request.error = output.write_end;
   request.events = events.write_end;
-  const absl::StatusOr<Child> child = Spawn(request);
+  const absl::StatusOr<Child> child =
+      command.server != nullptr ? command.server->Fork(request) : Spawn(request);
   CloseAll({input.read_end, events.write_end, output.write_end});
   if (!child.ok()) {
     CloseAll({input.write_end, events.read_end, output.read_end});

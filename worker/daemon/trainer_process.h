@@ -17,6 +17,7 @@
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "common/trainer_protocol/json.h"
+#include "worker/daemon/fork_server.h"
 #include "worker/daemon/judge.h"
 #include "worker/daemon/spawn.h"
 
@@ -33,6 +34,7 @@ struct TrainerCommand {
   std::string program;
   std::map<std::string, std::string> environment;  // All of it, but NOISEFLOOR_EVENTS.
   std::vector<int> cores;
+  ForkServer* server = nullptr;  // Forks the process; else it is started. Borrowed by Start.
   uint64_t log_limit_bytes = 16 << 20;
 };
 
@@ -41,7 +43,8 @@ class TrainerProcess {
   // Called on the process's own thread. It may wait.
   using Sink = std::function<void(TrainerNews)>;
 
-  // Spawns; see spawn.h for the thread that may call this. The process waits for its request.
+  // Spawns or forks; see spawn.h for the thread that may call this. The process waits for its
+  // request.
   static absl::StatusOr<std::unique_ptr<TrainerProcess>> Start(const TrainerCommand& command,
                                                                Sink sink);
   // Kills what still runs, waits for its end.

@@ -29,6 +29,11 @@ slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
           .silence_timeout = settings.options.silence_timeout};
 }
 
+std::string CacheOf(const Options& options, const StateDirectory& state) {
+  if (!options.use_cache) return "";
+  return options.cache.empty() ? state.path() + "/cache" : options.cache;
+}
+
 }  // namespace
 
 Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock)
@@ -39,7 +44,8 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       slots_(SlotsOptionsOf(settings_)),
       spool_(state.spool(), settings_.options.spool_limit_bytes),
       stub_(v1::WorkerService::NewStub(MakeChannel(settings_.options.coordinator))),
-      pool_({settings_.offer.stacks, settings_.slot_cores, settings_.gpus, state.path()},
+      pool_({settings_.offer.stacks, settings_.slot_cores, settings_.gpus, state.path(),
+             CacheOf(settings_.options, state), settings_.options.cache_limit_mib},
             [this](PoolNews news) { (void)mailbox_.Post(std::move(news)); }),
       reconnect_({absl::Milliseconds(100), absl::Seconds(5)}, state.identity()),
       say_unreached_after_(kFirstWord),

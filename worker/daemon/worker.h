@@ -96,6 +96,8 @@ class Worker final : public SessionListener {
   void Perform(const slots::StartTrainer& action);
   void Perform(const slots::StartStandby& action);
   void Perform(const slots::EndStandby& action);
+  void Perform(const slots::KeepForkServer& action);
+  void Perform(const slots::EndForkServers& action);
   void Perform(const slots::TerminateTrainer& action);
   void Perform(const slots::KillTrainer& action);
   void Perform(const slots::Deliver& action);
@@ -109,7 +111,8 @@ class Worker final : public SessionListener {
   void Perform(const slots::Leave& action);
 
   void RunNoop(LeaseId lease, Attempt& attempt);
-  absl::Status StartProcess(const slots::StartTrainer& start, Attempt& attempt);
+  absl::StatusOr<TrainerPool::Started> StartProcess(const slots::StartTrainer& start,
+                                                    Attempt& attempt);
   void Refuse(LeaseId lease, Attempt attempt, AttemptResult result);
   void Keep(LeaseId lease, Attempt& attempt, AttemptResult result);
   absl::StatusOr<RecordsEvent> RecordsOf(LeaseId lease, const Attempt& attempt, uint64_t sequence);

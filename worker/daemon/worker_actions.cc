@@ -6,6 +6,19 @@
 
 namespace noisefloor {
 
+namespace {
+
+std::string_view NameOf(TrainerPool::Origin origin) {
+  switch (origin) {
+    case TrainerPool::Origin::kStarted: return "start";
+    case TrainerPool::Origin::kStandby: return "standby";
+    case TrainerPool::Origin::kForked: return "fork";
+  }
+  return "";
+}
+
+}  // namespace
+
 void Worker::Step(slots::Message message) {
   steps_.push_back(std::move(message));
   if (stepping_) return;
@@ -24,13 +37,18 @@ void Worker::Step(slots::Message message) {
 void Worker::Perform(const slots::StartTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return RunNoop(action.lease, attempt);
-  const absl::Status status = StartProcess(action, attempt);
+  const absl::StatusOr<TrainerPool::Started> started = StartProcess(action, attempt);
+  const absl::Status& status = started.status();
   LogInfo("trainer_started", {{"lease", action.lease.value},
                               {"member", attempt.member},
                               {"class", action.key.hardware_class},
                               {"slot", action.slot},
-                              {"standby", action.use_standby},
+                              {"from", started.ok() ? NameOf(started->origin) : "nothing"},
                               {"status", status}});
+  if (started.ok() && !started->not_forked.ok()) {
+    LogWarning("fork_server_lost",
+               {{"class", action.key.hardware_class}, {"error", started->not_forked}});
+  }
   if (status.ok()) return;
   // A worker without room or without its trainer's file is at fault itself, not the member.
   Keep(action.lease, attempt,
@@ -38,17 +56,19 @@ void Worker::Perform(const slots::StartTrainer& action) {
   Step(slots::MachineFailed{action.lease});
 }
 
-absl::Status Worker::StartProcess(const slots::StartTrainer& start, Attempt& attempt) {
+absl::StatusOr<TrainerPool::Started> Worker::StartProcess(const slots::StartTrainer& start,
+                                                          Attempt& attempt) {
   NF_RETURN_IF_ERROR(spool_.Begin(start.lease, attempt.member, attempt.number));
   NF_ASSIGN_OR_RETURN(AttemptFolder folder, AttemptFolder::Open(spool_.FolderOf(start.lease)));
   attempt.folder = std::make_shared<const AttemptFolder>(std::move(folder));
   attempt.request.work_directory = spool_.WorkFolder(start.lease);
   attempt.judge = EventJudge(start.key.stack, settings_.offer.stacks.at(start.key.stack).build);
-  NF_ASSIGN_OR_RETURN(const uint64_t process, pool_.Start(start, {RequestToJson(attempt.request),
-                                                                  spool_.LogPath(start.lease)}));
-  attempt.process = process;
-  lease_of_process_[process] = start.lease;
-  return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(
+      TrainerPool::Started started,
+      pool_.Start(start, {RequestToJson(attempt.request), spool_.LogPath(start.lease)}));
+  attempt.process = started.process;
+  lease_of_process_[started.process] = start.lease;
+  return started;
 }
 
 // The built-in trainer: a whole life at once, through the same messages.
@@ -77,6 +97,14 @@ void Worker::Perform(const slots::StartStandby& action) {
 }
 
 void Worker::Perform(const slots::EndStandby& action) { pool_.EndStandby(action.slot); }
+
+void Worker::Perform(const slots::KeepForkServer& action) {
+  const absl::Status status = pool_.KeepForkServer(action.slot, action.key);
+  if (status.ok()) return;
+  LogWarning("fork_server_not_started", {{"class", action.key.hardware_class}, {"error", status}});
+}
+
+void Worker::Perform(const slots::EndForkServers&) { pool_.EndForkServers(); }
 
 void Worker::Perform(const slots::TerminateTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);

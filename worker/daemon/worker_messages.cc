@@ -57,7 +57,7 @@ void Worker::OnStart(const v1::StartMember& start) {
   attempt.request = std::move(prepared.request);
   attempt.noop = prepared.key.stack == kNoopStack;
   attempts_.insert_or_assign(lease, std::move(attempt));
-  Step(slots::StartMember{lease, prepared.key});
+  Step(slots::StartMember{lease, prepared.key, pool_.Forks(prepared.key)});
   if (!slots_.Has(lease)) attempts_.erase(lease);
 }
 

@@ -16,6 +16,10 @@ struct Writer {
     return "start standby for " + a.key.stack + " on " + a.key.hardware_class + " in " + In(a.slot);
   }
   std::string operator()(const EndStandby& a) const { return "end standby in " + In(a.slot); }
+  std::string operator()(const KeepForkServer& a) const {
+    return "keep fork server for " + a.key.stack + " on " + a.key.hardware_class;
+  }
+  std::string operator()(const EndForkServers&) const { return "end fork servers"; }
   std::string operator()(const TerminateTrainer& a) const {
     return "terminate trainer of " + Of(a.lease) + ": " + a.reason;
   }

@@ -43,6 +43,7 @@ struct HeartbeatSent {};  // The session took the last heartbeat.
 struct StartMember {      // Desired state: may come again.
   LeaseId lease;
   TrainerKey key;
+  bool forks = false;  // A fork server can make its trainer; else a standby can.
 };
 struct StopMember {
   LeaseId lease;
@@ -127,6 +128,11 @@ struct StartStandby {
 struct EndStandby {
   uint32_t slot = 0;
 };
+struct KeepForkServer {  // Start one unless it is there: it makes the trainers of the key, later.
+  uint32_t slot = 0;     // Whose trainer runs.
+  TrainerKey key;
+};
+struct EndForkServers {};
 struct TerminateTrainer {  // SIGTERM to its process group.
   LeaseId lease;
   std::string reason;
@@ -161,9 +167,9 @@ struct SendHeartbeat {
 struct SendDraining {};
 struct Leave {};  // Nothing is left to do: end the program.
 
-using Action = std::variant<StartTrainer, StartStandby, EndStandby, TerminateTrainer, KillTrainer,
-                            Deliver, DropFiles, Forget, SendStarted, SendRecords, SendFinished,
-                            SendHeartbeat, SendDraining, Leave>;
+using Action = std::variant<StartTrainer, StartStandby, EndStandby, KeepForkServer, EndForkServers,
+                            TerminateTrainer, KillTrainer, Deliver, DropFiles, Forget, SendStarted,
+                            SendRecords, SendFinished, SendHeartbeat, SendDraining, Leave>;
 using Actions = std::vector<Action>;
 
 std::string Describe(const Action& action);  // "start trainer of lease 7 in slot 0", for logs

@@ -1,6 +1,7 @@
 #include "worker/slots/slots.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace noisefloor::slots {
 
@@ -50,7 +51,9 @@ absl::Duration Slots::NextTick() const {
 
 void Slots::On(const StartMember& message, absl::Duration now, Actions& actions) {
   if (Knows(message.lease)) return;
-  leases_[message.lease].key = message.key;
+  Lease& lease = leases_[message.lease];
+  lease.key = message.key;
+  lease.forks = message.forks;
   waiting_.push_back(message.lease);
   keeper_.Add(message.lease, now);
   FillSlots(now, actions);
@@ -105,14 +108,49 @@ void Slots::On(const TrainerProgress& message, absl::Duration now, Actions& acti
   Heard(*lease, now);
   lease->step = message.step;
   lease->step_count = message.step_count;
-  // The standby loads while the second half trains, so that it is warm when the slot falls free
+  // What comes next loads while the second half trains, so that it is warm when the slot falls free
   // and no trainer's start is disturbed.
-  Slot& slot = slots_[lease->slot];
   const bool late = message.step_count > 0 && message.step * 2 >= message.step_count;
-  const bool wanted = options_.standby && !draining_ && !lease->stopping;
-  if (!late || !wanted || slot.standby.has_value()) return;
-  slot.standby = lease->key;
-  actions.push_back(StartStandby{lease->slot, lease->key});
+  if (late && options_.standby && !draining_ && !lease->stopping) PrepareNext(*lease, actions);
+}
+
+void Slots::PrepareNext(Lease& lease, Actions& actions) {
+  if (std::exchange(lease.prepared, true)) return;
+  if (lease.forks) {
+    serves_forks_ = true;
+    actions.push_back(KeepForkServer{lease.slot, lease.key});
+    return;
+  }
+  Slot& slot = slots_[lease.slot];
+  if (slot.standby.has_value()) return;
+  slot.standby = NextKey();
+  actions.push_back(StartStandby{lease.slot, *slot.standby});
+}
+
+// What is started next, as far as one can know: what waits here, then what followed the newest
+// start the last time (members come class by class, or in turn), past what standbys wait for.
+TrainerKey Slots::NextKey() const {
+  std::multiset<TrainerKey> ready;
+  for (const Slot& slot : slots_) {
+    if (slot.standby) ready.insert(*slot.standby);
+  }
+  const auto taken = [&](const TrainerKey& key) {
+    const auto it = ready.find(key);
+    if (it == ready.end()) return false;
+    ready.erase(it);
+    return true;
+  };
+  TrainerKey key = *newest_;
+  for (const LeaseId id : waiting_) {
+    const Lease& lease = leases_.at(id);
+    if (lease.forks) continue;
+    key = lease.key;
+    if (!taken(key)) return key;
+  }
+  do {
+    if (const auto it = follower_.find(key); it != follower_.end()) key = it->second;
+  } while (taken(key));
+  return key;
 }
 
 void Slots::On(const TrainerSpoke& message, absl::Duration now, Actions&) {
@@ -245,6 +283,10 @@ void Slots::PlaceIn(uint32_t index, LeaseId id, absl::Duration now, Actions& act
   const bool use_standby = slot.standby == lease.key;
   if (slot.standby && !use_standby) actions.push_back(EndStandby{index});
   slot.standby.reset();
+  if (!lease.forks) {
+    if (newest_) follower_[*newest_] = lease.key;
+    newest_ = lease.key;
+  }
   slot.lease = id;
   lease.slot = index;
   lease.phase = Phase::kRunning;
@@ -321,6 +363,7 @@ void Slots::EndStandbys(Actions& actions) {
     slots_[i].standby.reset();
     actions.push_back(EndStandby{i});
   }
+  if (std::exchange(serves_forks_, false)) actions.push_back(EndForkServers{});
 }
 
 void Slots::LeaveIfDone(absl::Duration now, Actions& actions) {

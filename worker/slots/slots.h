@@ -52,6 +52,7 @@ class Slots {
   };
   struct Lease {
     TrainerKey key;
+    bool forks = false;
     Phase phase = Phase::kWaiting;
     uint32_t slot = 0;  // While running.
     bool said_hello = false;
@@ -60,6 +61,7 @@ class Slots {
     bool stopping = false;
     bool unwanted = false;  // Forget it when its trainer has gone.
     bool late = false;      // Stopped after its end: only the outcome is told, for comparison.
+    bool prepared = false;  // A standby or a fork server was asked for while it ran.
     absl::Duration silent_at = absl::InfiniteDuration();  // Its trainer hangs, from then on.
     absl::Duration kill_at = absl::InfiniteDuration();
     uint64_t sequence = 0;        // Highest batch in the spool.
@@ -114,6 +116,9 @@ class Slots {
   void KillOverdue(absl::Duration now, Actions& actions);
   void Beat(absl::Duration now, Actions& actions);
   void TellAgain(LeaseId id, Lease& lease, Actions& actions) const;
+  // In the second half of a training: what the next one will want.
+  void PrepareNext(Lease& lease, Actions& actions);
+  TrainerKey NextKey() const;
   void EndStandbys(Actions& actions);
   void LeaveIfDone(absl::Duration now, Actions& actions);
 
@@ -123,7 +128,11 @@ class Slots {
   std::vector<LeaseId> waiting_;  // In order of arrival.
   std::set<LeaseId> ended_;       // Erased in this session, the newest: echoes are ignored.
   LeaseKeeper keeper_;            // Leases that are waiting or running.
-  int machine_failures_ = 0;      // In a row.
+  // Of what is not forked: which key was started after a key the last time, and the newest of all.
+  std::map<TrainerKey, TrainerKey> follower_;
+  std::optional<TrainerKey> newest_;
+  bool serves_forks_ = false;  // A fork server was asked for.
+  int machine_failures_ = 0;   // In a row.
   bool connected_ = false;
   bool draining_ = false;
   bool left_ = false;

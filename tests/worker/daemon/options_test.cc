@@ -53,15 +53,33 @@ TEST_F(OptionsTest, ACoordinatorAndATrainerAreEnough) {
   EXPECT_EQ(parsed.options.hello_timeout, absl::Minutes(10));
   EXPECT_EQ(parsed.options.silence_timeout, absl::Hours(1));
   EXPECT_TRUE(parsed.options.standby);
+  EXPECT_TRUE(parsed.options.use_cache);
+  EXPECT_EQ(parsed.options.cache, "") << "in the state directory";
+  EXPECT_EQ(parsed.options.cache_limit_mib, 4096u);
+}
+
+TEST_F(OptionsTest, TheCacheOfTheEnvironmentIsUsedUnlessAnotherIsNamed) {
+  place_.noisefloor_cache = "/shared";
+  EXPECT_EQ(Parse({"--coordinator=b:1", "--trainer=noop"}).options.cache, "/shared");
+  EXPECT_EQ(Parse({"--coordinator=b:1", "--trainer=noop", "--cache=/own"}).options.cache, "/own");
+  EXPECT_EQ(Parse({"--coordinator=b:1", "--trainer=noop", "--cache=own"}).options.cache,
+            std::filesystem::absolute("own").string());
+  EXPECT_EQ(Complaint("--cache-limit=0"),
+            "noisefloor-worker: --cache-limit=0: expected 1 to 1073741824 MiB\n");
 }
 
 TEST_F(OptionsTest, EverythingCanBeSaid) {
-  const ParsedOptions parsed =
-      Parse({"--coordinator", "[::1]:1", "--name=a.b-c_1", "--state=/x", "--slots=3",
-             "--classes=cpu-amd-sse,cpu-amd-avx2", "--data-root=/d1:/d2", "--trainer=t1=/p=1",
-             "--trainer=t2=/p2", "--grace=0.5", "--drain-timeout=60", "--give-up-after=5",
-             "--hello-timeout=7", "--silence-timeout=0", "--spool-limit=10", "--no-standby",
-             "--log-level=debug", "--log-format=json"});
+  const ParsedOptions parsed = Parse({"--coordinator",       "[::1]:1",
+                                      "--name=a.b-c_1",      "--state=/x",
+                                      "--slots=3",           "--classes=cpu-amd-sse,cpu-amd-avx2",
+                                      "--data-root=/d1:/d2", "--trainer=t1=/p=1",
+                                      "--trainer=t2=/p2",    "--grace=0.5",
+                                      "--drain-timeout=60",  "--give-up-after=5",
+                                      "--hello-timeout=7",   "--silence-timeout=0",
+                                      "--spool-limit=10",    "--no-standby",
+                                      "--no-cache",          "--cache=/c",
+                                      "--cache-limit=7",     "--log-level=debug",
+                                      "--log-format=json"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.slots, 3u);
@@ -75,6 +93,9 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_EQ(options.silence_timeout, absl::InfiniteDuration());
   EXPECT_EQ(options.spool_limit_bytes, 10u << 20);
   EXPECT_FALSE(options.standby);
+  EXPECT_FALSE(options.use_cache);
+  EXPECT_EQ(options.cache, "/c");
+  EXPECT_EQ(options.cache_limit_mib, 7u);
   EXPECT_EQ(options.log_format, LogFormat::kJson);
 }
 

@@ -19,6 +19,20 @@ TEST(StacksTest, ADescriptionNamesTheStack) {
   EXPECT_EQ(description->stack.fingerprint.size(), 64u);
 }
 
+TEST(StacksTest, ATrainerSaysThatItServesForks) {
+  EXPECT_FALSE(ParseDescription(kGood)->stack.serves_forks);
+  const auto with = [](const std::string& value) {
+    std::string text = kGood;
+    return text.insert(1, "\"serves_forks\":" + value + ",");
+  };
+  EXPECT_TRUE(ParseDescription(with("1"))->stack.serves_forks);
+  EXPECT_FALSE(ParseDescription(with("2"))->stack.serves_forks) << "a protocol of another time";
+  EXPECT_EQ(ParseDescription(with("1"))->stack.fingerprint,
+            ParseDescription(kGood)->stack.fingerprint)
+      << "the bits are the same";
+  EXPECT_FALSE(ParseDescription(with("true")).ok());
+}
+
 TEST(StacksTest, OtherLibrariesAreAnotherFingerprint) {
   std::string other = kGood;
   other.replace(other.find("\"f\""), 3, "\"g\"");

@@ -80,6 +80,8 @@ absl::StatusOr<RawSplit> ReadCifar(const std::string& folder, const CifarSplit& 
   }
   NF_RETURN_IF_ERROR(CheckCount(folder, split.name, records, split.examples));
   RawSplit raw;
+  raw.images.reserve(records * static_cast<size_t>(format.shape.pixels()));
+  raw.labels.reserve(records);
   for (const RecordFile& file : files) NF_RETURN_IF_ERROR(AppendRecords(file, format, raw));
   return raw;
 }

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "common/files/directory.h"
 #include "worker/trainer/data/canonical.h"
+#include "worker/trainer/data/canonical_file.h"
 #include "worker/trainer/data/cifar.h"
+#include "worker/trainer/data/data_cache.h"
 #include "worker/trainer/data/idx.h"
 
 namespace noisefloor::trainer {
@@ -62,24 +66,21 @@ Split TakeFirst(const RawSplit& raw, const CanonicalOrder& order, const ImageSha
                 int64_t limit) {
   const size_t pixels = static_cast<size_t>(shape.pixels());
   const size_t count = limit == 0 ? order.places.size() : static_cast<size_t>(limit);
-  Split split;
-  split.shape = shape;
-  split.images.reserve(count * pixels);
-  split.labels.reserve(count);
+  std::vector<uint8_t> images;
+  std::vector<int64_t> labels;
+  images.reserve(count * pixels);
+  labels.reserve(count);
   for (const uint32_t place : std::span(order.places).first(count)) {
     const auto image = raw.images.begin() + static_cast<std::ptrdiff_t>(place * pixels);
-    split.images.insert(split.images.end(), image, image + static_cast<std::ptrdiff_t>(pixels));
-    split.labels.push_back(raw.labels[place]);
+    images.insert(images.end(), image, image + static_cast<std::ptrdiff_t>(pixels));
+    labels.push_back(raw.labels[place]);
   }
-  return split;
+  return {shape, std::move(images), std::move(labels)};
 }
 
-}  // namespace
-
-absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data_root,
-                                    ExampleLimits limits) {
+absl::StatusOr<const KnownDataset*> Find(std::string_view name) {
   const KnownDataset* known = FindDataset(name);
-  if (known != nullptr) return LoadDataset(*known, data_root, limits);
+  if (known != nullptr) return known;
   std::string names;
   for (const KnownDataset& one : KnownDatasets()) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
@@ -87,22 +88,99 @@ absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data
   return InvalidInput(fmt::format("data set '{}' is not known; expected one of {}", name, names));
 }
 
-absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view data_root,
-                                    ExampleLimits limits) {
+absl::StatusOr<std::string> FolderFor(const KnownDataset& known, std::string_view data_root,
+                                      ExampleLimits limits) {
   NF_RETURN_IF_ERROR(CheckLimit(known.name, "train", limits.train, known.train_examples));
   NF_RETURN_IF_ERROR(CheckLimit(known.name, "test", limits.test, known.test_examples));
-  NF_ASSIGN_OR_RETURN(const std::string folder, FindFolder(known, data_root));
-  NF_ASSIGN_OR_RETURN(const RawSet raw, ReadRaw(known, folder));
+  return FindFolder(known, data_root);
+}
 
+// What was read, checked and ranked, before it is cut to its limits.
+struct RankedSet {
+  RawSet raw;
+  CanonicalOrder train;
+  CanonicalOrder test;
+};
+
+absl::StatusOr<RankedSet> ReadRanked(const KnownDataset& known, const std::string& folder) {
+  RankedSet set;
+  NF_ASSIGN_OR_RETURN(set.raw, ReadRaw(known, folder));
+  set.train = RankExamples(set.raw.train, SplitKind::kTrain, ShapeOf(known));
+  set.test = RankExamples(set.raw.test, SplitKind::kTest, ShapeOf(known));
+  return set;
+}
+
+Dataset InMemory(const KnownDataset& known, const RankedSet& set, ExampleLimits limits) {
   Dataset dataset;
   dataset.name = known.name;
   dataset.classes = known.classes;
   dataset.shape = ShapeOf(known);
-  const CanonicalOrder train = RankExamples(raw.train, SplitKind::kTrain, dataset.shape);
-  const CanonicalOrder test = RankExamples(raw.test, SplitKind::kTest, dataset.shape);
-  dataset.train = TakeFirst(raw.train, train, dataset.shape, limits.train);
-  dataset.test = TakeFirst(raw.test, test, dataset.shape, limits.test);
-  dataset.identity = DatasetIdentity(known.classes, dataset.shape, train, test);
+  dataset.train = TakeFirst(set.raw.train, set.train, dataset.shape, limits.train);
+  dataset.test = TakeFirst(set.raw.test, set.test, dataset.shape, limits.test);
+  dataset.identity = DatasetIdentity(known.classes, dataset.shape, set.train, set.test);
+  return dataset;
+}
+
+// Writes the set into the cache and maps it from there.
+absl::StatusOr<Dataset> ThroughCache(const KnownDataset& known, const RankedSet& set,
+                                     ExampleLimits limits, const DataCache& cache) {
+  const std::string identity = DatasetIdentity(known.classes, ShapeOf(known), set.train, set.test);
+  if (auto there = cache.Open(known, identity, limits); there.ok()) return there;
+  NF_RETURN_IF_ERROR(cache.Keep(
+      identity, CanonicalFile(known, {set.raw.train, set.raw.test, set.train, set.test})));
+  return cache.Open(known, identity, limits);
+}
+
+}  // namespace
+
+absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data_root,
+                                    ExampleLimits limits) {
+  NF_ASSIGN_OR_RETURN(const KnownDataset* known, Find(name));
+  return LoadDataset(*known, data_root, limits);
+}
+
+absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view data_root,
+                                    ExampleLimits limits) {
+  NF_ASSIGN_OR_RETURN(const std::string folder, FolderFor(known, data_root, limits));
+  NF_ASSIGN_OR_RETURN(const RankedSet set, ReadRanked(known, folder));
+  return InMemory(known, set, limits);
+}
+
+absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data_root,
+                                    ExampleLimits limits, const DataCache& cache, absl::Time now) {
+  NF_ASSIGN_OR_RETURN(const KnownDataset* known, Find(name));
+  return LoadDataset(*known, data_root, limits, cache, now);
+}
+
+absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view data_root,
+                                    ExampleLimits limits, const DataCache& cache, absl::Time now) {
+  NF_ASSIGN_OR_RETURN(const std::string folder, FolderFor(known, data_root, limits));
+  NF_ASSIGN_OR_RETURN(const SourceState before, StateOf(known, folder));
+  std::vector<std::string> notes;
+  const auto note = [&](const absl::Status& status, std::string_view then) {
+    notes.push_back(fmt::format("data cache: {}; {}", Message(status), then));
+  };
+  if (const std::optional<std::string> identity = cache.IdentityOf(before)) {
+    auto dataset = cache.Open(known, *identity, limits);
+    if (dataset.ok()) return dataset;
+    if (dataset.status().code() != absl::StatusCode::kNotFound) {
+      note(dataset.status(), "made anew from the source files");
+    }
+  }
+  NF_ASSIGN_OR_RETURN(const RankedSet set, ReadRanked(known, folder));
+  absl::StatusOr<Dataset> dataset = ThroughCache(known, set, limits, cache);
+  if (dataset.ok()) {
+    // Files that changed while they were read are in a state that nobody knows the identity of.
+    const auto after = StateOf(known, folder);
+    if (after.ok() && after->key == before.key) {
+      const absl::Status kept = cache.Remember(before, dataset->identity, now);
+      if (!kept.ok()) note(kept, "the source files will be read again");
+    }
+  } else {
+    note(dataset.status(), "done without");
+    dataset = InMemory(known, set, limits);
+  }
+  dataset->notes = std::move(notes);
   return dataset;
 }
 

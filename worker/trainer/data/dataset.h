@@ -1,4 +1,5 @@
-// A data set in memory: whole, checked, in canonical order (canonical.h).
+// A data set: whole, checked, in canonical order (canonical.h); in memory of its own, or in a file
+// of the cache (data_cache.h) that all trainers of the machine map.
 #pragma once
 
 #include <cstdint>
@@ -6,17 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/time/time.h"
+
 #include "common/base/status.h"
 #include "common/trainer_protocol/datasets.h"
 #include "worker/trainer/data/raw_split.h"
+#include "worker/trainer/data/values.h"
 
 namespace noisefloor::trainer {
 
 // Examples by rank. Images are unsigned bytes {examples, channels, height, width}.
 struct Split {
   ImageShape shape;
-  std::vector<uint8_t> images;
-  std::vector<int64_t> labels;  // {examples}
+  Values<uint8_t> images;
+  Values<int64_t> labels;  // {examples}
 
   uint32_t size() const { return static_cast<uint32_t>(labels.size()); }
   const uint8_t* Image(uint32_t example) const {
@@ -24,13 +28,16 @@ struct Split {
   }
 };
 
+class DataCache;
+
 struct Dataset {
   std::string name;
   int64_t classes = 0;
   ImageShape shape;
   Split train;
   Split test;
-  std::string identity;  // Of the whole set, before limits; 64 hexadecimal digits.
+  std::string identity;            // Of the whole set, before limits; 64 hexadecimal digits.
+  std::vector<std::string> notes;  // For people: where the cache failed and was done without.
 };
 
 // How many of each split are kept: the first n in canonical order; 0 = all.
@@ -47,6 +54,14 @@ absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data
                                     ExampleLimits limits);
 absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view data_root,
                                     ExampleLimits limits);
+
+// The same through a cache: read, hashed and ordered only when the source files are not those of
+// which the cache knows the identity, or what it holds of them is gone or damaged. A cache that
+// fails is done without, and a note says so. `now`: wall time.
+absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data_root,
+                                    ExampleLimits limits, const DataCache& cache, absl::Time now);
+absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view data_root,
+                                    ExampleLimits limits, const DataCache& cache, absl::Time now);
 
 // FailedPrecondition, naming the set and both identities, unless `expected` is the set's identity
 // or empty.

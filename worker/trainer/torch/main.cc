@@ -5,12 +5,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <new>
+#include <optional>
 
 #include "common/base/clock.h"
+#include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "worker/trainer/torch/device.h"
 #include "worker/trainer/torch/environment.h"
+#include "worker/trainer/torch/fork_server.h"
 #include "worker/trainer/torch/intake.h"
 #include "worker/trainer/torch/member.h"
 #include "worker/trainer/torch/memory.h"
@@ -20,6 +24,8 @@
 
 namespace noisefloor::trainer {
 namespace {
+
+constexpr int kUsage = 2;
 
 // The descriptor for events: NOISEFLOOR_EVENTS, else standard output.
 int EventsDescriptor() {
@@ -50,9 +56,22 @@ int Describe() {
                             {"stack", build.stack},
                             {"build", build.build},
                             {"fingerprint", build.fingerprint},
+                            {"serves_forks", kForkProtocolVersion},
                             {"environment", environment}};
   std::printf("%s\n", description.dump().c_str());
   return 0;
+}
+
+// Without taking apart what the process made, of which the kernel gets rid much faster: what is to
+// be kept is on disk, and the outcome is told. CUDA's libraries are left the way they are used to,
+// and tools that report at the end get to it.
+int Leave(int exit_code, bool at_once) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(NOISEFLOOR_COVERAGE)
+  at_once = false;
+#endif
+  if (!at_once) return exit_code;
+  std::fflush(nullptr);
+  _exit(exit_code);
 }
 
 absl::StatusOr<TrainerRequest> DirectRequest(const Options& options, char** argv) {
@@ -70,24 +89,11 @@ absl::Status CheckStart(const Options& options, const Specification& specificati
                        " a trainer must be started with --gpu or CUDA_VISIBLE_DEVICES");
 }
 
-struct Intake {
-  TrainerRequest request;
-  Json observed;  // Under the variables of the request's class.
-};
-
-absl::StatusOr<Intake> TakeRequest(const Options& options, char** argv) {
-  const bool direct = options.mode == Options::Mode::kDirect;
-  Intake intake;
-  if (direct) {
-    NF_ASSIGN_OR_RETURN(intake.request, DirectRequest(options, argv));
-  }
-  // Before a request is waited for: what LibTorch does only at its first work is then done, too.
-  intake.observed = ObserveLibraries();
-  if (!direct) {
-    NF_ASSIGN_OR_RETURN(intake.request, ReadRequest(STDIN_FILENO));
-    NF_RETURN_IF_ERROR(CheckStart(options, intake.request.specification));
-  }
-  return intake;
+// From the worker.
+absl::StatusOr<TrainerRequest> WaitForRequest(const Options& options) {
+  NF_ASSIGN_OR_RETURN(TrainerRequest request, ReadRequest(STDIN_FILENO));
+  NF_RETURN_IF_ERROR(CheckStart(options, request.specification));
+  return request;
 }
 
 CauseClass CauseOfIntake(const absl::Status& status) {
@@ -98,17 +104,68 @@ CauseClass CauseOfIntake(const absl::Status& status) {
   }
 }
 
+// What is made of this process before it takes a request.
+struct Loaded {
+  Build build;
+  Json observed;
+};
+
+// What LibTorch does only at its first work is then done, too.
+Loaded Load() { return {IdentifyBuild(), ObserveLibraries()}; }
+
+CauseClass Run(const absl::StatusOr<TrainerRequest>& request, const Loaded& loaded,
+               const Options& options, Reporter& reporter) {
+  if (!request.ok()) {
+    return TellFailure(CauseOfIntake(request.status()), Message(request.status()), reporter);
+  }
+  std::optional<DataCache> cache;
+  if (!options.cache.empty()) cache.emplace(options.cache, options.cache_limit_bytes);
+  return RunMember(*request, {loaded.build, loaded.observed, cache}, SystemClock(), reporter);
+}
+
+// A process that was started for one member.
 CauseClass TrainMember(const Options& options, char** argv, Reporter& reporter) {
   if (options.gpu) {
     const absl::Status opened = OpenCuda();
     if (!opened.ok()) return TellFailure(CauseClass::kLostDevice, Message(opened), reporter);
   }
-  const Build build = IdentifyBuild();
-  const auto intake = TakeRequest(options, argv);
-  if (intake.ok()) {
-    return RunMember(intake->request, {build, intake->observed}, SystemClock(), reporter);
+  if (options.mode == Options::Mode::kDirect) {
+    const auto request = DirectRequest(options, argv);
+    return Run(request, request.ok() ? Load() : Loaded{}, options, reporter);
   }
-  return TellFailure(CauseOfIntake(intake.status()), Message(intake.status()), reporter);
+  const Loaded loaded = Load();  // Before a request is waited for.
+  return Run(WaitForRequest(options), loaded, options, reporter);
+}
+
+// Tells how it ended and returns the exit code.
+int Train(const std::function<CauseClass(Reporter&)>& train) {
+  WatchForStop();
+  Reporter reporter(EventsDescriptor());
+  CauseClass cause = CauseClass::kNone;
+  try {
+    cause = train(reporter);
+  } catch (const std::exception& error) {
+    cause = TellFailure(CauseOfException(error), FirstLineOf(error), reporter);
+  }
+  return cause == CauseClass::kNone ? 0 : ExitCodeOf(cause);
+}
+
+// Ends at once in the server; in each process that it forked after that member's training.
+int ServeForksAndTrain(const Options& options) {
+  if (options.gpu) {
+    std::fputs("noisefloor-trainer --serve-forks: not with CUDA, which no fork survives\n", stderr);
+    return kUsage;
+  }
+  const Loaded loaded = Load();
+  const absl::StatusOr<bool> is_member = ServeForks(STDIN_FILENO);
+  if (!is_member.ok()) {
+    std::fprintf(stderr, "noisefloor-trainer --serve-forks: %s\n",
+                 Message(is_member.status()).c_str());
+    return kUsage;
+  }
+  if (!*is_member) return 0;
+  return Train(
+      [&](Reporter& reporter) { return Run(WaitForRequest(options), loaded, options, reporter); });
 }
 
 int Main(int argc, char** argv) {
@@ -120,15 +177,11 @@ int Main(int argc, char** argv) {
   }
   UseKeptMemory();
   if (options.mode == Options::Mode::kDescribe) return Describe();
-  WatchForStop();
-  Reporter reporter(EventsDescriptor());
-  CauseClass cause = CauseClass::kNone;
-  try {
-    cause = TrainMember(options, argv, reporter);
-  } catch (const std::exception& error) {
-    cause = TellFailure(CauseOfException(error), FirstLineOf(error), reporter);
-  }
-  return cause == CauseClass::kNone ? 0 : ExitCodeOf(cause);
+  const int exit_code =
+      options.mode == Options::Mode::kServeForks
+          ? ServeForksAndTrain(options)
+          : Train([&](Reporter& reporter) { return TrainMember(options, argv, reporter); });
+  return Leave(exit_code, /*at_once=*/!options.gpu && options.mode != Options::Mode::kDirect);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "worker/trainer/torch/member.h"
 
+#include <cstdio>
 #include <utility>
 
 #include "worker/trainer/data/dataset.h"
@@ -7,6 +8,7 @@
 #include "worker/trainer/torch/device.h"
 #include "worker/trainer/torch/hardware.h"
 #include "worker/trainer/torch/machine.h"
+#include "worker/trainer/torch/memory.h"
 #include "worker/trainer/torch/probe.h"
 #include "worker/trainer/torch/results.h"
 #include "worker/trainer/torch/train.h"
@@ -53,6 +55,20 @@ CauseClass CauseOf(const absl::Status& status) {
 
 std::string NotFiniteMessage(const TrainReport& report) {
   return "the loss is not finite after " + std::to_string(report.steps) + " steps";
+}
+
+// The data, with nothing left in memory of how they were read.
+absl::StatusOr<Dataset> Load(const TrainerRequest& request, const Process& process,
+                             const Clock& clock) {
+  const DataSettings& data = request.specification.data;
+  const ExampleLimits limits = {data.train_examples, data.test_examples};
+  auto dataset =
+      process.cache ? LoadDataset(data.name, request.data_root, limits, *process.cache, clock.Now())
+                    : LoadDataset(data.name, request.data_root, limits);
+  ReleaseKeptMemory();
+  if (!dataset.ok()) return dataset;
+  for (const std::string& note : dataset->notes) std::fprintf(stderr, "%s\n", note.c_str());
+  return dataset;
 }
 
 CauseClass TellOutcome(const TrainReport& report, Json environment, Results& results,
@@ -109,8 +125,7 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   environment["notes"] = NotesJson(spec, WasObserved(process.observed));
   environment["hardware_class"] = spec.hardware_class;
 
-  const auto dataset = LoadDataset(spec.data.name, request.data_root,
-                                   {spec.data.train_examples, spec.data.test_examples});
+  const auto dataset = Load(request, process, clock);
   if (dataset.ok()) environment["data_identity"] = dataset->identity;
   reporter.Hello({.stack = build.stack,
                   .build = build.build,

@@ -1,8 +1,11 @@
 // From a request to its outcome: one member, once in a process.
 #pragma once
 
+#include <optional>
+
 #include "common/base/clock.h"
 #include "common/trainer_protocol/json.h"
+#include "worker/trainer/data/data_cache.h"
 #include "worker/trainer/torch/environment.h"
 #include "worker/trainer/torch/reporter.h"
 
@@ -12,6 +15,7 @@ namespace noisefloor::trainer {
 struct Process {
   const Build& build;
   const Json& observed;  // From ObserveLibraries.
+  const std::optional<DataCache>& cache;
 };
 
 // Tells hello, records, artifacts and the outcome through `reporter`. Returns kNone when the

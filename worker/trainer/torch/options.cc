@@ -23,13 +23,25 @@ std::string FromEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+constexpr uint64_t kMostCacheMib = uint64_t{1} << 30;
+
+// What is not a number of MiB counts as not said.
+uint64_t LimitFromEnvironment() {
+  constexpr uint64_t kDefaultMib = 4096;
+  const uint64_t mib =
+      std::strtoull(FromEnvironment("NOISEFLOOR_CACHE_LIMIT").c_str(), nullptr, 10);
+  return mib > 0 && mib <= kMostCacheMib ? mib : kDefaultMib;
+}
+
 }  // namespace
 
 Options ParseOptions(int argc, char** argv) {
   Options options;
   options.data_root = FromEnvironment("NOISEFLOOR_DATA");
   options.gpu = !FromEnvironment("CUDA_VISIBLE_DEVICES").empty();
-  bool describe = false, example = false;
+  options.cache = FromEnvironment("NOISEFLOOR_CACHE");
+  uint64_t cache_limit_mib = LimitFromEnvironment();
+  bool describe = false, example = false, serve_forks = false;
   CLI::App app(kDescription, "noisefloor-trainer");
   app.footer(kExamples);
   app.set_version_flag("--version",
@@ -48,6 +60,14 @@ Options ParseOptions(int argc, char** argv) {
   app.add_flag("--evaluation-set", options.write_evaluation_set,
                "Also write the test images and labels")
       ->needs(spec);
+  app.add_flag("--serve-forks", serve_forks,
+               "Stay, and fork a trainer for each request on the socket that is standard input");
+  app.add_option("--cache", options.cache,
+                 "Folder of data sets that are read only once (default: $NOISEFLOOR_CACHE, else "
+                 "none)");
+  app.add_option("--cache-limit", cache_limit_mib,
+                 "MiB that may lie there unused (default: $NOISEFLOOR_CACHE_LIMIT, else 4096)")
+      ->check(CLI::Range(uint64_t{1}, kMostCacheMib));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -55,8 +75,11 @@ Options ParseOptions(int argc, char** argv) {
     options.exit_code = app.exit(error) == 0 ? 0 : 2;
     return options;
   }
+  options.cache_limit_bytes = cache_limit_mib << 20;
   if (describe)
     options.mode = Options::Mode::kDescribe;
+  else if (serve_forks)
+    options.mode = Options::Mode::kServeForks;
   else if (example)
     options.mode = Options::Mode::kExampleSpec;
   else if (!options.specification_file.empty())

@@ -8,8 +8,9 @@ namespace noisefloor::trainer {
 
 struct Options {
   enum class Mode : uint8_t {
-    kServe,   // Read one request on standard input: what the daemon does.
-    kDirect,  // --spec: a person's own run.
+    kServe,       // Read one request on standard input: what the daemon does.
+    kServeForks,  // Fork a process for each request on the socket that is standard input.
+    kDirect,      // --spec: a person's own run.
     kDescribe,
     kExampleSpec,
     kExit,  // Help, version or a mistake: already printed.
@@ -19,6 +20,8 @@ struct Options {
   bool gpu = false;   // Open CUDA before the request comes.
   std::string specification_file;
   std::string data_root;
+  std::string cache;  // Folder of worker/trainer/data/data_cache.h; empty: none.
+  uint64_t cache_limit_bytes = 0;
   std::string work_directory;
   bool write_evaluation_set = false;
 };

@@ -15,13 +15,13 @@ namespace {
 using ::testing::ElementsAre;
 
 Split RandomSplit(ImageShape shape, size_t count) {
-  Split split;
-  split.shape = shape;
+  std::vector<uint8_t> images;
+  std::vector<int64_t> labels;
   for (const Example& example : RandomExamples(11, count, static_cast<size_t>(shape.pixels()), 4)) {
-    split.images.insert(split.images.end(), example.pixels.begin(), example.pixels.end());
-    split.labels.push_back(example.label);
+    images.insert(images.end(), example.pixels.begin(), example.pixels.end());
+    labels.push_back(example.label);
   }
-  return split;
+  return {shape, std::move(images), std::move(labels)};
 }
 
 std::vector<uint32_t> FirstExamples(uint32_t count) {

@@ -11,13 +11,13 @@ namespace {
 using ::testing::ElementsAre;
 
 Split TenExamples() {
-  Split split;
-  split.shape = {1, 1, 1};
+  std::vector<uint8_t> images;
+  std::vector<int64_t> labels;
   for (int i = 0; i < 10; ++i) {
-    split.images.push_back(static_cast<uint8_t>(i));
-    split.labels.push_back(i % 3);
+    images.push_back(static_cast<uint8_t>(i));
+    labels.push_back(i % 3);
   }
-  return split;
+  return {{1, 1, 1}, std::move(images), std::move(labels)};
 }
 
 Loader MakeLoader(const Split& split, LoaderSettings settings) {

@@ -1,0 +1,180 @@
+#include "worker/trainer/data/data_cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/files/atomic_file.h"
+#include "common/files/directory.h"
+#include "common/files/file_error.h"
+#include "common/files/mapped_file.h"
+#include "common/files/sha256.h"
+#include "worker/trainer/data/canonical_file.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+constexpr std::string_view kData = ".data";
+constexpr std::string_view kSource = ".source";
+constexpr std::string_view kAside = ".aside-";  // What a writer that was killed left: common/files.
+constexpr absl::Duration kTooYoung = absl::Seconds(2);
+constexpr absl::Duration kForgotten = absl::Hours(1);
+
+absl::Time Newest(const struct stat& about) {
+  return std::max(absl::TimeFromTimespec(about.st_mtim), absl::TimeFromTimespec(about.st_ctim));
+}
+
+bool IsIdentity(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// An open file of the cache; while it is open nobody removes the file for want of room.
+class Used {
+ public:
+  static absl::StatusOr<Used> Open(const std::string& path) {
+    Used used(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (used.file_ < 0) return FileError(path, "open", errno);
+    // Without the lock (a file system that has none) the file may go, but what is mapped stays.
+    (void)flock(used.file_, LOCK_SH | LOCK_NB);
+    (void)futimens(used.file_, nullptr);  // Its last use; may be another user's.
+    NF_ASSIGN_OR_RETURN(used.mapped_,
+                        MappedFile::Open(fmt::format("/proc/self/fd/{}", used.file_)));
+    return used;
+  }
+  ~Used() {
+    if (file_ >= 0) close(file_);
+  }
+  Used(Used&& other) noexcept
+      : file_(std::exchange(other.file_, -1)), mapped_(std::move(other.mapped_)) {}
+  Used& operator=(Used&&) = delete;
+
+  std::span<const std::byte> bytes() const { return mapped_->bytes(); }
+
+ private:
+  explicit Used(int file) : file_(file) {}
+
+  int file_;
+  std::optional<MappedFile> mapped_;
+};
+
+struct Kept {
+  absl::Time last_use;
+  std::string path;
+  uint64_t bytes = 0;
+};
+
+// False when a process uses it.
+bool RemoveUnused(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno == ENOENT;
+  const bool unused = flock(file, LOCK_EX | LOCK_NB) == 0;
+  const bool removed = unused && unlink(path.c_str()) == 0;
+  close(file);
+  return removed;
+}
+
+}  // namespace
+
+absl::StatusOr<SourceState> StateOf(const KnownDataset& known, const std::string& folder) {
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder));
+  char real[PATH_MAX];
+  if (realpath(folder.c_str(), real) == nullptr) return FileError(folder, "resolve", errno);
+  std::string text = fmt::format("noisefloor source 1\n{} {} {} {} {} {} {}\n{}\n", known.name,
+                                 known.classes, known.channels, known.height, known.width,
+                                 known.train_examples, known.test_examples, real);
+  SourceState state;
+  state.newest = absl::InfinitePast();
+  for (const std::string& name : names) {
+    const std::string path = folder + "/" + name;
+    struct stat about {};
+    if (stat(path.c_str(), &about) != 0) return FileError(path, "look at", errno);
+    text += fmt::format("{} {} {} {} {} {}\n", name, about.st_dev, about.st_ino, about.st_size,
+                        absl::ToUnixNanos(absl::TimeFromTimespec(about.st_mtim)),
+                        absl::ToUnixNanos(absl::TimeFromTimespec(about.st_ctim)));
+    state.newest = std::max(state.newest, Newest(about));
+  }
+  state.key = Sha256Hex(text);
+  return state;
+}
+
+std::optional<std::string> DataCache::IdentityOf(const SourceState& state) const {
+  const auto text = ReadFile(PathOf(state.key + std::string(kSource)), 100);
+  if (!text.ok()) return std::nullopt;
+  const std::string identity = text->substr(0, text->find('\n'));
+  if (!IsIdentity(identity) || *text != identity + "\n") return std::nullopt;
+  return identity;
+}
+
+absl::StatusOr<Dataset> DataCache::Open(const KnownDataset& known, const std::string& identity,
+                                        ExampleLimits limits) const {
+  const std::string path = PathOf(identity + std::string(kData));
+  NF_ASSIGN_OR_RETURN(Used used, Used::Open(path));
+  // shared: the training and the test images look into one mapping.
+  const auto holder = std::make_shared<const Used>(std::move(used));
+  auto dataset = FromCanonicalFile(holder->bytes(), holder, known, identity, limits);
+  if (!dataset.ok()) return Annotate(dataset.status(), path);
+  return dataset;
+}
+
+absl::Status DataCache::Keep(const std::string& identity, std::string_view file) const {
+  NF_RETURN_IF_ERROR(CreateDirectories(folder_));
+  const std::string path = PathOf(identity + std::string(kData));
+  NF_RETURN_IF_ERROR(WriteFileAtomically(path, file));
+  MakeRoom(path);
+  return absl::OkStatus();
+}
+
+absl::Status DataCache::Remember(const SourceState& state, const std::string& identity,
+                                 absl::Time now) const {
+  if (now - state.newest < kTooYoung) return absl::OkStatus();
+  return WriteFileAtomically(PathOf(state.key + std::string(kSource)), identity + "\n");
+}
+
+// Never fails: what cannot be looked at or removed stays.
+void DataCache::MakeRoom(const std::string& kept) const {
+  const auto names = ListFiles(folder_);
+  if (!names.ok()) return;
+  std::vector<Kept> sets;
+  uint64_t total = 0;
+  absl::Time now = absl::InfinitePast();  // The file system's: what was just written is of now.
+  for (const std::string& name : *names) {
+    const std::string path = PathOf(name);
+    struct stat about {};
+    if (stat(path.c_str(), &about) != 0) continue;
+    now = std::max(now, Newest(about));
+    if (name.ends_with(kData)) {
+      sets.push_back(
+          {absl::TimeFromTimespec(about.st_mtim), path, static_cast<uint64_t>(about.st_size)});
+      total += sets.back().bytes;
+    }
+  }
+  std::ranges::sort(sets, {}, &Kept::last_use);
+  for (const Kept& set : sets) {
+    if (total <= limit_bytes_) break;
+    if (set.path != kept && RemoveUnused(set.path)) total -= set.bytes;
+  }
+  for (const std::string& name : *names) {
+    const std::string path = PathOf(name);
+    struct stat about {};
+    if (stat(path.c_str(), &about) != 0 || now - Newest(about) < kForgotten) continue;
+    const auto identity = name.ends_with(kSource) ? ReadFile(path, 100) : std::string();
+    const bool orphan =
+        name.ends_with(kSource) &&
+        (!identity.ok() ||
+         !PathExists(PathOf(identity->substr(0, identity->find('\n')) + std::string(kData))));
+    if (orphan || name.find(kAside) != std::string::npos) (void)RemoveFile(path);
+  }
+}
+
+}  // namespace noisefloor::trainer
