@@ -200,6 +200,7 @@ std::vector<int> TrainerPool::EndOrphans() const {
     ours.insert(process->pid());
     living.insert(std::to_string(number));
   }
+  for (const auto& [key, server] : servers_) ours.insert(server.server->process());
   return noisefloor::EndOrphans(ours, living);
 }
 
