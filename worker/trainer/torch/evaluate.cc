@@ -9,7 +9,6 @@
 
 #include "common/base/check.h"
 #include "worker/trainer/torch/host_tensors.h"
-#include "worker/trainer/torch/memory.h"
 
 namespace noisefloor::trainer {
 
@@ -37,7 +36,6 @@ absl::StatusOr<std::vector<float>> Evaluator::Predict(const Model& model, int64_
   ThreadTeam& team = fresh ? *fresh : team_;
   const int64_t batches = (split_.size() + plan_.batch_size - 1) / plan_.batch_size;
   std::vector<float> logits(static_cast<size_t>(split_.size() * classes));
-  ReleaseKeptMemory();
   team.Run([&](int64_t rank) {
     at::set_num_threads(static_cast<int>(plan_.threads));
     for (int64_t i = rank; i < batches; i += team.size()) {
@@ -49,7 +47,6 @@ absl::StatusOr<std::vector<float>> Evaluator::Predict(const Model& model, int64_
     }
     at::set_num_threads(static_cast<int>(plan_.training.threads));
   });
-  ReleaseKeptMemory();
   NF_RETURN_IF_ERROR(CheckReadings(SetSwitches(plan_.training)));
   return logits;
 }

@@ -1,5 +1,7 @@
 #include "worker/trainer/torch/layers.h"
 
+#include <vector>
+
 namespace noisefloor::trainer {
 
 at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
@@ -20,6 +22,21 @@ at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) con
                     {mask.mutable_data_ptr<float>(), static_cast<size_t>(x.numel())});
   return x *
          mask.to(x.options(), /*non_blocking=*/false, /*copy=*/false, x.suggest_memory_format());
+}
+
+at::Tensor InParts(const at::Tensor& images, const ForwardPass& pass,
+                   const std::function<at::Tensor(const at::Tensor&)>& layers) {
+  const int64_t count = images.size(0);
+  if (pass.training || !images.is_cpu() || count <= pass.images_at_once) return layers(images);
+  // Parts of sizes that differ by one at most: never a few images alone, for which libraries may
+  // have kernels of their own.
+  const int64_t parts = (count + pass.images_at_once - 1) / pass.images_at_once;
+  std::vector<at::Tensor> results;
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t first = i * count / parts;
+    results.push_back(layers(images.narrow(0, first, (i + 1) * count / parts - first)));
+  }
+  return at::cat(results);
 }
 
 }  // namespace noisefloor::trainer

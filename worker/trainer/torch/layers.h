@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "worker/trainer/noise/draws.h"
@@ -17,6 +18,7 @@ struct ForwardPass {
   int64_t step = 0;           // Optimiser steps done: part of a dropout draw's index.
   int64_t first_example = 0;  // Place in the whole batch of the first example given.
   DropoutDraws dropout{0};
+  int64_t images_at_once = 128;  // See InParts; changes no bit.
 };
 
 struct Conv {
@@ -58,5 +60,12 @@ struct Dropout {
 
   at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
 };
+
+// layers(images), for layers that work on each image for itself. On a CPU, when not training, done
+// for about `images_at_once` images and then for the next, so that what lies between two layers
+// stays in the cache. Dense layers do not belong in it: the bits of a matrix product may depend on
+// its number of rows.
+at::Tensor InParts(const at::Tensor& images, const ForwardPass& pass,
+                   const std::function<at::Tensor(const at::Tensor&)>& layers);
 
 }  // namespace noisefloor::trainer

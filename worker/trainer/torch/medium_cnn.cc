@@ -23,10 +23,12 @@ class MediumCnn final : public Model {
   }
 
   at::Tensor Forward(const at::Tensor& images, const ForwardPass& pass) const override {
-    at::Tensor x = images;
-    for (size_t i = 0; i < convs_.size(); ++i) {
-      x = PoolThenRelu(dropouts_[i](convs_[i](x), pass));
-    }
+    const at::Tensor x = InParts(images, pass, [&](at::Tensor part) {
+      for (size_t i = 0; i < convs_.size(); ++i) {
+        part = PoolThenRelu(dropouts_[i](convs_[i](part), pass));
+      }
+      return part;
+    });
     return last_(x.flatten(1));
   }
 

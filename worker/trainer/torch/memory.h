@@ -8,7 +8,8 @@ namespace noisefloor::trainer {
 // Call once, before the first tensor. Never undone.
 void UseKeptMemory();
 
-// Gives the blocks that are not in use back to the kernel: between phases of other sizes.
+// Gives the blocks that are not in use back to the kernel, which clears them before they are used
+// again: once, between phases of very different sizes.
 void ReleaseKeptMemory();
 
 }  // namespace noisefloor::trainer

@@ -41,8 +41,11 @@ class ResNet18 final : public Model {
   }
 
   at::Tensor Forward(const at::Tensor& images, const ForwardPass& pass) const override {
-    at::Tensor x = stem_bn_(stem_(images), pass).relu_();
-    for (const Block& block : blocks_) x = block(x, pass);
+    const at::Tensor x = InParts(images, pass, [&](at::Tensor part) {
+      part = stem_bn_(stem_(part), pass).relu_();
+      for (const Block& block : blocks_) part = block(part, pass);
+      return part;
+    });
     return last_(at::avg_pool2d(x, {4, 4}).flatten(1));
   }
 

@@ -24,12 +24,14 @@ class SmallCnn final : public Model {
   }
 
   at::Tensor Forward(const at::Tensor& images, const ForwardPass& pass) const override {
-    at::Tensor x = images;
-    for (size_t i = 0; i < convs_.size(); ++i) {
-      x = convs_[i](x);
-      if (!norms_.empty()) x = norms_[i](x, pass);
-      x = PoolThenRelu(x);
-    }
+    const at::Tensor x = InParts(images, pass, [&](at::Tensor part) {
+      for (size_t i = 0; i < convs_.size(); ++i) {
+        part = convs_[i](part);
+        if (!norms_.empty()) part = norms_[i](part, pass);
+        part = PoolThenRelu(part);
+      }
+      return part;
+    });
     return last_(hidden_(x.mean({2, 3})).relu_());
   }
 

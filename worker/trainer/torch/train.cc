@@ -10,6 +10,7 @@
 #include "worker/trainer/torch/host_tensors.h"
 #include "worker/trainer/torch/init.h"
 #include "worker/trainer/torch/journal.h"
+#include "worker/trainer/torch/memory.h"
 #include "worker/trainer/torch/optimizer.h"
 #include "worker/trainer/torch/poke.h"
 #include "worker/trainer/torch/schedule.h"
@@ -86,6 +87,7 @@ class Examiner {
 
 absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Reporter& reporter) {
   const Specification& spec = input.specification;
+  ReleaseKeptMemory();  // What reading the data set used.
   const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device);
   InitWeights(*model, spec.model.init, input.streams.init);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/trainer_protocol/fields.h"
+#include "tests/worker/trainer/torch/capability.h"
 #include "tests/worker/trainer/torch/formula.h"
 #include "worker/trainer/torch/evaluate.h"
 #include "worker/trainer/torch/host_tensors.h"
@@ -111,6 +112,45 @@ TEST(ModelTest, ImagesLieAsTheNetworkTakesThemAndAreTheSame) {
     EXPECT_TRUE(of_cnn.is_contiguous(at::MemoryFormat::ChannelsLast)) << name;
     EXPECT_EQ(of_cnn[1][2][3][0].item<float>(), 48 + 3 * 12 + 2) << name;
   }
+}
+
+// Nothing that works on each image for itself depends on how many go with it; what does, the dense
+// layers, sees the whole batch.
+TEST(EvaluationPartsTest, ChangeNoBit) {
+  if (!ProcessorHasAtensCapability()) {
+    GTEST_SKIP() << "SKIPPED: this processor has no " << at::get_cpu_capability();
+  }
+  const int before = at::get_num_threads();
+  const at::NoGradGuard no_grad;
+  for (const char* name : {"small_cnn", "medium_cnn", "resnet18", "mlp"}) {
+    const auto model = Make(name, kMnist, /*batch_norm=*/true);
+    SetByFormula(*model);
+    const at::Tensor images = FormulaImages(20, 1, 28);
+    const auto logits = [&](int64_t images_at_once) {
+      return HostValues(
+          model->Forward(images, {.training = false, .images_at_once = images_at_once}));
+    };
+    for (const int threads : {1, 2}) {
+      at::set_num_threads(threads);
+      EXPECT_EQ(logits(8), logits(1000)) << name << " " << threads;
+    }
+  }
+  at::set_num_threads(before);
+}
+
+TEST(LayersTest, PartsAreEvenAndInOrder) {
+  std::vector<int64_t> sizes;
+  const auto halve = [&](const at::Tensor& part) {
+    sizes.push_back(part.size(0));
+    return part.div(2);
+  };
+  const at::Tensor images = at::arange(260, at::kFloat).view({260, 1, 1, 1});
+
+  EXPECT_TRUE(InParts(images, {.images_at_once = 128}, halve).equal(images.div(2)));
+  EXPECT_EQ(sizes, (std::vector<int64_t>{86, 87, 87}));
+  sizes.clear();
+  InParts(images, {.training = true, .images_at_once = 128}, halve);
+  EXPECT_EQ(sizes, (std::vector<int64_t>{260}));
 }
 
 TEST(InitTest, DrawsOnlyDependOnSeedNameAndElement) {
