@@ -107,7 +107,9 @@ class Bench {
                                .threads = spec_.train.threads,
                                .training = switches_},
                               dataset_.test, augmenter_, shards_->team());
-    for (int64_t i = 0; i < passes; ++i) evaluator.Predict(*model_, kClasses, at::kCPU);
+    for (int64_t i = 0; i < passes; ++i) {
+      NF_CHECK(evaluator.Predict(*model_, kClasses, at::kCPU).ok());
+    }
   }
 
  private:

@@ -15,23 +15,18 @@
 #include <vector>
 
 #include "common/base/philox.h"
+#include "tests/worker/trainer/torch/capability.h"
 
 namespace noisefloor::trainer {
 namespace {
 
 constexpr auto kLast = at::MemoryFormat::ChannelsLast;
 
-// The capability is an environment variable's, and LibTorch believes it.
-bool ProcessorHas(const std::string& capability) {
-  if (capability == "AVX512") return __builtin_cpu_supports("avx512vl") != 0;
-  return capability != "AVX2" || __builtin_cpu_supports("avx2") != 0;
-}
-
 class PoolReluTorchTest : public testing::Test {
  protected:
   void SetUp() override {
     at::set_num_threads(1);  // On a busy machine threads wait for each other longer than they work.
-    if (!ProcessorHas(at::get_cpu_capability())) {
+    if (!ProcessorHasAtensCapability()) {
       GTEST_SKIP() << "SKIPPED: this processor has no " << at::get_cpu_capability();
     }
   }
