@@ -37,17 +37,20 @@ elseif(NOISEFLOOR_SANITIZER STREQUAL "thread")
   add_link_options(-fsanitize=thread)
 endif()
 
-# noisefloor_parse(name HEADERS <a> <b> DEPS x): headers that many targets include, parsed once, for
-# PARSED below. None of our own but the generated protocol. The presets asan-grpc and tidy build
+# noisefloor_parse(name [FOR_TESTS] HEADERS <a> <b> DEPS x): headers that many targets include, parsed
+# once, for PARSED below; FOR_TESTS: with the flags of tests. None of our own but the generated protocol. The presets asan-grpc and tidy build
 # without them: there a missing include shows.
 function(noisefloor_parse name)
-  cmake_parse_arguments(ARG "" "" "HEADERS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "FOR_TESTS" "" "HEADERS;DEPS" ${ARGN})
   set(target noisefloor_parsed_${name})
   set(source ${PROJECT_BINARY_DIR}/parsed_${name}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "")
   add_library(${target} STATIC ${source})
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} noisefloor_flags)
   target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
+  if(ARG_FOR_TESTS)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
   # ccache takes the parsed headers that lie there from before for what they are made of, and gives
   # them back unchanged though a header (of the protocol, say) has changed.
   set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "")
@@ -101,11 +104,13 @@ function(noisefloor_program name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
-# noisefloor_test(name [STATIC] [SERIAL] SOURCES a_test.cc DEPS x [LABELS slow] [ENV A=b]
-# [TIMEOUT s] [PARSED z]): one executable, one ctest test. SERIAL: alone on the machine.
+# noisefloor_test(name [STATIC] [SERIAL] [OPTIMISED] SOURCES a_test.cc DEPS x [LABELS slow] [ENV A=b]
+# [TIMEOUT s] [PARSED z]): one executable, one ctest test. SERIAL: alone on the machine. A test's own
+# sources are compiled without optimisation, in half the time; OPTIMISED: it computes much itself.
 function(noisefloor_test name)
-  cmake_parse_arguments(ARG "SERIAL;STATIC" "TIMEOUT;PARSED" "SOURCES;DEPS;LABELS;ENV" ${ARGN})
-  if(NOT ARG_PARSED AND NOT ARG_STATIC)
+  cmake_parse_arguments(ARG "SERIAL;STATIC;OPTIMISED" "TIMEOUT;PARSED" "SOURCES;DEPS;LABELS;ENV"
+                        ${ARGN})
+  if(NOT ARG_PARSED AND NOT ARG_STATIC AND NOT ARG_OPTIMISED)
     set(ARG_PARSED tests)
   endif()
   add_executable(${name} ${ARG_SOURCES})
@@ -114,6 +119,9 @@ function(noisefloor_test name)
     ${ARG_DEPS} ${runtime} GTest::gmock GTest::gtest_main noisefloor_flags)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   noisefloor_take_parsed(${name} "${ARG_PARSED}")
+  if(NOT ARG_OPTIMISED)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 900)                  # Against hanging, never to prove speed.
