@@ -147,6 +147,35 @@ TEST(ExitCodes, AWatchThatIsInterruptedIsStopped) {
   EXPECT_EQ(line.Run({"watch", "s1", "--coordinator=" + coordinator.address()}).code, kStopped);
 }
 
+TEST(Watch, IsOpenedAgainWhereTooManyOthersWatch) {
+  CannedAnswers answers;
+  answers.sweep.set_id(1);
+  answers.sweep.set_done(1);
+  answers.refused_watches = 2;
+  const CannedCoordinator coordinator(answers, true);
+  CommandLine line;
+  const Printed printed = line.Run({"watch", "s1", "--coordinator=" + coordinator.address()});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(printed.out, "1/1 members  100 %\ns1 has ended: 1 member: 1 done\n");
+}
+
+TEST(ExitCodes, AnAnswerThatDidNotComeIsToldInWords) {
+  CannedAnswers answers;
+  answers.refusal = "Deadline Exceeded";
+  answers.refusal_code = grpc::StatusCode::DEADLINE_EXCEEDED;
+  const CannedCoordinator late(answers, true);
+  CommandLine line;
+  const Printed none = line.Run({"cancel", "s1", "--coordinator=" + late.address()});
+  EXPECT_EQ(none.code, kUnreachable);
+  EXPECT_EQ(none.err,
+            "noisefloor cancel: coordinator " + late.address() + ": gave no answer within 1m\n");
+  answers.refusal = "No message returned for unary request";
+  answers.refusal_code = grpc::StatusCode::INTERNAL;
+  const CannedCoordinator damaged(answers, true);
+  EXPECT_THAT(line.Run({"cancel", "s1", "--coordinator=" + damaged.address()}).err,
+              HasSubstr("a text in its store is damaged"));
+}
+
 TEST(ExitCodes, WhatIsRefusedIsOne) {
   CommandLine line;
   const Printed id = line.Run({"explain", "c1"});

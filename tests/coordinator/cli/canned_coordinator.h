@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,7 +30,9 @@ struct CannedAnswers {
   std::vector<v1::WorkerSummary> workers;
   std::vector<v1::SweepSummary> sweeps;
   std::string explanation;
-  std::string refusal;             // Of every request to change something.
+  std::string refusal;  // Of every request to change something.
+  grpc::StatusCode refusal_code = grpc::StatusCode::FAILED_PRECONDITION;
+  int refused_watches = 0;         // The first ones find too many others.
   std::function<void()> on_watch;  // Called when a watch begins, which then lasts until cancelled.
 };
 
@@ -76,12 +79,12 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
 
   grpc::Status CancelSweep(grpc::ServerContext*, const v1::CancelSweepRequest*,
                            v1::CancelSweepResponse*) override {
-    return {grpc::StatusCode::FAILED_PRECONDITION, answers_.refusal};
+    return {answers_.refusal_code, answers_.refusal};
   }
 
   grpc::Status RetrySweep(grpc::ServerContext*, const v1::RetrySweepRequest*,
                           v1::RetrySweepResponse*) override {
-    return {grpc::StatusCode::FAILED_PRECONDITION, answers_.refusal};
+    return {answers_.refusal_code, answers_.refusal};
   }
 
   grpc::Status GetSweep(grpc::ServerContext*, const v1::GetSweepRequest*,
@@ -94,10 +97,15 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
 
   grpc::Status WatchSweep(grpc::ServerContext*, const v1::WatchSweepRequest*,
                           grpc::ServerWriter<v1::WatchSweepResponse>* writer) override {
+    if (watches_++ < answers_.refused_watches) {
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many reads are waiting at once"};
+    }
     if (answers_.on_watch) answers_.on_watch();
     v1::WatchSweepResponse news;
     *news.mutable_sweep() = answers_.sweep;
+    const bool ended = answers_.sweep.waiting() == 0 && answers_.sweep.leased() == 0;
     while (writer->Write(news)) {
+      if (ended) return grpc::Status::OK;
     }
     return grpc::Status::CANCELLED;
   }
@@ -153,6 +161,7 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
   }
 
   const CannedAnswers answers_;
+  std::atomic<int> watches_ = 0;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

@@ -38,6 +38,7 @@ std::map<std::string, Case> CasesIn(const std::string& folder) {
           {"serve", {{"serve", "--listen=127.0.0.1:0"}}},
           {"submit", {{"submit", file}}},
           {"plan", {{"plan", file}}},
+          {"show", {{"show", "s1"}}},
           {"status", {{"status"}}},
           {"watch", {{"watch", "s1"}}},
           {"members", {{"members"}}},
