@@ -165,7 +165,6 @@ TEST_P(WrongLabelsTest, AreNamedAndNotUsed) {
   for (const auto& warning : study["warnings"]) told += warning["text"].get<std::string>() + "\n";
   EXPECT_THAT(told, HasSubstr("the class " + std::to_string(GetParam()) +
                               " of example 5 is not below 10. The true classes are not known."));
-  EXPECT_TRUE(study["cohorts"][1]["per_class"].empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(BeyondBothEnds, WrongLabelsTest, ::testing::Values(10, -1));
