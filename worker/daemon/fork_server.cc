@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,6 +18,7 @@
 
 #include "common/files/file_error.h"
 #include "common/trainer_protocol/fork_json.h"
+#include "worker/daemon/orphans.h"
 
 namespace noisefloor {
 
@@ -66,7 +66,7 @@ void EndChild(pid_t pid) {
 absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(
     const std::string& program, const std::map<std::string, std::string>& environment,
     const std::vector<int>& cores, absl::Duration answer_limit) {
-  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return FileError(program, "adopt forks of", errno);
+  NF_RETURN_IF_ERROR(AdoptOrphans());  // So its forks become children of ours.
   std::array<int, 2> ends;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return FileError(program, "make a socket for", errno);
@@ -87,7 +87,7 @@ absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(
     close(ends[0]);
     return child.status();
   }
-  return std::unique_ptr<ForkServer>(new ForkServer(program, *child, ends[0], answer_limit));
+  return std::unique_ptr<ForkServer>(new ForkServer(request, *child, ends[0], answer_limit));
 }
 
 ForkServer::~ForkServer() {
@@ -126,7 +126,12 @@ absl::Status ForkServer::Ready() {
 }
 
 absl::Status ForkServer::SendRequest(const SpawnRequest& request, int answer) {
-  std::string text = ForkRequestToJson({getpid(), request.cores});
+  ForkRequest fork = {getpid(), request.cores, {}};
+  for (const auto& [name, value] : request.environment) {
+    const auto it = environment_.find(name);
+    if (it == environment_.end() || it->second != value) fork.variables[name] = value;
+  }
+  std::string text = ForkRequestToJson(fork);
   const std::array<int, kForkDescriptors> files = {request.input, request.output, request.events,
                                                    answer};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof files)> control = {};

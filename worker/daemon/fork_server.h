@@ -34,8 +34,9 @@ class ForkServer {
   // refused.
   absl::Status Ready();
 
-  // What Spawn does, but for arguments and environment, which are the server's: a child of this
-  // process with the request's descriptors, on its cores. Waits for it, but not for longer than
+  // What Spawn does, but for the arguments: a child of this process with the request's descriptors,
+  // on its cores. Variables of the request that the server does not have so are set, too late for
+  // what a library reads when it is loaded. Waits for it, but not for longer than
   // the limit between two words. After any failure the server is not ready any more, and there is
   // no child.
   absl::StatusOr<Child> Fork(const SpawnRequest& request);
@@ -45,14 +46,19 @@ class ForkServer {
   pid_t process() const { return child_.pid; }
 
  private:
-  ForkServer(std::string program, Child child, int socket, absl::Duration answer_limit)
-      : program_(std::move(program)), child_(child), socket_(socket), answer_limit_(answer_limit) {}
+  ForkServer(SpawnRequest started, Child child, int socket, absl::Duration answer_limit)
+      : program_(started.arguments.at(0)),
+        environment_(std::move(started.environment)),
+        child_(child),
+        socket_(socket),
+        answer_limit_(answer_limit) {}
 
   absl::Status SendRequest(const SpawnRequest& request, int answer);
   absl::StatusOr<pid_t> TakeAnswers(int answer);
   absl::Status Lost(const std::string& why);
 
   const std::string program_;
+  const std::map<std::string, std::string> environment_;
   const Child child_;
   const int socket_;
   const absl::Duration answer_limit_;

@@ -43,14 +43,12 @@ struct Arguments {
 };
 
 Split DrawnSplit(const ImageShape& shape, int64_t examples) {
-  Split split{.shape = shape};
-  split.images.resize(static_cast<size_t>(shape.pixels() * examples));
+  std::vector<uint8_t> images(static_cast<size_t>(shape.pixels() * examples));
   const PhiloxStream draws(1, static_cast<uint64_t>(examples));
-  for (size_t i = 0; i < split.images.size(); ++i) {
-    split.images[i] = static_cast<uint8_t>(draws.Word(i));
-  }
-  for (int64_t i = 0; i < examples; ++i) split.labels.push_back(i % kClasses);
-  return split;
+  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(draws.Word(i));
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < examples; ++i) labels.push_back(i % kClasses);
+  return {shape, std::move(images), std::move(labels)};
 }
 
 Dataset DrawnDataset(const Arguments& arguments) {

@@ -6,7 +6,8 @@ namespace noisefloor {
 namespace {
 
 TEST(ForkJsonTest, EveryMessageComesBackAsItWas) {
-  for (const ForkRequest& request : {ForkRequest{77, {}, {}}, ForkRequest{2147483647, {0, 3, 65535}, {{"A", "1"}, {"B", ""}}}}) {
+  for (const ForkRequest& request :
+       {ForkRequest{77, {}, {}}, ForkRequest{2147483647, {0, 3, 65535}, {{"A", "1"}, {"B", ""}}}}) {
     EXPECT_EQ(ForkRequestFromJson(ForkRequestToJson(request)).value(), request);
   }
   using Kind = ForkAnswer::Kind;
@@ -54,10 +55,10 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{R"({"protocol":1,"parent":1,"cores":[65536]})", "cores: expected numbers of cores"},
         Broken{R"({"protocol":1,"parent":1,"cores":["0"]})", "cores: expected numbers of cores"},
         Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":{},"x":1})", "x: unknown key"},
-                    Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":[]})",
-                           "variables: expected an object"},
-                    Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":{"a":1}})",
-                           "variables: expected texts"}));
+        Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":[]})",
+               "variables: expected an object"},
+        Broken{R"({"protocol":1,"parent":1,"cores":[],"variables":{"a":1}})",
+               "variables: expected texts"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Answers, BrokenForkAnswerTest,
