@@ -3,7 +3,8 @@
 #include <memory>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "grpc/support/time.h"
 #include "grpcpp/alarm.h"
 
 #include "common/base/mutex.h"
@@ -31,7 +32,9 @@ class ImpatientReader final : public grpc::ServerReaderInterface<v1::UploadReque
 
   bool Read(v1::UploadRequest* request) override {
     grpc::Alarm alarm;  // Ends with the wait.
-    alarm.Set(absl::ToChronoTime(absl::Now() + patience_), [call = call_](bool rang) {
+    const gpr_timespec wait =
+        gpr_time_from_millis(absl::ToInt64Milliseconds(patience_), GPR_TIMESPAN);
+    alarm.Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), wait), [call = call_](bool rang) {
       MutexLock lock(call->mutex);
       if (rang && call->context != nullptr) call->context->TryCancel();
     });

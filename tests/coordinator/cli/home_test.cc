@@ -132,8 +132,8 @@ TEST_F(HomeTest, AFullDiskIsSaidWhereAPersonLooks) {
 TEST_F(HomeTest, AHomeThatHasLostItsDatabaseIsNamed) {
   fs::create_directories(home_ + "/blobs/ab");
   std::ofstream(home_ + "/blobs/ab/cd") << "weights";
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"status"}, {"submit", file_}}) {
+  const std::vector<std::vector<std::string>> commands = {{"status"}, {"submit", file_}};
+  for (const auto& command : commands) {
     const Printed printed = Run(command);
     EXPECT_EQ(printed.code, kRefused) << command[0];
     EXPECT_THAT(printed.err, HasSubstr("noisefloor.db: missing, though files of attempts"));
