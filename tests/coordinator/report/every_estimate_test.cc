@@ -116,10 +116,10 @@ void EachEstimate(Study& study, const Visit& visit) {
   }
   for (size_t i = 0; i < study.hardware.size(); ++i) {
     HardwareComparison& h = study.hardware[i];
-    EachOf(
-        h, kOfHardware, At("hardware", i),
-        {"hardware", std::to_string(h.cell_b), h.label, h.hardware_a + " against " + h.hardware_b},
-        visit);
+    EachOf(h, kOfHardware, At("hardware", i),
+           {"hardware", std::to_string(h.cells_b.front()), h.label,
+            h.hardware_a + " against " + h.hardware_b},
+           visit);
   }
   EachExample(study.divergent, visit);
 }
@@ -127,7 +127,7 @@ void EachEstimate(Study& study, const Visit& visit) {
 // The example, with two blocks beside, and numbers that occur once.
 Study DistinctStudy() {
   Study study = BuildStudy(MakeExampleStudy().input);
-  study.blocks = {{"algo, x", {3, 4}, {}, {}, {}}, {"impl, y", {6, 7}, {}, {}, {}}};
+  study.blocks = {{.label = "algo, x", .cells = {3, 4}}, {.label = "impl, y", .cells = {6, 7}}};
   int64_t k = 0;
   EachEstimate(study, [&](Estimate& estimate, const Place&) {
     ++k;
@@ -260,7 +260,7 @@ TEST(EveryEstimateTest, OfHardwareStandsInItsColumnOfTheTables) {
     EXPECT_EQ(rows[i]["churn of pairs"], WithInterval(h.churn_paired));
     EXPECT_EQ(rows[i]["churn within A / B"],
               Value(h.churn_within_a) + " / " + Value(h.churn_within_b));
-    EXPECT_EQ(rows[i]["hardware adds"], WithInterval(h.churn_excess));
+    EXPECT_EQ(rows[i]["shift of the mean"], WithInterval(h.churn_excess));
     EXPECT_EQ(rows[i]["r top-1"], Value(h.accuracy_correlation));
     EXPECT_EQ(rows[i]["r logits, pairs / others"],
               Value(h.logits_correlation_paired) + " / " + Value(h.logits_correlation_unpaired));
