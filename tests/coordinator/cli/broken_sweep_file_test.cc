@@ -215,7 +215,7 @@ const BrokenFile kBrokenFiles[] = {
     {"PlanNamedAsBuiltIn", "name: a\nnoise: [{name: impl, init: free}]\n",
      "2:9: noise[0].name: expected a name of your own, got impl, which is a built-in plan"},
     {"PlanWithoutReplicates", "name: a\nnoise: [{name: impl, replicates: 0}]\n",
-     "2:28: noise[0].replicates: expected an integer from 1 to 100000, got 0"},
+     "2:34: noise[0].replicates: expected an integer from 1 to 100000, got 0"},
     {"PlanWithHalfABlock", "name: a\nnoise: [{name: p, init: free, blocks: 1.5}]\n",
      "2:39: noise[0].blocks: expected an integer from 1 to 10000, got 1.5"},
     {"PlanCountTwice", "name: a\nnoise: [{name: impl, blocks: 2, blocks: 3}]\n",
@@ -223,8 +223,8 @@ const BrokenFile kBrokenFiles[] = {
     {"PlanCountMisspelt", "name: a\nnoise: [{name: impl, replicate: 3}]\n",
      "2:22: noise[0].replicate: unknown key; did you mean replicates?"},
     {"PlanNamedByAnotherKey", "name: a\nnoise: [{plan: impl, blocks: 3}]\n",
-     "2:10: noise[0].plan: unknown key; did you mean name?\n"
-     "s.yaml:2:9: noise[0]: expected a name for this plan: {name: ..., ...}"},
+     "2:9: noise[0]: expected a name for this plan: {name: ..., ...}\n"
+     "s.yaml:2:10: noise[0].plan: unknown key; did you mean name?"},
     {"BuiltInPlanWithCountsAndRules", "name: a\nnoise: [{name: impl, blocks: 3, init: free}]\n",
      "2:9: noise[0].name: expected a name of your own, got impl, which is a built-in plan"},
     {"CountedPlanThatIsNoPlan", "name: a\nnoise: [{name: imple, replicates: 6}]\n",

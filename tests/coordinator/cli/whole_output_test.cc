@@ -55,12 +55,12 @@ std::map<std::string, Case> CasesIn(const std::string& folder) {
           {"version", {{"version"}}}};
 }
 
-// A home with one cancelled sweep, so that nothing waits for a worker. A coordinator that listens
-// is told to stop.
-std::unique_ptr<CommandLine> HomeWithOneSweep() {
-  auto line = std::make_unique<CommandLine>([](CoordinatorOptions options) {
+// A home with one cancelled sweep, so that nothing waits for a worker. A server is told to stop
+// when it has started.
+std::unique_ptr<CommandLine> HomeWithOneSweep(bool serves) {
+  auto line = std::make_unique<CommandLine>([serves](CoordinatorOptions options) {
     auto started = Coordinator::Start(options);
-    if (options.listen == "127.0.0.1:0" && started.ok()) kill(getpid(), SIGTERM);
+    if (serves && options.listen == "127.0.0.1:0" && started.ok()) kill(getpid(), SIGTERM);
     return started;
   });
   const std::string file = line->home() + "/tiny.yaml";
@@ -79,7 +79,7 @@ class WholeOutput : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(WholeOutput, OnAFullDiskIsNotSaidToBeThere) {
   CommandLine canned(OneMember());
-  const auto home = HomeWithOneSweep();
+  const auto home = HomeWithOneSweep(GetParam() == "serve");
   const auto cases = CasesIn(home->home());
   ASSERT_TRUE(cases.contains(GetParam())) << "say here how " << GetParam() << " is made to print";
   const Case& chosen = cases.at(GetParam());
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(EveryCommand, WholeOutput, ::testing::ValuesIn(AllNames
                          [](const auto& test) { return test.param; });
 
 TEST(WholeOutput, JsonAndHelpAreNoException) {
-  const auto home = HomeWithOneSweep();
+  const auto home = HomeWithOneSweep(false);
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
                                                     {"--version"},
                                                     {"status", "--output=json"},

@@ -243,7 +243,7 @@ TEST(EveryEstimateTest, OfCellsAndBlocksStandsInItsColumnOfTheTables) {
   ASSERT_EQ(rows.size(), study.blocks.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i]["top-1"], WithInterval(study.blocks[i].accuracy));
-    EXPECT_EQ(rows[i]["SD of top-1"], WithInterval(study.blocks[i].accuracy_sd));
+    EXPECT_EQ(rows[i]["SD inside a block"], WithInterval(study.blocks[i].accuracy_sd));
     EXPECT_EQ(rows[i]["churn"], WithInterval(study.blocks[i].churn));
   }
 }

@@ -141,7 +141,8 @@ class KnownAnswersTest : public testing::TestWithParam<KnownCase> {
     EXPECT_EQ(*HashTensors({named}), left.ran.Hash("logits"));
     left.weights = twin::ArraysOf(weights->tensors());
     left.logits = twin::ArraysOf({named}).at("logits");
-    ExpectMetrics(left.ran.outcome(), left.logits, dataset.test.labels);
+    ExpectMetrics(left.ran.outcome(), left.logits,
+                  {dataset.test.labels.begin(), dataset.test.labels.end()});
     if (request.write_evaluation_set) ExpectEvaluationSet(folder, dataset);
     std::filesystem::remove_all(folder);
     return left;
