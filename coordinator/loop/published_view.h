@@ -14,6 +14,7 @@ namespace noisefloor {
 // before its first round.
 class TakenView {
  public:
+  // shared: as view_ below.
   explicit TakenView(std::shared_ptr<const LiveView> view) : view_(std::move(view)) {}
 
   const LiveView* operator->() const& { return view_.get(); }

@@ -89,21 +89,17 @@ absl::StatusOr<std::optional<Order>> Receive(int socket) {
   return order;
 }
 
-// True once this process is a child of `parent`: the process in between has ended.
-bool WaitForParent(pid_t parent) {
-  for (pid_t now = getppid(); now != parent; now = getppid()) {
-    const int between = static_cast<int>(syscall(SYS_pidfd_open, now, 0));
-    if (between < 0) {
-      if (getppid() == now) return false;
-      continue;  // It has ended meanwhile.
-    }
-    pollfd wait = {between, POLLIN, 0};
-    const bool ended = poll(&wait, 1, /*no limit*/ -1) == 1;
-    close(between);
-    // A process that is passed on to anybody else has no worker any more.
-    if (ended && getppid() != parent) return false;
+// True once this process is a child of `parent`: `between`, which forked it, has ended. Whoever
+// else it is passed on to has not asked for it.
+bool WaitForParent(pid_t parent, pid_t between) {
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, between, 0));
+  if (handle >= 0) {
+    // While it is our parent the number is its own; else it names somebody else, or nobody.
+    pollfd wait = {handle, POLLIN, 0};
+    if (getppid() == between) poll(&wait, 1, /*no limit*/ -1);
+    close(handle);
   }
-  return true;
+  return getppid() == parent;
 }
 
 std::string PinTo(const std::vector<int>& cores) {
@@ -132,10 +128,10 @@ int PlaceDescriptors(const Order& order, int socket) {
 }
 
 // What a worker's Spawn does for a process that it starts (worker/daemon/spawn.cc).
-void BecomeMember(const Order& order, int socket) {
+void BecomeMember(const Order& order, int socket, pid_t between) {
   const auto parent = static_cast<pid_t>(order.request.parent);
   setpgid(0, 0);
-  const bool has_parent = WaitForParent(parent);
+  const bool has_parent = WaitForParent(parent, between);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!has_parent || getppid() != parent) {
     Refuse(order.answer(), "process " + std::to_string(parent) + " is not its parent");
@@ -173,8 +169,9 @@ bool Serve(const Order& order, int socket) {
   }
   const pid_t between = fork();
   if (between == 0) {
+    const pid_t self = getpid();
     ForkMember(order);
-    BecomeMember(order, socket);
+    BecomeMember(order, socket, self);
     return true;
   }
   if (between < 0) {
