@@ -178,7 +178,7 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {
 TEST_F(RunTest, ASecondInterruptEndsTheWorkerAndItsTrainersAtOnce) {
   const std::string file = Sweep(
       "name: long\nmodel: {name: small_cnn}\ndata: {name: fashion-mnist-sample}\n"
-      "train: {epochs: 10000}\nnoise: [control]\nhardware: [" +
+      "train: {epochs: 9000}\nnoise: [control]\nhardware: [" +
       HardwareHere() + "]\n");
   auto run = Process::Start({NOISEFLOOR, "run", file, "--home=" + Path("home")}, Path("log"));
   ASSERT_TRUE(run.ok()) << run.status();

@@ -194,7 +194,7 @@ TEST_F(DataCacheTest, AFileOfAnotherLengthOrOfAnotherSetIsMadeAnew) {
 TEST_F(DataCacheTest, ABrokenIndexIsIgnored) {
   (void)Load();
   const std::string path = Files(".source").at(0);
-  for (const std::string text : {"", "nonsense\n", std::string(64, 'g').c_str()}) {
+  for (const std::string& text : {std::string(), std::string("nonsense\n"), std::string(64, 'g')}) {
     std::ofstream(path, std::ios::trunc) << text;
     ExpectSame(Load(), WithoutCache());
   }
