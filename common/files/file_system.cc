@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/files/file_error.h"
+#include "common/files/opened_file.h"
 
 namespace noisefloor {
 
@@ -33,28 +34,6 @@ FileKind KindOf(fs::file_type type) {
   if (type == fs::file_type::regular) return FileKind::kFile;
   return type == fs::file_type::directory ? FileKind::kFolder : FileKind::kOther;
 }
-
-class LocalReadable final : public ReadableFile {
- public:
-  LocalReadable(int file, std::string path) : file_(file), path_(std::move(path)) {}
-  ~LocalReadable() override { close(file_); }
-
-  absl::StatusOr<size_t> Read(std::span<char> into) override {
-    size_t used = 0;
-    while (used < into.size()) {
-      const ssize_t count = read(file_, into.data() + used, into.size() - used);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return FileError(path_, "read", errno);
-      if (count == 0) break;
-      used += static_cast<size_t>(count);
-    }
-    return used;
-  }
-
- private:
-  const int file_;
-  const std::string path_;
-};
 
 class LocalWritable final : public WritableFile {
  public:
@@ -117,7 +96,7 @@ class LocalFiles final : public FileSystem {
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return FileError(path, "open", errno);
-    return std::make_unique<LocalReadable>(file, path);
+    return std::make_unique<OpenedFile>(file, path);
   }
 
   absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override {

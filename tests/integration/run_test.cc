@@ -175,6 +175,38 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {
   EXPECT_THAT(again.out, HasSubstr("The control cohort is bit-identical (at most "));
 }
 
+TEST_F(RunTest, ASecondInterruptEndsTheWorkerAndItsTrainersAtOnce) {
+  const std::string file = Sweep(
+      "name: long\nmodel: {name: small_cnn}\ndata: {name: fashion-mnist-sample}\n"
+      "train: {epochs: 9000}\nnoise: [control]\nhardware: [" +
+      HardwareHere() + "]\n");
+  auto run = Process::Start({NOISEFLOOR, "run", file, "--home=" + Path("home")}, Path("log"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE(WaitForText(Path("home/worker.log"), "trainer_started"));
+  const std::string state = Path("home/worker");
+  const std::vector<int> trained = FindLeftovers(state);
+  ASSERT_FALSE(trained.empty());
+  ASSERT_TRUE(run->Signal(SIGINT));
+  ASSERT_TRUE(WaitForText(Path("log"), "Ctrl-C again: at once"));
+  ASSERT_TRUE(run->Signal(SIGINT));
+  const auto code = run->Wait(kPatience);
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(*code, 130);
+
+  // Its worker has gone with it: the state is free, and nobody trains on.
+  const int lock = open((state + "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(lock, 0);
+  EXPECT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0) << "the worker is still there";
+  close(lock);
+  for (const int process : FindLeftovers(state)) {
+    const int ended = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+    if (ended < 0) continue;
+    pollfd wait = {ended, POLLIN, 0};
+    EXPECT_EQ(poll(&wait, 1, 10000), 1) << "process " << process << " trains on";
+    close(ended);
+  }
+}
+
 TEST_F(RunTest, WhyMembersFailedStandsWhereOneLooks) {
   const std::string data = Path("data/fashion-mnist");
   std::filesystem::create_directories(data);

@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 
 #include "common/files/file_error.h"
+#include "common/files/opened_file.h"
 #include "common/files/sha256.h"
 
 namespace noisefloor {
@@ -33,30 +34,10 @@ class Handle {
     return *this;
   }
   int get() const { return file_; }
+  int Release() { return std::exchange(file_, -1); }
 
  private:
   int file_;
-};
-
-class HeldFile final : public ReadableFile {
- public:
-  HeldFile(Handle file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
-
-  absl::StatusOr<size_t> Read(std::span<char> into) override {
-    size_t used = 0;
-    while (used < into.size()) {
-      const ssize_t count = read(file_.get(), into.data() + used, into.size() - used);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return FileError(path_, "read", errno);
-      if (count == 0) break;
-      used += static_cast<size_t>(count);
-    }
-    return used;
-  }
-
- private:
-  const Handle file_;
-  const std::string path_;
 };
 
 // Why the entry cannot be used; the path itself is wrong, as the trainer made it, or the moment.
@@ -127,7 +108,7 @@ absl::StatusOr<FoundFile> AttemptFolder::Find(const std::string& path) const {
   struct stat about {};
   if (fstat(place.get(), &about) != 0) return FileError(path, "inspect", errno);
   const auto size_bytes = static_cast<uint64_t>(about.st_size);
-  return FoundFile{std::make_unique<HeldFile>(std::move(place), path), size_bytes};
+  return FoundFile{std::make_unique<OpenedFile>(place.Release(), path), size_bytes};
 }
 
 absl::Status CheckArtifact(const AttemptFolder& folder, const ArtifactEvent& artifact) {
