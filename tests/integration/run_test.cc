@@ -86,11 +86,11 @@ class RunTest : public testing::Test {
   std::string folder_;
 };
 
-// False when it did not appear in time. Woken by the file's changes.
+// False when it did not appear in time. Woken by the file's changes; its folder must be there.
 bool WaitForText(const std::string& path, const std::string& text) {
   const int watch = inotify_init1(IN_CLOEXEC);
   std::ofstream(path, std::ios::app).flush();
-  inotify_add_watch(watch, path.c_str(), IN_MODIFY);
+  EXPECT_GE(inotify_add_watch(watch, path.c_str(), IN_MODIFY), 0) << path;
   bool found = false;
   while (!(found = EndOfFile(path, 1 << 16).find(text) != std::string::npos)) {
     pollfd wait = {watch, POLLIN, 0};
@@ -182,6 +182,7 @@ TEST_F(RunTest, ASecondInterruptEndsTheWorkerAndItsTrainersAtOnce) {
       HardwareHere() + "]\n");
   auto run = Process::Start({NOISEFLOOR, "run", file, "--home=" + Path("home")}, Path("log"));
   ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_TRUE(WaitForText(Path("log"), "started s1"));
   ASSERT_TRUE(WaitForText(Path("home/worker.log"), "trainer_started"));
   const std::string state = Path("home/worker");
   const std::vector<int> trained = FindLeftovers(state);

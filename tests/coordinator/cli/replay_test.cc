@@ -95,7 +95,11 @@ TEST(Replay, OfTwoEqualMembersHasABandOfItsTestSet) {
   (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
   v1::Member other = member;
   other.set_id("s1c0r1");
-  CommandLine line({.members = {member, other}});
+  v1::Member stranger = member;  // Of another cell: no part of this cohort.
+  stranger.set_id("s1c1r0");
+  stranger.set_cell(1);
+  (*stranger.mutable_outcome()->mutable_metrics())["top1"] = 0.01;
+  CommandLine line({.members = {member, other, stranger}});
   EXPECT_THAT(Replay(line).out,
               HasSubstr("held: the distribution: one more training of this cohort lies within 0.50 "
                         "% of its mean in 95 of 100 cases, were top-1 normal but for its counting "

@@ -83,7 +83,9 @@ TEST(JudgeBatch, CutsAndMendsNames) {
 TEST(ToStorableText, KeepsUtf8AndReplacesTheRest) {
   EXPECT_EQ(ToStorableText("Größe 5 \xE2\x82\xAC\n\tx", 100), "Größe 5 \xE2\x82\xAC\n\tx");
   EXPECT_EQ(ToStorableText(std::string_view("a\0b\x1b", 4), 100), "a?b?");
-  EXPECT_EQ(ToStorableText("\xC0\xAF", 100), "??");            // Overlong.
+  EXPECT_EQ(ToStorableText("\xC0\xAF", 100), "??");            // Overlong, in two bytes,
+  EXPECT_EQ(ToStorableText("\xE0\x80\xAF", 100), "???");       // three
+  EXPECT_EQ(ToStorableText("\xF0\x80\x80\xAF", 100), "????");  // and four.
   EXPECT_EQ(ToStorableText("\xED\xA0\x80", 100), "???");       // Half of a surrogate pair.
   EXPECT_EQ(ToStorableText("\xF4\x90\x80\x80", 100), "????");  // Beyond Unicode.
   EXPECT_EQ(ToStorableText("\xE2\x82", 100), "??");            // Ends in the middle.

@@ -215,6 +215,7 @@ TEST_F(CommitTest, OnAFullDiskAHelloIsHeldOnceAndTakenLater) {
   store_.WaitForKept<scheduler::PinIdentity>(1);
   Settle();
   EXPECT_EQ(store_.CountKept<scheduler::DropLease>(), 0) << "only the first hello was held";
+  EXPECT_EQ(links_.Count<scheduler::SendStop>(), 0) << "what was said of dead leases was held";
 }
 
 TEST_F(CommitTest, AFullDiskIsTriedAgainOnlyWhenItIsTime) {

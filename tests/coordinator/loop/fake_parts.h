@@ -130,6 +130,13 @@ class HandLinks final : public WorkerLinks {
     MutexLock lock(mutex_);
     return consumed_[session];
   }
+  template <typename T>
+  int Count() {
+    MutexLock lock(mutex_);
+    int count = 0;
+    for (const auto& send : delivered_) count += std::holds_alternative<T>(send) ? 1 : 0;
+    return count;
+  }
   size_t delivered() {
     MutexLock lock(mutex_);
     return delivered_.size();

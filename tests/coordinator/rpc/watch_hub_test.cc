@@ -48,6 +48,20 @@ TEST(WatchHub, WakesThoseWhoWatchWhatChanged) {
   EXPECT_EQ(two.wakes, 1);
 }
 
+TEST(WatchHub, WhenTheLaterOfTwoLeavesTheEarlierStays) {
+  WatchHub hub(10);
+  CountingWatcher first;
+  CountingWatcher second;
+  ASSERT_TRUE(hub.Add(kOne, &first).ok());
+  ASSERT_TRUE(hub.Add(kOne, &second).ok());
+
+  hub.Remove(kOne, &second);
+  hub.Changed({kOne});
+
+  EXPECT_EQ(first.wakes, 1);
+  EXPECT_EQ(second.wakes, 0);
+}
+
 TEST(WatchHub, TooManyAreRefusedUntilOneLeaves) {
   WatchHub hub(1);
   CountingWatcher one;

@@ -214,9 +214,21 @@ TEST(Placement, BeginsAReplicateWithTheClassThatTrainsLongest) {
   EXPECT_THAT(Started(At(scheduler, 3, Done(3, 4))), ElementsAre("s1c1r1 w1"));
   EXPECT_THAT(Started(At(scheduler, 4, Done(4, 9))), ElementsAre("s1c2r1 w1"));
   EXPECT_THAT(Started(At(scheduler, 5, Done(5, 4))), ElementsAre("s1c0r1 w1"));
-  // The mean of what ended decides: (1 + 90) / 2 s are most now. What is no time says nothing.
+  // The mean of what ended decides: (1 + 90) / 2 s are most now.
   EXPECT_THAT(Started(At(scheduler, 6, Done(6, 90))), ElementsAre("s1c0r2 w1"));
-  EXPECT_THAT(Started(At(scheduler, 7, Done(7, -1e9))), ElementsAre("s1c1r2 w1"));
+  EXPECT_THAT(Started(At(scheduler, 7, Done(7, 90))), ElementsAre("s1c1r2 w1"));
+}
+
+// What is no time is not counted: "a" has 10 s of one member, "b" 6 + 6 s of two.
+TEST(Placement, KnowsAClassByTheMeanOfTheTimesThatWereTold) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 3, {"a", "b"})));
+  (void)At(scheduler, 0, Join(1, 1, "u1", {"a", "b"}));
+  (void)At(scheduler, 1, Done(1, 10));
+  (void)At(scheduler, 2, Done(2, 6));
+  (void)At(scheduler, 3, Done(3, -1e9));
+
+  EXPECT_THAT(Started(At(scheduler, 4, Done(4, 6))), ElementsAre("s1c0r2 w1"));
 }
 
 TEST(Placement, FinishesAnOlderSweepAndAnEarlierReplicateFirst) {
