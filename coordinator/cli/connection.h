@@ -42,6 +42,9 @@ class Connection {
   Coordinator* coordinator() { return coordinator_.get(); }  // Null when it is another process.
   bool remote() const { return coordinator_ == nullptr; }
   const std::string& address() const { return address_; }  // Of the one in another process.
+  bool connected() const {
+    return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+  }
 
   // One call with a deadline.
   template <typename Request, typename Response>

@@ -60,6 +60,7 @@ std::string HardwareText(const v1::SubmitSweepResponse& submitted) {
 namespace {
 
 constexpr int kMostTries = 5;
+constexpr absl::Duration kTry = absl::Seconds(60);
 
 bool NoAnswerCame(const absl::Status& status) {
   return absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status);
@@ -69,7 +70,7 @@ bool NoAnswerCame(const absl::Status& status) {
 absl::StatusOr<v1::SubmitSweepResponse> AskToSubmit(Connection& connection,
                                                     const v1::SubmitSweepRequest& request) {
   grpc::ClientContext context;
-  SetDeadline(context, absl::Seconds(60));
+  SetDeadline(context, kTry);
   context.set_wait_for_ready(true);
   v1::SubmitSweepResponse response;
   const grpc::Status status = connection.stub().SubmitSweep(&context, request, &response);
@@ -90,13 +91,16 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Conn
                                      absl::ToInt64Nanoseconds(context.clock.Steady()), getpid()));
   absl::StatusOr<v1::SubmitSweepResponse> answer = connection.Call(&Stub::SubmitSweep, request);
   for (int tries = 1; NoAnswerCame(answer.status()) && connection.remote(); ++tries) {
-    if (tries == kMostTries) {
+    const bool gone = tries > 1 && !connection.connected();  // It had a whole try to start again.
+    if (tries == kMostTries || gone) {
       return Annotate(answer.status(),
                       fmt::format("no answer came, and the sweep may have been kept: look with {} "
                                   "before you submit it again",
                                   context.Hint("status")));
     }
-    context.err << "no answer yet; asking again for the same sweep, which makes no second one\n";
+    context.err << fmt::format(
+        "no answer yet; asking again for the same sweep, which makes no second one, for {}\n",
+        absl::FormatDuration(kTry));
     answer = AskToSubmit(connection, request);
   }
   if (!answer.ok()) return WithPlaces(answer.status(), file);

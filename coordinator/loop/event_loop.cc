@@ -275,7 +275,7 @@ void EventLoop::DecideCalls() {
   if (calls.empty() || (storage_.ok() && Decide(calls))) return;
   for (const CallItem& call : calls) {
     if (Decide({&call, 1})) continue;
-    Answer(call, {Annotate(storage_, "nothing of this was kept, and nothing can be at present")});
+    Answer(call, {Annotate(storage_, "this was not done, and nothing can be kept at present")});
   }
 }
 

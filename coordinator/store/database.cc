@@ -68,8 +68,13 @@ void RunMigration(SQLite::Database& database, std::string_view sql, int64_t vers
 }  // namespace
 
 absl::Status ToStatus(const SQLite::Exception& error, std::string_view context) {
-  const std::string text =
+  std::string text =
       fmt::format("{}: {} (SQLite {})", context, error.what(), error.getExtendedErrorCode());
+  // The transaction stands in the write-ahead log, and the next one overwrites it; a crash before
+  // that recovers it.
+  if (error.getExtendedErrorCode() == SQLITE_IOERR_FSYNC) {
+    text += "; what was being written may be there after a restart";
+  }
   switch (error.getErrorCode() & 0xFF) {
     case SQLITE_FULL:
     case SQLITE_IOERR:

@@ -189,6 +189,21 @@ TEST_F(SpoolLifeTest, RecordsThatCouldNotBeSyncedAreNeverSaidToBeKept) {
   EXPECT_FALSE(spool.Finish(LeaseId{1}, ResultOf(LeaseId{1})).ok());
 }
 
+TEST_F(SpoolLifeTest, AFullDiskIsSeenAndTheProbeLeavesNothing) {
+  ModelDisk disk = empty_;
+  Spool spool(kSpool, kLimitBytes, disk);
+  ASSERT_TRUE(spool.Recover().ok());
+  ASSERT_TRUE(spool.Begin(LeaseId{1}, "s1c0r1", 1).ok());
+  const std::string folder = spool.FolderOf(LeaseId{1});
+  const size_t before = disk.List(folder)->size();
+
+  EXPECT_TRUE(spool.CheckRoom(LeaseId{1}).ok());
+  disk.FailAt(disk.operations() + 1, ENOSPC, /*lasting=*/false);
+  EXPECT_EQ(spool.CheckRoom(LeaseId{1}).code(), absl::StatusCode::kResourceExhausted);
+
+  EXPECT_EQ(disk.List(folder)->size(), before);
+}
+
 // What does not fit must not become a part of the next line.
 TEST_F(SpoolLifeTest, ALineThatDidNotFitIsTakenBack) {
   ModelDisk disk = empty_;

@@ -33,7 +33,13 @@ CauseClass CauseOf(const ProcessExit& exit) {
   return IsFromOutside(exit.code) ? CauseClass::kInterrupted : CauseClass::kBug;
 }
 
-AttemptResult EndWithoutOutcome(const ProcessExit& exit) {
+AttemptResult EndWithoutOutcome(const ProcessExit& exit, const absl::Status& room) {
+  if (!room.ok()) {
+    return FailedResult(CauseClass::kLostDevice,
+                        fmt::format("the trainer {} and gave no outcome, and the worker's disk "
+                                    "takes no more: {}",
+                                    Describe(exit), Message(room)));
+  }
   CauseClass cause = CauseOf(exit);
   // These two are not a trainer's to say.
   if (cause == CauseClass::kNone || cause == CauseClass::kLostWorker) cause = CauseClass::kBug;
@@ -104,7 +110,7 @@ void EventJudge::Abandon(CauseClass cause, std::string message) {
   if (!abandoned_) abandoned_ = Failure{cause, std::move(message)};
 }
 
-AttemptResult EventJudge::End(const ProcessExit& exit) const {
+AttemptResult EventJudge::End(const ProcessExit& exit, const absl::Status& room) const {
   AttemptResult result;
   const bool was_ours =
       signalled_ && exit.signalled && (exit.code == SIGKILL || exit.code == SIGTERM);
@@ -123,7 +129,7 @@ AttemptResult EventJudge::End(const ProcessExit& exit) const {
                      fmt::format("the trainer said {} but {}: expected exit code {}",
                                  NameOf(*outcome_), Describe(exit), ExitCodeOf(outcome_->cause)));
   } else {
-    result = EndWithoutOutcome(exit);
+    result = EndWithoutOutcome(exit, room);
   }
   result.record_batches = sequence_;
   if (hello_) {

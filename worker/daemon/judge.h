@@ -39,10 +39,14 @@ class EventJudge {
   // It got a signal from us: that it died of it does not contradict what it said.
   void SetSignalled() { signalled_ = true; }
 
+  // Whether the trainer said how it ended.
+  bool heard_outcome() const { return outcome_.has_value(); }
+
   // The end of the attempt. A protocol that was broken or an exit that contradicts the outcome is
   // a bug; an outcome counts though its process had to be killed, as all it names is on disk; an
-  // end that was asked for is interrupted; an exit code without outcome speaks for itself.
-  AttemptResult End(const ProcessExit& exit) const;
+  // end that was asked for is interrupted; an exit code without outcome speaks for itself, unless
+  // the worker's disk (`room`) takes no more: then the trainer may well have died of that.
+  AttemptResult End(const ProcessExit& exit, const absl::Status& room = absl::OkStatus()) const;
 
  private:
   absl::Status Check(const TrainerEvent& event) const;

@@ -167,6 +167,15 @@ absl::Status Spool::Charge(Entry& entry, uint64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status Spool::CheckRoom(LeaseId lease) const {
+  constexpr size_t kProbeBytes = size_t{1} << 16;
+  NF_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> probe,
+                      files_.CreateAside(FolderOf(lease) + "/room"));
+  const absl::Status fits = probe->Append(std::string(kProbeBytes, '\0'));
+  (void)files_.Remove(probe->path());
+  return fits;
+}
+
 absl::Status Spool::AppendRecords(LeaseId lease, uint64_t sequence, std::string_view line) {
   const auto it = entries_.find(lease);
   if (it == entries_.end() || sequence != it->second.ends.size() + 1) {

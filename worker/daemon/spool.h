@@ -76,6 +76,9 @@ class Spool {
   // Fine when there is none.
   void Remove(LeaseId lease);
 
+  // Whether the disk still takes a small file of this attempt; else why not.
+  absl::Status CheckRoom(LeaseId lease) const;
+
   uint64_t used_bytes() const { return used_bytes_; }
 
  private:

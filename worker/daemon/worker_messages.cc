@@ -146,7 +146,9 @@ void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
   lease_of_process_.erase(it);
   Attempt& attempt = attempts_.at(lease);
   attempt.process.reset();
-  Keep(lease, attempt, attempt.judge.End(exit));
+  const absl::Status room =
+      attempt.judge.heard_outcome() ? absl::OkStatus() : spool_.CheckRoom(lease);
+  Keep(lease, attempt, attempt.judge.End(exit, room));
   LogInfo("trainer_ended", {{"lease", lease.value},
                             {"member", attempt.member},
                             {"cause", Name(attempt.result.outcome.cause)},

@@ -113,7 +113,7 @@ TEST_F(HomeTest, AFullDiskIsSaidWhereAPersonLooks) {
     const test::FullDisk full(home_);
     const Printed refused = Run({"submit", file_});
     EXPECT_EQ(refused.code, kRefused);
-    EXPECT_THAT(refused.err, HasSubstr("nothing of this was kept, and nothing can be at present"));
+    EXPECT_THAT(refused.err, HasSubstr("this was not done, and nothing can be kept at present"));
     for (const auto& command : commands) {
       const Printed printed = Run(command);
       EXPECT_EQ(printed.code, kDone) << printed.err;

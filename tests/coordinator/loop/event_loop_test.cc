@@ -16,7 +16,7 @@ size_t PlaceOf(const std::vector<std::string>& lines, const std::string& line) {
 absl::Status Full() { return absl::ResourceExhaustedError("the disk is full"); }
 
 const std::string kRefused =
-    "RESOURCE_EXHAUSTED: nothing of this was kept, and nothing can be at present: the disk is full";
+    "RESOURCE_EXHAUSTED: this was not done, and nothing can be kept at present: the disk is full";
 
 TEST_F(LoopTest, NothingIsSaidBeforeWhatItSaysIsOnDisk) {
   Submit("submit");

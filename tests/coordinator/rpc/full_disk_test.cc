@@ -43,7 +43,7 @@ TEST_F(FullDiskTest, ASubmitIsRefusedAtOnceAndNeverKept) {
 
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(Message(refused.status())),
-              HasSubstr("nothing of this was kept, and nothing can be at present: "));
+              HasSubstr("this was not done, and nothing can be kept at present: "));
   v1::CancelSweepRequest cancel;
   cancel.set_sweep_id(1);
   EXPECT_EQ(Call(&People::CancelSweep, cancel).status().code(),

@@ -196,6 +196,18 @@ TEST(Placement, ComparesSharesOfSlotsNotNumbersOfLeases) {
               ElementsAre("s1c0r0 w1", "s1c0r1 w2", "s1c0r2 w2", "s1c0r3 w2"));
 }
 
+TEST(Placement, AWorkerThatDrainedAndCameBackTakesLeasesAgain) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Join(1, 1, "u1"));
+  (void)At(scheduler, 1, WorkerDraining{SessionId{1}});
+  EXPECT_THAT(Started(At(scheduler, 2, Submit(MakeSweep({"algo"}, 1)))), IsEmpty());
+  (void)At(scheduler, 3, SessionLost{SessionId{1}});
+  WorkerConnected again = Join(1, 1, "u1");
+  again.session = SessionId{2};
+
+  EXPECT_THAT(Started(At(scheduler, 4, again)), ElementsAre("s1c0r0 w2"));  // Of session 2.
+}
+
 AttemptFinished Done(uint64_t lease, double seconds) {
   AttemptFinished event = Finish(1, lease);
   event.outcome.train_seconds = seconds;

@@ -119,6 +119,28 @@ TEST_F(JudgeTest, RecordsMustFollowEachOther) {
   EXPECT_EQ(Refusal(RecordsEvent{1, {}}), "record batch with sequence 1: expected 2");
 }
 
+TEST_F(JudgeTest, ARecordBatchMayNotBeMissing) {
+  Accept(Hello());
+  Accept(RecordsEvent{1, {}});
+  EXPECT_EQ(Refusal(RecordsEvent{3, {}}), "record batch with sequence 3: expected 2");
+}
+
+TEST_F(JudgeTest, ATrainerThatDiedSilentlyOnAFullDiskIsNotToBlame) {
+  Accept(Hello());
+  const absl::Status full = MakeError(absl::StatusCode::kResourceExhausted, "no space left");
+
+  EXPECT_EQ(judge_.End({false, 1}).outcome.cause, CauseClass::kBug);
+  const AttemptResult result = judge_.End({false, 1}, full);
+  EXPECT_EQ(result.outcome.cause, CauseClass::kLostDevice);
+  EXPECT_EQ(result.outcome.message,
+            "the trainer exited with code 1 and gave no outcome, and the worker's disk takes no "
+            "more: no space left");
+
+  Accept(Failed(CauseClass::kBug));  // What it says itself counts.
+  EXPECT_EQ(judge_.End({false, ExitCodeOf(CauseClass::kBug)}, full).outcome.cause,
+            CauseClass::kBug);
+}
+
 TEST_F(JudgeTest, NothingFollowsABreach) {
   Accept(Hello());
   EXPECT_EQ(Refusal(Hello()), "a second hello");
