@@ -90,6 +90,12 @@ TEST_F(MachineTest, ASpoolThatIsFullOfRecordsIsTheMachinesFault) {
 
   EXPECT_EQ(failed.outcome().cause(), "lost_device");
   EXPECT_THAT(failed.outcome().message(), HasSubstr("spool is full: "));
+  uint64_t last_sent = 0;
+  while (coordinator_.Waiting(Case::kRecords) > 0) {
+    last_sent = coordinator_.Wait(Case::kRecords)->records().batch().sequence();
+  }
+  EXPECT_GT(last_sent, 0u);
+  EXPECT_LE(last_sent, failed.outcome().record_batches()) << "more was sent than is in the spool";
 }
 
 TEST_F(MachineTest, ATrainerThatFallsSilentIsEndedAndTheMachineBlamed) {
