@@ -37,6 +37,7 @@ class Coordinator {
   // InvalidArgument: an address that cannot be understood, or off loopback without `insecure`.
   // FailedPrecondition: another process holds the home; the message and HolderAddress say where it
   // serves.
+  // PermissionDenied: the home cannot be written to.
   // Unavailable: the address cannot be bound. Others: the store cannot be opened.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options);
 

@@ -22,7 +22,8 @@ class Cancel final : public Command {
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
-    NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
+    NF_ASSIGN_OR_RETURN(Connection connection,
+                        Connection::Open(context, {.home = Connection::Home::kToChange}));
     v1::CancelSweepRequest request;
     request.set_sweep_id(sweep);
     NF_ASSIGN_OR_RETURN(const v1::CancelSweepResponse answer,

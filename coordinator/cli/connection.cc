@@ -7,6 +7,7 @@
 
 #include "common/files/directory.h"
 #include "common/rpc/address.h"
+#include "coordinator/cli/read_only_home.h"
 
 namespace noisefloor::cli {
 
@@ -60,12 +61,18 @@ absl::Status Connection::Reach(const std::string& address) {
 
 absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {
   std::string home = context.options.home;
-  if (wish.home == Home::kMustExist) NF_RETURN_IF_ERROR(CheckIsHome(home));
+  const bool only_reads = wish.home == Home::kMustExist;
+  if (only_reads || wish.home == Home::kToChange) NF_RETURN_IF_ERROR(CheckIsHome(home));
   if (wish.home == Home::kAny && !CheckIsHome(home).ok()) {
     NF_ASSIGN_OR_RETURN(home, MakeTemporaryHome());
     temporary_home_ = home;
   }
   auto started = context.start_coordinator({.home = home, .listen = wish.listen});
+  if (only_reads && absl::IsPermissionDenied(started.status())) {
+    NF_ASSIGN_OR_RETURN(temporary_home_, MakeTemporaryHome());
+    NF_RETURN_IF_ERROR(CopyToRead(home, temporary_home_));
+    started = context.start_coordinator({.home = temporary_home_, .listen = wish.listen});
+  }
   if (!started.ok()) {
     const bool may_ask = wish.listen.empty();
     return may_ask ? ReachHolder(home, started.status()) : started.status();

@@ -23,7 +23,8 @@ using Stub = v1::CoordinatorService::StubInterface;
 class Connection {
  public:
   enum class Home {
-    kMustExist,  // Reading what is no data directory makes none.
+    kMustExist,  // Reading what is no data directory makes none; one that is read-only can be read.
+    kToChange,   // The same, and what is read-only is refused.
     kMake,
     kAny,  // For questions that need no data: a temporary one when there is none.
   };

@@ -22,7 +22,8 @@ class Retry final : public Command {
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
-    NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
+    NF_ASSIGN_OR_RETURN(Connection connection,
+                        Connection::Open(context, {.home = Connection::Home::kToChange}));
     v1::RetrySweepRequest request;
     request.set_sweep_id(sweep);
     NF_ASSIGN_OR_RETURN(const v1::RetrySweepResponse answer,

@@ -71,10 +71,9 @@ absl::Status Held(const std::string& home, const HomeHolder& holder) {
 
 absl::Status CannotWrite(const std::string& home, int error_number) {
   return MakeError(
-      absl::StatusCode::kFailedPrecondition,
-      fmt::format("{}: cannot be written to ({}), which a coordinator must, to read it "
-                  "too; copy it to where you may write and name the copy with --home",
-                  home, strerror(error_number)));
+      absl::StatusCode::kPermissionDenied,
+      fmt::format("{}: cannot be written to ({}): what is in it can be read, not changed", home,
+                  strerror(error_number)));
 }
 
 // Whether the path still leads to the open file.

@@ -21,8 +21,8 @@ struct HomeHolder {
 class HomeLock {
  public:
   // Makes the directory when it is missing. FailedPrecondition when another process holds it (the
-  // message says its address), when it cannot be written to, or when it lies on a network file
-  // system, where neither the lock nor SQLite's log can be trusted.
+  // message says its address), or when it lies on a network file system, where neither the lock nor
+  // SQLite's log can be trusted; PermissionDenied when it cannot be written to.
   static absl::StatusOr<HomeLock> Acquire(const std::string& home);
   ~HomeLock();
   HomeLock(HomeLock&& other) noexcept;

@@ -52,8 +52,12 @@ class RunTest : public testing::Test {
     return Path("sweep.yaml");
   }
 
-  Ended Do(std::vector<std::string> arguments) const {
+  Ended Do(std::vector<std::string> arguments) const { return Do({}, std::move(arguments)); }
+
+  // `before`: a command that runs the program.
+  Ended Do(const std::vector<std::string>& before, std::vector<std::string> arguments) const {
     arguments.insert(arguments.begin(), NOISEFLOOR);
+    arguments.insert(arguments.begin(), before.begin(), before.end());
     arguments.push_back("--home=" + Path("home"));
     std::filesystem::remove(Path("err"));
     auto process = Process::Start(arguments, Path("err"));
@@ -206,6 +210,33 @@ TEST_F(RunTest, ASecondInterruptEndsTheWorkerAndItsTrainersAtOnce) {
     EXPECT_EQ(poll(&wait, 1, 10000), 1) << "process " << process << " trains on";
     close(ended);
   }
+}
+
+TEST_F(RunTest, AHomeThatCannotBeWrittenToCanBeRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root may mount";
+  const std::string file = Sweep(
+      "name: kept\nmodel: {name: mlp}\ndata: {name: fashion-mnist-sample, train_examples: 256, "
+      "test_examples: 100}\ntrain: {epochs: 1}\nnoise: [control]\nreplicates: 2\nhardware: [" +
+      HardwareHere() + "]\n");
+  ASSERT_EQ(Do({"run", file}).code, 0);
+  const Ended before = Do({"report", "s1"});
+  const std::vector<std::string> read_only = {
+      "/usr/bin/unshare",
+      "--mount",
+      "--propagation",
+      "private",
+      "/bin/sh",
+      "-c",
+      R"(mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@")",
+      Path("home")};
+
+  const Ended report = Do(read_only, {"report", "s1"});
+  EXPECT_EQ(report.code, 0) << report.err;
+  EXPECT_EQ(report.out, before.out);
+  EXPECT_EQ(Do(read_only, {"export", "s1", "--to", Path("exported")}).code, 0);
+  const Ended retry = Do(read_only, {"retry", "s1"});
+  EXPECT_EQ(retry.code, 1);
+  EXPECT_THAT(retry.err, HasSubstr("cannot be written to (Read-only file system)"));
 }
 
 TEST_F(RunTest, WhyMembersFailedStandsWhereOneLooks) {
