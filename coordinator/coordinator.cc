@@ -63,7 +63,9 @@ struct Home {
   // Whether all that was kept is still found under the home's path.
   absl::Status Check() {
     NF_RETURN_IF_ERROR(lock.Check());
-    return files.Check();
+    NF_RETURN_IF_ERROR(files.Check());
+    lock.PutBack();  // Last: not into a folder that somebody is just removing.
+    return absl::OkStatus();
   }
 };
 

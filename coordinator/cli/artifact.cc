@@ -106,8 +106,27 @@ absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t
   });
 }
 
+namespace {
+
+// Where a file of that name is replaced: the file that links lead to, never a device or a pipe.
+absl::StatusOr<std::string> FileToReplace(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::file_type type = fs::status(path, error).type();
+  if (type == fs::file_type::directory) return InvalidInput(path + ": is a folder, not a file");
+  if (type == fs::file_type::character || type == fs::file_type::block ||
+      type == fs::file_type::fifo || type == fs::file_type::socket) {
+    return InvalidInput(path + ": is a device or a pipe, not a file");
+  }
+  if (!fs::is_symlink(path, error)) return path;
+  return fs::weakly_canonical(path, error).string();
+}
+
+}  // namespace
+
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
-                        const std::string& path) {
+                        const std::string& name) {
+  NF_ASSIGN_OR_RETURN(const std::string path, FileToReplace(name));
   const std::string folder = std::filesystem::path(path).parent_path().string();
   if (!folder.empty()) NF_RETURN_IF_ERROR(CreateDirectories(folder));
   NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));

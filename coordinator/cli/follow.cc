@@ -78,6 +78,11 @@ class Follower {
         tries = 0;
         backoff.Reset();
       }
+      if (!heard_ && tries == 1 && connection_.remote()) {
+        progress_.Note(context_.err,
+                       fmt::format("the coordinator {} does not answer; waiting for it",
+                                   connection_.address()));
+      }
       if (absl::IsDeadlineExceeded(status)) {
         SayWhatStands();
         continue;

@@ -21,7 +21,7 @@ class Show final : public Command {
   void Describe(CLI::App& app) override {
     app.add_option("sweep", sweep_, "the sweep, such as s3")->required()->type_name("ID");
     app.add_flag("--resolved", resolved_,
-                 "a sweep file of the same trainings that leaves nothing to a default");
+                 "a sweep file of the same trainings with every default filled in");
   }
 
   absl::StatusOr<int> Run(Context& context) override {

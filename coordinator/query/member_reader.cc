@@ -4,6 +4,7 @@
 
 #include "absl/time/time.h"
 
+#include "common/trainer_protocol/json.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/to_proto.h"
 #include "coordinator/store/special.h"
@@ -70,6 +71,7 @@ MemberReader::MemberReader(SQLite::Database& database)
                "LEFT JOIN environment e ON e.sha256 = a.environment "
                "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? "
                "ORDER BY coalesce(a.accepted, 0) DESC, l.attempt DESC LIMIT 1"),
+      together_(database, kFailedTogether),
       hashes_(database, "SELECT name, sha256 FROM attempt_hash WHERE lease = ?"),
       metrics_(database, "SELECT name, value, special FROM attempt_metric WHERE lease = ?"),
       artifacts_(database,
@@ -121,7 +123,7 @@ void MemberReader::ReadLastWorker(const MemberId& id, v1::Member& member) {
 
 void MemberReader::ReadOutcome(const MemberId& id, v1::Member& member) {
   Bind(outcome_, id);
-  if (!outcome_.executeStep()) return;
+  if (!outcome_.executeStep()) return ReadWhyTogether(id, member);
   const bool accepted = outcome_.getColumn(9).getInt() == 1;
   if (!accepted && member.state() != v1::MEMBER_STATE_FAILED) return;
   v1::Outcome& outcome = *member.mutable_outcome();
@@ -141,6 +143,18 @@ void MemberReader::ReadOutcome(const MemberId& id, v1::Member& member) {
   outcome.set_record_batches(static_cast<uint64_t>(outcome_.getColumn(7).getInt64()));
   outcome.set_environment(outcome_.getColumn(8).getString());
   ReadDetails(outcome_.getColumn(0).getInt64(), outcome);
+}
+
+// Of a member that failed without an attempt of its own.
+void MemberReader::ReadWhyTogether(const MemberId& id, v1::Member& member) {
+  if (member.state() != v1::MEMBER_STATE_FAILED) return;
+  together_.reset();
+  together_.bind(1, static_cast<int64_t>(id.sweep.value));
+  if (!together_.executeStep()) return;
+  v1::Outcome& outcome = *member.mutable_outcome();
+  outcome.set_kind(v1::Outcome::KIND_FAILED);
+  outcome.set_cause(std::string(Name(CauseClass::kBadData)));
+  outcome.set_message(together_.getColumn(0).getString());
 }
 
 void MemberReader::ReadDetails(int64_t lease, v1::Outcome& outcome) {

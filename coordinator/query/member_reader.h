@@ -27,12 +27,14 @@ class MemberReader {
   void ReadSources(const MemberId& id, v1::Member& member);
   void ReadLastWorker(const MemberId& id, v1::Member& member);
   void ReadOutcome(const MemberId& id, v1::Member& member);
+  void ReadWhyTogether(const MemberId& id, v1::Member& member);
   void ReadDetails(int64_t lease, v1::Outcome& outcome);
 
   SQLite::Statement member_;
   SQLite::Statement lanes_;
   SQLite::Statement worker_;
   SQLite::Statement outcome_;
+  SQLite::Statement together_;
   SQLite::Statement hashes_;
   SQLite::Statement metrics_;
   SQLite::Statement artifacts_;

@@ -8,6 +8,12 @@
 
 namespace noisefloor::query {
 
+// Why members of a sweep failed that were never tried: no worker has their data
+// (scheduler/time.cc).
+inline constexpr char kFailedTogether[] =
+    "SELECT text FROM event WHERE sweep = ? AND kind = 'members_failed' ORDER BY event DESC LIMIT "
+    "1";
+
 // The number that `text` is in decimal; 0 when it is none.
 inline uint64_t UnsignedOf(std::string_view text) {
   uint64_t value = 0;

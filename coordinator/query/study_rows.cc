@@ -11,6 +11,7 @@
 #include "common/base/ids.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/idle_sources.h"
+#include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
@@ -174,6 +175,14 @@ void ReadFailures(SQLite::Database& database, uint64_t sweep, const MemberPlaces
     MemberInput& member = rows.input.members[place->second];
     member.failure_cause = row.getColumn(2).getString();
     member.failure_message = row.getColumn(3).getString();
+  }
+  SQLite::Statement together(database, kFailedTogether);
+  together.bind(1, static_cast<int64_t>(sweep));
+  if (!together.executeStep()) return;
+  for (MemberInput& member : rows.input.members) {
+    if (member.state != report::MemberState::kFailed || !member.failure_cause.empty()) continue;
+    member.failure_cause = Name(CauseClass::kBadData);
+    member.failure_message = together.getColumn(0).getString();
   }
 }
 

@@ -155,14 +155,15 @@ void FillFacts(const Gathered& gathered, const std::vector<CellPair>& blocks,
   out.hardware_b = HardwareName(b.input->hardware);
   out.stack_a = a.input->stack;
   out.stack_b = b.input->stack;
-  out.mixes_stacks = a.input->stack != b.input->stack;
+  const bool has_stacks = !a.input->stack.empty() && !b.input->stack.empty();  // Else not begun.
+  out.mixes_stacks = has_stacks && a.input->stack != b.input->stack;
   out.under_trained = a.under_trained || b.under_trained;
   out.all_fixed = a.all_fixed && b.all_fixed;
   out.kernels_fixed = a.free_physical.empty() && b.free_physical.empty();
   out.held = NamesOf(a.held);
   const auto& answers = gathered.sets[a.set].answers;
   out.examples = answers ? answers->examples() : 0;
-  const bool names_stack = !out.mixes_stacks && Varies(gathered, &CellInput::stack);
+  const bool names_stack = has_stacks && !out.mixes_stacks && Varies(gathered, &CellInput::stack);
   out.setting = SettingOf(a) + (names_stack ? ", " + a.input->stack : "");
   out.label = fmt::format("{}: {} against {}", out.setting, out.hardware_a, out.hardware_b);
 }

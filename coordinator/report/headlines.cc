@@ -19,6 +19,12 @@ using Headlines = std::vector<std::string>;
 
 void SayEnds(const Study& study, Headlines& headlines) {
   const MemberCounts& counts = study.counts;
+  if (counts.failed > 0) {
+    headlines.push_back(
+        fmt::format("{} of {} members failed: they are in no figure; why stands "
+                    "among the warnings.",
+                    counts.failed, counts.total));
+  }
   if (counts.diverged > 0) {
     headlines.push_back(fmt::format("{} of {} members diverged: they are in no mean.",
                                     counts.diverged, counts.total));
@@ -179,20 +185,25 @@ void SayPlans(const Study& study, Headlines& headlines) {
 // Comparisons of one plan whose pairs differ by nothing but the hardware.
 using Comparisons = std::vector<const HardwareComparison*>;
 
-// The plan with the most independent draws of such pairs; the first of them.
-Comparisons MostDraws(const Study& study) {
-  std::map<std::string, Comparisons> by_plan;
-  const Comparisons* most = nullptr;
+// The plan with the most independent draws of such pairs, the first of them: its comparisons at
+// each point of the axes. One draw has no interval, and nothing is said of it.
+std::map<std::string, Comparisons> MostDraws(const Study& study) {
+  std::map<std::string, std::map<std::string, Comparisons>> by_plan;
+  const std::map<std::string, Comparisons>* most = nullptr;
+  int64_t most_draws = 1;
   for (const HardwareComparison& comparison : study.hardware) {
-    if (!comparison.kernels_fixed || comparison.under_trained || comparison.by_draw.empty()) {
-      continue;
+    if (!comparison.kernels_fixed || comparison.under_trained || comparison.draws < 2) continue;
+    if (comparison.by_draw.empty()) continue;
+    by_plan[comparison.plan][comparison.axes_label].push_back(&comparison);
+  }
+  for (const auto& [plan, points] : by_plan) {
+    for (const auto& [axes, comparisons] : points) {
+      if (comparisons[0]->draws <= most_draws) continue;
+      most = &points;
+      most_draws = comparisons[0]->draws;
     }
-    by_plan[comparison.plan].push_back(&comparison);
   }
-  for (const auto& [plan, comparisons] : by_plan) {
-    if (most == nullptr || comparisons[0]->draws > (*most)[0]->draws) most = &comparisons;
-  }
-  return most == nullptr ? Comparisons() : *most;
+  return most == nullptr ? std::map<std::string, Comparisons>() : *most;
 }
 
 // For each draw that all comparisons have, the mean of its churns.
@@ -210,17 +221,15 @@ std::vector<double> MeansByDraw(const Comparisons& comparisons) {
   return means;
 }
 
-// How much does changing only the hardware change?
-void SayHardwareAlone(const Study& study, Headlines& headlines) {
-  const Comparisons comparisons = MostDraws(study);
-  if (comparisons.empty()) return;
+// How much does changing only the hardware change, at one point of the axes?
+void SayHardwareAt(const std::string& axes, const Comparisons& comparisons, Headlines& headlines) {
   const HardwareComparison& first = *comparisons[0];
   if (comparisons.size() == 1) {
     headlines.push_back(first.label + ". " + ChurnText(first));
     return;
   }
   Estimate mean = analysis::MeanEstimate(MeansByDraw(comparisons), "fraction");
-  if (!mean.value) return;
+  if (!mean.value || mean.n < 2) return;
   analysis::CutInterval(mean, 0, 1);
   const auto by_value = [](const HardwareComparison* comparison) {
     return *comparison->churn_paired.value;
@@ -228,10 +237,22 @@ void SayHardwareAlone(const Study& study, Headlines& headlines) {
   const auto [least, most] = std::ranges::minmax_element(comparisons, {}, by_value);
   const std::string at = AtOneDraw(first.held, static_cast<int64_t>(first.cells_a.size()));
   headlines.push_back(fmt::format(
-      "Changing only the hardware changes {} of the answers of a member{} (n = {} of {}; the mean "
+      "{}hanging only the hardware changes {} of the answers of a member{} (n = {} of {}; the mean "
       "of {} comparisons, which range from {} to {}).",
-      WithInterval(mean), at, Counted(mean.n, "draw"), first.plan, comparisons.size(),
-      Value((*least)->churn_paired), Value((*most)->churn_paired)));
+      axes.empty() ? "C" : axes + ": c", WithInterval(mean), at, Counted(mean.n, "draw"),
+      first.plan, comparisons.size(), Value((*least)->churn_paired), Value((*most)->churn_paired)));
+}
+
+void SayHardwareAlone(const Study& study, Headlines& headlines) {
+  const std::map<std::string, Comparisons> points = MostDraws(study);
+  if (points.size() > kMostPoints) {
+    headlines.push_back(fmt::format(
+        "What changing only the hardware changes is in its table, for each of {} points of the "
+        "axes.",
+        points.size()));
+    return;
+  }
+  for (const auto& [axes, comparisons] : points) SayHardwareAt(axes, comparisons, headlines);
 }
 
 // Where something is free: does the hardware shift the mean answer? What survives the correction,

@@ -146,17 +146,16 @@ absl::Status HomeLock::LockFile() {
   return WriteHolder(file_, path, address_);
 }
 
-absl::Status HomeLock::Check() {
-  if (!IsAt(home_, directory_)) {
-    return MakeError(absl::StatusCode::kDataLoss,
-                     fmt::format("{}: was removed or replaced while a coordinator had it open; "
-                                 "nothing can be kept any more",
-                                 home_));
-  }
-  // Nobody loses anything by it, and whoever looks for the holder finds it again. A full disk is
-  // said elsewhere.
-  if (!IsAt(LockPath(home_), file_)) (void)LockFile();
-  return absl::OkStatus();
+absl::Status HomeLock::Check() const {
+  if (IsAt(home_, directory_)) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kDataLoss,
+                   fmt::format("{}: was removed or replaced while a coordinator had it open; "
+                               "nothing can be kept any more",
+                               home_));
+}
+
+void HomeLock::PutBack() {
+  if (!IsAt(LockPath(home_), file_)) (void)LockFile();  // A full disk is said elsewhere.
 }
 
 void HomeLock::Close() {

@@ -31,9 +31,10 @@ class HomeLock {
   // Writes the address that the holder serves at, for those who find the directory locked.
   absl::Status SetAddress(std::string_view address);
 
-  // DataLoss when the path leads to another directory now, or to none. Puts HOME/lock back when it
-  // was removed.
-  absl::Status Check();
+  // DataLoss when the path leads to another directory now, or to none.
+  absl::Status Check() const;
+  // Puts HOME/lock back when it was removed: whoever looks for the holder finds it again.
+  void PutBack();
 
   // Who holds `home` now; nullopt when nobody does or there is no such directory.
   static std::optional<HomeHolder> Holder(const std::string& home);

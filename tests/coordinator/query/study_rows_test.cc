@@ -203,6 +203,22 @@ TEST_F(StudyRowsTest, AFailedMemberTellsTheCauseAndMessageOfItsLastAttempt) {
   EXPECT_THAT(told, HasSubstr("s1c2r1: Failed, bug: exit code 15\n"));
 }
 
+TEST_F(StudyRowsTest, AMemberThatFailedUntriedTellsWhyItsSweepDid) {
+  const MemberId member = sample::Member(2, 1);
+  home_.Apply({scheduler::SetMemberState{member, scheduler::MemberState::kFailed, 0, 0},
+               scheduler::AppendEvent{
+                   SweepId{1}, {}, "members_failed", "nobody has the data", sample::At(70)}});
+
+  EXPECT_EQ(Json()["members"][7]["failure"], "bad_data: nobody has the data");
+  v1::GetMemberRequest request;
+  request.set_member("s1c2r1");
+  const v1::Outcome outcome = home_.query().GetMember(request)->member().outcome();
+  EXPECT_EQ(outcome.cause(), "bad_data");
+  EXPECT_EQ(outcome.message(), "nobody has the data");
+  request.set_member("s1c2r0");
+  EXPECT_FALSE(home_.query().GetMember(request)->member().has_outcome()) << "it waits";
+}
+
 TEST_F(StudyRowsTest, TheSweepIsToldAsItWasSubmitted) {
   scheduler::KeepSweep keep = sample::Keep(2);
   keep.content.reference_accuracy = 0.875;
