@@ -187,7 +187,8 @@ std::map<MemberId, query::Progress> RunningCoordinator::Progress() const {
 
 std::string RunningCoordinator::StorageProblem() const {
   const TakenView live = loop_.live();
-  return live->storage_problem;
+  if (!live->storage_problem.empty() || !workers_) return live->storage_problem;
+  return workers_->upload_problem();
 }
 
 }  // namespace

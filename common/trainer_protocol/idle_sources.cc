@@ -41,6 +41,19 @@ Reason OneNumberOfThreads(const SourceSettings& sources) {
   return "sources.threads.choices has one number";
 }
 
+// Fixed or free, a processor's kernels are the same ones; deterministic ones and autotuning are
+// choices that cuDNN and cuBLAS have.
+Reason KernelsOfAProcessor(const Specification& s) {
+  if (!s.hardware_class.starts_with("cpu-")) return std::nullopt;
+  return "on a processor there is one choice of kernels";
+}
+
+// The next float from a zero is lost in the first step: worker/trainer/noise/README.md.
+Reason PokesAZero(const SourceSettings& sources) {
+  if (sources.poke_step > 0 || !sources.poke_parameter.ends_with(".bias")) return std::nullopt;
+  return sources.poke_parameter + " is 0 before its first step, which loses so small a poke";
+}
+
 }  // namespace
 
 std::optional<std::string> IdleReason(const Specification& specification, NoiseSource source) {
@@ -53,10 +66,10 @@ std::optional<std::string> IdleReason(const Specification& specification, NoiseS
     case NoiseSource::kDropout: return trains ? NothingToDrop(specification.model) : untrained;
     case NoiseSource::kReduceOrder: return trains ? OneOrderOfSums(specification.train) : untrained;
     case NoiseSource::kThreads: return OneNumberOfThreads(specification.sources);
-    case NoiseSource::kPoke: return untrained;
+    case NoiseSource::kPoke: return trains ? PokesAZero(specification.sources) : untrained;
     // Evaluation runs kernels, too.
     case NoiseSource::kKernels:
-    case NoiseSource::kAutotune: return std::nullopt;
+    case NoiseSource::kAutotune: return KernelsOfAProcessor(specification);
   }
   return std::nullopt;
 }

@@ -10,8 +10,8 @@
 namespace noisefloor {
 
 // Why two lanes of `source` would give the same bits, in words that end a sentence: "small_cnn has
-// no dropout". Absent when the source may act. Only what the settings tell: that a free physical
-// source changes nothing on some machine is for its members to show.
+// no dropout". Absent when the source may act. Only what the settings and the kind of the hardware
+// tell; where that is not known yet every source may act.
 std::optional<std::string> IdleReason(const Specification& specification, NoiseSource source);
 
 }  // namespace noisefloor

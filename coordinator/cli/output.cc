@@ -38,7 +38,7 @@ uint32_t TerminalColumns(int file) {
 void WarnOfStorage(Context& context, std::string_view problem) {
   if (problem.empty()) return;
   context.err << "the coordinator cannot write: " << problem
-              << "; until it can, what trains goes on and nothing new starts\n";
+              << "; until it can, what trains goes on and nothing more is kept\n";
 }
 
 void PrintData(const Context& context, std::string_view bytes) {

@@ -9,6 +9,8 @@
 
 #include "fmt/format.h"
 
+#include "common/trainer_protocol/idle_sources.h"
+
 namespace noisefloor::cli {
 
 namespace {
@@ -94,8 +96,7 @@ std::vector<std::string> WhyBitsMayDiffer(const Specification& specification,
   for (const NoiseSource source :
        {NoiseSource::kKernels, NoiseSource::kAutotune, NoiseSource::kReduceOrder}) {
     if (specification.Source(source).state != SourceState::kFree) continue;
-    const bool one_shard = specification.train.shards == 1;
-    if (source == NoiseSource::kReduceOrder && one_shard) continue;
+    if (IdleReason(specification, source)) continue;
     reasons.push_back(fmt::format("{} is free", Name(source)));
   }
   if (original.stack != replay.stack) {

@@ -11,6 +11,7 @@
 #include "common/files/atomic_file.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/cli/sweep_reader.h"
 #include "coordinator/cli/yaml_scalar.h"
 
@@ -78,6 +79,9 @@ std::vector<std::string> ReadNames(SweepReader& reader, const std::string& path,
   return names;
 }
 
+constexpr std::string_view kHardwareClasses =
+    "cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or other, or nvidia-MODEL";
+
 void ReadHardware(SweepReader& reader, const YamlNode& node) {
   v1::HardwareChoice& choice = *reader.sweep.mutable_hardware();
   if (node.kind == YamlNode::Kind::kPlain && (node.text == "all" || node.text == "any")) {
@@ -92,6 +96,12 @@ void ReadHardware(SweepReader& reader, const YamlNode& node) {
   }
   choice.set_kind(v1::HardwareChoice::KIND_LIST);
   for (const std::string& name : ReadNames(reader, "hardware", node)) choice.add_classes(name);
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const YamlNode& item = node.items[i];
+    if (item.kind != YamlNode::Kind::kPlain || ParseHardwareClass(item.text, false).ok()) continue;
+    reader.Refuse(item.place, fmt::format("hardware[{}]", i),
+                  fmt::format("expected {}, got {}", kHardwareClasses, item.text));
+  }
   if (node.kind != YamlNode::Kind::kPlain) return;
   if (const auto nearest = Nearest(node.text, kHardwareWords); !nearest.empty()) {
     reader.Refuse(node.place, "hardware",

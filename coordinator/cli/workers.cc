@@ -55,7 +55,8 @@ class Workers final : public Command {
       PrintJson(context.out, {{"workers", workers}});
       return kDone;
     }
-    Table table({"worker", "state", "slots", "running", "classes", "stacks", "unit", "connected (UTC)"});
+    Table table(
+        {"worker", "state", "slots", "running", "classes", "stacks", "unit", "connected (UTC)"});
     for (const v1::WorkerSummary& worker : answer.workers()) {
       table.Add({worker.name(), State(worker), std::to_string(worker.slots()),
                  Joined(worker.running()), Joined(worker.classes()), Joined(worker.stacks()),

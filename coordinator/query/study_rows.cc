@@ -221,6 +221,7 @@ void FindIdleSources(const Json& training, StudyRows& rows) {
     for (const auto& [path, value] : rows.axes[cell.index].items()) {
       Apply(path, value, specification);
     }
+    specification.hardware_class = cell.hardware;
     for (const NoiseSource source : kAllNoiseSources) {
       const std::optional<std::string> why = IdleReason(specification, source);
       if (why) cell.idle.emplace(source, *why);

@@ -1,6 +1,7 @@
 #include "coordinator/report/headlines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -133,16 +134,23 @@ std::string ChurnOf(const PlanPoint& point) {
                      Counted(n, what));
 }
 
+// The standard deviation is the root of the variance pooled over the cells.
 std::string AccuracyOf(const PlanPoint& point) {
   std::vector<double> accuracy;
-  std::vector<double> sd;
+  double squares = 0;
+  int64_t degrees = 0;
   for (const Cohort* cohort : point.cohorts) {
     if (cohort->accuracy.value) accuracy.push_back(*cohort->accuracy.value);
-    if (cohort->accuracy_sd.value) sd.push_back(*cohort->accuracy_sd.value);
+    if (!cohort->accuracy_sd.value) continue;
+    const int64_t of_cell = cohort->accuracy_sd.n - 1;
+    squares +=
+        static_cast<double>(of_cell) * *cohort->accuracy_sd.value * *cohort->accuracy_sd.value;
+    degrees += of_cell;
   }
-  if (accuracy.empty() || sd.empty()) return "";
+  if (accuracy.empty() || degrees < 1) return "";
   return fmt::format("; accuracy {} with a standard deviation of {} inside a cell",
-                     Percent(analysis::MeanOf(accuracy), 2), Percent(analysis::MeanOf(sd), 2));
+                     Percent(analysis::MeanOf(accuracy), 2),
+                     Percent(std::sqrt(squares / static_cast<double>(degrees)), 2));
 }
 
 constexpr size_t kMostPoints = 4;

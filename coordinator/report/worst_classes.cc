@@ -149,6 +149,7 @@ WorstClasses BuildWorstClasses(const Gathered& gathered) {
   const std::vector<double> churn = MeanOverCells(all);
   if (std::ranges::all_of(churn, [](double value) { return value == 0; })) return worst;
   const std::vector<std::vector<double>> without = LeaveOneOut(cells, blocks);
+  if (without.empty()) return worst;  // Nothing can be left out: nothing is told apart.
   const EvaluationSet& evaluation = *gathered.sets[first.set].input;
   worst.plan =
       first.input->plan + AtOneDraw(NamesOf(first.held), static_cast<int64_t>(block_count));

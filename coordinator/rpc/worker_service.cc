@@ -7,7 +7,7 @@
 #include "grpc/support/time.h"
 #include "grpcpp/alarm.h"
 
-#include "common/base/mutex.h"
+#include "common/log/log.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/worker_session.h"
 
@@ -71,8 +71,28 @@ grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
   }
   ImpatientReader impatient(*context, *reader, limits_.idle);
   absl::StatusOr<v1::UploadResponse> received = ReceiveUpload(impatient, blobs_, limits_);
+  Note(received.status());
   if (received.ok()) *response = std::move(*received);
   return ToGrpc(received.status());
+}
+
+void WorkerServiceImpl::Note(const absl::Status& received) {
+  // What a worker did wrong says nothing of the disk.
+  if (absl::IsInvalidArgument(received) || absl::IsFailedPrecondition(received)) return;
+  std::string problem = received.ok() ? "" : "an uploaded file: " + Message(received);
+  MutexLock lock(problem_mutex_);
+  if (problem == problem_) return;
+  if (problem.empty()) {
+    LogInfo("uploads_recovered", {});
+  } else {
+    LogError("upload_failed", {{"status", received}});
+  }
+  problem_ = std::move(problem);
+}
+
+std::string WorkerServiceImpl::upload_problem() const {
+  MutexLock lock(problem_mutex_);
+  return problem_;
 }
 
 }  // namespace noisefloor

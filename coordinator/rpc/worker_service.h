@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstddef>
+#include <string>
 
+#include "common/base/mutex.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/upload.h"
 #include "coordinator/rpc/worker_intake.h"
@@ -26,12 +28,19 @@ class WorkerServiceImpl final
   grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
                       v1::UploadResponse* response) override;
 
+  // Why the last file could not be kept, the disk's fault; empty when the last one could.
+  std::string upload_problem() const;
+
  private:
+  void Note(const absl::Status& received);
+
   SessionRegistry& registry_;
   WorkerIntake& intake_;
   const BlobStore& blobs_;
   const UploadLimits limits_;
   std::atomic<size_t> uploads_{0};  // That run now.
+  mutable Mutex problem_mutex_;
+  std::string problem_ ABSL_GUARDED_BY(problem_mutex_);
 };
 
 }  // namespace noisefloor

@@ -67,6 +67,7 @@ absl::Status CheckDatabaseFile(const std::string& home) {
 HomeFiles::HomeFiles(const std::string& home) {
   for (const char* suffix : {"", "-wal", "-shm"})
     files_.push_back({DatabasePath(home) + suffix, {}});
+  files_.push_back({home + "/blobs", {}});
   (void)Check();
 }
 

@@ -15,7 +15,8 @@ namespace noisefloor {
 // when it has a second name, under which another coordinator could open it.
 absl::Status CheckDatabaseFile(const std::string& home);
 
-// The database and what SQLite keeps beside it, as they were found. One thread.
+// The database, what SQLite keeps beside it and the folder of the files, as they were found. One
+// thread.
 class HomeFiles {
  public:
   // After the database was opened.

@@ -109,7 +109,7 @@ test("hardware: the four kinds of churn stand where the JSON says, each in its c
   const shape = await read(figure.locator("svg").first());
   const x = scaleOf(shape.ticks.x, "x");
   const group = (h) => `${h.setting}, ${h.hardware_a.replace("cpu-intel-", "")} – ${h.hardware_b.replace("cpu-intel-", "")}`;
-  const kinds = { "within A": "churn_within_a", "within B": "churn_within_b", "across, same seeds": "churn_paired", "across, other seeds": "churn_unpaired" };
+  const kinds = { "within A": "churn_within_a", "within B": "churn_within_b", "across, same replicate": "churn_paired", "across, other replicates": "churn_unpaired" };
   const want = value.hardware.flatMap((h) => Object.entries(kinds).map(([kind, name]) => ({ key: `${group(h)} ${kind}`, estimate: h[name] })))
     .filter(({ estimate }) => estimate.value !== null);
   const key = (y, colour) => `${nearest(shape.facets.fy, "y", y)} ${nameOf(legend, colour)}`;

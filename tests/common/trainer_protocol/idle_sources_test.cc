@@ -82,6 +82,23 @@ TEST(IdleSourcesTest, EachSettingThatStillsASourceIsNamed) {
   EXPECT_THAT(IdleOf(specification), ElementsAre("threads"));
 }
 
+TEST(IdleSourcesTest, OnAProcessorThereIsNothingToChooseOfKernels) {
+  Specification specification = Busy();
+  specification.hardware_class = "cpu-amd-avx2";
+  EXPECT_THAT(IdleOf(specification), ElementsAre("autotune", "kernels"));
+  specification.hardware_class = "nvidia-h100";
+  EXPECT_THAT(IdleOf(specification), IsEmpty());
+}
+
+TEST(IdleSourcesTest, APokedZeroIsNoPoke) {
+  Specification specification = Busy();
+  specification.sources.poke_parameter = "conv1.bias";
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kPoke),
+            "conv1.bias is 0 before its first step, which loses so small a poke");
+  specification.sources.poke_step = 1;
+  EXPECT_THAT(IdleOf(specification), IsEmpty());
+}
+
 TEST(IdleSourcesTest, WithoutTrainingOnlyTheInitialWeightsAndTheEvaluationAreLeft) {
   Specification specification = Busy();
   specification.train.epochs = 0;

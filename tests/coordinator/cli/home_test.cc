@@ -172,7 +172,7 @@ TEST_F(HomeTest, AnEmptyHomeIsTaughtToRun) {
 }
 
 TEST_F(HomeTest, PlanRefusesTheHardwareThatRunWould) {
-  for (const std::string hardware : {"[nvidia-none]", "[cpu, gpu]"}) {
+  for (const std::string hardware : {"[nvidia-none]", "[nvidia-none, nvidia-nil]"}) {
     const std::string path = line_.home() + "/far.yaml";
     std::ofstream(path) << "name: far\nnoise: [control]\nhardware: " << hardware << "\n";
     const Printed plan = Run({"plan", path});

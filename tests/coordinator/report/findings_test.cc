@@ -172,7 +172,7 @@ TEST(WorstClassesTest, TwoMembersOrEqualOnesSayNothingOfClasses) {
   TinyStudy two(kExamples, 10);
   two.AddCell("algo", Algo(), "cpu-a");
   AddTossers(two, 2, {6}, 3);
-  EXPECT_THAT(BuildStudy(two.input).worst_classes.text, HasSubstr("not told apart"));
+  EXPECT_EQ(BuildStudy(two.input).worst_classes.text, "");
 
   TinyStudy equal(kExamples, 10);
   equal.AddCell("algo", Algo(), "cpu-a");

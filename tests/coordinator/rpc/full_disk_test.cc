@@ -2,8 +2,10 @@
 // answer that a person looks at says what is the matter.
 #include "tests/support/full_disk.h"
 
+#include <filesystem>
 #include <optional>
 
+#include "common/files/sha256.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -63,6 +65,29 @@ TEST_F(FullDiskTest, ASubmitIsRefusedAtOnceAndNeverKept) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->sweep_id(), 2u);
   EXPECT_EQ(Call(&People::ListSweeps, v1::ListSweepsRequest())->sweeps_size(), 2);
+}
+
+// The rows still fit, the files do not.
+TEST_F(FullDiskTest, AFileThatCannotBeKeptIsSaidUntilOneCan) {
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  ScriptedWorker worker(*workers_, "box", 7);
+  const uint64_t lease = worker.Started().lease_id();
+  const std::string content = "predictions";
+  const std::string sha256 = Sha256Hex(content);
+  const std::vector<v1::UploadRequest> parts = {UploadHeader(lease, sha256, content.size()),
+                                                Piece(content)};
+  const std::string folder = home_.path() + "/blobs/" + sha256.substr(0, 2);
+  std::filesystem::rename(folder, folder + ".away");
+
+  EXPECT_FALSE(Upload(*workers_, parts).ok());
+  EXPECT_THAT(InGetSweep(), HasSubstr("an uploaded file: " + folder));
+  EXPECT_EQ(Upload(*workers_, {Piece(content)}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(InListWorkers(), HasSubstr("an uploaded file: ")) << "a worker's mistake mends none";
+
+  std::filesystem::rename(folder + ".away", folder);
+  EXPECT_TRUE(Upload(*workers_, parts).ok());
+  EXPECT_EQ(InGetSweep(), "");
 }
 
 TEST_F(FullDiskTest, EveryAnswerThatAPersonLooksAtSaysIt) {

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/sample_writes.h"
@@ -87,6 +89,18 @@ TEST_P(LostFileTest, IsNoticed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EachFile, LostFileTest, ::testing::Values("", "-wal", "-shm"));
+
+TEST_F(HomeFilesTest, ThatTheFolderOfFilesHasGoneIsNoticed) {
+  ASSERT_TRUE(BlobStore::Open(home_.path()).ok());
+  HomeFiles files(home_.path());
+  ASSERT_TRUE(files.Check().ok());
+  const std::string blobs = home_.path() + "/blobs";
+
+  std::filesystem::rename(blobs, blobs + ".aside");
+  EXPECT_THAT(Message(files.Check()), HasSubstr(blobs + ": was removed"));
+  std::filesystem::create_directory(blobs);
+  EXPECT_THAT(Message(files.Check()), HasSubstr(blobs + ": was replaced"));
+}
 
 }  // namespace
 }  // namespace noisefloor

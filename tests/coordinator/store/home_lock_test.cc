@@ -74,7 +74,8 @@ TEST(HomeLockTest, RemovingTheLockFileLetsNobodyElseIn) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(refused), HasSubstr("in use by a coordinator that does not say who it is"));
 
-  EXPECT_TRUE(first->Check().ok());  // Puts it back, with what it said.
+  EXPECT_TRUE(first->Check().ok());
+  first->PutBack();  // With what it said.
   EXPECT_THAT(Message(HomeLock::Acquire(home.path()).status()),
               HasSubstr("in use by the coordinator at 127.0.0.1:7070"));
 }

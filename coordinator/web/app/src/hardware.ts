@@ -5,7 +5,7 @@ import { leftMargin } from "./labels";
 import { GRID, INK } from "./palette";
 import { Estimate, finite, HardwareComparison, Num, Study } from "./study";
 
-const KINDS = ["within A", "within B", "across, same seeds", "across, other seeds"];
+const KINDS = ["within A", "within B", "across, same replicate", "across, other replicates"];
 const COLOURS = ["#999999", "#666666", "#d55e00", "#0072b2"];
 
 function short(h: HardwareComparison): string {
@@ -30,7 +30,7 @@ function points(comparisons: HardwareComparison[]) {
   return comparisons.flatMap((h) => {
     const each: [string, Estimate][] = [
       ["within A", h.churn_within_a], ["within B", h.churn_within_b],
-      ["across, same seeds", h.churn_paired], ["across, other seeds", h.churn_unpaired],
+      ["across, same replicate", h.churn_paired], ["across, other replicates", h.churn_unpaired],
     ];
     return each.flatMap(([kind, e]) => {
       const value = finite(e.value);
@@ -65,7 +65,7 @@ export function hardware(study: Study): HTMLElement {
   }
   const most = 24;
   return section("What does the hardware change?",
-    "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware (and by physical sources, where the plan frees them). Churn across classes with the same seeds is the total effect of changing the class; beside the churn inside each class, the noise floor. Whether some of it is systematic is another question: does the class shift the mean answer? Each row counts independent draws of the seeded sources, never copies of one.",
+    "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware (and by physical sources, where the plan frees them). Churn across classes of the same replicate is the total effect of changing the class; beside the churn inside each class, the noise floor. Whether some of it is systematic is another question: does the class shift the mean answer? Each row counts independent draws of the seeded sources, never copies of one.",
     figure("Churn between two hardware classes (A – B), beside the churn inside each; 95 % intervals.",
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
       wide(Plot.plot({
@@ -87,5 +87,5 @@ export function hardware(study: Study): HTMLElement {
       el("ul", { class: "findings" }, ...study.hardware.filter((h) => h.pairs > 0).map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
     study.hardware_tests.length === 0 ? null : el("ul", { class: "findings" }, ...study.hardware_tests.map((t) => el("li", {}, t.text))),
     titledTable("Two classes over the independent draws of each plan: B minus A; churn of equal and of unequal replicates; shift of the mean answer (churn of unequal replicates across, less the mean churn inside A and inside B) with its exact p and the p after Holm over the comparisons of the plan; correlation of their accuracies over draws, mean correlation of their logits.",
-      table(["A – B", "draws", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same seeds", "other seeds", "shift of the mean", "p", "p, Holm", "r of top-1", "r of logits, same", "other"], rows)));
+      table(["A – B", "draws", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same replicate", "other replicates", "shift of the mean", "p", "p, Holm", "r of top-1", "r of logits, same", "other"], rows)));
 }
