@@ -126,9 +126,10 @@ std::string MissingCommand(const CLI::App& root) {
 
 // In our words where the parser's are its own.
 std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    if (std::string wrong = WrongArgument(app); !wrong.empty()) return wrong;
-  }
+  // Of what is wrong and what is missing the wrong is said: it may be the missing, misspelt.
+  const bool has_extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  std::string wrong = WrongArgument(app);
+  if (has_extras ? !wrong.empty() : wrong.starts_with("unknown option")) return wrong;
   if (std::string_view(error.what()).starts_with("A subcommand")) {
     return MissingCommand(app);
   }

@@ -102,6 +102,15 @@ TEST(ExitCodes, AnUnknownOptionNamesTheNearest) {
             "noisefloor: unexpected argument two\nSee `noisefloor members --help`.\n");
 }
 
+TEST(ExitCodes, AnUnknownOptionIsSaidBeforeWhatIsMissing) {
+  CommandLine line;
+  EXPECT_THAT(line.Run({"run", "--slot=2"}).err,
+              HasSubstr("unknown option --slot; did you mean --slots?"));
+  EXPECT_THAT(line.Run({"--colou=never"}).err,
+              HasSubstr("unknown option --colou; did you mean --colour?"));
+  EXPECT_THAT(line.Run({"run"}).err, HasSubstr("file is required"));
+}
+
 TEST(ExitCodes, ACommandThatIsMissingIsNamed) {
   CommandLine line;
   EXPECT_EQ(line.Run({}).err,
