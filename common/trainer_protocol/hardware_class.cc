@@ -98,9 +98,8 @@ absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name, bool ker
   for (const CpuRow& row : kCpuRows) {
     if (row.name == name) return OfCpu(row);
   }
-  return InvalidInput("hardware_class: '" + std::string(name) +
-                      "'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or "
-                      "other, or nvidia-MODEL");
+  return InvalidInput("hardware_class: '" + std::string(name) + "'; expected " +
+                      std::string(kHardwareClassNames));
 }
 
 bool IsGpuClass(std::string_view hardware_class) {

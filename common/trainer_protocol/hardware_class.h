@@ -24,6 +24,10 @@ struct HardwareClass {
   Variables variables;
 };
 
+// What a name of a class looks like, for refusals.
+inline constexpr std::string_view kHardwareClassNames =
+    "cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or other, or nvidia-MODEL";
+
 // "cpu-amd-avx2", "nvidia-h200". `kernels_fixed`: a GPU class asks cuBLAS for a deterministic
 // workspace. InvalidArgument for a name that is no class's.
 absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name, bool kernels_fixed);

@@ -79,9 +79,6 @@ std::vector<std::string> ReadNames(SweepReader& reader, const std::string& path,
   return names;
 }
 
-constexpr std::string_view kHardwareClasses =
-    "cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or other, or nvidia-MODEL";
-
 void ReadHardware(SweepReader& reader, const YamlNode& node) {
   v1::HardwareChoice& choice = *reader.sweep.mutable_hardware();
   if (node.kind == YamlNode::Kind::kPlain && (node.text == "all" || node.text == "any")) {
@@ -100,7 +97,7 @@ void ReadHardware(SweepReader& reader, const YamlNode& node) {
     const YamlNode& item = node.items[i];
     if (item.kind != YamlNode::Kind::kPlain || ParseHardwareClass(item.text, false).ok()) continue;
     reader.Refuse(item.place, fmt::format("hardware[{}]", i),
-                  fmt::format("expected {}, got {}", kHardwareClasses, item.text));
+                  fmt::format("expected {}, got {}", kHardwareClassNames, item.text));
   }
   if (node.kind != YamlNode::Kind::kPlain) return;
   if (const auto nearest = Nearest(node.text, kHardwareWords); !nearest.empty()) {
