@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
 
+#include "common/options/wrong_argument.h"
 #include "common/rpc/address.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/cli/choices.h"
@@ -94,26 +95,6 @@ bool LooksLike(std::string_view word, std::string_view nearest) {
   return word[0] == nearest[0] || nearest.ends_with(word) || word.ends_with(nearest);
 }
 
-// "unknown option --outptu; did you mean --output?" for what the parser could not place.
-std::string WrongArgument(const CLI::App& root) {
-  const std::vector<std::string> left = root.remaining(true);
-  if (left.empty()) return "";
-  if (!left[0].starts_with("-")) return "unexpected argument " + left[0];
-  const std::string word = left[0].substr(0, left[0].find('='));
-  std::vector<std::string> known;
-  for (const CLI::App* app = &root; app != nullptr;) {
-    for (const CLI::Option* option : app->get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    }
-    const auto chosen = app->get_subcommands();
-    app = chosen.empty() ? nullptr : chosen.back();
-  }
-  const std::vector<std::string_view> names(known.begin(), known.end());
-  const std::string_view nearest = Nearest(word, names);
-  const std::string hint = nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
-  return fmt::format("unknown option {}{}", word, hint);
-}
-
 // "expected a command, one of get, list or verify" where none was given.
 std::string MissingCommand(const CLI::App& root) {
   const CLI::App* app = &root;
@@ -124,16 +105,9 @@ std::string MissingCommand(const CLI::App& root) {
   return fmt::format("{}: expected {}", app->get_name(), JoinChoices(names));
 }
 
-// In our words where the parser's are its own.
-std::string UsageMessage(const CLI::App& app, const CLI::ParseError& error) {
-  // Of what is wrong and what is missing the wrong is said: it may be the missing, misspelt.
-  const bool has_extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  std::string wrong = WrongArgument(app);
-  if (has_extras ? !wrong.empty() : wrong.starts_with("unknown option")) return wrong;
-  if (std::string_view(error.what()).starts_with("A subcommand")) {
-    return MissingCommand(app);
-  }
-  return error.what();
+std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string wrong = UsageMessage(app, error);
+  return wrong.starts_with("A subcommand") ? MissingCommand(app) : wrong;
 }
 
 // "unknown command bogus; did you mean ...?" when the first word names no command; else empty.
@@ -197,7 +171,7 @@ int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return ReportUsage(app, UsageMessage(app, error), context);
+    if (error.get_exit_code() != 0) return ReportUsage(app, Complaint(app, error), context);
     return app.exit(error, context.out, context.err);  // Help or the version was asked for.
   }
   if (const std::string wrong = WrongChoice(app); !wrong.empty()) {

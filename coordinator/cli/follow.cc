@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "fmt/format.h"
+
 #include "common/base/check.h"
 #include "common/rpc/backoff.h"
 #include "coordinator/cli/output.h"

@@ -40,7 +40,7 @@ absl::Status Copy(const fs::path& home, const fs::path& copy) {
 absl::Status CopyToRead(const std::string& home, const std::string& copy) {
   const int folder = open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool locked = folder >= 0 && flock(folder, LOCK_SH | LOCK_NB) == 0;
-  const absl::Status copied =
+  absl::Status copied =
       locked ? Copy(home, copy)
              : MakeError(absl::StatusCode::kFailedPrecondition,
                          home + ": in use by a coordinator; name it with --coordinator");

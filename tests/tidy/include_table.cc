@@ -48,6 +48,7 @@ const std::vector<FolderRule>& AllRules() {
       {"common/base", {}, {"absl/", "mutex"}},
       {"common/files", {"common/base/"}, {"absl/", "fmt/", "openssl/", "zlib.h", "nlohmann/"}},
       {"common/log", {"common/base/"}, {"absl/", "spdlog/", "fmt/"}},
+      {"common/options", {"common/trainer_protocol/fields.h"}, {"CLI/", "fmt/"}},
       {"common/rpc",
        {"common/base/"},
        {"absl/", "grpc", "google/", "noisefloor/v1/", "fmt/", "thread", "mutex"}},
@@ -113,7 +114,8 @@ const std::vector<FolderRule>& AllRules() {
        {"absl/", "fmt/", "thread"}},
       {"worker/trainer/fused", {}, {}},
       {"worker/trainer/torch",
-       {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/"},
+       {"common/base/", "common/files/", "common/options/", "common/trainer_protocol/",
+        "worker/trainer/"},
        {"absl/", "nlohmann/", "CLI/", "torch/", "ATen/", "c10/", "thread"}},
 
       {"deploy/cmake", {}, {"fmt/"}},

@@ -11,6 +11,7 @@
 #include "common/base/names.h"
 #include "common/files/data_roots.h"
 #include "common/files/directory.h"
+#include "common/options/wrong_argument.h"
 #include "worker/daemon/stacks.h"
 
 namespace noisefloor {
@@ -82,16 +83,19 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--classes", options.classes,
                  "Hardware classes to offer, separated by ',' (default: all)")
       ->type_name("CLASS")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--data-root", options.data_roots,
                  "Folders that hold the data sets' folders, a:b (default: $NOISEFLOOR_DATA); the "
                  "sample that comes with noisefloor is always found")
       ->type_name("DIR")
-      ->delimiter(':');
+      ->delimiter(':')
+      ->allow_extra_args(false);
   app.add_option("--trainer", raw.trainers,
                  "A trainer that may run here, by the stack it is built for, or noop (default: the "
                  "noisefloor-trainer beside this program); may be repeated")
-      ->type_name("STACK=PATH");
+      ->type_name("STACK=PATH")
+      ->allow_extra_args(false);
   app.add_option("--grace", raw.grace_seconds,
                  "Seconds that a trainer has to end once it was asked to stop or has said its "
                  "outcome; then it is killed")
@@ -232,6 +236,10 @@ ParsedOptions Exit(int code, std::string text) {
   return parsed;
 }
 
+ParsedOptions Mistake(std::string_view message) {
+  return Exit(2, fmt::format("noisefloor-worker: {}\nSee `noisefloor-worker --help`.\n", message));
+}
+
 }  // namespace
 
 ProgramPlace FindProgramPlace() {
@@ -267,14 +275,14 @@ ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const Prog
   } catch (const CLI::CallForHelp&) {
     return Exit(0, app.help());
   } catch (const CLI::ParseError& error) {
-    return Exit(2, fmt::format("noisefloor-worker: {}\n", error.what()));
+    return Mistake(UsageMessage(app, error));
   }
   if (raw.version) return Exit(0, fmt::format("{}\n", kVersion));
   if (app.count("--slots") > 0 && options.slots == 0) {
-    return Exit(2, "noisefloor-worker: --slots=0: expected 1 to 4096\n");
+    return Mistake("--slots=0: expected 1 to 4096");
   }
   if (const absl::Status status = Finish(raw, place, options); !status.ok()) {
-    return Exit(2, fmt::format("noisefloor-worker: {}\n", Message(status)));
+    return Mistake(Message(status));
   }
   return parsed;
 }

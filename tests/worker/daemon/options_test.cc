@@ -30,12 +30,14 @@ class OptionsTest : public testing::Test {
   ParsedOptions Parse(std::vector<std::string> arguments) const {
     return ParseOptions(arguments, place_);
   }
-  // The complaint about one argument beside good ones.
+  // The complaint about one argument beside good ones, without the way to the help.
   std::string Complaint(const std::string& argument) const {
     const ParsedOptions parsed = Parse({"--coordinator=box:7411", "--trainer=noop", argument});
     EXPECT_TRUE(parsed.exit);
     EXPECT_EQ(parsed.exit_code, 2);
-    return parsed.text;
+    const std::string help = "See `noisefloor-worker --help`.\n";
+    EXPECT_TRUE(parsed.text.ends_with(help)) << parsed.text;
+    return parsed.text.substr(0, parsed.text.size() - help.size());
   }
 
   std::string folder_;
@@ -100,6 +102,9 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
 }
 
 TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
+  EXPECT_EQ(Complaint("--solts=2"),
+            "noisefloor-worker: unknown option --solts; did you mean --slots?\n");
+  EXPECT_EQ(Complaint("two"), "noisefloor-worker: unexpected argument two\n");
   EXPECT_EQ(Complaint("--slots=0"), "noisefloor-worker: --slots=0: expected 1 to 4096\n");
   EXPECT_EQ(Complaint("--slots=5000"), "noisefloor-worker: --slots=5000: expected 1 to 4096\n");
   EXPECT_EQ(Complaint("--cores-per-slot=0"),
@@ -123,15 +128,18 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
 
 TEST_F(OptionsTest, TheCoordinatorIsRequiredAndChecked) {
   EXPECT_EQ(Parse({"--trainer=noop"}).text,
-            "noisefloor-worker: --coordinator=HOST:PORT is required\n");
+            "noisefloor-worker: --coordinator=HOST:PORT is required\n"
+            "See `noisefloor-worker --help`.\n");
   EXPECT_EQ(Parse({"--trainer=noop", "--coordinator=box"}).text,
-            "noisefloor-worker: --coordinator: address 'box': expected HOST:PORT\n");
+            "noisefloor-worker: --coordinator: address 'box': expected HOST:PORT\n"
+            "See `noisefloor-worker --help`.\n");
 }
 
 TEST_F(OptionsTest, TheTrainerBesideTheProgramIsTheDefault) {
   EXPECT_EQ(Parse({"--coordinator=box:1"}).text,
             "noisefloor-worker: no trainer: there is no " + folder_ +
-                "/build/release/bin/noisefloor-trainer; expected --trainer=STACK=PATH\n");
+                "/build/release/bin/noisefloor-trainer; expected --trainer=STACK=PATH\n"
+                "See `noisefloor-worker --help`.\n");
 
   const std::string trainer = folder_ + "/build/release/bin/noisefloor-trainer";
   std::ofstream(trainer) << "";

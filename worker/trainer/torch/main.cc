@@ -25,6 +25,7 @@
 namespace noisefloor::trainer {
 namespace {
 
+constexpr int kNotPrinted = 1;
 constexpr int kUsage = 2;
 
 // The descriptor for events: NOISEFLOOR_EVENTS, else standard output.
@@ -48,6 +49,13 @@ std::string FirstLineOf(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
+// Exit 0 says that the output is whole.
+int Print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  std::perror("noisefloor-trainer: standard output");
+  return kNotPrinted;
+}
+
 int Describe() {
   const Build build = IdentifyBuild();
   Json environment = ProcessEnvironment(build);
@@ -58,8 +66,7 @@ int Describe() {
                             {"fingerprint", build.fingerprint},
                             {"serves_forks", kForkProtocolVersion},
                             {"environment", environment}};
-  std::printf("%s\n", description.dump().c_str());
-  return 0;
+  return Print(description.dump() + "\n");
 }
 
 // Without taking apart what the process made, of which the kernel gets rid much faster: what is to
@@ -170,10 +177,13 @@ int ServeForksAndTrain(const Options& options) {
 
 int Main(int argc, char** argv) {
   const Options options = ParseOptions(argc, argv);
-  if (options.mode == Options::Mode::kExit) return options.exit_code;
+  if (options.mode == Options::Mode::kPrint) return Print(options.text);
+  if (options.mode == Options::Mode::kMistake) {
+    std::fputs(options.text.c_str(), stderr);
+    return kUsage;
+  }
   if (options.mode == Options::Mode::kExampleSpec) {
-    std::printf("%s\n", SpecificationToJson(ExampleSpecification()).c_str());
-    return 0;
+    return Print(SpecificationToJson(ExampleSpecification()) + "\n");
   }
   UseKeptMemory();
   if (options.mode == Options::Mode::kDescribe) return Describe();

@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <utility>
+
+#include "common/options/wrong_argument.h"
 
 namespace noisefloor::trainer {
 
@@ -15,8 +18,8 @@ constexpr const char* kExamples =
     "Example, without a worker:\n"
     "  noisefloor-trainer --example-spec > spec.json\n"
     "  noisefloor-trainer --spec=spec.json --data-root=data --work=out\n"
-    "Exit codes: 0 done or diverged, 2 usage, 10 bad specification, 11 bad data,\n"
-    "  12 out of memory, 13 lost device, 14 interrupted, 15 bug.";
+    "Exit codes: 0 done or diverged, 1 not printed whole, 2 usage, 10 bad specification,\n"
+    "  11 bad data, 12 out of memory, 13 lost device, 14 interrupted, 15 bug.";
 
 std::string FromEnvironment(const char* name) {
   const char* value = std::getenv(name);
@@ -33,6 +36,13 @@ uint64_t LimitFromEnvironment() {
   return mib > 0 && mib <= kMostCacheMib ? mib : kDefaultMib;
 }
 
+Options Printing(Options::Mode mode, std::string text) {
+  Options options;
+  options.mode = mode;
+  options.text = std::move(text);
+  return options;
+}
+
 }  // namespace
 
 Options ParseOptions(int argc, char** argv) {
@@ -44,8 +54,8 @@ Options ParseOptions(int argc, char** argv) {
   bool describe = false, example = false, serve_forks = false;
   CLI::App app(kDescription, "noisefloor-trainer");
   app.footer(kExamples);
-  app.set_version_flag("--version",
-                       "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK ")");
+  const std::string version = "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK ")";
+  app.set_version_flag("--version", version, "Print the version and exit");
   app.add_flag("--describe", describe, "Print what this trainer is as one JSON object");
   app.add_flag("--example-spec", example, "Print a specification to start from");
   app.add_flag("--gpu", options.gpu, "Open CUDA at the start (default: CUDA_VISIBLE_DEVICES set)");
@@ -70,10 +80,13 @@ Options ParseOptions(int argc, char** argv) {
       ->check(CLI::Range(uint64_t{1}, kMostCacheMib));
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return Printing(Options::Mode::kPrint, app.help() + "\n");
+  } catch (const CLI::CallForVersion&) {
+    return Printing(Options::Mode::kPrint, version + "\n");
   } catch (const CLI::ParseError& error) {
-    options.mode = Options::Mode::kExit;
-    options.exit_code = app.exit(error) == 0 ? 0 : 2;
-    return options;
+    return Printing(Options::Mode::kMistake, "noisefloor-trainer: " + UsageMessage(app, error) +
+                                                 "\nSee `noisefloor-trainer --help`.\n");
   }
   options.cache_limit_bytes = cache_limit_mib << 20;
   if (describe)

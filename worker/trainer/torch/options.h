@@ -13,11 +13,12 @@ struct Options {
     kDirect,      // --spec: a person's own run.
     kDescribe,
     kExampleSpec,
-    kExit,  // Help, version or a mistake: already printed.
+    kPrint,    // Help or version: `text`.
+    kMistake,  // `text` says which.
   };
   Mode mode = Mode::kServe;
-  int exit_code = 0;  // Of kExit: 0, or 2 for a mistake.
-  bool gpu = false;   // Open CUDA before the request comes.
+  std::string text;  // With its last newline.
+  bool gpu = false;  // Open CUDA before the request comes.
   std::string specification_file;
   std::string data_root;
   std::string cache;  // Folder of worker/trainer/data/data_cache.h; empty: none.
@@ -26,7 +27,6 @@ struct Options {
   bool write_evaluation_set = false;
 };
 
-// Prints help, version and mistakes itself.
 Options ParseOptions(int argc, char** argv);
 
 }  // namespace noisefloor::trainer

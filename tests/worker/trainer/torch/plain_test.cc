@@ -22,6 +22,7 @@
 #include "worker/trainer/torch/intake.h"
 #include "worker/trainer/torch/machine.h"
 #include "worker/trainer/torch/metrics.h"
+#include "worker/trainer/torch/options.h"
 #include "worker/trainer/torch/probe.h"
 #include "worker/trainer/torch/reporter.h"
 #include "worker/trainer/torch/schedule.h"
@@ -314,6 +315,28 @@ bool Sleeps(const std::string& thread) {
 
 TEST(IntakeDeathTest, AStopIsSeenWhicheverThreadTheSignalMeets) {
   EXPECT_EXIT(StopWhileAnotherThreadReads(), testing::ExitedWithCode(0), "");
+}
+
+Options Parse(std::vector<std::string> arguments) {
+  std::vector<char*> argv = {const_cast<char*>("noisefloor-trainer")};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return ParseOptions(static_cast<int>(argv.size()), argv.data());
+}
+
+TEST(OptionsTest, AMistakeIsSaidWithTheNearestOption) {
+  const Options mistake = Parse({"--serve-fork"});
+  EXPECT_EQ(mistake.mode, Options::Mode::kMistake);
+  EXPECT_EQ(mistake.text,
+            "noisefloor-trainer: unknown option --serve-fork; did you mean --serve-forks?\n"
+            "See `noisefloor-trainer --help`.\n");
+  EXPECT_EQ(Parse({"--data-root=/d"}).mode, Options::Mode::kMistake) << "needs --spec";
+}
+
+TEST(OptionsTest, HelpAndVersionAreTextsToPrint) {
+  EXPECT_EQ(Parse({"--version"}).mode, Options::Mode::kPrint);
+  EXPECT_EQ(Parse({"--version"}).text.substr(0, 19), "noisefloor-trainer ");
+  EXPECT_NE(Parse({"--help"}).text.find("Exit codes: 0 done or diverged"), std::string::npos);
+  EXPECT_EQ(Parse({"--help"}).text.back(), '\n');
 }
 
 TEST(IntakeTest, ExampleSpecificationPassesItsOwnChecks) {

@@ -228,6 +228,15 @@ TEST(ProgramTest, AnAllocationThatFailsIsOutOfMemory) {
   EXPECT_EQ(ran.outcome().cause, CauseClass::kOutOfMemory);
 }
 
+TEST(ProgramTest, WhatCouldNotBePrintedIsNotSaidToBe) {
+  for (const char* option : {"--help", "--version", "--describe", "--example-spec"}) {
+    const std::string command = std::string(NOISEFLOOR_TRAINER_PATH) + " " + option;
+    EXPECT_EQ(WEXITSTATUS(std::system((command + " > /dev/null").c_str())), 0) << option;
+    EXPECT_EQ(WEXITSTATUS(std::system((command + " > /dev/full 2> /dev/null").c_str())), 1)
+        << option;
+  }
+}
+
 struct Export {
   std::string model;
   bool batch_norm = true;  // Where the network has a choice.
