@@ -85,7 +85,10 @@ absl::StatusOr<Home> OpenHome(const std::string& path) {
   NF_ASSIGN_OR_RETURN(HomeLock lock, LockHome(path));
   NF_RETURN_IF_ERROR(CheckDatabaseFile(path));
   NF_ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(path));
-  NF_RETURN_IF_ERROR(blobs.RemoveLeftovers());
+  // Of no use and no harm: an archive that cannot be written to is read beside them.
+  if (const absl::Status removed = blobs.RemoveLeftovers(); !removed.ok()) {
+    LogWarning("leftovers_kept", {{"error", removed}});
+  }
   NF_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, SqliteStore::Open(path));
   return Home{std::move(lock), std::move(blobs), std::move(store), HomeFiles(path)};
 }

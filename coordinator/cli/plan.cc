@@ -133,8 +133,8 @@ void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
   table.Print(context);
   context.out << "independent draws: of the seeded sources, for each setting, class and stack; a "
                  "plan that fixes one has as many as blocks.\n"
-                 "sees: between two cells, at 80 % power and the 5 % level; shifts of means in "
-                 "standard deviations.\n";
+                 "sees: at 80 % power and the 5 % level; ratios of SDs pooled over blocks, shifts "
+                 "between the means of two cells in SDs.\n";
 }
 
 std::string TimeText(const v1::PlanSweepResponse& plan) {

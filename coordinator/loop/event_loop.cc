@@ -248,7 +248,7 @@ void EventLoop::Commit() {
 // OK, or what waiting may mend.
 absl::Status EventLoop::Keep(const std::vector<scheduler::Write>& writes) {
   if (writes.empty()) return absl::OkStatus();
-  const absl::Status kept = parts_.store.Apply(writes);
+  absl::Status kept = parts_.store.Apply(writes);
   CheckStore();  // First: files that were removed may be why it failed.
   if (!kept.ok() && !CanBeMended(kept)) parts_.fatal(kept);
   return kept;

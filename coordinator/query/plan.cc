@@ -183,10 +183,12 @@ struct PlanCells {
   bool hold_a_draw = false;
 };
 
-// Of a control nothing spreads, so that there is nothing to see.
+// Of a control nothing spreads, so that there is nothing to see. The report pools standard
+// deviations over blocks: each adds its replicates less one to the degrees of freedom.
 void SetDetectable(v1::PlannedPlan& plan) {
   if (plan.control()) return;
-  plan.set_detectable_sd_ratio(analysis::DetectableSdRatio(plan.replicates()).value_or(0));
+  const int64_t degrees = int64_t{plan.blocks()} * (plan.replicates() - 1);
+  plan.set_detectable_sd_ratio(analysis::DetectableSdRatio(degrees + 1).value_or(0));
   plan.set_detectable_mean_shift(
       analysis::DetectableMeanDifference(plan.replicates(), 1.0).value_or(0));
 }

@@ -91,8 +91,8 @@ Candidate RunTest(const Design& design, int64_t sides, ShiftClaim& claim) {
 std::string SizeOf(const std::vector<int64_t>& replicates) {
   if (replicates.empty()) return "0 replicates";
   const auto [least, most] = std::minmax_element(replicates.begin(), replicates.end());
-  const std::string of_block = *least == *most ? Counted(*most, "replicate")
-                                               : fmt::format("{} to {} replicates", *least, *most);
+  std::string of_block = *least == *most ? Counted(*most, "replicate")
+                                         : fmt::format("{} to {} replicates", *least, *most);
   if (replicates.size() == 1) return of_block;
   return fmt::format("{} blocks of {}", replicates.size(), of_block);
 }

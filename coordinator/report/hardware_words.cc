@@ -15,7 +15,7 @@ std::string AtItsDraw(const HardwareComparison& comparison) {
 
 // " (n = 6 draws)", " at this one init and data_order", " at this one data_order (n = 6 draws)"
 std::string Draws(const HardwareComparison& comparison) {
-  const std::string at = AtItsDraw(comparison);
+  std::string at = AtItsDraw(comparison);
   if (comparison.draws == 1 && !at.empty()) return at;
   return at + fmt::format(" (n = {})", Counted(comparison.draws, "draw"));
 }

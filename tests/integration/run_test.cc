@@ -177,6 +177,16 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {
   EXPECT_THAT(again.err, HasSubstr("going on with s1"));
   EXPECT_THAT(again.out, HasSubstr("5 members, 5 done"));
   EXPECT_THAT(again.out, HasSubstr("The control cohort is bit-identical (at most "));
+  // What was done is not trained again.
+  const Ended members = Do({"members", "s1", "--output=json"});
+  ASSERT_EQ(members.code, 0) << members.err;
+  int once = 0;
+  const json told = json::parse(members.out);
+  for (const json& member : told["members"]) {
+    EXPECT_LE(member["attempt"], 2) << member;
+    once += member["attempt"] == 1 ? 1 : 0;
+  }
+  EXPECT_GE(once, 1);
 }
 
 TEST_F(RunTest, ASecondInterruptEndsTheWorkerAndItsTrainersAtOnce) {
@@ -220,6 +230,7 @@ TEST_F(RunTest, AHomeThatCannotBeWrittenToCanBeRead) {
       HardwareHere() + "]\n");
   ASSERT_EQ(Do({"run", file}).code, 0);
   const Ended before = Do({"report", "s1"});
+  std::ofstream(Path("home/blobs/00/1.aside-x")) << "what a killed writer left";
   const std::vector<std::string> read_only = {
       "/usr/bin/unshare",
       "--mount",

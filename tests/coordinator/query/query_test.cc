@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/analysis/detectable.h"
 #include "coordinator/store/database.h"
 #include "tests/coordinator/query/filled_home.h"
 
@@ -358,6 +359,9 @@ TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
   EXPECT_EQ(plan->cells(0).replicates(), 2u);
   EXPECT_EQ(plan->steps(), 60 * 94);
   EXPECT_THAT(draws(*plan), ElementsAre(3, 6, 4, 1)) << "blocks where a seeded source is fixed";
+  EXPECT_EQ(plan->plans(1).detectable_sd_ratio(), *analysis::DetectableSdRatio(6));
+  EXPECT_EQ(plan->plans(2).detectable_sd_ratio(), *analysis::DetectableSdRatio(9))
+      << "pooled: 4 blocks with 3 - 1 degrees of freedom";
 
   // Without augmentation and order nothing seeded is left that the last plan fixes.
   sweep.base.augment.flip = false;
