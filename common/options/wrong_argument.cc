@@ -30,7 +30,7 @@ std::string WrongArgument(const CLI::App& root) {
 
 std::string UsageMessage(const CLI::App& root, const CLI::ParseError& error) {
   const bool has_extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  const std::string wrong = WrongArgument(root);
+  std::string wrong = WrongArgument(root);
   if (has_extras ? !wrong.empty() : wrong.starts_with("unknown option")) return wrong;
   return error.what();
 }

@@ -94,10 +94,10 @@ void CheckSize(const Sweep& sweep, Problems& problems) {
   for (const uint64_t factor : factors) {
     cells *= factor;
     if (cells > kMaxCells) {
-      problems.Add("axes",
-                   "expected at most " + std::to_string(kMaxCells) + " cells, got " +
-                       (cells > kMaxMembers * 1000 ? "far more"
-                                                   : "more: at least " + std::to_string(cells)));
+      problems.Add("axes", "expected at most " + std::to_string(kMaxCells) + " cells, got " +
+                               (cells > uint64_t{1000} * kMaxMembers
+                                    ? "far more"
+                                    : "more: at least " + std::to_string(cells)));
       return;
     }
   }

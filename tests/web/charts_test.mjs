@@ -100,6 +100,22 @@ test("against an axis: points, intervals and lines stand where the JSON says", a
   await page.close();
 });
 
+test("against an axis of several decades: numbers as they were typed, points where the JSON says", async () => {
+  const value = wide();
+  const typed = { "0.01": "0.0003", "0.03": "0.01", "0.1": "1" };
+  for (const c of value.cohorts) c.axes[0].value = typed[c.axes[0].value];
+  const { page } = await open(value);
+  const shape = await read(figureOf(page, "not all n members agree").locator("svg").first());
+  const frame = shape.frames[0];
+  const ticks = shape.ticks.x.filter((t) => t.text !== "" && t.x >= frame.x1 - 1 && t.x <= frame.x2 + 1);
+  assert.ok(ticks.length >= 2);
+  for (const tick of ticks) assert.match(tick.text, /^(0\.0*|)1$/, "no unit prefixes");
+  const x = scaleOf(ticks, "x", true);
+  const found = new Set(shape.dots.filter((d) => d.x >= frame.x1 - 1 && d.x <= frame.x2 + 1).map((d) => x.invert(d.x).toPrecision(1)));
+  assert.deepEqual([...found].map(Number).sort(), [0.0003, 0.01, 1]);
+  await page.close();
+});
+
 test("hardware: the four kinds of churn stand where the JSON says, each in its colour", async () => {
   const value = structuredClone(study);
   distinct(value.hardware);

@@ -171,7 +171,7 @@ absl::Status Spool::CheckRoom(LeaseId lease) const {
   constexpr size_t kProbeBytes = size_t{1} << 16;
   NF_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> probe,
                       files_.CreateAside(FolderOf(lease) + "/room"));
-  const absl::Status fits = probe->Append(std::string(kProbeBytes, '\0'));
+  absl::Status fits = probe->Append(std::string(kProbeBytes, '\0'));
   (void)files_.Remove(probe->path());
   return fits;
 }

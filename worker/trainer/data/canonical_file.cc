@@ -167,7 +167,7 @@ std::string CanonicalFile(const KnownDataset& known, const CanonicalParts& parts
 }
 
 absl::StatusOr<Dataset> FromCanonicalFile(std::span<const std::byte> bytes,
-                                          std::shared_ptr<const void> holder,
+                                          const std::shared_ptr<const void>& holder,
                                           const KnownDataset& known, std::string_view identity,
                                           ExampleLimits limits) {
   Plan plan = PlanOf(known);

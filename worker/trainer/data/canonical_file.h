@@ -33,9 +33,9 @@ std::string CanonicalFile(const KnownDataset& known, const CanonicalParts& parts
 // `holder` is. DataLoss, saying what is wrong, unless the header and every MiB that holds one of
 // these examples are as they were written, and for the set `known` of the identity `identity`;
 // what lies beyond is not looked at. `limits` are within the set.
-absl::StatusOr<Dataset> FromCanonicalFile(std::span<const std::byte> bytes,
-                                          std::shared_ptr<const void> holder,  // shared: by splits
-                                          const KnownDataset& known, std::string_view identity,
-                                          ExampleLimits limits);
+absl::StatusOr<Dataset> FromCanonicalFile(
+    std::span<const std::byte> bytes,
+    const std::shared_ptr<const void>& holder,  // shared: by the splits
+    const KnownDataset& known, std::string_view identity, ExampleLimits limits);
 
 }  // namespace noisefloor::trainer

@@ -132,7 +132,7 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
     wide(Plot.plot({
       width: 900, height: all.length > 1 ? 70 + 170 * rows.length : 300, marginLeft: 48, marginTop: topMargin(plans), marginBottom: 44,
       marginRight: all.length > 1 ? leftMargin(rows) : 16,
-      x: { type: log ? "log" : "linear", label: path, grid: true },
+      x: { ...(log ? { type: "log", tickFormat: "~g" } : { type: "linear" }), label: path, grid: true },
       y: { label: "not all agree (%)", zero: true, grid: true },
       fx: { label: null, domain: plans },
       fy: { label: null, domain: rows },
