@@ -1,5 +1,6 @@
 // Whether everything of an attempt is here when its end is reported.
 #include <algorithm>
+#include <cmath>
 
 #include "common/base/sha256_text.h"
 #include "coordinator/ingest/accept.h"
@@ -43,6 +44,28 @@ std::string BadHash(const AttemptOutcome& outcome) {
   return "";
 }
 
+// Figures that contradict the word "done": a training with such a loss has diverged, and no share
+// of examples is such a number. A class without examples has no accuracy.
+std::string BadFigure(const AttemptOutcome& outcome) {
+  if (outcome.kind != OutcomeEvent::Kind::kDone) return "";
+  const auto is_share = [](double value) { return value >= 0 && value <= 1; };
+  for (const auto& [name, value] : outcome.metrics) {
+    if (name == "loss" && !std::isfinite(value)) {
+      return "metrics.loss: expected a finite number of what is done, got " + std::to_string(value);
+    }
+    if ((name == "top1" || name == "top5") && !is_share(value)) {
+      return "metrics." + name + ": expected 0 to 1, got " + std::to_string(value);
+    }
+  }
+  for (size_t k = 0; k < outcome.per_class_accuracy.size(); ++k) {
+    const double value = outcome.per_class_accuracy[k];
+    if (is_share(value) || std::isnan(value)) continue;
+    return "per_class_accuracy[" + std::to_string(k) + "]: expected 0 to 1, got " +
+           std::to_string(value);
+  }
+  return "";
+}
+
 std::string MissingArtifact(const AttemptOutcome& outcome,
                             const std::vector<std::string>& missing) {
   for (const Artifact& artifact : outcome.artifacts) {
@@ -57,7 +80,7 @@ std::string MissingArtifact(const AttemptOutcome& outcome,
 
 OutcomeVerdict JudgeOutcome(const AttemptOutcome& outcome, const Known& known) {
   if (outcome.kind == OutcomeEvent::Kind::kFailed) return {Kind::kFailure, ""};
-  for (const std::string& fault : {TooMuch(outcome), BadHash(outcome)}) {
+  for (const std::string& fault : {TooMuch(outcome), BadHash(outcome), BadFigure(outcome)}) {
     if (!fault.empty()) return {Kind::kRefuse, fault};
   }
   if (outcome.record_batches < known.stored_batches) {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/files/sha256.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/report/json_facts.h"
@@ -66,11 +68,20 @@ struct Attempts {
   std::map<uint32_t, std::set<std::vector<std::string>>> software;  // Of each cell's accepted ones.
 };
 
-void Accept(SQLite::Statement& row, const Origin& origin, MemberInput& member) {
+// The environment whose SHA-256 the attempt names; empty where it names none. Nothing when that is
+// not what is kept any more.
+std::optional<std::string> EnvironmentOf(const std::string& sha256, std::string facts) {
+  if (sha256.empty()) return "";
+  if (Sha256Hex(facts) != sha256) return std::nullopt;
+  return facts;
+}
+
+void Accept(SQLite::Statement& row, const std::string& environment, const Origin& origin,
+            MemberInput& member) {
   member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
   // A worker has one unit for all its GPUs; the attempt used one of them.
   member.unit = origin.unit.empty() ? row.getColumn(7).getString() : origin.unit;
-  member.environment_json = row.getColumn(8).getString();
+  member.environment_json = environment;
   member.trainer_build = origin.build;
   member.stack_fingerprint = origin.fingerprint;
 }
@@ -83,7 +94,7 @@ Attempts ReadEnds(SQLite::Database& database, uint64_t sweep, const MemberPlaces
   SQLite::Statement row(database,
                         "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
                         "a.train_seconds, a.train_seconds_special, w.unit, e.facts, "
-                        "a.data_identity "
+                        "a.data_identity, a.environment "
                         "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
                         "LEFT JOIN environment e ON e.sha256 = a.environment "
                         "WHERE l.sweep = ? ORDER BY l.lease");
@@ -92,12 +103,19 @@ Attempts ReadEnds(SQLite::Database& database, uint64_t sweep, const MemberPlaces
     const auto place = places.find({row.getColumn(1).getUInt(), row.getColumn(2).getUInt()});
     if (place == places.end()) continue;
     MemberInput& member = rows.input.members[place->second];
-    const Origin origin = OriginOf(row.getColumn(8).getString(), *cells.at(member.cell));
+    const std::optional<std::string> environment =
+        EnvironmentOf(row.getColumn(10).getString(), row.getColumn(8).getString());
+    if (!environment) {
+      rows.warnings.push_back({"warning", member.id,
+                               "Its environment in the store is damaged and left out: what it ran "
+                               "on is not known."});
+    }
+    const Origin origin = OriginOf(environment.value_or(""), *cells.at(member.cell));
     const int64_t lease = row.getColumn(0).getInt64();
     if (row.getColumn(3).getInt() != 0) {
       attempts.accepted[lease] = place->second;
       attempts.software[member.cell].insert(SoftwareOf(origin));
-      Accept(row, origin, member);
+      Accept(row, environment.value_or(""), origin, member);
     } else if (row.getColumn(4).getString() != "failed") {
       attempts.late.push_back(
           {lease, place->second, row.getColumn(9).getString(), SoftwareOf(origin)});

@@ -8,7 +8,9 @@
 namespace noisefloor::report {
 namespace {
 
-std::string Quoted(const std::string& text) {
+// A text that a spreadsheet would take for a formula gets an apostrophe, which makes it a text.
+std::string Quoted(std::string text) {
+  if (text.find_first_of("=+-@\t\r") == 0) text.insert(0, 1, '\'');
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -8,7 +8,9 @@
 namespace noisefloor::report {
 
 // Header: table,cell,label,subject,metric,value,low,high,n,unit,detectable,detectable_kind,note.
-// RFC 4180 with "\n"; numbers in full precision, "nan", "inf", "-inf"; what is absent is empty.
+// RFC 4180 with "\n"; numbers in full precision, "nan", "inf", "-inf"; what is absent is empty. A
+// text that a spreadsheet would take for a formula, from "=", "+", "-" or "@" on, has an apostrophe
+// before it.
 // Tables: cohort, class, blocks, hardware, control, physical, curve, pair, example, member,
 // warning.
 std::string StudyToCsv(const Study& study);

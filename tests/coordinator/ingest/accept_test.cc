@@ -135,6 +135,34 @@ TEST(JudgeOutcome, RefusesAHashThatIsNone) {
   EXPECT_EQ(JudgeOutcome(outcome, {}).reason, "hash weights: expected 64 hexadecimal digits");
 }
 
+TEST(JudgeOutcome, RefusesFiguresThatNothingDoneHas) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto judged = [](const char* name, double value) {
+    AttemptOutcome outcome = Done();
+    outcome.metrics[name] = value;
+    return JudgeOutcome(outcome, {}).reason;
+  };
+  EXPECT_EQ(judged("loss", nan), "metrics.loss: expected a finite number of what is done, got nan");
+  EXPECT_EQ(judged("top1", -5), "metrics.top1: expected 0 to 1, got -5.000000");
+  EXPECT_EQ(judged("top5", 1.5), "metrics.top5: expected 0 to 1, got 1.500000");
+  EXPECT_EQ(judged("top1", nan), "metrics.top1: expected 0 to 1, got nan");
+  EXPECT_EQ(judged("top1", 0), "");
+  EXPECT_EQ(judged("top5", 1), "");
+  EXPECT_EQ(judged("my_own", nan), "") << "a trainer's own figure";
+
+  AttemptOutcome classes = Done();
+  classes.per_class_accuracy = {0, nan, 1};
+  EXPECT_EQ(JudgeOutcome(classes, {}).kind, End::kAccept) << "a class may have no examples";
+  classes.per_class_accuracy = {0, 2};
+  EXPECT_EQ(JudgeOutcome(classes, {}).reason,
+            "per_class_accuracy[1]: expected 0 to 1, got 2.000000");
+
+  AttemptOutcome diverged = Done();
+  diverged.kind = OutcomeEvent::Kind::kDiverged;
+  diverged.metrics["loss"] = nan;
+  EXPECT_EQ(JudgeOutcome(diverged, {}).kind, End::kAccept);
+}
+
 TEST(JudgeOutcome, RefusesMoreEntriesThanAnyTrainerHas) {
   AttemptOutcome outcome = Done();
   outcome.per_class_accuracy.resize(10001);

@@ -4,18 +4,21 @@
 #include <set>
 #include <sstream>
 
+#include "SQLiteCpp/SQLiteCpp.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 #include "common/trainer_protocol/datasets.h"
 #include "coordinator/query/load_study.h"
+#include "coordinator/store/database.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor::query {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Form = v1::GetStudyRequest;
 
 class StudyTest : public ::testing::Test {
@@ -105,6 +108,17 @@ TEST_F(StudyTest, AChangedByteIsNamedAndThosePredictionsAreLeftOut) {
   EXPECT_THAT(WarningAbout(study, "s1c1r1"), HasSubstr("Its predictions are left out"));
   EXPECT_EQ(study["cohorts"][1]["counts"]["without_predictions"], 1);
   EXPECT_EQ(study["cohorts"][1]["churn"]["n"], 2);
+}
+
+TEST_F(StudyTest, AnEnvironmentThatHasChangedIsNamedAndLeftOut) {
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  ASSERT_GT(database.exec("UPDATE environment SET facts = replace(facts, '9000', '9001')"), 0);
+
+  const nlohmann::json study = Json();
+
+  EXPECT_THAT(WarningAbout(study, "s1c0r0"), HasSubstr("Its environment in the store is damaged"));
+  EXPECT_THAT(study["environment"].dump(), Not(HasSubstr("9001")));
+  EXPECT_EQ(study["cohorts"][0]["counts"]["done"], 3) << "its figures stand";
 }
 
 TEST_F(StudyTest, MissingWeightsAreNamedAndPredictionsStay) {

@@ -319,6 +319,17 @@ TEST(ExportTest, AbsentIsEmptyAndNotFiniteIsAWord) {
   EXPECT_THAT(csv, HasSubstr(",loss,nan,,,"));
 }
 
+TEST(ExportTest, NoTextIsAFormula) {
+  Study study;
+  for (const char* label : {"=1+1", "-rf", "+1", "@sum", "plain=1"}) {
+    study.cohorts.emplace_back().label = label;
+  }
+  const std::string csv = StudyToCsv(study);
+  for (const char* label : {"'=1+1", "'-rf", "'+1", "'@sum", "plain=1"}) {
+    EXPECT_THAT(csv, HasSubstr("," + std::string(label) + ",,churn,"));
+  }
+}
+
 TEST(TableTest, SaysWhatWasTrained) {
   Study study = BuildStudy(MakeExampleStudy().input);
   study.sweep.axes = {{{"train.optimizer.learning_rate", {"0.1", "0.5"}}}};

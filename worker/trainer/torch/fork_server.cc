@@ -27,7 +27,7 @@ namespace noisefloor::trainer {
 namespace {
 
 constexpr int kFirstFree = 64;  // Where descriptors are put aside while 0 to 3 are replaced.
-constexpr size_t kMostCores = 64 * 1024;
+constexpr size_t kMostCores = size_t{64} << 10;
 
 std::string Failure(const char* call) { return std::string(call) + ": " + std::strerror(errno); }
 
