@@ -45,7 +45,12 @@ absl::StatusOr<Connection> Connection::Open(const Context& context, const Wish& 
   if (context.options.coordinator.empty()) {
     NF_RETURN_IF_ERROR(connection.OpenHome(context, wish));
   } else {
-    NF_RETURN_IF_ERROR(connection.Reach(context.options.coordinator));
+    const absl::Status reached = connection.Reach(context.options.coordinator);
+    if (absl::IsUnavailable(reached)) {
+      return MakeError(reached.code(), fmt::format("{}; `{} serve` on that machine starts one",
+                                                   Message(reached), context.program));
+    }
+    NF_RETURN_IF_ERROR(reached);
   }
   return connection;
 }

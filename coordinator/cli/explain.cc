@@ -35,7 +35,7 @@ class Explain final : public Command {
       return kDone;
     }
     context.out << answer.text() << "\n";
-    if (member.state() == v1::MEMBER_STATE_WAITING) {
+    if (member.state() == v1::MEMBER_STATE_WAITING || member.state() == v1::MEMBER_STATE_LEASED) {
       NF_ASSIGN_OR_RETURN(const std::string nobody, NobodyTrains(context, connection));
       if (!nobody.empty()) context.out << nobody << "\n";
     }

@@ -69,6 +69,10 @@ void PrintPlanJson(const Context& context, const v1::PlanSweepResponse& plan) {
        {"warnings", std::vector<std::string>(plan.warnings().begin(), plan.warnings().end())}});
 }
 
+void Say(const Context& context, std::string_view text) {
+  context.out << Wrapped(text, context.out_columns);
+}
+
 void PrintCells(const Context& context, const v1::PlanSweepResponse& plan) {
   Table table({"cell", "plan", "hardware", "stack", "block", "workers", "axes"});
   for (const v1::PlannedCell& cell : plan.cells()) {
@@ -108,11 +112,9 @@ absl::Status SayWhatIsOffered(Context& context, Connection& connection,
   if (all) return absl::OkStatus();
   NF_ASSIGN_OR_RETURN(const std::string nobody, NobodyTrains(context, connection));
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ConnectedClasses(connection));
-  context.out << "note: "
-              << (nobody.empty()
-                      ? fmt::format("connected workers offer {}", fmt::join(classes, ", "))
-                      : nobody)
-              << "\n";
+  Say(context, "note: " + (nobody.empty()
+                               ? fmt::format("connected workers offer {}", fmt::join(classes, ", "))
+                               : nobody));
   return absl::OkStatus();
 }
 
@@ -131,10 +133,12 @@ void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
                PowerText(one, one.detectable_mean_shift())});
   }
   table.Print(context);
-  context.out << "independent draws: of the seeded sources, for each setting, class and stack; a "
-                 "plan that fixes one has as many as blocks.\n"
-                 "sees: at 80 % power and the 5 % level; ratios of SDs pooled over blocks, shifts "
-                 "between the means of two cells in SDs.\n";
+  Say(context,
+      "independent draws: of the seeded sources, for each setting, class and stack; a plan that "
+      "fixes one has as many as blocks.");
+  Say(context,
+      "sees: at 80 % power and the 5 % level; ratios of SDs pooled over blocks, shifts between the "
+      "means of two cells in SDs.");
 }
 
 std::string TimeText(const v1::PlanSweepResponse& plan) {
@@ -199,19 +203,20 @@ class Plan final : public Command {
                                Counted(plan.members(), "member"),
                                Counted(plan.steps(), "optimiser step"));
     PrintWorkers(context, plan);
-    context.out << TimeText(plan) << "\n";
+    Say(context, TimeText(plan));
     PrintPlans(context, plan);
     if (!connection.remote() && NamesAStack(plan)) {
-      context.out << "note: `run` refuses a stack that the trainer here does not have; plan does "
-                     "not start it to ask\n";
+      Say(context,
+          "note: `run` refuses a stack that the trainer here does not have; plan does not start it "
+          "to ask");
     }
     if (std::ranges::any_of(plan.cells(),
                             [](const auto& cell) { return cell.hardware().empty(); })) {
-      context.out
-          << "note: any is, for all members of a cell, the fastest class of the worker that "
-             "takes its first one\n";
+      Say(context,
+          "note: any is, for all members of a cell, the fastest class of the worker that takes its "
+          "first one");
     }
-    for (const std::string& warning : plan.warnings()) context.out << "note: " << warning << "\n";
+    for (const std::string& warning : plan.warnings()) Say(context, "note: " + warning);
     if (connection.remote()) return SayWhatIsOffered(context, connection, plan);
     return absl::OkStatus();
   }

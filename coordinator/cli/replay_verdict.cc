@@ -32,6 +32,8 @@ constexpr std::pair<std::string_view, std::string_view> kConditions[] = {
     {"/versions/openmp", "version of OpenMP"},
     {"/gpu/name", "GPU"},
     {"/gpu/driver", "GPU driver"},
+    {"/gpu/cudnn", "version of cuDNN"},
+    {"/gpu/cuda_runtime", "version of CUDA's runtime"},
     {"/variables/MKL_CBWR", "variable MKL_CBWR"},
     {"/variables/ONEDNN_MAX_CPU_ISA", "variable ONEDNN_MAX_CPU_ISA"},
     {"/variables/CUBLAS_WORKSPACE_CONFIG", "variable CUBLAS_WORKSPACE_CONFIG"},

@@ -99,13 +99,13 @@ void ReadHardware(SweepReader& reader, const YamlNode& node) {
     reader.Refuse(item.place, fmt::format("hardware[{}]", i),
                   fmt::format("expected {}, got {}", kHardwareClassNames, item.text));
   }
-  if (node.kind != YamlNode::Kind::kPlain) return;
-  if (const auto nearest = Nearest(node.text, kHardwareWords); !nearest.empty()) {
-    reader.Refuse(node.place, "hardware",
-                  fmt::format("expected all, any, a hardware class or a list of them, got {}; did "
-                              "you mean {}?",
-                              node.text, nearest));
-  }
+  const bool is_word = node.kind == YamlNode::Kind::kPlain;
+  if (!is_word || ParseHardwareClass(node.text, false).ok()) return;
+  const std::string_view nearest = Nearest(node.text, kHardwareWords);
+  reader.Refuse(
+      node.place, "hardware",
+      fmt::format("expected all, any, a list of classes, or {}, got {}{}", kHardwareClassNames,
+                  node.text, nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
 
 void ReadStacks(SweepReader& reader, const std::string& key, const YamlNode& node) {

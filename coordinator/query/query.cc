@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "SQLiteCpp/Statement.h"
+#include "google/protobuf/stubs/logging.h"
 
 #include "common/base/mutex.h"
 #include "common/trainer_protocol/json_reader.h"
@@ -162,6 +163,7 @@ class StoreQuery final : public Query {
   // kept was UTF-8.
   template <typename T>
   absl::Status CheckReadable(const T& answer) const {
+    const google::protobuf::LogSilencer quiet;  // It is said below.
     T parsed;
     if (parsed.ParseFromString(answer.SerializeAsString())) return absl::OkStatus();
     return MakeError(absl::StatusCode::kDataLoss,

@@ -57,8 +57,13 @@ std::string AtOneDraw(std::span<const std::string> held, int64_t blocks) {
   return held.empty() || blocks != 1 ? "" : " at this one " + Listed(held);
 }
 
+std::string AtTheseDraws(std::span<const std::string> held, int64_t blocks) {
+  if (held.empty() || blocks == 1) return AtOneDraw(held, blocks);
+  return fmt::format(" at these {} draws of {}", blocks, Listed(held));
+}
+
 std::string TextOf(const HardwareTest& test) {
-  const std::string what = fmt::format("mean answer{}", AtOneDraw(test.held, test.blocks));
+  const std::string what = fmt::format("mean answer{}", AtTheseDraws(test.held, test.blocks));
   const std::string classes =
       test.hardware.size() == 2 ? Listed(test.hardware)
                                 : fmt::format("{} hardware classes at once", test.hardware.size());
@@ -97,7 +102,8 @@ std::string ShiftText(const HardwareComparison& comparison) {
     return fmt::format(" Of a shift of the mean answer ({}) nothing is claimed: {}.",
                        SizeOfShift(comparison), shift.note);
   }
-  const std::string at = AtItsDraw(comparison);
+  const std::string at =
+      AtTheseDraws(comparison.held, static_cast<int64_t>(comparison.cells_a.size()));
   if (shift.shown) {
     return fmt::format(" The hardware shifts the mean answer{}: {} ({}).", at,
                        SizeOfShift(comparison), Corrected(shift));

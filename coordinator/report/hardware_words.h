@@ -16,6 +16,10 @@ std::string PValue(double p);
 // over several blocks, or where none is held.
 std::string AtOneDraw(std::span<const std::string> held, int64_t blocks);
 
+// The same for a permutation test, which exchanges inside the blocks: what it shows, it shows of
+// their draws only. " at these 3 draws of init and data_order" over several.
+std::string AtTheseDraws(std::span<const std::string> held, int64_t blocks);
+
 // Does any of the classes shift the mean answer?
 std::string TextOf(const HardwareTest& test);
 

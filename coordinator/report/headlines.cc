@@ -285,7 +285,7 @@ void SayShifts(const Study& study, Headlines& headlines) {
   }
   std::vector<std::string> tested;
   for (const HardwareTest& test : study.hardware_tests) {
-    if (test.under_trained || test.shift.shown) continue;
+    if (test.under_trained || test.shift.shown || test.replicates == 0) continue;
     const std::string p = test.shift.p_holm
                               ? fmt::format("p = {} after Holm", PValue(*test.shift.p_holm))
                               : test.shift.note;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
@@ -81,6 +82,11 @@ std::string SourcesOf(const PlanInput& plan, SourceState state) {
   return names.empty() ? "nothing" : Listed(names);
 }
 
+std::string UtcText(int64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixSeconds(unix_seconds),
+                          absl::UTCTimeZone());
+}
+
 void AddRecipe(const Study& study, Page& page) {
   const SweepInput& sweep = study.sweep;
   if (sweep.settings.empty()) return;
@@ -98,6 +104,11 @@ void AddRecipe(const Study& study, Page& page) {
   }
   if (!sweep.noisefloor_version.empty()) origin += "; noisefloor " + sweep.noisefloor_version;
   page.Line(origin);
+  if (sweep.submitted_unix_seconds == 0) return;
+  const std::string ended = sweep.ended_unix_seconds == 0
+                                ? "not ended"
+                                : "ended " + UtcText(sweep.ended_unix_seconds) + " UTC";
+  page.Line("submitted " + UtcText(sweep.submitted_unix_seconds) + " UTC, " + ended);
 }
 
 void AddFindings(const Study& study, Page& page) {
@@ -108,6 +119,7 @@ void AddFindings(const Study& study, Page& page) {
 
 // What this n could have seen: a difference of mean accuracy and a ratio of spreads.
 std::string Sees(const Cohort& cohort) {
+  if (cohort.all_fixed) return "-";  // Nothing spreads.
   std::string text;
   if (cohort.accuracy.detectable) text = Percent(*cohort.accuracy.detectable, 2);
   if (cohort.accuracy_sd.detectable) {

@@ -151,8 +151,13 @@ WorstClasses BuildWorstClasses(const Gathered& gathered) {
   const std::vector<std::vector<double>> without = LeaveOneOut(cells, blocks);
   if (without.empty()) return worst;  // Nothing can be left out: nothing is told apart.
   const EvaluationSet& evaluation = *gathered.sets[first.set].input;
+  std::set<std::string> settings;
+  for (const CellChurns& cell : cells) settings.insert(cell.cell->axes_label);
   worst.plan =
       first.input->plan + AtOneDraw(NamesOf(first.held), static_cast<int64_t>(block_count));
+  if (settings.size() > 1) {
+    worst.plan += fmt::format(", the mean over {} settings", settings.size());
+  }
   worst.n = static_cast<int64_t>(without.size());
   for (size_t k = 0; k < churn.size(); ++k) {
     worst.churn.push_back({ClassName(evaluation, cells[0].churns.labels[k]), churn[k]});

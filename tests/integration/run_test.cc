@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -149,13 +150,17 @@ TEST_F(RunTest, AHopelessLearningRateEndsAsDivergedBesideHealthyMembers) {
   EXPECT_EQ(again.code, 0);
   EXPECT_THAT(again.err, HasSubstr("already ended")) << "the same command does nothing twice";
 
+  // One of each plan, and one that diverged.
+  std::set<std::string> replayed;
   for (const json& member : members) {
-    if (member["state"] != "done" || member["plan"] != "control") continue;
+    const bool done = member["state"] == "done";
+    const std::string kind = done ? member["plan"].get<std::string>() : "diverged";
+    if (!replayed.insert(kind).second) continue;
     const Ended replay = Do({"replay", member["id"].get<std::string>()});
-    EXPECT_EQ(replay.code, 0) << replay.err;
-    EXPECT_THAT(replay.out, HasSubstr("held: equal bits"));
-    break;
+    EXPECT_EQ(replay.code, 0) << kind << ": " << replay.err;
+    EXPECT_THAT(replay.out, HasSubstr("held: equal bits")) << kind;
   }
+  EXPECT_EQ(replayed.size(), 3u);
 }
 
 TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {

@@ -82,7 +82,9 @@ int Main(const std::vector<std::string>& arguments) {
   if (parsed.exit) {
     std::FILE* const out = parsed.exit_code == 0 ? stdout : stderr;
     std::fputs(parsed.exit_code == 0 ? parsed.text.c_str() : Printable(parsed.text).c_str(), out);
-    return std::fflush(out) == 0 ? parsed.exit_code : 1;
+    if (std::fflush(out) == 0) return parsed.exit_code;
+    std::perror("noisefloor-worker: standard output");
+    return 1;
   }
   const Options& options = parsed.options;
   SetUpLog({"noisefloor-worker", options.log_level, options.log_format});

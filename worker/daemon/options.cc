@@ -18,7 +18,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr char kVersion[] = "noisefloor-worker 0.1.0";
 constexpr char kExamples[] = R"(
 Examples:
   noisefloor-worker --coordinator=127.0.0.1:7077
@@ -277,7 +276,7 @@ ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const Prog
   } catch (const CLI::ParseError& error) {
     return Mistake(UsageMessage(app, error));
   }
-  if (raw.version) return Exit(0, fmt::format("{}\n", kVersion));
+  if (raw.version) return Exit(0, "noisefloor-worker " NOISEFLOOR_VERSION "\n");
   if (app.count("--slots") > 0 && options.slots == 0) {
     return Mistake("--slots=0: expected 1 to 4096");
   }

@@ -13,7 +13,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr char kVersion[] = "0.1.0";
 // Trainers are held back one by one (TrainerProcess::Consumed), so this is never reached.
 constexpr size_t kMailboxLimit = size_t{1} << 20;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(10);
@@ -133,7 +132,7 @@ v1::SessionRequest Worker::Registration() const {
     added->set_build(stack.build);
   }
   registration->set_unit(settings_.unit);
-  registration->set_version(kVersion);
+  registration->set_version(NOISEFLOOR_VERSION);
   for (const slots::Held& held : slots_.HeldLeases()) *registration->add_held() = ToProto(held);
   return request;
 }

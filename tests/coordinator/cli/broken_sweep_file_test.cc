@@ -55,8 +55,11 @@ const BrokenFile kBrokenFiles[] = {
      "with "
      "other draws"},
     {"AlmostAllHardware", "name: a\nnoise: [control]\nhardware: al\n",
-     "3:11: hardware: expected all, any, a hardware class or a list of them, got al; did you mean "
-     "all?"},
+     "3:11: hardware: expected all, any, a list of classes, or cpu-VENDOR-sse, -avx2 or -avx512 "
+     "with vendor intel, amd or other, or nvidia-MODEL, got al; did you mean all?"},
+    {"HardwareIsNoClass", "name: a\nnoise: [control]\nhardware: cpu-amd-avx9\n",
+     "3:11: hardware: expected all, any, a list of classes, or cpu-VENDOR-sse, -avx2 or -avx512 "
+     "with vendor intel, amd or other, or nvidia-MODEL, got cpu-amd-avx9"},
     {"TwoDocuments", "name: a\nnoise: [control]\n---\nname: b\n",
      "3:1: expected one document, got a second (---)"},
     {"Anchor", "name: a\nnoise: [control]\ntrain: &base {epochs: 3}\n",

@@ -144,6 +144,16 @@ TEST(WorstClassesTest, OnlyAClassThatIsToldFromAllOthersPaysMost) {
   EXPECT_THAT(study.headlines, Contains(study.worst_classes.text));
 }
 
+TEST(WorstClassesTest, AMeanOverSettingsIsSaidToBeOne) {
+  TinyStudy tiny(kExamples, 10);
+  for (const char* rate : {"0.1", "0.2"}) {
+    tiny.AddCell("algo", Algo(), "cpu-a", 0, {{"train.optimizer.learning_rate", rate}});
+    AddTossers(tiny, 20, {6}, 3);
+  }
+  EXPECT_THAT(BuildStudy(tiny.input).worst_classes.text,
+              HasSubstr("algo, the mean over 2 settings: 6 pays most (95 %, n = 20): churn "));
+}
+
 TEST(WorstClassesTest, TwoThatPayAlikeAreBothNamed) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");

@@ -333,6 +333,24 @@ TEST(ClaimTest, MembersOfFixedLanesMayBeOnAnySideAndTheClaimIsOfThatDraw) {
               HasSubstr(std::string("shifts the mean answer at this one ") + kHeld));
 }
 
+TEST(ClaimTest, WhatIsExchangedInsideBlocksIsClaimedOfTheirDraws) {
+  TinyStudy tiny(kExamples, 2);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    for (const uint32_t block : {0u, 1u, 2u}) {
+      Draws draws(10 * block + static_cast<uint64_t>(hardware[4]));
+      tiny.AddCell("impl", Impl(), hardware, block);
+      for (int r = 0; r < 3; ++r) tiny.AddMember(Noisy(draws, hardware[4] == 'b' ? 15 : 0));
+    }
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_TRUE(study.hardware[0].shift.shown);
+  const std::string at = std::string("shifts the mean answer at these 3 draws of ") + kHeld;
+  EXPECT_THAT(study.hardware[0].text, HasSubstr(at));
+  EXPECT_THAT(study.hardware_tests[0].text, HasSubstr(at));
+}
+
 TEST(ClaimTest, NoClaimOfTwoClassesIsSurerThanThatOfAll) {
   bool held = false;
   for (uint64_t seed = 1; seed <= 40; ++seed) {

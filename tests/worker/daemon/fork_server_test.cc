@@ -327,7 +327,9 @@ TEST_F(ForkServerTest, FiftyMembersLeaveTheServerAsItWas) {
   }
   EXPECT_EQ(CountFiles(server + "/fd"), files);
   EXPECT_EQ(CountFiles("/proc/self/fd"), ours);
+#ifndef __SANITIZE_ADDRESS__  // Which keeps what was freed for a while.
   EXPECT_EQ(Status(server_->process(), "VmData"), memory);
+#endif
   EXPECT_EQ(Line(server + "/task/" + std::to_string(server_->process()) + "/children", ""), "");
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), 0) << "one that has ended was not waited for";
 }

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -17,7 +19,15 @@ namespace noisefloor {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+
+std::string LineOf(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
 
 // The number of a process that a shell started, in a session of its own, and left to us.
 int MakeOrphan(const std::string& trainer) {
@@ -38,7 +48,12 @@ int MakeOrphan(const std::string& trainer) {
   EXPECT_EQ(poll(&wait, 1, 60000), 1);
   (void)Reap(*shell);
   close(shell->pidfd);
-  return std::stoi(text.data());
+  const int orphan = std::stoi(text.data());
+  // In the middle of becoming `sleep` it has no environment for a moment, and so no mark.
+  const std::string folder = "/proc/" + std::to_string(orphan);
+  while (kill(orphan, 0) == 0 && LineOf(folder + "/comm") != "sleep") sched_yield();
+  EXPECT_THAT(LineOf(folder + "/environ"), HasSubstr(kTrainerVariable));
+  return orphan;
 }
 
 TEST(OrphansTest, AreEndedWhenTheTrainerTheyComeFromHasGone) {

@@ -1,8 +1,8 @@
 // What cohorts are called in figures. Cohorts of one label and one hardware class are one and the same.
 import { AxisSetting, Cohort, Study } from "./study";
 
-function varies(study: Study, pick: (c: Cohort) => string | number): boolean {
-  return new Set(study.cohorts.map(pick)).size > 1;
+function varies(cohorts: Cohort[], pick: (c: Cohort) => string | number): boolean {
+  return new Set(cohorts.map(pick)).size > 1;
 }
 
 /** "learning_rate=0.05" for each axis but `without`; the whole path where two axes end alike. */
@@ -12,11 +12,12 @@ function written(axes: AxisSetting[], without = ""): string[] {
   return axes.filter((a) => a.path !== without).map((a) => `${name(a)}=${a.value}`);
 }
 
-/** Stack and block, where there are several. */
+/** The stack, where the study has several, and the block, where the plan has. */
 function details(c: Cohort, study: Study): string[] {
+  const plan = study.cohorts.filter((other) => other.plan === c.plan);
   return [
-    ...(varies(study, (other) => other.stack) ? [c.stack] : []),
-    ...(varies(study, (other) => other.block) ? [`block ${c.block}`] : []),
+    ...(varies(study.cohorts, (other) => other.stack) ? [c.stack] : []),
+    ...(varies(plan, (other) => other.block) ? [`block ${c.block}`] : []),
   ];
 }
 
