@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -25,25 +27,42 @@ namespace {
 constexpr int kMostRounds = 20;
 constexpr int kWaitMilliseconds = 1000;
 
-// The parent's number stands behind the name, which may hold anything, in parentheses.
-int ParentOf(int process) {
+// What /proc/PID/stat says, by the numbers of proc(5). The name, which may hold anything, stands in
+// parentheses before the third. Empty: there is no such process.
+std::vector<std::string> StatOf(int process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text;
   std::getline(file, text, '\0');
   const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return -1;
+  if (name_end == std::string::npos) return {};
+  std::vector<std::string> fields(3);  // So that each is at its number.
   std::istringstream rest(text.substr(name_end + 1));
-  std::string state;
-  int parent = -1;
-  rest >> state >> parent;
-  return parent;
+  for (std::string field; rest >> field;) fields.push_back(std::move(field));
+  constexpr size_t kFields = 53;
+  fields.resize(std::max(fields.size(), kFields));
+  return fields;
 }
 
+bool IsChild(int process) {
+  const std::vector<std::string> stat = StatOf(process);
+  return !stat.empty() && stat[4] == std::to_string(getpid());
+}
+
+// In the middle of an execve a process has no environment yet: the kernel does not say where it
+// begins. One that ended has none any more, and one that cleared it has an empty one.
+bool IsBecomingAnother(int process) {
+  std::ifstream environment(fmt::format("/proc/{}/environ", process));
+  if (!environment || environment.get() != std::ifstream::traits_type::eof()) return false;
+  const std::vector<std::string> stat = StatOf(process);
+  return !stat.empty() && stat[3] != "Z" && stat[50] == "0";
+}
+
+// Or may: it is looked at again when the next attempt ends.
 bool ComesFromOneOf(int process, const std::set<std::string>& living) {
-  for (const std::string& trainer : living) {
-    if (CarriesVariable(process, kTrainerVariable, trainer)) return true;
-  }
-  return false;
+  if (!living.empty() && IsBecomingAnother(process)) return true;
+  return std::ranges::any_of(living, [process](const std::string& trainer) {
+    return CarriesVariable(process, kTrainerVariable, trainer);
+  });
 }
 
 // False when it does not go in time; it is reaped another time.
@@ -70,7 +89,7 @@ std::vector<int> EndOrphans(const std::set<int>& ours, const std::set<std::strin
   for (int round = 0; round < kMostRounds; ++round) {
     const size_t before = ended.size();
     for (const int process : AllProcesses()) {
-      if (ParentOf(process) != getpid() || ours.contains(process)) continue;
+      if (!IsChild(process) || ours.contains(process)) continue;
       if (ComesFromOneOf(process, living)) continue;
       if (EndAndReap(process)) ended.push_back(process);
     }

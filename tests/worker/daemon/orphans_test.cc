@@ -13,20 +13,20 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "worker/daemon/leftovers.h"
 #include "worker/daemon/spawn.h"
 
 namespace noisefloor {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string LineOf(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+std::string NameOf(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
 }
 
 // The number of a process that a shell started, in a session of its own, and left to us.
@@ -48,11 +48,10 @@ int MakeOrphan(const std::string& trainer) {
   EXPECT_EQ(poll(&wait, 1, 60000), 1);
   (void)Reap(*shell);
   close(shell->pidfd);
+  // While it becomes `sleep` it has no environment for a moment, after its name has changed.
   const int orphan = std::stoi(text.data());
-  // In the middle of becoming `sleep` it has no environment for a moment, and so no mark.
-  const std::string folder = "/proc/" + std::to_string(orphan);
-  while (kill(orphan, 0) == 0 && LineOf(folder + "/comm") != "sleep") sched_yield();
-  EXPECT_THAT(LineOf(folder + "/environ"), HasSubstr(kTrainerVariable));
+  while (kill(orphan, 0) == 0 && NameOf(orphan) != "sleep") sched_yield();
+  while (kill(orphan, 0) == 0 && !CarriesVariable(orphan, kTrainerVariable, trainer)) sched_yield();
   return orphan;
 }
 
