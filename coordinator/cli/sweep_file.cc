@@ -22,6 +22,7 @@ namespace {
 constexpr YamlLimits kLimits;
 constexpr size_t kMostShown = 50;
 constexpr size_t kMostNames = 64;
+constexpr size_t kMostNameBytes = 100;
 constexpr size_t kMostTags = 100;
 constexpr std::array<std::string_view, 2> kHardwareWords = {"all", "any"};
 
@@ -64,12 +65,12 @@ void ReadReference(SweepReader& reader, const YamlNode& node) {
 std::vector<std::string> ReadNames(SweepReader& reader, const std::string& path,
                                    const YamlNode& node) {
   std::vector<std::string> names;
-  if (node.IsScalar()) return {reader.Text(node, path, 100)};
+  if (node.IsScalar()) return {reader.Text(node, path, kMostNameBytes)};
   if (!reader.IsListOf(node, path, "names", kMostNames)) return names;
   for (size_t i = 0; i < node.items.size(); ++i) {
     const std::string item_path = fmt::format("{}[{}]", path, i);
     reader.places[item_path] = node.items[i].place;
-    const std::string name = reader.Text(node.items[i], item_path, 100);
+    const std::string name = reader.Text(node.items[i], item_path, kMostNameBytes);
     if (!name.empty() && std::ranges::find(names, name) != names.end()) {
       reader.Refuse(node.items[i].place, item_path,
                     "expected different names, got " + name + " again");
@@ -99,7 +100,7 @@ void ReadHardware(SweepReader& reader, const YamlNode& node) {
     reader.Refuse(item.place, fmt::format("hardware[{}]", i),
                   fmt::format("expected {}, got {}", kHardwareClassNames, item.text));
   }
-  const bool is_word = node.kind == YamlNode::Kind::kPlain;
+  const bool is_word = node.kind == YamlNode::Kind::kPlain && node.text.size() <= kMostNameBytes;
   if (!is_word || ParseHardwareClass(node.text, false).ok()) return;
   const std::string_view nearest = Nearest(node.text, kHardwareWords);
   reader.Refuse(

@@ -58,6 +58,7 @@ std::vector<std::string> SoftwareOf(const Origin& origin) {
 struct Late {
   int64_t lease = 0;
   size_t member = 0;
+  bool damaged = false;  // Its environment is.
   std::string data_identity;
   std::vector<std::string> software;
 };
@@ -105,20 +106,21 @@ Attempts ReadEnds(SQLite::Database& database, uint64_t sweep, const MemberPlaces
     MemberInput& member = rows.input.members[place->second];
     const std::optional<std::string> environment =
         EnvironmentOf(row.getColumn(10).getString(), row.getColumn(8).getString());
-    if (!environment) {
-      rows.warnings.push_back({"warning", member.id,
-                               "Its environment in the store is damaged and left out: what it ran "
-                               "on is not known."});
-    }
     const Origin origin = OriginOf(environment.value_or(""), *cells.at(member.cell));
     const int64_t lease = row.getColumn(0).getInt64();
     if (row.getColumn(3).getInt() != 0) {
       attempts.accepted[lease] = place->second;
-      attempts.software[member.cell].insert(SoftwareOf(origin));
+      if (environment) {
+        attempts.software[member.cell].insert(SoftwareOf(origin));
+      } else {
+        rows.warnings.push_back({"warning", member.id,
+                                 "Its environment in the store is damaged and left out: what it "
+                                 "ran on is not known."});
+      }
       Accept(row, environment.value_or(""), origin, member);
     } else if (row.getColumn(4).getString() != "failed") {
       attempts.late.push_back(
-          {lease, place->second, row.getColumn(9).getString(), SoftwareOf(origin)});
+          {lease, place->second, !environment, row.getColumn(9).getString(), SoftwareOf(origin)});
     }
   }
   return attempts;
@@ -131,8 +133,9 @@ std::string_view NoCheckBecause(const Late& late, const Attempts& attempts, cons
   if (pinned != rows.identities.end() && late.data_identity != pinned->second) {
     return "it was over other data";
   }
+  if (late.damaged) return "its environment in the store is damaged";
   const auto software = attempts.software.find(cell);
-  if (software != attempts.software.end() && !software->second.contains(late.software)) {
+  if (software == attempts.software.end() || !software->second.contains(late.software)) {
     return "it came from other software, or does not say from which";
   }
   return "";

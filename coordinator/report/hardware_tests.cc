@@ -178,7 +178,8 @@ HardwareTest FactsOf(const std::vector<Block>& blocks, const Design& design) {
     test.hardware.push_back(HardwareName(cell->input->hardware));
   }
   test.held = NamesOf(first.held);
-  test.blocks = static_cast<int64_t>(blocks.size());
+  // Where the blocks are the draws, those that were exchanged in.
+  test.blocks = static_cast<int64_t>(first.held.empty() ? blocks.size() : design.replicates.size());
   test.replicates = design.total;
   test.under_trained = first.under_trained;
   return test;

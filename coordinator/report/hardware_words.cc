@@ -102,8 +102,9 @@ std::string ShiftText(const HardwareComparison& comparison) {
     return fmt::format(" Of a shift of the mean answer ({}) nothing is claimed: {}.",
                        SizeOfShift(comparison), shift.note);
   }
+  // Of blocks without a pair nothing was exchanged.
   const std::string at =
-      AtTheseDraws(comparison.held, static_cast<int64_t>(comparison.cells_a.size()));
+      AtTheseDraws(comparison.held, comparison.cells_a.size() == 1 ? 1 : comparison.draws);
   if (shift.shown) {
     return fmt::format(" The hardware shifts the mean answer{}: {} ({}).", at,
                        SizeOfShift(comparison), Corrected(shift));

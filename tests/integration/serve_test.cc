@@ -108,6 +108,7 @@ TEST_F(ServeTest, OutlivesTheReaderOfItsLog) {
 }
 
 TEST_F(ServeTest, AClosedTerminalStopsItInOrder) {
+  signal(SIGHUP, SIG_DFL);  // Also when the tests themselves run under nohup.
   Process serve = Serve();
   serve.Signal(SIGHUP);
   const auto code = serve.Wait(kPatience);

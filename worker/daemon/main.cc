@@ -80,9 +80,11 @@ int Main(const std::vector<std::string>& arguments) {
   setenv("GRPC_VERBOSITY", "NONE", 0);  // Our log says what could not be reached.
   const ParsedOptions parsed = ParseOptions(arguments, FindProgramPlace());
   if (parsed.exit) {
-    std::FILE* const out = parsed.exit_code == 0 ? stdout : stderr;
-    std::fputs(parsed.exit_code == 0 ? parsed.text.c_str() : Printable(parsed.text).c_str(), out);
-    if (std::fflush(out) == 0) return parsed.exit_code;
+    if (parsed.exit_code != 0) {
+      std::fputs(Printable(parsed.text).c_str(), stderr);
+      return parsed.exit_code;
+    }
+    if (std::fputs(parsed.text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
     std::perror("noisefloor-worker: standard output");
     return 1;
   }

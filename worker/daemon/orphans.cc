@@ -49,20 +49,23 @@ bool IsChild(int process) {
 }
 
 // In the middle of an execve a process has no environment yet: the kernel does not say where it
-// begins. One that ended has none any more, and one that cleared it has an empty one.
+// ends. One that has ended has none any more, and one that cleared it has an empty one.
 bool IsBecomingAnother(int process) {
   std::ifstream environment(fmt::format("/proc/{}/environ", process));
   if (!environment || environment.get() != std::ifstream::traits_type::eof()) return false;
   const std::vector<std::string> stat = StatOf(process);
-  return !stat.empty() && stat[3] != "Z" && stat[50] == "0";
+  return !stat.empty() && stat[3] != "Z" && stat[51] == "0";
 }
 
 // Or may: it is looked at again when the next attempt ends.
 bool ComesFromOneOf(int process, const std::set<std::string>& living) {
-  if (!living.empty() && IsBecomingAnother(process)) return true;
-  return std::ranges::any_of(living, [process](const std::string& trainer) {
+  const auto carries = [process](const std::string& trainer) {
     return CarriesVariable(process, kTrainerVariable, trainer);
-  });
+  };
+  if (living.empty()) return false;
+  // Before and after: what was not yet begun at the first look may be over at the second.
+  return std::ranges::any_of(living, carries) || IsBecomingAnother(process) ||
+         std::ranges::any_of(living, carries);
 }
 
 // False when it does not go in time; it is reaped another time.

@@ -41,12 +41,15 @@ def class_variables(name):
 def memory_of(process):
     """MiB: private, resident."""
     found = {}
-    with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
-        for line in file:
-            name, _, rest = line.partition(":")
-            if rest.strip().endswith("kB"):
-                found[name] = int(rest.split()[0]) / 1024
-    return found["Private_Clean"] + found["Private_Dirty"], found["Rss"]
+    try:
+        with open(f"/proc/{process}/smaps_rollup", encoding="ascii") as file:
+            for line in file:
+                name, _, rest = line.partition(":")
+                if rest.strip().endswith("kB"):
+                    found[name] = int(rest.split()[0]) / 1024
+    except OSError:
+        pass  # It has gone before its last word was read.
+    return found.get("Private_Clean", 0) + found.get("Private_Dirty", 0), found.get("Rss", 0)
 
 
 def wait_until_asleep(process):
@@ -56,6 +59,8 @@ def wait_until_asleep(process):
         time.sleep(0.02)
         with open(f"/proc/{process}/stat", encoding="ascii") as file:
             fields = file.read().rsplit(")", 1)[1].split()
+        if fields[0] == "Z":
+            sys.exit("a standby has ended before its request")
         used = int(fields[11]) + int(fields[12])
         if fields[0] == "S" and used == last and used > 5:
             return
@@ -173,7 +178,7 @@ def main():
     parser.add_argument("--train-examples", type=int, default=2048)
     parser.add_argument("--test-examples", type=int, default=2048)
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=7, choices=range(2, 1000), metavar="N")
     parser.add_argument("--cores", default="0")
     args = parser.parse_args()
     # So that what a server forks becomes a child of this process.

@@ -174,6 +174,21 @@ TEST_F(StudyTest, ALateResultOfAnotherBuildIsNoCheckOfBits) {
   EXPECT_THAT(WarningAbout(study, "s1c0r0"), HasSubstr("it came from other software"));
 }
 
+TEST_F(StudyTest, ALateResultWhoseEnvironmentHasChangedIsNoCheckOfBits) {
+  scheduler::KeepOutcome late = Late(7);
+  late.outcome.environment = R"({"build":"build-2"})";
+  home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), late});
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  ASSERT_EQ(database.exec("UPDATE environment SET facts = '{}' WHERE facts LIKE '%build-2%'"), 1);
+
+  const nlohmann::json study = Json();
+
+  EXPECT_EQ(study["controls"][0]["duplicates"], 0);
+  EXPECT_THAT(WarningAbout(study, "s1c0r0"),
+              HasSubstr("lease 7 is no check of its bits: its environment in the store is damaged"))
+      << "and that of the accepted attempt is not";
+}
+
 TEST_F(StudyTest, ACohortTrainedByTwoBuildsIsAnError) {
   home_.Apply({sample::Pin(2)});
   Done(7, sample::Member(2, 0), R"({"build":"build-1","stack_fingerprint":"f"})");

@@ -341,6 +341,7 @@ TEST(ClaimTest, WhatIsExchangedInsideBlocksIsClaimedOfTheirDraws) {
       tiny.AddCell("impl", Impl(), hardware, block);
       for (int r = 0; r < 3; ++r) tiny.AddMember(Noisy(draws, hardware[4] == 'b' ? 15 : 0));
     }
+    tiny.AddCell("impl", Impl(), hardware, 3);  // Nobody has trained it yet.
   }
 
   const Study study = BuildStudy(tiny.input);
