@@ -9,6 +9,9 @@
 
 namespace noisefloor {
 
+namespace {
+
+// Empty when nothing was left over.
 std::string WrongArgument(const CLI::App& root) {
   const std::vector<std::string> left = root.remaining(true);
   if (left.empty()) return "";
@@ -27,6 +30,8 @@ std::string WrongArgument(const CLI::App& root) {
   const std::string hint = nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
   return fmt::format("unknown option {}{}", word, hint);
 }
+
+}  // namespace
 
 std::string UsageMessage(const CLI::App& root, const CLI::ParseError& error) {
   const bool has_extras = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);

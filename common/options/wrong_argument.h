@@ -9,11 +9,8 @@
 namespace noisefloor {
 
 // "unknown option --outptu; did you mean --output?" or "unexpected argument x" for the first thing
-// that `root` and the commands parsed below it left over; empty when they left nothing.
-std::string WrongArgument(const CLI::App& root);
-
-// The same when that is what `error` is about, also where something else is missing: what is wrong
-// may be the missing, misspelt. Else the parser's own words.
+// that `root` and the commands parsed below it left over; also where `error` is that something is
+// missing: what is wrong may be the missing, misspelt. Else the parser's own words.
 std::string UsageMessage(const CLI::App& root, const CLI::ParseError& error);
 
 }  // namespace noisefloor

@@ -105,10 +105,10 @@ void AddRecipe(const Study& study, Page& page) {
   if (!sweep.noisefloor_version.empty()) origin += "; noisefloor " + sweep.noisefloor_version;
   page.Line(origin);
   if (sweep.submitted_unix_seconds == 0) return;
-  const std::string ended = sweep.ended_unix_seconds == 0
-                                ? "not ended"
-                                : "ended " + UtcText(sweep.ended_unix_seconds) + " UTC";
-  page.Line("submitted " + UtcText(sweep.submitted_unix_seconds) + " UTC, " + ended);
+  const std::string newest = sweep.ended_unix_seconds == 0
+                                 ? "no result yet"
+                                 : "last result " + UtcText(sweep.ended_unix_seconds) + " UTC";
+  page.Line("submitted " + UtcText(sweep.submitted_unix_seconds) + " UTC, " + newest);
 }
 
 void AddFindings(const Study& study, Page& page) {

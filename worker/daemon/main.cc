@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/printable.h"
 #include "common/log/log.h"
+#include "common/options/print.h"
 #include "worker/daemon/options.h"
 #include "worker/daemon/signals.h"
 #include "worker/daemon/stacks.h"
@@ -84,9 +85,7 @@ int Main(const std::vector<std::string>& arguments) {
       std::fputs(Printable(parsed.text).c_str(), stderr);
       return parsed.exit_code;
     }
-    if (std::fputs(parsed.text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-    std::perror("noisefloor-worker: standard output");
-    return 1;
+    return PrintWhole("noisefloor-worker", parsed.text);
   }
   const Options& options = parsed.options;
   SetUpLog({"noisefloor-worker", options.log_level, options.log_format});

@@ -344,6 +344,10 @@ TEST(TableTest, SaysWhatWasTrained) {
   EXPECT_THAT(text, HasSubstr("algo: frees init, data_order, augment and dropout; fixes kernels, "
                               "autotune, reduce_order and threads; 1 block of 4 replicates\n"));
   EXPECT_THAT(text, HasSubstr("specification " + study.sweep.specification_sha256));
+  EXPECT_THAT(text, HasSubstr("submitted 2023-11-14 22:13:20 UTC, last result 2023-11-14 22:16:05 "
+                              "UTC\n"));
+  study.sweep.ended_unix_seconds = 0;
+  EXPECT_THAT(RenderTables(study), HasSubstr(" UTC, no result yet\n"));
 }
 
 TEST(FailuresTest, EveryReasonIsAWarningWithHowManyEndedSo) {

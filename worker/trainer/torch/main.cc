@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "common/base/clock.h"
+#include "common/base/printable.h"
+#include "common/options/print.h"
 #include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "worker/trainer/torch/device.h"
@@ -25,7 +27,6 @@
 namespace noisefloor::trainer {
 namespace {
 
-constexpr int kNotPrinted = 1;
 constexpr int kUsage = 2;
 
 // The descriptor for events: NOISEFLOOR_EVENTS, else standard output.
@@ -49,12 +50,7 @@ std::string FirstLineOf(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-// Exit 0 says that the output is whole.
-int Print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-  std::perror("noisefloor-trainer: standard output");
-  return kNotPrinted;
-}
+int Print(const std::string& text) { return PrintWhole("noisefloor-trainer", text); }
 
 int Describe() {
   const Build build = IdentifyBuild();
@@ -179,7 +175,7 @@ int Main(int argc, char** argv) {
   const Options options = ParseOptions(argc, argv);
   if (options.mode == Options::Mode::kPrint) return Print(options.text);
   if (options.mode == Options::Mode::kMistake) {
-    std::fputs(options.text.c_str(), stderr);
+    std::fputs(Printable(options.text).c_str(), stderr);
     return kUsage;
   }
   if (options.mode == Options::Mode::kExampleSpec) {
