@@ -19,6 +19,7 @@ using SweepId = Id<struct SweepTag>;
 using WorkerId = Id<struct WorkerTag>;    // One daemon identity, kept across its restarts.
 using SessionId = Id<struct SessionTag>;  // One connection of a worker.
 using LeaseId = Id<struct LeaseTag>;      // Rises for ever: it is the fencing token.
+using EventId = Id<struct EventTag>;      // Rises for ever: it is the resume token of a watch.
 
 // Which member: sweep, cell and replicate. As text "s3c12r4".
 struct MemberId {

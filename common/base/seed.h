@@ -16,6 +16,12 @@ struct Lane {
   friend auto operator<=>(const Lane&, const Lane&) = default;
 };
 
+// The rule of each state, and the only place that knows it: a lane is never kept, it follows from
+// the cell (state and block) and the replicate.
+constexpr Lane LaneOf(SourceState state, uint32_t block, uint32_t replicate) {
+  return {block, state == SourceState::kFree ? replicate + 1 : 0};
+}
+
 // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA'14) after its increment: a bijection.
 constexpr uint64_t Mix(uint64_t x) {
   x += 0x9E3779B97F4A7C15ull;

@@ -53,10 +53,15 @@ struct Known {
   uint64_t stored_batches = 0;                 // Without a gap.
   std::vector<std::string> missing_artifacts;  // SHA-256 of files that are not in the blob store.
 };
+// What no accepted result can say, of what came, before it is made storable; empty: nothing is
+// wrong.
+std::string FaultOf(const AttemptOutcome& outcome);
+
+// Of what MakeStorable made.
 OutcomeVerdict JudgeOutcome(const AttemptOutcome& outcome, const Known& known);
 
 // Never fails: whatever came, the answer can be stored, within the limits above. What had to be
-// left out is said at the end of the message.
+// left out is said at the end of the message. Parses the environment: not for the loop's thread.
 AttemptOutcome MakeStorable(AttemptOutcome outcome);
 
 }  // namespace noisefloor::ingest

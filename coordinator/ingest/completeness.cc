@@ -78,11 +78,16 @@ std::string MissingArtifact(const AttemptOutcome& outcome,
 
 }  // namespace
 
+std::string FaultOf(const AttemptOutcome& outcome) {
+  for (std::string fault : {TooMuch(outcome), BadHash(outcome), BadFigure(outcome)}) {
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
 OutcomeVerdict JudgeOutcome(const AttemptOutcome& outcome, const Known& known) {
   if (outcome.kind == OutcomeEvent::Kind::kFailed) return {Kind::kFailure, ""};
-  for (const std::string& fault : {TooMuch(outcome), BadHash(outcome), BadFigure(outcome)}) {
-    if (!fault.empty()) return {Kind::kRefuse, fault};
-  }
+  if (!outcome.fault.empty()) return {Kind::kRefuse, outcome.fault};
   if (outcome.record_batches < known.stored_batches) {
     return {Kind::kRefuse, "it counts " + Count(outcome.record_batches, "record batches") + ", " +
                                std::to_string(known.stored_batches) + " are stored"};

@@ -31,11 +31,13 @@ struct AttemptOutcome {
   std::map<std::string, std::string> hashes;
   std::map<std::string, double> metrics;
   std::vector<double> per_class_accuracy;
-  std::string environment;  // JSON object as text.
+  std::string environment;    // JSON object as text.
+  std::string measured = {};  // What MakeStorable took out of it: JSON object, or "".
   double train_seconds = 0;
   std::string data_identity;
   std::vector<Artifact> artifacts;
   uint64_t record_batches = 0;
+  std::string fault = {};  // Why it can never be accepted, as MakeStorable found; empty: it may.
 };
 
 }  // namespace noisefloor::ingest

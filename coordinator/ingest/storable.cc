@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "common/base/sha256_text.h"
-#include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/measured.h"
 #include "coordinator/ingest/accept.h"
 
 namespace noisefloor::ingest {
@@ -51,8 +51,13 @@ void NoteLoss(AttemptOutcome& outcome, std::string_view what) {
 void CleanEnvironment(AttemptOutcome& outcome) {
   if (outcome.environment.empty()) outcome.environment = "{}";
   const bool fits = outcome.environment.size() <= kMaxEnvironmentBytes;
-  const auto json = fits ? ParseJson(outcome.environment) : InvalidInput("too long");
-  if (json.ok() && json->is_object()) return;
+  auto parts = fits ? SplitEnvironment(outcome.environment)
+                    : absl::StatusOr<EnvironmentParts>(InvalidInput("too long"));
+  if (parts.ok()) {
+    outcome.environment = std::move(parts->facts);
+    outcome.measured = std::move(parts->measured);
+    return;
+  }
   outcome.environment = "{}";
   NoteLoss(outcome,
            fits ? "environment left out: not a JSON object" : "environment left out: above 1 MiB");
@@ -91,6 +96,7 @@ std::string ToStorableText(std::string_view text, size_t most_bytes) {
 }
 
 AttemptOutcome MakeStorable(AttemptOutcome outcome) {
+  outcome.fault = FaultOf(outcome);
   const bool failed = outcome.kind == OutcomeEvent::Kind::kFailed;
   if (failed && outcome.cause == CauseClass::kNone) outcome.cause = CauseClass::kBug;
   if (!failed) outcome.cause = CauseClass::kNone;

@@ -27,6 +27,8 @@ SweepId SweepOf(const scheduler::Write& write) {
           return w.sweep;
         } else if constexpr (std::is_same_v<T, scheduler::SetMemberState>) {
           return w.member.sweep;
+        } else if constexpr (std::is_same_v<T, scheduler::SetUntouched>) {
+          return w.sweep;
         } else if constexpr (std::is_same_v<T, scheduler::AppendEvent>) {
           return w.sweep.value_or(SweepId{});
         } else {
@@ -176,7 +178,7 @@ void EventLoop::Take(FromSession item) {
   if (!storage_.ok()) return Hold(std::move(item));
   if (item.counted) ++consumed_[item.session];
   view_stale_ = view_stale_ || ChangesFleet(item.event);
-  Step(item.event);
+  Step(std::move(item.event));
 }
 
 // A session that comes and goes while nothing can be kept leaves nothing: the worker behind it was
@@ -204,8 +206,8 @@ void EventLoop::Take(CallItem item) { calls_.push_back(std::move(item)); }
 
 void EventLoop::Take(Question question) { questions_.push_back(std::move(question)); }
 
-void EventLoop::Step(const scheduler::Event& event) {
-  scheduler::Effects effects = scheduler_.Step(event, Now());
+void EventLoop::Step(scheduler::Event event) {
+  scheduler::Effects effects = scheduler_.Step(std::move(event), Now());
   Append(std::move(effects.writes), effects_.writes);
   Append(std::move(effects.sends), effects_.sends);
 }

@@ -124,7 +124,7 @@ class EventLoop {
   bool IsWorthHolding(const FromSession& item) const;
   void Take(CallItem item);
   void Take(Question question);
-  void Step(const scheduler::Event& event);
+  void Step(scheduler::Event event);
   void TickWhenDue();
   void RetryWhenDue();
   void Commit();

@@ -4,9 +4,12 @@
 
 #include "absl/time/time.h"
 
+#include "common/base/seed.h"
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/measured.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/to_proto.h"
+#include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/special.h"
 
 namespace noisefloor::query {
@@ -53,12 +56,14 @@ std::string HistoryLine(SQLite::Statement& row) {
 
 MemberReader::MemberReader(SQLite::Database& database)
     : member_(database,
-              "SELECT c.block, c.plan, c.hardware, c.stack, c.axes, m.state, m.attempt "
-              "FROM member m JOIN cell c ON c.sweep = m.sweep AND c.cell = m.cell "
-              "WHERE m.sweep = ? AND m.cell = ? AND m.replicate = ?"),
-      lanes_(database,
-             "SELECT source, state, lane, seed FROM lane "
-             "WHERE sweep = ? AND cell = ? AND replicate = ?"),
+              "SELECT c.block, c.plan, c.hardware, c.stack, c.axes, "
+              "coalesce(m.state, c.untouched), coalesce(m.attempt, 0) FROM cell c "
+              "LEFT JOIN member m ON m.sweep = c.sweep AND m.cell = c.cell AND m.replicate = ?3 "
+              "WHERE c.sweep = ?1 AND c.cell = ?2 AND ?3 < c.replicates"),
+      sources_(database,
+               "SELECT p.source, p.state, c.block, s.seed FROM cell c JOIN sweep s USING (sweep) "
+               "JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan "
+               "WHERE c.sweep = ?1 AND c.cell = ?2 AND ?3 < c.replicates"),
       worker_(
           database,
           "SELECT w.name FROM lease l JOIN worker w USING (worker) "
@@ -66,9 +71,11 @@ MemberReader::MemberReader(SQLite::Database& database)
       // The accepted attempt first, else the last one that ended or was lost.
       outcome_(database,
                "SELECT l.lease, a.outcome, a.cause, a.message, a.train_seconds, "
-               "a.train_seconds_special, a.data_identity, a.record_batches, e.facts, a.accepted, "
-               "l.drop_cause, l.drop_reason FROM lease l LEFT JOIN attempt a USING (lease) "
-               "LEFT JOIN environment e ON e.sha256 = a.environment "
+               "a.train_seconds_special, d.sha256, a.record_batches, e.facts, a.accepted, "
+               "l.drop_cause, l.drop_reason, a.measured, a.class_accuracy "
+               "FROM lease l LEFT JOIN attempt a USING (lease) "
+               "LEFT JOIN environment e ON e.environment = a.environment "
+               "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
                "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? "
                "ORDER BY coalesce(a.accepted, 0) DESC, l.attempt DESC LIMIT 1"),
       together_(database, kFailedTogether),
@@ -107,12 +114,17 @@ std::optional<v1::Member> MemberReader::Read(const MemberId& id) {
 }
 
 void MemberReader::ReadSources(const MemberId& id, v1::Member& member) {
-  Bind(lanes_, id);
-  while (lanes_.executeStep()) {
-    v1::SourceLane& lane = (*member.mutable_sources())[lanes_.getColumn(0).getString()];
-    lane.set_state(SourceStateFromName(lanes_.getColumn(1).getString()));
-    lane.set_lane(lanes_.getColumn(2).getUInt());
-    lane.set_seed(UnsignedOf(lanes_.getColumn(3).getString()));
+  Bind(sources_, id);
+  while (sources_.executeStep()) {
+    const std::string name = sources_.getColumn(0).getString();
+    const auto source = ParseNoiseSource(name);
+    const auto state = ParseSourceState(sources_.getColumn(1).getString());
+    if (!source || !state) continue;
+    const Lane lane = LaneOf(*state, sources_.getColumn(2).getUInt(), id.replicate);
+    v1::SourceLane& told = (*member.mutable_sources())[name];
+    told.set_state(ToProto(*state));
+    told.set_lane(lane.number);
+    told.set_seed(DeriveSeed(UnsignedOf(sources_.getColumn(3).getString()), *source, lane));
   }
 }
 
@@ -141,7 +153,11 @@ void MemberReader::ReadOutcome(const MemberId& id, v1::Member& member) {
   outcome.set_train_seconds(NumberAt(outcome_, 4));
   outcome.set_data_identity(outcome_.getColumn(6).getString());
   outcome.set_record_batches(static_cast<uint64_t>(outcome_.getColumn(7).getInt64()));
-  outcome.set_environment(outcome_.getColumn(8).getString());
+  outcome.set_environment(
+      JoinEnvironment(outcome_.getColumn(8).getString(), outcome_.getColumn(12).getString()));
+  for (const double value : NumbersIn(outcome_.getColumn(13).getString())) {
+    outcome.add_per_class_accuracy(value);
+  }
   ReadDetails(outcome_.getColumn(0).getInt64(), outcome);
 }
 
@@ -164,18 +180,10 @@ void MemberReader::ReadDetails(int64_t lease, v1::Outcome& outcome) {
   }
   while (hashes_.executeStep()) {
     (*outcome.mutable_hashes())[hashes_.getColumn(0).getString()] =
-        hashes_.getColumn(1).getString();
+        HashText(hashes_.getColumn(1).getString());
   }
   while (metrics_.executeStep()) {
-    const std::string name = metrics_.getColumn(0).getString();
-    const std::optional<size_t> label = ClassOf(name);
-    if (!label) {
-      (*outcome.mutable_metrics())[name] = NumberAt(metrics_, 1);
-      continue;
-    }
-    auto& classes = *outcome.mutable_per_class_accuracy();
-    while (classes.size() <= static_cast<int>(*label)) classes.Add(0);
-    classes.Set(static_cast<int>(*label), NumberAt(metrics_, 1));
+    (*outcome.mutable_metrics())[metrics_.getColumn(0).getString()] = NumberAt(metrics_, 1);
   }
   while (artifacts_.executeStep()) {
     v1::Artifact& artifact = *outcome.add_artifacts();

@@ -31,7 +31,7 @@ class MemberReader {
   void ReadDetails(int64_t lease, v1::Outcome& outcome);
 
   SQLite::Statement member_;
-  SQLite::Statement lanes_;
+  SQLite::Statement sources_;
   SQLite::Statement worker_;
   SQLite::Statement outcome_;
   SQLite::Statement together_;

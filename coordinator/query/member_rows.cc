@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/query/member_reader.h"
 #include "coordinator/query/to_proto.h"
+#include "coordinator/store/hash_bytes.h"
+#include "coordinator/store/specification_rows.h"
 #include "coordinator/store/sweep_json.h"
 #include "coordinator/sweep/sweep.h"
 
@@ -43,33 +46,38 @@ class Specifications {
   }
 
   // Fills in what depends on the specification.
-  void Complete(const MemberId& id, const Running& running, v1::Member& member) {
-    if (id.cell >= cells_.size()) return;
+  absl::Status Complete(const MemberId& id, const Running& running, v1::Member& member) {
+    if (id.cell >= cells_.size()) return absl::OkStatus();
     const sweep::Cell& cell = cells_[id.cell];
-    member.set_specification(Sent(id).value_or(Planned(cell, member)));
+    NF_ASSIGN_OR_RETURN(std::string sent, Sent(id));
+    member.set_specification(sent.empty() ? Planned(cell, member) : std::move(sent));
     member.set_specification_sha256(Sha256Hex(member.specification()));
     const int64_t planned = PlannedSteps(sweep::CellSpecification(content_, cell));
     member.set_step_count(planned);
     if (member.state() == v1::MEMBER_STATE_DONE) member.set_step(planned);
     const auto progress = running.find(id);
-    if (member.state() != v1::MEMBER_STATE_LEASED || progress == running.end()) return;
+    const bool leased = member.state() == v1::MEMBER_STATE_LEASED;
+    if (!leased || progress == running.end()) return absl::OkStatus();
     member.set_step(progress->second.step);
     if (progress->second.step_count > 0) member.set_step_count(progress->second.step_count);
+    return absl::OkStatus();
   }
 
  private:
   explicit Specifications(SQLite::Database& database)
       : sent_(database,
-              "SELECT specification FROM lease WHERE sweep = ? AND cell = ? AND replicate = ? "
-              "ORDER BY attempt DESC LIMIT 1") {}
+              "SELECT specification_sha256 FROM lease WHERE sweep = ? AND cell = ? AND "
+              "replicate = ? ORDER BY attempt DESC LIMIT 1"),
+        texts_(database) {}
 
-  std::optional<std::string> Sent(const MemberId& id) {
+  // What its last attempt was given; empty: it has had none.
+  absl::StatusOr<std::string> Sent(const MemberId& id) {
     sent_.reset();
     sent_.bind(1, static_cast<int64_t>(id.sweep.value));
     sent_.bind(2, static_cast<int64_t>(id.cell));
     sent_.bind(3, static_cast<int64_t>(id.replicate));
-    if (!sent_.executeStep()) return std::nullopt;
-    return sent_.getColumn(0).getString();
+    if (!sent_.executeStep()) return "";
+    return texts_.Of(id, content_.seed, HashText(sent_.getColumn(0).getString()));
   }
 
   std::string Planned(const sweep::Cell& cell, const v1::Member& member) {
@@ -80,6 +88,7 @@ class Specifications {
   }
 
   SQLite::Statement sent_;
+  SpecificationRows texts_;
   sweep::Sweep content_;
   std::vector<sweep::Cell> cells_;
   std::map<std::string, std::string> identities_;
@@ -93,13 +102,62 @@ absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::strin
   }
   NF_RETURN_IF_ERROR(FindSweep(database, id->sweep.value).status());
   SQLite::Statement row(database,
-                        "SELECT 1 FROM member WHERE sweep = ? AND cell = ? AND replicate = ?");
+                        "SELECT 1 FROM cell WHERE sweep = ? AND cell = ? AND replicates > ?");
   row.bind(1, static_cast<int64_t>(id->sweep.value));
   row.bind(2, static_cast<int64_t>(id->cell));
   row.bind(3, static_cast<int64_t>(id->replicate));
   if (row.executeStep()) return *id;
   return MakeError(absl::StatusCode::kNotFound, text + ": no such member in this sweep");
 }
+
+// Of a cell, from `first` on.
+struct CellRange {
+  MemberId first;
+  uint32_t replicates = 0;
+  bool with_untouched = false;  // Whether members without a row are asked for, too.
+};
+
+// The members of cells in order: those that have a row, and between them those that need none.
+class TouchedMembers {
+ public:
+  explicit TouchedMembers(SQLite::Database& database)
+      : of_state_(database,
+                  "SELECT replicate FROM member WHERE sweep = ? AND cell = ? AND replicate >= ? "
+                  "AND state = ? ORDER BY replicate"),
+        all_(database,
+             "SELECT replicate, state FROM member WHERE sweep = ? AND cell = ? AND replicate >= ? "
+             "ORDER BY replicate") {}
+
+  // Those in `state` (empty: in any), until `ids` holds `most`.
+  void Append(const CellRange& range, std::string_view state, size_t most,
+              std::vector<MemberId>& ids) {
+    MemberId next = range.first;
+    SQLite::Statement& row = range.with_untouched ? all_ : of_state_;
+    row.reset();
+    row.bind(1, static_cast<int64_t>(next.sweep.value));
+    row.bind(2, static_cast<int64_t>(next.cell));
+    row.bind(3, static_cast<int64_t>(next.replicate));
+    if (!range.with_untouched) row.bind(4, std::string(state));
+    while (ids.size() < most && row.executeStep()) {
+      const uint32_t touched = row.getColumn(0).getUInt();
+      if (range.with_untouched) Fill(next, std::min(touched, range.replicates), most, ids);
+      next.replicate = touched;
+      const bool asked =
+          !range.with_untouched || state.empty() || row.getColumn(1).getString() == state;
+      if (asked && ids.size() < most && touched < range.replicates) ids.push_back(next);
+      ++next.replicate;
+    }
+    if (range.with_untouched) Fill(next, range.replicates, most, ids);
+  }
+
+ private:
+  static void Fill(MemberId& next, uint32_t end, size_t most, std::vector<MemberId>& ids) {
+    for (; next.replicate < end && ids.size() < most; ++next.replicate) ids.push_back(next);
+  }
+
+  SQLite::Statement of_state_;
+  SQLite::Statement all_;
+};
 
 // The members of a page after `last`, and one more if there is one.
 absl::StatusOr<std::vector<MemberId>> PageOf(SQLite::Database& database, uint64_t sweep,
@@ -114,18 +172,21 @@ absl::StatusOr<std::vector<MemberId>> PageOf(SQLite::Database& database, uint64_
     cell = last->cell;
     replicate = last->replicate;
   }
-  SQLite::Statement row(database,
-                        "SELECT cell, replicate FROM member WHERE sweep = ?1 "
-                        "AND (cell, replicate) > (?2, ?3) AND (?4 = '' OR state = ?4) "
-                        "ORDER BY cell, replicate LIMIT ?5");
-  row.bind(1, static_cast<int64_t>(sweep));
-  row.bind(2, cell);
-  row.bind(3, replicate);
-  row.bind(4, std::string(NameOf(request.state())));
-  row.bind(5, static_cast<int64_t>(size) + 1);
+  SQLite::Statement cells(database,
+                          "SELECT cell, replicates, untouched FROM cell WHERE sweep = ? AND "
+                          "cell >= ? ORDER BY cell");
+  cells.bind(1, static_cast<int64_t>(sweep));
+  cells.bind(2, std::max<int64_t>(cell, 0));
+  const std::string_view state = NameOf(request.state());
+  TouchedMembers touched(database);
   std::vector<MemberId> ids;
-  while (row.executeStep()) {
-    ids.push_back({SweepId{sweep}, row.getColumn(0).getUInt(), row.getColumn(1).getUInt()});
+  while (ids.size() <= size && cells.executeStep()) {
+    const uint32_t index = cells.getColumn(0).getUInt();
+    const int64_t after = index == cell ? replicate : -1;
+    const CellRange range = {{SweepId{sweep}, index, static_cast<uint32_t>(after + 1)},
+                             cells.getColumn(1).getUInt(),
+                             state.empty() || cells.getColumn(2).getString() == state};
+    touched.Append(range, state, size + 1, ids);
   }
   return ids;
 }
@@ -153,7 +214,7 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
     }
     std::optional<v1::Member> member = reader.Read(id);
     if (!member) continue;
-    specifications.Complete(id, running, *member);
+    NF_RETURN_IF_ERROR(specifications.Complete(id, running, *member));
     bytes += member->ByteSizeLong();
     *response.add_members() = *std::move(member);
   }
@@ -169,7 +230,7 @@ absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
   std::optional<v1::Member> member = reader.Read(id);
   v1::GetMemberResponse response;
   if (member) {
-    specifications.Complete(id, running, *member);
+    NF_RETURN_IF_ERROR(specifications.Complete(id, running, *member));
     *response.mutable_member() = *std::move(member);
   }
   for (std::string& line : reader.History(id)) response.add_history(std::move(line));

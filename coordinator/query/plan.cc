@@ -14,6 +14,7 @@
 
 #include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/query/to_proto.h"
@@ -35,22 +36,52 @@ double TrainedExamples(const Specification& specification) {
   return static_cast<double>(PlannedExamples(specification) * specification.train.epochs);
 }
 
+// What the members of cells train, read once for each cell.
+class CellTrainings {
+ public:
+  explicit CellTrainings(SQLite::Database& database)
+      : row_(database,
+             "SELECT text FROM specification WHERE sweep = ? AND cell = ? "
+             "ORDER BY version DESC LIMIT 1") {}
+
+  // Nothing when it cannot be read.
+  const std::optional<Specification>& Of(int64_t sweep, int64_t cell) {
+    const auto [known, is_new] = known_.try_emplace({sweep, cell});
+    if (!is_new) return known->second;
+    row_.reset();
+    row_.bind(1, sweep);
+    row_.bind(2, cell);
+    if (!row_.executeStep()) return known->second;
+    const auto shared = SpecificationTemplate::Parse(row_.getColumn(0).getString(), 0);
+    if (!shared.ok()) return known->second;
+    const auto any = SpecificationFromJson(shared->ForReplicate(0));
+    if (any.ok()) known->second = *any;
+    return known->second;
+  }
+
+ private:
+  SQLite::Statement row_;
+  std::map<std::pair<int64_t, int64_t>, std::optional<Specification>> known_;
+};
+
 // Of the newest ended members; older ones may have run on another build.
 std::map<SpeedKey, Speed> ReadSpeeds(SQLite::Database& database) {
   std::map<SpeedKey, Speed> speeds;
   SQLite::Statement row(database,
-                        "SELECT l.specification, a.train_seconds FROM attempt a JOIN lease l "
+                        "SELECT l.sweep, l.cell, a.train_seconds FROM attempt a JOIN lease l "
                         "USING (lease) WHERE a.accepted = 1 AND a.outcome = 'done' AND "
                         "a.train_seconds_special = 0 AND a.train_seconds > 0 "
                         "ORDER BY l.lease DESC LIMIT 1000");
+  CellTrainings trainings(database);
   while (row.executeStep()) {
-    const auto specification = SpecificationFromJson(row.getColumn(0).getString());
-    if (!specification.ok()) continue;
+    const std::optional<Specification>& specification =
+        trainings.Of(row.getColumn(0).getInt64(), row.getColumn(1).getInt64());
+    if (!specification) continue;
     const double examples = TrainedExamples(*specification);
     if (examples == 0) continue;
     Speed& speed = speeds[{specification->model.name, specification->data.name,
                            specification->hardware_class}];
-    const double one = row.getColumn(1).getDouble() / examples;
+    const double one = row.getColumn(2).getDouble() / examples;
     speed.seconds_per_example +=
         (one - speed.seconds_per_example) / static_cast<double>(++speed.members);
   }

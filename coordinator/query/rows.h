@@ -3,8 +3,8 @@
 
 #include <charconv>
 #include <cstdint>
-#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace noisefloor::query {
 
@@ -21,13 +21,8 @@ inline uint64_t UnsignedOf(std::string_view text) {
   return value;
 }
 
-// The class of the metric "class_accuracy/N".
-inline std::optional<size_t> ClassOf(std::string_view metric) {
-  constexpr std::string_view kPrefix = "class_accuracy/";
-  if (!metric.starts_with(kPrefix)) return std::nullopt;
-  const uint64_t label = UnsignedOf(metric.substr(kPrefix.size()));
-  if (label >= 100000) return std::nullopt;  // No data set of ours; do not make room for it.
-  return label;
-}
+// A JSON list of numbers, of which some may be "nan", "inf" or "-inf"; empty for a text that is
+// none.
+std::vector<double> NumbersIn(std::string_view json);
 
 }  // namespace noisefloor::query

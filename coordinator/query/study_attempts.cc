@@ -12,8 +12,10 @@
 
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/hardware_class.h"
+#include "common/trainer_protocol/measured.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/report/json_facts.h"
+#include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/special.h"
 
 namespace noisefloor::query {
@@ -82,7 +84,8 @@ void Accept(SQLite::Statement& row, const std::string& environment, const Origin
   member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
   // A worker has one unit for all its GPUs; the attempt used one of them.
   member.unit = origin.unit.empty() ? row.getColumn(7).getString() : origin.unit;
-  member.environment_json = environment;
+  member.environment_json = JoinEnvironment(environment, row.getColumn(11).getString());
+  member.per_class_accuracy = NumbersIn(row.getColumn(12).getString());
   member.trainer_build = origin.build;
   member.stack_fingerprint = origin.fingerprint;
 }
@@ -95,9 +98,10 @@ Attempts ReadEnds(SQLite::Database& database, uint64_t sweep, const MemberPlaces
   SQLite::Statement row(database,
                         "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
                         "a.train_seconds, a.train_seconds_special, w.unit, e.facts, "
-                        "a.data_identity, a.environment "
+                        "d.sha256, e.sha256, a.measured, a.class_accuracy "
                         "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
-                        "LEFT JOIN environment e ON e.sha256 = a.environment "
+                        "LEFT JOIN environment e ON e.environment = a.environment "
+                        "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
                         "WHERE l.sweep = ? ORDER BY l.lease");
   row.bind(1, static_cast<int64_t>(sweep));
   while (row.executeStep()) {
@@ -186,7 +190,7 @@ void ReadHashes(SQLite::Database& database, uint64_t sweep, const HashPlaces& pl
   while (row.executeStep()) {
     const auto place = places.find(row.getColumn(0).getInt64());
     if (place == places.end()) continue;
-    SetHash(row.getColumn(1).getString(), row.getColumn(2).getString(), *place->second);
+    SetHash(row.getColumn(1).getString(), HashText(row.getColumn(2).getString()), *place->second);
   }
 }
 

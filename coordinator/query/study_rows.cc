@@ -9,6 +9,7 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/base/ids.h"
+#include "common/base/seed.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
@@ -138,24 +139,49 @@ absl::Status ReadCells(SQLite::Database& database, uint64_t sweep, const Json& t
   return absl::OkStatus();
 }
 
+// All members that the cells have; then what is said of those to which something has happened.
 MemberPlaces ReadMembers(SQLite::Database& database, uint64_t sweep, StudyRows& rows) {
   MemberPlaces places;
+  SQLite::Statement cell(database,
+                         "SELECT cell, replicates, untouched FROM cell WHERE sweep = ? "
+                         "ORDER BY cell");
+  cell.bind(1, static_cast<int64_t>(sweep));
+  while (cell.executeStep()) {
+    MemberInput member;
+    member.cell = cell.getColumn(0).getUInt();
+    member.state = StateOf(cell.getColumn(2).getString());
+    const uint32_t replicates = cell.getColumn(1).getUInt();
+    for (member.replicate = 0; member.replicate < replicates; ++member.replicate) {
+      member.id = ToText(MemberId{SweepId{sweep}, member.cell, member.replicate});
+      places[{member.cell, member.replicate}] = rows.input.members.size();
+      rows.input.members.push_back(member);
+    }
+  }
   SQLite::Statement row(database,
-                        "SELECT cell, replicate, state, attempt FROM member WHERE sweep = ? "
-                        "ORDER BY cell, replicate");
+                        "SELECT cell, replicate, state, attempt FROM member WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   while (row.executeStep()) {
-    MemberInput member;
-    member.cell = row.getColumn(0).getUInt();
-    member.replicate = row.getColumn(1).getUInt();
-    member.id = ToText(MemberId{SweepId{sweep}, member.cell, member.replicate});
+    const auto place = places.find({row.getColumn(0).getUInt(), row.getColumn(1).getUInt()});
+    if (place == places.end()) continue;
+    MemberInput& member = rows.input.members[place->second];
     member.state = StateOf(row.getColumn(2).getString());
     member.attempts = row.getColumn(3).getUInt();
-    places[{member.cell, member.replicate}] = rows.input.members.size();
-    rows.input.members.push_back(std::move(member));
   }
   rows.artifacts.resize(rows.input.members.size());
   return places;
+}
+
+absl::Status CheckLeases(SQLite::Database& database, uint64_t sweep) {
+  SQLite::Statement row(database,
+                        "SELECT l.lease, l.cell, l.replicate FROM lease l LEFT JOIN cell c "
+                        "ON c.sweep = l.sweep AND c.cell = l.cell AND l.replicate < c.replicates "
+                        "WHERE l.sweep = ? AND c.cell IS NULL LIMIT 1");
+  row.bind(1, static_cast<int64_t>(sweep));
+  if (!row.executeStep()) return absl::OkStatus();
+  const MemberId member{SweepId{sweep}, row.getColumn(1).getUInt(), row.getColumn(2).getUInt()};
+  return MakeError(absl::StatusCode::kDataLoss,
+                   fmt::format("the store is damaged: lease {}: there is no member {}",
+                               row.getColumn(0).getInt64(), ToText(member)));
 }
 
 // Of the last attempt that ended, or was lost, of each member that failed.
@@ -186,23 +212,19 @@ void ReadFailures(SQLite::Database& database, uint64_t sweep, const MemberPlaces
   }
 }
 
-void ReadLanes(SQLite::Database& database, uint64_t sweep, const MemberPlaces& places,
-               StudyRows& rows) {
+void FillLanes(StudyRows& rows) {
   std::map<uint32_t, CellInput*> cells;
-  for (CellInput& cell : rows.input.cells) cells[cell.index] = &cell;
-  SQLite::Statement row(database,
-                        "SELECT cell, replicate, source, state, block, lane FROM lane "
-                        "WHERE sweep = ?");
-  row.bind(1, static_cast<int64_t>(sweep));
-  while (row.executeStep()) {
-    const uint32_t cell = row.getColumn(0).getUInt();
-    const auto place = places.find({cell, row.getColumn(1).getUInt()});
-    const auto source = ParseNoiseSource(row.getColumn(2).getString());
-    const auto state = ParseSourceState(row.getColumn(3).getString());
-    if (place == places.end() || !source || !state) continue;
-    rows.input.members[place->second].lanes[*source] = {row.getColumn(4).getUInt(),
-                                                        row.getColumn(5).getUInt()};
-    cells.at(cell)->sources[*source] = *state;
+  for (CellInput& cell : rows.input.cells) {
+    cells[cell.index] = &cell;
+    const auto plan =
+        std::ranges::find(rows.input.sweep.plans, cell.plan, &report::PlanInput::name);
+    if (plan != rows.input.sweep.plans.end()) cell.sources = plan->sources;
+  }
+  for (MemberInput& member : rows.input.members) {
+    const CellInput& cell = *cells.at(member.cell);
+    for (const auto& [source, state] : cell.sources) {
+      member.lanes[source] = LaneOf(state, cell.block, member.replicate);
+    }
   }
 }
 
@@ -240,14 +262,8 @@ void ReadMetrics(SQLite::Database& database, uint64_t sweep, const LeasePlaces& 
     if (place == accepted.end()) continue;
     MemberInput& member = rows.input.members[place->second];
     const std::string name = row.getColumn(1).getString();
-    const double value = FromStored(row.getColumn(2).getDouble(), row.getColumn(3).getInt());
-    const std::optional<size_t> label = ClassOf(name);
-    if (!label) {
-      member.final_metrics[name] = value;
-      continue;
-    }
-    if (member.per_class_accuracy.size() <= *label) member.per_class_accuracy.resize(*label + 1);
-    member.per_class_accuracy[*label] = value;
+    member.final_metrics[name] =
+        FromStored(row.getColumn(2).getDouble(), row.getColumn(3).getInt());
   }
 }
 
@@ -313,8 +329,9 @@ void NumberEvaluationSets(StudyRows& rows) {
 absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
   SQLite::Statement row(
       database,
-      "SELECT f.kind, f.path, f.sha256, f.size_bytes, a.data_identity, s.definition, c.axes "
+      "SELECT f.kind, f.path, f.sha256, f.size_bytes, d.sha256, s.definition, c.axes "
       "FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease) "
+      "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
       "JOIN sweep s ON s.sweep = l.sweep JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell "
       "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') ORDER BY f.lease DESC, f.kind");
   size_t missing = 2 * rows.evaluation_sets.size();  // Images and labels of each.
@@ -344,9 +361,10 @@ absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t swe
   const Json training = definition.value("training", Json::object());
   NF_RETURN_IF_ERROR(ReadCells(database, sweep, training, rows));
   FindIdleSources(training, rows);
+  NF_RETURN_IF_ERROR(CheckLeases(database, sweep));
   const MemberPlaces places = ReadMembers(database, sweep, rows);
   ReadFailures(database, sweep, places, rows);
-  ReadLanes(database, sweep, places, rows);
+  FillLanes(rows);
   ReadIdentities(database, sweep, rows);
   const LeasePlaces accepted = ReadAttempts(database, sweep, places, rows);
   ReadMetrics(database, sweep, accepted, rows);

@@ -24,19 +24,22 @@ constexpr int kMostLines = 1000;
 void Count(SQLite::Database& database, uint64_t sweep, v1::SweepSummary& summary) {
   SQLite::Statement row(database,
                         "SELECT state, count(*), sum(max(attempt - 1, 0)) FROM member "
-                        "WHERE sweep = ? GROUP BY state");
+                        "WHERE sweep = ?1 GROUP BY state UNION ALL "
+                        "SELECT untouched, sum(replicates - (SELECT count(*) FROM member m WHERE "
+                        "m.sweep = c.sweep AND m.cell = c.cell)), 0 FROM cell c "
+                        "WHERE sweep = ?1 GROUP BY untouched");
   row.bind(1, static_cast<int64_t>(sweep));
   uint32_t retries = 0;
   while (row.executeStep()) {
     const std::string state = row.getColumn(0).getString();
     const uint32_t count = row.getColumn(1).getUInt();
     retries += row.getColumn(2).getUInt();
-    if (state == "waiting") summary.set_waiting(count);
+    if (state == "waiting") summary.set_waiting(summary.waiting() + count);
     if (state == "leased") summary.set_leased(count);
     if (state == "done") summary.set_done(count);
     if (state == "diverged") summary.set_diverged(count);
-    if (state == "failed") summary.set_failed(count);
-    if (state == "cancelled") summary.set_cancelled(count);
+    if (state == "failed") summary.set_failed(summary.failed() + count);
+    if (state == "cancelled") summary.set_cancelled(summary.cancelled() + count);
   }
   summary.set_retries(retries);
 }

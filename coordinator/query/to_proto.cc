@@ -8,8 +8,6 @@
 
 namespace noisefloor::query {
 
-namespace {
-
 v1::SourceState ToProto(SourceState state) {
   switch (state) {
     case SourceState::kOff: return v1::SOURCE_STATE_OFF;
@@ -18,6 +16,8 @@ v1::SourceState ToProto(SourceState state) {
   }
   return v1::SOURCE_STATE_UNSPECIFIED;
 }
+
+namespace {
 
 v1::Axis ToProto(const sweep::Axis& axis) {
   v1::Axis out;
@@ -43,7 +43,7 @@ v1::NoisePlan ToProto(const sweep::NoisePlan& plan) {
     if (control != nullptr && (*control)[i] == plan.states[i]) continue;
     v1::SourceRule& rule = *out.add_rules();
     rule.set_source(std::string(Name(kAllNoiseSources[i])));
-    rule.set_state(ToProto(plan.states[i]));
+    rule.set_state(query::ToProto(plan.states[i]));
   }
   return out;
 }
@@ -120,11 +120,6 @@ std::string_view NameOf(v1::MemberState state) {
   if (state == v1::MEMBER_STATE_FAILED) return "failed";
   if (state == v1::MEMBER_STATE_CANCELLED) return "cancelled";
   return "";
-}
-
-v1::SourceState SourceStateFromName(std::string_view name) {
-  const auto state = ParseSourceState(name);
-  return state ? ToProto(*state) : v1::SOURCE_STATE_UNSPECIFIED;
 }
 
 v1::Outcome::Kind OutcomeKindFromName(std::string_view name) {

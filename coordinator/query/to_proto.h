@@ -19,7 +19,7 @@ v1::Sweep ToProto(const sweep::Sweep& sweep);
 
 // "waiting" and the like; unspecified for other texts.
 v1::MemberState StateFromName(std::string_view name);
-v1::SourceState SourceStateFromName(std::string_view name);
+v1::SourceState ToProto(SourceState state);
 v1::Outcome::Kind OutcomeKindFromName(std::string_view name);
 // "waiting"; empty for unspecified.
 std::string_view NameOf(v1::MemberState state);

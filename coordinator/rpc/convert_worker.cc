@@ -166,6 +166,7 @@ absl::StatusOr<scheduler::Event> FinishedFrom(SessionId session,
     outcome.artifacts.push_back({file.kind(), file.path(), file.sha256(), file.size()});
   }
   outcome.record_batches = from.record_batches();
+  outcome = ingest::MakeStorable(std::move(outcome));
   return event;
 }
 

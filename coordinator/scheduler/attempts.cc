@@ -57,8 +57,8 @@ std::string ExclusionReason(const State& state, const Lease& lease) {
 
 void KeepEnd(Turn& turn, const PastLease& lease, const ingest::AttemptOutcome& outcome,
              bool accepted, const std::string& reason) {
-  turn.Keep(KeepOutcome{lease.lease, lease.member, lease.attempt, ingest::MakeStorable(outcome),
-                        accepted, ingest::ToStorableText(reason, 1000), turn.now});
+  turn.Keep(KeepOutcome{lease.lease, lease.member, lease.attempt, outcome, accepted,
+                        ingest::ToStorableText(reason, 1000), turn.now});
 }
 
 // Ends the lease without an accepted result, keeps what was reported, and lets the member go on.
@@ -105,8 +105,10 @@ std::string DoneText(const State& state, const Lease& lease,
 void CountTime(SweepState& sweep, const std::string& hardware, double seconds) {
   if (!std::isfinite(seconds) || seconds <= 0) return;
   TrainTimes& times = sweep.times[hardware];
-  times.sum += seconds;
-  ++times.count;
+  for (TrainTimes* counted : {&times, &sweep.counts.times}) {
+    counted->sum += seconds;
+    ++counted->count;
+  }
 }
 
 void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
@@ -149,8 +151,9 @@ void Judge(Turn& turn, const AttemptFinished& event, Lease& lease) {
     case Kind::kAccept: return Accept(turn, event, lease);
     case Kind::kRefuse: return Refuse(turn, event, CauseClass::kBug, verdict.reason);
     case Kind::kFailure: {
-      const CauseClass cause = ingest::MakeStorable(event.outcome).cause;
-      return Refuse(turn, event, cause, ingest::ToStorableText(event.outcome.message, 1000));
+      const CauseClass cause = event.outcome.cause;
+      return Refuse(turn, event, cause == CauseClass::kNone ? CauseClass::kBug : cause,
+                    ingest::ToStorableText(event.outcome.message, 1000));
     }
     case Kind::kWait:
       if (++lease.incomplete_ends > kMostIncompleteEnds) {
@@ -171,11 +174,11 @@ void On(Turn& turn, const AttemptStarted& event) {
   Lose(turn, event.lease, CauseClass::kInterrupted, reason);
 }
 
-void On(Turn& turn, const RecordsArrived& event) {
+void On(Turn& turn, RecordsArrived&& event) {
   using Kind = ingest::BatchVerdict::Kind;
   Lease* lease = FindLive(turn, event.session, event.lease);
   if (lease == nullptr) return AnswerDeadLease(turn, event.session, event.lease);
-  ingest::RecordBatch batch = event.batch;
+  ingest::RecordBatch& batch = event.batch;
   const ingest::BatchVerdict verdict = ingest::JudgeBatch(batch, lease->sequence);
   if (verdict.kind == Kind::kBroken) {
     const MemberId member = lease->member;
@@ -191,7 +194,7 @@ void On(Turn& turn, const RecordsArrived& event) {
   turn.Tell(SendRecordsKept{event.session, event.lease, lease->sequence});
 }
 
-void On(Turn& turn, const AttemptFinished& event) {
+void On(Turn& turn, AttemptFinished&& event) {
   if (Lease* lease = FindLive(turn, event.session, event.lease)) return Judge(turn, event, *lease);
   const Worker* worker = WorkerOf(turn.state, event.session);
   const auto past = turn.state.past_leases.find(event.lease);

@@ -26,6 +26,14 @@ std::optional<MemberState> ParseMemberState(std::string_view name) {
   return std::nullopt;
 }
 
+RecoveredMember RecoveredCell::At(uint32_t replicate) const {
+  const auto touched = members.find(replicate);
+  if (touched != members.end()) return touched->second;
+  RecoveredMember member;
+  member.state = untouched;
+  return member;
+}
+
 bool HasEnded(MemberState state) {
   return state != MemberState::kWaiting && state != MemberState::kLeased;
 }

@@ -37,7 +37,7 @@ bool HasEnded(MemberState state);  // Neither waiting nor leased.
 struct KeepSweep {
   SweepId sweep;
   sweep::Sweep content;
-  std::vector<sweep::Cell> cells;  // Members are waiting, one per cell and replicate.
+  std::vector<sweep::Cell> cells;  // All their members wait: none has a row yet.
   std::string specification_sha256;
   std::string request_id;
   absl::Time at;
@@ -50,6 +50,12 @@ struct PinCell {
   std::string stack;
   std::string fingerprint;  // "" takes a pin back; hardware and stack are the definition's again.
   std::string build;
+};
+// What the members of the cell are given from now on. The cell may have others from before.
+struct KeepSpecification {
+  SweepId sweep;
+  uint32_t cell = 0;
+  std::string text;  // Of a SpecificationTemplate.
 };
 struct PinIdentity {
   SweepId sweep;
@@ -72,7 +78,7 @@ struct GrantLease {
   MemberId member;
   uint32_t attempt = 0;
   WorkerId worker;
-  std::string specification;  // Canonical JSON: SpecificationToJson.
+  std::string specification;  // Canonical JSON, from the last KeepSpecification of its cell.
   absl::Time at;
 };
 struct DropLease {
@@ -102,15 +108,23 @@ struct SetMemberState {
   uint32_t attempt = 0;   // Last one; 0 before the first.
   uint32_t forgiven = 0;  // Attempts up to this one no longer count against the budget (retry).
 };
+// The members of the cell that nothing has happened to: those without a SetMemberState.
+struct SetUntouched {
+  SweepId sweep;
+  uint32_t cell = 0;
+  MemberState state = MemberState::kWaiting;  // Or failed, or cancelled.
+};
 struct AppendEvent {
   std::optional<SweepId> sweep;
   std::optional<MemberId> member;
   std::string kind;  // "submitted", "leased", "done", "refused", "quarantined", ...
   std::string text;  // For people.
   absl::Time at;
+  EventId number;  // Rises for ever. A number that is kept already is the same event.
 };
-using Write = std::variant<KeepSweep, PinCell, PinIdentity, KeepWorker, GrantLease, DropLease,
-                           KeepRecords, KeepOutcome, SetMemberState, AppendEvent>;
+using Write =
+    std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepWorker, GrantLease,
+                 DropLease, KeepRecords, KeepOutcome, SetMemberState, SetUntouched, AppendEvent>;
 
 // ---- Sends.
 
@@ -183,7 +197,16 @@ struct RecoveredCell {
   sweep::Cell cell;         // Pins filled in.
   std::string fingerprint;  // "" = not pinned.
   std::string build;
-  std::vector<RecoveredMember> members;  // By replicate.
+  MemberState untouched = MemberState::kWaiting;  // Of the members that are not in `members`.
+  std::map<uint32_t, RecoveredMember> members;    // By replicate: what something happened to.
+
+  RecoveredMember At(uint32_t replicate) const;  // In `members` or not.
+};
+// Seconds of training of accepted results that told a time.
+struct TrainTimes {
+  double sum = 0;
+  uint32_t count = 0;
+  friend bool operator==(const TrainTimes&, const TrainTimes&) = default;
 };
 struct RecoveredSweep {
   SweepId id;
@@ -194,6 +217,7 @@ struct RecoveredSweep {
   // Cells of which an accepted attempt has an artifact "evaluation_images".
   std::vector<uint32_t> cells_with_evaluation_set;
   std::vector<RecoveredCell> cells;
+  std::map<std::string, TrainTimes> times;  // By hardware class; rounded as they were added.
 };
 struct RecoveredLease {
   LeaseId lease;
@@ -226,6 +250,7 @@ struct RecoveredState {
   SweepId last_sweep;
   LeaseId last_lease;
   WorkerId last_worker;
+  EventId last_event;
 };
 
 }  // namespace noisefloor::scheduler

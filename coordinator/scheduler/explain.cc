@@ -39,7 +39,7 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
     if (Offers(worker, any_build)) other_builds.push_back(worker.name);
   }
   if (connected == 0) return "no worker is connected. Start one";
-  const bool untouched = IsUntouched(state.sweeps.at(id.sweep), id.cell);
+  const bool untouched = NothingBuiltOn(CellOf(state, id));
   if (!other_builds.empty()) {
     return "its cell is pinned to fingerprint " + pool.fingerprint.substr(0, 12) + " of stack " +
            pool.stack + ", and what is connected (" + Join(other_builds) +
@@ -68,9 +68,18 @@ std::string WhyNot(const State& state, const Worker& worker, const MemberId& id,
 }
 
 std::string Position(const State& state, const Pool& pool, const MemberId& id) {
-  const std::set<WaitKey>& keys = state.waiting.at(pool);
-  const auto place = std::distance(keys.begin(), keys.find(KeyOf(id))) + 1;
-  return "position " + std::to_string(place) + " of " + std::to_string(keys.size()) +
+  const WaitKey key = KeyOf(id);
+  const Queue& queue = state.waiting.at(pool);
+  size_t all = queue.again.size();
+  size_t before = std::distance(queue.again.begin(), queue.again.lower_bound(key));
+  for (const WaitKey& first : queue.cells) {
+    const ReplicateSet& fresh = CellOf(state, MemberOf(first)).fresh;
+    all += fresh.size();
+    if (first.sweep < key.sweep) before += fresh.size();
+    if (first.sweep != key.sweep) continue;
+    before += fresh.CountBelow(key.replicate + (first.cell < key.cell ? 1 : 0));
+  }
+  return "position " + std::to_string(before + 1) + " of " + std::to_string(all) +
          " among those that wait for the same";
 }
 
@@ -131,8 +140,8 @@ std::string Leased(const State& state, const Member& member, absl::Time now) {
 }  // namespace
 
 std::string ExplainMember(const State& state, const MemberId& id, absl::Time now) {
-  const Member* member = FindMember(state, id);
-  if (member == nullptr) return "There is no member " + ToText(id) + ".";
+  const std::optional<Member> member = FindMember(state, id);
+  if (!member) return "There is no member " + ToText(id) + ".";
   const std::string name = ToText(id);
   switch (member->state) {
     case MemberState::kWaiting:

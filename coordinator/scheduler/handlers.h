@@ -1,4 +1,5 @@
-// What each event does. One overload an event; scheduler.cc calls them.
+// What each event does. One overload an event; scheduler.cc calls them. Those that carry much are
+// taken apart.
 #pragma once
 
 #include "coordinator/scheduler/state.h"
@@ -15,8 +16,8 @@ void On(Turn& turn, const Heartbeat& event);
 void On(Turn& turn, const WorkerDraining& event);
 
 void On(Turn& turn, const AttemptStarted& event);
-void On(Turn& turn, const RecordsArrived& event);
-void On(Turn& turn, const AttemptFinished& event);
+void On(Turn& turn, RecordsArrived&& event);
+void On(Turn& turn, AttemptFinished&& event);
 
 void On(Turn& turn, const StorageFailed& event);
 void On(Turn& turn, const StorageRecovered& event);

@@ -7,8 +7,21 @@ namespace {
 using Broken = std::vector<std::string>;
 
 bool IsQueued(const State& state, const MemberId& id) {
-  const auto pool = state.waiting.find(PoolOf(CellOf(state, id)));
-  return pool != state.waiting.end() && pool->second.contains(KeyOf(id));
+  const CellState& cell = CellOf(state, id);
+  const auto queue = state.waiting.find(PoolOf(cell));
+  const bool again = queue != state.waiting.end() && queue->second.again.contains(KeyOf(id));
+  return again != cell.fresh.Contains(id.replicate);  // In one of them, not in both.
+}
+
+// The cell stands in its queue with its first fresh member, and only so.
+void CheckPlace(const State& state, SweepId sweep, const CellState& cell, Broken& broken) {
+  const auto first = cell.fresh.first();
+  if (!first) return;
+  const auto queue = state.waiting.find(PoolOf(cell));
+  if (queue == state.waiting.end() ||
+      !queue->second.cells.contains({sweep, *first, cell.cell.index})) {
+    broken.push_back(ToText(MemberId{sweep, cell.cell.index, *first}) + " is not in its queue");
+  }
 }
 
 void CheckMember(const State& state, const MemberId& id, const Member& member, Broken& broken) {
@@ -31,22 +44,32 @@ void CheckMember(const State& state, const MemberId& id, const Member& member, B
 }
 
 void CheckSweep(const State& state, const SweepState& sweep, Broken& broken) {
-  if (sweep.members.size() != sweep::MemberCount(sweep.content)) {
-    broken.push_back(ToText(sweep.id) + " has another number of members than its definition");
-    return;
-  }
+  SweepCounts counted;
+  counted.cells = static_cast<uint32_t>(sweep.cells.size());
   for (const CellState& cell : sweep.cells) {
-    const std::span<const Member> members = MembersOf(sweep, cell);
-    for (uint32_t i = 0; i < members.size(); ++i) {
-      CheckMember(state, {sweep.id, cell.cell.index, i}, members[i], broken);
+    counted.members += cell.cell.replicates;
+    CheckPlace(state, sweep.id, cell, broken);
+    for (uint32_t i = 0; i < cell.members.size(); ++i) {
+      const Member& member = cell.members[i];
+      if (!member.touched) continue;
+      ++counted.In(member.state);
+      if (member.attempt > 0) counted.retries += member.attempt - 1;
+      CheckMember(state, {sweep.id, cell.cell.index, i}, member, broken);
     }
+    counted.In(cell.untouched) += UntouchedCount(cell);
   }
+  if (counted.members != sweep::MemberCount(sweep.content)) {
+    broken.push_back(ToText(sweep.id) + " has another number of members than its definition");
+  }
+  counted.times = sweep.counts.times;
+  if (counted != sweep.counts)
+    broken.push_back(ToText(sweep.id) + " has other counts than members");
 }
 
 void CheckLease(const State& state, const Lease& lease, Broken& broken) {
   const std::string name = Text(lease.id) + " of " + ToText(lease.member);
-  const Member* member = FindMember(state, lease.member);
-  if (member == nullptr || member->lease != lease.id) {
+  const std::optional<Member> member = FindMember(state, lease.member);
+  if (!member || member->lease != lease.id) {
     broken.push_back(name + " is not the lease of its member");
     return;
   }
@@ -93,13 +116,24 @@ std::vector<std::string> CheckInvariants(const State& state) {
   if (state.expiry.size() != state.leases.size()) {
     broken.push_back("there are other expiry times than leases");
   }
-  size_t queued = 0;
+  size_t places = 0;
+  size_t cells = 0;
   size_t waiting = 0;
-  for (const auto& [pool, keys] : state.waiting) queued += keys.size();
-  for (const auto& [id, sweep] : state.sweeps) {
-    for (const Member& member : sweep.members) waiting += member.state == MemberState::kWaiting;
+  for (const auto& [pool, queue] : state.waiting) {
+    places += queue.again.size();
+    cells += queue.cells.size();
+    if (queue.empty()) broken.push_back("there is an empty queue");
   }
-  if (queued != waiting) broken.push_back("there are other places in the queues than members");
+  for (const auto& [id, sweep] : state.sweeps) {
+    waiting += sweep.counts.In(MemberState::kWaiting);
+    for (const CellState& cell : sweep.cells) {
+      places += cell.fresh.size();
+      cells -= cell.fresh.empty() ? 0 : 1;
+    }
+  }
+  if (places != waiting || cells != 0) {
+    broken.push_back("there are other places in the queues than members");
+  }
   return broken;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/check.h"
-#include "common/trainer_protocol/json.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/retry.h"
 
@@ -23,15 +22,22 @@ const StackOffer& StackFor(const Worker& worker, const Pool& pool) {
 
 // The waiting members of the cell, which was in the pool `before`, follow it into its pool.
 void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, const Pool& before) {
-  const auto old_keys = state.waiting.find(before);
-  if (old_keys == state.waiting.end()) return;
-  std::set<WaitKey> moved;
-  for (uint32_t replicate = 0; replicate < cell.cell.replicates; ++replicate) {
-    const WaitKey key = {sweep.id, replicate, cell.cell.index};
-    if (old_keys->second.erase(key) == 1) moved.insert(key);
+  const auto old_queue = state.waiting.find(before);
+  if (old_queue == state.waiting.end()) return;
+  Queue moved;
+  if (const auto first = cell.fresh.first()) {
+    moved.cells.insert({sweep.id, *first, cell.cell.index});
+    old_queue->second.cells.erase(*moved.cells.begin());
   }
-  if (old_keys->second.empty()) state.waiting.erase(old_keys);
-  if (!moved.empty()) state.waiting[PoolOf(cell)].merge(moved);
+  for (uint32_t replicate = 0; replicate < cell.members.size(); ++replicate) {
+    const WaitKey key = {sweep.id, replicate, cell.cell.index};
+    if (old_queue->second.again.erase(key) == 1) moved.again.insert(key);
+  }
+  if (old_queue->second.empty()) state.waiting.erase(old_queue);
+  if (moved.empty()) return;
+  Queue& queue = state.waiting[PoolOf(cell)];
+  queue.cells.merge(moved.cells);
+  queue.again.merge(moved.again);
 }
 
 void SetPin(Turn& turn, SweepState& sweep, PinCell pin) {
@@ -41,6 +47,7 @@ void SetPin(Turn& turn, SweepState& sweep, PinCell pin) {
   cell.cell.stack = pin.stack;
   cell.fingerprint = pin.fingerprint;
   cell.build = pin.build;
+  cell.specification.reset();
   MoveWaiting(turn.state, sweep, cell, before);
   turn.Keep(std::move(pin));
 }
@@ -52,6 +59,21 @@ void Pin(Turn& turn, SweepState& sweep, const CellState& cell, const Worker& wor
       cell.cell.hardware.empty() ? worker.classes.front() : cell.cell.hardware;
   SetPin(turn, sweep,
          {sweep.id, cell.cell.index, hardware, stack.name, stack.fingerprint, stack.build});
+}
+
+// What the members of the cell, which is pinned, are given now.
+const SpecificationTemplate& SpecificationOf(Turn& turn, const SweepState& sweep, CellState& cell) {
+  const std::string identity = ExpectedIdentity(sweep, cell);
+  if (!cell.specification || cell.specification_identity != identity) {
+    const uint64_t seed = sweep.content.seed;
+    cell.specification = SpecificationTemplate::Of(
+        sweep::MemberSpecification(sweep.content, cell.cell, 0, cell.cell.hardware, cell.cell.stack,
+                                   identity),
+        seed);
+    cell.specification_identity = identity;
+    turn.Keep(KeepSpecification{sweep.id, cell.cell.index, cell.specification->text()});
+  }
+  return *cell.specification;
 }
 
 // The first attempt with an evaluation set writes its images; others while that one lives do not.
@@ -79,7 +101,7 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
   Worker& worker = state.workers.at(worker_id);
   SweepState& sweep = state.sweeps.at(id.sweep);
   CellState& cell = sweep.cells[id.cell];
-  Member& member = *FindMember(state, id);
+  Member& member = Touch(state, id);
   NF_CHECK(member.state == MemberState::kWaiting && worker.leases.size() < worker.slots);
   if (cell.fingerprint.empty()) Pin(turn, sweep, cell, worker);
 
@@ -88,17 +110,16 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
   lease.member = id;
   lease.attempt = ++member.attempt;
   lease.worker = worker_id;
-  lease.specification = SpecificationToJson(
-      sweep::MemberSpecification(sweep.content, cell.cell, id.replicate, cell.cell.hardware,
-                                 cell.cell.stack, ExpectedIdentity(sweep, cell)));
+  lease.specification = SpecificationOf(turn, sweep, cell).ForReplicate(id.replicate);
   lease.granted = turn.now;
   lease.expires = turn.now + state.options.lease_ttl;
   lease.write_evaluation_set = AskForEvaluationSet(state, sweep, cell, lease.id);
 
   turn.Keep(GrantLease{lease.id, id, lease.attempt, worker_id, lease.specification, turn.now});
+  if (lease.attempt > 1) ++sweep.counts.retries;
   SetState(turn, id, MemberState::kLeased);
-  turn.Happened(id, "member_leased", LeasedText(lease, cell, worker));
   member.lease = lease.id;
+  turn.Happened(id, "member_leased", LeasedText(lease, cell, worker));
   worker.leases.insert(lease.id);
   ++cell.leases_by_unit[worker.unit];
   state.expiry.emplace(lease.expires, lease.id);
@@ -107,7 +128,7 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
 }
 
 void Unpin(Turn& turn, SweepState& sweep, const sweep::Cell& definition) {
-  NF_CHECK(IsUntouched(sweep, definition.index));
+  NF_CHECK(NothingBuiltOn(sweep.cells[definition.index]));
   SetPin(turn, sweep, {sweep.id, definition.index, definition.hardware, definition.stack, "", ""});
 }
 
@@ -130,11 +151,10 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   state.leases.erase(it);
   state.expiry.erase({lease.expires, id});
   state.workers.at(lease.worker).leases.erase(id);
-  Member& member = *FindMember(state, lease.member);
   if (cause == CauseClass::kNone) {
     state.accepted.emplace(id, lease.member);
   } else {
-    member.lease = LeaseId{};
+    Touch(state, lease.member).lease = LeaseId{};
     state.past_leases.emplace(
         id, PastLease{id, lease.member, lease.attempt, lease.worker, cause, reason, false});
     state.past_by_member[lease.member].push_back(id);

@@ -14,6 +14,10 @@ namespace {
 // How far behind the head of a pool to look for a member that spreads better.
 constexpr size_t kSpreadWindow = 16;
 
+// Members with an attempt behind them that no free worker may have: after so many the others of
+// their kind are left for the next time.
+constexpr size_t kMostPassedOver = 64;
+
 using FreeWorkers = std::vector<const Worker*>;
 
 // Order in which what waits is leased: that of WaitKey, but within a replicate the class that
@@ -84,21 +88,56 @@ bool AllExcluded(const State& state, SweepId sweep, const FreeWorkers& free) {
   return std::ranges::all_of(free, [&](const Worker* w) { return excluded.contains(w->id); });
 }
 
+// Walks what waits in a queue, in its order. Of the fresh members of a cell it sees the first: what
+// keeps a worker from that one keeps it from the others.
+class Walk {
+ public:
+  explicit Walk(const Queue& queue)
+      : queue_(queue), cell_(queue.cells.begin()), again_(queue.again.begin()) {}
+
+  bool ended() const { return cell_ == queue_.cells.end() && again_ == queue_.again.end(); }
+  // The rest only while it has not ended.
+  bool IsFresh() const {
+    if (cell_ == queue_.cells.end()) return false;
+    return again_ == queue_.again.end() || *cell_ < *again_;
+  }
+  const WaitKey& key() const { return IsFresh() ? *cell_ : *again_; }
+  void Next() { ++(IsFresh() ? cell_ : again_); }
+  void SkipSweep() {
+    const WaitKey next = {SweepId{key().sweep.value + 1}, 0, 0};
+    cell_ = queue_.cells.lower_bound(next);
+    again_ = queue_.again.lower_bound(next);
+  }
+  void SkipAgain() { again_ = queue_.again.end(); }
+
+ private:
+  const Queue& queue_;
+  std::set<WaitKey>::const_iterator cell_;
+  std::set<WaitKey>::const_iterator again_;
+};
+
 // The first member of the pool that a free worker may have, or one shortly behind it that spreads
 // its control cell better.
 std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const FreeWorkers& free,
                                  absl::Time now) {
-  const std::set<WaitKey>& keys = state.waiting.at(pool);
   std::optional<Choice> first;
   size_t seen = 0;
-  for (auto it = keys.begin(); it != keys.end() && seen < kSpreadWindow;) {
-    if (AllExcluded(state, it->sweep, free)) {
-      it = keys.lower_bound({SweepId{it->sweep.value + 1}, 0, 0});
+  size_t passed_over = 0;
+  Walk walk(state.waiting.at(pool));
+  while (!walk.ended() && seen < kSpreadWindow) {
+    if (AllExcluded(state, walk.key().sweep, free)) {
+      walk.SkipSweep();
       continue;
     }
-    const MemberId member = MemberOf(*it++);
+    const MemberId member = MemberOf(walk.key());
+    const bool fresh = walk.IsFresh();
+    walk.Next();
     const Worker* worker = BestWorker(state, member, free, now);
-    if (worker == nullptr) continue;
+    if (worker == nullptr) {
+      // What has failed on these workers waits for another; what has not is behind it.
+      if (!fresh && ++passed_over == kMostPassedOver) walk.SkipAgain();
+      continue;
+    }
     const Choice choice = {member, worker->id};
     if (!SpreadsBadly(state, member, *worker, pool, now)) return choice;
     if (!first) first = choice;
@@ -159,8 +198,8 @@ void Place(Turn& turn) {
   while (!free.empty()) {
     std::optional<Choice> next;
     Rank rank;  // Of next.
-    for (const auto& [pool, keys] : state.waiting) {
-      if (next && rank < RankOf(state, pool, *keys.begin())) continue;
+    for (const auto& [pool, queue] : state.waiting) {
+      if (next && rank < RankOf(state, pool, queue.first())) continue;
       FreeWorkers matching;
       const Pool& wanted = pool;  // Clang 14 captures no structured binding.
       std::ranges::copy_if(free, std::back_inserter(matching),

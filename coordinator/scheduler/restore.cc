@@ -10,12 +10,18 @@ void RestoreCell(SweepState& sweep, const RecoveredCell& recovered) {
   CellState cell = MakeCell(sweep.content, recovered.cell);
   cell.fingerprint = recovered.fingerprint;
   cell.build = recovered.build;
-  AddCell(sweep, std::move(cell));
-  const std::span<Member> members = MembersOf(sweep, sweep.cells.back());
-  for (size_t i = 0; i < std::min(members.size(), recovered.members.size()); ++i) {
-    const RecoveredMember& member = recovered.members[i];
-    members[i] = {member.state, member.attempt, member.forgiven, member.accepted};
+  cell.untouched = recovered.untouched;
+  if (!recovered.members.empty()) cell.members.resize(recovered.members.rbegin()->first + 1);
+  for (const auto& [replicate, member] : recovered.members) {
+    cell.members[replicate] = {member.state, true, member.attempt, member.forgiven,
+                               member.accepted};
+    ++sweep.counts.In(member.state);
+    if (member.attempt > 0) sweep.counts.retries += member.attempt - 1;
   }
+  sweep.counts.In(cell.untouched) += UntouchedCount(cell);
+  sweep.counts.members += cell.cell.replicates;
+  ++sweep.counts.cells;
+  sweep.cells.push_back(std::move(cell));
 }
 
 void RestoreSweep(State& state, const RecoveredSweep& recovered) {
@@ -26,6 +32,11 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
   sweep.request_id = recovered.request_id;
   sweep.identities = recovered.identities;
   for (const RecoveredCell& cell : recovered.cells) RestoreCell(sweep, cell);
+  sweep.times = recovered.times;
+  for (const auto& [hardware, times] : recovered.times) {
+    sweep.counts.times.sum += times.sum;
+    sweep.counts.times.count += times.count;
+  }
   for (const uint32_t cell : recovered.cells_with_evaluation_set) {
     sweep.cells_with_evaluation_set.insert(cell);
     sweep.kept_evaluation_keys.insert(sweep.cells.at(cell).evaluation_key);
@@ -58,7 +69,7 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     lease.expires = now + state.options.lease_ttl;
     state.expiry.emplace(lease.expires, lease.id);
     state.workers.at(lease.worker).leases.insert(lease.id);
-    FindMember(state, lease.member)->lease = lease.id;
+    Touch(state, lease.member).lease = lease.id;
     CellState& cell = CellOf(state, lease.member);
     ++cell.leases_by_unit[state.workers.at(lease.worker).unit];
   }
@@ -70,15 +81,16 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
 
 // What can be told from the members once all of them are there.
 void IndexMembers(State& state) {
-  for (const auto& [id, sweep] : state.sweeps) {
-    for (const CellState& cell : sweep.cells) {
-      const std::span<const Member> members = MembersOf(sweep, cell);
-      for (uint32_t i = 0; i < members.size(); ++i) {
-        const MemberId member = {id, cell.cell.index, i};
-        if (members[i].state == MemberState::kWaiting) AddWaiting(state, member);
-        const bool result = HasEnded(members[i].state) && members[i].lease.value != 0;
-        if (result) state.accepted[members[i].lease] = member;
+  for (auto& [id, sweep] : state.sweeps) {
+    for (CellState& cell : sweep.cells) {
+      for (uint32_t i = 0; i < cell.members.size(); ++i) {
+        const Member& member = cell.members[i];
+        const MemberId name = {id, cell.cell.index, i};
+        if (member.touched && member.state == MemberState::kWaiting) AddWaiting(state, name);
+        const bool result = HasEnded(member.state) && member.lease.value != 0;
+        if (result) state.accepted[member.lease] = name;
       }
+      if (cell.untouched == MemberState::kWaiting) AddUntouched(state, id, cell);
     }
   }
 }
@@ -97,12 +109,16 @@ RecoveredSweep DurableSweep(const SweepState& sweep) {
     kept.cell = cell.cell;
     kept.fingerprint = cell.fingerprint;
     kept.build = cell.build;
-    for (const Member& member : MembersOf(sweep, cell)) {
+    kept.untouched = cell.untouched;
+    for (uint32_t i = 0; i < cell.members.size(); ++i) {
+      const Member& member = cell.members[i];
+      if (!member.touched) continue;
       const bool result = HasEnded(member.state);
-      kept.members.push_back(
-          {member.state, member.attempt, member.forgiven, result ? member.lease : LeaseId{}});
+      kept.members[i] = {member.state, member.attempt, member.forgiven,
+                         result ? member.lease : LeaseId{}};
     }
   }
+  durable.times = sweep.times;
   return durable;
 }
 
@@ -115,6 +131,7 @@ std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState
   state->last_sweep = recovered.last_sweep;
   state->last_lease = recovered.last_lease;
   state->last_worker = recovered.last_worker;
+  state->last_event = recovered.last_event;
   for (const RecoveredSweep& sweep : recovered.sweeps) RestoreSweep(*state, sweep);
   RestoreWorkers(*state, recovered);
   RestoreLeases(*state, recovered, now);
@@ -138,6 +155,7 @@ RecoveredState DurableState(const State& state) {
   durable.last_sweep = state.last_sweep;
   durable.last_lease = state.last_lease;
   durable.last_worker = state.last_worker;
+  durable.last_event = state.last_event;
   return durable;
 }
 

@@ -33,8 +33,8 @@ std::string OfBudget(uint32_t spent, uint32_t most) {
 template <typename Visit>
 void EachCounted(const State& state, const MemberId& id, const Visit& visit) {
   const auto past = state.past_by_member.find(id);
-  const Member* member = FindMember(state, id);
-  if (past == state.past_by_member.end() || member == nullptr) return;
+  const std::optional<Member> member = FindMember(state, id);
+  if (past == state.past_by_member.end() || !member) return;
   for (const LeaseId lease : past->second) {
     const PastLease& ended = state.past_leases.at(lease);
     if (ended.attempt > member->forgiven) visit(ended);

@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/scheduler.h"
 
 #include <set>
+#include <utility>
 
 #include "coordinator/scheduler/explain.h"
 #include "coordinator/scheduler/handlers.h"
@@ -42,14 +43,14 @@ Scheduler Scheduler::Restore(Options options, const RecoveredState& recovered, a
   return Scheduler(RestoreState(options, recovered, now));
 }
 
-Effects Scheduler::Step(const Event& event, absl::Time now) {
+Effects Scheduler::Step(Event event, absl::Time now) {
   Effects effects;
   state_->now = now;
   Turn turn{*state_, now, effects};
   std::visit(
-      [&](const auto& happened) {
+      [&](auto& happened) {
         if constexpr (requires { happened.session; }) Hear(turn, happened.session);
-        On(turn, happened);
+        On(turn, std::move(happened));
       },
       event);
   Place(turn);
@@ -64,14 +65,19 @@ std::optional<AnswerSubmit> Scheduler::FindRequest(const std::string& request_id
   const auto it = state_->sweeps_by_request.find(request_id);
   if (it == state_->sweeps_by_request.end()) return std::nullopt;
   const SweepState& sweep = state_->sweeps.at(it->second);
-  return AnswerSubmit{0, sweep.id, static_cast<uint32_t>(sweep.members.size()), true,
-                      sweep.content.hardware};
+  return AnswerSubmit{0, sweep.id, sweep.counts.members, true, sweep.content.hardware};
 }
 
 std::optional<RunningAttempt> Scheduler::FindLease(LeaseId lease) const {
   const auto it = state_->leases.find(lease);
   if (it == state_->leases.end()) return std::nullopt;
   return ToRunning(it->second);
+}
+
+std::optional<SweepCounts> Scheduler::CountsOf(SweepId sweep) const {
+  const auto it = state_->sweeps.find(sweep);
+  if (it == state_->sweeps.end()) return std::nullopt;
+  return it->second.counts;
 }
 
 bool Scheduler::Knows(SessionId session) const { return state_->sessions.contains(session); }

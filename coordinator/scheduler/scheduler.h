@@ -5,6 +5,7 @@
 // the loop's thread holds it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,6 +45,19 @@ struct RunningAttempt {
   int64_t step_count = 0;  // 0: not known yet.
 };
 
+// How far a sweep is. Kept up to date by what changes it; nothing is counted for it.
+struct SweepCounts {
+  uint32_t cells = 0;
+  uint32_t members = 0;
+  std::array<uint32_t, 6> by_state{};  // In the order of MemberState; see In.
+  uint32_t retries = 0;                // Attempts beyond each member's first.
+  TrainTimes times;
+
+  uint32_t& In(MemberState state) { return by_state[static_cast<size_t>(state) - 1]; }
+  uint32_t In(MemberState state) const { return by_state[static_cast<size_t>(state) - 1]; }
+  friend bool operator==(const SweepCounts&, const SweepCounts&) = default;
+};
+
 // A worker that is known, for lists and plans.
 struct WorkerStatus {
   WorkerId worker;
@@ -72,7 +86,7 @@ class Scheduler {
 
   // `now` never goes back. Leases expire at a Tick and only there: post one at least once a second,
   // after what has arrived by then.
-  [[nodiscard]] Effects Step(const Event& event, absl::Time now);
+  [[nodiscard]] Effects Step(Event event, absl::Time now);
 
   // Why the member is where it is, in a sentence or two, and what would change it. That there is no
   // such member is said in words too.
@@ -81,6 +95,7 @@ class Scheduler {
   // What the submission of this id was answered with; nothing when there was none.
   std::optional<AnswerSubmit> FindRequest(const std::string& request_id) const;
   std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
+  std::optional<SweepCounts> CountsOf(SweepId sweep) const;      // Nothing: there is no such sweep.
   bool Knows(SessionId session) const;                           // A worker's, not lost yet.
   std::vector<RunningAttempt> Running() const;                   // By lease.
   std::vector<WorkerStatus> Workers() const;                     // By number, as of the last Step.

@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/state.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/base/check.h"
 #include "common/trainer_protocol/datasets.h"
@@ -8,24 +9,41 @@
 namespace noisefloor::scheduler {
 
 void Turn::Happened(const MemberId& member, std::string kind, std::string text) {
-  Keep(AppendEvent{member.sweep, member, std::move(kind), std::move(text), now});
+  state.last_event = EventId{state.last_event.value + 1};
+  Keep(AppendEvent{member.sweep, member, std::move(kind), std::move(text), now, state.last_event});
 }
 
 void Turn::Happened(std::optional<SweepId> sweep, std::string kind, std::string text) {
-  Keep(AppendEvent{sweep, std::nullopt, std::move(kind), std::move(text), now});
+  state.last_event = EventId{state.last_event.value + 1};
+  Keep(AppendEvent{sweep, std::nullopt, std::move(kind), std::move(text), now, state.last_event});
 }
 
-const Member* FindMember(const State& state, const MemberId& id) {
+WaitKey Queue::first() const {
+  if (cells.empty()) return *again.begin();
+  if (again.empty()) return *cells.begin();
+  return std::min(*cells.begin(), *again.begin());
+}
+
+std::optional<Member> FindMember(const State& state, const MemberId& id) {
   const auto it = state.sweeps.find(id.sweep);
-  if (it == state.sweeps.end()) return nullptr;
-  const SweepState& sweep = it->second;
-  if (id.cell >= sweep.cells.size()) return nullptr;
-  const std::span<const Member> members = MembersOf(sweep, sweep.cells[id.cell]);
-  return id.replicate < members.size() ? &members[id.replicate] : nullptr;
+  if (it == state.sweeps.end() || id.cell >= it->second.cells.size()) return std::nullopt;
+  const CellState& cell = it->second.cells[id.cell];
+  if (id.replicate >= cell.cell.replicates) return std::nullopt;
+  return MemberOf(cell, id.replicate);
 }
 
-Member* FindMember(State& state, const MemberId& id) {
-  return const_cast<Member*>(FindMember(std::as_const(state), id));
+Member MemberOf(const CellState& cell, uint32_t replicate) {
+  const bool touched = replicate < cell.members.size() && cell.members[replicate].touched;
+  return touched ? cell.members[replicate] : Member{.state = cell.untouched};
+}
+
+Member& Touch(State& state, const MemberId& id) {
+  CellState& cell = CellOf(state, id);
+  NF_CHECK(id.replicate < cell.cell.replicates);
+  if (id.replicate >= cell.members.size()) cell.members.resize(id.replicate + 1);
+  Member& member = cell.members[id.replicate];
+  if (!member.touched) member = {.state = cell.untouched, .touched = true};
+  return member;
 }
 
 SweepState* FindSweep(State& state, SweepId id) {
@@ -54,34 +72,72 @@ Pool PoolOf(const CellState& cell) {
   return {cell.cell.hardware, cell.cell.stack, cell.fingerprint};
 }
 
-void AddCell(SweepState& sweep, CellState cell) {
-  cell.first_member = sweep.members.size();
-  sweep.members.resize(sweep.members.size() + cell.cell.replicates);
-  sweep.cells.push_back(std::move(cell));
-}
-
-std::span<Member> MembersOf(SweepState& sweep, const CellState& cell) {
-  return std::span(sweep.members).subspan(cell.first_member, cell.cell.replicates);
-}
-
-std::span<const Member> MembersOf(const SweepState& sweep, const CellState& cell) {
-  return std::span(sweep.members).subspan(cell.first_member, cell.cell.replicates);
-}
-
-bool IsUntouched(const SweepState& sweep, uint32_t cell) {
-  return std::ranges::all_of(MembersOf(sweep, sweep.cells[cell]),
+bool NothingBuiltOn(const CellState& cell) {
+  return std::ranges::all_of(cell.members,
                              [](const Member& member) { return member.lease == LeaseId{}; });
 }
 
+namespace {
+
+// Changes the fresh members of a cell, and with them its place in its queue.
+template <typename Change>
+void ChangeFresh(State& state, SweepId sweep, CellState& cell, const Change& change) {
+  const auto before = cell.fresh.first();
+  change(cell.fresh);
+  const auto after = cell.fresh.first();
+  if (before == after) return;
+  const auto it = state.waiting.try_emplace(PoolOf(cell)).first;
+  Queue& queue = it->second;
+  if (before) queue.cells.erase({sweep, *before, cell.cell.index});
+  if (after) queue.cells.insert({sweep, *after, cell.cell.index});
+  if (queue.empty()) state.waiting.erase(it);
+}
+
+}  // namespace
+
 void AddWaiting(State& state, const MemberId& id) {
-  state.waiting[PoolOf(CellOf(state, id))].insert(KeyOf(id));
+  CellState& cell = CellOf(state, id);
   state.placement_due = true;
+  if (MemberOf(cell, id.replicate).attempt > 0) {
+    state.waiting[PoolOf(cell)].again.insert(KeyOf(id));
+  } else {
+    ChangeFresh(state, id.sweep, cell, [&](ReplicateSet& fresh) { fresh.Insert(id.replicate); });
+  }
 }
 
 void RemoveWaiting(State& state, const MemberId& id) {
-  const auto it = state.waiting.find(PoolOf(CellOf(state, id)));
-  NF_CHECK(it != state.waiting.end() && it->second.erase(KeyOf(id)) == 1);
+  CellState& cell = CellOf(state, id);
+  if (cell.fresh.Contains(id.replicate)) {
+    return ChangeFresh(state, id.sweep, cell,
+                       [&](ReplicateSet& fresh) { fresh.Erase(id.replicate); });
+  }
+  const auto it = state.waiting.find(PoolOf(cell));
+  NF_CHECK(it != state.waiting.end() && it->second.again.erase(KeyOf(id)) == 1);
   if (it->second.empty()) state.waiting.erase(it);
+}
+
+void AddUntouched(State& state, SweepId sweep, CellState& cell) {
+  state.placement_due = true;
+  ChangeFresh(state, sweep, cell, [&](ReplicateSet& fresh) {
+    uint32_t begin = 0;
+    for (uint32_t i = 0; i < cell.members.size(); ++i) {
+      if (!cell.members[i].touched) continue;
+      fresh.InsertRange(begin, i);
+      begin = i + 1;
+    }
+    fresh.InsertRange(begin, cell.cell.replicates);
+  });
+}
+
+void RemoveUntouched(State& state, SweepId sweep, CellState& cell) {
+  ChangeFresh(state, sweep, cell, [&](ReplicateSet& fresh) {
+    fresh.Clear();
+    for (uint32_t i = 0; i < cell.members.size(); ++i) {
+      const Member& member = cell.members[i];
+      const bool waits = member.touched && member.state == MemberState::kWaiting;
+      if (waits && member.attempt == 0) fresh.Insert(i);
+    }
+  });
 }
 
 CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
@@ -104,12 +160,32 @@ std::string ExpectedIdentity(const SweepState& sweep, const CellState& cell) {
 }
 
 void SetState(Turn& turn, const MemberId& id, MemberState state) {
-  Member* member = FindMember(turn.state, id);
-  NF_CHECK(member != nullptr);
-  if (member->state == MemberState::kWaiting) RemoveWaiting(turn.state, id);
-  member->state = state;
+  Member& member = Touch(turn.state, id);
+  SweepCounts& counts = turn.state.sweeps.at(id.sweep).counts;
+  if (member.state == MemberState::kWaiting) RemoveWaiting(turn.state, id);
+  --counts.In(member.state);
+  ++counts.In(state);
+  member.state = state;
   if (state == MemberState::kWaiting) AddWaiting(turn.state, id);
-  turn.Keep(SetMemberState{id, state, member->attempt, member->forgiven});
+  turn.Keep(SetMemberState{id, state, member.attempt, member.forgiven});
+}
+
+uint32_t SetUntouchedState(Turn& turn, SweepState& sweep, CellState& cell, MemberState state) {
+  const uint32_t count = UntouchedCount(cell);
+  if (count == 0 || cell.untouched == state) return 0;
+  if (cell.untouched == MemberState::kWaiting) RemoveUntouched(turn.state, sweep.id, cell);
+  sweep.counts.In(cell.untouched) -= count;
+  sweep.counts.In(state) += count;
+  cell.untouched = state;
+  if (state == MemberState::kWaiting) AddUntouched(turn.state, sweep.id, cell);
+  turn.Keep(SetUntouched{sweep.id, cell.cell.index, state});
+  return count;
+}
+
+uint32_t UntouchedCount(const CellState& cell) {
+  const auto touched =
+      std::ranges::count_if(cell.members, [](const Member& member) { return member.touched; });
+  return cell.cell.replicates - static_cast<uint32_t>(touched);
 }
 
 std::string WorkerName(const State& state, WorkerId id) {

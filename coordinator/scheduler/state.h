@@ -2,19 +2,21 @@
 // The files of this folder share it; nobody else includes it. Not thread-safe.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 
+#include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/replicate_set.h"
 #include "coordinator/scheduler/scheduler.h"
 
 namespace noisefloor::scheduler {
@@ -38,14 +40,18 @@ struct WaitKey {
 
 struct Member {
   MemberState state = MemberState::kWaiting;
+  bool touched = false;  // Something happened to it: it has a row of its own.
   uint32_t attempt = 0;
   uint32_t forgiven = 0;
   LeaseId lease;  // Live, or that of the accepted result; else 0.
 };
 
 struct CellState {
-  sweep::Cell cell;         // Pins filled in.
-  size_t first_member = 0;  // Place of its replicate 0 in SweepState::members.
+  sweep::Cell cell;  // Pins filled in.
+  // Of replicate 0 up to the highest that is touched; the others are as `untouched` says.
+  std::vector<Member> members;
+  MemberState untouched = MemberState::kWaiting;
+  ReplicateSet fresh;  // Waiting, and never attempted.
   std::string fingerprint;
   std::string build;
   std::string data_set;
@@ -53,12 +59,18 @@ struct CellState {
   std::string evaluation_key;  // Cells with equal ones share their evaluation images.
   bool control = false;
   std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
+  // What its members are given now, and the identity in it; made at its first lease. Soft.
+  std::optional<SpecificationTemplate> specification;
+  std::string specification_identity;
 };
 
-// Seconds of training of accepted results.
-struct TrainTimes {
-  double sum = 0;
-  uint32_t count = 0;
+// Members that wait for the same.
+struct Queue {
+  std::set<WaitKey> cells;  // The first fresh member of each cell that has one.
+  std::set<WaitKey> again;  // Members that have had an attempt.
+
+  bool empty() const { return cells.empty() && again.empty(); }
+  WaitKey first() const;  // Of one that is not empty.
 };
 
 struct SweepState {
@@ -71,7 +83,7 @@ struct SweepState {
   std::set<std::string> kept_evaluation_keys;        // Of the cells above.
   std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
   std::vector<CellState> cells;
-  std::vector<Member> members;                   // Cell after cell, each by replicate.
+  SweepCounts counts;
   std::map<std::string, TrainTimes> times;       // By hardware class. Soft.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
@@ -124,12 +136,13 @@ struct State {
   std::map<LeaseId, PastLease> past_leases;
   std::map<MemberId, std::vector<LeaseId>> past_by_member;
   std::map<LeaseId, MemberId> accepted;
-  std::map<Pool, std::set<WaitKey>> waiting;  // No empty sets.
+  std::map<Pool, Queue> waiting;  // No empty ones.
   // Why a worker of this name and identity was turned away the last time. Soft.
   std::map<std::pair<std::string, uint64_t>, std::string> refused_workers;
   SweepId last_sweep;
   LeaseId last_lease;
   WorkerId last_worker;
+  EventId last_event;
   std::optional<absl::Time> storage_failed_since;
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
@@ -148,9 +161,12 @@ struct Turn {
   void Happened(std::optional<SweepId> sweep, std::string kind, std::string text);
 };
 
+// Nothing when there is none.
+std::optional<Member> FindMember(const State& state, const MemberId& id);
+Member MemberOf(const CellState& cell, uint32_t replicate);
+// Gives the member a row; the store's is the caller's (SetState). It must be there.
+Member& Touch(State& state, const MemberId& id);
 // Null when there is none.
-Member* FindMember(State& state, const MemberId& id);
-const Member* FindMember(const State& state, const MemberId& id);
 SweepState* FindSweep(State& state, SweepId id);
 CellState& CellOf(State& state, const MemberId& id);
 const CellState& CellOf(const State& state, const MemberId& id);
@@ -160,17 +176,15 @@ WaitKey KeyOf(const MemberId& id);
 MemberId MemberOf(const WaitKey& key);
 Pool PoolOf(const CellState& cell);
 
-// The cell with members that wait for their first attempt, as the last of its sweep.
-void AddCell(SweepState& sweep, CellState cell);
-std::span<Member> MembersOf(SweepState& sweep, const CellState& cell);
-std::span<const Member> MembersOf(const SweepState& sweep, const CellState& cell);
-
 // No member of the cell has a live lease or a result: nothing was built on what it is pinned to.
-bool IsUntouched(const SweepState& sweep, uint32_t cell);
+bool NothingBuiltOn(const CellState& cell);
 
 // Into and out of the waiting members; the state itself is the caller's.
 void AddWaiting(State& state, const MemberId& id);
 void RemoveWaiting(State& state, const MemberId& id);
+// All members of the cell that are not touched.
+void AddUntouched(State& state, SweepId sweep, CellState& cell);
+void RemoveUntouched(State& state, SweepId sweep, CellState& cell);
 
 // A cell as the scheduler sees it.
 CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell);
@@ -179,6 +193,10 @@ std::string ExpectedIdentity(const SweepState& sweep, const CellState& cell);
 
 // Sets the state, in the store too; moves the member into or out of the waiting ones.
 void SetState(Turn& turn, const MemberId& id, MemberState state);
+// The same for all members of the cell that are not touched. Returns how many they are; none of
+// them is in another state than before when they are in this one.
+uint32_t SetUntouchedState(Turn& turn, SweepState& sweep, CellState& cell, MemberState state);
+uint32_t UntouchedCount(const CellState& cell);
 
 std::string WorkerName(const State& state, WorkerId id);
 std::string Text(LeaseId id);                              // "lease 17"

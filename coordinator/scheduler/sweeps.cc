@@ -8,8 +8,7 @@ namespace noisefloor::scheduler {
 namespace {
 
 void AnswerKept(Turn& turn, uint64_t request, const SweepState& sweep, bool resumed) {
-  turn.Tell(AnswerSubmit{request, sweep.id, static_cast<uint32_t>(sweep.members.size()), resumed,
-                         sweep.content.hardware});
+  turn.Tell(AnswerSubmit{request, sweep.id, sweep.counts.members, resumed, sweep.content.hardware});
 }
 
 // The sweep that was submitted under this request id; null: none.
@@ -49,20 +48,50 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   sweep.content = event.sweep;
   sweep.specification_sha256 = event.specification_sha256;
   sweep.request_id = event.request_id;
-  for (const sweep::Cell& cell : cells) AddCell(sweep, MakeCell(event.sweep, cell));
+  for (const sweep::Cell& cell : cells) {
+    sweep.cells.push_back(MakeCell(event.sweep, cell));
+    sweep.counts.members += cell.replicates;
+  }
+  sweep.counts.cells = static_cast<uint32_t>(cells.size());
+  sweep.counts.In(MemberState::kWaiting) = sweep.counts.members;
   if (!event.request_id.empty()) state.sweeps_by_request[event.request_id] = sweep.id;
   state.sweeps_by_hash[event.specification_sha256] = sweep.id;
   return state.sweeps.emplace(sweep.id, std::move(sweep)).first->second;
 }
 
 template <typename Visit>
-void EachMember(SweepState& sweep, const Visit& visit) {
-  for (const CellState& cell : sweep.cells) {
-    const std::span<Member> members = MembersOf(sweep, cell);
-    for (uint32_t replicate = 0; replicate < members.size(); ++replicate) {
-      visit(MemberId{sweep.id, cell.cell.index, replicate}, members[replicate]);
-    }
+void EachTouched(SweepId sweep, CellState& cell, const Visit& visit) {
+  for (uint32_t replicate = 0; replicate < cell.members.size(); ++replicate) {
+    if (!cell.members[replicate].touched) continue;
+    visit(MemberId{sweep, cell.cell.index, replicate}, cell.members[replicate]);
   }
+}
+
+uint32_t CancelCell(Turn& turn, SweepState& sweep, CellState& cell) {
+  uint32_t count = 0;
+  EachTouched(sweep.id, cell, [&](const MemberId& id, const Member& member) {
+    if (HasEnded(member.state)) return;
+    if (member.state == MemberState::kLeased) {
+      const LeaseId lease = member.lease;
+      Stop(turn, turn.state.leases.at(lease), "the sweep was cancelled");
+      Drop(turn, lease, CauseClass::kInterrupted, "the sweep was cancelled");
+    }
+    SetState(turn, id, MemberState::kCancelled);
+    ++count;
+  });
+  const bool waits = cell.untouched == MemberState::kWaiting;
+  return count + (waits ? SetUntouchedState(turn, sweep, cell, MemberState::kCancelled) : 0);
+}
+
+uint32_t RetryCell(Turn& turn, SweepState& sweep, CellState& cell) {
+  uint32_t count = 0;
+  EachTouched(sweep.id, cell, [&](const MemberId& id, Member& member) {
+    if (member.state != MemberState::kFailed && member.state != MemberState::kCancelled) return;
+    member.forgiven = member.attempt;
+    SetState(turn, id, MemberState::kWaiting);
+    ++count;
+  });
+  return count + SetUntouchedState(turn, sweep, cell, MemberState::kWaiting);
 }
 
 SweepState* FindOrAnswer(Turn& turn, uint64_t request, SweepId id) {
@@ -78,7 +107,7 @@ size_t UnpinUntouched(Turn& turn, SweepState& sweep) {
   size_t count = 0;
   for (const sweep::Cell& definition : sweep::Expand(sweep.content)) {
     const bool pinned = !sweep.cells[definition.index].fingerprint.empty();
-    if (!pinned || !IsUntouched(sweep, definition.index)) continue;
+    if (!pinned || !NothingBuiltOn(sweep.cells[definition.index])) continue;
     Unpin(turn, sweep, definition);
     ++count;
   }
@@ -99,9 +128,9 @@ void On(Turn& turn, const SweepSubmitted& event) {
                       event.request_id, turn.now, event.file});
   turn.Happened(sweep.id, "sweep_submitted",
                 ToText(sweep.id) + " " + event.sweep.name + ": " +
-                    Count(sweep.members.size(), "member") + " in " +
+                    Count(sweep.counts.members, "member") + " in " +
                     Count(sweep.cells.size(), "cell"));
-  EachMember(sweep, [&](const MemberId& id, Member&) { AddWaiting(turn.state, id); });
+  for (CellState& cell : sweep.cells) AddUntouched(turn.state, sweep.id, cell);
   AnswerKept(turn, event.request, sweep, false);
 }
 
@@ -109,16 +138,7 @@ void On(Turn& turn, const SweepCancelled& event) {
   SweepState* sweep = FindOrAnswer(turn, event.request, event.sweep);
   if (sweep == nullptr) return;
   uint32_t count = 0;
-  EachMember(*sweep, [&](const MemberId& id, Member& member) {
-    if (HasEnded(member.state)) return;
-    if (member.state == MemberState::kLeased) {
-      const LeaseId lease = member.lease;
-      Stop(turn, turn.state.leases.at(lease), "the sweep was cancelled");
-      Drop(turn, lease, CauseClass::kInterrupted, "the sweep was cancelled");
-    }
-    SetState(turn, id, MemberState::kCancelled);
-    ++count;
-  });
+  for (CellState& cell : sweep->cells) count += CancelCell(turn, *sweep, cell);
   turn.Happened(event.sweep, "sweep_cancelled", Count(count, "member") + " cancelled");
   turn.Tell(AnswerCount{event.request, count});
 }
@@ -130,12 +150,7 @@ void On(Turn& turn, const SweepRetried& event) {
   sweep->without_data_since.reset();
   const size_t unpinned = UnpinUntouched(turn, *sweep);
   uint32_t count = 0;
-  EachMember(*sweep, [&](const MemberId& id, Member& member) {
-    if (member.state != MemberState::kFailed && member.state != MemberState::kCancelled) return;
-    member.forgiven = member.attempt;
-    SetState(turn, id, MemberState::kWaiting);
-    ++count;
-  });
+  for (CellState& cell : sweep->cells) count += RetryCell(turn, *sweep, cell);
   turn.state.placement_due = true;
   turn.Happened(event.sweep, "sweep_retried",
                 Count(count, "member") + " waiting again" +

@@ -45,10 +45,18 @@ void ExpireLeases(Turn& turn) {
   }
 }
 
-// Of this sweep, in pools that some connected worker could serve, had it not other data.
-std::vector<MemberId> WithoutData(const State& state, const SweepState& sweep) {
-  std::vector<MemberId> members;
-  for (const auto& [pool, keys] : state.waiting) {
+// What waits, of this sweep, in pools that some connected worker could serve, had it not other
+// data.
+struct WithoutData {
+  std::vector<uint32_t> cells;    // Their untouched members.
+  std::vector<MemberId> members;  // Touched ones.
+};
+
+WithoutData FindWithoutData(const State& state, const SweepState& sweep) {
+  WithoutData found;
+  const WaitKey begin = {sweep.id, 0, 0};
+  const WaitKey end = {SweepId{sweep.id.value + 1}, 0, 0};
+  for (const auto& [pool, queue] : state.waiting) {
     bool offered = false;
     bool usable = false;
     for (const auto& [id, worker] : state.workers) {
@@ -57,27 +65,49 @@ std::vector<MemberId> WithoutData(const State& state, const SweepState& sweep) {
       usable = usable || (offers && !sweep.excluded.contains(id));
     }
     if (!offered || usable) continue;
-    const auto end = keys.lower_bound({SweepId{sweep.id.value + 1}, 0, 0});
-    for (auto it = keys.lower_bound({sweep.id, 0, 0}); it != end; ++it) {
-      members.push_back(MemberOf(*it));
+    const auto past_again = queue.again.lower_bound(end);
+    for (auto it = queue.again.lower_bound(begin); it != past_again; ++it) {
+      found.members.push_back(MemberOf(*it));
+    }
+    const auto past_cells = queue.cells.lower_bound(end);
+    for (auto it = queue.cells.lower_bound(begin); it != past_cells; ++it) {
+      found.cells.push_back(it->cell);
     }
   }
-  return members;
+  return found;
+}
+
+// Members of the cell that wait, have a row, and have had no attempt.
+void AddFreshWithRow(SweepId sweep, const CellState& cell, std::vector<MemberId>& members) {
+  for (uint32_t i = 0; i < cell.members.size(); ++i) {
+    if (cell.members[i].touched && cell.fresh.Contains(i)) {
+      members.push_back({sweep, cell.cell.index, i});
+    }
+  }
 }
 
 void FailWithoutData(Turn& turn, SweepState& sweep) {
   if (sweep.excluded.empty()) return;
-  const std::vector<MemberId> members = WithoutData(turn.state, sweep);
-  if (members.empty()) {
+  WithoutData found = FindWithoutData(turn.state, sweep);
+  if (found.members.empty() && found.cells.empty()) {
     sweep.without_data_since.reset();
     return;
   }
   if (!sweep.without_data_since) sweep.without_data_since = turn.now;
   if (turn.now - *sweep.without_data_since < turn.state.options.data_grace) return;
   sweep.without_data_since.reset();
-  for (const MemberId& id : members) SetState(turn, id, MemberState::kFailed);
+  size_t count = 0;
+  for (const uint32_t index : found.cells) {
+    CellState& cell = sweep.cells[index];
+    AddFreshWithRow(sweep.id, cell, found.members);
+    if (cell.untouched == MemberState::kWaiting) {
+      count += SetUntouchedState(turn, sweep, cell, MemberState::kFailed);
+    }
+  }
+  for (const MemberId& id : found.members) SetState(turn, id, MemberState::kFailed);
+  count += found.members.size();
   turn.Happened(sweep.id, "members_failed",
-                Count(members.size(), "member") +
+                Count(count, "member") +
                     " failed: every connected worker that could train them has other "
                     "data; the last: " +
                     sweep.excluded.rbegin()->second);

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <filesystem>
 #include <utility>
+#include <vector>
 
+#include "SQLiteCpp/Statement.h"
 #include "SQLiteCpp/Transaction.h"
 
-#include "coordinator/store/migrations.h"
+#include "coordinator/store/migration_functions.h"
 
 namespace noisefloor {
 
@@ -17,7 +20,7 @@ constexpr int kBusyTimeoutMs = 10000;  // For another program that holds the fil
 
 // Large enough that checkpoints are rare, small enough that the log is read fast: 64 MiB.
 constexpr const char* kWriterSettings =
-    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+    "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;"
     "PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 16000; PRAGMA trusted_schema = OFF;";
 constexpr const char* kReaderSettings =
     "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;"
@@ -32,7 +35,7 @@ absl::Status Refuse(std::string_view message) {
 }
 
 // The version of a file of ours; 0 for an empty one.
-absl::StatusOr<int64_t> VersionOf(SQLite::Database& database, size_t newest) {
+absl::StatusOr<int64_t> VersionOf(SQLite::Database& database, int64_t newest) {
   const int64_t application = Pragma(database, "application_id");
   const int64_t version = Pragma(database, "user_version");
   const int64_t tables = database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt64();
@@ -48,7 +51,7 @@ absl::StatusOr<int64_t> VersionOf(SQLite::Database& database, size_t newest) {
                     "damaged: put a backup in its place",
                     database.getFilename(), version));
   }
-  if (version > static_cast<int64_t>(newest)) {
+  if (version > newest) {
     return Refuse(
         fmt::format("{}: written by a newer noisefloor (schema {}, this program knows "
                     "schemas up to {}); use that program",
@@ -57,11 +60,28 @@ absl::StatusOr<int64_t> VersionOf(SQLite::Database& database, size_t newest) {
   return version;
 }
 
-void RunMigration(SQLite::Database& database, std::string_view sql, int64_t version) {
+void DropViews(SQLite::Database& database) {
+  std::vector<std::string> names;
+  SQLite::Statement row(database, "SELECT name FROM sqlite_schema WHERE type = 'view'");
+  while (row.executeStep()) names.push_back(row.getColumn(0).getString());
+  for (const std::string& name : names) database.exec(fmt::format("DROP VIEW \"{}\"", name));
+}
+
+// Foreign keys are not looked at meanwhile: tables take the place of others. They are afterwards.
+void BringUp(SQLite::Database& database, const Schema& schema, int64_t version) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-  database.exec(std::string(sql));
+  if (version == 0) {
+    database.exec(std::string(schema.tables));
+  } else {
+    RegisterMigrationFunctions(database);
+    DropViews(database);
+    for (const std::string_view sql : schema.steps.subspan(static_cast<size_t>(version - 1))) {
+      database.exec(std::string(sql));
+    }
+  }
+  database.exec(std::string(schema.views));
   database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
-  database.exec(fmt::format("PRAGMA user_version = {}", version));
+  database.exec(fmt::format("PRAGMA user_version = {}", schema.version()));
   transaction.commit();
 }
 
@@ -91,29 +111,38 @@ absl::Status ToStatus(const SQLite::Exception& error, std::string_view context) 
   }
 }
 
-absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
-    const std::string& path, std::span<const std::string_view> migrations) {
+absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(const std::string& path,
+                                                                 const Schema& schema) {
   try {
     auto database = std::make_unique<SQLite::Database>(
         path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
-    NF_ASSIGN_OR_RETURN(int64_t version, VersionOf(*database, migrations.size()));
+    NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, schema.version()));
     database->exec(kWriterSettings);
-    while (version < static_cast<int64_t>(migrations.size())) {
-      const std::string_view sql = migrations[static_cast<size_t>(version)];
-      RunMigration(*database, sql, ++version);
-    }
+    if (version < schema.version()) BringUp(*database, schema, version);
+    database->exec("PRAGMA foreign_keys = ON");
     return database;
   } catch (const SQLite::Exception& error) {
     return ToStatus(error, "opening " + path);
   }
 }
 
+absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return 0;
+  try {
+    SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    return VersionOf(database, CurrentSchema().version());
+  } catch (const SQLite::Exception& problem) {
+    return ToStatus(problem, "opening " + path);
+  }
+}
+
 absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::string& path) {
   try {
     auto database = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
-    const size_t newest = Migrations().size();
+    const int64_t newest = CurrentSchema().version();
     NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, newest));
-    if (version != static_cast<int64_t>(newest)) {
+    if (version != newest) {
       return Refuse(fmt::format("{}: schema {}, expected {}; a coordinator must open it first",
                                 path, version, newest));
     }

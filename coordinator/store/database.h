@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "SQLiteCpp/Exception.h"
 
 #include "common/base/status.h"
+#include "coordinator/store/migrations.h"
 
 namespace noisefloor {
 
@@ -18,10 +18,14 @@ namespace noisefloor {
 absl::Status ToStatus(const SQLite::Exception& error, std::string_view context);
 
 // Opens HOME/noisefloor.db for the one connection that writes and checkpoints: WAL, synced commits,
-// foreign keys, no mmap; makes the file when it is missing and brings it up to `migrations`.
+// foreign keys, no mmap; makes the file when it is missing and brings it to the schema's version in
+// one transaction. The disk needs room for the whole file a second time meanwhile.
 // FailedPrecondition for a newer file and for one that is not ours; DataLoss for a damaged one.
-absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
-    const std::string& path, std::span<const std::string_view> migrations);
+absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(const std::string& path,
+                                                                 const Schema& schema);
+
+// Of the file as it is; 0 when there is none. For those who must say what opening it will do.
+absl::StatusOr<int64_t> SchemaVersion(const std::string& path);
 
 // A connection that can only read and never checkpoints. FailedPrecondition unless the file is of
 // exactly this version.

@@ -3,18 +3,23 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "SQLiteCpp/Statement.h"
 
+#include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/recover_check.h"
+#include "coordinator/store/specification_rows.h"
 #include "coordinator/store/sweep_json.h"
 
 namespace noisefloor {
 
 namespace {
 
+using scheduler::MemberState;
 using scheduler::RecoveredCell;
 using scheduler::RecoveredMember;
 using scheduler::RecoveredState;
@@ -78,9 +83,7 @@ absl::Status ReadSweeps(SQLite::Database& database, RecoveredState& state) {
     const std::string fault = DefinitionFault(sweep.content);
     if (!fault.empty()) return Damaged(name, fault);
     for (sweep::Cell& cell : sweep::Expand(sweep.content)) {
-      RecoveredCell& recovered = sweep.cells.emplace_back();
-      recovered.members.resize(cell.replicates);
-      recovered.cell = std::move(cell);
+      sweep.cells.emplace_back().cell = std::move(cell);
     }
   }
   return absl::OkStatus();
@@ -98,16 +101,49 @@ RecoveredCell* FindCell(RecoveredState& state, SweepId id, uint32_t cell) {
   return sweep != nullptr && cell < sweep->cells.size() ? &sweep->cells[cell] : nullptr;
 }
 
-RecoveredMember* FindMember(RecoveredState& state, const MemberId& id) {
+// Null for a member of no definition.
+RecoveredCell* CellOf(RecoveredState& state, const MemberId& id) {
   RecoveredCell* cell = FindCell(state, id.sweep, id.cell);
-  return cell != nullptr && id.replicate < cell->members.size() ? &cell->members[id.replicate]
-                                                                : nullptr;
+  return cell != nullptr && id.replicate < cell->cell.replicates ? cell : nullptr;
+}
+
+// A member that nothing has happened to: it waits, or its whole cell was ended.
+bool MayBeUntouched(MemberState state) {
+  return state == MemberState::kWaiting || state == MemberState::kFailed ||
+         state == MemberState::kCancelled;
+}
+
+// The rules that the rows of plans say are those of the definition.
+absl::Status CheckPlanSources(SQLite::Database& database, const RecoveredState& state) {
+  SQLite::Statement row(database,
+                        "SELECT plan, source, state FROM plan_source WHERE sweep = ? "
+                        "ORDER BY plan, source");
+  for (const RecoveredSweep& sweep : state.sweeps) {
+    std::set<std::string> expected;
+    for (const sweep::NoisePlan& plan : sweep.content.plans) {
+      for (const NoiseSource source : kAllNoiseSources) {
+        const SourceState of_source = plan.states[static_cast<size_t>(source) - 1];
+        expected.insert(plan.name + " " + std::string(Name(source)) + " " +
+                        std::string(Name(of_source)));
+      }
+    }
+    row.reset();
+    row.bind(1, static_cast<int64_t>(sweep.id.value));
+    std::set<std::string> found;
+    while (row.executeStep()) {
+      found.insert(row.getColumn(0).getString() + " " + row.getColumn(1).getString() + " " +
+                   row.getColumn(2).getString());
+    }
+    if (found == expected) continue;
+    return Damaged("plans of " + ToText(sweep.id), "their sources are not those of its definition");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadCells(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT sweep, cell, plan, block, hardware, stack, stack_fingerprint, "
-                        "trainer_build, axes FROM cell");
+                        "trainer_build, axes, replicates, untouched FROM cell");
   while (row.executeStep()) {
     const SweepId sweep{UnsignedAt(row, 0)};
     const uint32_t index = CountAt(row, 1);
@@ -116,13 +152,19 @@ absl::Status ReadCells(SQLite::Database& database, RecoveredState& state) {
     const CellRow kept = {row.getColumn(2).getString(), CountAt(row, 3),
                           row.getColumn(4).getString(), row.getColumn(5).getString(),
                           row.getColumn(6).getString(), row.getColumn(7).getString(),
-                          row.getColumn(8).getString()};
+                          row.getColumn(8).getString(), CountAt(row, 9)};
     const std::string fault = CellFault(kept, cell->cell);
     if (!fault.empty()) return Damaged(NameOfCell(sweep, index), fault);
     cell->cell.hardware = kept.hardware;
     cell->cell.stack = kept.stack;
     cell->fingerprint = kept.fingerprint;
     cell->build = kept.build;
+    const std::string untouched = row.getColumn(10).getString();
+    const auto state_of_rest = scheduler::ParseMemberState(untouched);
+    if (!state_of_rest || !MayBeUntouched(*state_of_rest)) {
+      return Damaged(NameOfCell(sweep, index), "untouched \"" + untouched + "\"");
+    }
+    cell->untouched = *state_of_rest;
   }
   return absl::OkStatus();
 }
@@ -145,51 +187,62 @@ int64_t CountIn(SQLite::Statement& statement) {
   return found;
 }
 
-// One row for each cell and member of the definitions: keys differ and none is out of bounds, so
-// that counting is enough.
-absl::Status CheckRowCounts(SQLite::Database& database, const RecoveredState& state) {
+// One row for each cell of the definitions: keys differ and none is out of bounds, so that counting
+// is enough.
+absl::Status CheckCellCounts(SQLite::Database& database, const RecoveredState& state) {
   SQLite::Statement cells(database, "SELECT count(*) FROM cell WHERE sweep = ?");
-  SQLite::Statement members(database,
-                            "SELECT count(*) FROM member WHERE sweep = ? AND cell = ? AND "
-                            "replicate >= 0 AND replicate < ?");
   for (const RecoveredSweep& sweep : state.sweeps) {
-    const auto id = static_cast<int64_t>(sweep.id.value);
     const auto expected = static_cast<int64_t>(sweep.cells.size());
-    const auto planned = static_cast<int64_t>(sweep::MemberCount(sweep.content));
-    cells.bind(1, id);
-    std::pair<int64_t, int64_t> found = {CountIn(cells), 0};
-    members.bind(1, id);
-    for (const RecoveredCell& cell : sweep.cells) {
-      members.bind(2, cell.cell.index);
-      members.bind(3, cell.cell.replicates);
-      found.second += CountIn(members);
-    }
-    if (found == std::pair(expected, planned)) continue;
-    return Damaged("sweep " + ToText(sweep.id),
-                   std::to_string(found.first) + " cells and " + std::to_string(found.second) +
-                       " members, and its definition has " + std::to_string(expected) + " and " +
-                       std::to_string(planned));
+    cells.bind(1, static_cast<int64_t>(sweep.id.value));
+    const int64_t found = CountIn(cells);
+    if (found == expected) continue;
+    return Damaged(
+        "sweep " + ToText(sweep.id),
+        std::to_string(found) + " cells, and its definition has " + std::to_string(expected));
   }
   return absl::OkStatus();
 }
 
-// What is still waiting for its first attempt is as it was made.
 absl::Status ReadMembers(SQLite::Database& database, RecoveredState& state) {
-  SQLite::Statement row(
-      database,
-      "SELECT m.sweep, m.cell, m.replicate, m.state, m.attempt, m.forgiven, "
-      "(SELECT l.lease FROM lease l JOIN attempt a USING (lease) WHERE l.sweep = m.sweep AND "
-      "l.cell = m.cell AND l.replicate = m.replicate AND a.accepted = 1 "
-      "AND a.outcome <> 'failed') "
-      "FROM member m WHERE m.state <> 'waiting' OR m.attempt > 0 OR m.forgiven > 0");
+  SQLite::Statement row(database,
+                        "SELECT sweep, cell, replicate, state, attempt, forgiven FROM member");
   while (row.executeStep()) {
     const MemberId id = MemberAt(row, 0);
-    RecoveredMember* member = FindMember(state, id);
-    if (member == nullptr) return Damaged(ToText(id), "no definition has such a member");
+    RecoveredCell* cell = CellOf(state, id);
+    if (cell == nullptr) return Damaged(ToText(id), "no definition has such a member");
     const std::string name = row.getColumn(3).getString();
     const auto parsed = scheduler::ParseMemberState(name);
     if (!parsed) return Damaged(ToText(id), "state \"" + name + "\"");
-    *member = {*parsed, CountAt(row, 4), CountAt(row, 5), LeaseId{UnsignedAt(row, 6)}};
+    // Rows come in the order of the key.
+    cell->members.emplace_hint(
+        cell->members.end(), id.replicate,
+        RecoveredMember{*parsed, CountAt(row, 4), CountAt(row, 5), LeaseId{}});
+  }
+  return absl::OkStatus();
+}
+
+// The results, one after the other as the two tables lie on the disk.
+absl::Status ReadResults(SQLite::Database& database, RecoveredState& state) {
+  SQLite::Statement row(database,
+                        "SELECT l.sweep, l.cell, l.replicate, a.lease, a.train_seconds, "
+                        "a.train_seconds_special FROM attempt a CROSS JOIN lease l "
+                        "ON l.lease = a.lease WHERE a.accepted = 1 AND a.outcome <> 'failed'");
+  while (row.executeStep()) {
+    const MemberId id = MemberAt(row, 0);
+    const LeaseId lease{UnsignedAt(row, 3)};
+    RecoveredCell* cell = CellOf(state, id);
+    const auto member = cell == nullptr ? std::map<uint32_t, RecoveredMember>::iterator()
+                                        : cell->members.find(id.replicate);
+    if (cell == nullptr || member == cell->members.end()) {
+      return Damaged("lease " + std::to_string(lease.value),
+                     "a result of " + ToText(id) + ", to which nothing has happened");
+    }
+    member->second.accepted = lease;
+    const double seconds = row.getColumn(4).getDouble();
+    if (row.getColumn(5).getInt() != 0 || seconds <= 0) continue;
+    scheduler::TrainTimes& times = FindSweep(state, id.sweep)->times[cell->cell.hardware];
+    times.sum += seconds;
+    ++times.count;
   }
   return absl::OkStatus();
 }
@@ -219,12 +272,12 @@ absl::Status FillLease(SQLite::Statement& row, RecoveredState& state, Lease& lea
   lease.attempt = CountAt(row, 4);
   lease.worker = WorkerId{UnsignedAt(row, 5)};
   const std::string name = "lease " + std::to_string(lease.lease.value);
-  const RecoveredMember* member = FindMember(state, lease.member);
-  if (member == nullptr) return Damaged(name, "there is no member " + ToText(lease.member));
-  if (lease.attempt < 1 || lease.attempt > member->attempt) {
+  const RecoveredCell* cell = CellOf(state, lease.member);
+  if (cell == nullptr) return Damaged(name, "there is no member " + ToText(lease.member));
+  const uint32_t attempts = cell->At(lease.member.replicate).attempt;
+  if (lease.attempt < 1 || lease.attempt > attempts) {
     return Damaged(name, "attempt " + std::to_string(lease.attempt) + " of " +
-                             ToText(lease.member) + ", which has had " +
-                             std::to_string(member->attempt));
+                             ToText(lease.member) + ", which has had " + std::to_string(attempts));
   }
   if (!std::ranges::binary_search(state.workers, lease.worker, {},
                                   &scheduler::RecoveredWorker::worker)) {
@@ -235,15 +288,18 @@ absl::Status FillLease(SQLite::Statement& row, RecoveredState& state, Lease& lea
 
 // Batches are stored without gaps, so that the highest number says which are there.
 absl::Status ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
+  SpecificationRows specifications(database);
   SQLite::Statement row(database,
                         "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
-                        "l.specification, "
+                        "l.specification_sha256, "
                         "(SELECT max(batch) FROM record r WHERE r.lease = l.lease) "
                         "FROM lease l WHERE l.dropped_us IS NULL ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::RecoveredLease& lease = state.leases.emplace_back();
     NF_RETURN_IF_ERROR(FillLease(row, state, lease));
-    lease.specification = row.getColumn(6).getString();
+    const std::string hash = HashText(row.getColumn(6).getString());
+    const uint64_t seed = FindSweep(state, lease.member.sweep)->content.seed;
+    NF_ASSIGN_OR_RETURN(lease.specification, specifications.Of(lease.member, seed, hash));
     lease.sequence = UnsignedAt(row, 7);
   }
   return absl::OkStatus();
@@ -254,7 +310,7 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
                         "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
                         "l.drop_cause, l.drop_reason, a.lease IS NOT NULL "
                         "FROM lease l LEFT JOIN attempt a USING (lease) "
-                        "WHERE l.dropped_us IS NOT NULL AND coalesce(a.accepted, 0) = 0 "
+                        "WHERE l.dropped_us IS NOT NULL AND l.drop_cause <> 'none' "
                         "ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::PastLease& lease = state.past_leases.emplace_back();
@@ -297,8 +353,10 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   NF_RETURN_IF_ERROR(ReadSweeps(database, state));
   NF_RETURN_IF_ERROR(ReadCells(database, state));
   NF_RETURN_IF_ERROR(ReadIdentities(database, state));
-  NF_RETURN_IF_ERROR(CheckRowCounts(database, state));
+  NF_RETURN_IF_ERROR(CheckPlanSources(database, state));
+  NF_RETURN_IF_ERROR(CheckCellCounts(database, state));
   NF_RETURN_IF_ERROR(ReadMembers(database, state));
+  NF_RETURN_IF_ERROR(ReadResults(database, state));
   NF_RETURN_IF_ERROR(ReadEvaluationSets(database, state));
   NF_RETURN_IF_ERROR(ReadWorkers(database, state));
   NF_RETURN_IF_ERROR(ReadLiveLeases(database, state));
@@ -306,6 +364,7 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   state.last_sweep = SweepId{LargestOf(database, "SELECT max(sweep) FROM sweep")};
   state.last_lease = LeaseId{LargestOf(database, "SELECT max(lease) FROM lease")};
   state.last_worker = WorkerId{LargestOf(database, "SELECT max(worker) FROM worker")};
+  state.last_event = EventId{LargestOf(database, "SELECT max(event) FROM event")};
   return state;
 }
 

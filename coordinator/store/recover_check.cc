@@ -79,6 +79,9 @@ std::string CellFault(const CellRow& row, const sweep::Cell& cell) {
   }
   const std::string axes = SettingsToJson(cell.axes);
   if (row.axes != axes) return Differs("axes", row.axes, axes);
+  if (row.replicates != cell.replicates) {
+    return Differs("replicates", std::to_string(row.replicates), std::to_string(cell.replicates));
+  }
   const std::string hardware = ChoiceFault("hardware", row.hardware, cell.hardware, pinned);
   return hardware.empty() ? ChoiceFault("stack", row.stack, cell.stack, pinned) : hardware;
 }

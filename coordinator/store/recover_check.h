@@ -25,6 +25,7 @@ struct CellRow {
   std::string fingerprint;
   std::string build;
   std::string axes;
+  uint32_t replicates = 0;
 };
 // What contradicts the cell of the definition, which may be pinned in the row; empty: nothing.
 std::string CellFault(const CellRow& row, const sweep::Cell& cell);

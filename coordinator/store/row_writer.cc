@@ -1,12 +1,15 @@
 #include "coordinator/store/row_writer.h"
 
+#include <cmath>
 #include <optional>
 #include <variant>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "fmt/format.h"
 
 #include "common/files/sha256.h"
+#include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/special.h"
 #include "coordinator/store/sweep_json.h"
 
@@ -14,20 +17,24 @@ namespace noisefloor {
 
 namespace {
 
+// Names that are remembered of each kind: a worker may send others for ever.
+constexpr size_t kMostKnownNames = 10000;
+
 // One statement for each member of RowWriter. Repeating one changes nothing.
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
     "blocks, definition, notes, tags, submitted_us, file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
     "?, ?, ?, ?) ON CONFLICT (sweep) DO NOTHING";
 constexpr const char* kCellSql =
-    "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes) VALUES (?, ?, ?, "
-    "?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING";
-constexpr const char* kMemberSql =
-    "INSERT INTO member (sweep, cell, replicate, state) VALUES (?, ?, ?, 'waiting') ON "
-    "CONFLICT (sweep, cell, replicate) DO NOTHING";
-constexpr const char* kLaneSql =
-    "INSERT INTO lane (sweep, cell, replicate, source, state, block, lane, seed) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell, replicate, source) DO NOTHING";
+    "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes, replicates) VALUES "
+    "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING";
+constexpr const char* kPlanSourceSql =
+    "INSERT INTO plan_source (sweep, plan, source, state) VALUES (?, ?, ?, ?) ON CONFLICT "
+    "(sweep, plan, source) DO NOTHING";
+constexpr const char* kSpecificationSql =
+    "INSERT INTO specification (sweep, cell, version, text) SELECT ?1, ?2, count(*) + 1, ?3 "
+    "FROM specification WHERE sweep = ?1 AND cell = ?2 "
+    "HAVING count(*) FILTER (WHERE text = ?3) = 0";
 constexpr const char* kPinCellSql =
     "UPDATE cell SET hardware = ?1, stack = ?2, stack_fingerprint = ?3, trainer_build = ?4 "
     "WHERE sweep = ?5 AND cell = ?6 AND (stack_fingerprint = '' OR ?3 = '')";
@@ -42,8 +49,9 @@ constexpr const char* kWorkerSql =
     "excluded.unit, classes = excluded.classes, stacks = excluded.stacks, version = "
     "excluded.version, seen_us = excluded.seen_us";
 constexpr const char* kLeaseSql =
-    "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, specification, "
-    "granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO NOTHING";
+    "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, "
+    "specification_sha256, granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO "
+    "NOTHING";
 constexpr const char* kDropLeaseSql =
     "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ? WHERE lease = ? "
     "AND dropped_us IS NULL";
@@ -53,14 +61,18 @@ constexpr const char* kFindMetricSql = "SELECT metric FROM metric WHERE name = ?
 constexpr const char* kRecordSql =
     "INSERT INTO record (lease, batch, item, step, epoch, metric, value, special) VALUES "
     "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease, batch, item) DO NOTHING";
-constexpr const char* kEnvironmentSql =
+constexpr const char* kAddEnvironmentSql =
     "INSERT INTO environment (sha256, facts) VALUES (?, ?) ON CONFLICT (sha256) DO "
     "NOTHING";
+constexpr const char* kFindEnvironmentSql = "SELECT environment FROM environment WHERE sha256 = ?";
+constexpr const char* kAddIdentitySql =
+    "INSERT INTO data_identity (sha256) VALUES (?) ON CONFLICT (sha256) DO NOTHING";
+constexpr const char* kFindIdentitySql = "SELECT data_identity FROM data_identity WHERE sha256 = ?";
 constexpr const char* kAttemptSql =
     "INSERT INTO attempt (lease, outcome, accepted, refused_because, cause, message, "
-    "environment, data_identity, train_seconds, train_seconds_special, record_batches, "
-    "ended_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO "
-    "NOTHING";
+    "environment, measured, data_identity, class_accuracy, train_seconds, "
+    "train_seconds_special, record_batches, ended_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+    "?, ?, ?) ON CONFLICT (lease) DO NOTHING";
 constexpr const char* kHashSql =
     "INSERT INTO attempt_hash (lease, name, sha256) VALUES (?, ?, ?) ON CONFLICT (lease, "
     "name) DO NOTHING";
@@ -71,12 +83,18 @@ constexpr const char* kArtifactSql =
     "INSERT INTO artifact (lease, kind, path, sha256, size_bytes) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (lease, kind, path) DO NOTHING";
 constexpr const char* kMemberStateSql =
-    "UPDATE member SET state = ?, attempt = ?, forgiven = ? WHERE sweep = ? AND cell = ? "
-    "AND replicate = ?";
+    "INSERT INTO member (state, attempt, forgiven, sweep, cell, replicate) VALUES (?, ?, ?, "
+    "?, ?, ?) ON CONFLICT (sweep, cell, replicate) DO UPDATE SET state = excluded.state, "
+    "attempt = excluded.attempt, forgiven = excluded.forgiven";
+constexpr const char* kUntouchedSql = "UPDATE cell SET untouched = ? WHERE sweep = ? AND cell = ?";
 constexpr const char* kEventSql =
-    "INSERT INTO event (sweep, cell, replicate, kind, text, at_us) SELECT ?1, ?2, ?3, "
-    "?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM event WHERE at_us = ?6 AND sweep IS ?1 "
-    "AND cell IS ?2 AND replicate IS ?3 AND kind = ?4 AND text = ?5)";
+    "INSERT INTO event (event, sweep, cell, replicate, kind, text, at_us) VALUES (?, ?, ?, ?, "
+    "?, ?, ?) ON CONFLICT (event) DO NOTHING";
+
+// Bytes, where a string is a text.
+struct Blob {
+  std::string bytes;
+};
 
 int64_t Micros(absl::Time time) { return absl::ToUnixMicros(time); }
 
@@ -90,6 +108,9 @@ void Bind(SQLite::Statement& statement, int i, int value) { statement.bind(i, va
 void Bind(SQLite::Statement& statement, int i, double value) { statement.bind(i, value); }
 void Bind(SQLite::Statement& statement, int i, std::string_view value) {
   statement.bind(i, std::string(value));
+}
+void Bind(SQLite::Statement& statement, int i, const Blob& value) {
+  statement.bind(i, value.bytes.data(), static_cast<int>(value.bytes.size()));
 }
 template <typename T>
 void Bind(SQLite::Statement& statement, int i, const std::optional<T>& value) {
@@ -119,6 +140,17 @@ std::string StacksJson(const std::vector<scheduler::StackOffer>& stacks) {
   return Dump(json);
 }
 
+// [0.5,1,"nan"]; empty for none.
+std::string NumberList(const std::vector<double>& values) {
+  if (values.empty()) return "";
+  std::string list;
+  for (const double value : values) {
+    list += list.empty() ? '[' : ',';
+    list += std::isfinite(value) ? fmt::format("{}", value) : '"' + NumberToText(value) + '"';
+  }
+  return list + ']';
+}
+
 std::string_view NameOf(OutcomeEvent::Kind kind) {
   switch (kind) {
     case OutcomeEvent::Kind::kDone: return "done";
@@ -133,24 +165,29 @@ std::string_view NameOf(OutcomeEvent::Kind kind) {
 RowWriter::RowWriter(SQLite::Database& database)
     : sweep_(database, kSweepSql),
       cell_(database, kCellSql),
-      member_(database, kMemberSql),
-      lane_(database, kLaneSql),
+      plan_source_(database, kPlanSourceSql),
+      specification_(database, kSpecificationSql),
       pin_cell_(database, kPinCellSql),
       pin_identity_(database, kPinIdentitySql),
       unit_(database, kUnitSql),
       worker_(database, kWorkerSql),
       lease_(database, kLeaseSql),
       drop_lease_(database, kDropLeaseSql),
-      add_metric_(database, kAddMetricSql),
-      find_metric_(database, kFindMetricSql),
       record_(database, kRecordSql),
-      environment_(database, kEnvironmentSql),
       attempt_(database, kAttemptSql),
       hash_(database, kHashSql),
       metric_(database, kMetricSql),
       artifact_(database, kArtifactSql),
       member_state_(database, kMemberStateSql),
-      event_(database, kEventSql) {}
+      untouched_(database, kUntouchedSql),
+      event_(database, kEventSql),
+      metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}},
+      environments_{{database, kAddEnvironmentSql}, {database, kFindEnvironmentSql}, {}},
+      identities_{{database, kAddIdentitySql}, {database, kFindIdentitySql}, {}} {}
+
+void RowWriter::Forget() {
+  for (Names* names : {&metrics_, &environments_, &identities_}) names->known.clear();
+}
 
 void RowWriter::Apply(const scheduler::Write& write) {
   std::visit([this](const auto& one) { Keep(one); }, write);
@@ -165,22 +202,18 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       content.notes, Dump(tags), Micros(write.at), write.file);
   for (const sweep::Cell& cell : write.cells) {
     Run(cell_, write.sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,
-        SettingsToJson(cell.axes));
-    KeepMembers(write, cell);
+        SettingsToJson(cell.axes), cell.replicates);
+  }
+  for (const sweep::NoisePlan& plan : content.plans) {
+    for (const NoiseSource source : kAllNoiseSources) {
+      const SourceState state = plan.states[static_cast<size_t>(source) - 1];
+      Run(plan_source_, write.sweep.value, plan.name, Name(source), Name(state));
+    }
   }
 }
 
-void RowWriter::KeepMembers(const scheduler::KeepSweep& write, const sweep::Cell& cell) {
-  for (uint32_t replicate = 0; replicate < cell.replicates; ++replicate) {
-    Run(member_, write.sweep.value, cell.index, replicate);
-    const Specification specification =
-        sweep::MemberSpecification(write.content, cell, replicate, "", "", "");
-    for (const NoiseSource source : kAllNoiseSources) {
-      const SourceSpec& spec = specification.Source(source);
-      Run(lane_, write.sweep.value, cell.index, replicate, Name(source), Name(spec.state),
-          spec.lane.block, spec.lane.number, std::to_string(spec.seed));
-    }
-  }
+void RowWriter::Keep(const scheduler::KeepSpecification& write) {
+  Run(specification_, write.sweep.value, write.cell, write.text);
 }
 
 void RowWriter::Keep(const scheduler::PinCell& write) {
@@ -201,23 +234,25 @@ void RowWriter::Keep(const scheduler::KeepWorker& write) {
 void RowWriter::Keep(const scheduler::GrantLease& write) {
   const MemberId& member = write.member;
   Run(lease_, write.lease.value, member.sweep.value, member.cell, member.replicate, write.attempt,
-      write.worker.value, write.specification, Micros(write.at));
+      write.worker.value, Blob{HashBytes(Sha256Hex(write.specification))}, Micros(write.at));
 }
 
 void RowWriter::Keep(const scheduler::DropLease& write) {
   Run(drop_lease_, Micros(write.at), Name(write.cause), write.reason, write.lease.value);
 }
 
-int64_t RowWriter::MetricNumber(const std::string& name) {
-  const auto known = metrics_.find(name);
-  if (known != metrics_.end()) return known->second;
-  Run(add_metric_, name);
-  find_metric_.tryReset();
-  find_metric_.bind(1, name);
-  find_metric_.executeStep();
-  const int64_t number = find_metric_.getColumn(0).getInt64();
-  find_metric_.tryReset();
-  metrics_[name] = number;
+template <typename... Values>
+int64_t RowWriter::NumberOf(Names& names, const std::string& name, const Values&... more) {
+  const auto known = names.known.find(name);
+  if (known != names.known.end()) return known->second;
+  Run(names.add, name, more...);
+  names.find.tryReset();
+  names.find.bind(1, name);
+  names.find.executeStep();
+  const int64_t number = names.find.getColumn(0).getInt64();
+  names.find.tryReset();
+  if (names.known.size() >= kMostKnownNames) names.known.clear();
+  names.known[name] = number;
   return number;
 }
 
@@ -225,43 +260,45 @@ void RowWriter::Keep(const scheduler::KeepRecords& write) {
   int64_t item = 0;
   for (const Record& record : write.batch.records) {
     Run(record_, write.lease.value, write.batch.sequence, item++, record.step,
-        StoredValue(record.epoch), MetricNumber(record.metric), StoredValue(record.value),
+        StoredValue(record.epoch), NumberOf(metrics_, record.metric), StoredValue(record.value),
         SpecialOf(record.value));
   }
 }
 
 void RowWriter::Keep(const scheduler::KeepOutcome& write) {
   const ingest::AttemptOutcome& outcome = write.outcome;
-  std::optional<std::string> environment;
+  std::optional<int64_t> environment;
   if (!outcome.environment.empty()) {
-    environment = Sha256Hex(outcome.environment);
-    Run(environment_, *environment, outcome.environment);
+    environment = NumberOf(environments_, Sha256Hex(outcome.environment), outcome.environment);
   }
+  std::optional<int64_t> identity;
+  if (!outcome.data_identity.empty()) identity = NumberOf(identities_, outcome.data_identity);
   Run(attempt_, write.lease.value, NameOf(outcome.kind), int{write.accepted}, write.reason,
-      Name(outcome.cause), outcome.message, environment, outcome.data_identity,
-      StoredValue(outcome.train_seconds), SpecialOf(outcome.train_seconds), outcome.record_batches,
-      Micros(write.at));
+      Name(outcome.cause), outcome.message, environment, outcome.measured, identity,
+      NumberList(outcome.per_class_accuracy), StoredValue(outcome.train_seconds),
+      SpecialOf(outcome.train_seconds), outcome.record_batches, Micros(write.at));
   KeepDetails(write.lease, outcome);
 }
 
 void RowWriter::KeepDetails(LeaseId lease, const ingest::AttemptOutcome& outcome) {
-  for (const auto& [name, sha256] : outcome.hashes) Run(hash_, lease.value, name, sha256);
-  for (const auto& [name, value] : outcome.metrics) KeepMetric(lease, name, value);
-  for (size_t i = 0; i < outcome.per_class_accuracy.size(); ++i) {
-    KeepMetric(lease, "class_accuracy/" + std::to_string(i), outcome.per_class_accuracy[i]);
+  for (const auto& [name, sha256] : outcome.hashes) {
+    Run(hash_, lease.value, name, Blob{HashBytes(sha256)});
+  }
+  for (const auto& [name, value] : outcome.metrics) {
+    Run(metric_, lease.value, name, StoredValue(value), SpecialOf(value));
   }
   for (const ingest::Artifact& artifact : outcome.artifacts) {
     Run(artifact_, lease.value, artifact.kind, artifact.path, artifact.sha256, artifact.size);
   }
 }
 
-void RowWriter::KeepMetric(LeaseId lease, const std::string& name, double value) {
-  Run(metric_, lease.value, name, StoredValue(value), SpecialOf(value));
-}
-
 void RowWriter::Keep(const scheduler::SetMemberState& write) {
   Run(member_state_, Name(write.state), write.attempt, write.forgiven, write.member.sweep.value,
       write.member.cell, write.member.replicate);
+}
+
+void RowWriter::Keep(const scheduler::SetUntouched& write) {
+  Run(untouched_, Name(write.state), write.sweep.value, write.cell);
 }
 
 void RowWriter::Keep(const scheduler::AppendEvent& write) {
@@ -274,7 +311,7 @@ void RowWriter::Keep(const scheduler::AppendEvent& write) {
     cell = write.member->cell;
     replicate = write.member->replicate;
   }
-  Run(event_, sweep, cell, replicate, write.kind, write.text, Micros(write.at));
+  Run(event_, write.number.value, sweep, cell, replicate, write.kind, write.text, Micros(write.at));
 }
 
 }  // namespace noisefloor

@@ -1,6 +1,7 @@
 // Writes as rows: one prepared statement for each kind of row. Internal to this folder.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -19,11 +20,12 @@ class RowWriter {
 
   void Apply(const scheduler::Write& write);
   // The numbers of metrics that this transaction handed out are not to be trusted any more.
-  void Forget() { metrics_.clear(); }
+  void Forget();
 
  private:
   void Keep(const scheduler::KeepSweep& write);
   void Keep(const scheduler::PinCell& write);
+  void Keep(const scheduler::KeepSpecification& write);
   void Keep(const scheduler::PinIdentity& write);
   void Keep(const scheduler::KeepWorker& write);
   void Keep(const scheduler::GrantLease& write);
@@ -31,17 +33,25 @@ class RowWriter {
   void Keep(const scheduler::KeepRecords& write);
   void Keep(const scheduler::KeepOutcome& write);
   void Keep(const scheduler::SetMemberState& write);
+  void Keep(const scheduler::SetUntouched& write);
   void Keep(const scheduler::AppendEvent& write);
 
-  void KeepMembers(const scheduler::KeepSweep& write, const sweep::Cell& cell);
   void KeepDetails(LeaseId lease, const ingest::AttemptOutcome& outcome);
-  void KeepMetric(LeaseId lease, const std::string& name, double value);
-  int64_t MetricNumber(const std::string& name);
 
-  SQLite::Statement sweep_, cell_, member_, lane_, pin_cell_, pin_identity_, unit_, worker_, lease_,
-      drop_lease_, add_metric_, find_metric_, record_, environment_, attempt_, hash_, metric_,
-      artifact_, member_state_, event_;
-  std::map<std::string, int64_t> metrics_;  // Names to numbers, as far as they were needed.
+  // Texts that are kept once, and the numbers that stand for them in other rows.
+  struct Names {
+    SQLite::Statement add;
+    SQLite::Statement find;
+    std::map<std::string, int64_t, std::less<>> known;  // As far as they were needed.
+  };
+  // `more`: what else a new row is given, after the name.
+  template <typename... Values>
+  static int64_t NumberOf(Names& names, const std::string& name, const Values&... more);
+
+  SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, unit_,
+      worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_, member_state_,
+      untouched_, event_;
+  Names metrics_, environments_, identities_;
 };
 
 }  // namespace noisefloor

@@ -134,7 +134,7 @@ Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t
   Specification specification = CellSpecification(sweep, cell);
   for (const NoiseSource source : kAllNoiseSources) {
     SourceSpec& noise = specification.Source(source);
-    noise.lane = {cell.block, noise.state == SourceState::kFree ? replicate + 1 : 0};
+    noise.lane = LaneOf(noise.state, cell.block, replicate);
     noise.seed = DeriveSeed(sweep.seed, source, noise.lane);
   }
   if (!identity.empty()) specification.data.identity = identity;

@@ -67,9 +67,10 @@ std::vector<Step> Story() {
     return scheduler::DropLease{LeaseId{lease}, CauseClass::kNone, "", sample::At(60)};
   };
   return {Rows({sample::Keep(),
-                scheduler::AppendEvent{SweepId{1}, {}, "submitted", "12 members", sample::At(0)}}),
+                scheduler::AppendEvent{
+                    SweepId{1}, {}, "submitted", "12 members", sample::At(0), EventId{1}}}),
           Rows({sample::Worker(1)}),
-          Rows({sample::Pin(0), sample::Grant(1, first),
+          Rows({sample::Pin(0), sample::Specify(0), sample::Grant(1, first),
                 SetMemberState{first, MemberState::kLeased, 1, 0}}),
           Rows({sample::Records(1, first, 1)}),
           File(predictions),

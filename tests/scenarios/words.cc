@@ -43,6 +43,9 @@ struct WriteLine {
     }
     return cell + " pinned: " + w.hardware + ", " + w.stack + ", fingerprint " + w.fingerprint;
   }
+  std::string operator()(const KeepSpecification& w) const {
+    return "keep  specification of " + ToText(w.sweep) + "c" + std::to_string(w.cell);
+  }
   std::string operator()(const PinIdentity& w) const {
     return "keep  " + ToText(w.sweep) + " data " + w.data_set + ": " + w.identity;
   }
@@ -67,6 +70,10 @@ struct WriteLine {
   std::string operator()(const SetMemberState& w) const {
     return "keep  " + ToText(w.member) + " " + std::string(Name(w.state)) + ", attempt " +
            std::to_string(w.attempt);
+  }
+  std::string operator()(const SetUntouched& w) const {
+    return "keep  the rest of " + ToText(w.sweep) + "c" + std::to_string(w.cell) + " " +
+           std::string(Name(w.state));
   }
   std::string operator()(const AppendEvent& w) const { return "note  " + w.kind + ": " + w.text; }
 };

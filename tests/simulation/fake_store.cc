@@ -34,15 +34,13 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
     const bool pins = x.cell.hardware == y.cell.hardware && x.cell.stack == y.cell.stack &&
                       x.fingerprint == y.fingerprint && x.build == y.build;
     if (!pins) return name + "pins of cell " + std::to_string(i);
-    if (x.members.size() != y.members.size()) return name + "members";
-    for (size_t r = 0; r < x.members.size(); ++r) {
-      if (!Same(x.members[r], y.members[r])) {
-        return name + "member c" + std::to_string(i) + "r" + std::to_string(r) + ": " +
-               std::string(Name(x.members[r].state)) + " attempt " +
-               std::to_string(x.members[r].attempt) + " against " +
-               std::string(Name(y.members[r].state)) + " attempt " +
-               std::to_string(y.members[r].attempt);
-      }
+    if (x.untouched != y.untouched) return name + "the rest of cell " + std::to_string(i);
+    for (uint32_t r = 0; r < x.cell.replicates; ++r) {
+      if (x.members.contains(r) == y.members.contains(r) && Same(x.At(r), y.At(r))) continue;
+      return name + "member c" + std::to_string(i) + "r" + std::to_string(r) + ": " +
+             std::string(Name(x.At(r).state)) + " attempt " + std::to_string(x.At(r).attempt) +
+             " against " + std::string(Name(y.At(r).state)) + " attempt " +
+             std::to_string(y.At(r).attempt);
     }
   }
   return "";
@@ -80,6 +78,7 @@ std::string Difference(const RecoveredState& a, const RecoveredState& b) {
   if (!SameLists(a.workers, b.workers)) return "workers differ";
   if (a.last_sweep != b.last_sweep) return "the last sweep differs";
   if (a.last_lease != b.last_lease) return "the last lease differs";
+  if (a.last_event != b.last_event) return "the last event differs";
   return Compare("the last worker", a.last_worker, b.last_worker);
 }
 
@@ -100,25 +99,29 @@ bool FakeStore::HasSweep(SweepId id) const {
   return std::ranges::find(state_.sweeps, id, &RecoveredSweep::id) != state_.sweeps.end();
 }
 
-RecoveredMember* FakeStore::Find(const MemberId& id) {
+RecoveredSweep& FakeStore::SweepOf(SweepId id) {
+  return *std::ranges::find(state_.sweeps, id, &RecoveredSweep::id);
+}
+
+RecoveredCell* FakeStore::FindCell(const MemberId& id) {
   const auto sweep = std::ranges::find(state_.sweeps, id.sweep, &RecoveredSweep::id);
   if (sweep == state_.sweeps.end() || id.cell >= sweep->cells.size()) return nullptr;
-  std::vector<RecoveredMember>& members = sweep->cells[id.cell].members;
-  return id.replicate < members.size() ? &members[id.replicate] : nullptr;
+  RecoveredCell& cell = sweep->cells[id.cell];
+  return id.replicate < cell.cell.replicates ? &cell : nullptr;
 }
 
 // After a transaction: what the state says and what the leases say.
 void FakeStore::CheckMember(const MemberId& id) {
-  const RecoveredMember* member = Find(id);
-  if (member == nullptr) return Violate(ToText(id) + " is not in the store");
+  const RecoveredCell* cell = FindCell(id);
+  if (cell == nullptr) return Violate(ToText(id) + " is not in the store");
+  const RecoveredMember member = cell->At(id.replicate);
   const size_t live = live_[id].size();
   if (live > 1) Violate(ToText(id) + " has two live leases");
-  if ((live == 1) != (member->state == MemberState::kLeased)) {
-    Violate(ToText(id) + " is " + std::string(Name(member->state)) + " with " +
+  if ((live == 1) != (member.state == MemberState::kLeased)) {
+    Violate(ToText(id) + " is " + std::string(Name(member.state)) + " with " +
             std::to_string(live) + " live leases");
   }
-  const bool result =
-      member->state == MemberState::kDone || member->state == MemberState::kDiverged;
+  const bool result = member.state == MemberState::kDone || member.state == MemberState::kDiverged;
   if (result != results_.contains(id)) Violate(ToText(id) + ": state and result disagree");
 }
 
@@ -143,11 +146,7 @@ void FakeStore::On(const KeepSweep& write) {
   sweep.content = write.content;
   sweep.request_id = write.request_id;
   sweep.specification_sha256 = write.specification_sha256;
-  for (const sweep::Cell& cell : write.cells) {
-    RecoveredCell& kept = sweep.cells.emplace_back();
-    kept.cell = cell;
-    kept.members.resize(cell.replicates);
-  }
+  for (const sweep::Cell& cell : write.cells) sweep.cells.emplace_back().cell = cell;
 }
 
 void FakeStore::On(const PinCell& write) {
@@ -162,6 +161,12 @@ void FakeStore::On(const PinCell& write) {
   cell.cell.stack = write.stack;
   cell.fingerprint = write.fingerprint;
   cell.build = write.build;
+}
+
+void FakeStore::On(const KeepSpecification& write) {
+  const auto shared = SpecificationTemplate::Parse(write.text, SweepOf(write.sweep).content.seed);
+  if (!shared.ok()) return Violate(ToText(write.sweep) + ": a specification that is none");
+  specifications_.insert_or_assign({write.sweep, write.cell}, *shared);
 }
 
 void FakeStore::On(const PinIdentity& write) {
@@ -186,6 +191,11 @@ void FakeStore::On(const GrantLease& write) {
   touched_.insert(write.member);
   if (granted_.contains(write.lease)) return Violate(Text(write.lease) + " is granted twice");
   if (write.lease <= state_.last_lease) Violate(Text(write.lease) + " does not rise");
+  const auto shared = specifications_.find({write.member.sweep, write.member.cell});
+  if (shared == specifications_.end() ||
+      shared->second.ForReplicate(write.member.replicate) != write.specification) {
+    Violate(Text(write.lease) + ": its specification does not follow from its cell's");
+  }
   granted_[write.lease] = {write.member, write.attempt, write.worker};
   live_[write.member].insert(write.lease);
   state_.last_lease = std::max(state_.last_lease, write.lease);
@@ -238,7 +248,9 @@ void FakeStore::On(const KeepOutcome& write) {
     Violate(ToText(write.member) + " is accepted twice");
   }
   accepted_[write.lease] = write.member;
-  if (RecoveredMember* member = Find(write.member)) member->accepted = write.lease;
+  if (RecoveredCell* cell = FindCell(write.member)) {
+    cell->members[write.member.replicate].accepted = write.lease;
+  }
   const bool has_images = std::ranges::any_of(
       write.outcome.artifacts, [](const auto& a) { return a.kind == "evaluation_images"; });
   if (!has_images) return;
@@ -250,16 +262,28 @@ void FakeStore::On(const KeepOutcome& write) {
 
 void FakeStore::On(const SetMemberState& write) {
   touched_.insert(write.member);
-  RecoveredMember* member = Find(write.member);
-  if (member == nullptr) return Violate(ToText(write.member) + " is not in the store");
-  if (write.attempt < member->attempt) Violate(ToText(write.member) + ": attempts go back");
-  member->state = write.state;
-  member->attempt = write.attempt;
-  member->forgiven = write.forgiven;
+  RecoveredCell* cell = FindCell(write.member);
+  if (cell == nullptr) return Violate(ToText(write.member) + " is not in the store");
+  RecoveredMember& member = cell->members[write.member.replicate];
+  if (write.attempt < member.attempt) Violate(ToText(write.member) + ": attempts go back");
+  member.state = write.state;
+  member.attempt = write.attempt;
+  member.forgiven = write.forgiven;
+}
+
+void FakeStore::On(const SetUntouched& write) {
+  RecoveredCell* cell = FindCell({write.sweep, write.cell, 0});
+  if (cell == nullptr) return Violate(ToText(write.sweep) + ": a cell is not in the store");
+  if (cell->members.size() == cell->cell.replicates) {
+    Violate(ToText(write.sweep) + ": a cell without untouched members is told what they are");
+  }
+  cell->untouched = write.state;
 }
 
 void FakeStore::On(const AppendEvent& write) {
   if (write.kind.empty() || write.text.empty()) Violate("an event without words");
+  if (write.number <= state_.last_event) Violate("the number of an event does not rise");
+  state_.last_event = write.number;
 }
 
 }  // namespace noisefloor::test

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
 
 namespace noisefloor::test {
@@ -32,6 +33,7 @@ class FakeStore {
  private:
   void On(const scheduler::KeepSweep& write);
   void On(const scheduler::PinCell& write);
+  void On(const scheduler::KeepSpecification& write);
   void On(const scheduler::PinIdentity& write);
   void On(const scheduler::KeepWorker& write);
   void On(const scheduler::GrantLease& write);
@@ -39,10 +41,12 @@ class FakeStore {
   void On(const scheduler::KeepRecords& write);
   void On(const scheduler::KeepOutcome& write);
   void On(const scheduler::SetMemberState& write);
+  void On(const scheduler::SetUntouched& write);
   void On(const scheduler::AppendEvent& write);
 
   void Violate(const std::string& what) { violations_.push_back(what); }
-  scheduler::RecoveredMember* Find(const MemberId& id);
+  scheduler::RecoveredSweep& SweepOf(SweepId id);
+  scheduler::RecoveredCell* FindCell(const MemberId& id);  // Null for a member that there is not.
   void CheckMember(const MemberId& id);
   void CheckUntouched(SweepId sweep, uint32_t cell);
 
@@ -59,6 +63,7 @@ class FakeStore {
   std::map<LeaseId, Granted> granted_;
   std::map<MemberId, std::set<LeaseId>> live_;
   std::map<LeaseId, uint64_t> batches_;
+  std::map<std::pair<SweepId, uint32_t>, SpecificationTemplate> specifications_;  // The last.
   std::map<LeaseId, MemberId> accepted_;
   std::map<MemberId, LeaseId> results_;
   std::set<MemberId> touched_;

@@ -49,9 +49,8 @@ void GrantChecker::CheckGrant(const GrantLease& grant, const RecoveredState& kep
 }
 
 void GrantChecker::CheckBudget(const GrantLease& grant, const RecoveredState& kept) {
-  const RecoveredMember& member = SweepOf(kept, grant.member.sweep)
-                                      .cells.at(grant.member.cell)
-                                      .members.at(grant.member.replicate);
+  const RecoveredMember member =
+      SweepOf(kept, grant.member.sweep).cells.at(grant.member.cell).At(grant.member.replicate);
   uint32_t own = 0;
   uint32_t lost = 0;
   for (const PastLease& past : kept.past_leases) {

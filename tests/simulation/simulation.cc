@@ -308,8 +308,8 @@ void World::CheckTold() {
 std::string World::WhoHasNotEnded() const {
   for (const RecoveredSweep& sweep : store_.Recovered().sweeps) {
     for (const RecoveredCell& cell : sweep.cells) {
-      for (uint32_t r = 0; r < cell.members.size(); ++r) {
-        if (HasEnded(cell.members[r].state)) continue;
+      for (uint32_t r = 0; r < cell.cell.replicates; ++r) {
+        if (HasEnded(cell.At(r).state)) continue;
         return scheduler_.Explain({sweep.id, cell.cell.index, r}, now_);
       }
     }

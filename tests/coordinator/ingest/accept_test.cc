@@ -4,6 +4,8 @@
 
 #include "gtest/gtest.h"
 
+#include "common/trainer_protocol/measured.h"
+
 namespace noisefloor::ingest {
 namespace {
 
@@ -101,7 +103,7 @@ TEST(JudgeOutcome, AcceptsWhatIsComplete) {
   AttemptOutcome diverged = Done();
   diverged.kind = OutcomeEvent::Kind::kDiverged;
   diverged.metrics = {{"loss", kNan}};
-  EXPECT_EQ(JudgeOutcome(diverged, {}).kind, End::kAccept);
+  EXPECT_EQ(JudgeOutcome(MakeStorable(diverged), {}).kind, End::kAccept);
 }
 
 TEST(JudgeOutcome, WaitsForRecordsThatAreMissing) {
@@ -132,7 +134,8 @@ TEST(JudgeOutcome, RefusesAHashThatIsNone) {
   AttemptOutcome outcome = Done();
   outcome.hashes["weights"] = "DEADBEEF";
 
-  EXPECT_EQ(JudgeOutcome(outcome, {}).reason, "hash weights: expected 64 hexadecimal digits");
+  EXPECT_EQ(JudgeOutcome(MakeStorable(outcome), {}).reason,
+            "hash weights: expected 64 hexadecimal digits");
 }
 
 TEST(JudgeOutcome, RefusesFiguresThatNothingDoneHas) {
@@ -140,7 +143,7 @@ TEST(JudgeOutcome, RefusesFiguresThatNothingDoneHas) {
   const auto judged = [](const char* name, double value) {
     AttemptOutcome outcome = Done();
     outcome.metrics[name] = value;
-    return JudgeOutcome(outcome, {}).reason;
+    return JudgeOutcome(MakeStorable(outcome), {}).reason;
   };
   EXPECT_EQ(judged("loss", nan), "metrics.loss: expected a finite number of what is done, got nan");
   EXPECT_EQ(judged("top1", -5), "metrics.top1: expected 0 to 1, got -5.000000");
@@ -152,29 +155,31 @@ TEST(JudgeOutcome, RefusesFiguresThatNothingDoneHas) {
 
   AttemptOutcome classes = Done();
   classes.per_class_accuracy = {0, nan, 1};
-  EXPECT_EQ(JudgeOutcome(classes, {}).kind, End::kAccept) << "a class may have no examples";
+  EXPECT_EQ(JudgeOutcome(MakeStorable(classes), {}).kind, End::kAccept)
+      << "a class may have no examples";
   classes.per_class_accuracy = {0, 2};
-  EXPECT_EQ(JudgeOutcome(classes, {}).reason,
+  EXPECT_EQ(JudgeOutcome(MakeStorable(classes), {}).reason,
             "per_class_accuracy[1]: expected 0 to 1, got 2.000000");
 
   AttemptOutcome diverged = Done();
   diverged.kind = OutcomeEvent::Kind::kDiverged;
   diverged.metrics["loss"] = nan;
-  EXPECT_EQ(JudgeOutcome(diverged, {}).kind, End::kAccept);
+  EXPECT_EQ(JudgeOutcome(MakeStorable(diverged), {}).kind, End::kAccept);
 }
 
 TEST(JudgeOutcome, RefusesMoreEntriesThanAnyTrainerHas) {
   AttemptOutcome outcome = Done();
   outcome.per_class_accuracy.resize(10001);
 
-  EXPECT_EQ(JudgeOutcome(outcome, {}).reason, "expected at most 10000 classes, got 10001");
+  EXPECT_EQ(JudgeOutcome(MakeStorable(outcome), {}).reason,
+            "expected at most 10000 classes, got 10001");
 }
 
 TEST(JudgeOutcome, TakesAFailureAtItsWordWhateverIsMissing) {
   AttemptOutcome failed;
   failed.record_batches = 9;
 
-  EXPECT_EQ(JudgeOutcome(failed, {}).kind, End::kFailure);
+  EXPECT_EQ(JudgeOutcome(MakeStorable(failed), {}).kind, End::kFailure);
 }
 
 TEST(MakeStorable, NeedsNothingFromAnHonestOutcome) {
@@ -197,6 +202,22 @@ TEST(MakeStorable, LeavesOutAnEnvironmentThatIsNoObjectAndSaysSo) {
 
   EXPECT_EQ(stored.environment, "{}");
   EXPECT_EQ(stored.message, "[environment left out: not a JSON object]");
+}
+
+TEST(MakeStorable, TakesWhatWasMeasuredOutOfTheEnvironment) {
+  AttemptOutcome outcome = Done();
+  outcome.environment =
+      R"({"measured":{"steps":7},"load_at_end":"1.5","machine":{"load":"0.5","host":"a"},"b":1})";
+
+  const AttemptOutcome stored = MakeStorable(outcome);
+
+  EXPECT_EQ(stored.environment, R"({"b":1,"machine":{"host":"a"}})");
+  EXPECT_EQ(stored.measured, R"({"load_at_end":"1.5","load_at_start":"0.5","steps":7})");
+  EXPECT_EQ(JoinEnvironment(stored.environment, stored.measured),
+            R"({"b":1,"machine":{"host":"a"},"measured":{"load_at_end":"1.5",)"
+            R"("load_at_start":"0.5","steps":7}})");
+  EXPECT_EQ(JoinEnvironment("{}", stored.measured), "{\"measured\":" + stored.measured + "}");
+  EXPECT_EQ(JoinEnvironment("{}", ""), "{}");
 }
 
 TEST(MakeStorable, LeavesOutWhatIsTooLong) {

@@ -39,9 +39,13 @@ TEST(RecoverScheduler, GoesOnWhereTheLastProcessEnded) {
 
 TEST(RecoverScheduler, AnImpossibleStateIsRefusedByName) {
   HandStore store;
-  scheduler::RecoveredSweep sweep{SweepId{1}, MakeSweep({"control"}, 1), "hash", "", {}, {}, {}};
+  scheduler::RecoveredSweep sweep{SweepId{1}, MakeSweep({"control"}, 1), "hash", "", {}, {}, {},
+                                  {}};
   for (const sweep::Cell& cell : sweep::Expand(sweep.content)) {
-    sweep.cells.push_back({cell, "f1", "b", {{scheduler::MemberState::kLeased, 1, 0, {}}}});
+    scheduler::RecoveredCell& kept = sweep.cells.emplace_back();
+    kept.cell = cell;
+    kept.fingerprint = "f1";
+    kept.members[0] = {scheduler::MemberState::kLeased, 1, 0, {}};
   }
   store.recovered_.sweeps.push_back(sweep);
   store.recovered_.last_sweep = SweepId{1};

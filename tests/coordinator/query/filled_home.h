@@ -30,9 +30,11 @@ class FilledHome {
     auto opened = SqliteStore::Open(home_.path());
     EXPECT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
-    Apply({sample::Keep(), sample::Worker(1), sample::Pin(0), sample::Pin(1),
+    Apply({sample::Keep(), sample::Worker(1), sample::Pin(0), sample::Pin(1), sample::Specify(0),
+           sample::Specify(1), sample::Specify(2), sample::Specify(3),
            scheduler::PinIdentity{SweepId{1}, "fashion-mnist-sample", sample::kIdentity},
-           scheduler::AppendEvent{SweepId{1}, {}, "submitted", "12 members", sample::At(0)}});
+           scheduler::AppendEvent{
+               SweepId{1}, {}, "submitted", "12 members", sample::At(0), EventId{1}}});
     for (uint32_t cell = 0; cell < 2; ++cell) {
       for (uint32_t replicate = 0; replicate < 3; ++replicate) Finish(cell, replicate);
     }
@@ -85,7 +87,7 @@ class FilledHome {
            scheduler::DropLease{LeaseId{lease}, CauseClass::kNone, "", sample::At(60)},
            scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0},
            scheduler::AppendEvent{SweepId{1}, member, "done", ToText(member) + " done",
-                                  sample::At(60)}});
+                                  sample::At(60), EventId{1 + lease}}});
   }
 
   // Example i is of class i; the wrong one is told as class 9.

@@ -139,7 +139,9 @@ TEST_F(QueryTest, ARowThatMakesNoSenseIsAnErrorAndNotTheEnd) {
 
   v1::GetStudyRequest request;
   request.set_form(v1::GetStudyRequest::FORM_JSON);
-  EXPECT_EQ(home_.query().GetStudy(request).status().code(), absl::StatusCode::kInternal);
+  const absl::Status damaged = home_.query().GetStudy(request).status();
+  EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Message(damaged), "the store is damaged: lease 4: there is no member s1c1r0");
 
   EXPECT_EQ(Sweep().done(), 6u) << "the next question is answered";
 }
@@ -237,7 +239,7 @@ TEST_F(QueryTest, AWatchBeginsWithTheCountsAndGoesOnWhereItWas) {
   EXPECT_EQ(home_.query().WatchSweep(request)->resume_token(), first->resume_token());
 
   home_.Apply({scheduler::AppendEvent{SweepId{1}, sample::Member(2, 0), "leased", "leased to box-1",
-                                      sample::At(70)}});
+                                      sample::At(70), EventId{100}}});
   const auto second = home_.query().WatchSweep(request);
 
   EXPECT_GT(second->resume_token(), first->resume_token());

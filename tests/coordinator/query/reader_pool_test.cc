@@ -27,9 +27,11 @@ class ReaderPoolTest : public testing::Test {
 
   // Two events, in one transaction.
   void KeepTwo(int64_t number) {
-    const auto kept = store_->Apply(
-        std::vector<scheduler::Write>{scheduler::AppendEvent{{}, {}, "a", "", sample::At(number)},
-                                      scheduler::AppendEvent{{}, {}, "b", "", sample::At(number)}});
+    const auto kept = store_->Apply(std::vector<scheduler::Write>{
+        scheduler::AppendEvent{
+            {}, {}, "a", "", sample::At(number), EventId{static_cast<uint64_t>(2 * number + 1)}},
+        scheduler::AppendEvent{
+            {}, {}, "b", "", sample::At(number), EventId{static_cast<uint64_t>(2 * number + 2)}}});
     EXPECT_TRUE(kept.ok()) << kept;
   }
   static int64_t Count(Reader& reader) {

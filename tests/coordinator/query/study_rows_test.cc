@@ -205,9 +205,10 @@ TEST_F(StudyRowsTest, AFailedMemberTellsTheCauseAndMessageOfItsLastAttempt) {
 
 TEST_F(StudyRowsTest, AMemberThatFailedUntriedTellsWhyItsSweepDid) {
   const MemberId member = sample::Member(2, 1);
-  home_.Apply({scheduler::SetMemberState{member, scheduler::MemberState::kFailed, 0, 0},
-               scheduler::AppendEvent{
-                   SweepId{1}, {}, "members_failed", "nobody has the data", sample::At(70)}});
+  home_.Apply(
+      {scheduler::SetMemberState{member, scheduler::MemberState::kFailed, 0, 0},
+       scheduler::AppendEvent{
+           SweepId{1}, {}, "members_failed", "nobody has the data", sample::At(70), EventId{100}}});
 
   EXPECT_EQ(Json()["members"][7]["failure"], "bad_data: nobody has the data");
   v1::GetMemberRequest request;

@@ -69,7 +69,7 @@ TEST(SummaryCache, CountsAfterAChangeAreThoseAfterIt) {
       {sample::Grant(7, sample::Member(2, 0)),
        scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kLeased, 1, 0},
        scheduler::AppendEvent{SweepId{1}, sample::Member(2, 0), "member_leased", "leased",
-                              sample::At(70)}});
+                              sample::At(70), EventId{100}}});
   EXPECT_EQ(counts(), std::pair(before.first - 1, before.second + 1));
 }
 

@@ -17,17 +17,19 @@ using ::testing::HasSubstr;
 
 class DatabaseTest : public ::testing::Test {
  protected:
-  auto Open() { return OpenForWriting(path_, Migrations()); }
+  auto Open() { return OpenForWriting(path_, CurrentSchema()); }
   int64_t Ask(SQLite::Database& database, const char* sql) {
     return database.execAndGet(sql).getInt64();
   }
 
-  // All migrations of this program, and one more.
-  static std::vector<std::string_view> AndThen(std::string_view sql) {
-    std::vector<std::string_view> migrations(Migrations().begin(), Migrations().end());
-    migrations.push_back(sql);
-    return migrations;
+  // The schema of this program, and one step more.
+  Schema AndThen(std::string_view sql) {
+    steps_.assign(CurrentSchema().steps.begin(), CurrentSchema().steps.end());
+    steps_.push_back(sql);
+    return {CurrentSchema().tables, CurrentSchema().views, steps_};
   }
+
+  std::vector<std::string_view> steps_;
 
   TempHome home_;
   std::string path_ = DatabasePath(home_.path());
@@ -41,7 +43,7 @@ TEST_F(DatabaseTest, EmptyFileBecomesOneOfOursAndOpensAgain) {
 
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(Ask(**again, "PRAGMA application_id"), kApplicationId);
-  EXPECT_EQ(Ask(**again, "PRAGMA user_version"), static_cast<int64_t>(Migrations().size()));
+  EXPECT_EQ(Ask(**again, "PRAGMA user_version"), CurrentSchema().version());
   EXPECT_EQ((*again)->execAndGet("PRAGMA journal_mode").getString(), "wal");
   EXPECT_EQ(Ask(**again, "PRAGMA synchronous"), 2);
   EXPECT_EQ(Ask(**again, "PRAGMA foreign_keys"), 1);
@@ -105,44 +107,22 @@ TEST_F(DatabaseTest, DamagedFileIsRefusedAsSuch) {
 
 TEST_F(DatabaseTest, LaterMigrationsRunOnceOnTopOfTheEarlier) {
   { ASSERT_TRUE(Open().ok()); }
-  const auto migrations =
+  const Schema next =
       AndThen("CREATE TABLE later (x INTEGER) STRICT; INSERT INTO later VALUES (7)");
 
-  { ASSERT_TRUE(OpenForWriting(path_, migrations).ok()); }
-  const auto database = OpenForWriting(path_, migrations);
+  { ASSERT_TRUE(OpenForWriting(path_, next).ok()); }
+  const auto database = OpenForWriting(path_, next);
 
   ASSERT_TRUE(database.ok()) << database.status();
   EXPECT_EQ(Ask(**database, "SELECT count(*) FROM later"), 1);
 }
 
-TEST_F(DatabaseTest, AStoreOfTheFirstSchemaKeepsItsRowsAndGetsTheNewView) {
-  constexpr char kNewColumns[] =
-      "SELECT count(*) FROM pragma_table_info('v_accuracy') "
-      "WHERE name IN ('outcome', 'loss_special')";
-  {
-    const auto first = OpenForWriting(path_, Migrations().first(1));
-    ASSERT_TRUE(first.ok()) << first.status();
-    ASSERT_EQ(Ask(**first, kNewColumns), 0);
-    (*first)->exec("INSERT INTO unit VALUES ('kept')");
-    (*first)->exec("INSERT INTO sweep VALUES (7, 'a', '', '', '1', 1, 1, '', '', '{}', 0)");
-  }
-  EXPECT_THAT(Message(OpenForReading(path_).status()), HasSubstr("schema 1, expected"));
-
-  const auto now = Open();
-
-  ASSERT_TRUE(now.ok()) << now.status();
-  EXPECT_EQ(Ask(**now, kNewColumns), 2);
-  EXPECT_EQ(Ask(**now, "SELECT count(*) FROM unit WHERE unit = 'kept'"), 1);
-  EXPECT_EQ(Ask(**now, "SELECT count(*) FROM sweep WHERE sweep = 7 AND file = ''"), 1);
-  EXPECT_TRUE(OpenForReading(path_).ok());
-}
-
 TEST_F(DatabaseTest, MigrationThatFailsLeavesTheFileAsItWas) {
   { ASSERT_TRUE(Open().ok()); }
-  const auto migrations =
+  const Schema next =
       AndThen("CREATE TABLE later (x INTEGER) STRICT; INSERT INTO nowhere VALUES (7)");
 
-  EXPECT_EQ(OpenForWriting(path_, migrations).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(OpenForWriting(path_, next).status().code(), absl::StatusCode::kInternal);
 
   const auto database = Open();
   ASSERT_TRUE(database.ok());

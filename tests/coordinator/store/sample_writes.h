@@ -8,6 +8,7 @@
 
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/sweep/sweep.h"
 
@@ -67,16 +68,23 @@ inline scheduler::PinCell Pin(uint32_t cell) {
   return {SweepId{1}, cell, "cpu-test-avx2", "torch-2.11", "fingerprint-1", "build-1"};
 }
 
-inline scheduler::GrantLease Grant(uint64_t lease, MemberId member, uint32_t attempt = 1) {
+// The specification of a member of the cell as its lease has it.
+inline Specification SpecificationOf(MemberId member) {
   const sweep::Sweep content = Content();
   const sweep::Cell cell = sweep::Expand(content).at(member.cell);
-  return {LeaseId{lease},
-          member,
-          attempt,
-          WorkerId{1},
-          SpecificationToJson(sweep::MemberSpecification(content, cell, member.replicate,
-                                                         "cpu-test-avx2", "torch-2.11", kIdentity)),
-          At(2)};
+  return sweep::MemberSpecification(content, cell, member.replicate, "cpu-test-avx2", "torch-2.11",
+                                    kIdentity);
+}
+
+inline scheduler::KeepSpecification Specify(uint32_t cell) {
+  const auto shared = SpecificationTemplate::Of(SpecificationOf(Member(cell, 0)), Content().seed);
+  return {SweepId{1}, cell, shared.text()};
+}
+
+inline scheduler::GrantLease Grant(uint64_t lease, MemberId member, uint32_t attempt = 1) {
+  return {
+      LeaseId{lease}, member, attempt, WorkerId{1}, SpecificationToJson(SpecificationOf(member)),
+      At(2)};
 }
 
 inline scheduler::KeepRecords Records(uint64_t lease, MemberId member, uint64_t sequence) {
@@ -113,7 +121,8 @@ inline scheduler::KeepOutcome Finish(uint64_t lease, MemberId member, uint32_t a
 
 // One member done at its second attempt, one leased, one failed, one cancelled, others waiting.
 inline std::vector<Write> Story() {
-  std::vector<Write> writes = {Keep(), Worker(1), Worker(2), Pin(0), Pin(1)};
+  std::vector<Write> writes = {Keep(), Worker(1),  Worker(2), Pin(0),
+                               Pin(1), Specify(0), Specify(1)};
   writes.push_back(scheduler::PinIdentity{SweepId{1}, "fashion-mnist-sample", kIdentity});
   writes.push_back(Grant(1, Member(0, 0)));
   writes.push_back(scheduler::SetMemberState{Member(0, 0), scheduler::MemberState::kLeased, 1, 0});
@@ -141,10 +150,12 @@ inline std::vector<Write> Story() {
   writes.push_back(
       scheduler::SetMemberState{Member(3, 0), scheduler::MemberState::kCancelled, 0, 0});
   writes.push_back(scheduler::SetMemberState{Member(3, 1), scheduler::MemberState::kWaiting, 4, 4});
-  writes.push_back(scheduler::AppendEvent{SweepId{1}, {}, "submitted", "12 members", At(0)});
   writes.push_back(
-      scheduler::AppendEvent{SweepId{1}, Member(0, 0), "done", "s1c0r0 done on box-1", At(60)});
-  writes.push_back(scheduler::AppendEvent{{}, {}, "quarantined", "box-2 waits", At(61)});
+      scheduler::AppendEvent{SweepId{1}, {}, "submitted", "12 members", At(0), EventId{1}});
+  writes.push_back(scheduler::AppendEvent{SweepId{1}, Member(0, 0), "done", "s1c0r0 done on box-1",
+                                          At(60), EventId{2}});
+  writes.push_back(
+      scheduler::AppendEvent{{}, {}, "quarantined", "box-2 waits", At(61), EventId{3}});
   return writes;
 }
 

@@ -119,16 +119,39 @@ TEST_F(SqliteStoreTest, MembersComeBackAsTheyWere) {
   const RecoveredState state = Recovered();
 
   const auto& cells = state.sweeps[0].cells;
-  EXPECT_EQ(cells[0].members[0].state, MemberState::kDone);
-  EXPECT_EQ(cells[0].members[0].attempt, 2u);
-  EXPECT_EQ(cells[0].members[0].accepted, LeaseId{2});
-  EXPECT_EQ(cells[0].members[1].state, MemberState::kWaiting);
-  EXPECT_EQ(cells[0].members[1].attempt, 0u);
-  EXPECT_EQ(cells[1].members[2].state, MemberState::kLeased);
-  EXPECT_EQ(cells[1].members[1].state, MemberState::kFailed);
-  EXPECT_EQ(cells[1].members[1].accepted, LeaseId{0});
-  EXPECT_EQ(cells[3].members[0].state, MemberState::kCancelled);
-  EXPECT_EQ(cells[3].members[1].forgiven, 4u);
+  EXPECT_EQ(cells[0].At(0).state, MemberState::kDone);
+  EXPECT_EQ(cells[0].At(0).attempt, 2u);
+  EXPECT_EQ(cells[0].At(0).accepted, LeaseId{2});
+  EXPECT_EQ(cells[0].At(1).state, MemberState::kWaiting);
+  EXPECT_EQ(cells[0].At(1).attempt, 0u);
+  EXPECT_EQ(cells[1].At(2).state, MemberState::kLeased);
+  EXPECT_EQ(cells[1].At(1).state, MemberState::kFailed);
+  EXPECT_EQ(cells[1].At(1).accepted, LeaseId{0});
+  EXPECT_EQ(cells[3].At(0).state, MemberState::kCancelled);
+  EXPECT_EQ(cells[3].At(1).forgiven, 4u);
+  EXPECT_EQ(Ask("SELECT group_concat(cell || '/' || replicate, ' ') FROM member"),
+            "0/0 1/1 1/2 3/0 3/1")
+      << "the others have no row";
+  EXPECT_EQ(state.sweeps[0].times.at("cpu-test-avx2").count, 1u);
+  EXPECT_EQ(state.sweeps[0].times.at("cpu-test-avx2").sum, 47);
+}
+
+TEST_F(SqliteStoreTest, WhatAWholeCellIsComesBackForEachMemberWithoutARow) {
+  std::vector<Write> writes = sample::Story();
+  writes.push_back(scheduler::SetUntouched{SweepId{1}, 3, MemberState::kCancelled});
+  ASSERT_TRUE(store_->Apply(writes).ok());
+  Reopen();
+
+  const RecoveredState state = Recovered();
+
+  const scheduler::RecoveredCell& cell = state.sweeps[0].cells[3];
+  EXPECT_EQ(cell.At(0).state, MemberState::kCancelled) << "it has a row that says so";
+  EXPECT_EQ(cell.At(1).state, MemberState::kWaiting) << "it has a row that says otherwise";
+  EXPECT_EQ(cell.At(2).state, MemberState::kCancelled);
+  EXPECT_EQ(state.sweeps[0].cells[2].At(0).state, MemberState::kWaiting);
+  EXPECT_EQ(Ask("SELECT waiting || ' ' || cancelled FROM v_sweep"), "7 2");
+  EXPECT_EQ(Ask("SELECT group_concat(state) FROM v_member WHERE cell = 3"),
+            "cancelled,waiting,cancelled");
 }
 
 TEST_F(SqliteStoreTest, APlanWithNumbersOfItsOwnComesBackWithAsManyMembers) {
@@ -146,10 +169,11 @@ TEST_F(SqliteStoreTest, APlanWithNumbersOfItsOwnComesBackWithAsManyMembers) {
 
   ASSERT_EQ(state.sweeps[0].cells.size(), 6u) << "2 rates x (2 blocks of control, 1 of algo)";
   std::vector<size_t> members;
-  for (const auto& cell : state.sweeps[0].cells) members.push_back(cell.members.size());
+  for (const auto& cell : state.sweeps[0].cells) members.push_back(cell.cell.replicates);
   EXPECT_THAT(members, ElementsAre(1, 1, 3, 1, 1, 3));
-  EXPECT_EQ(Ask("SELECT count(*) FROM member"), "10");
-  EXPECT_EQ(Ask("SELECT count(*) FROM member WHERE cell = 1"), "1");
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_member"), "10");
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_member WHERE cell = 1"), "1");
+  EXPECT_EQ(Ask("SELECT count(*) FROM member"), "0");
 }
 
 TEST_F(SqliteStoreTest, LiveAndPastLeasesAreToldApart) {
@@ -237,9 +261,9 @@ TEST_F(SqliteStoreTest, EnvironmentsAreKeptOnce) {
 TEST_F(SqliteStoreTest, OneBadWriteUndoesAllOfItsStep) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
   const auto before = Sizes();
-  const std::vector<Write> writes = {AppendEvent{{}, {}, "test", "lost", sample::At(99)},
-                                     sample::Records(3, sample::Member(1, 2), 7),
-                                     sample::Records(777, sample::Member(1, 2), 1)};
+  const std::vector<Write> writes = {
+      AppendEvent{{}, {}, "test", "lost", sample::At(99), EventId{9}},
+      sample::Records(3, sample::Member(1, 2), 7), sample::Records(777, sample::Member(1, 2), 1)};
 
   const absl::Status status = store_->Apply(writes);
 
@@ -265,7 +289,7 @@ TEST_F(SqliteStoreTest, AFullDiskIsSaidAndTheSameStepCanBeAppliedLater) {
   const int64_t pages = std::stoll(Ask("PRAGMA page_count"));
   ASSERT_TRUE(store_->LimitPages(pages + 2).ok());
   const std::vector<Write> writes = {
-      AppendEvent{SweepId{1}, {}, "test", std::string(100000, 'x'), sample::At(70)}};
+      AppendEvent{SweepId{1}, {}, "test", std::string(100000, 'x'), sample::At(70), EventId{9}}};
 
   EXPECT_EQ(store_->Apply(writes).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(store_->Apply(writes).code(), absl::StatusCode::kResourceExhausted);
@@ -288,7 +312,7 @@ TEST_F(SqliteStoreTest, ALateResultIsKeptWithoutTakingTheMembersPlace) {
   EXPECT_EQ(Ask("SELECT count(*) FROM v_hash WHERE member = 's1c0r0' AND hash = 'weights'"), "2");
   EXPECT_EQ(Ask("SELECT why FROM v_attempt WHERE lease = 1"), "the lease was lost");
   const RecoveredState state = Recovered();
-  EXPECT_EQ(state.sweeps[0].cells[0].members[0].accepted, LeaseId{2});
+  EXPECT_EQ(state.sweeps[0].cells[0].At(0).accepted, LeaseId{2});
   EXPECT_TRUE(state.past_leases[0].has_outcome);
 }
 
@@ -312,13 +336,38 @@ TEST_F(SqliteStoreTest, ViewsSayWhatTheTablesHold) {
   EXPECT_EQ(Ask("SELECT seed FROM sweep"), "18446744073709551615");
 }
 
-TEST_F(SqliteStoreTest, LanesAndSeedsOfEveryMemberAreKept) {
+TEST_F(SqliteStoreTest, EveryMemberHasItsLanesThoughNoneIsKept) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
 
-  EXPECT_EQ(Ask("SELECT count(*) FROM lane"), std::to_string(12 * kAllNoiseSources.size()));
-  EXPECT_EQ(Ask("SELECT lane FROM lane WHERE cell = 1 AND replicate = 2 AND source = 'init'"), "3");
-  EXPECT_EQ(Ask("SELECT seed FROM lane WHERE cell = 1 AND replicate = 2 AND source = 'init'"),
-            std::to_string(DeriveSeed(sample::Content().seed, NoiseSource::kInit, Lane{0, 3})));
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_lane"), std::to_string(12 * kAllNoiseSources.size()));
+  for (const sweep::Cell& cell : sweep::Expand(sample::Content())) {
+    for (uint32_t replicate = 0; replicate < cell.replicates; ++replicate) {
+      const MemberId member = sample::Member(cell.index, replicate);
+      const Specification trained = sample::SpecificationOf(member);
+      for (const NoiseSource source : kAllNoiseSources) {
+        const SourceSpec& spec = trained.Source(source);
+        EXPECT_EQ(Ask("SELECT state || ' ' || block || ' ' || lane FROM v_lane WHERE member = '" +
+                      ToText(member) + "' AND source = '" + std::string(Name(source)) + "'"),
+                  std::string(Name(spec.state)) + " " + std::to_string(spec.lane.block) + " " +
+                      std::to_string(spec.lane.number))
+            << ToText(member) << " " << Name(source);
+      }
+    }
+  }
+}
+
+TEST_F(SqliteStoreTest, ASpecificationIsKeptOnceForItsCellAndAgainWhenItHasChanged) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  scheduler::KeepSpecification other = sample::Specify(1);
+  other.text.replace(other.text.find("torch-2.11"), 10, "torch-2.12");
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{other, sample::Specify(1), other}).ok());
+
+  EXPECT_EQ(Ask("SELECT group_concat(cell || '/' || version, ' ') FROM specification"),
+            "0/1 1/1 1/2");
+  const RecoveredState state = Recovered();
+  EXPECT_EQ(state.leases[0].specification, sample::Grant(3, sample::Member(1, 2)).specification)
+      << "the one whose hash the lease has";
+  EXPECT_EQ(Ask("SELECT length(specification_sha256) FROM lease WHERE lease = 3"), "32");
 }
 
 // The child says which step it has been told is on disk; then it is killed.
@@ -331,9 +380,13 @@ TEST_F(SqliteStoreTest, KilledInTheMiddleItLosesNothingThatWasAcknowledged) {
   if (child == 0) {
     auto store = SqliteStore::Open(home_.path());
     for (uint64_t sequence = 3; store.ok(); ++sequence) {
-      const std::vector<Write> writes = {
-          sample::Records(3, sample::Member(1, 2), sequence),
-          AppendEvent{SweepId{1}, {}, "step", std::to_string(sequence), sample::At(100)}};
+      const std::vector<Write> writes = {sample::Records(3, sample::Member(1, 2), sequence),
+                                         AppendEvent{SweepId{1},
+                                                     {},
+                                                     "step",
+                                                     std::to_string(sequence),
+                                                     sample::At(100),
+                                                     EventId{sequence + 1}}};
       if (!(*store)->Apply(writes).ok()) break;
       if (write(told[1], &sequence, sizeof(sequence)) != sizeof(sequence)) break;
     }

@@ -1,0 +1,80 @@
+#include "common/trainer_protocol/specification_template.h"
+
+#include <utility>
+
+#include "common/base/check.h"
+#include "common/base/seed.h"
+#include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/json_reader.h"
+
+namespace noisefloor {
+
+namespace {
+
+// How a hole is written before it is cut out: no other source has an empty seed, and in a text a
+// quote is never bare.
+constexpr std::string_view kHole = R"("lane":0,"seed":"")";
+
+absl::Status NoTemplate(std::string_view what) {
+  return MakeError(absl::StatusCode::kDataLoss, "not a specification: " + std::string(what));
+}
+
+}  // namespace
+
+SpecificationTemplate SpecificationTemplate::Of(const Specification& member, uint64_t sweep_seed) {
+  auto made = Parse(SpecificationToJson(member), sweep_seed);
+  NF_CHECK(made.ok());
+  return *std::move(made);
+}
+
+absl::StatusOr<SpecificationTemplate> SpecificationTemplate::Parse(std::string_view text,
+                                                                   uint64_t sweep_seed) {
+  absl::StatusOr<Json> parsed = ParseJson(text);
+  if (!parsed.ok()) return NoTemplate(Message(parsed.status()));
+  if (!parsed->is_object() || !parsed->contains("noise") || !(*parsed)["noise"].is_object()) {
+    return NoTemplate("an object with \"noise\" was expected");
+  }
+  SpecificationTemplate made;
+  made.sweep_seed_ = sweep_seed;
+  Json& noise = (*parsed)["noise"];
+  for (auto& [name, spec] : noise.items()) {  // In the order in which they are written.
+    const auto source = ParseNoiseSource(name);
+    if (!source || !spec.is_object() || !spec.contains("state") || !spec.contains("block") ||
+        !spec["block"].is_number_unsigned()) {
+      return NoTemplate("noise." + name);
+    }
+    if (spec["state"] != Name(SourceState::kFree)) continue;
+    spec.erase("lane");
+    spec.erase("seed");
+    made.holes_.push_back({*source, spec["block"].get<uint32_t>(), ""});
+  }
+  made.text_ = parsed->dump();
+  for (const Hole& hole : made.holes_) {
+    Json& spec = noise[std::string(Name(hole.source))];
+    spec["lane"] = 0;
+    spec["seed"] = "";
+  }
+  std::string whole = parsed->dump();
+  for (Hole& hole : made.holes_) {
+    const size_t at = whole.find(kHole);
+    if (at == std::string::npos) return NoTemplate("noise");
+    hole.before = whole.substr(0, at);
+    whole.erase(0, at + kHole.size());
+  }
+  made.rest_ = std::move(whole);
+  return made;
+}
+
+std::string SpecificationTemplate::ForReplicate(uint32_t replicate) const {
+  std::string member;
+  member.reserve(text_.size() + holes_.size() * 48);
+  for (const Hole& hole : holes_) {
+    const Lane lane = LaneOf(SourceState::kFree, hole.block, replicate);
+    member.append(hole.before).append("\"lane\":").append(std::to_string(lane.number));
+    member.append(",\"seed\":\"");
+    member.append(std::to_string(DeriveSeed(sweep_seed_, hole.source, lane))).append("\"");
+  }
+  return member.append(rest_);
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,43 @@
+// What the specifications of a cell's members share, and from it the text of each: a member differs
+// from the others of its cell in the lanes and seeds of its free sources and in nothing else.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/noise_source.h"
+#include "common/base/status.h"
+#include "common/trainer_protocol/specification.h"
+
+namespace noisefloor {
+
+// Immutable; any thread.
+class SpecificationTemplate {
+ public:
+  // Of the cell of any of its members. `sweep_seed`: what DeriveSeed is given.
+  static SpecificationTemplate Of(const Specification& member, uint64_t sweep_seed);
+  // Of text(), or of a member's canonical text. DataLoss for what is neither.
+  static absl::StatusOr<SpecificationTemplate> Parse(std::string_view text, uint64_t sweep_seed);
+
+  // Canonical JSON without "lane" and "seed" of the free sources.
+  const std::string& text() const { return text_; }
+
+  // The canonical JSON of a member: equal to SpecificationToJson of its specification.
+  std::string ForReplicate(uint32_t replicate) const;
+
+ private:
+  struct Hole {
+    NoiseSource source = NoiseSource::kInit;
+    uint32_t block = 0;
+    std::string before;  // What stands between the hole before it and this one.
+  };
+
+  std::string text_;
+  std::vector<Hole> holes_;
+  std::string rest_;  // After the last hole.
+  uint64_t sweep_seed_ = 0;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,144 @@
+-- Views in plain words, made anew whenever a file comes to a new version; described in README.md.
+-- Not-finite values: +inf and -inf are themselves, nan is NULL with special = 'nan'.
+
+-- Every number that a replicate of some cell may have.
+CREATE VIEW v_replicate AS
+WITH RECURSIVE n(replicate) AS (
+  SELECT 0 UNION ALL
+  SELECT replicate + 1 FROM n WHERE replicate + 1 < (SELECT max(replicates) FROM cell))
+SELECT replicate FROM n;
+
+CREATE VIEW v_sweep AS
+WITH touched AS (
+  SELECT sweep, cell, count(*) AS n,
+         count(*) FILTER (WHERE state = 'waiting') AS waiting,
+         count(*) FILTER (WHERE state = 'leased') AS leased,
+         count(*) FILTER (WHERE state = 'done') AS done,
+         count(*) FILTER (WHERE state = 'diverged') AS diverged,
+         count(*) FILTER (WHERE state = 'failed') AS failed,
+         count(*) FILTER (WHERE state = 'cancelled') AS cancelled
+  FROM member GROUP BY sweep, cell),
+counted AS (
+  SELECT c.sweep, c.untouched, c.replicates, c.replicates - coalesce(t.n, 0) AS rest,
+         coalesce(t.waiting, 0) AS waiting, coalesce(t.leased, 0) AS leased,
+         coalesce(t.done, 0) AS done, coalesce(t.diverged, 0) AS diverged,
+         coalesce(t.failed, 0) AS failed, coalesce(t.cancelled, 0) AS cancelled
+  FROM cell c LEFT JOIN touched t USING (sweep, cell))
+SELECT s.sweep, s.name, datetime(s.submitted_us / 1000000, 'unixepoch') AS submitted_utc,
+       s.specification_sha256, s.replicates, s.blocks, s.notes, s.tags,
+       sum(c.replicates) AS members,
+       sum(c.waiting + iif(c.untouched = 'waiting', c.rest, 0)) AS waiting,
+       sum(c.leased) AS leased, sum(c.done) AS done, sum(c.diverged) AS diverged,
+       sum(c.failed + iif(c.untouched = 'failed', c.rest, 0)) AS failed,
+       sum(c.cancelled + iif(c.untouched = 'cancelled', c.rest, 0)) AS cancelled
+FROM sweep s JOIN counted c USING (sweep)
+GROUP BY s.sweep;
+
+CREATE VIEW v_attempt AS
+SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
+       l.sweep, l.cell, l.replicate, l.attempt, l.lease,
+       w.name AS worker, w.unit,
+       datetime(l.granted_us / 1000000, 'unixepoch') AS granted_utc,
+       datetime(a.ended_us / 1000000, 'unixepoch') AS ended_utc,
+       CASE WHEN a.lease IS NOT NULL THEN a.outcome
+            WHEN l.dropped_us IS NULL THEN 'running' ELSE 'lost' END AS outcome,
+       coalesce(a.accepted, 0) AS accepted,
+       coalesce(nullif(a.refused_because, ''), l.drop_reason) AS why,
+       a.cause, a.message,
+       CASE a.train_seconds_special WHEN 0 THEN a.train_seconds END AS train_seconds,
+       (SELECT e.sha256 FROM environment e WHERE e.environment = a.environment)
+         AS environment_sha256,
+       nullif(a.measured, '') AS measured
+FROM lease l JOIN worker w USING (worker) LEFT JOIN attempt a USING (lease);
+
+CREATE VIEW v_metric AS
+SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
+       l.sweep, l.cell, l.replicate, l.attempt, a.accepted, m.name AS metric,
+       CASE m.special WHEN 0 THEN m.value WHEN 2 THEN 9e999 WHEN 3 THEN -9e999 END AS value,
+       CASE m.special WHEN 0 THEN '' WHEN 1 THEN 'nan' WHEN 2 THEN 'inf' ELSE '-inf' END AS special
+FROM attempt_metric m JOIN attempt a USING (lease) JOIN lease l USING (lease)
+UNION ALL
+SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate,
+       l.sweep, l.cell, l.replicate, l.attempt, a.accepted, 'class_accuracy/' || x.key,
+       CASE x.type WHEN 'text' THEN CASE x.value WHEN 'inf' THEN 9e999 WHEN '-inf' THEN -9e999 END
+                   ELSE x.value END,
+       CASE x.type WHEN 'text' THEN x.value ELSE '' END
+FROM attempt a JOIN lease l USING (lease), json_each(a.class_accuracy) x
+WHERE a.class_accuracy <> '';
+
+CREATE VIEW v_hash AS
+SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
+       l.sweep, l.cell, l.replicate, l.attempt, a.accepted,
+       c.plan, c.hardware, c.stack, w.name AS worker, w.unit, h.name AS hash,
+       lower(hex(h.sha256)) AS sha256
+FROM attempt_hash h JOIN attempt a USING (lease) JOIN lease l USING (lease)
+     JOIN worker w USING (worker) JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell;
+
+CREATE VIEW v_member AS
+SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.replicate AS member,
+       s.name AS sweep_name, c.sweep, c.cell, n.replicate,
+       c.plan, c.hardware, c.stack, c.block, c.axes,
+       coalesce(m.state, c.untouched) AS state, coalesce(m.attempt, 0) AS attempt,
+       w.name AS worker, w.unit, a.train_seconds,
+       (SELECT lower(hex(sha256)) FROM attempt_hash h WHERE h.lease = a.lease AND h.name = 'init')
+         AS init_sha256,
+       (SELECT lower(hex(sha256)) FROM attempt_hash h
+        WHERE h.lease = a.lease AND h.name = 'first_batches') AS first_batches_sha256,
+       (SELECT lower(hex(sha256)) FROM attempt_hash h
+        WHERE h.lease = a.lease AND h.name = 'weights') AS weights_sha256,
+       (SELECT lower(hex(sha256)) FROM attempt_hash h WHERE h.lease = a.lease AND h.name = 'logits')
+         AS logits_sha256
+FROM sweep s JOIN cell c USING (sweep) JOIN v_replicate n ON n.replicate < c.replicates
+     LEFT JOIN member m
+       ON m.sweep = c.sweep AND m.cell = c.cell AND m.replicate = n.replicate
+     LEFT JOIN lease l ON l.lease = (SELECT a2.lease FROM attempt a2 JOIN lease l2 USING (lease)
+                      WHERE l2.sweep = m.sweep AND l2.cell = m.cell
+                        AND l2.replicate = m.replicate AND a2.accepted = 1)
+     LEFT JOIN attempt a ON a.lease = l.lease
+     LEFT JOIN worker w ON w.worker = l.worker;
+
+-- What each member has of each noise source. Its seed follows from the sweep's seed, source, block
+-- and lane (common/base/seed.h).
+CREATE VIEW v_lane AS
+SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.replicate AS member,
+       c.sweep, c.cell, n.replicate, p.source, p.state, c.block,
+       iif(p.state = 'free', n.replicate + 1, 0) AS lane
+FROM cell c JOIN v_replicate n ON n.replicate < c.replicates
+     JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan;
+
+CREATE VIEW v_accuracy AS
+SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
+       l.sweep, l.cell, l.replicate, c.plan, c.hardware, c.stack, c.block, c.axes, a.outcome,
+       CASE t1.special WHEN 0 THEN t1.value END AS top1,
+       CASE t5.special WHEN 0 THEN t5.value END AS top5,
+       CASE s.special WHEN 0 THEN s.value WHEN 2 THEN 9e999 WHEN 3 THEN -9e999 END AS loss,
+       CASE s.special WHEN 0 THEN '' WHEN 1 THEN 'nan' WHEN 2 THEN 'inf' WHEN 3 THEN '-inf' END
+         AS loss_special
+FROM attempt a JOIN lease l USING (lease)
+     JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell
+     LEFT JOIN attempt_metric t1 ON t1.lease = a.lease AND t1.name = 'top1'
+     LEFT JOIN attempt_metric t5 ON t5.lease = a.lease AND t5.name = 'top5'
+     LEFT JOIN attempt_metric s ON s.lease = a.lease AND s.name = 'loss'
+WHERE a.accepted = 1;
+
+CREATE VIEW v_record AS
+SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
+       l.sweep, l.cell, l.replicate, l.attempt, coalesce(a.accepted, 0) AS accepted,
+       m.name AS metric, r.step, r.epoch,
+       CASE r.special WHEN 0 THEN r.value WHEN 2 THEN 9e999 WHEN 3 THEN -9e999 END AS value,
+       CASE r.special WHEN 0 THEN '' WHEN 1 THEN 'nan' WHEN 2 THEN 'inf' ELSE '-inf' END AS special
+FROM record r JOIN metric m USING (metric) JOIN lease l USING (lease)
+     LEFT JOIN attempt a USING (lease);
+
+CREATE VIEW v_artifact AS
+SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
+       l.sweep, l.cell, l.replicate, l.attempt, a.accepted, f.kind, f.size_bytes, f.sha256,
+       'blobs/' || substr(f.sha256, 1, 2) || '/' || substr(f.sha256, 3) AS file
+FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease);
+
+CREATE VIEW v_event AS
+SELECT event, datetime(at_us / 1000000, 'unixepoch') AS at_utc, sweep,
+       CASE WHEN cell IS NOT NULL THEN 's' || sweep || 'c' || cell || 'r' || replicate END
+         AS member,
+       kind, text
+FROM event;

@@ -1,0 +1,173 @@
+// Members that nothing has happened to have no row and no object: they follow from their cell.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/trainer_protocol/json.h"
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::scheduler {
+namespace {
+
+using test::Finish;
+using test::Join;
+using test::kT0;
+using test::MakeSweep;
+using test::Of;
+using test::Started;
+using test::Submit;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string CountsText(const Scheduler& scheduler) {
+  const SweepCounts counts = *scheduler.CountsOf(SweepId{1});
+  std::string text;
+  for (const MemberState state :
+       {MemberState::kWaiting, MemberState::kLeased, MemberState::kDone, MemberState::kDiverged,
+        MemberState::kFailed, MemberState::kCancelled}) {
+    if (counts.In(state) == 0) continue;
+    text += (text.empty() ? "" : " ") + std::string(Name(state)) + " " +
+            std::to_string(counts.In(state));
+  }
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+  return text;
+}
+
+AttemptFinished Failed(uint64_t worker, uint64_t lease, CauseClass cause) {
+  AttemptFinished event = Finish(worker, lease);
+  event.outcome.kind = OutcomeEvent::Kind::kFailed;
+  event.outcome.cause = cause;
+  return event;
+}
+
+TEST(Untouched, AHundredThousandMembersAreSubmittedWithARowForEachCell) {
+  Scheduler scheduler{Options{}};
+
+  const Effects effects = scheduler.Step(Submit(MakeSweep({"control", "algo"}, 50000)), kT0);
+
+  EXPECT_THAT(effects.writes, SizeIs(2)) << "the sweep with its cells, and the event";
+  EXPECT_THAT(Of<KeepSweep>(effects).at(0).cells, SizeIs(2));
+  EXPECT_EQ(CountsText(scheduler), "waiting 100000");
+  EXPECT_THAT(scheduler.Durable().sweeps[0].cells[0].members, IsEmpty());
+}
+
+TEST(Untouched, ACancelEndsThemByTheCellAndARetryLetsThemWaitAgain) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1000)), kT0);
+  (void)scheduler.Step(Join(1, 2, "u"), kT0);
+  (void)scheduler.Step(Finish(1, 1), kT0);  // Its slot takes the third.
+  ASSERT_EQ(CountsText(scheduler), "waiting 997 leased 2 done 1");
+
+  const Effects cancelled = scheduler.Step(SweepCancelled{1, SweepId{1}}, kT0);
+
+  EXPECT_EQ(Of<AnswerCount>(cancelled).at(0).members, 999u);
+  EXPECT_THAT(Of<SetMemberState>(cancelled), SizeIs(2)) << "those that were leased";
+  EXPECT_THAT(Of<SetUntouched>(cancelled), SizeIs(1));
+  EXPECT_EQ(CountsText(scheduler), "done 1 cancelled 999");
+  EXPECT_THAT(scheduler.Explain({SweepId{1}, 0, 500}, kT0), HasSubstr("was cancelled"));
+
+  const Effects retried = scheduler.Step(SweepRetried{1, SweepId{1}}, kT0);
+
+  EXPECT_EQ(Of<AnswerCount>(retried).at(0).members, 999u);
+  EXPECT_THAT(Started(retried), ElementsAre("s1c0r1 w1", "s1c0r2 w1"));
+  EXPECT_EQ(CountsText(scheduler), "waiting 997 leased 2 done 1");
+  EXPECT_EQ(scheduler.CountsOf(SweepId{1})->retries, 2u);
+}
+
+TEST(Untouched, WhatFailedForWantOfDataIsNotCancelledAgain) {
+  Options options;
+  options.data_grace = absl::ZeroDuration();
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 5)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  (void)scheduler.Step(AttemptStarted{SessionId{1}, LeaseId{1}, "not a hash"}, kT0);
+  (void)scheduler.Step(Tick{}, kT0);
+  ASSERT_EQ(CountsText(scheduler), "failed 5");
+
+  const Effects cancelled = scheduler.Step(SweepCancelled{1, SweepId{1}}, kT0);
+
+  EXPECT_EQ(Of<AnswerCount>(cancelled).at(0).members, 0u);
+  EXPECT_EQ(CountsText(scheduler), "failed 5");
+}
+
+TEST(Untouched, ARestartKnowsThemByTheirCell) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"control", "algo"}, 10)), kT0);
+  (void)scheduler.Step(Join(1, 3, "u"), kT0);
+  (void)scheduler.Step(Failed(1, 1, CauseClass::kInterrupted), kT0);
+
+  const Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
+
+  EXPECT_EQ(CountsText(restored), CountsText(scheduler));
+  EXPECT_EQ(restored.CountsOf(SweepId{1}), scheduler.CountsOf(SweepId{1}));
+  EXPECT_EQ(restored.Durable().sweeps[0].cells[1].members.size(),
+            scheduler.Durable().sweeps[0].cells[1].members.size());
+}
+
+// Replicate r of every cell before r + 1, with cells of three classes in one fleet.
+TEST(Untouched, AreLeasedInTheOrderOfTheirReplicates) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo", "impl"}, 3)), kT0);
+
+  EXPECT_THAT(Started(scheduler.Step(Join(1, 5, "u"), kT0)),
+              ElementsAre("s1c0r0 w1", "s1c1r0 w1", "s1c0r1 w1", "s1c1r1 w1", "s1c0r2 w1"));
+}
+
+TEST(Untouched, APositionCountsThoseOfOtherCellsToo) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  (void)scheduler.Step(Submit(MakeSweep({"algo", "impl"}, 50)), kT0);  // s1c0r0 is leased.
+  (void)scheduler.Step(Finish(1, 1), kT0);                             // And s1c1r0: all pinned.
+  const auto explain = [&](uint32_t cell, uint32_t replicate) {
+    return scheduler.Explain({SweepId{1}, cell, replicate}, kT0);
+  };
+
+  EXPECT_THAT(explain(0, 1), HasSubstr("position 1 of 98 "));
+  EXPECT_THAT(explain(1, 1), HasSubstr("position 2 of 98 "));
+  EXPECT_THAT(explain(0, 49), HasSubstr("position 97 of 98 "));
+  EXPECT_THAT(explain(1, 49), HasSubstr("position 98 of 98 "));
+}
+
+// What has failed on every free worker waits for another one and hides nobody.
+TEST(Untouched, AreNotHiddenBehindMembersThatNoFreeWorkerMayHave) {
+  Options options;
+  options.quarantine_after = 1000;
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Join(1, 100, "u1"), kT0);
+  (void)scheduler.Step(Join(2, 1, "u2"), kT0);
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1000)), kT0);
+  size_t failed = 0;
+  size_t starts = 0;
+  for (uint64_t lease = 1; failed < 150; ++lease) {
+    const Effects effects = scheduler.Step(Failed(1, lease, CauseClass::kOutOfMemory), kT0);
+    if (Of<KeepOutcome>(effects).empty()) continue;  // The other worker's.
+    ++failed;
+    starts += Started(effects).size();
+  }
+
+  EXPECT_EQ(starts, failed) << "the other worker is busy, and each free slot found a fresh member";
+}
+
+TEST(Untouched, WhatMembersAreGivenFollowsTheDataThatWereFound) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 5)), kT0);
+  const Effects first = scheduler.Step(Join(1, 1, "u"), kT0);
+  ASSERT_THAT(Of<KeepSpecification>(first), SizeIs(1));
+  EXPECT_EQ(SpecificationFromJson(Of<SendStart>(first).at(0).specification)->data.identity, "");
+  const std::string identity(64, 'a');
+  (void)scheduler.Step(AttemptStarted{SessionId{1}, LeaseId{1}, identity}, kT0);
+
+  const Effects second = scheduler.Step(Finish(1, 1), kT0);
+  const Effects third = scheduler.Step(Finish(1, 2), kT0);
+
+  EXPECT_THAT(Of<KeepSpecification>(second), SizeIs(1));
+  EXPECT_THAT(Of<KeepSpecification>(third), IsEmpty()) << "it is the same";
+  for (const Effects* effects : {&second, &third}) {
+    const auto given = SpecificationFromJson(Of<SendStart>(*effects).at(0).specification);
+    EXPECT_EQ(given->data.identity, identity);
+  }
+}
+
+}  // namespace
+}  // namespace noisefloor::scheduler
