@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -123,7 +122,8 @@ class RunningCoordinator final : public Coordinator {
   void Stop() override;
 
  private:
-  std::map<MemberId, query::Progress> Progress() const;
+  std::optional<query::SweepProgress> ProgressOf(SweepId sweep) const;
+  std::optional<query::Progress> ProgressOf(const MemberId& member) const;
   std::string StorageProblem() const;
 
   SystemClock clock_;
@@ -142,24 +142,23 @@ class RunningCoordinator final : public Coordinator {
 
 absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options,
                                        const ServerSettings& settings) {
-  query::QueryOptions reading{.home = options.home,
-                              .version = NOISEFLOOR_VERSION,
-                              .page_script = web::PageScript(),
-                              .page_style = web::PageStyle(),
-                              .running = [this] { return Progress(); },
-                              .storage_problem = [this] { return StorageProblem(); },
-                              .watch_limit = kMaxWatches};
+  query::QueryOptions reading{
+      .home = options.home,
+      .version = NOISEFLOOR_VERSION,
+      .page_script = web::PageScript(),
+      .page_style = web::PageStyle(),
+      .live = {[this](SweepId sweep) { return ProgressOf(sweep); },
+               [this](const MemberId& member) { return ProgressOf(member); }},
+      .storage_problem = [this] { return StorageProblem(); },
+      .watch_limit = kMaxWatches};
   NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
   people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, NOISEFLOOR_VERSION,
                                                 AbsolutePath(options.home)});
-  workers_.emplace(registry_, intake_, home_.blobs,
-                   UploadLimits{.max_bytes = options.max_upload_bytes,
-                                .is_live =
-                                    [this](LeaseId lease) {
-                                      const TakenView live = loop_.live();
-                                      return live->running.contains(lease);
-                                    },
-                                .idle = options.upload_idle});
+  workers_.emplace(
+      registry_, intake_, home_.blobs,
+      UploadLimits{.max_bytes = options.max_upload_bytes,
+                   .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
+                   .idle = options.upload_idle});
   NF_ASSIGN_OR_RETURN(server_, RpcServer::Start(settings, {&*people_, &*workers_}));
   if (!settings.in_process_only) {
     address_ = ToText(server_->address());
@@ -179,18 +178,32 @@ void RunningCoordinator::Stop() {
   if (server_) server_->Shutdown(kStopGrace);
 }
 
-std::map<MemberId, query::Progress> RunningCoordinator::Progress() const {
-  std::map<MemberId, query::Progress> result;
-  const TakenView live = loop_.live();
-  for (const auto& [lease, attempt] : live->running) {
-    result[attempt.member] = {attempt.step, attempt.step_count};
-  }
-  return result;
+std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep) const {
+  using scheduler::MemberState;
+  const std::optional<scheduler::SweepCounts> counts = loop_.live().CountsOf(sweep);
+  if (!counts) return std::nullopt;
+  const scheduler::TrainTimes& times = counts->times;
+  return query::SweepProgress{.cells = counts->cells,
+                              .waiting = counts->In(MemberState::kWaiting),
+                              .leased = counts->In(MemberState::kLeased),
+                              .done = counts->In(MemberState::kDone),
+                              .diverged = counts->In(MemberState::kDiverged),
+                              .failed = counts->In(MemberState::kFailed),
+                              .cancelled = counts->In(MemberState::kCancelled),
+                              .retries = counts->retries,
+                              .running = counts->running,
+                              .mean_seconds = times.count == 0 ? 0 : times.sum / times.count};
+}
+
+std::optional<query::Progress> RunningCoordinator::ProgressOf(const MemberId& member) const {
+  const std::optional<scheduler::RunningAttempt> attempt = loop_.live().AttemptAt(member);
+  if (!attempt) return std::nullopt;
+  return query::Progress{attempt->step, attempt->step_count};
 }
 
 std::string RunningCoordinator::StorageProblem() const {
-  const TakenView live = loop_.live();
-  if (!live->storage_problem.empty() || !workers_) return live->storage_problem;
+  std::string problem = loop_.live().storage_problem();
+  if (!problem.empty() || !workers_) return problem;
   return workers_->upload_problem();
 }
 

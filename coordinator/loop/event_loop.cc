@@ -18,38 +18,20 @@ bool CanBeMended(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted;
 }
 
-// The sweep that a write says something new of to a person; 0: none.
-SweepId SweepOf(const scheduler::Write& write) {
-  return std::visit(
-      [](const auto& w) -> SweepId {
-        using T = std::decay_t<decltype(w)>;
-        if constexpr (std::is_same_v<T, scheduler::KeepSweep>) {
-          return w.sweep;
-        } else if constexpr (std::is_same_v<T, scheduler::SetMemberState>) {
-          return w.member.sweep;
-        } else if constexpr (std::is_same_v<T, scheduler::SetUntouched>) {
-          return w.sweep;
-        } else if constexpr (std::is_same_v<T, scheduler::AppendEvent>) {
-          return w.sweep.value_or(SweepId{});
-        } else {
-          return {};
-        }
-      },
-      write);
+// Sweeps of which a person has something new to read.
+void AddNews(const scheduler::Effects& effects, std::set<SweepId>& news) {
+  news.insert(effects.changed.sweeps.begin(), effects.changed.sweeps.end());
+  for (const scheduler::Write& write : effects.writes) {
+    const auto* event = std::get_if<scheduler::AppendEvent>(&write);
+    if (event != nullptr && event->sweep) news.insert(*event->sweep);
+  }
 }
 
-// Whether the workers or leases that readers see are others after it.
-bool ChangesFleet(const scheduler::Write& write) {
-  return std::holds_alternative<scheduler::GrantLease>(write) ||
-         std::holds_alternative<scheduler::DropLease>(write) ||
-         std::holds_alternative<scheduler::KeepWorker>(write);
-}
-
-bool ChangesFleet(const scheduler::Event& event) {
-  return std::holds_alternative<scheduler::WorkerConnected>(event) ||
-         std::holds_alternative<scheduler::SessionLost>(event) ||
-         std::holds_alternative<scheduler::WorkerDraining>(event) ||
-         std::holds_alternative<scheduler::AttemptFinished>(event);
+void Append(scheduler::Changed from, scheduler::Changed& to) {
+  to.sweeps.merge(from.sweeps);
+  to.workers.merge(from.workers);
+  to.leases.merge(from.leases);
+  to.offers = to.offers || from.offers;
 }
 
 // What a worker says again by itself, with heartbeats, until it is answered.
@@ -86,6 +68,12 @@ void Append(std::vector<T> from, std::vector<T>& to) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+void Append(scheduler::Effects from, scheduler::Effects& to) {
+  Append(std::move(from.writes), to.writes);
+  Append(std::move(from.sends), to.sends);
+  Append(std::move(from.changed), to.changed);
+}
+
 }  // namespace
 
 EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler scheduler,
@@ -97,10 +85,9 @@ EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler
       start_time_(now),
       start_steady_(parts_.clock.Steady()),
       next_tick_(start_steady_),
-      next_view_(start_steady_),
       next_retry_(start_steady_),
       next_news_(start_steady_) {
-  PublishWhenDue();
+  Publish(scheduler_.Everything());
 }
 
 EventLoop::~EventLoop() { Stop(); }
@@ -169,7 +156,6 @@ void EventLoop::Handle(std::vector<Item> items) {
   TickWhenDue();
   Commit();
   DecideCalls();
-  PublishWhenDue();
   TellNewsWhenDue();
   for (const Question& question : std::exchange(questions_, {})) question.answer();
 }
@@ -177,7 +163,6 @@ void EventLoop::Handle(std::vector<Item> items) {
 void EventLoop::Take(FromSession item) {
   if (!storage_.ok()) return Hold(std::move(item));
   if (item.counted) ++consumed_[item.session];
-  view_stale_ = view_stale_ || ChangesFleet(item.event);
   Step(std::move(item.event));
 }
 
@@ -207,9 +192,7 @@ void EventLoop::Take(CallItem item) { calls_.push_back(std::move(item)); }
 void EventLoop::Take(Question question) { questions_.push_back(std::move(question)); }
 
 void EventLoop::Step(scheduler::Event event) {
-  scheduler::Effects effects = scheduler_.Step(std::move(event), Now());
-  Append(std::move(effects.writes), effects_.writes);
-  Append(std::move(effects.sends), effects_.sends);
+  Append(scheduler_.Step(std::move(event), Now()), effects_);
 }
 
 void EventLoop::TickWhenDue() {
@@ -230,7 +213,7 @@ void EventLoop::RetryWhenDue() {
   }
   LogInfo("storage_recovered", {{"writes", effects_.writes.size()}});
   storage_ = absl::OkStatus();
-  view_stale_ = true;
+  board_.SetStorageProblem("");
   TellAll();
   if (parts_.storage_changed) parts_.storage_changed();
   Step(scheduler::StorageRecovered{});
@@ -287,9 +270,7 @@ bool EventLoop::Decide(std::span<const CallItem> calls) {
   scheduler::Effects effects;
   scheduler::RequestNumber number = 0;
   for (const CallItem& call : calls) {
-    scheduler::Effects more = scheduler_.Step(EventOf(call.event, ++number), Now());
-    Append(std::move(more.writes), effects.writes);
-    Append(std::move(more.sends), effects.sends);
+    Append(scheduler_.Step(EventOf(call.event, ++number), Now()), effects);
   }
   const bool writes = !effects.writes.empty();
   const absl::Status kept = writes && storage_.ok() ? Keep(effects.writes) : storage_;
@@ -312,11 +293,8 @@ void EventLoop::TellAll() {
 
 // Everything decided is on disk: say so, in the order of the decisions. Calls are numbered from 1.
 void EventLoop::Tell(const scheduler::Effects& effects, std::span<const CallItem> calls) {
-  for (const scheduler::Write& write : effects.writes) {
-    view_stale_ = view_stale_ || ChangesFleet(write);
-    if (const SweepId sweep = SweepOf(write); sweep != SweepId{}) news_.insert(sweep);
-  }
-  PublishWhenDue();  // First: a worker told to start may upload at once.
+  AddNews(effects, news_);
+  Publish(effects.changed);  // First: a worker told to start may upload at once.
   for (const scheduler::Send& send : effects.sends) {
     if (const auto* submit = std::get_if<scheduler::AnswerSubmit>(&send)) {
       Answer(calls[submit->request - 1],
@@ -336,20 +314,26 @@ void EventLoop::Answer(const CallItem& call, const CallResult& result) {
   call.done(result);
 }
 
-void EventLoop::PublishWhenDue() {
-  const absl::Duration steady = parts_.clock.Steady();
-  if (!storage_.ok() || (!view_stale_ && steady < next_view_)) return;
-  view_stale_ = false;
-  next_view_ = steady + options_.view_interval;
-  LiveView view;
-  view.workers = scheduler_.Workers();
-  for (const scheduler::RunningAttempt& attempt : scheduler_.Running()) {
-    news_.insert(attempt.member.sweep);
-    view.running.emplace(attempt.lease, attempt);
+void EventLoop::Publish(const scheduler::Changed& changed) {
+  BoardChanges changes;
+  for (const SweepId sweep : changed.sweeps) {
+    changes.sweeps.emplace_back(sweep, *scheduler_.CountsOf(sweep));
   }
-  view.classes = scheduler_.OfferedClasses();
-  view.stacks = scheduler_.OfferedStacks();
-  view_.Publish(std::move(view));
+  for (const WorkerId worker : changed.workers) {
+    changes.workers.push_back(*scheduler_.FindWorker(worker));
+  }
+  for (const LeaseId lease : changed.leases) {
+    if (const auto running = scheduler_.FindLease(lease)) {
+      changes.running.push_back(*running);
+    } else {
+      changes.forgotten.push_back(lease);
+    }
+  }
+  if (changed.offers) {
+    changes.classes = scheduler_.OfferedClasses();
+    changes.stacks = scheduler_.OfferedStacks();
+  }
+  board_.Apply(std::move(changes));
 }
 
 // The first at once; what comes after it soon is told together. Each who watches reads the store
@@ -361,12 +345,9 @@ void EventLoop::TellNewsWhenDue() {
   parts_.changed(std::exchange(news_, {}));
 }
 
-// Fleet and leases stay as they were: what was decided since is not on disk.
+// All else stays as it was: what was decided since is not on disk.
 void EventLoop::PublishProblem() {
-  const TakenView last = view_.Take();
-  LiveView view = *last;
-  view.storage_problem = Message(storage_);
-  view_.Publish(std::move(view));
+  board_.SetStorageProblem(Message(storage_));
   if (parts_.storage_changed) parts_.storage_changed();
 }
 

@@ -20,7 +20,7 @@
 #include "common/base/mailbox.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
-#include "coordinator/loop/published_view.h"
+#include "coordinator/loop/live_board.h"
 #include "coordinator/loop/worker_links.h"
 #include "coordinator/scheduler/scheduler.h"
 #include "coordinator/store/store.h"
@@ -30,7 +30,6 @@ namespace noisefloor {
 struct EventLoopOptions {
   absl::Duration tick = absl::Milliseconds(500);
   absl::Duration storage_retry = absl::Seconds(2);  // Between tries when nothing can be kept.
-  absl::Duration view_interval = absl::Seconds(1);  // Of progress in the live view.
   absl::Duration news_interval = absl::Milliseconds(100);  // Between two calls of `changed`.
   size_t mailbox_limit = 100000;
   size_t call_limit = 1000;  // Calls that wait at one time.
@@ -56,7 +55,7 @@ using CallDone = std::function<void(const CallResult&)>;
 // When the store is out of space or fails to read or write, the loop is read-only: it keeps what it
 // decided for workers and could not commit, tries again, and goes on where it was. Calls are
 // decided apart from that: one whose writes cannot be kept is taken back whole and refused at once,
-// and so is each later one that needs a write. The view stays that of what is on disk, and says
+// and so is each later one that needs a write. The board stays that of what is on disk, and says
 // why. It reads on meanwhile, so that workers whose heartbeats are taken let their trainers run:
 // what they say again by themselves (heartbeats, records, ends) is dropped, the rest is held,
 // bounded by the open sessions and the live leases. After any other failure of the store `fatal` is
@@ -69,7 +68,7 @@ class EventLoop {
     const Clock& clock;
     std::function<void(const std::set<SweepId>&)> changed;  // These are on disk otherwise now.
     std::function<void(const absl::Status&)> fatal;
-    // The view says otherwise now whether anything can be kept. May be empty.
+    // The board says otherwise now whether anything can be kept. May be empty.
     std::function<void()> storage_changed = nullptr;
     // Whether what was kept is still where it was; asked at each tick and before anything is said.
     // Not OK is fatal. May be empty.
@@ -98,8 +97,8 @@ class EventLoop {
   // Why the member is where it is; Unavailable after Stop.
   void Explain(MemberId member, const std::function<void(absl::StatusOr<std::string>)>& done);
 
-  // What only this process knows, as it was a moment ago. Never waits for the loop.
-  TakenView live() const { return view_.Take(); }
+  // What only this process knows, as of the last commit. Reading it never waits for the loop.
+  const LiveBoard& live() const { return board_; }
 
  private:
   struct FromSession {
@@ -136,7 +135,7 @@ class EventLoop {
   void Tell(const scheduler::Effects& effects, std::span<const CallItem> calls);
   void TellAll();
   void Answer(const CallItem& call, const CallResult& result);
-  void PublishWhenDue();
+  void Publish(const scheduler::Changed& changed);
   void PublishProblem();
   void TellNewsWhenDue();
   absl::Time Now() const;
@@ -151,7 +150,6 @@ class EventLoop {
   const absl::Time start_time_;
   const absl::Duration start_steady_;
   absl::Duration next_tick_;
-  absl::Duration next_view_;
   absl::Duration next_retry_;
   absl::Duration next_news_;
   absl::Status storage_;                  // Not OK: read-only, and why.
@@ -161,9 +159,8 @@ class EventLoop {
   std::vector<Question> questions_;       // To answer after the commit.
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.
   std::set<SweepId> news_;                // To tell those who watch, when it is time.
-  bool view_stale_ = true;
 
-  PublishedView view_;
+  LiveBoard board_;
   std::thread thread_;
 };
 

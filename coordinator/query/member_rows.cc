@@ -46,7 +46,7 @@ class Specifications {
   }
 
   // Fills in what depends on the specification.
-  absl::Status Complete(const MemberId& id, const Running& running, v1::Member& member) {
+  absl::Status Complete(const MemberId& id, const LiveFacts& live, v1::Member& member) {
     if (id.cell >= cells_.size()) return absl::OkStatus();
     const sweep::Cell& cell = cells_[id.cell];
     NF_ASSIGN_OR_RETURN(std::string sent, Sent(id));
@@ -55,11 +55,11 @@ class Specifications {
     const int64_t planned = PlannedSteps(sweep::CellSpecification(content_, cell));
     member.set_step_count(planned);
     if (member.state() == v1::MEMBER_STATE_DONE) member.set_step(planned);
-    const auto progress = running.find(id);
-    const bool leased = member.state() == v1::MEMBER_STATE_LEASED;
-    if (!leased || progress == running.end()) return absl::OkStatus();
-    member.set_step(progress->second.step);
-    if (progress->second.step_count > 0) member.set_step_count(progress->second.step_count);
+    if (member.state() != v1::MEMBER_STATE_LEASED) return absl::OkStatus();
+    const std::optional<Progress> progress = live.attempt(id);
+    if (!progress) return absl::OkStatus();
+    member.set_step(progress->step);
+    if (progress->step_count > 0) member.set_step_count(progress->step_count);
     return absl::OkStatus();
   }
 
@@ -195,7 +195,7 @@ absl::StatusOr<std::vector<MemberId>> PageOf(SQLite::Database& database, uint64_
 
 absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
                                                     const v1::ListMembersRequest& request,
-                                                    const Running& running) {
+                                                    const LiveFacts& live) {
   NF_ASSIGN_OR_RETURN(const uint32_t size, PageSize(request.page_size()));
   if (!v1::MemberState_IsValid(request.state())) {
     return InvalidInput(
@@ -214,7 +214,7 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
     }
     std::optional<v1::Member> member = reader.Read(id);
     if (!member) continue;
-    NF_RETURN_IF_ERROR(specifications.Complete(id, running, *member));
+    NF_RETURN_IF_ERROR(specifications.Complete(id, live, *member));
     bytes += member->ByteSizeLong();
     *response.add_members() = *std::move(member);
   }
@@ -223,14 +223,14 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
 
 absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
                                                  const v1::GetMemberRequest& request,
-                                                 const Running& running) {
+                                                 const LiveFacts& live) {
   NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, request.member()));
   NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, id.sweep.value));
   MemberReader reader(database);
   std::optional<v1::Member> member = reader.Read(id);
   v1::GetMemberResponse response;
   if (member) {
-    NF_RETURN_IF_ERROR(specifications.Complete(id, running, *member));
+    NF_RETURN_IF_ERROR(specifications.Complete(id, live, *member));
     *response.mutable_member() = *std::move(member);
   }
   for (std::string& line : reader.History(id)) response.add_history(std::move(line));

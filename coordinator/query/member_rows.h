@@ -15,11 +15,11 @@ namespace noisefloor::query {
 
 absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
                                                     const v1::ListMembersRequest& request,
-                                                    const Running& running);
+                                                    const LiveFacts& live);
 
 absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
                                                  const v1::GetMemberRequest& request,
-                                                 const Running& running);
+                                                 const LiveFacts& live);
 
 // The file of one kind of the accepted attempt, else of the last that has one.
 absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,

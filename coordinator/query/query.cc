@@ -72,7 +72,7 @@ class StoreQuery final : public Query {
       NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
       v1::GetSweepResponse response;
       NF_ASSIGN_OR_RETURN(*response.mutable_sweep(),
-                          SummariseSweep(database, sweep, RunningNow(), summaries_));
+                          SummariseSweep(database, sweep, options_.live, summaries_));
       NF_RETURN_IF_ERROR(ReadFiles(database, sweep, response));
       return response;
     });
@@ -80,18 +80,18 @@ class StoreQuery final : public Query {
 
   absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest& request) override {
     return Read<v1::ListSweepsResponse>(
-        [&](auto& database) { return ReadSweeps(database, request, RunningNow(), summaries_); });
+        [&](auto& database) { return ReadSweeps(database, request, options_.live, summaries_); });
   }
 
   absl::StatusOr<v1::ListMembersResponse> ListMembers(
       const v1::ListMembersRequest& request) override {
     return Read<v1::ListMembersResponse>(
-        [&](auto& database) { return ReadMembers(database, request, RunningNow()); });
+        [&](auto& database) { return ReadMembers(database, request, options_.live); });
   }
 
   absl::StatusOr<v1::GetMemberResponse> GetMember(const v1::GetMemberRequest& request) override {
     return Read<v1::GetMemberResponse>(
-        [&](auto& database) { return ReadMember(database, request, RunningNow()); });
+        [&](auto& database) { return ReadMember(database, request, options_.live); });
   }
 
   absl::StatusOr<v1::ListWorkersResponse> ListWorkers() override {
@@ -102,7 +102,7 @@ class StoreQuery final : public Query {
 
   absl::StatusOr<v1::WatchSweepResponse> WatchSweep(const v1::WatchSweepRequest& request) override {
     return Read<v1::WatchSweepResponse>(
-        [&](auto& database) { return ReadWatch(database, request, RunningNow(), summaries_); });
+        [&](auto& database) { return ReadWatch(database, request, options_.live, summaries_); });
   }
 
   absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep& sweep,
@@ -171,8 +171,6 @@ class StoreQuery final : public Query {
                                  "backup in its place",
                                  DatabasePath(options_.home)));
   }
-
-  Running RunningNow() const { return options_.running ? options_.running() : Running{}; }
 
   absl::StatusOr<StudyPointer> StudyOf(uint64_t asked) ABSL_LOCKS_EXCLUDED(mutex_);
   StudyPointer Remembered(const std::string& state) ABSL_LOCKS_EXCLUDED(mutex_);

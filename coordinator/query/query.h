@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +24,27 @@ struct Progress {
   int64_t step_count = 0;  // 0 when not known yet.
 };
 
+// What the loop knows of a sweep, so that nobody counts its members.
+struct SweepProgress {
+  uint32_t cells = 0;
+  uint32_t waiting = 0;
+  uint32_t leased = 0;
+  uint32_t done = 0;
+  uint32_t diverged = 0;
+  uint32_t failed = 0;
+  uint32_t cancelled = 0;
+  uint32_t retries = 0;     // Attempts beyond each member's first.
+  double running = 0;       // Sum over running attempts of the share of their steps that is done.
+  double mean_seconds = 0;  // Of training, over accepted results; 0: none yet.
+};
+
+// Where to ask what the store does not know, or not without counting. Both may be called on any
+// thread, and both must be there.
+struct LiveFacts {
+  std::function<std::optional<SweepProgress>(SweepId)> sweep;       // Nothing: no such sweep.
+  std::function<std::optional<Progress>(const MemberId&)> attempt;  // Nothing: none runs.
+};
+
 // A connected worker, for plans.
 struct FleetWorker {
   std::string name;
@@ -37,8 +58,7 @@ struct QueryOptions {
   std::string version;           // Of noisefloor, for the studies.
   std::string_view page_script;  // Of the report page; they live as long as the program.
   std::string_view page_style;
-  // Running attempts, from the loop's snapshot. Any thread; empty: progress from records alone.
-  std::function<std::map<MemberId, Progress>()> running;
+  LiveFacts live;
   // Why nothing can be kept at present; empty: all is well. Any thread; may be empty itself.
   std::function<std::string()> storage_problem;
   int read_threads = 3;

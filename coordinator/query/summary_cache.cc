@@ -3,18 +3,17 @@
 namespace noisefloor::query {
 
 absl::StatusOr<v1::SweepSummary> SummaryCache::Get(
-    uint64_t sweep, int64_t event, const std::function<absl::StatusOr<v1::SweepSummary>()>& read) {
+    uint64_t sweep, const std::function<absl::StatusOr<v1::SweepSummary>()>& read) {
   {
     MutexLock lock(mutex_);
     const auto known = entries_.find(sweep);
-    if (known != entries_.end() && known->second.event == event) return known->second.summary;
+    if (known != entries_.end()) return known->second;
   }
   absl::StatusOr<v1::SweepSummary> summary = read();
   if (!summary.ok()) return summary;
   MutexLock lock(mutex_);
   if (entries_.size() >= kMost && !entries_.contains(sweep)) entries_.erase(entries_.begin());
-  Entry& entry = entries_[sweep];
-  if (entry.event <= event) entry = {event, *summary};  // A slower reader may be of the past.
+  entries_[sweep] = *summary;
   return summary;
 }
 

@@ -1,5 +1,4 @@
-// Counts of sweeps, kept until the sweep has changed: however many watch one, its members are
-// counted once for each change.
+// What never changes of a sweep, read and put into words once: however many watch it.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +15,16 @@ namespace noisefloor::query {
 // Thread-safe. Holds the summaries of at most kMost sweeps.
 class SummaryCache {
  public:
-  static constexpr size_t kMost = 256;
+  static constexpr size_t kMost = 1024;
 
-  // The summary of `sweep` as of its event number `event`: whatever changes a sweep leaves an event
-  // in the same transaction. Made by `read` when it is not known; without the lock.
+  // Made by `read` when it is not known; without the lock. Errors are not kept.
   absl::StatusOr<v1::SweepSummary> Get(
-      uint64_t sweep, int64_t event, const std::function<absl::StatusOr<v1::SweepSummary>()>& read)
+      uint64_t sweep, const std::function<absl::StatusOr<v1::SweepSummary>()>& read)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  struct Entry {
-    int64_t event = 0;
-    v1::SweepSummary summary;
-  };
-
   Mutex mutex_;
-  std::map<uint64_t, Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, v1::SweepSummary> entries_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace noisefloor::query

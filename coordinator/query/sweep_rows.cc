@@ -21,49 +21,18 @@ namespace {
 constexpr int64_t kMicroseconds = 1000000;
 constexpr int kMostLines = 1000;
 
-void Count(SQLite::Database& database, uint64_t sweep, v1::SweepSummary& summary) {
-  SQLite::Statement row(database,
-                        "SELECT state, count(*), sum(max(attempt - 1, 0)) FROM member "
-                        "WHERE sweep = ?1 GROUP BY state UNION ALL "
-                        "SELECT untouched, sum(replicates - (SELECT count(*) FROM member m WHERE "
-                        "m.sweep = c.sweep AND m.cell = c.cell)), 0 FROM cell c "
-                        "WHERE sweep = ?1 GROUP BY untouched");
-  row.bind(1, static_cast<int64_t>(sweep));
-  uint32_t retries = 0;
-  while (row.executeStep()) {
-    const std::string state = row.getColumn(0).getString();
-    const uint32_t count = row.getColumn(1).getUInt();
-    retries += row.getColumn(2).getUInt();
-    if (state == "waiting") summary.set_waiting(summary.waiting() + count);
-    if (state == "leased") summary.set_leased(count);
-    if (state == "done") summary.set_done(count);
-    if (state == "diverged") summary.set_diverged(count);
-    if (state == "failed") summary.set_failed(summary.failed() + count);
-    if (state == "cancelled") summary.set_cancelled(summary.cancelled() + count);
-  }
-  summary.set_retries(retries);
-}
-
-double ShareDone(const v1::SweepSummary& summary, const Running& running) {
-  double done = summary.done() + summary.diverged() + summary.failed() + summary.cancelled();
-  const MemberId first{SweepId{summary.id()}, 0, 0};
-  uint32_t counted = 0;
-  for (auto at = running.lower_bound(first); at != running.end(); ++at) {
-    if (at->first.sweep != first.sweep || counted++ >= summary.leased()) break;
-    const Progress& progress = at->second;
-    if (progress.step_count <= 0) continue;
-    done += std::clamp(
-        static_cast<double>(progress.step) / static_cast<double>(progress.step_count), 0.0, 1.0);
-  }
-  return done;
-}
-
-double MeanSeconds(SQLite::Database& database, uint64_t sweep) {
-  SQLite::Statement row(database,
-                        "SELECT avg(a.train_seconds) FROM lease l JOIN attempt a USING (lease) "
-                        "WHERE l.sweep = ? AND a.accepted = 1 AND a.train_seconds_special = 0");
-  row.bind(1, static_cast<int64_t>(sweep));
-  return row.executeStep() ? row.getColumn(0).getDouble() : 0;
+void Fill(const SweepProgress& progress, v1::SweepSummary& summary) {
+  summary.set_cells(progress.cells);
+  summary.set_waiting(progress.waiting);
+  summary.set_leased(progress.leased);
+  summary.set_done(progress.done);
+  summary.set_diverged(progress.diverged);
+  summary.set_failed(progress.failed);
+  summary.set_cancelled(progress.cancelled);
+  summary.set_retries(progress.retries);
+  summary.set_mean_member_seconds(progress.mean_seconds);
+  const uint32_t ended = progress.done + progress.diverged + progress.failed + progress.cancelled;
+  summary.set_progress(ended + progress.running);
 }
 
 v1::WorkerSummary WorkerAt(SQLite::Statement& row) {
@@ -93,12 +62,11 @@ std::string LineAt(SQLite::Statement& row) {
   return text.find(id) == std::string::npos ? id + " " + text : text;
 }
 
-// All but how far the running members are.
+// What never changes.
 absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_t sweep) {
   SQLite::Statement row(database,
-                        "SELECT name, submitted_us, specification_sha256, definition, "
-                        "(SELECT count(*) FROM cell c WHERE c.sweep = s.sweep) "
-                        "FROM sweep s WHERE sweep = ?");
+                        "SELECT name, submitted_us, specification_sha256, definition FROM sweep "
+                        "WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
     return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
@@ -108,11 +76,8 @@ absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_
   summary.set_name(row.getColumn(0).getString());
   summary.set_submitted_unix_seconds(row.getColumn(1).getInt64() / kMicroseconds);
   summary.set_specification_sha256(row.getColumn(2).getString());
-  summary.set_cells(row.getColumn(4).getUInt());
   NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(3).getString()));
   *summary.mutable_sweep() = ToProto(definition);
-  Count(database, sweep, summary);
-  summary.set_mean_member_seconds(MeanSeconds(database, sweep));
   return summary;
 }
 
@@ -132,11 +97,14 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
 }
 
 absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
-                                                const Running& running, SummaryCache& cache) {
-  NF_ASSIGN_OR_RETURN(v1::SweepSummary summary, cache.Get(sweep, NewestEvent(database, sweep), [&] {
-    return ReadSummary(database, sweep);
-  }));
-  summary.set_progress(ShareDone(summary, running));
+                                                const LiveFacts& live, SummaryCache& cache) {
+  const std::optional<SweepProgress> progress = live.sweep(SweepId{sweep});
+  if (!progress) {
+    return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+  }
+  NF_ASSIGN_OR_RETURN(v1::SweepSummary summary,
+                      cache.Get(sweep, [&] { return ReadSummary(database, sweep); }));
+  Fill(*progress, summary);
   return summary;
 }
 
@@ -164,7 +132,7 @@ absl::StatusOr<uint32_t> PageSize(uint32_t asked) {
 // The token is the number of the last sweep given.
 absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
                                                   const v1::ListSweepsRequest& request,
-                                                  const Running& running, SummaryCache& cache) {
+                                                  const LiveFacts& live, SummaryCache& cache) {
   NF_ASSIGN_OR_RETURN(const uint32_t size, PageSize(request.page_size()));
   int64_t below = std::numeric_limits<int64_t>::max();
   if (!request.page_token().empty()) {
@@ -183,14 +151,16 @@ absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
       break;
     }
     const uint64_t sweep = static_cast<uint64_t>(row.getColumn(0).getInt64());
-    NF_ASSIGN_OR_RETURN(*response.add_sweeps(), SummariseSweep(database, sweep, running, cache));
+    absl::StatusOr<v1::SweepSummary> summary = SummariseSweep(database, sweep, live, cache);
+    if (absl::IsNotFound(summary.status())) continue;  // Its submission is just being answered.
+    NF_ASSIGN_OR_RETURN(*response.add_sweeps(), std::move(summary));
   }
   return response;
 }
 
 absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
                                                  const v1::WatchSweepRequest& request,
-                                                 const Running& running, SummaryCache& cache) {
+                                                 const LiveFacts& live, SummaryCache& cache) {
   NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
   v1::WatchSweepResponse response;
   response.set_resume_token(request.resume_token());
@@ -208,7 +178,7 @@ absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
       response.add_lines(LineAt(row));
     }
   }
-  NF_ASSIGN_OR_RETURN(*response.mutable_sweep(), SummariseSweep(database, sweep, running, cache));
+  NF_ASSIGN_OR_RETURN(*response.mutable_sweep(), SummariseSweep(database, sweep, live, cache));
   return response;
 }
 

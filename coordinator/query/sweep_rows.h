@@ -1,10 +1,6 @@
 // Sweeps with their counts, from the database. SQLite's exceptions pass through: query.cc catches.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <vector>
-
 #include "SQLiteCpp/Database.h"
 
 #include "common/base/ids.h"
@@ -14,24 +10,23 @@
 
 namespace noisefloor::query {
 
-using Running = std::map<MemberId, Progress>;
-
 // The number asked for, or the newest for 0. NotFound when there is none.
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
 
+// NotFound also for one whose submission is not answered yet.
 absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
-                                                const Running& running, SummaryCache& cache);
+                                                const LiveFacts& live, SummaryCache& cache);
 
 // The sweep file as it was submitted, and with every default filled in.
 absl::Status ReadFiles(SQLite::Database& database, uint64_t sweep, v1::GetSweepResponse& response);
 
 absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
                                                   const v1::ListSweepsRequest& request,
-                                                  const Running& running, SummaryCache& cache);
+                                                  const LiveFacts& live, SummaryCache& cache);
 
 absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
                                                  const v1::WatchSweepRequest& request,
-                                                 const Running& running, SummaryCache& cache);
+                                                 const LiveFacts& live, SummaryCache& cache);
 
 v1::ListWorkersResponse ReadWorkers(SQLite::Database& database);
 

@@ -42,7 +42,7 @@ absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message,
 }
 
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
-                                         const LiveView& live) {
+                                         const LiveBoard& live) {
   if (request.request_id().size() > kMaxRequestId) {
     return InvalidInput(fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId,
                                     request.request_id().size()));
@@ -51,7 +51,7 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
     return InvalidInput(fmt::format("file: expected at most {} bytes, got {}", sweep::kMaxFileBytes,
                                     request.file().size()));
   }
-  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveSweep(request.sweep(), live.classes));
+  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveSweep(request.sweep(), live.classes()));
   scheduler::SweepSubmitted event;
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(resolved));
   event.sweep = std::move(resolved);
@@ -66,17 +66,18 @@ absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
   return InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
 }
 
-std::vector<query::FleetWorker> FleetOf(const LiveView& live) {
+std::vector<query::FleetWorker> FleetOf(const LiveBoard& live) {
   std::vector<query::FleetWorker> fleet;
-  for (const scheduler::WorkerStatus& worker : live.workers) {
-    if (!worker.connected || worker.draining) continue;
-    fleet.push_back({worker.name, worker.slots, worker.classes, worker.stacks});
+  for (const LiveBoard::Worker& worker : live.Workers()) {
+    if (!worker->connected || worker->draining) continue;
+    fleet.push_back({worker->name, worker->slots, worker->classes, worker->stacks});
   }
   return fleet;
 }
 
 // The fleet as it is, with the workers that the request assumes.
-std::vector<query::FleetWorker> FleetOf(const LiveView& live, const v1::PlanSweepRequest& request) {
+std::vector<query::FleetWorker> FleetOf(const LiveBoard& live,
+                                        const v1::PlanSweepRequest& request) {
   std::vector<query::FleetWorker> fleet = FleetOf(live);
   for (const v1::AssumedWorker& worker : request.assumed_workers()) {
     fleet.push_back({worker.name(),
@@ -88,30 +89,25 @@ std::vector<query::FleetWorker> FleetOf(const LiveView& live, const v1::PlanSwee
 }
 
 // What `hardware: all` means with that fleet: sorted, each once.
-std::vector<std::string> ClassesOf(const LiveView& live, const v1::PlanSweepRequest& request) {
-  std::set<std::string> classes(live.classes.begin(), live.classes.end());
+std::vector<std::string> ClassesOf(const LiveBoard& live, const v1::PlanSweepRequest& request) {
+  const std::vector<std::string> offered = live.classes();
+  std::set<std::string> classes(offered.begin(), offered.end());
   for (const v1::AssumedWorker& worker : request.assumed_workers()) {
     classes.insert(worker.classes().begin(), worker.classes().end());
   }
   return {classes.begin(), classes.end()};
 }
 
-void FillLive(const LiveView& live, const scheduler::WorkerStatus& worker,
-              v1::WorkerSummary& summary) {
-  summary.set_connected(worker.connected);
-  summary.set_draining(worker.draining);
-  for (const LeaseId lease : worker.leases) {
-    const auto running = live.running.find(lease);
-    if (running != live.running.end()) summary.add_running(ToText(running->second.member));
-  }
-}
-
 // What the store cannot know of workers.
-void FillLive(const LiveView& live, v1::ListWorkersResponse& response) {
+void FillLive(const LiveBoard& live, v1::ListWorkersResponse& response) {
+  const std::vector<LiveBoard::Worker> workers = live.Workers();
   for (v1::WorkerSummary& summary : *response.mutable_workers()) {
-    const auto worker = std::ranges::find(live.workers, summary.id(),
-                                          [](const auto& known) { return known.worker.value; });
-    if (worker != live.workers.end()) FillLive(live, *worker, summary);
+    const auto known = std::ranges::lower_bound(workers, WorkerId{summary.id()}, {},
+                                                [](const auto& worker) { return worker->worker; });
+    if (known == workers.end() || (*known)->worker.value != summary.id()) continue;
+    summary.set_connected((*known)->connected);
+    summary.set_draining((*known)->draining);
+    for (const MemberId& member : (*known)->running) summary.add_running(ToText(member));
   }
 }
 
@@ -141,8 +137,7 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
     response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
     reactor->Finish(ToGrpc(result.status));
   };
-  const TakenView live = parts_.loop.live();
-  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, *live);
+  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, parts_.loop.live());
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer);
   } else if (request->request_id().empty()) {
@@ -204,11 +199,10 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
       return InvalidInput(fmt::format("assumed_workers: expected at most {}, got {}",
                                       kMaxAssumedWorkers, request->assumed_workers_size()));
     }
-    const TakenView live = parts_.loop.live();
     NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved,
-                        ResolveSweep(request->sweep(), ClassesOf(*live, *request)));
+                        ResolveSweep(request->sweep(), ClassesOf(parts_.loop.live(), *request)));
     return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)),
-                                  FleetOf(*live, *request));
+                                  FleetOf(parts_.loop.live(), *request));
   });
 }
 
@@ -236,8 +230,7 @@ Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorke
                                            v1::ListWorkersResponse* response) {
   return Read(context, response, [this]() -> absl::StatusOr<v1::ListWorkersResponse> {
     NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
-    const TakenView live = parts_.loop.live();
-    FillLive(*live, found);
+    FillLive(parts_.loop.live(), found);
     return found;
   });
 }

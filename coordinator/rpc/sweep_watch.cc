@@ -8,6 +8,13 @@ namespace noisefloor {
 
 namespace {
 
+// What one who watches is told of; the rest of a sweep never changes.
+bool SameProgress(const v1::SweepSummary& a, const v1::SweepSummary& b) {
+  return a.waiting() == b.waiting() && a.leased() == b.leased() && a.done() == b.done() &&
+         a.diverged() == b.diverged() && a.failed() == b.failed() &&
+         a.cancelled() == b.cancelled() && a.progress() == b.progress();
+}
+
 bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sweep.leased() == 0; }
 
 }  // namespace
@@ -68,7 +75,7 @@ void SweepWatch::Read() {
 void SweepWatch::Take(absl::StatusOr<v1::WatchSweepResponse> response) {
   busy_ = false;
   if (!response.ok()) return CloseLocked(response.status());
-  const bool moved = response->sweep().progress() != response_.sweep().progress();
+  const bool moved = !SameProgress(response->sweep(), response_.sweep());
   const bool news = first_ || moved || response->resume_token() != request_.resume_token() ||
                     response->storage_problem() != response_.storage_problem();
   if (!news) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -180,9 +181,18 @@ struct AnswerError {
 using Send = std::variant<SendWelcome, SendStart, SendStop, SendRecordsKept, SendSettled,
                           CloseSession, AnswerSubmit, AnswerCount, AnswerError>;
 
+// What readers see otherwise once the writes are kept. Ask the scheduler what it is now.
+struct Changed {
+  std::set<SweepId> sweeps;
+  std::set<WorkerId> workers;
+  std::set<LeaseId> leases;
+  bool offers = false;  // What connected workers offer.
+};
+
 struct Effects {
   std::vector<Write> writes;
   std::vector<Send> sends;
+  Changed changed;
 };
 
 // ---- What the store gives back after a restart; Scheduler::Restore takes it.

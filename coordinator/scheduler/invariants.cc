@@ -62,6 +62,11 @@ void CheckSweep(const State& state, const SweepState& sweep, Broken& broken) {
     broken.push_back(ToText(sweep.id) + " has another number of members than its definition");
   }
   counted.times = sweep.counts.times;
+  counted.running = sweep.counts.running;
+  const bool runs = sweep.counts.In(MemberState::kLeased) > 0;
+  if (!runs && std::abs(sweep.counts.running) > 1e-6) {
+    broken.push_back(ToText(sweep.id) + " counts steps of members that do not run");
+  }
   if (counted != sweep.counts)
     broken.push_back(ToText(sweep.id) + " has other counts than members");
 }

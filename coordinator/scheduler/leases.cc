@@ -121,6 +121,8 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
   member.lease = lease.id;
   turn.Happened(id, "member_leased", LeasedText(lease, cell, worker));
   worker.leases.insert(lease.id);
+  turn.effects.changed.workers.insert(worker_id);
+  turn.effects.changed.leases.insert(lease.id);
   ++cell.leases_by_unit[worker.unit];
   state.expiry.emplace(lease.expires, lease.id);
   SendStartAgain(turn, lease, *worker.session);
@@ -147,6 +149,8 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   State& state = turn.state;
   const auto it = state.leases.find(id);
   NF_CHECK(it != state.leases.end());
+  SetProgress(turn, it->second, 0, 0);
+  turn.effects.changed.workers.insert(it->second.worker);
   const Lease lease = std::move(it->second);
   state.leases.erase(it);
   state.expiry.erase({lease.expires, id});

@@ -61,6 +61,7 @@ void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass
   }
   const absl::Duration length = turn.state.options.quarantine;
   worker.quarantined_until = turn.now + length;
+  turn.effects.changed.workers.insert(worker.id);
   turn.Happened(
       member.sweep, "worker_quarantined",
       worker.name + " gets no leases for " + std::to_string(absl::ToInt64Seconds(length)) + " s: " +
@@ -68,11 +69,13 @@ void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass
   failed.clear();
 }
 
-bool PauseEnded(const State& state, absl::Time before, absl::Time now) {
-  const auto ended = [&](absl::Time until) { return until > before && until <= now; };
-  return std::ranges::any_of(state.workers, [&](const auto& entry) {
-    return ended(entry.second.quarantined_until) || ended(entry.second.rests_until);
-  });
+void EndPauses(Turn& turn, absl::Time before) {
+  const auto ended = [&](absl::Time until) { return until > before && until <= turn.now; };
+  for (const auto& [id, worker] : turn.state.workers) {
+    if (!ended(worker.quarantined_until) && !ended(worker.rests_until)) continue;
+    turn.state.placement_due = true;
+    turn.effects.changed.workers.insert(id);
+  }
 }
 
 }  // namespace noisefloor::scheduler

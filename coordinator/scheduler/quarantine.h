@@ -15,7 +15,7 @@ void CountSuccess(Worker& worker);
 // Only causes that a machine can have count: not bad_specification, not interrupted.
 void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass cause);
 
-// Whether a quarantine or a rest has ended since `before`.
-bool PauseEnded(const State& state, absl::Time before, absl::Time now);
+// Quarantines and rests that have ended since `before`: there may be something to lease.
+void EndPauses(Turn& turn, absl::Time before);
 
 }  // namespace noisefloor::scheduler

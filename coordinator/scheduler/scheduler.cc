@@ -1,6 +1,6 @@
 #include "coordinator/scheduler/scheduler.h"
 
-#include <set>
+#include <map>
 #include <utility>
 
 #include "coordinator/scheduler/explain.h"
@@ -16,6 +16,30 @@ namespace {
 
 RunningAttempt ToRunning(const Lease& lease) {
   return {lease.id, lease.member, lease.attempt, lease.worker, lease.step, lease.step_count};
+}
+
+WorkerStatus StatusOf(const State& state, const Worker& worker) {
+  WorkerStatus status;
+  status.worker = worker.id;
+  status.name = worker.name;
+  status.connected = worker.session.has_value();
+  status.draining = worker.draining;
+  status.quarantined = IsQuarantined(worker, state.now);
+  status.slots = worker.slots;
+  status.unit = worker.unit;
+  status.classes = worker.classes;
+  for (const StackOffer& stack : worker.stacks) status.stacks.push_back(stack.name);
+  for (const LeaseId lease : worker.leases) {
+    status.leases.push_back(lease);
+    status.running.push_back(state.leases.at(lease).member);
+  }
+  return status;
+}
+
+std::vector<std::string> NamesIn(const std::map<std::string, uint32_t>& offered) {
+  std::vector<std::string> names;
+  for (const auto& [name, workers] : offered) names.push_back(name);
+  return names;
 }
 
 // A sign of life. One that had been silent takes leases again.
@@ -90,38 +114,31 @@ std::vector<RunningAttempt> Scheduler::Running() const {
 
 std::vector<WorkerStatus> Scheduler::Workers() const {
   std::vector<WorkerStatus> workers;
-  for (const auto& [id, worker] : state_->workers) {
-    WorkerStatus status;
-    status.worker = id;
-    status.name = worker.name;
-    status.connected = worker.session.has_value();
-    status.draining = worker.draining;
-    status.quarantined = IsQuarantined(worker, state_->now);
-    status.slots = worker.slots;
-    status.unit = worker.unit;
-    status.classes = worker.classes;
-    for (const StackOffer& stack : worker.stacks) status.stacks.push_back(stack.name);
-    status.leases.assign(worker.leases.begin(), worker.leases.end());
-    workers.push_back(std::move(status));
-  }
+  for (const auto& [id, worker] : state_->workers) workers.push_back(StatusOf(*state_, worker));
   return workers;
 }
 
+std::optional<WorkerStatus> Scheduler::FindWorker(WorkerId worker) const {
+  const auto it = state_->workers.find(worker);
+  if (it == state_->workers.end()) return std::nullopt;
+  return StatusOf(*state_, it->second);
+}
+
+Changed Scheduler::Everything() const {
+  Changed all;
+  for (const auto& [id, sweep] : state_->sweeps) all.sweeps.insert(id);
+  for (const auto& [id, worker] : state_->workers) all.workers.insert(id);
+  for (const auto& [id, lease] : state_->leases) all.leases.insert(id);
+  all.offers = true;
+  return all;
+}
+
 std::vector<std::string> Scheduler::OfferedClasses() const {
-  std::set<std::string> names;
-  for (const auto& [id, worker] : state_->workers) {
-    if (worker.session) names.insert(worker.classes.begin(), worker.classes.end());
-  }
-  return {names.begin(), names.end()};
+  return NamesIn(state_->offered_classes);
 }
 
 std::vector<std::string> Scheduler::OfferedStacks() const {
-  std::set<std::string> names;
-  for (const auto& [id, worker] : state_->workers) {
-    if (!worker.session) continue;
-    for (const StackOffer& stack : worker.stacks) names.insert(stack.name);
-  }
-  return {names.begin(), names.end()};
+  return NamesIn(state_->offered_stacks);
 }
 
 RecoveredState Scheduler::Durable() const { return DurableState(*state_); }

@@ -52,6 +52,7 @@ struct SweepCounts {
   std::array<uint32_t, 6> by_state{};  // In the order of MemberState; see In.
   uint32_t retries = 0;                // Attempts beyond each member's first.
   TrainTimes times;
+  double running = 0;  // Sum over live leases of the share of their steps that is done.
 
   uint32_t& In(MemberState state) { return by_state[static_cast<size_t>(state) - 1]; }
   uint32_t In(MemberState state) const { return by_state[static_cast<size_t>(state) - 1]; }
@@ -70,6 +71,7 @@ struct WorkerStatus {
   std::vector<std::string> classes;
   std::vector<std::string> stacks;
   std::vector<LeaseId> leases;
+  std::vector<MemberId> running;  // Of these leases, in their order.
 };
 
 class Scheduler {
@@ -99,6 +101,9 @@ class Scheduler {
   bool Knows(SessionId session) const;                           // A worker's, not lost yet.
   std::vector<RunningAttempt> Running() const;                   // By lease.
   std::vector<WorkerStatus> Workers() const;                     // By number, as of the last Step.
+  std::optional<WorkerStatus> FindWorker(WorkerId worker) const;
+  // Names all that readers see: what Step would if all of it were new.
+  Changed Everything() const;
   // What connected workers offer; sorted, each once. For Resolve and plans.
   std::vector<std::string> OfferedClasses() const;
   std::vector<std::string> OfferedStacks() const;

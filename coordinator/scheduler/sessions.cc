@@ -43,7 +43,25 @@ Worker& FindOrAdd(State& state, uint64_t identity) {
   return worker;
 }
 
+void Count(std::map<std::string, uint32_t>& offered, const std::string& name, bool added) {
+  if (added) {
+    ++offered[name];
+  } else if (--offered.at(name) == 0) {
+    offered.erase(name);
+  }
+}
+
+// Of a connected worker, when it comes, and when it goes or is about to say something else.
+void CountOffers(Turn& turn, const Worker& worker, bool added) {
+  turn.effects.changed.offers = true;
+  for (const std::string& name : worker.classes) Count(turn.state.offered_classes, name, added);
+  for (const StackOffer& stack : worker.stacks) {
+    Count(turn.state.offered_stacks, stack.name, added);
+  }
+}
+
 void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
+  if (worker.session) CountOffers(turn, worker, false);
   worker.name = event.name;
   worker.unit = event.unit;
   worker.slots = event.slots;
@@ -52,6 +70,8 @@ void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
   worker.draining = false;
   worker.heard = turn.now;
   worker.session = event.session;
+  CountOffers(turn, worker, true);
+  turn.effects.changed.workers.insert(worker.id);
   turn.state.sessions[event.session] = worker.id;
   turn.Keep(KeepWorker{worker.id, event.name, event.identity, event.unit, event.slots,
                        event.classes, event.stacks, event.version, turn.now});
@@ -59,8 +79,7 @@ void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
 
 void TakeProgress(Turn& turn, Lease& lease, const HeldLease& held) {
   lease.confirmed = true;
-  lease.step = held.step;
-  lease.step_count = held.step_count;
+  SetProgress(turn, lease, held.step, held.step_count);
   Renew(turn, lease);
 }
 
@@ -111,6 +130,8 @@ void On(Turn& turn, const WorkerConnected& event) {
 void On(Turn& turn, const SessionLost& event) {
   Worker* worker = WorkerOf(turn.state, event.session);
   if (worker == nullptr) return;
+  CountOffers(turn, *worker, false);
+  turn.effects.changed.workers.insert(worker->id);
   worker->session.reset();
   turn.state.sessions.erase(event.session);
 }
@@ -134,6 +155,7 @@ void On(Turn& turn, const WorkerDraining& event) {
   Worker* worker = WorkerOf(turn.state, event.session);
   if (worker == nullptr || worker->draining) return;
   worker->draining = true;
+  turn.effects.changed.workers.insert(worker->id);
   turn.Happened(std::nullopt, "worker_draining",
                 worker->name + " takes no more leases; it finishes " +
                     Count(worker->leases.size(), "attempt"));

@@ -165,8 +165,10 @@ void SetState(Turn& turn, const MemberId& id, MemberState state) {
   if (member.state == MemberState::kWaiting) RemoveWaiting(turn.state, id);
   --counts.In(member.state);
   ++counts.In(state);
+  if (counts.In(MemberState::kLeased) == 0) counts.running = 0;  // Without what rounding left.
   member.state = state;
   if (state == MemberState::kWaiting) AddWaiting(turn.state, id);
+  turn.effects.changed.sweeps.insert(id.sweep);
   turn.Keep(SetMemberState{id, state, member.attempt, member.forgiven});
 }
 
@@ -178,6 +180,7 @@ uint32_t SetUntouchedState(Turn& turn, SweepState& sweep, CellState& cell, Membe
   sweep.counts.In(state) += count;
   cell.untouched = state;
   if (state == MemberState::kWaiting) AddUntouched(turn.state, sweep.id, cell);
+  turn.effects.changed.sweeps.insert(sweep.id);
   turn.Keep(SetUntouched{sweep.id, cell.cell.index, state});
   return count;
 }
@@ -186,6 +189,21 @@ uint32_t UntouchedCount(const CellState& cell) {
   const auto touched =
       std::ranges::count_if(cell.members, [](const Member& member) { return member.touched; });
   return cell.cell.replicates - static_cast<uint32_t>(touched);
+}
+
+void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count) {
+  const auto share = [](const Lease& of) {
+    if (of.step_count <= 0) return 0.0;
+    const auto done = static_cast<double>(of.step) / static_cast<double>(of.step_count);
+    return std::clamp(done, 0.0, 1.0);
+  };
+  SweepCounts& counts = turn.state.sweeps.at(lease.member.sweep).counts;
+  counts.running -= share(lease);
+  lease.step = step;
+  lease.step_count = step_count;
+  counts.running += share(lease);
+  turn.effects.changed.sweeps.insert(lease.member.sweep);
+  turn.effects.changed.leases.insert(lease.id);
 }
 
 std::string WorkerName(const State& state, WorkerId id) {

@@ -131,6 +131,8 @@ struct State {
   std::map<WorkerId, Worker> workers;
   std::map<uint64_t, WorkerId> workers_by_identity;
   std::map<SessionId, WorkerId> sessions;
+  std::map<std::string, uint32_t> offered_classes;  // By how many connected workers.
+  std::map<std::string, uint32_t> offered_stacks;
   std::map<LeaseId, Lease> leases;
   std::set<std::pair<absl::Time, LeaseId>> expiry;
   std::map<LeaseId, PastLease> past_leases;
@@ -197,6 +199,9 @@ void SetState(Turn& turn, const MemberId& id, MemberState state);
 // them is in another state than before when they are in this one.
 uint32_t SetUntouchedState(Turn& turn, SweepState& sweep, CellState& cell, MemberState state);
 uint32_t UntouchedCount(const CellState& cell);
+
+// How far the lease is; the share that the sweep counts for it follows.
+void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count);
 
 std::string WorkerName(const State& state, WorkerId id);
 std::string Text(LeaseId id);                              // "lease 17"

@@ -124,6 +124,7 @@ void On(Turn& turn, const SweepSubmitted& event) {
   if (event.resume && equal != nullptr) return AnswerKept(turn, event.request, *equal, true);
   std::vector<sweep::Cell> cells = sweep::Expand(event.sweep);
   SweepState& sweep = AddSweep(turn.state, event, cells);
+  turn.effects.changed.sweeps.insert(sweep.id);
   turn.Keep(KeepSweep{sweep.id, event.sweep, std::move(cells), event.specification_sha256,
                       event.request_id, turn.now, event.file});
   turn.Happened(sweep.id, "sweep_submitted",

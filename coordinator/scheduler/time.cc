@@ -138,7 +138,7 @@ void On(Turn& turn, const Tick&) {
   if (state.storage_failed_since) return;
   if (state.last_tick) {
     ForgiveStall(state, turn.now - *state.last_tick);
-    if (PauseEnded(state, *state.last_tick, turn.now)) state.placement_due = true;
+    EndPauses(turn, *state.last_tick);
   }
   state.last_tick = turn.now;
   ExpireLeases(turn);

@@ -137,19 +137,17 @@ TEST_F(CommitTest, AWorkerIsToldToStartWhenItsLeaseIsSeenByUploads) {
   links_.on_deliver_ = [&](const scheduler::Send& send) {
     const auto* start = std::get_if<scheduler::SendStart>(&send);
     if (start == nullptr) return;
-    const TakenView live = loop_->live();
-    seen.set_value(live->running.contains(start->lease));
+    seen.set_value(loop_->live().IsLive(start->lease));
   };
   Start();
 
   (void)LeaseOne();
 
   EXPECT_TRUE(seen.get_future().get());
-  const TakenView live = loop_->live();
-  EXPECT_THAT(live->classes, testing::ElementsAre("cpu"));
-  EXPECT_THAT(live->stacks, testing::ElementsAre("torch"));
-  ASSERT_EQ(live->workers.size(), 1u);
-  EXPECT_TRUE(live->workers[0].connected);
+  EXPECT_THAT(loop_->live().classes(), testing::ElementsAre("cpu"));
+  EXPECT_THAT(loop_->live().stacks(), testing::ElementsAre("torch"));
+  ASSERT_EQ(loop_->live().Workers().size(), 1u);
+  EXPECT_TRUE(loop_->live().Workers()[0]->connected);
 }
 
 TEST_F(CommitTest, OnAFullDiskWorkersAreReadAndWhatTheySayAgainIsKeptLater) {

@@ -68,19 +68,17 @@ TEST_F(LoopTest, OnAFullDiskNothingIsLeasedAndAllGoesOnWhenThereIsRoomAgain) {
   store_->Fail(Full());
   Connect(1);
   ASSERT_TRUE(journal_.AwaitCount("commit failed", 3));  // It was tried again.
-  const TakenView full = loop_->live();
-  EXPECT_EQ(full->storage_problem, "the disk is full");
-  EXPECT_THAT(full->workers, IsEmpty()) << "a worker that is not on disk";
-  EXPECT_THAT(full->running, IsEmpty()) << "a lease that is not on disk";
+  EXPECT_EQ(loop_->live().storage_problem(), "the disk is full");
+  EXPECT_THAT(loop_->live().Workers(), IsEmpty()) << "a worker that is not on disk";
+  EXPECT_FALSE(loop_->live().IsLive(LeaseId{1})) << "a lease that is not on disk";
   EXPECT_THAT(journal_.lines(), Not(Contains("sent lease 1")));
 
   store_->Fail(absl::OkStatus());
 
   ASSERT_TRUE(journal_.Await("sent lease 1"));
   ASSERT_TRUE(journal_.AwaitCount("storage changed", 2));
-  const TakenView mended = loop_->live();
-  EXPECT_EQ(mended->storage_problem, "");
-  EXPECT_EQ(mended->running.count(LeaseId{1}), 1u);
+  EXPECT_EQ(loop_->live().storage_problem(), "");
+  EXPECT_TRUE(loop_->live().IsLive(LeaseId{1}));
   const auto lines = journal_.lines();
   EXPECT_LT(PlaceOf(lines, "kept lease 1"), PlaceOf(lines, "sent lease 1"));
 }
@@ -178,8 +176,8 @@ TEST_F(LoopTest, ARestartGoesOnWithTheSameLeasesAndHigherNumbers) {
   Connect(1);
   ASSERT_TRUE(journal_.Await("sent lease 1"));
   Start({});
-  const TakenView restored = loop_->live();
-  EXPECT_EQ(restored->running.count(LeaseId{1}), 1u);
+  EXPECT_TRUE(loop_->live().IsLive(LeaseId{1}));
+  EXPECT_EQ(loop_->live().CountsOf(SweepId{1})->In(scheduler::MemberState::kLeased), 1u);
   Submit("again", "id");
   ASSERT_TRUE(journal_.Await("again: OK"));
   EXPECT_EQ(sqlite_->Recover()->sweeps.size(), 1u);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
 #include "coordinator/query/query.h"
+#include "coordinator/scheduler/scheduler.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/sample_writes.h"
@@ -42,7 +44,12 @@ class FilledHome {
     options.home = home_.path();
     options.page_script = "draw();";
     options.page_style = "p{}";
-    options.running = [this] { return running_; };
+    options.live = {[this](SweepId sweep) { return ProgressOf(sweep); },
+                    [this](const MemberId& member) -> std::optional<query::Progress> {
+                      const auto it = running_.find(member);
+                      if (it == running_.end()) return std::nullopt;
+                      return it->second;
+                    }};
     auto query = query::Query::Open(std::move(options));
     EXPECT_TRUE(query.ok()) << query.status();
     query_ = *std::move(query);
@@ -60,6 +67,31 @@ class FilledHome {
     return names_.at({member, kind});
   }
   std::map<MemberId, query::Progress>& running() { return running_; }
+  // What a coordinator would keep up to date, made anew from what is on disk.
+  std::optional<query::SweepProgress> ProgressOf(SweepId sweep) {
+    using scheduler::MemberState;
+    const auto state = store_->Recover();
+    EXPECT_TRUE(state.ok()) << state.status();
+    const auto counts =
+        scheduler::Scheduler::Restore({}, *state, absl::UnixEpoch()).CountsOf(sweep);
+    if (!counts) return std::nullopt;
+    query::SweepProgress progress;
+    progress.cells = counts->cells;
+    progress.waiting = counts->In(MemberState::kWaiting);
+    progress.leased = counts->In(MemberState::kLeased);
+    progress.done = counts->In(MemberState::kDone);
+    progress.diverged = counts->In(MemberState::kDiverged);
+    progress.failed = counts->In(MemberState::kFailed);
+    progress.cancelled = counts->In(MemberState::kCancelled);
+    progress.retries = counts->retries;
+    if (counts->times.count > 0) progress.mean_seconds = counts->times.sum / counts->times.count;
+    for (const auto& [member, attempt] : running_) {
+      if (attempt.step_count == 0) continue;
+      progress.running +=
+          static_cast<double>(attempt.step) / static_cast<double>(attempt.step_count);
+    }
+    return progress;
+  }
 
   void AddFile(ingest::AttemptOutcome& outcome, MemberId member, const std::string& kind,
                const std::string& content) {

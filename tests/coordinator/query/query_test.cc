@@ -143,7 +143,7 @@ TEST_F(QueryTest, ARowThatMakesNoSenseIsAnErrorAndNotTheEnd) {
   EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(Message(damaged), "the store is damaged: lease 4: there is no member s1c1r0");
 
-  EXPECT_EQ(Sweep().done(), 6u) << "the next question is answered";
+  EXPECT_TRUE(home_.query().ListWorkers().ok()) << "the next question is answered";
 }
 
 TEST_F(QueryTest, MembersOfOneStateOnly) {
@@ -155,6 +155,51 @@ TEST_F(QueryTest, MembersOfOneStateOnly) {
   ASSERT_TRUE(response.ok());
   ASSERT_EQ(response->members_size(), 6);
   EXPECT_EQ(response->members(0).id(), "s1c2r0");
+  request.set_state(v1::MEMBER_STATE_DONE);
+  EXPECT_EQ(home_.query().ListMembers(request)->members_size(), 6);
+  request.set_state(v1::MEMBER_STATE_CANCELLED);
+  EXPECT_EQ(home_.query().ListMembers(request)->members_size(), 0);
+}
+
+// A cell of which one member has a row of its own, and the others are what the cell says.
+TEST_F(QueryTest, MembersWithoutARowAreListedBetweenThoseThatHaveOne) {
+  home_.Apply(
+      {scheduler::SetMemberState{sample::Member(3, 1), scheduler::MemberState::kWaiting, 1, 1},
+       scheduler::SetUntouched{SweepId{1}, 3, scheduler::MemberState::kCancelled}});
+  v1::ListMembersRequest request;
+  const auto list = [&](v1::MemberState state) {
+    request.set_state(state);
+    std::string ids;
+    std::string token;
+    do {
+      request.set_page_token(token);
+      const auto page = home_.query().ListMembers(request);
+      EXPECT_TRUE(page.ok()) << page.status();
+      for (const v1::Member& member : page->members()) ids += member.id() + " ";
+      token = page->next_page_token();
+    } while (!token.empty());
+    return ids;
+  };
+  for (const uint32_t page : {1u, 2u, 5u, 100u}) {
+    request.set_page_size(page);
+    EXPECT_EQ(list(v1::MEMBER_STATE_CANCELLED), "s1c3r0 s1c3r2 ") << page;
+    EXPECT_EQ(list(v1::MEMBER_STATE_WAITING), "s1c2r0 s1c2r1 s1c2r2 s1c3r1 ") << page;
+    EXPECT_EQ(list(v1::MEMBER_STATE_UNSPECIFIED),
+              "s1c0r0 s1c0r1 s1c0r2 s1c1r0 s1c1r1 s1c1r2 s1c2r0 s1c2r1 s1c2r2 s1c3r0 s1c3r1 "
+              "s1c3r2 ")
+        << page;
+  }
+  EXPECT_EQ(Sweep().cancelled(), 2u);
+  EXPECT_EQ(Sweep().waiting(), 4u);
+}
+
+TEST_F(QueryTest, AMemberThatItsCellDoesNotHaveIsNotFound) {
+  for (const char* name : {"s1c3r3", "s1c4r0", "s2c0r0"}) {
+    v1::GetMemberRequest request;
+    request.set_member(name);
+    EXPECT_EQ(home_.query().GetMember(request).status().code(), absl::StatusCode::kNotFound)
+        << name;
+  }
 }
 
 TEST_F(QueryTest, TextThatNobodyCouldReadIsNamedAsDamage) {
@@ -218,6 +263,7 @@ TEST_F(QueryTest, ALostMemberSaysWhatItsLastLeaseSaid) {
 TEST_F(QueryTest, ANotFiniteLossIsToldAsSuch) {
   scheduler::KeepOutcome diverged = sample::Finish(7, sample::Member(2, 0));
   diverged.outcome.kind = OutcomeEvent::Kind::kDiverged;
+  diverged.outcome.per_class_accuracy = {0.25, std::numeric_limits<double>::quiet_NaN(), 1};
   home_.Apply(
       {sample::Grant(7, sample::Member(2, 0)), diverged,
        scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kDiverged, 1, 0}});
@@ -226,6 +272,10 @@ TEST_F(QueryTest, ANotFiniteLossIsToldAsSuch) {
 
   EXPECT_EQ(outcome.kind(), v1::Outcome::KIND_DIVERGED);
   EXPECT_TRUE(std::isnan(outcome.metrics().at("loss")));
+  ASSERT_EQ(outcome.per_class_accuracy_size(), 3);
+  EXPECT_EQ(outcome.per_class_accuracy(0), 0.25);
+  EXPECT_TRUE(std::isnan(outcome.per_class_accuracy(1))) << "a class without examples";
+  EXPECT_EQ(outcome.per_class_accuracy(2), 1);
 }
 
 TEST_F(QueryTest, AWatchBeginsWithTheCountsAndGoesOnWhereItWas) {

@@ -169,5 +169,45 @@ TEST(Untouched, WhatMembersAreGivenFollowsTheDataThatWereFound) {
   }
 }
 
+TEST(Counts, ASweepIsAsFarAsItsLeasesAreAndNoFurtherWhenTheyEnd) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 4)), kT0);
+  (void)scheduler.Step(Join(1, 2, "u"), kT0);
+  const auto running = [&] { return scheduler.CountsOf(SweepId{1})->running; };
+  const auto beat = [&](int64_t first, int64_t second) {
+    return scheduler.Step(
+        Heartbeat{SessionId{1}, {{LeaseId{1}, 0, first, 100}, {LeaseId{2}, 0, second, 10}}}, kT0);
+  };
+  (void)beat(25, 5);
+  EXPECT_DOUBLE_EQ(running(), 0.75);
+  const Effects effects = beat(50, 20);
+  EXPECT_DOUBLE_EQ(running(), 1.5) << "no lease has done more than all of its steps";
+  EXPECT_THAT(effects.changed.leases, ElementsAre(LeaseId{1}, LeaseId{2}));
+  EXPECT_THAT(effects.changed.sweeps, ElementsAre(SweepId{1}));
+
+  (void)scheduler.Step(Finish(1, 1), kT0);
+  EXPECT_DOUBLE_EQ(running(), 1);
+  (void)scheduler.Step(SweepCancelled{1, SweepId{1}}, kT0);
+  EXPECT_EQ(running(), 0);
+}
+
+TEST(Counts, OffersAreThoseOfConnectedWorkers) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Join(1, 1, "u", {"cpu", "gpu"}), kT0);
+  (void)scheduler.Step(Join(2, 1, "v", {"cpu"}), kT0);
+  EXPECT_THAT(scheduler.OfferedClasses(), ElementsAre("cpu", "gpu"));
+  WorkerConnected again = Join(1, 1, "u", {"tpu"});
+  again.session = SessionId{3};
+  EXPECT_TRUE(scheduler.Step(again, kT0).changed.offers);  // Before its old session is missed.
+  EXPECT_THAT(scheduler.OfferedClasses(), ElementsAre("cpu", "tpu"));
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);  // That old one.
+  EXPECT_THAT(scheduler.OfferedClasses(), ElementsAre("cpu", "tpu"));
+  (void)scheduler.Step(SessionLost{SessionId{2}}, kT0);
+  EXPECT_THAT(scheduler.OfferedClasses(), ElementsAre("tpu"));
+  (void)scheduler.Step(SessionLost{SessionId{3}}, kT0);
+  EXPECT_THAT(scheduler.OfferedClasses(), IsEmpty());
+  EXPECT_THAT(scheduler.OfferedStacks(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace noisefloor::scheduler

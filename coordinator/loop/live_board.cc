@@ -1,0 +1,78 @@
+#include "coordinator/loop/live_board.h"
+
+namespace noisefloor {
+
+void LiveBoard::Apply(BoardChanges changes) {
+  std::vector<Worker> posted;  // Made before the lock; what they replace dies after it.
+  for (scheduler::WorkerStatus& status : changes.workers) {
+    posted.push_back(std::make_shared<const scheduler::WorkerStatus>(std::move(status)));
+  }
+  MutexLock lock(mutex_);
+  for (auto& [sweep, counts] : changes.sweeps) sweeps_[sweep] = counts;
+  for (Worker& worker : posted) {
+    const WorkerId id = worker->worker;
+    workers_[id].swap(worker);
+  }
+  for (const LeaseId lease : changes.forgotten) {
+    const auto it = leases_.find(lease);
+    if (it == leases_.end()) continue;
+    const auto running = running_.find(it->second);
+    if (running != running_.end() && running->second.lease == lease) running_.erase(running);
+    leases_.erase(it);
+  }
+  for (const scheduler::RunningAttempt& attempt : changes.running) {
+    leases_[attempt.lease] = attempt.member;
+    running_[attempt.member] = attempt;
+  }
+  if (changes.classes) classes_.swap(*changes.classes);
+  if (changes.stacks) stacks_.swap(*changes.stacks);
+}
+
+void LiveBoard::SetStorageProblem(std::string problem) {
+  MutexLock lock(mutex_);
+  storage_problem_.swap(problem);
+}
+
+std::optional<scheduler::SweepCounts> LiveBoard::CountsOf(SweepId sweep) const {
+  MutexLock lock(mutex_);
+  const auto it = sweeps_.find(sweep);
+  if (it == sweeps_.end()) return std::nullopt;
+  return it->second;
+}
+
+bool LiveBoard::IsLive(LeaseId lease) const {
+  MutexLock lock(mutex_);
+  return leases_.contains(lease);
+}
+
+std::optional<scheduler::RunningAttempt> LiveBoard::AttemptAt(const MemberId& member) const {
+  MutexLock lock(mutex_);
+  const auto it = running_.find(member);
+  if (it == running_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<LiveBoard::Worker> LiveBoard::Workers() const {
+  MutexLock lock(mutex_);
+  std::vector<Worker> workers;
+  workers.reserve(workers_.size());
+  for (const auto& [id, worker] : workers_) workers.push_back(worker);
+  return workers;
+}
+
+std::vector<std::string> LiveBoard::classes() const {
+  MutexLock lock(mutex_);
+  return classes_;
+}
+
+std::vector<std::string> LiveBoard::stacks() const {
+  MutexLock lock(mutex_);
+  return stacks_;
+}
+
+std::string LiveBoard::storage_problem() const {
+  MutexLock lock(mutex_);
+  return storage_problem_;
+}
+
+}  // namespace noisefloor

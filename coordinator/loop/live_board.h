@@ -1,0 +1,61 @@
+// What the running coordinator knows now, for those who read: kept up to date by the loop, entry by
+// entry, as of the last commit. A read costs what it returns.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/ids.h"
+#include "common/base/mutex.h"
+#include "coordinator/scheduler/scheduler.h"
+
+namespace noisefloor {
+
+// What one commit made different.
+struct BoardChanges {
+  std::vector<std::pair<SweepId, scheduler::SweepCounts>> sweeps;
+  std::vector<scheduler::WorkerStatus> workers;
+  std::vector<LeaseId> forgotten;  // Leases that are not live any more.
+  std::vector<scheduler::RunningAttempt> running;
+  // Of connected workers, sorted; nothing: as they were.
+  std::optional<std::vector<std::string>> classes;
+  std::optional<std::vector<std::string>> stacks;
+};
+
+// Thread-safe. One writes, many read; what a reader was given is its own, or immutable.
+class LiveBoard {
+ public:
+  // shared: with readers that were given it, while the loop may post a newer one.
+  using Worker = std::shared_ptr<const scheduler::WorkerStatus>;
+
+  void Apply(BoardChanges changes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Why nothing can be kept now; empty: all is well.
+  void SetStorageProblem(std::string problem) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Nothing: there is no such sweep.
+  std::optional<scheduler::SweepCounts> CountsOf(SweepId sweep) const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool IsLive(LeaseId lease) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // The member's live attempt; nothing: it has none.
+  std::optional<scheduler::RunningAttempt> AttemptAt(const MemberId& member) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<Worker> Workers() const ABSL_LOCKS_EXCLUDED(mutex_);  // By number.
+  std::vector<std::string> classes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<std::string> stacks() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::string storage_problem() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  mutable Mutex mutex_;
+  std::map<SweepId, scheduler::SweepCounts> sweeps_ ABSL_GUARDED_BY(mutex_);
+  std::map<WorkerId, Worker> workers_ ABSL_GUARDED_BY(mutex_);
+  std::map<LeaseId, MemberId> leases_ ABSL_GUARDED_BY(mutex_);  // Live ones.
+  std::map<MemberId, scheduler::RunningAttempt> running_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> classes_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> stacks_ ABSL_GUARDED_BY(mutex_);
+  std::string storage_problem_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace noisefloor
