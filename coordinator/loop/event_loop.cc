@@ -143,6 +143,7 @@ void EventLoop::Run() {
 }
 
 absl::Duration EventLoop::UntilNextDeadline() const {
+  if (more_ && storage_.ok()) return absl::ZeroDuration();
   absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
   if (!news_.empty()) next = std::min(next, next_news_);
   return std::max(next - parts_.clock.Steady(), absl::ZeroDuration());
@@ -153,6 +154,7 @@ void EventLoop::Handle(std::vector<Item> items) {
   for (Item& item : items) {
     std::visit([this](auto& it) { Take(std::move(it)); }, item);
   }
+  if (more_ && storage_.ok()) Step(scheduler::Continue{});
   TickWhenDue();
   Commit();
   DecideCalls();
@@ -192,7 +194,9 @@ void EventLoop::Take(CallItem item) { calls_.push_back(std::move(item)); }
 void EventLoop::Take(Question question) { questions_.push_back(std::move(question)); }
 
 void EventLoop::Step(scheduler::Event event) {
-  Append(scheduler_.Step(std::move(event), Now()), effects_);
+  scheduler::Effects effects = scheduler_.Step(std::move(event), Now());
+  more_ = effects.more;
+  Append(std::move(effects), effects_);
 }
 
 void EventLoop::TickWhenDue() {
@@ -272,6 +276,7 @@ bool EventLoop::Decide(std::span<const CallItem> calls) {
   for (const CallItem& call : calls) {
     Append(scheduler_.Step(EventOf(call.event, ++number), Now()), effects);
   }
+  more_ = true;  // Or not: to ask costs a step that does nothing.
   const bool writes = !effects.writes.empty();
   const absl::Status kept = writes && storage_.ok() ? Keep(effects.writes) : storage_;
   if (writes && !kept.ok()) {

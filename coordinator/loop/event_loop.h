@@ -158,6 +158,7 @@ class EventLoop {
   std::vector<CallItem> calls_;           // To decide after the commit.
   std::vector<Question> questions_;       // To answer after the commit.
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.
+  bool more_ = false;                     // The scheduler has more to do than one step did.
   std::set<SweepId> news_;                // To tell those who watch, when it is time.
 
   LiveBoard board_;

@@ -267,6 +267,7 @@ void ReadMetrics(SQLite::Database& database, uint64_t sweep, const LeasePlaces& 
   }
 }
 
+// Trainers of version 0.1 also told the accuracy of each class at each evaluation: no curves.
 void ReadCurves(SQLite::Database& database, const LeasePlaces& accepted, StudyRows& rows) {
   SQLite::Statement row(database,
                         "SELECT m.name, r.step, r.epoch, r.value, r.special FROM record r "

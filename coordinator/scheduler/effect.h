@@ -193,6 +193,7 @@ struct Effects {
   std::vector<Write> writes;
   std::vector<Send> sends;
   Changed changed;
+  bool more = false;  // More is due now than one Step does: step a Continue soon.
 };
 
 // ---- What the store gives back after a restart; Scheduler::Restore takes it.

@@ -90,9 +90,11 @@ struct StorageFailed {
 };
 struct StorageRecovered {};
 struct Tick {};
+// What Effects::more asks for.
+struct Continue {};
 
 using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, WorkerConnected,
                            SessionLost, Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
-                           AttemptFinished, StorageFailed, StorageRecovered, Tick>;
+                           AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

@@ -22,6 +22,7 @@ void On(Turn& turn, AttemptFinished&& event);
 void On(Turn& turn, const StorageFailed& event);
 void On(Turn& turn, const StorageRecovered& event);
 void On(Turn& turn, const Tick& event);
+void On(Turn& turn, const Continue& event);
 
 // The worker speaks of a lease that is not live, or not its own: says what became of it.
 void AnswerDeadLease(Turn& turn, SessionId session, LeaseId lease);

@@ -19,6 +19,9 @@ void SendStartAgain(Turn& turn, const Lease& lease, SessionId session);
 
 void Renew(Turn& turn, Lease& lease);
 
+// Some lease has not been renewed in time. They end at a Tick, and at what continues it.
+bool IsExpiryDue(const State& state);
+
 // Ends the lease with its slot. kNone: its attempt was accepted; others stay as past leases. What
 // becomes of the member is the caller's.
 void Drop(Turn& turn, LeaseId lease, CauseClass cause, const std::string& reason);

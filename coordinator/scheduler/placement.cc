@@ -195,7 +195,11 @@ void Place(Turn& turn) {
   for (const auto& [id, worker] : state.workers) {
     if (IsFree(worker, state.options, turn.now)) free.push_back(&worker);
   }
-  while (!free.empty()) {
+  for (uint32_t granted = 0; !free.empty(); ++granted) {
+    if (granted == state.options.most_at_once) {
+      state.placement_due = true;
+      return;
+    }
     std::optional<Choice> next;
     Rank rank;  // Of next.
     for (const auto& [pool, queue] : state.waiting) {

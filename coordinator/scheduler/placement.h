@@ -24,7 +24,8 @@ struct Choice {
 };
 
 // Leases as many waiting members as free slots allow, in their order. Control cells are spread over
-// units where another member can go first. Does nothing while the store fails.
+// units where another member can go first. Does nothing while the store fails. What is left for the
+// next Step stays due.
 void Place(Turn& turn);
 
 }  // namespace noisefloor::scheduler

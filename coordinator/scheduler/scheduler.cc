@@ -6,6 +6,7 @@
 #include "coordinator/scheduler/explain.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/invariants.h"
+#include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/restore.h"
@@ -78,6 +79,7 @@ Effects Scheduler::Step(Event event, absl::Time now) {
       },
       event);
   Place(turn);
+  effects.more = !state_->storage_failed_since && (state_->placement_due || IsExpiryDue(*state_));
   return effects;
 }
 

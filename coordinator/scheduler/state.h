@@ -148,6 +148,7 @@ struct State {
   std::optional<absl::Time> storage_failed_since;
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
+  absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
   absl::Time now = absl::InfinitePast();  // Of the last Step.
 };
 

@@ -35,7 +35,8 @@ std::string WhyExpired(const State& state, const Lease& lease, absl::Time now) {
 
 void ExpireLeases(Turn& turn) {
   State& state = turn.state;
-  while (!state.expiry.empty() && state.expiry.begin()->first <= turn.now) {
+  state.expires_at = turn.now;
+  for (uint32_t i = 0; i < state.options.most_at_once && IsExpiryDue(state); ++i) {
     const LeaseId id = state.expiry.begin()->second;
     const MemberId member = state.leases.at(id).member;
     const std::string reason = WhyExpired(state, state.leases.at(id), turn.now);
@@ -115,6 +116,10 @@ void FailWithoutData(Turn& turn, SweepState& sweep) {
 
 }  // namespace
 
+bool IsExpiryDue(const State& state) {
+  return !state.expiry.empty() && state.expiry.begin()->first <= state.expires_at;
+}
+
 void On(Turn& turn, const StorageFailed& event) {
   if (!turn.state.storage_failed_since) turn.state.storage_failed_since = turn.now;
   turn.Happened(std::nullopt, "storage_failed", "nothing is leased: " + event.message);
@@ -143,6 +148,10 @@ void On(Turn& turn, const Tick&) {
   state.last_tick = turn.now;
   ExpireLeases(turn);
   for (auto& [id, sweep] : state.sweeps) FailWithoutData(turn, sweep);
+}
+
+void On(Turn& turn, const Continue&) {
+  if (!turn.state.storage_failed_since && IsExpiryDue(turn.state)) ExpireLeases(turn);
 }
 
 }  // namespace noisefloor::scheduler

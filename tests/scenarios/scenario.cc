@@ -63,6 +63,7 @@ void World::Step(const Event& event) {
   for (const Write& write : effects.writes) lines_.push_back(Line(write));
   for (const Send& send : effects.sends) lines_.push_back(Line(send, names_));
   Check();
+  if (effects.more) Step(Continue{});
 }
 
 void World::Check() {

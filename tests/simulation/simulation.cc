@@ -25,6 +25,7 @@ Options ShortTimes() {
   Options options;
   options.quarantine = absl::Seconds(20);
   options.data_grace = absl::Seconds(10);
+  options.most_at_once = 2;
   return options;
 }
 
@@ -257,8 +258,11 @@ void World::StepAll(std::vector<Event> events) {
     Effects effects = scheduler_.Step(event, now_);
     std::ranges::move(effects.writes, std::back_inserter(together.writes));
     std::ranges::move(effects.sends, std::back_inserter(together.sends));
+    together.more = effects.more;
   }
+  const bool more = together.more;
   Commit(std::move(together));
+  if (more) StepAll({Continue{}});
 }
 
 void World::Round() {

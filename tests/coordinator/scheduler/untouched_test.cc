@@ -191,6 +191,33 @@ TEST(Counts, ASweepIsAsFarAsItsLeasesAreAndNoFurtherWhenTheyEnd) {
   EXPECT_EQ(running(), 0);
 }
 
+// What a switch of the network does: all leases end in one tick.
+TEST(Pieces, ManyLeasesAreGrantedAndExpireInSeveralSteps) {
+  Options options;
+  options.most_at_once = 10;
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 100)), kT0);
+  const auto steps = [&](Event event, absl::Time now, const auto& count) {
+    std::vector<size_t> counts;
+    Effects effects = scheduler.Step(std::move(event), now);
+    counts.push_back(count(effects));
+    while (effects.more && counts.size() < 20) {
+      effects = scheduler.Step(Continue{}, now);
+      counts.push_back(count(effects));
+    }
+    EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+    return counts;
+  };
+  const auto granted = [](const Effects& effects) { return Of<GrantLease>(effects).size(); };
+  const auto dropped = [](const Effects& effects) { return Of<DropLease>(effects).size(); };
+  EXPECT_THAT(steps(Join(1, 25, "u"), kT0, granted), ElementsAre(10, 10, 5));
+  (void)scheduler.Step(Tick{}, kT0);
+
+  EXPECT_THAT(steps(Tick{}, kT0 + options.lease_ttl / 2, dropped), ElementsAre(0));
+  EXPECT_THAT(steps(Tick{}, kT0 + options.lease_ttl, dropped), ElementsAre(10, 10, 5));
+  EXPECT_EQ(CountsText(scheduler), "waiting 100");
+}
+
 TEST(Counts, OffersAreThoseOfConnectedWorkers) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Join(1, 1, "u", {"cpu", "gpu"}), kT0);

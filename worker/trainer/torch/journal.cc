@@ -15,22 +15,21 @@ Journal::Journal(const StepCounts& counts, Reporter& reporter)
       interval_(std::max<int64_t>(1, counts.per_epoch / kReportsPerEpoch)),
       reporter_(reporter) {}
 
-bool Journal::Add(int64_t step, const at::Tensor& loss, double learning_rate) {
+bool Journal::Add(int64_t step, const at::Tensor& loss) {
   sum_ = sum_.defined() ? sum_ + loss : loss;
   ++summed_;
   const int64_t in_epoch = step % counts_.per_epoch + 1;
   if (in_epoch % interval_ != 0 && in_epoch != counts_.per_epoch) return true;
-  return Report(step + 1, learning_rate);
+  return Report(step + 1);
 }
 
-bool Journal::Report(int64_t done, double learning_rate) {
+bool Journal::Report(int64_t done) {
   const double sum = std::exchange(sum_, at::Tensor()).item<double>();
   const auto count = std::exchange(summed_, 0);
   const double epoch = static_cast<double>(done) / static_cast<double>(counts_.per_epoch);
   epoch_sum_ += sum;
   epoch_summed_ += count;
   reporter_.Add({done, epoch, "train_loss", sum / static_cast<double>(count)});
-  reporter_.Add({done, epoch, "learning_rate", learning_rate});
   if (done % counts_.per_epoch == 0) {
     reporter_.Add(
         {done, epoch, "train_loss_epoch",

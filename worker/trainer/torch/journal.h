@@ -11,18 +11,18 @@
 
 namespace noisefloor::trainer {
 
-// Not thread-safe. Records "train_loss" (mean since the last such record), "learning_rate", and at
-// the end of each epoch "train_loss_epoch" (its mean).
+// Not thread-safe. Records "train_loss" (mean since the last such record), and at the end of each
+// epoch "train_loss_epoch" (its mean). The learning rate is no record: it follows from the settings.
 class Journal {
  public:
   Journal(const StepCounts& counts, Reporter& reporter);
 
-  // Notes the loss of step `step` (from 0), done with the given rate. False when a loss is found
-  // to be not finite any more; the records of it are written.
-  [[nodiscard]] bool Add(int64_t step, const at::Tensor& loss, double learning_rate);
+  // Notes the loss of step `step` (from 0). False when a loss is found to be not finite any more;
+  // the records of it are written.
+  [[nodiscard]] bool Add(int64_t step, const at::Tensor& loss);
 
  private:
-  bool Report(int64_t done, double learning_rate);
+  bool Report(int64_t done);
 
   const StepCounts counts_;
   const int64_t interval_;  // Steps between reports.

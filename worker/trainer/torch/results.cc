@@ -38,9 +38,6 @@ void Results::Report(const Metrics& metrics, const Place& place) {
   add("test_loss", metrics.loss);
   add("test_top1", metrics.top1);
   add("test_top5", metrics.top5);
-  for (size_t k = 0; k < metrics.per_class_accuracy.size(); ++k) {
-    add("test_top1_class_" + std::to_string(k), metrics.per_class_accuracy[k]);
-  }
   reporter_.Flush();
 }
 

@@ -119,7 +119,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
     optimizer.Step(gradient, learning_rate);
     shards.UpdateRunningStatistics();
     report.steps = step + 1;
-    if (!journal.Add(step, shards.loss(), learning_rate))
+    if (!journal.Add(step, shards.loss()))
       report.ending = Ending::kDiverged;
     else if (examiner.Due(batch)) {
       NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/false));
