@@ -96,6 +96,10 @@ void CheckWorker(const State& state, const Worker& worker, Broken& broken) {
       broken.push_back(worker.name + " has " + Text(lease) + ", which is not live or not its own");
     }
   }
+  const bool ready = worker.session && !worker.draining && worker.leases.size() < worker.slots;
+  if (ready != state.ready.contains(worker.id)) {
+    broken.push_back(worker.name + (ready ? " has a slot that nobody sees" : " has no free slot"));
+  }
   if (!worker.session) return;
   const auto it = state.sessions.find(*worker.session);
   if (it == state.sessions.end() || it->second != worker.id) {

@@ -33,9 +33,9 @@ void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, c
     const WaitKey key = {sweep.id, replicate, cell.cell.index};
     if (old_queue->second.again.erase(key) == 1) moved.again.insert(key);
   }
-  if (old_queue->second.empty()) state.waiting.erase(old_queue);
+  DropIfEmpty(state, before);
   if (moved.empty()) return;
-  Queue& queue = state.waiting[PoolOf(cell)];
+  Queue& queue = QueueOf(state, PoolOf(cell));
   queue.cells.merge(moved.cells);
   queue.again.merge(moved.again);
 }
@@ -121,6 +121,7 @@ void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
   member.lease = lease.id;
   turn.Happened(id, "member_leased", LeasedText(lease, cell, worker));
   worker.leases.insert(lease.id);
+  UpdateReady(state, worker);
   turn.effects.changed.workers.insert(worker_id);
   turn.effects.changed.leases.insert(lease.id);
   ++cell.leases_by_unit[worker.unit];
@@ -154,7 +155,9 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   const Lease lease = std::move(it->second);
   state.leases.erase(it);
   state.expiry.erase({lease.expires, id});
-  state.workers.at(lease.worker).leases.erase(id);
+  Worker& worker = state.workers.at(lease.worker);
+  worker.leases.erase(id);
+  UpdateReady(state, worker);
   if (cause == CauseClass::kNone) {
     state.accepted.emplace(id, lease.member);
   } else {

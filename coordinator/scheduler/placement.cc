@@ -44,6 +44,39 @@ bool IsFree(const Worker& worker, const Options& options, absl::Time now) {
          worker.leases.size() < worker.slots;
 }
 
+// A pool, and the free workers that offer what it asks for. At least one.
+struct Candidate {
+  const Pool* pool = nullptr;
+  FreeWorkers workers;
+};
+
+std::vector<Candidate> FindCandidates(const State& state, absl::Time now) {
+  FreeWorkers free;
+  for (const WorkerId id : state.ready) {
+    const Worker& worker = state.workers.at(id);
+    if (IsFree(worker, state.options, now)) free.push_back(&worker);
+  }
+  state.looked_at += state.ready.size();
+  std::vector<Candidate> candidates;
+  if (free.empty()) return candidates;
+  for (const auto& [pool, queue] : state.waiting) {
+    Candidate candidate = {&pool, {}};
+    for (const Worker* worker : free) {
+      if (Offers(*worker, pool)) candidate.workers.push_back(worker);
+    }
+    state.looked_at += free.size();
+    if (!candidate.workers.empty()) candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+void RemoveWorker(std::vector<Candidate>& candidates, WorkerId id) {
+  for (Candidate& candidate : candidates) {
+    std::erase_if(candidate.workers, [&](const Worker* worker) { return worker->id == id; });
+  }
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.workers.empty(); });
+}
+
 uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
   const auto it = cell.leases_by_unit.find(unit);
   return it == cell.leases_by_unit.end() ? 0 : it->second;
@@ -61,6 +94,7 @@ const Worker* BestWorker(const State& state, const MemberId& id, const FreeWorke
     if (on_a != on_b) return on_a < on_b;
     return a.leases.size() * b.slots < b.leases.size() * a.slots;
   };
+  state.looked_at += free.size();
   for (const Worker* worker : free) {
     if (best != nullptr && !before(*worker, *best)) continue;
     if (Obstacle(state, *worker, id, now).empty()) best = worker;
@@ -75,6 +109,7 @@ bool SpreadsBadly(const State& state, const MemberId& id, const Worker& worker, 
   if (!cell.control) return false;
   const uint32_t here = LeasesOn(cell, worker.unit);
   if (here == 0) return false;
+  state.looked_at += state.workers.size();
   return std::ranges::any_of(state.workers, [&](const auto& entry) {
     const Worker& other = entry.second;
     return TakesLeases(other, state.options, now) && Offers(other, pool) &&
@@ -132,6 +167,7 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
     const MemberId member = MemberOf(walk.key());
     const bool fresh = walk.IsFresh();
     walk.Next();
+    ++state.looked_at;
     const Worker* worker = BestWorker(state, member, free, now);
     if (worker == nullptr) {
       // What has failed on these workers waits for another; what has not is behind it.
@@ -144,6 +180,24 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
     ++seen;
   }
   return first;
+}
+
+// Of what all pools would have leased next, what comes first.
+std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate>& candidates,
+                                 absl::Time now) {
+  std::optional<Choice> next;
+  Rank rank;  // Of next.
+  state.looked_at += candidates.size();
+  for (const auto& [pool, workers] : candidates) {
+    if (next && rank < RankOf(state, *pool, state.waiting.at(*pool).first())) continue;
+    const auto choice = ChooseFrom(state, *pool, workers, now);
+    if (!choice) continue;
+    const Rank found = RankOf(state, *pool, KeyOf(choice->member));
+    if (next && rank < found) continue;
+    next = choice;
+    rank = found;
+  }
+  return next;
 }
 
 }  // namespace
@@ -180,6 +234,7 @@ std::string Obstacle(const State& state, const Worker& worker, const MemberId& i
 bool HasUntriedWorker(const State& state, const MemberId& id, absl::Time now) {
   const Pool pool = PoolOf(CellOf(state, id));
   const auto& excluded = state.sweeps.at(id.sweep).excluded;
+  state.looked_at += state.workers.size();
   return std::ranges::any_of(state.workers, [&](const auto& entry) {
     const Worker& worker = entry.second;
     return TakesLeases(worker, state.options, now) && Offers(worker, pool) &&
@@ -191,35 +246,21 @@ void Place(Turn& turn) {
   State& state = turn.state;
   if (!state.placement_due || state.storage_failed_since) return;
   state.placement_due = false;
-  FreeWorkers free;
-  for (const auto& [id, worker] : state.workers) {
-    if (IsFree(worker, state.options, turn.now)) free.push_back(&worker);
-  }
-  for (uint32_t granted = 0; !free.empty(); ++granted) {
+  std::vector<Candidate> candidates = FindCandidates(state, turn.now);
+  for (uint32_t granted = 0; !candidates.empty(); ++granted) {
     if (granted == state.options.most_at_once) {
       state.placement_due = true;
       return;
     }
-    std::optional<Choice> next;
-    Rank rank;  // Of next.
-    for (const auto& [pool, queue] : state.waiting) {
-      if (next && rank < RankOf(state, pool, queue.first())) continue;
-      FreeWorkers matching;
-      const Pool& wanted = pool;  // Clang 14 captures no structured binding.
-      std::ranges::copy_if(free, std::back_inserter(matching),
-                           [&wanted](const Worker* worker) { return Offers(*worker, wanted); });
-      if (matching.empty()) continue;
-      const auto choice = ChooseFrom(state, pool, matching, turn.now);
-      if (!choice) continue;
-      const Rank found = RankOf(state, pool, KeyOf(choice->member));
-      if (next && rank < found) continue;
-      next = choice;
-      rank = found;
-    }
+    const std::optional<Choice> next = ChooseNext(state, candidates, turn.now);
     if (!next) return;
+    const uint64_t pools = state.pools_changed;
     Grant(turn, next->member, next->worker);
-    std::erase_if(free,
-                  [&](const Worker* worker) { return !IsFree(*worker, state.options, turn.now); });
+    if (state.pools_changed != pools) {
+      candidates = FindCandidates(state, turn.now);
+    } else if (!IsFree(state.workers.at(next->worker), state.options, turn.now)) {
+      RemoveWorker(candidates, next->worker);
+    }
   }
 }
 

@@ -143,6 +143,8 @@ std::vector<std::string> Scheduler::OfferedStacks() const {
   return NamesIn(state_->offered_stacks);
 }
 
+uint64_t Scheduler::looked_at() const { return state_->looked_at; }
+
 RecoveredState Scheduler::Durable() const { return DurableState(*state_); }
 
 std::vector<std::string> Scheduler::BrokenInvariants() const { return CheckInvariants(*state_); }

@@ -110,6 +110,10 @@ class Scheduler {
   std::vector<std::string> OfferedClasses() const;
   std::vector<std::string> OfferedStacks() const;
 
+  // Workers, members and queues that were looked at so far to decide what to lease: the budget of a
+  // life must not grow with fleet or queue.
+  uint64_t looked_at() const;
+
   // Everything durable: equal to what the store would give back. Slow; for tests and checks.
   RecoveredState Durable() const;
   // Broken invariants in words; empty when all hold. Slow; for tests.

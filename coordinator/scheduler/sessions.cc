@@ -71,6 +71,7 @@ void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
   worker.heard = turn.now;
   worker.session = event.session;
   CountOffers(turn, worker, true);
+  UpdateReady(turn.state, worker);
   turn.effects.changed.workers.insert(worker.id);
   turn.state.sessions[event.session] = worker.id;
   turn.Keep(KeepWorker{worker.id, event.name, event.identity, event.unit, event.slots,
@@ -133,6 +134,7 @@ void On(Turn& turn, const SessionLost& event) {
   CountOffers(turn, *worker, false);
   turn.effects.changed.workers.insert(worker->id);
   worker->session.reset();
+  UpdateReady(turn.state, *worker);
   turn.state.sessions.erase(event.session);
 }
 
@@ -155,6 +157,7 @@ void On(Turn& turn, const WorkerDraining& event) {
   Worker* worker = WorkerOf(turn.state, event.session);
   if (worker == nullptr || worker->draining) return;
   worker->draining = true;
+  UpdateReady(turn.state, *worker);
   turn.effects.changed.workers.insert(worker->id);
   turn.Happened(std::nullopt, "worker_draining",
                 worker->name + " takes no more leases; it finishes " +

@@ -72,6 +72,28 @@ Pool PoolOf(const CellState& cell) {
   return {cell.cell.hardware, cell.cell.stack, cell.fingerprint};
 }
 
+void UpdateReady(State& state, const Worker& worker) {
+  const bool ready = worker.session && !worker.draining && worker.leases.size() < worker.slots;
+  if (ready) {
+    state.ready.insert(worker.id);
+  } else {
+    state.ready.erase(worker.id);
+  }
+}
+
+Queue& QueueOf(State& state, const Pool& pool) {
+  const auto [queue, is_new] = state.waiting.try_emplace(pool);
+  if (is_new) ++state.pools_changed;
+  return queue->second;
+}
+
+void DropIfEmpty(State& state, const Pool& pool) {
+  const auto queue = state.waiting.find(pool);
+  if (queue == state.waiting.end() || !queue->second.empty()) return;
+  state.waiting.erase(queue);
+  ++state.pools_changed;
+}
+
 bool NothingBuiltOn(const CellState& cell) {
   return std::ranges::all_of(cell.members,
                              [](const Member& member) { return member.lease == LeaseId{}; });
@@ -86,11 +108,11 @@ void ChangeFresh(State& state, SweepId sweep, CellState& cell, const Change& cha
   change(cell.fresh);
   const auto after = cell.fresh.first();
   if (before == after) return;
-  const auto it = state.waiting.try_emplace(PoolOf(cell)).first;
-  Queue& queue = it->second;
+  const Pool pool = PoolOf(cell);
+  Queue& queue = QueueOf(state, pool);
   if (before) queue.cells.erase({sweep, *before, cell.cell.index});
   if (after) queue.cells.insert({sweep, *after, cell.cell.index});
-  if (queue.empty()) state.waiting.erase(it);
+  DropIfEmpty(state, pool);
 }
 
 }  // namespace
@@ -99,7 +121,7 @@ void AddWaiting(State& state, const MemberId& id) {
   CellState& cell = CellOf(state, id);
   state.placement_due = true;
   if (MemberOf(cell, id.replicate).attempt > 0) {
-    state.waiting[PoolOf(cell)].again.insert(KeyOf(id));
+    QueueOf(state, PoolOf(cell)).again.insert(KeyOf(id));
   } else {
     ChangeFresh(state, id.sweep, cell, [&](ReplicateSet& fresh) { fresh.Insert(id.replicate); });
   }
@@ -111,9 +133,9 @@ void RemoveWaiting(State& state, const MemberId& id) {
     return ChangeFresh(state, id.sweep, cell,
                        [&](ReplicateSet& fresh) { fresh.Erase(id.replicate); });
   }
-  const auto it = state.waiting.find(PoolOf(cell));
-  NF_CHECK(it != state.waiting.end() && it->second.again.erase(KeyOf(id)) == 1);
-  if (it->second.empty()) state.waiting.erase(it);
+  const Pool pool = PoolOf(cell);
+  NF_CHECK(QueueOf(state, pool).again.erase(KeyOf(id)) == 1);
+  DropIfEmpty(state, pool);
 }
 
 void AddUntouched(State& state, SweepId sweep, CellState& cell) {

@@ -129,6 +129,8 @@ struct State {
   std::map<std::string, SweepId> sweeps_by_request;
   std::map<std::string, SweepId> sweeps_by_hash;  // The newest.
   std::map<WorkerId, Worker> workers;
+  // Connected, not draining, with a free slot: only these are looked at to place something.
+  std::set<WorkerId> ready;
   std::map<uint64_t, WorkerId> workers_by_identity;
   std::map<SessionId, WorkerId> sessions;
   std::map<std::string, uint32_t> offered_classes;  // By how many connected workers.
@@ -139,6 +141,10 @@ struct State {
   std::map<MemberId, std::vector<LeaseId>> past_by_member;
   std::map<LeaseId, MemberId> accepted;
   std::map<Pool, Queue> waiting;  // No empty ones.
+  uint64_t pools_changed = 0;     // How often one came into it or went.
+  // Workers, members and queues that were looked at to decide: what grows with the fleet or the
+  // queue would show here. Soft.
+  mutable uint64_t looked_at = 0;
   // Why a worker of this name and identity was turned away the last time. Soft.
   std::map<std::pair<std::string, uint64_t>, std::string> refused_workers;
   SweepId last_sweep;
@@ -149,7 +155,7 @@ struct State {
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
   absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
-  absl::Time now = absl::InfinitePast();  // Of the last Step.
+  absl::Time now = absl::InfinitePast();         // Of the last Step.
 };
 
 // One Step: what it works on.
@@ -181,6 +187,13 @@ Pool PoolOf(const CellState& cell);
 
 // No member of the cell has a live lease or a result: nothing was built on what it is pinned to.
 bool NothingBuiltOn(const CellState& cell);
+
+// Call after what changes a worker's session, draining or leases.
+void UpdateReady(State& state, const Worker& worker);
+
+// The queue of the pool, made when there is none; an empty one goes with DropIfEmpty.
+Queue& QueueOf(State& state, const Pool& pool);
+void DropIfEmpty(State& state, const Pool& pool);
 
 // Into and out of the waiting members; the state itself is the caller's.
 void AddWaiting(State& state, const MemberId& id);

@@ -139,13 +139,14 @@ TEST(Untouched, AreNotHiddenBehindMembersThatNoFreeWorkerMayHave) {
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1000)), kT0);
   size_t failed = 0;
   size_t starts = 0;
-  for (uint64_t lease = 1; failed < 150; ++lease) {
+  for (uint64_t lease = 1; failed < 150 && lease < 10000; ++lease) {
     const Effects effects = scheduler.Step(Failed(1, lease, CauseClass::kOutOfMemory), kT0);
     if (Of<KeepOutcome>(effects).empty()) continue;  // The other worker's.
     ++failed;
     starts += Started(effects).size();
   }
 
+  EXPECT_EQ(failed, 150u);
   EXPECT_EQ(starts, failed) << "the other worker is busy, and each free slot found a fresh member";
 }
 

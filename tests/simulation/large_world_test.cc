@@ -1,0 +1,197 @@
+// The scheduler at the size that it promises: 1,000 workers, 100,000 members. What a life costs
+// must not grow with queue, fleet or cells, and what holds of small worlds must hold of this one.
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/scheduler/fleet.h"
+#include "tests/simulation/chance.h"
+#include "tests/simulation/fake_store.h"
+
+namespace noisefloor::test {
+namespace {
+
+using namespace scheduler;  // NOLINT: the events are named so often here.
+using testing::IsEmpty;
+
+constexpr absl::Duration kBeat = absl::Seconds(3);
+
+struct Size {
+  uint32_t workers = 10;
+  uint32_t slots = 1;
+  uint32_t points = 1;  // Of an axis: cells of each plan.
+  uint32_t replicates = 1000;
+};
+
+sweep::Sweep SweepOf(const Size& size) {
+  sweep::SweepRequest request;
+  request.name = "large";
+  request.training = {{"data.name", std::string("mnist")}};
+  sweep::Axis axis;
+  axis.columns.push_back({"train.optimizer.learning_rate", {}});
+  for (uint32_t i = 0; i < size.points; ++i) axis.columns[0].values.emplace_back(0.001 * (i + 1));
+  request.axes = {axis};
+  request.noise = {{"algo", "", {}}, {"impl", "", {}}};
+  request.hardware = sweep::HardwareKind::kList;
+  request.classes = {"cpu"};
+  request.replicates = size.replicates;
+  return std::get<sweep::Sweep>(sweep::Resolve(request, {}));
+}
+
+// Workers that do what they are told, and a store that is strict. Nothing is lost or late here: the
+// small worlds of simulation.cc see to that.
+class LargeWorld {
+ public:
+  explicit LargeWorld(const Size& size, uint64_t seed = 1) : size_(size), chance_(seed) {
+    Step(Submit(SweepOf(size)));
+    for (uint64_t number = 1; number <= size.workers; ++number) Connect(number);
+  }
+
+  void Step(Event event) {
+    ++events_;
+    Effects effects = scheduler_.Step(std::move(event), now_);
+    const bool more = effects.more;
+    writes_ += effects.writes.size();
+    store_.Apply(effects.writes);
+    for (const Send& send : effects.sends) {
+      if (const auto* start = std::get_if<SendStart>(&send)) {
+        running_.emplace_back(start->session, start->lease);
+      }
+    }
+    if (more) Step(Continue{});
+  }
+
+  // A member ends: most are done; some fail and wait again.
+  void EndOne(bool may_fail) {
+    const size_t place = chance_.Below(running_.size());
+    std::swap(running_[place], running_.back());
+    const auto [session, lease] = running_.back();
+    running_.pop_back();
+    AttemptFinished event{session, lease, {}, {}};
+    event.outcome.kind = OutcomeEvent::Kind::kDone;
+    event.outcome.train_seconds = 1;
+    if (may_fail && chance_.OneIn(50)) {
+      event.outcome.kind = OutcomeEvent::Kind::kFailed;
+      event.outcome.cause = CauseClass::kOutOfMemory;
+    }
+    Step(std::move(event));
+  }
+
+  // A worker's process ends with what it held, and comes again.
+  void Crash(uint64_t number) {
+    std::erase_if(running_, [&](const auto& one) { return one.first == SessionId{number}; });
+    Step(SessionLost{SessionId{number}});
+    Connect(number);
+  }
+
+  void Beat() {
+    now_ += kBeat;
+    std::map<SessionId, std::vector<HeldLease>> held;
+    for (const auto& [session, lease] : running_) held[session].push_back({lease, 0, 1, 2});
+    for (auto& [session, leases] : held) Step(Heartbeat{session, std::move(leases)});
+    Step(Tick{});
+  }
+
+  void CheckWhole() {
+    EXPECT_THAT(scheduler_.BrokenInvariants(), IsEmpty());
+    EXPECT_EQ(Difference(scheduler_.Durable(), store_.Recovered()), "");
+    EXPECT_THAT(store_.violations(), IsEmpty());
+  }
+
+  Chance& chance() { return chance_; }
+  const Scheduler& scheduler() const { return scheduler_; }
+  SweepCounts counts() const { return *scheduler_.CountsOf(SweepId{1}); }
+  bool idle() const { return running_.empty(); }
+  uint64_t events() const { return events_; }
+  uint64_t writes() const { return writes_; }
+
+ private:
+  void Connect(uint64_t number) {
+    Step(Join(number, size_.slots, "unit-" + std::to_string(number)));
+  }
+
+  const Size size_;
+  Chance chance_;
+  absl::Time now_ = kT0;
+  Scheduler scheduler_{Options{}};
+  FakeStore store_;
+  std::vector<std::pair<SessionId, LeaseId>> running_;
+  uint64_t events_ = 0;
+  uint64_t writes_ = 0;
+};
+
+// What a thousand lives cost each, once every slot is busy.
+struct Cost {
+  double looked_at = 0;
+  double writes = 0;
+};
+
+Cost CostOf(const Size& size) {
+  constexpr int kLives = 1000;
+  LargeWorld world(size);
+  for (int i = 0; i < 200; ++i) world.EndOne(false);
+  const uint64_t looked_at = world.scheduler().looked_at();
+  const uint64_t writes = world.writes();
+  for (int i = 0; i < kLives; ++i) world.EndOne(false);
+  return {static_cast<double>(world.scheduler().looked_at() - looked_at) / kLives,
+          static_cast<double>(world.writes() - writes) / kLives};
+}
+
+TEST(Budget, ALifeCostsTheSameWhateverTheQueueTheFleetAndTheCells) {
+  const Cost small = CostOf({.workers = 10, .replicates = 1000});
+  EXPECT_GT(small.looked_at, 0);
+  for (const auto& [name, size] : std::vector<std::pair<const char*, Size>>{
+           {"50 times the queue", {.workers = 10, .replicates = 50000}},
+           {"100 times the fleet", {.workers = 1000, .replicates = 2000}},
+           {"100 times the slots", {.workers = 10, .slots = 100, .replicates = 2000}},
+           {"1,000 times the cells", {.workers = 10, .points = 1000, .replicates = 5}}}) {
+    const Cost cost = CostOf(size);
+    EXPECT_LE(cost.looked_at, small.looked_at + 3) << name;
+    // One more for each cell that is pinned, and one for its specification.
+    EXPECT_LE(cost.writes, small.writes + 2.1) << name;
+  }
+  EXPECT_LE(small.looked_at, 10);
+  EXPECT_LE(small.writes, 7);
+}
+
+TEST(Budget, ASubmissionWritesNoMoreForMoreMembers) {
+  const auto writes = [](uint32_t replicates) {
+    return LargeWorld({.workers = 0, .replicates = replicates}).writes();
+  };
+  EXPECT_EQ(writes(1), writes(50000));
+}
+
+// Seconds of a machine's time: one seed. NOISEFLOOR_LARGE_SEEDS asks for more.
+TEST(LargeWorld, AThousandWorkersEndAHundredThousandMembersEachOnce) {
+  const char* asked = std::getenv("NOISEFLOOR_LARGE_SEEDS");
+  const uint64_t seeds = asked == nullptr ? 1 : std::strtoull(asked, nullptr, 10);
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const Size size = {.workers = 1000, .slots = 2, .points = 25, .replicates = 2000};
+    LargeWorld world(size, seed);
+    ASSERT_EQ(world.counts().members, 100000u);
+    uint64_t next_check = 0;
+    for (uint64_t life = 0; !world.idle(); ++life) {
+      world.EndOne(true);
+      if (life % 700 == 0) world.Beat();
+      if (life % 5000 == 2500) world.Crash(1 + world.chance().Below(size.workers));
+      if (world.events() < next_check) continue;
+      next_check += 25000;
+      world.CheckWhole();
+      if (testing::Test::HasFailure()) return;
+    }
+    world.CheckWhole();
+    const SweepCounts counts = world.counts();
+    EXPECT_EQ(counts.In(MemberState::kDone) + counts.In(MemberState::kFailed), 100000u);
+    EXPECT_GT(counts.retries, 1000u);
+    EXPECT_GT(world.events(), 200000u);
+  }
+}
+
+}  // namespace
+}  // namespace noisefloor::test
