@@ -325,7 +325,11 @@ void EventLoop::Publish(const scheduler::Changed& changed) {
     changes.sweeps.emplace_back(sweep, *scheduler_.CountsOf(sweep));
   }
   for (const WorkerId worker : changed.workers) {
-    changes.workers.push_back(*scheduler_.FindWorker(worker));
+    if (auto status = scheduler_.FindWorker(worker)) {
+      changes.workers.push_back(*std::move(status));
+    } else {
+      changes.gone.push_back(worker);
+    }
   }
   for (const LeaseId lease : changed.leases) {
     if (const auto running = scheduler_.FindLease(lease)) {

@@ -13,6 +13,7 @@ void LiveBoard::Apply(BoardChanges changes) {
     const WorkerId id = worker->worker;
     workers_[id].swap(worker);
   }
+  for (const WorkerId worker : changes.gone) workers_.erase(worker);
   for (const LeaseId lease : changes.forgotten) {
     const auto it = leases_.find(lease);
     if (it == leases_.end()) continue;

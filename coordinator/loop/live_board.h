@@ -19,6 +19,7 @@ namespace noisefloor {
 struct BoardChanges {
   std::vector<std::pair<SweepId, scheduler::SweepCounts>> sweeps;
   std::vector<scheduler::WorkerStatus> workers;
+  std::vector<WorkerId> gone;      // Workers that are forgotten.
   std::vector<LeaseId> forgotten;  // Leases that are not live any more.
   std::vector<scheduler::RunningAttempt> running;
   // Of connected workers, sorted; nothing: as they were.

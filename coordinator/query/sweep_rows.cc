@@ -186,7 +186,7 @@ v1::ListWorkersResponse ReadWorkers(SQLite::Database& database) {
   v1::ListWorkersResponse response;
   SQLite::Statement row(database,
                         "SELECT worker, name, slots, unit, classes, stacks, seen_us FROM worker "
-                        "ORDER BY name, worker");
+                        "WHERE forgotten = 0 ORDER BY name, worker");
   while (row.executeStep()) *response.add_workers() = WorkerAt(row);
   return response;
 }

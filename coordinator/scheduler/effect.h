@@ -74,6 +74,10 @@ struct KeepWorker {
   std::string version;
   absl::Time seen;
 };
+// It has gone for good: what it did stays under its number, and it comes back as another.
+struct ForgetWorker {
+  WorkerId worker;
+};
 struct GrantLease {
   LeaseId lease;
   MemberId member;
@@ -123,9 +127,9 @@ struct AppendEvent {
   absl::Time at;
   EventId number;  // Rises for ever. A number that is kept already is the same event.
 };
-using Write =
-    std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepWorker, GrantLease,
-                 DropLease, KeepRecords, KeepOutcome, SetMemberState, SetUntouched, AppendEvent>;
+using Write = std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepWorker,
+                           ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome,
+                           SetMemberState, SetUntouched, AppendEvent>;
 
 // ---- Sends.
 
@@ -255,9 +259,9 @@ struct RecoveredWorker {
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;
-  std::vector<RecoveredLease> leases;  // Live ones only, by lease.
-  std::vector<PastLease> past_leases;  // All, by lease.
-  std::vector<RecoveredWorker> workers;
+  std::vector<RecoveredLease> leases;    // Live ones only, by lease.
+  std::vector<PastLease> past_leases;    // All, by lease.
+  std::vector<RecoveredWorker> workers;  // Those that are not forgotten.
   SweepId last_sweep;
   LeaseId last_lease;
   WorkerId last_worker;

@@ -45,13 +45,14 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
   state.sweeps_by_hash[sweep.specification_sha256] = sweep.id;
 }
 
-void RestoreWorkers(State& state, const RecoveredState& recovered) {
+void RestoreWorkers(State& state, const RecoveredState& recovered, absl::Time now) {
   for (const RecoveredWorker& one : recovered.workers) {
     Worker& worker = state.workers[one.worker];
     worker.id = one.worker;
     worker.name = one.name;
     worker.identity = one.identity;
     worker.unit = one.unit;
+    worker.heard = now;
     state.workers_by_identity[one.identity] = one.worker;
   }
 }
@@ -133,7 +134,7 @@ std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState
   state->last_worker = recovered.last_worker;
   state->last_event = recovered.last_event;
   for (const RecoveredSweep& sweep : recovered.sweeps) RestoreSweep(*state, sweep);
-  RestoreWorkers(*state, recovered);
+  RestoreWorkers(*state, recovered, now);
   RestoreLeases(*state, recovered, now);
   IndexMembers(*state);
   state->last_tick = now;

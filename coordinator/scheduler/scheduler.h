@@ -32,6 +32,8 @@ struct Options {
   // A worker that has lost its device `quarantine_after` times in a row takes nothing for so long,
   // after each further time for twice as long, at most for a quarantine.
   absl::Duration first_rest = absl::Seconds(5);
+  // A worker that has been gone for so long, and holds nothing, is forgotten.
+  absl::Duration forget_after = absl::Hours(24);
   // Members that no connected worker may run, because all that could have other data, fail after
   // this long.
   absl::Duration data_grace = absl::Minutes(1);

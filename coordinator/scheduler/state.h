@@ -99,7 +99,7 @@ struct Worker {
   std::vector<std::string> classes;
   std::vector<StackOffer> stacks;
   bool draining = false;
-  absl::Time heard;  // Last sign of life in its session.
+  absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
   std::set<LeaseId> leases;
   std::vector<MemberId> failed_in_row;
   absl::Time quarantined_until = absl::InfinitePast();

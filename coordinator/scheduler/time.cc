@@ -114,6 +114,24 @@ void FailWithoutData(Turn& turn, SweepState& sweep) {
                     sweep.excluded.rbegin()->second);
 }
 
+void ForgetWorkers(Turn& turn) {
+  State& state = turn.state;
+  for (auto it = state.workers.begin(); it != state.workers.end();) {
+    const Worker& worker = it->second;
+    const bool gone = !worker.session && worker.leases.empty() &&
+                      turn.now - worker.heard >= state.options.forget_after;
+    if (!gone) {
+      ++it;
+      continue;
+    }
+    turn.Keep(ForgetWorker{worker.id});
+    turn.effects.changed.workers.insert(worker.id);
+    state.workers_by_identity.erase(worker.identity);
+    for (auto& [id, sweep] : state.sweeps) sweep.excluded.erase(worker.id);
+    it = state.workers.erase(it);
+  }
+}
+
 }  // namespace
 
 bool IsExpiryDue(const State& state) {
@@ -148,6 +166,7 @@ void On(Turn& turn, const Tick&) {
   state.last_tick = turn.now;
   ExpireLeases(turn);
   for (auto& [id, sweep] : state.sweeps) FailWithoutData(turn, sweep);
+  ForgetWorkers(turn);
 }
 
 void On(Turn& turn, const Continue&) {

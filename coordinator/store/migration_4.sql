@@ -166,6 +166,8 @@ CREATE TABLE event_4 (
 
 INSERT INTO event_4 SELECT event, sweep, cell, replicate, kind, text, at_us FROM event;
 
+ALTER TABLE worker ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0;
+
 DROP TABLE split;
 DROP TABLE classes;
 DROP TABLE event;

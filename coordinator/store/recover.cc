@@ -264,7 +264,8 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, RecoveredState& stat
   return absl::OkStatus();
 }
 
-// Live or past: both queries begin with the member's three columns, lease, attempt, worker.
+// Live or past: both queries begin with the member's three columns, lease, attempt, worker, and
+// whether there is such a worker: live leases are of one that is not forgotten.
 template <typename Lease>
 absl::Status FillLease(SQLite::Statement& row, RecoveredState& state, Lease& lease) {
   lease.member = MemberAt(row, 0);
@@ -279,8 +280,7 @@ absl::Status FillLease(SQLite::Statement& row, RecoveredState& state, Lease& lea
     return Damaged(name, "attempt " + std::to_string(lease.attempt) + " of " +
                              ToText(lease.member) + ", which has had " + std::to_string(attempts));
   }
-  if (!std::ranges::binary_search(state.workers, lease.worker, {},
-                                  &scheduler::RecoveredWorker::worker)) {
+  if (row.getColumn(6).getInt() == 0) {
     return Damaged(name, "there is no worker " + std::to_string(lease.worker.value));
   }
   return absl::OkStatus();
@@ -291,16 +291,17 @@ absl::Status ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
   SpecificationRows specifications(database);
   SQLite::Statement row(database,
                         "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
-                        "l.specification_sha256, "
+                        "EXISTS (SELECT 1 FROM worker w WHERE w.worker = l.worker "
+                        "AND w.forgotten = 0), l.specification_sha256, "
                         "(SELECT max(batch) FROM record r WHERE r.lease = l.lease) "
                         "FROM lease l WHERE l.dropped_us IS NULL ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::RecoveredLease& lease = state.leases.emplace_back();
     NF_RETURN_IF_ERROR(FillLease(row, state, lease));
-    const std::string hash = HashText(row.getColumn(6).getString());
+    const std::string hash = HashText(row.getColumn(7).getString());
     const uint64_t seed = FindSweep(state, lease.member.sweep)->content.seed;
     NF_ASSIGN_OR_RETURN(lease.specification, specifications.Of(lease.member, seed, hash));
-    lease.sequence = UnsignedAt(row, 7);
+    lease.sequence = UnsignedAt(row, 8);
   }
   return absl::OkStatus();
 }
@@ -308,6 +309,7 @@ absl::Status ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
 absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
+                        "EXISTS (SELECT 1 FROM worker w WHERE w.worker = l.worker), "
                         "l.drop_cause, l.drop_reason, a.lease IS NOT NULL "
                         "FROM lease l LEFT JOIN attempt a USING (lease) "
                         "WHERE l.dropped_us IS NOT NULL AND l.drop_cause <> 'none' "
@@ -315,21 +317,22 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
   while (row.executeStep()) {
     scheduler::PastLease& lease = state.past_leases.emplace_back();
     NF_RETURN_IF_ERROR(FillLease(row, state, lease));
-    const std::string name = row.getColumn(6).getString();
+    const std::string name = row.getColumn(7).getString();
     const auto cause = ParseCauseClass(name);
     if (!cause) {
       return Damaged("lease " + std::to_string(lease.lease.value), "drop_cause \"" + name + "\"");
     }
     lease.cause = *cause;
-    lease.reason = row.getColumn(7).getString();
-    lease.has_outcome = row.getColumn(8).getInt() != 0;
+    lease.reason = row.getColumn(8).getString();
+    lease.has_outcome = row.getColumn(9).getInt() != 0;
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
-                        "SELECT worker, name, identity, unit FROM worker ORDER BY worker");
+                        "SELECT worker, name, identity, unit FROM worker WHERE forgotten = 0 "
+                        "ORDER BY worker");
   while (row.executeStep()) {
     scheduler::RecoveredWorker& worker = state.workers.emplace_back();
     worker.worker = WorkerId{UnsignedAt(row, 0)};

@@ -48,6 +48,7 @@ constexpr const char* kWorkerSql =
     "= excluded.name, identity = excluded.identity, slots = excluded.slots, unit = "
     "excluded.unit, classes = excluded.classes, stacks = excluded.stacks, version = "
     "excluded.version, seen_us = excluded.seen_us";
+constexpr const char* kForgetWorkerSql = "UPDATE worker SET forgotten = 1 WHERE worker = ?";
 constexpr const char* kLeaseSql =
     "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, "
     "specification_sha256, granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO "
@@ -171,6 +172,7 @@ RowWriter::RowWriter(SQLite::Database& database)
       pin_identity_(database, kPinIdentitySql),
       unit_(database, kUnitSql),
       worker_(database, kWorkerSql),
+      forget_worker_(database, kForgetWorkerSql),
       lease_(database, kLeaseSql),
       drop_lease_(database, kDropLeaseSql),
       record_(database, kRecordSql),
@@ -229,6 +231,10 @@ void RowWriter::Keep(const scheduler::KeepWorker& write) {
   Run(unit_, write.unit);
   Run(worker_, write.worker.value, write.name, std::to_string(write.identity), write.slots,
       write.unit, Dump(write.classes), StacksJson(write.stacks), write.version, Micros(write.seen));
+}
+
+void RowWriter::Keep(const scheduler::ForgetWorker& write) {
+  Run(forget_worker_, write.worker.value);
 }
 
 void RowWriter::Keep(const scheduler::GrantLease& write) {

@@ -28,6 +28,7 @@ class RowWriter {
   void Keep(const scheduler::KeepSpecification& write);
   void Keep(const scheduler::PinIdentity& write);
   void Keep(const scheduler::KeepWorker& write);
+  void Keep(const scheduler::ForgetWorker& write);
   void Keep(const scheduler::GrantLease& write);
   void Keep(const scheduler::DropLease& write);
   void Keep(const scheduler::KeepRecords& write);
@@ -49,8 +50,8 @@ class RowWriter {
   static int64_t NumberOf(Names& names, const std::string& name, const Values&... more);
 
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, unit_,
-      worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_, member_state_,
-      untouched_, event_;
+      worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
+      member_state_, untouched_, event_;
   Names metrics_, environments_, identities_;
 };
 

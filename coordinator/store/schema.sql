@@ -94,7 +94,8 @@ CREATE TABLE worker (
   classes  TEXT    NOT NULL,    -- JSON: hardware classes it offers
   stacks   TEXT    NOT NULL,    -- JSON: stacks it offers, with fingerprints
   version  TEXT    NOT NULL,
-  seen_us  INTEGER NOT NULL     -- last time it opened a session
+  seen_us  INTEGER NOT NULL,    -- last time it opened a session
+  forgotten INTEGER NOT NULL DEFAULT 0  -- 1: it has gone for good; its leases keep its name
 ) STRICT;
 
 -- The right of one worker to run one attempt. The number rises for ever: it is the fencing token.

@@ -52,6 +52,9 @@ struct WriteLine {
   std::string operator()(const KeepWorker& w) const {
     return "keep  worker " + std::to_string(w.worker.value) + ": " + w.name;
   }
+  std::string operator()(const ForgetWorker& w) const {
+    return "keep  worker " + std::to_string(w.worker.value) + " is forgotten";
+  }
   std::string operator()(const GrantLease& w) const {
     return "keep  " + Text(w.lease) + ": " + ToText(w.member) + " attempt " +
            std::to_string(w.attempt) + ", worker " + std::to_string(w.worker.value);

@@ -187,6 +187,15 @@ void FakeStore::On(const KeepWorker& write) {
   it->unit = write.unit;
 }
 
+void FakeStore::On(const ForgetWorker& write) {
+  const bool holds = std::ranges::any_of(
+      state_.leases, [&](const RecoveredLease& lease) { return lease.worker == write.worker; });
+  if (holds) Violate("a worker with a live lease is forgotten");
+  const size_t forgotten = std::erase_if(
+      state_.workers, [&](const RecoveredWorker& one) { return one.worker == write.worker; });
+  if (forgotten != 1) Violate("a worker is forgotten that is not known");
+}
+
 void FakeStore::On(const GrantLease& write) {
   touched_.insert(write.member);
   if (granted_.contains(write.lease)) return Violate(Text(write.lease) + " is granted twice");

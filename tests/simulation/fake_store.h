@@ -36,6 +36,7 @@ class FakeStore {
   void On(const scheduler::KeepSpecification& write);
   void On(const scheduler::PinIdentity& write);
   void On(const scheduler::KeepWorker& write);
+  void On(const scheduler::ForgetWorker& write);
   void On(const scheduler::GrantLease& write);
   void On(const scheduler::DropLease& write);
   void On(const scheduler::KeepRecords& write);

@@ -26,6 +26,7 @@ Options ShortTimes() {
   options.quarantine = absl::Seconds(20);
   options.data_grace = absl::Seconds(10);
   options.most_at_once = 2;
+  options.forget_after = absl::Seconds(17);
   return options;
 }
 
@@ -33,6 +34,8 @@ Options ShortTimes() {
 Options WithBug(Options options, Mutant mutant) {
   if (mutant == Mutant::kRetriesTooOften) options.most_attempts = options.most_lost = 30;
   if (mutant == Mutant::kEndsQuarantinesEarly) options.quarantine = absl::Seconds(1);
+  // A store that believes a lease to be live could not be read back without its worker.
+  if (mutant == Mutant::kForgetsDrops) options.forget_after = absl::InfiniteDuration();
   return options;
 }
 

@@ -219,6 +219,33 @@ TEST(Pieces, ManyLeasesAreGrantedAndExpireInSeveralSteps) {
   EXPECT_EQ(CountsText(scheduler), "waiting 100");
 }
 
+TEST(Workers, AreForgottenWhenTheyHaveBeenGoneForLong) {
+  Options options;
+  options.forget_after = absl::Hours(1);
+  options.lease_ttl = absl::Hours(3);
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+  (void)scheduler.Step(Join(1, 1, "holds a lease"), kT0);
+  (void)scheduler.Step(Join(2, 1, "goes"), kT0);
+  (void)scheduler.Step(Join(3, 1, "stays"), kT0);
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+  (void)scheduler.Step(SessionLost{SessionId{2}}, kT0);
+  const absl::Time late = kT0 + absl::Hours(1);
+
+  EXPECT_THAT(Of<ForgetWorker>(scheduler.Step(Tick{}, late - absl::Seconds(1))), IsEmpty());
+  const Effects effects = scheduler.Step(Tick{}, late);
+
+  ASSERT_THAT(Of<ForgetWorker>(effects), SizeIs(1));
+  EXPECT_EQ(Of<ForgetWorker>(effects)[0].worker, WorkerId{2});
+  EXPECT_THAT(effects.changed.workers, ElementsAre(WorkerId{2}));
+  EXPECT_FALSE(scheduler.FindWorker(WorkerId{2}).has_value());
+  EXPECT_THAT(scheduler.Workers(), SizeIs(2));
+  WorkerConnected again = Join(2, 1, "goes");
+  again.session = SessionId{9};
+  EXPECT_EQ(Of<SendWelcome>(scheduler.Step(again, late)).at(0).worker, WorkerId{4});
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
 TEST(Counts, OffersAreThoseOfConnectedWorkers) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Join(1, 1, "u", {"cpu", "gpu"}), kT0);

@@ -86,6 +86,7 @@ TEST(RecoverTest, ARowThatContradictsTheOthersIsRefusedByName) {
   const Damage all[] = {
       {"UPDATE lease SET worker = 9 WHERE lease = 3", "lease 3: there is no worker 9"},
       {"UPDATE lease SET worker = 9 WHERE lease = 1", "lease 1: there is no worker 9"},
+      {"UPDATE worker SET forgotten = 1", "lease 3: there is no worker 1"},
       {"UPDATE lease SET cell = 77 WHERE lease = 3", "lease 3: there is no member s1c77r2"},
       {"UPDATE lease SET replicate = 77 WHERE lease = 4", "lease 4: there is no member s1c1r77"},
       {"UPDATE lease SET sweep = 5 WHERE lease = 3", "lease 3: there is no member s5c1r2"},

@@ -211,6 +211,24 @@ TEST_F(SqliteStoreTest, WorkersKeepAll64BitsAndTheirLastName) {
   EXPECT_EQ(state.workers[1].unit, "another cpu");
 }
 
+TEST_F(SqliteStoreTest, AForgottenWorkerIsNotReadBackAndItsPastLeasesAre) {
+  std::vector<Write> writes = sample::Story();
+  writes.insert(writes.begin() + 3, sample::Worker(3));
+  for (Write& write : writes) {
+    auto* grant = std::get_if<scheduler::GrantLease>(&write);
+    if (grant != nullptr && grant->lease == LeaseId{1}) grant->worker = WorkerId{3};
+  }
+  writes.push_back(scheduler::ForgetWorker{WorkerId{3}});
+  ASSERT_TRUE(store_->Apply(writes).ok());
+
+  const RecoveredState state = Recovered();
+
+  EXPECT_EQ(state.workers.size(), 2u);
+  EXPECT_EQ(state.past_leases.at(0).worker, WorkerId{3});
+  EXPECT_EQ(state.last_worker, WorkerId{3}) << "its number is not used again";
+  EXPECT_EQ(Ask("SELECT worker FROM v_attempt WHERE lease = 1"), "box-3");
+}
+
 TEST_F(SqliteStoreTest, EveryWriteAppliedAgainChangesNothing) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
   const auto before = Sizes();
