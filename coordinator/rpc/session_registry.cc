@@ -1,5 +1,6 @@
 #include "coordinator/rpc/session_registry.h"
 
+#include <utility>
 #include <variant>
 
 #include "fmt/format.h"
@@ -55,13 +56,16 @@ void SessionRegistry::ReleaseName(SessionId session) {
 
 bool SessionRegistry::Deliver(const scheduler::Send& send) {
   const SessionId id = SessionOf(send);
+  const auto* close = std::get_if<scheduler::CloseSession>(&send);
+  v1::SessionResponse message;  // Made without the lock: it hashes a specification.
+  if (close == nullptr) message = ToProto(send, times_);
   MutexLock lock(mutex_);
   const auto found = sessions_.find(id);
   if (found == sessions_.end()) return false;
-  if (const auto* close = std::get_if<scheduler::CloseSession>(&send)) {
+  if (close != nullptr) {
     found->second->Close(MakeError(absl::StatusCode::kFailedPrecondition, close->reason));
   } else {
-    found->second->Send(ToProto(send, times_));
+    found->second->Send(std::move(message));
   }
   return true;
 }

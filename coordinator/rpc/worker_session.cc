@@ -34,7 +34,10 @@ void WorkerSession::Close(const absl::Status& why) {
 
 void WorkerSession::Consumed(size_t messages) {
   MutexLock lock(mutex_);
-  unconsumed_ -= messages;
+  for (size_t i = 0; i < messages && !unconsumed_.empty(); ++i) {
+    unconsumed_bytes_ -= unconsumed_.front();
+    unconsumed_.pop_front();
+  }
   ReadMore();
 }
 
@@ -42,7 +45,9 @@ void WorkerSession::OnReadDone(bool ok) {
   if (!ok) return Close(absl::OkStatus());
   {
     MutexLock lock(mutex_);
-    ++unconsumed_;  // Before the loop can say that it has dealt with it.
+    // Before the loop can say that it has dealt with it.
+    unconsumed_.push_back(inbound_.ByteSizeLong());
+    unconsumed_bytes_ += unconsumed_.back();
   }
   const absl::Status taken = intake_.Take(id_, registered_, inbound_);
   registered_ = true;
@@ -80,7 +85,8 @@ void WorkerSession::CloseLocked(const absl::Status& why) {
 }
 
 void WorkerSession::ReadMore() {
-  if (reading_ || closing_ || unconsumed_ >= kWindow) return;
+  if (reading_ || closing_) return;
+  if (unconsumed_.size() >= kWindow || unconsumed_bytes_ >= kWindowBytes) return;
   reading_ = true;
   StartRead(&inbound_);
 }
@@ -89,7 +95,9 @@ void WorkerSession::WriteOrFinish() {
   if (writing_ || finished_) return;
   if (!outbox_.empty()) {
     writing_ = true;
-    StartWrite(&outbox_.front());
+    grpc::WriteOptions options;
+    if (outbox_.size() > 1) options.set_buffer_hint();  // The next follows at once.
+    StartWrite(&outbox_.front(), options);
   } else if (closing_) {
     finished_ = true;
     Finish(ToGrpc(ending_));

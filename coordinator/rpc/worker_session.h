@@ -20,12 +20,14 @@ class WorkerIntake;
 // Only reactions and the registry (which OnDone leaves before anything dies) reach it, so nobody
 // holds a pointer to a dead stream. Lock order: registry, then session.
 //
-// Reads stop while `kWindow` of its messages wait for the loop, so that a worker that talks faster
-// than the disk syncs is slowed by HTTP/2's own flow control and no memory grows.
+// Reads stop while `kWindow` of its messages or `kWindowBytes` wait for the loop, so that a worker
+// that talks faster than the disk syncs is slowed by HTTP/2's own flow control. One message may go
+// over it: the most that waits is kWindowBytes and one message of the server's limit (16 MiB).
 class WorkerSession final
     : public grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse> {
  public:
-  static constexpr size_t kWindow = 64;          // Messages.
+  static constexpr size_t kWindow = 64;  // Messages.
+  static constexpr size_t kWindowBytes = 1 << 20;
   static constexpr size_t kOutboxLimit = 10000;  // Messages; a worker that reads none is closed.
 
   WorkerSession(SessionRegistry& registry, WorkerIntake& intake);
@@ -56,7 +58,8 @@ class WorkerSession final
 
   Mutex mutex_;
   std::deque<v1::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
-  size_t unconsumed_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<size_t> unconsumed_ ABSL_GUARDED_BY(mutex_);  // Bytes of each message that waits.
+  size_t unconsumed_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;

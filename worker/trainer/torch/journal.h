@@ -12,7 +12,7 @@
 namespace noisefloor::trainer {
 
 // Not thread-safe. Records "train_loss" (mean since the last such record), and at the end of each
-// epoch "train_loss_epoch" (its mean). The learning rate is no record: it follows from the settings.
+// epoch "train_loss_epoch" (its mean). The learning rate is none: it follows from the settings.
 class Journal {
  public:
   Journal(const StepCounts& counts, Reporter& reporter);
