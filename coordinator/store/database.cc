@@ -115,7 +115,7 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(const std::stri
                                                                  const Schema& schema) {
   try {
     auto database = std::make_unique<SQLite::Database>(
-        path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyTimeoutMs);
+        path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
     NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, schema.version()));
     database->exec(kWriterSettings);
     if (version < schema.version()) BringUp(*database, schema, version);
@@ -139,7 +139,8 @@ absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::string& path) {
   try {
-    auto database = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    auto database = std::make_unique<SQLite::Database>(
+        path, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
     const int64_t newest = CurrentSchema().version();
     NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, newest));
     if (version != newest) {

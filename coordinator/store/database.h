@@ -17,6 +17,8 @@ namespace noisefloor {
 // by another program, out of memory); DataLoss for a damaged file; Internal for the rest.
 absl::Status ToStatus(const SQLite::Exception& error, std::string_view context);
 
+// Connections are not locked by SQLite: one thread at a time is the caller's to see to.
+//
 // Opens HOME/noisefloor.db for the one connection that writes and checkpoints: WAL, synced commits,
 // foreign keys, no mmap; makes the file when it is missing and brings it to the schema's version in
 // one transaction. The disk needs room for the whole file a second time meanwhile.

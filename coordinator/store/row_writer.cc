@@ -110,8 +110,12 @@ void Bind(SQLite::Statement& statement, int i, double value) { statement.bind(i,
 void Bind(SQLite::Statement& statement, int i, std::string_view value) {
   statement.bind(i, std::string(value));
 }
+// What is bound without a copy lives until the statement has run: see Run.
+void Bind(SQLite::Statement& statement, int i, const std::string& value) {
+  statement.bindNoCopy(i, value);
+}
 void Bind(SQLite::Statement& statement, int i, const Blob& value) {
-  statement.bind(i, value.bytes.data(), static_cast<int>(value.bytes.size()));
+  statement.bindNoCopy(i, value.bytes.data(), static_cast<int>(value.bytes.size()));
 }
 template <typename T>
 void Bind(SQLite::Statement& statement, int i, const std::optional<T>& value) {
@@ -122,7 +126,8 @@ void Bind(SQLite::Statement& statement, int i, const std::optional<T>& value) {
   }
 }
 
-// Reset comes first: a statement that failed the last time still holds its row.
+// Reset comes first: a statement that failed the last time still holds its row. And last: what was
+// bound without a copy dies with the caller's expression.
 template <typename... Values>
 void Run(SQLite::Statement& statement, const Values&... values) {
   statement.tryReset();
