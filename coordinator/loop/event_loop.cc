@@ -126,10 +126,14 @@ void EventLoop::FindRequest(const std::string& request_id, const CallDone& done)
   if (!mailbox_.Post(Question{answer})) done({Stopping()});
 }
 
-void EventLoop::Explain(MemberId member,
-                        const std::function<void(absl::StatusOr<std::string>)>& done) {
-  const auto answer = [this, member, done] { done(scheduler_.Explain(member, Now())); };
-  if (!mailbox_.Post(Question{answer})) done(Stopping());
+std::string EventLoop::Explain(const MemberId& member) const {
+  MutexLock lock(deciding_);
+  return scheduler_.Explain(member, Now());
+}
+
+scheduler::Effects EventLoop::DecideOn(scheduler::Event event) {
+  MutexLock lock(deciding_);
+  return scheduler_.Step(std::move(event), Now());
 }
 
 void EventLoop::Run() {
@@ -194,7 +198,7 @@ void EventLoop::Take(CallItem item) { calls_.push_back(std::move(item)); }
 void EventLoop::Take(Question question) { questions_.push_back(std::move(question)); }
 
 void EventLoop::Step(scheduler::Event event) {
-  scheduler::Effects effects = scheduler_.Step(std::move(event), Now());
+  scheduler::Effects effects = DecideOn(std::move(event));
   more_ = effects.more;
   Append(std::move(effects), effects_);
 }
@@ -274,13 +278,16 @@ bool EventLoop::Decide(std::span<const CallItem> calls) {
   scheduler::Effects effects;
   scheduler::RequestNumber number = 0;
   for (const CallItem& call : calls) {
-    Append(scheduler_.Step(EventOf(call.event, ++number), Now()), effects);
+    Append(DecideOn(EventOf(call.event, ++number)), effects);
   }
   more_ = true;  // Or not: to ask costs a step that does nothing.
   const bool writes = !effects.writes.empty();
   const absl::Status kept = writes && storage_.ok() ? Keep(effects.writes) : storage_;
   if (writes && !kept.ok()) {
-    scheduler_ = std::move(before);
+    {
+      MutexLock lock(deciding_);
+      scheduler_ = std::move(before);
+    }
     if (storage_.ok()) StorageFailed(kept);
     return false;
   }

@@ -94,8 +94,9 @@ class EventLoop {
   // not be resolved again, because the fleet has changed since.
   void FindRequest(const std::string& request_id, const CallDone& done);
 
-  // Why the member is where it is; Unavailable after Stop.
-  void Explain(MemberId member, const std::function<void(absl::StatusOr<std::string>)>& done);
+  // Why the member is where it is, as decided last (not all of it need be on disk yet). Waits for
+  // no commit: only for one event that is being decided.
+  std::string Explain(const MemberId& member) const ABSL_LOCKS_EXCLUDED(deciding_);
 
   // What only this process knows, as of the last commit. Reading it never waits for the loop.
   const LiveBoard& live() const { return board_; }
@@ -124,6 +125,7 @@ class EventLoop {
   void Take(CallItem item);
   void Take(Question question);
   void Step(scheduler::Event event);
+  scheduler::Effects DecideOn(scheduler::Event event) ABSL_LOCKS_EXCLUDED(deciding_);
   void TickWhenDue();
   void RetryWhenDue();
   void Commit();
@@ -145,7 +147,11 @@ class EventLoop {
   Mailbox<Item> mailbox_;
   std::atomic<size_t> waiting_calls_{0};
 
-  // The loop's thread only.
+  // Held while something is decided, and by whoever asks why. Not GUARDED_BY: only the loop's
+  // thread changes the scheduler, so it reads it without.
+  mutable Mutex deciding_;
+
+  // The loop's thread only, but for Explain.
   scheduler::Scheduler scheduler_;
   const absl::Time start_time_;
   const absl::Duration start_steady_;

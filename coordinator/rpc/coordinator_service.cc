@@ -182,14 +182,12 @@ Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweep
 Unary* CoordinatorServiceImpl::ExplainMember(Context* context,
                                              const v1::ExplainMemberRequest* request,
                                              v1::ExplainMemberResponse* response) {
-  Unary* reactor = context->DefaultReactor();
-  const absl::StatusOr<MemberId> member = MemberFrom(request->member());
-  if (!member.ok()) return FinishWith(reactor, member.status());
-  parts_.loop.Explain(*member, [reactor, response](absl::StatusOr<std::string> text) {
-    if (text.ok()) response->set_text(std::move(*text));
-    reactor->Finish(ToGrpc(text.status()));
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainMemberResponse> {
+    NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(request->member()));
+    v1::ExplainMemberResponse answer;
+    answer.set_text(parts_.loop.Explain(member));
+    return answer;
   });
-  return reactor;
 }
 
 Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRequest* request,

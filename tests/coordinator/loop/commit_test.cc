@@ -39,11 +39,8 @@ class CommitTest : public ::testing::Test {
   }
 
   std::string Explain(const std::string& member) {
-    std::promise<std::string> answer;
-    loop_->Explain(*ParseMemberId(member), [&](absl::StatusOr<std::string> text) {
-      answer.set_value(text.ok() ? *text : Message(text.status()));
-    });
-    return answer.get_future().get();
+    Settle();
+    return loop_->Explain(*ParseMemberId(member));
   }
 
   // The kinds of the events that were kept.
@@ -70,7 +67,11 @@ class CommitTest : public ::testing::Test {
   }
 
   // Every event until now has been dealt with.
-  void Settle() { (void)Explain("s1c0r0"); }
+  void Settle() {
+    std::promise<void> settled;
+    loop_->FindRequest("nobody's", [&](const CallResult&) { settled.set_value(); });
+    settled.get_future().get();
+  }
 
   // One worker with one slot, and one member that it has been told to start.
   LeaseId LeaseOne() {
@@ -130,6 +131,24 @@ TEST_F(CommitTest, WhoWatchesIsToldAtOnceAndThenNotMoreOftenThanAgreed) {
 
   EXPECT_THAT(News(), testing::ElementsAre(
                           testing::_, testing::ElementsAre(SweepId{2}, SweepId{3}, SweepId{4})));
+}
+
+// While a commit waits for the disk, the scheduler can be asked.
+TEST_F(CommitTest, WhoAsksWhyDoesNotWaitForTheDisk) {
+  std::promise<std::string> told;
+  links_.on_deliver_ = [&](const scheduler::Send& send) {
+    if (!std::holds_alternative<scheduler::SendStart>(send)) return;
+    told.set_value(std::async(std::launch::async,
+                              [&] {  // Another thread, while the loop's is busy.
+                                return loop_->Explain(*ParseMemberId("s1c0r0"));
+                              })
+                       .get());
+  };
+  Start();
+
+  (void)LeaseOne();
+
+  EXPECT_THAT(told.get_future().get(), HasSubstr("s1c0r0 is leased: attempt 1"));
 }
 
 TEST_F(CommitTest, AWorkerIsToldToStartWhenItsLeaseIsSeenByUploads) {
