@@ -16,6 +16,7 @@
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/store/blob_store.h"
+#include "coordinator/store/database.h"
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/store.h"
@@ -88,7 +89,12 @@ absl::StatusOr<Home> OpenHome(const std::string& path) {
   if (const absl::Status removed = blobs.RemoveLeftovers(); !removed.ok()) {
     LogWarning("leftovers_kept", {{"error", removed}});
   }
+  NF_ASSIGN_OR_RETURN(const int64_t version, SchemaVersion(DatabasePath(path)));
+  const int64_t newest = CurrentSchema().version();
+  const bool older = version > 0 && version < newest;
+  if (older) LogInfo("store_is_brought_over", {{"from_schema", version}, {"to_schema", newest}});
   NF_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, SqliteStore::Open(path));
+  if (older) LogInfo("store_was_brought_over", {{"to_schema", newest}});
   return Home{std::move(lock), std::move(blobs), std::move(store), HomeFiles(path)};
 }
 

@@ -257,6 +257,31 @@ TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
   EXPECT_TRUE(worker.Settled().accepted());
 }
 
+// More bytes than the window of a session holds, in few messages.
+TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfBytes) {
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker.Started().lease_id();
+  for (uint64_t sequence = 1; sequence <= 8; ++sequence) {
+    v1::SessionRequest message;
+    message.mutable_records()->set_lease_id(lease);
+    v1::RecordBatch& batch = *message.mutable_records()->mutable_batch();
+    batch.set_sequence(sequence);
+    batch.add_metric_names("loss");
+    for (int i = 0; i < 20000; ++i) {
+      batch.add_step(i);
+      batch.add_epoch(0.5);
+      batch.add_metric(0);
+      batch.add_value(0.25);
+    }
+    ASSERT_GT(message.ByteSizeLong(), 300000u);
+    ASSERT_TRUE(worker.Send(message));
+    const auto kept = worker.Next(ScriptedWorker::Case::kKept);
+    ASSERT_TRUE(kept.has_value()) << sequence;
+    ASSERT_EQ(kept->kept().sequence(), sequence);
+  }
+}
+
 TEST_F(WorkerServiceTest, WhatAnOutcomeSaysArrives) {
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
