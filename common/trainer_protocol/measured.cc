@@ -27,8 +27,8 @@ absl::StatusOr<EnvironmentParts> SplitEnvironment(std::string_view environment) 
   NF_ASSIGN_OR_RETURN(Json facts, ParseJson(environment));
   if (!facts.is_object()) return InvalidInput("environment: expected a JSON object");
   Json measured = Json::object();
-  if (const auto it = facts.find(kMeasured); it != facts.end() && it->is_object()) {
-    measured = std::move(*it);
+  if (const auto it = facts.find(kMeasured); it != facts.end()) {
+    measured = it->is_object() ? std::move(*it) : Json{{kMeasured, std::move(*it)}};
     facts.erase(it);
   }
   Move(facts, "load_at_end", measured, "load_at_end");

@@ -1,6 +1,7 @@
 // Whether everything of an attempt is here when its end is reported.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/base/sha256_text.h"
 #include "coordinator/ingest/accept.h"
@@ -29,6 +30,7 @@ std::string TooMuch(const AttemptOutcome& outcome) {
   return "";
 }
 
+// Or a size that no file has.
 std::string BadHash(const AttemptOutcome& outcome) {
   for (const auto& [name, hash] : outcome.hashes) {
     if (!IsSha256(hash)) {
@@ -36,6 +38,10 @@ std::string BadHash(const AttemptOutcome& outcome) {
     }
   }
   for (const Artifact& artifact : outcome.artifacts) {
+    if (artifact.size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+      return "artifact " + ToStorableText(artifact.path, kMaxNameBytes) + ": no file has " +
+             std::to_string(artifact.size) + " bytes";
+    }
     if (!IsSha256(artifact.sha256)) {
       return "artifact " + ToStorableText(artifact.path, kMaxNameBytes) +
              ": expected 64 hexadecimal digits";

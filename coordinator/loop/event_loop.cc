@@ -20,7 +20,6 @@ bool CanBeMended(const absl::Status& status) {
 
 // Sweeps of which a person has something new to read.
 void AddNews(const scheduler::Effects& effects, std::set<SweepId>& news) {
-  news.insert(effects.changed.sweeps.begin(), effects.changed.sweeps.end());
   for (const scheduler::Write& write : effects.writes) {
     const auto* event = std::get_if<scheduler::AppendEvent>(&write);
     if (event != nullptr && event->sweep) news.insert(*event->sweep);
@@ -86,7 +85,8 @@ EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler
       start_steady_(parts_.clock.Steady()),
       next_tick_(start_steady_),
       next_retry_(start_steady_),
-      next_news_(start_steady_) {
+      next_news_(start_steady_),
+      next_moved_(start_steady_) {
   Publish(scheduler_.Everything());
 }
 
@@ -131,6 +131,11 @@ std::string EventLoop::Explain(const MemberId& member) const {
   return scheduler_.Explain(member, Now());
 }
 
+scheduler::Scheduler EventLoop::Copy() const {
+  MutexLock lock(deciding_);
+  return scheduler_.Copy();
+}
+
 scheduler::Effects EventLoop::DecideOn(scheduler::Event event) {
   MutexLock lock(deciding_);
   return scheduler_.Step(std::move(event), Now());
@@ -150,6 +155,7 @@ absl::Duration EventLoop::UntilNextDeadline() const {
   if (more_ && storage_.ok()) return absl::ZeroDuration();
   absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
   if (!news_.empty()) next = std::min(next, next_news_);
+  if (!moved_.empty()) next = std::min(next, next_moved_);
   return std::max(next - parts_.clock.Steady(), absl::ZeroDuration());
 }
 
@@ -274,7 +280,7 @@ void EventLoop::DecideCalls() {
 
 // Whether they are kept and answered; if not, it is as if they had never come.
 bool EventLoop::Decide(std::span<const CallItem> calls) {
-  scheduler::Scheduler before = scheduler_.Copy();
+  scheduler::Scheduler before = Copy();
   scheduler::Effects effects;
   scheduler::RequestNumber number = 0;
   for (const CallItem& call : calls) {
@@ -306,6 +312,7 @@ void EventLoop::TellAll() {
 // Everything decided is on disk: say so, in the order of the decisions. Calls are numbered from 1.
 void EventLoop::Tell(const scheduler::Effects& effects, std::span<const CallItem> calls) {
   AddNews(effects, news_);
+  moved_.insert(effects.changed.sweeps.begin(), effects.changed.sweeps.end());
   Publish(effects.changed);  // First: a worker told to start may upload at once.
   for (const scheduler::Send& send : effects.sends) {
     if (const auto* submit = std::get_if<scheduler::AnswerSubmit>(&send)) {
@@ -353,9 +360,14 @@ void EventLoop::Publish(const scheduler::Changed& changed) {
 }
 
 // The first at once; what comes after it soon is told together. Each who watches reads the store
-// then, and should not do so thousands of times a second.
+// then, and should not do so thousands of times a second. That running members have moved on is
+// told still less often.
 void EventLoop::TellNewsWhenDue() {
   const absl::Duration steady = parts_.clock.Steady();
+  if (!moved_.empty() && steady >= next_moved_) {
+    next_moved_ = steady + options_.moved_interval;
+    news_.merge(std::exchange(moved_, {}));
+  }
   if (news_.empty() || steady < next_news_) return;
   next_news_ = steady + options_.news_interval;
   parts_.changed(std::exchange(news_, {}));

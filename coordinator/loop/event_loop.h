@@ -31,6 +31,7 @@ struct EventLoopOptions {
   absl::Duration tick = absl::Milliseconds(500);
   absl::Duration storage_retry = absl::Seconds(2);  // Between tries when nothing can be kept.
   absl::Duration news_interval = absl::Milliseconds(100);  // Between two calls of `changed`.
+  absl::Duration moved_interval = absl::Seconds(1);        // The same, of mere progress.
   size_t mailbox_limit = 100000;
   size_t call_limit = 1000;  // Calls that wait at one time.
 };
@@ -125,6 +126,7 @@ class EventLoop {
   void Take(CallItem item);
   void Take(Question question);
   void Step(scheduler::Event event);
+  scheduler::Scheduler Copy() const ABSL_LOCKS_EXCLUDED(deciding_);
   scheduler::Effects DecideOn(scheduler::Event event) ABSL_LOCKS_EXCLUDED(deciding_);
   void TickWhenDue();
   void RetryWhenDue();
@@ -158,6 +160,7 @@ class EventLoop {
   absl::Duration next_tick_;
   absl::Duration next_retry_;
   absl::Duration next_news_;
+  absl::Duration next_moved_;
   absl::Status storage_;                  // Not OK: read-only, and why.
   scheduler::Effects effects_;            // Decided for workers, not kept yet.
   std::vector<FromSession> held_;         // Arrived while read-only.
@@ -166,6 +169,7 @@ class EventLoop {
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.
   bool more_ = false;                     // The scheduler has more to do than one step did.
   std::set<SweepId> news_;                // To tell those who watch, when it is time.
+  std::set<SweepId> moved_;               // The same, of mere progress.
 
   LiveBoard board_;
   std::thread thread_;

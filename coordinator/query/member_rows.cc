@@ -214,7 +214,9 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
     }
     std::optional<v1::Member> member = reader.Read(id);
     if (!member) continue;
-    NF_RETURN_IF_ERROR(specifications.Complete(id, live, *member));
+    // One whose specification is damaged is listed without it; GetMember says why.
+    const absl::Status completed = specifications.Complete(id, live, *member);
+    if (!completed.ok() && !absl::IsDataLoss(completed)) return completed;
     bytes += member->ByteSizeLong();
     *response.add_members() = *std::move(member);
   }

@@ -68,8 +68,9 @@ class CellTrainings {
 std::map<SpeedKey, Speed> ReadSpeeds(SQLite::Database& database) {
   std::map<SpeedKey, Speed> speeds;
   SQLite::Statement row(database,
-                        "SELECT l.sweep, l.cell, a.train_seconds FROM attempt a JOIN lease l "
-                        "USING (lease) WHERE a.accepted = 1 AND a.outcome = 'done' AND "
+                        "SELECT l.sweep, l.cell, a.train_seconds, c.hardware FROM attempt a "
+                        "JOIN lease l USING (lease) JOIN cell c USING (sweep, cell) WHERE "
+                        "a.accepted = 1 AND a.outcome = 'done' AND "
                         "a.train_seconds_special = 0 AND a.train_seconds > 0 "
                         "ORDER BY l.lease DESC LIMIT 1000");
   CellTrainings trainings(database);
@@ -79,8 +80,8 @@ std::map<SpeedKey, Speed> ReadSpeeds(SQLite::Database& database) {
     if (!specification) continue;
     const double examples = TrainedExamples(*specification);
     if (examples == 0) continue;
-    Speed& speed = speeds[{specification->model.name, specification->data.name,
-                           specification->hardware_class}];
+    Speed& speed =
+        speeds[{specification->model.name, specification->data.name, row.getColumn(3).getString()}];
     const double one = row.getColumn(2).getDouble() / examples;
     speed.seconds_per_example +=
         (one - speed.seconds_per_example) / static_cast<double>(++speed.members);

@@ -71,12 +71,15 @@ struct Attempts {
   std::map<uint32_t, std::set<std::vector<std::string>>> software;  // Of each cell's accepted ones.
 };
 
-// The environment whose SHA-256 the attempt names; empty where it names none. Nothing when that is
-// not what is kept any more.
-std::optional<std::string> EnvironmentOf(const std::string& sha256, std::string facts) {
-  if (sha256.empty()) return "";
-  if (Sha256Hex(facts) != sha256) return std::nullopt;
-  return facts;
+// The environment that the attempt names, with what was measured in it; empty where it names none.
+// Nothing when that is not what was kept.
+std::optional<std::string> EnvironmentOf(SQLite::Statement& row) {
+  if (row.getColumn(13).getInt() == 0) return "";
+  const std::string facts = row.getColumn(8).getString();
+  if (Sha256Hex(facts) != row.getColumn(10).getString()) return std::nullopt;
+  const std::string measured = row.getColumn(11).getString();
+  if (!measured.empty() && !SplitEnvironment(measured).ok()) return std::nullopt;
+  return JoinEnvironment(facts, measured);
 }
 
 void Accept(SQLite::Statement& row, const std::string& environment, const Origin& origin,
@@ -84,7 +87,7 @@ void Accept(SQLite::Statement& row, const std::string& environment, const Origin
   member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
   // A worker has one unit for all its GPUs; the attempt used one of them.
   member.unit = origin.unit.empty() ? row.getColumn(7).getString() : origin.unit;
-  member.environment_json = JoinEnvironment(environment, row.getColumn(11).getString());
+  member.environment_json = environment;
   member.per_class_accuracy = NumbersIn(row.getColumn(12).getString());
   member.trainer_build = origin.build;
   member.stack_fingerprint = origin.fingerprint;
@@ -95,21 +98,21 @@ Attempts ReadEnds(SQLite::Database& database, uint64_t sweep, const MemberPlaces
   std::map<uint32_t, const CellInput*> cells;
   for (const CellInput& cell : rows.input.cells) cells[cell.index] = &cell;
   Attempts attempts;
-  SQLite::Statement row(database,
-                        "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
-                        "a.train_seconds, a.train_seconds_special, w.unit, e.facts, "
-                        "d.sha256, e.sha256, a.measured, a.class_accuracy "
-                        "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
-                        "LEFT JOIN environment e ON e.environment = a.environment "
-                        "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
-                        "WHERE l.sweep = ? ORDER BY l.lease");
+  SQLite::Statement row(
+      database,
+      "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
+      "a.train_seconds, a.train_seconds_special, w.unit, e.facts, "
+      "d.sha256, e.sha256, a.measured, a.class_accuracy, a.environment IS NOT NULL "
+      "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
+      "LEFT JOIN environment e ON e.environment = a.environment "
+      "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
+      "WHERE l.sweep = ? ORDER BY l.lease");
   row.bind(1, static_cast<int64_t>(sweep));
   while (row.executeStep()) {
     const auto place = places.find({row.getColumn(1).getUInt(), row.getColumn(2).getUInt()});
     if (place == places.end()) continue;
     MemberInput& member = rows.input.members[place->second];
-    const std::optional<std::string> environment =
-        EnvironmentOf(row.getColumn(10).getString(), row.getColumn(8).getString());
+    const std::optional<std::string> environment = EnvironmentOf(row);
     const Origin origin = OriginOf(environment.value_or(""), *cells.at(member.cell));
     const int64_t lease = row.getColumn(0).getInt64();
     if (row.getColumn(3).getInt() != 0) {

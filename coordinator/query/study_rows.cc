@@ -172,6 +172,14 @@ MemberPlaces ReadMembers(SQLite::Database& database, uint64_t sweep, StudyRows& 
 }
 
 absl::Status CheckLeases(SQLite::Database& database, uint64_t sweep) {
+  SQLite::Statement count(database, "SELECT sum(replicates) FROM cell WHERE sweep = ?");
+  count.bind(1, static_cast<int64_t>(sweep));
+  count.executeStep();
+  if (count.getColumn(0).getInt64() > static_cast<int64_t>(sweep::kMaxMembers)) {
+    return MakeError(absl::StatusCode::kDataLoss,
+                     fmt::format("the store is damaged: sweep s{}: {} members", sweep,
+                                 count.getColumn(0).getInt64()));
+  }
   SQLite::Statement row(database,
                         "SELECT l.lease, l.cell, l.replicate FROM lease l LEFT JOIN cell c "
                         "ON c.sweep = l.sweep AND c.cell = l.cell AND l.replicate < c.replicates "

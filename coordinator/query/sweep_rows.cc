@@ -140,10 +140,8 @@ absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
     if (!last) return InvalidInput("page_token: not one of an earlier answer");
     below = static_cast<int64_t>(last->value);
   }
-  SQLite::Statement row(database,
-                        "SELECT sweep FROM sweep WHERE sweep < ? ORDER BY sweep DESC LIMIT ?");
+  SQLite::Statement row(database, "SELECT sweep FROM sweep WHERE sweep < ? ORDER BY sweep DESC");
   row.bind(1, below);
-  row.bind(2, static_cast<int64_t>(size) + 1);
   v1::ListSweepsResponse response;
   while (row.executeStep()) {
     if (response.sweeps_size() == static_cast<int>(size)) {

@@ -61,13 +61,19 @@ void KeepEnd(Turn& turn, const PastLease& lease, const ingest::AttemptOutcome& o
                         ingest::ToStorableText(reason, 1000), turn.now});
 }
 
+// Its worker has said how it ended.
+void SetHeard(State& state, PastLease& past) {
+  past.has_outcome = true;
+  --state.workers.at(past.worker).unheard;
+}
+
 // Ends the lease without an accepted result, keeps what was reported, and lets the member go on.
 void Refuse(Turn& turn, const AttemptFinished& event, CauseClass cause, const std::string& reason) {
   const MemberId member = turn.state.leases.at(event.lease).member;
   const WorkerId worker = turn.state.leases.at(event.lease).worker;
   Lose(turn, event.lease, cause, reason);
   PastLease& past = turn.state.past_leases.at(event.lease);
-  past.has_outcome = true;
+  SetHeard(turn.state, past);
   KeepEnd(turn, past, event.outcome, false, reason.empty() ? std::string(Name(cause)) : reason);
   turn.Tell(SendSettled{event.session, event.lease, false,
                         reason.empty() ? std::string(Name(cause)) : reason});
@@ -79,7 +85,7 @@ void RefuseLate(Turn& turn, const AttemptFinished& event, PastLease& past) {
   const std::string reason = Text(past.lease) + " had ended before: " + past.reason;
   turn.Tell(SendSettled{event.session, event.lease, false, reason});
   if (past.has_outcome) return;
-  past.has_outcome = true;
+  SetHeard(turn.state, past);
   KeepEnd(turn, past, event.outcome, false, reason);
   turn.Happened(past.member, "late_result",
                 ToText(past.member) + " attempt " + std::to_string(past.attempt) + " from " +

@@ -232,7 +232,8 @@ struct RecoveredSweep {
   // Cells of which an accepted attempt has an artifact "evaluation_images".
   std::vector<uint32_t> cells_with_evaluation_set;
   std::vector<RecoveredCell> cells;
-  std::map<std::string, TrainTimes> times;  // By hardware class; rounded as they were added.
+  // By hardware class. Not to the last bit what was added up before: the order is another.
+  std::map<std::string, TrainTimes> times;
 };
 struct RecoveredLease {
   LeaseId lease;

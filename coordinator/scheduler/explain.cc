@@ -39,13 +39,12 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
     if (Offers(worker, any_build)) other_builds.push_back(worker.name);
   }
   if (connected == 0) return "no worker is connected. Start one";
-  const bool untouched = NothingBuiltOn(CellOf(state, id));
+  const bool unbuilt = NothingBuiltOn(CellOf(state, id));
   if (!other_builds.empty()) {
     return "its cell is pinned to fingerprint " + pool.fingerprint.substr(0, 12) + " of stack " +
            pool.stack + ", and what is connected (" + Join(other_builds) +
            ") offers another. Connect a worker with the same build of the stack" +
-           (untouched ? ", or `retry` the sweep: the cell has no result yet and will take any"
-                      : "");
+           (unbuilt ? ", or `retry` the sweep: the cell has no result yet and will take any" : "");
   }
   return "no connected worker offers " + Wanted(pool) + ". Connect one";
 }

@@ -66,10 +66,10 @@ const SpecificationTemplate& SpecificationOf(Turn& turn, const SweepState& sweep
   const std::string identity = ExpectedIdentity(sweep, cell);
   if (!cell.specification || cell.specification_identity != identity) {
     const uint64_t seed = sweep.content.seed;
-    cell.specification = SpecificationTemplate::Of(
+    cell.specification = std::make_shared<const SpecificationTemplate>(SpecificationTemplate::Of(
         sweep::MemberSpecification(sweep.content, cell.cell, 0, cell.cell.hardware, cell.cell.stack,
                                    identity),
-        seed);
+        seed));
     cell.specification_identity = identity;
     turn.Keep(KeepSpecification{sweep.id, cell.cell.index, cell.specification->text()});
   }
@@ -151,6 +151,7 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   const auto it = state.leases.find(id);
   NF_CHECK(it != state.leases.end());
   SetProgress(turn, it->second, 0, 0);
+  turn.effects.changed.leases.insert(id);
   turn.effects.changed.workers.insert(it->second.worker);
   const Lease lease = std::move(it->second);
   state.leases.erase(it);
@@ -162,6 +163,7 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
     state.accepted.emplace(id, lease.member);
   } else {
     Touch(state, lease.member).lease = LeaseId{};
+    ++worker.unheard;
     state.past_leases.emplace(
         id, PastLease{id, lease.member, lease.attempt, lease.worker, cause, reason, false});
     state.past_by_member[lease.member].push_back(id);

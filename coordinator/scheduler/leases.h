@@ -11,7 +11,8 @@ namespace noisefloor::scheduler {
 // lease.
 void Grant(Turn& turn, const MemberId& id, WorkerId worker);
 
-// An untouched cell takes what its definition says: its next first lease pins it anew.
+// A cell that nothing was built on takes what its definition says: its next first lease pins it
+// anew.
 void Unpin(Turn& turn, SweepState& sweep, const sweep::Cell& definition);
 
 // Says again what the worker is to do; harmless when it does it already.

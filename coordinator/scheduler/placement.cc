@@ -51,6 +51,7 @@ struct Candidate {
 };
 
 std::vector<Candidate> FindCandidates(const State& state, absl::Time now) {
+  if (state.waiting.empty()) return {};
   FreeWorkers free;
   for (const WorkerId id : state.ready) {
     const Worker& worker = state.workers.at(id);

@@ -76,6 +76,8 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
   }
   for (const PastLease& past : recovered.past_leases) {
     state.past_leases[past.lease] = past;
+    const auto worker = state.workers.find(past.worker);  // It may be forgotten.
+    if (worker != state.workers.end() && !past.has_outcome) ++worker->second.unheard;
     state.past_by_member[past.member].push_back(past.lease);
   }
 }

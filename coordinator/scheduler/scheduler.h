@@ -32,8 +32,10 @@ struct Options {
   // A worker that has lost its device `quarantine_after` times in a row takes nothing for so long,
   // after each further time for twice as long, at most for a quarantine.
   absl::Duration first_rest = absl::Seconds(5);
-  // A worker that has been gone for so long, and holds nothing, is forgotten.
+  // A worker that has been gone for so long, and holds nothing, is forgotten; one that may still
+  // bring the late result of a lease that it lost, after the longer time.
   absl::Duration forget_after = absl::Hours(24);
+  absl::Duration forget_late_after = absl::Hours(24 * 30);
   // Members that no connected worker may run, because all that could have other data, fail after
   // this long.
   absl::Duration data_grace = absl::Minutes(1);

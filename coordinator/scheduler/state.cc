@@ -214,6 +214,7 @@ uint32_t UntouchedCount(const CellState& cell) {
 }
 
 void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count) {
+  if (lease.step == step && lease.step_count == step_count) return;
   const auto share = [](const Lease& of) {
     if (of.step_count <= 0) return 0.0;
     const auto done = static_cast<double>(of.step) / static_cast<double>(of.step_count);

@@ -5,6 +5,7 @@
 #include <array>
 #include <compare>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,7 +61,8 @@ struct CellState {
   bool control = false;
   std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
   // What its members are given now, and the identity in it; made at its first lease. Soft.
-  std::optional<SpecificationTemplate> specification;
+  // shared: with copies of this state.
+  std::shared_ptr<const SpecificationTemplate> specification;
   std::string specification_identity;
 };
 
@@ -84,7 +86,7 @@ struct SweepState {
   std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
   std::vector<CellState> cells;
   SweepCounts counts;
-  std::map<std::string, TrainTimes> times;       // By hardware class. Soft.
+  std::map<std::string, TrainTimes> times;       // By hardware class.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
 };
@@ -101,6 +103,7 @@ struct Worker {
   bool draining = false;
   absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
   std::set<LeaseId> leases;
+  uint32_t unheard = 0;  // Leases that it has lost, and of whose end it has said nothing.
   std::vector<MemberId> failed_in_row;
   absl::Time quarantined_until = absl::InfinitePast();
   uint32_t lost_in_row = 0;  // Attempts that ended with lost_device since the last success.

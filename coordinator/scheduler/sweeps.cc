@@ -103,7 +103,7 @@ SweepState* FindOrAnswer(Turn& turn, uint64_t request, SweepId id) {
 }
 
 // A stack that no result was built on may be mended or replaced. Returns how many cells may.
-size_t UnpinUntouched(Turn& turn, SweepState& sweep) {
+size_t UnpinUnbuilt(Turn& turn, SweepState& sweep) {
   size_t count = 0;
   for (const sweep::Cell& definition : sweep::Expand(sweep.content)) {
     const bool pinned = !sweep.cells[definition.index].fingerprint.empty();
@@ -149,7 +149,7 @@ void On(Turn& turn, const SweepRetried& event) {
   if (sweep == nullptr) return;
   sweep->excluded.clear();
   sweep->without_data_since.reset();
-  const size_t unpinned = UnpinUntouched(turn, *sweep);
+  const size_t unpinned = UnpinUnbuilt(turn, *sweep);
   uint32_t count = 0;
   for (CellState& cell : sweep->cells) count += RetryCell(turn, *sweep, cell);
   turn.state.placement_due = true;

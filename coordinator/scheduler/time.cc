@@ -35,7 +35,6 @@ std::string WhyExpired(const State& state, const Lease& lease, absl::Time now) {
 
 void ExpireLeases(Turn& turn) {
   State& state = turn.state;
-  state.expires_at = turn.now;
   for (uint32_t i = 0; i < state.options.most_at_once && IsExpiryDue(state); ++i) {
     const LeaseId id = state.expiry.begin()->second;
     const MemberId member = state.leases.at(id).member;
@@ -118,8 +117,10 @@ void ForgetWorkers(Turn& turn) {
   State& state = turn.state;
   for (auto it = state.workers.begin(); it != state.workers.end();) {
     const Worker& worker = it->second;
-    const bool gone = !worker.session && worker.leases.empty() &&
-                      turn.now - worker.heard >= state.options.forget_after;
+    const bool gone =
+        !worker.session && worker.leases.empty() &&
+        turn.now - worker.heard >=
+            (worker.unheard > 0 ? state.options.forget_late_after : state.options.forget_after);
     if (!gone) {
       ++it;
       continue;
@@ -163,7 +164,7 @@ void On(Turn& turn, const Tick&) {
     ForgiveStall(state, turn.now - *state.last_tick);
     EndPauses(turn, *state.last_tick);
   }
-  state.last_tick = turn.now;
+  state.last_tick = state.expires_at = turn.now;
   ExpireLeases(turn);
   for (auto& [id, sweep] : state.sweeps) FailWithoutData(turn, sweep);
   ForgetWorkers(turn);

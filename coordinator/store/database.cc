@@ -63,13 +63,15 @@ absl::StatusOr<int64_t> VersionOf(SQLite::Database& database, int64_t newest) {
 
 void DropViews(SQLite::Database& database) {
   std::vector<std::string> names;
-  SQLite::Statement row(database, "SELECT name FROM sqlite_schema WHERE type = 'view'");
+  SQLite::Statement row(database,
+                        "SELECT name FROM sqlite_schema WHERE type = 'view' AND name GLOB 'v_*'");
   while (row.executeStep()) names.push_back(row.getColumn(0).getString());
   for (const std::string& name : names) database.exec(fmt::format("DROP VIEW \"{}\"", name));
 }
 
-// Foreign keys are not looked at meanwhile: tables take the place of others. They are afterwards.
-void BringUp(SQLite::Database& database, const Schema& schema, int64_t version) {
+// Foreign keys are not looked at meanwhile: tables take the place of others.
+absl::Status BringUp(SQLite::Database& database, const Schema& schema, int64_t version,
+                     const std::function<absl::Status(SQLite::Database&)>& verify) {
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
   if (version == 0) {
     database.exec(std::string(schema.tables));
@@ -83,7 +85,9 @@ void BringUp(SQLite::Database& database, const Schema& schema, int64_t version) 
   database.exec(std::string(schema.views));
   database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   database.exec(fmt::format("PRAGMA user_version = {}", schema.version()));
+  if (version > 0 && verify) NF_RETURN_IF_ERROR(verify(database));
   transaction.commit();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -112,14 +116,17 @@ absl::Status ToStatus(const SQLite::Exception& error, std::string_view context) 
   }
 }
 
-absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(const std::string& path,
-                                                                 const Schema& schema) {
+absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
+    const std::string& path, const Schema& schema,
+    const std::function<absl::Status(SQLite::Database&)>& verify) {
   try {
     auto database = std::make_unique<SQLite::Database>(
         path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
     NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, schema.version()));
     database->exec(kWriterSettings);
-    if (version < schema.version()) BringUp(*database, schema, version);
+    if (version < schema.version()) {
+      NF_RETURN_IF_ERROR(BringUp(*database, schema, version, verify));
+    }
     database->exec("PRAGMA foreign_keys = ON");
     return database;
   } catch (const SQLite::Exception& error) {

@@ -1,6 +1,7 @@
 // One SQLite connection with our settings, and how SQLite's failures become statuses.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,8 +24,11 @@ absl::Status ToStatus(const SQLite::Exception& error, std::string_view context);
 // foreign keys, no mmap; makes the file when it is missing and brings it to the schema's version in
 // one transaction. The disk needs room for the whole file a second time meanwhile.
 // FailedPrecondition for a newer file and for one that is not ours; DataLoss for a damaged one.
-absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(const std::string& path,
-                                                                 const Schema& schema);
+// `verify` looks at a file that was brought up before that is kept: when it is not content, the
+// file stays as it was and its error is returned. May be empty.
+absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
+    const std::string& path, const Schema& schema,
+    const std::function<absl::Status(SQLite::Database&)>& verify = nullptr);
 
 // Of the file as it is; 0 when there is none. For those who must say what opening it will do.
 absl::StatusOr<int64_t> SchemaVersion(const std::string& path);

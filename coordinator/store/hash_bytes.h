@@ -1,6 +1,7 @@
 // Hashes as the store keeps them: 32 bytes for 64 digits.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,17 @@ inline std::string HashText(std::string_view bytes) {
     text += kDigits[byte % 16];
   }
   return text;
+}
+
+// The key of what has this hash (hexadecimal): its first 63 bits, so that a key which changed on
+// the disk leads nowhere. 0 for a text that is none.
+inline int64_t NumberOfHash(std::string_view sha256) {
+  if (!IsSha256(sha256)) return 0;
+  uint64_t number = 0;
+  for (const char byte : HashBytes(sha256).substr(0, 8)) {
+    number = number << 8 | static_cast<unsigned char>(byte);
+  }
+  return static_cast<int64_t>(number >> 1);
 }
 
 }  // namespace noisefloor

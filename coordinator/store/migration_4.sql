@@ -2,6 +2,13 @@
 -- attempt, and what was measured no longer makes two environments of one. The functions nf_... are of
 -- migration_functions.cc. Views are dropped before and made anew after.
 
+CREATE TABLE number (n INTEGER PRIMARY KEY) STRICT;
+INSERT INTO number
+WITH RECURSIVE up(n) AS (
+  SELECT 0 UNION ALL
+  SELECT n + 1 FROM up WHERE n < max(4095, (SELECT coalesce(max(replicate), 0) FROM member)))
+SELECT n FROM up;
+
 CREATE TABLE plan_source (
   sweep  INTEGER NOT NULL REFERENCES sweep,
   plan   TEXT    NOT NULL,
@@ -95,20 +102,21 @@ UPDATE split SET sha256 =
   iif(facts = (SELECT e.facts FROM environment e WHERE e.sha256 = old), old,
       lower(hex(nf_sha256(facts))));
 CREATE TABLE environment_4 (
-  environment INTEGER PRIMARY KEY,
+  environment INTEGER PRIMARY KEY,    -- the first 63 bits of sha256
   sha256      TEXT NOT NULL UNIQUE,   -- of facts
   facts       TEXT NOT NULL           -- JSON object
 ) STRICT;
 
-INSERT INTO environment_4 (sha256, facts) SELECT sha256, min(facts) FROM split GROUP BY sha256;
+INSERT INTO environment_4
+SELECT nf_key(sha256), sha256, min(facts) FROM split GROUP BY sha256;
 
 CREATE TABLE data_identity (
-  data_identity INTEGER PRIMARY KEY,
+  data_identity INTEGER PRIMARY KEY,  -- the first 63 bits of the SHA-256 of the next
   sha256        TEXT NOT NULL UNIQUE
 ) STRICT;
 
-INSERT INTO data_identity (sha256)
-SELECT DISTINCT data_identity FROM attempt WHERE data_identity <> '';
+INSERT INTO data_identity
+SELECT DISTINCT nf_key(lower(hex(nf_sha256(data_identity)))), data_identity FROM attempt WHERE data_identity <> '';
 
 CREATE TEMP TABLE classes (lease INTEGER PRIMARY KEY, list TEXT) STRICT;
 INSERT INTO classes

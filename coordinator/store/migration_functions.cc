@@ -41,6 +41,10 @@ void Unhex(sqlite3_context* context, int, sqlite3_value** values) {
   ReturnBlob(context, HashBytes(TextAt(values[0])));
 }
 
+void Key(sqlite3_context* context, int, sqlite3_value** values) {
+  sqlite3_result_int64(context, NumberOfHash(TextAt(values[0])));
+}
+
 void CellSpecification(sqlite3_context* context, int, sqlite3_value** values) {
   const std::string_view text = TextAt(values[0]);
   const auto made = SpecificationTemplate::Parse(text, 0);
@@ -77,10 +81,13 @@ void RegisterMigrationFunctions(SQLite::Database& database) {
     int arguments;
     void (*call)(sqlite3_context*, int, sqlite3_value**);
   };
-  constexpr Function kFunctions[] = {
-      {"nf_sha256", 1, Sha256Of}, {"nf_unhex", 1, Unhex},
-      {"nf_facts", 2, Facts},     {"nf_cell_specification", 1, CellSpecification},
-      {"nf_number", 2, Number},   {"nf_measured", 2, Measured}};
+  constexpr Function kFunctions[] = {{"nf_key", 1, Key},
+                                     {"nf_sha256", 1, Sha256Of},
+                                     {"nf_unhex", 1, Unhex},
+                                     {"nf_facts", 2, Facts},
+                                     {"nf_cell_specification", 1, CellSpecification},
+                                     {"nf_number", 2, Number},
+                                     {"nf_measured", 2, Measured}};
   for (const Function& function : kFunctions) {
     database.createFunction(function.name, function.arguments, true, nullptr, function.call);
   }

@@ -7,6 +7,7 @@ namespace noisefloor {
 
 // For this connection, until it is closed:
 //   nf_sha256(text) -> blob of 32 bytes        nf_unhex(text) -> blob; of no hash: its bytes
+//   nf_key(hash) -> NumberOfHash
 //   nf_cell_specification(text) -> what the specification shares with others of its cell
 //   nf_facts(environment, sha256), nf_measured(environment, sha256) -> SplitEnvironment; of a text
 //     that is not of this hash, or no object: the text itself, and nothing

@@ -1,12 +1,10 @@
 #include "coordinator/store/row_writer.h"
 
-#include <cmath>
 #include <optional>
 #include <variant>
 #include <vector>
 
 #include "absl/time/time.h"
-#include "fmt/format.h"
 
 #include "common/files/sha256.h"
 #include "coordinator/store/hash_bytes.h"
@@ -62,13 +60,14 @@ constexpr const char* kFindMetricSql = "SELECT metric FROM metric WHERE name = ?
 constexpr const char* kRecordSql =
     "INSERT INTO record (lease, batch, item, step, epoch, metric, value, special) VALUES "
     "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease, batch, item) DO NOTHING";
-constexpr const char* kAddEnvironmentSql =
-    "INSERT INTO environment (sha256, facts) VALUES (?, ?) ON CONFLICT (sha256) DO "
+constexpr const char* kEnvironmentSql =
+    "INSERT INTO environment (environment, sha256, facts) VALUES (?, ?, ?) ON CONFLICT DO "
     "NOTHING";
-constexpr const char* kFindEnvironmentSql = "SELECT environment FROM environment WHERE sha256 = ?";
-constexpr const char* kAddIdentitySql =
-    "INSERT INTO data_identity (sha256) VALUES (?) ON CONFLICT (sha256) DO NOTHING";
-constexpr const char* kFindIdentitySql = "SELECT data_identity FROM data_identity WHERE sha256 = ?";
+constexpr const char* kIdentitySql =
+    "INSERT INTO data_identity (data_identity, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING";
+constexpr const char* kCountNumbersSql = "SELECT count(*) FROM number";
+constexpr const char* kMoreNumbersSql =
+    "INSERT OR IGNORE INTO number SELECT n + ?1 FROM number WHERE n < ?1";
 constexpr const char* kAttemptSql =
     "INSERT INTO attempt (lease, outcome, accepted, refused_because, cause, message, "
     "environment, measured, data_identity, class_accuracy, train_seconds, "
@@ -152,7 +151,7 @@ std::string NumberList(const std::vector<double>& values) {
   std::string list;
   for (const double value : values) {
     list += list.empty() ? '[' : ',';
-    list += std::isfinite(value) ? fmt::format("{}", value) : '"' + NumberToText(value) + '"';
+    list += NumberToJson(value).dump();
   }
   return list + ']';
 }
@@ -188,12 +187,15 @@ RowWriter::RowWriter(SQLite::Database& database)
       member_state_(database, kMemberStateSql),
       untouched_(database, kUntouchedSql),
       event_(database, kEventSql),
-      metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}},
-      environments_{{database, kAddEnvironmentSql}, {database, kFindEnvironmentSql}, {}},
-      identities_{{database, kAddIdentitySql}, {database, kFindIdentitySql}, {}} {}
+      count_numbers_(database, kCountNumbersSql),
+      more_numbers_(database, kMoreNumbersSql),
+      environment_(database, kEnvironmentSql),
+      identity_(database, kIdentitySql),
+      metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}} {}
 
 void RowWriter::Forget() {
-  for (Names* names : {&metrics_, &environments_, &identities_}) names->known.clear();
+  metrics_.known.clear();
+  numbers_ = 0;
 }
 
 void RowWriter::Apply(const scheduler::Write& write) {
@@ -208,6 +210,7 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       std::to_string(content.seed), content.replicates, content.blocks, SweepToJson(content),
       content.notes, Dump(tags), Micros(write.at), write.file);
   for (const sweep::Cell& cell : write.cells) {
+    FillNumbers(cell.replicates);
     Run(cell_, write.sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,
         SettingsToJson(cell.axes), cell.replicates);
   }
@@ -217,6 +220,17 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       Run(plan_source_, write.sweep.value, plan.name, Name(source), Name(state));
     }
   }
+}
+
+// Twice as many each time.
+void RowWriter::FillNumbers(uint32_t replicates) {
+  if (numbers_ == 0) {
+    count_numbers_.tryReset();
+    count_numbers_.executeStep();
+    numbers_ = count_numbers_.getColumn(0).getUInt();
+    count_numbers_.tryReset();
+  }
+  for (; numbers_ < replicates; numbers_ *= 2) Run(more_numbers_, numbers_);
 }
 
 void RowWriter::Keep(const scheduler::KeepSpecification& write) {
@@ -252,11 +266,10 @@ void RowWriter::Keep(const scheduler::DropLease& write) {
   Run(drop_lease_, Micros(write.at), Name(write.cause), write.reason, write.lease.value);
 }
 
-template <typename... Values>
-int64_t RowWriter::NumberOf(Names& names, const std::string& name, const Values&... more) {
+int64_t RowWriter::NumberOf(Names& names, const std::string& name) {
   const auto known = names.known.find(name);
   if (known != names.known.end()) return known->second;
-  Run(names.add, name, more...);
+  Run(names.add, name);
   names.find.tryReset();
   names.find.bind(1, name);
   names.find.executeStep();
@@ -280,10 +293,15 @@ void RowWriter::Keep(const scheduler::KeepOutcome& write) {
   const ingest::AttemptOutcome& outcome = write.outcome;
   std::optional<int64_t> environment;
   if (!outcome.environment.empty()) {
-    environment = NumberOf(environments_, Sha256Hex(outcome.environment), outcome.environment);
+    const std::string sha256 = Sha256Hex(outcome.environment);
+    environment = NumberOfHash(sha256);
+    Run(environment_, *environment, sha256, outcome.environment);
   }
   std::optional<int64_t> identity;
-  if (!outcome.data_identity.empty()) identity = NumberOf(identities_, outcome.data_identity);
+  if (!outcome.data_identity.empty()) {
+    identity = NumberOfHash(Sha256Hex(outcome.data_identity));
+    Run(identity_, *identity, outcome.data_identity);
+  }
   Run(attempt_, write.lease.value, NameOf(outcome.kind), int{write.accepted}, write.reason,
       Name(outcome.cause), outcome.message, environment, outcome.measured, identity,
       NumberList(outcome.per_class_accuracy), StoredValue(outcome.train_seconds),

@@ -19,7 +19,7 @@ class RowWriter {
   explicit RowWriter(SQLite::Database& database);
 
   void Apply(const scheduler::Write& write);
-  // The numbers of metrics that this transaction handed out are not to be trusted any more.
+  // What this transaction told of names and their numbers is not to be trusted any more.
   void Forget();
 
  private:
@@ -37,6 +37,7 @@ class RowWriter {
   void Keep(const scheduler::SetUntouched& write);
   void Keep(const scheduler::AppendEvent& write);
 
+  void FillNumbers(uint32_t replicates);
   void KeepDetails(LeaseId lease, const ingest::AttemptOutcome& outcome);
 
   // Texts that are kept once, and the numbers that stand for them in other rows.
@@ -45,14 +46,13 @@ class RowWriter {
     SQLite::Statement find;
     std::map<std::string, int64_t, std::less<>> known;  // As far as they were needed.
   };
-  // `more`: what else a new row is given, after the name.
-  template <typename... Values>
-  static int64_t NumberOf(Names& names, const std::string& name, const Values&... more);
+  static int64_t NumberOf(Names& names, const std::string& name);
 
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, unit_,
       worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
-      member_state_, untouched_, event_;
-  Names metrics_, environments_, identities_;
+      member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_;
+  Names metrics_;
+  uint32_t numbers_ = 0;  // How many the table `number` has; 0: not looked yet.
 };
 
 }  // namespace noisefloor

@@ -37,6 +37,12 @@ CREATE TABLE cell (
   PRIMARY KEY (sweep, cell)
 ) STRICT, WITHOUT ROWID;
 
+-- 0 up to at least the largest `replicates`: for the views, which show members that have no row.
+CREATE TABLE number (n INTEGER PRIMARY KEY) STRICT;
+INSERT INTO number
+WITH RECURSIVE up(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM up WHERE n < 4095)
+SELECT n FROM up;
+
 -- What a noise plan does with each source: the rule that gives a member its lane. Off and fixed:
 -- lane 0 of the cell's block; free: lane replicate + 1. Members with equal block and lane have the
 -- same draws.
@@ -119,14 +125,14 @@ CREATE INDEX lease_lost ON lease (lease) WHERE drop_cause <> 'none' AND dropped_
 
 -- What trainers said of where they ran. What was measured in one attempt is in its row.
 CREATE TABLE environment (
-  environment INTEGER PRIMARY KEY,
+  environment INTEGER PRIMARY KEY,    -- the first 63 bits of sha256
   sha256      TEXT NOT NULL UNIQUE,   -- of facts
   facts       TEXT NOT NULL           -- JSON object
 ) STRICT;
 
 -- What the data were that attempts have read.
 CREATE TABLE data_identity (
-  data_identity INTEGER PRIMARY KEY,
+  data_identity INTEGER PRIMARY KEY,  -- the first 63 bits of the SHA-256 of the next
   sha256        TEXT NOT NULL UNIQUE
 ) STRICT;
 

@@ -13,7 +13,7 @@ SpecificationRows::SpecificationRows(SQLite::Database& database)
 
 absl::StatusOr<std::string> SpecificationRows::Of(const MemberId& member, uint64_t sweep_seed,
                                                   std::string_view sha256) {
-  NF_RETURN_IF_ERROR(Load(member.sweep, member.cell, sweep_seed));
+  Load(member.sweep, member.cell, sweep_seed);
   for (const SpecificationTemplate& shared : templates_) {
     std::string text = shared.ForReplicate(member.replicate);
     if (Sha256Hex(text) == sha256) return text;
@@ -21,24 +21,20 @@ absl::StatusOr<std::string> SpecificationRows::Of(const MemberId& member, uint64
   return Damaged(ToText(member), "no specification of its cell gives the hash of its attempt");
 }
 
-absl::Status SpecificationRows::Load(SweepId sweep, uint32_t cell, uint64_t sweep_seed) {
-  if (sweep == sweep_ && cell == cell_) return absl::OkStatus();
+void SpecificationRows::Load(SweepId sweep, uint32_t cell, uint64_t sweep_seed) {
+  if (sweep == sweep_ && cell == cell_) return;
   sweep_ = SweepId{};
   templates_.clear();
   rows_.reset();
   rows_.bind(1, static_cast<int64_t>(sweep.value));
   rows_.bind(2, static_cast<int64_t>(cell));
   while (rows_.executeStep()) {
+    // One that is damaged may not be the one that is asked for.
     auto shared = SpecificationTemplate::Parse(rows_.getColumn(0).getString(), sweep_seed);
-    if (!shared.ok()) {
-      return Damaged("specification of " + ToText(sweep) + "c" + std::to_string(cell),
-                     Message(shared.status()));
-    }
-    templates_.push_back(*std::move(shared));
+    if (shared.ok()) templates_.push_back(*std::move(shared));
   }
   sweep_ = sweep;
   cell_ = cell;
-  return absl::OkStatus();
 }
 
 }  // namespace noisefloor

@@ -25,7 +25,7 @@ class SpecificationRows {
                                  std::string_view sha256);
 
  private:
-  absl::Status Load(SweepId sweep, uint32_t cell, uint64_t sweep_seed);
+  void Load(SweepId sweep, uint32_t cell, uint64_t sweep_seed);
 
   SQLite::Statement rows_;
   SweepId sweep_;

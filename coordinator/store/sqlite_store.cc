@@ -38,7 +38,10 @@ SqliteStore::~SqliteStore() = default;
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& home,
                                                                FileSystem& files) {
-  NF_ASSIGN_OR_RETURN(auto database, OpenForWriting(DatabasePath(home), CurrentSchema()));
+  NF_ASSIGN_OR_RETURN(auto database,
+                      OpenForWriting(DatabasePath(home), CurrentSchema(), [](auto& brought_up) {
+                        return ReadRecoveredState(brought_up).status();
+                      }));
   // The database and its log are there from now on. SQLite syncs their folder once, too, but does
   // not look whether that worked.
   NF_RETURN_IF_ERROR(files.SyncFolder(home));

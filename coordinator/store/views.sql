@@ -1,13 +1,6 @@
 -- Views in plain words, made anew whenever a file comes to a new version; described in README.md.
 -- Not-finite values: +inf and -inf are themselves, nan is NULL with special = 'nan'.
 
--- Every number that a replicate of some cell may have.
-CREATE VIEW v_replicate AS
-WITH RECURSIVE n(replicate) AS (
-  SELECT 0 UNION ALL
-  SELECT replicate + 1 FROM n WHERE replicate + 1 < (SELECT max(replicates) FROM cell))
-SELECT replicate FROM n;
-
 CREATE VIEW v_sweep AS
 WITH touched AS (
   SELECT sweep, cell, count(*) AS n,
@@ -75,8 +68,8 @@ FROM attempt_hash h JOIN attempt a USING (lease) JOIN lease l USING (lease)
      JOIN worker w USING (worker) JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell;
 
 CREATE VIEW v_member AS
-SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.replicate AS member,
-       s.name AS sweep_name, c.sweep, c.cell, n.replicate,
+SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member,
+       s.name AS sweep_name, c.sweep, c.cell, n.n AS replicate,
        c.plan, c.hardware, c.stack, c.block, c.axes,
        coalesce(m.state, c.untouched) AS state, coalesce(m.attempt, 0) AS attempt,
        w.name AS worker, w.unit, a.train_seconds,
@@ -88,9 +81,9 @@ SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.replicate AS member,
         WHERE h.lease = a.lease AND h.name = 'weights') AS weights_sha256,
        (SELECT lower(hex(sha256)) FROM attempt_hash h WHERE h.lease = a.lease AND h.name = 'logits')
          AS logits_sha256
-FROM sweep s JOIN cell c USING (sweep) JOIN v_replicate n ON n.replicate < c.replicates
+FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
      LEFT JOIN member m
-       ON m.sweep = c.sweep AND m.cell = c.cell AND m.replicate = n.replicate
+       ON m.sweep = c.sweep AND m.cell = c.cell AND m.replicate = n.n
      LEFT JOIN lease l ON l.lease = (SELECT a2.lease FROM attempt a2 JOIN lease l2 USING (lease)
                       WHERE l2.sweep = m.sweep AND l2.cell = m.cell
                         AND l2.replicate = m.replicate AND a2.accepted = 1)
@@ -100,10 +93,10 @@ FROM sweep s JOIN cell c USING (sweep) JOIN v_replicate n ON n.replicate < c.rep
 -- What each member has of each noise source. Its seed follows from the sweep's seed, source, block
 -- and lane (common/base/seed.h).
 CREATE VIEW v_lane AS
-SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.replicate AS member,
-       c.sweep, c.cell, n.replicate, p.source, p.state, c.block,
-       iif(p.state = 'free', n.replicate + 1, 0) AS lane
-FROM cell c JOIN v_replicate n ON n.replicate < c.replicates
+SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member,
+       c.sweep, c.cell, n.n AS replicate, p.source, p.state, c.block,
+       iif(p.state = 'free', n.n + 1, 0) AS lane
+FROM cell c JOIN number n ON n.n < c.replicates
      JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan;
 
 CREATE VIEW v_accuracy AS

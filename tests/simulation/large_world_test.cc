@@ -159,6 +159,19 @@ TEST(Budget, ALifeCostsTheSameWhateverTheQueueTheFleetAndTheCells) {
   EXPECT_LE(small.writes, 7);
 }
 
+TEST(Budget, AFleetThatHasNothingToDoCostsNothing) {
+  Scheduler scheduler{Options{}};
+  for (uint64_t number = 1; number <= 1000; ++number) {
+    (void)scheduler.Step(Join(number, 8, "unit", {"gpu"}), kT0);
+  }
+  (void)scheduler.Step(Join(1001, 1, "unit", {"cpu"}), kT0);
+  (void)scheduler.Step(Submit(SweepOf({.replicates = 1})), kT0);  // Two members.
+  (void)scheduler.Step(Finish(1001, 1), kT0);
+  const uint64_t before = scheduler.looked_at();
+  (void)scheduler.Step(Finish(1001, 2), kT0);
+  EXPECT_EQ(scheduler.looked_at(), before);
+}
+
 TEST(Budget, ASubmissionWritesNoMoreForMoreMembers) {
   const auto writes = [](uint32_t replicates) {
     return LargeWorld({.workers = 0, .replicates = replicates}).writes();

@@ -138,6 +138,14 @@ TEST(JudgeOutcome, RefusesAHashThatIsNone) {
             "hash weights: expected 64 hexadecimal digits");
 }
 
+TEST(JudgeOutcome, RefusesASizeThatNoFileHas) {
+  AttemptOutcome outcome = Done();
+  outcome.artifacts = {{"weights", "w.safetensors", std::string(64, 'c'), uint64_t{1} << 63}};
+
+  EXPECT_EQ(JudgeOutcome(MakeStorable(outcome), {}).reason,
+            "artifact w.safetensors: no file has 9223372036854775808 bytes");
+}
+
 TEST(JudgeOutcome, RefusesFiguresThatNothingDoneHas) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto judged = [](const char* name, double value) {

@@ -193,6 +193,23 @@ TEST_F(QueryTest, MembersWithoutARowAreListedBetweenThoseThatHaveOne) {
   EXPECT_EQ(Sweep().waiting(), 4u);
 }
 
+TEST_F(QueryTest, AMemberWhoseSpecificationIsDamagedIsListedWithoutIt) {
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  ASSERT_EQ(database.exec("UPDATE specification SET text = 'x' WHERE cell = 1"), 1);
+
+  const auto members = home_.query().ListMembers(v1::ListMembersRequest());
+
+  ASSERT_TRUE(members.ok()) << members.status();
+  EXPECT_EQ(members->members_size(), 12);
+  EXPECT_NE(members->members(0).specification(), "");
+  EXPECT_EQ(members->members(3).specification(), "");
+  v1::GetMemberRequest request;
+  request.set_member("s1c1r0");
+  const absl::Status one = home_.query().GetMember(request).status();
+  EXPECT_EQ(one.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(one), HasSubstr("s1c1r0: no specification of its cell"));
+}
+
 TEST_F(QueryTest, AMemberThatItsCellDoesNotHaveIsNotFound) {
   for (const char* name : {"s1c3r3", "s1c4r0", "s2c0r0"}) {
     v1::GetMemberRequest request;

@@ -174,6 +174,18 @@ TEST_F(StudyTest, ALateResultOfAnotherBuildIsNoCheckOfBits) {
   EXPECT_THAT(WarningAbout(study, "s1c0r0"), HasSubstr("it came from other software"));
 }
 
+TEST_F(StudyTest, AnEnvironmentThatIsGoneOrMeasuredNonsenseIsNamedAndLeftOut) {
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  database.exec("PRAGMA foreign_keys = OFF");
+  ASSERT_EQ(database.exec("UPDATE attempt SET environment = environment + 1 WHERE lease = 1"), 1);
+  ASSERT_EQ(database.exec("UPDATE attempt SET measured = '{\"a\":' WHERE lease = 2"), 1);
+
+  const nlohmann::json study = Json();
+
+  EXPECT_THAT(WarningAbout(study, "s1c0r0"), HasSubstr("Its environment in the store is damaged"));
+  EXPECT_THAT(WarningAbout(study, "s1c0r1"), HasSubstr("Its environment in the store is damaged"));
+}
+
 TEST_F(StudyTest, ALateResultWhoseEnvironmentHasChangedIsNoCheckOfBits) {
   scheduler::KeepOutcome late = Late(7);
   late.outcome.environment = R"({"build":"build-2"})";

@@ -219,6 +219,32 @@ TEST(Pieces, ManyLeasesAreGrantedAndExpireInSeveralSteps) {
   EXPECT_EQ(CountsText(scheduler), "waiting 100");
 }
 
+// A stall in the middle of the pieces: what became due meanwhile is the next tick's, which
+// forgives.
+TEST(Pieces, WhatAStallMadeDueIsNotContinued) {
+  Options options;
+  options.most_at_once = 1;
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 10)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  (void)scheduler.Step(Join(2, 1, "u"), kT0);
+  (void)scheduler.Step(Join(3, 1, "u"), kT0 + absl::Seconds(1));
+  for (int i = 0; i < 3; ++i) (void)scheduler.Step(Continue{}, kT0 + absl::Seconds(1));
+  absl::Time now = kT0;
+  while (now < kT0 + options.lease_ttl) {
+    (void)scheduler.Step(Tick{}, now);
+    now += absl::Milliseconds(500);
+  }
+  const Effects first = scheduler.Step(Tick{}, kT0 + options.lease_ttl);
+  ASSERT_THAT(Of<DropLease>(first), SizeIs(1));
+  ASSERT_TRUE(first.more);
+
+  const absl::Time late = kT0 + options.lease_ttl + absl::Seconds(20);
+  EXPECT_THAT(Of<DropLease>(scheduler.Step(Continue{}, late)), SizeIs(1)) << "it was due before";
+  EXPECT_THAT(Of<DropLease>(scheduler.Step(Continue{}, late)), IsEmpty());
+  EXPECT_THAT(Of<DropLease>(scheduler.Step(Tick{}, late)), IsEmpty()) << "the stall is forgiven";
+}
+
 TEST(Workers, AreForgottenWhenTheyHaveBeenGoneForLong) {
   Options options;
   options.forget_after = absl::Hours(1);
@@ -244,6 +270,30 @@ TEST(Workers, AreForgottenWhenTheyHaveBeenGoneForLong) {
   again.session = SessionId{9};
   EXPECT_EQ(Of<SendWelcome>(scheduler.Step(again, late)).at(0).worker, WorkerId{4});
   EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
+// It was lost with a lease, and may bring the result yet.
+TEST(Workers, AreNotForgottenWhileALateResultMayCome) {
+  Options options;
+  options.forget_after = absl::Hours(1);
+  options.forget_late_after = absl::Hours(9);
+  for (const bool came : {false, true}) {
+    Scheduler scheduler{options};
+    (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
+    (void)scheduler.Step(Join(1, 1, "u"), kT0);
+    (void)scheduler.Step(SweepCancelled{1, SweepId{1}},
+                         kT0);  // Its lease ends without a word of it.
+    if (came) (void)scheduler.Step(Finish(1, 1), kT0);
+    (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+    Scheduler restored = Scheduler::Restore(options, scheduler.Durable(), kT0);
+    for (Scheduler* one : {&scheduler, &restored}) {
+      const auto forgets = [&](int hours) {
+        return Of<ForgetWorker>(one->Step(Tick{}, kT0 + absl::Hours(hours))).size();
+      };
+      EXPECT_EQ(forgets(1), came ? 1u : 0u);
+      EXPECT_EQ(forgets(9), came ? 0u : 1u);
+    }
+  }
 }
 
 TEST(Counts, OffersAreThoseOfConnectedWorkers) {

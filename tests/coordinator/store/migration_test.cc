@@ -220,6 +220,19 @@ TEST_F(MigrationTest, ASpecificationIsKeptOncePerCellAndGivesEveryMembersText) {
   for (size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(hashes[i], Sha256Hex(texts[i]));
 }
 
+// A member whose row was lost: its cell has fewer than its definition says.
+TEST_F(MigrationTest, AHomeThatContradictsItselfIsRefusedAndStaysAsItWas) {
+  Change("DELETE FROM member WHERE cell = 3 AND replicate = 1");
+
+  const auto opened = SqliteStore::Open(home_.path());
+
+  EXPECT_EQ(opened.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Message(opened.status()),
+            "the store is damaged: cell s1c3: replicates \"1\", and the definition says \"2\"");
+  EXPECT_EQ(AskHere("PRAGMA user_version"), Rows({"2"}));
+  EXPECT_EQ(AskHere("SELECT count(*) FROM lane"), Rows({"72"}));
+}
+
 TEST_F(MigrationTest, WhatCannotBeBroughtOverLeavesTheHomeAsItWas) {
   Change("DROP TABLE attempt_metric");
   const Rows before = AskHere("SELECT sql FROM sqlite_schema ORDER BY name");

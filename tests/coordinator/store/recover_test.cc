@@ -125,7 +125,7 @@ TEST(RecoverTest, ARowThatContradictsTheOthersIsRefusedByName) {
       {"DELETE FROM specification",
        "s1c1r2: no specification of its cell gives the hash of its attempt"},
       {"UPDATE specification SET text = '{}' WHERE cell = 1",
-       "specification of s1c1: not a specification: an object with \"noise\" was expected"},
+       "s1c1r2: no specification of its cell gives the hash of its attempt"},
       {"UPDATE member SET state = 'asleep' WHERE cell = 3 AND replicate = 0",
        "s1c3r0: state \"asleep\""},
       {"UPDATE sweep_data SET sweep = 4", "data of s4: there is no such sweep"},

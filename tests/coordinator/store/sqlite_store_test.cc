@@ -374,6 +374,19 @@ TEST_F(SqliteStoreTest, EveryMemberHasItsLanesThoughNoneIsKept) {
   }
 }
 
+TEST_F(SqliteStoreTest, ViewsShowEveryMemberOfALargeCell) {
+  scheduler::KeepSweep keep = sample::Keep();
+  keep.content.plans.resize(1);
+  keep.content.replicates = 9000;
+  keep.cells = sweep::Expand(keep.content);
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{keep}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_member WHERE cell = 1"), "9000");
+  EXPECT_EQ(Ask("SELECT max(lane) FROM v_lane WHERE cell = 1 AND source = 'init'"), "0");
+  EXPECT_EQ(Ask("SELECT state FROM v_member WHERE member = 's1c1r8999'"), "waiting");
+  EXPECT_EQ(Ask("SELECT count(*) FROM member"), "0");
+}
+
 TEST_F(SqliteStoreTest, ASpecificationIsKeptOnceForItsCellAndAgainWhenItHasChanged) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
   scheduler::KeepSpecification other = sample::Specify(1);
