@@ -94,6 +94,14 @@ TEST(LiveBoard, ALeaseThatEndedIsForgottenAndTheNextOneOfItsMemberIsNot) {
   last.forgotten = {LeaseId{2}};
   board.Apply(std::move(last));
   EXPECT_FALSE(board.AttemptAt(kMember).has_value());
+
+  // The end of a lease may be told after the next one was.
+  board.Apply(Runs(LeaseId{3}, kMember, 0));
+  board.Apply(Runs(LeaseId{4}, kMember, 0));
+  BoardChanges late;
+  late.forgotten = {LeaseId{3}};
+  board.Apply(std::move(late));
+  EXPECT_EQ(board.AttemptAt(kMember)->lease, LeaseId{4});
 }
 
 TEST(LiveBoard, AProblemStaysUntilItIsTakenBack) {
