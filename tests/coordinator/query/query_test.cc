@@ -194,6 +194,12 @@ TEST_F(QueryTest, MembersWithoutARowAreListedBetweenThoseThatHaveOne) {
 }
 
 TEST_F(QueryTest, AMemberWhoseSpecificationIsDamagedIsListedWithoutIt) {
+  const auto whole = home_.query().ListMembers(v1::ListMembersRequest());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  for (const int i : {0, 3}) {  // Of two cells.
+    const MemberId member = *ParseMemberId(whole->members(i).id());
+    EXPECT_EQ(whole->members(i).specification(), sample::Grant(1, member).specification);
+  }
   SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
   ASSERT_EQ(database.exec("UPDATE specification SET text = 'x' WHERE cell = 1"), 1);
 
