@@ -22,7 +22,7 @@ absl::Status ToStatus(const SQLite::Exception& error, std::string_view context);
 //
 // Opens HOME/noisefloor.db for the one connection that writes and checkpoints: WAL, synced commits,
 // foreign keys, no mmap; makes the file when it is missing and brings it to the schema's version in
-// one transaction. The disk needs room for the whole file a second time meanwhile.
+// one transaction. What room that needs: README.md.
 // FailedPrecondition for a newer file and for one that is not ours; DataLoss for a damaged one.
 // `verify` looks at a file that was brought up before that is kept: when it is not content, the
 // file stays as it was and its error is returned. May be empty.

@@ -121,10 +121,10 @@ SELECT DISTINCT nf_key(lower(hex(nf_sha256(data_identity)))), data_identity FROM
 CREATE TEMP TABLE classes (lease INTEGER PRIMARY KEY, list TEXT) STRICT;
 INSERT INTO classes
 SELECT lease, '[' || group_concat(nf_number(value, special)) || ']'
-FROM (SELECT lease, value, special FROM attempt_metric WHERE name LIKE 'class_accuracy/%'
+FROM (SELECT lease, value, special FROM attempt_metric WHERE name GLOB 'class_accuracy/[0-9]*'
       ORDER BY lease, CAST(substr(name, 16) AS INTEGER))
 GROUP BY lease;
-DELETE FROM attempt_metric WHERE name LIKE 'class_accuracy/%';
+DELETE FROM attempt_metric WHERE name GLOB 'class_accuracy/[0-9]*';
 
 CREATE TABLE attempt_4 (
   lease                 INTEGER PRIMARY KEY REFERENCES lease,
@@ -145,7 +145,9 @@ CREATE TABLE attempt_4 (
 ) STRICT;
 
 INSERT INTO attempt_4
-SELECT a.lease, a.outcome, a.accepted, a.refused_because, a.cause, a.message, e.environment,
+SELECT a.lease, a.outcome, a.accepted, a.refused_because, a.cause, a.message,
+       -- One that is not there stays one that is not there.
+       iif(a.environment IS NULL, NULL, coalesce(e.environment, -1)),
        coalesce(s.measured, ''), d.data_identity, coalesce(c.list, ''), a.train_seconds,
        a.train_seconds_special, a.record_batches, a.ended_us
 FROM attempt a LEFT JOIN split s ON s.old = a.environment

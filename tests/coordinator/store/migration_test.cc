@@ -192,6 +192,16 @@ TEST_F(MigrationTest, EnvironmentsThatDifferInWhatWasMeasuredBecomeOne) {
   EXPECT_EQ(seen, 5u);
 }
 
+TEST_F(MigrationTest, AnEnvironmentThatIsGoneIsNotTakenForNone) {
+  Change("UPDATE attempt SET environment = 'gone' WHERE lease = 1");
+
+  ASSERT_NE(Open(), nullptr);
+
+  EXPECT_EQ(AskHere("SELECT lease FROM attempt a WHERE environment IS NOT NULL AND NOT EXISTS "
+                    "(SELECT 1 FROM environment e WHERE e.environment = a.environment)"),
+            Rows({"1"}));
+}
+
 TEST_F(MigrationTest, ADamagedEnvironmentStaysOne) {
   Change(
       "UPDATE environment SET facts = replace(facts, '\"steps\":2', '\"steps\":3') "
