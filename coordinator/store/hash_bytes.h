@@ -1,11 +1,13 @@
 // Hashes as the store keeps them: 32 bytes for 64 digits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "common/base/sha256_text.h"
+#include "common/files/sha256.h"
 
 namespace noisefloor {
 
@@ -23,15 +25,10 @@ inline std::string HashBytes(std::string_view text) {
 
 // The text of a hash that HashBytes made; of other bytes the bytes.
 inline std::string HashText(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  if (bytes.size() != 32) return std::string(bytes);
-  std::string text;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte / 16];
-    text += kDigits[byte % 16];
-  }
-  return text;
+  Sha256Digest digest;
+  if (bytes.size() != digest.size()) return std::string(bytes);
+  std::copy(bytes.begin(), bytes.end(), digest.begin());
+  return ToHex(digest);
 }
 
 // The key of what has this hash (hexadecimal): its first 63 bits, so that a key which changed on

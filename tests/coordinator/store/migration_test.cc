@@ -18,6 +18,7 @@
 #include "coordinator/scheduler/scheduler.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "tests/coordinator/store/rows_of.h"
 #include "tests/coordinator/store/temp_home.h"
 
 namespace noisefloor {
@@ -35,20 +36,9 @@ std::string Fixture() {
   return text.str();
 }
 
-// Each row as its columns with a bar between.
 Rows Ask(const std::string& path, const std::string& sql) {
   SQLite::Database database(path, SQLite::OPEN_READONLY);
-  SQLite::Statement row(database, sql);
-  Rows rows;
-  while (row.executeStep()) {
-    std::string text;
-    for (int i = 0; i < row.getColumnCount(); ++i) {
-      const SQLite::Column column = row.getColumn(i);
-      text += (i == 0 ? "" : "|") + (column.isNull() ? "NULL" : column.getString());
-    }
-    rows.push_back(text);
-  }
-  return rows;
+  return RowsOf(database, sql);
 }
 
 class MigrationTest : public testing::Test {

@@ -10,6 +10,7 @@
 
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "tests/coordinator/store/rows_of.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -86,21 +87,10 @@ class ViewsTest : public ::testing::Test {
         member, done ? scheduler::MemberState::kDone : scheduler::MemberState::kDiverged, 1, 0});
   }
 
-  // Each row as its columns with a bar between.
   Rows Ask(const std::string& sql) {
     auto reader = OpenForReading(DatabasePath(home_.path()));
     EXPECT_TRUE(reader.ok()) << reader.status();
-    SQLite::Statement row(**reader, sql);
-    Rows rows;
-    while (row.executeStep()) {
-      std::string text;
-      for (int i = 0; i < row.getColumnCount(); ++i) {
-        const SQLite::Column column = row.getColumn(i);
-        text += (i == 0 ? "" : "|") + (column.isNull() ? "NULL" : column.getString());
-      }
-      rows.push_back(text);
-    }
-    return rows;
+    return RowsOf(**reader, sql);
   }
 
   TempHome home_;
