@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cctype>
+#include <charconv>
 
 namespace noisefloor {
 
@@ -111,6 +112,22 @@ std::vector<std::string> AllCpuClasses() {
   names.reserve(std::size(kCpuRows));
   for (const CpuRow& row : kCpuRows) names.emplace_back(row.name);
   return names;
+}
+
+std::string ClassOfSeveral(std::string_view gpu_class, uint32_t count) {
+  return std::string(gpu_class) + (count > 1 ? "-x" + std::to_string(count) : "");
+}
+
+GpuCount CountGpus(std::string_view gpu_class) {
+  const size_t mark = gpu_class.rfind("-x");
+  const GpuCount one = {std::string(gpu_class), 1};
+  if (mark == std::string_view::npos) return one;
+  const std::string_view digits = gpu_class.substr(mark + 2);
+  uint32_t count = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  const bool is_count = error == std::errc() && end == digits.data() + digits.size() && count > 1 &&
+                        !digits.starts_with('0');
+  return is_count ? GpuCount{std::string(gpu_class.substr(0, mark)), count} : one;
 }
 
 std::string GpuClassOf(std::string_view name, uint64_t memory_bytes) {

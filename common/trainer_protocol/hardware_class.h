@@ -41,4 +41,13 @@ std::vector<std::string> AllCpuClasses();
 // models differ in it, the memory; never the form factor.
 std::string GpuClassOf(std::string_view name, uint64_t memory_bytes);
 
+// Of members that train on `count` GPUs of the class at once: "nvidia-h200-x4"; of one the class
+// itself. And back: of "nvidia-h200-x4" "nvidia-h200" and 4.
+std::string ClassOfSeveral(std::string_view gpu_class, uint32_t count);
+struct GpuCount {
+  std::string one;
+  uint32_t count = 1;
+};
+GpuCount CountGpus(std::string_view gpu_class);
+
 }  // namespace noisefloor

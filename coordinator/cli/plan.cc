@@ -7,6 +7,7 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
+#include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/standstill.h"
 #include "coordinator/cli/submission.h"
@@ -176,7 +177,7 @@ class Plan final : public Command {
       NF_ASSIGN_OR_RETURN(assumed.emplace_back(), WorkerHere(0));
       context.err << fmt::format(
           "no --coordinator: planned for `noisefloor run` on this machine, which has {}\n",
-          fmt::join(assumed[0].classes(), ", "));
+          ClassesText(assumed[0].inventory()));
       const absl::Status data = CheckDataIsHere(context, file.sweep, DataRoots(context, ""));
       if (!data.ok()) context.err << "note: " << Message(data) << "\n";
     }

@@ -21,7 +21,7 @@
 #include "coordinator/cli/table.h"
 #include "coordinator/cli/terminal_text.h"
 #include "worker/devices/cpu.h"
-#include "worker/devices/host.h"
+#include "worker/devices/layout.h"
 
 namespace noisefloor::cli {
 
@@ -104,11 +104,15 @@ absl::StatusOr<Original> Fetch(Connection& connection, const std::string& id) {
 // Of a class that this machine has; refused in words otherwise.
 absl::StatusOr<Variables> VariablesHere(const Specification& specification) {
   NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
-  NF_ASSIGN_OR_RETURN(const std::vector<OfferedClass> classes,
-                      ChooseClasses(host, {specification.hardware_class}));
-  ClassRequest request = {.hardware_class = specification.hardware_class};
-  const std::vector<Gpu> gpus = ChooseGpus(host, classes);
-  if (!gpus.empty()) request.gpu_uuid = gpus[0].uuid;
+  const GpuCount wanted = CountGpus(specification.hardware_class);
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, {wanted.one}));
+  const Layout layout = LayOut(host, classes, {.gpus_per_slot = wanted.count});
+  if (layout.slots.empty()) {
+    return InvalidInput(fmt::format("hardware class '{}': this machine has fewer of these GPUs",
+                                    specification.hardware_class));
+  }
+  ClassRequest request = {.hardware_class = specification.hardware_class,
+                          .gpu_uuid = UuidsOf(layout.slots.front())};
   request.kernels_fixed = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
   return VariablesOf(request);
 }

@@ -10,6 +10,7 @@
 #include "common/base/ids.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/local_worker.h"
+#include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
 
 namespace noisefloor::cli {
@@ -31,18 +32,39 @@ absl::StatusOr<std::vector<v1::WorkerSummary>> ConnectedWorkers(Connection& conn
   return connected;
 }
 
-bool Offers(const v1::WorkerSummary& worker, const std::string& hardware,
-            const std::string& stack) {
-  const auto has = [](const auto& names, const std::string& wanted) {
-    return wanted.empty() || std::ranges::find(names, wanted) != names.end();
-  };
-  return has(worker.classes(), hardware) && has(worker.stacks(), stack);
+bool IsWanted(const std::string& wanted, const std::string& name) {
+  return wanted.empty() || wanted == name;
 }
 
-std::vector<std::string> ClassesOf(const std::vector<v1::WorkerSummary>& workers) {
+bool Offers(const v1::WorkerSummary& worker, const std::string& hardware,
+            const std::string& stack) {
+  return std::ranges::any_of(worker.inventory().offers(), [&](const v1::Offer& offer) {
+    return IsWanted(hardware, offer.hardware_class()) && IsWanted(stack, offer.stack());
+  });
+}
+
+// What keeps connected workers from offering it, as far as they know; "" = nothing.
+std::string WhyNotOffered(const std::vector<v1::WorkerSummary>& workers,
+                          const std::string& hardware, const std::string& stack) {
+  std::string text;
+  for (const v1::WorkerSummary& worker : workers) {
+    for (const v1::Withheld& withheld : worker.inventory().withheld()) {
+      const bool other_class =
+          !withheld.hardware_class().empty() && !IsWanted(hardware, withheld.hardware_class());
+      if (other_class || (!withheld.stack().empty() && !IsWanted(stack, withheld.stack())))
+        continue;
+      text += fmt::format("; {} withholds {}", worker.name(), WithheldText(withheld));
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> ClassesOfAll(const std::vector<v1::WorkerSummary>& workers) {
   std::set<std::string> classes;
   for (const v1::WorkerSummary& worker : workers) {
-    classes.insert(worker.classes().begin(), worker.classes().end());
+    for (const v1::Offer& offer : worker.inventory().offers()) {
+      classes.insert(offer.hardware_class());
+    }
   }
   return {classes.begin(), classes.end()};
 }
@@ -51,8 +73,9 @@ std::vector<std::string> ClassesOf(const std::vector<v1::WorkerSummary>& workers
 std::string Fleet(const std::vector<v1::WorkerSummary>& workers) {
   std::string text;
   for (const v1::WorkerSummary& worker : workers) {
-    text += fmt::format("{}: {} on {}\n", worker.name(), fmt::join(worker.classes(), " "),
-                        fmt::join(worker.stacks(), " "));
+    text +=
+        fmt::format("{}: {} on {}\n", worker.name(), fmt::join(ClassesOf(worker.inventory()), " "),
+                    fmt::join(StacksOf(worker.inventory()), " "));
   }
   return text;
 }
@@ -101,7 +124,7 @@ absl::StatusOr<std::string> NobodyTrains(const Context& context, Connection& con
 
 absl::StatusOr<std::vector<std::string>> ConnectedClasses(Connection& connection) {
   NF_ASSIGN_OR_RETURN(const std::vector<v1::WorkerSummary> connected, ConnectedWorkers(connection));
-  return ClassesOf(connected);
+  return ClassesOfAll(connected);
 }
 
 std::vector<std::string> Standstill::News(const v1::SweepSummary& sweep, absl::Duration now) {
@@ -154,8 +177,9 @@ void Standstill::LookAtPools(const std::vector<v1::WorkerSummary>& connected, bo
     });
     if (!offered) {
       news.push_back(
-          fmt::format("members wait for {}, which no connected worker offers; they offer {}",
-                      Wish(pool.hardware, pool.stack), fmt::join(ClassesOf(connected), ", ")));
+          fmt::format("members wait for {}, which no connected worker offers; they offer {}{}",
+                      Wish(pool.hardware, pool.stack), fmt::join(ClassesOfAll(connected), ", "),
+                      WhyNotOffered(connected, pool.hardware, pool.stack)));
     } else if (stands) {
       const auto why = Explain(connection_, pool.member);
       if (why.ok()) news.push_back(*why);

@@ -8,8 +8,10 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "common/rpc/inventory.h"
+#include "coordinator/cli/offers.h"
 #include "coordinator/cli/sweep_notes.h"
-#include "worker/devices/host.h"
+#include "worker/devices/layout.h"
 
 namespace noisefloor::cli {
 
@@ -25,12 +27,11 @@ absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const Sw
 
 absl::StatusOr<v1::AssumedWorker> WorkerHere(uint32_t slots) {
   NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
-  NF_ASSIGN_OR_RETURN(const std::vector<OfferedClass> classes, ChooseClasses(host, {}));
-  const size_t gpus = ChooseGpus(host, classes).size();
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, {}));
   v1::AssumedWorker worker;
   worker.set_name("local");
-  worker.set_slots(slots > 0 ? slots : static_cast<uint32_t>(gpus > 0 ? gpus : host.cores.size()));
-  for (const OfferedClass& offered : classes) worker.add_classes(offered.name);
+  const Layout layout = LayOut(host, classes, {.cpu_slots = slots});
+  *worker.mutable_inventory() = ToProto(AssumedInventory(host, layout));
   return worker;
 }
 
@@ -45,7 +46,7 @@ absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
   if (missing.empty()) return absl::OkStatus();
   return MakeError(absl::StatusCode::kFailedPrecondition,
                    fmt::format("this machine has no {}; it has {}", fmt::join(missing, ", "),
-                               fmt::join(here.classes(), ", ")));
+                               ClassesText(here.inventory())));
 }
 
 void SayNotes(const Context& context, const SweepFile& file) {

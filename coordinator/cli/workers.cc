@@ -1,5 +1,11 @@
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/table.h"
 
@@ -7,32 +13,89 @@ namespace noisefloor::cli {
 
 namespace {
 
-using Names = google::protobuf::RepeatedPtrField<std::string>;
-
-std::string Joined(const Names& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
-  return text.empty() ? "-" : text;
-}
-
 std::string State(const v1::WorkerSummary& worker) {
   if (!worker.connected()) return "away";
   return worker.draining() ? "draining" : "connected";
 }
 
-Json List(const Names& names) { return std::vector<std::string>(names.begin(), names.end()); }
+Json InventoryJson(const v1::Inventory& inventory) {
+  Json json = {{"devices", Json::array()}, {"slots", Json::array()}, {"withheld", Json::array()}};
+  for (const v1::Device& device : inventory.devices()) {
+    json["devices"].push_back({{"unit", device.unit()},
+                               {"model", device.model()},
+                               {"memory_bytes", device.memory_bytes()},
+                               {"driver", device.driver()},
+                               {"note", device.note()}});
+  }
+  for (const v1::Slot& slot : inventory.slots()) {
+    Json& added = json["slots"].emplace_back();
+    added = {{"devices", Json::array()}, {"cores", slot.cores()}, {"offers", Json::array()}};
+    for (const uint32_t place : slot.devices()) {
+      added["devices"].push_back(inventory.devices(static_cast<int>(place)).unit());
+    }
+    for (const uint32_t place : slot.offers()) {
+      const v1::Offer& offer = inventory.offers(static_cast<int>(place));
+      added["offers"].push_back({{"hardware", offer.hardware_class()},
+                                 {"stack", offer.stack()},
+                                 {"fingerprint", offer.fingerprint()}});
+    }
+  }
+  for (const v1::Withheld& withheld : inventory.withheld()) {
+    json["withheld"].push_back({{"what", withheld.what()},
+                                {"hardware", withheld.hardware_class()},
+                                {"stack", withheld.stack()},
+                                {"reason", withheld.reason()}});
+  }
+  return json;
+}
 
 Json ToJson(const v1::WorkerSummary& worker) {
-  return {{"id", std::to_string(worker.id())},
-          {"name", worker.name()},
-          {"connected", worker.connected()},
-          {"draining", worker.draining()},
-          {"slots", worker.slots()},
-          {"running", List(worker.running())},
-          {"classes", List(worker.classes())},
-          {"stacks", List(worker.stacks())},
-          {"unit", worker.unit()},
-          {"seen_unix_seconds", worker.seen_unix_seconds()}};
+  Json json = {
+      {"id", std::to_string(worker.id())},
+      {"name", worker.name()},
+      {"version", worker.version()},
+      {"connected", worker.connected()},
+      {"draining", worker.draining()},
+      {"running", std::vector<std::string>(worker.running().begin(), worker.running().end())},
+      {"classes", ClassesOf(worker.inventory())},
+      {"stacks", StacksOf(worker.inventory())},
+      {"seen_unix_seconds", worker.seen_unix_seconds()},
+      {"paused", Json::array()}};
+  json.update(InventoryJson(worker.inventory()));
+  for (const v1::PausedUnit& paused : worker.paused()) {
+    json["paused"].push_back({{"unit", paused.unit()}, {"reason", paused.reason()}});
+  }
+  return json;
+}
+
+// The first few of a large worker.
+std::string Running(const v1::WorkerSummary& worker) {
+  constexpr int kMostNamed = 4;
+  std::string text;
+  for (int i = 0; i < std::min(worker.running_size(), kMostNamed); ++i) {
+    text += (i > 0 ? " " : "") + worker.running(i);
+  }
+  if (worker.running_size() > kMostNamed) {
+    text += fmt::format(" and {} more", worker.running_size() - kMostNamed);
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
+
+// What keeps some of it from training, and what is worth knowing.
+void PrintRemarks(Context& context, const v1::WorkerSummary& worker) {
+  for (const v1::Withheld& withheld : worker.inventory().withheld()) {
+    context.out << fmt::format("{} withholds {}\n", worker.name(), WithheldText(withheld));
+  }
+  for (const v1::PausedUnit& paused : worker.paused()) {
+    context.out << fmt::format("{}: {} is {}\n", worker.name(), paused.unit(), paused.reason());
+  }
+  for (const v1::Device& device : worker.inventory().devices()) {
+    if (device.note().empty()) continue;
+    context.out << fmt::format("{}: {} ({}): {}\n", worker.name(), device.unit(), device.model(),
+                               device.note());
+  }
 }
 
 class Workers final : public Command {
@@ -55,17 +118,19 @@ class Workers final : public Command {
       PrintJson(context.out, {{"workers", workers}});
       return kDone;
     }
-    Table table(
-        {"worker", "state", "slots", "running", "classes", "stacks", "unit", "connected (UTC)"});
+    Table table({"worker", "state", "slots", "running", "stacks", "devices", "connected (UTC)"});
     for (const v1::WorkerSummary& worker : answer.workers()) {
-      table.Add({worker.name(), State(worker), std::to_string(worker.slots()),
-                 Joined(worker.running()), Joined(worker.classes()), Joined(worker.stacks()),
-                 worker.unit(), TimeText(worker.seen_unix_seconds())});
+      table.Add({worker.name(), State(worker), OrDash(SlotsText(worker.inventory())),
+                 Running(worker),
+                 OrDash(fmt::format("{}", fmt::join(StacksOf(worker.inventory()), " "))),
+                 OrDash(DevicesText(worker.inventory())), TimeText(worker.seen_unix_seconds())});
     }
-    if (table.empty())
+    if (table.empty()) {
       context.out << "no worker has registered\n";
-    else
+    } else {
       table.Print(context);
+    }
+    for (const v1::WorkerSummary& worker : answer.workers()) PrintRemarks(context, worker);
     return kDone;
   }
 };

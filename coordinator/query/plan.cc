@@ -107,8 +107,10 @@ std::optional<Speed> SpeedOf(const std::map<SpeedKey, Speed>& speeds, const Spec
   return sum;
 }
 
-bool Has(const std::vector<std::string>& names, const std::string& wanted) {
-  return wanted.empty() || std::find(names.begin(), names.end(), wanted) != names.end();
+// An offer without a stack is one of any.
+bool IsFor(const Inventory::Offer& offer, const std::string& hardware, const std::string& stack) {
+  return (hardware.empty() || offer.hardware_class == hardware) &&
+         (stack.empty() || offer.stack.empty() || offer.stack == stack);
 }
 
 v1::PlannedCell CellOf(const sweep::Cell& cell, std::span<const FleetWorker> fleet) {
@@ -121,8 +123,10 @@ v1::PlannedCell CellOf(const sweep::Cell& cell, std::span<const FleetWorker> fle
   out.set_block(cell.block);
   out.set_replicates(cell.replicates);
   for (const FleetWorker& worker : fleet) {
-    if (worker.slots == 0 || !Has(worker.classes, cell.hardware)) continue;
-    if (worker.stacks.empty() || Has(worker.stacks, cell.stack)) out.add_workers(worker.name);
+    const bool can = std::ranges::any_of(
+        worker.inventory->offers,
+        [&](const Inventory::Offer& offer) { return IsFor(offer, cell.hardware, cell.stack); });
+    if (can) out.add_workers(worker.name);
   }
   return out;
 }
@@ -138,7 +142,12 @@ struct Load {
 double Slots(std::span<const FleetWorker> fleet, const std::string& hardware) {
   double slots = 0;
   for (const FleetWorker& worker : fleet) {
-    if (Has(worker.classes, hardware)) slots += worker.slots;
+    slots += static_cast<double>(
+        std::ranges::count_if(worker.inventory->slots, [&](const Inventory::Slot& slot) {
+          return std::ranges::any_of(slot.offers, [&](uint32_t offer) {
+            return IsFor(worker.inventory->offers[offer], hardware, "");
+          });
+        }));
   }
   return std::max(slots, 1.0);
 }

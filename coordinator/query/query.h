@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/inventory.h"
 #include "common/base/status.h"
 #include "coordinator/sweep/sweep.h"
 #include "noisefloor/v1/coordinator_api.pb.h"
@@ -48,9 +49,7 @@ struct LiveFacts {
 // A connected worker, for plans.
 struct FleetWorker {
   std::string name;
-  uint32_t slots = 0;
-  std::vector<std::string> classes;
-  std::vector<std::string> stacks;  // Empty: any.
+  std::shared_ptr<const Inventory> inventory;  // shared: see scheduler::WorkerConnected.
 };
 
 struct QueryOptions {

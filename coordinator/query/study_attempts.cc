@@ -29,7 +29,6 @@ using report::MemberInput;
 struct Origin {
   std::string build;
   std::string fingerprint;
-  std::string unit;                       // Of the GPU that was used.
   std::vector<std::string> gpu_software;  // As kGpuSoftware.
 };
 
@@ -41,7 +40,6 @@ Origin OriginOf(const std::string& environment, const CellInput& cell) {
   origin.fingerprint = facts["stack_fingerprint"];
   // A GPU that was seen by a trainer of a CPU class did not train.
   if (!IsGpuClass(cell.hardware)) return origin;
-  origin.unit = facts["gpu.uuid"];
   for (const std::string_view key : report::kGpuSoftware) {
     const auto fact = facts.find(key);
     origin.gpu_software.push_back(fact == facts.end() ? "" : fact->second);
@@ -85,8 +83,7 @@ std::optional<std::string> EnvironmentOf(SQLite::Statement& row) {
 void Accept(SQLite::Statement& row, const std::string& environment, const Origin& origin,
             MemberInput& member) {
   member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
-  // A worker has one unit for all its GPUs; the attempt used one of them.
-  member.unit = origin.unit.empty() ? row.getColumn(7).getString() : origin.unit;
+  member.unit = row.getColumn(7).getString();
   member.environment_json = environment;
   member.per_class_accuracy = NumbersIn(row.getColumn(12).getString());
   member.trainer_build = origin.build;
@@ -101,9 +98,9 @@ Attempts ReadEnds(SQLite::Database& database, uint64_t sweep, const MemberPlaces
   SQLite::Statement row(
       database,
       "SELECT l.lease, l.cell, l.replicate, a.accepted, a.outcome, "
-      "a.train_seconds, a.train_seconds_special, w.unit, e.facts, "
+      "a.train_seconds, a.train_seconds_special, u.name, e.facts, "
       "d.sha256, e.sha256, a.measured, a.class_accuracy, a.environment IS NOT NULL "
-      "FROM lease l JOIN attempt a USING (lease) JOIN worker w USING (worker) "
+      "FROM lease l JOIN attempt a USING (lease) LEFT JOIN unit u USING (unit) "
       "LEFT JOIN environment e ON e.environment = a.environment "
       "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
       "WHERE l.sweep = ? ORDER BY l.lease");

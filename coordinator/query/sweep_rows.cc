@@ -1,6 +1,7 @@
 #include "coordinator/query/sweep_rows.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <limits>
@@ -39,11 +40,13 @@ v1::WorkerSummary WorkerAt(SQLite::Statement& row) {
   v1::WorkerSummary worker;
   worker.set_id(static_cast<uint64_t>(row.getColumn(0).getInt64()));
   worker.set_name(row.getColumn(1).getString());
-  worker.set_slots(row.getColumn(2).getUInt());
-  worker.set_unit(row.getColumn(3).getString());
-  worker.set_seen_unix_seconds(row.getColumn(6).getInt64() / kMicroseconds);
-  for (const std::string& name : NamesIn(row.getColumn(4).getString())) worker.add_classes(name);
-  for (const std::string& name : NamesIn(row.getColumn(5).getString())) worker.add_stacks(name);
+  worker.set_version(row.getColumn(2).getString());
+  worker.set_seen_unix_seconds(row.getColumn(4).getInt64() / kMicroseconds);
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // Of a newer coordinator.
+  const auto status = google::protobuf::util::JsonStringToMessage(
+      row.getColumn(3).getString(), worker.mutable_inventory(), options);
+  if (!status.ok()) worker.clear_inventory();  // Damaged; its next registration mends it.
   return worker;
 }
 
@@ -183,7 +186,7 @@ absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
 v1::ListWorkersResponse ReadWorkers(SQLite::Database& database) {
   v1::ListWorkersResponse response;
   SQLite::Statement row(database,
-                        "SELECT worker, name, slots, unit, classes, stacks, seen_us FROM worker "
+                        "SELECT worker, name, version, inventory, seen_us FROM worker "
                         "WHERE forgotten = 0 ORDER BY name, worker");
   while (row.executeStep()) *response.add_workers() = WorkerAt(row);
   return response;

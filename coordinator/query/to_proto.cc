@@ -140,17 +140,4 @@ std::vector<v1::Setting> SettingsIn(std::string_view json) {
   return settings;
 }
 
-std::vector<std::string> NamesIn(std::string_view json) {
-  std::vector<std::string> names;
-  const absl::StatusOr<Json> parsed = ParseJson(json);
-  if (!parsed.ok() || !parsed->is_array()) return names;
-  for (const Json& entry : *parsed) {
-    if (entry.is_string()) names.push_back(entry.get<std::string>());
-    if (entry.is_object() && entry.contains("name") && entry["name"].is_string()) {
-      names.push_back(entry["name"].get<std::string>());
-    }
-  }
-  return names;
-}
-
 }  // namespace noisefloor::query

@@ -26,7 +26,5 @@ std::string_view NameOf(v1::MemberState state);
 
 // A JSON object {path: value} as settings; empty for a text that is none.
 std::vector<v1::Setting> SettingsIn(std::string_view json);
-// A JSON list of texts, or of objects with a "name".
-std::vector<std::string> NamesIn(std::string_view json);
 
 }  // namespace noisefloor::query

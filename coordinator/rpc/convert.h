@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "absl/time/time.h"
 
 #include "common/base/ids.h"
+#include "common/base/inventory.h"
 #include "common/base/status.h"
 #include "coordinator/query/query.h"
 #include "coordinator/scheduler/effect.h"
@@ -31,6 +33,9 @@ struct WelcomeTimes {
   absl::Duration lease_ttl;
 };
 
+// `field` is its name in refusals. `assumed`: of a plan, where a stack may be open.
+absl::StatusOr<Inventory> InventoryFrom(std::string_view field, const v1::Inventory& message,
+                                        bool assumed);
 absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
                                                       const v1::Register& message);
 // Every message but Register.

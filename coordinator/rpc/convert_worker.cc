@@ -1,4 +1,7 @@
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -16,11 +19,8 @@ namespace noisefloor {
 
 namespace {
 
-constexpr size_t kMaxQuoted = 100;  // Bytes, of what came, in a message.
-constexpr size_t kMaxText = 400;    // Bytes, of descriptions and fingerprints.
-constexpr size_t kMaxUnit = 2000;   // Bytes: the UUIDs of a node's GPUs are 41 each.
-constexpr uint32_t kMaxSlots = 1024;
-constexpr int kMaxOffers = 64;         // Classes, stacks.
+constexpr size_t kMaxQuoted = 100;     // Bytes, of what came, in a message.
+constexpr size_t kMaxText = 400;       // Bytes, of descriptions and fingerprints.
 constexpr int kMaxHeld = 10000;        // Leases.
 constexpr int kMaxMetricNames = 1000;  // Of a batch.
 
@@ -170,17 +170,24 @@ absl::StatusOr<scheduler::Event> FinishedFrom(SessionId session,
   return event;
 }
 
-template <typename List>
-absl::StatusOr<std::vector<scheduler::StackOffer>> StacksFrom(const List& list) {
-  NF_RETURN_IF_ERROR(CheckCount("register.stacks", list.size(), 1, kMaxOffers));
-  std::vector<scheduler::StackOffer> result;
-  for (const v1::StackOffer& stack : list) {
-    NF_RETURN_IF_ERROR(CheckName("register.stacks.name", stack.name()));
-    NF_RETURN_IF_ERROR(CheckText("register.stacks.fingerprint", stack.fingerprint(), 1));
-    NF_RETURN_IF_ERROR(CheckText("register.stacks.build", stack.build(), 0));
-    result.push_back({stack.name(), stack.fingerprint(), stack.build()});
-  }
-  return result;
+// As the store keeps it, and people read it there.
+absl::StatusOr<std::string> JsonOf(const v1::Inventory& inventory) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(inventory, &json, options);
+  if (!status.ok()) return InvalidInput("register.inventory: " + std::string(status.message()));
+  return json;
+}
+
+// Whoever registers as workers of 0.1 did.
+absl::Status CheckInventory(const v1::Register& message) {
+  const v1::Inventory& inventory = message.inventory();
+  if (inventory.slots_size() > 0 || inventory.withheld_size() > 0) return absl::OkStatus();
+  return InvalidInput(fmt::format(
+      "{} registers as workers before version 0.2 did (it says {}): without an inventory; this "
+      "coordinator is of version {} and needs a worker of it",
+      message.name(), message.version().empty() ? "none" : message.version(), NOISEFLOOR_VERSION));
 }
 
 v1::SessionResponse StartFrom(const scheduler::SendStart& send) {
@@ -192,6 +199,7 @@ v1::SessionResponse StartFrom(const scheduler::SendStart& send) {
   start.set_specification(send.specification);
   start.set_specification_sha256(Sha256Hex(send.specification));
   start.set_write_evaluation_set(send.write_evaluation_set);
+  start.set_slot(send.slot);
   return response;
 }
 
@@ -203,23 +211,16 @@ absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
   if (message.identity() == 0) {
     return Expected("register.identity", "the number of the worker's state directory, not 0", "0");
   }
-  if (message.slots() < 1 || message.slots() > kMaxSlots) {
-    return Expected("register.slots", "1 to 1024", fmt::format("{}", message.slots()));
-  }
-  NF_RETURN_IF_ERROR(CheckText("register.unit", message.unit(), 1, kMaxUnit));
   NF_RETURN_IF_ERROR(CheckText("register.version", message.version(), 0));
-  NF_RETURN_IF_ERROR(CheckCount("register.classes", message.classes_size(), 1, kMaxOffers));
+  NF_RETURN_IF_ERROR(CheckInventory(message));
   scheduler::WorkerConnected event;
   event.session = session;
   event.name = message.name();
   event.identity = message.identity();
-  event.slots = message.slots();
-  for (const v1::ClassOffer& offer : message.classes()) {
-    NF_RETURN_IF_ERROR(CheckName("register.classes.name", offer.name()));
-    event.classes.push_back(offer.name());
-  }
-  NF_ASSIGN_OR_RETURN(event.stacks, StacksFrom(message.stacks()));
-  event.unit = message.unit();
+  NF_ASSIGN_OR_RETURN(Inventory inventory,
+                      InventoryFrom("register.inventory", message.inventory(), false));
+  event.inventory = std::make_shared<const Inventory>(std::move(inventory));
+  NF_ASSIGN_OR_RETURN(event.inventory_text, JsonOf(message.inventory()));
   event.version = message.version();
   NF_ASSIGN_OR_RETURN(event.held, HeldFrom("register.held", message.held()));
   return event;

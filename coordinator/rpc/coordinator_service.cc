@@ -70,20 +70,19 @@ std::vector<query::FleetWorker> FleetOf(const LiveBoard& live) {
   std::vector<query::FleetWorker> fleet;
   for (const LiveBoard::Worker& worker : live.Workers()) {
     if (!worker->connected || worker->draining) continue;
-    fleet.push_back({worker->name, worker->slots, worker->classes, worker->stacks});
+    fleet.push_back({worker->name, worker->inventory});
   }
   return fleet;
 }
 
 // The fleet as it is, with the workers that the request assumes.
-std::vector<query::FleetWorker> FleetOf(const LiveBoard& live,
-                                        const v1::PlanSweepRequest& request) {
+absl::StatusOr<std::vector<query::FleetWorker>> FleetOf(const LiveBoard& live,
+                                                        const v1::PlanSweepRequest& request) {
   std::vector<query::FleetWorker> fleet = FleetOf(live);
   for (const v1::AssumedWorker& worker : request.assumed_workers()) {
-    fleet.push_back({worker.name(),
-                     worker.slots(),
-                     {worker.classes().begin(), worker.classes().end()},
-                     {worker.stacks().begin(), worker.stacks().end()}});
+    NF_ASSIGN_OR_RETURN(Inventory inventory, InventoryFrom("assumed_workers.inventory",
+                                                           worker.inventory(), /*assumed=*/true));
+    fleet.push_back({worker.name(), std::make_shared<const Inventory>(std::move(inventory))});
   }
   return fleet;
 }
@@ -93,7 +92,9 @@ std::vector<std::string> ClassesOf(const LiveBoard& live, const v1::PlanSweepReq
   const std::vector<std::string> offered = live.classes();
   std::set<std::string> classes(offered.begin(), offered.end());
   for (const v1::AssumedWorker& worker : request.assumed_workers()) {
-    classes.insert(worker.classes().begin(), worker.classes().end());
+    for (const v1::Offer& offer : worker.inventory().offers()) {
+      classes.insert(offer.hardware_class());
+    }
   }
   return {classes.begin(), classes.end()};
 }
@@ -108,6 +109,11 @@ void FillLive(const LiveBoard& live, v1::ListWorkersResponse& response) {
     summary.set_connected((*known)->connected);
     summary.set_draining((*known)->draining);
     for (const MemberId& member : (*known)->running) summary.add_running(ToText(member));
+    for (const scheduler::Pause& pause : (*known)->paused) {
+      v1::PausedUnit& paused = *summary.add_paused();
+      paused.set_unit(pause.unit);
+      paused.set_reason(pause.reason);
+    }
   }
 }
 
@@ -199,8 +205,9 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
     }
     NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved,
                         ResolveSweep(request->sweep(), ClassesOf(parts_.loop.live(), *request)));
-    return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)),
-                                  FleetOf(parts_.loop.live(), *request));
+    NF_ASSIGN_OR_RETURN(const std::vector<query::FleetWorker> fleet,
+                        FleetOf(parts_.loop.live(), *request));
+    return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)), fleet);
   });
 }
 

@@ -70,14 +70,13 @@ void SetHeard(State& state, PastLease& past) {
 // Ends the lease without an accepted result, keeps what was reported, and lets the member go on.
 void Refuse(Turn& turn, const AttemptFinished& event, CauseClass cause, const std::string& reason) {
   const MemberId member = turn.state.leases.at(event.lease).member;
-  const WorkerId worker = turn.state.leases.at(event.lease).worker;
   Lose(turn, event.lease, cause, reason);
   PastLease& past = turn.state.past_leases.at(event.lease);
   SetHeard(turn.state, past);
   KeepEnd(turn, past, event.outcome, false, reason.empty() ? std::string(Name(cause)) : reason);
   turn.Tell(SendSettled{event.session, event.lease, false,
                         reason.empty() ? std::string(Name(cause)) : reason});
-  CountFailure(turn, turn.state.workers.at(worker), member, cause);
+  CountFailure(turn, past.worker, past.unit, member, cause);
 }
 
 // The result of a lease that was lost meanwhile: refused by name, its hashes kept as a free check.
@@ -127,7 +126,8 @@ void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
            .member = ended.member,
            .attempt = ended.attempt,
            .worker = ended.worker,
-           .reason = ""},
+           .reason = "",
+           .unit = ""},
           event.outcome, true, "");
   SetState(turn, ended.member, diverged ? MemberState::kDiverged : MemberState::kDone);
   turn.Happened(ended.member, diverged ? "member_diverged" : "member_done",
@@ -140,7 +140,7 @@ void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
     sweep.kept_evaluation_keys.insert(sweep.cells[ended.member.cell].evaluation_key);
   }
   CountTime(sweep, sweep.cells[ended.member.cell].cell.hardware, event.outcome.train_seconds);
-  CountSuccess(turn.state.workers.at(ended.worker));
+  CountSuccess(turn.state, ended.worker, ended.unit);
   turn.Tell(SendSettled{event.session, ended.id, true, ""});
 }
 
@@ -187,11 +187,10 @@ void On(Turn& turn, RecordsArrived&& event) {
   ingest::RecordBatch& batch = event.batch;
   const ingest::BatchVerdict verdict = ingest::JudgeBatch(batch, lease->sequence);
   if (verdict.kind == Kind::kBroken) {
-    const MemberId member = lease->member;
-    Worker& worker = turn.state.workers.at(lease->worker);
     Stop(turn, *lease, verdict.reason);
     Lose(turn, event.lease, CauseClass::kBug, verdict.reason);
-    return CountFailure(turn, worker, member, CauseClass::kBug);
+    const PastLease& past = turn.state.past_leases.at(event.lease);
+    return CountFailure(turn, past.worker, past.unit, past.member, CauseClass::kBug);
   }
   if (verdict.kind == Kind::kKeep) {
     lease->sequence = batch.sequence;

@@ -67,10 +67,7 @@ struct KeepWorker {
   WorkerId worker;
   std::string name;
   uint64_t identity = 0;
-  std::string unit;
-  uint32_t slots = 0;
-  std::vector<std::string> classes;
-  std::vector<StackOffer> stacks;
+  std::string inventory;  // JSON.
   std::string version;
   absl::Time seen;
 };
@@ -85,6 +82,8 @@ struct GrantLease {
   WorkerId worker;
   std::string specification;  // Canonical JSON, from the last KeepSpecification of its cell.
   absl::Time at;
+  uint32_t slot = 0;  // Of the worker.
+  std::string unit;   // The device of that slot: see UnitOf.
 };
 struct DropLease {
   LeaseId lease;
@@ -144,6 +143,7 @@ struct SendStart {
   uint32_t attempt = 0;
   std::string specification;  // Canonical JSON.
   bool write_evaluation_set = false;
+  uint32_t slot = 0;
 };
 struct SendStop {
   SessionId session;
@@ -241,7 +241,9 @@ struct RecoveredLease {
   uint32_t attempt = 0;
   WorkerId worker;
   std::string specification;
-  uint64_t sequence = 0;  // Highest record batch stored without a gap.
+  uint64_t sequence = 0;         // Highest record batch stored without a gap.
+  std::optional<uint32_t> slot;  // Nothing: it was granted before leases named one.
+  std::string unit;
 };
 struct PastLease {  // Dropped without an accepted result: the budget of its member counts it.
   LeaseId lease;
@@ -251,12 +253,12 @@ struct PastLease {  // Dropped without an accepted result: the budget of its mem
   CauseClass cause = CauseClass::kLostWorker;  // Of its DropLease.
   std::string reason;                          // Of its DropLease.
   bool has_outcome = false;                    // A KeepOutcome of it is in the store.
+  std::string unit;
 };
 struct RecoveredWorker {
   WorkerId worker;
   std::string name;
   uint64_t identity = 0;
-  std::string unit;
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/inventory.h"
 #include "coordinator/ingest/outcome.h"
 #include "coordinator/sweep/sweep.h"
 
@@ -14,13 +16,6 @@ namespace noisefloor::scheduler {
 
 // Number of an API call that waits for its answer; made by the caller of Step.
 using RequestNumber = uint64_t;
-
-struct StackOffer {
-  std::string name;
-  std::string fingerprint;
-  std::string build;
-  friend bool operator==(const StackOffer&, const StackOffer&) = default;
-};
 
 struct HeldLease {
   LeaseId lease;
@@ -45,16 +40,15 @@ struct SweepRetried {
   RequestNumber request = 0;
   SweepId sweep;
 };
-// Its limits are checked where it is read: a name, an identity, 1 slot or more, 1 class and 1 stack
-// or more.
+// Its limits are checked where it is read: a name, an identity, an inventory whose places are
+// there.
 struct WorkerConnected {
   SessionId session;
   std::string name;
   uint64_t identity = 0;
-  uint32_t slots = 0;
-  std::vector<std::string> classes;
-  std::vector<StackOffer> stacks;
-  std::string unit;
+  // shared: with states and statuses, while the worker may register again with another.
+  std::shared_ptr<const Inventory> inventory;
+  std::string inventory_text;  // The same as JSON, for the store.
   std::string version;
   std::vector<HeldLease> held;
 };

@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/explain.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "common/trainer_protocol/json.h"
 #include "coordinator/scheduler/placement.h"
@@ -15,10 +16,15 @@ std::string Seconds(absl::Duration length) {
   return std::to_string(std::max<int64_t>(0, absl::ToInt64Seconds(length))) + " s";
 }
 
+// The first few: a fleet is longer than a sentence.
 std::string Join(const std::vector<std::string>& parts) {
+  constexpr size_t kMostNamed = 8;
   std::string text;
-  for (const std::string& part : parts) text.append(text.empty() ? "" : "; ").append(part);
-  return text;
+  for (size_t i = 0; i < std::min(parts.size(), kMostNamed); ++i) {
+    text.append(text.empty() ? "" : "; ").append(parts[i]);
+  }
+  if (parts.size() <= kMostNamed) return text;
+  return text + "; and " + std::to_string(parts.size() - kMostNamed) + " more";
 }
 
 // "hardware class cpu-amd-avx2 and stack torch-2.11-cpu".
@@ -28,15 +34,33 @@ std::string Wanted(const Pool& pool) {
   return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
 }
 
+// What would be of the pool, were it not withheld.
+std::vector<std::string> WithheldFrom(const Worker& worker, const Pool& pool) {
+  std::vector<std::string> reasons;
+  for (const Inventory::Withheld& withheld : worker.inventory->withheld) {
+    const bool is_class = withheld.hardware_class.empty() || pool.hardware.empty() ||
+                          withheld.hardware_class == pool.hardware;
+    const bool is_stack =
+        withheld.stack.empty() || pool.stack.empty() || withheld.stack == pool.stack;
+    if (!is_class || !is_stack) continue;
+    reasons.push_back(worker.name + " withholds " + withheld.what +
+                      (withheld.stack.empty() ? "" : " from " + withheld.stack) + ": " +
+                      withheld.reason);
+  }
+  return reasons;
+}
+
 // Nobody who is connected offers what the pool asks for.
 std::string NotOffered(const State& state, const Pool& pool, const MemberId& id) {
   const Pool any_build = {pool.hardware, pool.stack, ""};
   std::vector<std::string> other_builds;
+  std::vector<std::string> withheld;
   size_t connected = 0;
   for (const auto& [id, worker] : state.workers) {
     if (!worker.session) continue;
     ++connected;
     if (Offers(worker, any_build)) other_builds.push_back(worker.name);
+    std::ranges::move(WithheldFrom(worker, pool), std::back_inserter(withheld));
   }
   if (connected == 0) return "no worker is connected. Start one";
   const bool unbuilt = NothingBuiltOn(CellOf(state, id));
@@ -46,24 +70,55 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
            ") offers another. Connect a worker with the same build of the stack" +
            (unbuilt ? ", or `retry` the sweep: the cell has no result yet and will take any" : "");
   }
-  return "no connected worker offers " + Wanted(pool) + ". Connect one";
+  return "no connected worker offers " + Wanted(pool) + ". " +
+         (withheld.empty() ? "Connect one" : "Connect one, or mend this: " + Join(withheld));
 }
 
-// Why this worker, which offers everything, has not taken it; empty: its slots are busy.
-std::string WhyNot(const State& state, const Worker& worker, const MemberId& id, absl::Time now) {
+// Why nothing of this worker, which offers everything, has taken it; empty: it depends on the
+// slots.
+std::string WhyNot(const State& state, const Worker& worker, absl::Time now) {
   if (worker.draining) return worker.name + " is draining";
-  if (IsSilent(worker, state.options, now)) {
-    return worker.name + " has been silent for " + Seconds(now - worker.heard);
+  if (!IsSilent(worker, state.options, now)) return "";
+  return worker.name + " has been silent for " + Seconds(now - worker.heard);
+}
+
+// Why this place, which offers everything, has not taken it; empty: its slots are busy.
+std::string WhyNot(const State& state, const Place& place, const MemberId& id, absl::Time now) {
+  const std::string name = NameOf(*place.worker, place.group->unit);
+  const std::string paused = WhyPaused(place, now);
+  if (!paused.empty()) return name + " is " + paused;
+  const std::string obstacle = Obstacle(state, place, id, now);
+  return obstacle.empty() ? "" : name + " is left out: " + obstacle;
+}
+
+// Slots that could train the member, and why others that offer what it needs cannot.
+struct Able {
+  bool offered = false;
+  size_t slots = 0;
+  std::vector<std::string> reasons;
+};
+
+Able FindAble(const State& state, const Pool& pool, const MemberId& id, absl::Time now) {
+  Able able;
+  for (const auto& [worker_id, worker] : state.workers) {
+    if (!worker.session || !Offers(worker, pool)) continue;
+    able.offered = true;
+    if (std::string why = WhyNot(state, worker, now); !why.empty()) {
+      able.reasons.push_back(std::move(why));
+      continue;
+    }
+    for (const SlotGroup& group : worker.groups) {
+      const Place place = {&worker, &group};
+      if (OfferFor(place, pool) == nullptr) continue;
+      std::string why = WhyNot(state, place, id, now);
+      if (why.empty()) {
+        able.slots += group.count;
+      } else {
+        able.reasons.push_back(std::move(why));
+      }
+    }
   }
-  if (IsQuarantined(worker, now)) {
-    return worker.name + " is in quarantine for " + Seconds(worker.quarantined_until - now);
-  }
-  if (IsResting(worker, now)) {
-    return worker.name + " rests for " + Seconds(worker.rests_until - now) + ": it has lost its " +
-           "device " + std::to_string(worker.lost_in_row) + " times in a row";
-  }
-  const std::string obstacle = Obstacle(state, worker, id, now);
-  return obstacle.empty() ? "" : worker.name + " is left out: " + obstacle;
+  return able;
 }
 
 std::string Position(const State& state, const Pool& pool, const MemberId& id) {
@@ -94,28 +149,16 @@ std::string History(const State& state, const MemberId& id) {
 std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
   const Pool pool = PoolOf(CellOf(state, id));
   if (state.storage_failed_since) return "nothing is leased while the store cannot keep anything.";
-  std::vector<std::string> reasons;
-  size_t slots = 0;
-  size_t offering = 0;
-  for (const auto& [worker_id, worker] : state.workers) {
-    if (!worker.session || !Offers(worker, pool)) continue;
-    ++offering;
-    std::string why = WhyNot(state, worker, id, now);
-    if (why.empty())
-      slots += worker.slots;
-    else
-      reasons.push_back(std::move(why));
+  const Able able = FindAble(state, pool, id, now);
+  if (!able.offered) return NotOffered(state, pool, id) + ".";
+  std::string text = "no worker may take it.";
+  if (able.slots > 0) {
+    text =
+        (able.slots == 1 ? "the one slot that can train it is busy; "
+                         : "all " + Count(able.slots, "slot") + " that can train it are busy; ") +
+        Position(state, pool, id) + ".";
   }
-  if (offering == 0) return NotOffered(state, pool, id) + ".";
-  std::string text;
-  if (slots > 0) {
-    text = (slots == 1 ? "the one slot that can train it is busy; "
-                       : "all " + Count(slots, "slot") + " that can train it are busy; ") +
-           Position(state, pool, id) + ".";
-  } else {
-    text = "no worker may take it.";
-  }
-  if (!reasons.empty()) text += " " + Join(reasons) + ".";
+  if (!able.reasons.empty()) text += " " + Join(able.reasons) + ".";
   return text;
 }
 
@@ -123,7 +166,7 @@ std::string Leased(const State& state, const Member& member, absl::Time now) {
   const Lease& lease = state.leases.at(member.lease);
   const Worker& worker = state.workers.at(lease.worker);
   std::string text = "attempt " + std::to_string(lease.attempt) + " runs on " + worker.name + " (" +
-                     worker.unit + ") since " + Seconds(now - lease.granted);
+                     lease.unit + ") since " + Seconds(now - lease.granted);
   if (lease.step_count > 0) {
     text += ", step " + std::to_string(lease.step) + " of " + std::to_string(lease.step_count);
   } else if (!lease.confirmed) {

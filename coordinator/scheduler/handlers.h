@@ -10,7 +10,7 @@ void On(Turn& turn, const SweepSubmitted& event);
 void On(Turn& turn, const SweepCancelled& event);
 void On(Turn& turn, const SweepRetried& event);
 
-void On(Turn& turn, const WorkerConnected& event);
+void On(Turn& turn, WorkerConnected&& event);
 void On(Turn& turn, const SessionLost& event);
 void On(Turn& turn, const Heartbeat& event);
 void On(Turn& turn, const WorkerDraining& event);

@@ -96,7 +96,17 @@ void CheckWorker(const State& state, const Worker& worker, Broken& broken) {
       broken.push_back(worker.name + " has " + Text(lease) + ", which is not live or not its own");
     }
   }
-  const bool ready = worker.session && !worker.draining && worker.leases.size() < worker.slots;
+  for (uint32_t slot = 0; slot < worker.lease_of_slot.size(); ++slot) {
+    const LeaseId lease = worker.lease_of_slot[slot];
+    const bool free = worker.groups[worker.group_of_slot[slot]].free.contains(slot);
+    if (free != (lease == LeaseId{})) {
+      broken.push_back(worker.name + " has a slot that is both free and not");
+    }
+    if (lease != LeaseId{} && !worker.leases.contains(lease)) {
+      broken.push_back(worker.name + " keeps a slot for " + Text(lease) + ", which it has not");
+    }
+  }
+  const bool ready = worker.session && !worker.draining && HasFreeSlot(worker);
   if (ready != state.ready.contains(worker.id)) {
     broken.push_back(worker.name + (ready ? " has a slot that nobody sees" : " has no free slot"));
   }

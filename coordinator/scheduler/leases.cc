@@ -1,7 +1,5 @@
 #include "coordinator/scheduler/leases.h"
 
-#include <algorithm>
-
 #include "common/base/check.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/retry.h"
@@ -9,16 +7,6 @@
 namespace noisefloor::scheduler {
 
 namespace {
-
-// The stack of `worker` that the cell would be trained with.
-const StackOffer& StackFor(const Worker& worker, const Pool& pool) {
-  const auto it = std::ranges::find_if(worker.stacks, [&](const StackOffer& stack) {
-    return (pool.stack.empty() || stack.name == pool.stack) &&
-           (pool.fingerprint.empty() || stack.fingerprint == pool.fingerprint);
-  });
-  NF_CHECK(it != worker.stacks.end());
-  return *it;
-}
 
 // The waiting members of the cell, which was in the pool `before`, follow it into its pool.
 void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, const Pool& before) {
@@ -53,12 +41,10 @@ void SetPin(Turn& turn, SweepState& sweep, PinCell pin) {
 }
 
 // The first lease of a cell chooses what was left open; the other members of the cell follow.
-void Pin(Turn& turn, SweepState& sweep, const CellState& cell, const Worker& worker) {
-  const StackOffer& stack = StackFor(worker, PoolOf(cell));
-  const std::string& hardware =
-      cell.cell.hardware.empty() ? worker.classes.front() : cell.cell.hardware;
+void Pin(Turn& turn, SweepState& sweep, const CellState& cell, const Inventory::Offer& offer) {
   SetPin(turn, sweep,
-         {sweep.id, cell.cell.index, hardware, stack.name, stack.fingerprint, stack.build});
+         {sweep.id, cell.cell.index, offer.hardware_class, offer.stack, offer.fingerprint,
+          offer.build});
 }
 
 // What the members of the cell, which is pinned, are given now.
@@ -87,44 +73,48 @@ bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell,
 
 // A cell is not pinned to a trainer's build, or a repaired trainer would leave its members waiting
 // for ever. That its members no longer ran on one build is said at once, and again by its study.
-std::string LeasedText(const Lease& lease, const CellState& cell, const Worker& worker) {
+std::string LeasedText(const Lease& lease, const CellState& cell, const Worker& worker,
+                       const Inventory::Offer& offer) {
   std::string text =
       ToText(lease.member) + " attempt " + std::to_string(lease.attempt) + " on " + worker.name;
-  if (StackFor(worker, PoolOf(cell)).build == cell.build) return text;
+  if (offer.build == cell.build) return text;
   return text + ", with another trainer build than its cell began with";
 }
 
 }  // namespace
 
-void Grant(Turn& turn, const MemberId& id, WorkerId worker_id) {
+void Grant(Turn& turn, const MemberId& id, const Place& place) {
   State& state = turn.state;
-  Worker& worker = state.workers.at(worker_id);
+  Worker& worker = state.workers.at(place.worker->id);
+  SlotGroup& group = worker.groups[place.group - worker.groups.data()];
   SweepState& sweep = state.sweeps.at(id.sweep);
   CellState& cell = sweep.cells[id.cell];
   Member& member = Touch(state, id);
-  NF_CHECK(member.state == MemberState::kWaiting && worker.leases.size() < worker.slots);
-  if (cell.fingerprint.empty()) Pin(turn, sweep, cell, worker);
+  const Inventory::Offer* offer = OfferFor(place, PoolOf(cell));
+  NF_CHECK(member.state == MemberState::kWaiting && offer != nullptr);
+  if (cell.fingerprint.empty()) Pin(turn, sweep, cell, *offer);
 
   Lease lease;
   lease.id = state.last_lease = LeaseId{state.last_lease.value + 1};
   lease.member = id;
   lease.attempt = ++member.attempt;
-  lease.worker = worker_id;
+  lease.worker = worker.id;
+  lease.unit = group.unit;
+  lease.slot = TakeSlot(state, worker, group, lease.id);
   lease.specification = SpecificationOf(turn, sweep, cell).ForReplicate(id.replicate);
   lease.granted = turn.now;
   lease.expires = turn.now + state.options.lease_ttl;
   lease.write_evaluation_set = AskForEvaluationSet(state, sweep, cell, lease.id);
 
-  turn.Keep(GrantLease{lease.id, id, lease.attempt, worker_id, lease.specification, turn.now});
+  turn.Keep(GrantLease{lease.id, id, lease.attempt, worker.id, lease.specification, turn.now,
+                       *lease.slot, lease.unit});
   if (lease.attempt > 1) ++sweep.counts.retries;
   SetState(turn, id, MemberState::kLeased);
   member.lease = lease.id;
-  turn.Happened(id, "member_leased", LeasedText(lease, cell, worker));
-  worker.leases.insert(lease.id);
-  UpdateReady(state, worker);
-  turn.effects.changed.workers.insert(worker_id);
+  turn.Happened(id, "member_leased", LeasedText(lease, cell, worker, *offer));
+  turn.effects.changed.workers.insert(worker.id);
   turn.effects.changed.leases.insert(lease.id);
-  ++cell.leases_by_unit[worker.unit];
+  ++cell.leases_by_unit[lease.unit];
   state.expiry.emplace(lease.expires, lease.id);
   SendStartAgain(turn, lease, *worker.session);
   state.leases.emplace(lease.id, std::move(lease));
@@ -137,7 +127,7 @@ void Unpin(Turn& turn, SweepState& sweep, const sweep::Cell& definition) {
 
 void SendStartAgain(Turn& turn, const Lease& lease, SessionId session) {
   turn.Tell(SendStart{session, lease.id, lease.member, lease.attempt, lease.specification,
-                      lease.write_evaluation_set});
+                      lease.write_evaluation_set, lease.slot.value_or(0)});
 }
 
 void Renew(Turn& turn, Lease& lease) {
@@ -157,15 +147,14 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   state.leases.erase(it);
   state.expiry.erase({lease.expires, id});
   Worker& worker = state.workers.at(lease.worker);
-  worker.leases.erase(id);
-  UpdateReady(state, worker);
+  FreeSlot(state, worker, lease);
   if (cause == CauseClass::kNone) {
     state.accepted.emplace(id, lease.member);
   } else {
     Touch(state, lease.member).lease = LeaseId{};
     ++worker.unheard;
-    state.past_leases.emplace(
-        id, PastLease{id, lease.member, lease.attempt, lease.worker, cause, reason, false});
+    state.past_leases.emplace(id, PastLease{id, lease.member, lease.attempt, lease.worker, cause,
+                                            reason, false, lease.unit});
     state.past_by_member[lease.member].push_back(id);
   }
   state.placement_due = true;

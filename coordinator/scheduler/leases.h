@@ -7,9 +7,9 @@
 
 namespace noisefloor::scheduler {
 
-// The member waits, the worker offers what it needs and has a free slot. Pins the cell at its first
+// The member waits, the place offers what it needs and has a free slot. Pins the cell at its first
 // lease.
-void Grant(Turn& turn, const MemberId& id, WorkerId worker);
+void Grant(Turn& turn, const MemberId& id, const Place& place);
 
 // A cell that nothing was built on takes what its definition says: its next first lease pins it
 // anew.

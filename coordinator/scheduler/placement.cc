@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/placement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "coordinator/scheduler/leases.h"
@@ -14,11 +15,11 @@ namespace {
 // How far behind the head of a pool to look for a member that spreads better.
 constexpr size_t kSpreadWindow = 16;
 
-// Members with an attempt behind them that no free worker may have: after so many the others of
+// Members with an attempt behind them that no free place may have: after so many the others of
 // their kind are left for the next time.
 constexpr size_t kMostPassedOver = 64;
 
-using FreeWorkers = std::vector<const Worker*>;
+using FreePlaces = std::vector<Place>;
 
 // Order in which what waits is leased: that of WaitKey, but within a replicate the class that
 // trains longest first, so that no long training is left to run alone at the end. A class of which
@@ -39,43 +40,45 @@ Rank RankOf(const State& state, const Pool& pool, const WaitKey& key) {
   return {key.sweep, key.replicate, -seconds, key.cell};
 }
 
-bool IsFree(const Worker& worker, const Options& options, absl::Time now) {
-  return TakesLeases(worker, options, now) && !IsResting(worker, now) &&
-         worker.leases.size() < worker.slots;
-}
-
-// A pool, and the free workers that offer what it asks for. At least one.
+// A pool, and the places that are free and offer what it asks for. At least one.
 struct Candidate {
   const Pool* pool = nullptr;
-  FreeWorkers workers;
+  FreePlaces places;
 };
+
+FreePlaces FindFree(const State& state, absl::Time now) {
+  FreePlaces free;
+  for (const WorkerId id : state.ready) {
+    const Worker& worker = state.workers.at(id);
+    if (!TakesLeases(worker, state.options, now)) continue;
+    for (const SlotGroup& group : worker.groups) {
+      ++state.looked_at;
+      if (!group.free.empty() && !IsPaused({&worker, &group}, now)) {
+        free.push_back({&worker, &group});
+      }
+    }
+  }
+  return free;
+}
 
 std::vector<Candidate> FindCandidates(const State& state, absl::Time now) {
   if (state.waiting.empty()) return {};
-  FreeWorkers free;
-  for (const WorkerId id : state.ready) {
-    const Worker& worker = state.workers.at(id);
-    if (IsFree(worker, state.options, now)) free.push_back(&worker);
-  }
-  state.looked_at += state.ready.size();
+  const FreePlaces free = FindFree(state, now);
   std::vector<Candidate> candidates;
   if (free.empty()) return candidates;
   for (const auto& [pool, queue] : state.waiting) {
     Candidate candidate = {&pool, {}};
-    for (const Worker* worker : free) {
-      if (Offers(*worker, pool)) candidate.workers.push_back(worker);
-    }
+    std::ranges::copy_if(free, std::back_inserter(candidate.places),
+                         [&](const Place& place) { return OfferFor(place, pool) != nullptr; });
     state.looked_at += free.size();
-    if (!candidate.workers.empty()) candidates.push_back(std::move(candidate));
+    if (!candidate.places.empty()) candidates.push_back(std::move(candidate));
   }
   return candidates;
 }
 
-void RemoveWorker(std::vector<Candidate>& candidates, WorkerId id) {
-  for (Candidate& candidate : candidates) {
-    std::erase_if(candidate.workers, [&](const Worker* worker) { return worker->id == id; });
-  }
-  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.workers.empty(); });
+void RemovePlace(std::vector<Candidate>& candidates, const Place& place) {
+  for (Candidate& candidate : candidates) std::erase(candidate.places, place);
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.places.empty(); });
 }
 
 uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
@@ -83,49 +86,46 @@ uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
   return it == cell.leases_by_unit.end() ? 0 : it->second;
 }
 
-// The worker of `free` that may have the member: of a control cell the one whose unit has had the
-// fewest of it, then the one with the smallest share of its slots in use. Null: none may.
-const Worker* BestWorker(const State& state, const MemberId& id, const FreeWorkers& free,
-                         absl::Time now) {
+// The place of `free` that may have the member: of a control cell the one whose unit has had the
+// fewest of it, then the one with the smallest share of its slots in use. Nothing: none may.
+std::optional<Place> BestPlace(const State& state, const MemberId& id, const FreePlaces& free,
+                               absl::Time now) {
   const CellState& cell = CellOf(state, id);
-  const Worker* best = nullptr;
-  const auto before = [&](const Worker& a, const Worker& b) {
+  std::optional<Place> best;
+  const auto before = [&](const SlotGroup& a, const SlotGroup& b) {
     const uint32_t on_a = cell.control ? LeasesOn(cell, a.unit) : 0;
     const uint32_t on_b = cell.control ? LeasesOn(cell, b.unit) : 0;
     if (on_a != on_b) return on_a < on_b;
-    return a.leases.size() * b.slots < b.leases.size() * a.slots;
+    return (a.count - a.free.size()) * b.count < (b.count - b.free.size()) * a.count;
   };
   state.looked_at += free.size();
-  for (const Worker* worker : free) {
-    if (best != nullptr && !before(*worker, *best)) continue;
-    if (Obstacle(state, *worker, id, now).empty()) best = worker;
+  for (const Place& place : free) {
+    if (best && !before(*place.group, *best->group)) continue;
+    if (Obstacle(state, place, id, now).empty()) best = place;
   }
   return best;
 }
 
 // Whether a unit that is busy now has had fewer members of this control cell.
-bool SpreadsBadly(const State& state, const MemberId& id, const Worker& worker, const Pool& pool,
+bool SpreadsBadly(const State& state, const MemberId& id, const SlotGroup& group, const Pool& pool,
                   absl::Time now) {
   const CellState& cell = CellOf(state, id);
   if (!cell.control) return false;
-  const uint32_t here = LeasesOn(cell, worker.unit);
+  const uint32_t here = LeasesOn(cell, group.unit);
   if (here == 0) return false;
-  state.looked_at += state.workers.size();
-  return std::ranges::any_of(state.workers, [&](const auto& entry) {
-    const Worker& other = entry.second;
-    return TakesLeases(other, state.options, now) && Offers(other, pool) &&
-           LeasesOn(cell, other.unit) < here;
-  });
+  return AnyPlace(state, pool, now,
+                  [&](const Place& other) { return LeasesOn(cell, other.group->unit) < here; });
 }
 
-// Whether none of the free workers may train anything of this sweep.
-bool AllExcluded(const State& state, SweepId sweep, const FreeWorkers& free) {
+// Whether nothing of this sweep may be trained on any of the free places.
+bool AllExcluded(const State& state, SweepId sweep, const FreePlaces& free) {
   const auto& excluded = state.sweeps.at(sweep).excluded;
-  return std::ranges::all_of(free, [&](const Worker* w) { return excluded.contains(w->id); });
+  return std::ranges::all_of(
+      free, [&](const Place& place) { return excluded.contains(place.worker->id); });
 }
 
 // Walks what waits in a queue, in its order. Of the fresh members of a cell it sees the first: what
-// keeps a worker from that one keeps it from the others.
+// keeps a place from that one keeps it from the others.
 class Walk {
  public:
   explicit Walk(const Queue& queue)
@@ -152,9 +152,15 @@ class Walk {
   std::set<WaitKey>::const_iterator again_;
 };
 
-// The first member of the pool that a free worker may have, or one shortly behind it that spreads
+// What is leased next, and where.
+struct Choice {
+  MemberId member;
+  Place place;
+};
+
+// The first member of the pool that a free place may have, or one shortly behind it that spreads
 // its control cell better.
-std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const FreeWorkers& free,
+std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const FreePlaces& free,
                                  absl::Time now) {
   std::optional<Choice> first;
   size_t seen = 0;
@@ -169,14 +175,14 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
     const bool fresh = walk.IsFresh();
     walk.Next();
     ++state.looked_at;
-    const Worker* worker = BestWorker(state, member, free, now);
-    if (worker == nullptr) {
-      // What has failed on these workers waits for another; what has not is behind it.
+    const std::optional<Place> place = BestPlace(state, member, free, now);
+    if (!place) {
+      // What has failed in these places waits for another; what has not is behind it.
       if (!fresh && ++passed_over == kMostPassedOver) walk.SkipAgain();
       continue;
     }
-    const Choice choice = {member, worker->id};
-    if (!SpreadsBadly(state, member, *worker, pool, now)) return choice;
+    const Choice choice = {member, *place};
+    if (!SpreadsBadly(state, member, *place->group, pool, now)) return choice;
     if (!first) first = choice;
     ++seen;
   }
@@ -189,9 +195,9 @@ std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate
   std::optional<Choice> next;
   Rank rank;  // Of next.
   state.looked_at += candidates.size();
-  for (const auto& [pool, workers] : candidates) {
+  for (const auto& [pool, places] : candidates) {
     if (next && rank < RankOf(state, *pool, state.waiting.at(*pool).first())) continue;
-    const auto choice = ChooseFrom(state, *pool, workers, now);
+    const auto choice = ChooseFrom(state, *pool, places, now);
     if (!choice) continue;
     const Rank found = RankOf(state, *pool, KeyOf(choice->member));
     if (next && rank < found) continue;
@@ -203,14 +209,21 @@ std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate
 
 }  // namespace
 
-bool Offers(const Worker& worker, const Pool& pool) {
-  if (!pool.hardware.empty() &&
-      std::ranges::find(worker.classes, pool.hardware) == worker.classes.end()) {
-    return false;
+const Inventory::Offer* OfferFor(const Place& place, const Pool& pool) {
+  for (const uint32_t number : place.group->offers) {
+    const Inventory::Offer& offer = place.worker->inventory->offers[number];
+    if ((pool.hardware.empty() || offer.hardware_class == pool.hardware) &&
+        (pool.stack.empty() || offer.stack == pool.stack) &&
+        (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint)) {
+      return &offer;
+    }
   }
-  return std::ranges::any_of(worker.stacks, [&](const StackOffer& stack) {
-    return (pool.stack.empty() || stack.name == pool.stack) &&
-           (pool.fingerprint.empty() || stack.fingerprint == pool.fingerprint);
+  return nullptr;
+}
+
+bool Offers(const Worker& worker, const Pool& pool) {
+  return std::ranges::any_of(worker.groups, [&](const SlotGroup& group) {
+    return OfferFor({&worker, &group}, pool) != nullptr;
   });
 }
 
@@ -219,31 +232,41 @@ bool IsSilent(const Worker& worker, const Options& options, absl::Time now) {
 }
 
 bool TakesLeases(const Worker& worker, const Options& options, absl::Time now) {
-  return worker.session && !worker.draining && !IsQuarantined(worker, now) &&
-         !IsSilent(worker, options, now);
+  return worker.session && !worker.draining && !IsSilent(worker, options, now);
 }
 
-std::string Obstacle(const State& state, const Worker& worker, const MemberId& id, absl::Time now) {
+bool AnyPlace(const State& state, const Pool& pool, absl::Time now,
+              const std::function<bool(const Place&)>& is_wanted) {
+  for (const auto& [id, worker] : state.workers) {
+    ++state.looked_at;
+    if (!TakesLeases(worker, state.options, now)) continue;
+    for (const SlotGroup& group : worker.groups) {
+      const Place place = {&worker, &group};
+      if (!IsQuarantined(place, now) && OfferFor(place, pool) != nullptr && is_wanted(place)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string Obstacle(const State& state, const Place& place, const MemberId& id, absl::Time now) {
   const auto& excluded = state.sweeps.at(id.sweep).excluded;
-  if (const auto it = excluded.find(worker.id); it != excluded.end()) return it->second;
-  if (Avoids(state, id, worker.id) && HasUntriedWorker(state, id, now)) {
-    return "it failed this member before, and another worker can have it";
+  if (const auto it = excluded.find(place.worker->id); it != excluded.end()) return it->second;
+  if (Avoids(state, id, place) && HasUntriedPlace(state, id, now)) {
+    return "it failed this member before, and another worker or device can have it";
   }
   return "";
 }
 
-bool HasUntriedWorker(const State& state, const MemberId& id, absl::Time now) {
-  const Pool pool = PoolOf(CellOf(state, id));
+bool HasUntriedPlace(const State& state, const MemberId& id, absl::Time now) {
   const auto& excluded = state.sweeps.at(id.sweep).excluded;
-  state.looked_at += state.workers.size();
-  return std::ranges::any_of(state.workers, [&](const auto& entry) {
-    const Worker& worker = entry.second;
-    return TakesLeases(worker, state.options, now) && Offers(worker, pool) &&
-           !excluded.contains(worker.id) && !Avoids(state, id, worker.id);
+  return AnyPlace(state, PoolOf(CellOf(state, id)), now, [&](const Place& place) {
+    return !excluded.contains(place.worker->id) && !Avoids(state, id, place);
   });
 }
 
-void Place(Turn& turn) {
+void PlaceMembers(Turn& turn) {
   State& state = turn.state;
   if (!state.placement_due || state.storage_failed_since) return;
   state.placement_due = false;
@@ -256,11 +279,12 @@ void Place(Turn& turn) {
     const std::optional<Choice> next = ChooseNext(state, candidates, turn.now);
     if (!next) return;
     const uint64_t pools = state.pools_changed;
-    Grant(turn, next->member, next->worker);
+    const auto& [member, place] = *next;
+    Grant(turn, member, place);
     if (state.pools_changed != pools) {
       candidates = FindCandidates(state, turn.now);
-    } else if (!IsFree(state.workers.at(next->worker), state.options, turn.now)) {
-      RemoveWorker(candidates, next->worker);
+    } else if (place.group->free.empty()) {
+      RemovePlace(candidates, place);
     }
   }
 }

@@ -1,31 +1,33 @@
-// Which waiting member goes to which worker.
+// Which waiting member goes to which slot.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "coordinator/scheduler/state.h"
 
 namespace noisefloor::scheduler {
 
-// Whether the worker offers what the pool asks for; not whether it has a slot.
+// The preferred of what the place offers that is what the pool asks for; null: it offers none. Not
+// whether it has a free slot.
+const Inventory::Offer* OfferFor(const Place& place, const Pool& pool);
+// Whether any slot of the worker offers what the pool asks for.
 bool Offers(const Worker& worker, const Pool& pool);
-// Connected, heard of lately, and neither draining nor quarantined.
+// Connected, heard of lately, and not draining.
 bool TakesLeases(const Worker& worker, const Options& options, absl::Time now);
 bool IsSilent(const Worker& worker, const Options& options, absl::Time now);
-// Why the worker must not train the member although it offers everything; empty: it may.
-std::string Obstacle(const State& state, const Worker& worker, const MemberId& id, absl::Time now);
-// A worker that takes leases, may train the member and has not failed it.
-bool HasUntriedWorker(const State& state, const MemberId& id, absl::Time now);
-
-struct Choice {
-  MemberId member;
-  WorkerId worker;
-};
+// Whether some place that takes leases, is not in quarantine and offers what the pool asks for is
+// `is_wanted`; busy ones too.
+bool AnyPlace(const State& state, const Pool& pool, absl::Time now,
+              const std::function<bool(const Place&)>& is_wanted);
+// Why the member must not be trained there although all it needs is offered; empty: it may.
+std::string Obstacle(const State& state, const Place& place, const MemberId& id, absl::Time now);
+// A place as in AnyPlace that may train the member and has not failed it.
+bool HasUntriedPlace(const State& state, const MemberId& id, absl::Time now);
 
 // Leases as many waiting members as free slots allow, in their order. Control cells are spread over
 // units where another member can go first. Does nothing while the store fails. What is left for the
 // next Step stays due.
-void Place(Turn& turn);
+void PlaceMembers(Turn& turn);
 
 }  // namespace noisefloor::scheduler

@@ -8,17 +8,25 @@ namespace noisefloor::scheduler {
 
 namespace {
 
-bool SharesClass(const Worker& a, const Worker& b) {
-  return std::ranges::any_of(a.classes, [&](const std::string& name) {
-    return std::ranges::find(b.classes, name) != b.classes.end();
-  });
+const Health* HealthOf(const Place& place) {
+  const auto it = place.worker->health.find(place.group->unit);
+  return it == place.worker->health.end() ? nullptr : &it->second;
 }
 
-bool HasSubstitute(const State& state, const Worker& worker, absl::Time now) {
-  return std::ranges::any_of(state.workers, [&](const auto& entry) {
-    const Worker& other = entry.second;
-    return other.id != worker.id && TakesLeases(other, state.options, now) &&
-           SharesClass(worker, other);
+bool OffersClass(const Place& place, const std::string& name) {
+  return OfferFor(place, {name, "", ""}) != nullptr;
+}
+
+// Another unit, of this worker or another, that could take over a class.
+bool HasSubstitute(const State& state, const Worker& worker, const std::string& unit,
+                   absl::Time now) {
+  return AnyPlace(state, Pool{}, now, [&](const Place& other) {
+    if (other.worker->id == worker.id && other.group->unit == unit) return false;
+    return std::ranges::any_of(worker.groups, [&](const SlotGroup& group) {
+      return group.unit == unit && std::ranges::any_of(group.offers, [&](uint32_t number) {
+               return OffersClass(other, worker.inventory->offers[number].hardware_class);
+             });
+    });
   });
 }
 
@@ -28,53 +36,97 @@ bool Counts(CauseClass cause) {
 }
 
 // See Options::first_rest.
-void Rest(Turn& turn, Worker& worker) {
+void Rest(Turn& turn, Health& health) {
   constexpr uint32_t kMostDoublings = 20;
   const Options& options = turn.state.options;
-  if (++worker.lost_in_row < options.quarantine_after) return;
+  if (++health.lost_in_row < options.quarantine_after) return;
   const uint32_t doublings =
-      std::min(worker.lost_in_row - options.quarantine_after, kMostDoublings);
+      std::min(health.lost_in_row - options.quarantine_after, kMostDoublings);
   const absl::Duration length = options.first_rest * (int64_t{1} << doublings);
-  worker.rests_until = turn.now + std::min(length, options.quarantine);
+  health.rests_until = turn.now + std::min(length, options.quarantine);
+}
+
+std::string Seconds(absl::Duration duration) {
+  return std::to_string(absl::ToInt64Seconds(duration)) + " s";
+}
+
+std::string WhyPaused(const Health& health, absl::Time now) {
+  if (health.quarantined_until > now) {
+    return "in quarantine for " + Seconds(health.quarantined_until - now);
+  }
+  if (health.rests_until > now) {
+    return "resting for " + Seconds(health.rests_until - now) + ": it was lost " +
+           std::to_string(health.lost_in_row) + " times in a row";
+  }
+  return "";
 }
 
 }  // namespace
 
-bool IsQuarantined(const Worker& worker, absl::Time now) { return worker.quarantined_until > now; }
-
-bool IsResting(const Worker& worker, absl::Time now) { return worker.rests_until > now; }
-
-void CountSuccess(Worker& worker) {
-  worker.failed_in_row.clear();
-  worker.lost_in_row = 0;
+bool IsQuarantined(const Place& place, absl::Time now) {
+  const Health* health = HealthOf(place);
+  return health != nullptr && health->quarantined_until > now;
 }
 
-void CountFailure(Turn& turn, Worker& worker, const MemberId& member, CauseClass cause) {
-  if (cause == CauseClass::kLostDevice) Rest(turn, worker);
-  std::vector<MemberId>& failed = worker.failed_in_row;
-  if (!Counts(cause) || std::ranges::find(failed, member) != failed.end()) return;
+bool IsPaused(const Place& place, absl::Time now) {
+  const Health* health = HealthOf(place);
+  return health != nullptr && (health->quarantined_until > now || health->rests_until > now);
+}
+
+std::string WhyPaused(const Place& place, absl::Time now) {
+  const Health* health = HealthOf(place);
+  return health == nullptr ? "" : WhyPaused(*health, now);
+}
+
+std::vector<Pause> PausesOf(const Worker& worker, absl::Time now) {
+  std::vector<Pause> pauses;
+  for (const auto& [unit, health] : worker.health) {
+    std::string reason = WhyPaused(health, now);
+    if (!reason.empty()) pauses.push_back({unit, std::move(reason)});
+  }
+  return pauses;
+}
+
+void CountSuccess(State& state, WorkerId worker, const std::string& unit) {
+  std::map<std::string, Health>& health = state.workers.at(worker).health;
+  const auto it = health.find(unit);
+  if (it == health.end()) return;
+  it->second.failed_in_row.clear();
+  it->second.lost_in_row = 0;
+}
+
+void CountFailure(Turn& turn, WorkerId worker_id, const std::string& unit, const MemberId& member,
+                  CauseClass cause) {
+  if (!Counts(cause)) return;
+  Worker& worker = turn.state.workers.at(worker_id);
+  Health& health = worker.health[unit];
+  turn.effects.changed.workers.insert(worker_id);
+  if (cause == CauseClass::kLostDevice) Rest(turn, health);
+  std::vector<MemberId>& failed = health.failed_in_row;
+  if (std::ranges::find(failed, member) != failed.end()) return;
   failed.push_back(member);
   if (failed.size() < turn.state.options.quarantine_after) return;
-  if (!HasSubstitute(turn.state, worker, turn.now)) {
+  if (!HasSubstitute(turn.state, worker, unit, turn.now)) {
     failed.erase(failed.begin());
     return;
   }
   const absl::Duration length = turn.state.options.quarantine;
-  worker.quarantined_until = turn.now + length;
-  turn.effects.changed.workers.insert(worker.id);
-  turn.Happened(
-      member.sweep, "worker_quarantined",
-      worker.name + " gets no leases for " + std::to_string(absl::ToInt64Seconds(length)) + " s: " +
-          std::to_string(failed.size()) + " failures in a row, the last of " + ToText(member));
+  health.quarantined_until = turn.now + length;
+  turn.Happened(member.sweep, "worker_quarantined",
+                NameOf(worker, unit) + " gets no leases for " + Seconds(length) + ": " +
+                    std::to_string(failed.size()) + " failures in a row, the last of " +
+                    ToText(member));
   failed.clear();
 }
 
 void EndPauses(Turn& turn, absl::Time before) {
   const auto ended = [&](absl::Time until) { return until > before && until <= turn.now; };
   for (const auto& [id, worker] : turn.state.workers) {
-    if (!ended(worker.quarantined_until) && !ended(worker.rests_until)) continue;
-    turn.state.placement_due = true;
-    turn.effects.changed.workers.insert(id);
+    for (const auto& [unit, health] : worker.health) {
+      if (!ended(health.quarantined_until) && !ended(health.rests_until)) continue;
+      turn.state.placement_due = true;
+      turn.effects.changed.workers.insert(id);
+    }
   }
 }
 

@@ -51,7 +51,6 @@ void RestoreWorkers(State& state, const RecoveredState& recovered, absl::Time no
     worker.id = one.worker;
     worker.name = one.name;
     worker.identity = one.identity;
-    worker.unit = one.unit;
     worker.heard = now;
     state.workers_by_identity[one.identity] = one.worker;
   }
@@ -66,13 +65,15 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     lease.worker = one.worker;
     lease.specification = one.specification;
     lease.sequence = one.sequence;
+    lease.slot = one.slot;
+    lease.unit = one.unit;
     lease.granted = now;
     lease.expires = now + state.options.lease_ttl;
     state.expiry.emplace(lease.expires, lease.id);
     state.workers.at(lease.worker).leases.insert(lease.id);
     Touch(state, lease.member).lease = lease.id;
     CellState& cell = CellOf(state, lease.member);
-    ++cell.leases_by_unit[state.workers.at(lease.worker).unit];
+    ++cell.leases_by_unit[lease.unit];
   }
   for (const PastLease& past : recovered.past_leases) {
     state.past_leases[past.lease] = past;
@@ -148,12 +149,12 @@ RecoveredState DurableState(const State& state) {
   RecoveredState durable;
   for (const auto& [id, sweep] : state.sweeps) durable.sweeps.push_back(DurableSweep(sweep));
   for (const auto& [id, lease] : state.leases) {
-    durable.leases.push_back(
-        {id, lease.member, lease.attempt, lease.worker, lease.specification, lease.sequence});
+    durable.leases.push_back({id, lease.member, lease.attempt, lease.worker, lease.specification,
+                              lease.sequence, lease.slot, lease.unit});
   }
   for (const auto& [id, past] : state.past_leases) durable.past_leases.push_back(past);
   for (const auto& [id, worker] : state.workers) {
-    durable.workers.push_back({id, worker.name, worker.identity, worker.unit});
+    durable.workers.push_back({id, worker.name, worker.identity});
   }
   durable.last_sweep = state.last_sweep;
   durable.last_lease = state.last_lease;

@@ -59,17 +59,18 @@ Retry DecideRetry(CauseClass cause, const Spent& spent, const Options& options) 
   return {count < most, OfBudget(count, most)};
 }
 
-bool Avoids(const State& state, const MemberId& id, WorkerId worker) {
+bool Avoids(const State& state, const MemberId& id, const Place& place) {
   bool avoids = false;
   EachCounted(state, id, [&](const PastLease& ended) {
-    avoids = avoids || (ended.worker == worker && IsOfTheWorker(ended.cause));
+    if (ended.worker != place.worker->id || !IsOfTheWorker(ended.cause)) return;
+    avoids = avoids || ended.cause == CauseClass::kBadData || ended.unit == place.group->unit;
   });
   return avoids;
 }
 
 void RetryOrFail(Turn& turn, const MemberId& id, CauseClass cause, const std::string& message) {
   Retry retry = DecideRetry(cause, CountAttempts(turn.state, id), turn.state.options);
-  if (retry.again && cause == CauseClass::kBadData && !HasUntriedWorker(turn.state, id, turn.now)) {
+  if (retry.again && cause == CauseClass::kBadData && !HasUntriedPlace(turn.state, id, turn.now)) {
     retry = {false, "no other connected worker could have better data"};
   }
   const std::string what =

@@ -21,8 +21,9 @@ struct Retry {
 // `spent` counts the attempt that has just ended with `cause` too.
 Retry DecideRetry(CauseClass cause, const Spent& spent, const Options& options);
 
-// The worker that failed this member should not get it again while another can have it.
-bool Avoids(const State& state, const MemberId& id, WorkerId worker);
+// Where this member failed it should not go again while it can go elsewhere: to the same device of
+// the worker, or, when its data were at fault, to the worker.
+bool Avoids(const State& state, const MemberId& id, const Place& place);
 
 // Puts the member, whose lease has just ended with `cause`, back among the waiting or ends it.
 void RetryOrFail(Turn& turn, const MemberId& id, CauseClass cause, const std::string& message);

@@ -25,13 +25,9 @@ WorkerStatus StatusOf(const State& state, const Worker& worker) {
   status.name = worker.name;
   status.connected = worker.session.has_value();
   status.draining = worker.draining;
-  status.quarantined = IsQuarantined(worker, state.now);
-  status.slots = worker.slots;
-  status.unit = worker.unit;
-  status.classes = worker.classes;
-  for (const StackOffer& stack : worker.stacks) status.stacks.push_back(stack.name);
+  status.inventory = worker.inventory;
+  status.paused = PausesOf(worker, state.now);
   for (const LeaseId lease : worker.leases) {
-    status.leases.push_back(lease);
     status.running.push_back(state.leases.at(lease).member);
   }
   return status;
@@ -78,7 +74,7 @@ Effects Scheduler::Step(Event event, absl::Time now) {
         On(turn, std::move(happened));
       },
       event);
-  Place(turn);
+  PlaceMembers(turn);
   effects.more = !state_->storage_failed_since && (state_->placement_due || IsExpiryDue(*state_));
   return effects;
 }

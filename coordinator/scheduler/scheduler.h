@@ -65,19 +65,23 @@ struct SweepCounts {
   friend bool operator==(const SweepCounts&, const SweepCounts&) = default;
 };
 
+// A unit of a worker that gets no leases for a while.
+struct Pause {
+  std::string unit;
+  std::string reason;  // In words.
+};
+
 // A worker that is known, for lists and plans.
 struct WorkerStatus {
   WorkerId worker;
   std::string name;
   bool connected = false;
   bool draining = false;
-  bool quarantined = false;
-  uint32_t slots = 0;
-  std::string unit;
-  std::vector<std::string> classes;
-  std::vector<std::string> stacks;
-  std::vector<LeaseId> leases;
-  std::vector<MemberId> running;  // Of these leases, in their order.
+  // Null: it was not connected since the start.
+  // shared: see WorkerConnected.
+  std::shared_ptr<const Inventory> inventory;
+  std::vector<Pause> paused;
+  std::vector<MemberId> running;  // Of its leases, in their order.
 };
 
 class Scheduler {

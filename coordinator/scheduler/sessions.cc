@@ -54,19 +54,18 @@ void Count(std::map<std::string, uint32_t>& offered, const std::string& name, bo
 // Of a connected worker, when it comes, and when it goes or is about to say something else.
 void CountOffers(Turn& turn, const Worker& worker, bool added) {
   turn.effects.changed.offers = true;
-  for (const std::string& name : worker.classes) Count(turn.state.offered_classes, name, added);
-  for (const StackOffer& stack : worker.stacks) {
-    Count(turn.state.offered_stacks, stack.name, added);
+  for (const std::string& name : ClassesOf(*worker.inventory)) {
+    Count(turn.state.offered_classes, name, added);
+  }
+  for (const std::string& name : StacksOf(*worker.inventory)) {
+    Count(turn.state.offered_stacks, name, added);
   }
 }
 
-void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
+void Describe(Turn& turn, Worker& worker, WorkerConnected& event) {
   if (worker.session) CountOffers(turn, worker, false);
   worker.name = event.name;
-  worker.unit = event.unit;
-  worker.slots = event.slots;
-  worker.classes = event.classes;
-  worker.stacks = event.stacks;
+  SetInventory(turn.state, worker, std::move(event.inventory));
   worker.draining = false;
   worker.heard = turn.now;
   worker.session = event.session;
@@ -74,8 +73,8 @@ void Describe(Turn& turn, Worker& worker, const WorkerConnected& event) {
   UpdateReady(turn.state, worker);
   turn.effects.changed.workers.insert(worker.id);
   turn.state.sessions[event.session] = worker.id;
-  turn.Keep(KeepWorker{worker.id, event.name, event.identity, event.unit, event.slots,
-                       event.classes, event.stacks, event.version, turn.now});
+  turn.Keep(KeepWorker{worker.id, event.name, event.identity, std::move(event.inventory_text),
+                       event.version, turn.now});
 }
 
 void TakeProgress(Turn& turn, Lease& lease, const HeldLease& held) {
@@ -111,7 +110,7 @@ void AnswerDeadLease(Turn& turn, SessionId session, LeaseId lease) {
   }
 }
 
-void On(Turn& turn, const WorkerConnected& event) {
+void On(Turn& turn, WorkerConnected&& event) {
   const std::string conflict = Conflict(turn.state, event);
   if (!conflict.empty()) return RefuseWorker(turn, event, conflict);
   turn.state.refused_workers.erase({event.name, event.identity});

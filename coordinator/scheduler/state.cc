@@ -73,12 +73,70 @@ Pool PoolOf(const CellState& cell) {
 }
 
 void UpdateReady(State& state, const Worker& worker) {
-  const bool ready = worker.session && !worker.draining && worker.leases.size() < worker.slots;
-  if (ready) {
+  if (worker.session && !worker.draining && HasFreeSlot(worker)) {
     state.ready.insert(worker.id);
   } else {
     state.ready.erase(worker.id);
   }
+}
+
+bool HasFreeSlot(const Worker& worker) {
+  return std::ranges::any_of(worker.groups,
+                             [](const SlotGroup& group) { return !group.free.empty(); });
+}
+
+namespace {
+
+SlotGroup& GroupOf(Worker& worker, const std::string& unit, const Inventory::Slot& slot) {
+  const auto same = std::ranges::find_if(worker.groups, [&](const SlotGroup& group) {
+    return group.unit == unit && group.offers == slot.offers;
+  });
+  if (same != worker.groups.end()) return *same;
+  return worker.groups.emplace_back(SlotGroup{unit, slot.offers, 0, {}});
+}
+
+}  // namespace
+
+void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory) {
+  worker.inventory = std::move(inventory);
+  worker.groups.clear();
+  worker.group_of_slot.clear();
+  const std::vector<Inventory::Slot>& slots = worker.inventory->slots;
+  worker.lease_of_slot.assign(slots.size(), LeaseId{});
+  for (uint32_t slot = 0; slot < slots.size(); ++slot) {
+    SlotGroup& group = GroupOf(worker, UnitOf(*worker.inventory, slots[slot]), slots[slot]);
+    ++group.count;
+    group.free.insert(slot);
+    worker.group_of_slot.push_back(static_cast<uint32_t>(&group - worker.groups.data()));
+  }
+  for (const LeaseId id : worker.leases) {
+    const Lease& lease = state.leases.at(id);
+    if (!lease.slot || *lease.slot >= slots.size()) continue;
+    SlotGroup& group = worker.groups[worker.group_of_slot[*lease.slot]];
+    if (group.unit != lease.unit) continue;
+    group.free.erase(*lease.slot);
+    worker.lease_of_slot[*lease.slot] = id;
+  }
+}
+
+uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease) {
+  NF_CHECK(!group.free.empty());
+  const uint32_t slot = *group.free.begin();
+  group.free.erase(group.free.begin());
+  worker.lease_of_slot[slot] = lease;
+  worker.leases.insert(lease);
+  UpdateReady(state, worker);
+  return slot;
+}
+
+void FreeSlot(State& state, Worker& worker, const Lease& lease) {
+  worker.leases.erase(lease.id);
+  const uint32_t slot = lease.slot.value_or(UINT32_MAX);
+  if (slot < worker.lease_of_slot.size() && worker.lease_of_slot[slot] == lease.id) {
+    worker.lease_of_slot[slot] = LeaseId{};
+    worker.groups[worker.group_of_slot[slot]].free.insert(slot);
+  }
+  UpdateReady(state, worker);
 }
 
 Queue& QueueOf(State& state, const Pool& pool) {
@@ -232,6 +290,12 @@ void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count) {
 std::string WorkerName(const State& state, WorkerId id) {
   const auto it = state.workers.find(id);
   return it == state.workers.end() ? "worker " + std::to_string(id.value) : it->second.name;
+}
+
+std::string NameOf(const Worker& worker, const std::string& unit) {
+  const bool several = std::ranges::any_of(
+      worker.groups, [&](const SlotGroup& group) { return group.unit != unit; });
+  return several ? unit + " of " + worker.name : worker.name;
 }
 
 std::string Count(size_t count, const std::string& what) {

@@ -91,23 +91,45 @@ struct SweepState {
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
 };
 
-struct Worker {
-  WorkerId id;
-  std::string name;
-  uint64_t identity = 0;
-  std::string unit;
-  std::optional<SessionId> session;  // From here on soft.
-  uint32_t slots = 0;
-  std::vector<std::string> classes;
-  std::vector<StackOffer> stacks;
-  bool draining = false;
-  absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
-  std::set<LeaseId> leases;
-  uint32_t unheard = 0;  // Leases that it has lost, and of whose end it has said nothing.
+// How a unit of a worker has done lately.
+struct Health {
   std::vector<MemberId> failed_in_row;
   absl::Time quarantined_until = absl::InfinitePast();
   uint32_t lost_in_row = 0;  // Attempts that ended with lost_device since the last success.
   absl::Time rests_until = absl::InfinitePast();
+};
+
+// Slots of a worker on one unit that offer the same.
+struct SlotGroup {
+  std::string unit;
+  std::vector<uint32_t> offers;  // Places in the inventory, the preferred first.
+  uint32_t count = 0;
+  std::set<uint32_t> free;  // Slots without a lease.
+};
+
+struct Worker {
+  WorkerId id;
+  std::string name;
+  uint64_t identity = 0;
+  std::optional<SessionId> session;  // From here on soft.
+  // What it said when it connected; null: not since the start.
+  // shared: see WorkerConnected.
+  std::shared_ptr<const Inventory> inventory;
+  std::vector<SlotGroup> groups;
+  std::vector<uint32_t> group_of_slot;
+  std::vector<LeaseId> lease_of_slot;    // 0: none.
+  std::map<std::string, Health> health;  // By unit; of those without a failure none.
+  bool draining = false;
+  absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
+  std::set<LeaseId> leases;
+  uint32_t unheard = 0;  // Leases that it has lost, and of whose end it has said nothing.
+};
+
+// Where a member can be trained.
+struct Place {
+  const Worker* worker = nullptr;
+  const SlotGroup* group = nullptr;
+  friend bool operator==(const Place&, const Place&) = default;
 };
 
 struct Lease {
@@ -117,6 +139,8 @@ struct Lease {
   WorkerId worker;
   std::string specification;
   uint64_t sequence = 0;
+  std::optional<uint32_t> slot;  // Nothing: granted before leases named one.
+  std::string unit;
   absl::Time expires;  // From here on soft.
   absl::Time granted;
   bool confirmed = false;  // The worker has named it.
@@ -191,8 +215,16 @@ Pool PoolOf(const CellState& cell);
 // No member of the cell has a live lease or a result: nothing was built on what it is pinned to.
 bool NothingBuiltOn(const CellState& cell);
 
-// Call after what changes a worker's session, draining or leases.
+// Call after what changes a worker's session, draining or free slots.
 void UpdateReady(State& state, const Worker& worker);
+bool HasFreeSlot(const Worker& worker);
+
+// What the worker has from now on. Leases keep their slots where these are still what they were.
+// shared: see WorkerConnected.
+void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory);
+// A free one of the group; the lease has it until FreeSlot.
+uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease);
+void FreeSlot(State& state, Worker& worker, const Lease& lease);
 
 // The queue of the pool, made when there is none; an empty one goes with DropIfEmpty.
 Queue& QueueOf(State& state, const Pool& pool);
@@ -221,6 +253,8 @@ uint32_t UntouchedCount(const CellState& cell);
 void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count);
 
 std::string WorkerName(const State& state, WorkerId id);
+// "node7", or "GPU-8a3f of node7" where the worker has several units.
+std::string NameOf(const Worker& worker, const std::string& unit);
 std::string Text(LeaseId id);                              // "lease 17"
 std::string Count(size_t count, const std::string& what);  // "1 slot", "2 slots"
 

@@ -264,8 +264,8 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, RecoveredState& stat
   return absl::OkStatus();
 }
 
-// Live or past: both queries begin with the member's three columns, lease, attempt, worker, and
-// whether there is such a worker: live leases are of one that is not forgotten.
+// Live or past: both queries begin with the member's three columns, lease, attempt, worker, whether
+// there is such a worker (live leases are of one that is not forgotten), and the unit's name.
 template <typename Lease>
 absl::Status FillLease(SQLite::Statement& row, RecoveredState& state, Lease& lease) {
   lease.member = MemberAt(row, 0);
@@ -283,25 +283,29 @@ absl::Status FillLease(SQLite::Statement& row, RecoveredState& state, Lease& lea
   if (row.getColumn(6).getInt() == 0) {
     return Damaged(name, "there is no worker " + std::to_string(lease.worker.value));
   }
+  if (row.getColumn(7).isNull()) return Damaged(name, "there is no unit of that number");
+  lease.unit = row.getColumn(7).getString();
   return absl::OkStatus();
 }
 
 // Batches are stored without gaps, so that the highest number says which are there.
 absl::Status ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
   SpecificationRows specifications(database);
-  SQLite::Statement row(database,
-                        "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
-                        "EXISTS (SELECT 1 FROM worker w WHERE w.worker = l.worker "
-                        "AND w.forgotten = 0), l.specification_sha256, "
-                        "(SELECT max(batch) FROM record r WHERE r.lease = l.lease) "
-                        "FROM lease l WHERE l.dropped_us IS NULL ORDER BY l.lease");
+  SQLite::Statement row(
+      database,
+      "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
+      "EXISTS (SELECT 1 FROM worker w WHERE w.worker = l.worker "
+      "AND w.forgotten = 0), u.name, l.specification_sha256, "
+      "(SELECT max(batch) FROM record r WHERE r.lease = l.lease), l.slot "
+      "FROM lease l LEFT JOIN unit u USING (unit) WHERE l.dropped_us IS NULL ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::RecoveredLease& lease = state.leases.emplace_back();
     NF_RETURN_IF_ERROR(FillLease(row, state, lease));
-    const std::string hash = HashText(row.getColumn(7).getString());
+    const std::string hash = HashText(row.getColumn(8).getString());
     const uint64_t seed = FindSweep(state, lease.member.sweep)->content.seed;
     NF_ASSIGN_OR_RETURN(lease.specification, specifications.Of(lease.member, seed, hash));
-    lease.sequence = UnsignedAt(row, 8);
+    lease.sequence = UnsignedAt(row, 9);
+    if (!row.getColumn(10).isNull()) lease.slot = CountAt(row, 10);
   }
   return absl::OkStatus();
 }
@@ -310,29 +314,29 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
                         "EXISTS (SELECT 1 FROM worker w WHERE w.worker = l.worker), "
-                        "l.drop_cause, l.drop_reason, a.lease IS NOT NULL "
-                        "FROM lease l LEFT JOIN attempt a USING (lease) "
+                        "u.name, l.drop_cause, l.drop_reason, a.lease IS NOT NULL "
+                        "FROM lease l LEFT JOIN unit u USING (unit) "
+                        "LEFT JOIN attempt a USING (lease) "
                         "WHERE l.dropped_us IS NOT NULL AND l.drop_cause <> 'none' "
                         "ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::PastLease& lease = state.past_leases.emplace_back();
     NF_RETURN_IF_ERROR(FillLease(row, state, lease));
-    const std::string name = row.getColumn(7).getString();
+    const std::string name = row.getColumn(8).getString();
     const auto cause = ParseCauseClass(name);
     if (!cause) {
       return Damaged("lease " + std::to_string(lease.lease.value), "drop_cause \"" + name + "\"");
     }
     lease.cause = *cause;
-    lease.reason = row.getColumn(8).getString();
-    lease.has_outcome = row.getColumn(9).getInt() != 0;
+    lease.reason = row.getColumn(9).getString();
+    lease.has_outcome = row.getColumn(10).getInt() != 0;
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
-  SQLite::Statement row(database,
-                        "SELECT worker, name, identity, unit FROM worker WHERE forgotten = 0 "
-                        "ORDER BY worker");
+  SQLite::Statement row(
+      database, "SELECT worker, name, identity FROM worker WHERE forgotten = 0 ORDER BY worker");
   while (row.executeStep()) {
     scheduler::RecoveredWorker& worker = state.workers.emplace_back();
     worker.worker = WorkerId{UnsignedAt(row, 0)};
@@ -344,7 +348,6 @@ absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
       return Damaged("worker " + std::to_string(worker.worker.value),
                      "identity \"" + identity + "\"");
     }
-    worker.unit = row.getColumn(3).getString();
   }
   return absl::OkStatus();
 }

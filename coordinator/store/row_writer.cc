@@ -39,18 +39,19 @@ constexpr const char* kPinCellSql =
 constexpr const char* kPinIdentitySql =
     "INSERT INTO sweep_data (sweep, data_set, identity) VALUES (?, ?, ?) ON CONFLICT "
     "(sweep, data_set) DO NOTHING";
-constexpr const char* kUnitSql = "INSERT INTO unit (unit) VALUES (?) ON CONFLICT (unit) DO NOTHING";
+constexpr const char* kAddUnitSql =
+    "INSERT INTO unit (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
+constexpr const char* kFindUnitSql = "SELECT unit FROM unit WHERE name = ?";
 constexpr const char* kWorkerSql =
-    "INSERT INTO worker (worker, name, identity, slots, unit, classes, stacks, version, "
-    "seen_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (worker) DO UPDATE SET name "
-    "= excluded.name, identity = excluded.identity, slots = excluded.slots, unit = "
-    "excluded.unit, classes = excluded.classes, stacks = excluded.stacks, version = "
-    "excluded.version, seen_us = excluded.seen_us";
+    "INSERT INTO worker (worker, name, identity, inventory, version, seen_us) VALUES (?, ?, ?, ?, "
+    "?, ?) ON CONFLICT (worker) DO UPDATE SET name = excluded.name, identity = "
+    "excluded.identity, inventory = excluded.inventory, version = excluded.version, seen_us = "
+    "excluded.seen_us";
 constexpr const char* kForgetWorkerSql = "UPDATE worker SET forgotten = 1 WHERE worker = ?";
 constexpr const char* kLeaseSql =
-    "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, "
-    "specification_sha256, granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) DO "
-    "NOTHING";
+    "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, slot, unit, "
+    "specification_sha256, granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) "
+    "DO NOTHING";
 constexpr const char* kDropLeaseSql =
     "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ? WHERE lease = ? "
     "AND dropped_us IS NULL";
@@ -136,15 +137,6 @@ void Run(SQLite::Statement& statement, const Values&... values) {
   statement.tryReset();
 }
 
-std::string StacksJson(const std::vector<scheduler::StackOffer>& stacks) {
-  Json json = Json::array();
-  for (const scheduler::StackOffer& offer : stacks) {
-    json.push_back(
-        {{"name", offer.name}, {"fingerprint", offer.fingerprint}, {"build", offer.build}});
-  }
-  return Dump(json);
-}
-
 // [0.5,1,"nan"]; empty for none.
 std::string NumberList(const std::vector<double>& values) {
   if (values.empty()) return "";
@@ -174,7 +166,6 @@ RowWriter::RowWriter(SQLite::Database& database)
       specification_(database, kSpecificationSql),
       pin_cell_(database, kPinCellSql),
       pin_identity_(database, kPinIdentitySql),
-      unit_(database, kUnitSql),
       worker_(database, kWorkerSql),
       forget_worker_(database, kForgetWorkerSql),
       lease_(database, kLeaseSql),
@@ -191,10 +182,12 @@ RowWriter::RowWriter(SQLite::Database& database)
       more_numbers_(database, kMoreNumbersSql),
       environment_(database, kEnvironmentSql),
       identity_(database, kIdentitySql),
-      metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}} {}
+      metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}},
+      units_{{database, kAddUnitSql}, {database, kFindUnitSql}, {}} {}
 
 void RowWriter::Forget() {
   metrics_.known.clear();
+  units_.known.clear();
   numbers_ = 0;
 }
 
@@ -247,9 +240,8 @@ void RowWriter::Keep(const scheduler::PinIdentity& write) {
 }
 
 void RowWriter::Keep(const scheduler::KeepWorker& write) {
-  Run(unit_, write.unit);
-  Run(worker_, write.worker.value, write.name, std::to_string(write.identity), write.slots,
-      write.unit, Dump(write.classes), StacksJson(write.stacks), write.version, Micros(write.seen));
+  Run(worker_, write.worker.value, write.name, std::to_string(write.identity), write.inventory,
+      write.version, Micros(write.seen));
 }
 
 void RowWriter::Keep(const scheduler::ForgetWorker& write) {
@@ -259,7 +251,8 @@ void RowWriter::Keep(const scheduler::ForgetWorker& write) {
 void RowWriter::Keep(const scheduler::GrantLease& write) {
   const MemberId& member = write.member;
   Run(lease_, write.lease.value, member.sweep.value, member.cell, member.replicate, write.attempt,
-      write.worker.value, Blob{HashBytes(Sha256Hex(write.specification))}, Micros(write.at));
+      write.worker.value, write.slot, NumberOf(units_, write.unit),
+      Blob{HashBytes(Sha256Hex(write.specification))}, Micros(write.at));
 }
 
 void RowWriter::Keep(const scheduler::DropLease& write) {

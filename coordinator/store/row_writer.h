@@ -48,10 +48,11 @@ class RowWriter {
   };
   static int64_t NumberOf(Names& names, const std::string& name);
 
-  SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, unit_,
-      worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
+  SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, worker_,
+      forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
       member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_;
   Names metrics_;
+  Names units_;
   uint32_t numbers_ = 0;  // How many the table `number` has; 0: not looked yet.
 };
 

@@ -86,21 +86,19 @@ CREATE TABLE sweep_data (
   PRIMARY KEY (sweep, data_set)
 ) STRICT, WITHOUT ROWID;
 
--- One physical device.
+-- One physical device, or those of a slot with several, joined by '+'.
 CREATE TABLE unit (
-  unit TEXT PRIMARY KEY         -- GPU UUID, host CPU
-) STRICT, WITHOUT ROWID;
+  unit INTEGER PRIMARY KEY,
+  name TEXT    NOT NULL UNIQUE  -- GPU UUID; of processors the host's name and their model
+) STRICT;
 
 CREATE TABLE worker (
-  worker   INTEGER PRIMARY KEY,
-  name     TEXT    NOT NULL,
-  identity TEXT    NOT NULL,    -- random number of its state directory
-  slots    INTEGER NOT NULL,    -- trainers side by side
-  unit     TEXT    NOT NULL REFERENCES unit,
-  classes  TEXT    NOT NULL,    -- JSON: hardware classes it offers
-  stacks   TEXT    NOT NULL,    -- JSON: stacks it offers, with fingerprints
-  version  TEXT    NOT NULL,
-  seen_us  INTEGER NOT NULL,    -- last time it opened a session
+  worker    INTEGER PRIMARY KEY,
+  name      TEXT    NOT NULL,
+  identity  TEXT    NOT NULL,   -- random number of its state directory
+  inventory TEXT    NOT NULL,   -- JSON: its devices, offers and slots, and what it withholds
+  version   TEXT    NOT NULL,
+  seen_us   INTEGER NOT NULL,   -- last time it opened a session
   forgotten INTEGER NOT NULL DEFAULT 0  -- 1: it has gone for good; its leases keep its name
 ) STRICT;
 
@@ -112,6 +110,8 @@ CREATE TABLE lease (
   replicate   INTEGER NOT NULL,
   attempt     INTEGER NOT NULL,          -- number of the attempt at this member, from 1
   worker      INTEGER NOT NULL REFERENCES worker,
+  slot        INTEGER,                   -- of the worker; NULL: granted before version 0.2
+  unit        INTEGER NOT NULL REFERENCES unit,  -- the device of that slot
   specification_sha256 BLOB NOT NULL,    -- 32 bytes: of what the trainer was given
   granted_us  INTEGER NOT NULL,
   dropped_us  INTEGER,                   -- NULL while it is live

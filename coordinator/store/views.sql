@@ -30,7 +30,7 @@ GROUP BY s.sweep;
 CREATE VIEW v_attempt AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        l.sweep, l.cell, l.replicate, l.attempt, l.lease,
-       w.name AS worker, w.unit,
+       w.name AS worker, u.name AS unit,
        datetime(l.granted_us / 1000000, 'unixepoch') AS granted_utc,
        datetime(a.ended_us / 1000000, 'unixepoch') AS ended_utc,
        CASE WHEN a.lease IS NOT NULL THEN a.outcome
@@ -42,7 +42,8 @@ SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        (SELECT e.sha256 FROM environment e WHERE e.environment = a.environment)
          AS environment_sha256,
        nullif(a.measured, '') AS measured
-FROM lease l JOIN worker w USING (worker) LEFT JOIN attempt a USING (lease);
+FROM lease l JOIN worker w USING (worker) JOIN unit u USING (unit)
+     LEFT JOIN attempt a USING (lease);
 
 CREATE VIEW v_metric AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
@@ -62,17 +63,17 @@ WHERE a.class_accuracy <> '';
 CREATE VIEW v_hash AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        l.sweep, l.cell, l.replicate, l.attempt, a.accepted,
-       c.plan, c.hardware, c.stack, w.name AS worker, w.unit, h.name AS hash,
+       c.plan, c.hardware, c.stack, w.name AS worker, u.name AS unit, h.name AS hash,
        lower(hex(h.sha256)) AS sha256
 FROM attempt_hash h JOIN attempt a USING (lease) JOIN lease l USING (lease)
-     JOIN worker w USING (worker) JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell;
+     JOIN worker w USING (worker) JOIN unit u USING (unit) JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell;
 
 CREATE VIEW v_member AS
 SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member,
        s.name AS sweep_name, c.sweep, c.cell, n.n AS replicate,
        c.plan, c.hardware, c.stack, c.block, c.axes,
        coalesce(m.state, c.untouched) AS state, coalesce(m.attempt, 0) AS attempt,
-       w.name AS worker, w.unit, a.train_seconds,
+       w.name AS worker, u.name AS unit, a.train_seconds,
        (SELECT lower(hex(sha256)) FROM attempt_hash h WHERE h.lease = a.lease AND h.name = 'init')
          AS init_sha256,
        (SELECT lower(hex(sha256)) FROM attempt_hash h
@@ -88,7 +89,7 @@ FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
                       WHERE l2.sweep = m.sweep AND l2.cell = m.cell
                         AND l2.replicate = m.replicate AND a2.accepted = 1)
      LEFT JOIN attempt a ON a.lease = l.lease
-     LEFT JOIN worker w ON w.worker = l.worker;
+     LEFT JOIN worker w ON w.worker = l.worker LEFT JOIN unit u ON u.unit = l.unit;
 
 -- What each member has of each noise source. Its seed follows from the sweep's seed, source, block
 -- and lane (common/base/seed.h).
@@ -135,3 +136,22 @@ SELECT event, datetime(at_us / 1000000, 'unixepoch') AS at_utc, sweep,
          AS member,
        kind, text
 FROM event;
+
+-- What workers had when they were last there.
+CREATE VIEW v_device AS
+SELECT w.name AS worker, d.key AS device,
+       (SELECT value FROM json_each(d.value) WHERE key = 'unit') AS unit,
+       (SELECT value FROM json_each(d.value) WHERE key = 'model') AS model,
+       CAST((SELECT value FROM json_each(d.value) WHERE key = 'memory_bytes') AS INTEGER)
+         AS memory_bytes,
+       (SELECT value FROM json_each(d.value) WHERE key = 'driver') AS driver,
+       (SELECT value FROM json_each(d.value) WHERE key = 'note') AS note
+FROM worker w, json_each(w.inventory, '$.devices') d WHERE w.forgotten = 0;
+
+CREATE VIEW v_withheld AS
+SELECT w.name AS worker,
+       (SELECT value FROM json_each(d.value) WHERE key = 'what') AS what,
+       (SELECT value FROM json_each(d.value) WHERE key = 'hardware_class') AS hardware,
+       (SELECT value FROM json_each(d.value) WHERE key = 'stack') AS stack,
+       (SELECT value FROM json_each(d.value) WHERE key = 'reason') AS reason
+FROM worker w, json_each(w.inventory, '$.withheld') d WHERE w.forgotten = 0;

@@ -165,13 +165,19 @@ absl::StatusOr<uint64_t> Fleet::Submit(const v1::Sweep& sweep, const std::string
   return answer.sweep_id();
 }
 
-absl::StatusOr<std::vector<std::string>> Fleet::ConnectedClasses() {
+absl::StatusOr<v1::WorkerSummary> Fleet::AWorker() {
   NF_ASSIGN_OR_RETURN(const auto answer, Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
-  std::vector<std::string> classes;
   for (const v1::WorkerSummary& worker : answer.workers()) {
-    classes.assign(worker.classes().begin(), worker.classes().end());
+    if (worker.connected()) return worker;
   }
-  return classes;
+  return MakeError(absl::StatusCode::kNotFound, "no worker is connected");
+}
+
+absl::StatusOr<std::string> Fleet::Explain(const std::string& member) {
+  v1::ExplainMemberRequest request;
+  request.set_member(member);
+  NF_ASSIGN_OR_RETURN(const auto answer, Call(&Stub::ExplainMember, request));
+  return answer.text();
 }
 
 absl::StatusOr<std::vector<v1::Member>> Fleet::Members(uint64_t sweep) {

@@ -46,7 +46,9 @@ class Fleet {
   absl::Status Stop();
 
   absl::StatusOr<uint64_t> Submit(const v1::Sweep& sweep, const std::string& request_id);
-  absl::StatusOr<std::vector<std::string>> ConnectedClasses();
+  // One that is connected.
+  absl::StatusOr<v1::WorkerSummary> AWorker();
+  absl::StatusOr<std::string> Explain(const std::string& member);
   absl::StatusOr<std::vector<v1::Member>> Members(uint64_t sweep);
 
   // Watches from where the last watch of the sweep ended, over every loss of the connection, until

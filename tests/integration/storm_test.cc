@@ -270,10 +270,10 @@ Results TrainSweep(const std::string& folder, std::mt19937_64* storm) {
   auto fleet = Fleet::Start(SettingsOf(folder));
   EXPECT_TRUE(fleet.ok()) << fleet.status();
   if (!fleet.ok()) return {};
-  const auto classes = fleet->ConnectedClasses();
-  EXPECT_TRUE(classes.ok() && !classes->empty()) << classes.status();
-  if (!classes.ok() || classes->empty()) return {};
-  const v1::Sweep wanted = StormSweep(classes->front());
+  const auto worker = fleet->AWorker();
+  EXPECT_TRUE(worker.ok() && worker->inventory().offers_size() > 0) << worker.status();
+  if (!worker.ok() || worker->inventory().offers_size() == 0) return {};
+  const v1::Sweep wanted = StormSweep(worker->inventory().offers(0).hardware_class());
   const auto sweep = fleet->Submit(wanted, "storm-1");
   EXPECT_TRUE(sweep.ok()) << sweep.status();
   if (!sweep.ok()) return {};

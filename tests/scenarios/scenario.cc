@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "coordinator/scheduler/scheduler.h"
+#include "tests/coordinator/scheduler/fleet.h"
 #include "tests/scenarios/words.h"
 #include "tests/simulation/fake_store.h"
 
@@ -93,7 +94,9 @@ void World::Beat(const std::string& name) {
   Heartbeat beat{sessions_.at(name), {}};
   for (const WorkerStatus& worker : scheduler_.Workers()) {
     if (worker.name != name) continue;
-    for (const LeaseId lease : worker.leases) beat.held.push_back({lease, 0, 0, 0});
+    for (const RunningAttempt& attempt : scheduler_.Running()) {
+      if (attempt.worker == worker.worker) beat.held.push_back({attempt.lease, 0, 0, 0});
+    }
   }
   Step(beat);
 }
@@ -158,6 +161,29 @@ SweepSubmitted World::Submit(const Command& command) {
   return event;
 }
 
+// slots=N on the unit=U of classes=a,b with stacks=NAME:FINGERPRINT:BUILD,...; and
+// devices=UNIT:CLASS,... with a slot each; and withheld=UNIT:CLASS:REASON,...
+std::shared_ptr<const Inventory> InventoryFrom(const Command& command, const std::string& name) {
+  SameSlots same = {.unit = command.Value("unit", "host-" + name), .stacks = {}};
+  same.slots = static_cast<uint32_t>(command.Number("slots", 1));
+  same.classes = command.List("classes", "cpu");
+  for (const std::string& stack : command.List("stacks", "torch:f1")) {
+    const std::vector<std::string> parts = Split(stack, ':');
+    same.stacks.push_back({"", parts.at(0), parts.at(1), parts.size() > 2 ? parts.at(2) : "b"});
+  }
+  Inventory inventory;
+  AddSlots(same, inventory);
+  for (const std::string& device : command.List("devices")) {
+    const std::vector<std::string> parts = Split(device, ':');
+    AddSlots({parts.at(0), 1, {parts.at(1)}, same.stacks}, inventory);
+  }
+  for (const std::string& withheld : command.List("withheld")) {
+    const std::vector<std::string> parts = Split(withheld, ':');
+    inventory.withheld.push_back({parts.at(0), parts.at(1), "", parts.at(2)});
+  }
+  return std::make_shared<const Inventory>(std::move(inventory));
+}
+
 WorkerConnected World::Join(const Command& command) {
   const std::string name = command.Word(0);
   const SessionId session = {names_.size() + 1};
@@ -168,13 +194,7 @@ WorkerConnected World::Join(const Command& command) {
   event.session = session;
   event.name = command.Value("name", name);
   event.identity = command.Number("identity", identities_.at(name));
-  event.slots = static_cast<uint32_t>(command.Number("slots", 1));
-  event.classes = command.List("classes", "cpu");
-  for (const std::string& stack : command.List("stacks", "torch:f1")) {
-    const std::vector<std::string> parts = Split(stack, ':');
-    event.stacks.push_back({parts.at(0), parts.at(1), parts.size() > 2 ? parts.at(2) : "b"});
-  }
-  event.unit = command.Value("unit", "host-" + name);
+  event.inventory = InventoryFrom(command, name);
   event.held = Held(command);
   return event;
 }

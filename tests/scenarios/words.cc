@@ -57,7 +57,8 @@ struct WriteLine {
   }
   std::string operator()(const GrantLease& w) const {
     return "keep  " + Text(w.lease) + ": " + ToText(w.member) + " attempt " +
-           std::to_string(w.attempt) + ", worker " + std::to_string(w.worker.value);
+           std::to_string(w.attempt) + ", worker " + std::to_string(w.worker.value) + " slot " +
+           std::to_string(w.slot) + ", " + w.unit;
   }
   std::string operator()(const DropLease& w) const {
     if (w.cause == CauseClass::kNone) return "keep  " + Text(w.lease) + " ended";

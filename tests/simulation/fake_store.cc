@@ -48,17 +48,18 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
 
 bool Same(const RecoveredLease& a, const RecoveredLease& b) {
   return a.lease == b.lease && a.member == b.member && a.attempt == b.attempt &&
-         a.worker == b.worker && a.specification == b.specification && a.sequence == b.sequence;
+         a.worker == b.worker && a.specification == b.specification && a.sequence == b.sequence &&
+         a.slot == b.slot && a.unit == b.unit;
 }
 
 bool Same(const PastLease& a, const PastLease& b) {
   return a.lease == b.lease && a.member == b.member && a.attempt == b.attempt &&
          a.worker == b.worker && a.cause == b.cause && a.reason == b.reason &&
-         a.has_outcome == b.has_outcome;
+         a.has_outcome == b.has_outcome && a.unit == b.unit;
 }
 
 bool Same(const RecoveredWorker& a, const RecoveredWorker& b) {
-  return a.worker == b.worker && a.name == b.name && a.identity == b.identity && a.unit == b.unit;
+  return a.worker == b.worker && a.name == b.name && a.identity == b.identity;
 }
 
 template <typename T>
@@ -179,12 +180,11 @@ void FakeStore::On(const PinIdentity& write) {
 void FakeStore::On(const KeepWorker& write) {
   auto it = std::ranges::find(state_.workers, write.worker, &RecoveredWorker::worker);
   if (it == state_.workers.end()) {
-    it = state_.workers.insert(it, RecoveredWorker{write.worker, "", write.identity, ""});
+    it = state_.workers.insert(it, RecoveredWorker{write.worker, "", write.identity});
     state_.last_worker = std::max(state_.last_worker, write.worker);
   }
   if (it->identity != write.identity) Violate("a worker changed its identity");
   it->name = write.name;
-  it->unit = write.unit;
 }
 
 void FakeStore::On(const ForgetWorker& write) {
@@ -205,11 +205,11 @@ void FakeStore::On(const GrantLease& write) {
       shared->second.ForReplicate(write.member.replicate) != write.specification) {
     Violate(Text(write.lease) + ": its specification does not follow from its cell's");
   }
-  granted_[write.lease] = {write.member, write.attempt, write.worker};
+  granted_[write.lease] = {write.member, write.attempt, write.worker, write.unit};
   live_[write.member].insert(write.lease);
   state_.last_lease = std::max(state_.last_lease, write.lease);
-  state_.leases.push_back(
-      {write.lease, write.member, write.attempt, write.worker, write.specification, 0});
+  state_.leases.push_back({write.lease, write.member, write.attempt, write.worker,
+                           write.specification, 0, write.slot, write.unit});
 }
 
 void FakeStore::On(const DropLease& write) {
@@ -221,8 +221,8 @@ void FakeStore::On(const DropLease& write) {
   touched_.insert(it->second.member);
   std::erase_if(state_.leases, [&](const auto& lease) { return lease.lease == write.lease; });
   if (write.cause == CauseClass::kNone) return;
-  const PastLease past = {write.lease, it->second.member, it->second.attempt,    it->second.worker,
-                          write.cause, write.reason,      it->second.has_outcome};
+  const PastLease past = {write.lease, it->second.member, it->second.attempt,     it->second.worker,
+                          write.cause, write.reason,      it->second.has_outcome, it->second.unit};
   const auto place =
       std::ranges::lower_bound(state_.past_leases, past.lease, {}, &PastLease::lease);
   state_.past_leases.insert(place, past);

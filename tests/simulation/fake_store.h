@@ -55,6 +55,7 @@ class FakeStore {
     MemberId member;
     uint32_t attempt = 0;
     WorkerId worker;
+    std::string unit;
     bool live = true;
     bool has_outcome = false;
   };

@@ -21,10 +21,7 @@ void FakeWorker::Connect(uint64_t& next_session) {
   event.session = *session_;
   event.name = traits_.name;
   event.identity = traits_.identity;
-  event.slots = traits_.slots;
-  event.classes = traits_.classes;
-  event.stacks = {{"torch", traits_.fingerprint, "build"}};
-  event.unit = "unit-" + traits_.name;
+  event.inventory = traits_.inventory;
   event.held = Held();
   post_(std::move(event));
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,9 +19,7 @@ namespace noisefloor::test {
 struct WorkerTraits {
   std::string name;
   uint64_t identity = 0;
-  uint32_t slots = 1;
-  std::vector<std::string> classes;
-  std::string fingerprint;
+  std::shared_ptr<const Inventory> inventory;  // shared: with what it says of itself.
   std::string data_identity;
 };
 

@@ -35,17 +35,31 @@ void GrantChecker::Check(const std::vector<Write>& writes, const RecoveredState&
 void GrantChecker::CheckGrant(const GrantLease& grant, const RecoveredState& kept, absl::Time now) {
   const RecoveredCell& cell = SweepOf(kept, grant.member.sweep).cells.at(grant.member.cell);
   const WorkerTraits& worker = traits_.at(WorkerOf(kept, grant.worker).identity);
-  const bool offered =
-      std::ranges::find(worker.classes, cell.cell.hardware) != worker.classes.end();
-  if (!offered) problems_.insert("a worker was given a member of a class that it has not");
-  if (worker.fingerprint != cell.fingerprint) {
-    problems_.insert("a worker was given a member of a stack that it has not");
-  }
-  const auto quarantined = quarantined_until_.find(worker.name);
-  if (quarantined != quarantined_until_.end() && now < quarantined->second) {
-    problems_.insert("a worker in quarantine was given a member");
-  }
   CheckBudget(grant, kept);
+  const Inventory& has = *worker.inventory;
+  if (grant.slot >= has.slots.size()) {
+    problems_.insert("a worker was given a member for a slot that it has not");
+    return;
+  }
+  const Inventory::Slot& slot = has.slots[grant.slot];
+  const auto offers = [&](const std::string& hardware, const std::string& fingerprint) {
+    return std::ranges::any_of(slot.offers, [&](uint32_t place) {
+      const Inventory::Offer& offer = has.offers[place];
+      return offer.hardware_class == hardware &&
+             (fingerprint.empty() || offer.fingerprint == fingerprint);
+    });
+  };
+  if (!offers(cell.cell.hardware, "")) {
+    problems_.insert("a slot was given a member of a class that it has not");
+  } else if (!offers(cell.cell.hardware, cell.fingerprint)) {
+    problems_.insert("a slot was given a member of a stack that it has not");
+  }
+  if (grant.unit != UnitOf(has, slot)) problems_.insert("a lease names another unit than its slot");
+  const std::string name = has.devices.size() > 1 ? grant.unit + " of " + worker.name : worker.name;
+  const auto quarantined = quarantined_until_.find(name);
+  if (quarantined != quarantined_until_.end() && now < quarantined->second) {
+    problems_.insert("a device in quarantine was given a member");
+  }
 }
 
 void GrantChecker::CheckBudget(const GrantLease& grant, const RecoveredState& kept) {
@@ -67,18 +81,18 @@ void GrantChecker::CheckBudget(const GrantLease& grant, const RecoveredState& ke
 }
 
 void GrantChecker::CheckSlots(const RecoveredState& kept) {
-  std::map<WorkerId, uint32_t> leases;
-  for (const RecoveredLease& lease : kept.leases) ++leases[lease.worker];
-  for (const auto& [worker, count] : leases) {
-    if (count > traits_.at(WorkerOf(kept, worker).identity).slots) {
-      problems_.insert("a worker has more leases than slots");
+  std::set<std::pair<WorkerId, uint32_t>> taken;
+  for (const RecoveredLease& lease : kept.leases) {
+    if (lease.slot && !taken.emplace(lease.worker, *lease.slot).second) {
+      problems_.insert("a slot has two live leases");
     }
   }
 }
 
 void GrantChecker::Note(const AppendEvent& event, absl::Time now) {
   if (event.kind != "worker_quarantined") return;
-  quarantined_until_[event.text.substr(0, event.text.find(' '))] = now + options_.quarantine;
+  const size_t end = event.text.find(" gets no leases");
+  quarantined_until_[event.text.substr(0, end)] = now + options_.quarantine;
 }
 
 }  // namespace noisefloor::test

@@ -35,7 +35,7 @@ class GrantChecker {
   const scheduler::Options options_;
   std::set<std::string>& problems_;
   std::map<uint64_t, WorkerTraits> traits_;              // By identity.
-  std::map<std::string, absl::Time> quarantined_until_;  // By name.
+  std::map<std::string, absl::Time> quarantined_until_;  // By name of the device.
 };
 
 }  // namespace noisefloor::test

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "coordinator/scheduler/scheduler.h"
+#include "tests/coordinator/scheduler/fleet.h"
 #include "tests/simulation/fake_store.h"
 #include "tests/simulation/fake_worker.h"
 #include "tests/simulation/grant_checker.h"
@@ -97,15 +98,26 @@ void World::AddWorker(size_t number) {
   WorkerTraits traits;
   traits.name = "w" + std::to_string(number);
   traits.identity = 100 + number;
-  traits.slots = static_cast<uint32_t>(1 + chance_.Below(3));
-  traits.classes = {"a", "b"};
-  if (number > 0 && chance_.OneIn(2)) traits.classes.erase(traits.classes.begin() + 1);
-  traits.fingerprint = number > 0 && chance_.OneIn(4) ? "f2" : "f1";
+  SameSlots slots = {.unit = "unit-" + traits.name, .classes = {"a", "b"}};
+  slots.slots = static_cast<uint32_t>(1 + chance_.Below(3));
+  if (number > 0 && chance_.OneIn(2)) slots.classes.erase(slots.classes.begin() + 1);
+  slots.stacks.front().fingerprint = number > 0 && chance_.OneIn(4) ? "f2" : "f1";
+  const uint64_t devices = chance_.OneIn(3) ? 1 + chance_.Below(2) : 0;  // Of class a alone.
+  const auto inventory = [&](const SameSlots& own) {
+    Inventory made;
+    AddSlots(own, made);
+    for (uint64_t i = 0; i < devices; ++i) {
+      AddSlots({"device" + std::to_string(i) + "-" + traits.name, 1, {"a"}, own.stacks}, made);
+    }
+    return std::make_shared<const Inventory>(std::move(made));
+  };
+  traits.inventory = inventory(slots);
   traits.data_identity =
       number > 0 && chance_.OneIn(5) ? std::string(64, '0') : std::string(64, 'd');
   grants_.Know(traits);
-  if (mutant_ == Mutant::kFillsMoreThanTheSlots) ++traits.slots;
-  if (mutant_ == Mutant::kIgnoresClasses) traits.classes = {"a", "b"};
+  if (mutant_ == Mutant::kFillsMoreThanTheSlots) ++slots.slots;
+  if (mutant_ == Mutant::kIgnoresClasses) slots.classes = {"a", "b"};
+  traits.inventory = inventory(slots);
   workers_.push_back(
       std::make_unique<FakeWorker>(traits, [this](Event event) { Deliver(std::move(event)); }));
 }
@@ -188,6 +200,11 @@ std::vector<Write> World::Mutated(std::vector<Write> writes) {
   }
   if (mutant_ == Mutant::kForgetsRecords && chance_.OneIn(4)) {
     std::erase_if(writes, [](const Write& w) { return std::holds_alternative<KeepRecords>(w); });
+  }
+  if (mutant_ == Mutant::kGrantsTheFirstSlot) {
+    for (Write& write : writes) {
+      if (auto* grant = std::get_if<GrantLease>(&write)) grant->slot = 0;
+    }
   }
   if (mutant_ == Mutant::kAcceptsLateResults) {
     for (Write& write : writes) {

@@ -24,6 +24,7 @@ enum class Mutant : uint8_t {
   kAcceptsLateResults,      // What was refused is stored as accepted.
   kNeverGrantsAfterChaos,   // The store is said to fail for ever.
   kFillsMoreThanTheSlots,   // Workers say that they have one slot more than they have.
+  kGrantsTheFirstSlot,      // Whatever slot a lease is for, slot 0 is stored.
   kIgnoresClasses,          // Workers say that they have every class.
   kRetriesTooOften,         // The budgets of attempts are larger than agreed.
   kEndsQuarantinesEarly,    // After a second.

@@ -92,17 +92,21 @@ TEST(PlantedBug, AStandstillIsSeenAsAMemberThatNeverEnds) {
   ExpectSeen(Mutant::kNeverGrantsAfterChaos, "a member never ends");
 }
 TEST(PlantedBug, OverfilledWorkersAreSeen) {
-  ExpectSeen(Mutant::kFillsMoreThanTheSlots, "more leases than slots");
+  ExpectSeen(Mutant::kFillsMoreThanTheSlots, "for a slot that it has not");
+}
+TEST(PlantedBug, TwoMembersInOneSlotAreSeen) {
+  ExpectSeen(Mutant::kGrantsTheFirstSlot, "a slot has two live leases");
+  ExpectSeen(Mutant::kGrantsTheFirstSlot, "a lease names another unit than its slot");
 }
 TEST(PlantedBug, LeasesToAnotherClassAreSeen) {
   ExpectSeen(Mutant::kIgnoresClasses, "of a class that it has not");
 }
 TEST(PlantedBug, AttemptsAboveTheBudgetAreSeen) {
   ExpectSeen(Mutant::kRetriesTooOften, "than faults of its own allow");
-  ExpectSeen(Mutant::kRetriesTooOften, "than lost workers allow");
+  ExpectSeen(Mutant::kRetriesTooOften, "than lost workers allow", 80);
 }
 TEST(PlantedBug, LeasesToAWorkerInQuarantineAreSeen) {
-  ExpectSeen(Mutant::kEndsQuarantinesEarly, "a worker in quarantine was given a member", 150);
+  ExpectSeen(Mutant::kEndsQuarantinesEarly, "a device in quarantine was given a member", 150);
 }
 
 }  // namespace

@@ -32,23 +32,30 @@
 //   chatter        writes 20 MiB of output
 //   identity       reports another data set than asked for
 //
+// NOISEFLOOR_FAKE_STACK names its stack (default: fake), NOISEFLOOR_FAKE_KERNELS the compute
+// capabilities of GPUs that it has kernels for. On a GPU it fails as lost_device when the driver
+// gives it no memory before an epoch.
+//
 // With NOISEFLOOR_FAKE_FORKS it serves forks, by the real trainer's code. Its value says how:
 //
 //   serve          as it should
 //   thread         with a second thread
 //   mute           never is ready
 //   ends           ends before it is ready
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -58,25 +65,105 @@
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/json_reader.h"
 #include "worker/daemon/noop_trainer.h"
 #include "worker/trainer/torch/fork_server.h"
 
 namespace noisefloor {
 namespace {
 
-constexpr char kStack[] = "fake";
 constexpr int64_t kTestExamples = 100;
 constexpr int64_t kClasses = 10;
 constexpr char kForks[] = "NOISEFLOOR_FAKE_FORKS";
+
+std::string Stack() {
+  const char* name = std::getenv("NOISEFLOOR_FAKE_STACK");
+  return name == nullptr ? "fake" : name;
+}
 
 volatile sig_atomic_t g_stop = 0;
 void OnTerm(int) { g_stop = 1; }
 
 int Describe() {
-  std::cout << R"({"protocol":1,"stack":"fake","build":"fake-build","environment":{},)"
+  std::cout << R"({"protocol":1,"stack":")" << Stack()
+            << R"(","build":"fake-build","environment":{},)"
             << (std::getenv(kForks) == nullptr ? "" : R"("serves_forks":1,)")
-            << R"("fingerprint":"fake-fingerprint"})" << std::endl;
+            << R"("probes":1,"fingerprint":"fake-fingerprint"})" << std::endl;
+  return 0;
+}
+
+// The CUDA driver, as far as it is asked: tests/support/fake_gpus has it.
+class Cuda {
+ public:
+  Cuda() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {}
+
+  // What the call says is wrong; "" = nothing.
+  template <typename... Arguments>
+  std::string Call(const char* name, Arguments... arguments) const {
+    if (library_ == nullptr) return "there is no libcuda.so.1";
+    const auto call = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
+    if (call == nullptr) return std::string("there is no ") + name;
+    const int result = call(arguments...);
+    if (result == 0) return "";
+    const char* text = "";
+    reinterpret_cast<int (*)(int, const char**)>(dlsym(library_, "cuGetErrorString"))(result,
+                                                                                      &text);
+    return std::string("CUDA: ") + name + ": " + text;
+  }
+  // Whether a batch finds its memory on the first device.
+  std::string TryMemory() const {
+    unsigned long long memory = 0;
+    return Call("cuMemAlloc_v2", &memory, size_t{1} << 30);
+  }
+
+ private:
+  void* const library_;
+};
+
+// Compute capabilities that this stack has kernels for.
+bool HasKernelsFor(const std::string& capability) {
+  const char* text = std::getenv("NOISEFLOOR_FAKE_KERNELS");
+  std::istringstream known(text == nullptr ? "7.5 8.0 9.0" : text);
+  for (std::string one; known >> one;) {
+    if (one == capability) return true;
+  }
+  return false;
+}
+
+// Why the GPUs that are seen cannot be trained on; "" = they can.
+std::string TryGpus(const Cuda& cuda, Json& devices) {
+  int count = 0;
+  std::string fault = cuda.Call("cuInit", 0u);
+  if (fault.empty()) fault = cuda.Call("cuDeviceGetCount", &count);
+  for (int device = 0; fault.empty() && device < count; ++device) {
+    std::array<char, 100> name{};
+    size_t bytes = 0;
+    int major = 0, minor = 0;
+    (void)cuda.Call("cuDeviceGetName", name.data(), 99, device);
+    (void)cuda.Call("cuDeviceTotalMem_v2", &bytes, device);
+    (void)cuda.Call("cuDeviceGetAttribute", &major, 75, device);
+    (void)cuda.Call("cuDeviceGetAttribute", &minor, 76, device);
+    devices.push_back({{"name", name.data()}, {"memory_bytes", bytes}});
+    const std::string capability = std::to_string(major) + "." + std::to_string(minor);
+    if (!HasKernelsFor(capability))
+      fault = "it has no kernels for compute capability " + capability;
+  }
+  return fault.empty() ? cuda.TryMemory() : fault;
+}
+
+// Works on every processor, and on GPUs as the script of tests/support/fake_gpus has them.
+int Probe(const std::string& hardware_class) {
+  Json answer = {{"probes", 1}, {"devices", Json::array()}, {"facts", Json::object()}};
+  std::string reason;
+  if (IsGpuClass(hardware_class)) {
+    reason = TryGpus(Cuda(), answer["devices"]);
+    answer["facts"] = {{"cudnn", 91000}};
+  }
+  answer["reason"] = reason;
+  answer["works"] = reason.empty();
+  std::cout << answer.dump() << std::endl;
   return 0;
 }
 
@@ -98,6 +185,8 @@ class FakeTrainer {
       if (epoch > epochs / 2) WaitAtGate();
       Pause();
       if (g_stop != 0) return Fail(CauseClass::kInterrupted, "told to stop");
+      const std::string lost = IsGpuClass(spec_.hardware_class) ? Cuda().TryMemory() : "";
+      if (!lost.empty()) return Fail(CauseClass::kLostDevice, lost);
       RecordsEvent records = NoopRecords(spec_, epoch);
       if (behaviour_ == "sequence" && epoch == epochs) ++records.sequence;
       Emit(records);
@@ -121,7 +210,7 @@ class FakeTrainer {
     // The log first: who has heard the hello may look into it.
     std::cout << "trains " << request_.member << " attempt " << request_.attempt << std::endl;
     HelloEvent hello;
-    hello.stack = kStack;
+    hello.stack = Stack();
     hello.build = "fake-build";
     const char* capability = std::getenv("ATEN_CPU_CAPABILITY");
     hello.environment = std::string(R"({"trainer":"fake","capability":")") +
@@ -297,6 +386,7 @@ void ServeAsTold() {
 int Main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "--describe") return Describe();
+  if (mode == "--probe") return Probe(argc > 2 ? argv[2] : "");
   if (mode == "--serve-forks") ServeAsTold();
   struct sigaction action = {};
   action.sa_handler = OnTerm;

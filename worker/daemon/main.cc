@@ -1,23 +1,25 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
 #include "common/base/clock.h"
 #include "common/base/printable.h"
 #include "common/log/log.h"
 #include "common/options/print.h"
 #include "worker/daemon/options.h"
+#include "worker/daemon/probe.h"
 #include "worker/daemon/signals.h"
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/state_directory.h"
 #include "worker/daemon/worker.h"
-#include "worker/devices/host.h"
-#include "worker/slots/cores.h"
+#include "worker/devices/layout.h"
 
 namespace noisefloor {
 
@@ -25,39 +27,34 @@ namespace {
 
 constexpr absl::Duration kStateLook = absl::Milliseconds(50);
 
-uint32_t SlotCount(const Options& options, const Host& host, size_t gpus) {
-  if (options.slots > 0) return options.slots;
-  if (gpus > 0) return static_cast<uint32_t>(gpus);
-  return std::max(1u, static_cast<uint32_t>(host.cores.size()) / options.cores_per_slot);
-}
-
 absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
   WorkerSettings settings;
   settings.options = options;
   NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
-  NF_ASSIGN_OR_RETURN(settings.offer.classes, ChooseClasses(host, options.classes));
-  settings.gpus = ChooseGpus(host, settings.offer.classes);
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, options.classes));
   NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(options.trainers));
+  ProbedSlots probed = Probe(host, LayOut(host, classes, options.layout), settings.offer.stacks);
+  settings.offer.inventory = std::move(probed.inventory);
+  settings.slots = std::move(probed.slots);
   settings.offer.data_roots = options.data_roots;
   settings.name = options.name.empty() ? host.name : options.name;
-  settings.unit = UnitOf(host, settings.gpus);
-  const uint32_t slots = SlotCount(options, host, settings.gpus.size());
-  settings.slot_cores = slots::AssignCores(host.cores, slots);
   return settings;
 }
 
 void LogStart(const WorkerSettings& settings, const StateDirectory& state) {
-  std::string classes;
-  std::string stacks;
-  for (const OfferedClass& offer : settings.offer.classes) classes += offer.name + " ";
-  for (const auto& [name, stack] : settings.offer.stacks) stacks += name + " ";
+  const Inventory& inventory = settings.offer.inventory;
   LogInfo("worker_started", {{"name", settings.name},
                              {"process", getpid()},
                              {"state", state.path()},
-                             {"slots", settings.slot_cores.size()},
-                             {"unit", settings.unit},
-                             {"classes", classes},
-                             {"stacks", stacks}});
+                             {"slots", inventory.slots.size()},
+                             {"classes", fmt::format("{}", fmt::join(ClassesOf(inventory), " "))},
+                             {"stacks", fmt::format("{}", fmt::join(StacksOf(inventory), " "))}});
+  for (const Inventory::Withheld& withheld : inventory.withheld) {
+    LogWarning("withheld", {{"what", withheld.what},
+                            {"class", withheld.hardware_class},
+                            {"stack", withheld.stack},
+                            {"reason", withheld.reason}});
+  }
 }
 
 // The state directory of a worker that was told to leave is free when it has left.

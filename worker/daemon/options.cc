@@ -21,7 +21,7 @@ namespace {
 constexpr char kExamples[] = R"(
 Examples:
   noisefloor-worker --coordinator=127.0.0.1:7077
-      offers every hardware class of this machine, one slot for each core
+      offers every hardware class of this machine: a slot for each GPU, and for each core
   noisefloor-worker --coordinator=box:7077 --slots=2 --classes=cpu-amd-sse,cpu-amd-avx2
   noisefloor-worker --coordinator=box:7077 --trainer=torch-2.11-cu130=/opt/nf/noisefloor-trainer
 
@@ -73,12 +73,6 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Seconds to wait for another worker to leave the folder of --state")
       ->type_name("SECONDS")
       ->capture_default_str();
-  app.add_option("--slots", options.slots,
-                 "Trainers side by side (default: one per GPU, or cores / cores per slot)")
-      ->type_name("N");
-  app.add_option("--cores-per-slot", options.cores_per_slot, "For the default of --slots")
-      ->type_name("N")
-      ->capture_default_str();
   app.add_option("--classes", options.classes,
                  "Hardware classes to offer, separated by ',' (default: all)")
       ->type_name("CLASS")
@@ -123,6 +117,27 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--version", raw.version, "Print the version and exit");
 }
 
+void AddSlots(CLI::App& app, LayoutWish& layout) {
+  app.add_option("--slots", layout.cpu_slots,
+                 "Trainers side by side on the processors (default: cores that GPUs leave / cores "
+                 "per slot)")
+      ->type_name("N");
+  app.add_option("--cores-per-slot", layout.cores_per_slot, "For the default of --slots")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--gpus-per-slot", layout.gpus_per_slot,
+                 "GPUs that one trainer gets; with N of them the class is nvidia-MODEL-xN")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--slots-per-gpu", layout.slots_per_gpu, "Trainers side by side on each GPU")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--cores-per-gpu-slot", layout.cores_per_gpu,
+                 "Cores that go with a slot of GPUs (default: all in equal parts, or up to 4 when "
+                 "processors have slots, too)")
+      ->type_name("N");
+}
+
 void AddTrainerTimeouts(CLI::App& app, Raw& raw) {
   app.add_option("--hello-timeout", raw.hello_seconds,
                  "Seconds from a trainer's start to its first word, then it hangs and is ended; "
@@ -144,14 +159,22 @@ absl::StatusOr<absl::Duration> Seconds(std::string_view option, double seconds,
   return absl::Seconds(seconds);
 }
 
+absl::Status CheckLayout(const LayoutWish& layout) {
+  const auto check = [](std::string_view option, uint32_t value, uint32_t least, uint32_t most) {
+    if (value >= least && value <= most) return absl::OkStatus();
+    return InvalidInput(fmt::format("{}={}: expected 1 to {}", option, value, most));
+  };
+  NF_RETURN_IF_ERROR(check("--slots", layout.cpu_slots, 0, 512));
+  NF_RETURN_IF_ERROR(check("--cores-per-slot", layout.cores_per_slot, 1, 4096));
+  NF_RETURN_IF_ERROR(check("--gpus-per-slot", layout.gpus_per_slot, 1, 64));
+  NF_RETURN_IF_ERROR(check("--slots-per-gpu", layout.slots_per_gpu, 1, 8));
+  NF_RETURN_IF_ERROR(check("--cores-per-gpu-slot", layout.cores_per_gpu, 0, 4096));
+  if (layout.gpus_per_slot == 1 || layout.slots_per_gpu == 1) return absl::OkStatus();
+  return InvalidInput("--gpus-per-slot and --slots-per-gpu: expected only one of them above 1");
+}
+
 absl::Status CheckNumbers(const Raw& raw, Options& options) {
-  if (options.slots > 4096) {
-    return InvalidInput(fmt::format("--slots={}: expected 1 to 4096", options.slots));
-  }
-  if (options.cores_per_slot == 0 || options.cores_per_slot > 4096) {
-    return InvalidInput(
-        fmt::format("--cores-per-slot={}: expected 1 to 4096", options.cores_per_slot));
-  }
+  NF_RETURN_IF_ERROR(CheckLayout(options.layout));
   NF_ASSIGN_OR_RETURN(options.grace, Seconds("--grace", raw.grace_seconds, false));
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
@@ -267,6 +290,7 @@ ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const Prog
   CLI::App app("Trains members for a noisefloor coordinator on this machine.", "noisefloor-worker");
   app.footer(kExamples);
   AddOptions(app, options, raw);
+  AddSlots(app, options.layout);
   AddTrainerTimeouts(app, raw);
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -277,8 +301,12 @@ ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const Prog
     return Mistake(UsageMessage(app, error));
   }
   if (raw.version) return Exit(0, "noisefloor-worker " NOISEFLOOR_VERSION "\n");
-  if (app.count("--slots") > 0 && options.slots == 0) {
-    return Mistake("--slots=0: expected 1 to 4096");
+  for (const auto& [option, value] :
+       {std::pair("--slots", options.layout.cpu_slots),
+        std::pair("--cores-per-gpu-slot", options.layout.cores_per_gpu)}) {
+    if (app.count(option) > 0 && value == 0) {
+      return Mistake(fmt::format("{}=0: expected 1 or more", option));
+    }
   }
   if (const absl::Status status = Finish(raw, place, options); !status.ok()) {
     return Mistake(Message(status));

@@ -11,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/log/log.h"
 #include "common/rpc/address.h"
+#include "worker/devices/layout.h"
 
 namespace noisefloor {
 
@@ -19,8 +20,7 @@ struct Options {
   std::string name;                                  // Empty: the host's.
   std::string state;                                 // The state directory.
   absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
-  uint32_t slots = 0;                                // 0: as many as the cores or GPUs give.
-  uint32_t cores_per_slot = 1;
+  LayoutWish layout;                                 // Of slots.
   std::vector<std::string> classes;                  // Empty: all.
   std::vector<std::string> data_roots;               // In the order in which they are searched.
   std::multimap<std::string, std::string> trainers;  // Stack to program; an empty stack: ask it.

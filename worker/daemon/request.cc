@@ -28,17 +28,18 @@ absl::StatusOr<std::string> FindDataRoot(const std::string& name,
                                 : fmt::format("{}", fmt::join(roots, ", "))));
 }
 
-absl::Status CheckOffer(const Specification& specification, const Offer& offer) {
-  if (!offer.stacks.contains(specification.stack)) {
-    return InvalidInput(
-        fmt::format("stack '{}': this worker does not have it", specification.stack));
+absl::Status CheckOffer(const Specification& specification, const Offer& offer, uint32_t slot) {
+  const Inventory& inventory = offer.inventory;
+  if (slot >= inventory.slots.size()) {
+    return InvalidInput(fmt::format("slot {}: this worker has {}", slot, inventory.slots.size()));
   }
-  const bool has_class = std::any_of(
-      offer.classes.begin(), offer.classes.end(),
-      [&](const OfferedClass& offered) { return offered.name == specification.hardware_class; });
-  if (has_class) return absl::OkStatus();
-  return InvalidInput(fmt::format("hardware class '{}': this worker does not offer it",
-                                  specification.hardware_class));
+  const bool offered = std::ranges::any_of(inventory.slots[slot].offers, [&](const uint32_t place) {
+    const Inventory::Offer& one = inventory.offers[place];
+    return one.hardware_class == specification.hardware_class && one.stack == specification.stack;
+  });
+  if (offered) return absl::OkStatus();
+  return InvalidInput(fmt::format("hardware class '{}' with stack '{}': slot {} does not offer it",
+                                  specification.hardware_class, specification.stack, slot));
 }
 
 absl::Status PrepareRequest(const MemberOrder& order, const Offer& offer, PreparedMember& result) {
@@ -46,7 +47,7 @@ absl::Status PrepareRequest(const MemberOrder& order, const Offer& offer, Prepar
     return InvalidInput("the specification does not have the hash that came with it");
   }
   NF_ASSIGN_OR_RETURN(Specification specification, SpecificationFromJson(order.specification));
-  NF_RETURN_IF_ERROR(CheckOffer(specification, offer));
+  NF_RETURN_IF_ERROR(CheckOffer(specification, offer, order.slot));
   result.key = {specification.stack, specification.hardware_class, ""};
   // A GPU trainer's workspace variable depends on the switch.
   const bool fixed = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/inventory.h"
 #include "common/base/status.h"
 #include "common/trainer_protocol/json.h"
 #include "worker/daemon/attempt_result.h"
 #include "worker/daemon/stacks.h"
 #include "worker/devices/class_variables.h"
-#include "worker/devices/host.h"
 #include "worker/slots/message.h"
 
 namespace noisefloor {
@@ -24,12 +24,13 @@ struct MemberOrder {
   std::string specification;  // Canonical JSON.
   std::string specification_sha256;
   bool write_evaluation_set = false;
+  uint32_t slot = 0;
 };
 
 // What this worker can do.
 struct Offer {
   Stacks stacks;
-  std::vector<OfferedClass> classes;
+  Inventory inventory;
   std::vector<std::string> data_roots;
 };
 

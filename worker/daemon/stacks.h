@@ -21,7 +21,7 @@ struct Stack {
 using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 
 // What `PROGRAM --describe` says: one line, {"protocol", "stack", "build", "environment",
-// "fingerprint"} and, of a trainer that serves forks, the version of their protocol as
+// "fingerprint", "probes"} and, of a trainer that serves forks, the version of their protocol as
 // "serves_forks"; one that this worker does not speak is as if it were not there. Pure.
 // `Stack::program` stays empty.
 struct Description {
@@ -31,7 +31,7 @@ struct Description {
 absl::StatusOr<Description> ParseDescription(std::string_view line);
 
 // Runs every program of `wanted` (stack name to path; the name may be empty: whatever the program
-// says) with --describe. Refuses one that fails, is silent for a minute, or says another name.
+// says) with --describe. Refuses one that fails, is silent for long, or says another name.
 absl::StatusOr<Stacks> FindStacks(const std::multimap<std::string, std::string>& wanted);
 
 }  // namespace noisefloor

@@ -45,12 +45,9 @@ TrainerPool::TrainerPool(PoolSettings settings, Sink sink)
 
 absl::StatusOr<Variables> TrainerPool::VariablesFor(uint32_t slot,
                                                     const slots::TrainerKey& key) const {
-  ClassRequest request{.hardware_class = key.hardware_class};
-  if (!settings_.gpus.empty()) {
-    request.gpu_uuid = settings_.gpus[slot % settings_.gpus.size()].uuid;
-  }
-  request.kernels_fixed = key.variables.empty();
-  return VariablesOf(request);
+  return VariablesOf({.hardware_class = key.hardware_class,
+                      .gpu_uuid = UuidsOf(settings_.slots.at(slot)),
+                      .kernels_fixed = key.variables.empty()});
 }
 
 absl::StatusOr<TrainerCommand> TrainerPool::CommandFor(uint32_t slot,
@@ -63,7 +60,7 @@ absl::StatusOr<TrainerCommand> TrainerPool::CommandFor(uint32_t slot,
   command.environment[kStateVariable] = settings_.state_directory;
   command.environment["NOISEFLOOR_CACHE"] = settings_.cache;
   command.environment["NOISEFLOOR_CACHE_LIMIT"] = fmt::format("{}", settings_.cache_limit_mib);
-  command.cores = settings_.slot_cores.at(slot);
+  command.cores = settings_.slots.at(slot).cores;
   return command;
 }
 
@@ -164,7 +161,7 @@ absl::StatusOr<TrainerPool::Started> TrainerPool::Start(const slots::StartTraine
   NF_ASSIGN_OR_RETURN(Started started, Begin(start));
   const absl::Status headed = WriteFileAtomically(
       work.log_path,
-      LogHead(start, variables, settings_.slot_cores.at(start.slot), started.origin));
+      LogHead(start, variables, settings_.slots.at(start.slot).cores, started.origin));
   if (!headed.ok()) {
     Kill(started.process);
     return headed;

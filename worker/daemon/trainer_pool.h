@@ -16,18 +16,17 @@
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/trainer_process.h"
 #include "worker/devices/class_variables.h"
-#include "worker/devices/gpu.h"
+#include "worker/devices/layout.h"
 #include "worker/slots/message.h"
 
 namespace noisefloor {
 
 struct PoolSettings {
   Stacks stacks;
-  std::vector<std::vector<int>> slot_cores;  // One list per slot.
-  std::vector<Gpu> gpus;                     // Slot i has number i modulo their count.
-  std::string state_directory;               // Marks the processes as ours.
-  std::string cache;                         // NOISEFLOOR_CACHE of the trainers; empty: none.
-  uint64_t cache_limit_mib = 0;              // NOISEFLOOR_CACHE_LIMIT.
+  std::vector<SlotPlan> slots;
+  std::string state_directory;   // Marks the processes as ours.
+  std::string cache;             // NOISEFLOOR_CACHE of the trainers; empty: none.
+  uint64_t cache_limit_mib = 0;  // NOISEFLOOR_CACHE_LIMIT.
 };
 
 // News of a process, by its number. After ProcessExit: Remove.

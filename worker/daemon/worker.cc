@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/log/log.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/inventory.h"
 #include "worker/daemon/convert.h"
 #include "worker/daemon/leftovers.h"
 #include "worker/daemon/orphans.h"
@@ -21,7 +22,7 @@ constexpr absl::Duration kFirstWord = absl::Seconds(3);
 constexpr absl::Duration kLongestSilence = absl::Minutes(10);
 
 slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
-  return {.slot_count = static_cast<uint32_t>(settings.slot_cores.size()),
+  return {.slot_count = static_cast<uint32_t>(settings.slots.size()),
           .grace = settings.options.grace,
           .standby = settings.options.standby,
           .hello_timeout = settings.options.hello_timeout,
@@ -43,7 +44,7 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       slots_(SlotsOptionsOf(settings_)),
       spool_(state.spool(), settings_.options.spool_limit_bytes),
       stub_(v1::WorkerService::NewStub(MakeChannel(settings_.options.coordinator))),
-      pool_({settings_.offer.stacks, settings_.slot_cores, settings_.gpus, state.path(),
+      pool_({settings_.offer.stacks, settings_.slots, state.path(),
              CacheOf(settings_.options, state), settings_.options.cache_limit_mib},
             [this](PoolNews news) { (void)mailbox_.Post(std::move(news)); }),
       reconnect_({absl::Milliseconds(100), absl::Seconds(5)}, state.identity()),
@@ -119,19 +120,7 @@ v1::SessionRequest Worker::Registration() const {
   v1::Register* registration = request.mutable_register_();
   registration->set_name(settings_.name);
   registration->set_identity(state_.identity());
-  registration->set_slots(static_cast<uint32_t>(settings_.slot_cores.size()));
-  for (const OfferedClass& offer : settings_.offer.classes) {
-    v1::ClassOffer* added = registration->add_classes();
-    added->set_name(offer.name);
-    added->set_device(offer.device);
-  }
-  for (const auto& [name, stack] : settings_.offer.stacks) {
-    v1::StackOffer* added = registration->add_stacks();
-    added->set_name(name);
-    added->set_fingerprint(stack.fingerprint);
-    added->set_build(stack.build);
-  }
-  registration->set_unit(settings_.unit);
+  *registration->mutable_inventory() = ToProto(settings_.offer.inventory);
   registration->set_version(NOISEFLOOR_VERSION);
   for (const slots::Held& held : slots_.HeldLeases()) *registration->add_held() = ToProto(held);
   return request;

@@ -30,9 +30,7 @@ struct WorkerSettings {
   Options options;
   Offer offer;
   std::string name;
-  std::string unit;
-  std::vector<std::vector<int>> slot_cores;
-  std::vector<Gpu> gpus;
+  std::vector<SlotPlan> slots;  // Of the offer's inventory, in its order.
 };
 
 class Worker final : public SessionListener {

@@ -44,7 +44,8 @@ void Worker::OnStart(const v1::StartMember& start) {
                           start.attempt(),
                           start.specification(),
                           start.specification_sha256(),
-                          start.write_evaluation_set()};
+                          start.write_evaluation_set(),
+                          start.slot()};
   PreparedMember prepared = Prepare(order, settings_.offer);
   Attempt attempt;
   attempt.member = order.member;
@@ -57,7 +58,7 @@ void Worker::OnStart(const v1::StartMember& start) {
   attempt.request = std::move(prepared.request);
   attempt.noop = prepared.key.stack == kNoopStack;
   attempts_.insert_or_assign(lease, std::move(attempt));
-  Step(slots::StartMember{lease, prepared.key, pool_.Forks(prepared.key)});
+  Step(slots::StartMember{lease, order.slot, prepared.key, pool_.Forks(prepared.key)});
   if (!slots_.Has(lease)) attempts_.erase(lease);
 }
 

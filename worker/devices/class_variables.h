@@ -10,7 +10,7 @@ namespace noisefloor {
 
 struct ClassRequest {
   std::string hardware_class = {};  // "cpu-amd-avx2", "nvidia-h200"
-  std::string gpu_uuid = {};        // Of a GPU class: the one device the trainer sees.
+  std::string gpu_uuid = {};        // Of a GPU class: the devices the trainer sees, by ','.
   bool kernels_fixed = true;        // See ParseHardwareClass.
 };
 

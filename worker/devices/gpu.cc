@@ -1,101 +1,88 @@
 #include "worker/devices/gpu.h"
 
-#include <dlfcn.h>
-
-#include <array>
 #include <charconv>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "fmt/format.h"
 
 #include "common/trainer_protocol/hardware_class.h"
+#include "worker/devices/nvml.h"
 
 namespace noisefloor {
 
 namespace {
 
-// The few functions of NVML that are used, declared here so that its header is not needed.
-using Handle = struct NvmlDevice*;
-struct Memory {
-  unsigned long long total, free, used;
-};
-using Result = int;  // 0: success.
-
-struct Functions {
-  Result (*init)() = nullptr;
-  Result (*shutdown)() = nullptr;
-  const char* (*error_string)(Result) = nullptr;
-  Result (*driver_version)(char*, unsigned) = nullptr;
-  Result (*count)(unsigned*) = nullptr;
-  Result (*handle)(unsigned, Handle*) = nullptr;
-  Result (*name)(Handle, char*, unsigned) = nullptr;
-  Result (*uuid)(Handle, char*, unsigned) = nullptr;
-  Result (*memory)(Handle, Memory*) = nullptr;
-};
-
-template <typename F>
-bool Load(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
+// What is wrong with its memory; "" = nothing.
+std::string MemoryFaultOf(const Nvml& nvml, Nvml::Handle device) {
+  const std::string rows = nvml.MemoryFault(device);
+  if (!rows.empty()) return rows;
+  const uint64_t errors = nvml.UncorrectedErrors(device);
+  if (errors == 0) return "";
+  return fmt::format("{} memory errors since its last reset could not be corrected", errors);
 }
 
-bool LoadAll(void* library, Functions& f) {
-  return Load(library, "nvmlInit_v2", f.init) && Load(library, "nvmlShutdown", f.shutdown) &&
-         Load(library, "nvmlErrorString", f.error_string) &&
-         Load(library, "nvmlSystemGetDriverVersion", f.driver_version) &&
-         Load(library, "nvmlDeviceGetCount_v2", f.count) &&
-         Load(library, "nvmlDeviceGetHandleByIndex_v2", f.handle) &&
-         Load(library, "nvmlDeviceGetName", f.name) && Load(library, "nvmlDeviceGetUUID", f.uuid) &&
-         Load(library, "nvmlDeviceGetMemoryInfo", f.memory);
+std::string NoteOn(const Nvml& nvml, Nvml::Handle device) {
+  const uint32_t processes = nvml.ComputeProcesses(device);
+  if (processes == 0) return "";
+  return fmt::format("{} other {} it", processes,
+                     processes == 1 ? "process uses" : "processes use");
 }
 
-absl::Status Check(const Functions& f, Result result, std::string_view call) {
-  if (result == 0) return absl::OkStatus();
-  const char* text = f.error_string(result);
-  return MakeError(absl::StatusCode::kUnavailable,
-                   fmt::format("NVML: {}: {}", call, text == nullptr ? "error" : text));
+absl::Status Fill(const Nvml& nvml, Nvml::Handle device, Gpu& gpu) {
+  NF_ASSIGN_OR_RETURN(gpu.uuid, nvml.Uuid(device));
+  NF_ASSIGN_OR_RETURN(gpu.name, nvml.Name(device));
+  NF_ASSIGN_OR_RETURN(gpu.memory_bytes, nvml.MemoryBytes(device));
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Gpu> ReadGpu(const Functions& f, unsigned index) {
-  Handle handle = nullptr;
-  std::array<char, 128> name{};
-  std::array<char, 128> uuid{};
-  Memory memory{};
-  NF_RETURN_IF_ERROR(Check(f, f.handle(index, &handle), fmt::format("device {}", index)));
-  NF_RETURN_IF_ERROR(Check(f, f.name(handle, name.data(), name.size() - 1), "name"));
-  NF_RETURN_IF_ERROR(Check(f, f.uuid(handle, uuid.data(), uuid.size() - 1), "UUID"));
-  NF_RETURN_IF_ERROR(Check(f, f.memory(handle, &memory), "memory"));
-  return Gpu{name.data(), uuid.data(), memory.total, GpuClassOf(name.data(), memory.total)};
+Gpu ReadGpu(const Nvml& nvml, Nvml::Handle device, std::string place) {
+  Gpu gpu = {"", std::move(place), 0};
+  const absl::Status status = Fill(nvml, device, gpu);
+  if (!gpu.name.empty()) gpu.hardware_class = GpuClassOf(gpu.name, gpu.memory_bytes);
+  gpu.fault = status.ok() ? MemoryFaultOf(nvml, device) : Message(status);
+  gpu.note = NoteOn(nvml, device);
+  return gpu;
 }
 
-absl::StatusOr<GpuInventory> ReadAll(const Functions& f) {
-  GpuInventory inventory;
-  std::array<char, 128> driver{};
-  unsigned count = 0;
-  NF_RETURN_IF_ERROR(Check(f, f.driver_version(driver.data(), driver.size() - 1), "driver"));
-  NF_RETURN_IF_ERROR(Check(f, f.count(&count), "device count"));
-  inventory.driver = driver.data();
-  for (unsigned i = 0; i < count; ++i) {
-    NF_ASSIGN_OR_RETURN(Gpu gpu, ReadGpu(f, i));
-    inventory.gpus.push_back(std::move(gpu));
+void AddGpu(const Nvml& nvml, uint32_t index, std::vector<Gpu>& gpus) {
+  const std::string place = fmt::format("GPU at place {}", index);
+  const auto device = nvml.DeviceAt(index);
+  if (!device.ok()) {
+    gpus.push_back({.name = "", .uuid = place, .fault = Message(device.status())});
+    return;
   }
-  return inventory;
+  Gpu whole = ReadGpu(nvml, *device, place);
+  const std::optional<std::vector<Nvml::Handle>> parts = nvml.Parts(*device);
+  if (!parts) {
+    gpus.push_back(std::move(whole));
+    return;
+  }
+  if (parts->empty() && whole.fault.empty()) whole.fault = "MIG is on, and it has no instances";
+  if (parts->empty()) gpus.push_back(whole);
+  for (size_t i = 0; i < parts->size(); ++i) {
+    Gpu part = ReadGpu(nvml, (*parts)[i], fmt::format("part {} of {}", i, whole.uuid));
+    if (part.fault.empty()) part.fault = whole.fault;
+    gpus.push_back(std::move(part));
+  }
+}
+
+absl::Status Read(const std::string& library, GpuInventory& inventory) {
+  NF_ASSIGN_OR_RETURN(const std::unique_ptr<Nvml> nvml, Nvml::Open(library));
+  if (nvml == nullptr) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(inventory.driver, nvml->DriverVersion());
+  NF_ASSIGN_OR_RETURN(const uint32_t count, nvml->DeviceCount());
+  for (uint32_t i = 0; i < count; ++i) AddGpu(*nvml, i, inventory.gpus);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<GpuInventory> FindGpus(const std::string& library) {
-  const std::unique_ptr<void, int (*)(void*)> opened(dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL),
-                                                     dlclose);
-  if (opened == nullptr) return GpuInventory{};
-  Functions functions;
-  if (!LoadAll(opened.get(), functions)) {
-    return MakeError(absl::StatusCode::kUnavailable,
-                     fmt::format("{}: a function of NVML is missing", library));
-  }
-  NF_RETURN_IF_ERROR(Check(functions, functions.init(), "init"));
-  absl::StatusOr<GpuInventory> inventory = ReadAll(functions);
-  functions.shutdown();
+GpuInventory FindGpus(const std::string& library) {
+  GpuInventory inventory;
+  const absl::Status status = Read(library, inventory);
+  if (!status.ok()) inventory.fault = Message(status);
   return inventory;
 }
 

@@ -42,6 +42,7 @@ struct Disconnected {};
 struct HeartbeatSent {};  // The session took the last heartbeat.
 struct StartMember {      // Desired state: may come again.
   LeaseId lease;
+  uint32_t slot = 0;  // Below SlotsOptions::slot_count. What ran there may still be ending.
   TrainerKey key;
   bool forks = false;  // A fork server can make its trainer; else a standby can.
 };

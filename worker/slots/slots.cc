@@ -44,14 +44,19 @@ std::vector<Held> Slots::HeldLeases() const {
 }
 
 absl::Duration Slots::NextTick() const {
-  absl::Duration next = std::min({next_beat_, keeper_.NextExpiry(), resume_at_, hurry_until_});
+  absl::Duration next = std::min({next_beat_, keeper_.NextExpiry(), hurry_until_});
   for (const auto& [id, lease] : leases_) next = std::min({next, lease.kill_at, lease.silent_at});
+  for (const LeaseId id : waiting_) {
+    const Slot& slot = slots_[leases_.at(id).slot];
+    if (!slot.lease) next = std::min(next, slot.resume_at);
+  }
   return next;
 }
 
 void Slots::On(const StartMember& message, absl::Duration now, Actions& actions) {
   if (Knows(message.lease)) return;
   Lease& lease = leases_[message.lease];
+  lease.slot = message.slot;
   lease.key = message.key;
   lease.forks = message.forks;
   waiting_.push_back(message.lease);
@@ -123,13 +128,18 @@ void Slots::PrepareNext(Lease& lease, Actions& actions) {
   }
   Slot& slot = slots_[lease.slot];
   if (slot.standby.has_value()) return;
-  slot.standby = NextKey();
+  slot.standby = NextKey(lease.slot);
   actions.push_back(StartStandby{lease.slot, *slot.standby});
 }
 
-// What is started next, as far as one can know: what waits here, then what followed the newest
-// start the last time (members come class by class, or in turn), past what standbys wait for.
-TrainerKey Slots::NextKey() const {
+// What is started next, as far as one can know: what waits for the slot, else what followed the
+// newest start the last time (members come class by class, or in turn), past what standbys wait
+// for.
+TrainerKey Slots::NextKey(uint32_t index) const {
+  for (const LeaseId id : waiting_) {
+    const Lease& lease = leases_.at(id);
+    if (lease.slot == index && !lease.forks) return lease.key;
+  }
   std::multiset<TrainerKey> ready;
   for (const Slot& slot : slots_) {
     if (slot.standby) ready.insert(*slot.standby);
@@ -141,12 +151,6 @@ TrainerKey Slots::NextKey() const {
     return true;
   };
   TrainerKey key = *newest_;
-  for (const LeaseId id : waiting_) {
-    const Lease& lease = leases_.at(id);
-    if (lease.forks) continue;
-    key = lease.key;
-    if (!taken(key)) return key;
-  }
   do {
     if (const auto it = follower_.find(key); it != follower_.end()) key = it->second;
   } while (taken(key));
@@ -174,14 +178,15 @@ void Slots::On(const TrainerSaidOutcome& message, absl::Duration now, Actions&) 
 void Slots::On(const MachineFailed& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->phase != Phase::kRunning) return;
-  resume_at_ = now + PauseAfter(++machine_failures_);
+  Slot& slot = slots_[lease->slot];
+  slot.resume_at = now + PauseAfter(++slot.failures);
   FreeSlot(message.lease, *lease, now, actions);
 }
 
 void Slots::On(const TrainerEnded& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->phase != Phase::kRunning) return;
-  machine_failures_ = 0;
+  slots_[lease->slot].failures = 0;
   FreeSlot(message.lease, *lease, now, actions);
 }
 
@@ -240,10 +245,7 @@ void Slots::On(const Tick&, absl::Duration now, Actions& actions) {
   }
   StopSilent(now, actions);
   KillOverdue(now, actions);
-  if (now >= resume_at_) {
-    resume_at_ = absl::InfiniteDuration();
-    FillSlots(now, actions);
-  }
+  FillSlots(now, actions);
   if (connected_ && now >= next_beat_) Beat(now, actions);
 }
 
@@ -253,28 +255,13 @@ Slots::Lease* Slots::Find(LeaseId lease) {
 }
 
 void Slots::FillSlots(absl::Duration now, Actions& actions) {
-  const bool pauses = resume_at_ != absl::InfiniteDuration() && now < resume_at_;
-  while (!waiting_.empty() && !pauses) {
-    const std::optional<uint32_t> slot = BestSlotFor(leases_.at(waiting_.front()).key);
-    if (!slot) return;
-    PlaceIn(*slot, waiting_.front(), now, actions);
-    waiting_.erase(waiting_.begin());
-  }
-}
-
-// A free slot: with a standby of the key, else without any, else the first.
-std::optional<uint32_t> Slots::BestSlotFor(const TrainerKey& key) const {
-  std::optional<uint32_t> best;
-  int best_rank = 0;
-  for (uint32_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].lease) continue;
-    const int rank = slots_[i].standby == key ? 3 : !slots_[i].standby ? 2 : 1;
-    if (rank > best_rank) {
-      best = i;
-      best_rank = rank;
-    }
-  }
-  return best;
+  std::erase_if(waiting_, [&](const LeaseId id) {
+    const uint32_t index = leases_.at(id).slot;
+    const Slot& slot = slots_[index];
+    if (slot.lease || now < slot.resume_at) return false;
+    PlaceIn(index, id, now, actions);
+    return true;
+  });
 }
 
 void Slots::PlaceIn(uint32_t index, LeaseId id, absl::Duration now, Actions& actions) {

@@ -45,7 +45,7 @@ class Slots {
 
  private:
   enum class Phase : uint8_t {
-    kWaiting,     // For a slot.
+    kWaiting,     // For its slot.
     kRunning,     // A trainer trains, or is being stopped.
     kDelivering,  // The result is in the spool; its files travel.
     kFinished,    // The files are there; waits for Settled.
@@ -54,7 +54,7 @@ class Slots {
     TrainerKey key;
     bool forks = false;
     Phase phase = Phase::kWaiting;
-    uint32_t slot = 0;  // While running.
+    uint32_t slot = 0;
     bool said_hello = false;
     bool spoke = false;  // Any event of its trainer came.
     bool said_outcome = false;
@@ -75,6 +75,9 @@ class Slots {
   struct Slot {
     std::optional<LeaseId> lease;
     std::optional<TrainerKey> standby;
+    // A machine that fails here pauses this slot alone: others may have devices of their own.
+    int failures = 0;                                      // In a row.
+    absl::Duration resume_at = -absl::InfiniteDuration();  // Nothing is started before.
   };
 
   void On(const Connected& message, absl::Duration now, Actions& actions);
@@ -102,7 +105,6 @@ class Slots {
   Lease* Find(LeaseId lease);
   void FillSlots(absl::Duration now, Actions& actions);
   void PlaceIn(uint32_t slot, LeaseId id, absl::Duration now, Actions& actions);
-  std::optional<uint32_t> BestSlotFor(const TrainerKey& key) const;
   void FreeSlot(LeaseId id, Lease& lease, absl::Duration now, Actions& actions);
   void Stop(LeaseId id, Lease& lease, const std::string& reason, absl::Duration now,
             Actions& actions);
@@ -118,7 +120,7 @@ class Slots {
   void TellAgain(LeaseId id, Lease& lease, Actions& actions) const;
   // In the second half of a training: what the next one will want.
   void PrepareNext(Lease& lease, Actions& actions);
-  TrainerKey NextKey() const;
+  TrainerKey NextKey(uint32_t slot) const;
   void EndStandbys(Actions& actions);
   void LeaveIfDone(absl::Duration now, Actions& actions);
 
@@ -132,13 +134,11 @@ class Slots {
   std::map<TrainerKey, TrainerKey> follower_;
   std::optional<TrainerKey> newest_;
   bool serves_forks_ = false;  // A fork server was asked for.
-  int machine_failures_ = 0;   // In a row.
   bool connected_ = false;
   bool draining_ = false;
   bool left_ = false;
   absl::Duration heartbeat_interval_ = absl::InfiniteDuration();
   absl::Duration next_beat_ = absl::InfiniteDuration();
-  absl::Duration resume_at_ = absl::InfiniteDuration();    // Finite: nothing is started before.
   absl::Duration hurry_until_ = absl::InfiniteDuration();  // Finite once in a hurry.
 };
 

@@ -19,8 +19,11 @@ v1::WorkerSummary Worker(const std::string& name, const std::vector<std::string>
   v1::WorkerSummary worker;
   worker.set_name(name);
   worker.set_connected(true);
-  worker.mutable_classes()->Assign(classes.begin(), classes.end());
-  worker.add_stacks("torch");
+  for (const std::string& name : classes) {
+    v1::Offer& offer = *worker.mutable_inventory()->add_offers();
+    offer.set_hardware_class(name);
+    offer.set_stack("torch");
+  }
   return worker;
 }
 

@@ -38,7 +38,16 @@ CannedAnswers HostileAnswers() {
   answers.sweep.mutable_sweep()->set_notes(kHostile);
   v1::WorkerSummary worker;
   worker.set_name(kHostile);
-  worker.set_unit(kHostile);
+  worker.mutable_inventory()->add_devices()->set_model(kHostile);
+  worker.mutable_inventory()->mutable_devices(0)->set_note(kHostile);
+  worker.mutable_inventory()->add_offers()->set_hardware_class(kHostile);
+  worker.mutable_inventory()->mutable_offers(0)->set_stack(kHostile);
+  v1::Slot& slot = *worker.mutable_inventory()->add_slots();
+  slot.add_devices(0);
+  slot.add_offers(0);
+  worker.mutable_inventory()->add_withheld()->set_what(kHostile);
+  worker.mutable_inventory()->mutable_withheld(0)->set_reason(kHostile);
+  worker.add_paused()->set_reason(kHostile);
   answers.workers = {worker};
   answers.explanation = kHostile;
   answers.refusal = kHostile;

@@ -34,7 +34,7 @@ BoardChanges Runs(LeaseId lease, const MemberId& member, int64_t step) {
 BoardChanges Worker(uint64_t number, std::vector<MemberId> running) {
   WorkerStatus status;
   status.worker = WorkerId{number};
-  for (size_t i = 0; i < running.size(); ++i) status.leases.push_back(LeaseId{number});
+  for (size_t i = 0; i < running.size(); ++i) status.paused.push_back({"unit", "tired"});
   status.running = std::move(running);
   BoardChanges changes;
   changes.workers.push_back(std::move(status));
@@ -123,7 +123,7 @@ uint64_t Torn(const LiveBoard& board) {
     const std::vector<LiveBoard::Worker> workers = board.Workers();
     if (workers.empty()) continue;
     const WorkerStatus& worker = *workers[0];
-    torn += worker.leases.size() != worker.running.size() ? 1 : 0;
+    torn += worker.paused.size() != worker.running.size() ? 1 : 0;
     torn += worker.running.size() < last ? 1 : 0;
     last = worker.running.size();
     const auto attempt = board.AttemptAt(kMember);

@@ -22,6 +22,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+// A worker with slots of cpu-test-avx2.
+FleetWorker Box(uint32_t slots, const std::string& stack) {
+  Inventory inventory;
+  inventory.devices = {{"cpu of box-1", "Test 9000", 0, "", ""}};
+  inventory.offers = {{"cpu-test-avx2", stack, "f", "b"}};
+  inventory.slots.assign(slots, {{0}, 1, {0}});
+  return {"box-1", std::make_shared<const Inventory>(std::move(inventory))};
+}
+
 class QueryTest : public ::testing::Test {
  protected:
   v1::SweepSummary Sweep(uint64_t id = 0) {
@@ -325,9 +334,14 @@ TEST_F(QueryTest, WorkersAreToldFromTheStore) {
   ASSERT_TRUE(response.ok());
   ASSERT_EQ(response->workers_size(), 1);
   EXPECT_EQ(response->workers(0).name(), "box-1");
-  EXPECT_THAT(response->workers(0).classes(), ElementsAre("cpu-test-avx2", "cpu-test-sse"));
-  EXPECT_THAT(response->workers(0).stacks(), ElementsAre("torch-2.11"));
-  EXPECT_EQ(response->workers(0).unit(), "cpu of box-1");
+  const v1::Inventory& inventory = response->workers(0).inventory();
+  ASSERT_EQ(inventory.offers_size(), 2);
+  EXPECT_EQ(inventory.offers(0).hardware_class(), "cpu-test-avx2");
+  EXPECT_EQ(inventory.offers(1).stack(), "torch-2.11");
+  EXPECT_EQ(inventory.devices(0).unit(), "cpu of box-1");
+  EXPECT_EQ(inventory.slots_size(), 2);
+  EXPECT_EQ(inventory.withheld(0).reason(), "it burns");
+  EXPECT_EQ(response->workers(0).version(), "0.1.0");
 }
 
 TEST_F(QueryTest, SweepsAreListedNewestFirstInPages) {
@@ -364,7 +378,7 @@ TEST_F(QueryTest, AnArtifactIsFoundByMemberAndKind) {
 }
 
 TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
-  const std::vector<FleetWorker> fleet = {{"box-1", 2, {"cpu-test-avx2"}, {"torch-2.11"}}};
+  const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
 
   const auto plan = home_.query().PlanSweep(sample::Content(), "abc", fleet);
 
@@ -383,7 +397,7 @@ TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
 }
 
 TEST_F(QueryTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
-  const std::vector<FleetWorker> fleet = {{"box-1", 2, {"cpu-test-avx2"}, {"torch-2.11"}}};
+  const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
   sweep::Sweep sweep = sample::Content();
   sweep.base.train.batch_size = 64;
   sweep.base.train.epochs = 6;

@@ -59,12 +59,15 @@ class StudyTest : public ::testing::Test {
     return late;
   }
 
-  void Done(uint64_t lease, MemberId member, const std::string& environment) {
+  void Done(uint64_t lease, MemberId member, const std::string& environment,
+            const std::string& unit = "cpu of box-1") {
     scheduler::KeepOutcome write = sample::Finish(lease, member);
     write.outcome.artifacts.clear();
     write.outcome.environment = environment;
-    home_.Apply({sample::Grant(lease, member), write,
-                 scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0}});
+    scheduler::GrantLease grant = sample::Grant(lease, member);
+    grant.unit = unit;
+    home_.Apply(
+        {grant, write, scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0}});
   }
 
   FilledHome home_;
@@ -227,20 +230,20 @@ TEST_F(StudyTest, OneBuildAndOneStackAreNoMixture) {
   EXPECT_EQ(WarningAbout(Json(), "cell 2").find("Mixes"), std::string::npos);
 }
 
-TEST_F(StudyTest, TheUnitOfAGpuMemberIsTheGpuThatTrainedIt) {
+TEST_F(StudyTest, TheUnitOfAMemberIsThatOfItsLease) {
   scheduler::PinCell pin = sample::Pin(2);
   pin.hardware = "nvidia-h200";
   home_.Apply({pin});
-  Done(7, sample::Member(2, 0), R"({"gpu":{"uuid":"GPU-1"}})");
-  Done(8, sample::Member(2, 1), R"({"gpu":{"uuid":"GPU-2"}})");
-  Done(9, sample::Member(2, 2), R"({"gpu":null})");
+  Done(7, sample::Member(2, 0), "{}", "GPU-1");
+  Done(8, sample::Member(2, 1), "{}", "GPU-2");
+  Done(9, sample::Member(2, 2), "{}", "GPU-1+GPU-2");
   Done(10, sample::Member(3, 0), R"({"gpu":{"uuid":"GPU-1"}})");
 
   const nlohmann::json study = Json();
 
   EXPECT_EQ(study["members"][6]["unit"], "GPU-1");
   EXPECT_EQ(study["members"][7]["unit"], "GPU-2");
-  EXPECT_EQ(study["members"][8]["unit"], "cpu of box-1");
+  EXPECT_EQ(study["members"][8]["unit"], "GPU-1+GPU-2");
   EXPECT_EQ(study["members"][9]["unit"], "cpu of box-1") << "it trained on the CPU beside the GPU";
 }
 

@@ -2,6 +2,8 @@
 // wrong with the payload of one lease ends that lease and nothing else.
 #include <functional>
 
+#include "fmt/format.h"
+
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -37,6 +39,10 @@ v1::Outcome& Failure(Request& request, const std::string& cause) {
   return outcome;
 }
 
+v1::Inventory& InventoryOf(Request& request) {
+  return *request.mutable_register_()->mutable_inventory();
+}
+
 const std::vector<BadMessage>& BadRegisters() {
   static const auto* const all = new std::vector<BadMessage>{
       {"register.name: expected 1 to 100 letters, digits, '-', '_' or '.', got ''",
@@ -45,24 +51,43 @@ const std::vector<BadMessage>& BadRegisters() {
        [](Request& r) { r.mutable_register_()->set_name("a b"); }},
       {"register.identity: expected the number of the worker's state directory, not 0, got 0",
        [](Request& r) { r.mutable_register_()->set_identity(0); }},
-      {"register.slots: expected 1 to 1024, got 0",
-       [](Request& r) { r.mutable_register_()->set_slots(0); }},
-      {"register.slots: expected 1 to 1024, got 5000",
-       [](Request& r) { r.mutable_register_()->set_slots(5000); }},
-      {"register.unit: expected 1 to 2000 bytes, got 0",
-       [](Request& r) { r.mutable_register_()->clear_unit(); }},
-      {"register.unit: expected 1 to 2000 bytes, got 2001",
-       [](Request& r) { r.mutable_register_()->set_unit(std::string(2001, 'G')); }},
+      {"box registers as workers before version 0.2 did (it says test): without an inventory; this "
+       "coordinator is of version " NOISEFLOOR_VERSION " and needs a worker of it",
+       [](Request& r) { r.mutable_register_()->clear_inventory(); }},
+      {"register.inventory.slots: expected 0 to 1024 entries, got 1025",
+       [](Request& r) {
+         for (int i = 0; i < 1024; ++i) *InventoryOf(r).add_slots() = InventoryOf(r).slots(0);
+       }},
+      {"register.inventory.slots.devices: expected 1 to 64 entries, got 0",
+       [](Request& r) { InventoryOf(r).mutable_slots(0)->clear_devices(); }},
+      {"register.inventory.slots.devices: expected places below 1, got 1",
+       [](Request& r) { InventoryOf(r).mutable_slots(0)->set_devices(0, 1); }},
+      {"register.inventory.slots.devices: expected each place once, got 0 twice",
+       [](Request& r) { InventoryOf(r).mutable_slots(0)->add_devices(0); }},
+      {"register.inventory.slots.offers: expected 1 to 256 entries, got 0",
+       [](Request& r) { InventoryOf(r).mutable_slots(0)->clear_offers(); }},
+      {"register.inventory.slots.offers: expected places below 1, got 7",
+       [](Request& r) { InventoryOf(r).mutable_slots(0)->set_offers(0, 7); }},
+      {"register.inventory.offers: expected each to be some slot's, got place 1 of none",
+       [](Request& r) { *InventoryOf(r).add_offers() = InventoryOf(r).offers(0); }},
+      {"register.inventory.devices.unit: expected 1 to 400 bytes, got 0",
+       [](Request& r) { InventoryOf(r).mutable_devices(0)->clear_unit(); }},
+      {"register.inventory.devices.unit: expected 1 to 400 bytes, got 401",
+       [](Request& r) { InventoryOf(r).mutable_devices(0)->set_unit(std::string(401, 'G')); }},
+      {"register.inventory.withheld.reason: expected 1 to 2000 bytes, got 0",
+       [](Request& r) { InventoryOf(r).add_withheld()->set_what("GPU-1"); }},
+      {"register.inventory: expected at most 1 MiB, got 1200131 bytes",
+       [](Request& r) { InventoryOf(r).mutable_devices(0)->set_note(std::string(1200000, 'n')); }},
       {"register.version: expected 0 to 400 bytes, got 401",
        [](Request& r) { r.mutable_register_()->set_version(std::string(401, 'v')); }},
-      {"register.classes: expected 1 to 64 entries, got 0",
-       [](Request& r) { r.mutable_register_()->clear_classes(); }},
-      {"register.classes.name: expected 1 to 100 letters, digits, '-', '_' or '.', got 'cpu/x'",
-       [](Request& r) { r.mutable_register_()->mutable_classes(0)->set_name("cpu/x"); }},
-      {"register.stacks: expected 1 to 64 entries, got 0",
-       [](Request& r) { r.mutable_register_()->clear_stacks(); }},
-      {"register.stacks.fingerprint: expected 1 to 400 bytes, got 0",
-       [](Request& r) { r.mutable_register_()->mutable_stacks(0)->clear_fingerprint(); }},
+      {"register.inventory.offers.hardware_class: expected 1 to 100 letters, digits, '-', '_' or "
+       "'.', got 'cpu/x'",
+       [](Request& r) { InventoryOf(r).mutable_offers(0)->set_hardware_class("cpu/x"); }},
+      {"register.inventory.offers.stack: expected 1 to 100 letters, digits, '-', '_' or '.', got "
+       "''",
+       [](Request& r) { InventoryOf(r).mutable_offers(0)->clear_stack(); }},
+      {"register.inventory.offers.fingerprint: expected 1 to 400 bytes, got 0",
+       [](Request& r) { InventoryOf(r).mutable_offers(0)->clear_fingerprint(); }},
       {"register.held.lease_id: expected the number of a lease, from 1, got 0",
        [](Request& r) { r.mutable_register_()->add_held(); }},
       {"the first message of a session: expected register",
@@ -234,9 +259,13 @@ TEST_F(BadMessageTest, AnIdentityThatIsNoHashExcludesTheWorkerFromTheSweepAlone)
 TEST_F(BadMessageTest, ANodeOfManyGpusRegisters) {
   ScriptedWorker worker(*workers_);
   Request request = RegisterAs("node", 7);
-  std::string unit;
-  for (int i = 0; i < 16; ++i) unit += "GPU-01234567-89ab-cdef-0123-456789abcdef ";
-  request.mutable_register_()->set_unit(unit);
+  v1::Inventory& inventory = InventoryOf(request);
+  for (uint32_t i = 1; i <= 64; ++i) {
+    inventory.add_devices()->set_unit(fmt::format("GPU-01234567-89ab-cdef-0123-{:012}", i));
+    inventory.mutable_slots(0)->add_devices(i);
+  }
+  inventory.mutable_slots(0)->mutable_devices()->SwapElements(0, 64);
+  inventory.mutable_slots(0)->mutable_devices()->RemoveLast();
   ASSERT_TRUE(worker.Send(request));
   EXPECT_TRUE(worker.Next(ScriptedWorker::Case::kWelcome).has_value());
 }

@@ -20,7 +20,9 @@ class ReadsTest : public CoordinatorTest {
   void TrainAll() {
     ScriptedWorker worker(*workers_);
     v1::SessionRequest hello = RegisterAs("box", 7);
-    hello.mutable_register_()->set_slots(kSlots);
+    v1::Inventory& inventory = *hello.mutable_register_()->mutable_inventory();
+    const v1::Slot slot = inventory.slots(0);
+    for (uint32_t i = 1; i < kSlots; ++i) *inventory.add_slots() = slot;
     ASSERT_TRUE(worker.Send(hello));
     std::deque<uint64_t> live;
     for (uint32_t started = 0; started < kMembers; ++started) {

@@ -23,14 +23,17 @@ inline v1::SessionRequest RegisterAs(const std::string& name, uint64_t identity)
   v1::Register& message = *request.mutable_register_();
   message.set_name(name);
   message.set_identity(identity);
-  message.set_slots(1);
-  message.set_unit("host-" + name);
   message.set_version("test");
-  message.add_classes()->set_name("cpu-amd-avx2");
-  v1::StackOffer& stack = *message.add_stacks();
-  stack.set_name("torch-2.11-cpu");
-  stack.set_fingerprint(std::string(64, 'f'));
-  stack.set_build("build");
+  v1::Inventory& inventory = *message.mutable_inventory();
+  inventory.add_devices()->set_unit("host-" + name);
+  v1::Offer& offer = *inventory.add_offers();
+  offer.set_hardware_class("cpu-amd-avx2");
+  offer.set_stack("torch-2.11-cpu");
+  offer.set_fingerprint(std::string(64, 'f'));
+  offer.set_build("build");
+  v1::Slot& slot = *inventory.add_slots();
+  slot.add_devices(0);
+  slot.add_offers(0);
   return request;
 }
 

@@ -36,7 +36,8 @@ AttemptFinished Fail(uint64_t worker, uint64_t lease, CauseClass cause) {
 }
 
 bool IsQuarantined(const Scheduler& scheduler, size_t worker) {
-  return scheduler.Workers().at(worker).quarantined;
+  const std::vector<Pause> paused = scheduler.Workers().at(worker).paused;
+  return !paused.empty() && paused[0].reason.starts_with("in quarantine");
 }
 
 TEST(Leases, AreRenewedByAHelloAndByRecordsAsByHeartbeats) {
@@ -91,7 +92,7 @@ TEST(Quarantine, IsForFailuresOnDifferentMembers) {
   (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 1)));
   (void)At(scheduler, 0, Join(1, 1, "u1"));
   WorkerConnected other = Join(2, 1, "u2");  // Could stand in for the first by its class alone.
-  other.stacks = {{"another", "f2", "b"}};
+  other.inventory = test::MakeInventory({.unit = "u2", .stacks = {{"", "another", "f2", "b"}}});
   (void)At(scheduler, 0, other);
 
   for (uint64_t lease = 1; lease <= 5; ++lease) {
@@ -142,12 +143,13 @@ TEST(DataGrace, BeginsAnewWhenAWorkerWithTheDataWasThere) {
   const auto state = [&] { return scheduler.Durable().sweeps[0].cells[0].members[0].state; };
   TickUntil(scheduler, 16, 40);
 
-  (void)At(scheduler, 40, Join(1, 0, "u1"));  // All of its slots are taken by something else.
-  TickUntil(scheduler, 40, 41);
+  (void)At(scheduler, 40, Join(1, 1, "u1"));  // Gets it, and goes.
   (void)At(scheduler, 41, SessionLost{SessionId{1}});
-  TickUntil(scheduler, 42, 101);
+  TickUntil(scheduler, 42, 55);
+  ASSERT_EQ(state(), MemberState::kWaiting) << "again, from now on";
+  TickUntil(scheduler, 56, 114);
   EXPECT_EQ(state(), MemberState::kWaiting);
-  TickUntil(scheduler, 102, 102);
+  TickUntil(scheduler, 115, 115);
   EXPECT_EQ(state(), MemberState::kFailed);
 }
 

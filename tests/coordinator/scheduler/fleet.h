@@ -1,6 +1,7 @@
 // A scheduler with a sweep and workers, for tests of single decisions.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,35 @@ inline scheduler::SweepSubmitted Submit(sweep::Sweep sweep) {
   return event;
 }
 
+// Slots of one unit, of which each offers every class with every stack.
+struct SameSlots {
+  std::string unit;
+  uint32_t slots = 1;
+  std::vector<std::string> classes = {"cpu"};
+  // Without a class: name, fingerprint, build.
+  std::vector<Inventory::Offer> stacks = {{"", "torch", "f1", "b"}};
+};
+
+inline void AddSlots(const SameSlots& same, Inventory& inventory) {
+  Inventory::Slot slot;
+  slot.devices = {static_cast<uint32_t>(inventory.devices.size())};
+  inventory.devices.push_back({same.unit, "model", 0, "", ""});
+  for (const std::string& name : same.classes) {
+    for (Inventory::Offer offer : same.stacks) {
+      offer.hardware_class = name;
+      slot.offers.push_back(static_cast<uint32_t>(inventory.offers.size()));
+      inventory.offers.push_back(std::move(offer));
+    }
+  }
+  inventory.slots.insert(inventory.slots.end(), same.slots, slot);
+}
+
+inline std::shared_ptr<const Inventory> MakeInventory(const SameSlots& same) {
+  Inventory inventory;
+  AddSlots(same, inventory);
+  return std::make_shared<const Inventory>(std::move(inventory));
+}
+
 // Worker N has session N, identity N and name "wN".
 inline scheduler::WorkerConnected Join(uint64_t number, uint32_t slots, const std::string& unit,
                                        std::vector<std::string> classes = {"cpu"}) {
@@ -37,10 +67,7 @@ inline scheduler::WorkerConnected Join(uint64_t number, uint32_t slots, const st
   event.session = SessionId{number};
   event.name = "w" + std::to_string(number);
   event.identity = number;
-  event.slots = slots;
-  event.classes = std::move(classes);
-  event.stacks = {{"torch", "f1", "b"}};
-  event.unit = unit;
+  event.inventory = MakeInventory({.unit = unit, .slots = slots, .classes = std::move(classes)});
   return event;
 }
 

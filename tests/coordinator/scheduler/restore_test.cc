@@ -85,7 +85,7 @@ TEST(Queries, TellWhatRunsAndWhatIsOffered) {
   EXPECT_THAT(scheduler.OfferedStacks(), ElementsAre("torch"));
   ASSERT_THAT(scheduler.Workers(), SizeIs(1));
   EXPECT_TRUE(scheduler.Workers()[0].connected);
-  EXPECT_THAT(scheduler.Workers()[0].leases, ElementsAre(LeaseId{1}));
+  EXPECT_THAT(scheduler.Workers()[0].running, SizeIs(1));
 
   (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
   EXPECT_THAT(scheduler.OfferedClasses(), IsEmpty());

@@ -53,10 +53,14 @@ inline scheduler::KeepWorker Worker(uint64_t id = 1) {
   write.worker = WorkerId{id};
   write.name = "box-" + std::to_string(id);
   write.identity = 0xFFFFFFFFFFFFFF00ull + id;
-  write.unit = "cpu of box-" + std::to_string(id);
-  write.slots = 2;
-  write.classes = {"cpu-test-avx2", "cpu-test-sse"};
-  write.stacks = {{"torch-2.11", "fingerprint-1", "build-1"}};
+  write.inventory = R"({"devices":[{"unit":"cpu of box-)" + std::to_string(id) +
+                    R"(","model":"Test 9000"}],"offers":[)"
+                    R"({"hardware_class":"cpu-test-avx2","stack":"torch-2.11","fingerprint":"f"},)"
+                    R"({"hardware_class":"cpu-test-sse","stack":"torch-2.11","fingerprint":"f"}],)"
+                    R"("slots":[{"devices":[0],"cores":1,"offers":[0,1]},)"
+                    R"({"devices":[0],"cores":1,"offers":[0,1]}],)"
+                    R"("withheld":[{"what":"GPU-9","hardware_class":"nvidia-t4","stack":"",)"
+                    R"("reason":"it burns"}]})";
   write.version = "0.1.0";
   write.seen = At(1);
   return write;
@@ -82,9 +86,14 @@ inline scheduler::KeepSpecification Specify(uint32_t cell) {
 }
 
 inline scheduler::GrantLease Grant(uint64_t lease, MemberId member, uint32_t attempt = 1) {
-  return {
-      LeaseId{lease}, member, attempt, WorkerId{1}, SpecificationToJson(SpecificationOf(member)),
-      At(2)};
+  return {LeaseId{lease},
+          member,
+          attempt,
+          WorkerId{1},
+          SpecificationToJson(SpecificationOf(member)),
+          At(2),
+          static_cast<uint32_t>(lease % 2),
+          "cpu of box-1"};
 }
 
 inline scheduler::KeepRecords Records(uint64_t lease, MemberId member, uint64_t sequence) {

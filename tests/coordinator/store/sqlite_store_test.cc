@@ -200,7 +200,6 @@ TEST_F(SqliteStoreTest, WorkersKeepAll64BitsAndTheirLastName) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
   scheduler::KeepWorker renamed = sample::Worker(2);
   renamed.name = "box-two";
-  renamed.unit = "another cpu";
   ASSERT_TRUE(store_->Apply(std::vector<Write>{renamed}).ok());
 
   const RecoveredState state = Recovered();
@@ -208,7 +207,6 @@ TEST_F(SqliteStoreTest, WorkersKeepAll64BitsAndTheirLastName) {
   ASSERT_EQ(state.workers.size(), 2u);
   EXPECT_EQ(state.workers[0].identity, sample::Worker(1).identity);
   EXPECT_EQ(state.workers[1].name, "box-two");
-  EXPECT_EQ(state.workers[1].unit, "another cpu");
 }
 
 TEST_F(SqliteStoreTest, AForgottenWorkerIsNotReadBackAndItsPastLeasesAre) {

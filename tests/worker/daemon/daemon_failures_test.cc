@@ -123,14 +123,20 @@ TEST_F(DaemonTest, MembersThatCannotRunHereAreRefusedByName) {
   (void)Registered();
 
   Start(Member(1, "", "torch-9"));
-  EXPECT_EQ(Finished().outcome().message(), "stack 'torch-9': this worker does not have it");
+  EXPECT_EQ(Finished().outcome().message(),
+            "hardware class '" + class_ + "' with stack 'torch-9': slot 0 does not offer it");
 
   class_ = "nvidia-z9000";
   Start(Member(2));
   const v1::AttemptFinished other_class = Finished();
   EXPECT_EQ(other_class.outcome().cause(), "bad_specification");
   EXPECT_EQ(other_class.outcome().message(),
-            "hardware class 'nvidia-z9000': this worker does not offer it");
+            "hardware class 'nvidia-z9000' with stack 'fake': slot 0 does not offer it");
+
+  v1::StartMember no_slot = Member(4);
+  no_slot.set_slot(7);
+  Start(no_slot);
+  EXPECT_EQ(Finished().outcome().message(), "slot 7: this worker has 1");
 
   v1::StartMember wrong_hash = Member(3);
   wrong_hash.set_specification_sha256(Sha256Hex(""));

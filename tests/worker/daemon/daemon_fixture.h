@@ -115,8 +115,8 @@ class DaemonTest : public testing::Test {
     const auto message = coordinator_.Wait(Case::kRegister);
     EXPECT_TRUE(message.has_value()) << "no registration came";
     if (!message) return {};
-    if (message->register_().classes_size() > 0) {
-      class_ = message->register_().classes(0).name();
+    if (message->register_().inventory().offers_size() > 0) {
+      class_ = message->register_().inventory().offers(0).hardware_class();
     }
     return message->register_();
   }

@@ -11,12 +11,14 @@ TEST_F(DaemonTest, AMemberIsTrainedAndEverythingOfItIsDelivered) {
   StartDaemon();
   const v1::Register registered = Registered();
   EXPECT_EQ(registered.name(), "box");
-  EXPECT_EQ(registered.slots(), 1u);
   EXPECT_NE(registered.identity(), 0u);
-  ASSERT_EQ(registered.stacks_size(), 1);
-  EXPECT_EQ(registered.stacks(0).name(), "fake");
-  EXPECT_EQ(registered.stacks(0).build(), "fake-build");
-  EXPECT_EQ(registered.stacks(0).fingerprint().size(), 64u);
+  const v1::Inventory& inventory = registered.inventory();
+  ASSERT_EQ(inventory.slots_size(), 1);
+  EXPECT_EQ(inventory.slots(0).offers_size(), inventory.offers_size());
+  ASSERT_GT(inventory.offers_size(), 0);
+  EXPECT_EQ(inventory.offers(0).stack(), "fake");
+  EXPECT_EQ(inventory.offers(0).build(), "fake-build");
+  EXPECT_EQ(inventory.offers(0).fingerprint().size(), 64u);
 
   v1::StartMember start = Member(7);
   start.set_write_evaluation_set(true);
@@ -265,15 +267,15 @@ TEST_F(DaemonTest, EachClassHasItsVariables) {
   StartDaemon();
   const v1::Register registered = Registered();
   uint64_t lease = 0;
-  for (const v1::ClassOffer& offer : registered.classes()) {
-    class_ = offer.name();
+  for (const v1::Offer& offer : registered.inventory().offers()) {
+    class_ = offer.hardware_class();
     Start(Member(++lease, "oom"));
     const std::string environment = Finished().outcome().environment();
-    const std::string set = offer.name().substr(offer.name().rfind('-') + 1);
+    const std::string set = class_.substr(class_.rfind('-') + 1);
     const std::string capability = set == "sse" ? "default" : set;
     EXPECT_EQ(environment, "{\"capability\":\"" + capability + "\",\"trainer\":\"fake\"}");
   }
-  EXPECT_EQ(lease, static_cast<uint64_t>(registered.classes_size()));
+  EXPECT_EQ(lease, static_cast<uint64_t>(registered.inventory().offers_size()));
 }
 
 }  // namespace

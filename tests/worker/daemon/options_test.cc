@@ -84,7 +84,7 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--log-format=json"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
-  EXPECT_EQ(options.slots, 3u);
+  EXPECT_EQ(options.layout.cpu_slots, 3u);
   EXPECT_THAT(options.classes, ElementsAre("cpu-amd-sse", "cpu-amd-avx2"));
   EXPECT_THAT(options.data_roots, ElementsAre("/d1", "/d2", folder_ + "/deploy/data"));
   EXPECT_THAT(options.trainers, ElementsAre(Pair("t1", "/p=1"), Pair("t2", "/p2")));
@@ -105,8 +105,8 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
   EXPECT_EQ(Complaint("--solts=2"),
             "noisefloor-worker: unknown option --solts; did you mean --slots?\n");
   EXPECT_EQ(Complaint("two"), "noisefloor-worker: unexpected argument two\n");
-  EXPECT_EQ(Complaint("--slots=0"), "noisefloor-worker: --slots=0: expected 1 to 4096\n");
-  EXPECT_EQ(Complaint("--slots=5000"), "noisefloor-worker: --slots=5000: expected 1 to 4096\n");
+  EXPECT_EQ(Complaint("--slots=0"), "noisefloor-worker: --slots=0: expected 1 or more\n");
+  EXPECT_EQ(Complaint("--slots=5000"), "noisefloor-worker: --slots=5000: expected 1 to 512\n");
   EXPECT_EQ(Complaint("--cores-per-slot=0"),
             "noisefloor-worker: --cores-per-slot=0: expected 1 to 4096\n");
   EXPECT_EQ(Complaint("--name=a b"),

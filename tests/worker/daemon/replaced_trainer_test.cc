@@ -11,9 +11,11 @@ void WriteReplacedTrainer(const std::string& path) {
   std::ofstream(path) << "#!/bin/sh\n"
                       << "if [ \"$1\" = --describe ]; then\n"
                       << R"(  echo '{"protocol":1,"stack":"fake","build":"the-old-build",)"
-                      << R"("environment":{},"fingerprint":"f"}')"
+                      << R"("environment":{},"probes":1,"fingerprint":"f"}')"
                       << "\n"
-                      << "else\n  exec " << FAKE_TRAINER << "\nfi\n";
+                      << "elif [ \"$1\" = --probe ]; then\n"
+                      << R"(  echo '{"probes":1,"works":true,"reason":"","devices":[],"facts":{}}')"
+                      << "\nelse\n  exec " << FAKE_TRAINER << "\nfi\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 }
 
@@ -22,7 +24,7 @@ TEST_F(DaemonTest, AReplacedTrainerIsRefusedByNameAndTheWorkerLeaves) {
   WriteReplacedTrainer(trainer_);
   log_ = folder_ + "/log";
   StartDaemon();
-  EXPECT_EQ(Registered().stacks(0).build(), "the-old-build");
+  EXPECT_EQ(Registered().inventory().offers(0).build(), "the-old-build");
 
   Start(Member(7, "wait"));
 

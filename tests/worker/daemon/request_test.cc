@@ -22,7 +22,13 @@ class RequestTest : public testing::Test {
     std::filesystem::create_directories(folder_ + "/full/fashion-mnist-sample");
     offer_.stacks["fake"] = {"/bin/true", "build", "fingerprint"};
     offer_.stacks["noop"] = {"", "noop", "noop"};
-    offer_.classes = {{"cpu-amd-sse", "EPYC"}, {"nvidia-t4", "Tesla T4"}};
+    offer_.inventory.devices = {{"box EPYC", "EPYC", 0, "", ""}};
+    for (const char* stack : {"fake", "noop"}) {
+      for (const char* name : {"cpu-amd-sse", "nvidia-t4"}) {
+        offer_.inventory.offers.push_back({name, stack, "f", "b"});
+      }
+    }
+    offer_.inventory.slots = {{{0}, 1, {0, 1, 2, 3}}};
     offer_.data_roots = {folder_ + "/empty", folder_ + "/full"};
     specification_.stack = "fake";
     specification_.hardware_class = "cpu-amd-sse";

@@ -9,7 +9,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr char kGood[] =
-    R"({"protocol":1,"stack":"torch-2.11-cu130","build":"b","environment":{},"fingerprint":"f"})";
+    R"({"protocol":1,"stack":"torch-2.11-cu130","build":"b","environment":{},"fingerprint":"f","probes":1})";
 
 TEST(StacksTest, ADescriptionNamesTheStack) {
   const auto description = ParseDescription(kGood);

@@ -1,6 +1,10 @@
+// What NVML tells of GPUs, good and bad: the library is tests/support/fake_gpus.
 #include "worker/devices/gpu.h"
 
-#include <cstdlib>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -11,40 +15,117 @@ namespace noisefloor {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr uint64_t kGib = uint64_t{1} << 30;
 
-TEST(GpuTest, NvmlIsOpenedAtRunTimeAndItsDevicesAreNamed) {
-  const auto inventory = FindGpus(FAKE_NVML);
+class GpuTest : public testing::Test {
+ protected:
+  GpuTest() {
+    std::string pattern = testing::TempDir() + "nf-gpus-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    setenv("NOISEFLOOR_FAKE_GPUS", (folder_ + "/script").c_str(), 1);
+  }
+  ~GpuTest() override {
+    unsetenv("NOISEFLOOR_FAKE_GPUS");
+    std::filesystem::remove_all(folder_);
+  }
 
-  ASSERT_TRUE(inventory.ok()) << inventory.status();
-  EXPECT_EQ(inventory->driver, "575.57.08");
-  ASSERT_EQ(inventory->gpus.size(), 2u);
-  EXPECT_EQ(inventory->gpus[1].uuid, "GPU-2");
-  EXPECT_EQ(inventory->gpus[1].name, "Tesla V100");
-  EXPECT_EQ(inventory->gpus[1].hardware_class, "nvidia-v100-32gb");
-  EXPECT_EQ(inventory->gpus[1].memory_bytes, 32 * kGib);
+  GpuInventory Find(const std::string& script) const {
+    std::ofstream(folder_ + "/script") << script;
+    return FindGpus(FAKE_NVML);
+  }
+  // "uuid: fault" of each.
+  static std::vector<std::string> FaultsOf(const GpuInventory& inventory) {
+    std::vector<std::string> faults;
+    for (const Gpu& gpu : inventory.gpus) faults.push_back(gpu.uuid + ": " + gpu.fault);
+    return faults;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(GpuTest, DevicesAreNamedWithTheirClassAndMemory) {
+  const GpuInventory inventory = Find(
+      "driver 570.1\n"
+      "gpu GPU-1 name=NVIDIA_H200 gib=140\n"
+      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2\n");
+
+  EXPECT_EQ(inventory.driver, "570.1");
+  EXPECT_EQ(inventory.fault, "");
+  ASSERT_EQ(inventory.gpus.size(), 2u);
+  EXPECT_EQ(inventory.gpus[0].hardware_class, "nvidia-h200");
+  EXPECT_EQ(inventory.gpus[0].note, "");
+  EXPECT_EQ(inventory.gpus[1].uuid, "GPU-2");
+  EXPECT_EQ(inventory.gpus[1].name, "Tesla V100");
+  EXPECT_EQ(inventory.gpus[1].hardware_class, "nvidia-v100-32gb");
+  EXPECT_EQ(inventory.gpus[1].memory_bytes, 32 * kGib);
+  EXPECT_EQ(inventory.gpus[1].fault, "");
+  EXPECT_EQ(inventory.gpus[1].note, "2 other processes use it");
 }
 
-TEST(GpuTest, AMachineWithoutTheLibraryHasNoGpus) {
-  const auto inventory = FindGpus("libthere-is-no-such-library.so.1");
-  ASSERT_TRUE(inventory.ok());
-  EXPECT_THAT(inventory->gpus, IsEmpty());
+TEST_F(GpuTest, OneThatIsLostKeepsNoneOfTheOthersAway) {
+  const GpuInventory inventory = Find(
+      "gpu GPU-1 name=NVIDIA_H200 gib=140 lost=1\n"
+      "gpu GPU-2 name=NVIDIA_H200 gib=140\n");
+
+  EXPECT_THAT(FaultsOf(inventory), ElementsAre("GPU-1: NVML: name: GPU is lost", "GPU-2: "));
 }
 
-TEST(GpuTest, ADriverThatDoesNotAnswerIsAnErrorNotZeroGpus) {
-  setenv("FAKE_NVML_FAILS", "1", 1);
-  const auto inventory = FindGpus(FAKE_NVML);
-  unsetenv("FAKE_NVML_FAILS");
-  EXPECT_EQ(Message(inventory.status()), "NVML: init: Driver Not Loaded");
+TEST_F(GpuTest, BadMemoryIsAFault) {
+  const GpuInventory inventory = Find(
+      "gpu GPU-1 name=A100 gib=80 errors=3\n"
+      "gpu GPU-2 name=A100 gib=80 rows=pending\n"
+      "gpu GPU-3 name=A100 gib=80 rows=failed errors=1\n");
+
+  EXPECT_THAT(
+      FaultsOf(inventory),
+      ElementsAre("GPU-1: 3 memory errors since its last reset could not be corrected",
+                  "GPU-2: bad rows of its memory wait to be replaced: reset the GPU",
+                  "GPU-3: a bad row of its memory could not be replaced: it needs service"));
 }
 
-TEST(GpuTest, ALibraryThatIsNotNvmlIsRefused) {
-  EXPECT_EQ(Message(FindGpus("libm.so.6").status()), "libm.so.6: a function of NVML is missing");
+TEST_F(GpuTest, OfADividedGpuThePartsAreThere) {
+  const GpuInventory inventory = Find(
+      "gpu GPU-1 name=NVIDIA_H200 gib=140 mig=1\n"
+      "gpu MIG-a name=NVIDIA_H200_MIG_1g.18gb gib=16 part_of=GPU-1\n"
+      "gpu MIG-b name=NVIDIA_H200_MIG_3g.71gb gib=69 part_of=GPU-1\n"
+      "gpu GPU-2 name=NVIDIA_H200 gib=140 mig=1\n"
+      "gpu GPU-3 name=NVIDIA_H200 gib=140\n");
+
+  EXPECT_THAT(
+      FaultsOf(inventory),
+      ElementsAre("MIG-a: ", "MIG-b: ", "GPU-2: MIG is on, and it has no instances", "GPU-3: "));
+  EXPECT_EQ(inventory.gpus[0].hardware_class, "nvidia-h200-mig-1g-18gb");
+  EXPECT_EQ(inventory.gpus[1].hardware_class, "nvidia-h200-mig-3g-71gb");
 }
 
-TEST(GpuTest, VisibleDevicesAreChosenAsCudaDoes) {
+TEST_F(GpuTest, APartOfABadGpuIsBad) {
+  const GpuInventory inventory = Find(
+      "gpu GPU-1 name=NVIDIA_H200 gib=140 mig=1 rows=failed\n"
+      "gpu MIG-a name=NVIDIA_H200_MIG_1g.18gb gib=16 part_of=GPU-1\n");
+
+  EXPECT_THAT(FaultsOf(inventory),
+              ElementsAre(HasSubstr("MIG-a: a bad row of its memory could not be replaced")));
+}
+
+TEST_F(GpuTest, AMachineWithoutTheLibraryHasNoGpus) {
+  const GpuInventory inventory = FindGpus("libthere-is-no-such-library.so.1");
+  EXPECT_THAT(inventory.gpus, IsEmpty());
+  EXPECT_EQ(inventory.fault, "");
+}
+
+TEST_F(GpuTest, ADriverThatDoesNotAnswerIsAFaultNotZeroGpus) {
+  EXPECT_EQ(Find("nvml 9\ngpu GPU-1 name=H200 gib=140\n").fault, "NVML: init: Driver Not Loaded");
+  EXPECT_EQ(Find("nvml 18\n").fault, "NVML: init: Driver/library version mismatch");
+}
+
+TEST_F(GpuTest, ALibraryThatIsNotNvmlIsAFault) {
+  EXPECT_EQ(FindGpus("libm.so.6").fault, "libm.so.6: a function of NVML is missing");
+}
+
+TEST_F(GpuTest, VisibleDevicesAreChosenAsCudaDoes) {
   const std::vector<Gpu> gpus = {{"A", "GPU-aa11", 0, "x"}, {"B", "GPU-bb22", 0, "x"}};
   const auto names = [&](std::string_view visible) {
     std::string text;
@@ -59,50 +140,14 @@ TEST(GpuTest, VisibleDevicesAreChosenAsCudaDoes) {
   EXPECT_EQ(names("1,7,0"), "B");
 }
 
-Host TestHost() {
-  Host host;
-  host.name = "box";
-  host.cpu = {"amd", "EPYC", {"sse2", "sse4_1", "sse4_2", "avx2", "fma"}};
-  return host;
-}
-
-TEST(HostTest, OffersEverythingUnlessTold) {
-  const auto all = ChooseClasses(TestHost(), {});
-  ASSERT_TRUE(all.ok());
-  EXPECT_THAT(
-      *all, ElementsAre(OfferedClass{"cpu-amd-avx2", "EPYC"}, OfferedClass{"cpu-amd-sse", "EPYC"}));
-  const auto one = ChooseClasses(TestHost(), {"cpu-amd-avx2"});
-  ASSERT_TRUE(one.ok());
-  EXPECT_THAT(*one, ElementsAre(OfferedClass{"cpu-amd-avx2", "EPYC"}));
-}
-
-TEST(HostTest, AClassTheMachineLacksIsRefusedByName) {
-  EXPECT_EQ(Message(ChooseClasses(TestHost(), {"cpu-amd-avx512"}).status()),
-            "hardware class 'cpu-amd-avx512': this machine has cpu-amd-avx2, cpu-amd-sse");
-}
-
-TEST(HostTest, GpusOfTwoModelsNeedTwoWorkers) {
-  Host host = TestHost();
-  host.gpus.gpus = {{"H200", "GPU-1", 0, "nvidia-h200"}, {"T4", "GPU-2", 0, "nvidia-t4"}};
-
-  EXPECT_EQ(Message(ChooseClasses(host, {}).status()),
-            "this machine has GPUs of several classes (nvidia-h200, nvidia-t4): start one worker "
-            "for each, with --classes");
-
-  const auto one = ChooseClasses(host, {"nvidia-t4"});
-  ASSERT_TRUE(one.ok());
-  const std::vector<Gpu> gpus = ChooseGpus(host, *one);
-  ASSERT_EQ(gpus.size(), 1u);
-  EXPECT_EQ(UnitOf(host, gpus), "GPU-2");
-  EXPECT_EQ(UnitOf(host, {}), "box EPYC");
-}
-
-TEST(HostTest, ThisMachineCanBeRead) {
+TEST_F(GpuTest, ThisMachineCanBeReadWhateverItsDriverSays) {
+  std::ofstream(folder_ + "/script") << "nvml 18\n";
   const auto host = ReadHost(FAKE_NVML);
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_FALSE(host->name.empty());
   EXPECT_FALSE(host->cores.empty());
-  EXPECT_TRUE(ChooseClasses(*host, {}).ok());
+  EXPECT_EQ(host->gpus.fault, "NVML: init: Driver/library version mismatch");
+  EXPECT_TRUE(ChooseClasses(*host, {}).ok()) << "processors are offered all the same";
 }
 
 }  // namespace

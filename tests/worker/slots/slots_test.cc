@@ -31,8 +31,8 @@ class SlotsTest : public testing::Test {
     return Do(Tick{});
   }
   std::vector<std::string> Connect() { return Do(Connected{absl::Seconds(1), absl::Seconds(10)}); }
-  std::vector<std::string> Start(uint64_t lease, const TrainerKey& key = kAvx2) {
-    return Do(StartMember{LeaseId{lease}, key});
+  std::vector<std::string> Start(uint64_t lease, const TrainerKey& key = kAvx2, uint32_t slot = 0) {
+    return Do(StartMember{LeaseId{lease}, slot, key});
   }
 
   Slots slots_;
@@ -82,10 +82,22 @@ TEST_F(SlotsTest, AMemberWithoutAFreeSlotWaitsForOneInOrder) {
 TEST_F(TwoSlotsTest, EverySlotRunsOneTrainer) {
   (void)Connect();
   EXPECT_THAT(Start(1), ElementsAre("start trainer of lease 1 in slot 0"));
-  EXPECT_THAT(Start(2), ElementsAre("start trainer of lease 2 in slot 1"));
+  EXPECT_THAT(Start(2, kAvx2, 1), ElementsAre("start trainer of lease 2 in slot 1"));
   EXPECT_THAT(Start(3), IsEmpty());
+  EXPECT_THAT(Do(TrainerEnded{LeaseId{2}}), ElementsAre("deliver lease 2"))
+      << "a lease has a slot of its own";
   EXPECT_THAT(Do(TrainerEnded{LeaseId{1}}),
               ElementsAre("deliver lease 1", "start trainer of lease 3 in slot 0"));
+}
+
+TEST_F(TwoSlotsTest, AMachineThatFailsInOneSlotKeepsNoOtherAway) {
+  (void)Connect();
+  (void)Start(1);
+  EXPECT_THAT(Do(MachineFailed{LeaseId{1}}), ElementsAre("deliver lease 1"));
+  EXPECT_THAT(Start(2), IsEmpty());
+  EXPECT_THAT(Start(3, kAvx2, 1), ElementsAre("start trainer of lease 3 in slot 1"));
+  EXPECT_THAT(Wait(1),
+              ElementsAre("start trainer of lease 2 in slot 0", "send heartbeat 1@0 2@0 3@0"));
 }
 
 TEST_F(SlotsTest, AStoppedMemberIsTerminatedThenKilledAndNothingOfItIsDelivered) {
@@ -387,9 +399,11 @@ TEST_F(SlotsTest, APauseHasAnEnd) {
   (void)Do(Connected{absl::Hours(10), absl::InfiniteDuration()});
   for (uint64_t lease = 1; lease <= 40; ++lease) {
     (void)Start(lease);
-    (void)Do(MachineFailed{LeaseId{lease}});
-    EXPECT_LE(slots_.NextTick(), now_ + absl::Minutes(1));
+    if (lease > 1) {
+      EXPECT_LE(slots_.NextTick(), now_ + absl::Minutes(1));
+    }
     (void)Wait(60);
+    EXPECT_THAT(Do(MachineFailed{LeaseId{lease}}), testing::SizeIs(1)) << "it ran";
   }
 }
 
@@ -466,30 +480,30 @@ TEST_F(StandbyTest, TwoOfThemAreOfTheNextTwo) {
   (void)Connect();
   Run({kSse, kAvx2, kSse, kAvx2});
   (void)Start(1, kSse);
-  (void)Start(2, kAvx2);
+  (void)Start(2, kAvx2, 1);
   EXPECT_THAT(SecondHalf(1), ElementsAre("start standby for torch on cpu-amd-sse in slot 0"));
   EXPECT_THAT(SecondHalf(2), ElementsAre("start standby for torch on cpu-amd-avx2 in slot 1"));
   (void)Do(TrainerEnded{LeaseId{1}});
   (void)Do(TrainerEnded{LeaseId{2}});
-  EXPECT_THAT(Start(3, kAvx2), ElementsAre("start trainer of lease 3 in slot 1 from its standby"));
+  EXPECT_THAT(Start(3, kAvx2, 1),
+              ElementsAre("start trainer of lease 3 in slot 1 from its standby"));
   EXPECT_THAT(Start(4, kSse), ElementsAre("start trainer of lease 4 in slot 0 from its standby"));
 }
 
-TEST_F(StandbyTest, WhatWaitsHereComesNext) {
+TEST_F(StandbyTest, WhatWaitsForTheSlotComesNextThere) {
   (void)Connect();
   Run({kAvx2, kAvx2});
   (void)Start(1, kAvx2);
-  (void)Start(2, kAvx2);
+  (void)Start(2, kAvx2, 1);
   (void)Start(3, kSse);
   EXPECT_THAT(SecondHalf(1), ElementsAre("start standby for torch on cpu-amd-sse in slot 0"));
-  EXPECT_THAT(SecondHalf(2), ElementsAre("start standby for torch on cpu-amd-sse in slot 1"))
-      << "of what comes after it nothing is known";
+  EXPECT_THAT(SecondHalf(2), ElementsAre("start standby for torch on cpu-amd-avx2 in slot 1"));
 }
 
 class ForksTest : public StandbyTest {
  protected:
   std::vector<std::string> StartForked(uint64_t lease, const TrainerKey& key) {
-    return Do(StartMember{LeaseId{lease}, key, /*forks=*/true});
+    return Do(StartMember{LeaseId{lease}, 0, key, /*forks=*/true});
   }
 };
 

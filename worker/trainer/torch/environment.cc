@@ -41,6 +41,7 @@ Json CudaJson() {
   Json json = GpuJson();
   json["cuda_runtime"] = hooks.versionCUDART();
   if (hooks.hasCuDNN()) json["cudnn"] = hooks.versionCuDNN();
+  json["cublas"] = CublasVersion();
   return json;
 }
 

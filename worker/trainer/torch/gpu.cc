@@ -1,5 +1,5 @@
-// GpuJson: through the C interfaces of libraries that LibTorch has opened, found by name, so that
-// nothing of CUDA is needed to build or to start.
+// GpuJson and CublasVersion: through the C interfaces of libraries that LibTorch has opened, found
+// by name, so that nothing of CUDA is needed to build or to start.
 #include <dlfcn.h>
 
 #include <array>
@@ -13,7 +13,9 @@ namespace {
 
 template <typename Function>
 Function Find(void* library, const char* name) {
-  return library == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(library, name));
+  return library == nullptr && library != RTLD_DEFAULT
+             ? nullptr
+             : reinterpret_cast<Function>(dlsym(library, name));
 }
 
 // Attribute numbers of cudaDeviceAttr and CUdevice_attribute, the same in all versions.
@@ -75,6 +77,18 @@ Json GpuJson() {
   if (version != nullptr && version(&driver_version) == 0) json["driver"] = driver_version;
   AddDevice(driver, device, json);
   return json;
+}
+
+std::string CublasVersion() {
+  const auto property = Find<int (*)(int, int*)>(RTLD_DEFAULT, "cublasGetProperty");
+  if (property == nullptr) return "";
+  std::string version;
+  for (const int part : {0, 1, 2}) {  // MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL
+    int value = 0;
+    if (property(part, &value) != 0) return "";
+    version += (part == 0 ? "" : ".") + std::to_string(value);
+  }
+  return version;
 }
 
 }  // namespace noisefloor::trainer

@@ -20,4 +20,7 @@ Json VariablesJson();
 // The first GPU that CUDA shows, through libraries that are open already; null without one.
 Json GpuJson();
 
+// "13.1.0": of cuBLAS, when it is open; else "".
+std::string CublasVersion();
+
 }  // namespace noisefloor::trainer

@@ -23,6 +23,7 @@
 #include "worker/trainer/torch/options.h"
 #include "worker/trainer/torch/probe.h"
 #include "worker/trainer/torch/stop.h"
+#include "worker/trainer/torch/try_device.h"
 
 namespace noisefloor::trainer {
 namespace {
@@ -61,6 +62,7 @@ int Describe() {
                             {"build", build.build},
                             {"fingerprint", build.fingerprint},
                             {"serves_forks", kForkProtocolVersion},
+                            {"probes", kProbeVersion},
                             {"environment", environment}};
   return Print(description.dump() + "\n");
 }
@@ -183,6 +185,9 @@ int Main(int argc, char** argv) {
   }
   UseKeptMemory();
   if (options.mode == Options::Mode::kDescribe) return Describe();
+  if (options.mode == Options::Mode::kProbe) {
+    return Print(TryDevice(options.probed_class, argv).dump() + "\n");
+  }
   const int exit_code =
       options.mode == Options::Mode::kServeForks
           ? ServeForksAndTrain(options)

@@ -52,11 +52,16 @@ Options ParseOptions(int argc, char** argv) {
   options.cache = FromEnvironment("NOISEFLOOR_CACHE");
   uint64_t cache_limit_mib = LimitFromEnvironment();
   bool describe = false, example = false, serve_forks = false;
+  std::string probe;
   CLI::App app(kDescription, "noisefloor-trainer");
   app.footer(kExamples);
   const std::string version = "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK ")";
   app.set_version_flag("--version", version, "Print the version and exit");
   app.add_flag("--describe", describe, "Print what this trainer is as one JSON object");
+  app.add_option("--probe", probe,
+                 "Try a convolution and a matrix product as this hardware class, and print what "
+                 "came of it as one JSON object")
+      ->type_name("CLASS");
   app.add_flag("--example-spec", example, "Print a specification to start from");
   app.add_flag("--gpu", options.gpu, "Open CUDA at the start (default: CUDA_VISIBLE_DEVICES set)");
   auto* spec = app.add_option("--spec", options.specification_file,
@@ -89,8 +94,11 @@ Options ParseOptions(int argc, char** argv) {
                                                  "\nSee `noisefloor-trainer --help`.\n");
   }
   options.cache_limit_bytes = cache_limit_mib << 20;
+  options.probed_class = probe;
   if (describe)
     options.mode = Options::Mode::kDescribe;
+  else if (!probe.empty())
+    options.mode = Options::Mode::kProbe;
   else if (serve_forks)
     options.mode = Options::Mode::kServeForks;
   else if (example)

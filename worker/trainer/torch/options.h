@@ -12,6 +12,7 @@ struct Options {
     kServeForks,  // Fork a process for each request on the socket that is standard input.
     kDirect,      // --spec: a person's own run.
     kDescribe,
+    kProbe,  // `probed_class`.
     kExampleSpec,
     kPrint,    // Help or version: `text`.
     kMistake,  // `text` says which.
@@ -19,6 +20,7 @@ struct Options {
   Mode mode = Mode::kServe;
   std::string text;  // With its last newline.
   bool gpu = false;  // Open CUDA before the request comes.
+  std::string probed_class;
   std::string specification_file;
   std::string data_root;
   std::string cache;  // Folder of worker/trainer/data/data_cache.h; empty: none.

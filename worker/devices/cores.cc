@@ -1,8 +1,8 @@
-#include "worker/slots/cores.h"
+#include "worker/devices/cores.h"
 
 #include "common/base/check.h"
 
-namespace noisefloor::slots {
+namespace noisefloor {
 
 std::vector<std::vector<int>> AssignCores(std::span<const int> cores, uint32_t slot_count) {
   NF_CHECK(!cores.empty() && slot_count > 0);
@@ -19,4 +19,4 @@ std::vector<std::vector<int>> AssignCores(std::span<const int> cores, uint32_t s
   return slots;
 }
 
-}  // namespace noisefloor::slots
+}  // namespace noisefloor

@@ -1,9 +1,9 @@
-#include "worker/slots/cores.h"
+#include "worker/devices/cores.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace noisefloor::slots {
+namespace noisefloor {
 namespace {
 
 using testing::ElementsAre;
@@ -28,4 +28,4 @@ TEST(CoresTest, FewerCoresThanSlotsAreShared) {
 }
 
 }  // namespace
-}  // namespace noisefloor::slots
+}  // namespace noisefloor

@@ -1,0 +1,11 @@
+// A worker's inventory as a message. Pure.
+#pragma once
+
+#include "common/base/inventory.h"
+#include "noisefloor/v1/inventory.pb.h"
+
+namespace noisefloor {
+
+v1::Inventory ToProto(const Inventory& inventory);
+
+}  // namespace noisefloor

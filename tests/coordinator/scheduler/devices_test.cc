@@ -1,0 +1,188 @@
+// Workers with several devices: a slot is of one unit, and what is wrong with one unit is its own.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::test {
+namespace {
+
+using namespace scheduler;  // NOLINT: the events are named so often here.
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+// Slots 0 and 1 of two GPUs, slot 2 of the processors.
+std::shared_ptr<const Inventory> Node(const std::vector<std::string>& gpus = {"G0", "G1"}) {
+  Inventory inventory;
+  for (const std::string& gpu : gpus) AddSlots({gpu, 1, {"gpu"}}, inventory);
+  AddSlots({"host", 1, {"cpu"}}, inventory);
+  return std::make_shared<const Inventory>(std::move(inventory));
+}
+
+WorkerConnected JoinNode(uint64_t number, std::shared_ptr<const Inventory> inventory = Node()) {
+  WorkerConnected event = Join(number, 1, "");
+  event.inventory = std::move(inventory);
+  return event;
+}
+
+// "s1c0r0 in 2 of host" of each lease that was granted.
+std::vector<std::string> Granted(const Effects& effects) {
+  std::vector<std::string> lines;
+  for (const GrantLease& grant : Of<GrantLease>(effects)) {
+    lines.push_back(ToText(grant.member) + " in " + std::to_string(grant.slot) + " of " +
+                    grant.unit);
+  }
+  return lines;
+}
+
+AttemptFinished Fail(uint64_t worker, uint64_t lease, CauseClass cause) {
+  AttemptFinished event = Finish(worker, lease);
+  event.outcome.kind = OutcomeEvent::Kind::kFailed;
+  event.outcome.cause = cause;
+  return event;
+}
+
+TEST(Devices, EachMemberGoesToASlotOfItsClass) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 3, {"cpu", "gpu"})), kT0);
+  const Effects effects = scheduler.Step(JoinNode(1), kT0);
+
+  EXPECT_THAT(Granted(effects), UnorderedElementsAre("s1c0r0 in 2 of host", "s1c1r0 in 0 of G0",
+                                                     "s1c1r1 in 1 of G1"));
+  for (const SendStart& start : Of<SendStart>(effects)) {
+    EXPECT_EQ(start.slot == 2, start.member.cell == 0) << ToText(start.member);
+  }
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
+TEST(Devices, AControlCellIsSpreadOverTheGpusOfOneWorker) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(JoinNode(1), kT0);
+  std::vector<std::string> granted =
+      Granted(scheduler.Step(Submit(MakeSweep({"control"}, 4, {"gpu"})), kT0));
+  EXPECT_THAT(granted, ElementsAre("s1c0r0 in 0 of G0", "s1c0r1 in 1 of G1"));
+}
+
+TEST(Devices, ABadGpuKeepsNothingElseOfItsWorkerAway) {
+  Scheduler scheduler{Options{.most_attempts = 9}};
+  (void)scheduler.Step(JoinNode(1), kT0);
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 12, {"cpu", "gpu"})), kT0);
+  // Every member that comes to G0 fails there; slots 1 and 2 keep what they have.
+  std::vector<std::string> said;
+  for (int failure = 0; failure < 3; ++failure) {
+    uint64_t on_g0 = 0;
+    for (const RecoveredLease& lease : scheduler.Durable().leases) {
+      if (lease.unit == "G0") on_g0 = lease.lease.value;
+    }
+    ASSERT_NE(on_g0, 0u) << failure;
+    for (const AppendEvent& event :
+         Of<AppendEvent>(scheduler.Step(Fail(1, on_g0, CauseClass::kBug), kT0))) {
+      if (event.kind == "worker_quarantined") said.push_back(event.text);
+    }
+  }
+
+  EXPECT_THAT(said,
+              ElementsAre(HasSubstr("G0 of w1 gets no leases for 300 s: 3 failures in a row")));
+  const std::vector<Pause> paused = scheduler.Workers()[0].paused;
+  ASSERT_THAT(paused, SizeIs(1));
+  EXPECT_EQ(paused[0].unit, "G0");
+  EXPECT_EQ(paused[0].reason, "in quarantine for 300 s");
+  for (const RecoveredLease& lease : scheduler.Durable().leases) EXPECT_NE(lease.unit, "G0");
+  EXPECT_THAT(scheduler.Durable().leases, SizeIs(2)) << "the other GPU and the processors train";
+}
+
+TEST(Devices, AMemberThatFailedOnOneGpuIsTriedOnAnother) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"gpu"})), kT0);
+  EXPECT_THAT(Granted(scheduler.Step(JoinNode(1), kT0)), ElementsAre("s1c0r0 in 0 of G0"));
+  EXPECT_THAT(Granted(scheduler.Step(Fail(1, 1, CauseClass::kOutOfMemory), kT0)),
+              ElementsAre("s1c0r0 in 1 of G1"));
+}
+
+TEST(Devices, BadDataAreTheWorkersNotTheGpus) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(JoinNode(1), kT0);
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"gpu"})), kT0);
+  EXPECT_THAT(Granted(scheduler.Step(Fail(1, 1, CauseClass::kBadData), kT0)), IsEmpty());
+  EXPECT_THAT(scheduler.Explain({SweepId{1}, 0, 0}, kT0), HasSubstr("failed"));
+}
+
+TEST(Devices, ALostDeviceRestsAlone) {
+  Scheduler scheduler{Options{.quarantine_after = 1}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"gpu"})), kT0);
+  (void)scheduler.Step(JoinNode(1, Node({"G0"})), kT0);
+  EXPECT_THAT(Granted(scheduler.Step(Fail(1, 1, CauseClass::kLostDevice), kT0)), IsEmpty());
+  EXPECT_EQ(scheduler.Workers()[0].paused[0].reason,
+            "resting for 5 s: it was lost 1 times in a row");
+  EXPECT_THAT(scheduler.Explain({SweepId{1}, 0, 0}, kT0), HasSubstr("G0 of w1 is resting for 5 s"));
+  EXPECT_THAT(Granted(scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"cpu"})), kT0)),
+              ElementsAre("s2c0r0 in 1 of host"));
+}
+
+TEST(Devices, ALeaseKeepsItsSlotOverAReconnectAndARestart) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 3, {"gpu"})), kT0);
+  (void)scheduler.Step(JoinNode(1), kT0);
+  ASSERT_THAT(scheduler.Durable().leases, SizeIs(2));
+  (void)scheduler.Step(Fail(1, 1, CauseClass::kInterrupted), kT0);  // Slot 0 gets another.
+  ASSERT_EQ(scheduler.Durable().leases[1].slot, 0u);
+
+  Scheduler restored = Scheduler::Restore(Options{}, scheduler.Durable(), kT0);
+  for (Scheduler* one : {&scheduler, &restored}) {
+    WorkerConnected again = JoinNode(1);
+    again.held = {{LeaseId{2}}, {LeaseId{3}}};
+    EXPECT_THAT(Granted(one->Step(again, kT0)), IsEmpty()) << "both GPUs are taken";
+    EXPECT_THAT(one->BrokenInvariants(), IsEmpty());
+    EXPECT_THAT(Granted(one->Step(Finish(1, 2), kT0)), ElementsAre("s1c0r2 in 1 of G1"))
+        << "the slot of the one that ended";
+  }
+}
+
+// A worker that comes back without a GPU, while a result of it is still on its way.
+TEST(Devices, ALeaseOfADeviceThatIsGoneTakesNoSlotOfAnother) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 3, {"gpu"})), kT0);
+  (void)scheduler.Step(JoinNode(1), kT0);
+  WorkerConnected again = JoinNode(1, Node({"G1"}));  // Slot 0 is G1's now.
+  again.held = {{LeaseId{1}}};                        // Of slot 0, then G0's.
+  EXPECT_THAT(Granted(scheduler.Step(again, kT0)), ElementsAre("s1c0r1 in 0 of G1"));
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+  EXPECT_THAT(Granted(scheduler.Step(Finish(1, 1), kT0)), IsEmpty()) << "it had freed nothing";
+  EXPECT_THAT(Granted(scheduler.Step(Finish(1, 3), kT0)), ElementsAre("s1c0r2 in 0 of G1"));
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
+TEST(Devices, WhatIsWithheldIsExplained) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"v100"})), kT0);
+  Inventory inventory = *Node({});
+  inventory.withheld = {{"GPU-7 (Tesla V100)", "v100", "torch", "no kernels for it"},
+                        {"GPU-8 (H200)", "h200", "", "it is lost"},
+                        {"the GPUs of this machine", "", "", "no driver"}};
+  (void)scheduler.Step(JoinNode(1, std::make_shared<const Inventory>(inventory)), kT0);
+
+  EXPECT_EQ(scheduler.Explain({SweepId{1}, 0, 0}, kT0),
+            "s1c0r0 waits: no connected worker offers hardware class v100. Connect one, or mend "
+            "this: w1 withholds GPU-7 (Tesla V100) from torch: no kernels for it; w1 withholds the "
+            "GPUs of this machine: no driver.");
+}
+
+TEST(Devices, AnyTakesWhatTheSlotPrefers) {
+  Scheduler scheduler{Options{}};
+  sweep::SweepRequest request;
+  request.name = "any";
+  request.training = {{"data.name", std::string("mnist")}};
+  request.noise = {{"algo", "", {}}};
+  request.hardware = sweep::HardwareKind::kAny;
+  request.replicates = 1;
+  (void)scheduler.Step(Submit(std::get<sweep::Sweep>(sweep::Resolve(request, {}))), kT0);
+  const Effects effects = scheduler.Step(JoinNode(1), kT0);
+  ASSERT_THAT(Of<PinCell>(effects), SizeIs(1));
+  EXPECT_EQ(Of<PinCell>(effects)[0].hardware, "gpu");
+}
+
+}  // namespace
+}  // namespace noisefloor::test

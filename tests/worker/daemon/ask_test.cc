@@ -1,0 +1,71 @@
+#include "worker/daemon/ask.h"
+
+#include <unistd.h>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::HasSubstr;
+
+Question Shell(const std::string& script) { return {{"/bin/sh", "-c", script}, {}}; }
+
+TEST(AskTest, AnswersComeInTheOrderOfTheQuestions) {
+  for (const size_t at_once : {1u, 2u, 8u}) {
+    const auto answers =
+        Ask({Shell("sleep 0.05; echo one"), Shell("echo two"), Shell("echo three")},
+            {.at_once = at_once});
+    ASSERT_EQ(answers.size(), 3u);
+    EXPECT_EQ(*answers[0], "one\n");
+    EXPECT_EQ(*answers[1], "two\n");
+    EXPECT_EQ(*answers[2], "three\n");
+  }
+  EXPECT_TRUE(Ask({}, {}).empty());
+}
+
+TEST(AskTest, SeveralRunAtOnce) {
+  // Each waits until the other has written: alone neither would end.
+  const std::string folder = testing::TempDir();
+  const auto meet = [&](const std::string& mine, const std::string& other) {
+    return Shell("cd " + folder + "; rm -f " + mine + "; mkfifo " + mine + "; while [ ! -p " +
+                 other + " ]; do :; done; echo met");
+  };
+  const auto answers = Ask({meet("nf-a", "nf-b"), meet("nf-b", "nf-a")},
+                           {.at_once = 2, .silence = absl::Seconds(30)});
+  EXPECT_EQ(*answers[0], "met\n");
+  EXPECT_EQ(*answers[1], "met\n");
+  unlink((folder + "nf-a").c_str());
+  unlink((folder + "nf-b").c_str());
+}
+
+TEST(AskTest, EveryFailureHasItsReason) {
+  const auto answers = Ask({Shell("exit 3"),
+                            Shell("kill -9 $$"),
+                            {{"/no/such/program"}, {}},
+                            Shell("head -c 1100000 /dev/zero"),
+                            Shell("echo $GREETING")},
+                           {});
+  EXPECT_EQ(Message(answers[0].status()), "/bin/sh -c exit 3: exit code 3");
+  EXPECT_THAT(Message(answers[1].status()), HasSubstr("ended by signal 9"));
+  EXPECT_THAT(Message(answers[2].status()), HasSubstr("/no/such/program"));
+  EXPECT_THAT(Message(answers[3].status()), HasSubstr("more than 1 MiB"));
+  EXPECT_EQ(*answers[4], "\n") << "nothing of our environment";
+  Question greets = Shell("echo $GREETING");
+  greets.environment["GREETING"] = "hello";
+  EXPECT_EQ(*Ask({greets}, {})[0], "hello\n");
+}
+
+TEST(AskTest, OneThatIsSilentIsKilled) {
+  const AskOptions impatient = {.at_once = 2, .silence = absl::Milliseconds(100)};
+  const auto answers =
+      Ask({Shell("sleep 1000"), Shell("echo said; exec >&-; sleep 1000"), Shell("echo quick")},
+          impatient);
+  EXPECT_THAT(Message(answers[0].status()), HasSubstr("no answer within 100ms"));
+  EXPECT_THAT(Message(answers[1].status()), HasSubstr("not ended within 100ms"));
+  EXPECT_EQ(*answers[2], "quick\n");
+}
+
+}  // namespace
+}  // namespace noisefloor

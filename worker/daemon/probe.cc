@@ -1,0 +1,204 @@
+#include "worker/daemon/probe.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "common/files/sha256.h"
+#include "common/trainer_protocol/hardware_class.h"
+#include "common/trainer_protocol/json_reader.h"
+#include "worker/daemon/ask.h"
+#include "worker/daemon/spawn.h"
+#include "worker/devices/class_variables.h"
+
+namespace noisefloor {
+
+namespace {
+
+// A stack on a class on the GPUs of a slot. Slots with the same are asked once.
+struct Probed {
+  std::string hardware_class;
+  std::string stack;
+  std::string gpus;  // UUIDs, by ','; none for processors.
+  friend auto operator<=>(const Probed&, const Probed&) = default;
+};
+
+// What came out: why it is withheld, or, with "", what is offered.
+struct Finding {
+  std::string reason;
+  std::string fingerprint;
+};
+
+// What the trainer saw must be what we lend it: on a machine whose numbering changed under us, or
+// with a wrong UUID, it would train on another.
+std::string Mismatch(const std::vector<ProbeAnswer::Device>& seen, const SlotPlan& slot) {
+  if (seen.size() != slot.gpus.size()) {
+    return fmt::format("the trainer sees {} of its {} GPUs", seen.size(), slot.gpus.size());
+  }
+  for (size_t i = 0; i < seen.size(); ++i) {
+    const std::string found = GpuClassOf(seen[i].name, seen[i].memory_bytes);
+    if (found == slot.gpus[i].hardware_class) continue;
+    return fmt::format("CUDA calls it {} ({}), NVML {} ({})", seen[i].name, found,
+                       slot.gpus[i].name, slot.gpus[i].hardware_class);
+  }
+  return "";
+}
+
+Finding Judge(const absl::StatusOr<std::string>& text, const SlotPlan& slot, const Stack& stack,
+              const std::string& driver) {
+  if (!text.ok()) return {Message(text.status()), ""};
+  const absl::StatusOr<ProbeAnswer> answer = ParseProbeAnswer(*text);
+  if (!answer.ok()) return {"--probe: " + Message(answer.status()), ""};
+  if (!answer->works) return {answer->reason.empty() ? "it does not work" : answer->reason, ""};
+  std::string mismatch = Mismatch(answer->devices, slot);
+  if (!mismatch.empty()) return {std::move(mismatch), ""};
+  return {"", FingerprintOf(stack, answer->facts, slot.gpus.empty() ? "" : driver)};
+}
+
+Question QuestionOf(const Probed& probed, const Stack& stack) {
+  Question question;
+  question.arguments = {stack.program, "--probe", probed.hardware_class};
+  question.environment = InheritedEnvironment();
+  const auto variables =
+      VariablesOf({.hardware_class = probed.hardware_class, .gpu_uuid = probed.gpus});
+  if (variables.ok()) {
+    for (const auto& [name, value] : *variables) question.environment[name] = value;
+  }
+  return question;
+}
+
+class Prober {
+ public:
+  Prober(const Host& host, const Layout& layout, const Stacks& stacks)
+      : host_(host), layout_(layout), stacks_(stacks) {}
+
+  ProbedSlots Run() {
+    AskAll();
+    result_.inventory.devices = DevicesOf(host_);
+    result_.inventory.withheld = layout_.withheld;
+    for (const SlotPlan& slot : layout_.slots) Add(slot);
+    return std::move(result_);
+  }
+
+ private:
+  void AskAll() {
+    std::vector<Question> questions;
+    std::vector<std::pair<Probed, const SlotPlan*>> asked;
+    EachWanted([&](const Probed& probed, const SlotPlan& slot, const Stack& stack) {
+      if (!findings_.try_emplace(probed).second) return;
+      if (stack.program.empty()) {
+        findings_[probed] = {"", FingerprintOf(stack, "", "")};
+        return;
+      }
+      questions.push_back(QuestionOf(probed, stack));
+      asked.emplace_back(probed, &slot);
+    });
+    const std::vector<absl::StatusOr<std::string>> answers =
+        Ask(questions, {.at_once = std::max(2u, std::thread::hardware_concurrency())});
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const auto& [probed, slot] = asked[i];
+      findings_[probed] = Judge(answers[i], *slot, stacks_.at(probed.stack), host_.gpus.driver);
+    }
+  }
+
+  template <typename Visit>
+  void EachWanted(const Visit& visit) const {
+    for (const SlotPlan& slot : layout_.slots) {
+      for (const std::string& name : slot.classes) {
+        for (const auto& [stack_name, stack] : stacks_) {
+          visit(Probed{name, stack_name, UuidsOf(slot)}, slot, stack);
+        }
+      }
+    }
+  }
+
+  void Add(const SlotPlan& plan) {
+    Inventory::Slot slot;
+    slot.devices = DevicesOf(host_, plan);
+    slot.cores = static_cast<uint32_t>(plan.cores.size());
+    for (const std::string& name : plan.classes) {
+      for (const auto& [stack_name, stack] : stacks_) {
+        const Finding& finding = findings_.at({name, stack_name, UuidsOf(plan)});
+        if (finding.reason.empty()) {
+          slot.offers.push_back(Place({name, stack_name, finding.fingerprint, stack.build}));
+        } else {
+          Withhold(slot, name, stack_name, finding.reason);
+        }
+      }
+    }
+    if (slot.offers.empty()) return;
+    result_.inventory.slots.push_back(std::move(slot));
+    result_.slots.push_back(plan);
+  }
+
+  uint32_t Place(const Inventory::Offer& offer) {
+    std::vector<Inventory::Offer>& offers = result_.inventory.offers;
+    const auto known = std::ranges::find(offers, offer);
+    const auto place = static_cast<uint32_t>(known - offers.begin());
+    if (known == offers.end()) offers.push_back(offer);
+    return place;
+  }
+
+  void Withhold(const Inventory::Slot& slot, const std::string& name, const std::string& stack,
+                const std::string& reason) {
+    std::string what;
+    for (const uint32_t place : slot.devices) {
+      const Inventory::Device& device = result_.inventory.devices[place];
+      what += fmt::format("{}{} ({})", what.empty() ? "" : " and ", device.unit, device.model);
+    }
+    if (slot.devices.front() == 0) what = result_.inventory.devices.front().unit;
+    Inventory::Withheld withheld = {what, name, stack, reason};
+    std::vector<Inventory::Withheld>& all = result_.inventory.withheld;
+    if (std::ranges::find(all, withheld) == all.end()) all.push_back(std::move(withheld));
+  }
+
+  const Host& host_;
+  const Layout& layout_;
+  const Stacks& stacks_;
+  std::map<Probed, Finding> findings_;
+  ProbedSlots result_;
+};
+
+}  // namespace
+
+absl::StatusOr<ProbeAnswer> ParseProbeAnswer(std::string_view line) {
+  NF_ASSIGN_OR_RETURN(const Json json, ParseJson(line));
+  JsonReader reader(json, "");
+  ProbeAnswer answer;
+  if (reader.Int("probes", 1, 1000000) != kProbeVersion) {
+    reader.Fail("probes", fmt::format("version {}", kProbeVersion));
+  }
+  answer.works = reader.Bool("works");
+  answer.reason = reader.Text("reason", 2000);
+  const Json& devices = reader.Any("devices");
+  const Json& facts = reader.Any("facts");
+  if (!devices.is_array()) reader.Fail("devices", "a list");
+  if (!facts.is_object()) reader.Fail("facts", "an object");
+  NF_RETURN_IF_ERROR(reader.Finish());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    JsonReader device(devices[i], fmt::format("devices[{}]", i));
+    const std::string name = device.Text("name", 200);
+    const int64_t memory = device.Int("memory_bytes", 0, std::numeric_limits<int64_t>::max());
+    NF_RETURN_IF_ERROR(device.Finish());
+    answer.devices.push_back({name, static_cast<uint64_t>(memory)});
+  }
+  if (!facts.empty()) answer.facts = facts.dump();
+  return answer;
+}
+
+// Of processors what --describe told, alone: then a home's cells stay pinned to what they were.
+std::string FingerprintOf(const Stack& stack, const std::string& facts, const std::string& driver) {
+  if (facts.empty() && driver.empty()) return stack.fingerprint;
+  return Sha256Hex(fmt::format("{}\n{}\n{}", stack.fingerprint, facts, driver));
+}
+
+ProbedSlots Probe(const Host& host, const Layout& layout, const Stacks& stacks) {
+  return Prober(host, layout, stacks).Run();
+}
+
+}  // namespace noisefloor
