@@ -22,9 +22,28 @@ absl::Status NoTemplate(std::string_view what) {
 }  // namespace
 
 SpecificationTemplate SpecificationTemplate::Of(const Specification& member, uint64_t sweep_seed) {
-  auto made = Parse(SpecificationToJson(member), sweep_seed);
+  auto made = OfText(SpecificationToJson(member), sweep_seed);
   NF_CHECK(made.ok());
   return *std::move(made);
+}
+
+SpecificationTemplate SpecificationTemplate::Fixed(const Specification& member) {
+  auto made = Parse(SpecificationToJson(member), 0);
+  NF_CHECK(made.ok());
+  return *std::move(made);
+}
+
+absl::StatusOr<SpecificationTemplate> SpecificationTemplate::OfText(std::string_view member,
+                                                                    uint64_t sweep_seed) {
+  absl::StatusOr<Json> parsed = ParseJson(member);
+  if (!parsed.ok()) return NoTemplate(Message(parsed.status()));
+  if (!parsed->is_object() || !parsed->contains("noise")) return NoTemplate("noise");
+  for (auto& [name, spec] : (*parsed)["noise"].items()) {
+    if (!spec.is_object() || spec.value("state", "") != Name(SourceState::kFree)) continue;
+    spec.erase("lane");
+    spec.erase("seed");
+  }
+  return Parse(parsed->dump(), sweep_seed);
 }
 
 absl::StatusOr<SpecificationTemplate> SpecificationTemplate::Parse(std::string_view text,
@@ -43,9 +62,7 @@ absl::StatusOr<SpecificationTemplate> SpecificationTemplate::Parse(std::string_v
         !spec["block"].is_number_unsigned()) {
       return NoTemplate("noise." + name);
     }
-    if (spec["state"] != Name(SourceState::kFree)) continue;
-    spec.erase("lane");
-    spec.erase("seed");
+    if (spec.contains("lane")) continue;
     made.holes_.push_back({*source, spec["block"].get<uint32_t>(), ""});
   }
   made.text_ = parsed->dump();

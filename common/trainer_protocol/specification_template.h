@@ -18,10 +18,14 @@ class SpecificationTemplate {
  public:
   // Of the cell of any of its members. `sweep_seed`: what DeriveSeed is given.
   static SpecificationTemplate Of(const Specification& member, uint64_t sweep_seed);
-  // Of text(), or of a member's canonical text. DataLoss for what is neither.
+  // Of a cell whose members are all the same training, that of `member`: a replay's.
+  static SpecificationTemplate Fixed(const Specification& member);
+  // Of a member's canonical text, as Of. DataLoss for what is none.
+  static absl::StatusOr<SpecificationTemplate> OfText(std::string_view member, uint64_t sweep_seed);
+  // Of text(). DataLoss for what is none.
   static absl::StatusOr<SpecificationTemplate> Parse(std::string_view text, uint64_t sweep_seed);
 
-  // Canonical JSON without "lane" and "seed" of the free sources.
+  // Canonical JSON without "lane" and "seed" of the sources in which members differ.
   const std::string& text() const { return text_; }
 
   // The canonical JSON of a member: equal to SpecificationToJson of its specification.

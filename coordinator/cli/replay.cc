@@ -1,33 +1,31 @@
+#include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
-#include "common/files/atomic_file.h"
 #include "common/files/data_roots.h"
-#include "common/files/directory.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/datasets.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
+#include "coordinator/cli/follow.h"
 #include "coordinator/cli/listing.h"
+#include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
-#include "coordinator/cli/replay_run.h"
 #include "coordinator/cli/replay_verdict.h"
+#include "coordinator/cli/stop_signal.h"
 #include "coordinator/cli/table.h"
-#include "coordinator/cli/terminal_text.h"
+#include "coordinator/cli/train_here.h"
 #include "worker/devices/cpu.h"
-#include "worker/devices/layout.h"
 
 namespace noisefloor::cli {
 
 namespace {
 
-// All that the coordinator knows of it, so that it need not be held during the training.
 struct Original {
   v1::Member member;
   Specification specification;
@@ -101,36 +99,6 @@ absl::StatusOr<Original> Fetch(Connection& connection, const std::string& id) {
   return original;
 }
 
-// Of a class that this machine has; refused in words otherwise.
-absl::StatusOr<Variables> VariablesHere(const Specification& specification) {
-  NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
-  const GpuCount wanted = CountGpus(specification.hardware_class);
-  NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, {wanted.one}));
-  const Layout layout = LayOut(host, classes, {.gpus_per_slot = wanted.count});
-  if (layout.slots.empty()) {
-    return InvalidInput(fmt::format("hardware class '{}': this machine has fewer of these GPUs",
-                                    specification.hardware_class));
-  }
-  ClassRequest request = {.hardware_class = specification.hardware_class,
-                          .gpu_uuid = UuidsOf(layout.slots.front())};
-  request.kernels_fixed = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
-  return VariablesOf(request);
-}
-
-// HOME/replays/s1c2r0-1, or the next number that is free.
-absl::StatusOr<std::string> MakeFolder(const std::string& home, const std::string& member) {
-  std::error_code error;
-  const std::string parent = std::filesystem::absolute(home + "/replays", error).string();
-  NF_RETURN_IF_ERROR(CreateDirectories(parent));
-  for (int number = 1; number < 100'000; ++number) {
-    const std::string path = fmt::format("{}/{}-{}", parent, member, number);
-    if (std::filesystem::create_directory(path, error)) return path;
-    if (error) break;
-  }
-  return MakeError(absl::StatusCode::kUnavailable,
-                   fmt::format("{}: no folder can be made: {}", parent, error.message()));
-}
-
 std::string CohortText(const Cohort& cohort) {
   if (cohort.count == 0) return "no member of its cohort has a top-1";
   const std::string spread =
@@ -139,84 +107,116 @@ std::string CohortText(const Cohort& cohort) {
                      spread);
 }
 
-Json ResultJson(const Original& original, const Verdict& verdict, const ReplayEnd& end,
-                const std::string& folder) {
+// One replay beside its original.
+struct Compared {
+  v1::Member replay;
+  Verdict verdict;
+};
+
+Json ToJson(const Original& original, const Compared& compared) {
+  const Verdict& verdict = compared.verdict;
   Json hashes = Json::object();
   for (const HashPair& pair : verdict.pairs) {
     hashes[pair.name] = {
         {"original", pair.original}, {"replay", pair.replay}, {"equal", pair.equal()}};
   }
+  const v1::Outcome& outcome = compared.replay.outcome();
   Json metrics = Json::object();
-  for (const auto& [name, value] : end.outcome.metrics) metrics[name] = JsonNumber(value);
-  const Cohort& cohort = original.cohort;
-  return {{"version", 1},
-          {"replay_of", original.member.id()},
-          {"attempt_of_original", original.member.attempt()},
-          {"folder", folder},
+  for (const auto& [name, value] : outcome.metrics()) metrics[name] = JsonNumber(value);
+  return {{"member", compared.replay.id()},
+          {"worker", compared.replay.worker()},
+          {"hardware", compared.replay.hardware()},
+          {"stack", compared.replay.stack()},
           {"expected", verdict.bits_promised() ? "equal bits" : "the distribution"},
           {"reasons", verdict.reasons},
           {"bits_equal", verdict.bits_equal()},
           {"first_difference", verdict.difference},
           {"hashes", hashes},
           {"metrics", metrics},
+          {"in_distribution", IsLikely(original.cohort, verdict.top1)},
+          {"train_seconds", JsonNumber(outcome.train_seconds())}};
+}
+
+Json ResultJson(const Original& original, uint64_t sweep, const std::vector<Compared>& all) {
+  Json replays = Json::array();
+  for (const Compared& compared : all) replays.push_back(ToJson(original, compared));
+  const Cohort& cohort = original.cohort;
+  return {{"version", 2},
+          {"replay_of", original.member.id()},
+          {"attempt_of_original", original.member.attempt()},
+          {"sweep", fmt::format("s{}", sweep)},
+          {"replays", replays},
           {"cohort",
            {{"members", cohort.count},
             {"mean_top1", JsonNumber(cohort.mean)},
             {"sd_top1", JsonNumber(cohort.sd)},
-            {"half_width_95", JsonNumber(cohort.half_width)}}},
-          {"in_distribution", IsLikely(cohort, verdict.top1)},
-          {"stack", end.hello.stack},
-          {"build", end.hello.build},
-          {"train_seconds", JsonNumber(end.outcome.train_seconds)}};
+            {"half_width_95", JsonNumber(cohort.half_width)}}}};
 }
 
 class Replay final : public Command {
  public:
   std::string_view Name() const override { return "replay"; }
   std::string_view Help() const override {
-    return "Train a finished member again here and compare; no result is replaced";
+    return "Train a finished member again and compare; no result is replaced";
   }
   std::string_view Examples() const override {
     return R"(  noisefloor replay s1c2r0
-  noisefloor replay s1c2r0 --data-root=/data --output=json)";
+  noisefloor replay s1c2r0 --times=5 --output=json
+  noisefloor replay s1c2r0 --coordinator=box:7077 --hardware=nvidia-h200 --stack=any)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("member", member_, "the member, such as s1c2r0")->required();
-    app.add_option("--trainer", trainer_, "the program (default: noisefloor-trainer beside this)")
-        ->type_name("FILE");
+    app.add_option("--times", times_, "how often")->type_name("N")->check(CLI::Range(1, 1000));
+    app.add_option("--hardware", hardware_, "on this hardware class (default: the member's)")
+        ->type_name("CLASS");
+    app.add_option("--stack", stack_, "with this stack, or any (default: the member's)")
+        ->type_name("STACK");
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
   }
 
+  // Here, with a worker beside this process; or, where a coordinator serves, with its workers.
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(CheckMember(member_));
     NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
-    Original original;
-    {
-      NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
-      NF_ASSIGN_OR_RETURN(original, Fetch(connection, member_));
+    OutliveReaders();
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenSomewhere(context));
+    NF_ASSIGN_OR_RETURN(const Original original, Fetch(connection, member_));
+    SayExpectation(context, original, !connection.remote());
+    uint64_t number = 0;
+    const auto submit = [&](Connection& to) -> absl::StatusOr<uint64_t> {
+      if (!to.remote()) NF_RETURN_IF_ERROR(CheckOffered(to, original));
+      NF_ASSIGN_OR_RETURN(number, Submit(context, to));
+      return number;
+    };
+    NF_ASSIGN_OR_RETURN(const TrainedHere trained,
+                        connection.remote()
+                            ? TrainThere(context, connection, submit)
+                            : TrainHere(context, connection, Worker(context), submit));
+    if (trained.stopped) {
+      context.err << fmt::format("stopped; s{} holds {}\n", number, CountsText(trained.sweep));
+      return kStopped;
     }
-    NF_ASSIGN_OR_RETURN(const Variables variables, VariablesHere(original.specification));
-    SayExpectation(context, original);
-    NF_ASSIGN_OR_RETURN(const std::string folder, MakeFolder(context.options.home, member_));
-    NF_RETURN_IF_ERROR(CreateDirectories(folder + "/work"));
-    NF_ASSIGN_OR_RETURN(const ReplayEnd end, Train(context, original, variables, folder));
-    const Verdict verdict = Judge(original, end);
-    const Json result = ResultJson(original, verdict, end, folder);
-    NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/replay.json", result.dump(2) + "\n"));
-    if (context.Json()) {
-      PrintJson(context.out, result);
-    } else {
-      Print(context, original, verdict, folder);
-    }
-    return verdict.bits_promised() && !verdict.bits_equal() ? kDidNotHold : kDone;
+    NF_ASSIGN_OR_RETURN(const std::vector<Compared> all, Compare(connection, original, number));
+    return Print(context, original, number, all);
   }
 
  private:
-  // Who trains here is known when it says hello; until then only the processor is.
-  static void SayExpectation(const Context& context, const Original& original) {
-    TrainedBy here = original.trained_by;
-    if (const auto cpu = ReadCpuFacts(); cpu.ok()) here.conditions["processor"] = cpu->model;
-    const auto reasons = WhyBitsMayDiffer(original.specification, original.trained_by, here);
+  static absl::StatusOr<Connection> OpenSomewhere(const Context& context) {
+    if (!context.options.coordinator.empty()) {
+      return Connection::Open(context, {.home = Connection::Home::kToChange});
+    }
+    absl::StatusOr<Connection> here = OpenToTrain(context, Connection::Home::kToChange);
+    const bool held = !here.ok() && !HolderAddress(here.status()).empty();
+    return held ? Connection::Open(context, {.home = Connection::Home::kToChange})
+                : std::move(here);
+  }
+
+  // Who trains here is known when it has; until then only the processor is.
+  static void SayExpectation(const Context& context, const Original& original, bool here) {
+    TrainedBy trainer = original.trained_by;
+    const auto cpu = ReadCpuFacts();
+    if (here && cpu.ok()) trainer.conditions["processor"] = cpu->model;
+    const auto reasons = WhyBitsMayDiffer(original.specification, original.trained_by, trainer);
     context.err << (reasons.empty()
                         ? "expects equal bits from the same trainer: every physical source is fixed"
                         : fmt::format("expects the distribution, not equal bits: {}",
@@ -225,50 +225,113 @@ class Replay final : public Command {
                 << CohortText(original.cohort) << "\n";
   }
 
-  absl::StatusOr<ReplayEnd> Train(const Context& context, const Original& original,
-                                  const Variables& variables, const std::string& folder) const {
-    ReplayRun run;
-    run.program = trainer_.empty() ? context.program_folder + "/noisefloor-trainer" : trainer_;
-    run.request.member = member_;
-    run.request.attempt = std::max<uint32_t>(1, original.member.attempt());
-    run.request.specification = original.specification;
-    run.request.data_root = JoinDataRoots(DataRoots(context, data_root_));
-    run.request.work_directory = folder + "/work";
-    run.variables = variables;
-    run.folder = folder;
-    const bool draw = context.ErrRedraws();
-    if (draw) {
-      run.progress = [&](const ProgressEvent& progress) {
-        const double steps = static_cast<double>(std::max<int64_t>(1, progress.step_count));
-        context.err << Style::kLineStart
-                    << fmt::format("{} step {} of {}",
-                                   Bar(static_cast<double>(progress.step) / steps), progress.step,
-                                   progress.step_count)
-                    << Style::kClearToRight << std::flush;
+  // Where only this machine trains, what it does not have would be waited for in vain.
+  absl::Status CheckOffered(Connection& connection, const Original& original) const {
+    const std::string& hardware = hardware_.empty() ? original.member.hardware() : hardware_;
+    const std::string& stack = stack_.empty() ? original.member.stack() : stack_;
+    NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
+                        connection.Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
+    std::string has;
+    for (const v1::WorkerSummary& worker : answer.workers()) {
+      if (!worker.connected()) continue;
+      const auto fits = [&](const v1::Offer& offer) {
+        return offer.hardware_class() == hardware && (stack == "any" || offer.stack() == stack);
       };
+      if (std::ranges::any_of(worker.inventory().offers(), fits)) return absl::OkStatus();
+      has = fmt::format("{} with {}", ClassesText(worker.inventory()),
+                        fmt::join(StacksOf(worker.inventory()), ", "));
     }
-    const StopSignal stop;
-    absl::StatusOr<ReplayEnd> end = RunTrainer(run, stop);
-    if (draw) context.err << Style::kClearLine << std::flush;
-    return end;
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("this machine has no {} with stack {}; it has {}", hardware, stack, has));
   }
 
-  static Verdict Judge(const Original& original, const ReplayEnd& end) {
-    Verdict verdict;
-    // What an outcome leaves out, the hello has said.
-    TrainedBy here = {.stack = end.hello.stack, .build = end.hello.build};
-    for (const std::string& text : {end.outcome.environment, end.hello.environment}) {
-      here.conditions.merge(ConditionsOf(Json::parse(text, nullptr, false)));
+  absl::StatusOr<uint64_t> Submit(const Context& context, Connection& connection) const {
+    v1::ReplayMemberRequest request;
+    request.set_member(member_);
+    request.set_count(static_cast<uint32_t>(times_));
+    request.set_hardware_class(hardware_);
+    request.set_stack(stack_);
+    NF_ASSIGN_OR_RETURN(const v1::ReplayMemberResponse answer,
+                        connection.Call(&Stub::ReplayMember, request));
+    context.err << fmt::format("s{} trains it again\n", answer.sweep_id());
+    return answer.sweep_id();
+  }
+
+  LocalWorkerSettings Worker(const Context& context) const {
+    return {.slots = 0, .data_roots = JoinDataRoots(DataRoots(context, data_root_))};
+  }
+
+  template <typename Function>
+  static absl::StatusOr<TrainedHere> TrainThere(Context& context, Connection& connection,
+                                                const Function& submit) {
+    const StopSignal stop;
+    TrainedHere trained;
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, submit(connection));
+    NF_ASSIGN_OR_RETURN(trained.sweep,
+                        FollowSweep(context, connection, sweep, {.stop = &stop, .quiet = true}));
+    trained.stopped = stop.Requested();
+    return trained;
+  }
+
+  static absl::StatusOr<std::vector<Compared>> Compare(Connection& connection,
+                                                       const Original& original, uint64_t sweep) {
+    NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
+                        ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED));
+    std::vector<Compared> all;
+    for (const v1::Member& listed : members) {
+      NF_ASSIGN_OR_RETURN(v1::Member replay, GetMember(connection, listed.id()));
+      if (replay.state() != v1::MEMBER_STATE_DONE && replay.state() != v1::MEMBER_STATE_DIVERGED) {
+        return MakeError(
+            absl::StatusCode::kFailedPrecondition,
+            fmt::format("the replay {} is {}{}{}", replay.id(), cli::Name(replay.state()),
+                        replay.outcome().cause().empty() ? "" : ", ",
+                        replay.outcome().cause() +
+                            (replay.outcome().message().empty() ? "" : ": ") +
+                            replay.outcome().message()));
+      }
+      Verdict verdict = Judge(original, replay);
+      all.push_back({std::move(replay), std::move(verdict)});
     }
+    return all;
+  }
+
+  static Verdict Judge(const Original& original, const v1::Member& replay) {
+    const v1::Outcome& outcome = replay.outcome();
+    const Json environment = Json::parse(outcome.environment(), nullptr, false);
+    const TrainedBy here = {.stack = replay.stack(),
+                            .build = TextOf(environment, "build"),
+                            .conditions = ConditionsOf(environment)};
+    Verdict verdict;
     verdict.reasons = WhyBitsMayDiffer(original.specification, original.trained_by, here);
-    verdict.pairs = PairHashes(original.hashes, end.outcome.hashes);
+    if (replay.hardware() != original.member.hardware()) {
+      verdict.reasons.push_back(fmt::format("the hardware class was {} and is {} here",
+                                            original.member.hardware(), replay.hardware()));
+    }
+    verdict.pairs = PairHashes({original.hashes.begin(), original.hashes.end()},
+                               {outcome.hashes().begin(), outcome.hashes().end()});
     verdict.difference = FirstDifference(verdict.pairs);
-    verdict.top1 = MetricOf(end.outcome.metrics, "top1");
+    verdict.top1 = MetricOf({outcome.metrics().begin(), outcome.metrics().end()}, "top1");
     return verdict;
   }
 
-  static void Print(const Context& context, const Original& original, const Verdict& verdict,
-                    const std::string& folder) {
+  static int Print(Context& context, const Original& original, uint64_t sweep,
+                   const std::vector<Compared>& all) {
+    if (context.Json()) {
+      PrintJson(context.out, ResultJson(original, sweep, all));
+    } else {
+      for (const Compared& compared : all) PrintOne(context, original, compared);
+      context.out << fmt::format("kept as s{}\n", sweep);
+    }
+    const bool failed = std::ranges::any_of(all, [](const Compared& compared) {
+      return compared.verdict.bits_promised() && !compared.verdict.bits_equal();
+    });
+    return failed ? kDidNotHold : kDone;
+  }
+
+  static void PrintOne(const Context& context, const Original& original, const Compared& compared) {
+    const Verdict& verdict = compared.verdict;
+    context.out << fmt::format("{} on {}\n", compared.replay.id(), compared.replay.worker());
     Table table({"hash", "original", "replay", "equal"});
     for (const HashPair& pair : verdict.pairs) {
       const auto shown = [](const std::string& hash) {
@@ -284,7 +347,6 @@ class Replay final : public Command {
                         ? "held: equal bits\n"
                         : fmt::format("the bits differ, first in {}\n", verdict.difference));
     if (!verdict.bits_equal()) PrintDistribution(context, original.cohort, verdict.top1);
-    context.out << "kept in " << folder << "\n";
   }
 
   static void PrintDistribution(const Context& context, const Cohort& cohort, double top1) {
@@ -298,8 +360,10 @@ class Replay final : public Command {
   }
 
   std::string member_;
-  std::string trainer_;
+  std::string hardware_;
+  std::string stack_;
   std::string data_root_;
+  int times_ = 1;
 };
 
 }  // namespace

@@ -8,19 +8,16 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
-#include "coordinator/cli/follow.h"
 #include "coordinator/cli/listing.h"
-#include "coordinator/cli/local_worker.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/standstill.h"
 #include "coordinator/cli/stop_signal.h"
 #include "coordinator/cli/submission.h"
+#include "coordinator/cli/train_here.h"
 
 namespace noisefloor::cli {
 
 namespace {
-
-constexpr absl::Duration kWorkerGrace = absl::Seconds(60);  // To checkpoint and hand over.
 
 class RunCommand final : public Command {
  public:
@@ -65,13 +62,12 @@ class RunCommand final : public Command {
     NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
     NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     NF_RETURN_IF_ERROR(CheckDataIsHere(context, file.sweep, DataRoots(context, data_root_)));
-    bool stopped = false;
-    NF_ASSIGN_OR_RETURN(const v1::SweepSummary sweep,
-                        Train(context, connection, file, here, stopped));
+    NF_ASSIGN_OR_RETURN(const TrainedHere trained, Train(context, connection, file, here));
+    const v1::SweepSummary& sweep = trained.sweep;
     for (const std::string& line : LeftHalfWay(context, connection, sweep.id())) {
       context.err << line << "\n";
     }
-    if (stopped) {
+    if (trained.stopped) {
       context.err << fmt::format("stopped; s{} holds {}\n{} goes on with it\n", sweep.id(),
                                  CountsText(sweep), context.Hint("run " + file_));
       return kStopped;
@@ -80,19 +76,10 @@ class RunCommand final : public Command {
   }
 
  private:
-  // A run that was killed leaves a worker that finishes what it trains. Its results count when the
-  // next worker brings them before their leases end, so the coordinator starts when it has left.
   absl::StatusOr<Connection> OpenHere(const Context& context) const {
-    const Connection::Wish wish = {.home = Connection::Home::kMake, .listen = "127.0.0.1:0"};
-    {
-      absl::StatusOr<Connection> connection = Connection::Open(context, wish);
-      if (!connection.ok()) return Queueable(context, connection.status());
-      if (!LocalWorkerIsThere(context)) return connection;
-    }
-    context.err << "waiting for the worker of the run before, which finishes what it trains\n";
-    const StopSignal stop;
-    NF_RETURN_IF_ERROR(WaitUntilLocalWorkerHasLeft(context, stop));
-    return Connection::Open(context, wish);
+    absl::StatusOr<Connection> connection = OpenToTrain(context, Connection::Home::kMake);
+    if (!connection.ok()) return Queueable(context, connection.status());
+    return connection;
   }
 
   // Where another `run` or a `serve` holds the home, the sweep can wait its turn.
@@ -127,44 +114,25 @@ class RunCommand final : public Command {
     return HasEnded(sweep) ? "already ended:" : "going on with";
   }
 
-  absl::StatusOr<v1::SweepSummary> Train(Context& context, Connection& connection,
-                                         const SweepFile& file, const v1::AssumedWorker& here,
-                                         bool& stopped) const {
-    StopSignal stop;
-    NF_ASSIGN_OR_RETURN(ChildProcess worker,
-                        StartLocalWorker(context, connection, WorkerSettings(context), stop));
-    NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {}));
-    NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));  // Now its stacks are known, too.
-    NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
-                        SubmitSweep(context, connection, file, !again_));
-    v1::GetSweepRequest request;
-    request.set_sweep_id(submitted.sweep_id());
-    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
-                        connection.Call(&Stub::GetSweep, request));
-    context.err << fmt::format("{} s{}: {} on {}\n", Beginning(submitted, before.sweep()),
-                               submitted.sweep_id(), CountsText(before.sweep()),
-                               HardwareText(submitted));
-    NF_ASSIGN_OR_RETURN(
-        const v1::SweepSummary sweep,
-        FollowSweep(context, connection, submitted.sweep_id(),
-                    {.stop = &stop, .also_stop_on = worker.ended_file(), .quiet = true}));
-    stopped = stop.Requested();
-    if (worker.Ended() && !HasEnded(sweep) && !stopped) {
-      const std::string log = LocalWorkerLog(context);
-      return MakeError(absl::StatusCode::kInternal,
-                       fmt::format("the worker ended with code {}; the end of {}:\n{}",
-                                   worker.Wait(), log, LastLines(log, 10)));
-    }
-    stop.Clear();
-    if (stopped) {
-      context.err << fmt::format("stopping: at most {} s for what trains; Ctrl-C again: at once\n",
-                                 kLocalWorkerDrainSeconds);
-    }
-    // A second Ctrl-C kills it, and with it its trainers: they die with who started them.
-    worker.Stop(kWorkerGrace, stop.file());
-    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse after,
-                        connection.Call(&Stub::GetSweep, request));
-    return after.sweep();
+  absl::StatusOr<TrainedHere> Train(Context& context, Connection& here_now, const SweepFile& file,
+                                    const v1::AssumedWorker& here) const {
+    return TrainHere(
+        context, here_now, WorkerSettings(context),
+        [&](Connection& connection) -> absl::StatusOr<uint64_t> {
+          // Now its stacks are known, too.
+          NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {}));
+          NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
+          NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
+                              SubmitSweep(context, connection, file, !again_));
+          v1::GetSweepRequest request;
+          request.set_sweep_id(submitted.sweep_id());
+          NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
+                              connection.Call(&Stub::GetSweep, request));
+          context.err << fmt::format("{} s{}: {} on {}\n", Beginning(submitted, before.sweep()),
+                                     submitted.sweep_id(), CountsText(before.sweep()),
+                                     HardwareText(submitted));
+          return submitted.sweep_id();
+        });
   }
 
   std::string ReportPath(const Context& context, const v1::SweepSummary& sweep) const {

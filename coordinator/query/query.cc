@@ -16,6 +16,7 @@
 #include "coordinator/query/member_rows.h"
 #include "coordinator/query/plan.h"
 #include "coordinator/query/reader_pool.h"
+#include "coordinator/query/replay_source.h"
 #include "coordinator/query/summary_cache.h"
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/query/work_queue.h"
@@ -112,6 +113,11 @@ class StoreQuery final : public Query {
         [&](auto& database) { return MakePlan(database, sweep, specification_sha256, fleet); });
   }
 
+  absl::StatusOr<ReplaySource> FindReplaySource(const MemberId& member) override {
+    return Read<ReplaySource>(
+        [&](auto& database) { return query::FindReplaySource(database, member); });
+  }
+
   absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest& request) override;
 
   absl::StatusOr<ArtifactFile> FindArtifact(const v1::GetArtifactRequest& request) override {
@@ -200,6 +206,7 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
   NF_ASSIGN_OR_RETURN(StudyRows rows,
                       Read<StudyRows>([&](auto& database) -> absl::StatusOr<StudyRows> {
                         NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, asked));
+                        NF_RETURN_IF_ERROR(CheckIsStudy(database, sweep));
                         state = StateOf(database, sweep);
                         known = Remembered(state);
                         if (known != nullptr) return StudyRows{};

@@ -52,6 +52,13 @@ struct FleetWorker {
   std::shared_ptr<const Inventory> inventory;  // shared: see scheduler::WorkerConnected.
 };
 
+// A member that has ended, to be trained again.
+struct ReplaySource {
+  sweep::Sweep sweep;
+  sweep::Cell cell;      // With its pins.
+  std::string identity;  // Of its data; "" = not known.
+};
+
 struct QueryOptions {
   std::string home;              // Data directory that a coordinator has opened.
   std::string version;           // Of noisefloor, for the studies.
@@ -104,7 +111,10 @@ class Query {
   virtual absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep& sweep,
                                                           std::string_view specification_sha256,
                                                           std::span<const FleetWorker> fleet) = 0;
-  // The whole text of one form. What is damaged is left out and named in the study's warnings.
+  // FailedPrecondition when it has no result, or is a replay itself.
+  virtual absl::StatusOr<ReplaySource> FindReplaySource(const MemberId& member) = 0;
+  // The whole text of one form; FailedPrecondition for a sweep that is no study. What is damaged is
+  // left out and named in the study's warnings.
   virtual absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest& request) = 0;
   // DataLoss when the file is missing or of another size than it was.
   virtual absl::StatusOr<ArtifactFile> FindArtifact(const v1::GetArtifactRequest& request) = 0;

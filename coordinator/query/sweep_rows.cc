@@ -81,14 +81,17 @@ absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_
   summary.set_specification_sha256(row.getColumn(2).getString());
   NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(3).getString()));
   *summary.mutable_sweep() = ToProto(definition);
+  summary.set_kind(std::string(Name(definition.kind)));
+  if (definition.subject) summary.set_of(ToText(definition.subject->member));
   return summary;
 }
 
 }  // namespace
 
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
-  const int64_t newest = database.execAndGet("SELECT max(sweep) FROM sweep").getInt64();
-  if (newest == 0) {
+  const int64_t newest =
+      database.execAndGet("SELECT max(sweep) FROM sweep WHERE kind = 'train'").getInt64();
+  if (newest == 0 && sweep == 0) {
     return MakeError(absl::StatusCode::kNotFound, "there is no sweep in this data directory yet");
   }
   if (sweep == 0) return static_cast<uint64_t>(newest);
@@ -97,6 +100,19 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
   if (row.executeStep()) return sweep;
   return MakeError(absl::StatusCode::kNotFound,
                    fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
+}
+
+// Members of another kind are no draws of a plan: a study of them would say what is not so.
+absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep) {
+  SQLite::Statement row(database,
+                        "SELECT kind, of_sweep, of_cell, of_replicate FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  if (!row.executeStep() || row.getColumn(0).getString() == "train") return absl::OkStatus();
+  const MemberId of = {SweepId{static_cast<uint64_t>(row.getColumn(1).getInt64())},
+                       row.getColumn(2).getUInt(), row.getColumn(3).getUInt()};
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   fmt::format("s{} is a {} of {} and no study of its own", sweep,
+                               row.getColumn(0).getString(), ToText(of)));
 }
 
 absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,

@@ -11,6 +11,7 @@
 namespace noisefloor::query {
 
 // The number asked for, or the newest for 0. NotFound when there is none.
+absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep);
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
 
 // NotFound also for one whose submission is not answered yet.

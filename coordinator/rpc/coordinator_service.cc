@@ -10,6 +10,7 @@
 
 #include "common/files/sha256.h"
 #include "common/rpc/status.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/piece_stream.h"
 #include "coordinator/rpc/sweep_watch.h"
@@ -20,12 +21,17 @@ namespace {
 
 constexpr size_t kMaxRequestId = 100;  // Bytes.
 constexpr int kMaxAssumedWorkers = 100;
+constexpr uint32_t kMaxReplays = 1000;
 
 using Unary = grpc::ServerUnaryReactor;
 
 Unary* FinishWith(Unary* reactor, const absl::Status& status) {
   reactor->Finish(ToGrpc(status));
   return reactor;
+}
+
+absl::Status TooManyReads() {
+  return MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again");
 }
 
 // All that is wrong with the message and with what it asks for, together.
@@ -41,12 +47,15 @@ absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message,
   return std::get<sweep::Sweep>(std::move(resolved));
 }
 
+absl::Status CheckRequestId(const std::string& id) {
+  if (id.size() <= kMaxRequestId) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId, id.size()));
+}
+
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
                                          const LiveBoard& live) {
-  if (request.request_id().size() > kMaxRequestId) {
-    return InvalidInput(fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId,
-                                    request.request_id().size()));
-  }
+  NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
   if (request.file().size() > sweep::kMaxFileBytes) {
     return InvalidInput(fmt::format("file: expected at most {} bytes, got {}", sweep::kMaxFileBytes,
                                     request.file().size()));
@@ -64,6 +73,34 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
 absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
   if (number != 0) return SweepId{number};
   return InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
+}
+
+// Which sweep the replays are.
+absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request, query::Query& query) {
+  NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
+  NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(request.member()));
+  if (request.count() > kMaxReplays) {
+    return InvalidInput(
+        fmt::format("count: expected at most {}, got {}", kMaxReplays, request.count()));
+  }
+  if (!request.hardware_class().empty()) {
+    const auto known = ParseHardwareClass(request.hardware_class(), /*kernels_fixed=*/true);
+    if (!known.ok()) return known.status();
+  }
+  NF_ASSIGN_OR_RETURN(const query::ReplaySource source, query.FindReplaySource(member));
+  sweep::ReplayWish wish = {.of = member,
+                            .count = std::max(1u, request.count()),
+                            .hardware = request.hardware_class(),
+                            .stack = request.stack(),
+                            .identity = source.identity};
+  if (wish.hardware.empty()) wish.hardware = source.cell.hardware;
+  if (wish.stack.empty()) wish.stack = source.cell.stack;
+  if (request.stack() == "any") wish.stack.clear();
+  scheduler::SweepSubmitted event;
+  event.sweep = sweep::ReplayOf(source.sweep, source.cell, wish);
+  event.specification_sha256 = Sha256Hex(sweep::CanonicalText(event.sweep));
+  event.request_id = request.request_id();
+  return event;
 }
 
 std::vector<query::FleetWorker> FleetOf(const LiveBoard& live) {
@@ -129,8 +166,7 @@ Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Functi
         reactor->Finish(ToGrpc(found.status()));
       });
   if (posted) return reactor;
-  return FinishWith(reactor, MakeError(absl::StatusCode::kResourceExhausted,
-                                       "too many reads are waiting; try again"));
+  return FinishWith(reactor, TooManyReads());
 }
 
 Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
@@ -157,6 +193,22 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
                             });
   }
   return reactor;
+}
+
+Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
+                                            const v1::ReplayMemberRequest* request,
+                                            v1::ReplayMemberResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
+    absl::StatusOr<CallEvent> event = ReplayFrom(*request, parts_.query);
+    if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
+    parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
+      response->set_sweep_id(result.sweep.value);
+      response->set_members(result.members);
+      reactor->Finish(ToGrpc(result.status));
+    });
+  });
+  return posted ? reactor : FinishWith(reactor, TooManyReads());
 }
 
 Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSweepRequest* request,

@@ -36,6 +36,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
                        v1::ExplainMemberResponse*) override;
   Unary* CancelSweep(Context*, const v1::CancelSweepRequest*, v1::CancelSweepResponse*) override;
   Unary* RetrySweep(Context*, const v1::RetrySweepRequest*, v1::RetrySweepResponse*) override;
+  Unary* ReplayMember(Context*, const v1::ReplayMemberRequest*, v1::ReplayMemberResponse*) override;
   Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   Unary* GetVersion(Context*, const v1::GetVersionRequest*, v1::GetVersionResponse*) override;
   grpc::ServerWriteReactor<v1::WatchSweepResponse>* WatchSweep(

@@ -51,11 +51,8 @@ void Pin(Turn& turn, SweepState& sweep, const CellState& cell, const Inventory::
 const SpecificationTemplate& SpecificationOf(Turn& turn, const SweepState& sweep, CellState& cell) {
   const std::string identity = ExpectedIdentity(sweep, cell);
   if (!cell.specification || cell.specification_identity != identity) {
-    const uint64_t seed = sweep.content.seed;
-    cell.specification = std::make_shared<const SpecificationTemplate>(SpecificationTemplate::Of(
-        sweep::MemberSpecification(sweep.content, cell.cell, 0, cell.cell.hardware, cell.cell.stack,
-                                   identity),
-        seed));
+    cell.specification = std::make_shared<const SpecificationTemplate>(
+        sweep::TemplateOf(sweep.content, cell.cell, identity));
     cell.specification_identity = identity;
     turn.Keep(KeepSpecification{sweep.id, cell.cell.index, cell.specification->text()});
   }
@@ -64,6 +61,8 @@ const SpecificationTemplate& SpecificationOf(Turn& turn, const SweepState& sweep
 
 // The first attempt with an evaluation set writes its images; others while that one lives do not.
 bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell, LeaseId lease) {
+  // What it is about has them already.
+  if (sweep.content.subject) return false;
   if (sweep.kept_evaluation_keys.contains(cell.evaluation_key)) return false;
   LeaseId& asked = sweep.evaluation_leases[cell.evaluation_key];
   if (state.leases.contains(asked)) return false;

@@ -1,5 +1,11 @@
 -- A worker is what it has: its devices, slots and offers, in its own words. A lease names its slot
--- and the device of that slot; units are kept once. Views are dropped before and made anew after.
+-- and the device of that slot; units are kept once. Sweeps have kinds. Views are dropped before and
+-- made anew after.
+
+ALTER TABLE sweep ADD COLUMN kind TEXT NOT NULL DEFAULT 'train';  -- what its members do
+ALTER TABLE sweep ADD COLUMN of_sweep     INTEGER;  -- member that they are about; of 'train' NULL
+ALTER TABLE sweep ADD COLUMN of_cell      INTEGER;
+ALTER TABLE sweep ADD COLUMN of_replicate INTEGER;
 
 CREATE TABLE unit_5 (
   unit INTEGER PRIMARY KEY,

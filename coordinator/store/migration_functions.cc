@@ -47,7 +47,7 @@ void Key(sqlite3_context* context, int, sqlite3_value** values) {
 
 void CellSpecification(sqlite3_context* context, int, sqlite3_value** values) {
   const std::string_view text = TextAt(values[0]);
-  const auto made = SpecificationTemplate::Parse(text, 0);
+  const auto made = SpecificationTemplate::OfText(text, 0);
   Return(context, made.ok() ? made->text() : std::string(text));
 }
 

@@ -21,8 +21,9 @@ constexpr size_t kMostKnownNames = 10000;
 // One statement for each member of RowWriter. Repeating one changes nothing.
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
-    "blocks, definition, notes, tags, submitted_us, file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, "
-    "?, ?, ?, ?) ON CONFLICT (sweep) DO NOTHING";
+    "blocks, definition, notes, tags, submitted_us, file, kind, of_sweep, of_cell, "
+    "of_replicate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (sweep) DO NOTHING";
 constexpr const char* kCellSql =
     "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes, replicates) VALUES "
     "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING";
@@ -199,9 +200,15 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
   const sweep::Sweep& content = write.content;
   Json tags = Json::object();
   for (const auto& [key, value] : content.tags) tags[key] = value;
+  const auto of = [&](auto part) {
+    return content.subject ? std::optional(part(content.subject->member)) : std::nullopt;
+  };
   Run(sweep_, write.sweep.value, content.name, write.specification_sha256, write.request_id,
       std::to_string(content.seed), content.replicates, content.blocks, SweepToJson(content),
-      content.notes, Dump(tags), Micros(write.at), write.file);
+      content.notes, Dump(tags), Micros(write.at), write.file, Name(content.kind),
+      of([](const MemberId& id) { return id.sweep.value; }),
+      of([](const MemberId& id) { return id.cell; }),
+      of([](const MemberId& id) { return id.replicate; }));
   for (const sweep::Cell& cell : write.cells) {
     FillNumbers(cell.replicates);
     Run(cell_, write.sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,

@@ -16,7 +16,11 @@ CREATE TABLE sweep (
   notes                TEXT    NOT NULL,
   tags                 TEXT    NOT NULL,     -- JSON object
   submitted_us         INTEGER NOT NULL,
-  file                 TEXT    NOT NULL DEFAULT ''  -- as submitted; '' = there was none
+  file                 TEXT    NOT NULL DEFAULT '',  -- as submitted; '' = there was none
+  kind                 TEXT    NOT NULL DEFAULT 'train',  -- what its members do: 'train', 'replay'
+  of_sweep             INTEGER,              -- member that they are about; of 'train' NULL
+  of_cell              INTEGER,
+  of_replicate         INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX sweep_by_request ON sweep (request_id) WHERE request_id <> '';
 CREATE INDEX sweep_by_hash ON sweep (specification_sha256);

@@ -93,6 +93,14 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
   if (json.contains("reference_accuracy")) {
     sweep.reference_accuracy = json.at("reference_accuracy").get<double>();
   }
+  if (json.contains("subject")) {
+    const auto kind = sweep::ParseKind(json.at("kind").get<std::string>());
+    const Json& subject = json.at("subject");
+    const auto member = ParseMemberId(subject.at("member").get<std::string>());
+    if (!kind || !member) return Damaged("its kind or its subject");
+    sweep.kind = *kind;
+    sweep.subject = {*member, subject.at("block").get<uint32_t>()};
+  }
   sweep.notes = json.at("notes").get<std::string>();
   sweep.tags = json.at("tags").get<std::map<std::string, std::string>>();
   return sweep;
@@ -145,6 +153,10 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
                {"notes", sweep.notes},
                {"tags", sweep.tags}};
   if (sweep.reference_accuracy) json["reference_accuracy"] = *sweep.reference_accuracy;
+  if (sweep.subject) {
+    json["kind"] = Name(sweep.kind);
+    json["subject"] = {{"member", ToText(sweep.subject->member)}, {"block", sweep.subject->block}};
+  }
   return Dump(json);
 }
 

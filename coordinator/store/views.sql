@@ -96,8 +96,8 @@ FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
 CREATE VIEW v_lane AS
 SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member,
        c.sweep, c.cell, n.n AS replicate, p.source, p.state, c.block,
-       iif(p.state = 'free', n.n + 1, 0) AS lane
-FROM cell c JOIN number n ON n.n < c.replicates
+       iif(p.state = 'free', coalesce(s.of_replicate, n.n) + 1, 0) AS lane
+FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
      JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan;
 
 CREATE VIEW v_accuracy AS
@@ -136,6 +136,13 @@ SELECT event, datetime(at_us / 1000000, 'unixepoch') AS at_utc, sweep,
          AS member,
        kind, text
 FROM event;
+
+-- Members that train again what another has trained.
+CREATE VIEW v_replay AS
+SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member, c.sweep, c.cell, n.n AS replicate,
+       's' || s.of_sweep || 'c' || s.of_cell || 'r' || s.of_replicate AS of
+FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
+WHERE s.kind = 'replay';
 
 -- What workers had when they were last there.
 CREATE VIEW v_device AS

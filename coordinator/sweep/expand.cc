@@ -54,9 +54,10 @@ void AddCells(const Sweep& sweep, const std::vector<Setting>& settings, const No
               std::vector<Cell>& cells) {
   for (const std::string& hardware : sweep.hardware) {
     for (const std::string& stack : sweep.stacks) {
+      const uint32_t first = sweep.subject ? sweep.subject->block : 0;
       for (uint32_t block = 0; block < BlocksOf(sweep, plan); ++block) {
         cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.states,
-                         hardware, stack, block, ReplicatesOf(sweep, plan)});
+                         hardware, stack, first + block, ReplicatesOf(sweep, plan)});
       }
     }
   }
@@ -132,9 +133,10 @@ Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t
                                   std::string_view hardware, std::string_view stack,
                                   std::string_view identity) {
   Specification specification = CellSpecification(sweep, cell);
+  const uint32_t draw = sweep.subject ? sweep.subject->member.replicate : replicate;
   for (const NoiseSource source : kAllNoiseSources) {
     SourceSpec& noise = specification.Source(source);
-    noise.lane = LaneOf(noise.state, cell.block, replicate);
+    noise.lane = LaneOf(noise.state, cell.block, draw);
     noise.seed = DeriveSeed(sweep.seed, source, noise.lane);
   }
   if (!identity.empty()) specification.data.identity = identity;
@@ -143,8 +145,49 @@ Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t
   return specification;
 }
 
+SpecificationTemplate TemplateOf(const Sweep& sweep, const Cell& cell, std::string_view identity) {
+  const Specification first =
+      MemberSpecification(sweep, cell, 0, cell.hardware, cell.stack, identity);
+  return sweep.subject ? SpecificationTemplate::Fixed(first)
+                       : SpecificationTemplate::Of(first, sweep.seed);
+}
+
+Sweep ReplayOf(const Sweep& original, const Cell& cell, const ReplayWish& wish) {
+  Sweep replay;
+  replay.kind = Kind::kReplay;
+  replay.subject = {wish.of, cell.block};
+  replay.name = "replay-" + ToText(wish.of);
+  replay.seed = original.seed;
+  replay.base = original.base;
+  for (const auto& [path, value] : cell.axes) NF_CHECK(SetField(replay.base, path, value).ok());
+  if (!wish.identity.empty()) replay.base.data.identity = wish.identity;
+  replay.plans = {{cell.plan, cell.states}};
+  replay.hardware = {wish.hardware};
+  replay.stacks = {wish.stack};
+  replay.replicates = wish.count;
+  return replay;
+}
+
+std::string_view Name(Kind kind) {
+  switch (kind) {
+    case Kind::kTrain: return "train";
+    case Kind::kReplay: return "replay";
+  }
+  return "corrupt";
+}
+
+std::optional<Kind> ParseKind(std::string_view name) {
+  for (const Kind kind : {Kind::kTrain, Kind::kReplay}) {
+    if (Name(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
 std::string CanonicalText(const Sweep& sweep) {
   std::string text = "noisefloor sweep 1\n";
+  if (sweep.subject) {
+    AppendLine(text, Name(sweep.kind), ToText(sweep.subject->member));
+  }
   AppendLine(text, "name", sweep.name);
   AppendLine(text, "seed", std::to_string(sweep.seed));
   for (const Field& field : AllFields()) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "common/base/sweep_limits.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/specification.h"
+#include "common/trainer_protocol/specification_template.h"
 
 namespace noisefloor::sweep {
 
@@ -72,8 +74,24 @@ struct NoisePlan {
   uint32_t blocks = 0;      // 0: the sweep's.
 };
 
+// What the members of a sweep do. Whoever schedules and keeps them need not know.
+enum class Kind : uint8_t {
+  kTrain = 1,
+  kReplay = 2,  // Each trains what its subject trained, draw by draw, once more.
+};
+std::string_view Name(Kind kind);  // "train"
+std::optional<Kind> ParseKind(std::string_view name);
+
+// The member that the members of a sweep are about.
+struct Subject {
+  MemberId member;
+  uint32_t block = 0;  // Of its cell.
+};
+
 // Checked and resolved. Immutable once accepted.
 struct Sweep {
+  Kind kind = Kind::kTrain;
+  std::optional<Subject> subject;  // Of every kind but kTrain.
   std::string name;
   uint64_t seed = 0;
   Specification base;  // Without lanes, class and stack.
@@ -129,11 +147,26 @@ uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan);
 Specification CellSpecification(const Sweep& sweep, const Cell& cell);
 
 // The training of one member, lanes and seeds filled in: fixed and off = lane (block, 0), free =
-// (block, replicate + 1). `hardware`, `stack` and `identity` are what the cell and sweep are pinned
-// to; empty ones stay empty.
+// (block, replicate + 1); of a replay those of its subject. `hardware`, `stack` and `identity` are
+// what the cell and sweep are pinned to; empty ones stay empty.
 Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t replicate,
                                   std::string_view hardware, std::string_view stack,
                                   std::string_view identity);
+
+// What the specifications of the cell's members share; `cell` is pinned, as far as it is.
+SpecificationTemplate TemplateOf(const Sweep& sweep, const Cell& cell, std::string_view identity);
+
+// A sweep of one cell whose `count` members train again what the replicate `of.replicate` of `cell`
+// trained in `original`, which is of kTrain. `hardware` and `stack`: where, "" = any; `identity`:
+// of its data, "" = not known.
+struct ReplayWish {
+  MemberId of;
+  uint32_t count = 1;
+  std::string hardware;
+  std::string stack;
+  std::string identity;
+};
+Sweep ReplayOf(const Sweep& original, const Cell& cell, const ReplayWish& wish);
 
 // What the sweep's specification hash is taken over: equal texts mean equal trainings, judged by
 // the same reference. Leaves out notes and tags.

@@ -53,6 +53,25 @@ TEST(SpecificationTemplate, SharesTheSeedsOfFixedSourcesAndNoOthers) {
   EXPECT_TRUE((*text)["noise"]["augment"].contains("seed"));
 }
 
+TEST(SpecificationTemplate, AFixedOneIsTheSameForEveryReplicate) {
+  Specification member = Member(0, 4);
+  member.Source(NoiseSource::kInit).state = SourceState::kFree;
+  const std::string text = SpecificationToJson(member);
+
+  const auto fixed = SpecificationTemplate::Fixed(member);
+
+  EXPECT_EQ(fixed.text(), text);
+  EXPECT_EQ(fixed.ForReplicate(0), text);
+  EXPECT_EQ(fixed.ForReplicate(9), text);
+  const auto read = SpecificationTemplate::Parse(text, kSeed);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->ForReplicate(7), text) << "as the store gives it back";
+  const auto shared = SpecificationTemplate::OfText(text, kSeed);
+  ASSERT_TRUE(shared.ok());
+  EXPECT_EQ(shared->text(), SpecificationTemplate::Of(member, kSeed).text());
+  EXPECT_NE(shared->ForReplicate(7), text);
+}
+
 TEST(SpecificationTemplate, WhatIsNoSpecificationIsSaidToBeNone) {
   const std::string good = SpecificationTemplate::Of(Member(5, 0), kSeed).text();
   for (const std::string& text :

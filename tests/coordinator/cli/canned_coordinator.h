@@ -29,6 +29,7 @@ struct CannedAnswers {
   std::string resolved_file = "name: \"a\"\n";
   std::vector<v1::WorkerSummary> workers;
   std::vector<v1::SweepSummary> sweeps;
+  uint64_t replays = 0;  // The sweep that ReplayMember answers with.
   std::string explanation;
   std::string refusal;  // Of every request to change something.
   grpc::StatusCode refusal_code = grpc::StatusCode::FAILED_PRECONDITION;
@@ -77,6 +78,13 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return grpc::Status::OK;
   }
 
+  grpc::Status ReplayMember(grpc::ServerContext*, const v1::ReplayMemberRequest*,
+                            v1::ReplayMemberResponse* response) override {
+    if (answers_.replays == 0) return {answers_.refusal_code, answers_.refusal};
+    response->set_sweep_id(answers_.replays);
+    return grpc::Status::OK;
+  }
+
   grpc::Status CancelSweep(grpc::ServerContext*, const v1::CancelSweepRequest*,
                            v1::CancelSweepResponse*) override {
     return {answers_.refusal_code, answers_.refusal};
@@ -116,6 +124,7 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     for (const v1::Member& member : answers_.members) {
       const bool any = request->state() == v1::MEMBER_STATE_UNSPECIFIED;
       if (!any && member.state() != request->state()) continue;
+      if (answers_.replays != 0 && member.sweep() != request->sweep_id()) continue;
       chosen.push_back(member);
       chosen.back().mutable_outcome()->clear_environment();  // As the real one: lists are short.
       chosen.back().mutable_outcome()->clear_artifacts();

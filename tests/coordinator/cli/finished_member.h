@@ -43,4 +43,12 @@ inline v1::Member Finished(const std::string& id, const Specification& specifica
   return member;
 }
 
+// The same once more, as a member of another sweep.
+inline v1::Member Replayed(const std::string& id, v1::Member member) {
+  member.set_id(id);
+  member.set_sweep(2);
+  member.set_worker("box");
+  return member;
+}
+
 }  // namespace noisefloor::cli

@@ -1,6 +1,4 @@
-// Replays with a program that speaks the trainer protocol and makes its results from the seeds.
-#include <fstream>
-
+// What a replay is judged by. That its members are trained as any other: tests/integration.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -13,50 +11,73 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Printed Replay(CommandLine& line, std::vector<std::string> more = {}) {
-  more.insert(more.begin(), {"replay", "s1c0r0", std::string("--trainer=") + FAKE_TRAINER});
-  return line.Run(more);
+// `members` are of the original's sweep, s1; `replays` of s2.
+Printed Replay(std::vector<v1::Member> members, const std::vector<v1::Member>& replays,
+               const std::vector<std::string>& more = {}) {
+  for (const v1::Member& replay : replays) members.push_back(Replayed(replay.id(), replay));
+  const CannedCoordinator coordinator({.members = members, .replays = 2}, /*listens=*/true);
+  std::vector<std::string> arguments = {"replay", "s1c0r0",
+                                        "--coordinator=" + coordinator.address()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return CommandLine().Run(arguments);
 }
 
-TEST(Replay, OfAFixedMemberFindsEqualBitsAndKeepsItsResult) {
-  CommandLine line({.members = {Finished("s1c0r0", Small())}});
-  const Printed printed = Replay(line);
+v1::Member WithOtherWeights(v1::Member member, const std::string& id = "s2c0r0") {
+  member.set_id(id);
+  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
+  return member;
+}
+
+Specification WithFreeOrder() {
+  Specification specification = Small();
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
+  return specification;
+}
+
+TEST(Replay, OfAFixedMemberFindsEqualBits) {
+  const Printed printed = Replay({Finished("s1c0r0", Small())}, {Finished("s2c0r0", Small())});
   ASSERT_EQ(printed.code, kDone) << printed.err << printed.out;
   EXPECT_THAT(printed.err, HasSubstr("expects equal bits"));
+  EXPECT_THAT(printed.err, HasSubstr("s2 trains it again"));
+  EXPECT_THAT(printed.out, HasSubstr("s2c0r0 on box\n"));
   EXPECT_THAT(printed.out, HasSubstr("held: equal bits"));
-  std::ifstream file(line.home() + "/replays/s1c0r0-1/replay.json");
-  const auto json = nlohmann::json::parse(file, nullptr, false);
-  ASSERT_TRUE(json.is_object());
-  EXPECT_EQ(json["replay_of"], "s1c0r0");
-  EXPECT_EQ(json["expected"], "equal bits");
-  EXPECT_EQ(json["bits_equal"], true);
-  EXPECT_TRUE(std::filesystem::exists(line.home() + "/replays/s1c0r0-1/request.json"));
+  EXPECT_THAT(printed.out, HasSubstr("kept as s2\n"));
 }
 
 TEST(Replay, OfAFixedMemberWithOtherBitsIsRefusedAndNamesWhere) {
-  v1::Member member = Finished("s1c0r0", Small());
-  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
-  CommandLine line({.members = {member}});
-  const Printed printed = Replay(line, {"--output=json"});
+  const Printed printed =
+      Replay({Finished("s1c0r0", Small())}, {WithOtherWeights(Finished("s1c0r0", Small()))},
+             {"--output=json"});
   EXPECT_EQ(printed.code, kDidNotHold);
   const auto json = nlohmann::json::parse(printed.out, nullptr, false);
   ASSERT_TRUE(json.is_object()) << printed.out << printed.err;
-  EXPECT_EQ(json["version"], 1);
-  EXPECT_EQ(json["bits_equal"], false);
-  EXPECT_EQ(json["first_difference"], "the final weights");
-  EXPECT_EQ(json["hashes"]["init"]["equal"], true);
-  EXPECT_EQ(json["hashes"]["weights"]["equal"], false);
+  EXPECT_EQ(json["version"], 2);
+  EXPECT_EQ(json["replay_of"], "s1c0r0");
+  EXPECT_EQ(json["sweep"], "s2");
+  ASSERT_EQ(json["replays"].size(), 1u);
+  const auto& replay = json["replays"][0];
+  EXPECT_EQ(replay["member"], "s2c0r0");
+  EXPECT_EQ(replay["expected"], "equal bits");
+  EXPECT_EQ(replay["bits_equal"], false);
+  EXPECT_EQ(replay["first_difference"], "the final weights");
+  EXPECT_EQ(replay["hashes"]["init"]["equal"], true);
+  EXPECT_EQ(replay["hashes"]["weights"]["equal"], false);
+}
+
+TEST(Replay, OneOfSeveralThatDiffersIsEnough) {
+  const v1::Member original = Finished("s1c0r0", Small());
+  const Printed printed =
+      Replay({original}, {Finished("s2c0r0", Small()), WithOtherWeights(original, "s2c0r1")});
+  EXPECT_EQ(printed.code, kDidNotHold);
+  EXPECT_THAT(printed.out, HasSubstr("s2c0r0 on box"));
+  EXPECT_THAT(printed.out, HasSubstr("s2c0r1 on box"));
 }
 
 TEST(Replay, OfAMemberWithAFreePhysicalSourceExpectsTheDistribution) {
-  Specification specification = Small();
-  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
-  v1::Member member = Finished("s1c0r0", specification);
-  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
-  v1::Member other = Finished("s1c0r1", specification);
+  const v1::Member member = Finished("s1c0r0", WithFreeOrder());
+  v1::Member other = Finished("s1c0r1", WithFreeOrder());
   (*other.mutable_outcome()->mutable_metrics())["top1"] += 0.01;
-  CommandLine line({.members = {member, other}});
-  const Printed printed = Replay(line);
+  const Printed printed = Replay({member, other}, {WithOtherWeights(member)});
   EXPECT_EQ(printed.code, kDone) << printed.err;
   EXPECT_THAT(printed.err, HasSubstr("reduce_order is free"));
   EXPECT_THAT(printed.err, HasSubstr("cohort of 2: mean top-1"));
@@ -65,63 +86,44 @@ TEST(Replay, OfAMemberWithAFreePhysicalSourceExpectsTheDistribution) {
 }
 
 TEST(Replay, WithAnotherBuildPromisesNoBits) {
-  v1::Member member = Finished("s1c0r0", Small());
-  member.mutable_outcome()->set_environment(R"({"build":"another"})");
-  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
-  CommandLine line({.members = {member}});
-  const Printed printed = Replay(line);
+  v1::Member original = Finished("s1c0r0", Small());
+  original.mutable_outcome()->set_environment(R"({"build":"another"})");
+  const Printed printed = Replay({original}, {WithOtherWeights(Finished("s1c0r0", Small()))});
   EXPECT_EQ(printed.code, kDone) << printed.err;
   EXPECT_THAT(printed.out, HasSubstr("of build another and is of build fake-build here"));
 }
 
-TEST(Replay, OnAnotherProcessorOfTheClassPromisesNoBits) {
-  v1::Member member = Finished("s1c0r0", Small());
-  member.mutable_outcome()->set_environment(
-      R"({"build":"fake-build","machine":{"cpu_model":"another processor"}})");
-  CommandLine line({.members = {member}});
-  EXPECT_THAT(Replay(line).err,
-              HasSubstr("expects the distribution, not equal bits: the processor was another "
-                        "processor and is " +
-                        ReadCpuFacts()->model + " here\n"));
+TEST(Replay, OnAnotherClassPromisesNoBits) {
+  v1::Member replay = WithOtherWeights(Finished("s1c0r0", Small()));
+  replay.set_hardware("nvidia-t4");
+  const Printed printed = Replay({Finished("s1c0r0", Small())}, {replay});
+  EXPECT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(printed.out,
+              HasSubstr("the hardware class was " + ClassHere() + " and is nvidia-t4 here"));
 }
 
 TEST(Replay, OfTwoEqualMembersHasABandOfItsTestSet) {
-  Specification specification = Small();
-  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
-  v1::Member member = Finished("s1c0r0", specification);
-  auto& metrics = *member.mutable_outcome()->mutable_metrics();
-  // What the replay will have, and two of the 1000 examples more.
-  metrics["top1"] = NoopOutcome(specification, "s1c0r0").metrics.at("top1") + 0.002;
-  (*member.mutable_outcome()->mutable_hashes())["weights"] = std::string(64, 'a');
+  v1::Member member = Finished("s1c0r0", WithFreeOrder());
+  const v1::Member replay = WithOtherWeights(member);
+  // What the replay has, and two of the 1000 examples more.
+  (*member.mutable_outcome()->mutable_metrics())["top1"] += 0.002;
   v1::Member other = member;
   other.set_id("s1c0r1");
   v1::Member stranger = member;  // Of another cell: no part of this cohort.
   stranger.set_id("s1c1r0");
   stranger.set_cell(1);
   (*stranger.mutable_outcome()->mutable_metrics())["top1"] = 0.01;
-  CommandLine line({.members = {member, other, stranger}});
-  EXPECT_THAT(Replay(line).out,
+  EXPECT_THAT(Replay({member, other, stranger}, {replay}).out,
               HasSubstr("held: the distribution: one more training of this cohort lies within 0.50 "
                         "% of its mean in 95 of 100 cases, were top-1 normal but for its counting "
                         "in examples; the replay is 0.20 % away\n"));
-}
-
-TEST(Replay, OnAMachineWithoutTheClassIsRefusedInWords) {
-  Specification specification = Small();
-  specification.hardware_class = "nvidia-none";
-  CommandLine line({.members = {Finished("s1c0r0", specification)}});
-  const Printed printed = Replay(line);
-  EXPECT_EQ(printed.code, kRefused);
-  EXPECT_THAT(printed.err, HasSubstr("hardware class 'nvidia-none': this machine has cpu-"));
-  EXPECT_FALSE(std::filesystem::exists(line.home() + "/replays"));
 }
 
 TEST(Replay, OfAMemberThatWaitsIsRefused) {
   v1::Member member = Finished("s1c0r0", Small());
   member.set_state(v1::MEMBER_STATE_WAITING);
   member.clear_outcome();
-  CommandLine line({.members = {member}});
-  const Printed printed = Replay(line);
+  const Printed printed = Replay({member}, {});
   EXPECT_EQ(printed.code, kRefused);
   EXPECT_THAT(printed.err, HasSubstr("s1c0r0 is waiting: expected a member that is done"));
 }
@@ -129,33 +131,25 @@ TEST(Replay, OfAMemberThatWaitsIsRefused) {
 TEST(Replay, OfADamagedSpecificationIsRefused) {
   v1::Member member = Finished("s1c0r0", Small());
   member.set_specification_sha256(Sha256Hex("another"));
-  CommandLine line({.members = {member}});
-  EXPECT_THAT(Replay(line).err, HasSubstr("does not have its hash"));
+  EXPECT_THAT(Replay({member}, {}).err, HasSubstr("does not have its hash"));
 }
 
-TEST(Replay, ThatFailsSaysWhyAndNamesTheLog) {
-  struct Failure {
-    std::string behaviour;
-    std::string says;
-  };
-  for (const Failure& failure :
-       {Failure{"oom", "the replay failed, out_of_memory"}, Failure{"abort", "and no outcome"},
-        Failure{"garbage", "noisefloor replay: "}, Failure{"silent", "and no outcome"}}) {
-    Specification specification = Small();
-    specification.sources.poke_parameter = failure.behaviour;
-    CommandLine line({.members = {Finished("s1c0r0", specification)}});
-    const Printed printed = Replay(line);
-    EXPECT_EQ(printed.code, kRefused) << failure.behaviour;
-    EXPECT_THAT(printed.err, HasSubstr(failure.says));
-    EXPECT_FALSE(std::filesystem::exists(line.home() + "/replays/s1c0r0-1/replay.json"));
-  }
+TEST(Replay, ThatFailsSaysWhy) {
+  v1::Member failed = Finished("s2c0r0", Small());
+  failed.set_state(v1::MEMBER_STATE_FAILED);
+  failed.mutable_outcome()->set_cause("out_of_memory");
+  failed.mutable_outcome()->set_message("no memory for a batch");
+  const Printed printed = Replay({Finished("s1c0r0", Small())}, {failed});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err,
+              HasSubstr("the replay s2c0r0 is failed, out_of_memory: no memory for a batch"));
 }
 
-TEST(Replay, WithoutATrainerNamesTheProgram) {
+TEST(Replay, WithoutAWorkerProgramSaysWhichIsMissing) {
   CommandLine line({.members = {Finished("s1c0r0", Small())}});
   const Printed printed = line.Run({"replay", "s1c0r0"});
   EXPECT_EQ(printed.code, kRefused);
-  EXPECT_THAT(printed.err, HasSubstr(line.home() + "/noisefloor-trainer"));
+  EXPECT_THAT(printed.err, HasSubstr(line.home() + "/noisefloor-worker"));
 }
 
 }  // namespace

@@ -31,6 +31,15 @@ struct Case {
   bool canned = false;  // Of a coordinator with answers, since none of its own would print any.
 };
 
+// The address of a coordinator whose workers have trained a member again.
+std::string ReplayedElsewhere() {
+  static const auto* const coordinator = new CannedCoordinator(
+      {.members = {Finished("s1c0r0", Small()), Replayed("s2c0r0", Finished("s1c0r0", Small()))},
+       .replays = 2},
+      /*listens=*/true);
+  return coordinator->address();
+}
+
 // How each command is made to print.
 std::map<std::string, Case> CasesIn(const std::string& folder) {
   const std::string file = folder + "/tiny.yaml";
@@ -48,7 +57,7 @@ std::map<std::string, Case> CasesIn(const std::string& folder) {
           {"cancel", {{"cancel", "s1"}}},
           {"retry", {{"retry", "s1"}}},
           {"report", {{"report", "s1"}}},
-          {"replay", {{"replay", "s1c0r0", "--trainer=" FAKE_TRAINER}, true}},
+          {"replay", {{"replay", "s1c0r0", "--coordinator=" + ReplayedElsewhere()}}},
           {"export", {{"export", "s1", "--to=" + folder + "/to"}}},
           {"data", {{"data", "list"}}},
           {"completion", {{"completion", "bash"}}},

@@ -245,5 +245,111 @@ TEST_F(CoordinatorServiceTest, WorkersAreListedWithWhatTheyRun) {
   EXPECT_THAT(Call(&People::ExplainMember, explain)->text(), HasSubstr("runs on box"));
 }
 
+class ReplayTest : public CoordinatorServiceTest {
+ protected:
+  absl::StatusOr<v1::ReplayMemberResponse> Replay(const std::string& member, uint32_t count = 1,
+                                                  const std::string& hardware = "",
+                                                  const std::string& stack = "") {
+    v1::ReplayMemberRequest request;
+    request.set_member(member);
+    request.set_count(count);
+    request.set_hardware_class(hardware);
+    request.set_stack(stack);
+    grpc::ClientContext context;
+    SetDeadline(context, kPatience);
+    v1::ReplayMemberResponse response;
+    const grpc::Status status = people_->ReplayMember(&context, request, &response);
+    if (!status.ok()) return FromGrpc(status);
+    return response;
+  }
+  // s1 of two members, of which the worker has done s1c0r0 and holds s1c0r1.
+  v1::StartMember TrainOne() {
+    EXPECT_TRUE(Submit(SmallSweep("a", 2)).ok());
+    v1::StartMember first = worker_->Started();
+    EXPECT_TRUE(worker_->Send(ScriptedWorker::Finish(first.lease_id(), 0)));
+    last_ = worker_->Started().lease_id();
+    return first;
+  }
+  uint64_t last_ = 0;
+};
+
+TEST_F(ReplayTest, AReplayIsLeasedAsAnyMemberAndTrainsTheSame) {
+  const v1::StartMember original = TrainOne();
+  ASSERT_EQ(original.member(), "s1c0r0");
+
+  const auto replay = Replay("s1c0r0", 2);
+
+  ASSERT_TRUE(replay.ok()) << replay.status();
+  EXPECT_EQ(replay->sweep_id(), 2u);
+  EXPECT_EQ(replay->members(), 2u);
+  ASSERT_TRUE(worker_->Send(ScriptedWorker::Finish(last_, 0)));
+  const v1::StartMember again = worker_->Started();
+  EXPECT_EQ(again.member(), "s2c0r0");
+  EXPECT_EQ(again.specification(), original.specification()) << "to the last seed";
+  EXPECT_FALSE(again.write_evaluation_set());
+  ASSERT_TRUE(worker_->Send(ScriptedWorker::Finish(again.lease_id(), 0)));
+  const v1::StartMember second = worker_->Started();
+  EXPECT_EQ(second.member(), "s2c0r1");
+  EXPECT_EQ(second.specification(), original.specification());
+
+  worker_.reset();
+  Restart();
+
+  worker_ = std::make_unique<ScriptedWorker>(*workers_, "box", 7);
+  const v1::StartMember retried = worker_->Started();
+  EXPECT_EQ(retried.member(), "s2c0r1");
+  EXPECT_EQ(retried.specification(), original.specification()) << "as the store has it";
+}
+
+TEST_F(ReplayTest, IsNoStudyAndSaysWhatItIs) {
+  (void)TrainOne();
+  ASSERT_TRUE(Replay("s1c0r0").ok());
+  v1::GetSweepRequest request;
+  request.set_sweep_id(2);
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::GetSweepResponse answer;
+  ASSERT_TRUE(people_->GetSweep(&context, request, &answer).ok());
+  EXPECT_EQ(answer.sweep().kind(), "replay");
+  EXPECT_EQ(answer.sweep().of(), "s1c0r0");
+  EXPECT_EQ(answer.sweep().name(), "replay-s1c0r0");
+
+  v1::GetStudyRequest study;
+  study.set_sweep_id(2);
+  grpc::ClientContext another;
+  SetDeadline(another, kPatience);
+  const auto reader = people_->GetStudy(&another, study);
+  v1::GetStudyResponse piece;
+  EXPECT_FALSE(reader->Read(&piece));
+  EXPECT_EQ(Message(FromGrpc(reader->Finish())),
+            "s2 is a replay of s1c0r0 and no study of its own");
+}
+
+TEST_F(ReplayTest, WhatCannotBeReplayedIsRefusedInWords) {
+  (void)TrainOne();
+  ASSERT_TRUE(Replay("s1c0r0").ok());
+  const auto refusal = [&](auto&&... wish) { return Message(Replay(wish...).status()); };
+  EXPECT_EQ(refusal("s1c0r1"), "s1c0r1 is leased: expected a member that is done or diverged");
+  EXPECT_EQ(refusal("s2c0r0"), "s2c0r0 is itself a replay of s1c0r0");
+  EXPECT_EQ(refusal("s1c9r0"), "s1c9r0: no such member");
+  EXPECT_EQ(refusal("s9c0r0"), "s9c0r0: no such member");
+  EXPECT_THAT(refusal("nonsense"), HasSubstr("member"));
+  EXPECT_EQ(refusal("s1c0r0", 1001u), "count: expected at most 1000, got 1001");
+  EXPECT_THAT(refusal("s1c0r0", 1u, "cpu-x"), HasSubstr("hardware_class: 'cpu-x'"));
+}
+
+TEST_F(ReplayTest, ItMayGoElsewhere) {
+  (void)TrainOne();
+  ASSERT_TRUE(Replay("s1c0r0", 1, "nvidia-t4", "any").ok());
+  v1::GetMemberRequest request;
+  request.set_member("s2c0r0");
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::GetMemberResponse answer;
+  ASSERT_TRUE(people_->GetMember(&context, request, &answer).ok());
+  EXPECT_EQ(answer.member().hardware(), "nvidia-t4");
+  EXPECT_EQ(answer.member().stack(), "");
+}
+
 }  // namespace
 }  // namespace noisefloor::test

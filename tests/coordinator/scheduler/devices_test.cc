@@ -155,6 +155,32 @@ TEST(Devices, ALeaseOfADeviceThatIsGoneTakesNoSlotOfAnother) {
   EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
 }
 
+// Two slots of the processors, of which one offers less.
+TEST(Devices, SlotsOfOneUnitNeedNotOfferTheSame) {
+  Scheduler scheduler{Options{}};
+  Inventory inventory;
+  AddSlots({"host", 1, {"avx2", "sse"}}, inventory);
+  AddSlots({"host", 1, {"sse"}}, inventory);
+  inventory.slots[1].devices = {0};
+  (void)scheduler.Step(JoinNode(1, std::make_shared<const Inventory>(inventory)), kT0);
+  EXPECT_THAT(Granted(scheduler.Step(Submit(MakeSweep({"algo"}, 2, {"avx2"})), kT0)),
+              ElementsAre("s1c0r0 in 0 of host"));
+  EXPECT_THAT(Granted(scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"sse"})), kT0)),
+              ElementsAre("s2c0r0 in 1 of host"));
+}
+
+TEST(Devices, AWorkerThatDrainsIsNoSubstitute) {
+  Scheduler scheduler{Options{.most_attempts = 9}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 4, {"cpu"})), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(Join(2, 1, "u2"), kT0);
+  (void)scheduler.Step(WorkerDraining{SessionId{2}}, kT0);
+  for (const uint64_t lease : {1, 3, 4, 5, 6}) {
+    (void)scheduler.Step(Fail(1, lease, CauseClass::kBug), kT0);
+  }
+  EXPECT_THAT(scheduler.Workers()[0].paused, IsEmpty());
+}
+
 TEST(Devices, WhatIsWithheldIsExplained) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"v100"})), kT0);

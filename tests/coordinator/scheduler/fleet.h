@@ -1,6 +1,7 @@
 // A scheduler with a sweep and workers, for tests of single decisions.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -47,8 +48,9 @@ inline void AddSlots(const SameSlots& same, Inventory& inventory) {
   for (const std::string& name : same.classes) {
     for (Inventory::Offer offer : same.stacks) {
       offer.hardware_class = name;
-      slot.offers.push_back(static_cast<uint32_t>(inventory.offers.size()));
-      inventory.offers.push_back(std::move(offer));
+      const auto known = std::ranges::find(inventory.offers, offer);
+      slot.offers.push_back(static_cast<uint32_t>(known - inventory.offers.begin()));
+      if (known == inventory.offers.end()) inventory.offers.push_back(std::move(offer));
     }
   }
   inventory.slots.insert(inventory.slots.end(), same.slots, slot);

@@ -2,6 +2,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/trainer_protocol/json.h"
 #include "tests/coordinator/sweep/request.h"
 
 namespace noisefloor::sweep {
@@ -213,6 +214,57 @@ TEST(CanonicalText, DoesNotLetAValueLookLikeALine) {
 
   EXPECT_THAT(CanonicalText(MustResolve(request)),
               testing::HasSubstr("sources.poke.parameter=a\\nseed=9\\\\n\n"));
+}
+
+// What it trains is what its subject trained, whatever its own number is.
+TEST(ReplayOf, TrainsTheMemberDrawByDraw) {
+  SweepRequest request = GoodRequest();
+  request.noise = {{"algo", "", {}, 4, 3}};
+  const Sweep original = MustResolve(request);
+  const std::vector<Cell> cells = Expand(original);
+  const Cell& cell = cells.at(cells.size() - 2);
+  ASSERT_EQ(cell.block, 1u);
+  const MemberId of = {SweepId{7}, cell.index, 2};
+
+  const Sweep replay =
+      ReplayOf(original, cell,
+               {.of = of, .count = 5, .hardware = "cpu-x", .stack = "torch", .identity = "id"});
+
+  EXPECT_EQ(replay.name, "replay-" + ToText(of));
+  const std::vector<Cell> its = Expand(replay);
+  ASSERT_EQ(its.size(), 1u);
+  EXPECT_EQ(its[0].block, 1u);
+  EXPECT_EQ(its[0].replicates, 5u);
+  EXPECT_EQ(its[0].hardware, "cpu-x");
+  EXPECT_EQ(its[0].stack, "torch");
+  EXPECT_EQ(its[0].plan, "algo");
+  const std::string wanted =
+      SpecificationToJson(MemberSpecification(original, cell, 2, "cpu-x", "torch", "id"));
+  for (const uint32_t replicate : {0u, 4u}) {
+    EXPECT_EQ(
+        SpecificationToJson(MemberSpecification(replay, its[0], replicate, "cpu-x", "torch", "id")),
+        wanted);
+    EXPECT_EQ(TemplateOf(replay, its[0], "id").ForReplicate(replicate), wanted);
+  }
+  EXPECT_NE(TemplateOf(original, cell, "id").ForReplicate(0),
+            TemplateOf(original, cell, "id").ForReplicate(4));
+}
+
+TEST(ReplayOf, IsAnotherSweepThanWhatItReplays) {
+  const Sweep original = MustResolve(GoodRequest());
+  const Cell cell = Expand(original).at(0);
+  const auto text = [&](uint32_t replicate) {
+    return CanonicalText(ReplayOf(original, cell, {.of = {SweepId{1}, 0, replicate}}));
+  };
+  EXPECT_NE(text(0), text(1));
+  Sweep without = ReplayOf(original, cell, {.of = {SweepId{1}, 0, 0}});
+  without.subject.reset();
+  EXPECT_NE(CanonicalText(without), text(0));
+}
+
+TEST(Kind, HasANameThatIsReadBack) {
+  for (const Kind kind : {Kind::kTrain, Kind::kReplay}) EXPECT_EQ(ParseKind(Name(kind)), kind);
+  EXPECT_EQ(ParseKind("dance"), std::nullopt);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_F(GpuTest, DevicesAreNamedWithTheirClassAndMemory) {
   const GpuInventory inventory = Find(
       "driver 570.1\n"
       "gpu GPU-1 name=NVIDIA_H200 gib=140\n"
-      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2\n");
+      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2 free_gib=1\n");
 
   EXPECT_EQ(inventory.driver, "570.1");
   EXPECT_EQ(inventory.fault, "");

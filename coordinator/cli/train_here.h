@@ -1,0 +1,30 @@
+// Trains a sweep with a worker beside this process, as `run` and `replay` do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "common/base/status.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/local_worker.h"
+
+namespace noisefloor::cli {
+
+// The home with a coordinator in this process. A worker that an earlier one has left there, and
+// that finishes what it trains, is waited for first: its results count when the next worker brings
+// them before their leases end.
+absl::StatusOr<Connection> OpenToTrain(const Context& context, Connection::Home home);
+
+struct TrainedHere {
+  v1::SweepSummary sweep;
+  bool stopped = false;  // By a signal, before all had ended.
+};
+
+// Starts the worker, calls `submit` once it has registered, follows the sweep that it answers with,
+// and lets the worker finish what it trains for a while. A worker that ends by itself is an error
+// with the end of its log. Main thread.
+absl::StatusOr<TrainedHere> TrainHere(
+    Context& context, Connection& connection, const LocalWorkerSettings& worker,
+    const std::function<absl::StatusOr<uint64_t>(Connection&)>& submit);
+
+}  // namespace noisefloor::cli

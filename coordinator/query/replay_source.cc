@@ -1,0 +1,78 @@
+#include "coordinator/query/replay_source.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "SQLiteCpp/Statement.h"
+
+#include "coordinator/store/sweep_json.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+absl::Status None(const MemberId& member) {
+  return MakeError(absl::StatusCode::kNotFound, ToText(member) + ": no such member");
+}
+
+absl::StatusOr<sweep::Sweep> DefinitionOf(SQLite::Database& database, const MemberId& member) {
+  SQLite::Statement row(database, "SELECT definition FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(member.sweep.value));
+  if (!row.executeStep()) return None(member);
+  return SweepFromJson(row.getColumn(0).getString());
+}
+
+// The identity that its sweep is pinned to; "" = none.
+std::string IdentityOf(SQLite::Database& database, const MemberId& member,
+                       const std::string& data_set) {
+  SQLite::Statement row(database,
+                        "SELECT identity FROM sweep_data WHERE sweep = ? AND data_set = ?");
+  row.bind(1, static_cast<int64_t>(member.sweep.value));
+  row.bind(2, data_set);
+  return row.executeStep() ? row.getColumn(0).getString() : "";
+}
+
+absl::Status CheckHasEnded(SQLite::Database& database, const MemberId& member) {
+  SQLite::Statement row(database,
+                        "SELECT state FROM member WHERE sweep = ? AND cell = ? AND replicate = ?");
+  row.bind(1, static_cast<int64_t>(member.sweep.value));
+  row.bind(2, member.cell);
+  row.bind(3, member.replicate);
+  const std::string state = row.executeStep() ? row.getColumn(0).getString() : "waiting";
+  if (state == "done" || state == "diverged") return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      fmt::format("{} is {}: expected a member that is done or diverged", ToText(member), state));
+}
+
+}  // namespace
+
+absl::StatusOr<ReplaySource> FindReplaySource(SQLite::Database& database, const MemberId& member) {
+  ReplaySource source;
+  NF_ASSIGN_OR_RETURN(source.sweep, DefinitionOf(database, member));
+  std::vector<sweep::Cell> cells = sweep::Expand(source.sweep);
+  if (member.cell >= cells.size() || member.replicate >= cells[member.cell].replicates) {
+    return None(member);
+  }
+  if (source.sweep.subject) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     fmt::format("{} is itself a {} of {}", ToText(member), Name(source.sweep.kind),
+                                 ToText(source.sweep.subject->member)));
+  }
+  NF_RETURN_IF_ERROR(CheckHasEnded(database, member));
+  source.cell = std::move(cells[member.cell]);
+  SQLite::Statement row(database, "SELECT hardware, stack FROM cell WHERE sweep = ? AND cell = ?");
+  row.bind(1, static_cast<int64_t>(member.sweep.value));
+  row.bind(2, member.cell);
+  if (!row.executeStep()) return None(member);
+  source.cell.hardware = row.getColumn(0).getString();
+  source.cell.stack = row.getColumn(1).getString();
+  const std::string data_set = sweep::CellSpecification(source.sweep, source.cell).data.name;
+  source.identity = IdentityOf(database, member, data_set);
+  return source;
+}
+
+}  // namespace noisefloor::query
