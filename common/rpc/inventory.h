@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/base/inventory.h"
-#include "noisefloor/v1/inventory.pb.h"
+#include "noisefloor/v1/common.pb.h"
 
 namespace noisefloor {
 

@@ -31,9 +31,33 @@ struct TrainerRequest {
   std::string data_root;              // Folder that holds the data sets' folders.
   std::string work_directory;         // Where files go; exists, empty, the trainer's own.
   bool write_evaluation_set = false;  // Also write the test images and labels, for reports.
+  // Hexadecimal SHA-256 of the specification's canonical JSON, as who gave it said; "" = not said.
+  std::string specification_sha256 = {};
 };
 std::string RequestToJson(const TrainerRequest& request);
 absl::StatusOr<TrainerRequest> RequestFromJson(std::string_view json);
+
+// The same by who passes the specification on as it came: not read, and not changed by a byte.
+struct PassedRequest {
+  std::string member;
+  uint32_t attempt = 1;
+  std::string specification;  // A JSON object.
+  std::string specification_sha256;
+  std::string data_root;
+  std::string work_directory;
+  bool write_evaluation_set = false;
+};
+std::string RequestToJson(const PassedRequest& request);
+
+// The few settings that a worker must know to start a trainer. InvalidArgument when `specification`
+// is no JSON object, or they are not there as texts.
+struct TrainerNeeds {
+  std::string stack;
+  std::string hardware_class;
+  std::string data_set;  // "" = the trainer finds its data itself.
+  bool kernels_free = false;
+};
+absl::StatusOr<TrainerNeeds> NeedsOf(std::string_view specification);
 
 // One measured value at a step; may be not finite.
 struct Record {

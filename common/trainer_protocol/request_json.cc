@@ -126,14 +126,43 @@ absl::StatusOr<Specification> SpecificationFromJson(std::string_view json) {
 }
 
 std::string RequestToJson(const TrainerRequest& request) {
-  return Json{{"protocol", kTrainerProtocolVersion},
-              {"member", request.member},
-              {"attempt", request.attempt},
-              {"specification", SpecificationJson(request.specification)},
-              {"data_root", request.data_root},
-              {"work_directory", request.work_directory},
-              {"write_evaluation_set", request.write_evaluation_set}}
-      .dump();
+  return RequestToJson(PassedRequest{request.member, request.attempt,
+                                     SpecificationToJson(request.specification),
+                                     request.specification_sha256, request.data_root,
+                                     request.work_directory, request.write_evaluation_set});
+}
+
+std::string RequestToJson(const PassedRequest& request) {
+  std::string text = Json{{"protocol", kTrainerProtocolVersion},
+                          {"member", request.member},
+                          {"attempt", request.attempt},
+                          {"specification_sha256", request.specification_sha256},
+                          {"data_root", request.data_root},
+                          {"work_directory", request.work_directory},
+                          {"write_evaluation_set", request.write_evaluation_set}}
+                         .dump();
+  text.pop_back();  // The closing brace.
+  return text.append(",\"specification\":").append(request.specification).append("}");
+}
+
+absl::StatusOr<TrainerNeeds> NeedsOf(std::string_view specification) {
+  NF_ASSIGN_OR_RETURN(const Json json, ParseJson(specification));
+  TrainerNeeds needs;
+  const auto text = [&](const char* path, std::string& value) {
+    const Json::json_pointer pointer(path);
+    if (!json.is_object() || !json.contains(pointer) || !json[pointer].is_string()) return false;
+    value = json[pointer].get<std::string>();
+    return true;
+  };
+  if (!text("/stack", needs.stack)) return InvalidInput("stack: expected a text");
+  if (!text("/hardware_class", needs.hardware_class)) {
+    return InvalidInput("hardware_class: expected a text");
+  }
+  std::string kernels;
+  (void)text("/data/name", needs.data_set);
+  (void)text("/noise/kernels/state", kernels);
+  needs.kernels_free = kernels == Name(SourceState::kFree);
+  return needs;
 }
 
 absl::StatusOr<TrainerRequest> RequestFromJson(std::string_view json) {
@@ -144,6 +173,9 @@ absl::StatusOr<TrainerRequest> RequestFromJson(std::string_view json) {
     reader.Fail("protocol", "version " + std::to_string(kTrainerProtocolVersion));
   }
   request.member = reader.Text("member", 200);
+  if (reader.Has("specification_sha256")) {
+    request.specification_sha256 = reader.Text("specification_sha256", 64);
+  }
   request.attempt = static_cast<uint32_t>(reader.Int("attempt", 1, UINT32_MAX));
   request.data_root = reader.Text("data_root", 4096);
   request.work_directory = reader.Text("work_directory", 4096);

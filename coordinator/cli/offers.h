@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "noisefloor/v1/inventory.pb.h"
+#include "noisefloor/v1/common.pb.h"
 
 namespace noisefloor::cli {
 

@@ -61,7 +61,8 @@ MemberReader::MemberReader(SQLite::Database& database)
               "LEFT JOIN member m ON m.sweep = c.sweep AND m.cell = c.cell AND m.replicate = ?3 "
               "WHERE c.sweep = ?1 AND c.cell = ?2 AND ?3 < c.replicates"),
       sources_(database,
-               "SELECT p.source, p.state, c.block, s.seed FROM cell c JOIN sweep s USING (sweep) "
+               "SELECT p.source, p.state, c.block, s.seed, coalesce(s.of_replicate, ?3) "
+               "FROM cell c JOIN sweep s USING (sweep) "
                "JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan "
                "WHERE c.sweep = ?1 AND c.cell = ?2 AND ?3 < c.replicates"),
       worker_(
@@ -90,7 +91,7 @@ MemberReader::MemberReader(SQLite::Database& database)
                "FROM lease l JOIN worker w USING (worker) LEFT JOIN attempt a USING (lease) "
                "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? ORDER BY l.attempt") {}
 
-std::optional<v1::Member> MemberReader::Read(const MemberId& id) {
+std::optional<v1::Member> MemberReader::Read(const MemberId& id, v1::MemberView view) {
   Bind(member_, id);
   if (!member_.executeStep()) return std::nullopt;
   v1::Member member;
@@ -107,9 +108,9 @@ std::optional<v1::Member> MemberReader::Read(const MemberId& id) {
   }
   member.set_state(StateFromName(member_.getColumn(5).getString()));
   member.set_attempt(member_.getColumn(6).getUInt());
-  ReadSources(id, member);
+  if (view == v1::MEMBER_VIEW_FULL) ReadSources(id, member);
   ReadLastWorker(id, member);
-  ReadOutcome(id, member);
+  ReadOutcome(id, view, member);
   return member;
 }
 
@@ -120,7 +121,8 @@ void MemberReader::ReadSources(const MemberId& id, v1::Member& member) {
     const auto source = ParseNoiseSource(name);
     const auto state = ParseSourceState(sources_.getColumn(1).getString());
     if (!source || !state) continue;
-    const Lane lane = LaneOf(*state, sources_.getColumn(2).getUInt(), id.replicate);
+    const Lane lane =
+        LaneOf(*state, sources_.getColumn(2).getUInt(), sources_.getColumn(4).getUInt());
     v1::SourceLane& told = (*member.mutable_sources())[name];
     told.set_state(ToProto(*state));
     told.set_lane(lane.number);
@@ -133,7 +135,7 @@ void MemberReader::ReadLastWorker(const MemberId& id, v1::Member& member) {
   if (worker_.executeStep()) member.set_worker(worker_.getColumn(0).getString());
 }
 
-void MemberReader::ReadOutcome(const MemberId& id, v1::Member& member) {
+void MemberReader::ReadOutcome(const MemberId& id, v1::MemberView view, v1::Member& member) {
   Bind(outcome_, id);
   if (!outcome_.executeStep()) return ReadWhyTogether(id, member);
   const bool accepted = outcome_.getColumn(9).getInt() == 1;
@@ -151,6 +153,12 @@ void MemberReader::ReadOutcome(const MemberId& id, v1::Member& member) {
   }
   outcome.set_message(outcome_.getColumn(3).getString());
   outcome.set_train_seconds(NumberAt(outcome_, 4));
+  ReadMetrics(outcome_.getColumn(0).getInt64(), outcome);
+  if (view == v1::MEMBER_VIEW_FULL) ReadDetails(outcome);
+}
+
+// Of the attempt that outcome_ has.
+void MemberReader::ReadDetails(v1::Outcome& outcome) {
   outcome.set_data_identity(outcome_.getColumn(6).getString());
   outcome.set_record_batches(static_cast<uint64_t>(outcome_.getColumn(7).getInt64()));
   outcome.set_environment(
@@ -158,7 +166,21 @@ void MemberReader::ReadOutcome(const MemberId& id, v1::Member& member) {
   for (const double value : NumbersIn(outcome_.getColumn(13).getString())) {
     outcome.add_per_class_accuracy(value);
   }
-  ReadDetails(outcome_.getColumn(0).getInt64(), outcome);
+  for (SQLite::Statement* statement : {&hashes_, &artifacts_}) {
+    statement->reset();
+    statement->bind(1, outcome_.getColumn(0).getInt64());
+  }
+  while (hashes_.executeStep()) {
+    (*outcome.mutable_hashes())[hashes_.getColumn(0).getString()] =
+        HashText(hashes_.getColumn(1).getString());
+  }
+  while (artifacts_.executeStep()) {
+    v1::Artifact& artifact = *outcome.add_artifacts();
+    artifact.set_kind(artifacts_.getColumn(0).getString());
+    artifact.set_path(artifacts_.getColumn(1).getString());
+    artifact.set_sha256(artifacts_.getColumn(2).getString());
+    artifact.set_size(static_cast<uint64_t>(artifacts_.getColumn(3).getInt64()));
+  }
 }
 
 // Of a member that failed without an attempt of its own.
@@ -173,24 +195,11 @@ void MemberReader::ReadWhyTogether(const MemberId& id, v1::Member& member) {
   outcome.set_message(together_.getColumn(0).getString());
 }
 
-void MemberReader::ReadDetails(int64_t lease, v1::Outcome& outcome) {
-  for (SQLite::Statement* statement : {&hashes_, &metrics_, &artifacts_}) {
-    statement->reset();
-    statement->bind(1, lease);
-  }
-  while (hashes_.executeStep()) {
-    (*outcome.mutable_hashes())[hashes_.getColumn(0).getString()] =
-        HashText(hashes_.getColumn(1).getString());
-  }
+void MemberReader::ReadMetrics(int64_t lease, v1::Outcome& outcome) {
+  metrics_.reset();
+  metrics_.bind(1, lease);
   while (metrics_.executeStep()) {
     (*outcome.mutable_metrics())[metrics_.getColumn(0).getString()] = NumberAt(metrics_, 1);
-  }
-  while (artifacts_.executeStep()) {
-    v1::Artifact& artifact = *outcome.add_artifacts();
-    artifact.set_kind(artifacts_.getColumn(0).getString());
-    artifact.set_path(artifacts_.getColumn(1).getString());
-    artifact.set_sha256(artifacts_.getColumn(2).getString());
-    artifact.set_size(static_cast<uint64_t>(artifacts_.getColumn(3).getInt64()));
   }
 }
 

@@ -18,17 +18,19 @@ class MemberReader {
  public:
   explicit MemberReader(SQLite::Database& database);
 
-  // All but specification and progress. Nullopt when there is no such member.
-  std::optional<v1::Member> Read(const MemberId& id);
+  // All but specification and progress, as far as the view goes. Nullopt when there is no such
+  // member.
+  std::optional<v1::Member> Read(const MemberId& id, v1::MemberView view);
   // A line for each attempt, first to last.
   std::vector<std::string> History(const MemberId& id);
 
  private:
   void ReadSources(const MemberId& id, v1::Member& member);
   void ReadLastWorker(const MemberId& id, v1::Member& member);
-  void ReadOutcome(const MemberId& id, v1::Member& member);
+  void ReadOutcome(const MemberId& id, v1::MemberView view, v1::Member& member);
   void ReadWhyTogether(const MemberId& id, v1::Member& member);
-  void ReadDetails(int64_t lease, v1::Outcome& outcome);
+  void ReadMetrics(int64_t lease, v1::Outcome& outcome);
+  void ReadDetails(v1::Outcome& outcome);
 
   SQLite::Statement member_;
   SQLite::Statement sources_;

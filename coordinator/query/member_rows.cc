@@ -25,6 +25,15 @@ namespace {
 
 constexpr size_t kMostPageBytes = size_t{4} << 20;  // A message may have 16 MiB.
 
+// How far it is, while it runs.
+void FillProgress(const MemberId& id, const LiveFacts& live, v1::Member& member) {
+  if (member.state() != v1::MEMBER_STATE_LEASED) return;
+  const std::optional<Progress> progress = live.attempt(id);
+  if (!progress) return;
+  member.set_step(progress->step);
+  if (progress->step_count > 0) member.set_step_count(progress->step_count);
+}
+
 // Specifications of one sweep's members: as they were sent, or as they would be.
 class Specifications {
  public:
@@ -55,11 +64,7 @@ class Specifications {
     const int64_t planned = PlannedSteps(sweep::CellSpecification(content_, cell));
     member.set_step_count(planned);
     if (member.state() == v1::MEMBER_STATE_DONE) member.set_step(planned);
-    if (member.state() != v1::MEMBER_STATE_LEASED) return absl::OkStatus();
-    const std::optional<Progress> progress = live.attempt(id);
-    if (!progress) return absl::OkStatus();
-    member.set_step(progress->step);
-    if (progress->step_count > 0) member.set_step_count(progress->step_count);
+    FillProgress(id, live, member);
     return absl::OkStatus();
   }
 
@@ -201,9 +206,18 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
     return InvalidInput(
         fmt::format("state: expected one of MemberState, got {}", int{request.state()}));
   }
+  if (!v1::MemberView_IsValid(request.view())) {
+    return InvalidInput(
+        fmt::format("view: expected one of MemberView, got {}", int{request.view()}));
+  }
   NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
   NF_ASSIGN_OR_RETURN(const std::vector<MemberId> ids, PageOf(database, sweep, request, size));
-  NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, sweep));
+  const v1::MemberView view =
+      request.view() == v1::MEMBER_VIEW_FULL ? v1::MEMBER_VIEW_FULL : v1::MEMBER_VIEW_BASIC;
+  std::optional<Specifications> specifications;
+  if (view == v1::MEMBER_VIEW_FULL) {
+    NF_ASSIGN_OR_RETURN(specifications, Specifications::Of(database, sweep));
+  }
   MemberReader reader(database);
   v1::ListMembersResponse response;
   size_t bytes = 0;
@@ -212,11 +226,15 @@ absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
       response.set_next_page_token(response.members(response.members_size() - 1).id());
       break;
     }
-    std::optional<v1::Member> member = reader.Read(id);
+    std::optional<v1::Member> member = reader.Read(id, view);
     if (!member) continue;
-    // One whose specification is damaged is listed without it; GetMember says why.
-    const absl::Status completed = specifications.Complete(id, live, *member);
-    if (!completed.ok() && !absl::IsDataLoss(completed)) return completed;
+    if (specifications) {
+      // One whose specification is damaged is listed without it; GetMember says why.
+      const absl::Status completed = specifications->Complete(id, live, *member);
+      if (!completed.ok() && !absl::IsDataLoss(completed)) return completed;
+    } else {
+      FillProgress(id, live, *member);
+    }
     bytes += member->ByteSizeLong();
     *response.add_members() = *std::move(member);
   }
@@ -229,7 +247,7 @@ absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
   NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, request.member()));
   NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, id.sweep.value));
   MemberReader reader(database);
-  std::optional<v1::Member> member = reader.Read(id);
+  std::optional<v1::Member> member = reader.Read(id, v1::MEMBER_VIEW_FULL);
   v1::GetMemberResponse response;
   if (member) {
     NF_RETURN_IF_ERROR(specifications.Complete(id, live, *member));

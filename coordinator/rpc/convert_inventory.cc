@@ -11,7 +11,8 @@ namespace noisefloor {
 namespace {
 
 constexpr size_t kMaxQuoted = 100;     // Bytes, of what came, in a message.
-constexpr size_t kMaxText = 400;       // Bytes, of descriptions, units and fingerprints.
+constexpr size_t kMaxText = 400;       // Bytes, of descriptions and fingerprints.
+constexpr size_t kMaxUnit = 2000;      // Bytes: version 0.1 names all GPUs of a node in one.
 constexpr size_t kMaxReason = 2000;    // Bytes.
 constexpr size_t kMaxBytes = 1 << 20;  // Of all of it.
 constexpr int kMaxEntries = 256;       // Devices, offers, what is withheld.
@@ -63,7 +64,7 @@ std::vector<Inventory::Device> DevicesFrom(const v1::Inventory& message, Checker
   check.Count("devices", message.devices_size(), 0, kMaxEntries);
   std::vector<Inventory::Device> devices;
   for (const v1::Device& device : message.devices()) {
-    check.Text("devices.unit", device.unit(), 1);
+    check.Text("devices.unit", device.unit(), 1, kMaxUnit);
     check.Text("devices.model", device.model(), 0);
     check.Text("devices.driver", device.driver(), 0);
     check.Text("devices.note", device.note(), 0, kMaxReason);

@@ -180,14 +180,32 @@ absl::StatusOr<std::string> JsonOf(const v1::Inventory& inventory) {
   return json;
 }
 
-// Whoever registers as workers of 0.1 did.
-absl::Status CheckInventory(const v1::Register& message) {
-  const v1::Inventory& inventory = message.inventory();
+// What a worker has. Those of version 0.1 say that any class goes with any stack on any slot.
+v1::Inventory InventoryOf(const v1::Register& message) {
+  if (message.has_inventory()) return message.inventory();
+  v1::Inventory inventory;
+  inventory.add_devices()->set_unit(message.unit());
+  v1::Slot slot;
+  slot.add_devices(0);
+  for (const v1::ClassOffer& of_class : message.classes()) {
+    for (const v1::StackOffer& stack : message.stacks()) {
+      slot.add_offers(static_cast<uint32_t>(inventory.offers_size()));
+      v1::Offer& offer = *inventory.add_offers();
+      offer.set_hardware_class(of_class.name());
+      offer.set_stack(stack.name());
+      offer.set_fingerprint(stack.fingerprint());
+      offer.set_build(stack.build());
+    }
+  }
+  // One more than there may be is refused as any other.
+  const uint32_t slots = std::min(message.slots(), 1025u);
+  for (uint32_t i = 0; i < slots; ++i) *inventory.add_slots() = slot;
+  return inventory;
+}
+
+absl::Status CheckHasSomething(const v1::Inventory& inventory) {
   if (inventory.slots_size() > 0 || inventory.withheld_size() > 0) return absl::OkStatus();
-  return InvalidInput(fmt::format(
-      "{} registers as workers before version 0.2 did (it says {}): without an inventory; this "
-      "coordinator is of version {} and needs a worker of it",
-      message.name(), message.version().empty() ? "none" : message.version(), NOISEFLOOR_VERSION));
+  return Expected("register.inventory", "slots, or what is withheld and why", "neither");
 }
 
 v1::SessionResponse StartFrom(const scheduler::SendStart& send) {
@@ -212,15 +230,15 @@ absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
     return Expected("register.identity", "the number of the worker's state directory, not 0", "0");
   }
   NF_RETURN_IF_ERROR(CheckText("register.version", message.version(), 0));
-  NF_RETURN_IF_ERROR(CheckInventory(message));
+  const v1::Inventory told = InventoryOf(message);
+  NF_RETURN_IF_ERROR(CheckHasSomething(told));
   scheduler::WorkerConnected event;
   event.session = session;
   event.name = message.name();
   event.identity = message.identity();
-  NF_ASSIGN_OR_RETURN(Inventory inventory,
-                      InventoryFrom("register.inventory", message.inventory(), false));
+  NF_ASSIGN_OR_RETURN(Inventory inventory, InventoryFrom("register.inventory", told, false));
   event.inventory = std::make_shared<const Inventory>(std::move(inventory));
-  NF_ASSIGN_OR_RETURN(event.inventory_text, JsonOf(message.inventory()));
+  NF_ASSIGN_OR_RETURN(event.inventory_text, JsonOf(told));
   event.version = message.version();
   NF_ASSIGN_OR_RETURN(event.held, HeldFrom("register.held", message.held()));
   return event;

@@ -44,6 +44,7 @@ absl::Status WorkerIntake::Register(SessionId session, const v1::Register& messa
   LogInfo("worker_connected", {{"worker", event.name},
                                {"session", session.value},
                                {"version", event.version},
+                               {"devices_known", message.has_inventory()},
                                {"held", event.held.size()}});
   return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : Stopping();
 }

@@ -28,38 +28,40 @@ absl::StatusOr<std::string> FindDataRoot(const std::string& name,
                                 : fmt::format("{}", fmt::join(roots, ", "))));
 }
 
-absl::Status CheckOffer(const Specification& specification, const Offer& offer, uint32_t slot) {
+absl::Status CheckOffer(const TrainerNeeds& needs, const Offer& offer, uint32_t slot) {
   const Inventory& inventory = offer.inventory;
   if (slot >= inventory.slots.size()) {
     return InvalidInput(fmt::format("slot {}: this worker has {}", slot, inventory.slots.size()));
   }
   const bool offered = std::ranges::any_of(inventory.slots[slot].offers, [&](const uint32_t place) {
     const Inventory::Offer& one = inventory.offers[place];
-    return one.hardware_class == specification.hardware_class && one.stack == specification.stack;
+    return one.hardware_class == needs.hardware_class && one.stack == needs.stack;
   });
   if (offered) return absl::OkStatus();
   return InvalidInput(fmt::format("hardware class '{}' with stack '{}': slot {} does not offer it",
-                                  specification.hardware_class, specification.stack, slot));
+                                  needs.hardware_class, needs.stack, slot));
 }
 
 absl::Status PrepareRequest(const MemberOrder& order, const Offer& offer, PreparedMember& result) {
   if (Sha256Hex(order.specification) != order.specification_sha256) {
     return InvalidInput("the specification does not have the hash that came with it");
   }
-  NF_ASSIGN_OR_RETURN(Specification specification, SpecificationFromJson(order.specification));
-  NF_RETURN_IF_ERROR(CheckOffer(specification, offer, order.slot));
-  result.key = {specification.stack, specification.hardware_class, ""};
+  NF_ASSIGN_OR_RETURN(const TrainerNeeds needs, NeedsOf(order.specification));
+  NF_RETURN_IF_ERROR(CheckOffer(needs, offer, order.slot));
+  result.key = {needs.stack, needs.hardware_class, ""};
   // A GPU trainer's workspace variable depends on the switch.
-  const bool fixed = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
-  if (IsGpuClass(specification.hardware_class) && !fixed) result.key.variables = "kernels_free";
-  TrainerRequest& request = result.request;
+  if (IsGpuClass(needs.hardware_class) && needs.kernels_free) result.key.variables = "kernels_free";
+  PassedRequest& request = result.request;
   request.member = order.member;
   request.attempt = order.attempt;
   request.write_evaluation_set = order.write_evaluation_set;
-  if (specification.stack != kNoopStack) {
-    NF_ASSIGN_OR_RETURN(request.data_root, FindDataRoot(specification.data.name, offer.data_roots));
+  request.specification = order.specification;
+  request.specification_sha256 = order.specification_sha256;
+  if (needs.stack == kNoopStack) {
+    NF_ASSIGN_OR_RETURN(result.built_in, SpecificationFromJson(order.specification));
+  } else if (!needs.data_set.empty()) {
+    NF_ASSIGN_OR_RETURN(request.data_root, FindDataRoot(needs.data_set, offer.data_roots));
   }
-  request.specification = std::move(specification);
   return absl::OkStatus();
 }
 

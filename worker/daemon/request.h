@@ -2,6 +2,7 @@
 // looking where the data lie.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,9 @@ struct Offer {
 };
 
 struct PreparedMember {
-  TrainerRequest request;  // Without its work directory.
+  PassedRequest request;  // Without its work directory.
   slots::TrainerKey key;
+  std::optional<Specification> built_in;  // For the trainer without a program, which reads it here.
   AttemptResult refusal;  // When `runs` is false: what the coordinator is told at once.
   bool runs = false;
 };

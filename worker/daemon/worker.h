@@ -57,7 +57,9 @@ class Worker final : public SessionListener {
   struct Attempt {
     std::string member;
     uint32_t number = 0;
-    TrainerRequest request;
+    std::string stack;
+    PassedRequest request;
+    std::optional<Specification> built_in;  // As in PreparedMember.
     EventJudge judge{"", ""};
     std::optional<uint64_t> process;
     std::shared_ptr<const AttemptFolder> folder;  // shared: with its upload. None: it has no files.

@@ -73,7 +73,7 @@ absl::StatusOr<TrainerPool::Started> Worker::StartProcess(const slots::StartTrai
 
 // The built-in trainer: a whole life at once, through the same messages.
 void Worker::RunNoop(LeaseId lease, Attempt& attempt) {
-  const Specification& specification = attempt.request.specification;
+  const Specification& specification = *attempt.built_in;
   attempt.data_identity = NoopDataIdentity(specification);
   for (int64_t epoch = 1; epoch <= specification.train.epochs; ++epoch) {
     attempt.noop_records.push_back(NoopRecords(specification, epoch));

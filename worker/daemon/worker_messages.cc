@@ -55,7 +55,9 @@ void Worker::OnStart(const v1::StartMember& start) {
                   FailedResult(CauseClass::kInterrupted, "the worker is leaving"));
   }
   if (!prepared.runs) return Refuse(lease, std::move(attempt), std::move(prepared.refusal));
+  attempt.stack = prepared.key.stack;
   attempt.request = std::move(prepared.request);
+  attempt.built_in = std::move(prepared.built_in);
   attempt.noop = prepared.key.stack == kNoopStack;
   attempts_.insert_or_assign(lease, std::move(attempt));
   Step(slots::StartMember{lease, order.slot, prepared.key, pool_.Forks(prepared.key)});
@@ -132,7 +134,7 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
 // What was told of the trainer at registration is not true any more, and it is told only once.
 void Worker::OnTrainerReplaced(const Attempt& attempt) {
   LogError("trainer_replaced",
-           {{"member", attempt.member}, {"stack", attempt.request.specification.stack}});
+           {{"member", attempt.member}, {"stack", attempt.stack}});
   leave_code_ = 1;
   Step(slots::Drain{});
 }

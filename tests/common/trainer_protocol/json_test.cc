@@ -58,6 +58,39 @@ TEST(RequestJsonTest, ReadsBackWhatItWrites) {
   EXPECT_TRUE(read->write_evaluation_set);
 }
 
+// Settings that this program does not know, in an order of their own.
+TEST(RequestJsonTest, WhatIsPassedOnIsNotChangedByAByte) {
+  const std::string foreign =
+      R"({"hardware_class":"tpu-v4","stack":"jax","z": 1.50,"a":{"b":[ 1,2 ]}})";
+  const PassedRequest request{"s1c2r3", 4, foreign, std::string(64, 'a'), "/data", "/work", true};
+
+  const std::string text = RequestToJson(request);
+
+  EXPECT_NE(text.find("\"specification\":" + foreign), std::string::npos) << text;
+  const Json json = Json::parse(text);
+  EXPECT_EQ(json["specification_sha256"], std::string(64, 'a'));
+  EXPECT_EQ(json["member"], "s1c2r3");
+  EXPECT_EQ(json.size(), 8u);
+}
+
+TEST(NeedsTest, AreReadFromAnySpecification) {
+  const auto own = NeedsOf(SpecificationToJson(Unusual()));
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->stack, Unusual().stack);
+  EXPECT_EQ(own->hardware_class, Unusual().hardware_class);
+  EXPECT_EQ(own->data_set, Unusual().data.name);
+  const auto foreign = NeedsOf(R"({"hardware_class":"tpu-v4","stack":"jax","data":7})");
+  ASSERT_TRUE(foreign.ok()) << foreign.status();
+  EXPECT_EQ(foreign->data_set, "");
+  EXPECT_FALSE(foreign->kernels_free);
+  EXPECT_TRUE(NeedsOf(R"({"hardware_class":"c","stack":"s","noise":{"kernels":{"state":"free"}}})")
+                  ->kernels_free);
+  for (const char* text : {"", "[]", "{}", R"({"stack":"s"})", R"({"hardware_class":"c"})",
+                           R"({"hardware_class":7,"stack":"s"})"}) {
+    EXPECT_FALSE(NeedsOf(text).ok()) << text;
+  }
+}
+
 TEST(EventJsonTest, HelloReadsBack) {
   const HelloEvent hello{1, "torch-2.11-cu130", "ab12", R"({"cpu":"EPYC"})", std::string(64, 'a')};
   const auto read = EventFromJson(EventToJson(hello));

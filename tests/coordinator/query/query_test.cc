@@ -1,5 +1,7 @@
 #include "coordinator/query/query.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <cmath>
 #include <future>
 #include <thread>
@@ -21,6 +23,12 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+v1::ListMembersRequest Whole() {
+  v1::ListMembersRequest request;
+  request.set_view(v1::MEMBER_VIEW_FULL);
+  return request;
+}
 
 // A worker with slots of cpu-test-avx2.
 FleetWorker Box(uint32_t slots, const std::string& stack) {
@@ -134,11 +142,12 @@ TEST_F(QueryTest, APageOfHugeMembersEndsBeforeItsMessageIsTooLong) {
   pad.bind(1, huge);
   ASSERT_GT(pad.exec(), 0);
 
-  const auto response = home_.query().ListMembers({});
+  const auto response = home_.query().ListMembers(Whole());
 
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_EQ(response->members_size(), 4);
   EXPECT_EQ(response->next_page_token(), "s1c1r0");
+  EXPECT_EQ(home_.query().ListMembers({})->members_size(), 12) << "of which little is told";
 }
 
 TEST_F(QueryTest, ARowThatMakesNoSenseIsAnErrorAndNotTheEnd) {
@@ -202,8 +211,43 @@ TEST_F(QueryTest, MembersWithoutARowAreListedBetweenThoseThatHaveOne) {
   EXPECT_EQ(Sweep().waiting(), 4u);
 }
 
+// Enough for a table, in a page of 100 that is at most 20 KB long.
+TEST_F(QueryTest, AListTellsWhoWhereAndHowItEndedAndNoMore) {
+  const auto basic = home_.query().ListMembers({});
+  const auto full = home_.query().ListMembers(Whole());
+  ASSERT_TRUE(basic.ok() && full.ok()) << basic.status() << full.status();
+  ASSERT_EQ(basic->members_size(), full->members_size());
+  for (int i = 0; i < basic->members_size(); ++i) {
+    v1::Member wanted = full->members(i);
+    EXPECT_FALSE(wanted.specification().empty());
+    EXPECT_FALSE(wanted.sources().empty());
+    wanted.clear_specification();
+    wanted.clear_specification_sha256();
+    wanted.clear_sources();
+    wanted.clear_step();
+    wanted.clear_step_count();
+    if (wanted.has_outcome()) {
+      v1::Outcome& outcome = *wanted.mutable_outcome();
+      EXPECT_FALSE(outcome.environment().empty());
+      outcome.clear_environment();
+      outcome.clear_data_identity();
+      outcome.clear_hashes();
+      outcome.clear_per_class_accuracy();
+      outcome.clear_artifacts();
+      outcome.clear_record_batches();
+    }
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(basic->members(i), wanted))
+        << basic->members(i).DebugString() << wanted.DebugString();
+    EXPECT_LE(basic->members(i).ByteSizeLong(), 200u) << basic->members(i).DebugString();
+  }
+  v1::ListMembersRequest nonsense;
+  nonsense.set_view(static_cast<v1::MemberView>(9));
+  EXPECT_EQ(home_.query().ListMembers(nonsense).status(),
+            InvalidInput("view: expected one of MemberView, got 9"));
+}
+
 TEST_F(QueryTest, AMemberWhoseSpecificationIsDamagedIsListedWithoutIt) {
-  const auto whole = home_.query().ListMembers(v1::ListMembersRequest());
+  const auto whole = home_.query().ListMembers(Whole());
   ASSERT_TRUE(whole.ok()) << whole.status();
   for (const int i : {0, 3}) {  // Of two cells.
     const MemberId member = *ParseMemberId(whole->members(i).id());
@@ -212,7 +256,7 @@ TEST_F(QueryTest, AMemberWhoseSpecificationIsDamagedIsListedWithoutIt) {
   SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
   ASSERT_EQ(database.exec("UPDATE specification SET text = 'x' WHERE cell = 1"), 1);
 
-  const auto members = home_.query().ListMembers(v1::ListMembersRequest());
+  const auto members = home_.query().ListMembers(Whole());
 
   ASSERT_TRUE(members.ok()) << members.status();
   EXPECT_EQ(members->members_size(), 12);

@@ -43,6 +43,20 @@ v1::Inventory& InventoryOf(Request& request) {
   return *request.mutable_register_()->mutable_inventory();
 }
 
+// As a worker of version 0.1 does.
+v1::Register& RegisterAsOld(Request& request) {
+  v1::Register& message = *request.mutable_register_();
+  message.clear_inventory();
+  message.set_slots(2);
+  message.set_unit("GPU-1 GPU-2");
+  message.add_classes()->set_name("cpu-amd-avx2");
+  message.add_classes()->set_name("nvidia-t4");
+  v1::StackOffer& stack = *message.add_stacks();
+  stack.set_name("torch-2.11-cpu");
+  stack.set_fingerprint("f");
+  return message;
+}
+
 const std::vector<BadMessage>& BadRegisters() {
   static const auto* const all = new std::vector<BadMessage>{
       {"register.name: expected 1 to 100 letters, digits, '-', '_' or '.', got ''",
@@ -51,9 +65,16 @@ const std::vector<BadMessage>& BadRegisters() {
        [](Request& r) { r.mutable_register_()->set_name("a b"); }},
       {"register.identity: expected the number of the worker's state directory, not 0, got 0",
        [](Request& r) { r.mutable_register_()->set_identity(0); }},
-      {"box registers as workers before version 0.2 did (it says test): without an inventory; this "
-       "coordinator is of version " NOISEFLOOR_VERSION " and needs a worker of it",
-       [](Request& r) { r.mutable_register_()->clear_inventory(); }},
+      {"register.inventory: expected slots, or what is withheld and why, got neither",
+       [](Request& r) { InventoryOf(r).Clear(); }},
+      {"register.inventory.devices.unit: expected 1 to 2000 bytes, got 0",  // As version 0.1 did.
+       [](Request& r) { RegisterAsOld(r).clear_unit(); }},
+      {"register.inventory: expected slots, or what is withheld and why, got neither",
+       [](Request& r) { RegisterAsOld(r).set_slots(0); }},
+      {"register.inventory.slots: expected 0 to 1024 entries, got 1025",
+       [](Request& r) { RegisterAsOld(r).set_slots(5000); }},
+      {"register.inventory.slots.offers: expected 1 to 256 entries, got 0",
+       [](Request& r) { RegisterAsOld(r).clear_classes(); }},
       {"register.inventory.slots: expected 0 to 1024 entries, got 1025",
        [](Request& r) {
          for (int i = 0; i < 1024; ++i) *InventoryOf(r).add_slots() = InventoryOf(r).slots(0);
@@ -70,10 +91,10 @@ const std::vector<BadMessage>& BadRegisters() {
        [](Request& r) { InventoryOf(r).mutable_slots(0)->set_offers(0, 7); }},
       {"register.inventory.offers: expected each to be some slot's, got place 1 of none",
        [](Request& r) { *InventoryOf(r).add_offers() = InventoryOf(r).offers(0); }},
-      {"register.inventory.devices.unit: expected 1 to 400 bytes, got 0",
+      {"register.inventory.devices.unit: expected 1 to 2000 bytes, got 0",
        [](Request& r) { InventoryOf(r).mutable_devices(0)->clear_unit(); }},
-      {"register.inventory.devices.unit: expected 1 to 400 bytes, got 401",
-       [](Request& r) { InventoryOf(r).mutable_devices(0)->set_unit(std::string(401, 'G')); }},
+      {"register.inventory.devices.unit: expected 1 to 2000 bytes, got 2001",
+       [](Request& r) { InventoryOf(r).mutable_devices(0)->set_unit(std::string(2001, 'G')); }},
       {"register.inventory.withheld.reason: expected 1 to 2000 bytes, got 0",
        [](Request& r) { InventoryOf(r).add_withheld()->set_what("GPU-1"); }},
       {"register.inventory: expected at most 1 MiB, got 1200131 bytes",
@@ -254,6 +275,26 @@ TEST_F(BadMessageTest, AnIdentityThatIsNoHashExcludesTheWorkerFromTheSweepAlone)
   EXPECT_THAT(stop->stop().reason(), testing::HasSubstr("box has other data"));
   ASSERT_TRUE(Submit(SmallSweep("other", 1)).ok());
   EXPECT_EQ(worker.Started().member(), "s2c0r0");
+}
+
+TEST_F(BadMessageTest, AWorkerOfVersion01IsServed) {
+  ScriptedWorker worker(*workers_);
+  Request request = RegisterAs("old", 7);
+  (void)RegisterAsOld(request);
+  ASSERT_TRUE(worker.Send(request));
+  ASSERT_TRUE(worker.Next(ScriptedWorker::Case::kWelcome).has_value());
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::ListWorkersResponse answer;
+  ASSERT_TRUE(people_->ListWorkers(&context, {}, &answer).ok());
+  ASSERT_EQ(answer.workers_size(), 1);
+  const v1::Inventory& inventory = answer.workers(0).inventory();
+  EXPECT_EQ(inventory.slots_size(), 2);
+  EXPECT_EQ(inventory.offers_size(), 2);
+  EXPECT_EQ(inventory.offers(1).hardware_class(), "nvidia-t4");
+  EXPECT_EQ(inventory.devices(0).unit(), "GPU-1 GPU-2");
+  ASSERT_TRUE(Submit(SmallSweep("a", 2)).ok());
+  EXPECT_EQ(worker.Started().member(), "s1c0r0");
 }
 
 TEST_F(BadMessageTest, ANodeOfManyGpusRegisters) {

@@ -262,9 +262,20 @@ class ReplayTest : public CoordinatorServiceTest {
     if (!status.ok()) return FromGrpc(status);
     return response;
   }
+  v1::Member Get(const std::string& member) {
+    v1::GetMemberRequest request;
+    request.set_member(member);
+    grpc::ClientContext context;
+    SetDeadline(context, kPatience);
+    v1::GetMemberResponse answer;
+    EXPECT_TRUE(people_->GetMember(&context, request, &answer).ok()) << member;
+    return answer.member();
+  }
   // s1 of two members, of which the worker has done s1c0r0 and holds s1c0r1.
   v1::StartMember TrainOne() {
-    EXPECT_TRUE(Submit(SmallSweep("a", 2)).ok());
+    v1::Sweep sweep = SmallSweep("a", 2);
+    sweep.mutable_noise(0)->set_name("algo");  // Its replicates differ.
+    EXPECT_TRUE(Submit(sweep).ok());
     v1::StartMember first = worker_->Started();
     EXPECT_TRUE(worker_->Send(ScriptedWorker::Finish(first.lease_id(), 0)));
     last_ = worker_->Started().lease_id();
@@ -291,6 +302,14 @@ TEST_F(ReplayTest, AReplayIsLeasedAsAnyMemberAndTrainsTheSame) {
   const v1::StartMember second = worker_->Started();
   EXPECT_EQ(second.member(), "s2c0r1");
   EXPECT_EQ(second.specification(), original.specification());
+
+  const v1::Member told = Get("s2c0r1");
+  const v1::Member wanted = Get("s1c0r0");
+  ASSERT_EQ(told.sources().size(), wanted.sources().size());
+  for (const auto& [source, lane] : wanted.sources()) {
+    EXPECT_EQ(told.sources().at(source).lane(), lane.lane()) << source;
+    EXPECT_EQ(told.sources().at(source).seed(), lane.seed()) << source;
+  }
 
   worker_.reset();
   Restart();
@@ -341,14 +360,8 @@ TEST_F(ReplayTest, WhatCannotBeReplayedIsRefusedInWords) {
 TEST_F(ReplayTest, ItMayGoElsewhere) {
   (void)TrainOne();
   ASSERT_TRUE(Replay("s1c0r0", 1, "nvidia-t4", "any").ok());
-  v1::GetMemberRequest request;
-  request.set_member("s2c0r0");
-  grpc::ClientContext context;
-  SetDeadline(context, kPatience);
-  v1::GetMemberResponse answer;
-  ASSERT_TRUE(people_->GetMember(&context, request, &answer).ok());
-  EXPECT_EQ(answer.member().hardware(), "nvidia-t4");
-  EXPECT_EQ(answer.member().stack(), "");
+  EXPECT_EQ(Get("s2c0r0").hardware(), "nvidia-t4");
+  EXPECT_EQ(Get("s2c0r0").stack(), "");
 }
 
 }  // namespace

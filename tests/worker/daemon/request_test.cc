@@ -67,6 +67,21 @@ TEST_F(RequestTest, MissingDataNameTheRoots) {
   EXPECT_THAT(Prepared().refusal.outcome.message, testing::HasSubstr("$NOISEFLOOR_DATA"));
 }
 
+// Settings of a trainer that this worker knows nothing of.
+TEST_F(RequestTest, TheSpecificationIsPassedOnAsItCame) {
+  MemberOrder order{LeaseId{7}, "s1c0r0", 2,
+                    R"({"stack":"fake", "hardware_class":"cpu-amd-sse",)"
+                    R"("layers":[3,4.0]})"};
+  order.specification_sha256 = Sha256Hex(order.specification);
+  const PreparedMember prepared = Prepare(order, offer_);
+  ASSERT_TRUE(prepared.runs) << prepared.refusal.outcome.message;
+  EXPECT_EQ(prepared.request.specification, order.specification);
+  EXPECT_EQ(prepared.request.specification_sha256, order.specification_sha256);
+  EXPECT_EQ(prepared.request.data_root, "");
+  order.specification_sha256 = Sha256Hex("another");
+  EXPECT_FALSE(Prepare(order, offer_).runs);
+}
+
 TEST_F(RequestTest, TheBuiltInTrainerNeedsNoData) {
   offer_.data_roots = {};
   specification_.stack = "noop";

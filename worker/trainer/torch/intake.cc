@@ -10,6 +10,7 @@
 #include "common/base/seed.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
+#include "common/files/sha256.h"
 #include "worker/trainer/torch/hardware.h"
 #include "worker/trainer/torch/stop.h"
 
@@ -17,6 +18,16 @@ namespace noisefloor::trainer {
 
 namespace {
 constexpr size_t kMostRequestBytes = 4 << 20;
+
+// What this program makes of the specification must be what its hash was taken of.
+absl::Status CheckHash(const TrainerRequest& request) {
+  const std::string& said = request.specification_sha256;
+  if (said.empty() || Sha256Hex(SpecificationToJson(request.specification)) == said) {
+    return absl::OkStatus();
+  }
+  return InvalidInput("specification: it does not have the hash that came with it");
+}
+
 }  // namespace
 
 absl::StatusOr<TrainerRequest> ReadRequest(int file) {
@@ -37,7 +48,9 @@ absl::StatusOr<TrainerRequest> ReadRequest(int file) {
     }
   }
   if (text.empty()) return InvalidInput("no request on standard input; see --help");
-  return RequestFromJson(text.substr(0, text.find('\n')));
+  NF_ASSIGN_OR_RETURN(TrainerRequest request, RequestFromJson(text.substr(0, text.find('\n'))));
+  NF_RETURN_IF_ERROR(CheckHash(request));
+  return request;
 }
 
 absl::StatusOr<TrainerRequest> RequestOf(const Options& options) {

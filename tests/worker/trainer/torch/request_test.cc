@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "common/files/sha256.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
 #include "worker/trainer/torch/machine.h"
@@ -38,6 +39,33 @@ TEST(RequestTest, WhatIsNotJsonIsRefused) {
   EXPECT_EQ(ran.exit_code, 10);
   EXPECT_EQ(ran.outcome().cause, CauseClass::kBadSpecification);
   EXPECT_TRUE(ran.outcome().message.starts_with("not JSON: ")) << ran.outcome().message;
+}
+
+TEST(RequestTest, ASpecificationWithAnotherHashIsRefused) {
+  TrainerRequest request = SmallRequest();
+  request.specification_sha256 = Sha256Hex(SpecificationToJson(request.specification));
+  EXPECT_EQ(RunTrainer(request).exit_code, 0);
+  ++request.specification.train.epochs;
+  const Ran ran = RunTrainer(request);
+  EXPECT_EQ(ran.exit_code, 10);
+  EXPECT_EQ(ran.outcome().message, "specification: it does not have the hash that came with it");
+}
+
+TEST(ProbeTest, AProcessorOfThisMachineWorksAndOthersSayWhyNot) {
+  const auto probe = [](const std::string& name) {
+    const Ran ran = RunTrainer("", {.arguments = {"--probe", name}});
+    EXPECT_EQ(ran.exit_code, 0) << ran.output;
+    return Json::parse(ran.output, nullptr, false);
+  };
+  const Json here = probe("cpu-" + CpuVendor() + "-sse");
+  EXPECT_EQ(here["works"], true) << here;
+  EXPECT_EQ(here["facts"], Json::object());
+  EXPECT_EQ(here["devices"], Json::array());
+  const Json other = probe(CpuVendor() == "intel" ? "cpu-amd-sse" : "cpu-intel-sse");
+  EXPECT_EQ(other["works"], false);
+  EXPECT_EQ(other["reason"], "this processor's vendor is " + CpuVendor());
+  EXPECT_EQ(probe("nvidia-h200-x2")["reason"], "this trainer trains on one GPU");
+  EXPECT_EQ(probe("cpu-vax-780")["works"], false);
 }
 
 TEST(RequestTest, ARequestLargerThanFourMebibytesIsRefused) {
