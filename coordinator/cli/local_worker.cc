@@ -15,7 +15,7 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(100);
-constexpr absl::Duration kRegistration = absl::Seconds(60);
+constexpr absl::Duration kRegistration = absl::Minutes(5);  // A hung device is asked for two.
 constexpr std::string_view kWorkerName = "local";
 // For one that was told to leave: its drain, and its end.
 constexpr int kStateWaitSeconds = 50;

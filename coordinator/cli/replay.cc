@@ -160,7 +160,7 @@ class Replay final : public Command {
     return "Train a finished member again and compare; no result is replaced";
   }
   std::string_view Examples() const override {
-    return R"(  noisefloor replay s1c2r0
+    return R"(  noisefloor replay s1c2r0            # after what its home has waiting
   noisefloor replay s1c2r0 --times=5 --output=json
   noisefloor replay s1c2r0 --coordinator=box:7077 --hardware=nvidia-h200 --stack=any)";
   }
@@ -192,10 +192,7 @@ class Replay final : public Command {
                         connection.remote()
                             ? TrainThere(context, connection, submit)
                             : TrainHere(context, connection, Worker(context), submit));
-    if (trained.stopped) {
-      context.err << fmt::format("stopped; s{} holds {}\n", number, CountsText(trained.sweep));
-      return kStopped;
-    }
+    if (trained.stopped) return Withdraw(context, connection, trained.sweep);
     NF_ASSIGN_OR_RETURN(const std::vector<Compared> all, Compare(connection, original, number));
     return Print(context, original, number, all);
   }
@@ -256,6 +253,16 @@ class Replay final : public Command {
                         connection.Call(&Stub::ReplayMember, request));
     context.err << fmt::format("s{} trains it again\n", answer.sweep_id());
     return answer.sweep_id();
+  }
+
+  // Nobody would ask for the rest: a replay is compared by whoever began it.
+  static absl::StatusOr<int> Withdraw(const Context& context, Connection& connection,
+                                      const v1::SweepSummary& sweep) {
+    v1::CancelSweepRequest request;
+    request.set_sweep_id(sweep.id());
+    NF_RETURN_IF_ERROR(connection.Call(&Stub::CancelSweep, request).status());
+    context.err << fmt::format("stopped; s{} is cancelled\n", sweep.id());
+    return kStopped;
   }
 
   LocalWorkerSettings Worker(const Context& context) const {

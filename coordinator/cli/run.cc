@@ -34,9 +34,12 @@ class RunCommand final : public Command {
   void Describe(CLI::App& app) override {
     app.add_option("file", file_, "the sweep file")->required()->type_name("SWEEP");
     app.add_flag("--again", again_, "make a new sweep though there is an equal one");
-    app.add_option("--slots", slots_, "trainers at the same time (default: by the cores)")
+    app.add_option(
+           "--slots", slots_,
+           "trainers at the same time on the processors (default: by the cores); each GPU has "
+           "one of its own")
         ->type_name("N")
-        ->check(CLI::Range(1, 1024));
+        ->check(CLI::Range(1, 512));
     app.add_option("--report", report_,
                    "where the page goes (default: <--home>/reports/NAME-sID.html)")
         ->type_name("FILE");

@@ -29,6 +29,7 @@ using report::MemberInput;
 struct Origin {
   std::string build;
   std::string fingerprint;
+  std::string gpu;                        // UUID of the GPU that was used.
   std::vector<std::string> gpu_software;  // As kGpuSoftware.
 };
 
@@ -40,6 +41,7 @@ Origin OriginOf(const std::string& environment, const CellInput& cell) {
   origin.fingerprint = facts["stack_fingerprint"];
   // A GPU that was seen by a trainer of a CPU class did not train.
   if (!IsGpuClass(cell.hardware)) return origin;
+  origin.gpu = facts["gpu.uuid"];
   for (const std::string_view key : report::kGpuSoftware) {
     const auto fact = facts.find(key);
     origin.gpu_software.push_back(fact == facts.end() ? "" : fact->second);
@@ -84,6 +86,10 @@ void Accept(SQLite::Statement& row, const std::string& environment, const Origin
             MemberInput& member) {
   member.seconds = FromStored(row.getColumn(5).getDouble(), row.getColumn(6).getInt());
   member.unit = row.getColumn(7).getString();
+  // A worker of version 0.1 has one unit for all its GPUs, UUIDs with spaces between them.
+  const bool one_of_several = !origin.gpu.empty() && member.unit.find(' ') != std::string::npos &&
+                              member.unit.find(origin.gpu) != std::string::npos;
+  if (one_of_several) member.unit = origin.gpu;
   member.environment_json = environment;
   member.per_class_accuracy = NumbersIn(row.getColumn(12).getString());
   member.trainer_build = origin.build;

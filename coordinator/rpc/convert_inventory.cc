@@ -125,7 +125,7 @@ absl::StatusOr<Inventory> InventoryFrom(std::string_view field, const v1::Invent
   inventory.slots = SlotsFrom(message, check);
   check.Count("withheld", message.withheld_size(), 0, kMaxEntries);
   for (const v1::Withheld& withheld : message.withheld()) {
-    check.Text("withheld.what", withheld.what(), 1);
+    check.Text("withheld.what", withheld.what(), 1, kMaxReason);
     check.Text("withheld.hardware_class", withheld.hardware_class(), 0);
     check.Text("withheld.stack", withheld.stack(), 0);
     check.Text("withheld.reason", withheld.reason(), 1, kMaxReason);

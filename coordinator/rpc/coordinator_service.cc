@@ -8,6 +8,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/names.h"
 #include "common/files/sha256.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/hardware_class.h"
@@ -22,6 +23,7 @@ namespace {
 constexpr size_t kMaxRequestId = 100;  // Bytes.
 constexpr int kMaxAssumedWorkers = 100;
 constexpr uint32_t kMaxReplays = 1000;
+constexpr size_t kMaxQuoted = 100;  // Bytes, of what came, in a message.
 
 using Unary = grpc::ServerUnaryReactor;
 
@@ -86,6 +88,10 @@ absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request, que
   if (!request.hardware_class().empty()) {
     const auto known = ParseHardwareClass(request.hardware_class(), /*kernels_fixed=*/true);
     if (!known.ok()) return known.status();
+  }
+  if (!request.stack().empty() && !IsName(request.stack())) {
+    return InvalidInput(fmt::format("stack: expected {}, got '{}'", kNameRule,
+                                    request.stack().substr(0, kMaxQuoted)));
   }
   NF_ASSIGN_OR_RETURN(const query::ReplaySource source, query.FindReplaySource(member));
   sweep::ReplayWish wish = {.of = member,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
@@ -68,6 +69,7 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
     return "its cell is pinned to fingerprint " + pool.fingerprint.substr(0, 12) + " of stack " +
            pool.stack + ", and what is connected (" + Join(other_builds) +
            ") offers another. Connect a worker with the same build of the stack" +
+           (IsGpuClass(pool.hardware) ? " and the same driver" : "") +
            (unbuilt ? ", or `retry` the sweep: the cell has no result yet and will take any" : "");
   }
   return "no connected worker offers " + Wanted(pool) + ". " +

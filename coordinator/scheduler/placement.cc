@@ -86,13 +86,19 @@ uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
   return it == cell.leases_by_unit.end() ? 0 : it->second;
 }
 
-// The place of `free` that may have the member: of a control cell the one whose unit has had the
-// fewest of it, then the one with the smallest share of its slots in use. Nothing: none may.
+// The place of `free` that may have the member: rather of a worker that has not failed it; of a
+// control cell the one whose unit has had the fewest of it; then the one with the smallest share of
+// its slots in use. Nothing: none may.
 std::optional<Place> BestPlace(const State& state, const MemberId& id, const FreePlaces& free,
                                absl::Time now) {
   const CellState& cell = CellOf(state, id);
   std::optional<Place> best;
-  const auto before = [&](const SlotGroup& a, const SlotGroup& b) {
+  const auto before = [&](const Place& first, const Place& second) {
+    const bool failed_a = HasFailed(state, id, first.worker->id);
+    const bool failed_b = HasFailed(state, id, second.worker->id);
+    if (failed_a != failed_b) return failed_b;
+    const SlotGroup& a = *first.group;
+    const SlotGroup& b = *second.group;
     const uint32_t on_a = cell.control ? LeasesOn(cell, a.unit) : 0;
     const uint32_t on_b = cell.control ? LeasesOn(cell, b.unit) : 0;
     if (on_a != on_b) return on_a < on_b;
@@ -100,7 +106,7 @@ std::optional<Place> BestPlace(const State& state, const MemberId& id, const Fre
   };
   state.looked_at += free.size();
   for (const Place& place : free) {
-    if (best && !before(*place.group, *best->group)) continue;
+    if (best && !before(place, *best)) continue;
     if (Obstacle(state, place, id, now).empty()) best = place;
   }
   return best;
@@ -207,16 +213,25 @@ std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate
   return next;
 }
 
+bool IsStackOf(const Inventory::Offer& offer, const Pool& pool) {
+  return (pool.stack.empty() || offer.stack == pool.stack) &&
+         (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint);
+}
+
 }  // namespace
 
 const Inventory::Offer* OfferFor(const Place& place, const Pool& pool) {
+  const std::vector<Inventory::Offer>& offers = place.worker->inventory->offers;
+  const std::string* hardware = &pool.hardware;
+  if (pool.hardware.empty()) {
+    const auto best = std::ranges::find_if(
+        offers, [&](const Inventory::Offer& offer) { return IsStackOf(offer, pool); });
+    if (best == offers.end()) return nullptr;
+    hardware = &best->hardware_class;
+  }
   for (const uint32_t number : place.group->offers) {
-    const Inventory::Offer& offer = place.worker->inventory->offers[number];
-    if ((pool.hardware.empty() || offer.hardware_class == pool.hardware) &&
-        (pool.stack.empty() || offer.stack == pool.stack) &&
-        (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint)) {
-      return &offer;
-    }
+    const Inventory::Offer& offer = offers[number];
+    if (offer.hardware_class == *hardware && IsStackOf(offer, pool)) return &offer;
   }
   return nullptr;
 }

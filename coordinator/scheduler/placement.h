@@ -9,7 +9,8 @@
 namespace noisefloor::scheduler {
 
 // The preferred of what the place offers that is what the pool asks for; null: it offers none. Not
-// whether it has a free slot.
+// whether it has a free slot. A pool of any class asks for the first class that the worker has with
+// its stack, whichever slot is free: what waits for a GPU's slot is not pinned to a processor.
 const Inventory::Offer* OfferFor(const Place& place, const Pool& pool);
 // Whether any slot of the worker offers what the pool asks for.
 bool Offers(const Worker& worker, const Pool& pool);

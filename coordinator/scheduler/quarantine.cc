@@ -81,8 +81,13 @@ std::string WhyPaused(const Place& place, absl::Time now) {
 std::vector<Pause> PausesOf(const Worker& worker, absl::Time now) {
   std::vector<Pause> pauses;
   for (const auto& [unit, health] : worker.health) {
-    std::string reason = WhyPaused(health, now);
-    if (!reason.empty()) pauses.push_back({unit, std::move(reason)});
+    const bool quarantined = health.quarantined_until > now;
+    const absl::Time until = quarantined ? health.quarantined_until : health.rests_until;
+    if (until <= now) continue;
+    // It is read later: no length that is true only now.
+    pauses.push_back(
+        {unit, (quarantined ? "in quarantine until " : "resting until ") +
+                   absl::FormatTime("%Y-%m-%d %H:%M:%S UTC", until, absl::UTCTimeZone())});
   }
   return pauses;
 }

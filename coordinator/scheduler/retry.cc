@@ -68,6 +68,14 @@ bool Avoids(const State& state, const MemberId& id, const Place& place) {
   return avoids;
 }
 
+bool HasFailed(const State& state, const MemberId& id, WorkerId worker) {
+  bool failed = false;
+  EachCounted(state, id, [&](const PastLease& ended) {
+    failed = failed || (ended.worker == worker && IsOfTheWorker(ended.cause));
+  });
+  return failed;
+}
+
 void RetryOrFail(Turn& turn, const MemberId& id, CauseClass cause, const std::string& message) {
   Retry retry = DecideRetry(cause, CountAttempts(turn.state, id), turn.state.options);
   if (retry.again && cause == CauseClass::kBadData && !HasUntriedPlace(turn.state, id, turn.now)) {

@@ -24,6 +24,8 @@ Retry DecideRetry(CauseClass cause, const Spent& spent, const Options& options);
 // Where this member failed it should not go again while it can go elsewhere: to the same device of
 // the worker, or, when its data were at fault, to the worker.
 bool Avoids(const State& state, const MemberId& id, const Place& place);
+// Whether some device of the worker failed it.
+bool HasFailed(const State& state, const MemberId& id, WorkerId worker);
 
 // Puts the member, whose lease has just ended with `cause`, back among the waiting or ends it.
 void RetryOrFail(Turn& turn, const MemberId& id, CauseClass cause, const std::string& message);

@@ -95,6 +95,16 @@ SlotGroup& GroupOf(Worker& worker, const std::string& unit, const Inventory::Slo
   return worker.groups.emplace_back(SlotGroup{unit, slot.offers, 0, {}});
 }
 
+// Some slot trains what was granted before leases named one.
+void TakeAnySlot(Worker& worker, LeaseId lease) {
+  for (SlotGroup& group : worker.groups) {
+    if (group.free.empty()) continue;
+    worker.lease_of_slot[*group.free.begin()] = lease;
+    group.free.erase(group.free.begin());
+    return;
+  }
+}
+
 }  // namespace
 
 void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory) {
@@ -117,6 +127,9 @@ void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory>
     group.free.erase(*lease.slot);
     worker.lease_of_slot[*lease.slot] = id;
   }
+  for (const LeaseId id : worker.leases) {
+    if (!state.leases.at(id).slot) TakeAnySlot(worker, id);
+  }
 }
 
 uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease) {
@@ -129,10 +142,21 @@ uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease)
   return slot;
 }
 
+namespace {
+
+// As many as there are when it has none.
+uint32_t SlotOf(const Worker& worker, LeaseId lease) {
+  return static_cast<uint32_t>(std::ranges::find(worker.lease_of_slot, lease) -
+                               worker.lease_of_slot.begin());
+}
+
+}  // namespace
+
 void FreeSlot(State& state, Worker& worker, const Lease& lease) {
   worker.leases.erase(lease.id);
-  const uint32_t slot = lease.slot.value_or(UINT32_MAX);
-  if (slot < worker.lease_of_slot.size() && worker.lease_of_slot[slot] == lease.id) {
+  const auto slots = static_cast<uint32_t>(worker.lease_of_slot.size());
+  const uint32_t slot = lease.slot ? *lease.slot : SlotOf(worker, lease.id);
+  if (slot < slots && worker.lease_of_slot[slot] == lease.id) {
     worker.lease_of_slot[slot] = LeaseId{};
     worker.groups[worker.group_of_slot[slot]].free.insert(slot);
   }

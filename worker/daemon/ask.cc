@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "common/base/clock.h"
 #include "common/files/file_error.h"
 #include "worker/daemon/spawn.h"
 
@@ -20,6 +22,7 @@ namespace noisefloor {
 namespace {
 
 constexpr size_t kMaxAnswerBytes = 1 << 20;
+constexpr absl::Duration kLastMoment = absl::Seconds(10);  // From the end of its output to its own.
 
 // A program that runs, and what it has said so far.
 struct Asked {
@@ -28,6 +31,7 @@ struct Asked {
   Child child;
   int output = -1;
   std::string text;
+  absl::Duration heard;  // When it last said something.
 };
 
 absl::StatusOr<Asked> Start(size_t place, const Question& question) {
@@ -54,22 +58,22 @@ absl::StatusOr<Asked> Start(size_t place, const Question& question) {
   return asked;
 }
 
-// Reads what is there. False: it has said all, or too much.
+// Reads what is there. False: that was all.
 bool Listen(Asked& asked) {
   std::array<char, 4096> buffer;
   const ssize_t got = read(asked.output, buffer.data(), buffer.size());
   if (got < 0 && errno == EINTR) return true;
   if (got <= 0) return false;
   asked.text.append(buffer.data(), static_cast<size_t>(got));
-  return asked.text.size() <= kMaxAnswerBytes;
+  return true;
 }
 
 // Waits for its end. `cut_off`: why it is not let finish; "" = it has closed its output.
 absl::StatusOr<std::string> End(Asked& asked, std::string cut_off, absl::Duration silence) {
   pollfd gone = {asked.child.pidfd, POLLIN, 0};
-  const int patience = static_cast<int>(absl::ToInt64Milliseconds(silence));
+  const int patience = static_cast<int>(absl::ToInt64Milliseconds(std::min(silence, kLastMoment)));
   if (cut_off.empty() && poll(&gone, 1, patience) == 0) {
-    cut_off = "not ended within " + absl::FormatDuration(silence);
+    cut_off = "it has closed its output and does not end";
   }
   if (!cut_off.empty()) kill(-asked.child.pid, SIGKILL);
   close(asked.output);
@@ -78,9 +82,6 @@ absl::StatusOr<std::string> End(Asked& asked, std::string cut_off, absl::Duratio
   if (!cut_off.empty()) {
     return MakeError(absl::StatusCode::kDeadlineExceeded,
                      fmt::format("{}: {}", asked.call, cut_off));
-  }
-  if (asked.text.size() > kMaxAnswerBytes) {
-    return InvalidInput(fmt::format("{}: an answer of more than 1 MiB", asked.call));
   }
   if (end.signalled || end.code != 0) {
     return InvalidInput(fmt::format("{}: {} {}", asked.call,
@@ -109,35 +110,52 @@ class Round {
     auto asked = Start(next_, questions_[next_]);
     if (asked.ok()) {
       running_.push_back(*std::move(asked));
+      running_.back().heard = clock_.Steady();
     } else {
       answers_[next_] = asked.status();
     }
     ++next_;
   }
 
-  // Nobody says anything: then nobody will.
   void HearAny() {
     std::vector<pollfd> waits;
-    for (const Asked& asked : running_) waits.push_back({asked.output, POLLIN, 0});
-    const int ready = poll(waits.data(), waits.size(),
-                           static_cast<int>(absl::ToInt64Milliseconds(options_.silence)));
-    if (ready < 0 && errno == EINTR) return;
+    absl::Duration patience = options_.silence;
+    for (const Asked& asked : running_) {
+      waits.push_back({asked.output, POLLIN, 0});
+      patience = std::min(patience, asked.heard + options_.silence - clock_.Steady());
+    }
+    const auto milliseconds = absl::ToInt64Milliseconds(patience) + 1;
+    const int ready =
+        poll(waits.data(), waits.size(), static_cast<int>(std::max(milliseconds, 0l)));
+    if (ready < 0) return;  // Interrupted.
     std::vector<Asked> still;
     for (size_t i = 0; i < running_.size(); ++i) {
       Asked& asked = running_[i];
-      if (ready > 0 && (waits[i].revents == 0 || Listen(asked))) {
+      if (const auto cut_off = Hear(asked, waits[i].revents != 0)) {
+        answers_[asked.place] = End(asked, *cut_off, options_.silence);
+      } else {
         still.push_back(std::move(asked));
-        continue;
       }
-      const std::string cut_off =
-          ready > 0 ? "" : "no answer within " + absl::FormatDuration(options_.silence);
-      answers_[asked.place] = End(asked, cut_off, options_.silence);
     }
     running_ = std::move(still);
   }
 
+  // Nothing while it may go on; else why it is cut off, "" when it has said all.
+  std::optional<std::string> Hear(Asked& asked, bool speaks) const {
+    const absl::Duration now = clock_.Steady();
+    if (!speaks) {
+      if (now - asked.heard < options_.silence) return std::nullopt;
+      return "no answer within " + absl::FormatDuration(options_.silence);
+    }
+    asked.heard = now;
+    if (!Listen(asked)) return "";
+    if (asked.text.size() <= kMaxAnswerBytes) return std::nullopt;
+    return "an answer of more than 1 MiB";
+  }
+
   const std::vector<Question>& questions_;
   const AskOptions options_;
+  const SystemClock clock_;
   std::vector<std::optional<absl::StatusOr<std::string>>> answers_;
   std::vector<Asked> running_;
   size_t next_ = 0;

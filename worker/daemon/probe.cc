@@ -13,6 +13,7 @@
 #include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "worker/daemon/ask.h"
+#include "worker/daemon/attempt_result.h"
 #include "worker/daemon/spawn.h"
 #include "worker/devices/class_variables.h"
 
@@ -72,6 +73,20 @@ Question QuestionOf(const Probed& probed, const Stack& stack) {
   return question;
 }
 
+// Remarks keep nobody from registering: to what a registration may hold.
+void Shorten(std::vector<Inventory::Withheld>& withheld) {
+  constexpr size_t kMostEntries = 256;
+  constexpr size_t kMostBytes = 2000;
+  for (Inventory::Withheld& one : withheld) {
+    one.what = ToUtf8(one.what, kMostBytes);
+    one.reason = ToUtf8(one.reason, kMostBytes);
+  }
+  if (withheld.size() <= kMostEntries) return;
+  const size_t left_out = withheld.size() - (kMostEntries - 1);
+  withheld.resize(kMostEntries - 1);
+  withheld.push_back({fmt::format("{} more", left_out), "", "", "see the worker's log"});
+}
+
 class Prober {
  public:
   Prober(const Host& host, const Layout& layout, const Stacks& stacks)
@@ -82,6 +97,7 @@ class Prober {
     result_.inventory.devices = DevicesOf(host_);
     result_.inventory.withheld = layout_.withheld;
     for (const SlotPlan& slot : layout_.slots) Add(slot);
+    Shorten(result_.inventory.withheld);
     return std::move(result_);
   }
 

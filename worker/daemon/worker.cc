@@ -22,7 +22,13 @@ constexpr absl::Duration kFirstWord = absl::Seconds(3);
 constexpr absl::Duration kLongestSilence = absl::Minutes(10);
 
 slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
+  // The first device of a slot stands for its unit.
+  std::vector<uint32_t> units;
+  for (const Inventory::Slot& slot : settings.offer.inventory.slots) {
+    units.push_back(slot.devices.front());
+  }
   return {.slot_count = static_cast<uint32_t>(settings.slots.size()),
+          .unit_of_slot = std::move(units),
           .grace = settings.options.grace,
           .standby = settings.options.standby,
           .hello_timeout = settings.options.hello_timeout,

@@ -133,8 +133,7 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
 
 // What was told of the trainer at registration is not true any more, and it is told only once.
 void Worker::OnTrainerReplaced(const Attempt& attempt) {
-  LogError("trainer_replaced",
-           {{"member", attempt.member}, {"stack", attempt.stack}});
+  LogError("trainer_replaced", {{"member", attempt.member}, {"stack", attempt.stack}});
   leave_code_ = 1;
   Step(slots::Drain{});
 }

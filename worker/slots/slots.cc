@@ -24,7 +24,13 @@ std::string Limit(absl::Duration limit, std::string_view option) {
 
 }  // namespace
 
-Slots::Slots(SlotsOptions options) : options_(options), slots_(options.slot_count) {}
+Slots::Slots(SlotsOptions options)
+    : options_(std::move(options)), slots_(options_.slot_count), units_({{0, {}}}) {
+  for (size_t i = 0; i < std::min(slots_.size(), options_.unit_of_slot.size()); ++i) {
+    slots_[i].unit = options_.unit_of_slot[i];
+    units_[slots_[i].unit] = {};
+  }
+}
 
 Actions Slots::Step(const Message& message, absl::Duration now) {
   Actions actions;
@@ -48,7 +54,7 @@ absl::Duration Slots::NextTick() const {
   for (const auto& [id, lease] : leases_) next = std::min({next, lease.kill_at, lease.silent_at});
   for (const LeaseId id : waiting_) {
     const Slot& slot = slots_[leases_.at(id).slot];
-    if (!slot.lease) next = std::min(next, slot.resume_at);
+    if (!slot.lease) next = std::min(next, units_.at(slot.unit).resume_at);
   }
   return next;
 }
@@ -178,15 +184,15 @@ void Slots::On(const TrainerSaidOutcome& message, absl::Duration now, Actions&) 
 void Slots::On(const MachineFailed& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->phase != Phase::kRunning) return;
-  Slot& slot = slots_[lease->slot];
-  slot.resume_at = now + PauseAfter(++slot.failures);
+  Unit& unit = units_.at(slots_[lease->slot].unit);
+  unit.resume_at = now + PauseAfter(++unit.failures);
   FreeSlot(message.lease, *lease, now, actions);
 }
 
 void Slots::On(const TrainerEnded& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->phase != Phase::kRunning) return;
-  slots_[lease->slot].failures = 0;
+  units_.at(slots_[lease->slot].unit).failures = 0;
   FreeSlot(message.lease, *lease, now, actions);
 }
 
@@ -258,7 +264,7 @@ void Slots::FillSlots(absl::Duration now, Actions& actions) {
   std::erase_if(waiting_, [&](const LeaseId id) {
     const uint32_t index = leases_.at(id).slot;
     const Slot& slot = slots_[index];
-    if (slot.lease || now < slot.resume_at) return false;
+    if (slot.lease || now < units_.at(slot.unit).resume_at) return false;
     PlaceIn(index, id, now, actions);
     return true;
   });

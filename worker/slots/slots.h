@@ -21,6 +21,8 @@ namespace noisefloor::slots {
 
 struct SlotsOptions {
   uint32_t slot_count = 1;
+  // Of each slot a number of the device that it is of; empty: all are of one.
+  std::vector<uint32_t> unit_of_slot = {};
   absl::Duration grace = absl::Seconds(10);  // Between SIGTERM and SIGKILL.
   bool standby = true;
   // A trainer that lets one of these pass without a word hangs, and is ended.
@@ -75,7 +77,10 @@ class Slots {
   struct Slot {
     std::optional<LeaseId> lease;
     std::optional<TrainerKey> standby;
-    // A machine that fails here pauses this slot alone: others may have devices of their own.
+    uint32_t unit = 0;
+  };
+  // A machine that fails pauses all slots on the same device, and no others.
+  struct Unit {
     int failures = 0;                                      // In a row.
     absl::Duration resume_at = -absl::InfiniteDuration();  // Nothing is started before.
   };
@@ -126,6 +131,7 @@ class Slots {
 
   const SlotsOptions options_;
   std::vector<Slot> slots_;
+  std::map<uint32_t, Unit> units_;
   std::map<LeaseId, Lease> leases_;
   std::vector<LeaseId> waiting_;  // In order of arrival.
   std::set<LeaseId> ended_;       // Erased in this session, the newest: echoes are ignored.

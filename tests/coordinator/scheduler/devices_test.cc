@@ -89,7 +89,7 @@ TEST(Devices, ABadGpuKeepsNothingElseOfItsWorkerAway) {
   const std::vector<Pause> paused = scheduler.Workers()[0].paused;
   ASSERT_THAT(paused, SizeIs(1));
   EXPECT_EQ(paused[0].unit, "G0");
-  EXPECT_EQ(paused[0].reason, "in quarantine for 300 s");
+  EXPECT_EQ(paused[0].reason, "in quarantine until 1970-01-12 13:51:40 UTC");
   for (const RecoveredLease& lease : scheduler.Durable().leases) EXPECT_NE(lease.unit, "G0");
   EXPECT_THAT(scheduler.Durable().leases, SizeIs(2)) << "the other GPU and the processors train";
 }
@@ -115,8 +115,7 @@ TEST(Devices, ALostDeviceRestsAlone) {
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"gpu"})), kT0);
   (void)scheduler.Step(JoinNode(1, Node({"G0"})), kT0);
   EXPECT_THAT(Granted(scheduler.Step(Fail(1, 1, CauseClass::kLostDevice), kT0)), IsEmpty());
-  EXPECT_EQ(scheduler.Workers()[0].paused[0].reason,
-            "resting for 5 s: it was lost 1 times in a row");
+  EXPECT_EQ(scheduler.Workers()[0].paused[0].reason, "resting until 1970-01-12 13:46:45 UTC");
   EXPECT_THAT(scheduler.Explain({SweepId{1}, 0, 0}, kT0), HasSubstr("G0 of w1 is resting for 5 s"));
   EXPECT_THAT(Granted(scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"cpu"})), kT0)),
               ElementsAre("s2c0r0 in 1 of host"));
@@ -194,6 +193,44 @@ TEST(Devices, WhatIsWithheldIsExplained) {
             "s1c0r0 waits: no connected worker offers hardware class v100. Connect one, or mend "
             "this: w1 withholds GPU-7 (Tesla V100) from torch: no kernels for it; w1 withholds the "
             "GPUs of this machine: no driver.");
+}
+
+// Another worker is rather tried than another device of the same.
+TEST(Devices, AMemberThatFailedGoesToAnotherWorkerFirst) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"gpu"})), kT0);
+  (void)scheduler.Step(JoinNode(1), kT0);
+  (void)scheduler.Step(JoinNode(2, Node({"G8"})), kT0);
+  const Effects effects = scheduler.Step(Fail(1, 1, CauseClass::kBug), kT0);
+  EXPECT_THAT(Granted(effects), ElementsAre("s1c0r0 in 0 of G8"));
+}
+
+// A lease of version 0.1, which named no slot, holds one all the same.
+TEST(Devices, ALeaseWithoutASlotTakesOne) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 3, {"gpu"})), kT0);
+  (void)scheduler.Step(JoinNode(1, Node({"G0"})), kT0);
+  RecoveredState old = scheduler.Durable();
+  old.leases.at(0).slot.reset();
+  Scheduler restored = Scheduler::Restore(Options{}, old, kT0);
+  WorkerConnected again = JoinNode(1, Node({"G0"}));
+  again.held = {{LeaseId{1}}};
+  EXPECT_THAT(Granted(restored.Step(again, kT0)), IsEmpty());
+  EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
+  EXPECT_THAT(Granted(restored.Step(Finish(1, 1), kT0)), ElementsAre("s1c0r1 in 0 of G0"));
+}
+
+TEST(Devices, AnyWaitsForTheBestClassOfItsWorker) {
+  Scheduler scheduler{Options{}};
+  sweep::SweepRequest request;
+  request.name = "any";
+  request.training = {{"data.name", std::string("mnist")}};
+  request.noise = {{"algo", "", {}, 1, 3}};
+  request.hardware = sweep::HardwareKind::kAny;
+  (void)scheduler.Step(Submit(std::get<sweep::Sweep>(sweep::Resolve(request, {}))), kT0);
+  EXPECT_THAT(Granted(scheduler.Step(JoinNode(1), kT0)),
+              ElementsAre("s1c0r0 in 0 of G0", "s1c1r0 in 1 of G1"));
+  EXPECT_THAT(Granted(scheduler.Step(Finish(1, 1), kT0)), ElementsAre("s1c2r0 in 0 of G0"));
 }
 
 TEST(Devices, AnyTakesWhatTheSlotPrefers) {

@@ -90,7 +90,21 @@ TEST_F(TwoSlotsTest, EverySlotRunsOneTrainer) {
               ElementsAre("deliver lease 1", "start trainer of lease 3 in slot 0"));
 }
 
-TEST_F(TwoSlotsTest, AMachineThatFailsInOneSlotKeepsNoOtherAway) {
+TEST_F(TwoSlotsTest, AMachineThatFailsPausesAllSlotsOfTheDevice) {
+  (void)Connect();
+  (void)Start(1);
+  EXPECT_THAT(Do(MachineFailed{LeaseId{1}}), ElementsAre("deliver lease 1"));
+  EXPECT_THAT(Start(2, kAvx2, 1), IsEmpty()) << "it would burn one member after the other";
+  EXPECT_THAT(Wait(1), ElementsAre("start trainer of lease 2 in slot 1", "send heartbeat 1@0 2@0"));
+}
+
+class TwoDevicesTest : public SlotsTest {
+ protected:
+  TwoDevicesTest()
+      : SlotsTest({.slot_count = 2, .unit_of_slot = {4, 7}, .grace = absl::Seconds(3)}) {}
+};
+
+TEST_F(TwoDevicesTest, OneThatFailsKeepsTheOtherNotAway) {
   (void)Connect();
   (void)Start(1);
   EXPECT_THAT(Do(MachineFailed{LeaseId{1}}), ElementsAre("deliver lease 1"));
