@@ -108,6 +108,31 @@ TEST_F(ViewsTest, AccuracySaysHowAMemberEndedAndKeepsALossThatIsNotFinite) {
                   "s1c2r1|diverged|NULL|NULL|NULL|nan", "s1c2r2|diverged|NULL|NULL|-Inf|-inf"));
 }
 
+TEST_F(ViewsTest, AReplayHasTheLanesOfWhatItReplaysAndNamesIt) {
+  scheduler::KeepSweep replay = sample::Keep(2);
+  const sweep::Cell algo = sweep::Expand(sample::Content()).at(1);
+  ASSERT_EQ(algo.plan, "algo");
+  replay.content = sweep::ReplayOf(sample::Content(), algo,
+                                   {.of = sample::Member(1, 2), .count = 2, .hardware = "cpu"});
+  replay.cells = sweep::Expand(replay.content);
+  ASSERT_TRUE(store_->Apply(std::vector<scheduler::Write>{replay}).ok());
+
+  EXPECT_THAT(Ask("SELECT member, of FROM v_replay"),
+              ElementsAre("s2c0r0|s1c1r2", "s2c0r1|s1c1r2"));
+  EXPECT_THAT(Ask("SELECT member, lane FROM v_lane WHERE sweep = 2 AND source = 'init'"),
+              ElementsAre("s2c0r0|3", "s2c0r1|3"));
+  EXPECT_THAT(Ask("SELECT lane FROM v_lane WHERE member = 's1c1r2' AND source = 'init'"),
+              ElementsAre("3"));
+}
+
+TEST_F(ViewsTest, WhatAWorkerHasAndWithholdsIsThere) {
+  EXPECT_THAT(Ask("SELECT worker, device, unit, model, memory_bytes FROM v_device"),
+              ElementsAre("box-1|0|cpu of box-1|Test 9000|NULL"));
+  EXPECT_THAT(Ask("SELECT worker, what, hardware, reason FROM v_withheld"),
+              ElementsAre("box-1|GPU-9|nvidia-t4|it burns"));
+  EXPECT_THAT(Ask("SELECT DISTINCT unit FROM v_attempt"), ElementsAre("cpu of box-1"));
+}
+
 TEST_F(ViewsTest, TheExamplesOfTheReadmeSayWhatTheReportSays) {
   const char* source = std::getenv("NOISEFLOOR_SOURCE");
   ASSERT_NE(source, nullptr) << "run through ctest, which sets NOISEFLOOR_SOURCE";
