@@ -1,6 +1,5 @@
 #include "coordinator/cli/connection.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "fmt/format.h"
@@ -14,28 +13,13 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
-constexpr std::string_view kDatabase = "noisefloor.db";  // As the store names them.
-constexpr std::string_view kFiles = "blobs";
 
-absl::StatusOr<std::string> MakeTemporaryHome() {
-  const char* parent = std::getenv("TMPDIR");
-  std::string path = std::string(parent && *parent ? parent : "/tmp") + "/noisefloor-XXXXXX";
-  if (mkdtemp(path.data()) == nullptr) {
-    return MakeError(absl::StatusCode::kUnavailable, "cannot make a folder like " + path);
-  }
-  return path;
-}
-
-// A data directory is one by its store: looking at another folder makes nothing in it. One that has
-// lost its database is the coordinator's to refuse by name.
-absl::Status CheckIsHome(const std::string& path) {
-  for (const std::string_view part : {kDatabase, kFiles}) {
-    if (PathExists(fmt::format("{}/{}", path, part))) return absl::OkStatus();
-  }
-  const std::string what =
-      PathExists(path) ? path + " is no data directory" : "no data directory " + path;
-  return MakeError(absl::StatusCode::kNotFound,
-                   what + "; name one with --home, or a server with --coordinator");
+// Looking at a folder that is none makes nothing in it.
+absl::Status CheckNamesHome(const std::string& path) {
+  absl::Status home = CheckIsHome(path);
+  if (home.ok()) return home;
+  return MakeError(home.code(),
+                   Message(home) + "; name one with --home, or a server with --coordinator");
 }
 
 }  // namespace
@@ -67,7 +51,7 @@ absl::Status Connection::Reach(const std::string& address) {
 absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {
   std::string home = context.options.home;
   const bool only_reads = wish.home == Home::kMustExist;
-  if (only_reads || wish.home == Home::kToChange) NF_RETURN_IF_ERROR(CheckIsHome(home));
+  if (only_reads || wish.home == Home::kToChange) NF_RETURN_IF_ERROR(CheckNamesHome(home));
   if (wish.home == Home::kAny && !CheckIsHome(home).ok()) {
     NF_ASSIGN_OR_RETURN(home, MakeTemporaryHome());
     temporary_home_ = home;

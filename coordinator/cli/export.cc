@@ -129,9 +129,9 @@ class Export final : public Command {
   static absl::StatusOr<Written> WriteAll(const Context& context, Connection& connection,
                                           uint64_t sweep, const std::string& folder) {
     NF_RETURN_IF_ERROR(CreateDirectories(folder));
-    NF_ASSIGN_OR_RETURN(std::vector<v1::Member> members,
-                        ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED));
-    NF_RETURN_IF_ERROR(AddDetails(connection, members));
+    NF_ASSIGN_OR_RETURN(
+        const std::vector<v1::Member> members,
+        ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED, Detail::kFull));
     Json json = {{"version", 1}, {"members", MembersJson(members)}};
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/members.json", json.dump(2) + "\n"));
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/README.md", ExportReadme()));

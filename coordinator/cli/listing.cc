@@ -15,6 +15,16 @@ absl::Status CheckToken(const std::string& before, const std::string& next) {
                    fmt::format("the coordinator repeats the page token {}", next));
 }
 
+// All that is long but the hashes.
+void DropDetails(v1::Member& member) {
+  member.clear_sources();
+  member.clear_specification();
+  if (!member.has_outcome()) return;
+  member.mutable_outcome()->clear_environment();
+  member.mutable_outcome()->clear_artifacts();
+  member.mutable_outcome()->clear_per_class_accuracy();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
@@ -34,16 +44,19 @@ absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
 }
 
 absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,
-                                                    v1::MemberState state) {
+                                                    v1::MemberState state, Detail detail) {
   std::vector<v1::Member> all;
   v1::ListMembersRequest request;
   request.set_sweep_id(sweep);
   request.set_state(state);
+  request.set_view(detail == Detail::kBasic ? v1::MEMBER_VIEW_BASIC : v1::MEMBER_VIEW_FULL);
   request.set_page_size(kPageSize);
   do {
-    NF_ASSIGN_OR_RETURN(const v1::ListMembersResponse page,
-                        connection.Call(&Stub::ListMembers, request));
-    all.insert(all.end(), page.members().begin(), page.members().end());
+    NF_ASSIGN_OR_RETURN(v1::ListMembersResponse page, connection.Call(&Stub::ListMembers, request));
+    for (v1::Member& member : *page.mutable_members()) {
+      if (detail == Detail::kHashes) DropDetails(member);
+      all.push_back(std::move(member));
+    }
     NF_RETURN_IF_ERROR(CheckToken(request.page_token(), page.next_page_token()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
@@ -55,14 +68,6 @@ absl::StatusOr<v1::Member> GetMember(Connection& connection, const std::string& 
   request.set_member(member);
   NF_ASSIGN_OR_RETURN(v1::GetMemberResponse answer, connection.Call(&Stub::GetMember, request));
   return std::move(*answer.mutable_member());
-}
-
-absl::Status AddDetails(Connection& connection, std::vector<v1::Member>& members) {
-  for (v1::Member& member : members) {
-    if (!member.has_outcome() || !member.outcome().environment().empty()) continue;
-    NF_ASSIGN_OR_RETURN(member, GetMember(connection, member.id()));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace noisefloor::cli

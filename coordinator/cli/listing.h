@@ -12,12 +12,14 @@ namespace noisefloor::cli {
 // `storage_problem`: why the coordinator can keep nothing at present, or empty; may be null.
 absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
                                                          std::string* storage_problem = nullptr);
+// How much of each member is wanted: MEMBER_VIEW_BASIC; its hashes besides, for the room of those;
+// MEMBER_VIEW_FULL.
+enum class Detail { kBasic, kHashes, kFull };
+
 // Sweep 0: the newest. Unspecified state: all.
 absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,
-                                                    v1::MemberState state);
+                                                    v1::MemberState state,
+                                                    Detail detail = Detail::kBasic);
 absl::StatusOr<v1::Member> GetMember(Connection& connection, const std::string& member);
-
-// Lists leave out what is long: gives each member that has ended its environment and artifacts.
-absl::Status AddDetails(Connection& connection, std::vector<v1::Member>& members);
 
 }  // namespace noisefloor::cli

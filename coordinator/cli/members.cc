@@ -88,13 +88,13 @@ class Members final : public Command {
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
-    NF_ASSIGN_OR_RETURN(std::vector<v1::Member> members,
-                        ListMembers(connection, sweep, ParseState(state_)));
+    NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
+                        ListMembers(connection, sweep, ParseState(state_),
+                                    context.Json() ? Detail::kFull : Detail::kHashes));
     if (!context.Json()) {
       PrintTable(context, members);
       return kDone;
     }
-    NF_RETURN_IF_ERROR(AddDetails(connection, members));
     PrintJson(context.out, {{"members", MembersJson(members)}});
     return kDone;
   }

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -14,8 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCopied[] = {"noisefloor.db", "noisefloor.db-wal"};
-constexpr std::string_view kLinked = "blobs";
+// As the store names them.
+constexpr std::string_view kDatabase = "noisefloor.db";
+constexpr std::string_view kCopied[] = {kDatabase, "noisefloor.db-wal"};
+constexpr std::string_view kFiles = "blobs";
 
 absl::Status Failure(const fs::path& from, const std::error_code& error) {
   return MakeError(absl::StatusCode::kUnavailable,
@@ -31,11 +34,30 @@ absl::Status Copy(const fs::path& home, const fs::path& copy) {
     fs::permissions(copy / name, fs::perms::owner_write, fs::perm_options::add, error);
     if (error) return Failure(home / name, error);
   }
-  fs::create_directory_symlink(fs::absolute(home, error) / kLinked, copy / kLinked, error);
-  return error ? Failure(home / kLinked, error) : absl::OkStatus();
+  fs::create_directory_symlink(fs::absolute(home, error) / kFiles, copy / kFiles, error);
+  return error ? Failure(home / kFiles, error) : absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Status CheckIsHome(const std::string& path) {
+  std::error_code error;
+  for (const std::string_view part : {kDatabase, kFiles}) {
+    if (fs::exists(fs::path(path) / part, error)) return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kNotFound, fs::exists(path, error)
+                                                    ? path + " is no data directory"
+                                                    : "no data directory " + path);
+}
+
+absl::StatusOr<std::string> MakeTemporaryHome() {
+  const char* parent = std::getenv("TMPDIR");
+  std::string path = std::string(parent && *parent ? parent : "/tmp") + "/noisefloor-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) {
+    return MakeError(absl::StatusCode::kUnavailable, "cannot make a folder like " + path);
+  }
+  return path;
+}
 
 absl::Status CopyToRead(const std::string& home, const std::string& copy) {
   const int folder = open(home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

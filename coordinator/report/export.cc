@@ -5,17 +5,10 @@
 
 #include "fmt/format.h"
 
+#include "common/base/csv.h"
+
 namespace noisefloor::report {
 namespace {
-
-// A text that a spreadsheet would take for a formula gets an apostrophe, which makes it a text.
-std::string Quoted(std::string text) {
-  if (text.find_first_of("=+-@\t\r") == 0) text.insert(0, 1, '\'');
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 std::string Number(const std::optional<double>& value) {
   if (!value) return "";
@@ -39,9 +32,9 @@ class Csv {
             "detectable_kind,note\n") {}
   void Add(const Place& place, const std::string& metric, const Estimate& e) {
     text_ += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", place.table, place.cell,
-                         Quoted(place.label), Quoted(place.subject), Quoted(metric),
-                         Number(e.value), Number(e.low), Number(e.high), e.n, Quoted(e.unit),
-                         Number(e.detectable), e.detectable_kind, Quoted(e.note));
+                         CsvField(place.label), CsvField(place.subject), CsvField(metric),
+                         Number(e.value), Number(e.low), Number(e.high), e.n, CsvField(e.unit),
+                         Number(e.detectable), e.detectable_kind, CsvField(e.note));
   }
   // A plain number, without an interval.
   void Add(const Place& place, const std::string& metric, std::optional<double> value, int64_t n) {

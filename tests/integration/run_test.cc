@@ -263,6 +263,8 @@ TEST_F(RunTest, AHomeThatCannotBeWrittenToCanBeRead) {
   const Ended report = Do(read_only, {"report", "s1"});
   EXPECT_EQ(report.code, 0) << report.err;
   EXPECT_EQ(report.out, before.out);
+  const Ended asked = Do(read_only, {"sql", "SELECT name FROM v_sweep"});
+  EXPECT_EQ(asked.out, "name\nkept\n") << asked.err;
   EXPECT_EQ(Do(read_only, {"export", "s1", "--to", Path("exported")}).code, 0);
   const Ended retry = Do(read_only, {"retry", "s1"});
   EXPECT_EQ(retry.code, 1);

@@ -93,7 +93,8 @@ const std::vector<FolderRule>& AllRules() {
         "coordinator/rpc/", "coordinator/store/", "coordinator/web/"},
        {"absl/", "grpc"}},
       {"coordinator/cli",
-       {"common/", "coordinator/coordinator.h", "worker/devices/", "worker/trainer/data/dataset.h"},
+       {"common/", "coordinator/coordinator.h", "coordinator/store/own_sql.h", "worker/devices/",
+        "worker/trainer/data/dataset.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "yaml-cpp/",
         "curl/", "archive", "thread"}},
 

@@ -126,14 +126,26 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
       if (!any && member.state() != request->state()) continue;
       if (answers_.replays != 0 && member.sweep() != request->sweep_id()) continue;
       chosen.push_back(member);
-      chosen.back().mutable_outcome()->clear_environment();  // As the real one: lists are short.
-      chosen.back().mutable_outcome()->clear_artifacts();
+      if (request->view() != v1::MEMBER_VIEW_FULL) MakeBasic(chosen.back());
     }
     const size_t begin = request->page_token().empty() ? 0 : std::stoul(request->page_token());
     const size_t end = std::min(chosen.size(), begin + static_cast<size_t>(answers_.page_size));
     for (size_t i = begin; i < end; ++i) *response->add_members() = chosen[i];
     if (end < chosen.size()) response->set_next_page_token(std::to_string(end));
     return grpc::Status::OK;
+  }
+
+  // As the real one: without what MEMBER_VIEW_BASIC leaves out.
+  static void MakeBasic(v1::Member& member) {
+    member.clear_sources();
+    member.clear_specification();
+    if (!member.has_outcome()) return;
+    v1::Outcome& outcome = *member.mutable_outcome();
+    outcome.clear_data_identity();
+    outcome.clear_environment();
+    outcome.clear_hashes();
+    outcome.clear_per_class_accuracy();
+    outcome.clear_artifacts();
   }
 
   grpc::Status GetMember(grpc::ServerContext*, const v1::GetMemberRequest* request,

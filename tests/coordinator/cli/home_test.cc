@@ -70,6 +70,7 @@ TEST_F(HomeTest, ACommandThatReadsMakesNothingInAFolderThatIsNone) {
       {"retry", "s1"},
       {"report"},
       {"replay", "s1c0r0"},
+      {"sql", "SELECT 1"},
       {"export", "s1", "--to=" + line_.home() + "/to"}};
   for (const auto& command : commands) {
     const Printed printed = Run(command);
@@ -101,6 +102,53 @@ TEST_F(HomeTest, CommandsAskTheCoordinatorThatHoldsTheHome) {
   holder.reset();
   EXPECT_THAT(Run({"members", "s1"}).out, HasSubstr("cancelled"));
   EXPECT_EQ(Run({"retry", "s1"}).out, "s1: 1 member waits again\n");
+}
+
+TEST_F(HomeTest, SqlTellsTheSeedsThatMembersTellBesideACoordinatorAndAlone) {
+  auto holder = Hold(home_);
+  ASSERT_EQ(Run({"submit", file_}).code, kDone);
+  const std::string sql = "SELECT source, seed FROM v_seed WHERE member = 's1c0r0'";
+  const std::string listed = Run({"members", "s1", "--output=json"}).out;
+  const auto seeds = nlohmann::json::parse(listed)["members"][0]["seeds"];
+  ASSERT_EQ(seeds.size(), 9u);
+  for (const bool alone : {false, true}) {
+    if (alone) holder.reset();
+    const Printed printed = Run({"sql", sql, "--output=json"});
+    ASSERT_EQ(printed.code, kDone) << printed.err;
+    const auto answer = nlohmann::json::parse(printed.out);
+    EXPECT_EQ(answer["columns"], nlohmann::json({"source", "seed"}));
+    std::map<std::string, std::string> told;
+    for (const auto& row : answer["rows"]) told[row[0]] = row[1];
+    EXPECT_EQ(nlohmann::json(told), seeds);
+  }
+}
+
+TEST_F(HomeTest, SqlPrintsTablesAndCsv) {
+  ASSERT_EQ(Run({"submit", file_}).code, kDone);
+  const std::string sql = "SELECT name, NULL AS none, x'0aff' AS raw, 0.25 AS \"a,b\" FROM v_sweep";
+  EXPECT_EQ(Run({"sql", sql}).out, "name  none  raw    a,b\ntiny     -  0aff  0.25\n");
+  EXPECT_EQ(Run({"sql", "--csv", sql}).out, "name,none,raw,\"a,b\"\ntiny,,0aff,0.25\n");
+  EXPECT_EQ(Run({"sql", "--csv", "SELECT '=1' AS a, -1 AS b, 9e999 AS c"}).out,
+            "a,b,c\n'=1,-1,inf\n");
+  EXPECT_THAT(Run({"sql"}).out, AllOf(HasSubstr("\nv_accuracy "), HasSubstr("\nv_seed ")));
+}
+
+TEST_F(HomeTest, SqlSaysWhatIsWrong) {
+  ASSERT_EQ(Run({"submit", file_}).code, kDone);
+  const auto refusal = [this](std::vector<std::string> arguments) {
+    const Printed printed = Run(std::move(arguments));
+    EXPECT_EQ(printed.code, kRefused);
+    EXPECT_EQ(printed.out, "");
+    return printed.err;
+  };
+  EXPECT_EQ(refusal({"sql", "SELECT 1 FROM"}), "noisefloor sql: incomplete input\n");
+  EXPECT_EQ(refusal({"sql", "DELETE FROM sweep"}),
+            "noisefloor sql: only reads: expected SELECT, WITH, VALUES or EXPLAIN\n");
+  EXPECT_EQ(refusal({"sql", "--csv", "--output=json", "SELECT 1"}),
+            "noisefloor sql: --csv and --output=json: expected one\n");
+  EXPECT_EQ(refusal({"sql", "--coordinator=127.0.0.1:1", "SELECT 1"}),
+            "noisefloor sql: reads a data directory where it lies, not over a network: give "
+            "--home\n");
 }
 
 TEST_F(HomeTest, AFullDiskIsSaidWhereAPersonLooks) {
