@@ -1,5 +1,6 @@
 // A coordinator and a worker as real processes on a machine whose GPUs a script plays
 // (tests/support/fake_gpus): probing, registration, placement, quarantine and explanation.
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -92,6 +93,27 @@ class DevicesTest : public testing::Test {
 };
 
 // Two GPU models and the processors in one worker, which B1 of the first release refused.
+TEST_F(DevicesTest, AWorkerThatStillAsksItsTrainersCanBeStopped) {
+  Script("");
+  const std::string trainer = folder_ + "/trainer", asked = folder_ + "/asked";
+  std::ofstream(trainer) << "#!/bin/sh\nmkfifo " << asked << "\nexec sleep 1000\n";
+  std::filesystem::permissions(trainer, std::filesystem::perms::owner_all);
+  auto worker = Process::Start({WORKER, "--coordinator=127.0.0.1:1", "--trainer=slow=" + trainer,
+                                "--state=" + folder_ + "/state"},
+                               folder_ + "/log");
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  while (!std::filesystem::exists(asked)) {
+    ASSERT_FALSE(worker->Ended()) << EndOfFile(folder_ + "/log", 1000);
+  }
+
+  ASSERT_TRUE(worker->Signal(SIGTERM));
+
+  const auto code = worker->Wait(absl::Seconds(60));
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(*code, 0);
+  EXPECT_THAT(EndOfFile(folder_ + "/log", 1000), HasSubstr("worker_stopped_before_start"));
+}
+
 TEST_F(DevicesTest, EveryMemberTrainsOnADeviceOfItsClass) {
   Start(
       "gpu GPU-1 name=NVIDIA_H200 gib=140 capability=9.0\n"

@@ -89,7 +89,14 @@ int Main(const std::vector<std::string>& arguments) {
   const SystemClock clock;
   const auto state = OpenState(options, clock);
   if (!state.ok()) return Refuse(state.status());
-  auto settings = MakeSettings(options);
+  auto settings = [&options] {
+    // Nothing is held yet but trainers that are asked, and these die with us.
+    const StopSignals signals([] {
+      LogInfo("worker_stopped_before_start");
+      _exit(0);
+    });
+    return MakeSettings(options);
+  }();
   if (!settings.ok()) return Refuse(settings.status());
   LogStart(*settings, *state);
   Worker worker(*std::move(settings), *state, clock);
