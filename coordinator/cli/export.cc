@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "fmt/format.h"
 
@@ -132,8 +133,11 @@ class Export final : public Command {
     NF_ASSIGN_OR_RETURN(
         const std::vector<v1::Member> members,
         ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED, Detail::kFull));
-    Json json = {{"version", 1}, {"members", MembersJson(members)}};
-    NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/members.json", json.dump(2) + "\n"));
+    std::ostringstream listed;
+    MembersJson json(listed);
+    for (const v1::Member& member : members) json.Add(member);
+    json.Finish();
+    NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/members.json", listed.view()));
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/README.md", ExportReadme()));
     NF_RETURN_IF_ERROR(WriteSweepFile(connection, sweep, folder + "/sweep.yaml"));
     Written written = {.members = members.size()};

@@ -43,9 +43,8 @@ absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
   return all;
 }
 
-absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,
-                                                    v1::MemberState state, Detail detail) {
-  std::vector<v1::Member> all;
+absl::Status VisitMembers(Connection& connection, uint64_t sweep, v1::MemberState state,
+                          Detail detail, const std::function<void(v1::Member&&)>& visit) {
   v1::ListMembersRequest request;
   request.set_sweep_id(sweep);
   request.set_state(state);
@@ -55,11 +54,20 @@ absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint
     NF_ASSIGN_OR_RETURN(v1::ListMembersResponse page, connection.Call(&Stub::ListMembers, request));
     for (v1::Member& member : *page.mutable_members()) {
       if (detail == Detail::kHashes) DropDetails(member);
-      all.push_back(std::move(member));
+      visit(std::move(member));
     }
     NF_RETURN_IF_ERROR(CheckToken(request.page_token(), page.next_page_token()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,
+                                                    v1::MemberState state, Detail detail) {
+  std::vector<v1::Member> all;
+  NF_RETURN_IF_ERROR(VisitMembers(connection, sweep, state, detail, [&all](v1::Member&& member) {
+    all.push_back(std::move(member));
+  }));
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Lists, whole: page tokens are followed to the end.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
 // MEMBER_VIEW_FULL.
 enum class Detail { kBasic, kHashes, kFull };
 
-// Sweep 0: the newest. Unspecified state: all.
+// Sweep 0: the newest. Unspecified state: all. Calls `visit` for each as its page comes.
+absl::Status VisitMembers(Connection& connection, uint64_t sweep, v1::MemberState state,
+                          Detail detail, const std::function<void(v1::Member&&)>& visit);
 absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,
                                                     v1::MemberState state,
                                                     Detail detail = Detail::kBasic);

@@ -110,10 +110,18 @@ Json MemberJson(const v1::Member& member) {
   return json;
 }
 
-Json MembersJson(const std::vector<v1::Member>& members) {
-  Json list = Json::array();
-  for (const v1::Member& member : members) list.push_back(MemberJson(member));
-  return list;
+MembersJson::MembersJson(std::ostream& out) : out_(out) {
+  out_ << "{\n  \"version\": 1,\n  \"members\": [";
 }
+
+void MembersJson::Add(const v1::Member& member) {
+  out_ << (std::exchange(empty_, false) ? "\n    " : ",\n    ");
+  for (const char c : MemberJson(member).dump(2, ' ', false, Json::error_handler_t::replace)) {
+    out_.put(c);
+    if (c == '\n') out_ << "    ";  // Within texts it is escaped.
+  }
+}
+
+void MembersJson::Finish() { out_ << (empty_ ? "]\n}\n" : "\n  ]\n}\n"); }
 
 }  // namespace noisefloor::cli

@@ -1,7 +1,7 @@
 // A member as `members --output=json` and `export` write it. Version 1; fields are only added.
 #pragma once
 
-#include <vector>
+#include <ostream>
 
 #include "coordinator/cli/output.h"
 #include "noisefloor/v1/member.pb.h"
@@ -12,6 +12,18 @@ namespace noisefloor::cli {
 // text}, lanes{source: n}, sources{source: state}, seeds{source: "decimal"}, hashes{...},
 // metrics{loss, top1, top5}, environment{...}, artifacts[{kind, path, sha256, size}], ...
 Json MemberJson(const v1::Member& member);
-Json MembersJson(const std::vector<v1::Member>& members);
+
+// {"version": 1, "members": [...]}, as PrintJson would print it whole, member by member: a study of
+// 100,000 is 500 MB of it.
+class MembersJson {
+ public:
+  explicit MembersJson(std::ostream& out);  // Borrowed.
+  void Add(const v1::Member& member);
+  void Finish();
+
+ private:
+  std::ostream& out_;
+  bool empty_ = true;
+};
 
 }  // namespace noisefloor::cli

@@ -88,14 +88,17 @@ class Members final : public Command {
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
-    NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
-                        ListMembers(connection, sweep, ParseState(state_),
-                                    context.Json() ? Detail::kFull : Detail::kHashes));
-    if (!context.Json()) {
-      PrintTable(context, members);
+    const v1::MemberState state = ParseState(state_);
+    if (context.Json()) {
+      MembersJson json(context.out);
+      NF_RETURN_IF_ERROR(VisitMembers(connection, sweep, state, Detail::kFull,
+                                      [&json](v1::Member&& member) { json.Add(member); }));
+      json.Finish();
       return kDone;
     }
-    PrintJson(context.out, {{"members", MembersJson(members)}});
+    NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
+                        ListMembers(connection, sweep, state, Detail::kHashes));
+    PrintTable(context, members);
     return kDone;
   }
 

@@ -10,7 +10,7 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/files/sha256.h"
-#include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/query/member_reader.h"
 #include "coordinator/query/to_proto.h"
@@ -57,13 +57,13 @@ class Specifications {
   // Fills in what depends on the specification.
   absl::Status Complete(const MemberId& id, const LiveFacts& live, v1::Member& member) {
     if (id.cell >= cells_.size()) return absl::OkStatus();
-    const sweep::Cell& cell = cells_[id.cell];
+    const Shared& shared = SharedWith(member);
     NF_ASSIGN_OR_RETURN(std::string sent, Sent(id));
-    member.set_specification(sent.empty() ? Planned(cell, member) : std::move(sent));
+    member.set_specification(sent.empty() ? shared.text.ForReplicate(id.replicate)
+                                          : std::move(sent));
     member.set_specification_sha256(Sha256Hex(member.specification()));
-    const int64_t planned = PlannedSteps(sweep::CellSpecification(content_, cell));
-    member.set_step_count(planned);
-    if (member.state() == v1::MEMBER_STATE_DONE) member.set_step(planned);
+    member.set_step_count(shared.steps);
+    if (member.state() == v1::MEMBER_STATE_DONE) member.set_step(shared.steps);
     FillProgress(id, live, member);
     return absl::OkStatus();
   }
@@ -85,11 +85,26 @@ class Specifications {
     return texts_.Of(id, content_.seed, HashText(sent_.getColumn(0).getString()));
   }
 
-  std::string Planned(const sweep::Cell& cell, const v1::Member& member) {
-    const auto identity = identities_.find(sweep::CellSpecification(content_, cell).data.name);
-    return SpecificationToJson(sweep::MemberSpecification(
-        content_, cell, member.replicate(), member.hardware(), member.stack(),
-        identity == identities_.end() ? "" : identity->second));
+  // What the members of a cell share, as their trainers would be given it now.
+  struct Shared {
+    uint32_t cell = 0;
+    SpecificationTemplate text;
+    int64_t steps = 0;
+  };
+
+  // Remembers the last cell.
+  const Shared& SharedWith(const v1::Member& member) {
+    if (shared_ && shared_->cell == member.cell()) return *shared_;
+    sweep::Cell cell = cells_[member.cell()];
+    cell.hardware = member.hardware();
+    cell.stack = member.stack();
+    const Specification training = sweep::CellSpecification(content_, cell);
+    const auto identity = identities_.find(training.data.name);
+    shared_ = {
+        cell.index,
+        sweep::TemplateOf(content_, cell, identity == identities_.end() ? "" : identity->second),
+        PlannedSteps(training)};
+    return *shared_;
   }
 
   SQLite::Statement sent_;
@@ -97,6 +112,7 @@ class Specifications {
   sweep::Sweep content_;
   std::vector<sweep::Cell> cells_;
   std::map<std::string, std::string> identities_;
+  std::optional<Shared> shared_;
 };
 
 absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::string& text) {

@@ -99,13 +99,21 @@ TEST(Members, AsJsonAreAllPagesWithTheirDetails) {
   const Printed printed = line.Run({"members", "--output=json"});
   ASSERT_EQ(printed.code, kDone) << printed.err;
   const Json json = Json::parse(printed.out);
+  EXPECT_EQ(json.dump(2) + "\n", printed.out) << "printed piece by piece as it would be whole";
   EXPECT_EQ(json["version"], 1);
   ASSERT_EQ(json["members"].size(), 5u);
+  EXPECT_NE(json["members"][0]["sources"], Json::object());
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(json["members"][i]["id"], "s1c2r" + std::to_string(i));
     EXPECT_EQ(json["members"][i]["environment"]["build"], "b1") << "lists leave it out";
     EXPECT_EQ(json["members"][i]["artifacts"].size(), 1u);
   }
+}
+
+TEST(Members, NoneAsJsonAreAnEmptyList) {
+  CommandLine line;
+  const std::string printed = line.Run({"members", "--output=json"}).out;
+  EXPECT_EQ(printed, Json({{"version", 1}, {"members", Json::array()}}).dump(2) + "\n");
 }
 
 TEST(Members, AsATableShowResultsAndCauses) {

@@ -246,6 +246,25 @@ TEST_F(QueryTest, AListTellsWhoWhereAndHowItEndedAndNoMore) {
             InvalidInput("view: expected one of MemberView, got 9"));
 }
 
+// In one list as alone, whatever cell was told before.
+TEST_F(QueryTest, AMemberThatHasHadNoAttemptIsToldWhatItsCellWouldBeGiven) {
+  home_.Apply({sample::Keep(2)});
+  v1::ListMembersRequest request = Whole();
+  request.set_sweep_id(2);
+  const auto whole = home_.query().ListMembers(request);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const sweep::Sweep content = sample::Content();
+  int compared = 0;
+  for (const sweep::Cell& cell : sweep::Expand(content)) {
+    for (uint32_t replicate = 0; replicate < 3; ++replicate, ++compared) {
+      EXPECT_EQ(whole->members(compared).specification(),
+                SpecificationToJson(sweep::MemberSpecification(content, cell, replicate,
+                                                               cell.hardware, cell.stack, "")));
+    }
+  }
+  EXPECT_EQ(whole->members_size(), compared);
+}
+
 TEST_F(QueryTest, AMemberWhoseSpecificationIsDamagedIsListedWithoutIt) {
   const auto whole = home_.query().ListMembers(Whole());
   ASSERT_TRUE(whole.ok()) << whole.status();
