@@ -12,6 +12,14 @@ std::string UnitOf(const Inventory& inventory, const Inventory::Slot& slot) {
   return unit;
 }
 
+uint32_t PlaceOf(const Inventory::Offer& offer, Inventory& inventory) {
+  std::vector<Inventory::Offer>& offers = inventory.offers;
+  const auto known = std::ranges::find(offers, offer);
+  const auto place = static_cast<uint32_t>(known - offers.begin());
+  if (known == offers.end()) offers.push_back(offer);
+  return place;
+}
+
 std::vector<std::string> ClassesOf(const Inventory& inventory) {
   std::vector<std::string> classes;
   for (const Inventory::Offer& offer : inventory.offers) {

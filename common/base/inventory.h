@@ -52,6 +52,9 @@ struct Inventory {
 // The physical device of a slot: the units of its devices, joined by '+'.
 std::string UnitOf(const Inventory& inventory, const Inventory::Slot& slot);
 
+// The place of the offer in the inventory, which gets it unless it has it.
+uint32_t PlaceOf(const Inventory::Offer& offer, Inventory& inventory);
+
 // Each once: classes in the order of the offers, stacks sorted.
 std::vector<std::string> ClassesOf(const Inventory& inventory);
 std::vector<std::string> StacksOf(const Inventory& inventory);

@@ -98,6 +98,10 @@ int64_t JsonReader::Int(std::string_view key, int64_t least, int64_t most) {
   return least;
 }
 
+void JsonReader::Version(std::string_view key, int64_t known) {
+  if (Int(key, 1, 1000000) != known) Fail(key, "version " + std::to_string(known));
+}
+
 double JsonReader::Number(std::string_view key) {
   const Json* found = Find(key);
   if (found == nullptr) return 0;

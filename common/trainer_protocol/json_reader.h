@@ -32,6 +32,8 @@ class JsonReader {
   std::string Text(std::string_view key, size_t most_bytes);
   bool Bool(std::string_view key);
   int64_t Int(std::string_view key, int64_t least, int64_t most);
+  // A number of a protocol: fails when it is another than the known one.
+  void Version(std::string_view key, int64_t known);
   // Accepts the not-finite strings.
   double Number(std::string_view key);
   uint64_t DecimalString(std::string_view key);

@@ -1,5 +1,5 @@
-// Reading a data directory that cannot be written to: an archive, another user's, a mounted
-// snapshot.
+// Reading data directories, also ones that cannot be written to: an archive, another user's, a
+// mounted snapshot.
 #pragma once
 
 #include <string>

@@ -135,10 +135,6 @@ class Sql final : public Command {
       return InvalidInput("reads a data directory where it lies, not over a network: give --home");
     }
     if (csv_ && context.Json()) return InvalidInput("--csv and --output=json: expected one");
-    if (statement_ == "-") {
-      statement_.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
-      given_ = true;
-    }
     if (const absl::Status home = CheckIsHome(context.options.home); !home.ok()) {
       return MakeError(home.code(), Message(home) + "; name one with --home");
     }
@@ -159,10 +155,15 @@ class Sql final : public Command {
   // SQLite reads beside writers with the help of a file that it makes there.
   static bool MayWrite(const std::string& folder) { return access(folder.c_str(), W_OK) == 0; }
 
+  std::string Statement() const {
+    if (statement_.empty()) return kListViews;
+    if (statement_ != "-") return statement_;
+    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  }
+
   absl::Status Ask(const Context& context, OwnSql& store) const {
     const std::unique_ptr<Shown> answer = MakeAnswer(context);
-    const bool alone = statement_.empty() && !given_;
-    NF_RETURN_IF_ERROR(store.Ask(alone ? kListViews : statement_, *answer));
+    NF_RETURN_IF_ERROR(store.Ask(Statement(), *answer));
     answer->Finish();
     return absl::OkStatus();
   }
@@ -174,7 +175,6 @@ class Sql final : public Command {
   }
 
   std::string statement_;
-  bool given_ = false;  // On standard input.
   bool csv_ = false;
 };
 

@@ -68,7 +68,7 @@ int OnlyReads(void*, int action, const char* name, const char*, const char*, con
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_RECURSIVE: return SQLITE_OK;
+    case SQLITE_RECURSIVE:
     case SQLITE_FUNCTION: return SQLITE_OK;
     case SQLITE_PRAGMA:
       return std::ranges::find(kPragmas, std::string_view(name)) != std::end(kPragmas)

@@ -105,15 +105,17 @@ class Prober {
   void AskAll() {
     std::vector<Question> questions;
     std::vector<std::pair<Probed, const SlotPlan*>> asked;
-    EachWanted([&](const Probed& probed, const SlotPlan& slot, const Stack& stack) {
-      if (!findings_.try_emplace(probed).second) return;
-      if (stack.program.empty()) {
-        findings_[probed] = {"", FingerprintOf(stack, "", "")};
-        return;
-      }
-      questions.push_back(QuestionOf(probed, stack));
-      asked.emplace_back(probed, &slot);
-    });
+    for (const SlotPlan& slot : layout_.slots) {
+      EachWanted(slot, [&](const Probed& probed, const Stack& stack) {
+        if (!findings_.try_emplace(probed).second) return;
+        if (stack.program.empty()) {
+          findings_[probed] = {"", FingerprintOf(stack, "", "")};
+          return;
+        }
+        questions.push_back(QuestionOf(probed, stack));
+        asked.emplace_back(probed, &slot);
+      });
+    }
     const std::vector<absl::StatusOr<std::string>> answers =
         Ask(questions, {.at_once = std::max(2u, std::thread::hardware_concurrency())});
     for (size_t i = 0; i < answers.size(); ++i) {
@@ -123,12 +125,10 @@ class Prober {
   }
 
   template <typename Visit>
-  void EachWanted(const Visit& visit) const {
-    for (const SlotPlan& slot : layout_.slots) {
-      for (const std::string& name : slot.classes) {
-        for (const auto& [stack_name, stack] : stacks_) {
-          visit(Probed{name, stack_name, UuidsOf(slot)}, slot, stack);
-        }
+  void EachWanted(const SlotPlan& slot, const Visit& visit) const {
+    for (const std::string& name : slot.classes) {
+      for (const auto& [stack_name, stack] : stacks_) {
+        visit(Probed{name, stack_name, UuidsOf(slot)}, stack);
       }
     }
   }
@@ -137,27 +137,19 @@ class Prober {
     Inventory::Slot slot;
     slot.devices = DevicesOf(host_, plan);
     slot.cores = static_cast<uint32_t>(plan.cores.size());
-    for (const std::string& name : plan.classes) {
-      for (const auto& [stack_name, stack] : stacks_) {
-        const Finding& finding = findings_.at({name, stack_name, UuidsOf(plan)});
-        if (finding.reason.empty()) {
-          slot.offers.push_back(Place({name, stack_name, finding.fingerprint, stack.build}));
-        } else {
-          Withhold(slot, name, stack_name, finding.reason);
-        }
+    EachWanted(plan, [&](const Probed& probed, const Stack& stack) {
+      const Finding& finding = findings_.at(probed);
+      if (finding.reason.empty()) {
+        slot.offers.push_back(
+            PlaceOf({probed.hardware_class, probed.stack, finding.fingerprint, stack.build},
+                    result_.inventory));
+      } else {
+        Withhold(slot, probed.hardware_class, probed.stack, finding.reason);
       }
-    }
+    });
     if (slot.offers.empty()) return;
     result_.inventory.slots.push_back(std::move(slot));
     result_.slots.push_back(plan);
-  }
-
-  uint32_t Place(const Inventory::Offer& offer) {
-    std::vector<Inventory::Offer>& offers = result_.inventory.offers;
-    const auto known = std::ranges::find(offers, offer);
-    const auto place = static_cast<uint32_t>(known - offers.begin());
-    if (known == offers.end()) offers.push_back(offer);
-    return place;
   }
 
   void Withhold(const Inventory::Slot& slot, const std::string& name, const std::string& stack,
@@ -186,9 +178,7 @@ absl::StatusOr<ProbeAnswer> ParseProbeAnswer(std::string_view line) {
   NF_ASSIGN_OR_RETURN(const Json json, ParseJson(line));
   JsonReader reader(json, "");
   ProbeAnswer answer;
-  if (reader.Int("probes", 1, 1000000) != kProbeVersion) {
-    reader.Fail("probes", fmt::format("version {}", kProbeVersion));
-  }
+  reader.Version("probes", kProbeVersion);
   answer.works = reader.Bool("works");
   answer.reason = reader.Text("reason", 2000);
   const Json& devices = reader.Any("devices");

@@ -46,9 +46,7 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
   NF_ASSIGN_OR_RETURN(const Json json, ParseJson(line));
   JsonReader reader(json, "");
   Description description;
-  if (reader.Int("protocol", 1, 1000000) != kTrainerProtocolVersion) {
-    reader.Fail("protocol", fmt::format("version {}", kTrainerProtocolVersion));
-  }
+  reader.Version("protocol", kTrainerProtocolVersion);
   description.name = reader.Text("stack", 100);
   description.stack.build = reader.Text("build", 200);
   if (!reader.Any("environment").is_object()) reader.Fail("environment", "an object");
@@ -61,8 +59,8 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
   if (!reader.Has("probes")) {
     reader.Fail("probes",
                 "1: a trainer that can be asked with --probe whether it works on a device");
-  } else if (reader.Int("probes", 1, 1000000) != kProbeVersion) {
-    reader.Fail("probes", fmt::format("version {}", kProbeVersion));
+  } else {
+    reader.Version("probes", kProbeVersion);
   }
   NF_RETURN_IF_ERROR(reader.Finish());
   return description;

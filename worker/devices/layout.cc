@@ -133,10 +133,7 @@ Inventory AssumedInventory(const Host& host, const Layout& layout) {
     slot.devices = DevicesOf(host, plan);
     slot.cores = static_cast<uint32_t>(plan.cores.size());
     for (const std::string& name : plan.classes) {
-      const Inventory::Offer offer = {name, "", "", ""};
-      const auto known = std::ranges::find(inventory.offers, offer);
-      slot.offers.push_back(static_cast<uint32_t>(known - inventory.offers.begin()));
-      if (known == inventory.offers.end()) inventory.offers.push_back(offer);
+      slot.offers.push_back(PlaceOf({name, "", "", ""}, inventory));
     }
   }
   return inventory;

@@ -7,6 +7,7 @@
 namespace noisefloor::scheduler {
 namespace {
 
+using test::Fail;
 using test::Finish;
 using test::Join;
 using test::kT0;
@@ -26,13 +27,6 @@ Effects At(Scheduler& scheduler, int seconds, const E& event) {
 
 void TickUntil(Scheduler& scheduler, int from, int until) {
   for (int second = from; second <= until; ++second) (void)At(scheduler, second, Tick{});
-}
-
-AttemptFinished Fail(uint64_t worker, uint64_t lease, CauseClass cause) {
-  AttemptFinished event = Finish(worker, lease);
-  event.outcome.kind = OutcomeEvent::Kind::kFailed;
-  event.outcome.cause = cause;
-  return event;
 }
 
 bool IsQuarantined(const Scheduler& scheduler, size_t worker) {

@@ -38,13 +38,6 @@ std::vector<std::string> Granted(const Effects& effects) {
   return lines;
 }
 
-AttemptFinished Fail(uint64_t worker, uint64_t lease, CauseClass cause) {
-  AttemptFinished event = Finish(worker, lease);
-  event.outcome.kind = OutcomeEvent::Kind::kFailed;
-  event.outcome.cause = cause;
-  return event;
-}
-
 TEST(Devices, EachMemberGoesToASlotOfItsClass) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 3, {"cpu", "gpu"})), kT0);

@@ -102,4 +102,11 @@ inline scheduler::AttemptFinished Finish(uint64_t worker, uint64_t lease) {
   return event;
 }
 
+inline scheduler::AttemptFinished Fail(uint64_t worker, uint64_t lease, CauseClass cause) {
+  scheduler::AttemptFinished event = Finish(worker, lease);
+  event.outcome.kind = OutcomeEvent::Kind::kFailed;
+  event.outcome.cause = cause;
+  return event;
+}
+
 }  // namespace noisefloor::test

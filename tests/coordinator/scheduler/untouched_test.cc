@@ -8,6 +8,7 @@
 namespace noisefloor::scheduler {
 namespace {
 
+using test::Fail;
 using test::Finish;
 using test::Join;
 using test::kT0;
@@ -32,13 +33,6 @@ std::string CountsText(const Scheduler& scheduler) {
   }
   EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
   return text;
-}
-
-AttemptFinished Failed(uint64_t worker, uint64_t lease, CauseClass cause) {
-  AttemptFinished event = Finish(worker, lease);
-  event.outcome.kind = OutcomeEvent::Kind::kFailed;
-  event.outcome.cause = cause;
-  return event;
 }
 
 TEST(Untouched, AHundredThousandMembersAreSubmittedWithARowForEachCell) {
@@ -95,7 +89,7 @@ TEST(Untouched, ARestartKnowsThemByTheirCell) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"control", "algo"}, 10)), kT0);
   (void)scheduler.Step(Join(1, 3, "u"), kT0);
-  (void)scheduler.Step(Failed(1, 1, CauseClass::kInterrupted), kT0);
+  (void)scheduler.Step(Fail(1, 1, CauseClass::kInterrupted), kT0);
 
   const Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
 
@@ -140,7 +134,7 @@ TEST(Untouched, AreNotHiddenBehindMembersThatNoFreeWorkerMayHave) {
   size_t failed = 0;
   size_t starts = 0;
   for (uint64_t lease = 1; failed < 150 && lease < 10000; ++lease) {
-    const Effects effects = scheduler.Step(Failed(1, lease, CauseClass::kOutOfMemory), kT0);
+    const Effects effects = scheduler.Step(Fail(1, lease, CauseClass::kOutOfMemory), kT0);
     if (Of<KeepOutcome>(effects).empty()) continue;  // The other worker's.
     ++failed;
     starts += Started(effects).size();
