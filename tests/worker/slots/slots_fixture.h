@@ -29,8 +29,7 @@ class SlotsTest : public testing::Test {
     return Do(Tick{});
   }
   std::vector<std::string> Connect() { return Do(Connected{absl::Seconds(1), absl::Seconds(10)}); }
-  std::vector<std::string> Start(uint64_t lease, const TrainerKey& key = kAvx2,
-                                 uint32_t slot = 0) {
+  std::vector<std::string> Start(uint64_t lease, const TrainerKey& key = kAvx2, uint32_t slot = 0) {
     return Do(StartMember{LeaseId{lease}, slot, key});
   }
 
