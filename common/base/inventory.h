@@ -24,6 +24,7 @@ struct Inventory {
     std::string stack;           // "torch-2.11-cu130"
     std::string fingerprint;     // Hash of all that makes results of that stack on that class.
     std::string build;           // Hash of the trainer's executable.
+    std::string schema;          // Identity of its settings; "" = those of version 0.2.
     friend bool operator==(const Offer&, const Offer&) = default;
   };
   // Where one trainer runs at a time.

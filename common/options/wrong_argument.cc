@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 
-#include "common/trainer_protocol/fields.h"
+#include "common/base/nearest.h"
 
 namespace noisefloor {
 

@@ -18,6 +18,7 @@ v1::Inventory ToProto(const Inventory& inventory) {
     added.set_stack(offer.stack);
     added.set_fingerprint(offer.fingerprint);
     added.set_build(offer.build);
+    added.set_schema(offer.schema);
   }
   for (const Inventory::Slot& slot : inventory.slots) {
     v1::Slot& added = *message.add_slots();

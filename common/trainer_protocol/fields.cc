@@ -1,8 +1,7 @@
 #include "common/trainer_protocol/fields.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <utility>
 
 namespace noisefloor {
 
@@ -15,18 +14,21 @@ using S = Specification;
   [](const S& s) -> SettingValue { return SettingValue(type(s.member)); }, \
       [](S& s, SettingValue v) { s.member = std::get<type>(std::move(v)); }
 #define NF_BOOL(path, member, help) \
-  Field { path, FieldKind::kBool, help, 0, 0, {}, NF_ACCESS(bool, member) }
+  Field { {path, SettingKind::kBool, help, 0, 0, {}, {}}, NF_ACCESS(bool, member) }
 #define NF_INT(path, member, least, most, help) \
-  Field { path, FieldKind::kInt, help, least, most, {}, NF_ACCESS(int64_t, member) }
+  Field { {path, SettingKind::kInt, help, least, most, {}, {}}, NF_ACCESS(int64_t, member) }
 #define NF_NUMBER(path, member, least, most, help) \
-  Field { path, FieldKind::kNumber, help, least, most, {}, NF_ACCESS(double, member) }
-#define NF_CHOICE(path, member, help, ...) \
-  Field { path, FieldKind::kChoice, help, 0, 0, {__VA_ARGS__}, NF_ACCESS(std::string, member) }
+  Field { {path, SettingKind::kNumber, help, least, most, {}, {}}, NF_ACCESS(double, member) }
+#define NF_CHOICE(path, member, help, ...)                                                      \
+  Field {                                                                                       \
+    {path, SettingKind::kChoice, help, 0, 0, {__VA_ARGS__}, {}}, NF_ACCESS(std::string, member) \
+  }
 #define NF_TEXT(path, member, most, help) \
-  Field { path, FieldKind::kText, help, 0, most, {}, NF_ACCESS(std::string, member) }
-#define NF_INTS(path, member, least, most, help)                                              \
-  Field {                                                                                     \
-    path, FieldKind::kIntList, help, least, most, {}, NF_ACCESS(std::vector<int64_t>, member) \
+  Field { {path, SettingKind::kText, help, 0, most, {}, {}}, NF_ACCESS(std::string, member) }
+#define NF_INTS(path, member, least, most, help)              \
+  Field {                                                     \
+    {path, SettingKind::kIntList, help, least, most, {}, {}}, \
+        NF_ACCESS(std::vector<int64_t>, member)               \
   }
 
 std::vector<Field> FieldsOfModelAndData() {
@@ -126,10 +128,12 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
 
 std::vector<Field> MakeFields() {
   std::vector<Field> fields;
+  const Specification defaults;
   for (const auto& part :
        {FieldsOfModelAndData(), FieldsOfTraining(), FieldsOfSourcesAndEvaluation()}) {
     fields.insert(fields.end(), part.begin(), part.end());
   }
+  for (Field& field : fields) field.rule.otherwise = field.get(defaults);
   return fields;
 }
 
@@ -141,136 +145,7 @@ std::vector<Field> MakeFields() {
 #undef NF_TEXT
 #undef NF_INTS
 
-std::string NumberText(double value) {
-  char buffer[32];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  return std::string(buffer, end);
-}
-
-// Limits as a person writes them: 100000, not 1e+05.
-std::string LimitText(double limit) {
-  const bool whole = std::trunc(limit) == limit && std::abs(limit) < 1e15;
-  return whole ? std::to_string(static_cast<int64_t>(limit)) : NumberText(limit);
-}
-
-std::string Range(const Field& field) {
-  return " from " + LimitText(field.least) + " to " + LimitText(field.most);
-}
-
-std::string Expected(const Field& field) {
-  switch (field.kind) {
-    case FieldKind::kBool: return "true or false";
-    case FieldKind::kInt: return "an integer" + Range(field);
-    case FieldKind::kNumber: return "a number" + Range(field);
-    case FieldKind::kText: return "a text of at most " + LimitText(field.most) + " characters";
-    case FieldKind::kIntList: return "a list of integers" + Range(field);
-    case FieldKind::kChoice: {
-      std::string text = "one of";
-      for (size_t i = 0; i < field.choices.size(); ++i) {
-        text.append(i == 0 ? " " : ", ").append(field.choices[i]);
-      }
-      return text;
-    }
-  }
-  return "corrupt";
-}
-
-bool InLimits(const Field& field, double value) {
-  return std::isfinite(value) && value >= field.least && value <= field.most;
-}
-
-// Turns an int into a number and an empty or single value into a list where the field asks for it.
-void Adapt(const Field& field, SettingValue& value) {
-  if (const auto* whole = std::get_if<int64_t>(&value)) {
-    if (field.kind == FieldKind::kNumber)
-      value = static_cast<double>(*whole);
-    else if (field.kind == FieldKind::kIntList)
-      value = std::vector<int64_t>{*whole};
-  }
-}
-
-bool Accepts(const Field& field, const SettingValue& value) {
-  switch (field.kind) {
-    case FieldKind::kBool: return std::holds_alternative<bool>(value);
-    case FieldKind::kInt: {
-      const auto* whole = std::get_if<int64_t>(&value);
-      return whole && InLimits(field, static_cast<double>(*whole));
-    }
-    case FieldKind::kNumber: {
-      const auto* number = std::get_if<double>(&value);
-      return number && InLimits(field, *number);
-    }
-    case FieldKind::kText: {
-      const auto* text = std::get_if<std::string>(&value);
-      return text && text->size() <= static_cast<size_t>(field.most);
-    }
-    case FieldKind::kChoice: {
-      const auto* text = std::get_if<std::string>(&value);
-      return text && std::ranges::find(field.choices, *text) != field.choices.end();
-    }
-    case FieldKind::kIntList: {
-      const auto* list = std::get_if<std::vector<int64_t>>(&value);
-      return list && list->size() <= 1000 && std::ranges::all_of(*list, [&](int64_t element) {
-               return InLimits(field, static_cast<double>(element));
-             });
-    }
-  }
-  return false;
-}
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, substituted}));
-    }
-  }
-  return row[b.size()];
-}
-
-constexpr size_t kMostCompared = 200;  // Longer texts are no slip of a name.
-
-std::string_view LastPart(std::string_view path) { return path.substr(path.rfind('.') + 1); }
-
-bool IsBelow(std::string_view path, std::string_view group) {
-  return path.size() > group.size() && path.starts_with(group) && path[group.size()] == '.';
-}
-
-// "lr" of "learning_rate".
-bool IsInitials(std::string_view wrong, std::string_view name) {
-  std::string initials;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (i == 0 || name[i - 1] == '_') initials += name[i];
-  }
-  return initials.size() > 1 && wrong == initials;
-}
-
-// How far `wrong` is from `name`; more than `most` when that is plain from their lengths.
-size_t SlipOf(std::string_view wrong, std::string_view name, size_t most) {
-  if (IsInitials(wrong, name)) return 1;
-  const auto [less, more] = std::minmax({wrong.size(), name.size()});
-  return more - less > most ? most + 1 : EditDistance(wrong, name);
-}
-
 }  // namespace
-
-std::string ToText(const SettingValue& value) {
-  struct Visitor {
-    std::string operator()(bool v) const { return v ? "true" : "false"; }
-    std::string operator()(int64_t v) const { return std::to_string(v); }
-    std::string operator()(double v) const { return NumberText(v); }
-    std::string operator()(const std::string& v) const { return v; }
-    std::string operator()(const std::vector<int64_t>& v) const {
-      std::string text = "[";
-      for (size_t i = 0; i < v.size(); ++i) text += (i ? ", " : "") + std::to_string(v[i]);
-      return text + "]";
-    }
-  };
-  return std::visit(Visitor{}, value);
-}
 
 std::span<const Field> AllFields() {
   static const std::vector<Field> fields = MakeFields();
@@ -279,62 +154,27 @@ std::span<const Field> AllFields() {
 
 const Field* FindField(std::string_view path) {
   const auto fields = AllFields();
-  const auto it = std::ranges::find(fields, path, &Field::path);
+  const auto it =
+      std::ranges::find_if(fields, [&](const Field& field) { return field.rule.path == path; });
   return it == fields.end() ? nullptr : &*it;
 }
 
-std::string_view Nearest(std::string_view wrong, std::span<const std::string_view> known) {
-  if (wrong.size() > kMostCompared) return {};
-  std::string_view best;
-  size_t least = std::max<size_t>(2, wrong.size() / 3) + 1;
-  for (const std::string_view candidate : known) {
-    const size_t distance = EditDistance(wrong, candidate);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
-  }
-  return best;
+const SettingsSchemaRef& OwnSchema() {
+  static const SettingsSchemaRef schema = [] {
+    std::vector<SettingRule> rules;
+    for (const Field& field : AllFields()) rules.push_back(field.rule);
+    return std::make_shared<const SettingsSchema>(std::move(rules));
+  }();
+  return schema;
 }
 
-std::string_view NearestField(std::string_view path) {
-  if (path.size() > kMostCompared) return {};
-  const std::string_view wrong = LastPart(path);
-  const size_t most = std::clamp<size_t>(wrong.size() / 2, 2, 6);
-  std::string_view best;
-  std::pair<size_t, size_t> least(most + 1, 0);
-  for (const Field& field : AllFields()) {
-    for (size_t end = 0; end != std::string_view::npos;) {
-      end = field.path.find('.', end + 1);
-      const std::string_view known = field.path.substr(0, end);
-      if (IsBelow(path, known)) continue;
-      const size_t slip = std::min(SlipOf(wrong, LastPart(known), most), SlipOf(path, known, most));
-      if (slip > least.first) continue;
-      const std::pair distance(slip, EditDistance(path, known));
-      if (distance >= least) continue;
-      least = distance;
-      best = known;
-    }
-  }
-  return best;
+std::string IdentityOf(const SettingsSchema& schema) {
+  return schema.identity() == kSettingsOf02 ? "" : schema.identity();
 }
 
 absl::Status SetField(Specification& specification, std::string_view path, SettingValue value) {
-  const Field* field = FindField(path);
-  if (field == nullptr) {
-    std::string message = "unknown key " + std::string(path);
-    if (const auto nearest = NearestField(path); !nearest.empty()) {
-      message.append("; did you mean ").append(nearest).append("?");
-    }
-    return InvalidInput(message);
-  }
-  const std::string got = ToText(value);
-  Adapt(*field, value);
-  if (!Accepts(*field, value)) {
-    return InvalidInput(std::string(path) + ": expected " + Expected(*field) + ", got " +
-                        (got.empty() ? "an empty text" : got));
-  }
-  field->set(specification, std::move(value));
+  NF_ASSIGN_OR_RETURN(SettingValue taken, OwnSchema()->Take(path, std::move(value)));
+  FindField(path)->set(specification, std::move(taken));
   return absl::OkStatus();
 }
 

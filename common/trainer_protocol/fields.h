@@ -1,35 +1,25 @@
-// The table of all settings of a Specification: path, kind, limits, one line of help. Everything
-// that reads, writes, checks or documents a setting goes through it.
+// The table of all settings of a Specification: path, kind, limits, one line of help. What our own
+// trainers publish is made from it; everything that reads or writes one goes through it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "common/base/status.h"
+#include "common/trainer_protocol/schema.h"
 #include "common/trainer_protocol/specification.h"
 
 namespace noisefloor {
 
-// The value of a setting, as a sweep file or an axis gives it.
-using SettingValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
-
-std::string ToText(const SettingValue& value);  // "0.05", "true", "[1, 2]"; shortest exact number
-
-enum class FieldKind : uint8_t { kBool, kInt, kNumber, kChoice, kText, kIntList };
-
+// One setting and its place in a Specification.
 struct Field {
-  std::string_view path;  // "train.optimizer.learning_rate"
-  FieldKind kind;
-  std::string_view help;                  // Its row in deploy/sweeps/README.md begins with it.
-  double least = 0;                       // Limits of numbers and of each element of a list,
-  double most = 0;                        // both inclusive.
-  std::vector<std::string_view> choices;  // Of kChoice.
+  SettingRule rule;  // Its help begins its row in deploy/sweeps/README.md.
   SettingValue (*get)(const Specification&);
-  void (*set)(Specification&, SettingValue);  // The value is of the field's kind and in limits.
+  void (*set)(Specification&, SettingValue);  // The value is one that the rule accepts.
 };
 
 // All fields, in the order of the documentation. Lives for ever.
@@ -38,13 +28,18 @@ std::span<const Field> AllFields();
 // Null when there is none of that path.
 const Field* FindField(std::string_view path);
 
-// The known path, or beginning of one, that was most likely meant: with the last part of the wrong
-// one somewhere else ("schedule", "train.learning_rate"), misspelt (Levenshtein distance), or as
-// initials ("lr"). Empty when none is near. Lives for ever.
-std::string_view NearestField(std::string_view path);
+// The stacks that we ship: what a sweep that names one of them, or none, is checked against needs
+// no worker to tell of it.
+inline constexpr std::array<std::string_view, 1> kOwnStacks = {"torch-2.11-cu130"};
 
-// The nearest of `known` to `wrong`, or empty when none is near.
-std::string_view Nearest(std::string_view wrong, std::span<const std::string_view> known);
+// The rules of all fields: what our own trainers publish. Lives for ever.
+const SettingsSchemaRef& OwnSchema();
+
+// Identity of the settings of version 0.2, which told nobody of them. Where an identity is kept or
+// compared, "" stands for it, so that what that version kept and tells is what it was.
+inline constexpr std::string_view kSettingsOf02 =
+    "e6857f2887b66e466b90ba9389d9b9e58212822d86fd819d84bc7697b61d8ef6";
+std::string IdentityOf(const SettingsSchema& schema);
 
 // Sets one field. An int is accepted where a number is expected. InvalidArgument says what was
 // expected: "train.epochs: expected an integer from 0 to 100000, got -1".

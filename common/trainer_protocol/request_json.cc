@@ -1,113 +1,27 @@
-#include "fmt/format.h"
-
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/training_json.h"
 
 namespace noisefloor {
 
 namespace {
 
-Json ToJson(const SettingValue& value) {
-  return std::visit([](const auto& v) { return Json(v); }, value);
-}
-
-// The place of a dotted path in nested objects.
-Json::json_pointer PointerTo(std::string_view path) {
-  std::string pointer = "/" + std::string(path);
-  for (char& c : pointer) {
-    if (c == '.') c = '/';
-  }
-  return Json::json_pointer(pointer);
-}
-
-absl::StatusOr<SettingValue> ValueFromJson(const Json& json) {
-  if (json.is_boolean()) return SettingValue(json.get<bool>());
-  if (json.is_number_integer()) return SettingValue(json.get<int64_t>());
-  if (json.is_number()) return SettingValue(json.get<double>());
-  if (json.is_string()) return SettingValue(json.get<std::string>());
-  if (!json.is_array()) return InvalidInput("expected a value or a list of integers");
-  std::vector<int64_t> list;
-  for (const Json& element : json) {
-    if (!element.is_number_integer()) return InvalidInput("expected a list of integers");
-    list.push_back(element.get<int64_t>());
-  }
-  return SettingValue(std::move(list));
-}
-
-Json SpecificationJson(const Specification& specification) {
-  Json json = Json::object();
-  for (const Field& field : AllFields()) {
-    json[PointerTo(field.path)] = ToJson(field.get(specification));
-  }
-  for (const NoiseSource source : kAllNoiseSources) {
-    const SourceSpec& spec = specification.Source(source);
-    json["noise"][std::string(Name(source))] = {{"state", Name(spec.state)},
-                                                {"block", spec.lane.block},
-                                                {"lane", spec.lane.number},
-                                                {"seed", std::to_string(spec.seed)}};
-  }
-  json["hardware_class"] = specification.hardware_class;
-  json["stack"] = specification.stack;
-  return json;
-}
-
-absl::Status ReadSource(const Json& noise, NoiseSource source, Specification& specification) {
-  const std::string name(Name(source));
-  if (!noise.is_object() || !noise.contains(name)) {
-    return InvalidInput("noise." + name + ": missing");
-  }
-  JsonReader reader(noise[name], "noise." + name);
-  SourceSpec& spec = specification.Source(source);
-  const auto state = ParseSourceState(reader.Text("state", 20));
-  spec.lane.block = static_cast<uint32_t>(reader.Int("block", 0, UINT32_MAX));
-  spec.lane.number = static_cast<uint32_t>(reader.Int("lane", 0, UINT32_MAX));
-  spec.seed = reader.DecimalString("seed");
-  if (!state) reader.Fail("state", "off, fixed or free");
-  spec.state = state.value_or(SourceState::kFixed);
-  return reader.Finish();
-}
-
-// Every leaf of `json` must be a field or one of the keys beside the fields.
-absl::Status RefuseUnknown(const Json& json, const std::string& prefix) {
-  for (const auto& [key, value] : json.items()) {
-    const std::string path = prefix.empty() ? key : fmt::format("{}.{}", prefix, key);
-    if (path == "noise" || path == "hardware_class" || path == "stack") continue;
-    if (FindField(path) != nullptr) continue;
-    if (!value.is_object()) return InvalidInput(path + ": unknown key");
-    NF_RETURN_IF_ERROR(RefuseUnknown(value, path));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReadFields(const Json& json, Specification& specification) {
-  for (const Field& field : AllFields()) {
-    const auto pointer = PointerTo(field.path);
-    if (!json.contains(pointer)) return InvalidInput(std::string(field.path) + ": missing");
-    auto value = ValueFromJson(json[pointer]);
-    if (!value.ok()) return Annotate(value.status(), field.path);
-    NF_RETURN_IF_ERROR(SetField(specification, field.path, *std::move(value)));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Specification> SpecificationFrom(const Json& json) {
-  if (!json.is_object()) return InvalidInput("specification: expected a JSON object");
-  NF_RETURN_IF_ERROR(RefuseUnknown(json, ""));
+  NF_ASSIGN_OR_RETURN(const Training training, TrainingFrom(json));
   Specification specification;
-  NF_RETURN_IF_ERROR(ReadFields(json, specification));
-  const Json noise = json.value("noise", Json::object());
-  for (const NoiseSource source : kAllNoiseSources) {
-    NF_RETURN_IF_ERROR(ReadSource(noise, source, specification));
+  for (const auto& [path, value] : training.settings) {
+    if (FindField(path) == nullptr) return InvalidInput(path + ": unknown key");
   }
-  if (noise.size() != kAllNoiseSources.size()) return InvalidInput("noise: unknown source");
-  for (const char* key : {"hardware_class", "stack"}) {
-    if (!json.contains(key) || !json[key].is_string()) {
-      return InvalidInput(std::string(key) + ": expected a text");
-    }
+  for (const Field& field : AllFields()) {
+    const std::string& path = field.rule.path;
+    const SettingValue* value = FindSetting(training.settings, path);
+    if (value == nullptr) return InvalidInput(path + ": missing");
+    NF_RETURN_IF_ERROR(SetField(specification, path, *value));
   }
-  specification.hardware_class = json["hardware_class"].get<std::string>();
-  specification.stack = json["stack"].get<std::string>();
+  specification.noise = training.noise;
+  specification.hardware_class = training.hardware_class;
+  specification.stack = training.stack;
   if (const auto problems = CheckTogether(specification); !problems.empty()) {
     return InvalidInput(problems[0].path + ": " + problems[0].message);
   }
@@ -117,7 +31,7 @@ absl::StatusOr<Specification> SpecificationFrom(const Json& json) {
 }  // namespace
 
 std::string SpecificationToJson(const Specification& specification) {
-  return SpecificationJson(specification).dump();
+  return TrainingToJson(TrainingOf(specification));
 }
 
 absl::StatusOr<Specification> SpecificationFromJson(std::string_view json) {

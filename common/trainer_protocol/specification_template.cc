@@ -4,7 +4,6 @@
 
 #include "common/base/check.h"
 #include "common/base/seed.h"
-#include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
 
 namespace noisefloor {
@@ -21,14 +20,14 @@ absl::Status NoTemplate(std::string_view what) {
 
 }  // namespace
 
-SpecificationTemplate SpecificationTemplate::Of(const Specification& member, uint64_t sweep_seed) {
-  auto made = OfText(SpecificationToJson(member), sweep_seed);
+SpecificationTemplate SpecificationTemplate::Of(const Training& member, uint64_t sweep_seed) {
+  auto made = OfText(TrainingToJson(member), sweep_seed);
   NF_CHECK(made.ok());
   return *std::move(made);
 }
 
-SpecificationTemplate SpecificationTemplate::Fixed(const Specification& member) {
-  auto made = Parse(SpecificationToJson(member), 0);
+SpecificationTemplate SpecificationTemplate::Fixed(const Training& member) {
+  auto made = Parse(TrainingToJson(member), 0);
   NF_CHECK(made.ok());
   return *std::move(made);
 }

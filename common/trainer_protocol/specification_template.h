@@ -9,7 +9,7 @@
 
 #include "common/base/noise_source.h"
 #include "common/base/status.h"
-#include "common/trainer_protocol/specification.h"
+#include "common/trainer_protocol/training.h"
 
 namespace noisefloor {
 
@@ -17,9 +17,9 @@ namespace noisefloor {
 class SpecificationTemplate {
  public:
   // Of the cell of any of its members. `sweep_seed`: what DeriveSeed is given.
-  static SpecificationTemplate Of(const Specification& member, uint64_t sweep_seed);
+  static SpecificationTemplate Of(const Training& member, uint64_t sweep_seed);
   // Of a cell whose members are all the same training, that of `member`: a replay's.
-  static SpecificationTemplate Fixed(const Specification& member);
+  static SpecificationTemplate Fixed(const Training& member);
   // Of a member's canonical text, as Of. DataLoss for what is none.
   static absl::StatusOr<SpecificationTemplate> OfText(std::string_view member, uint64_t sweep_seed);
   // Of text(). DataLoss for what is none.
@@ -28,7 +28,7 @@ class SpecificationTemplate {
   // Canonical JSON without "lane" and "seed" of the sources in which members differ.
   const std::string& text() const { return text_; }
 
-  // The canonical JSON of a member: equal to SpecificationToJson of its specification.
+  // The canonical JSON of a member: equal to TrainingToJson of its training.
   std::string ForReplicate(uint32_t replicate) const;
 
  private:

@@ -7,9 +7,9 @@
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
 
+#include "common/base/nearest.h"
 #include "common/options/wrong_argument.h"
 #include "common/rpc/address.h"
-#include "common/trainer_protocol/fields.h"
 #include "coordinator/cli/choices.h"
 #include "coordinator/cli/help.h"
 #include "coordinator/cli/output_file.h"

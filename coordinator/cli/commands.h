@@ -15,6 +15,7 @@ std::unique_ptr<Command> MakeStatus();
 std::unique_ptr<Command> MakeWatch();
 std::unique_ptr<Command> MakeMembers();
 std::unique_ptr<Command> MakeWorkers();
+std::unique_ptr<Command> MakeSettings();
 std::unique_ptr<Command> MakeShow();
 std::unique_ptr<Command> MakeExplain();
 std::unique_ptr<Command> MakeLogs();

@@ -12,6 +12,7 @@
 #include "coordinator/cli/standstill.h"
 #include "coordinator/cli/submission.h"
 #include "coordinator/cli/table.h"
+#include "coordinator/sweep_file/sweep_notes.h"
 
 namespace noisefloor::cli {
 
@@ -168,10 +169,11 @@ class Plan final : public Command {
   }
 
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    const Connection::Wish wish = {.home = Connection::Home::kAny};
+    std::optional<Connection> opened;
+    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(context, file_, wish, opened));
     SayNotes(context, file);
-    NF_ASSIGN_OR_RETURN(Connection connection,
-                        Connection::Open(context, {.home = Connection::Home::kAny}));
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenUnless(context, wish, std::move(opened)));
     std::vector<v1::AssumedWorker> assumed;
     if (!connection.remote()) {
       NF_ASSIGN_OR_RETURN(assumed.emplace_back(), WorkerHere(0));
@@ -202,7 +204,9 @@ class Plan final : public Command {
     context.out << fmt::format("{}: {}, {}, {}\n", file.sweep.name(),
                                Counted(static_cast<uint64_t>(plan.cells_size()), "cell"),
                                Counted(plan.members(), "member"),
-                               Counted(plan.steps(), "optimiser step"));
+                               plan.steps() == 0 && !sweep_file::IsForOurs(file.sweep)
+                                   ? "steps that only its trainer knows"
+                                   : Counted(plan.steps(), "optimiser step"));
     PrintWorkers(context, plan);
     Say(context, TimeText(plan));
     PrintPlans(context, plan);

@@ -7,6 +7,7 @@
 #include "common/files/data_roots.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/datasets.h"
+#include "common/trainer_protocol/training_json.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
@@ -28,7 +29,7 @@ namespace {
 
 struct Original {
   v1::Member member;
-  Specification specification;
+  Training training;
   std::map<std::string, std::string> hashes;
   TrainedBy trained_by;
   Cohort cohort;
@@ -67,9 +68,9 @@ absl::StatusOr<std::vector<double>> Top1OfCohort(Connection& connection, const v
 }
 
 // What a top-1 is counted on; 0: not known.
-int64_t TestExamples(const Specification& specification) {
-  const KnownDataset* known = FindDataset(specification.data.name);
-  const int64_t asked = specification.data.test_examples;
+int64_t TestExamples(const Training& training) {
+  const KnownDataset* known = FindDataset(TextSetting(training.settings, "data.name"));
+  const int64_t asked = IntSetting(training.settings, "data.test_examples");
   return asked > 0 || known == nullptr ? asked : known->test_examples;
 }
 
@@ -88,14 +89,14 @@ absl::StatusOr<Original> Fetch(Connection& connection, const std::string& id) {
     return MakeError(absl::StatusCode::kDataLoss,
                      id + ": its specification does not have its hash");
   }
-  NF_ASSIGN_OR_RETURN(original.specification, SpecificationFromJson(member.specification()));
+  NF_ASSIGN_OR_RETURN(original.training, TrainingFromJson(member.specification()));
   original.hashes.insert(outcome.hashes().begin(), outcome.hashes().end());
   const Json environment = Json::parse(outcome.environment(), nullptr, false);
   original.trained_by = {.stack = member.stack(),
                          .build = TextOf(environment, "build"),
                          .conditions = ConditionsOf(environment)};
   NF_ASSIGN_OR_RETURN(const std::vector<double> top1, Top1OfCohort(connection, member));
-  original.cohort = SumUp(top1, TestExamples(original.specification));
+  original.cohort = SumUp(top1, TestExamples(original.training));
   return original;
 }
 
@@ -213,7 +214,7 @@ class Replay final : public Command {
     TrainedBy trainer = original.trained_by;
     const auto cpu = ReadCpuFacts();
     if (here && cpu.ok()) trainer.conditions["processor"] = cpu->model;
-    const auto reasons = WhyBitsMayDiffer(original.specification, original.trained_by, trainer);
+    const auto reasons = WhyBitsMayDiffer(original.training, original.trained_by, trainer);
     context.err << (reasons.empty()
                         ? "expects equal bits from the same trainer: every physical source is fixed"
                         : fmt::format("expects the distribution, not equal bits: {}",
@@ -310,7 +311,7 @@ class Replay final : public Command {
                             .build = TextOf(environment, "build"),
                             .conditions = ConditionsOf(environment)};
     Verdict verdict;
-    verdict.reasons = WhyBitsMayDiffer(original.specification, original.trained_by, here);
+    verdict.reasons = WhyBitsMayDiffer(original.training, original.trained_by, here);
     if (replay.hardware() != original.member.hardware()) {
       verdict.reasons.push_back(fmt::format("the hardware class was {} and is {} here",
                                             original.member.hardware(), replay.hardware()));

@@ -92,13 +92,14 @@ std::map<std::string, std::string> ConditionsOf(const nlohmann::ordered_json& en
   return conditions;
 }
 
-std::vector<std::string> WhyBitsMayDiffer(const Specification& specification,
-                                          const TrainedBy& original, const TrainedBy& replay) {
+std::vector<std::string> WhyBitsMayDiffer(const Training& training, const TrainedBy& original,
+                                          const TrainedBy& replay) {
   std::vector<std::string> reasons;
+  const std::optional<Specification> ours = Understood(training);
   for (const NoiseSource source :
        {NoiseSource::kKernels, NoiseSource::kAutotune, NoiseSource::kReduceOrder}) {
-    if (specification.Source(source).state != SourceState::kFree) continue;
-    if (IdleReason(specification, source)) continue;
+    if (training.Source(source).state != SourceState::kFree) continue;
+    if (ours && IdleReason(*ours, source)) continue;
     reasons.push_back(fmt::format("{} is free", Name(source)));
   }
   if (original.stack != replay.stack) {

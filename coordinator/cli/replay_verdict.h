@@ -10,7 +10,7 @@
 #include "nlohmann/json.hpp"
 
 #include "common/trainer_protocol/json.h"
-#include "common/trainer_protocol/specification.h"
+#include "common/trainer_protocol/training.h"
 
 namespace noisefloor::cli {
 
@@ -26,8 +26,8 @@ struct TrainedBy {
 std::map<std::string, std::string> ConditionsOf(const nlohmann::ordered_json& environment);
 
 // Why equal bits are not promised; empty when they are.
-std::vector<std::string> WhyBitsMayDiffer(const Specification& specification,
-                                          const TrainedBy& original, const TrainedBy& replay);
+std::vector<std::string> WhyBitsMayDiffer(const Training& training, const TrainedBy& original,
+                                          const TrainedBy& replay);
 
 struct HashPair {
   std::string name;

@@ -51,7 +51,8 @@ class RunCommand final : public Command {
       return InvalidInput(fmt::format("--coordinator: run brings its own; use {} and {}",
                                       context.Hint("submit"), context.Hint("watch")));
     }
-    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    NF_ASSIGN_OR_RETURN(const SweepFile file,
+                        sweep_file::ReadSweepFile(file_, sweep_file::OwnSettings));
     OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
     NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));

@@ -9,11 +9,38 @@
 #include "fmt/ranges.h"
 
 #include "common/rpc/inventory.h"
+#include "common/rpc/settings.h"
 #include "coordinator/cli/offers.h"
-#include "coordinator/cli/sweep_notes.h"
+#include "coordinator/sweep_file/sweep_notes.h"
 #include "worker/devices/layout.h"
 
 namespace noisefloor::cli {
+
+using sweep_file::WithPlaces;
+
+absl::StatusOr<SweepFile> ReadSweepFile(const Context& context, const std::string& path,
+                                        const Connection::Wish& wish,
+                                        std::optional<Connection>& connection) {
+  const auto ask = [&](const std::string& stack) -> absl::StatusOr<SettingsSchemaRef> {
+    absl::StatusOr<SettingsSchemaRef> ours = sweep_file::OwnSettings(stack);
+    if (ours.ok()) return ours;
+    NF_ASSIGN_OR_RETURN(Connection opened, Connection::Open(context, wish));
+    connection.emplace(std::move(opened));
+    v1::ListSettingsRequest request;
+    request.set_stack(stack);
+    NF_ASSIGN_OR_RETURN(const v1::ListSettingsResponse answer,
+                        connection->Call(&Stub::ListSettings, request));
+    NF_ASSIGN_OR_RETURN(SettingsSchema schema, SchemaFrom(answer));
+    return std::make_shared<const SettingsSchema>(std::move(schema));
+  };
+  return sweep_file::ReadSweepFile(path, ask);
+}
+
+absl::StatusOr<Connection> OpenUnless(const Context& context, const Connection::Wish& wish,
+                                      std::optional<Connection> opened) {
+  if (opened) return *std::move(opened);
+  return Connection::Open(context, wish);
+}
 
 absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const SweepFile& file,
                                                 const std::vector<v1::AssumedWorker>& assumed) {
@@ -50,7 +77,8 @@ absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
 }
 
 void SayNotes(const Context& context, const SweepFile& file) {
-  for (const std::string& note : NotesOn(file.sweep)) context.err << "note: " << note << "\n";
+  for (const std::string& note : sweep_file::NotesOn(file.sweep))
+    context.err << "note: " << note << "\n";
 }
 
 std::string HardwareText(const v1::SubmitSweepResponse& submitted) {

@@ -2,14 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "common/base/status.h"
 #include "coordinator/cli/connection.h"
-#include "coordinator/cli/sweep_file.h"
+#include "coordinator/sweep_file/sweep_file.h"
 
 namespace noisefloor::cli {
 
+using sweep_file::SweepFile;
+
+// Reads a sweep file. The settings of a stack that we do not ship are asked of the coordinator:
+// then, and only then, `connection` is opened.
+absl::StatusOr<SweepFile> ReadSweepFile(const Context& context, const std::string& path,
+                                        const Connection::Wish& wish,
+                                        std::optional<Connection>& connection);
+// What was opened, or a new one.
+absl::StatusOr<Connection> OpenUnless(const Context& context, const Connection::Wish& wish,
+                                      std::optional<Connection> opened);
 // For the workers that are connected and `assumed`.
 absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const SweepFile& file,
                                                 const std::vector<v1::AssumedWorker>& assumed);

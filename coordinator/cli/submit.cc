@@ -27,10 +27,11 @@ class Submit final : public Command {
     app.add_flag("--resume", resume_, "answer with an equal sweep when there is one");
   }
   absl::StatusOr<int> Run(Context& context) override {
-    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
+    const Connection::Wish wish = {.home = Connection::Home::kMake};
+    std::optional<Connection> opened;
+    NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(context, file_, wish, opened));
     SayNotes(context, file);
-    NF_ASSIGN_OR_RETURN(Connection connection,
-                        Connection::Open(context, {.home = Connection::Home::kMake}));
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenUnless(context, wish, std::move(opened)));
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse answer,
                         SubmitSweep(context, connection, file, resume_));
     if (context.Json()) {

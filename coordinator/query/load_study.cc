@@ -35,15 +35,23 @@ void LoadLabels(const EvaluationRows& rows, report::EvaluationSet& evaluation, L
   if (!labels.ok()) {
     return Warn(study, "sweep", labels.status(), "The true classes are not known.");
   }
-  const auto wrong = [&](int32_t label) { return label < 0 || label >= evaluation.classes; };
-  if (const auto bad = std::find_if(labels->begin(), labels->end(), wrong); bad != labels->end()) {
-    return Warn(
-        study, "sweep",
-        InvalidInput(fmt::format("{}: the class {} of example {} is not below {}", artifact->path,
-                                 *bad, bad - labels->begin(), evaluation.classes)),
-        "The true classes are not known.");
-  }
   evaluation.labels = *std::move(labels);
+}
+
+// Once the number of classes is known: of a data set of ours from its table, of another from the
+// logits.
+void CheckLabels(const EvaluationRows& rows, report::EvaluationSet& evaluation,
+                 LoadedStudy& study) {
+  const auto wrong = [&](int32_t label) { return label < 0 || label >= evaluation.classes; };
+  const std::vector<int32_t>& labels = evaluation.labels;
+  const auto bad = std::find_if(labels.begin(), labels.end(), wrong);
+  if (bad == labels.end()) return;
+  Warn(study, "sweep",
+       InvalidInput(fmt::format("{}: the class {} of example {} is not below {}",
+                                Find(rows.artifacts, "evaluation_labels")->path, *bad,
+                                bad - labels.begin(), evaluation.classes)),
+       "The true classes are not known.");
+  evaluation.labels.clear();
 }
 
 void LoadImages(const EvaluationRows& rows, report::EvaluationSet& evaluation, LoadedStudy& study) {
@@ -118,6 +126,9 @@ LoadedStudy LoadStudy(StudyRows rows, const BlobStore& blobs) {
     report::EvaluationSet& evaluation = study.input.evaluations[sets.at(member.cell)];
     LoadWeights(rows.artifacts[m], member, study);
     LoadPredictions(rows.artifacts[m], evaluation, member, study);
+  }
+  for (size_t i = 0; i < rows.evaluation_sets.size(); ++i) {
+    CheckLabels(rows.evaluation_sets[i], study.input.evaluations[i], study);
   }
   return study;
 }

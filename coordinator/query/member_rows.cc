@@ -98,12 +98,13 @@ class Specifications {
     sweep::Cell cell = cells_[member.cell()];
     cell.hardware = member.hardware();
     cell.stack = member.stack();
-    const Specification training = sweep::CellSpecification(content_, cell);
-    const auto identity = identities_.find(training.data.name);
+    const std::optional<Specification> training = sweep::CellReader(content_).Of(cell);
+    const SettingValue* data = sweep::CellSetting(content_, cell, sweep::kDataName);
+    const auto identity = identities_.find(data == nullptr ? "" : ToText(*data));
     shared_ = {
         cell.index,
         sweep::TemplateOf(content_, cell, identity == identities_.end() ? "" : identity->second),
-        PlannedSteps(training)};
+        training ? PlannedSteps(*training) : 0};
     return *shared_;
   }
 

@@ -12,14 +12,16 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/rpc/settings.h"
 #include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/analysis/detectable.h"
-#include "coordinator/query/to_proto.h"
 
 namespace noisefloor::query {
+
+using noisefloor::ToProto;
 
 namespace {
 
@@ -113,7 +115,12 @@ bool IsFor(const Inventory::Offer& offer, const std::string& hardware, const std
          (stack.empty() || offer.stack.empty() || offer.stack == stack);
 }
 
-v1::PlannedCell CellOf(const sweep::Cell& cell, std::span<const FleetWorker> fleet) {
+bool HasSettings(const Inventory::Offer& offer, const std::string& schema) {
+  return offer.stack.empty() || offer.schema == schema;
+}
+
+v1::PlannedCell CellOf(const sweep::Cell& cell, const std::string& schema,
+                       std::span<const FleetWorker> fleet) {
   v1::PlannedCell out;
   out.set_cell(cell.index);
   for (const sweep::Setting& setting : cell.axes) *out.add_axes() = ToProto(setting);
@@ -123,9 +130,10 @@ v1::PlannedCell CellOf(const sweep::Cell& cell, std::span<const FleetWorker> fle
   out.set_block(cell.block);
   out.set_replicates(cell.replicates);
   for (const FleetWorker& worker : fleet) {
-    const bool can = std::ranges::any_of(
-        worker.inventory->offers,
-        [&](const Inventory::Offer& offer) { return IsFor(offer, cell.hardware, cell.stack); });
+    const bool can =
+        std::ranges::any_of(worker.inventory->offers, [&](const Inventory::Offer& offer) {
+          return IsFor(offer, cell.hardware, cell.stack) && HasSettings(offer, schema);
+        });
     if (can) out.add_workers(worker.name);
   }
   return out;
@@ -234,17 +242,20 @@ void SetDetectable(v1::PlannedPlan& plan) {
       analysis::DetectableMeanDifference(plan.replicates(), 1.0).value_or(0));
 }
 
-// Whether any seeded source that acts is fixed: then all of a block hangs on one draw of it.
-bool HoldsADraw(const Specification& cell) {
-  return std::any_of(kAllNoiseSources.begin(), kAllNoiseSources.end(), [&](NoiseSource source) {
-    return !IsPhysical(source) && cell.Source(source).state == SourceState::kFixed &&
-           !IdleReason(cell, source);
+// Whether any seeded source that acts is fixed: then all of a block hangs on one draw of it. A
+// source acts unless we know better.
+bool HoldsADraw(const sweep::Cell& cell, const std::optional<Specification>& training) {
+  return std::ranges::any_of(kAllNoiseSources, [&](NoiseSource source) {
+    return !IsPhysical(source) &&
+           cell.states[static_cast<size_t>(source) - 1] == SourceState::kFixed &&
+           !(training && IdleReason(*training, source));
   });
 }
 
-void Count(const Specification& cell, PlanCells& cells) {
+void Count(const sweep::Cell& cell, const std::optional<Specification>& training,
+           PlanCells& cells) {
   ++cells.count;
-  cells.hold_a_draw = cells.hold_a_draw || HoldsADraw(cell);
+  cells.hold_a_draw = cells.hold_a_draw || HoldsADraw(cell, training);
 }
 
 v1::PlannedPlan PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
@@ -268,6 +279,20 @@ void AddPlans(const sweep::Sweep& sweep, const std::map<std::string, PlanCells>&
   }
 }
 
+void AddLoad(const sweep::Cell& cell, const Specification& specification,
+             const std::map<SpeedKey, Speed>& speeds, Load& load) {
+  const double examples = TrainedExamples(specification) * cell.replicates;
+  const std::optional<Speed> speed = SpeedOf(speeds, specification, cell.hardware);
+  if (!speed || examples == 0) {
+    ++load.unknown_cells;
+    return;
+  }
+  load.seconds[cell.hardware] += examples * speed->seconds_per_example;
+  const std::string counted =
+      specification.model.name + "\n" + specification.data.name + "\n" + cell.hardware;
+  if (load.speeds_of.insert(counted).second) load.known_members += speed->members;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
@@ -280,22 +305,18 @@ absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
   IdleSources idle;
   std::map<std::string, PlanCells> plans;
   int64_t steps = 0;
+  const sweep::CellReader reader(sweep);
   for (const sweep::Cell& cell : sweep::Expand(sweep)) {
-    *response.add_cells() = CellOf(cell, fleet);
-    const Specification specification = sweep::CellSpecification(sweep, cell);
-    Count(specification, plans[cell.plan]);
-    CountIdle(cell, specification, idle);
-    steps += PlannedSteps(specification) * cell.replicates;
-    const double examples = TrainedExamples(specification) * cell.replicates;
-    const std::optional<Speed> speed = SpeedOf(speeds, specification, cell.hardware);
-    if (!speed || examples == 0) {
+    *response.add_cells() = CellOf(cell, sweep.schema, fleet);
+    const std::optional<Specification> specification = reader.Of(cell);
+    Count(cell, specification, plans[cell.plan]);
+    if (!specification) {  // Only its trainer knows how much there is to do.
       ++load.unknown_cells;
       continue;
     }
-    load.seconds[cell.hardware] += examples * speed->seconds_per_example;
-    const std::string counted =
-        specification.model.name + "\n" + specification.data.name + "\n" + cell.hardware;
-    if (load.speeds_of.insert(counted).second) load.known_members += speed->members;
+    CountIdle(cell, *specification, idle);
+    steps += PlannedSteps(*specification) * cell.replicates;
+    AddLoad(cell, *specification, speeds, load);
   }
   response.set_members(static_cast<uint32_t>(sweep::MemberCount(sweep)));
   response.set_steps(steps);

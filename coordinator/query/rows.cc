@@ -2,9 +2,16 @@
 
 #include <limits>
 
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json_reader.h"
 
 namespace noisefloor::query {
+
+bool IsDefault(const sweep::Sweep& sweep, const sweep::Setting& setting) {
+  if (!sweep.schema.empty()) return false;
+  const SettingRule* rule = OwnSchema()->Find(setting.first);
+  return rule != nullptr && rule->otherwise == setting.second;
+}
 
 std::vector<double> NumbersIn(std::string_view json) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/sweep/sweep.h"
+
 namespace noisefloor::query {
 
 // Why members of a sweep failed that were never tried: no worker has their data
@@ -20,6 +22,10 @@ inline uint64_t UnsignedOf(std::string_view text) {
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
+
+// Whether the setting is what a sweep gets that does not state it. Of a trainer's own settings none
+// is: only its schema knows.
+bool IsDefault(const sweep::Sweep& sweep, const sweep::Setting& setting);
 
 // A JSON list of numbers, of which some may be "nan", "inf" or "-inf"; empty for a text that is
 // none.

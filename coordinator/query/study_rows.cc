@@ -14,6 +14,8 @@
 #include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/schema_json.h"
+#include "common/trainer_protocol/training.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
 #include "coordinator/store/special.h"
@@ -64,11 +66,8 @@ std::vector<report::AxisColumn> AxisOf(const sweep::Axis& axis) {
 
 // What is trained, as its report tells it.
 void Describe(const sweep::Sweep& sweep, report::SweepInput& input) {
-  const Specification defaults;
-  for (const Field& field : AllFields()) {
-    const SettingValue value = field.get(sweep.base);
-    input.settings.push_back(
-        {std::string(field.path), ToText(value), value != field.get(defaults)});
+  for (const sweep::Setting& setting : sweep.base) {
+    input.settings.push_back({setting.first, ToText(setting.second), !IsDefault(sweep, setting)});
   }
   for (const sweep::Axis& axis : sweep.axes) input.axes.push_back(AxisOf(axis));
   for (const sweep::NoisePlan& plan : sweep.plans) input.plans.push_back(PlanOf(sweep, plan));
@@ -236,24 +235,26 @@ void FillLanes(StudyRows& rows) {
   }
 }
 
-// A setting that this program does not know says nothing of its sources.
-void Apply(const std::string& path, const Json& value, Specification& specification) {
-  absl::StatusOr<SettingValue> setting = SettingFromJson(value);
-  if (setting.ok()) SetField(specification, path, *std::move(setting)).IgnoreError();
+// Puts in what the JSON says.
+void Put(const Json& json, Settings& settings) {
+  for (const auto& [path, value] : json.items()) {
+    absl::StatusOr<SettingValue> setting = SettingFromJson(value);
+    if (setting.ok()) PutSetting(settings, path, *std::move(setting));
+  }
 }
 
-// Which sources act on nothing in each cell.
+// Which sources act on nothing in each cell, as far as we know what its settings mean.
 void FindIdleSources(const Json& training, StudyRows& rows) {
-  Specification base;
-  for (const auto& [path, value] : training.items()) Apply(path, value, base);
+  Training base;
+  Put(training, base.settings);
   for (CellInput& cell : rows.input.cells) {
-    Specification specification = base;
-    for (const auto& [path, value] : rows.axes[cell.index].items()) {
-      Apply(path, value, specification);
-    }
-    specification.hardware_class = cell.hardware;
+    Training varied = base;
+    Put(rows.axes[cell.index], varied.settings);
+    varied.hardware_class = cell.hardware;
+    const std::optional<Specification> specification = Understood(varied);
+    if (!specification) continue;
     for (const NoiseSource source : kAllNoiseSources) {
-      const std::optional<std::string> why = IdleReason(specification, source);
+      const std::optional<std::string> why = IdleReason(*specification, source);
       if (why) cell.idle.emplace(source, *why);
     }
   }

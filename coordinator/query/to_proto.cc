@@ -3,10 +3,14 @@
 #include <utility>
 #include <variant>
 
+#include "common/rpc/settings.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "coordinator/query/rows.h"
 #include "coordinator/store/sweep_json.h"
 
 namespace noisefloor::query {
+
+using noisefloor::ToProto;
 
 v1::SourceState ToProto(SourceState state) {
   switch (state) {
@@ -60,34 +64,12 @@ void SetHardware(const sweep::Sweep& sweep, v1::Sweep& out) {
 
 }  // namespace
 
-v1::Value ToProto(const SettingValue& value) {
-  v1::Value out;
-  if (const auto* boolean = std::get_if<bool>(&value)) out.set_boolean(*boolean);
-  if (const auto* integer = std::get_if<int64_t>(&value)) out.set_integer(*integer);
-  if (const auto* number = std::get_if<double>(&value)) out.set_number(*number);
-  if (const auto* text = std::get_if<std::string>(&value)) out.set_text(*text);
-  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
-    out.mutable_list()->mutable_values()->Add(list->begin(), list->end());
-  }
-  return out;
-}
-
-v1::Setting ToProto(const sweep::Setting& setting) {
-  v1::Setting out;
-  out.set_path(setting.first);
-  *out.mutable_value() = ToProto(setting.second);
-  return out;
-}
-
 v1::Sweep ToProto(const sweep::Sweep& sweep) {
   v1::Sweep out;
   out.set_name(sweep.name);
   out.set_seed(sweep.seed);
-  const Specification defaults;
-  for (const Field& field : AllFields()) {
-    SettingValue value = field.get(sweep.base);
-    if (value == field.get(defaults)) continue;
-    *out.add_training() = ToProto(sweep::Setting(field.path, std::move(value)));
+  for (const sweep::Setting& setting : sweep.base) {
+    if (!IsDefault(sweep, setting)) *out.add_training() = ToProto(setting);
   }
   for (const sweep::Axis& axis : sweep.axes) *out.add_axes() = ToProto(axis);
   for (const sweep::NoisePlan& plan : sweep.plans) *out.add_noise() = ToProto(plan);

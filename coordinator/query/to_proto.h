@@ -10,9 +10,6 @@
 
 namespace noisefloor::query {
 
-v1::Value ToProto(const SettingValue& value);
-v1::Setting ToProto(const sweep::Setting& setting);
-
 // A request that resolves to the same sweep: settings that are not defaults, built-in plans by
 // name, hardware as the classes that it was resolved to.
 v1::Sweep ToProto(const sweep::Sweep& sweep);

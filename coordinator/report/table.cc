@@ -47,9 +47,10 @@ void AddCounts(const Study& study, Page& page) {
   for (const auto& [count, what] : rest) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
   }
-  page.Line(text + fmt::format("; {} ({}, {} classes)",
+  const std::string& data_set = study.evaluation.data_set;  // "" = the trainer's own.
+  page.Line(text + fmt::format("; {} ({}{} classes)",
                                Counted(study.evaluation.examples, "test example"),
-                               study.evaluation.data_set, study.evaluation.classes));
+                               data_set.empty() ? "" : data_set + ", ", study.evaluation.classes));
 }
 
 // "model.name small_cnn, train.epochs 3, ..."; with the values of what varies.

@@ -20,6 +20,7 @@
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
 #include "coordinator/sweep/sweep.h"
+#include "coordinator/sweep_file/sweep_file.h"
 #include "noisefloor/v1/coordinator_api.pb.h"
 #include "noisefloor/v1/worker_api.pb.h"
 
@@ -36,6 +37,10 @@ struct WelcomeTimes {
 // `field` is its name in refusals. `assumed`: of a plan, where a stack may be open.
 absl::StatusOr<Inventory> InventoryFrom(std::string_view field, const v1::Inventory& message,
                                         bool assumed);
+// The settings that the offers of `inventory`, which is of `message`, name; each once.
+absl::StatusOr<std::vector<SettingsSchemaRef>> SchemasFrom(std::string_view field,
+                                                           const v1::Inventory& message,
+                                                           const Inventory& inventory);
 absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
                                                       const v1::Register& message);
 // Every message but Register.
@@ -53,7 +58,10 @@ v1::SessionResponse ToProto(const scheduler::Send& send, const WelcomeTimes& tim
 sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
                                      std::vector<sweep::Problem>& problems);
 // InvalidArgument with BadSweep as its payload. `problems` has at least one.
-absl::Status BadSweepFrom(const std::vector<sweep::Problem>& problems);
+// `places`: of the file that the sweep was read from, or null.
+absl::Status BadSweepFrom(const std::vector<sweep::Problem>& problems,
+                          const sweep_file::Places* places);
+absl::Status BadSweepFrom(const std::vector<sweep_file::Mistake>& mistakes);
 
 // "s3c12r4" as a request names it.
 absl::StatusOr<MemberId> MemberFrom(std::string_view text);

@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
 
 #include "common/base/names.h"
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/rpc/convert.h"
 
 namespace noisefloor {
@@ -17,6 +20,7 @@ constexpr size_t kMaxReason = 2000;    // Bytes.
 constexpr size_t kMaxBytes = 1 << 20;  // Of all of it.
 constexpr int kMaxEntries = 256;       // Devices, offers, what is withheld.
 constexpr int kMaxSlots = 1024;
+constexpr int kMostSchemas = 16;
 constexpr int kMaxDevicesOfSlot = 64;
 
 // Remembers the first thing that is not as expected.
@@ -83,7 +87,9 @@ std::vector<Inventory::Offer> OffersFrom(const v1::Inventory& message, bool assu
     if (!assumed || !offer.stack().empty()) check.Name("offers.stack", offer.stack());
     check.Text("offers.fingerprint", offer.fingerprint(), assumed ? 0 : 1);
     check.Text("offers.build", offer.build(), 0);
-    offers.push_back({offer.hardware_class(), offer.stack(), offer.fingerprint(), offer.build()});
+    check.Text("offers.schema", offer.schema(), 0);
+    offers.push_back({offer.hardware_class(), offer.stack(), offer.fingerprint(), offer.build(),
+                      offer.schema() == kSettingsOf02 ? "" : offer.schema()});
   }
   return offers;
 }
@@ -134,6 +140,32 @@ absl::StatusOr<Inventory> InventoryFrom(std::string_view field, const v1::Invent
   }
   NF_RETURN_IF_ERROR(check.status());
   return inventory;
+}
+
+absl::StatusOr<std::vector<SettingsSchemaRef>> SchemasFrom(std::string_view field,
+                                                           const v1::Inventory& message,
+                                                           const Inventory& inventory) {
+  Checker check(field);
+  check.Count("schemas", message.schemas_size(), 0, kMostSchemas);
+  NF_RETURN_IF_ERROR(check.status());
+  std::map<std::string, SettingsSchemaRef> told;
+  for (const std::string& text : message.schemas()) {
+    absl::StatusOr<SettingsSchema> schema = SettingsSchema::FromJson(text);
+    if (!schema.ok()) return Annotate(schema.status(), fmt::format("{}.schemas", field));
+    std::string identity = schema->identity();
+    told[std::move(identity)] = std::make_shared<const SettingsSchema>(*std::move(schema));
+  }
+  std::vector<SettingsSchemaRef> of_offers;
+  for (const Inventory::Offer& offer : inventory.offers) {
+    if (offer.schema.empty()) continue;
+    const auto known = told.find(offer.schema);
+    if (known == told.end()) {
+      check.Fail("offers.schema", "the identity of one of its schemas", offer.schema);
+      return check.status();
+    }
+    if (known->second != nullptr) of_offers.push_back(std::exchange(known->second, nullptr));
+  }
+  return of_offers;
 }
 
 }  // namespace noisefloor

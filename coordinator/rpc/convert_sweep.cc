@@ -3,6 +3,7 @@
 
 #include "fmt/format.h"
 
+#include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/convert.h"
 
@@ -41,20 +42,18 @@ class Check {
   std::vector<sweep::Problem>& problems_;
 };
 
+void SetPlace(const sweep_file::Place& place, v1::FieldViolation& violation) {
+  violation.set_line(static_cast<uint32_t>(place.line));
+  violation.set_column(static_cast<uint32_t>(place.column));
+}
+
 std::optional<SettingValue> ValueFrom(const v1::Value& value, const std::string& field,
                                       Check& check) {
-  switch (value.kind_case()) {
-    case v1::Value::kBoolean: return value.boolean();
-    case v1::Value::kInteger: return value.integer();
-    case v1::Value::kNumber: return value.number();
-    case v1::Value::kText: return check.Text(field, value.text(), kMaxLongText);
-    case v1::Value::kList:
-      if (!check.Count(field, value.list().values_size(), kMaxValues)) return std::nullopt;
-      return std::vector<int64_t>(value.list().values().begin(), value.list().values().end());
-    case v1::Value::KIND_NOT_SET: break;
-  }
-  check.Add(field, "expected a value, got none");
-  return std::nullopt;
+  if (!check.Count(field, value.list().values_size(), kMaxValues)) return std::nullopt;
+  check.Text(field, value.text(), kMaxLongText);
+  std::optional<SettingValue> taken = SettingValueFrom(value);
+  if (!taken) check.Add(field, "expected a value, got none");
+  return taken;
 }
 
 sweep::Axis AxisFrom(const v1::Axis& axis, const std::string& field, Check& check) {
@@ -165,12 +164,26 @@ sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
   return request;
 }
 
-absl::Status BadSweepFrom(const std::vector<sweep::Problem>& problems) {
+absl::Status BadSweepFrom(const std::vector<sweep::Problem>& problems,
+                          const sweep_file::Places* places) {
   v1::BadSweep bad;
   for (const sweep::Problem& problem : problems) {
     v1::FieldViolation& violation = *bad.add_violations();
     violation.set_field(problem.field);
     violation.set_description(problem.message);
+    if (places != nullptr) SetPlace(sweep_file::PlaceOf(*places, problem.field), violation);
+  }
+  return BadSweepError(bad);
+}
+
+absl::Status BadSweepFrom(const std::vector<sweep_file::Mistake>& mistakes) {
+  constexpr size_t kMost = 100;
+  v1::BadSweep bad;
+  for (size_t i = 0; i < std::min(mistakes.size(), kMost); ++i) {
+    v1::FieldViolation& violation = *bad.add_violations();
+    violation.set_field(mistakes[i].path);
+    violation.set_description(mistakes[i].message);
+    SetPlace(mistakes[i].place, violation);
   }
   return BadSweepError(bad);
 }

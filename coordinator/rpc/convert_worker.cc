@@ -171,7 +171,8 @@ absl::StatusOr<scheduler::Event> FinishedFrom(SessionId session,
 }
 
 // As the store keeps it, and people read it there.
-absl::StatusOr<std::string> JsonOf(const v1::Inventory& inventory) {
+absl::StatusOr<std::string> JsonOf(v1::Inventory inventory) {
+  inventory.clear_schemas();  // Kept by themselves, once.
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   std::string json;
@@ -237,6 +238,7 @@ absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
   event.name = message.name();
   event.identity = message.identity();
   NF_ASSIGN_OR_RETURN(Inventory inventory, InventoryFrom("register.inventory", told, false));
+  NF_ASSIGN_OR_RETURN(event.schemas, SchemasFrom("register.inventory", told, inventory));
   event.inventory = std::make_shared<const Inventory>(std::move(inventory));
   NF_ASSIGN_OR_RETURN(event.inventory_text, JsonOf(told));
   event.version = message.version();

@@ -10,7 +10,9 @@
 
 #include "common/base/names.h"
 #include "common/files/sha256.h"
+#include "common/rpc/settings.h"
 #include "common/rpc/status.h"
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/piece_stream.h"
@@ -37,16 +39,63 @@ absl::Status TooManyReads() {
 }
 
 // All that is wrong with the message and with what it asks for, together.
-absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message,
-                                          const std::vector<std::string>& classes) {
+absl::StatusOr<sweep::Sweep> ResolveSweep(const v1::Sweep& message, const sweep::Known& known,
+                                          const sweep_file::Places* places) {
   std::vector<sweep::Problem> problems;
   const sweep::SweepRequest request = SweepRequestFrom(message, problems);
-  if (!problems.empty()) return BadSweepFrom(problems);
-  auto resolved = sweep::Resolve(request, classes);
+  if (!problems.empty()) return BadSweepFrom(problems, places);
+  auto resolved = sweep::Resolve(request, known);
   if (const auto* found = std::get_if<std::vector<sweep::Problem>>(&resolved)) {
-    return BadSweepFrom(*found);
+    return BadSweepFrom(*found, places);
   }
   return std::get<sweep::Sweep>(std::move(resolved));
+}
+
+absl::StatusOr<sweep::Sweep> ResolveFile(const std::string& text, const sweep::Known& known) {
+  const auto settings = [&](const std::string& stack) -> absl::StatusOr<SettingsSchemaRef> {
+    const SettingsSchemaRef schema = sweep::SchemaOf(known, stack);
+    if (schema != nullptr) return schema;
+    return MakeError(absl::StatusCode::kNotFound, sweep::NobodyOffers(stack, known));
+  };
+  NF_ASSIGN_OR_RETURN(const sweep_file::Parsed parsed, sweep_file::Parse(text, settings));
+  if (!parsed.mistakes.empty()) return BadSweepFrom(parsed.mistakes);
+  return ResolveSweep(parsed.sweep, known, &parsed.places);
+}
+
+// The sweep of a request that may have it as a file.
+template <typename Request>
+absl::StatusOr<sweep::Sweep> ResolveAsked(const Request& request, const sweep::Known& known) {
+  const bool is_file = !request.has_sweep() && !request.file().empty();
+  return is_file ? ResolveFile(request.file(), known)
+                 : ResolveSweep(request.sweep(), known, /*places=*/nullptr);
+}
+
+// The settings of each stack that this worker offers. Those of a connected one stand before those
+// of others.
+void AddStacks(const Inventory& inventory, const std::vector<SettingsSchemaRef>& schemas,
+               bool connected, sweep::Known& known) {
+  for (const Inventory::Offer& offer : inventory.offers) {
+    if (offer.stack.empty()) continue;  // Of a plan: any.
+    const auto named = std::ranges::find_if(schemas, [&](const SettingsSchemaRef& schema) {
+      return schema->identity() == offer.schema;
+    });
+    const SettingsSchemaRef& schema = named == schemas.end() ? OwnSchema() : *named;
+    if (connected) {
+      known.stacks.insert_or_assign(offer.stack, schema);
+    } else {
+      known.stacks.try_emplace(offer.stack, schema);
+    }
+  }
+}
+
+// What sweeps are checked against now.
+sweep::Known KnownNow(const LiveBoard& live) {
+  sweep::Known known = {live.classes(), {}};
+  for (const LiveBoard::Worker& worker : live.Workers()) {
+    if (worker->inventory == nullptr) continue;
+    AddStacks(*worker->inventory, worker->schemas, worker->connected, known);
+  }
+  return known;
 }
 
 absl::Status CheckRequestId(const std::string& id) {
@@ -55,14 +104,17 @@ absl::Status CheckRequestId(const std::string& id) {
       fmt::format("request_id: expected at most {} bytes, got {}", kMaxRequestId, id.size()));
 }
 
+absl::Status CheckFile(const std::string& file) {
+  if (file.size() <= sweep::kMaxFileBytes) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("file: expected at most {} bytes, got {}", sweep::kMaxFileBytes, file.size()));
+}
+
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
                                          const LiveBoard& live) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
-  if (request.file().size() > sweep::kMaxFileBytes) {
-    return InvalidInput(fmt::format("file: expected at most {} bytes, got {}", sweep::kMaxFileBytes,
-                                    request.file().size()));
-  }
-  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveSweep(request.sweep(), live.classes()));
+  NF_RETURN_IF_ERROR(CheckFile(request.file()));
+  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveAsked(request, KnownNow(live)));
   scheduler::SweepSubmitted event;
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(resolved));
   event.sweep = std::move(resolved);
@@ -70,6 +122,12 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   event.resume = request.resume();
   event.file = request.file();
   return event;
+}
+
+absl::Status CheckStack(const std::string& stack) {
+  if (stack.empty() || IsName(stack)) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("stack: expected {}, got '{}'", kNameRule, stack.substr(0, kMaxQuoted)));
 }
 
 absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
@@ -89,10 +147,7 @@ absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request, que
     const auto known = ParseHardwareClass(request.hardware_class(), /*kernels_fixed=*/true);
     if (!known.ok()) return known.status();
   }
-  if (!request.stack().empty() && !IsName(request.stack())) {
-    return InvalidInput(fmt::format("stack: expected {}, got '{}'", kNameRule,
-                                    request.stack().substr(0, kMaxQuoted)));
-  }
+  NF_RETURN_IF_ERROR(CheckStack(request.stack()));
   NF_ASSIGN_OR_RETURN(const query::ReplaySource source, query.FindReplaySource(member));
   sweep::ReplayWish wish = {.of = member,
                             .count = std::max(1u, request.count()),
@@ -130,16 +185,20 @@ absl::StatusOr<std::vector<query::FleetWorker>> FleetOf(const LiveBoard& live,
   return fleet;
 }
 
-// What `hardware: all` means with that fleet: sorted, each once.
-std::vector<std::string> ClassesOf(const LiveBoard& live, const v1::PlanSweepRequest& request) {
-  const std::vector<std::string> offered = live.classes();
-  std::set<std::string> classes(offered.begin(), offered.end());
+// What the sweep is checked against with that fleet.
+absl::StatusOr<sweep::Known> KnownFor(const LiveBoard& live, const v1::PlanSweepRequest& request) {
+  sweep::Known known = KnownNow(live);
+  std::set<std::string> classes(known.classes.begin(), known.classes.end());
   for (const v1::AssumedWorker& worker : request.assumed_workers()) {
-    for (const v1::Offer& offer : worker.inventory().offers()) {
-      classes.insert(offer.hardware_class());
-    }
+    NF_ASSIGN_OR_RETURN(const Inventory inventory,
+                        InventoryFrom("assumed_workers.inventory", worker.inventory(), true));
+    NF_ASSIGN_OR_RETURN(const std::vector<SettingsSchemaRef> schemas,
+                        SchemasFrom("assumed_workers.inventory", worker.inventory(), inventory));
+    AddStacks(inventory, schemas, /*connected=*/false, known);
+    for (const Inventory::Offer& offer : inventory.offers) classes.insert(offer.hardware_class);
   }
-  return {classes.begin(), classes.end()};
+  known.classes.assign(classes.begin(), classes.end());
+  return known;
 }
 
 // What the store cannot know of workers.
@@ -261,8 +320,9 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
       return InvalidInput(fmt::format("assumed_workers: expected at most {}, got {}",
                                       kMaxAssumedWorkers, request->assumed_workers_size()));
     }
-    NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved,
-                        ResolveSweep(request->sweep(), ClassesOf(parts_.loop.live(), *request)));
+    NF_RETURN_IF_ERROR(CheckFile(request->file()));
+    NF_ASSIGN_OR_RETURN(const sweep::Known known, KnownFor(parts_.loop.live(), *request));
+    NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved, ResolveAsked(*request, known));
     NF_ASSIGN_OR_RETURN(const std::vector<query::FleetWorker> fleet,
                         FleetOf(parts_.loop.live(), *request));
     return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)), fleet);
@@ -296,6 +356,25 @@ Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorke
     FillLive(parts_.loop.live(), found);
     return found;
   });
+}
+
+Unary* CoordinatorServiceImpl::ListSettings(Context* context,
+                                            const v1::ListSettingsRequest* request,
+                                            v1::ListSettingsResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  if (const absl::Status named = CheckStack(request->stack()); !named.ok()) {
+    return FinishWith(reactor, named);
+  }
+  const sweep::Known known = KnownNow(parts_.loop.live());
+  const SettingsSchemaRef schema = sweep::SchemaOf(known, request->stack());
+  if (schema == nullptr) {
+    return FinishWith(reactor, MakeError(absl::StatusCode::kNotFound,
+                                         sweep::NobodyOffers(request->stack(), known)));
+  }
+  for (const SettingRule& rule : schema->rules()) *response->add_settings() = ToProto(rule);
+  for (const std::string& stack : sweep::StacksWith(known, *schema)) response->add_stacks(stack);
+  response->set_schema_sha256(schema->identity());
+  return FinishWith(reactor, absl::OkStatus());
 }
 
 Unary* CoordinatorServiceImpl::GetVersion(Context* context, const v1::GetVersionRequest*,

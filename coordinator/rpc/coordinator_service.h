@@ -38,6 +38,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   Unary* RetrySweep(Context*, const v1::RetrySweepRequest*, v1::RetrySweepResponse*) override;
   Unary* ReplayMember(Context*, const v1::ReplayMemberRequest*, v1::ReplayMemberResponse*) override;
   Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
+  Unary* ListSettings(Context*, const v1::ListSettingsRequest*, v1::ListSettingsResponse*) override;
   Unary* GetVersion(Context*, const v1::GetVersionRequest*, v1::GetVersionResponse*) override;
   grpc::ServerWriteReactor<v1::WatchSweepResponse>* WatchSweep(
       Context*, const v1::WatchSweepRequest*) override;

@@ -63,6 +63,10 @@ struct PinIdentity {
   std::string data_set;
   std::string identity;
 };
+// The settings that the trainers of a worker have. May be kept already.
+struct KeepSchema {
+  SettingsSchemaRef schema;  // shared: immutable.
+};
 struct KeepWorker {
   WorkerId worker;
   std::string name;
@@ -126,9 +130,9 @@ struct AppendEvent {
   absl::Time at;
   EventId number;  // Rises for ever. A number that is kept already is the same event.
 };
-using Write = std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepWorker,
-                           ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome,
-                           SetMemberState, SetUntouched, AppendEvent>;
+using Write = std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepSchema,
+                           KeepWorker, ForgetWorker, GrantLease, DropLease, KeepRecords,
+                           KeepOutcome, SetMemberState, SetUntouched, AppendEvent>;
 
 // ---- Sends.
 

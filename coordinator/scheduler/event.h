@@ -49,6 +49,9 @@ struct WorkerConnected {
   // shared: with states and statuses, while the worker may register again with another.
   std::shared_ptr<const Inventory> inventory;
   std::string inventory_text;  // The same as JSON, for the store.
+  // Of its offers, each once, but those of version 0.2.
+  // shared: immutable.
+  std::vector<SettingsSchemaRef> schemas;
   std::string version;
   std::vector<HeldLease> held;
 };

@@ -51,16 +51,26 @@ std::vector<std::string> WithheldFrom(const Worker& worker, const Pool& pool) {
   return reasons;
 }
 
+// Class and stack as the pool asks, and a trainer that has other settings.
+bool OffersOtherSettings(const Worker& worker, const Pool& pool) {
+  return std::ranges::any_of(worker.inventory->offers, [&](const Inventory::Offer& offer) {
+    return (pool.hardware.empty() || offer.hardware_class == pool.hardware) &&
+           (pool.stack.empty() || offer.stack == pool.stack) && offer.schema != pool.schema;
+  });
+}
+
 // Nobody who is connected offers what the pool asks for.
 std::string NotOffered(const State& state, const Pool& pool, const MemberId& id) {
-  const Pool any_build = {pool.hardware, pool.stack, ""};
+  const Pool any_build = {pool.hardware, pool.stack, "", pool.schema};
   std::vector<std::string> other_builds;
+  std::vector<std::string> other_settings;
   std::vector<std::string> withheld;
   size_t connected = 0;
   for (const auto& [id, worker] : state.workers) {
     if (!worker.session) continue;
     ++connected;
     if (Offers(worker, any_build)) other_builds.push_back(worker.name);
+    if (OffersOtherSettings(worker, pool)) other_settings.push_back(worker.name);
     std::ranges::move(WithheldFrom(worker, pool), std::back_inserter(withheld));
   }
   if (connected == 0) return "no worker is connected. Start one";
@@ -71,6 +81,11 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
            ") offers another. Connect a worker with the same build of the stack" +
            (IsGpuClass(pool.hardware) ? " and the same driver" : "") +
            (unbuilt ? ", or `retry` the sweep: the cell has no result yet and will take any" : "");
+  }
+  if (!other_settings.empty()) {
+    return "what " + Join(other_settings) + " offers has other settings than those that " +
+           ToText(id.sweep) + " was checked against. Submit it anew, to have it checked against " +
+           "these, or connect a worker with the trainer of then";
   }
   return "no connected worker offers " + Wanted(pool) + ". " +
          (withheld.empty() ? "Connect one" : "Connect one, or mend this: " + Join(withheld));

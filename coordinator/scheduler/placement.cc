@@ -215,7 +215,8 @@ std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate
 
 bool IsStackOf(const Inventory::Offer& offer, const Pool& pool) {
   return (pool.stack.empty() || offer.stack == pool.stack) &&
-         (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint);
+         (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint) &&
+         offer.schema == pool.schema;
 }
 
 }  // namespace
@@ -250,19 +251,24 @@ bool TakesLeases(const Worker& worker, const Options& options, absl::Time now) {
   return worker.session && !worker.draining && !IsSilent(worker, options, now);
 }
 
-bool AnyPlace(const State& state, const Pool& pool, absl::Time now,
+bool AnyPlace(const State& state, absl::Time now,
               const std::function<bool(const Place&)>& is_wanted) {
   for (const auto& [id, worker] : state.workers) {
     ++state.looked_at;
     if (!TakesLeases(worker, state.options, now)) continue;
     for (const SlotGroup& group : worker.groups) {
       const Place place = {&worker, &group};
-      if (!IsQuarantined(place, now) && OfferFor(place, pool) != nullptr && is_wanted(place)) {
-        return true;
-      }
+      if (!IsQuarantined(place, now) && is_wanted(place)) return true;
     }
   }
   return false;
+}
+
+bool AnyPlace(const State& state, const Pool& pool, absl::Time now,
+              const std::function<bool(const Place&)>& is_wanted) {
+  return AnyPlace(state, now, [&](const Place& place) {
+    return OfferFor(place, pool) != nullptr && is_wanted(place);
+  });
 }
 
 std::string Obstacle(const State& state, const Place& place, const MemberId& id, absl::Time now) {

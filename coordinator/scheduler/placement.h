@@ -17,8 +17,10 @@ bool Offers(const Worker& worker, const Pool& pool);
 // Connected, heard of lately, and not draining.
 bool TakesLeases(const Worker& worker, const Options& options, absl::Time now);
 bool IsSilent(const Worker& worker, const Options& options, absl::Time now);
-// Whether some place that takes leases, is not in quarantine and offers what the pool asks for is
-// `is_wanted`; busy ones too.
+// Whether some place that takes leases and is not in quarantine is `is_wanted`; busy ones too.
+bool AnyPlace(const State& state, absl::Time now,
+              const std::function<bool(const Place&)>& is_wanted);
+// Likewise, of those that offer what the pool asks for.
 bool AnyPlace(const State& state, const Pool& pool, absl::Time now,
               const std::function<bool(const Place&)>& is_wanted);
 // Why the member must not be trained there although all it needs is offered; empty: it may.

@@ -14,13 +14,15 @@ const Health* HealthOf(const Place& place) {
 }
 
 bool OffersClass(const Place& place, const std::string& name) {
-  return OfferFor(place, {name, "", ""}) != nullptr;
+  return std::ranges::any_of(place.group->offers, [&](uint32_t number) {
+    return place.worker->inventory->offers[number].hardware_class == name;
+  });
 }
 
 // Another unit, of this worker or another, that could take over a class.
 bool HasSubstitute(const State& state, const Worker& worker, const std::string& unit,
                    absl::Time now) {
-  return AnyPlace(state, Pool{}, now, [&](const Place& other) {
+  return AnyPlace(state, now, [&](const Place& other) {
     if (other.worker->id == worker.id && other.group->unit == unit) return false;
     return std::ranges::any_of(worker.groups, [&](const SlotGroup& group) {
       return group.unit == unit && std::ranges::any_of(group.offers, [&](uint32_t number) {

@@ -26,6 +26,7 @@ WorkerStatus StatusOf(const State& state, const Worker& worker) {
   status.connected = worker.session.has_value();
   status.draining = worker.draining;
   status.inventory = worker.inventory;
+  status.schemas = worker.schemas;
   status.paused = PausesOf(worker, state.now);
   for (const LeaseId lease : worker.leases) {
     status.running.push_back(state.leases.at(lease).member);

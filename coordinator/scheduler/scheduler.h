@@ -80,6 +80,7 @@ struct WorkerStatus {
   // Null: it was not connected since the start.
   // shared: see WorkerConnected.
   std::shared_ptr<const Inventory> inventory;
+  std::vector<SettingsSchemaRef> schemas;  // As in WorkerConnected.
   std::vector<Pause> paused;
   std::vector<MemberId> running;  // Of its leases, in their order.
 };

@@ -62,10 +62,21 @@ void CountOffers(Turn& turn, const Worker& worker, bool added) {
   }
 }
 
+// Workers with the same trainers share what is known of their settings.
+void TakeSchemas(Turn& turn, Worker& worker, std::vector<SettingsSchemaRef> told) {
+  for (SettingsSchemaRef& schema : told) {
+    const auto [known, is_new] = turn.state.schemas.try_emplace(schema->identity(), schema);
+    if (is_new) turn.Keep(KeepSchema{schema});
+    schema = known->second;
+  }
+  worker.schemas = std::move(told);
+}
+
 void Describe(Turn& turn, Worker& worker, WorkerConnected& event) {
   if (worker.session) CountOffers(turn, worker, false);
   worker.name = event.name;
   SetInventory(turn.state, worker, std::move(event.inventory));
+  TakeSchemas(turn, worker, std::move(event.schemas));
   worker.draining = false;
   worker.heard = turn.now;
   worker.session = event.session;

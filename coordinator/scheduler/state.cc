@@ -69,7 +69,7 @@ WaitKey KeyOf(const MemberId& id) { return {id.sweep, id.replicate, id.cell}; }
 MemberId MemberOf(const WaitKey& key) { return {key.sweep, key.cell, key.replicate}; }
 
 Pool PoolOf(const CellState& cell) {
-  return {cell.cell.hardware, cell.cell.stack, cell.fingerprint};
+  return {cell.cell.hardware, cell.cell.stack, cell.fingerprint, cell.schema};
 }
 
 void UpdateReady(State& state, const Worker& worker) {
@@ -245,11 +245,15 @@ void RemoveUntouched(State& state, SweepId sweep, CellState& cell) {
 }
 
 CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
-  const Specification specification = sweep::CellSpecification(sweep, cell);
   CellState made;
-  made.data_set = specification.data.name;
-  made.own_identity = specification.data.identity;
-  made.evaluation_key = made.data_set + "/" + std::to_string(specification.data.test_examples);
+  const auto text = [&](std::string_view path) {
+    const SettingValue* value = sweep::CellSetting(sweep, cell, path);
+    return value == nullptr ? "" : ToText(*value);
+  };
+  made.data_set = text(sweep::kDataName);
+  made.own_identity = text(sweep::kDataIdentity);
+  made.evaluation_key = made.data_set + "/" + text(sweep::kTestExamples);
+  made.schema = sweep.schema;
   made.control = sweep::IsControl(cell.states);
   made.cell = std::move(cell);
   return made;

@@ -27,6 +27,7 @@ struct Pool {
   std::string hardware;
   std::string stack;
   std::string fingerprint;  // Of the stack; empty: the cell is not pinned yet.
+  std::string schema;       // As in Inventory::Offer; never any.
   friend auto operator<=>(const Pool&, const Pool&) = default;
 };
 
@@ -58,6 +59,7 @@ struct CellState {
   std::string data_set;
   std::string own_identity;    // Expected by the specification; empty: none.
   std::string evaluation_key;  // Cells with equal ones share their evaluation images.
+  std::string schema;          // Of its sweep.
   bool control = false;
   std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
   // What its members are given now, and the identity in it; made at its first lease. Soft.
@@ -115,6 +117,7 @@ struct Worker {
   // What it said when it connected; null: not since the start.
   // shared: see WorkerConnected.
   std::shared_ptr<const Inventory> inventory;
+  std::vector<SettingsSchemaRef> schemas;  // Of its offers, but those of version 0.2.
   std::vector<SlotGroup> groups;
   std::vector<uint32_t> group_of_slot;
   std::vector<LeaseId> lease_of_slot;    // 0: none.
@@ -159,6 +162,7 @@ struct State {
   // Connected, not draining, with a free slot: only these are looked at to place something.
   std::set<WorkerId> ready;
   std::map<uint64_t, WorkerId> workers_by_identity;
+  std::map<std::string, SettingsSchemaRef> schemas;  // Told since the start, by identity.
   std::map<SessionId, WorkerId> sessions;
   std::map<std::string, uint32_t> offered_classes;  // By how many connected workers.
   std::map<std::string, uint32_t> offered_stacks;

@@ -43,6 +43,8 @@ constexpr const char* kPinIdentitySql =
 constexpr const char* kAddUnitSql =
     "INSERT INTO unit (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
 constexpr const char* kFindUnitSql = "SELECT unit FROM unit WHERE name = ?";
+constexpr const char* kSettingsSchemaSql =
+    "INSERT INTO settings_schema (identity, settings) VALUES (?, ?) ON CONFLICT DO NOTHING";
 constexpr const char* kWorkerSql =
     "INSERT INTO worker (worker, name, identity, inventory, version, seen_us) VALUES (?, ?, ?, ?, "
     "?, ?) ON CONFLICT (worker) DO UPDATE SET name = excluded.name, identity = "
@@ -167,6 +169,7 @@ RowWriter::RowWriter(SQLite::Database& database)
       specification_(database, kSpecificationSql),
       pin_cell_(database, kPinCellSql),
       pin_identity_(database, kPinIdentitySql),
+      schema_(database, kSettingsSchemaSql),
       worker_(database, kWorkerSql),
       forget_worker_(database, kForgetWorkerSql),
       lease_(database, kLeaseSql),
@@ -244,6 +247,10 @@ void RowWriter::Keep(const scheduler::PinCell& write) {
 
 void RowWriter::Keep(const scheduler::PinIdentity& write) {
   Run(pin_identity_, write.sweep.value, write.data_set, write.identity);
+}
+
+void RowWriter::Keep(const scheduler::KeepSchema& write) {
+  Run(schema_, Blob{HashBytes(write.schema->identity())}, write.schema->ToJson());
 }
 
 void RowWriter::Keep(const scheduler::KeepWorker& write) {

@@ -27,6 +27,7 @@ class RowWriter {
   void Keep(const scheduler::PinCell& write);
   void Keep(const scheduler::KeepSpecification& write);
   void Keep(const scheduler::PinIdentity& write);
+  void Keep(const scheduler::KeepSchema& write);
   void Keep(const scheduler::KeepWorker& write);
   void Keep(const scheduler::ForgetWorker& write);
   void Keep(const scheduler::GrantLease& write);
@@ -48,8 +49,8 @@ class RowWriter {
   };
   static int64_t NumberOf(Names& names, const std::string& name);
 
-  SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, worker_,
-      forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
+  SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
+      worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
       member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_;
   Names metrics_;
   Names units_;

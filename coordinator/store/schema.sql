@@ -96,6 +96,13 @@ CREATE TABLE unit (
   name TEXT    NOT NULL UNIQUE  -- GPU UUID; of processors the host's name and their model
 ) STRICT;
 
+-- The settings that some trainer has or had: what sweeps were checked against, by what their
+-- definitions name as "schema".
+CREATE TABLE settings_schema (
+  identity BLOB PRIMARY KEY,    -- SHA-256 of all but the words for people
+  settings TEXT NOT NULL        -- JSON: path, kind, limits, default and help of each
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE worker (
   worker    INTEGER PRIMARY KEY,
   name      TEXT    NOT NULL,

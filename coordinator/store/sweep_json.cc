@@ -3,6 +3,8 @@
 #include <charconv>
 #include <utility>
 
+#include "common/trainer_protocol/fields.h"
+
 namespace noisefloor {
 
 namespace {
@@ -40,10 +42,15 @@ absl::Status Damaged(std::string_view what) {
                    "a kept sweep cannot be read: " + std::string(what));
 }
 
-absl::Status ReadTraining(const Json& json, Specification& base) {
+absl::Status ReadTraining(const Json& json, sweep::Sweep& sweep) {
+  const bool ours = sweep.schema.empty();
+  if (ours) sweep.base = OwnSchema()->Defaults();
   for (const auto& [path, value] : json.items()) {
     NF_ASSIGN_OR_RETURN(SettingValue setting, SettingFromJson(value));
-    NF_RETURN_IF_ERROR(SetField(base, path, std::move(setting)));
+    if (ours) {
+      NF_ASSIGN_OR_RETURN(setting, OwnSchema()->Take(path, std::move(setting)));
+    }
+    PutSetting(sweep.base, path, std::move(setting));
   }
   return absl::OkStatus();
 }
@@ -83,7 +90,8 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
   sweep.name = json.at("name").get<std::string>();
   const std::string seed = json.at("seed").get<std::string>();
   std::from_chars(seed.data(), seed.data() + seed.size(), sweep.seed);
-  NF_RETURN_IF_ERROR(ReadTraining(json.at("training"), sweep.base));
+  sweep.schema = json.value("schema", "");
+  NF_RETURN_IF_ERROR(ReadTraining(json.at("training"), sweep));
   NF_RETURN_IF_ERROR(ReadAxes(json.at("axes"), sweep.axes));
   NF_RETURN_IF_ERROR(ReadPlans(json.at("plans"), sweep.plans));
   sweep.hardware = json.at("hardware").get<std::vector<std::string>>();
@@ -108,24 +116,6 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
 
 }  // namespace
 
-Json ToJson(const SettingValue& value) {
-  return std::visit([](const auto& v) { return Json(v); }, value);
-}
-
-absl::StatusOr<SettingValue> SettingFromJson(const Json& json) {
-  if (json.is_boolean()) return SettingValue(json.get<bool>());
-  if (json.is_number_integer()) return SettingValue(json.get<int64_t>());
-  if (json.is_number()) return SettingValue(json.get<double>());
-  if (json.is_string()) return SettingValue(json.get<std::string>());
-  if (!json.is_array()) return Damaged("a setting is neither a value nor a list");
-  std::vector<int64_t> list;
-  for (const Json& element : json) {
-    if (!element.is_number_integer()) return Damaged("a list holds something not an integer");
-    list.push_back(element.get<int64_t>());
-  }
-  return SettingValue(std::move(list));
-}
-
 std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -138,9 +128,7 @@ std::string SettingsToJson(const std::vector<sweep::Setting>& settings) {
 
 std::string SweepToJson(const sweep::Sweep& sweep) {
   Json training = Json::object();
-  for (const Field& field : AllFields()) {
-    training[std::string(field.path)] = ToJson(field.get(sweep.base));
-  }
+  for (const auto& [path, value] : sweep.base) training[path] = ToJson(value);
   Json json = {{"name", sweep.name},
                {"seed", std::to_string(sweep.seed)},
                {"training", std::move(training)},
@@ -152,6 +140,7 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
                {"blocks", sweep.blocks},
                {"notes", sweep.notes},
                {"tags", sweep.tags}};
+  if (!sweep.schema.empty()) json["schema"] = sweep.schema;
   if (sweep.reference_accuracy) json["reference_accuracy"] = *sweep.reference_accuracy;
   if (sweep.subject) {
     json["kind"] = Name(sweep.kind);

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "common/base/status.h"
-#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/schema_json.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor {
@@ -15,12 +15,10 @@ namespace noisefloor {
 // no UTF-8 are replaced.
 std::string SweepToJson(const sweep::Sweep& sweep);
 
-// Settings that are not in the text keep their defaults, so that a newer program reads what an
-// older one kept. Internal for what SweepToJson never writes.
+// Of the settings of version 0.2 those that are not in the text keep their defaults, and the order
+// is that of our table; of others it is that of their paths. Internal for what SweepToJson never
+// writes.
 absl::StatusOr<sweep::Sweep> SweepFromJson(std::string_view text);
-
-Json ToJson(const SettingValue& value);
-absl::StatusOr<SettingValue> SettingFromJson(const Json& json);
 
 // {path: value, ...}, as the table `cell` keeps its axes.
 std::string SettingsToJson(const std::vector<sweep::Setting>& settings);

@@ -11,20 +11,17 @@ std::string Indexed(const std::string& name, size_t place) {
   return name + "[" + std::to_string(place) + "]";
 }
 
-// Tries every value and keeps it as the table of settings reads it.
-void CheckColumn(AxisColumn& column, Problems& problems) {
+// Tries every value and keeps it as the schema reads it.
+void CheckColumn(AxisColumn& column, const SettingsSchema& schema, Problems& problems) {
   const std::string field = "axes." + column.path;
-  const Field* known = FindField(column.path);
-  Specification scratch;
-  if (known == nullptr) {
-    TrySet(scratch, {column.path, SettingValue(int64_t{0})}, field, problems);
+  if (schema.Find(column.path) == nullptr) {
+    TryTake(schema, {column.path, SettingValue(int64_t{0})}, field, problems);
     return;
   }
   if (column.values.empty()) problems.Add(field, "expected at least one value, got none");
   for (size_t i = 0; i < column.values.size(); ++i) {
-    if (TrySet(scratch, {column.path, column.values[i]}, Indexed(field, i), problems)) {
-      column.values[i] = known->get(scratch);
-    }
+    auto taken = TryTake(schema, {column.path, column.values[i]}, Indexed(field, i), problems);
+    if (taken) column.values[i] = *std::move(taken);
   }
 }
 
@@ -50,7 +47,8 @@ void CheckTogether(const Axis& axis, Problems& problems) {
 
 }  // namespace
 
-std::vector<Axis> CheckAxes(const std::vector<Axis>& axes, Problems& problems) {
+std::vector<Axis> CheckAxes(const std::vector<Axis>& axes, const SettingsSchema& schema,
+                            Problems& problems) {
   if (axes.size() > kMaxAxes) {
     problems.Add("axes", "expected at most " + std::to_string(kMaxAxes) + " axes, got " +
                              std::to_string(axes.size()));
@@ -67,7 +65,7 @@ std::vector<Axis> CheckAxes(const std::vector<Axis>& axes, Problems& problems) {
       if (!seen.insert(column.path).second) {
         problems.Add("axes." + column.path, "expected each setting on one axis, got it on two");
       }
-      CheckColumn(column, problems);
+      CheckColumn(column, schema, problems);
     }
     CheckTogether(checked[i], problems);
   }

@@ -1,7 +1,7 @@
 // A sweep's cells, its members' specifications, and the text its hash is taken over.
 #include <algorithm>
 
-#include "common/base/check.h"
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::sweep {
@@ -63,6 +63,12 @@ void AddCells(const Sweep& sweep, const std::vector<Setting>& settings, const No
   }
 }
 
+// A trainer without that setting is not told; the coordinator compares what it says all the same.
+void SetIdentity(Settings& settings, std::string_view identity) {
+  if (identity.empty() || FindSetting(settings, kDataIdentity) == nullptr) return;
+  PutSetting(settings, kDataIdentity, std::string(identity));
+}
+
 // Cells that one block of one plan has.
 uint64_t PlaceCount(const Sweep& sweep) {
   return PointCount(sweep) * sweep.hardware.size() * sweep.stacks.size();
@@ -118,36 +124,44 @@ std::vector<Cell> Expand(const Sweep& sweep) {
   return cells;
 }
 
-Specification CellSpecification(const Sweep& sweep, const Cell& cell) {
-  Specification specification = sweep.base;
+const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::string_view path) {
+  const SettingValue* varied = FindSetting(cell.axes, path);
+  return varied != nullptr ? varied : FindSetting(sweep.base, path);
+}
+
+CellReader::CellReader(const Sweep& sweep) : base_(Understood({.settings = sweep.base})) {}
+
+std::optional<Specification> CellReader::Of(const Cell& cell) const {
+  std::optional<Specification> specification = base_;
+  if (!specification) return std::nullopt;
   for (const auto& [path, value] : cell.axes) {
-    NF_CHECK(SetField(specification, path, value).ok());  // Resolve has tried every value.
+    if (!SetField(*specification, path, value).ok()) return std::nullopt;
   }
   for (const NoiseSource source : kAllNoiseSources) {
-    specification.Source(source).state = cell.states[static_cast<size_t>(source) - 1];
+    specification->Source(source).state = cell.states[static_cast<size_t>(source) - 1];
   }
   return specification;
 }
 
-Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t replicate,
-                                  std::string_view hardware, std::string_view stack,
-                                  std::string_view identity) {
-  Specification specification = CellSpecification(sweep, cell);
+Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate,
+                        std::string_view hardware, std::string_view stack,
+                        std::string_view identity) {
+  Training training{
+      .settings = sweep.base, .hardware_class = std::string(hardware), .stack = std::string(stack)};
+  for (const auto& [path, value] : cell.axes) PutSetting(training.settings, path, value);
+  SetIdentity(training.settings, identity);
   const uint32_t draw = sweep.subject ? sweep.subject->member.replicate : replicate;
   for (const NoiseSource source : kAllNoiseSources) {
-    SourceSpec& noise = specification.Source(source);
+    SourceSpec& noise = training.Source(source);
+    noise.state = cell.states[static_cast<size_t>(source) - 1];
     noise.lane = LaneOf(noise.state, cell.block, draw);
     noise.seed = DeriveSeed(sweep.seed, source, noise.lane);
   }
-  if (!identity.empty()) specification.data.identity = identity;
-  specification.hardware_class = hardware;
-  specification.stack = stack;
-  return specification;
+  return training;
 }
 
 SpecificationTemplate TemplateOf(const Sweep& sweep, const Cell& cell, std::string_view identity) {
-  const Specification first =
-      MemberSpecification(sweep, cell, 0, cell.hardware, cell.stack, identity);
+  const Training first = MemberTraining(sweep, cell, 0, cell.hardware, cell.stack, identity);
   return sweep.subject ? SpecificationTemplate::Fixed(first)
                        : SpecificationTemplate::Of(first, sweep.seed);
 }
@@ -158,9 +172,10 @@ Sweep ReplayOf(const Sweep& original, const Cell& cell, const ReplayWish& wish) 
   replay.subject = {wish.of, cell.block};
   replay.name = "replay-" + ToText(wish.of);
   replay.seed = original.seed;
+  replay.schema = original.schema;
   replay.base = original.base;
-  for (const auto& [path, value] : cell.axes) NF_CHECK(SetField(replay.base, path, value).ok());
-  if (!wish.identity.empty()) replay.base.data.identity = wish.identity;
+  for (const auto& [path, value] : cell.axes) PutSetting(replay.base, path, value);
+  SetIdentity(replay.base, wish.identity);
   replay.plans = {{cell.plan, cell.states}};
   replay.hardware = {wish.hardware};
   replay.stacks = {wish.stack};
@@ -190,9 +205,7 @@ std::string CanonicalText(const Sweep& sweep) {
   }
   AppendLine(text, "name", sweep.name);
   AppendLine(text, "seed", std::to_string(sweep.seed));
-  for (const Field& field : AllFields()) {
-    AppendLine(text, field.path, ToText(field.get(sweep.base)));
-  }
+  for (const auto& [path, value] : sweep.base) AppendLine(text, path, ToText(value));
   for (const Axis& axis : sweep.axes) {
     text += "axis\n";
     for (const AxisColumn& column : axis.columns) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/names.h"
+#include "common/base/nearest.h"
 
 namespace noisefloor::sweep {
 
@@ -62,15 +63,15 @@ std::string DidYouMean(std::string_view wrong, std::span<const std::string_view>
   return nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?";
 }
 
-bool TrySet(Specification& specification, const Setting& setting, const std::string& field,
-            Problems& problems) {
-  const absl::Status status = SetField(specification, setting.first, setting.second);
-  if (status.ok()) return true;
-  std::string message = Message(status);
+std::optional<SettingValue> TryTake(const SettingsSchema& schema, const Setting& setting,
+                                    const std::string& field, Problems& problems) {
+  absl::StatusOr<SettingValue> taken = schema.Take(setting.first, setting.second);
+  if (taken.ok()) return *std::move(taken);
+  std::string message = Message(taken.status());
   const std::string prefix = setting.first + ": ";
   if (message.starts_with(prefix)) message.erase(0, prefix.size());
   problems.Add(field, std::move(message));
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace noisefloor::sweep

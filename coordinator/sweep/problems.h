@@ -39,11 +39,12 @@ class Problems {
 std::string DidYouMean(std::string_view wrong, std::span<const std::string_view> known);
 
 // The axes of a request, checked: unknown paths, wrong values, columns of unequal length, ...
-std::vector<Axis> CheckAxes(const std::vector<Axis>& axes, Problems& problems);
+std::vector<Axis> CheckAxes(const std::vector<Axis>& axes, const SettingsSchema& schema,
+                            Problems& problems);
 // The noise plans of a request, resolved.
 std::vector<NoisePlan> ResolvePlans(const std::vector<PlanRequest>& noise, Problems& problems);
-// SetField, its error as a problem at `field`.
-bool TrySet(Specification& specification, const Setting& setting, const std::string& field,
-            Problems& problems);
+// The value as the schema has it, or nothing and a problem at `field`.
+std::optional<SettingValue> TryTake(const SettingsSchema& schema, const Setting& setting,
+                                    const std::string& field, Problems& problems);
 
 }  // namespace noisefloor::sweep

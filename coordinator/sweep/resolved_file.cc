@@ -57,17 +57,17 @@ void AddLine(std::string& text, size_t depth, std::string_view key, std::string_
   text.append(value).append("\n");
 }
 
-// The settings are ordered by section, so that each section is opened once.
+// Settings are ordered by section, so that each section is opened once.
 void AddTraining(const Sweep& sweep, std::string& text) {
   Path open;
-  for (const Field& field : AllFields()) {
-    Path path = Split(field.path);
+  for (const auto& [whole, value] : sweep.base) {
+    Path path = Split(whole);
     const std::string_view name = path.back();
     path.pop_back();
     size_t common = 0;
     while (common < std::min(open.size(), path.size()) && open[common] == path[common]) ++common;
     for (size_t i = common; i < path.size(); ++i) AddLine(text, i, path[i], "");
-    AddLine(text, path.size(), name, Written(field.get(sweep.base)));
+    AddLine(text, path.size(), name, Written(value));
     open = std::move(path);
   }
 }

@@ -14,13 +14,14 @@
 #include "common/base/ids.h"
 #include "common/base/noise_source.h"
 #include "common/base/sweep_limits.h"
-#include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/schema.h"
 #include "common/trainer_protocol/specification.h"
 #include "common/trainer_protocol/specification_template.h"
+#include "common/trainer_protocol/training.h"
 
 namespace noisefloor::sweep {
 
-using Setting = std::pair<std::string, SettingValue>;  // Path of the table of settings, value.
+using noisefloor::Setting;
 
 struct AxisColumn {
   std::string path;
@@ -45,6 +46,11 @@ struct PlanRequest {
   uint32_t replicates = 0;  // 0: the sweep's.
   uint32_t blocks = 0;      // 0: the sweep's.
 };
+
+// The settings that the coordinator itself reads; a trainer may have none of them.
+inline constexpr std::string_view kDataName = "data.name";
+inline constexpr std::string_view kDataIdentity = "data.identity";
+inline constexpr std::string_view kTestExamples = "data.test_examples";
 
 enum class HardwareKind : uint8_t { kAll, kAny, kList };
 
@@ -94,7 +100,8 @@ struct Sweep {
   std::optional<Subject> subject;  // Of every kind but kTrain.
   std::string name;
   uint64_t seed = 0;
-  Specification base;  // Without lanes, class and stack.
+  Settings base;       // All that its trainers have, in the order of their schema.
+  std::string schema;  // IdentityOf it: no trainer with another one trains a member.
   std::vector<Axis> axes;
   std::vector<NoisePlan> plans;
   std::vector<std::string> hardware;  // Classes; a single "" = any.
@@ -124,10 +131,24 @@ struct Problem {
   std::string message;
 };
 
-// Checks and resolves; every problem is reported, not only the first. `registered_classes` are what
-// `hardware: all` means now (sorted); none is a problem for kAll.
-std::variant<Sweep, std::vector<Problem>> Resolve(
-    const SweepRequest& request, const std::vector<std::string>& registered_classes);
+// What a request is checked against besides itself.
+struct Known {
+  std::vector<std::string> classes;  // What `hardware: all` means now, sorted; none is a problem.
+  std::map<std::string, SettingsSchemaRef, std::less<>>
+      stacks;  // Their settings, besides our own stacks'.
+};
+
+// The settings of a stack: ours of a sweep that names none ("") and of the stacks that we ship.
+// Null when nobody has told of them.
+SettingsSchemaRef SchemaOf(const Known& known, std::string_view stack);
+
+// The stacks that have exactly these settings, by name.
+std::vector<std::string> StacksWith(const Known& known, const SettingsSchema& schema);
+// Why SchemaOf knows no settings of `stack`, and what brings them.
+std::string NobodyOffers(std::string_view stack, const Known& known);
+
+// Checks and resolves; every problem is reported, not only the first.
+std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, const Known& known);
 
 // The states of control, algo, impl or algo+impl; null for another name.
 const SourceStates* BuiltInPlan(std::string_view name);
@@ -143,15 +164,27 @@ uint64_t MemberCount(const Sweep& sweep);
 uint32_t ReplicatesOf(const Sweep& sweep, const NoisePlan& plan);
 uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan);
 
-// The base with a cell's settings and noise states, without lanes, class and stack.
-Specification CellSpecification(const Sweep& sweep, const Cell& cell);
+// The value of a setting in a cell; null when its trainers have none of that path.
+const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::string_view path);
+
+// What the cells of a sweep mean, where their settings are those of our own table: noise states, no
+// lanes, class and stack. Each has its own; the sweep must outlive it.
+class CellReader {
+ public:
+  explicit CellReader(const Sweep& sweep);
+  // Nothing where only the trainer knows: see Understood.
+  std::optional<Specification> Of(const Cell& cell) const;
+
+ private:
+  std::optional<Specification> base_;
+};
 
 // The training of one member, lanes and seeds filled in: fixed and off = lane (block, 0), free =
 // (block, replicate + 1); of a replay those of its subject. `hardware`, `stack` and `identity` are
 // what the cell and sweep are pinned to; empty ones stay empty.
-Specification MemberSpecification(const Sweep& sweep, const Cell& cell, uint32_t replicate,
-                                  std::string_view hardware, std::string_view stack,
-                                  std::string_view identity);
+Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate,
+                        std::string_view hardware, std::string_view stack,
+                        std::string_view identity);
 
 // What the specifications of the cell's members share; `cell` is pinned, as far as it is.
 SpecificationTemplate TemplateOf(const Sweep& sweep, const Cell& cell, std::string_view identity);

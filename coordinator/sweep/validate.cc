@@ -1,6 +1,8 @@
 // From a request to a sweep, or everything that is wrong with it.
 #include <algorithm>
 
+#include "common/base/names.h"
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/sweep/problems.h"
 
 namespace noisefloor::sweep {
@@ -11,15 +13,17 @@ constexpr size_t kMostClasses = 100;
 constexpr size_t kMostNotes = 10000;
 constexpr size_t kMostTags = 100;
 
-Specification ResolveTraining(const std::vector<Setting>& training, Problems& problems) {
-  Specification base;
+Settings ResolveTraining(const std::vector<Setting>& training, const SettingsSchema& schema,
+                         Problems& problems) {
+  Settings base = schema.Defaults();
   std::set<std::string> seen;
   for (const Setting& setting : training) {
     if (!seen.insert(setting.first).second) {
       problems.Add(setting.first, "is given twice");
       continue;
     }
-    TrySet(base, setting, setting.first, problems);
+    auto taken = TryTake(schema, setting, setting.first, problems);
+    if (taken) PutSetting(base, setting.first, *std::move(taken));
   }
   return base;
 }
@@ -35,6 +39,26 @@ void CheckNames(const std::string& field, const std::vector<std::string>& names,
     problems.CheckName(field + "[" + std::to_string(i) + "]", names[i]);
   }
   problems.CheckDistinct(field, names);
+}
+
+// Whose settings the sweep's are. Ours where they cannot be told, so that all else is checked, too.
+SettingsSchemaRef ResolveSchema(const std::vector<std::string>& stacks, const Known& known,
+                                Problems& problems) {
+  SettingsSchemaRef found;
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    if (!IsName(stacks[i])) continue;  // Told already.
+    const SettingsSchemaRef schema = SchemaOf(known, stacks[i]);
+    const std::string field = "stacks[" + std::to_string(i) + "]";
+    if (schema == nullptr) {
+      problems.Add(field, NobodyOffers(stacks[i], known));
+    } else if (found != nullptr && schema->identity() != found->identity()) {
+      problems.Add(field, stacks[i] + " has other settings than " + stacks[0] +
+                              ": one sweep cannot be for both; submit one for each");
+    } else {
+      found = schema;
+    }
+  }
+  return found == nullptr ? OwnSchema() : found;
 }
 
 std::vector<std::string> ResolveHardware(const SweepRequest& request,
@@ -122,8 +146,11 @@ void CheckCells(const Sweep& sweep, Problems& problems) {
   narrow.hardware = narrow.stacks = {""};
   narrow.blocks = 1;
   for (NoisePlan& plan : narrow.plans) plan.blocks = 1;
+  const CellReader reader(narrow);
   for (const Cell& cell : Expand(narrow)) {
-    for (const FieldProblem& found : noisefloor::CheckTogether(CellSpecification(narrow, cell))) {
+    const std::optional<Specification> training = reader.Of(cell);
+    if (!training) continue;  // Its trainer will say what is wrong with it.
+    for (const FieldProblem& found : noisefloor::CheckTogether(*training)) {
       const bool varied = IsVaried(sweep, found.path);
       problems.Add(varied ? "axes." + found.path : found.path, found.message);
     }
@@ -132,18 +159,45 @@ void CheckCells(const Sweep& sweep, Problems& problems) {
 
 }  // namespace
 
-std::variant<Sweep, std::vector<Problem>> Resolve(
-    const SweepRequest& request, const std::vector<std::string>& registered_classes) {
+SettingsSchemaRef SchemaOf(const Known& known, std::string_view stack) {
+  const auto told = known.stacks.find(stack);
+  if (told != known.stacks.end()) return told->second;
+  const bool ours = stack.empty() || std::ranges::find(kOwnStacks, stack) != kOwnStacks.end();
+  return ours ? OwnSchema() : nullptr;
+}
+
+std::string NobodyOffers(std::string_view stack, const Known& known) {
+  std::vector<std::string_view> names(kOwnStacks.begin(), kOwnStacks.end());
+  for (const auto& [name, schema] : known.stacks) names.push_back(name);
+  const std::string name(stack);
+  return "nobody has offered the stack " + name +
+         " here, so that its settings are not known; a worker brings it: noisefloor-worker "
+         "--trainer=" +
+         name + "=PROGRAM" + DidYouMean(stack, names);
+}
+
+std::vector<std::string> StacksWith(const Known& known, const SettingsSchema& schema) {
+  std::set<std::string> names(kOwnStacks.begin(), kOwnStacks.end());
+  for (const auto& [name, settings] : known.stacks) names.insert(name);
+  std::erase_if(names, [&](const std::string& name) {
+    return SchemaOf(known, name)->identity() != schema.identity();
+  });
+  return {names.begin(), names.end()};
+}
+
+std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, const Known& known) {
   Problems problems;
   problems.CheckName("name", request.name);
+  CheckNames("stacks", request.stacks, problems);
+  const SettingsSchemaRef schema = ResolveSchema(request.stacks, known, problems);
   Sweep sweep;
   sweep.name = request.name;
   sweep.seed = request.seed;
-  sweep.base = ResolveTraining(request.training, problems);
-  sweep.axes = CheckAxes(request.axes, problems);
+  sweep.schema = IdentityOf(*schema);
+  sweep.base = ResolveTraining(request.training, *schema, problems);
+  sweep.axes = CheckAxes(request.axes, *schema, problems);
   sweep.plans = ResolvePlans(request.noise, problems);
-  sweep.hardware = ResolveHardware(request, registered_classes, problems);
-  CheckNames("stacks", request.stacks, problems);
+  sweep.hardware = ResolveHardware(request, known.classes, problems);
   sweep.stacks = request.stacks.empty() ? std::vector<std::string>{""} : request.stacks;
   problems.CheckCount("replicates", request.replicates, kMaxMembers);
   problems.CheckCount("blocks", request.blocks, kMaxBlocks);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <sstream>
 
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/scheduler/scheduler.h"
 #include "tests/coordinator/scheduler/fleet.h"
 #include "tests/scenarios/words.h"
@@ -151,7 +152,9 @@ SweepSubmitted World::Submit(const Command& command) {
   }
   request.stacks = command.List("stacks");
   request.replicates = static_cast<uint32_t>(command.Number("replicates", 1));
-  const auto resolved = sweep::Resolve(request, {});
+  sweep::Known known;
+  for (const std::string& stack : request.stacks) known.stacks[stack] = OwnSchema();
+  const auto resolved = sweep::Resolve(request, known);
   SweepSubmitted event;
   event.request = 1;
   event.request_id = command.Value("request");

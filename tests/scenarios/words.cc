@@ -49,6 +49,9 @@ struct WriteLine {
   std::string operator()(const PinIdentity& w) const {
     return "keep  " + ToText(w.sweep) + " data " + w.data_set + ": " + w.identity;
   }
+  std::string operator()(const KeepSchema& w) const {
+    return "keep  settings " + w.schema->identity().substr(0, 12);
+  }
   std::string operator()(const KeepWorker& w) const {
     return "keep  worker " + std::to_string(w.worker.value) + ": " + w.name;
   }

@@ -35,6 +35,7 @@ class FakeStore {
   void On(const scheduler::PinCell& write);
   void On(const scheduler::KeepSpecification& write);
   void On(const scheduler::PinIdentity& write);
+  void On(const scheduler::KeepSchema&) {}
   void On(const scheduler::KeepWorker& write);
   void On(const scheduler::ForgetWorker& write);
   void On(const scheduler::GrantLease& write);

@@ -10,6 +10,7 @@
 #include "fmt/ranges.h"
 
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "worker/daemon/ask.h"
@@ -141,7 +142,8 @@ class Prober {
       const Finding& finding = findings_.at(probed);
       if (finding.reason.empty()) {
         slot.offers.push_back(
-            PlaceOf({probed.hardware_class, probed.stack, finding.fingerprint, stack.build},
+            PlaceOf({probed.hardware_class, probed.stack, finding.fingerprint, stack.build,
+                     stack.schema == nullptr ? "" : IdentityOf(*stack.schema)},
                     result_.inventory));
       } else {
         Withhold(slot, probed.hardware_class, probed.stack, finding.reason);

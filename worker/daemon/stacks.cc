@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
@@ -21,6 +22,7 @@ namespace {
 Stack NoopStack() {
   Stack stack;
   stack.build = "noop";
+  stack.schema = OwnSchema();
   stack.fingerprint = Sha256Hex(fmt::format("noop\n{}", VariablesTable()));
   return stack;
 }
@@ -56,6 +58,7 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
   if (reader.Has("serves_forks")) {
     description.stack.serves_forks = reader.Int("serves_forks", 1, 1000000) == kForkProtocolVersion;
   }
+  const Json settings = reader.Has("settings") ? reader.Any("settings") : Json();
   if (!reader.Has("probes")) {
     reader.Fail("probes",
                 "1: a trainer that can be asked with --probe whether it works on a device");
@@ -63,6 +66,10 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
     reader.Version("probes", kProbeVersion);
   }
   NF_RETURN_IF_ERROR(reader.Finish());
+  if (!settings.is_null()) {
+    NF_ASSIGN_OR_RETURN(SettingsSchema schema, SettingsSchema::FromJson(settings.dump()));
+    description.stack.schema = std::make_shared<const SettingsSchema>(std::move(schema));
+  }
   return description;
 }
 

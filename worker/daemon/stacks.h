@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "common/base/status.h"
+#include "common/trainer_protocol/schema.h"
 
 namespace noisefloor {
 
@@ -16,12 +17,14 @@ struct Stack {
   std::string program;  // Empty: the built-in one.
   std::string build;
   std::string fingerprint;
+  SettingsSchemaRef schema;   // Of its settings; null: of version 0.2. shared: immutable.
   bool serves_forks = false;  // PROGRAM --serve-forks works: worker/daemon/fork_server.h.
 };
 using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 
 // What `PROGRAM --describe` says: one line, {"protocol", "stack", "build", "environment",
-// "fingerprint", "probes"} and, of a trainer that serves forks, the version of their protocol as
+// "fingerprint", "probes"}, of one that publishes its settings "settings" (schema.h) and, of a
+// trainer that serves forks, the version of their protocol as
 // "serves_forks"; one that this worker does not speak is as if it were not there. Pure.
 // `Stack::program` stays empty.
 struct Description {

@@ -127,6 +127,11 @@ v1::SessionRequest Worker::Registration() const {
   registration->set_name(settings_.name);
   registration->set_identity(state_.identity());
   *registration->mutable_inventory() = ToProto(settings_.offer.inventory);
+  std::set<std::string> told;
+  for (const auto& [name, stack] : settings_.offer.stacks) {
+    if (stack.schema == nullptr || !told.insert(stack.schema->identity()).second) continue;
+    registration->mutable_inventory()->add_schemas(stack.schema->ToJson());
+  }
   registration->set_version(NOISEFLOOR_VERSION);
   for (const slots::Held& held : slots_.HeldLeases()) *registration->add_held() = ToProto(held);
   return request;

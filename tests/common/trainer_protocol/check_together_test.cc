@@ -100,7 +100,7 @@ std::vector<std::string> ProblemsOf(const char* model, std::string_view path, Se
 }
 
 TEST(CheckTogetherTest, EveryNetworkTakesTheDefaults) {
-  for (const std::string_view model : FindField("model.name")->choices) {
+  for (const std::string_view model : FindField("model.name")->rule.choices) {
     Specification specification;
     specification.model.name = model;
     EXPECT_THAT(ProblemsOf(specification), ElementsAre()) << model;

@@ -27,16 +27,18 @@ TEST(FieldsTest, EveryFieldReadsBackWhatWasSetAndTouchesNoOther) {
     if (auto* number = std::get_if<double>(&value)) *number = *number == 0.25 ? 0.5 : 0.25;
     if (auto* list = std::get_if<std::vector<int64_t>>(&value)) *list = {1, 3};
     if (auto* text = std::get_if<std::string>(&value)) {
-      *text = field.kind == FieldKind::kChoice ? std::string(field.choices.back()) : "text";
+      *text =
+          field.rule.kind == SettingKind::kChoice ? std::string(field.rule.choices.back()) : "text";
     }
 
-    ASSERT_EQ(Message(SetField(specification, field.path, value)), "") << field.path;
+    ASSERT_EQ(Message(SetField(specification, field.rule.path, value)), "") << field.rule.path;
 
-    EXPECT_EQ(field.get(specification), value) << field.path;
+    EXPECT_EQ(field.get(specification), value) << field.rule.path;
     const Specification untouched;
     for (const noisefloor::Field& other : AllFields()) {
-      if (other.path == field.path) continue;
-      EXPECT_EQ(other.get(specification), other.get(untouched)) << field.path << " " << other.path;
+      if (other.rule.path == field.rule.path) continue;
+      EXPECT_EQ(other.get(specification), other.get(untouched))
+          << field.rule.path << " " << other.rule.path;
     }
   }
 }
@@ -44,8 +46,8 @@ TEST(FieldsTest, EveryFieldReadsBackWhatWasSetAndTouchesNoOther) {
 TEST(FieldsTest, PathsAreDistinctAndHaveHelp) {
   std::set<std::string_view> paths;
   for (const noisefloor::Field& field : AllFields()) {
-    EXPECT_TRUE(paths.insert(field.path).second) << field.path;
-    EXPECT_FALSE(field.help.empty()) << field.path;
+    EXPECT_TRUE(paths.insert(field.rule.path).second) << field.rule.path;
+    EXPECT_FALSE(field.rule.help.empty()) << field.rule.path;
   }
 }
 
@@ -53,7 +55,7 @@ TEST(FieldsTest, DefaultsAreWithinTheirLimits) {
   const Specification defaults;
   for (const noisefloor::Field& field : AllFields()) {
     Specification specification;
-    EXPECT_EQ(Message(SetField(specification, field.path, field.get(defaults))), "");
+    EXPECT_EQ(Message(SetField(specification, field.rule.path, field.get(defaults))), "");
   }
 }
 

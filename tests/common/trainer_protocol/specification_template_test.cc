@@ -28,8 +28,9 @@ Specification Member(uint32_t pattern, uint32_t replicate) {
 
 TEST(SpecificationTemplate, GivesEachMembersTextToTheLastByte) {
   for (uint32_t pattern = 0; pattern < 19683; pattern += 61) {
-    const auto shared = SpecificationTemplate::Of(Member(pattern, 3), kSeed);
-    EXPECT_EQ(shared.text(), SpecificationTemplate::Of(Member(pattern, 8), kSeed).text())
+    const auto shared = SpecificationTemplate::Of(TrainingOf(Member(pattern, 3)), kSeed);
+    EXPECT_EQ(shared.text(),
+              SpecificationTemplate::Of(TrainingOf(Member(pattern, 8)), kSeed).text())
         << "whichever member it is made of";
     const auto read = SpecificationTemplate::Parse(shared.text(), kSeed);
     ASSERT_TRUE(read.ok()) << read.status();
@@ -46,7 +47,7 @@ TEST(SpecificationTemplate, SharesTheSeedsOfFixedSourcesAndNoOthers) {
   Specification member = Member(0, 4);
   member.Source(NoiseSource::kInit).state = SourceState::kFree;
 
-  const auto text = ParseJson(SpecificationTemplate::Of(member, kSeed).text());
+  const auto text = ParseJson(SpecificationTemplate::Of(TrainingOf(member), kSeed).text());
 
   ASSERT_TRUE(text.ok());
   EXPECT_EQ((*text)["noise"]["init"], (Json{{"state", "free"}, {"block", 7}}));
@@ -58,7 +59,7 @@ TEST(SpecificationTemplate, AFixedOneIsTheSameForEveryReplicate) {
   member.Source(NoiseSource::kInit).state = SourceState::kFree;
   const std::string text = SpecificationToJson(member);
 
-  const auto fixed = SpecificationTemplate::Fixed(member);
+  const auto fixed = SpecificationTemplate::Fixed(TrainingOf(member));
 
   EXPECT_EQ(fixed.text(), text);
   EXPECT_EQ(fixed.ForReplicate(0), text);
@@ -68,12 +69,12 @@ TEST(SpecificationTemplate, AFixedOneIsTheSameForEveryReplicate) {
   EXPECT_EQ(read->ForReplicate(7), text) << "as the store gives it back";
   const auto shared = SpecificationTemplate::OfText(text, kSeed);
   ASSERT_TRUE(shared.ok());
-  EXPECT_EQ(shared->text(), SpecificationTemplate::Of(member, kSeed).text());
+  EXPECT_EQ(shared->text(), SpecificationTemplate::Of(TrainingOf(member), kSeed).text());
   EXPECT_NE(shared->ForReplicate(7), text);
 }
 
 TEST(SpecificationTemplate, WhatIsNoSpecificationIsSaidToBeNone) {
-  const std::string good = SpecificationTemplate::Of(Member(5, 0), kSeed).text();
+  const std::string good = SpecificationTemplate::Of(TrainingOf(Member(5, 0)), kSeed).text();
   for (const std::string& text :
        {std::string(), std::string("[]"), std::string("{}"), good.substr(1),
         std::string(R"({"noise":[]})"), std::string(R"({"noise":{"nobody":{}}})"),

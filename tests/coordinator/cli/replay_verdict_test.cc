@@ -16,11 +16,11 @@ using ::testing::Pair;
 
 const TrainedBy kHere = {.stack = "torch", .build = "b1"};
 
-Specification With(NoiseSource source, int64_t shards) {
+Training With(NoiseSource source, int64_t shards) {
   Specification specification;
   specification.train.shards = shards;
   specification.Source(source).state = SourceState::kFree;
-  return specification;
+  return TrainingOf(specification);
 }
 
 TEST(ReplayVerdict, EqualBitsArePromisedWhenOnlySeededSourcesAreFree) {

@@ -7,9 +7,10 @@
 #include "gtest/gtest.h"
 
 #include "common/files/atomic_file.h"
-#include "coordinator/cli/sweep_file.h"
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/sweep/resolved_file.h"
+#include "coordinator/sweep_file/sweep_file.h"
 #include "tests/coordinator/cli/command_line.h"
 
 namespace noisefloor::cli {
@@ -17,15 +18,21 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// Every stack has our settings here.
+absl::StatusOr<SettingsSchemaRef> AnySettings(const std::string&) { return OwnSchema(); }
+
 // What a sweep file means; its classes are those of the file or, for `all`, these two.
 sweep::Sweep Meaning(const std::string& text) {
-  const absl::StatusOr<SweepFile> file = ParseSweep(text, "s.yaml");
+  const absl::StatusOr<sweep_file::SweepFile> file =
+      sweep_file::ParseSweep(text, "s.yaml", AnySettings);
   EXPECT_TRUE(file.ok()) << Message(file.status()) << "\n" << text;
   if (!file.ok()) return {};
   std::vector<sweep::Problem> problems;
   const sweep::SweepRequest request = SweepRequestFrom(file->sweep, problems);
   EXPECT_TRUE(problems.empty());
-  auto resolved = sweep::Resolve(request, {"cpu-intel-avx2", "cpu-intel-sse"});
+  auto resolved =
+      sweep::Resolve(request, {.classes = {"cpu-intel-avx2", "cpu-intel-sse"},
+                               .stacks = {{"torch-2.11-cpu", OwnSchema()}, {"1.0", OwnSchema()}}});
   if (const auto* found = std::get_if<std::vector<sweep::Problem>>(&resolved)) {
     ADD_FAILURE() << found->front().field << ": " << found->front().message << "\n" << text;
     return {};

@@ -47,6 +47,7 @@ std::map<std::string, Case> CasesIn(const std::string& folder) {
           {"serve", {{"serve", "--listen=127.0.0.1:0"}}},
           {"submit", {{"submit", file}}},
           {"plan", {{"plan", file}}},
+          {"settings", {{"settings"}}},
           {"show", {{"show", "s1"}}},
           {"status", {{"status"}}},
           {"watch", {{"watch", "s1"}}},

@@ -258,8 +258,8 @@ TEST_F(QueryTest, AMemberThatHasHadNoAttemptIsToldWhatItsCellWouldBeGiven) {
   for (const sweep::Cell& cell : sweep::Expand(content)) {
     for (uint32_t replicate = 0; replicate < 3; ++replicate, ++compared) {
       EXPECT_EQ(whole->members(compared).specification(),
-                SpecificationToJson(sweep::MemberSpecification(content, cell, replicate,
-                                                               cell.hardware, cell.stack, "")));
+                TrainingToJson(sweep::MemberTraining(content, cell, replicate, cell.hardware,
+                                                     cell.stack, "")));
     }
   }
   EXPECT_EQ(whole->members_size(), compared);
@@ -462,8 +462,8 @@ TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
 TEST_F(QueryTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
   const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
   sweep::Sweep sweep = sample::Content();
-  sweep.base.train.batch_size = 64;
-  sweep.base.train.epochs = 6;
+  PutSetting(sweep.base, "train.batch_size", int64_t{64});
+  PutSetting(sweep.base, "train.epochs", int64_t{6});
 
   const auto plan = home_.query().PlanSweep(sweep, "abc", fleet);
 
@@ -474,7 +474,7 @@ TEST_F(QueryTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
 
 TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
   sweep::Sweep sweep = sample::Content();
-  sweep.base.model.name = "mlp";
+  PutSetting(sweep.base, "model.name", std::string("mlp"));
   sweep.hardware = {"cpu-other"};
   sweep.replicates = 1;
 
@@ -489,7 +489,7 @@ TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
 
 TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
   sweep::Sweep sweep = sample::Content();  // Two rates, three replicates.
-  sweep.base.augment.flip = true;
+  PutSetting(sweep.base, "augment.flip", true);
   sweep.plans = {{"control", *sweep::BuiltInPlan("control"), 2, 3},
                  {"algo", *sweep::BuiltInPlan("algo"), 6, 0},
                  {"impl", *sweep::BuiltInPlan("impl"), 0, 4},
@@ -516,8 +516,8 @@ TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
       << "pooled: 4 blocks with 3 - 1 degrees of freedom";
 
   // Without augmentation and order nothing seeded is left that the last plan fixes.
-  sweep.base.augment.flip = false;
-  sweep.base.sources.shuffle_window = 1;
+  PutSetting(sweep.base, "augment.flip", false);
+  PutSetting(sweep.base, "sources.data_order.window", int64_t{1});
   EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, "abc", {})), ElementsAre(3, 6, 4, 6));
 }
 
@@ -535,9 +535,9 @@ TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {
     return found;
   };
 
-  ASSERT_EQ(sweep.base.train.shards, 1);
+  ASSERT_EQ(IntSetting(sweep.base, "train.shards"), 1);
   EXPECT_TRUE(about_shards({int64_t{4}, int64_t{8}}).empty());
-  sweep.base.train.shards = 8;
+  PutSetting(sweep.base, "train.shards", int64_t{8});
   EXPECT_THAT(about_shards({int64_t{1}, int64_t{2}, int64_t{4}}),
               ElementsAre(HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 1: "),
                           HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 2: ")));
@@ -547,8 +547,8 @@ TEST_F(QueryTest, APlanNamesFreeSourcesThatActOnNothing) {
   sweep::Sweep sweep = sample::Content();
   sweep.plans = {{"control", *sweep::BuiltInPlan("control")},
                  {"algo", *sweep::BuiltInPlan("algo")}};
-  sweep.base.model.name = "small_cnn";
-  sweep.base.augment = {};
+  PutSetting(sweep.base, "model.name", std::string("small_cnn"));
+  PutSetting(sweep.base, "augment.flip", false);
 
   const auto plan = home_.query().PlanSweep(sweep, "abc", {});
 

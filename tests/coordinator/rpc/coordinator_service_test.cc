@@ -1,4 +1,5 @@
 #include "common/base/sweep_limits.h"
+#include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/query/to_proto.h"
@@ -105,8 +106,8 @@ v1::Sweep SweepWithAxes(size_t count) {
   v1::Sweep sweep = SmallSweep("wide", 1);
   for (size_t i = 0; i < count; ++i) {
     v1::AxisColumn& column = *sweep.add_axes()->add_columns();
-    column.set_path(std::string(AllFields()[i].path));
-    *column.add_values() = query::ToProto(AllFields()[i].get(Specification()));
+    column.set_path(AllFields()[i].rule.path);
+    *column.add_values() = ToProto(AllFields()[i].rule.otherwise);
   }
   return sweep;
 }

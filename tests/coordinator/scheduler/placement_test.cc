@@ -50,6 +50,37 @@ TEST(Placement, SpreadsAControlCohortOverUnitsNotWorkers) {
   EXPECT_EQ(on_third, 2);
 }
 
+// Also where the sweep leaves the stack open; and where they are in the way of nothing else.
+TEST(Placement, AMemberGoesToATrainerWithTheSettingsOfItsSweep) {
+  Scheduler scheduler{Options{}};
+  WorkerConnected other = Join(1, 1, "u1");
+  other.inventory = test::MakeInventory(
+      {.unit = "u1",
+       .stacks = {{"", "forest", "f2", "b", "of-the-forest"}, {"", "wood", "f3", "b", "of-wood"}}});
+  (void)scheduler.Step(other, kT0);
+  EXPECT_THAT(Started(scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0)), IsEmpty());
+  EXPECT_THAT(scheduler.Explain({SweepId{1}, 0, 0}, kT0),
+              testing::HasSubstr("what w1 offers has other settings than those that s1 was checked "
+                                 "against. Submit it anew"));
+
+  sweep::Sweep of_wood = MakeSweep({"algo"}, 1);
+  of_wood.schema = "of-wood";
+  EXPECT_THAT(Started(scheduler.Step(Submit(of_wood), kT0)), ElementsAre("s2c0r0 w1"));
+  EXPECT_THAT(Started(scheduler.Step(Join(2, 2, "u2"), kT0)), ElementsAre("s1c0r0 w2"));
+}
+
+TEST(Placement, SettingsAreKeptOnceAndSharedByWorkers) {
+  Scheduler scheduler{Options{}};
+  WorkerConnected first = Join(1, 1, "u1");
+  first.schemas = {std::make_shared<const SettingsSchema>(std::vector<SettingRule>{})};
+  WorkerConnected second = Join(2, 1, "u2");
+  second.schemas = {std::make_shared<const SettingsSchema>(std::vector<SettingRule>{})};
+
+  EXPECT_THAT(test::Of<KeepSchema>(scheduler.Step(first, kT0)), SizeIs(1));
+  EXPECT_THAT(test::Of<KeepSchema>(scheduler.Step(second, kT0)), IsEmpty());
+  EXPECT_EQ(scheduler.FindWorker(WorkerId{2})->schemas.at(0), first.schemas.at(0));
+}
+
 TEST(Placement, DoesNotLeaveASlotIdleToSpread) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"control"}, 3)), kT0);

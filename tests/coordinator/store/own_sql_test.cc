@@ -77,7 +77,7 @@ TEST_F(OwnSqlTest, EveryMemberHasTheSeedsThatItsTrainerIsGiven) {
   size_t compared = 0;
   for (const sweep::Cell& cell : sweep::Expand(content)) {
     for (uint32_t replicate = 0; replicate < 3; ++replicate) {
-      Specification given = sweep::MemberSpecification(content, cell, replicate, "", "", "");
+      const Training given = sweep::MemberTraining(content, cell, replicate, "", "", "");
       for (const NoiseSource source : kAllNoiseSources) {
         EXPECT_EQ(
             Text("SELECT seed FROM v_seed WHERE sweep = 1 AND cell = " +

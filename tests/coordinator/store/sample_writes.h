@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
@@ -25,7 +26,8 @@ inline sweep::Sweep Content() {
   sweep::Sweep sweep;
   sweep.name = "two-rates";
   sweep.seed = 18446744073709551615ull;
-  sweep.base.data.test_examples = 6;
+  sweep.base = OwnSchema()->Defaults();
+  PutSetting(sweep.base, "data.test_examples", int64_t{6});
   sweep.axes = {{{{"train.optimizer.learning_rate", {0.05, 0.5}}}}};
   sweep.plans = {{"control", *sweep::BuiltInPlan("control")},
                  {"algo", *sweep::BuiltInPlan("algo")}};
@@ -73,11 +75,11 @@ inline scheduler::PinCell Pin(uint32_t cell) {
 }
 
 // The specification of a member of the cell as its lease has it.
-inline Specification SpecificationOf(MemberId member) {
+inline Training SpecificationOf(MemberId member) {
   const sweep::Sweep content = Content();
   const sweep::Cell cell = sweep::Expand(content).at(member.cell);
-  return sweep::MemberSpecification(content, cell, member.replicate, "cpu-test-avx2", "torch-2.11",
-                                    kIdentity);
+  return sweep::MemberTraining(content, cell, member.replicate, "cpu-test-avx2", "torch-2.11",
+                               kIdentity);
 }
 
 inline scheduler::KeepSpecification Specify(uint32_t cell) {
@@ -90,7 +92,7 @@ inline scheduler::GrantLease Grant(uint64_t lease, MemberId member, uint32_t att
           member,
           attempt,
           WorkerId{1},
-          SpecificationToJson(SpecificationOf(member)),
+          TrainingToJson(SpecificationOf(member)),
           At(2),
           static_cast<uint32_t>(lease % 2),
           "cpu of box-1"};

@@ -359,7 +359,7 @@ TEST_F(SqliteStoreTest, EveryMemberHasItsLanesThoughNoneIsKept) {
   for (const sweep::Cell& cell : sweep::Expand(sample::Content())) {
     for (uint32_t replicate = 0; replicate < cell.replicates; ++replicate) {
       const MemberId member = sample::Member(cell.index, replicate);
-      const Specification trained = sample::SpecificationOf(member);
+      const Training trained = sample::SpecificationOf(member);
       for (const NoiseSource source : kAllNoiseSources) {
         const SourceSpec& spec = trained.Source(source);
         EXPECT_EQ(Ask("SELECT state || ' ' || block || ' ' || lane FROM v_lane WHERE member = '" +
@@ -462,8 +462,9 @@ TEST_F(SqliteStoreTest, ADirectoryCopiedAsideHoldsTheSame) {
 
 TEST(SweepJsonTest, SweepsComeBackWhole) {
   sweep::Sweep sweep = sample::Content();
-  sweep.base.train.schedule.milestones = {1, 2};
-  sweep.base.train.optimizer.learning_rate = 0.1 + 0.2;
+  sweep.base = OwnSchema()->Defaults();
+  PutSetting(sweep.base, "train.schedule.milestones", std::vector<int64_t>{1, 2});
+  PutSetting(sweep.base, "train.optimizer.learning_rate", 0.1 + 0.2);
   sweep.axes.push_back({{{"train.epochs", {int64_t{1}, int64_t{2}}},
                          {"model.name", {std::string("mlp"), std::string("small_cnn")}}}});
   sweep.hardware = {""};
@@ -476,11 +477,29 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(SweepToJson(*back), SweepToJson(sweep));
   EXPECT_EQ(sweep::CanonicalText(*back), sweep::CanonicalText(sweep));
-  EXPECT_EQ(back->base.train.optimizer.learning_rate, 0.1 + 0.2);
+  EXPECT_EQ(*FindSetting(back->base, "train.optimizer.learning_rate"), SettingValue(0.1 + 0.2));
   EXPECT_EQ(back->seed, sweep.seed);
   EXPECT_EQ(sweep::MemberCount(*back), sweep::MemberCount(sweep));
   EXPECT_EQ(back->reference_accuracy, 0.1 + 0.2);
   EXPECT_EQ(SweepFromJson(SweepToJson(sample::Content()))->reference_accuracy, std::nullopt);
+}
+
+// They come back in the order of their paths, and mean the same.
+TEST(SweepJsonTest, SettingsOfAnotherTrainerComeBackAsTheyWere) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.schema = "of-the-forest";
+  sweep.base = {{"forest.trees", int64_t{3}}, {"forest.share", 1.0}, {"deep", true}};
+  sweep.axes = {{{{"forest.trees", {int64_t{1}, int64_t{2}}}}}};
+
+  const auto back = SweepFromJson(SweepToJson(sweep));
+
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->schema, "of-the-forest");
+  EXPECT_EQ(back->base,
+            (Settings{{"deep", true}, {"forest.share", 1.0}, {"forest.trees", int64_t{3}}}));
+  const sweep::Cell cell = sweep::Expand(sweep).at(1);
+  EXPECT_EQ(TrainingToJson(sweep::MemberTraining(*back, cell, 0, "", "", "id")),
+            TrainingToJson(sweep::MemberTraining(sweep, cell, 0, "", "", "id")));
 }
 
 TEST(SweepJsonTest, TextThatNobodyWroteIsRefused) {

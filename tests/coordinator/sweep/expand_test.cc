@@ -110,14 +110,14 @@ TEST(Expand, NumbersTheCellsAndCountsThemWithoutMakingThem) {
   EXPECT_EQ(cells[4].stack, "t");
 }
 
-TEST(MemberSpecification, GivesFixedSourcesOneLaneAndFreeOnesALaneForEachReplicate) {
+TEST(MemberTraining, GivesFixedSourcesOneLaneAndFreeOnesALaneForEachReplicate) {
   SweepRequest request = GoodRequest();
   request.noise = {{"init only", "", {{"init", kFree}}}};
   request.blocks = 2;
   const Sweep sweep = MustResolve(request);
   const Cell cell = Expand(sweep)[1];
 
-  const Specification member = MemberSpecification(sweep, cell, 4, "cpu-a", "s", "id");
+  const Training member = MemberTraining(sweep, cell, 4, "cpu-a", "s", "id");
 
   EXPECT_EQ(member.Source(NoiseSource::kInit).lane, (Lane{1, 5}));
   EXPECT_EQ(member.Source(NoiseSource::kInit).state, kFree);
@@ -126,11 +126,11 @@ TEST(MemberSpecification, GivesFixedSourcesOneLaneAndFreeOnesALaneForEachReplica
   EXPECT_EQ(member.Source(NoiseSource::kPoke).state, kOff);
   EXPECT_EQ(member.hardware_class, "cpu-a");
   EXPECT_EQ(member.stack, "s");
-  EXPECT_EQ(member.data.identity, "id");
+  EXPECT_EQ(TextSetting(member.settings, "data.identity"), "id");
 }
 
 // SplitMix64's finaliser applied four times, worked out by a program of its own.
-TEST(MemberSpecification, DerivesSeedsFromSweepSourceAndLaneAlone) {
+TEST(MemberTraining, DerivesSeedsFromSweepSourceAndLaneAlone) {
   SweepRequest request = GoodRequest();
   request.seed = 7;
   request.noise = {{"algo", "", {}}};
@@ -138,20 +138,29 @@ TEST(MemberSpecification, DerivesSeedsFromSweepSourceAndLaneAlone) {
   const Sweep sweep = MustResolve(request);
   const std::vector<Cell> cells = Expand(sweep);
 
-  const Specification on_x = MemberSpecification(sweep, cells[0], 0, "x", "s", "");
-  const Specification on_y = MemberSpecification(sweep, cells[1], 0, "y", "t", "");
+  const Training on_x = MemberTraining(sweep, cells[0], 0, "x", "s", "");
+  const Training on_y = MemberTraining(sweep, cells[1], 0, "y", "t", "");
 
   EXPECT_EQ(on_x.Source(NoiseSource::kInit).seed, 17074719602325123750ull);
   EXPECT_EQ(on_x.Source(NoiseSource::kKernels).seed, 13858064900649581214ull);
   EXPECT_EQ(on_x.Source(NoiseSource::kInit).seed, on_y.Source(NoiseSource::kInit).seed);
 }
 
-TEST(MemberSpecification, HasTheSettingsOfItsCell) {
+// Only of a trainer that has the setting.
+TEST(MemberTraining, IsToldTheIdentityOfItsDataWhereItCanBe) {
+  Sweep sweep = MustResolve(GoodRequest());
+  sweep.base = {{"forest.trees", int64_t{3}}};
+  EXPECT_EQ(MemberTraining(sweep, Expand(sweep)[0], 0, "", "", "id").settings, sweep.base);
+}
+
+TEST(MemberTraining, HasTheSettingsOfItsCell) {
   SweepRequest request = GoodRequest();
   request.axes = {{{{"train.epochs", {int64_t{5}, int64_t{6}}}}}};
   const Sweep sweep = MustResolve(request);
 
-  EXPECT_EQ(MemberSpecification(sweep, Expand(sweep)[1], 0, "", "", "").train.epochs, 6);
+  EXPECT_EQ(
+      IntSetting(MemberTraining(sweep, Expand(sweep)[1], 0, "", "", "").settings, "train.epochs"),
+      6);
 }
 
 TEST(CanonicalText, LeavesOutNotesAndTags) {
@@ -239,11 +248,10 @@ TEST(ReplayOf, TrainsTheMemberDrawByDraw) {
   EXPECT_EQ(its[0].stack, "torch");
   EXPECT_EQ(its[0].plan, "algo");
   const std::string wanted =
-      SpecificationToJson(MemberSpecification(original, cell, 2, "cpu-x", "torch", "id"));
+      TrainingToJson(MemberTraining(original, cell, 2, "cpu-x", "torch", "id"));
   for (const uint32_t replicate : {0u, 4u}) {
-    EXPECT_EQ(
-        SpecificationToJson(MemberSpecification(replay, its[0], replicate, "cpu-x", "torch", "id")),
-        wanted);
+    EXPECT_EQ(TrainingToJson(MemberTraining(replay, its[0], replicate, "cpu-x", "torch", "id")),
+              wanted);
     EXPECT_EQ(TemplateOf(replay, its[0], "id").ForReplicate(replicate), wanted);
   }
   EXPECT_NE(TemplateOf(original, cell, "id").ForReplicate(0),

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::test {
@@ -19,8 +20,13 @@ inline sweep::SweepRequest GoodRequest() {
   return request;
 }
 
+// Two classes, and the stacks s and t with our settings.
+inline sweep::Known TwoOfEach() {
+  return {.classes = {"cpu-a", "cpu-b"}, .stacks = {{"s", OwnSchema()}, {"t", OwnSchema()}}};
+}
+
 inline sweep::Sweep MustResolve(const sweep::SweepRequest& request) {
-  return std::get<sweep::Sweep>(sweep::Resolve(request, {"cpu-a", "cpu-b"}));
+  return std::get<sweep::Sweep>(sweep::Resolve(request, TwoOfEach()));
 }
 
 }  // namespace noisefloor::test

@@ -284,7 +284,7 @@ TEST_P(BrokenRequest, IsRefusedWithItsPlaceAndWhatWasExpected) {
   SweepRequest request = test::GoodRequest();
   GetParam().breaks(request);
 
-  const auto resolved = Resolve(request, {"cpu-a"});
+  const auto resolved = Resolve(request, test::TwoOfEach());
 
   ASSERT_TRUE(std::holds_alternative<std::vector<Problem>>(resolved));
   EXPECT_EQ(Text(std::get<std::vector<Problem>>(resolved)), GetParam().expected);
@@ -372,6 +372,36 @@ TEST(Resolve, BuildsAPlanOnItsBase) {
             (SourceStates{SourceState::kFree, SourceState::kFixed, SourceState::kFree,
                           SourceState::kFree, SourceState::kOff, SourceState::kFixed,
                           SourceState::kFixed, SourceState::kFixed, SourceState::kOff}));
+}
+
+// A stack is known by what somebody told of its settings.
+TEST(Resolve, TheSettingsAreThoseOfTheStack) {
+  const auto forest = std::make_shared<const SettingsSchema>(
+      std::vector<SettingRule>{{"forest.trees", SettingKind::kInt, "", 1, 9, {}, int64_t{4}}});
+  Known known = test::TwoOfEach();
+  known.stacks["forest"] = forest;
+  SweepRequest request = test::GoodRequest();
+  request.stacks = {"forest"};
+
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, known))),
+            "train.epochs: unknown key train.epochs");
+  request.training = {{"forest.trees", int64_t{7}}};
+  const Sweep sweep = std::get<Sweep>(Resolve(request, known));
+  EXPECT_EQ(sweep.base, (Settings{{"forest.trees", int64_t{7}}}));
+  EXPECT_EQ(sweep.schema, forest->identity());
+  request.stacks = {"forest", "s"};
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, known))),
+            "stacks[1]: s has other settings than forest: one sweep cannot be for both; submit one "
+            "for each");
+  request.stacks = {"forests"};
+  request.training = {};
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, known))),
+            "stacks[0]: nobody has offered the stack forests here, so that its settings are not "
+            "known; a worker brings it: noisefloor-worker --trainer=forests=PROGRAM; did you mean "
+            "forest?");
+  EXPECT_EQ(StacksWith(known, *forest), std::vector<std::string>{"forest"});
+  EXPECT_EQ(SchemaOf(known, "torch-2.11-cu130"), OwnSchema());
+  EXPECT_EQ(SchemaOf(known, ""), OwnSchema());
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/trainer_protocol/fields.h"
+
 namespace noisefloor {
 namespace {
 
@@ -31,6 +33,22 @@ TEST(StacksTest, ATrainerSaysThatItServesForks) {
             ParseDescription(kGood)->stack.fingerprint)
       << "the bits are the same";
   EXPECT_FALSE(ParseDescription(with("true")).ok());
+}
+
+TEST(StacksTest, ATrainerPublishesItsSettings) {
+  EXPECT_EQ(ParseDescription(kGood)->stack.schema, nullptr) << "a trainer of version 0.2";
+  const auto with = [](const std::string& settings) {
+    std::string text = kGood;
+    return ParseDescription(text.insert(1, "\"settings\":" + settings + ","));
+  };
+  const auto own = with(OwnSchema()->ToJson());
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->stack.schema->identity(), OwnSchema()->identity());
+  EXPECT_EQ(own->stack.fingerprint, ParseDescription(kGood)->stack.fingerprint)
+      << "the bits are the same";
+  EXPECT_EQ(with("[]")->stack.schema->rules().size(), 0u);
+  EXPECT_THAT(Message(with(R"([{"path":"a"}])").status()), HasSubstr("settings[0]"));
+  EXPECT_FALSE(with("3").ok());
 }
 
 TEST(StacksTest, OtherLibrariesAreAnotherFingerprint) {

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/printable.h"
 #include "common/options/print.h"
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "worker/trainer/torch/device.h"
@@ -63,6 +64,7 @@ int Describe() {
                             {"fingerprint", build.fingerprint},
                             {"serves_forks", kForkProtocolVersion},
                             {"probes", kProbeVersion},
+                            {"settings", Json::parse(OwnSchema()->ToJson())},
                             {"environment", environment}};
   return Print(description.dump() + "\n");
 }

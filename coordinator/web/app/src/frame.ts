@@ -17,7 +17,7 @@ export function header(study: Study): HTMLElement {
     c.retried ? `${c.retried} retried` : "",
   ].filter(Boolean).join(", ");
   const facts = [
-    `${study.evaluation.data_set}, ${study.evaluation.examples} test examples`,
+    `${study.evaluation.data_set ? `${study.evaluation.data_set}, ` : ""}${study.evaluation.examples} test examples`,
     plural(study.cohorts.length, "cohort"),
     `${c.done} of ${plural(c.total, "member")} done${other ? ` (${other})` : ""}`,
     `seed ${study.sweep.seed}`,

@@ -82,7 +82,7 @@ TEST(ModelTest, ASettingIsTakenExactlyWhenItChangesTheNetwork) {
       {"model.batch_norm_epsilon", 0.5},
       {"model.dropout", 0.5},
       {"model.hidden", int64_t{64}}};
-  for (const std::string_view name : FindField("model.name")->choices) {
+  for (const std::string_view name : FindField("model.name")->rule.choices) {
     Specification plain;
     plain.model.name = name;
     const auto portrait = PortraitOf(plain.model);

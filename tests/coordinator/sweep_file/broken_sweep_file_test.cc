@@ -5,10 +5,13 @@
 
 #include "common/base/sweep_limits.h"
 #include "common/trainer_protocol/fields.h"
-#include "coordinator/cli/sweep_file.h"
+#include "coordinator/sweep_file/sweep_file.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 namespace {
+
+// Every stack has our settings here.
+absl::StatusOr<SettingsSchemaRef> AnySettings(const std::string&) { return OwnSchema(); }
 
 struct BrokenFile {
   const char* name;
@@ -271,7 +274,7 @@ const BrokenFile kBrokenFiles[] = {
 class BrokenSweepFileTest : public ::testing::TestWithParam<BrokenFile> {};
 
 TEST_P(BrokenSweepFileTest, IsRefusedWithItsPlace) {
-  const absl::StatusOr<SweepFile> file = ParseSweep(GetParam().text, "s.yaml");
+  const absl::StatusOr<SweepFile> file = ParseSweep(GetParam().text, "s.yaml", AnySettings);
 
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.status().code(), absl::StatusCode::kInvalidArgument);
@@ -283,8 +286,8 @@ INSTANTIATE_TEST_SUITE_P(Each, BrokenSweepFileTest, ::testing::ValuesIn(kBrokenF
 
 TEST(BrokenSweepFileTest, EveryMistakeIsToldInTheOrderOfTheFile) {
   const auto file = ParseSweep(
-      "name: my sweep\nreplicates: 0\ntrain: {epoch: 1, shards: x}\nnoise: [algo, imp]\n",
-      "s.yaml");
+      "name: my sweep\nreplicates: 0\ntrain: {epoch: 1, shards: x}\nnoise: [algo, imp]\n", "s.yaml",
+      AnySettings);
 
   EXPECT_EQ(Message(file.status()),
             "s.yaml:1:7: name: expected 1 to 100 letters, digits, '-', '_' or '.', got my sweep\n"
@@ -298,7 +301,7 @@ TEST(BrokenSweepFileTest, EveryMistakeIsToldInTheOrderOfTheFile) {
 TEST(BrokenSweepFileTest, AFileThatIsTooLargeIsNotRead) {
   const std::string text = "name: a\n#" + std::string(1 << 20, 'x');
 
-  EXPECT_EQ(Message(ParseSweep(text, "s.yaml").status()),
+  EXPECT_EQ(Message(ParseSweep(text, "s.yaml", AnySettings).status()),
             "s.yaml:1:1: expected a sweep file of at most 1048576 bytes, got 1048585");
 }
 
@@ -306,20 +309,20 @@ TEST(BrokenSweepFileTest, AnAxisThatIsTooLongIsRefused) {
   std::string text = "name: a\nnoise: [control]\naxes: {train.epochs: [1";
   for (int i = 0; i < 10'000; ++i) text += ",1";
 
-  EXPECT_EQ(Message(ParseSweep(text + "]}\n", "s.yaml").status()),
+  EXPECT_EQ(Message(ParseSweep(text + "]}\n", "s.yaml", AnySettings).status()),
             "s.yaml:3:22: axes.train.epochs: expected at most 10000 values, got 10001");
 }
 
 std::string FileWithAxes(size_t count) {
   std::string text = "name: a\nnoise: [control]\naxes:\n";
-  for (size_t i = 0; i < count; ++i) text += fmt::format("  {}: [1]\n", AllFields()[i].path);
+  for (size_t i = 0; i < count; ++i) text += fmt::format("  {}: [1]\n", AllFields()[i].rule.path);
   return text;
 }
 
 // Their values are wrong too, but for one limit only one number is told.
 TEST(BrokenSweepFileTest, TooManyAxesAreRefusedByTheLimitOfTheCore) {
   const auto told = [](size_t axes) {
-    return Message(ParseSweep(FileWithAxes(axes), "s").status());
+    return Message(ParseSweep(FileWithAxes(axes), "s", AnySettings).status());
   };
 
   EXPECT_THAT(told(sweep::kMaxAxes), testing::Not(testing::HasSubstr("axes, got")));
@@ -331,7 +334,7 @@ TEST(BrokenSweepFileTest, TooManyValuesInAllAreRefused) {
   std::string text = "name: a\nnoise: [control]\nnotes: [1";
   for (int i = 0; i < 200'000; ++i) text += ",1";
 
-  const std::string message = Message(ParseSweep(text + "]\n", "s.yaml").status());
+  const std::string message = Message(ParseSweep(text + "]\n", "s.yaml", AnySettings).status());
 
   EXPECT_NE(message.find("expected at most 200000 values in a sweep file"), std::string::npos);
 }
@@ -339,16 +342,16 @@ TEST(BrokenSweepFileTest, TooManyValuesInAllAreRefused) {
 TEST(BrokenSweepFileTest, AKeyThatIsTooLongIsNearNothing) {
   const std::string key(100'000, 's');
 
-  EXPECT_EQ(
-      Message(
-          ParseSweep("name: a\nnoise: [control]\ntrain: {? " + key + " : 1}\n", "s.yaml").status()),
-      "s.yaml:3:11: train." + key + ": unknown key");
+  EXPECT_EQ(Message(ParseSweep("name: a\nnoise: [control]\ntrain: {? " + key + " : 1}\n", "s.yaml",
+                               AnySettings)
+                        .status()),
+            "s.yaml:3:11: train." + key + ": unknown key");
 }
 
 TEST(BrokenSweepFileTest, ATextThatIsTooDeepIsRefused) {
   const std::string text = "name: a\nnoise: " + std::string(100'000, '[');
 
-  EXPECT_EQ(Message(ParseSweep(text, "s.yaml").status()),
+  EXPECT_EQ(Message(ParseSweep(text, "s.yaml", AnySettings).status()),
             "s.yaml:2:33: nested too deep: expected at most 50 lists and maps inside one another");
 }
 
@@ -356,10 +359,10 @@ TEST(BrokenSweepFileTest, OnlyTheFirstFiftyMistakesAreShown) {
   std::string text = "name: a\nnoise: [control]\n";
   for (int i = 0; i < 60; ++i) text += "zzzzzz" + std::to_string(i) + "qqqq: 1\n";
 
-  const std::string message = Message(ParseSweep(text, "s.yaml").status());
+  const std::string message = Message(ParseSweep(text, "s.yaml", AnySettings).status());
 
   EXPECT_TRUE(message.ends_with("s.yaml: and 10 more mistakes")) << message;
 }
 
 }  // namespace
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -4,12 +4,12 @@
 
 #include "fmt/format.h"
 
+#include "common/base/nearest.h"
 #include "common/base/noise_source.h"
 #include "common/base/sweep_limits.h"
-#include "common/trainer_protocol/fields.h"
-#include "coordinator/cli/sweep_reader.h"
+#include "coordinator/sweep_file/sweep_reader.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 namespace {
 
@@ -151,4 +151,4 @@ void ReadNoise(SweepReader& reader, const YamlNode& node) {
   }
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

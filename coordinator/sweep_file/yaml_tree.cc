@@ -1,4 +1,4 @@
-#include "coordinator/cli/yaml_tree.h"
+#include "coordinator/sweep_file/yaml_tree.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,9 +11,9 @@
 #include "yaml-cpp/mark.h"
 #include "yaml-cpp/parser.h"
 
-#include "coordinator/cli/yaml_diagnosis.h"
+#include "coordinator/sweep_file/yaml_diagnosis.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 namespace {
 
@@ -268,4 +268,4 @@ std::string Found(const YamlNode& node) {
   return "corrupt";
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -7,17 +7,17 @@
 #include <optional>
 
 #include "common/base/status.h"
-#include "common/trainer_protocol/fields.h"
-#include "coordinator/cli/yaml_tree.h"
+#include "common/trainer_protocol/schema.h"
+#include "coordinator/sweep_file/yaml_tree.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 std::optional<int64_t> AsInteger(const YamlNode& node);
 std::optional<uint64_t> AsUnsigned(const YamlNode& node);
 std::optional<double> AsNumber(const YamlNode& node);
 
-// The value of a setting, in the field's own kind and limits. The error's message says what was
+// The value of a setting, in the rule's own kind and limits. The error's message says what was
 // expected and what was found, without the path: "expected true or false, got yes".
-absl::StatusOr<SettingValue> AsSetting(const Field& field, const YamlNode& node);
+absl::StatusOr<SettingValue> AsSetting(const SettingRule& rule, const YamlNode& node);
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 struct Place {  // From 1, as editors count.
   int line = 1;
@@ -45,4 +45,4 @@ YamlNode ParseYaml(std::string_view text, const YamlLimits& limits, std::vector<
 // What was found, for messages: "a list", "nothing", "the text \"3\"", "0x10".
 std::string Found(const YamlNode& node);
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

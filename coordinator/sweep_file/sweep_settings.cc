@@ -4,45 +4,25 @@
 #include "fmt/format.h"
 
 #include "common/base/sweep_limits.h"
-#include "common/trainer_protocol/fields.h"
-#include "coordinator/cli/sweep_reader.h"
-#include "coordinator/cli/yaml_scalar.h"
+#include "common/rpc/settings.h"
+#include "coordinator/sweep_file/sweep_reader.h"
+#include "coordinator/sweep_file/yaml_scalar.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 namespace {
 
 constexpr size_t kMaxAxisValues = 10'000;
 
-v1::Value ToProto(const SettingValue& value) {
-  struct Visitor {
-    v1::Value out;
-    void operator()(bool v) { out.set_boolean(v); }
-    void operator()(int64_t v) { out.set_integer(v); }
-    void operator()(double v) { out.set_number(v); }
-    void operator()(const std::string& v) { out.set_text(v); }
-    void operator()(const std::vector<int64_t>& v) {
-      out.mutable_list()->mutable_values()->Add(v.begin(), v.end());
-    }
-  } visitor;
-  std::visit(visitor, value);
-  return visitor.out;
-}
-
-bool HasFieldsBelow(const std::string& path) {
-  return std::ranges::any_of(
-      AllFields(), [&](const Field& field) { return field.path.starts_with(path + "."); });
-}
-
-void ReadSetting(SweepReader& reader, const Field& field, Place key, const YamlNode& node) {
-  const std::string path(field.path);
+void ReadSetting(SweepReader& reader, const SettingRule& rule, Place key, const YamlNode& node) {
+  const std::string& path = rule.path;
   const bool seen_below = std::ranges::any_of(
       reader.sweep.training(), [&](const v1::Setting& setting) { return setting.path() == path; });
   if (seen_below) {
     reader.Refuse(key, path, "expected once, got a second value");
     return;
   }
-  const auto value = AsSetting(field, node);
+  const auto value = AsSetting(rule, node);
   if (!value.ok()) {
     reader.Refuse(node.place, path, Message(value.status()));
     return;
@@ -55,15 +35,16 @@ void ReadSetting(SweepReader& reader, const Field& field, Place key, const YamlN
 
 // One column of an axis: the path and its values.
 struct Column {
-  const Field* field = nullptr;
+  const SettingRule* rule = nullptr;
   v1::AxisColumn proto;
 };
 
 void RefuseAxis(SweepReader& reader, const std::string& path, Place key,
                 const std::string& place_path) {
+  const std::vector<SettingRule>& rules = reader.schema->rules();
   const auto below = std::ranges::find_if(
-      AllFields(), [&](const Field& field) { return field.path.starts_with(path + "."); });
-  if (below != AllFields().end()) {
+      rules, [&](const SettingRule& rule) { return rule.path.starts_with(path + "."); });
+  if (below != rules.end()) {
     reader.Refuse(
         key, place_path,
         fmt::format("expected one setting, such as {}, got the section {}", below->path, path));
@@ -73,16 +54,16 @@ void RefuseAxis(SweepReader& reader, const std::string& path, Place key,
                       " is the sweep's own and no axis; replicates and blocks repeat a cell "
                       "with other draws");
   } else {
-    reader.RefuseUnknownKey(key, place_path, NearestField(path));
+    reader.RefuseUnknownKey(key, place_path, reader.schema->Nearest(path));
   }
 }
 
 Column ReadColumn(SweepReader& reader, const std::string& path, Place key, const YamlNode& node,
                   const std::string& place_prefix) {
   Column column;
-  column.field = FindField(path);
+  column.rule = reader.schema->Find(path);
   const std::string place_path = place_prefix + path;
-  if (column.field == nullptr) {
+  if (column.rule == nullptr) {
     RefuseAxis(reader, path, key, place_path);
     return column;
   }
@@ -94,7 +75,7 @@ Column ReadColumn(SweepReader& reader, const std::string& path, Place key, const
     reader.places[item_path] = node.items[i].place;
     // The coordinator does not know which axes were zipped.
     reader.places.emplace(fmt::format("axes.{}[{}]", path, i), node.items[i].place);
-    const auto value = AsSetting(*column.field, node.items[i]);
+    const auto value = AsSetting(*column.rule, node.items[i]);
     if (!value.ok()) {
       reader.Refuse(node.items[i].place, item_path, Message(value.status()));
     } else {
@@ -135,7 +116,7 @@ void ReadZip(SweepReader& reader, const std::string& path, const YamlNode& node)
   size_t length = 0;
   reader.EachKey(node, path, [&](const std::string& key, Place place, const YamlNode& values) {
     Column column = ReadColumn(reader, key, place, values, path + ".");
-    if (column.field == nullptr || values.kind != YamlNode::Kind::kList) return;
+    if (column.rule == nullptr || values.kind != YamlNode::Kind::kList) return;
     reader.places.emplace("axes." + key, values.place);
     if (first.empty()) {
       first = key;
@@ -161,8 +142,10 @@ void ReadZips(SweepReader& reader, const YamlNode& node) {
 }  // namespace
 
 void ReadSection(SweepReader& reader, const std::string& path, Place key, const YamlNode& node) {
-  if (const Field* field = FindField(path)) return ReadSetting(reader, *field, key, node);
-  const bool group = HasFieldsBelow(path);
+  if (const SettingRule* rule = reader.schema->Find(path)) {
+    return ReadSetting(reader, *rule, key, node);
+  }
+  const bool group = reader.schema->HasSection(path);
   if (node.kind == YamlNode::Kind::kMap && (group || !node.items.empty())) {
     reader.places.emplace(path, key);
     reader.EachKey(node, path, [&](const std::string& name, Place place, const YamlNode& value) {
@@ -171,7 +154,7 @@ void ReadSection(SweepReader& reader, const std::string& path, Place key, const 
   } else if (group) {
     reader.Refuse(node.place, path, "expected a map of settings, got " + Found(node));
   } else {
-    reader.RefuseUnknownKey(key, path, NearestField(path));
+    reader.RefuseUnknownKey(key, path, reader.schema->Nearest(path));
   }
 }
 
@@ -195,4 +178,4 @@ void ReadAxes(SweepReader& reader, const YamlNode& node) {
                 fmt::format("expected at most {} axes, got {}", sweep::kMaxAxes, count));
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -1,12 +1,12 @@
-#include "coordinator/cli/sweep_reader.h"
+#include "coordinator/sweep_file/sweep_reader.h"
 
 #include <algorithm>
 
 #include "fmt/format.h"
 
-#include "coordinator/cli/yaml_scalar.h"
+#include "coordinator/sweep_file/yaml_scalar.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 void SweepReader::Refuse(Place place, std::string path, std::string message) {
   mistakes.push_back({place, std::move(path), std::move(message)});
@@ -79,4 +79,4 @@ uint32_t SweepReader::Count(const YamlNode& node, const std::string& path, uint3
   return 0;
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -1,11 +1,13 @@
-#include "coordinator/cli/yaml_scalar.h"
+#include "coordinator/sweep_file/yaml_scalar.h"
 
 #include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace noisefloor::cli {
+#include "common/base/nearest.h"
+
+namespace noisefloor::sweep_file {
 
 namespace {
 
@@ -47,38 +49,38 @@ std::optional<SettingValue> AsIntList(const YamlNode& node) {
   return values;
 }
 
-std::optional<SettingValue> Read(FieldKind kind, const YamlNode& node) {
+std::optional<SettingValue> Read(SettingKind kind, const YamlNode& node) {
   switch (kind) {
-    case FieldKind::kBool:
+    case SettingKind::kBool:
       if (node.kind != Kind::kPlain) return std::nullopt;
       if (node.text == "true") return true;
       if (node.text == "false") return false;
       return std::nullopt;
-    case FieldKind::kInt:
+    case SettingKind::kInt:
       if (const auto value = AsInteger(node)) return *value;
       return std::nullopt;
-    case FieldKind::kNumber:
+    case SettingKind::kNumber:
       if (const auto value = AsNumber(node)) return *value;
       return std::nullopt;
-    case FieldKind::kChoice:
-    case FieldKind::kText:
+    case SettingKind::kChoice:
+    case SettingKind::kText:
       if (node.IsScalar()) return node.text;
       return std::nullopt;
-    case FieldKind::kIntList: return AsIntList(node);
+    case SettingKind::kIntList: return AsIntList(node);
   }
   return std::nullopt;
 }
 
-// A value that the field never accepts, to hear from the table what it does accept.
-SettingValue NeverAccepted(FieldKind kind) {
-  if (kind == FieldKind::kBool) return std::string("?");
+// A value that the rule never accepts, to hear from it what it does accept.
+SettingValue NeverAccepted(SettingKind kind) {
+  if (kind == SettingKind::kBool) return std::string("?");
   return true;
 }
 
 // "expected true or false" out of "model.batch_norm: expected true or false, got ?".
-std::string ExpectedPart(const Field& field, const absl::Status& status) {
+std::string ExpectedPart(const SettingRule& rule, const absl::Status& status) {
   std::string text = Message(status);
-  const std::string prefix = std::string(field.path) + ": ";
+  const std::string prefix = rule.path + ": ";
   if (text.starts_with(prefix)) text.erase(0, prefix.size());
   if (const size_t got = text.rfind(", got "); got != std::string::npos) text.erase(got);
   return text;
@@ -102,9 +104,10 @@ std::string DialectHint(const YamlNode& node) {
   return "";
 }
 
-std::string ChoiceHint(const Field& field, const YamlNode& node) {
-  if (field.kind != FieldKind::kChoice || !node.IsScalar()) return "";
-  const std::string_view nearest = Nearest(node.text, field.choices);
+std::string ChoiceHint(const SettingRule& rule, const YamlNode& node) {
+  if (rule.kind != SettingKind::kChoice || !node.IsScalar()) return "";
+  const std::vector<std::string_view> choices(rule.choices.begin(), rule.choices.end());
+  const std::string_view nearest = Nearest(node.text, choices);
   return nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?";
 }
 
@@ -124,14 +127,12 @@ std::optional<double> AsNumber(const YamlNode& node) {
   return value;
 }
 
-absl::StatusOr<SettingValue> AsSetting(const Field& field, const YamlNode& node) {
-  Specification scratch;
-  const auto value = Read(field.kind, node);
-  const absl::Status status =
-      SetField(scratch, field.path, value ? *value : NeverAccepted(field.kind));
-  if (value && status.ok()) return field.get(scratch);
-  return InvalidInput(ExpectedPart(field, status) + ", got " + Found(node) + DialectHint(node) +
-                      ChoiceHint(field, node));
+absl::StatusOr<SettingValue> AsSetting(const SettingRule& rule, const YamlNode& node) {
+  const auto value = Read(rule.kind, node);
+  absl::StatusOr<SettingValue> taken = Accept(rule, value ? *value : NeverAccepted(rule.kind));
+  if (value && taken.ok()) return taken;
+  return InvalidInput(ExpectedPart(rule, taken.status()) + ", got " + Found(node) +
+                      DialectHint(node) + ChoiceHint(rule, node));
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -1,18 +1,18 @@
-#include "coordinator/cli/sweep_notes.h"
+#include "coordinator/sweep_file/sweep_notes.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "coordinator/cli/sweep_file.h"
+#include "coordinator/sweep_file/sweep_file.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::vector<std::string> NotesIn(const std::string& text) {
-  const auto file = ParseSweep("name: a\nnoise: [control]\n" + text, "s.yaml");
+  const auto file = ParseSweep("name: a\nnoise: [control]\n" + text, "s.yaml", OwnSettings);
   EXPECT_TRUE(file.ok()) << file.status();
   return file.ok() ? NotesOn(file->sweep) : std::vector<std::string>();
 }
@@ -43,5 +43,20 @@ TEST(SweepNotesTest, AMilestoneBeyondTheEpochsIsNamed) {
                   "train.schedule.milestones: 5 is never reached before the end of 2 epochs"));
 }
 
+// Nobody but its trainer knows what its settings mean.
+TEST(SweepNotesTest, OfAnotherTrainersSweepOnlyWhatAnAxisOverridesIsNamed) {
+  v1::Sweep sweep;
+  EXPECT_TRUE(IsForOurs(sweep));
+  sweep.add_stacks("torch-2.11-cu130");
+  EXPECT_TRUE(IsForOurs(sweep));
+  sweep.add_stacks("forest");
+  EXPECT_FALSE(IsForOurs(sweep));
+  EXPECT_THAT(NotesOn(sweep), IsEmpty());
+  sweep.add_training()->set_path("forest.trees");
+  sweep.add_axes()->add_columns()->set_path("forest.trees");
+  EXPECT_THAT(NotesOn(sweep),
+              ElementsAre("forest.trees outside axes has no effect: its axis says all its values"));
+}
+
 }  // namespace
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -1,6 +1,6 @@
 // What a sweep file means, and where the coordinator's mistakes are in it. Broken files have a
 // test of their own.
-#include "coordinator/cli/sweep_file.h"
+#include "coordinator/sweep_file/sweep_file.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +16,7 @@
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,7 +25,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 v1::Sweep Read(const std::string& text) {
-  const absl::StatusOr<SweepFile> file = ParseSweep(text, "s.yaml");
+  const absl::StatusOr<SweepFile> file = ParseSweep(text, "s.yaml", OwnSettings);
   EXPECT_TRUE(file.ok()) << Message(file.status());
   return file.ok() ? file->sweep : v1::Sweep();
 }
@@ -172,7 +172,7 @@ TEST(SweepFileTest, ADottedKeyIsTheSameAsNestedOnes) {
 }
 
 TEST(SweepFileTest, TheCoordinatorsMistakesGetTheirPlaces) {
-  const absl::StatusOr<SweepFile> file = ParseSweep(kWhole, "s.yaml");
+  const absl::StatusOr<SweepFile> file = ParseSweep(kWhole, "s.yaml", OwnSettings);
   ASSERT_TRUE(file.ok());
   v1::BadSweep bad;
   const auto add = [&](const char* field, const char* description) {
@@ -204,7 +204,7 @@ TEST(SweepFileTest, AnotherErrorOfTheCoordinatorStaysAsItIs) {
 }
 
 TEST(SweepFileTest, AMissingFileIsNamed) {
-  const auto file = ReadSweepFile("/nowhere/s.yaml");
+  const auto file = ReadSweepFile("/nowhere/s.yaml", OwnSettings);
 
   EXPECT_EQ(file.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Message(file.status()), HasSubstr("/nowhere/s.yaml"));
@@ -217,7 +217,7 @@ TEST(SweepFileTest, TheExampleStudiesAreRead) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(root) + "/deploy/sweeps")) {
     if (entry.path().extension() != ".yaml") continue;
-    const auto file = ReadSweepFile(entry.path().string());
+    const auto file = ReadSweepFile(entry.path().string(), OwnSettings);
     EXPECT_TRUE(file.ok()) << Message(file.status());
     ++studies;
   }
@@ -251,9 +251,9 @@ class ReferenceTest : public ::testing::Test {
 // "an integer from 0 to 100000", as a refusal says it.
 std::string AcceptedBy(const Field& field) {
   Specification scratch;
-  const bool boolean = field.kind == FieldKind::kBool;
+  const bool boolean = field.rule.kind == SettingKind::kBool;
   const SettingValue wrong = boolean ? SettingValue(std::string("?")) : SettingValue(true);
-  const std::string refusal = Message(SetField(scratch, field.path, wrong));
+  const std::string refusal = Message(SetField(scratch, field.rule.path, wrong));
   const std::string before = ": expected ";
   const size_t begin = refusal.find(before) + before.size();
   return refusal.substr(begin, refusal.rfind(", got ") - begin);
@@ -262,8 +262,9 @@ std::string AcceptedBy(const Field& field) {
 TEST_F(ReferenceTest, HasEverySettingWithItsLimitsDefaultAndHelp) {
   for (const Field& field : AllFields()) {
     const std::string value = ToText(field.get(Specification()));
-    const std::string row = fmt::format("\n| `{}` | {} | {} | {}", field.path, AcceptedBy(field),
-                                        value.empty() ? "empty" : "`" + value + "`", field.help);
+    const std::string row =
+        fmt::format("\n| `{}` | {} | {} | {}", field.rule.path, AcceptedBy(field),
+                    value.empty() ? "empty" : "`" + value + "`", field.rule.help);
 
     EXPECT_NE(text_.find(row), std::string::npos) << "deploy/sweeps/README.md lacks" << row;
   }
@@ -316,4 +317,4 @@ TEST_F(ReferenceTest, NamesTheExampleStudies) {
 }
 
 }  // namespace
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -1,4 +1,4 @@
-#include "coordinator/cli/sweep_notes.h"
+#include "coordinator/sweep_file/sweep_notes.h"
 
 #include <algorithm>
 
@@ -7,9 +7,10 @@
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/specification.h"
-#include "coordinator/cli/sweep_reader.h"
+#include "coordinator/sweep_file/sweep_file.h"
+#include "coordinator/sweep_file/sweep_reader.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 namespace {
 
@@ -51,13 +52,19 @@ void NoteMilestones(const v1::Sweep& sweep, std::vector<std::string>& notes) {
 
 }  // namespace
 
+bool IsForOurs(const v1::Sweep& sweep) {
+  return std::ranges::all_of(sweep.stacks(),
+                             [](const std::string& stack) { return OwnSettings(stack).ok(); });
+}
+
 std::vector<std::string> NotesOn(const v1::Sweep& sweep) {
   std::vector<std::string> notes;
+  NoteOverridden(sweep, notes);
+  if (!IsForOurs(sweep)) return notes;  // Of the others we know no meaning.
   NoteDefault(sweep, "model", ModelSettings().name, notes);
   NoteDefault(sweep, "data", DataSettings().name, notes);
-  NoteOverridden(sweep, notes);
   NoteMilestones(sweep, notes);
   return notes;
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

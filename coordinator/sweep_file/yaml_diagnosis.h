@@ -5,12 +5,12 @@
 #include <optional>
 #include <string_view>
 
-#include "coordinator/cli/yaml_tree.h"
+#include "coordinator/sweep_file/yaml_tree.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 // A quote or bracket that is never closed, one that closes another, a line without its colon;
 // nothing when it is none of these.
 std::optional<Mistake> WhyNotYaml(std::string_view text);
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "coordinator/cli/yaml_tree.h"
+#include "common/trainer_protocol/schema.h"
+#include "coordinator/sweep_file/yaml_tree.h"
 #include "noisefloor/v1/sweep.pb.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 struct SweepReader {
+  SettingsSchemaRef schema;  // Whose settings the sweep has. shared: immutable.
   v1::Sweep sweep;
   std::map<std::string, Place> places;
   std::vector<Mistake> mistakes;
@@ -39,4 +41,4 @@ void ReadSection(SweepReader& reader, const std::string& path, Place key, const 
 void ReadAxes(SweepReader& reader, const YamlNode& node);
 void ReadNoise(SweepReader& reader, const YamlNode& node);
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -1,11 +1,11 @@
-#include "coordinator/cli/yaml_diagnosis.h"
+#include "coordinator/sweep_file/yaml_diagnosis.h"
 
 #include <string>
 #include <vector>
 
 #include "fmt/format.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 namespace {
 
@@ -122,4 +122,4 @@ class Scan {
 
 std::optional<Mistake> WhyNotYaml(std::string_view text) { return Scan().Read(text); }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file

@@ -1,4 +1,4 @@
-#include "coordinator/cli/sweep_file.h"
+#include "coordinator/sweep_file/sweep_file.h"
 
 #include <algorithm>
 #include <array>
@@ -6,16 +6,18 @@
 #include <optional>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
+#include "common/base/nearest.h"
 #include "common/base/sweep_limits.h"
 #include "common/files/atomic_file.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
-#include "coordinator/cli/sweep_reader.h"
-#include "coordinator/cli/yaml_scalar.h"
+#include "coordinator/sweep_file/sweep_reader.h"
+#include "coordinator/sweep_file/yaml_scalar.h"
 
-namespace noisefloor::cli {
+namespace noisefloor::sweep_file {
 
 namespace {
 
@@ -26,13 +28,11 @@ constexpr size_t kMostNameBytes = 100;
 constexpr size_t kMostTags = 100;
 constexpr std::array<std::string_view, 2> kHardwareWords = {"all", "any"};
 
-constexpr std::array<std::string_view, 6> kSections = {"model", "data",    "augment",
-                                                       "train", "sources", "evaluate"};
-constexpr std::array<std::string_view, 17> kKeys = {
-    "name",     "seed",    "model",      "data",   "augment",
-    "train",    "sources", "evaluate",   "axes",   "noise",
-    "hardware", "stacks",  "replicates", "blocks", "reference_accuracy",
-    "notes",    "tags"};
+// Besides the settings and their sections.
+constexpr std::array<std::string_view, 11> kKeys = {"name",       "seed",     "axes",
+                                                    "noise",      "hardware", "stacks",
+                                                    "replicates", "blocks",   "reference_accuracy",
+                                                    "notes",      "tags"};
 
 void ReadName(SweepReader& reader, const YamlNode& node) {
   const bool known_characters = std::ranges::all_of(node.text, [](unsigned char c) {
@@ -136,17 +136,28 @@ void ReadTags(SweepReader& reader, const YamlNode& node) {
   });
 }
 
-bool IsSection(const std::string& key) {
-  const std::string first = key.substr(0, key.find('.'));
-  return std::ranges::find(kSections, first) != kSections.end();
+std::string_view FirstPart(std::string_view path) { return path.substr(0, path.find('.')); }
+
+bool IsSetting(const SettingsSchema& schema, const std::string& key) {
+  const std::string_view first = FirstPart(key);
+  return schema.Find(key) != nullptr || schema.Find(first) != nullptr || schema.HasSection(first);
+}
+
+std::vector<std::string_view> KnownKeys(const SettingsSchema& schema) {
+  std::vector<std::string_view> known(kKeys.begin(), kKeys.end());
+  for (const SettingRule& rule : schema.rules()) {
+    const std::string_view first = FirstPart(rule.path);
+    if (known.back() != first) known.push_back(first);
+  }
+  return known;
 }
 
 // "optimizer" is a part of a setting's path before it is a slip of another key.
-std::string_view NearestKey(const std::string& key) {
-  const std::string_view field = NearestField(key);
-  if (field.ends_with("." + key)) return field;
-  const std::string_view nearest = Nearest(key, kKeys);
-  return nearest.empty() ? field : nearest;
+std::string_view NearestKey(const SettingsSchema& schema, const std::string& key) {
+  const std::string_view setting = schema.Nearest(key);
+  if (setting.ends_with("." + key)) return setting;
+  const std::string_view nearest = Nearest(key, KnownKeys(schema));
+  return nearest.empty() ? setting : nearest;
 }
 
 void ReadKey(SweepReader& reader, const std::string& key, Place place, const YamlNode& node) {
@@ -164,8 +175,8 @@ void ReadKey(SweepReader& reader, const std::string& key, Place place, const Yam
   if (key == "stacks" || key == "stack") return ReadStacks(reader, key, node);
   if (key == "notes") return reader.sweep.set_notes(reader.Text(node, key, 10'000));
   if (key == "tags") return ReadTags(reader, node);
-  if (IsSection(key)) return ReadSection(reader, key, place, node);
-  reader.RefuseUnknownKey(place, key, NearestKey(key));
+  if (IsSetting(*reader.schema, key)) return ReadSection(reader, key, place, node);
+  reader.RefuseUnknownKey(place, key, NearestKey(*reader.schema, key));
 }
 
 void ReadAll(SweepReader& reader, const YamlNode& root) {
@@ -205,8 +216,31 @@ absl::Status ToStatus(const std::string& file, std::vector<Mistake> mistakes) {
   return InvalidInput(text);
 }
 
-// The place of the field, or of the nearest thing round it.
-Place PlaceOf(const std::map<std::string, Place>& places, std::string path) {
+// The first stack that the file names, if it is one word; an empty node otherwise.
+YamlNode FirstStack(const YamlNode& root) {
+  for (size_t i = 0; i < root.keys.size(); ++i) {
+    if (root.keys[i].first != "stack" && root.keys[i].first != "stacks") continue;
+    const YamlNode& node = root.items[i];
+    const bool lists = node.kind == YamlNode::Kind::kList && !node.items.empty();
+    const YamlNode& first = lists ? node.items.front() : node;
+    if (first.IsScalar()) return first;
+  }
+  return {};
+}
+
+}  // namespace
+
+absl::StatusOr<SettingsSchemaRef> OwnSettings(const std::string& stack) {
+  if (stack.empty() || std::ranges::find(kOwnStacks, stack) != kOwnStacks.end()) {
+    return OwnSchema();
+  }
+  return MakeError(absl::StatusCode::kNotFound,
+                   fmt::format("{} is none of the stacks that noisefloor ships ({}); a worker that "
+                               "has it tells its coordinator the settings: submit it there",
+                               stack, fmt::join(kOwnStacks, ", ")));
+}
+
+Place PlaceOf(const Places& places, std::string path) {
   while (!path.empty()) {
     if (const auto it = places.find(path); it != places.end()) return it->second;
     const size_t end = path.find_last_of(".[");
@@ -215,24 +249,36 @@ Place PlaceOf(const std::map<std::string, Place>& places, std::string path) {
   return {};
 }
 
-}  // namespace
-
-absl::StatusOr<SweepFile> ParseSweep(std::string_view text, const std::string& path) {
+absl::StatusOr<Parsed> Parse(std::string_view text, const SchemaSource& settings) {
   SweepReader reader;
   const YamlNode root = ParseYaml(text, kLimits, reader.mistakes);
-  if (reader.mistakes.empty()) ReadAll(reader, root);
-  if (!reader.mistakes.empty()) return ToStatus(path, std::move(reader.mistakes));
-  return SweepFile{path, std::string(text), std::move(reader.sweep), std::move(reader.places)};
+  if (!reader.mistakes.empty()) return Parsed{{}, {}, std::move(reader.mistakes)};
+  const YamlNode stack = FirstStack(root);
+  absl::StatusOr<SettingsSchemaRef> schema = settings(stack.text);
+  if (absl::IsNotFound(schema.status())) {
+    return Parsed{{}, {}, {{stack.place, "stacks", Message(schema.status())}}};
+  }
+  if (!schema.ok()) return schema.status();
+  reader.schema = *std::move(schema);
+  ReadAll(reader, root);
+  return Parsed{std::move(reader.sweep), std::move(reader.places), std::move(reader.mistakes)};
 }
 
-absl::StatusOr<SweepFile> ReadSweepFile(const std::string& path) {
+absl::StatusOr<SweepFile> ParseSweep(std::string_view text, const std::string& path,
+                                     const SchemaSource& settings) {
+  NF_ASSIGN_OR_RETURN(Parsed parsed, Parse(text, settings));
+  if (!parsed.mistakes.empty()) return ToStatus(path, std::move(parsed.mistakes));
+  return SweepFile{path, std::string(text), std::move(parsed.sweep), std::move(parsed.places)};
+}
+
+absl::StatusOr<SweepFile> ReadSweepFile(const std::string& path, const SchemaSource& settings) {
   absl::StatusOr<std::string> text = ReadFile(path, kLimits.bytes);
   if (absl::IsResourceExhausted(text.status())) {
     return InvalidInput(
         fmt::format("{}: expected a sweep file of at most {} bytes", path, kLimits.bytes));
   }
   if (!text.ok()) return text.status();
-  return ParseSweep(*text, path);
+  return ParseSweep(*text, path, settings);
 }
 
 absl::Status WithPlaces(const absl::Status& status, const SweepFile& file) {
@@ -246,4 +292,4 @@ absl::Status WithPlaces(const absl::Status& status, const SweepFile& file) {
   return ToStatus(file.path, std::move(mistakes));
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor::sweep_file
