@@ -51,7 +51,7 @@ const std::vector<FolderRule>& AllRules() {
       {"common/options", {"common/trainer_protocol/fields.h"}, {"CLI/", "fmt/"}},
       {"common/rpc",
        {"common/base/"},
-       {"absl/", "grpc", "google/", "noisefloor/v1/", "fmt/", "thread", "mutex"}},
+       {"absl/", "grpc", "google/", "noisefloor/v1/", "fmt/", "openssl/", "thread", "mutex"}},
       {"common/trainer_protocol", {"common/base/"}, {"absl/", "nlohmann/", "fmt/"}},
 
       {"common/access", {"common/base/", "common/files/"}, {"absl/", "fmt/"}},
