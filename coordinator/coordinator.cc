@@ -212,14 +212,14 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
   if (AccessIsSetUp(options.home)) {
     NF_ASSIGN_OR_RETURN(kept, ReadAccess(options.home));
   }
-  access_service_.emplace(AccessServiceImpl::Parts{
-      .loop = loop_,
-      .book = access_,
-      .clock = clock_,
-      .chance = Chance,
-      .coordinator = kept.coordinator,
-      .certificate = kept.certificate,
-      .open = !options.listen.empty() && !access_.enforced()});
+  access_service_.emplace(
+      AccessServiceImpl::Parts{.loop = loop_,
+                               .book = access_,
+                               .clock = clock_,
+                               .chance = Chance,
+                               .coordinator = kept.coordinator,
+                               .certificate = kept.certificate,
+                               .open = !options.listen.empty() && !access_.enforced()});
   return absl::OkStatus();
 }
 
@@ -253,7 +253,8 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
     address_ = ToText(server_->address());
     if (access_.enforced()) NF_RETURN_IF_ERROR(WriteOwnerAccess(options.home));
     NF_RETURN_IF_ERROR(home_.lock.SetAddress(address_));  // The loop's thread has it from then on.
-    LogInfo("coordinator_serves", {{"address", address_}, {"home", options.home}, {"tls", access_.enforced()}});
+    LogInfo("coordinator_serves",
+            {{"address", address_}, {"home", options.home}, {"tls", access_.enforced()}});
   }
   loop_.Start();
   return absl::OkStatus();

@@ -19,8 +19,8 @@
 namespace noisefloor {
 
 struct CoordinatorOptions {
-  std::string home;       // Data directory; made when it is not there.
-  std::string listen;     // "127.0.0.1:0", "[::1]:7700"; empty: no network.
+  std::string home;    // Data directory; made when it is not there.
+  std::string listen;  // "127.0.0.1:0", "[::1]:7700"; empty: no network.
   // TLS and tokens, once `noisefloor access init` has set them up in `home`; else `listen` must be
   // on loopback, where everybody on this machine may do everything.
   bool use_access = false;

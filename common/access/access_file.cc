@@ -43,9 +43,8 @@ absl::Status CheckWhole(const AccessFile& file) {
 }  // namespace
 
 std::string ToText(const AccessFile& file) {
-  return fmt::format(
-      "# noisefloor access file: keep it to yourself\ncoordinator {}\ntoken {}\n{}",
-      file.coordinator, file.token, file.certificate);
+  return fmt::format("# noisefloor access file: keep it to yourself\ncoordinator {}\ntoken {}\n{}",
+                     file.coordinator, file.token, file.certificate);
 }
 
 absl::StatusOr<AccessFile> ParseAccessFile(std::string_view text) {

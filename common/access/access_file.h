@@ -7,9 +7,9 @@
 //   -----BEGIN CERTIFICATE-----
 //   ...
 //
-// $NOISEFLOOR_ACCESS names one, or a folder with one for each kind of program; else it is looked for
-// as ~/.config/noisefloor/access, which may be either, too. On a file system that all machines share
-// nothing else has to be said to them.
+// $NOISEFLOOR_ACCESS names one, or a folder with one for each kind of program; else it is looked
+// for as ~/.config/noisefloor/access, which may be either, too. On a file system that all machines
+// share nothing else has to be said to them.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,8 @@ absl::StatusOr<AccessFile> ParseAccessFile(std::string_view text);
 // The file at `path`; its path is in every error.
 absl::StatusOr<AccessFile> ReadAccessFile(const std::string& path);
 
-// Whole or absent, and only its owner can read it. Its folder must be there. Any failure of the disk.
+// Whole or absent, and only its owner can read it. Its folder must be there. Any failure of the
+// disk.
 absl::Status WriteAccessFile(const std::string& path, const AccessFile& file);
 
 // The environment as far as it says where access files are.

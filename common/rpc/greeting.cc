@@ -147,15 +147,17 @@ std::string WhyNotUnderstood(const Address& address, const std::string& authorit
     case Answer::kNone: return "";
     case Answer::kPlain:
       return !secure ? ""
-                     : fmt::format("the server at {} speaks no TLS: it is not the coordinator of "
-                                   "the access file, or serves without access",
-                                   ToText(address));
+                     : fmt::format(
+                           "the server at {} speaks no TLS: it is not the coordinator of "
+                           "the access file, or serves without access",
+                           ToText(address));
     case Answer::kTls: break;
   }
   if (secure) return Fault(session.get(), address);
-  return fmt::format("the server at {} wants TLS and a token: expected an access file that names "
-                     "it, in $NOISEFLOOR_ACCESS or ~/.config/noisefloor/access",
-                     ToText(address));
+  return fmt::format(
+      "the server at {} wants TLS and a token: expected an access file that names "
+      "it, in $NOISEFLOOR_ACCESS or ~/.config/noisefloor/access",
+      ToText(address));
 }
 
 }  // namespace noisefloor

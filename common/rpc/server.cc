@@ -87,8 +87,8 @@ RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const ServerSettings& settings, const std::vector<grpc::Service*>& services) {
-  const bool allowed =
-      settings.in_process_only || !settings.key_and_certificate.empty() || IsLoopback(settings.listen);
+  const bool allowed = settings.in_process_only || !settings.key_and_certificate.empty() ||
+                       IsLoopback(settings.listen);
   if (!allowed) {
     return InvalidInput(fmt::format(
         "refusing to listen on {}: everybody who reaches it could submit and read; expected a "

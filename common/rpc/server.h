@@ -35,7 +35,8 @@ struct ServerSettings {
 class RpcServer {
  public:
   // The services are borrowed and outlive the server. InvalidArgument when the address is off
-  // loopback and there is no certificate, or it cannot be read; Unavailable when it cannot be bound.
+  // loopback and there is no certificate, or it cannot be read; Unavailable when it cannot be
+  // bound.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const ServerSettings& settings, const std::vector<grpc::Service*>& services);
   ~RpcServer();

@@ -30,10 +30,10 @@ absl::StatusOr<Caller> CallerOf(const TokenRecord& record, absl::Time now) {
                                  DayOf(*record.revoked)));
   }
   if (now >= record.expires) {
-    return NotProved(fmt::format("token {} of {} has expired on {}; an admin makes another with "
-                                 "`noisefloor access add {}`",
-                                 record.number, record.identity, DayOf(record.expires),
-                                 record.identity));
+    return NotProved(
+        fmt::format("token {} of {} has expired on {}; an admin makes another with "
+                    "`noisefloor access add {}`",
+                    record.number, record.identity, DayOf(record.expires), record.identity));
   }
   return Caller{record.identity, record.role, record.number, record.expires};
 }
@@ -43,9 +43,10 @@ absl::Status CheckWish(const NewToken& wish) {
     return InvalidInput(fmt::format("identity: expected {}", kNameRule));
   }
   if (wish.identity == kOwner) {
-    return InvalidInput(fmt::format("identity: '{}' is whoever owns the data directory; expected "
-                                    "another name",
-                                    kOwner));
+    return InvalidInput(
+        fmt::format("identity: '{}' is whoever owns the data directory; expected "
+                    "another name",
+                    kOwner));
   }
   if (wish.role == Role::kAny) {
     return InvalidInput("role: expected reader, submitter, worker or admin");
@@ -79,8 +80,7 @@ absl::StatusOr<Caller> AccessList::Check(std::string_view token, absl::Time now)
     if (entry.kept && SameHash(entry.record.sha256, sha256)) found = &entry.record;
   }
   if (found == nullptr) {
-    return NotProved(
-        "the token is not known here: another coordinator made it, or it was changed");
+    return NotProved("the token is not known here: another coordinator made it, or it was changed");
   }
   return CallerOf(*found, now);
 }
@@ -100,21 +100,23 @@ absl::StatusOr<TokenRecord> AccessList::Reserve(const NewToken& wish, absl::Time
   NF_RETURN_IF_ERROR(CheckWish(wish));
   const std::vector<const TokenRecord*> active = ActiveOf(wish.identity, now);
   if (active.empty() && !wish.role) {
-    return InvalidInput(fmt::format("role: {} has no active token; expected reader, submitter, "
-                                    "worker or admin",
-                                    wish.identity));
+    return InvalidInput(
+        fmt::format("role: {} has no active token; expected reader, submitter, "
+                    "worker or admin",
+                    wish.identity));
   }
   const Role role = wish.role ? *wish.role : active.front()->role;
   if (!active.empty() && active.front()->role != role) {
-    return Refuse(fmt::format("{} is a {}; `noisefloor access revoke {}` first, or choose another "
-                              "name",
-                              wish.identity, Name(active.front()->role), wish.identity));
+    return Refuse(
+        fmt::format("{} is a {}; `noisefloor access revoke {}` first, or choose another "
+                    "name",
+                    wish.identity, Name(active.front()->role), wish.identity));
   }
   if (active.size() >= kMostActive) {
-    return Refuse(fmt::format("{} has {} active tokens, of which at most {} are; `noisefloor access "
-                              "revoke {} --token={}` ends the older one",
-                              wish.identity, active.size(), kMostActive, wish.identity,
-                              active.front()->number));
+    return Refuse(fmt::format(
+        "{} has {} active tokens, of which at most {} are; `noisefloor access "
+        "revoke {} --token={}` ends the older one",
+        wish.identity, active.size(), kMostActive, wish.identity, active.front()->number));
   }
   if (tokens_.size() >= kMostTokens) {
     return MakeError(absl::StatusCode::kResourceExhausted,

@@ -1,5 +1,5 @@
-// The text of a token: "nfl_IDENTITY_" and 256 bits of chance as 64 hexadecimal digits. It names its
-// identity, so that one who finds it knows whom to tell, and what it opens is known by its hash
+// The text of a token: "nfl_IDENTITY_" and 256 bits of chance as 64 hexadecimal digits. It names
+// its identity, so that one who finds it knows whom to tell, and what it opens is known by its hash
 // alone. Pure: the chance is the caller's.
 #pragma once
 

@@ -103,9 +103,8 @@ absl::StatusOr<CertificateFacts> RenewServerCertificate(const std::string& home,
   NF_ASSIGN_OR_RETURN(authority.key, ReadFile(folder + "/ca.key", kMostBytes));
   NF_ASSIGN_OR_RETURN(const std::string before, ReadFile(ServerPemPath(home), kMostBytes));
   NF_ASSIGN_OR_RETURN(const CertificateFacts facts, ReadCertificate(before));
-  NF_ASSIGN_OR_RETURN(
-      const Certificate server,
-      MakeServerCertificate(authority, Together(facts.names, more_names), now));
+  NF_ASSIGN_OR_RETURN(const Certificate server,
+                      MakeServerCertificate(authority, Together(facts.names, more_names), now));
   NF_RETURN_IF_ERROR(WriteServer(folder, server));
   return ReadCertificate(server.certificate);
 }

@@ -111,7 +111,8 @@ absl::StatusOr<Certificate> ToPem(X509* certificate, EVP_PKEY* key) {
   const Bio first(BIO_new(BIO_s_mem()));
   const Bio second(BIO_new(BIO_s_mem()));
   if (!first || !second || PEM_write_bio_X509(first.get(), certificate) != 1 ||
-      PEM_write_bio_PKCS8PrivateKey(second.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+      PEM_write_bio_PKCS8PrivateKey(second.get(), key, nullptr, nullptr, 0, nullptr, nullptr) !=
+          1) {
     return Failure("writing a certificate");
   }
   return Certificate{TextOf(first.get()), TextOf(second.get())};

@@ -136,8 +136,9 @@ class Access final : public Command {
   void DescribeInit(CLI::App& app) {
     init_ = app.add_subcommand(
         "init", "Make a certificate, tokens and access files for the coordinator of --home");
-    init_->add_option("dir", folder_,
-                      "folder of the access files (default: ~/.config/noisefloor/access)")
+    init_
+        ->add_option("dir", folder_,
+                     "folder of the access files (default: ~/.config/noisefloor/access)")
         ->type_name("DIR");
     init_->add_option("--address", address_, "where workers and people will find the coordinator")
         ->required()
@@ -157,10 +158,10 @@ class Access final : public Command {
   }
 
   template <typename Request, typename Response>
-  static absl::StatusOr<Response> Ask(
-      const Connection& connection,
-      grpc::Status (AccessStub::*method)(grpc::ClientContext*, const Request&, Response*),
-      const Request& request) {
+  static absl::StatusOr<Response> Ask(const Connection& connection,
+                                      grpc::Status (AccessStub::*method)(grpc::ClientContext*,
+                                                                         const Request&, Response*),
+                                      const Request& request) {
     const std::unique_ptr<AccessStub> stub = v1::AccessService::NewStub(connection.channel());
     grpc::ClientContext call;
     connection.Prepare(call, kTimeout);
@@ -209,7 +210,8 @@ class Access final : public Command {
   absl::StatusOr<int> Init(Context& context) const {
     const std::string& home = context.options.home;
     if (!context.options.coordinator.empty()) {
-      return InvalidInput("--coordinator: access is set up where the data directory is; use --home");
+      return InvalidInput(
+          "--coordinator: access is set up where the data directory is; use --home");
     }
     if (AccessIsSetUp(home)) {  // It says what to do instead.
       return SetUpAccess(home, address_, names_, context.clock.Now());
@@ -248,8 +250,7 @@ class Access final : public Command {
       const v1::TokenSummary& token = made.summary();
       const std::string path = fmt::format("{}/{}.access", folder, token.identity());
       files.push_back({{"file", path}, {"role", NameOf(token.role())}});
-      table.Add({path,
-                 fmt::format("{}: {}", NameOf(token.role()), RoleNamed(token.identity()).may),
+      table.Add({path, fmt::format("{}: {}", NameOf(token.role()), RoleNamed(token.identity()).may),
                  DayText(token.expires_unix_seconds())});
     }
     if (context.Json()) {
@@ -257,8 +258,8 @@ class Access final : public Command {
     }
     table.Print(context);
     const bool usual = folder == context.access_places.usual;
-    context.out << fmt::format(
-        "{} listens on {} with TLS and tokens\n", context.Hint("serve"), address_);
+    context.out << fmt::format("{} listens on {} with TLS and tokens\n", context.Hint("serve"),
+                               address_);
     context.out << (usual ? "workers and commands that see this folder find it by themselves\n"
                           : fmt::format("workers and commands find it with NOISEFLOOR_ACCESS={}\n",
                                         folder));
@@ -268,17 +269,17 @@ class Access final : public Command {
     if (!context.options.coordinator.empty()) {
       return InvalidInput("--coordinator: a certificate is made where its key is; use --home");
     }
-    NF_ASSIGN_OR_RETURN(
-        const CertificateFacts facts,
-        RenewServerCertificate(context.options.home, names_, context.clock.Now()));
+    NF_ASSIGN_OR_RETURN(const CertificateFacts facts,
+                        RenewServerCertificate(context.options.home, names_, context.clock.Now()));
     const std::string day = DayText(absl::ToUnixSeconds(facts.expires));
     if (context.Json()) {
       PrintJson(context.out, {{"names", facts.names}, {"expires", day}});
       return kDone;
     }
-    context.out << fmt::format("a new certificate for {} until {}; a coordinator that serves takes "
-                               "it for new connections\n",
-                               JoinAll(facts.names), day);
+    context.out << fmt::format(
+        "a new certificate for {} until {}; a coordinator that serves takes "
+        "it for new connections\n",
+        JoinAll(facts.names), day);
     return kDone;
   }
 
@@ -317,10 +318,10 @@ class Access final : public Command {
                         "access is not set up, so there is nothing to write but the token: "
                         "`noisefloor access init` first")
             : WriteAccessFile(to_, {made.coordinator(), made.token(), made.certificate()});
-    return Annotate(written, fmt::format("token {} was made and is lost; `noisefloor access revoke "
-                                         "{} --token={}` ends it",
-                                         made.summary().number(), identity_,
-                                         made.summary().number()));
+    return Annotate(written,
+                    fmt::format("token {} was made and is lost; `noisefloor access revoke "
+                                "{} --token={}` ends it",
+                                made.summary().number(), identity_, made.summary().number()));
   }
 
   absl::StatusOr<int> List(Context& context, const Connection& connection) const {

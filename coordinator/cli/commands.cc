@@ -5,9 +5,9 @@ namespace noisefloor::cli {
 std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> all;
   for (const auto make :
-       {MakeRun,     MakeServe,  MakeSubmit,  MakePlan, MakeStatus,     MakeWatch,  MakeMembers,
-        MakeWorkers, MakeShow,   MakeExplain, MakeLogs, MakeCancel,     MakeRetry,  MakeReport,
-        MakeReplay,  MakeExport, MakeAccess, MakeSql,     MakeData, MakeCompletion, MakeVersion}) {
+       {MakeRun,     MakeServe,  MakeSubmit,  MakePlan, MakeStatus, MakeWatch,      MakeMembers,
+        MakeWorkers, MakeShow,   MakeExplain, MakeLogs, MakeCancel, MakeRetry,      MakeReport,
+        MakeReplay,  MakeExport, MakeAccess,  MakeSql,  MakeData,   MakeCompletion, MakeVersion}) {
     all.push_back(make());
   }
   return all;

@@ -19,9 +19,9 @@ struct FoundCoordinator {
 };
 
 // Nothing: the one of the data directory. The first of these that says: --coordinator, --home,
-// $NOISEFLOOR_COORDINATOR, $NOISEFLOOR_ACCESS, $NOISEFLOOR_HOME, a data directory that is there, the
-// usual access file. An address alone is spoken to with the access file that names it, if there is
-// one. InvalidArgument, NotFound: what was named cannot be understood or is not there.
+// $NOISEFLOOR_COORDINATOR, $NOISEFLOOR_ACCESS, $NOISEFLOOR_HOME, a data directory that is there,
+// the usual access file. An address alone is spoken to with the access file that names it, if there
+// is one. InvalidArgument, NotFound: what was named cannot be understood or is not there.
 absl::StatusOr<std::optional<FoundCoordinator>> FindCoordinator(const Context& context);
 
 // As a channel wants it. Null for none.

@@ -44,7 +44,9 @@ void AccessBook::Revoke(const std::vector<uint64_t>& numbers) {
   MutexLock lock(mutex_);
   list_.Revoke(numbers, clock_.Now());
   EndWhere(
-      [&](const Stream& stream) { return std::ranges::find(numbers, stream.token) != numbers.end(); },
+      [&](const Stream& stream) {
+        return std::ranges::find(numbers, stream.token) != numbers.end();
+      },
       NoLonger("the token that this was opened with was revoked"));
 }
 

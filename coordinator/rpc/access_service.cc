@@ -49,9 +49,10 @@ absl::StatusOr<access::NewToken> WishFrom(const v1::AddTokenRequest& request) {
 
 absl::Status AccessServiceImpl::CheckMayChange() const {
   if (!parts_.open) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   "this coordinator serves without TLS and tokens, so anybody on its machine could "
-                   "make one: stop it, `noisefloor access init`, and start it again");
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      "this coordinator serves without TLS and tokens, so anybody on its machine could "
+      "make one: stop it, `noisefloor access init`, and start it again");
 }
 
 Unary* AccessServiceImpl::AddToken(Context* context, const v1::AddTokenRequest* request,

@@ -11,8 +11,8 @@
 
 namespace noisefloor {
 
-// Thread-safe. Borrows what it is given; all of it outlives the server. Changes are kept by the loop
-// before they are told, and before they have effect.
+// Thread-safe. Borrows what it is given; all of it outlives the server. Changes are kept by the
+// loop before they are told, and before they have effect.
 class AccessServiceImpl final : public v1::AccessService::CallbackService {
  public:
   struct Parts {

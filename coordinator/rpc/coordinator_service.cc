@@ -189,7 +189,7 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
     response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
     reactor->Finish(ToGrpc(result.status));
   };
-  absl::StatusOr<CallEvent> event = 
+  absl::StatusOr<CallEvent> event =
       SubmissionFrom(*request, CallerOf(*context), parts_.loop.live());
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer);
@@ -210,16 +210,16 @@ Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
                                             const v1::ReplayMemberRequest* request,
                                             v1::ReplayMemberResponse* response) {
   Unary* reactor = context->DefaultReactor();
-  const bool posted = parts_.query.Post(query::Work::kRead, [this, context, reactor, request,
-                                                              response] {
-    absl::StatusOr<CallEvent> event = ReplayFrom(*request, CallerOf(*context), parts_.query);
-    if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
-    parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
-      response->set_sweep_id(result.sweep.value);
-      response->set_members(result.members);
-      reactor->Finish(ToGrpc(result.status));
-    });
-  });
+  const bool posted =
+      parts_.query.Post(query::Work::kRead, [this, context, reactor, request, response] {
+        absl::StatusOr<CallEvent> event = ReplayFrom(*request, CallerOf(*context), parts_.query);
+        if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
+        parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
+          response->set_sweep_id(result.sweep.value);
+          response->set_members(result.members);
+          reactor->Finish(ToGrpc(result.status));
+        });
+      });
   return posted ? reactor : FinishWith(reactor, TooManyReads());
 }
 

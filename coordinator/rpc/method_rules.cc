@@ -15,7 +15,8 @@ namespace noisefloor {
 MethodRules RulesOf(const std::vector<std::string>& services) {
   MethodRules rules;
   for (const std::string& name : services) {
-    const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+    const auto* service =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
     NF_CHECK(service != nullptr);
     for (int i = 0; i < service->method_count(); ++i) {
       const google::protobuf::MethodDescriptor& method = *service->method(i);

@@ -125,7 +125,7 @@ struct AppendEvent {
   std::string kind;  // "submitted", "leased", "done", "refused", "quarantined", ...
   std::string text;  // For people.
   absl::Time at;
-  EventId number;  // Rises for ever. A number that is kept already is the same event.
+  EventId number;           // Rises for ever. A number that is kept already is the same event.
   std::string caller = "";  // Who asked for it; "" = nobody, or not known.
 };
 struct KeepToken {

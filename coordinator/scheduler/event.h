@@ -103,9 +103,9 @@ struct Tick {};
 // What Effects::more asks for.
 struct Continue {};
 
-using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, TokenAdded, TokensRevoked,
-                           WorkerConnected, SessionLost, Heartbeat, WorkerDraining, AttemptStarted,
-                           RecordsArrived, AttemptFinished, StorageFailed, StorageRecovered, Tick,
-                           Continue>;
+using Event =
+    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, TokenAdded, TokensRevoked,
+                 WorkerConnected, SessionLost, Heartbeat, WorkerDraining, AttemptStarted,
+                 RecordsArrived, AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

@@ -63,9 +63,10 @@ void AddCache(CLI::App& app, Options& options, Raw& raw) {
 }
 
 void AddOptions(CLI::App& app, Options& options, Raw& raw) {
-  app.add_option("--coordinator", raw.coordinator,
-                 "The coordinator (default: $NOISEFLOOR_COORDINATOR, else that of the access file in "
-                 "$NOISEFLOOR_ACCESS or ~/.config/noisefloor/access)")
+  app.add_option(
+         "--coordinator", raw.coordinator,
+         "The coordinator (default: $NOISEFLOOR_COORDINATOR, else that of the access file in "
+         "$NOISEFLOOR_ACCESS or ~/.config/noisefloor/access)")
       ->type_name("HOST:PORT");
   app.add_option("--name", options.name, "Name in the fleet (default: the host's name)")
       ->type_name("NAME");
@@ -267,7 +268,8 @@ absl::Status FindCoordinator(const Raw& raw, const ProgramPlace& place, Options&
   const std::string& named = places.named.empty() ? places.usual : places.named;
   if (named.empty() || (places.named.empty() && !PathExists(named))) {
     return InvalidInput(
-        "which coordinator? expected --coordinator=HOST:PORT, $NOISEFLOOR_COORDINATOR, or an access "
+        "which coordinator? expected --coordinator=HOST:PORT, $NOISEFLOOR_COORDINATOR, or an "
+        "access "
         "file in $NOISEFLOOR_ACCESS or ~/.config/noisefloor/access");
   }
   NF_ASSIGN_OR_RETURN(options.access_file, FindAccessFile(named, AccessUser::kWorker));

@@ -42,9 +42,9 @@ struct Options {
 
 // Where this program lies, and what it takes from its environment.
 struct ProgramPlace {
-  std::string executable;        // Absolute path of this program.
-  std::string noisefloor_data;   // $NOISEFLOOR_DATA, or empty.
-  std::string noisefloor_cache;  // $NOISEFLOOR_CACHE, or empty.
+  std::string executable;                   // Absolute path of this program.
+  std::string noisefloor_data;              // $NOISEFLOOR_DATA, or empty.
+  std::string noisefloor_cache;             // $NOISEFLOOR_CACHE, or empty.
   std::string noisefloor_coordinator = {};  // $NOISEFLOOR_COORDINATOR, or empty.
   AccessPlaces access_places = {};
 };

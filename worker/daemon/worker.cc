@@ -50,7 +50,8 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       mailbox_(kMailboxLimit),
       slots_(SlotsOptionsOf(settings_)),
       spool_(state.spool(), settings_.options.spool_limit_bytes),
-      stub_(v1::WorkerService::NewStub(MakeChannel(settings_.options.coordinator, settings_.access.get()))),
+      stub_(v1::WorkerService::NewStub(
+          MakeChannel(settings_.options.coordinator, settings_.access.get()))),
       pool_({settings_.offer.stacks, settings_.slots, state.path(),
              CacheOf(settings_.options, state), settings_.options.cache_limit_mib},
             [this](PoolNews news) { (void)mailbox_.Post(std::move(news)); }),
@@ -178,13 +179,13 @@ void Worker::SayUnreached(absl::Duration now) {
   say_unreached_after_ = without + std::min(without, kLongestSilence);
   const std::string stranger = WhyNotUnderstood(
       settings_.options.coordinator, settings_.access ? settings_.access->certificate : "");
-  LogWarning("no_coordinator",
-             {{"coordinator", ToText(settings_.options.coordinator)},
-              {"tried_s", absl::ToInt64Seconds(without)},
-              {"error", why_unreached_},
-              {"help", !stranger.empty()
-                           ? stranger
-                           : "is it running there, and is --coordinator its address?"}});
+  LogWarning(
+      "no_coordinator",
+      {{"coordinator", ToText(settings_.options.coordinator)},
+       {"tried_s", absl::ToInt64Seconds(without)},
+       {"error", why_unreached_},
+       {"help",
+        !stranger.empty() ? stranger : "is it running there, and is --coordinator its address?"}});
 }
 
 void Worker::CloseSession() {

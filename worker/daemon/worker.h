@@ -31,7 +31,7 @@ struct WorkerSettings {
   Options options;
   Offer offer;
   std::string name;
-  std::vector<SlotPlan> slots;  // Of the offer's inventory, in its order.
+  std::vector<SlotPlan> slots;                            // Of the offer's inventory, in its order.
   std::shared_ptr<const ChannelAccess> access = nullptr;  // shared: settings are copied.
 };
 
