@@ -63,14 +63,18 @@ Sha256Digest Chance() {
   return chance;
 }
 
-// Certificates end; nobody should learn it from their workers.
-void SayWhenCertificateEnds(const std::string& home, absl::Time now) {
-  const auto pem = ReadFile(ServerPemPath(home), 64 << 10);
-  const auto facts = pem.ok() ? ReadCertificate(*pem) : pem.status();
-  if (!facts.ok()) return LogWarning("certificate_unread", {{"error", facts.status()}});
+// A certificate that cannot be read would be noticed by nobody but those who are refused; one that
+// ends soon, by everybody at once.
+absl::Status CheckCertificate(const std::string& home, absl::Time now) {
+  const std::string path = ServerPemPath(home);
+  NF_ASSIGN_OR_RETURN(const std::string pem, ReadFile(path, 64 << 10));
+  const absl::StatusOr<CertificateFacts> facts = ReadCertificate(pem);
+  if (!facts.ok()) return Annotate(facts.status(), path);
   const std::string day = absl::FormatTime("%Y-%m-%d", facts->expires, absl::UTCTimeZone());
-  if (facts->expires - now > kExpiryWarning) return;
-  LogWarning("certificate_expires", {{"on", day}, {"help", "noisefloor access renew"}});
+  if (facts->expires - now < kExpiryWarning) {
+    LogWarning("certificate_expires", {{"on", day}, {"help", "noisefloor access renew"}});
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ServerSettings> SettingsOf(const CoordinatorOptions& options) {
@@ -208,10 +212,15 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       UploadLimits{.max_bytes = options.max_upload_bytes,
                    .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
                    .idle = options.upload_idle});
-  KeptAccess kept;
-  if (AccessIsSetUp(options.home)) {
-    NF_ASSIGN_OR_RETURN(kept, ReadAccess(options.home));
+  absl::StatusOr<KeptAccess> kept = ReadAccess(options.home);
+  if (access_.enforced()) {
+    NF_RETURN_IF_ERROR(kept.status());
+    NF_RETURN_IF_ERROR(CheckCertificate(options.home, clock_.Now()));
+  } else {
+    // What a coordinator before this one may have left. Of no use and no harm if it stays.
+    (void)RemoveFile(OwnerAccessPath(options.home));
   }
+  if (!kept.ok()) kept = KeptAccess();
   access_service_.emplace(
       AccessServiceImpl::Parts{.loop = loop_,
                                .book = access_,
@@ -244,7 +253,6 @@ absl::Status RunningCoordinator::WriteOwnerAccess(const std::string& home) {
 absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, ServerSettings settings) {
   NF_RETURN_IF_ERROR(OpenServices(options));
   if (access_.enforced()) {
-    SayWhenCertificateEnds(options.home, clock_.Now());
     settings.gate = MakeAccessGate(access_, RulesOf(AllServices()));
   }
   NF_ASSIGN_OR_RETURN(server_,

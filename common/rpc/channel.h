@@ -29,9 +29,9 @@ struct ChannelAccess {
 };
 
 // With TLS and a token when there is an `access`; else plain text, to a coordinator on loopback.
-// Connects on first use and again after 0.1 to 2 s by itself. Calls that fail with Unavailable
-// before anything was answered are tried up to four times, throttled. Keepalive finds a dead peer
-// within 50 s. Thread-safe. shared: gRPC's stubs hold their channel that way.
+// Connects on first use, again after 0.1 to 2 s. What fails with Unavailable before anything was
+// answered is tried up to four times. Keepalive finds a dead peer within 50 s. Thread-safe.
+// shared: gRPC's stubs hold their channel that way.
 std::shared_ptr<grpc::Channel> MakeChannel(const Address& address,
                                            const ChannelAccess* access = nullptr);
 

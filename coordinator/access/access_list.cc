@@ -118,9 +118,11 @@ absl::StatusOr<TokenRecord> AccessList::Reserve(const NewToken& wish, absl::Time
         "revoke {} --token={}` ends the older one",
         wish.identity, active.size(), kMostActive, wish.identity, active.front()->number));
   }
-  if (tokens_.size() >= kMostTokens) {
+  const auto total = std::ranges::count_if(
+      tokens_, [&](const auto& entry) { return entry.second.record.IsActive(now); });
+  if (static_cast<size_t>(total) >= kMostTokens) {
     return MakeError(absl::StatusCode::kResourceExhausted,
-                     fmt::format("{} tokens were made; no more are", tokens_.size()));
+                     fmt::format("{} tokens are active, and no more can be; revoke some", total));
   }
   TokenRecord record{.number = ++last_,
                      .identity = wish.identity,

@@ -145,6 +145,7 @@ std::string Context::Hint(std::string_view command) const {
 }
 
 std::string Context::WorkerHint(const std::string& address) const {
+  if (address.empty()) return fmt::format("`{}-worker`", ShellWord(program));
   return fmt::format("`{}-worker --coordinator={}`", ShellWord(program), address);
 }
 

@@ -76,7 +76,7 @@ struct Context {
   bool ErrRedraws() const { return err_is_terminal && !terminal_is_dumb; }
   // `command` as one that works on the same data: "`noisefloor retry s1 --home=/data`".
   std::string Hint(std::string_view command) const;
-  // How a worker of the coordinator at `address` is started.
+  // How a worker of the coordinator at `address` is started; empty: by its access file.
   std::string WorkerHint(const std::string& address) const;
 };
 

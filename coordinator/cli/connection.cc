@@ -56,6 +56,7 @@ absl::Status Connection::Reach(const FoundCoordinator& found) {
   NF_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(found.address));
   address_ = found.address;
   const std::unique_ptr<ChannelAccess> access = ChannelAccessOf(found.access);
+  secure_ = access != nullptr;
   channel_ = MakeChannel(parsed, access.get());
   NF_RETURN_IF_ERROR(WaitUntilConnected(*channel_, parsed, kConnectTimeout, access.get()));
   stub_ = v1::CoordinatorService::NewStub(channel_);

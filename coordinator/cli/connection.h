@@ -44,6 +44,7 @@ class Connection {
 
   Stub& stub() { return *stub_; }
   Coordinator* coordinator() { return coordinator_.get(); }  // Null when it is another process.
+  bool secure() const { return secure_; }                    // With TLS and a token.
   bool remote() const { return coordinator_ == nullptr; }
   // shared: gRPC's stubs hold their channel so.
   std::shared_ptr<grpc::Channel> channel() const { return channel_; }
@@ -84,6 +85,7 @@ class Connection {
   // address that may be somebody else's here.
   bool Serves(const std::string& home);
 
+  bool secure_ = false;
   std::string user_;            // Who asks; may be empty.
   std::string address_;         // Of the coordinator in another process.
   std::string temporary_home_;  // Removed at the end.

@@ -2,7 +2,7 @@
 #include "coordinator/certificates/certificate.h"
 
 #include <openssl/pem.h>
-#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
 #include <filesystem>

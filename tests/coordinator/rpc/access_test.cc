@@ -227,6 +227,19 @@ TEST_F(AccessTest, ARevokedWorkersStreamsEnd) {
   EXPECT_EQ(again.End().code(), Code::kUnauthenticated);
 }
 
+TEST_F(AccessTest, AStrangersStreamIsCutOffHoweverMuchItHasToSay) {
+  const auto workers = v1::WorkerService::NewStub(ChannelWith(""));
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  const auto stream = workers->Session(&context);
+  v1::SessionRequest large;
+  large.mutable_register_()->set_name(std::string(1 << 20, 'x'));
+  int written = 0;
+  while (written < 1000 && stream->Write(large)) ++written;
+  EXPECT_LT(written, 1000);
+  EXPECT_EQ(FromGrpc(stream->Finish()).code(), Code::kUnauthenticated);
+}
+
 TEST_F(AccessTest, OneTokenServesManyWorkers) {
   const auto workers = v1::WorkerService::NewStub(ChannelWith(TokenFor("all", v1::ROLE_WORKER)));
   ScriptedWorker first(*workers, "box-1", 1);

@@ -70,7 +70,7 @@ TEST_F(TokenRowsTest, TheViewHasNoHash) {
   Apply({scheduler::KeepToken{Token(1)}});
   SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READONLY);
   EXPECT_THAT(RowsOf(database, "SELECT * FROM v_token"),
-              ElementsAre("1|alice|submitter|2023-11-14 22:13:20|2023-11-16 22:13:20||root"));
+              ElementsAre("1|alice|submitter|2023-11-14 22:13:20|2023-11-16 22:13:20|NULL|root"));
 }
 
 TEST_F(TokenRowsTest, ARowThatMakesNoSenseIsNamed) {

@@ -5,10 +5,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "absl/strings/numbers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/clock.h"
 #include "tests/coordinator/store/temp_home.h"
 #include "tests/integration/process.h"
 
@@ -128,8 +128,9 @@ TEST_F(AccessProcessTest, AWorkerTakesTheNextTokenWithoutARestart) {
     return count;
   };
   const auto wait_for_session = [&](size_t number) {
-    const absl::Time give_up = absl::Now() + kPatience;
-    while (sessions() < number && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(50));
+    const SystemClock clock;
+    const absl::Time give_up = clock.Now() + kPatience;
+    while (sessions() < number && clock.Now() < give_up) absl::SleepFor(absl::Milliseconds(50));
     EXPECT_EQ(sessions(), number) << TextOf(At("worker.log"));
   };
   wait_for_session(1);
