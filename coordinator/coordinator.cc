@@ -226,8 +226,8 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
                                .book = access_,
                                .clock = clock_,
                                .chance = Chance,
-                               .coordinator = kept.coordinator,
-                               .certificate = kept.certificate,
+                               .coordinator = kept->coordinator,
+                               .certificate = kept->certificate,
                                .open = !options.listen.empty() && !access_.enforced()});
   return absl::OkStatus();
 }
