@@ -1,18 +1,28 @@
 #include "coordinator/coordinator.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "common/access/access_file.h"
 #include "common/base/clock.h"
+#include "common/files/atomic_file.h"
+#include "common/files/directory.h"
 #include "common/log/log.h"
 #include "common/rpc/server.h"
+#include "coordinator/access/token.h"
+#include "coordinator/certificates/access_folder.h"
 #include "coordinator/loop/event_loop.h"
 #include "coordinator/loop/recovery.h"
 #include "coordinator/query/query.h"
+#include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/access_gate.h"
+#include "coordinator/rpc/access_service.h"
 #include "coordinator/rpc/coordinator_service.h"
+#include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/store/blob_store.h"
@@ -20,6 +30,7 @@
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/token_rows.h"
 #include "coordinator/web/page_bundle.h"
 
 namespace noisefloor {
@@ -28,6 +39,7 @@ namespace {
 
 constexpr size_t kMaxWorkers = 1000;
 constexpr size_t kMaxWatches = 1000;
+constexpr absl::Duration kExpiryWarning = absl::Hours(24 * 30);
 constexpr absl::Duration kStopGrace = absl::Seconds(2);  // For calls that run.
 
 absl::Status Stopping() {
@@ -40,12 +52,37 @@ void EndProcess(const absl::Status& status) {
   std::_Exit(EXIT_FAILURE);
 }
 
+bool UsesAccess(const CoordinatorOptions& options) {
+  return options.use_access && !options.listen.empty() && AccessIsSetUp(options.home);
+}
+
+Sha256Digest Chance() {
+  const std::string bytes = RandomBytes32();
+  Sha256Digest chance;
+  std::ranges::copy(bytes, chance.begin());
+  return chance;
+}
+
+// A certificate that cannot be read would be noticed by nobody but those who are refused; one that
+// ends soon, by everybody at once.
+absl::Status CheckCertificate(const std::string& home, absl::Time now) {
+  const std::string path = ServerPemPath(home);
+  NF_ASSIGN_OR_RETURN(const std::string pem, ReadFile(path, 64 << 10));
+  const absl::StatusOr<CertificateFacts> facts = ReadCertificate(pem);
+  if (!facts.ok()) return Annotate(facts.status(), path);
+  const std::string day = absl::FormatTime("%Y-%m-%d", facts->expires, absl::UTCTimeZone());
+  if (facts->expires - now < kExpiryWarning) {
+    LogWarning("certificate_expires", {{"on", day}, {"help", "noisefloor access renew"}});
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ServerSettings> SettingsOf(const CoordinatorOptions& options) {
   ServerSettings settings;
-  settings.insecure_off_loopback = options.insecure;
   settings.in_process_only = options.listen.empty();
   settings.health_names = {v1::CoordinatorService::service_full_name(),
                            v1::WorkerService::service_full_name()};
+  if (UsesAccess(options)) settings.key_and_certificate = ServerPemPath(options.home);
   if (settings.in_process_only) return settings;
   const auto address = ParseAddress(options.listen);
   if (!address.ok()) return address.status();
@@ -107,21 +144,27 @@ std::string AbsolutePath(const std::string& path) {
 // Members in the order of need; destroyed in the reverse.
 class RunningCoordinator final : public Coordinator {
  public:
-  RunningCoordinator(Home home, const CoordinatorOptions& options, scheduler::Scheduler scheduler,
+  RunningCoordinator(Home home, const CoordinatorOptions& options,
+                     std::vector<access::TokenRecord> tokens, scheduler::Scheduler scheduler,
                      absl::Time now)
       : home_(std::move(home)),
+        access_(clock_, std::move(tokens), UsesAccess(options)),
         registry_(kMaxWorkers, {options.heartbeat_interval, options.lease_ttl}),
         watches_(kMaxWatches),
         loop_({*home_.store, registry_, clock_,
                [this](const std::set<SweepId>& sweeps) { watches_.Changed(sweeps); }, EndProcess,
-               [this] { watches_.AllChanged(); }, [this] { return home_.Check(); }},
+               [this] { watches_.AllChanged(); },
+               [this] {
+                 access_.EndExpired();
+                 return home_.Check();
+               }},
               {.storage_retry = options.storage_retry}, std::move(scheduler), now),
         intake_(loop_, registry_, home_.blobs) {}
 
   ~RunningCoordinator() override { Stop(); }
 
   // What can fail; afterwards it serves.
-  absl::Status Serve(const CoordinatorOptions& options, const ServerSettings& settings);
+  absl::Status Serve(const CoordinatorOptions& options, ServerSettings settings);
 
   std::string address() const override { return address_; }
   std::shared_ptr<grpc::Channel> InProcessChannel() override { return server_->InProcessChannel(); }
@@ -131,9 +174,12 @@ class RunningCoordinator final : public Coordinator {
   std::optional<query::SweepProgress> ProgressOf(SweepId sweep) const;
   std::optional<query::Progress> ProgressOf(const MemberId& member) const;
   std::string StorageProblem() const;
+  absl::Status OpenServices(const CoordinatorOptions& options);
+  absl::Status WriteOwnerAccess(const std::string& home);
 
   SystemClock clock_;
   Home home_;
+  AccessBook access_;
   SessionRegistry registry_;
   WatchHub watches_;
   EventLoop loop_;
@@ -141,13 +187,14 @@ class RunningCoordinator final : public Coordinator {
   std::unique_ptr<query::Query> query_;
   std::optional<CoordinatorServiceImpl> people_;
   std::optional<WorkerServiceImpl> workers_;
+  std::optional<AccessServiceImpl> access_service_;
+  std::string owner_access_;  // Where it lies; empty: there is none.
   std::unique_ptr<RpcServer> server_;
   std::string address_;
   std::atomic<bool> stopped_{false};
 };
 
-absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options,
-                                       const ServerSettings& settings) {
+absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options) {
   query::QueryOptions reading{
       .home = options.home,
       .version = NOISEFLOOR_VERSION,
@@ -158,18 +205,64 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options,
       .storage_problem = [this] { return StorageProblem(); },
       .watch_limit = kMaxWatches};
   NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
-  people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, NOISEFLOOR_VERSION,
-                                                AbsolutePath(options.home)});
+  people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, access_,
+                                                NOISEFLOOR_VERSION, AbsolutePath(options.home)});
   workers_.emplace(
-      registry_, intake_, home_.blobs,
+      registry_, intake_, home_.blobs, access_,
       UploadLimits{.max_bytes = options.max_upload_bytes,
                    .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
                    .idle = options.upload_idle});
-  NF_ASSIGN_OR_RETURN(server_, RpcServer::Start(settings, {&*people_, &*workers_}));
+  absl::StatusOr<KeptAccess> kept = ReadAccess(options.home);
+  if (access_.enforced()) {
+    NF_RETURN_IF_ERROR(kept.status());
+    NF_RETURN_IF_ERROR(CheckCertificate(options.home, clock_.Now()));
+  } else {
+    // What a coordinator before this one may have left. Of no use and no harm if it stays.
+    (void)RemoveFile(OwnerAccessPath(options.home));
+  }
+  if (!kept.ok()) kept = KeptAccess();
+  access_service_.emplace(
+      AccessServiceImpl::Parts{.loop = loop_,
+                               .book = access_,
+                               .clock = clock_,
+                               .chance = Chance,
+                               .coordinator = kept->coordinator,
+                               .certificate = kept->certificate,
+                               .open = !options.listen.empty() && !access_.enforced()});
+  return absl::OkStatus();
+}
+
+// Whoever may read the data directory may do everything with it: with this file also while it is
+// served. Its token is of this process alone and never in the store.
+absl::Status RunningCoordinator::WriteOwnerAccess(const std::string& home) {
+  NF_ASSIGN_OR_RETURN(const KeptAccess kept, ReadAccess(home));
+  const std::string token = access::MakeToken(access::kOwner, Chance());
+  access_.Keep({.identity = std::string(access::kOwner),
+                .role = access::Role::kAdmin,
+                .sha256 = access::HashOf(token),
+                .created = clock_.Now(),
+                .expires = absl::InfiniteFuture()});
+  Address local = server_->address();
+  if (IsWildcard(local)) local.host = local.host == "::" ? "::1" : "127.0.0.1";
+  NF_RETURN_IF_ERROR(
+      WriteAccessFile(OwnerAccessPath(home), {ToText(local), token, kept.certificate}));
+  owner_access_ = OwnerAccessPath(home);
+  return absl::OkStatus();
+}
+
+absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, ServerSettings settings) {
+  NF_RETURN_IF_ERROR(OpenServices(options));
+  if (access_.enforced()) {
+    settings.gate = MakeAccessGate(access_, RulesOf(AllServices()));
+  }
+  NF_ASSIGN_OR_RETURN(server_,
+                      RpcServer::Start(settings, {&*people_, &*workers_, &*access_service_}));
   if (!settings.in_process_only) {
     address_ = ToText(server_->address());
+    if (access_.enforced()) NF_RETURN_IF_ERROR(WriteOwnerAccess(options.home));
     NF_RETURN_IF_ERROR(home_.lock.SetAddress(address_));  // The loop's thread has it from then on.
-    LogInfo("coordinator_serves", {{"address", address_}, {"home", options.home}});
+    LogInfo("coordinator_serves",
+            {{"address", address_}, {"home", options.home}, {"tls", access_.enforced()}});
   }
   loop_.Start();
   return absl::OkStatus();
@@ -182,6 +275,7 @@ void RunningCoordinator::Stop() {
   watches_.CloseAll(Stopping());
   loop_.Stop();  // Before the server: what it answers must still have a call to go to.
   if (server_) server_->Shutdown(kStopGrace);
+  if (!owner_access_.empty()) (void)RemoveFile(owner_access_);
 }
 
 std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep) const {
@@ -222,8 +316,9 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const Coordinato
   scheduler::Options rules;
   rules.lease_ttl = options.lease_ttl;
   NF_ASSIGN_OR_RETURN(scheduler::Scheduler scheduler, RecoverScheduler(*home.store, rules, now));
-  auto coordinator =
-      std::make_unique<RunningCoordinator>(std::move(home), options, std::move(scheduler), now);
+  NF_ASSIGN_OR_RETURN(std::vector<access::TokenRecord> tokens, ReadTokens(options.home));
+  auto coordinator = std::make_unique<RunningCoordinator>(
+      std::move(home), options, std::move(tokens), std::move(scheduler), now);
   NF_RETURN_IF_ERROR(coordinator->Serve(options, settings));
   return coordinator;
 }

@@ -19,9 +19,11 @@
 namespace noisefloor {
 
 struct CoordinatorOptions {
-  std::string home;       // Data directory; made when it is not there.
-  std::string listen;     // "127.0.0.1:0", "[::1]:7700"; empty: no network.
-  bool insecure = false;  // Allows `listen` off loopback, without TLS or tokens.
+  std::string home;    // Data directory; made when it is not there.
+  std::string listen;  // "127.0.0.1:0", "[::1]:7700"; empty: no network.
+  // TLS and tokens, once `noisefloor access init` has set them up in `home`; else `listen` must be
+  // on loopback, where everybody on this machine may do everything.
+  bool use_access = false;
   absl::Duration lease_ttl = absl::Seconds(15);          // A lease lives so long unrenewed,
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
@@ -34,7 +36,8 @@ struct CoordinatorOptions {
 // waiting cannot mend: what was acknowledged is on disk, and the next start goes on from there.
 class Coordinator {
  public:
-  // InvalidArgument: an address that cannot be understood, or off loopback without `insecure`.
+  // InvalidArgument: an address that cannot be understood, or off loopback without TLS and
+  // tokens.
   // FailedPrecondition: another process holds the home; the message and HolderAddress say where it
   // serves.
   // PermissionDenied: the home cannot be written to.

@@ -36,6 +36,10 @@ std::string ToText(const Address& address) {
             : fmt::format("{}:{}", address.host, address.port);
 }
 
+bool IsWildcard(const Address& address) {
+  return address.host == "0.0.0.0" || address.host == "::";
+}
+
 bool IsLoopback(const Address& address) {
   const std::string& host = address.host;
   if (host == "localhost" || host == "::1") return true;

@@ -20,5 +20,7 @@ std::string ToText(const Address& address);  // Brackets round an IPv6 host.
 
 // Whether only this machine can reach it: 127.0.0.0/8, ::1 or localhost.
 bool IsLoopback(const Address& address);
+// Whether it means every address of the machine, for servers: 0.0.0.0 or ::.
+bool IsWildcard(const Address& address);
 
 }  // namespace noisefloor

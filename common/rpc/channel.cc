@@ -3,12 +3,18 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
+#include <utility>
 
 #include "fmt/format.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
+
+#include "common/rpc/caller_metadata.h"
+#include "common/rpc/greeting.h"
 
 namespace noisefloor {
 
@@ -29,7 +35,41 @@ std::chrono::system_clock::time_point After(absl::Duration timeout) {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> MakeChannel(const Address& address) {
+namespace {
+
+// Puts the token into each call.
+class TokenPlugin final : public grpc::MetadataCredentialsPlugin {
+ public:
+  TokenPlugin(std::function<std::string()> token, bool may_wait)
+      : token_(std::move(token)), may_wait_(may_wait) {}
+  bool IsBlocking() const override { return may_wait_; }
+  const char* GetType() const override { return "noisefloor"; }
+  grpc::string DebugString() override { return "noisefloor token"; }  // Never the token.
+  grpc::Status GetMetadata(grpc::string_ref, grpc::string_ref, const grpc::AuthContext&,
+                           std::multimap<grpc::string, grpc::string>* metadata) override {
+    metadata->emplace(std::string(kTokenMetadata), std::string(kTokenScheme) + token_());
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::function<std::string()> token_;
+  const bool may_wait_;
+};
+
+// shared: gRPC's channels hold their credentials that way.
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ChannelAccess* access) {
+  if (access == nullptr) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = access->certificate;
+  return grpc::CompositeChannelCredentials(
+      grpc::SslCredentials(options),
+      grpc::MetadataCredentialsFromPlugin(
+          std::make_unique<TokenPlugin>(access->token, access->token_may_wait)));
+}
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> MakeChannel(const Address& address, const ChannelAccess* access) {
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(kServiceConfig);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -45,7 +85,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Address& address) {
   // shared subchannel, and proxies of the environment never stand between our own programs.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(ToText(address), grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(ToText(address), CredentialsOf(access), arguments);
 }
 
 void SetDeadline(grpc::ClientContext& context, absl::Duration timeout) {
@@ -53,6 +93,10 @@ void SetDeadline(grpc::ClientContext& context, absl::Duration timeout) {
 }
 
 namespace {
+
+// A greeting that cannot be understood fails at once and for ever: nobody waits for it as long as
+// for one who does not answer.
+constexpr absl::Duration kGreeting = absl::Seconds(1);
 
 // Empty when it does, or is no name. Asks the system's resolver, which may take its time.
 std::string WhyNotResolved(const Address& address) {
@@ -65,11 +109,7 @@ std::string WhyNotResolved(const Address& address) {
   return "";
 }
 
-}  // namespace
-
-absl::Status WaitUntilConnected(grpc::Channel& channel, const Address& address,
-                                absl::Duration timeout) {
-  if (channel.WaitForConnected(After(timeout))) return absl::OkStatus();
+absl::Status NotConnected(const Address& address, absl::Duration timeout) {
   if (const std::string why = WhyNotResolved(address); !why.empty()) {
     return MakeError(absl::StatusCode::kUnavailable,
                      fmt::format("no coordinator answers at {}: the name does not resolve: {}",
@@ -78,6 +118,19 @@ absl::Status WaitUntilConnected(grpc::Channel& channel, const Address& address,
   return MakeError(absl::StatusCode::kUnavailable,
                    fmt::format("no coordinator answers at {} within {}", ToText(address),
                                absl::FormatDuration(timeout)));
+}
+
+}  // namespace
+
+absl::Status WaitUntilConnected(grpc::Channel& channel, const Address& address,
+                                absl::Duration timeout, const ChannelAccess* access) {
+  if (channel.WaitForConnected(After(std::min(timeout, kGreeting)))) return absl::OkStatus();
+  const std::string stranger =
+      WhyNotUnderstood(address, access == nullptr ? "" : access->certificate);
+  if (!stranger.empty()) return MakeError(absl::StatusCode::kFailedPrecondition, stranger);
+  const absl::Duration left = std::max(timeout - kGreeting, absl::ZeroDuration());
+  if (channel.WaitForConnected(After(left))) return absl::OkStatus();
+  return NotConnected(address, timeout);
 }
 
 }  // namespace noisefloor

@@ -1,7 +1,9 @@
 // Client channels and call contexts with the settings that every client of ours uses.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/time/time.h"
 #include "grpcpp/channel.h"
@@ -19,17 +21,27 @@ inline constexpr size_t kPieceBytes = 1 << 20;
 // The largest file of an attempt.
 inline constexpr uint64_t kMaxFileBytes = uint64_t{4} << 30;
 
-// Plain text, to a coordinator on loopback or on a trusted network. Connects on first use and again
-// after 0.1 to 2 s by itself. Calls that fail with Unavailable before anything was answered are
-// tried up to four times, throttled. Keepalive finds a dead peer within 50 s. Thread-safe.
+// What proves the coordinator to us and us to the coordinator.
+struct ChannelAccess {
+  std::string certificate;             // Of the authority that signs coordinators'; PEM.
+  std::function<std::string()> token;  // Asked for with each call: it may be another by then.
+  bool token_may_wait = false;         // For a disk, say: gRPC asks on a thread for that.
+};
+
+// With TLS and a token when there is an `access`; else plain text, to a coordinator on loopback.
+// Connects on first use, again after 0.1 to 2 s. What fails with Unavailable before anything was
+// answered is tried up to four times. Keepalive finds a dead peer within 50 s. Thread-safe.
 // shared: gRPC's stubs hold their channel that way.
-std::shared_ptr<grpc::Channel> MakeChannel(const Address& address);
+std::shared_ptr<grpc::Channel> MakeChannel(const Address& address,
+                                           const ChannelAccess* access = nullptr);
 
 // Gives the call a deadline; every call but a session or a watch has one.
 void SetDeadline(grpc::ClientContext& context, absl::Duration timeout);
 
 // Unavailable when no connection stands within `timeout`; the message names the address.
+// FailedPrecondition when somebody answers there who cannot be spoken to so: without TLS, only with
+// it, or with a certificate of another authority. `access`: what the channel was made with.
 absl::Status WaitUntilConnected(grpc::Channel& channel, const Address& address,
-                                absl::Duration timeout);
+                                absl::Duration timeout, const ChannelAccess* access = nullptr);
 
 }  // namespace noisefloor

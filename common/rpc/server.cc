@@ -13,6 +13,8 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/security/server_credentials.h"
+#include "grpcpp/security/tls_certificate_provider.h"
+#include "grpcpp/security/tls_credentials_options.h"
 #include "grpcpp/server_builder.h"
 
 #include "common/rpc/channel.h"
@@ -36,8 +38,26 @@ void SetUp(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10000);
+  // One who connects and says nothing does not stay.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
   // Two coordinators on one port would each get half of the workers.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+constexpr unsigned kCertificateSeconds = 1;  // Between two looks at its file.
+
+// shared: gRPC's builders hold them that way.
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const ServerSettings& settings) {
+  if (settings.key_and_certificate.empty()) return grpc::InsecureServerCredentials();
+  const std::string& file = settings.key_and_certificate;
+  grpc::experimental::TlsServerCredentialsOptions options(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(file, file,
+                                                                           kCertificateSeconds));
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  auto credentials = grpc::experimental::TlsServerCredentials(options);
+  if (settings.gate) credentials->SetAuthMetadataProcessor(settings.gate);
+  return credentials;
 }
 
 // gRPC tells only its log why.
@@ -67,12 +87,12 @@ RpcServer::~RpcServer() { Shutdown(absl::ZeroDuration()); }
 
 absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
     const ServerSettings& settings, const std::vector<grpc::Service*>& services) {
-  const bool allowed =
-      settings.in_process_only || settings.insecure_off_loopback || IsLoopback(settings.listen);
+  const bool allowed = settings.in_process_only || !settings.key_and_certificate.empty() ||
+                       IsLoopback(settings.listen);
   if (!allowed) {
     return InvalidInput(fmt::format(
         "refusing to listen on {}: everybody who reaches it could submit and read; expected a "
-        "loopback address, or --insecure",
+        "loopback address, or TLS and tokens, which `noisefloor access init` makes",
         ToText(settings.listen)));
   }
   RegisterPluginsOnce();
@@ -80,7 +100,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   grpc::ServerBuilder builder;
   SetUp(builder);
   if (!settings.in_process_only) {
-    builder.AddListeningPort(ToText(settings.listen), grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(ToText(settings.listen), CredentialsOf(settings), &port);
   }
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();

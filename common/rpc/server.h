@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/impl/service_type.h"
+#include "grpcpp/security/auth_metadata_processor.h"
 #include "grpcpp/server.h"
 
 #include "common/base/status.h"
@@ -18,8 +19,12 @@ namespace noisefloor {
 
 struct ServerSettings {
   Address listen;  // Port 0: a free one.
-  // Off loopback everybody on the network may read and submit, so it must be asked for.
-  bool insecure_off_loopback = false;
+  // PEM file of the server's key and certificate, read again every second: what is put in its place
+  // is used for the next connection. Empty: plain text, on loopback only.
+  std::string key_and_certificate = "";
+  // Asked before a call reaches its service; only with TLS.
+  // shared: gRPC holds it with the credentials.
+  std::shared_ptr<grpc::AuthMetadataProcessor> gate = nullptr;
   // No socket: only InProcessChannel reaches it, and `listen` is not looked at.
   bool in_process_only = false;
   // Names that health checking answers for, beside "": "noisefloor.v1.WorkerService".
@@ -30,7 +35,8 @@ struct ServerSettings {
 class RpcServer {
  public:
   // The services are borrowed and outlive the server. InvalidArgument when the address is off
-  // loopback without `insecure_off_loopback`; Unavailable when it cannot be bound.
+  // loopback and there is no certificate, or it cannot be read; Unavailable when it cannot be
+  // bound.
   static absl::StatusOr<std::unique_ptr<RpcServer>> Start(
       const ServerSettings& settings, const std::vector<grpc::Service*>& services);
   ~RpcServer();

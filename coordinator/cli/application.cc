@@ -20,8 +20,11 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Without --coordinator a command asks the coordinator that holds the data directory, or opens it
-itself; `run` does everything on this machine. `noisefloor COMMAND --help` shows examples.
+    R"(A command asks the first of these that says which coordinator: --coordinator, --home,
+$NOISEFLOOR_COORDINATOR, the access file in $NOISEFLOOR_ACCESS, $NOISEFLOOR_HOME, ./noisefloor-data,
+the access file in ~/.config/noisefloor/access. Of a data directory it asks the coordinator that
+holds it, or opens it itself; `run` does everything on this machine. `noisefloor COMMAND --help`
+shows examples.
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 ended with failed or cancelled members,
 5 a replay or check did not hold, 130 stopped by Ctrl-C, SIGTERM or a closed terminal, 141 whoever
@@ -142,6 +145,7 @@ std::string Context::Hint(std::string_view command) const {
 }
 
 std::string Context::WorkerHint(const std::string& address) const {
+  if (address.empty()) return fmt::format("`{}-worker`", ShellWord(program));
   return fmt::format("`{}-worker --coordinator={}`", ShellWord(program), address);
 }
 
@@ -181,6 +185,7 @@ int ParseAndRun(const std::vector<std::string>& arguments, Context& context) {
   if (context.options.home.empty()) {
     return ReportUsage(app, "--home: expected a directory, got nothing", context);
   }
+  context.options.home_given = app.count("--home") > 0;
   if (const std::string& address = context.options.coordinator; !address.empty()) {
     const absl::Status wrong = ParseAddress(address).status();
     if (!wrong.ok()) return ReportUsage(app, "--coordinator: " + Message(wrong), context);

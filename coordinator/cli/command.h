@@ -11,6 +11,7 @@
 
 #include "CLI/App.hpp"
 
+#include "common/access/access_file.h"
 #include "common/base/clock.h"
 #include "common/base/status.h"
 #include "coordinator/coordinator.h"
@@ -33,8 +34,9 @@ enum ExitCode : int {
 enum class OutputForm { kTable, kJson };
 
 struct GlobalOptions {
-  std::string coordinator;  // HOST:PORT; empty: the one that holds `home`, else in process.
+  std::string coordinator;  // HOST:PORT, as typed; empty: see FindCoordinator.
   std::string home;
+  bool home_given = false;  // `home` was typed.
   OutputForm form = OutputForm::kTable;
   std::string colour = "auto";  // "auto", "always", "never"
 };
@@ -59,6 +61,10 @@ struct Context {
   uint32_t out_columns = 0;     // Of the terminal that `out` is; 0: lines are as long as they like.
   bool colours_allowed = true;  // False with NO_COLOR.
   std::string default_home = {};
+  bool home_is_set = false;              // By $NOISEFLOOR_HOME.
+  std::string default_coordinator = {};  // $NOISEFLOOR_COORDINATOR; may be empty.
+  AccessPlaces access_places = {};
+  std::string user = {};  // Who runs this program, as it is told to coordinators; may be empty.
   std::string default_data_root = {};  // $NOISEFLOOR_DATA; may be empty.
   CLI::App* root = nullptr;            // The whole command tree, for `completion`.
   GlobalOptions options = {};
@@ -70,7 +76,7 @@ struct Context {
   bool ErrRedraws() const { return err_is_terminal && !terminal_is_dumb; }
   // `command` as one that works on the same data: "`noisefloor retry s1 --home=/data`".
   std::string Hint(std::string_view command) const;
-  // How a worker of the coordinator at `address` is started.
+  // How a worker of the coordinator at `address` is started; empty: by its access file.
   std::string WorkerHint(const std::string& address) const;
 };
 

@@ -7,7 +7,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
   for (const auto make :
        {MakeRun,     MakeServe,      MakeSubmit,   MakePlan,   MakeStatus,  MakeWatch,
         MakeMembers, MakeWorkers,    MakeSettings, MakeShow,   MakeExplain, MakeLogs,
-        MakeCancel,  MakeRetry,      MakeReport,   MakeReplay, MakeExport,  MakeSql,
+        MakeCancel,  MakeRetry,      MakeReport,   MakeReplay, MakeExport,  MakeAccess, MakeSql,
         MakeData,    MakeCompletion, MakeVersion}) {
     all.push_back(make());
   }

@@ -24,6 +24,7 @@ std::unique_ptr<Command> MakeRetry();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeReplay();
 std::unique_ptr<Command> MakeExport();
+std::unique_ptr<Command> MakeAccess();
 std::unique_ptr<Command> MakeSql();
 std::unique_ptr<Command> MakeData();
 std::unique_ptr<Command> MakeCompletion();

@@ -4,8 +4,11 @@
 
 #include "fmt/format.h"
 
+#include "common/base/names.h"
 #include "common/files/directory.h"
 #include "common/rpc/address.h"
+#include "common/rpc/caller_metadata.h"
+#include "coordinator/certificates/access_folder.h"
 #include "coordinator/cli/read_only_home.h"
 
 namespace noisefloor::cli {
@@ -26,10 +29,15 @@ absl::Status CheckNamesHome(const std::string& path) {
 
 absl::StatusOr<Connection> Connection::Open(const Context& context, const Wish& wish) {
   Connection connection;
-  if (context.options.coordinator.empty()) {
+  connection.user_ = IsName(context.user) ? context.user : "";
+  std::optional<FoundCoordinator> found;
+  if (wish.listen.empty() && !wish.here) {
+    NF_ASSIGN_OR_RETURN(found, FindCoordinator(context));
+  }
+  if (!found) {
     NF_RETURN_IF_ERROR(connection.OpenHome(context, wish));
   } else {
-    const absl::Status reached = connection.Reach(context.options.coordinator);
+    const absl::Status reached = connection.Reach(*found);
     if (absl::IsUnavailable(reached)) {
       return MakeError(reached.code(), fmt::format("{}; `{} serve` on that machine starts one",
                                                    Message(reached), context.program));
@@ -39,11 +47,18 @@ absl::StatusOr<Connection> Connection::Open(const Context& context, const Wish& 
   return connection;
 }
 
-absl::Status Connection::Reach(const std::string& address) {
-  NF_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
-  address_ = address;
-  channel_ = MakeChannel(parsed);
-  NF_RETURN_IF_ERROR(WaitUntilConnected(*channel_, parsed, kConnectTimeout));
+void Connection::Prepare(grpc::ClientContext& call, absl::Duration timeout) const {
+  SetDeadline(call, timeout);
+  if (!user_.empty()) call.AddMetadata(std::string(kUserMetadata), user_);
+}
+
+absl::Status Connection::Reach(const FoundCoordinator& found) {
+  NF_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(found.address));
+  address_ = found.address;
+  const std::unique_ptr<ChannelAccess> access = ChannelAccessOf(found.access);
+  secure_ = access != nullptr;
+  channel_ = MakeChannel(parsed, access.get());
+  NF_RETURN_IF_ERROR(WaitUntilConnected(*channel_, parsed, kConnectTimeout, access.get()));
   stub_ = v1::CoordinatorService::NewStub(channel_);
   return absl::OkStatus();
 }
@@ -63,7 +78,7 @@ absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {
     started = context.start_coordinator({.home = temporary_home_, .listen = wish.listen});
   }
   if (!started.ok()) {
-    const bool may_ask = wish.listen.empty();
+    const bool may_ask = wish.listen.empty() && !wish.here;
     return may_ask ? ReachHolder(home, started.status()) : started.status();
   }
   coordinator_ = *std::move(started);
@@ -73,8 +88,11 @@ absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {
 }
 
 absl::Status Connection::ReachHolder(const std::string& home, const absl::Status& refused) {
-  const std::string holder = HolderAddress(refused);
-  if (holder.empty()) return refused;
+  FoundCoordinator holder = {HolderAddress(refused), std::nullopt};
+  if (holder.address.empty()) return refused;
+  if (const auto owner = ReadAccessFile(OwnerAccessPath(home)); owner.ok()) {
+    holder = {owner->coordinator, *owner};
+  }
   if (Reach(holder).ok() && Serves(home)) return absl::OkStatus();
   return MakeError(refused.code(), Message(refused) +
                                        ", which does not answer there; add --coordinator=ADDR "

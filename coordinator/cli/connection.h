@@ -13,6 +13,7 @@
 #include "common/rpc/channel.h"
 #include "common/rpc/status.h"
 #include "coordinator/cli/command.h"
+#include "coordinator/cli/find_coordinator.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
 namespace noisefloor::cli {
@@ -33,6 +34,8 @@ class Connection {
     // Address of the coordinator in process; empty: no network, and where another process holds the
     // home, its coordinator does as well.
     std::string listen;
+    // This process, whatever is named elsewhere; refused where another process holds the home.
+    bool here = false;
   };
   static absl::StatusOr<Connection> Open(const Context& context, const Wish& wish);
   ~Connection();
@@ -41,7 +44,12 @@ class Connection {
 
   Stub& stub() { return *stub_; }
   Coordinator* coordinator() { return coordinator_.get(); }  // Null when it is another process.
+  bool secure() const { return secure_; }                    // With TLS and a token.
   bool remote() const { return coordinator_ == nullptr; }
+  // shared: gRPC's stubs hold their channel so.
+  std::shared_ptr<grpc::Channel> channel() const { return channel_; }
+  // Gives a call its deadline and says who asks.
+  void Prepare(grpc::ClientContext& call, absl::Duration timeout) const;
   const std::string& address() const { return address_; }  // Of the one in another process.
   bool connected() const {
     return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
@@ -54,7 +62,7 @@ class Connection {
                                 const Request& request,
                                 absl::Duration timeout = absl::Seconds(60)) {
     grpc::ClientContext context;
-    SetDeadline(context, timeout);
+    Prepare(context, timeout);
     Response response;
     const grpc::Status status = ((*stub_).*method)(&context, request, &response);
     if (!status.ok()) return Named(InWords(FromGrpc(status), timeout));
@@ -69,7 +77,7 @@ class Connection {
  private:
   Connection() = default;
 
-  absl::Status Reach(const std::string& address);
+  absl::Status Reach(const FoundCoordinator& found);
   absl::Status OpenHome(const Context& context, const Wish& wish);
   // To the one that holds `home`, as the refusal to start another says; else that refusal.
   absl::Status ReachHolder(const std::string& home, const absl::Status& refused);
@@ -77,6 +85,8 @@ class Connection {
   // address that may be somebody else's here.
   bool Serves(const std::string& home);
 
+  bool secure_ = false;
+  std::string user_;            // Who asks; may be empty.
   std::string address_;         // Of the coordinator in another process.
   std::string temporary_home_;  // Removed at the end.
   std::unique_ptr<Coordinator> coordinator_;

@@ -1,4 +1,5 @@
 // The one command that people type. Wiring only.
+#include <pwd.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -16,6 +17,12 @@ namespace {
 std::string Variable(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+// Empty when the system does not know.
+std::string UserName() {
+  const passwd* entry = getpwuid(geteuid());
+  return entry == nullptr ? "" : entry->pw_name;
 }
 
 std::string ProgramFolder() {
@@ -49,6 +56,10 @@ int main(int argc, char** argv) {
       .out_columns = noisefloor::cli::TerminalColumns(STDOUT_FILENO),
       .colours_allowed = Variable("NO_COLOR", "").empty(),
       .default_home = Variable("NOISEFLOOR_HOME", "noisefloor-data"),
+      .home_is_set = !Variable("NOISEFLOOR_HOME", "").empty(),
+      .default_coordinator = Variable("NOISEFLOOR_COORDINATOR", ""),
+      .access_places = noisefloor::AccessPlacesOfThisProcess(),
+      .user = UserName(),
       .default_data_root = Variable("NOISEFLOOR_DATA", ""),
   };
   return noisefloor::cli::RunApplication({argv + 1, argv + argc}, context);

@@ -200,7 +200,8 @@ class Replay final : public Command {
 
  private:
   static absl::StatusOr<Connection> OpenSomewhere(const Context& context) {
-    if (!context.options.coordinator.empty()) {
+    NF_ASSIGN_OR_RETURN(const std::optional<FoundCoordinator> named, FindCoordinator(context));
+    if (named) {
       return Connection::Open(context, {.home = Connection::Home::kToChange});
     }
     absl::StatusOr<Connection> here = OpenToTrain(context, Connection::Home::kToChange);

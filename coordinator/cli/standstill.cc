@@ -88,7 +88,7 @@ std::string NoWorker(const Context& context, Connection& connection) {
                : "the worker of this run is not connected; see " + LocalWorkerLog(context);
   }
   return fmt::format("no worker is connected; {} starts one",
-                     context.WorkerHint(connection.address()));
+                     context.WorkerHint(connection.secure() ? "" : connection.address()));
 }
 
 std::string WithoutNumbers(std::string_view text) {

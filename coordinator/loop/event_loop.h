@@ -38,7 +38,8 @@ struct EventLoopOptions {
 
 // A call of a person; its request number is the loop's to give.
 using CallEvent =
-    std::variant<scheduler::SweepSubmitted, scheduler::SweepCancelled, scheduler::SweepRetried>;
+    std::variant<scheduler::SweepSubmitted, scheduler::SweepCancelled, scheduler::SweepRetried,
+                 scheduler::TokenAdded, scheduler::TokensRevoked>;
 
 // What a call came to. The status is OK only when what was asked is on disk.
 struct CallResult {

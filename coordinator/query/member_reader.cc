@@ -89,7 +89,12 @@ MemberReader::MemberReader(SQLite::Database& database)
                "SELECT l.attempt, w.name, l.lease, l.granted_us, l.dropped_us, a.ended_us, "
                "a.outcome, a.cause, a.message, a.accepted, a.refused_because, l.drop_reason "
                "FROM lease l JOIN worker w USING (worker) LEFT JOIN attempt a USING (lease) "
-               "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? ORDER BY l.attempt") {}
+               "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? ORDER BY l.attempt"),
+      // What people had done with the whole sweep.
+      asked_(database,
+             "SELECT at_us, text, caller FROM event WHERE sweep = ? AND cell IS NULL AND "
+             "caller <> '' AND (kind = 'sweep_cancelled' OR kind = 'sweep_retried') "
+             "ORDER BY event") {}
 
 std::optional<v1::Member> MemberReader::Read(const MemberId& id, v1::MemberView view) {
   Bind(member_, id);
@@ -207,6 +212,12 @@ std::vector<std::string> MemberReader::History(const MemberId& id) {
   std::vector<std::string> lines;
   Bind(history_, id);
   while (history_.executeStep()) lines.push_back(HistoryLine(history_));
+  asked_.reset();
+  asked_.bind(1, static_cast<int64_t>(id.sweep.value));
+  while (asked_.executeStep()) {
+    lines.push_back(fmt::format("at {} UTC: {} by {}", TimeText(asked_.getColumn(0).getInt64()),
+                                asked_.getColumn(1).getString(), asked_.getColumn(2).getString()));
+  }
   return lines;
 }
 

@@ -41,6 +41,7 @@ class MemberReader {
   SQLite::Statement metrics_;
   SQLite::Statement artifacts_;
   SQLite::Statement history_;
+  SQLite::Statement asked_;
 };
 
 }  // namespace noisefloor::query

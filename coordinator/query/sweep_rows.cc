@@ -58,6 +58,9 @@ int64_t NewestEvent(SQLite::Database& database, uint64_t sweep) {
 
 std::string LineAt(SQLite::Statement& row) {
   std::string text = row.getColumn(1).getString();
+  if (const std::string caller = row.getColumn(5).getString(); !caller.empty()) {
+    text += " by " + caller;
+  }
   if (row.getColumn(2).isNull()) return text;
   const MemberId member{SweepId{static_cast<uint64_t>(row.getColumn(4).getInt64())},
                         row.getColumn(2).getUInt(), row.getColumn(3).getUInt()};
@@ -68,8 +71,8 @@ std::string LineAt(SQLite::Statement& row) {
 // What never changes.
 absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_t sweep) {
   SQLite::Statement row(database,
-                        "SELECT name, submitted_us, specification_sha256, definition FROM sweep "
-                        "WHERE sweep = ?");
+                        "SELECT name, submitted_us, specification_sha256, definition, owner "
+                        "FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
     return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
@@ -82,6 +85,7 @@ absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_
   NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(3).getString()));
   *summary.mutable_sweep() = ToProto(definition);
   summary.set_kind(std::string(Name(definition.kind)));
+  summary.set_owner(row.getColumn(4).getString());
   if (definition.subject) summary.set_of(ToText(definition.subject->member));
   return summary;
 }
@@ -185,7 +189,7 @@ absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
     response.set_resume_token(static_cast<uint64_t>(NewestEvent(database, sweep)));
   } else {
     SQLite::Statement row(database,
-                          "SELECT event, text, cell, replicate, sweep FROM event "
+                          "SELECT event, text, cell, replicate, sweep, caller FROM event "
                           "WHERE sweep = ? AND event > ? ORDER BY event LIMIT ?");
     row.bind(1, static_cast<int64_t>(sweep));
     row.bind(2, static_cast<int64_t>(request.resume_token()));

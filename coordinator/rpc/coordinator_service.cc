@@ -14,6 +14,7 @@
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
+#include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/piece_stream.h"
 #include "coordinator/rpc/sweep_watch.h"
@@ -111,7 +112,7 @@ absl::Status CheckFile(const std::string& file) {
 }
 
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
-                                         const LiveBoard& live) {
+                                         const std::string& caller, const LiveBoard& live) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
   NF_RETURN_IF_ERROR(CheckFile(request.file()));
   NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveAsked(request, KnownNow(live)));
@@ -121,6 +122,7 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   event.request_id = request.request_id();
   event.resume = request.resume();
   event.file = request.file();
+  event.caller = caller;
   return event;
 }
 
@@ -136,7 +138,8 @@ absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
 }
 
 // Which sweep the replays are.
-absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request, query::Query& query) {
+absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request,
+                                     const std::string& caller, query::Query& query) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
   NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(request.member()));
   if (request.count() > kMaxReplays) {
@@ -161,6 +164,7 @@ absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request, que
   event.sweep = sweep::ReplayOf(source.sweep, source.cell, wish);
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(event.sweep));
   event.request_id = request.request_id();
+  event.caller = caller;
   return event;
 }
 
@@ -244,7 +248,8 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
     response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
     reactor->Finish(ToGrpc(result.status));
   };
-  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, parts_.loop.live());
+  absl::StatusOr<CallEvent> event =
+      SubmissionFrom(*request, CallerOf(*context), parts_.loop.live());
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer);
   } else if (request->request_id().empty()) {
@@ -264,15 +269,16 @@ Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
                                             const v1::ReplayMemberRequest* request,
                                             v1::ReplayMemberResponse* response) {
   Unary* reactor = context->DefaultReactor();
-  const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
-    absl::StatusOr<CallEvent> event = ReplayFrom(*request, parts_.query);
-    if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
-    parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
-      response->set_sweep_id(result.sweep.value);
-      response->set_members(result.members);
-      reactor->Finish(ToGrpc(result.status));
-    });
-  });
+  const bool posted =
+      parts_.query.Post(query::Work::kRead, [this, context, reactor, request, response] {
+        absl::StatusOr<CallEvent> event = ReplayFrom(*request, CallerOf(*context), parts_.query);
+        if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
+        parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
+          response->set_sweep_id(result.sweep.value);
+          response->set_members(result.members);
+          reactor->Finish(ToGrpc(result.status));
+        });
+      });
   return posted ? reactor : FinishWith(reactor, TooManyReads());
 }
 
@@ -281,7 +287,7 @@ Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSwe
   Unary* reactor = context->DefaultReactor();
   const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
   if (!sweep.ok()) return FinishWith(reactor, sweep.status());
-  parts_.loop.Call(scheduler::SweepCancelled{0, *sweep},
+  parts_.loop.Call(scheduler::SweepCancelled{0, *sweep, CallerOf(*context)},
                    [reactor, response](const CallResult& result) {
                      response->set_members(result.members);
                      reactor->Finish(ToGrpc(result.status));
@@ -294,7 +300,7 @@ Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweep
   Unary* reactor = context->DefaultReactor();
   const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
   if (!sweep.ok()) return FinishWith(reactor, sweep.status());
-  parts_.loop.Call(scheduler::SweepRetried{0, *sweep},
+  parts_.loop.Call(scheduler::SweepRetried{0, *sweep, CallerOf(*context)},
                    [reactor, response](const CallResult& result) {
                      response->set_members(result.members);
                      reactor->Finish(ToGrpc(result.status));
@@ -385,20 +391,23 @@ Unary* CoordinatorServiceImpl::GetVersion(Context* context, const v1::GetVersion
 }
 
 grpc::ServerWriteReactor<v1::WatchSweepResponse>* CoordinatorServiceImpl::WatchSweep(
-    Context*, const v1::WatchSweepRequest* request) {
-  return new SweepWatch(parts_.watches, parts_.query, *request);  // gRPC's from here on.
+    Context* context, const v1::WatchSweepRequest* request) {
+  // gRPC's from here on.
+  return new SweepWatch({parts_.watches, parts_.query, parts_.access}, *request, TokenOf(*context));
 }
 
 grpc::ServerWriteReactor<v1::GetStudyResponse>* CoordinatorServiceImpl::GetStudy(
-    Context*, const v1::GetStudyRequest* request) {
-  return new PieceStream<v1::GetStudyResponse>(parts_.query, query::Work::kStudy,
-                                               StudyPieces(parts_.query, *request));
+    Context* context, const v1::GetStudyRequest* request) {
+  return new PieceStream<v1::GetStudyResponse>(
+      parts_.query, query::Work::kStudy,
+      WhileProved(parts_.access, TokenOf(*context), StudyPieces(parts_.query, *request)));
 }
 
 grpc::ServerWriteReactor<v1::GetArtifactResponse>* CoordinatorServiceImpl::GetArtifact(
-    Context*, const v1::GetArtifactRequest* request) {
-  return new PieceStream<v1::GetArtifactResponse>(parts_.query, query::Work::kRead,
-                                                  ArtifactPieces(parts_.query, *request));
+    Context* context, const v1::GetArtifactRequest* request) {
+  return new PieceStream<v1::GetArtifactResponse>(
+      parts_.query, query::Work::kRead,
+      WhileProved(parts_.access, TokenOf(*context), ArtifactPieces(parts_.query, *request)));
 }
 
 }  // namespace noisefloor

@@ -6,6 +6,7 @@
 
 #include "coordinator/loop/event_loop.h"
 #include "coordinator/query/query.h"
+#include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/watch_hub.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
@@ -18,6 +19,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     EventLoop& loop;
     query::Query& query;
     WatchHub& watches;
+    AccessBook& access;
     std::string version;
     std::string home;  // Absolute.
   };

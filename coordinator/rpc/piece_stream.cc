@@ -58,4 +58,13 @@ PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& re
   };
 }
 
+PieceSource WhileProved(const AccessBook& access, std::string_view token, PieceSource source) {
+  if (token.empty() || !access.enforced()) return source;
+  return [&access, token = std::string(token),
+          source = std::move(source)]() -> absl::StatusOr<std::string> {
+    NF_RETURN_IF_ERROR(access.Check(token).status());
+    return source();
+  };
+}
+
 }  // namespace noisefloor

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "grpcpp/support/server_callback.h"
@@ -10,6 +11,7 @@
 #include "common/base/status.h"
 #include "common/rpc/status.h"
 #include "coordinator/query/query.h"
+#include "coordinator/rpc/access_book.h"
 
 namespace noisefloor {
 
@@ -20,6 +22,9 @@ using PieceSource = std::function<absl::StatusOr<std::string>()>;
 PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request);
 // The file of an artifact, found at the first call.
 PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& request);
+
+// The same, until the token proves nobody any more. Without a token: the same.
+PieceSource WhileProved(const AccessBook& access, std::string_view token, PieceSource source);
 
 // gRPC owns it from construction; it deletes itself in OnDone. One piece in the making or one write
 // in flight, never both.

@@ -19,8 +19,12 @@ bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sw
 
 }  // namespace
 
-SweepWatch::SweepWatch(WatchHub& hub, query::Query& query, v1::WatchSweepRequest request)
-    : hub_(hub), query_(query), sweep_{request.sweep_id()}, request_(std::move(request)) {
+SweepWatch::SweepWatch(Parts parts, v1::WatchSweepRequest request, std::string_view token)
+    : hub_(parts.hub),
+      query_(parts.query),
+      sweep_{request.sweep_id()},
+      request_(std::move(request)),
+      open_(parts.access, token, [this](const absl::Status& why) { Close(why); }) {
   const absl::Status added =
       sweep_ == SweepId{}  // What "the newest" is may change while it is watched.
           ? InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0")

@@ -1,12 +1,15 @@
 // One client that watches a sweep.
 #pragma once
 
+#include <string_view>
+
 #include "grpcpp/support/server_callback.h"
 
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
 #include "coordinator/query/query.h"
+#include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/watch_hub.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
@@ -20,7 +23,13 @@ namespace noisefloor {
 // Thread-safe. gRPC owns it from construction; it deletes itself in OnDone.
 class SweepWatch final : public grpc::ServerWriteReactor<v1::WatchSweepResponse>, public Watcher {
  public:
-  SweepWatch(WatchHub& hub, query::Query& query, v1::WatchSweepRequest request);
+  struct Parts {
+    WatchHub& hub;
+    query::Query& query;
+    AccessBook& access;
+  };
+  // Ends when `token` proves nobody any more.
+  SweepWatch(Parts parts, v1::WatchSweepRequest request, std::string_view token);
 
   void Wake() override ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(const absl::Status& why) override ABSL_LOCKS_EXCLUDED(mutex_);
@@ -48,6 +57,7 @@ class SweepWatch final : public grpc::ServerWriteReactor<v1::WatchSweepResponse>
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status ending_ ABSL_GUARDED_BY(mutex_);
+  OpenStream open_;  // Last: it may close the stream at once. Its book's lock comes before ours.
 };
 
 }  // namespace noisefloor

@@ -17,7 +17,7 @@ absl::Status Stopping() {
 
 }  // namespace
 
-absl::Status WorkerIntake::Take(SessionId session, bool registered,
+absl::Status WorkerIntake::Take(SessionId session, bool registered, const std::string& caller,
                                 const v1::SessionRequest& message) {
   const bool is_register = message.has_register_();
   if (!registered && !is_register) {
@@ -26,7 +26,7 @@ absl::Status WorkerIntake::Take(SessionId session, bool registered,
   if (registered && is_register) {
     return InvalidInput("register: expected only as the first message of a session");
   }
-  if (is_register) return Register(session, message.register_());
+  if (is_register) return Register(session, caller, message.register_());
   NF_ASSIGN_OR_RETURN(scheduler::Event event, EventFrom(session, message));
   FillMissingFiles(event);
   return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : Stopping();
@@ -36,13 +36,15 @@ void WorkerIntake::Lost(SessionId session) {
   (void)loop_.Post(session, scheduler::SessionLost{session}, false);  // After Stop nobody cares.
 }
 
-absl::Status WorkerIntake::Register(SessionId session, const v1::Register& message) {
+absl::Status WorkerIntake::Register(SessionId session, const std::string& caller,
+                                    const v1::Register& message) {
   NF_ASSIGN_OR_RETURN(scheduler::WorkerConnected event, WorkerFrom(session, message));
   NF_ASSIGN_OR_RETURN(const std::optional<SessionId> older,
                       registry_.ClaimName(session, event.name, event.identity));
   if (older) Lost(*older);
   LogInfo("worker_connected", {{"worker", event.name},
                                {"session", session.value},
+                               {"identity", caller},
                                {"version", event.version},
                                {"devices_known", message.has_inventory()},
                                {"held", event.held.size()}});

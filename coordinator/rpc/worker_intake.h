@@ -1,6 +1,8 @@
 // What workers say: checked, translated and posted to the loop.
 #pragma once
 
+#include <string>
+
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "coordinator/loop/event_loop.h"
@@ -16,16 +18,18 @@ class WorkerIntake {
   WorkerIntake(EventLoop& loop, SessionRegistry& registry, const BlobStore& blobs)
       : loop_(loop), registry_(registry), blobs_(blobs) {}
 
-  // One message of a stream, in order. `registered`: it is not the first. Not OK: the stream must
+  // One message of a stream, in order. `registered`: it is not the first; `caller`: whose token
+  // opened the stream, for the log. Not OK: the stream must
   // be closed with it. InvalidArgument says what was expected, AlreadyExists that another worker
   // has the name, Unavailable that the coordinator stops.
-  absl::Status Take(SessionId session, bool registered, const v1::SessionRequest& message);
+  absl::Status Take(SessionId session, bool registered, const std::string& caller,
+                    const v1::SessionRequest& message);
 
   // The stream has ended.
   void Lost(SessionId session);
 
  private:
-  absl::Status Register(SessionId session, const v1::Register& message);
+  absl::Status Register(SessionId session, const std::string& caller, const v1::Register& message);
   void FillMissingFiles(scheduler::Event& event) const;
 
   EventLoop& loop_;

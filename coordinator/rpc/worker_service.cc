@@ -9,6 +9,7 @@
 
 #include "common/log/log.h"
 #include "common/rpc/status.h"
+#include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/worker_session.h"
 
 namespace noisefloor {
@@ -57,8 +58,9 @@ class ImpatientReader final : public grpc::ServerReaderInterface<v1::UploadReque
 }  // namespace
 
 grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* WorkerServiceImpl::Session(
-    grpc::CallbackServerContext*) {
-  return new WorkerSession(registry_, intake_);  // gRPC's from here on.
+    grpc::CallbackServerContext* context) {
+  // gRPC's from here on.
+  return new WorkerSession(registry_, intake_, access_, TokenOf(*context), CallerOf(*context));
 }
 
 grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
@@ -70,6 +72,8 @@ grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
                             "too many uploads run at this moment; try again"));
   }
   ImpatientReader impatient(*context, *reader, limits_.idle);
+  const OpenStream open(access_, TokenOf(*context),
+                        [context](const absl::Status&) { context->TryCancel(); });
   absl::StatusOr<v1::UploadResponse> received = ReceiveUpload(impatient, blobs_, limits_);
   Note(received.status());
   if (received.ok()) *response = std::move(*received);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/base/mutex.h"
+#include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/upload.h"
 #include "coordinator/rpc/worker_intake.h"
@@ -20,8 +21,12 @@ class WorkerServiceImpl final
     : public v1::WorkerService::WithCallbackMethod_Session<v1::WorkerService::Service> {
  public:
   WorkerServiceImpl(SessionRegistry& registry, WorkerIntake& intake, const BlobStore& blobs,
-                    UploadLimits limits)
-      : registry_(registry), intake_(intake), blobs_(blobs), limits_(std::move(limits)) {}
+                    AccessBook& access, UploadLimits limits)
+      : registry_(registry),
+        intake_(intake),
+        blobs_(blobs),
+        access_(access),
+        limits_(std::move(limits)) {}
 
   grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
       grpc::CallbackServerContext* context) override;
@@ -37,6 +42,7 @@ class WorkerServiceImpl final
   SessionRegistry& registry_;
   WorkerIntake& intake_;
   const BlobStore& blobs_;
+  AccessBook& access_;
   const UploadLimits limits_;
   std::atomic<size_t> uploads_{0};  // That run now.
   mutable Mutex problem_mutex_;

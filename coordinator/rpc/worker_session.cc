@@ -8,8 +8,12 @@
 
 namespace noisefloor {
 
-WorkerSession::WorkerSession(SessionRegistry& registry, WorkerIntake& intake)
-    : registry_(registry), intake_(intake) {
+WorkerSession::WorkerSession(SessionRegistry& registry, WorkerIntake& intake, AccessBook& access,
+                             std::string_view token, std::string caller)
+    : registry_(registry),
+      intake_(intake),
+      caller_(std::move(caller)),
+      open_(access, token, [this](const absl::Status& why) { Close(why); }) {
   id_ = registry_.Add(this);  // Here, when every member lives: it may close the stream at once.
   MutexLock lock(mutex_);
   ReadMore();
@@ -49,7 +53,7 @@ void WorkerSession::OnReadDone(bool ok) {
     unconsumed_.push_back(inbound_.ByteSizeLong());
     unconsumed_bytes_ += unconsumed_.back();
   }
-  const absl::Status taken = intake_.Take(id_, registered_, inbound_);
+  const absl::Status taken = intake_.Take(id_, registered_, caller_, inbound_);
   registered_ = true;
   inbound_.Clear();
   MutexLock lock(mutex_);

@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <deque>
+#include <string>
+#include <string_view>
 
 #include "grpcpp/support/server_callback.h"
 
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "coordinator/rpc/access_book.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
 
 namespace noisefloor {
@@ -30,7 +33,9 @@ class WorkerSession final
   static constexpr size_t kWindowBytes = 1 << 20;
   static constexpr size_t kOutboxLimit = 10000;  // Messages; a worker that reads none is closed.
 
-  WorkerSession(SessionRegistry& registry, WorkerIntake& intake);
+  // Ends when `token` proves nobody any more; `caller` is whose it is, for the log.
+  WorkerSession(SessionRegistry& registry, WorkerIntake& intake, AccessBook& access,
+                std::string_view token, std::string caller);
 
   // Queues a message; nothing once the stream is closing.
   void Send(v1::SessionResponse message) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -52,6 +57,7 @@ class WorkerSession final
 
   SessionRegistry& registry_;
   WorkerIntake& intake_;
+  const std::string caller_;
   SessionId id_;                // Constant after construction.
   bool registered_ = false;     // Reactions to reads only; those never overlap.
   v1::SessionRequest inbound_;  // Between StartRead and OnReadDone gRPC's, else the reaction's.
@@ -65,6 +71,7 @@ class WorkerSession final
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status ending_ ABSL_GUARDED_BY(mutex_);
+  OpenStream open_;  // Last: it may close the stream at once. Its book's lock comes before ours.
 };
 
 }  // namespace noisefloor

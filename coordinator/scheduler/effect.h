@@ -42,7 +42,8 @@ struct KeepSweep {
   std::string specification_sha256;
   std::string request_id;
   absl::Time at;
-  std::string file;  // As submitted; "" = none.
+  std::string file;   // As submitted; "" = none.
+  std::string owner;  // Who submitted it; "" = not known.
 };
 struct PinCell {
   SweepId sweep;
@@ -128,11 +129,20 @@ struct AppendEvent {
   std::string kind;  // "submitted", "leased", "done", "refused", "quarantined", ...
   std::string text;  // For people.
   absl::Time at;
-  EventId number;  // Rises for ever. A number that is kept already is the same event.
+  EventId number;           // Rises for ever. A number that is kept already is the same event.
+  std::string caller = "";  // Who asked for it; "" = nobody, or not known.
+};
+struct KeepToken {
+  access::TokenRecord token;
+};
+struct RevokeToken {
+  uint64_t token = 0;
+  absl::Time at;
 };
 using Write = std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepSchema,
                            KeepWorker, ForgetWorker, GrantLease, DropLease, KeepRecords,
-                           KeepOutcome, SetMemberState, SetUntouched, AppendEvent>;
+                           KeepOutcome, SetMemberState, SetUntouched, AppendEvent, KeepToken,
+                           RevokeToken>;
 
 // ---- Sends.
 
@@ -177,7 +187,7 @@ struct AnswerSubmit {
   bool resumed = false;
   std::vector<std::string> hardware;
 };
-struct AnswerCount {  // Of cancel and retry.
+struct AnswerCount {  // Of cancel and retry, and of changes of tokens.
   RequestNumber request = 0;
   uint32_t members = 0;
 };

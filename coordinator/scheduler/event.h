@@ -9,6 +9,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/inventory.h"
+#include "coordinator/access/access_list.h"
 #include "coordinator/ingest/outcome.h"
 #include "coordinator/sweep/sweep.h"
 
@@ -31,14 +32,29 @@ struct SweepSubmitted {
   std::string request_id;            // Of the client; "" = none.
   bool resume = false;               // Answer with an existing sweep of the same hash.
   std::string file;                  // That it was read from, as submitted; "" = none.
+  std::string caller;                // Who asks; "" = not known. So below.
 };
 struct SweepCancelled {
   RequestNumber request = 0;
   SweepId sweep;
+  std::string caller;
 };
 struct SweepRetried {
   RequestNumber request = 0;
   SweepId sweep;
+  std::string caller;
+};
+// What an AccessList has decided.
+struct TokenAdded {
+  RequestNumber request = 0;
+  access::TokenRecord token;
+  std::string caller;
+};
+struct TokensRevoked {
+  RequestNumber request = 0;
+  std::string identity;  // Whose all of them are.
+  std::vector<uint64_t> tokens;
+  std::string caller;
 };
 // Its limits are checked where it is read: a name, an identity, an inventory whose places are
 // there.
@@ -90,8 +106,9 @@ struct Tick {};
 // What Effects::more asks for.
 struct Continue {};
 
-using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, WorkerConnected,
-                           SessionLost, Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
-                           AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
+using Event =
+    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, TokenAdded, TokensRevoked,
+                 WorkerConnected, SessionLost, Heartbeat, WorkerDraining, AttemptStarted,
+                 RecordsArrived, AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

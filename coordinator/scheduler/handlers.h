@@ -10,6 +10,9 @@ void On(Turn& turn, const SweepSubmitted& event);
 void On(Turn& turn, const SweepCancelled& event);
 void On(Turn& turn, const SweepRetried& event);
 
+void On(Turn& turn, const TokenAdded& event);
+void On(Turn& turn, const TokensRevoked& event);
+
 void On(Turn& turn, WorkerConnected&& event);
 void On(Turn& turn, const SessionLost& event);
 void On(Turn& turn, const Heartbeat& event);

@@ -13,9 +13,11 @@ void Turn::Happened(const MemberId& member, std::string kind, std::string text) 
   Keep(AppendEvent{member.sweep, member, std::move(kind), std::move(text), now, state.last_event});
 }
 
-void Turn::Happened(std::optional<SweepId> sweep, std::string kind, std::string text) {
+void Turn::Happened(std::optional<SweepId> sweep, std::string kind, std::string text,
+                    std::string caller) {
   state.last_event = EventId{state.last_event.value + 1};
-  Keep(AppendEvent{sweep, std::nullopt, std::move(kind), std::move(text), now, state.last_event});
+  Keep(AppendEvent{sweep, std::nullopt, std::move(kind), std::move(text), now, state.last_event,
+                   std::move(caller)});
 }
 
 WaitKey Queue::first() const {

@@ -198,7 +198,9 @@ struct Turn {
   void Keep(Write write) { effects.writes.push_back(std::move(write)); }
   void Tell(Send send) { effects.sends.push_back(std::move(send)); }
   void Happened(const MemberId& member, std::string kind, std::string text);
-  void Happened(std::optional<SweepId> sweep, std::string kind, std::string text);
+  // `caller`: who asked for it.
+  void Happened(std::optional<SweepId> sweep, std::string kind, std::string text,
+                std::string caller = "");
 };
 
 // Nothing when there is none.

@@ -126,11 +126,12 @@ void On(Turn& turn, const SweepSubmitted& event) {
   SweepState& sweep = AddSweep(turn.state, event, cells);
   turn.effects.changed.sweeps.insert(sweep.id);
   turn.Keep(KeepSweep{sweep.id, event.sweep, std::move(cells), event.specification_sha256,
-                      event.request_id, turn.now, event.file});
+                      event.request_id, turn.now, event.file, event.caller});
   turn.Happened(sweep.id, "sweep_submitted",
                 ToText(sweep.id) + " " + event.sweep.name + ": " +
                     Count(sweep.counts.members, "member") + " in " +
-                    Count(sweep.cells.size(), "cell"));
+                    Count(sweep.cells.size(), "cell"),
+                event.caller);
   for (CellState& cell : sweep.cells) AddUntouched(turn.state, sweep.id, cell);
   AnswerKept(turn, event.request, sweep, false);
 }
@@ -140,7 +141,8 @@ void On(Turn& turn, const SweepCancelled& event) {
   if (sweep == nullptr) return;
   uint32_t count = 0;
   for (CellState& cell : sweep->cells) count += CancelCell(turn, *sweep, cell);
-  turn.Happened(event.sweep, "sweep_cancelled", Count(count, "member") + " cancelled");
+  turn.Happened(event.sweep, "sweep_cancelled", Count(count, "member") + " cancelled",
+                event.caller);
   turn.Tell(AnswerCount{event.request, count});
 }
 
@@ -155,7 +157,8 @@ void On(Turn& turn, const SweepRetried& event) {
   turn.state.placement_due = true;
   turn.Happened(event.sweep, "sweep_retried",
                 Count(count, "member") + " waiting again" +
-                    (unpinned == 0 ? "" : ", " + Count(unpinned, "cell") + " no longer pinned"));
+                    (unpinned == 0 ? "" : ", " + Count(unpinned, "cell") + " no longer pinned"),
+                event.caller);
   turn.Tell(AnswerCount{event.request, count});
 }
 

@@ -22,7 +22,7 @@ constexpr size_t kMostKnownNames = 10000;
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
     "blocks, definition, notes, tags, submitted_us, file, kind, of_sweep, of_cell, "
-    "of_replicate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "of_replicate, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (sweep) DO NOTHING";
 constexpr const char* kCellSql =
     "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes, replicates) VALUES "
@@ -92,8 +92,13 @@ constexpr const char* kMemberStateSql =
     "attempt = excluded.attempt, forgiven = excluded.forgiven";
 constexpr const char* kUntouchedSql = "UPDATE cell SET untouched = ? WHERE sweep = ? AND cell = ?";
 constexpr const char* kEventSql =
-    "INSERT INTO event (event, sweep, cell, replicate, kind, text, at_us) VALUES (?, ?, ?, ?, "
-    "?, ?, ?) ON CONFLICT (event) DO NOTHING";
+    "INSERT INTO event (event, sweep, cell, replicate, kind, text, at_us, caller) VALUES (?, ?, ?, "
+    "?, ?, ?, ?, ?) ON CONFLICT (event) DO NOTHING";
+constexpr const char* kTokenSql =
+    "INSERT INTO token (token, identity, role, sha256, created_us, expires_us, created_by) VALUES "
+    "(?, ?, ?, ?, ?, ?, ?) ON CONFLICT (token) DO NOTHING";
+constexpr const char* kRevokeTokenSql =
+    "UPDATE token SET revoked_us = ? WHERE token = ? AND revoked_us IS NULL";
 
 // Bytes, where a string is a text.
 struct Blob {
@@ -186,6 +191,8 @@ RowWriter::RowWriter(SQLite::Database& database)
       more_numbers_(database, kMoreNumbersSql),
       environment_(database, kEnvironmentSql),
       identity_(database, kIdentitySql),
+      token_(database, kTokenSql),
+      revoke_token_(database, kRevokeTokenSql),
       metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}},
       units_{{database, kAddUnitSql}, {database, kFindUnitSql}, {}} {}
 
@@ -211,7 +218,7 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       content.notes, Dump(tags), Micros(write.at), write.file, Name(content.kind),
       of([](const MemberId& id) { return id.sweep.value; }),
       of([](const MemberId& id) { return id.cell; }),
-      of([](const MemberId& id) { return id.replicate; }));
+      of([](const MemberId& id) { return id.replicate; }), write.owner);
   for (const sweep::Cell& cell : write.cells) {
     FillNumbers(cell.replicates);
     Run(cell_, write.sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,
@@ -347,7 +354,19 @@ void RowWriter::Keep(const scheduler::AppendEvent& write) {
     cell = write.member->cell;
     replicate = write.member->replicate;
   }
-  Run(event_, write.number.value, sweep, cell, replicate, write.kind, write.text, Micros(write.at));
+  Run(event_, write.number.value, sweep, cell, replicate, write.kind, write.text, Micros(write.at),
+      write.caller);
+}
+
+void RowWriter::Keep(const scheduler::KeepToken& write) {
+  const access::TokenRecord& token = write.token;
+  Run(token_, token.number, token.identity, static_cast<int>(token.role),
+      Blob{std::string(token.sha256.begin(), token.sha256.end())}, Micros(token.created),
+      Micros(token.expires), token.created_by);
+}
+
+void RowWriter::Keep(const scheduler::RevokeToken& write) {
+  Run(revoke_token_, Micros(write.at), write.token);
 }
 
 }  // namespace noisefloor

@@ -20,7 +20,8 @@ CREATE TABLE sweep (
   kind                 TEXT    NOT NULL DEFAULT 'train',  -- what its members do: 'train', 'replay'
   of_sweep             INTEGER,              -- member that they are about; of 'train' NULL
   of_cell              INTEGER,
-  of_replicate         INTEGER
+  of_replicate         INTEGER,
+  owner                TEXT    NOT NULL DEFAULT ''  -- who submitted it; '' = not known
 ) STRICT;
 CREATE UNIQUE INDEX sweep_by_request ON sweep (request_id) WHERE request_id <> '';
 CREATE INDEX sweep_by_hash ON sweep (specification_sha256);
@@ -219,6 +220,19 @@ CREATE TABLE event (
   replicate INTEGER,
   kind      TEXT    NOT NULL,
   text      TEXT    NOT NULL,
-  at_us     INTEGER NOT NULL
+  at_us     INTEGER NOT NULL,
+  caller    TEXT    NOT NULL DEFAULT ''  -- who asked for it; '' = nobody, or not known
 ) STRICT;
 CREATE INDEX event_of_sweep ON event (sweep, event);
+
+-- Who may call. The token itself is kept nowhere.
+CREATE TABLE token (
+  token      INTEGER PRIMARY KEY,  -- its number
+  identity   TEXT    NOT NULL,     -- whose it is
+  role       INTEGER NOT NULL,     -- as in access.proto: 2 reader, 3 submitter, 4 worker, 5 admin
+  sha256     BLOB    NOT NULL,     -- 32 bytes: of the token
+  created_us INTEGER NOT NULL,
+  expires_us INTEGER NOT NULL,
+  revoked_us INTEGER,              -- NULL: it was not
+  created_by TEXT    NOT NULL      -- '' = not known
+) STRICT;

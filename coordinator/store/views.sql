@@ -18,7 +18,7 @@ counted AS (
          coalesce(t.failed, 0) AS failed, coalesce(t.cancelled, 0) AS cancelled
   FROM cell c LEFT JOIN touched t USING (sweep, cell))
 SELECT s.sweep, s.name, datetime(s.submitted_us / 1000000, 'unixepoch') AS submitted_utc,
-       s.specification_sha256, s.replicates, s.blocks, s.notes, s.tags,
+       s.specification_sha256, s.replicates, s.blocks, s.notes, s.tags, s.owner,
        sum(c.replicates) AS members,
        sum(c.waiting + iif(c.untouched = 'waiting', c.rest, 0)) AS waiting,
        sum(c.leased) AS leased, sum(c.done) AS done, sum(c.diverged) AS diverged,
@@ -134,8 +134,18 @@ CREATE VIEW v_event AS
 SELECT event, datetime(at_us / 1000000, 'unixepoch') AS at_utc, sweep,
        CASE WHEN cell IS NOT NULL THEN 's' || sweep || 'c' || cell || 'r' || replicate END
          AS member,
-       kind, text
+       kind, text, caller
 FROM event;
+
+-- Who may call, and until when.
+CREATE VIEW v_token AS
+SELECT token, identity,
+       CASE role WHEN 2 THEN 'reader' WHEN 3 THEN 'submitter' WHEN 4 THEN 'worker' ELSE 'admin' END
+         AS role,
+       datetime(created_us / 1000000, 'unixepoch') AS created_utc,
+       datetime(expires_us / 1000000, 'unixepoch') AS expires_utc,
+       datetime(revoked_us / 1000000, 'unixepoch') AS revoked_utc, created_by
+FROM token;
 
 -- Members that train again what another has trained.
 CREATE VIEW v_replay AS

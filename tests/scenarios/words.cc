@@ -83,6 +83,12 @@ struct WriteLine {
            std::string(Name(w.state));
   }
   std::string operator()(const AppendEvent& w) const { return "note  " + w.kind + ": " + w.text; }
+  std::string operator()(const KeepToken& w) const {
+    return "keep  token " + std::to_string(w.token.number) + " of " + w.token.identity;
+  }
+  std::string operator()(const RevokeToken& w) const {
+    return "keep  token " + std::to_string(w.token) + " is revoked";
+  }
 };
 
 struct SendLine {

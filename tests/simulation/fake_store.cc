@@ -295,4 +295,9 @@ void FakeStore::On(const AppendEvent& write) {
   state_.last_event = write.number;
 }
 
+// No world of the simulation has people who make tokens.
+void FakeStore::On(const KeepToken&) { Violate("a token that nobody asked for"); }
+
+void FakeStore::On(const RevokeToken&) { Violate("a token is revoked that nobody has"); }
+
 }  // namespace noisefloor::test

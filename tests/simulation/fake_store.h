@@ -45,6 +45,8 @@ class FakeStore {
   void On(const scheduler::SetMemberState& write);
   void On(const scheduler::SetUntouched& write);
   void On(const scheduler::AppendEvent& write);
+  void On(const scheduler::KeepToken& write);
+  void On(const scheduler::RevokeToken& write);
 
   void Violate(const std::string& what) { violations_.push_back(what); }
   scheduler::RecoveredSweep& SweepOf(SweepId id);

@@ -19,6 +19,7 @@
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/state_directory.h"
 #include "worker/daemon/worker.h"
+#include "worker/daemon/worker_access.h"
 #include "worker/devices/layout.h"
 
 namespace noisefloor {
@@ -30,6 +31,7 @@ constexpr absl::Duration kStateLook = absl::Milliseconds(50);
 absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
   WorkerSettings settings;
   settings.options = options;
+  NF_ASSIGN_OR_RETURN(settings.access, ReadWorkerAccess(options.access_file));
   NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, options.classes));
   NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(options.trainers));

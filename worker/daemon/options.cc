@@ -22,6 +22,8 @@ constexpr char kExamples[] = R"(
 Examples:
   noisefloor-worker --coordinator=127.0.0.1:7077
       offers every hardware class of this machine: a slot for each GPU, and for each core
+  noisefloor-worker
+      the same for the coordinator of the access file that `noisefloor access init` has made
   noisefloor-worker --coordinator=box:7077 --slots=2 --classes=cpu-amd-sse,cpu-amd-avx2
   noisefloor-worker --coordinator=box:7077 --trainer=torch-2.11-cu130=/opt/nf/noisefloor-trainer
 
@@ -61,7 +63,10 @@ void AddCache(CLI::App& app, Options& options, Raw& raw) {
 }
 
 void AddOptions(CLI::App& app, Options& options, Raw& raw) {
-  app.add_option("--coordinator", raw.coordinator, "The coordinator (required)")
+  app.add_option(
+         "--coordinator", raw.coordinator,
+         "The coordinator (default: $NOISEFLOOR_COORDINATOR, else that of the access file in "
+         "$NOISEFLOOR_ACCESS or ~/.config/noisefloor/access)")
       ->type_name("HOST:PORT");
   app.add_option("--name", options.name, "Name in the fleet (default: the host's name)")
       ->type_name("NAME");
@@ -234,11 +239,49 @@ void AddDataRoots(const ProgramPlace& place, Options& options) {
   AddBundledDataRoots(fs::path(place.executable).parent_path().string(), options.data_roots);
 }
 
-absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options) {
-  if (raw.coordinator.empty()) return InvalidInput("--coordinator=HOST:PORT is required");
-  const auto address = ParseAddress(raw.coordinator);
-  if (!address.ok()) return Annotate(address.status(), "--coordinator");
+// An address that was said gets the access file that names it, if there is one.
+absl::Status NameCoordinator(std::string_view from, const std::string& text,
+                             const AccessPlaces& places, Options& options) {
+  const auto address = ParseAddress(text);
+  if (!address.ok()) return Annotate(address.status(), from);
   options.coordinator = *address;
+  for (const std::string& place : {places.named, places.usual}) {
+    if (place.empty()) continue;
+    const auto path = FindAccessFile(place, AccessUser::kWorker);
+    const auto file = path.ok() ? ReadAccessFile(*path) : path.status();
+    if (!file.ok() || file->coordinator != text) continue;
+    options.access_file = *path;
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FindCoordinator(const Raw& raw, const ProgramPlace& place, Options& options) {
+  const AccessPlaces& places = place.access_places;
+  if (!raw.coordinator.empty()) {
+    return NameCoordinator("--coordinator", raw.coordinator, places, options);
+  }
+  if (!place.noisefloor_coordinator.empty()) {
+    return NameCoordinator("$NOISEFLOOR_COORDINATOR", place.noisefloor_coordinator, places,
+                           options);
+  }
+  const std::string& named = places.named.empty() ? places.usual : places.named;
+  if (named.empty() || (places.named.empty() && !PathExists(named))) {
+    return InvalidInput(
+        "which coordinator? expected --coordinator=HOST:PORT, $NOISEFLOOR_COORDINATOR, or an "
+        "access "
+        "file in $NOISEFLOOR_ACCESS or ~/.config/noisefloor/access");
+  }
+  NF_ASSIGN_OR_RETURN(options.access_file, FindAccessFile(named, AccessUser::kWorker));
+  NF_ASSIGN_OR_RETURN(const AccessFile file, ReadAccessFile(options.access_file));
+  const auto address = ParseAddress(file.coordinator);
+  if (!address.ok()) return Annotate(address.status(), options.access_file);
+  options.coordinator = *address;
+  return absl::OkStatus();
+}
+
+absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options) {
+  NF_RETURN_IF_ERROR(FindCoordinator(raw, place, options));
   options.standby = !raw.no_standby;
   options.use_cache = !raw.no_cache;
   if (options.cache.empty()) options.cache = place.noisefloor_cache;
@@ -270,6 +313,10 @@ ProgramPlace FindProgramPlace() {
   place.executable = fs::read_symlink("/proc/self/exe", error).string();
   if (const char* data = std::getenv("NOISEFLOOR_DATA")) place.noisefloor_data = data;
   if (const char* cache = std::getenv("NOISEFLOOR_CACHE")) place.noisefloor_cache = cache;
+  if (const char* address = std::getenv("NOISEFLOOR_COORDINATOR")) {
+    place.noisefloor_coordinator = address;
+  }
+  place.access_places = AccessPlacesOfThisProcess();
   return place;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 
+#include "common/access/access_file.h"
 #include "common/base/status.h"
 #include "common/log/log.h"
 #include "common/rpc/address.h"
@@ -17,6 +18,7 @@ namespace noisefloor {
 
 struct Options {
   Address coordinator;
+  std::string access_file;                           // Path; empty: plain text, no token.
   std::string name;                                  // Empty: the host's.
   std::string state;                                 // The state directory.
   absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
@@ -40,9 +42,11 @@ struct Options {
 
 // Where this program lies, and what it takes from its environment.
 struct ProgramPlace {
-  std::string executable;        // Absolute path of this program.
-  std::string noisefloor_data;   // $NOISEFLOOR_DATA, or empty.
-  std::string noisefloor_cache;  // $NOISEFLOOR_CACHE, or empty.
+  std::string executable;                   // Absolute path of this program.
+  std::string noisefloor_data;              // $NOISEFLOOR_DATA, or empty.
+  std::string noisefloor_cache;             // $NOISEFLOOR_CACHE, or empty.
+  std::string noisefloor_coordinator = {};  // $NOISEFLOOR_COORDINATOR, or empty.
+  AccessPlaces access_places = {};
 };
 ProgramPlace FindProgramPlace();
 
@@ -53,7 +57,7 @@ struct ParsedOptions {
   int exit_code = 0;
   std::string text;  // Help and version go to standard output, complaints to standard error.
 };
-// Pure but for looking whether default files exist.
+// Pure but for looking whether default files exist, and reading the access file.
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place);
 
 // "STACK=PATH", or "noop". InvalidArgument otherwise.

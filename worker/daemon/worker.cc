@@ -5,6 +5,7 @@
 #include "common/base/check.h"
 #include "common/log/log.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/greeting.h"
 #include "common/rpc/inventory.h"
 #include "worker/daemon/convert.h"
 #include "worker/daemon/leftovers.h"
@@ -49,7 +50,8 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       mailbox_(kMailboxLimit),
       slots_(SlotsOptionsOf(settings_)),
       spool_(state.spool(), settings_.options.spool_limit_bytes),
-      stub_(v1::WorkerService::NewStub(MakeChannel(settings_.options.coordinator))),
+      stub_(v1::WorkerService::NewStub(
+          MakeChannel(settings_.options.coordinator, settings_.access.get()))),
       pool_({settings_.offer.stacks, settings_.slots, state.path(),
              CacheOf(settings_.options, state), settings_.options.cache_limit_mib},
             [this](PoolNews news) { (void)mailbox_.Post(std::move(news)); }),
@@ -180,11 +182,15 @@ void Worker::SayUnreached(absl::Duration now) {
   const absl::Duration without = now - unreached_since_;
   if (connected_ || exit_code_ || without < say_unreached_after_) return;
   say_unreached_after_ = without + std::min(without, kLongestSilence);
-  LogWarning("no_coordinator",
-             {{"coordinator", ToText(settings_.options.coordinator)},
-              {"tried_s", absl::ToInt64Seconds(without)},
-              {"error", why_unreached_},
-              {"help", "is it running there, and is --coordinator its address?"}});
+  const std::string stranger = WhyNotUnderstood(
+      settings_.options.coordinator, settings_.access ? settings_.access->certificate : "");
+  LogWarning(
+      "no_coordinator",
+      {{"coordinator", ToText(settings_.options.coordinator)},
+       {"tried_s", absl::ToInt64Seconds(without)},
+       {"error", why_unreached_},
+       {"help",
+        !stranger.empty() ? stranger : "is it running there, and is --coordinator its address?"}});
 }
 
 void Worker::CloseSession() {

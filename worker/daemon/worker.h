@@ -15,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/mailbox.h"
 #include "common/rpc/backoff.h"
+#include "common/rpc/channel.h"
 #include "worker/daemon/options.h"
 #include "worker/daemon/request.h"
 #include "worker/daemon/session.h"
@@ -30,7 +31,8 @@ struct WorkerSettings {
   Options options;
   Offer offer;
   std::string name;
-  std::vector<SlotPlan> slots;  // Of the offer's inventory, in its order.
+  std::vector<SlotPlan> slots;                            // Of the offer's inventory, in its order.
+  std::shared_ptr<const ChannelAccess> access = nullptr;  // shared: settings are copied.
 };
 
 class Worker final : public SessionListener {

@@ -56,15 +56,12 @@ TEST(RpcServerTest, AMethodThatIsNotThereIsUnimplemented) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
 }
 
-TEST(RpcServerTest, OffLoopbackMustBeAskedFor) {
+TEST(RpcServerTest, OffLoopbackThereIsNoPlainText) {
   VersionService service;
   const auto server = RpcServer::Start({.listen = {"0.0.0.0", 0}}, {&service});
   EXPECT_EQ(Message(server.status()),
             "refusing to listen on 0.0.0.0:0: everybody who reaches it could submit and read; "
-            "expected a loopback address, or --insecure");
-
-  EXPECT_TRUE(
-      RpcServer::Start({.listen = {"0.0.0.0", 0}, .insecure_off_loopback = true}, {&service}).ok());
+            "expected a loopback address, or TLS and tokens, which `noisefloor access init` makes");
 }
 
 TEST(RpcServerTest, ATakenPortIsRefused) {
@@ -81,8 +78,9 @@ TEST(RpcServerTest, ATakenPortIsRefused) {
 
 TEST(RpcServerTest, AnAddressOfNobodyIsNamed) {
   VersionService service;
+  // The file of a certificate is looked at when a connection comes.
   const auto foreign =
-      RpcServer::Start({.listen = {"192.0.2.1", 1}, .insecure_off_loopback = true}, {&service});
+      RpcServer::Start({.listen = {"192.0.2.1", 1}, .key_and_certificate = "/none"}, {&service});
   EXPECT_EQ(Message(foreign.status()),
             "cannot listen on 192.0.2.1:1: this machine has no such address");
 }

@@ -43,6 +43,11 @@ class CommandLine {
   // Of the terminal that both outputs are; 0: they are files.
   void SetTerminal(uint32_t columns) { columns_ = columns; }
 
+  // What the environment says; empty: nothing.
+  void SetAccess(AccessPlaces places) { places_ = std::move(places); }
+  void SetCoordinator(std::string address) { coordinator_ = std::move(address); }
+  void SetUser(std::string name) { user_ = std::move(name); }
+
   Printed Run(const std::vector<std::string>& arguments) {
     std::ostringstream out;
     Printed printed = RunInto(out, nullptr, arguments);
@@ -74,6 +79,9 @@ class CommandLine {
         .err_is_terminal = columns_ > 0,
         .out_columns = columns_,
         .default_home = home_,
+        .default_coordinator = coordinator_,
+        .access_places = places_,
+        .user = user_,
         .default_data_root = home_ + "/data",
     };
     Printed printed;
@@ -92,6 +100,9 @@ class CommandLine {
   StartCoordinator start_;
   std::string home_;
   uint32_t columns_ = 0;
+  AccessPlaces places_;
+  std::string coordinator_;
+  std::string user_;
 };
 
 }  // namespace noisefloor::cli

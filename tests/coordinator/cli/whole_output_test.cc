@@ -60,6 +60,7 @@ std::map<std::string, Case> CasesIn(const std::string& folder) {
           {"report", {{"report", "s1"}}},
           {"replay", {{"replay", "s1c0r0", "--coordinator=" + ReplayedElsewhere()}}},
           {"export", {{"export", "s1", "--to=" + folder + "/to"}}},
+          {"access", {{"access", "whoami"}}},
           {"sql", {{"sql"}}},
           {"data", {{"data", "list"}}},
           {"completion", {{"completion", "bash"}}},

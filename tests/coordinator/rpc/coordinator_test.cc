@@ -3,9 +3,7 @@
 
 #include <unistd.h>
 
-#include "grpcpp/generic/generic_stub.h"
-#include "grpcpp/grpcpp.h"
-
+#include "tests/coordinator/rpc/call_with_bytes.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -13,29 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 using Code = absl::StatusCode;
-
-// One message for one, as bytes: gRPC's own services, whose stubs are not installed everywhere.
-absl::StatusOr<std::string> CallWithBytes(const std::shared_ptr<grpc::Channel>& channel,
-                                          const std::string& method, const std::string& request) {
-  grpc::GenericStub stub(channel);
-  grpc::ClientContext context;
-  SetDeadline(context, kPatience);
-  const grpc::Slice slice(request);
-  const grpc::ByteBuffer send(&slice, 1);
-  grpc::ByteBuffer received;
-  grpc::CompletionQueue queue;
-  const auto call = stub.PrepareUnaryCall(&context, method, send, &queue);
-  grpc::Status status;
-  call->StartCall();
-  call->Finish(&received, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  if (!queue.Next(&tag, &ok)) return absl::InternalError("the queue ended");
-  if (!status.ok()) return FromGrpc(status);
-  grpc::Slice answer;
-  if (!received.DumpToSingleSlice(&answer).ok()) return absl::InternalError("no answer");
-  return std::string(answer.begin(), answer.end());
-}
 
 // protobuf of grpc.health.v1.HealthCheckRequest and of its answer are one field each.
 absl::StatusOr<bool> IsServing(const std::shared_ptr<grpc::Channel>& channel,
@@ -46,14 +21,19 @@ absl::StatusOr<bool> IsServing(const std::shared_ptr<grpc::Channel>& channel,
   return answer == std::string("\x08\x01");
 }
 
-TEST(Coordinator, AnAddressThatOthersReachIsRefusedUnlessAskedFor) {
+TEST(Coordinator, AnAddressThatOthersReachIsRefusedWithoutTlsAndTokens) {
   const TempHome home;
-  EXPECT_EQ(Coordinator::Start({.home = home.path(), .listen = "0.0.0.0:0"}).status(),
-            InvalidInput("refusing to listen on 0.0.0.0:0: everybody who reaches it could submit "
-                         "and read; expected a loopback address, or --insecure"));
-  const auto open =
-      Coordinator::Start({.home = home.path(), .listen = "0.0.0.0:0", .insecure = true});
-  EXPECT_TRUE(open.ok()) << open.status();
+  for (const std::string listen : {"0.0.0.0:0", "[::]:0", "box:0", "192.0.2.1:0"}) {
+    EXPECT_EQ(
+        Coordinator::Start({.home = home.path(), .listen = listen, .use_access = true}).status(),
+        InvalidInput("refusing to listen on " + listen +
+                     ": everybody who reaches it could submit and read; expected a loopback "
+                     "address, or TLS and tokens, which `noisefloor access init` makes"));
+  }
+  for (const std::string listen : {"127.0.0.1:0", "[::1]:0", "localhost:0"}) {
+    const auto open = Coordinator::Start({.home = home.path(), .listen = listen});
+    EXPECT_TRUE(open.ok()) << listen << ": " << open.status();
+  }
 }
 
 TEST(Coordinator, AnAddressThatMakesNoSenseIsRefusedBeforeTheHomeIsTouched) {

@@ -66,14 +66,16 @@ class MigrationTest : public testing::Test {
 
 TEST_F(MigrationTest, TheViewsSayAfterItWhatTheySaidBefore) {
   const std::map<std::string, std::string> asked = {
-      {"sweep", "SELECT * FROM v_sweep"},
+      {"sweep",
+       "SELECT sweep, name, submitted_utc, specification_sha256, replicates, blocks, notes, tags, "
+       "members, waiting, leased, done, diverged, failed, cancelled FROM v_sweep"},
       {"member", "SELECT * FROM v_member ORDER BY cell, replicate"},
       {"accuracy", "SELECT * FROM v_accuracy ORDER BY member"},
       {"metric", "SELECT * FROM v_metric ORDER BY member, metric"},
       {"hash", "SELECT * FROM v_hash ORDER BY member, hash"},
       {"record", "SELECT * FROM v_record ORDER BY member, metric, step, epoch"},
       {"artifact", "SELECT * FROM v_artifact ORDER BY member, kind"},
-      {"event", "SELECT * FROM v_event ORDER BY event"},
+      {"event", "SELECT event, at_utc, sweep, member, kind, text FROM v_event ORDER BY event"},
       {"attempt",
        "SELECT member, attempt, lease, worker, unit, granted_utc, ended_utc, outcome, accepted, "
        "why, "
@@ -92,6 +94,9 @@ TEST_F(MigrationTest, TheViewsSayAfterItWhatTheySaidBefore) {
   EXPECT_EQ(AskHere("SELECT cell, replicate, source, state, block, lane FROM v_lane "
                     "ORDER BY cell, replicate, source"),
             lanes);
+  EXPECT_THAT(AskHere("SELECT DISTINCT s.owner, e.caller FROM v_sweep s, v_event e"),
+              testing::ElementsAre("|"))
+      << "nobody was known";
   EXPECT_THAT(AskHere("SELECT count(*) FROM member"), testing::ElementsAre("7"));
   EXPECT_EQ(AskHere("PRAGMA foreign_key_check"), Rows());
   EXPECT_EQ(AskHere("PRAGMA integrity_check"), Rows({"ok"}));

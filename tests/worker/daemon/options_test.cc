@@ -128,7 +128,9 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
 
 TEST_F(OptionsTest, TheCoordinatorIsRequiredAndChecked) {
   EXPECT_EQ(Parse({"--trainer=noop"}).text,
-            "noisefloor-worker: --coordinator=HOST:PORT is required\n"
+            "noisefloor-worker: which coordinator? expected --coordinator=HOST:PORT, "
+            "$NOISEFLOOR_COORDINATOR, or an access file in $NOISEFLOOR_ACCESS or "
+            "~/.config/noisefloor/access\n"
             "See `noisefloor-worker --help`.\n");
   EXPECT_EQ(Parse({"--trainer=noop", "--coordinator=box"}).text,
             "noisefloor-worker: --coordinator: address 'box': expected HOST:PORT\n"

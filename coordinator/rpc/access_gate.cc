@@ -1,0 +1,73 @@
+#include "coordinator/rpc/access_gate.h"
+
+#include <string>
+#include <utility>
+
+#include "fmt/format.h"
+
+#include "common/rpc/caller_metadata.h"
+#include "common/rpc/status.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr std::string_view kPath = ":path";
+constexpr std::string_view kHealth = "/grpc.health.v1.Health/";
+constexpr std::string_view kReflection = "/grpc.reflection.";
+
+class AccessGate final : public grpc::AuthMetadataProcessor {
+ public:
+  AccessGate(const AccessBook& book, MethodRules rules) : book_(book), rules_(std::move(rules)) {}
+
+  bool IsBlocking() const override { return false; }
+
+  // Nothing is consumed: services ask for the caller's name.
+  grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*, OutputMetadata*,
+                       OutputMetadata*) override {
+    const auto value = [&](std::string_view name) -> std::string_view {
+      const auto found = metadata.find(grpc::string_ref(name.data(), name.size()));
+      if (found == metadata.end()) return "";
+      return {found->second.data(), found->second.size()};
+    };
+    std::string_view token = value(kTokenMetadata);
+    if (token.starts_with(kTokenScheme)) {
+      token.remove_prefix(kTokenScheme.size());
+    } else {
+      token = "";
+    }
+    return ToGrpc(MayCall(book_, rules_, value(kPath), token));
+  }
+
+ private:
+  const AccessBook& book_;
+  const MethodRules rules_;
+};
+
+std::string_view MethodName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+absl::Status MayCall(const AccessBook& book, const MethodRules& rules, std::string_view path,
+                     std::string_view token) {
+  if (path.starts_with(kHealth)) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const access::Caller caller, book.Check(token));
+  if (path.starts_with(kReflection)) return absl::OkStatus();
+  const auto rule = rules.find(path);
+  if (rule == rules.end()) {
+    return MakeError(absl::StatusCode::kPermissionDenied,
+                     fmt::format("no role may call {}", path.substr(0, 200)));
+  }
+  if (Allows(caller.role, rule->second)) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kPermissionDenied,
+      fmt::format("{} needs the role {}; {} is a {}", MethodName(path), access::Name(rule->second),
+                  caller.identity, access::Name(caller.role)));
+}
+
+std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessGate(const AccessBook& book,
+                                                            MethodRules rules) {
+  return std::make_shared<AccessGate>(book, std::move(rules));
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,63 @@
+// Who asked for something stands beside what happened; tokens are kept like everything else.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::scheduler {
+namespace {
+
+using test::kT0;
+using test::MakeSweep;
+using test::Of;
+using test::Submit;
+using testing::ElementsAre;
+
+// "kind: text (caller)" of each event.
+std::vector<std::string> Happened(const Effects& effects) {
+  std::vector<std::string> lines;
+  for (const AppendEvent& event : Of<AppendEvent>(effects)) {
+    lines.push_back(event.kind + ": " + event.text + " (" + event.caller + ")");
+  }
+  return lines;
+}
+
+TEST(Callers, AreKeptBesideWhatTheyAskedFor) {
+  Scheduler scheduler{Options{}};
+  SweepSubmitted submitted = Submit(MakeSweep({"algo"}, 2));
+  submitted.caller = "alice";
+
+  const Effects first = scheduler.Step(submitted, kT0);
+  EXPECT_THAT(Happened(first),
+              ElementsAre("sweep_submitted: s1 fleet: 2 members in 1 cell (alice)"));
+  EXPECT_EQ(Of<KeepSweep>(first).at(0).owner, "alice");
+  EXPECT_THAT(Happened(scheduler.Step(SweepCancelled{1, SweepId{1}, "bob"}, kT0)),
+              ElementsAre("sweep_cancelled: 2 members cancelled (bob)"));
+  EXPECT_THAT(Happened(scheduler.Step(SweepRetried{1, SweepId{1}, "carol"}, kT0)),
+              ElementsAre("sweep_retried: 2 members waiting again (carol)"));
+  EXPECT_THAT(Happened(scheduler.Step(test::Join(1, 1, "u1"), kT0)),
+              ElementsAre("member_leased: s1c0r0 attempt 1 on w1 ()"));
+}
+
+TEST(Callers, TokensAreKeptAndRevokedAndAnswered) {
+  Scheduler scheduler{Options{}};
+  access::TokenRecord token{.number = 3, .identity = "alice", .role = access::Role::kSubmitter};
+
+  const Effects added = scheduler.Step(TokenAdded{7, token, "root"}, kT0);
+  ASSERT_EQ(Of<KeepToken>(added).size(), 1u);
+  EXPECT_EQ(Of<KeepToken>(added)[0].token.number, 3u);
+  EXPECT_THAT(Happened(added),
+              ElementsAre("token_added: token 3 of alice, submitter, added (root)"));
+  EXPECT_EQ(Of<AnswerCount>(added).at(0).request, 7u);
+
+  const Effects revoked = scheduler.Step(TokensRevoked{8, "alice", {3, 4}, "root"}, kT0);
+  ASSERT_EQ(Of<RevokeToken>(revoked).size(), 2u);
+  EXPECT_EQ(Of<RevokeToken>(revoked)[1].token, 4u);
+  EXPECT_EQ(Of<RevokeToken>(revoked)[1].at, kT0);
+  EXPECT_THAT(Happened(revoked), ElementsAre("token_revoked: token 3 of alice revoked (root)",
+                                             "token_revoked: token 4 of alice revoked (root)"));
+  EXPECT_EQ(Of<AnswerCount>(revoked).at(0).members, 2u);
+}
+
+}  // namespace
+}  // namespace noisefloor::scheduler
