@@ -17,21 +17,20 @@
 #include "common/base/ids.h"
 #include "coordinator/ingest/outcome.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/member_state.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::scheduler {
 
-enum class MemberState : uint8_t {  // The numbers are in the store.
-  kWaiting = 1,
-  kLeased = 2,
-  kDone = 3,
-  kDiverged = 4,
-  kFailed = 5,
-  kCancelled = 6,
+// How a sweep shares the fleet, and where people look for it.
+struct Sharing {
+  std::string owner;          // Who submitted it; "" = not known. Never changes.
+  int32_t priority = 0;       // Higher ones go first.
+  bool paused = false;        // None of its members gets a lease; running ones finish.
+  uint32_t max_failures = 0;  // When so many have failed, those that wait are cancelled; 0: never.
+  bool archived = false;      // Left out of lists. Of sweeps that have ended.
+  friend bool operator==(const Sharing&, const Sharing&) = default;
 };
-std::string_view Name(MemberState state);  // "waiting"
-std::optional<MemberState> ParseMemberState(std::string_view name);
-bool HasEnded(MemberState state);  // Neither waiting nor leased.
 
 // ---- Writes. Applying one twice changes nothing. `at` is wall time.
 
@@ -43,6 +42,16 @@ struct KeepSweep {
   std::string request_id;
   absl::Time at;
   std::string file;  // As submitted; "" = none.
+  Sharing sharing = {};
+};
+struct KeepSharing {
+  SweepId sweep;
+  Sharing sharing;  // Of which the owner stays what it was.
+};
+// Notes and tags are others.
+struct KeepNotes {
+  SweepId sweep;
+  sweep::Sweep content;
 };
 struct PinCell {
   SweepId sweep;
@@ -70,6 +79,12 @@ struct KeepWorker {
   std::string inventory;  // JSON.
   std::string version;
   absl::Time seen;
+};
+// What people have taken out of use.
+struct KeepWorkerUse {
+  WorkerId worker;
+  bool drained = false;
+  std::set<std::string> quarantined;  // Devices; "" = all that it has.
 };
 // It has gone for good: what it did stays under its number, and it comes back as another.
 struct ForgetWorker {
@@ -126,9 +141,10 @@ struct AppendEvent {
   absl::Time at;
   EventId number;  // Rises for ever. A number that is kept already is the same event.
 };
-using Write = std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepWorker,
-                           ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome,
-                           SetMemberState, SetUntouched, AppendEvent>;
+using Write =
+    std::variant<KeepSweep, KeepSharing, KeepNotes, PinCell, KeepSpecification, PinIdentity,
+                 KeepWorker, KeepWorkerUse, ForgetWorker, GrantLease, DropLease, KeepRecords,
+                 KeepOutcome, SetMemberState, SetUntouched, AppendEvent>;
 
 // ---- Sends.
 
@@ -173,7 +189,7 @@ struct AnswerSubmit {
   bool resumed = false;
   std::vector<std::string> hardware;
 };
-struct AnswerCount {  // Of cancel and retry.
+struct AnswerCount {  // Of cancel, retry and updates.
   RequestNumber request = 0;
   uint32_t members = 0;
 };
@@ -234,6 +250,7 @@ struct RecoveredSweep {
   std::vector<RecoveredCell> cells;
   // By hardware class. Not to the last bit what was added up before: the order is another.
   std::map<std::string, TrainTimes> times;
+  Sharing sharing;
 };
 struct RecoveredLease {
   LeaseId lease;
@@ -259,6 +276,8 @@ struct RecoveredWorker {
   WorkerId worker;
   std::string name;
   uint64_t identity = 0;
+  bool drained = false;  // As in the last KeepWorkerUse.
+  std::set<std::string> quarantined = {};
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;

@@ -79,6 +79,9 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
 // Why nothing of this worker, which offers everything, has taken it; empty: it depends on the
 // slots.
 std::string WhyNot(const State& state, const Worker& worker, absl::Time now) {
+  if (worker.drained) {
+    return worker.name + " was drained by a person; `undrain " + worker.name + "` opens it again";
+  }
   if (worker.draining) return worker.name + " is draining";
   if (!IsSilent(worker, state.options, now)) return "";
   return worker.name + " has been silent for " + Seconds(now - worker.heard);
@@ -123,20 +126,37 @@ Able FindAble(const State& state, const Pool& pool, const MemberId& id, absl::Ti
   return able;
 }
 
+// Who else waits for the same, of the sweeps that may have leases.
+std::string Others(const State& state, const Pool& pool, const SweepState& sweep) {
+  size_t higher = 0;
+  size_t equal = 0;
+  for (const auto& [id, line] : state.waiting.at(pool).lines) {
+    const SweepState& other = state.sweeps.at(id);
+    if (id == sweep.id || !MayLease(other)) continue;
+    if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
+    if (other.sharing.priority == sweep.sharing.priority) ++equal;
+  }
+  std::string text;
+  if (higher > 0) {
+    text += "; " + Count(higher, "member") + " of sweeps of higher priority " +
+            (higher == 1 ? "goes" : "go") + " first";
+  }
+  if (equal > 0) text += "; its sweep takes turns with " + Count(equal, "other");
+  return text;
+}
+
 std::string Position(const State& state, const Pool& pool, const MemberId& id) {
   const WaitKey key = KeyOf(id);
-  const Queue& queue = state.waiting.at(pool);
-  size_t all = queue.again.size();
-  size_t before = std::distance(queue.again.begin(), queue.again.lower_bound(key));
-  for (const WaitKey& first : queue.cells) {
+  const Line& line = state.waiting.at(pool).lines.at(id.sweep);
+  size_t before = std::distance(line.again.begin(), line.again.lower_bound(key));
+  for (const WaitKey& first : line.cells) {
     const ReplicateSet& fresh = CellOf(state, MemberOf(first)).fresh;
-    all += fresh.size();
-    if (first.sweep < key.sweep) before += fresh.size();
-    if (first.sweep != key.sweep) continue;
     before += fresh.CountBelow(key.replicate + (first.cell < key.cell ? 1 : 0));
   }
-  return "position " + std::to_string(before + 1) + " of " + std::to_string(all) +
-         " among those that wait for the same";
+  const bool alone = state.waiting.at(pool).lines.size() == 1;
+  return "position " + std::to_string(before + 1) + " of " + std::to_string(CountIn(state, line)) +
+         (alone ? "" : " of its sweep") + " among those that wait for the same" +
+         Others(state, pool, state.sweeps.at(id.sweep));
 }
 
 std::string History(const State& state, const MemberId& id) {
@@ -149,6 +169,9 @@ std::string History(const State& state, const MemberId& id) {
 }
 
 std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
+  if (state.sweeps.at(id.sweep).sharing.paused) {
+    return "a person has paused its sweep. `resume " + ToText(id.sweep) + "` lets it go on.";
+  }
   const Pool pool = PoolOf(CellOf(state, id));
   if (state.storage_failed_since) return "nothing is leased while the store cannot keep anything.";
   const Able able = FindAble(state, pool, id, now);

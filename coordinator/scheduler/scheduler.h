@@ -51,14 +51,17 @@ struct RunningAttempt {
   int64_t step_count = 0;  // 0: not known yet.
 };
 
-// How far a sweep is. Kept up to date by what changes it; nothing is counted for it.
+// How far a sweep is, and how it shares the fleet. Kept up to date by what changes it; nothing is
+// counted for it.
 struct SweepCounts {
   uint32_t cells = 0;
   uint32_t members = 0;
   std::array<uint32_t, 6> by_state{};  // In the order of MemberState; see In.
   uint32_t retries = 0;                // Attempts beyond each member's first.
   TrainTimes times;
-  double running = 0;  // Sum over live leases of the share of their steps that is done.
+  double running = 0;     // Sum over live leases of the share of their steps that is done.
+  Sharing sharing;        // From here on as CountsOf tells it.
+  uint32_t revision = 0;  // How often notes or sharing were changed since the start.
 
   uint32_t& In(MemberState state) { return by_state[static_cast<size_t>(state) - 1]; }
   uint32_t In(MemberState state) const { return by_state[static_cast<size_t>(state) - 1]; }

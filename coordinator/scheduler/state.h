@@ -4,6 +4,7 @@
 
 #include <array>
 #include <compare>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "coordinator/scheduler/event.h"
 #include "coordinator/scheduler/replicate_set.h"
 #include "coordinator/scheduler/scheduler.h"
+#include "coordinator/scheduler/turns.h"
 
 namespace noisefloor::scheduler {
 
@@ -30,8 +32,8 @@ struct Pool {
   friend auto operator<=>(const Pool&, const Pool&) = default;
 };
 
-// Order in which members are leased: older sweeps first, then replicate r of every cell before
-// r + 1. Between the classes of a replicate: Rank in placement.cc.
+// Order in which members of a sweep are leased: replicate r of every cell before r + 1. Between the
+// classes of a replicate: Rank in placement.cc. Between sweeps: Turns.
 struct WaitKey {
   SweepId sweep;
   uint32_t replicate = 0;
@@ -66,13 +68,19 @@ struct CellState {
   std::string specification_identity;
 };
 
-// Members that wait for the same.
-struct Queue {
+// Members of a sweep that wait for the same.
+struct Line {
   std::set<WaitKey> cells;  // The first fresh member of each cell that has one.
   std::set<WaitKey> again;  // Members that have had an attempt.
 
   bool empty() const { return cells.empty() && again.empty(); }
   WaitKey first() const;  // Of one that is not empty.
+};
+
+// Members that wait for the same.
+struct Queue {
+  std::map<SweepId, Line> lines;  // No empty ones.
+  Turns turns;                    // Of the lines whose sweeps may have leases.
 };
 
 struct SweepState {
@@ -85,6 +93,10 @@ struct SweepState {
   std::set<std::string> kept_evaluation_keys;        // Of the cells above.
   std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
   std::vector<CellState> cells;
+  Sharing sharing;
+  uint32_t owner = 0;     // Whose sharing.owner it is: see State::owners.
+  uint32_t revision = 0;  // How often notes or sharing were changed. Soft.
+  LeaseId last_lease;     // Granted since the start; 0: none. Soft.
   SweepCounts counts;
   std::map<std::string, TrainTimes> times;       // By hardware class.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
@@ -111,7 +123,9 @@ struct Worker {
   WorkerId id;
   std::string name;
   uint64_t identity = 0;
-  std::optional<SessionId> session;  // From here on soft.
+  bool drained = false;               // A person lets it take nothing.
+  std::set<std::string> quarantined;  // Devices that a person took out of use; "" = all.
+  std::optional<SessionId> session;   // From here on soft.
   // What it said when it connected; null: not since the start.
   // shared: see WorkerConnected.
   std::shared_ptr<const Inventory> inventory;
@@ -150,9 +164,32 @@ struct Lease {
   int64_t step_count = 0;
 };
 
+// Who submits sweeps.
+struct Owner {
+  std::string name;
+  Standing standing;
+};
+
+// A change of many members that is under way. Soft: a restart forgets what was not done yet.
+struct Change {
+  enum class Kind { kCancel, kRetry };
+  Kind kind = Kind::kCancel;
+  RequestNumber request = 0;  // Who waits for the answer; 0: nobody asked for it.
+  SweepId sweep;
+  Selection selection;
+  std::string reason;           // Of the ends of leases.
+  size_t unpinned = 0;          // Cells whose pins were taken back before.
+  bool untouched_done = false;  // Untouched members come first: nobody is to lease them meanwhile.
+  uint32_t cell = 0;            // Where it goes on.
+  uint32_t replicate = 0;
+  uint32_t count = 0;  // Changed so far.
+};
+
 struct State {
   Options options;
   std::map<SweepId, SweepState> sweeps;
+  std::vector<Owner> owners;  // Those of all sweeps, in the order in which they came. Soft.
+  std::map<std::string, uint32_t> owners_by_name;
   std::map<std::string, SweepId> sweeps_by_request;
   std::map<std::string, SweepId> sweeps_by_hash;  // The newest.
   std::map<WorkerId, Worker> workers;
@@ -167,7 +204,7 @@ struct State {
   std::map<LeaseId, PastLease> past_leases;
   std::map<MemberId, std::vector<LeaseId>> past_by_member;
   std::map<LeaseId, MemberId> accepted;
-  std::map<Pool, Queue> waiting;  // No empty ones.
+  std::map<Pool, Queue> waiting;  // None without a line.
   uint64_t pools_changed = 0;     // How often one came into it or went.
   // Workers, members and queues that were looked at to decide: what grows with the fleet or the
   // queue would show here. Soft.
@@ -179,6 +216,7 @@ struct State {
   WorkerId last_worker;
   EventId last_event;
   std::optional<absl::Time> storage_failed_since;
+  std::deque<Change> changes;  // In the order in which they were asked for.
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
   absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
@@ -218,6 +256,8 @@ bool NothingBuiltOn(const CellState& cell);
 // Call after what changes a worker's session, draining or free slots.
 void UpdateReady(State& state, const Worker& worker);
 bool HasFreeSlot(const Worker& worker);
+// Connected, and neither the worker nor a person says that it shall take nothing.
+bool IsOpen(const Worker& worker);
 
 // What the worker has from now on. Leases keep their slots where these are still what they were.
 // shared: see WorkerConnected.
@@ -226,9 +266,22 @@ void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory>
 uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease);
 void FreeSlot(State& state, Worker& worker, const Lease& lease);
 
-// The queue of the pool, made when there is none; an empty one goes with DropIfEmpty.
-Queue& QueueOf(State& state, const Pool& pool);
-void DropIfEmpty(State& state, const Pool& pool);
+// The sweep's line for the pool, made when there is none; an empty one goes with DropIfEmpty.
+Line& LineOf(State& state, const Pool& pool, SweepId sweep);
+void DropIfEmpty(State& state, const Pool& pool, SweepId sweep);
+// Null when nothing of the sweep waits for the pool.
+const Line* FindLine(const State& state, const Pool& pool, SweepId sweep);
+
+// Of a sweep that is new: known by its owner from now on.
+void SetOwner(State& state, SweepState& sweep);
+// Members in the line.
+size_t CountIn(const State& state, const Line& line);
+// Whether its waiting members may have leases, as far as people have a say.
+bool MayLease(const SweepState& sweep);
+Standing StandingOf(const SweepState& sweep);
+Turnstile TurnOf(const State& state, const SweepState& sweep);
+// Shares as `sharing` says from now on; the store's row is the caller's.
+void SetSharing(State& state, SweepState& sweep, Sharing sharing);
 
 // Into and out of the waiting members; the state itself is the caller's.
 void AddWaiting(State& state, const MemberId& id);

@@ -1,0 +1,89 @@
+// People take workers and devices out of use, and back into it: kept until they take it back,
+// whoever restarts meanwhile.
+#include <algorithm>
+
+#include "common/base/printable.h"
+#include "coordinator/scheduler/handlers.h"
+#include "coordinator/scheduler/quarantine.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+// The one of that name: connected, else the newest. Null: there is none.
+Worker* WorkerNamed(State& state, const std::string& name) {
+  Worker* found = nullptr;
+  for (auto& [id, worker] : state.workers) {
+    if (worker.name != name) continue;
+    if (worker.session) return &worker;
+    found = &worker;
+  }
+  return found;
+}
+
+// Why the device cannot be meant; empty: it can. What a worker has that was not there since the
+// start is not known.
+std::string FaultOf(const Worker& worker, const WorkerUpdated& event) {
+  const bool asks = event.quarantined && !event.unit.empty();
+  if (!asks) return "";
+  if (!*event.quarantined && worker.quarantined.contains("")) {
+    return "all of " + worker.name + " is in quarantine: release it without a device";
+  }
+  if (worker.inventory == nullptr || worker.quarantined.contains(event.unit)) return "";
+  std::string there;
+  for (const Inventory::Device& device : worker.inventory->devices) {
+    if (device.unit == event.unit) return "";
+    there += (there.empty() ? "" : ", ") + device.unit;
+  }
+  return worker.name + " has no device " + PrintableLine(event.unit) + "; it has " + there;
+}
+
+void Drain(Turn& turn, Worker& worker, bool drained) {
+  if (worker.drained == drained) return;
+  worker.drained = drained;
+  turn.Happened(
+      std::nullopt, drained ? "worker_drained" : "worker_undrained",
+      worker.name + (drained ? " takes no more leases until a person lets it; it finishes " +
+                                   Count(worker.leases.size(), "attempt")
+                             : " takes leases again"));
+}
+
+// Released is what failed, too: whoever says so has mended it.
+void Quarantine(Turn& turn, Worker& worker, const std::string& unit, bool quarantined) {
+  const std::string name = unit.empty() ? worker.name : unit + " of " + worker.name;
+  if (quarantined) {
+    if (!worker.quarantined.insert(unit).second) return;
+    turn.Happened(std::nullopt, "quarantined_by_person",
+                  name + " gets no leases until a person releases it");
+    return;
+  }
+  const size_t held = worker.quarantined.size() + worker.health.size();
+  if (unit.empty()) worker.quarantined.clear();
+  worker.quarantined.erase(unit);
+  Forgive(worker, unit);
+  if (held == worker.quarantined.size() + worker.health.size()) return;
+  turn.Happened(std::nullopt, "released_by_person", name + " gets leases again");
+}
+
+}  // namespace
+
+void On(Turn& turn, const WorkerUpdated& event) {
+  Worker* worker = WorkerNamed(turn.state, event.worker);
+  if (worker == nullptr) {
+    return turn.Tell(AnswerError{event.request, absl::StatusCode::kNotFound,
+                                 "there is no worker " + PrintableLine(event.worker)});
+  }
+  if (std::string fault = FaultOf(*worker, event); !fault.empty()) {
+    return turn.Tell(
+        AnswerError{event.request, absl::StatusCode::kFailedPrecondition, std::move(fault)});
+  }
+  if (event.drained) Drain(turn, *worker, *event.drained);
+  if (event.quarantined) Quarantine(turn, *worker, event.unit, *event.quarantined);
+  UpdateReady(turn.state, *worker);
+  turn.Keep(KeepWorkerUse{worker->id, worker->drained, worker->quarantined});
+  turn.effects.changed.workers.insert(worker->id);
+  turn.state.placement_due = true;
+  turn.Tell(AnswerCount{event.request, static_cast<uint32_t>(worker->leases.size())});
+}
+
+}  // namespace noisefloor::scheduler
