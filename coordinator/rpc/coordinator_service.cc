@@ -1,6 +1,7 @@
 #include "coordinator/rpc/coordinator_service.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "common/files/sha256.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/hardware_class.h"
+#include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/piece_stream.h"
 #include "coordinator/rpc/sweep_watch.h"
@@ -56,8 +58,9 @@ absl::Status CheckRequestId(const std::string& id) {
 }
 
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
-                                         const LiveBoard& live) {
+                                         const std::string& owner, const LiveBoard& live) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
+  NF_RETURN_IF_ERROR(CheckPriority(request.priority()));
   if (request.file().size() > sweep::kMaxFileBytes) {
     return InvalidInput(fmt::format("file: expected at most {} bytes, got {}", sweep::kMaxFileBytes,
                                     request.file().size()));
@@ -69,16 +72,15 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   event.request_id = request.request_id();
   event.resume = request.resume();
   event.file = request.file();
+  event.owner = owner;
+  event.priority = request.priority();
+  event.max_failures = request.max_failures();
   return event;
 }
 
-absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
-  if (number != 0) return SweepId{number};
-  return InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
-}
-
 // Which sweep the replays are.
-absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request, query::Query& query) {
+absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request,
+                                     const std::string& owner, query::Query& query) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
   NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(request.member()));
   if (request.count() > kMaxReplays) {
@@ -106,6 +108,7 @@ absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request, que
   event.sweep = sweep::ReplayOf(source.sweep, source.cell, wish);
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(event.sweep));
   event.request_id = request.request_id();
+  event.owner = owner;
   return event;
 }
 
@@ -185,7 +188,8 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
     response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
     reactor->Finish(ToGrpc(result.status));
   };
-  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, parts_.loop.live());
+  absl::StatusOr<CallEvent> event =
+      SubmissionFrom(*request, CallerOf(*context), parts_.loop.live());
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer);
   } else if (request->request_id().empty()) {
@@ -205,42 +209,18 @@ Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
                                             const v1::ReplayMemberRequest* request,
                                             v1::ReplayMemberResponse* response) {
   Unary* reactor = context->DefaultReactor();
-  const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
-    absl::StatusOr<CallEvent> event = ReplayFrom(*request, parts_.query);
-    if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
-    parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
-      response->set_sweep_id(result.sweep.value);
-      response->set_members(result.members);
-      reactor->Finish(ToGrpc(result.status));
-    });
-  });
+  const std::string owner = CallerOf(*context);
+  const bool posted =
+      parts_.query.Post(query::Work::kRead, [this, reactor, request, response, owner] {
+        absl::StatusOr<CallEvent> event = ReplayFrom(*request, owner, parts_.query);
+        if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
+        parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
+          response->set_sweep_id(result.sweep.value);
+          response->set_members(result.members);
+          reactor->Finish(ToGrpc(result.status));
+        });
+      });
   return posted ? reactor : FinishWith(reactor, TooManyReads());
-}
-
-Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSweepRequest* request,
-                                           v1::CancelSweepResponse* response) {
-  Unary* reactor = context->DefaultReactor();
-  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
-  if (!sweep.ok()) return FinishWith(reactor, sweep.status());
-  parts_.loop.Call(scheduler::SweepCancelled{0, *sweep},
-                   [reactor, response](const CallResult& result) {
-                     response->set_members(result.members);
-                     reactor->Finish(ToGrpc(result.status));
-                   });
-  return reactor;
-}
-
-Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweepRequest* request,
-                                          v1::RetrySweepResponse* response) {
-  Unary* reactor = context->DefaultReactor();
-  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
-  if (!sweep.ok()) return FinishWith(reactor, sweep.status());
-  parts_.loop.Call(scheduler::SweepRetried{0, *sweep},
-                   [reactor, response](const CallResult& result) {
-                     response->set_members(result.members);
-                     reactor->Finish(ToGrpc(result.status));
-                   });
-  return reactor;
 }
 
 Unary* CoordinatorServiceImpl::ExplainMember(Context* context,
@@ -291,10 +271,41 @@ Unary* CoordinatorServiceImpl::GetMember(Context* context, const v1::GetMemberRe
 
 Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorkersRequest*,
                                            v1::ListWorkersResponse* response) {
-  return Read(context, response, [this]() -> absl::StatusOr<v1::ListWorkersResponse> {
-    NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
-    FillLive(parts_.loop.live(), found);
-    return found;
+  return Read(context, response, [this] { return WorkersNow(); });
+}
+
+absl::StatusOr<v1::ListWorkersResponse> CoordinatorServiceImpl::WorkersNow() {
+  NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
+  FillLive(parts_.loop.live(), found);
+  return found;
+}
+
+Unary* CoordinatorServiceImpl::ExplainSweep(Context* context,
+                                            const v1::ExplainSweepRequest* request,
+                                            v1::ExplainSweepResponse* response) {
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainSweepResponse> {
+    v1::GetSweepRequest asked;
+    asked.set_sweep_id(request->sweep_id());
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse found, parts_.query.GetSweep(asked));
+    v1::ExplainSweepResponse answer;
+    answer.set_text(parts_.loop.ExplainSweep(SweepId{found.sweep().id()}).value_or(""));
+    return answer;
+  });
+}
+
+Unary* CoordinatorServiceImpl::ExplainWorker(Context* context,
+                                             const v1::ExplainWorkerRequest* request,
+                                             v1::ExplainWorkerResponse* response) {
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainWorkerResponse> {
+    const std::optional<std::string> text = parts_.loop.ExplainWorker(request->worker());
+    if (!text) {
+      return MakeError(
+          absl::StatusCode::kNotFound,
+          fmt::format("there is no worker {}", request->worker().substr(0, kMaxQuoted)));
+    }
+    v1::ExplainWorkerResponse answer;
+    answer.set_text(*text);
+    return answer;
   });
 }
 

@@ -52,6 +52,7 @@ struct KeepSharing {
 struct KeepNotes {
   SweepId sweep;
   sweep::Sweep content;
+  uint32_t revision = 0;  // How often they were changed, with this time.
 };
 struct PinCell {
   SweepId sweep;
@@ -251,6 +252,7 @@ struct RecoveredSweep {
   // By hardware class. Not to the last bit what was added up before: the order is another.
   std::map<std::string, TrainTimes> times;
   Sharing sharing;
+  uint32_t revision = 0;  // As in the last KeepNotes.
 };
 struct RecoveredLease {
   LeaseId lease;

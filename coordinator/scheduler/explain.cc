@@ -28,13 +28,6 @@ std::string Join(const std::vector<std::string>& parts) {
   return text + "; and " + std::to_string(parts.size() - kMostNamed) + " more";
 }
 
-// "hardware class cpu-amd-avx2 and stack torch-2.11-cpu".
-std::string Wanted(const Pool& pool) {
-  std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
-  if (pool.hardware.empty()) return stack;
-  return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
-}
-
 // What would be of the pool, were it not withheld.
 std::vector<std::string> WithheldFrom(const Worker& worker, const Pool& pool) {
   std::vector<std::string> reasons;
@@ -126,25 +119,6 @@ Able FindAble(const State& state, const Pool& pool, const MemberId& id, absl::Ti
   return able;
 }
 
-// Who else waits for the same, of the sweeps that may have leases.
-std::string Others(const State& state, const Pool& pool, const SweepState& sweep) {
-  size_t higher = 0;
-  size_t equal = 0;
-  for (const auto& [id, line] : state.waiting.at(pool).lines) {
-    const SweepState& other = state.sweeps.at(id);
-    if (id == sweep.id || !MayLease(other)) continue;
-    if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
-    if (other.sharing.priority == sweep.sharing.priority) ++equal;
-  }
-  std::string text;
-  if (higher > 0) {
-    text += "; " + Count(higher, "member") + " of sweeps of higher priority " +
-            (higher == 1 ? "goes" : "go") + " first";
-  }
-  if (equal > 0) text += "; its sweep takes turns with " + Count(equal, "other");
-  return text;
-}
-
 std::string Position(const State& state, const Pool& pool, const MemberId& id) {
   const WaitKey key = KeyOf(id);
   const Line& line = state.waiting.at(pool).lines.at(id.sweep);
@@ -154,9 +128,10 @@ std::string Position(const State& state, const Pool& pool, const MemberId& id) {
     before += fresh.CountBelow(key.replicate + (first.cell < key.cell ? 1 : 0));
   }
   const bool alone = state.waiting.at(pool).lines.size() == 1;
+  const std::string others = Others(state, pool, state.sweeps.at(id.sweep));
   return "position " + std::to_string(before + 1) + " of " + std::to_string(CountIn(state, line)) +
          (alone ? "" : " of its sweep") + " among those that wait for the same" +
-         Others(state, pool, state.sweeps.at(id.sweep));
+         (others.empty() ? "" : "; " + others);
 }
 
 std::string History(const State& state, const MemberId& id) {
@@ -172,19 +147,7 @@ std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
   if (state.sweeps.at(id.sweep).sharing.paused) {
     return "a person has paused its sweep. `resume " + ToText(id.sweep) + "` lets it go on.";
   }
-  const Pool pool = PoolOf(CellOf(state, id));
-  if (state.storage_failed_since) return "nothing is leased while the store cannot keep anything.";
-  const Able able = FindAble(state, pool, id, now);
-  if (!able.offered) return NotOffered(state, pool, id) + ".";
-  std::string text = "no worker may take it.";
-  if (able.slots > 0) {
-    text =
-        (able.slots == 1 ? "the one slot that can train it is busy; "
-                         : "all " + Count(able.slots, "slot") + " that can train it are busy; ") +
-        Position(state, pool, id) + ".";
-  }
-  if (!able.reasons.empty()) text += " " + Join(able.reasons) + ".";
-  return text;
+  return WhyItWaits(state, id, Position(state, PoolOf(CellOf(state, id)), id), now);
 }
 
 std::string Leased(const State& state, const Member& member, absl::Time now) {
@@ -205,6 +168,46 @@ std::string Leased(const State& state, const Member& member, absl::Time now) {
 }
 
 }  // namespace
+
+std::string WhyItWaits(const State& state, const MemberId& id, const std::string& turn,
+                       absl::Time now) {
+  const Pool pool = PoolOf(CellOf(state, id));
+  if (state.storage_failed_since) return "nothing is leased while the store cannot keep anything.";
+  const Able able = FindAble(state, pool, id, now);
+  if (!able.offered) return NotOffered(state, pool, id) + ".";
+  std::string text = "no worker may take it.";
+  if (able.slots > 0) {
+    text = (able.slots == 1 ? "the one slot that can train it is busy"
+                            : "all " + Count(able.slots, "slot") + " that can train it are busy") +
+           (turn.empty() ? "" : "; " + turn) + ".";
+  }
+  if (!able.reasons.empty()) text += " " + Join(able.reasons) + ".";
+  return text;
+}
+
+std::string Others(const State& state, const Pool& pool, const SweepState& sweep) {
+  size_t higher = 0;
+  size_t equal = 0;
+  for (const auto& [id, line] : state.waiting.at(pool).lines) {
+    const SweepState& other = state.sweeps.at(id);
+    if (id == sweep.id || !MayLease(other)) continue;
+    if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
+    if (other.sharing.priority == sweep.sharing.priority) ++equal;
+  }
+  std::string text;
+  if (higher > 0) {
+    text += Count(higher, "member") + " of sweeps of higher priority " +
+            (higher == 1 ? "goes" : "go") + " first";
+  }
+  if (equal == 0) return text;
+  return text + (text.empty() ? "" : "; ") + "its sweep takes turns with " + Count(equal, "other");
+}
+
+std::string Wanted(const Pool& pool) {
+  std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
+  if (pool.hardware.empty()) return stack;
+  return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
+}
 
 std::string ExplainMember(const State& state, const MemberId& id, absl::Time now) {
   const std::optional<Member> member = FindMember(state, id);

@@ -32,6 +32,7 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
   sweep.request_id = recovered.request_id;
   sweep.identities = recovered.identities;
   sweep.sharing = recovered.sharing;
+  sweep.revision = recovered.revision;
   SetOwner(state, sweep);
   for (const RecoveredCell& cell : recovered.cells) RestoreCell(sweep, cell);
   state.owners[sweep.owner].standing.running += sweep.counts.In(MemberState::kLeased);
@@ -129,6 +130,7 @@ RecoveredSweep DurableSweep(const SweepState& sweep) {
   }
   durable.times = sweep.times;
   durable.sharing = sweep.sharing;
+  durable.revision = sweep.revision;
   return durable;
 }
 

@@ -89,6 +89,14 @@ std::string Scheduler::Explain(const MemberId& member, absl::Time now) const {
   return ExplainMember(*state_, member, now);
 }
 
+std::optional<std::string> Scheduler::ExplainSweep(SweepId sweep, absl::Time now) const {
+  return scheduler::ExplainSweep(*state_, sweep, now);
+}
+
+std::optional<std::string> Scheduler::ExplainWorker(const std::string& name, absl::Time now) const {
+  return scheduler::ExplainWorker(*state_, name, now);
+}
+
 std::optional<AnswerSubmit> Scheduler::FindRequest(const std::string& request_id) const {
   const auto it = state_->sweeps_by_request.find(request_id);
   if (it == state_->sweeps_by_request.end()) return std::nullopt;
@@ -107,6 +115,7 @@ std::optional<SweepCounts> Scheduler::CountsOf(SweepId sweep) const {
   if (it == state_->sweeps.end()) return std::nullopt;
   SweepCounts counts = it->second.counts;
   counts.sharing = it->second.sharing;
+  counts.ended = it->second.ended;
   counts.revision = it->second.revision;
   return counts;
 }

@@ -16,6 +16,7 @@
 
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/rate.h"
 
 namespace noisefloor::scheduler {
 
@@ -59,9 +60,10 @@ struct SweepCounts {
   std::array<uint32_t, 6> by_state{};  // In the order of MemberState; see In.
   uint32_t retries = 0;                // Attempts beyond each member's first.
   TrainTimes times;
-  double running = 0;     // Sum over live leases of the share of their steps that is done.
-  Sharing sharing;        // From here on as CountsOf tells it.
-  uint32_t revision = 0;  // How often notes or sharing were changed since the start.
+  double running = 0;  // Sum over live leases of the share of their steps that is done.
+  Sharing sharing;     // From here on as CountsOf tells it.
+  Rate ended;
+  uint32_t revision = 0;  // How often notes or tags were changed.
 
   uint32_t& In(MemberState state) { return by_state[static_cast<size_t>(state) - 1]; }
   uint32_t In(MemberState state) const { return by_state[static_cast<size_t>(state) - 1]; }
@@ -106,6 +108,11 @@ class Scheduler {
   // Why the member is where it is, in a sentence or two, and what would change it. That there is no
   // such member is said in words too.
   std::string Explain(const MemberId& member, absl::Time now) const;
+
+  // Where the sweep stands, and what the worker of that name does, a line for each thing worth
+  // knowing. Nothing: there is none.
+  std::optional<std::string> ExplainSweep(SweepId sweep, absl::Time now) const;
+  std::optional<std::string> ExplainWorker(const std::string& name, absl::Time now) const;
 
   // What the submission of this id was answered with; nothing when there was none.
   std::optional<AnswerSubmit> FindRequest(const std::string& request_id) const;

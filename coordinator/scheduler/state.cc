@@ -350,6 +350,8 @@ void SetState(Turn& turn, const MemberId& id, MemberState state) {
   }
   member.state = state;
   if (state == MemberState::kWaiting) AddWaiting(turn.state, id);
+  if (state == MemberState::kLeased) sweep.ended.Begin(turn.now);
+  if (HasEnded(state) && state != MemberState::kCancelled) sweep.ended.Note(turn.now);
   turn.effects.changed.sweeps.insert(id.sweep);
   turn.Keep(SetMemberState{id, state, member.attempt, member.forgiven});
 }
@@ -392,6 +394,16 @@ void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count) {
 std::string WorkerName(const State& state, WorkerId id) {
   const auto it = state.workers.find(id);
   return it == state.workers.end() ? "worker " + std::to_string(id.value) : it->second.name;
+}
+
+const Worker* WorkerNamed(const State& state, const std::string& name) {
+  const Worker* found = nullptr;
+  for (const auto& [id, worker] : state.workers) {
+    if (worker.name != name) continue;
+    if (worker.session) return &worker;
+    found = &worker;
+  }
+  return found;
 }
 
 std::string NameOf(const Worker& worker, const std::string& unit) {

@@ -95,10 +95,11 @@ struct SweepState {
   std::vector<CellState> cells;
   Sharing sharing;
   uint32_t owner = 0;     // Whose sharing.owner it is: see State::owners.
-  uint32_t revision = 0;  // How often notes or sharing were changed. Soft.
+  uint32_t revision = 0;  // How often notes or tags were changed.
   LeaseId last_lease;     // Granted since the start; 0: none. Soft.
   SweepCounts counts;
   std::map<std::string, TrainTimes> times;       // By hardware class.
+  Rate ended;                                    // Members that did. Soft.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
 };
@@ -306,6 +307,8 @@ uint32_t UntouchedCount(const CellState& cell);
 void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count);
 
 std::string WorkerName(const State& state, WorkerId id);
+// The one of that name: connected, else the newest. Null: there is none.
+const Worker* WorkerNamed(const State& state, const std::string& name);
 // "node7", or "GPU-8a3f of node7" where the worker has several units.
 std::string NameOf(const Worker& worker, const std::string& unit);
 std::string Text(LeaseId id);                              // "lease 17"

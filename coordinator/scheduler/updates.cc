@@ -39,14 +39,30 @@ std::string Obstacle(const SweepState& sweep, const SweepUpdated& event) {
          "` ends it";
 }
 
-// Whether notes or tags are others now.
-bool ChangeNotes(sweep::Sweep& content, const SweepUpdated& event) {
-  const std::string notes = content.notes;
-  const std::map<std::string, std::string> tags = content.tags;
-  if (event.notes) content.notes = *event.notes;
-  for (const std::string& tag : event.remove_tags) content.tags.erase(tag);
-  for (const auto& [tag, value] : event.set_tags) content.tags[tag] = value;
-  return notes != content.notes || tags != content.tags;
+// What people say of a sweep.
+struct Notes {
+  std::string notes;
+  std::map<std::string, std::string> tags;
+  friend bool operator==(const Notes&, const Notes&) = default;
+};
+
+Notes NotesAfter(const SweepUpdated& event, Notes notes) {
+  if (event.notes) notes.notes = *event.notes;
+  for (const std::string& tag : event.remove_tags) notes.tags.erase(tag);
+  for (const auto& [tag, value] : event.set_tags) notes.tags[tag] = value;
+  return notes;
+}
+
+// What is wrong with them; empty: nothing.
+std::string FaultOf(const Notes& notes) {
+  const std::vector<sweep::Problem> problems = sweep::CheckNotes(notes.notes, notes.tags);
+  return problems.empty() ? "" : problems.front().field + ": " + problems.front().message;
+}
+
+void SetNotes(Turn& turn, SweepState& sweep, const Notes& notes) {
+  sweep.content.notes = notes.notes;
+  sweep.content.tags = notes.tags;
+  turn.Keep(KeepNotes{sweep.id, sweep.content, ++sweep.revision});
 }
 
 }  // namespace
@@ -57,6 +73,11 @@ void On(Turn& turn, const SweepUpdated& event) {
   if (const std::string obstacle = Obstacle(*sweep, event); !obstacle.empty()) {
     return turn.Tell(AnswerError{event.request, absl::StatusCode::kFailedPrecondition, obstacle});
   }
+  const Notes before = {sweep->content.notes, sweep->content.tags};
+  const Notes notes = NotesAfter(event, before);
+  if (const std::string fault = FaultOf(notes); !fault.empty()) {
+    return turn.Tell(AnswerError{event.request, absl::StatusCode::kInvalidArgument, fault});
+  }
   const Sharing after = SharingAfter(event, sweep->sharing);
   std::string text = Difference(sweep->sharing, after);
   if (!text.empty()) {
@@ -64,12 +85,11 @@ void On(Turn& turn, const SweepUpdated& event) {
     turn.state.placement_due = true;
     turn.Keep(KeepSharing{sweep->id, after});
   }
-  if (ChangeNotes(sweep->content, event)) {
-    turn.Keep(KeepNotes{sweep->id, sweep->content});
+  if (notes != before) {
+    SetNotes(turn, *sweep, notes);
     text += text.empty() ? "other notes or tags" : "; other notes or tags";
   }
   if (!text.empty()) {
-    ++sweep->revision;
     turn.effects.changed.sweeps.insert(sweep->id);
     turn.Happened(sweep->id, "sweep_updated", ToText(sweep->id) + " " + text);
   }

@@ -10,17 +10,6 @@ namespace noisefloor::scheduler {
 
 namespace {
 
-// The one of that name: connected, else the newest. Null: there is none.
-Worker* WorkerNamed(State& state, const std::string& name) {
-  Worker* found = nullptr;
-  for (auto& [id, worker] : state.workers) {
-    if (worker.name != name) continue;
-    if (worker.session) return &worker;
-    found = &worker;
-  }
-  return found;
-}
-
 // Why the device cannot be meant; empty: it can. What a worker has that was not there since the
 // start is not known.
 std::string FaultOf(const Worker& worker, const WorkerUpdated& event) {
@@ -68,11 +57,12 @@ void Quarantine(Turn& turn, Worker& worker, const std::string& unit, bool quaran
 }  // namespace
 
 void On(Turn& turn, const WorkerUpdated& event) {
-  Worker* worker = WorkerNamed(turn.state, event.worker);
-  if (worker == nullptr) {
+  const Worker* found = WorkerNamed(turn.state, event.worker);
+  if (found == nullptr) {
     return turn.Tell(AnswerError{event.request, absl::StatusCode::kNotFound,
                                  "there is no worker " + PrintableLine(event.worker)});
   }
+  Worker* worker = &turn.state.workers.at(found->id);
   if (std::string fault = FaultOf(*worker, event); !fault.empty()) {
     return turn.Tell(
         AnswerError{event.request, absl::StatusCode::kFailedPrecondition, std::move(fault)});

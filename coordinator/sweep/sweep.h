@@ -124,6 +124,10 @@ struct Problem {
   std::string message;
 };
 
+// What is wrong with the notes and tags of a sweep; empty: nothing.
+std::vector<Problem> CheckNotes(const std::string& notes,
+                                const std::map<std::string, std::string>& tags);
+
 // Checks and resolves; every problem is reported, not only the first. `registered_classes` are what
 // `hardware: all` means now (sorted); none is a problem for kAll.
 std::variant<Sweep, std::vector<Problem>> Resolve(

@@ -26,6 +26,7 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
   if (a.request_id != b.request_id) return name + "request";
   if (a.specification_sha256 != b.specification_sha256) return name + "hash";
   if (a.sharing != b.sharing) return name + "sharing";
+  if (a.revision != b.revision) return name + "revision";
   if (a.content.notes != b.content.notes || a.content.tags != b.content.tags) return name + "notes";
   if (a.identities != b.identities) return name + "identities";
   if (a.cells_with_evaluation_set != b.cells_with_evaluation_set) return name + "evaluation sets";
@@ -168,6 +169,7 @@ void FakeStore::On(const KeepNotes& write) {
     Violate(ToText(write.sweep) + " becomes another with its notes");
   }
   content = write.content;
+  SweepOf(write.sweep).revision = write.revision;
 }
 
 void FakeStore::On(const KeepWorkerUse& write) {
