@@ -5,9 +5,11 @@ namespace noisefloor::cli {
 std::vector<std::unique_ptr<Command>> AllCommands() {
   std::vector<std::unique_ptr<Command>> all;
   for (const auto make :
-       {MakeRun,     MakeServe,  MakeSubmit,  MakePlan, MakeStatus,     MakeWatch,  MakeMembers,
-        MakeWorkers, MakeShow,   MakeExplain, MakeLogs, MakeCancel,     MakeRetry,  MakeReport,
-        MakeReplay,  MakeExport, MakeSql,     MakeData, MakeCompletion, MakeVersion}) {
+       {MakeRun,     MakeServe,   MakeSubmit,     MakePlan,       MakeStatus,  MakeWatch,
+        MakeMembers, MakeWorkers, MakeShow,       MakeExplain,    MakeLogs,    MakeCancel,
+        MakeRetry,   MakePause,   MakeResume,     MakeUpdate,     MakeArchive, MakeUnarchive,
+        MakeDrain,   MakeUndrain, MakeQuarantine, MakeRelease,    MakeReport,  MakeReplay,
+        MakeExport,  MakeSql,     MakeData,       MakeCompletion, MakeVersion}) {
     all.push_back(make());
   }
   return all;

@@ -1,9 +1,14 @@
 #include "coordinator/cli/connection.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <filesystem>
+#include <vector>
 
 #include "fmt/format.h"
 
+#include "common/base/names.h"
 #include "common/files/directory.h"
 #include "common/rpc/address.h"
 #include "coordinator/cli/read_only_home.h"
@@ -22,7 +27,22 @@ absl::Status CheckNamesHome(const std::string& path) {
                    Message(home) + "; name one with --home, or a server with --coordinator");
 }
 
+// Of the user that the process runs as; empty: it has none, or one that no header may hold.
+std::string UserName() {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> room(size_t{16} << 10);
+  if (getpwuid_r(geteuid(), &entry, room.data(), room.size(), &found) != 0) return "";
+  if (found == nullptr || !IsName(found->pw_name)) return "";
+  return found->pw_name;
+}
+
 }  // namespace
+
+void SayCaller(grpc::ClientContext& context) {
+  static const std::string name = UserName();
+  if (!name.empty()) context.AddMetadata("noisefloor-user", name);
+}
 
 absl::StatusOr<Connection> Connection::Open(const Context& context, const Wish& wish) {
   Connection connection;

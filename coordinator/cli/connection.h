@@ -19,6 +19,9 @@ namespace noisefloor::cli {
 
 using Stub = v1::CoordinatorService::StubInterface;
 
+// Says in the call whose process makes it.
+void SayCaller(grpc::ClientContext& context);
+
 // Owns the coordinator in process, if there is one. Move-only. Not thread-safe; its stub is.
 class Connection {
  public:
@@ -47,7 +50,7 @@ class Connection {
     return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
   }
 
-  // One call with a deadline.
+  // One call with a deadline; says who makes it.
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
@@ -55,6 +58,7 @@ class Connection {
                                 absl::Duration timeout = absl::Seconds(60)) {
     grpc::ClientContext context;
     SetDeadline(context, timeout);
+    SayCaller(context);
     Response response;
     const grpc::Status status = ((*stub_).*method)(&context, request, &response);
     if (!status.ok()) return Named(InWords(FromGrpc(status), timeout));

@@ -6,6 +6,7 @@
 
 #include "common/base/status.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/sharing.h"
 #include "coordinator/cli/sweep_file.h"
 
 namespace noisefloor::cli {
@@ -22,7 +23,8 @@ absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
                                       const v1::AssumedWorker& here);
 // Safe against "timed out, did it go in?": carries a request id of its own.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
-                                                    const SweepFile& file, bool resume);
+                                                    const SweepFile& file, bool resume,
+                                                    const SharingOptions& sharing = {});
 
 // What the file says in vain, or leaves to a default, on standard error.
 void SayNotes(const Context& context, const SweepFile& file);

@@ -20,11 +20,13 @@ class Submit final : public Command {
   std::string_view Help() const override { return "Give a sweep file to the coordinator"; }
   std::string_view Examples() const override {
     return R"(  noisefloor submit sweep.yaml --coordinator=127.0.0.1:7077
+  noisefloor submit sweep.yaml --priority=10 --max-failures=3
   noisefloor submit sweep.yaml --resume --output=json)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("file", file_, "the sweep file")->required()->type_name("SWEEP");
     app.add_flag("--resume", resume_, "answer with an equal sweep when there is one");
+    sharing_.Describe(app);
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const SweepFile file, ReadSweepFile(file_));
@@ -32,7 +34,7 @@ class Submit final : public Command {
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kMake}));
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse answer,
-                        SubmitSweep(context, connection, file, resume_));
+                        SubmitSweep(context, connection, file, resume_, sharing_));
     if (context.Json()) {
       PrintJson(context.out, {{"sweep", noisefloor::ToText(SweepId{answer.sweep_id()})},
                               {"members", answer.members()},
@@ -74,6 +76,7 @@ class Submit final : public Command {
 
   std::string file_;
   bool resume_ = false;
+  SharingOptions sharing_;
 };
 
 }  // namespace
