@@ -38,6 +38,7 @@ class World {
   void Advance(const Command& command);
   void Beat(const std::string& name);
   void Restart();
+  void Explain(const std::string& what);
   void Check();
   SessionId SessionOf(const Command& command) const;
   std::vector<HeldLease> Held(const Command& command) const;
@@ -104,6 +105,23 @@ void World::Beat(const std::string& name) {
 void World::Restart() {
   scheduler_ = Scheduler::Restore(options_, store_.Recovered(), now_);
   Check();
+}
+
+// A member, a sweep or a worker.
+void World::Explain(const std::string& what) {
+  const auto member = ParseMemberId(what);
+  const auto sweep = ParseSweepId(what);
+  std::optional<std::string> text;
+  if (member) {
+    text = scheduler_.Explain(*member, now_);
+  } else if (sweep) {
+    text = scheduler_.ExplainSweep(*sweep, now_);
+  } else {
+    text = scheduler_.ExplainWorker(what, now_);
+  }
+  for (const std::string& line : Split(text.value_or("there is no " + what), '\n')) {
+    lines_.push_back(line);
+  }
 }
 
 SessionId World::SessionOf(const Command& command) const {
@@ -316,8 +334,7 @@ std::vector<std::string> World::Run(const Command& command) {
   } else if (command.verb == "restart") {
     Restart();
   } else if (command.verb == "explain") {
-    const auto member = ParseMemberId(command.Word(0));
-    lines_.push_back(member ? scheduler_.Explain(*member, now_) : "problem: no such member id");
+    Explain(command.Word(0));
   } else if (const std::optional<Event> event = ToEvent(command)) {
     Step(*event);
   } else {
