@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
@@ -119,6 +120,15 @@ Able FindAble(const State& state, const Pool& pool, const MemberId& id, absl::Ti
   return able;
 }
 
+// Whether a slot may be for both.
+bool MayMeanTheSame(const Pool& a, const Pool& b) {
+  const auto same = [](const std::string& x, const std::string& y) {
+    return x.empty() || y.empty() || x == y;
+  };
+  return same(a.hardware, b.hardware) && same(a.stack, b.stack) &&
+         same(a.fingerprint, b.fingerprint);
+}
+
 std::string Position(const State& state, const Pool& pool, const MemberId& id) {
   const WaitKey key = KeyOf(id);
   const Line& line = state.waiting.at(pool).lines.at(id.sweep);
@@ -127,10 +137,9 @@ std::string Position(const State& state, const Pool& pool, const MemberId& id) {
     const ReplicateSet& fresh = CellOf(state, MemberOf(first)).fresh;
     before += fresh.CountBelow(key.replicate + (first.cell < key.cell ? 1 : 0));
   }
-  const bool alone = state.waiting.at(pool).lines.size() == 1;
   const std::string others = Others(state, pool, state.sweeps.at(id.sweep));
   return "position " + std::to_string(before + 1) + " of " + std::to_string(CountIn(state, line)) +
-         (alone ? "" : " of its sweep") + " among those that wait for the same" +
+         (others.empty() ? "" : " of its sweep") + " among those that wait for the same" +
          (others.empty() ? "" : "; " + others);
 }
 
@@ -187,13 +196,17 @@ std::string WhyItWaits(const State& state, const MemberId& id, const std::string
 
 std::string Others(const State& state, const Pool& pool, const SweepState& sweep) {
   size_t higher = 0;
-  size_t equal = 0;
-  for (const auto& [id, line] : state.waiting.at(pool).lines) {
-    const SweepState& other = state.sweeps.at(id);
-    if (id == sweep.id || !MayLease(other)) continue;
-    if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
-    if (other.sharing.priority == sweep.sharing.priority) ++equal;
+  std::set<SweepId> equals;
+  for (const auto& [asked, queue] : state.waiting) {
+    if (!MayMeanTheSame(asked, pool)) continue;
+    for (const auto& [id, line] : queue.lines) {
+      const SweepState& other = state.sweeps.at(id);
+      if (id == sweep.id || !MayLease(other)) continue;
+      if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
+      if (other.sharing.priority == sweep.sharing.priority) equals.insert(id);
+    }
   }
+  const size_t equal = equals.size();
   std::string text;
   if (higher > 0) {
     text += Count(higher, "member") + " of sweeps of higher priority " +

@@ -99,9 +99,10 @@ std::vector<std::string> SweepLines(const State& state, const SweepState& sweep,
   }
   if (counts.In(MemberState::kLeased) > 0) lines.push_back(WhereItRuns(state, sweep.id));
   if (sharing.paused) {
-    lines.push_back(
-        "A person has paused it: " + Count(counts.In(MemberState::kWaiting), "waiting member") +
-        " get no lease. `resume " + ToText(sweep.id) + "` lets it go on.");
+    const uint32_t waiting = counts.In(MemberState::kWaiting);
+    lines.push_back("A person has paused it: " + Count(waiting, "waiting member") +
+                    (waiting == 1 ? " gets" : " get") + " no lease. `resume " + ToText(sweep.id) +
+                    "` lets it go on.");
     return lines;
   }
   for (const auto& [pool, queue] : state.waiting) {
@@ -160,7 +161,8 @@ std::string GroupLine(const State& state, const Place& place, absl::Time now) {
   const size_t waiting = WaitingFor(state, place);
   return text + "; " + std::to_string(group.free.size()) + " free, and " +
          (waiting == 0 ? "nothing waits for what it offers."
-                       : Count(waiting, "member") + " wait for what it offers.");
+                       : Count(waiting, "member") + (waiting == 1 ? " waits" : " wait") +
+                             " for what it offers.");
 }
 
 std::vector<std::string> WorkerLines(const State& state, const Worker& worker, absl::Time now) {

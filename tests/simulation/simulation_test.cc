@@ -116,7 +116,8 @@ TEST(PlantedBug, PrioritiesTheOtherWayRoundAreSeen) {
   ExpectSeen(Mutant::kInvertsPriorities, "a sweep of higher priority had to wait");
 }
 TEST(PlantedBug, OwnersWhoAreTakenForOneAreSeen) {
-  ExpectSeen(Mutant::kForgetsOwners, "an owner who had less, or had it longer ago, had to wait");
+  ExpectSeen(Mutant::kForgetsOwners, "an owner who had less, or had it longer ago, had to wait",
+             150);
 }
 TEST(PlantedBug, SweepsThatAreServedOneAfterTheOtherAreSeen) {
   ExpectSeen(Mutant::kServesTheFirst, "a sweep that had less, or had it longer ago, had to wait");

@@ -44,7 +44,6 @@ inline scheduler::KeepSweep Keep(uint64_t id = 1) {
   write.cells = sweep::Expand(write.content);
   write.specification_sha256 = Sha256Hex(sweep::CanonicalText(write.content));
   write.request_id = "request-" + std::to_string(id);
-  write.sharing.owner = "ada";
   write.at = At(0);
   return write;
 }
@@ -160,11 +159,6 @@ inline std::vector<Write> Story() {
   writes.push_back(
       scheduler::SetMemberState{Member(3, 0), scheduler::MemberState::kCancelled, 0, 0});
   writes.push_back(scheduler::SetMemberState{Member(3, 1), scheduler::MemberState::kWaiting, 4, 4});
-  writes.push_back(scheduler::KeepSharing{SweepId{1}, {"ada", -3, true, 5, false}});
-  scheduler::KeepNotes noted{SweepId{1}, Content(), 2};
-  noted.content.notes = "second \"look\"";
-  writes.push_back(noted);
-  writes.push_back(scheduler::KeepWorkerUse{WorkerId{2}, true, {"GPU-9", ""}});
   writes.push_back(
       scheduler::AppendEvent{SweepId{1}, {}, "submitted", "12 members", At(0), EventId{1}});
   writes.push_back(scheduler::AppendEvent{SweepId{1}, Member(0, 0), "done", "s1c0r0 done on box-1",
