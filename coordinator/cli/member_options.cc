@@ -20,7 +20,7 @@ std::string AsShown(const std::string& name) {
 
 CLI::Option* AddList(CLI::App& app, const std::string& name, std::vector<std::string>& into,
                      const std::string& help, const std::string& type) {
-  return app.add_option(name, into, help)->delimiter(',')->type_name(type);
+  return app.add_option(name, into, help)->delimiter(',')->allow_extra_args(false)->type_name(type);
 }
 
 }  // namespace
@@ -34,6 +34,7 @@ void MemberOptions::Describe(CLI::App& app, const std::vector<std::string>& stat
   AddList(app, "--stack", stacks_, "only those of this stack", "NAME");
   app.add_option("--cell", cells_, "only those of this cell: 12 of s3c12r4")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("N");
   AddList(app, "--member", members_, "only this one", "ID");
   AddList(app, "--worker", workers_, "only those that this worker has, or had last", "NAME");

@@ -32,12 +32,10 @@ class Update final : public Command {
     app.add_option("--notes", notes_, "what is said of it from now on")->type_name("TEXT");
     app.add_option("--tag", tags_, "a tag to set, as key=value; may be repeated")
         ->type_name("KEY=VALUE")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->allow_extra_args(false);
     app.add_option("--untag", removed_, "a tag to take away; may be repeated")
         ->type_name("KEY")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->allow_extra_args(false);
   }
   absl::StatusOr<int> Run(Context& context) override {
     v1::UpdateSweepRequest change;

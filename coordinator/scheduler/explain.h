@@ -19,7 +19,8 @@ std::optional<std::string> ExplainWorker(const State& state, const std::string& 
 // `turn` says when it is its turn, "" = leave that out.
 std::string WhyItWaits(const State& state, const MemberId& id, const std::string& turn,
                        absl::Time now);
-// Who else waits for what such a slot may be for, of the sweeps that may have leases; "" = nobody. Something of the
+// Who else waits for what such a slot may be for, of the sweeps that may have leases; "" =
+// nobody. Something of the
 // sweep waits for the pool.
 std::string Others(const State& state, const Pool& pool, const SweepState& sweep);
 // "hardware class cpu-amd-avx2 and stack torch-2.11-cpu"; "" = anything.

@@ -18,28 +18,11 @@
 #include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/replicate_set.h"
 #include "coordinator/scheduler/scheduler.h"
-#include "coordinator/scheduler/turns.h"
 
 namespace noisefloor::scheduler {
-
-// What a worker must offer to train a member. Empty = any.
-struct Pool {
-  std::string hardware;
-  std::string stack;
-  std::string fingerprint;  // Of the stack; empty: the cell is not pinned yet.
-  friend auto operator<=>(const Pool&, const Pool&) = default;
-};
-
-// Order in which members of a sweep are leased: replicate r of every cell before r + 1. Between the
-// classes of a replicate: Rank in placement.cc. Between sweeps: Turns.
-struct WaitKey {
-  SweepId sweep;
-  uint32_t replicate = 0;
-  uint32_t cell = 0;
-  friend auto operator<=>(const WaitKey&, const WaitKey&) = default;
-};
 
 struct Member {
   MemberState state = MemberState::kWaiting;
@@ -66,21 +49,6 @@ struct CellState {
   // shared: with copies of this state.
   std::shared_ptr<const SpecificationTemplate> specification;
   std::string specification_identity;
-};
-
-// Members of a sweep that wait for the same.
-struct Line {
-  std::set<WaitKey> cells;  // The first fresh member of each cell that has one.
-  std::set<WaitKey> again;  // Members that have had an attempt.
-
-  bool empty() const { return cells.empty() && again.empty(); }
-  WaitKey first() const;  // Of one that is not empty.
-};
-
-// Members that wait for the same.
-struct Queue {
-  std::map<SweepId, Line> lines;  // No empty ones.
-  Turns turns;                    // Of the lines whose sweeps may have leases.
 };
 
 struct SweepState {

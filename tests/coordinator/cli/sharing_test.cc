@@ -56,13 +56,14 @@ TEST_F(SharingCommands, ASweepIsPausedResumedAndUpdated) {
 TEST_F(SharingCommands, MembersAreChosenSortedAndLimited) {
   EXPECT_EQ(line_.Run({"cancel", "s1", "--plan=algo", "--cell=1"}).out,
             "s1: 2 members cancelled\n");
-  EXPECT_EQ(line_.Run({"cancel", "s1", "--member=s1c0r1"}).out, "s1: 1 member cancelled\n");
+  EXPECT_EQ(line_.Run({"cancel", "--member", "s1c0r1", "s1"}).out, "s1: 1 member cancelled\n");
   const auto ids = [this](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"members", "s1", "--output=json"});
     std::string found;
     const Printed printed = line_.Run(arguments);
     EXPECT_EQ(printed.code, kDone) << printed.err;
-    for (const auto& member : nlohmann::json::parse(printed.out).at("members")) {
+    const auto json = nlohmann::json::parse(printed.out);
+    for (const auto& member : json.at("members")) {
       found += member.at("id").get<std::string>() + " ";
     }
     return found;

@@ -123,6 +123,38 @@ TEST(Sharing, APausedSweepKeepsItsPlaceAndARestartKnowsIt) {
   EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
 }
 
+TEST(WorkerUse, OfASlotWithSeveralDevicesOneIsEnough) {
+  Scheduler scheduler{Options{}};
+  auto inventory = std::make_shared<Inventory>();
+  inventory->devices = {{"GPU-1", "model", 0, "", ""}, {"GPU-2", "model", 0, "", ""}};
+  inventory->offers = {{"cpu", "torch", "f1", "b"}};
+  inventory->slots.resize(1);
+  inventory->slots[0].devices = {0, 1};
+  inventory->slots[0].offers = {0};
+  WorkerConnected join = Join(1, 1, "u");
+  join.inventory = inventory;
+  (void)scheduler.Step(join, kT0);
+  WorkerUpdated use{.request = 1, .worker = "w1", .unit = "GPU-2", .quarantined = true};
+  (void)scheduler.Step(use, kT0);
+
+  EXPECT_THAT(Started(scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0)), IsEmpty());
+  use.quarantined = false;
+  EXPECT_THAT(Started(scheduler.Step(use, kT0)), ElementsAre("s1c0r0 w1"));
+}
+
+TEST(WorkerUse, WhatIsReleasedHasNotFailed) {
+  Options options;
+  options.quarantine_after = 1;
+  Scheduler scheduler{options};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 3)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  const Effects lost = scheduler.Step(test::Fail(1, 1, CauseClass::kLostDevice), kT0);
+  ASSERT_THAT(Started(lost), IsEmpty()) << "it rests";
+
+  const WorkerUpdated use{.request = 1, .worker = "w1", .quarantined = false};
+  EXPECT_THAT(Started(scheduler.Step(use, kT0)), SizeIs(1));
+}
+
 // A sweep of which many members have rows, cancelled as a whole.
 TEST(Selections, ManyMembersAreChangedInPieces) {
   constexpr uint32_t kMembers = 5000;
