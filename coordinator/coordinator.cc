@@ -292,7 +292,14 @@ std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep
                               .cancelled = counts->In(MemberState::kCancelled),
                               .retries = counts->retries,
                               .running = counts->running,
-                              .mean_seconds = times.count == 0 ? 0 : times.sum / times.count};
+                              .mean_seconds = times.count == 0 ? 0 : times.sum / times.count,
+                              .owner = counts->sharing.owner,
+                              .priority = counts->sharing.priority,
+                              .paused = counts->sharing.paused,
+                              .max_failures = counts->sharing.max_failures,
+                              .archived = counts->sharing.archived,
+                              .members_per_hour = counts->ended.PerHour(clock_.Now()),
+                              .revision = counts->revision};
 }
 
 std::optional<query::Progress> RunningCoordinator::ProgressOf(const MemberId& member) const {

@@ -1,6 +1,7 @@
 #include "common/base/ids.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/member_options.h"
 #include "coordinator/cli/output.h"
 
 namespace noisefloor::cli {
@@ -11,21 +12,25 @@ class Cancel final : public Command {
  public:
   std::string_view Name() const override { return "cancel"; }
   std::string_view Help() const override {
-    return "End the members of a sweep that have not ended";
+    return "End the members of a sweep that have not ended, or some of them";
   }
   std::string_view Examples() const override {
     return R"(  noisefloor cancel s3
+  noisefloor cancel s3 --plan=impl --state=waiting
   noisefloor cancel s3 --coordinator=127.0.0.1:7077 --output=json)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("sweep", sweep_, "the sweep, such as s3")->required()->type_name("ID");
+    members_.Describe(app, {"waiting", "running"});
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    NF_ASSIGN_OR_RETURN(v1::MemberSelection selection, members_.Selection(sweep));
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kToChange}));
     v1::CancelSweepRequest request;
     request.set_sweep_id(sweep);
+    if (!members_.empty()) *request.mutable_selection() = std::move(selection);
     NF_ASSIGN_OR_RETURN(const v1::CancelSweepResponse answer,
                         connection.Call(&Stub::CancelSweep, request));
     if (context.Json()) {
@@ -39,6 +44,7 @@ class Cancel final : public Command {
 
  private:
   std::string sweep_;
+  MemberOptions members_;
 };
 
 }  // namespace

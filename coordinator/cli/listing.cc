@@ -28,9 +28,11 @@ void DropDetails(v1::Member& member) {
 }  // namespace
 
 absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
-                                                         std::string* storage_problem) {
+                                                         std::string* storage_problem,
+                                                         bool archived) {
   std::vector<v1::SweepSummary> all;
   v1::ListSweepsRequest request;
+  request.set_archived(archived);
   request.set_page_size(kPageSize);
   do {
     NF_ASSIGN_OR_RETURN(const v1::ListSweepsResponse page,
@@ -43,23 +45,34 @@ absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
   return all;
 }
 
-absl::Status VisitMembers(Connection& connection, uint64_t sweep, v1::MemberState state,
-                          Detail detail, const std::function<void(v1::Member&&)>& visit) {
+absl::Status VisitSelected(Connection& connection, uint64_t sweep,
+                           const v1::MemberSelection& selection, Detail detail,
+                           const std::function<bool(v1::Member&&)>& visit) {
   v1::ListMembersRequest request;
   request.set_sweep_id(sweep);
-  request.set_state(state);
+  *request.mutable_selection() = selection;
   request.set_view(detail == Detail::kBasic ? v1::MEMBER_VIEW_BASIC : v1::MEMBER_VIEW_FULL);
   request.set_page_size(kPageSize);
   do {
     NF_ASSIGN_OR_RETURN(v1::ListMembersResponse page, connection.Call(&Stub::ListMembers, request));
     for (v1::Member& member : *page.mutable_members()) {
       if (detail == Detail::kHashes) DropDetails(member);
-      visit(std::move(member));
+      if (!visit(std::move(member))) return absl::OkStatus();
     }
     NF_RETURN_IF_ERROR(CheckToken(request.page_token(), page.next_page_token()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   return absl::OkStatus();
+}
+
+absl::Status VisitMembers(Connection& connection, uint64_t sweep, v1::MemberState state,
+                          Detail detail, const std::function<void(v1::Member&&)>& visit) {
+  v1::MemberSelection selection;
+  if (state != v1::MEMBER_STATE_UNSPECIFIED) selection.add_states(state);
+  return VisitSelected(connection, sweep, selection, detail, [&visit](v1::Member&& member) {
+    visit(std::move(member));
+    return true;
+  });
 }
 
 absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,

@@ -10,14 +10,20 @@
 
 namespace noisefloor::cli {
 
-// `storage_problem`: why the coordinator can keep nothing at present, or empty; may be null.
+// Archived ones only when they are asked for. `storage_problem`: why the coordinator can keep
+// nothing at present, or empty; may be null.
 absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
-                                                         std::string* storage_problem = nullptr);
+                                                         std::string* storage_problem = nullptr,
+                                                         bool archived = false);
 // How much of each member is wanted: MEMBER_VIEW_BASIC; its hashes besides, for the room of those;
 // MEMBER_VIEW_FULL.
 enum class Detail { kBasic, kHashes, kFull };
 
-// Sweep 0: the newest. Unspecified state: all. Calls `visit` for each as its page comes.
+// Sweep 0: the newest. Calls `visit` for each as its page comes, until that has answered false.
+absl::Status VisitSelected(Connection& connection, uint64_t sweep,
+                           const v1::MemberSelection& selection, Detail detail,
+                           const std::function<bool(v1::Member&&)>& visit);
+// Likewise all of them. Unspecified state: all.
 absl::Status VisitMembers(Connection& connection, uint64_t sweep, v1::MemberState state,
                           Detail detail, const std::function<void(v1::Member&&)>& visit);
 absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,

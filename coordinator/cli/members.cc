@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "fmt/format.h"
 
 #include "coordinator/cli/choices.h"
@@ -5,6 +8,7 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_json.h"
+#include "coordinator/cli/member_options.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/table.h"
 
@@ -33,10 +37,29 @@ std::string State(const v1::Member& member) {
   return text;
 }
 
-// What JSON says is taken too: "running" for "leased".
-std::string AsShown(const std::string& name) {
-  const v1::MemberState state = ParseState(name);
-  return state == v1::MEMBER_STATE_UNSPECIFIED ? name : std::string(Shown(state));
+// What members are put in order by; of equal ones the order of cell and replicate stays.
+struct Order {
+  const char* name;
+  bool (*before)(const v1::Member& a, const v1::Member& b);
+};
+
+double Top1(const v1::Member& member) {
+  const auto& metrics = member.outcome().metrics();
+  const auto top1 = metrics.find("top1");
+  return top1 == metrics.end() || std::isnan(top1->second) ? -1 : top1->second;
+}
+
+constexpr Order kOrders[] = {
+    {"member", [](const v1::Member&, const v1::Member&) { return false; }},
+    {"state", [](const v1::Member& a, const v1::Member& b) { return a.state() < b.state(); }},
+    {"attempt", [](const v1::Member& a, const v1::Member& b) { return a.attempt() > b.attempt(); }},
+    {"top1", [](const v1::Member& a, const v1::Member& b) { return Top1(a) > Top1(b); }},
+    {"worker", [](const v1::Member& a, const v1::Member& b) { return a.worker() < b.worker(); }}};
+
+std::vector<std::string> OrderNames() {
+  std::vector<std::string> names;
+  for (const Order& order : kOrders) names.emplace_back(order.name);
+  return names;
 }
 
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
@@ -71,7 +94,8 @@ class Members final : public Command {
   }
   std::string_view Examples() const override {
     return R"(  noisefloor members
-  noisefloor members s3 --state=failed
+  noisefloor members s3 --state=failed,cancelled --plan=algo
+  noisefloor members s3 --sort=top1 --limit=10
   noisefloor members --output=json | jq '.members[].hashes')";
   }
   void Describe(CLI::App& app) override {
@@ -79,32 +103,65 @@ class Members final : public Command {
         app.add_option("sweep", sweep_, "the sweep, such as s3; without it: the newest")
             ->type_name("ID");
     app.add_option("--sweep", sweep_, "")->group("")->excludes(sweep);  // As it once was said.
-    app.add_option("--state", state_, "only those that are " + JoinChoices(ShownStates()))
-        ->type_name("STATE")
-        ->transform(AsShown)
-        ->check(OneOf(ShownStates()));
+    members_.Describe(app, ShownStates());
+    app.add_option("--sort", sort_,
+                   "by " + JoinChoices(OrderNames()) +
+                       ": the most attempts and the best top-1 first (default: member)")
+        ->type_name("ORDER")
+        ->check(OneOf(OrderNames()));
+    app.add_option("--limit", limit_, "no more than so many, the first")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1 << 30));
   }
 
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
-    const v1::MemberState state = ParseState(state_);
-    if (context.Json()) {
-      MembersJson json(context.out);
-      NF_RETURN_IF_ERROR(VisitMembers(connection, sweep, state, Detail::kFull,
-                                      [&json](v1::Member&& member) { json.Add(member); }));
-      json.Finish();
+    NF_ASSIGN_OR_RETURN(const v1::MemberSelection selection, members_.Selection(sweep));
+    if (!context.Json()) {
+      NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
+                          Chosen(connection, sweep, selection, Detail::kHashes));
+      PrintTable(context, members);
       return kDone;
     }
-    NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
-                        ListMembers(connection, sweep, state, Detail::kHashes));
-    PrintTable(context, members);
+    MembersJson json(context.out);
+    if (sort_ == "member") {
+      NF_RETURN_IF_ERROR(VisitSelected(connection, sweep, selection, Detail::kFull,
+                                       [&, left = limit_](v1::Member&& member) mutable {
+                                         json.Add(member);
+                                         return --left != 0;
+                                       }));
+    } else {
+      NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
+                          Chosen(connection, sweep, selection, Detail::kFull));
+      for (const v1::Member& member : members) json.Add(member);
+    }
+    json.Finish();
     return kDone;
   }
 
  private:
+  // In order, as many as are wanted.
+  absl::StatusOr<std::vector<v1::Member>> Chosen(Connection& connection, uint64_t sweep,
+                                                 const v1::MemberSelection& selection,
+                                                 Detail detail) const {
+    const bool in_order = sort_ == "member";
+    std::vector<v1::Member> members;
+    NF_RETURN_IF_ERROR(
+        VisitSelected(connection, sweep, selection, detail, [&](v1::Member&& member) {
+          members.push_back(std::move(member));
+          return !in_order || limit_ == 0 || members.size() < limit_;
+        }));
+    const auto* order = std::ranges::find(kOrders, sort_, &Order::name);
+    std::ranges::stable_sort(members, order->before);
+    if (limit_ != 0 && members.size() > limit_) members.resize(limit_);
+    return members;
+  }
+
   std::string sweep_;
-  std::string state_;
+  MemberOptions members_;
+  std::string sort_ = "member";
+  uint32_t limit_ = 0;  // 0: all.
 };
 
 }  // namespace

@@ -125,6 +125,16 @@ std::string Percent(double fraction) {
   return std::isfinite(fraction) ? fmt::format("{:.2f} %", 100 * fraction) : "-";
 }
 
+namespace {
+
+Json TagsJson(const v1::SweepSummary& sweep) {
+  Json tags = Json::object();
+  for (const auto& [tag, value] : sweep.sweep().tags()) tags[tag] = value;
+  return tags;
+}
+
+}  // namespace
+
 Json SummaryJson(const v1::SweepSummary& sweep) {
   return {
       {"id", noisefloor::ToText(SweepId{sweep.id()})},
@@ -144,6 +154,15 @@ Json SummaryJson(const v1::SweepSummary& sweep) {
       {"ended", HasEnded(sweep)},
       {"mean_member_seconds", JsonNumber(sweep.mean_member_seconds())},
       {"specification_sha256", sweep.specification_sha256()},
+      {"owner", sweep.owner()},
+      {"priority", sweep.priority()},
+      {"paused", sweep.paused()},
+      {"max_failures", sweep.max_failures()},
+      {"archived", sweep.archived()},
+      {"members_per_hour", JsonNumber(sweep.members_per_hour())},
+      {"expected_seconds_left", JsonNumber(sweep.expected_seconds_left())},
+      {"notes", sweep.sweep().notes()},
+      {"tags", TagsJson(sweep)},
   };
 }
 

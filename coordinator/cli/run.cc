@@ -44,6 +44,7 @@ class RunCommand final : public Command {
                    "where the page goes (default: <--home>/reports/NAME-sID.html)")
         ->type_name("FILE");
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
+    sharing_.Describe(app);
   }
 
   absl::StatusOr<int> Run(Context& context) override {
@@ -103,7 +104,8 @@ class RunCommand final : public Command {
   absl::StatusOr<std::optional<v1::SweepSummary>> EndedBefore(
       Connection& connection, const v1::PlanSweepResponse& plan) const {
     if (again_) return std::nullopt;
-    NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> newest_first, ListSweeps(connection));
+    NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> newest_first,
+                        ListSweeps(connection, nullptr, /*archived=*/true));
     for (const v1::SweepSummary& sweep : newest_first) {
       if (sweep.specification_sha256() != plan.specification_sha256()) continue;
       return HasEnded(sweep) ? std::optional(sweep) : std::nullopt;
@@ -127,7 +129,7 @@ class RunCommand final : public Command {
           NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {}));
           NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
           NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
-                              SubmitSweep(context, connection, file, !again_));
+                              SubmitSweep(context, connection, file, !again_, sharing_));
           v1::GetSweepRequest request;
           request.set_sweep_id(submitted.sweep_id());
           NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
@@ -175,6 +177,7 @@ class RunCommand final : public Command {
   std::string data_root_;
   int slots_ = 0;
   bool again_ = false;
+  SharingOptions sharing_;
 };
 
 }  // namespace

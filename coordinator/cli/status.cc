@@ -9,6 +9,7 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/sharing.h"
 #include "coordinator/cli/standstill.h"
 #include "coordinator/cli/table.h"
 
@@ -36,12 +37,27 @@ std::string Elapsed(const Context& context, const v1::SweepSummary& sweep) {
       static_cast<double>(std::max<int64_t>(0, now - sweep.submitted_unix_seconds())));
 }
 
-// At the pace of the members that have ended, on as many slots as train now.
+// As the coordinator expects it.
 std::string TimeLeft(const v1::SweepSummary& sweep) {
   if (HasEnded(sweep)) return "-";
-  if (sweep.leased() == 0 || sweep.mean_member_seconds() <= 0) return "unknown";
-  const double members = std::max(0.0, MemberCount(sweep) - sweep.progress());
-  return "about " + DurationText(members * sweep.mean_member_seconds() / sweep.leased());
+  if (sweep.paused()) return "paused";
+  if (sweep.expected_seconds_left() <= 0) return "unknown";
+  return "about " + DurationText(sweep.expected_seconds_left());
+}
+
+// How many members end in an hour, whose sweep it is, and how it shares the fleet: a line each.
+void PrintSharing(Context& context, const v1::SweepSummary& sweep) {
+  if (!HasEnded(sweep) && sweep.members_per_hour() > 0) {
+    context.out << fmt::format("{:.0f} members an hour end at present\n", sweep.members_per_hour());
+  }
+  std::string text = SharingText(sweep);
+  if (!sweep.owner().empty()) {
+    text = "of " + PrintableLine(sweep.owner()) + (text.empty() ? "" : "; " + text);
+  }
+  if (!text.empty()) context.out << text << "\n";
+  if (sweep.paused() && !HasEnded(sweep)) {
+    context.out << context.Hint(fmt::format("resume s{}", sweep.id())) << " lets it go on\n";
+  }
 }
 
 void PrintTable(const Context& context, const std::vector<v1::SweepSummary>& sweeps) {
@@ -94,12 +110,13 @@ class StatusCommand final : public Command {
   }
   void Describe(CLI::App& app) override {
     app.add_option("sweep", sweep_, "the sweep, such as s3; without it: all")->type_name("ID");
+    app.add_flag("--archived", archived_, "in the list of all: archived ones, too");
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     if (sweep != 0) return One(context, connection, sweep);
-    return All(context, connection);
+    return All(context, connection, archived_);
   }
 
  private:
@@ -126,15 +143,16 @@ class StatusCommand final : public Command {
       context.out << "a member trains " << DurationText(summary.mean_member_seconds())
                   << " on average\n";
     }
+    PrintSharing(context, summary);
     if (!summary.sweep().notes().empty()) context.out << summary.sweep().notes() << "\n";
     NF_RETURN_IF_ERROR(SayWhoTrains(context, connection, summary));
     return EndCode(summary);
   }
 
-  static absl::StatusOr<int> All(Context& context, Connection& connection) {
+  static absl::StatusOr<int> All(Context& context, Connection& connection, bool archived) {
     std::string storage_problem;
     NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> sweeps,
-                        ListSweeps(connection, &storage_problem));
+                        ListSweeps(connection, &storage_problem, archived));
     WarnOfStorage(context, storage_problem);
     if (context.Json()) {
       Json list = Json::array();
@@ -159,6 +177,7 @@ class StatusCommand final : public Command {
   }
 
   std::string sweep_;
+  bool archived_ = false;
 };
 
 }  // namespace

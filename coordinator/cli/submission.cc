@@ -99,7 +99,7 @@ bool NoAnswerCame(const absl::Status& status) {
 absl::StatusOr<v1::SubmitSweepResponse> AskToSubmit(Connection& connection,
                                                     const v1::SubmitSweepRequest& request) {
   grpc::ClientContext context;
-  SetDeadline(context, kTry);
+  connection.Prepare(context, kTry);
   context.set_wait_for_ready(true);
   v1::SubmitSweepResponse response;
   const grpc::Status status = connection.stub().SubmitSweep(&context, request, &response);
@@ -111,11 +111,14 @@ absl::StatusOr<v1::SubmitSweepResponse> AskToSubmit(Connection& connection,
 
 // The same request id is the same sweep, so an answer that did not come is asked for again.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
-                                                    const SweepFile& file, bool resume) {
+                                                    const SweepFile& file, bool resume,
+                                                    const SharingOptions& sharing) {
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = file.sweep;
   request.set_resume(resume);
   request.set_file(file.text);
+  request.set_priority(sharing.priority);
+  request.set_max_failures(sharing.max_failures);
   request.set_request_id(fmt::format("cli-{:x}-{:x}-{:x}", absl::ToUnixNanos(context.clock.Now()),
                                      absl::ToInt64Nanoseconds(context.clock.Steady()), getpid()));
   absl::StatusOr<v1::SubmitSweepResponse> answer = connection.Call(&Stub::SubmitSweep, request);

@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/sharing.h"
 #include "coordinator/sweep_file/sweep_file.h"
 
 namespace noisefloor::cli {
@@ -34,7 +35,8 @@ absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,
                                       const v1::AssumedWorker& here);
 // Safe against "timed out, did it go in?": carries a request id of its own.
 absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Connection& connection,
-                                                    const SweepFile& file, bool resume);
+                                                    const SweepFile& file, bool resume,
+                                                    const SharingOptions& sharing = {});
 
 // What the file says in vain, or leaves to a default, on standard error.
 void SayNotes(const Context& context, const SweepFile& file);

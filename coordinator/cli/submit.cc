@@ -20,11 +20,13 @@ class Submit final : public Command {
   std::string_view Help() const override { return "Give a sweep file to the coordinator"; }
   std::string_view Examples() const override {
     return R"(  noisefloor submit sweep.yaml --coordinator=127.0.0.1:7077
+  noisefloor submit sweep.yaml --priority=10 --max-failures=3
   noisefloor submit sweep.yaml --resume --output=json)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("file", file_, "the sweep file")->required()->type_name("SWEEP");
     app.add_flag("--resume", resume_, "answer with an equal sweep when there is one");
+    sharing_.Describe(app);
   }
   absl::StatusOr<int> Run(Context& context) override {
     const Connection::Wish wish = {.home = Connection::Home::kMake};
@@ -33,7 +35,7 @@ class Submit final : public Command {
     SayNotes(context, file);
     NF_ASSIGN_OR_RETURN(Connection connection, OpenUnless(context, wish, std::move(opened)));
     NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse answer,
-                        SubmitSweep(context, connection, file, resume_));
+                        SubmitSweep(context, connection, file, resume_, sharing_));
     if (context.Json()) {
       PrintJson(context.out, {{"sweep", noisefloor::ToText(SweepId{answer.sweep_id()})},
                               {"members", answer.members()},
@@ -75,6 +77,7 @@ class Submit final : public Command {
 
   std::string file_;
   bool resume_ = false;
+  SharingOptions sharing_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace noisefloor::cli {
 namespace {
 
 std::string State(const v1::WorkerSummary& worker) {
-  if (!worker.connected()) return "away";
+  if (!worker.connected()) return worker.draining() ? "away, drained" : "away";
   return worker.draining() ? "draining" : "connected";
 }
 

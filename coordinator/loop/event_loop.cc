@@ -131,6 +131,16 @@ std::string EventLoop::Explain(const MemberId& member) const {
   return scheduler_.Explain(member, Now());
 }
 
+std::optional<std::string> EventLoop::ExplainSweep(SweepId sweep) const {
+  MutexLock lock(deciding_);
+  return scheduler_.ExplainSweep(sweep, Now());
+}
+
+std::optional<std::string> EventLoop::ExplainWorker(const std::string& name) const {
+  MutexLock lock(deciding_);
+  return scheduler_.ExplainWorker(name, Now());
+}
+
 scheduler::Scheduler EventLoop::Copy() const {
   MutexLock lock(deciding_);
   return scheduler_.Copy();
@@ -149,6 +159,12 @@ void EventLoop::Run() {
     Handle(std::move(items));
     if (ended) break;
   }
+  RefusePending();
+}
+
+// What they asked for goes on no more.
+void EventLoop::RefusePending() {
+  for (const auto& [number, call] : std::exchange(pending_, {})) Answer(call, {Stopping()});
 }
 
 absl::Duration EventLoop::UntilNextDeadline() const {
@@ -282,9 +298,9 @@ void EventLoop::DecideCalls() {
 bool EventLoop::Decide(std::span<const CallItem> calls) {
   scheduler::Scheduler before = Copy();
   scheduler::Effects effects;
-  scheduler::RequestNumber number = 0;
+  const scheduler::RequestNumber first = last_request_ + 1;
   for (const CallItem& call : calls) {
-    Append(DecideOn(EventOf(call.event, ++number)), effects);
+    Append(DecideOn(EventOf(call.event, ++last_request_)), effects);
   }
   more_ = true;  // Or not: to ask costs a step that does nothing.
   const bool writes = !effects.writes.empty();
@@ -297,35 +313,41 @@ bool EventLoop::Decide(std::span<const CallItem> calls) {
     if (storage_.ok()) StorageFailed(kept);
     return false;
   }
-  Tell(effects, calls);
+  for (size_t i = 0; i < calls.size(); ++i) pending_.emplace(first + i, calls[i]);
+  Tell(effects);
   return true;
 }
 
 void EventLoop::TellAll() {
   const scheduler::Effects effects = std::exchange(effects_, {});
-  Tell(effects, {});
+  Tell(effects);
   for (const auto& [session, events] : std::exchange(consumed_, {})) {
     parts_.links.Consumed(session, events);
   }
 }
 
-// Everything decided is on disk: say so, in the order of the decisions. Calls are numbered from 1.
-void EventLoop::Tell(const scheduler::Effects& effects, std::span<const CallItem> calls) {
+// Everything decided is on disk: say so, in the order of the decisions.
+void EventLoop::Tell(const scheduler::Effects& effects) {
   AddNews(effects, news_);
   moved_.insert(effects.changed.sweeps.begin(), effects.changed.sweeps.end());
   Publish(effects.changed);  // First: a worker told to start may upload at once.
   for (const scheduler::Send& send : effects.sends) {
     if (const auto* submit = std::get_if<scheduler::AnswerSubmit>(&send)) {
-      Answer(calls[submit->request - 1],
+      Answer(submit->request,
              {absl::OkStatus(), submit->sweep, submit->members, submit->resumed, submit->hardware});
     } else if (const auto* count = std::get_if<scheduler::AnswerCount>(&send)) {
-      Answer(calls[count->request - 1], {absl::OkStatus(), {}, count->members, false, {}});
+      Answer(count->request, {absl::OkStatus(), {}, count->members, false, {}});
     } else if (const auto* error = std::get_if<scheduler::AnswerError>(&send)) {
-      Answer(calls[error->request - 1], {MakeError(error->code, error->message), {}, 0, false, {}});
+      Answer(error->request, {MakeError(error->code, error->message), {}, 0, false, {}});
     } else {
       (void)parts_.links.Deliver(send);  // Gone: its SessionLost is on the way.
     }
   }
+}
+
+void EventLoop::Answer(scheduler::RequestNumber number, const CallResult& result) {
+  const auto call = pending_.extract(number);
+  if (!call.empty()) Answer(call.mapped(), result);
 }
 
 void EventLoop::Answer(const CallItem& call, const CallResult& result) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -39,7 +40,8 @@ struct EventLoopOptions {
 // A call of a person; its request number is the loop's to give.
 using CallEvent =
     std::variant<scheduler::SweepSubmitted, scheduler::SweepCancelled, scheduler::SweepRetried,
-                 scheduler::TokenAdded, scheduler::TokensRevoked>;
+                 scheduler::SweepUpdated, scheduler::WorkerUpdated, scheduler::TokenAdded,
+                 scheduler::TokensRevoked>;
 
 // What a call came to. The status is OK only when what was asked is on disk.
 struct CallResult {
@@ -88,8 +90,9 @@ class EventLoop {
   // An event of a worker's stream. False only after Stop. `counted`: Consumed will be told of it.
   bool Post(SessionId session, scheduler::Event event, bool counted);
 
-  // Unavailable when stopping. ResourceExhausted when too many calls wait, or when it could not be
-  // kept: then nothing of it is, nor will be.
+  // Unavailable when stopping; of what was asked of many members a part may be done by then.
+  // ResourceExhausted when too many calls wait, or when it could not be kept: then nothing of it
+  // is, nor will be.
   void Call(CallEvent event, const CallDone& done);
 
   // What the submission of this id came to; NotFound when there was none. For a repeat that could
@@ -99,6 +102,11 @@ class EventLoop {
   // Why the member is where it is, as decided last (not all of it need be on disk yet). Waits for
   // no commit: only for one event that is being decided.
   std::string Explain(const MemberId& member) const ABSL_LOCKS_EXCLUDED(deciding_);
+
+  // Where the sweep stands, what the worker of that name does: likewise. Nothing: there is none.
+  std::optional<std::string> ExplainSweep(SweepId sweep) const ABSL_LOCKS_EXCLUDED(deciding_);
+  std::optional<std::string> ExplainWorker(const std::string& name) const
+      ABSL_LOCKS_EXCLUDED(deciding_);
 
   // What only this process knows, as of the last commit. Reading it never waits for the loop.
   const LiveBoard& live() const { return board_; }
@@ -137,9 +145,11 @@ class EventLoop {
   absl::Status Keep(const std::vector<scheduler::Write>& writes);
   void CheckStore();
   void StorageFailed(const absl::Status& why);
-  void Tell(const scheduler::Effects& effects, std::span<const CallItem> calls);
+  void Tell(const scheduler::Effects& effects);
   void TellAll();
   void Answer(const CallItem& call, const CallResult& result);
+  void Answer(scheduler::RequestNumber number, const CallResult& result);
+  void RefusePending();
   void Publish(const scheduler::Changed& changed);
   void PublishProblem();
   void TellNewsWhenDue();
@@ -162,10 +172,13 @@ class EventLoop {
   absl::Duration next_retry_;
   absl::Duration next_news_;
   absl::Duration next_moved_;
-  absl::Status storage_;                  // Not OK: read-only, and why.
-  scheduler::Effects effects_;            // Decided for workers, not kept yet.
-  std::vector<FromSession> held_;         // Arrived while read-only.
-  std::vector<CallItem> calls_;           // To decide after the commit.
+  absl::Status storage_;           // Not OK: read-only, and why.
+  scheduler::Effects effects_;     // Decided for workers, not kept yet.
+  std::vector<FromSession> held_;  // Arrived while read-only.
+  std::vector<CallItem> calls_;    // To decide after the commit.
+  // Decided, and not answered yet: what was asked of many members takes several steps.
+  std::map<scheduler::RequestNumber, CallItem> pending_;
+  scheduler::RequestNumber last_request_ = 0;
   std::vector<Question> questions_;       // To answer after the commit.
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.
   bool more_ = false;                     // The scheduler has more to do than one step did.

@@ -13,6 +13,7 @@
 #include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/query/member_reader.h"
+#include "coordinator/query/member_selection.h"
 #include "coordinator/query/to_proto.h"
 #include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/specification_rows.h"
@@ -142,44 +143,73 @@ struct CellRange {
 // The members of cells in order: those that have a row, and between them those that need none.
 class TouchedMembers {
  public:
-  explicit TouchedMembers(SQLite::Database& database)
-      : of_state_(database,
-                  "SELECT replicate FROM member WHERE sweep = ? AND cell = ? AND replicate >= ? "
-                  "AND state = ? ORDER BY replicate"),
+  TouchedMembers(SQLite::Database& database, const MemberFilter& filter)
+      : filter_(filter),
+        of_state_(database,
+                  "SELECT replicate, state FROM member WHERE sweep = ? AND cell = ? AND "
+                  "replicate >= ? AND state = ? ORDER BY replicate"),
         all_(database,
              "SELECT replicate, state FROM member WHERE sweep = ? AND cell = ? AND replicate >= ? "
-             "ORDER BY replicate") {}
+             "ORDER BY replicate"),
+        worker_(database,
+                "SELECT w.name FROM lease l JOIN worker w USING (worker) WHERE l.sweep = ? AND "
+                "l.cell = ? AND l.replicate = ? ORDER BY l.attempt DESC LIMIT 1") {}
 
-  // Those in `state` (empty: in any), until `ids` holds `most`.
-  void Append(const CellRange& range, std::string_view state, size_t most,
-              std::vector<MemberId>& ids) {
+  // Those that are asked for, until `ids` holds `most`.
+  void Append(const CellRange& range, size_t most, std::vector<MemberId>& ids) {
     MemberId next = range.first;
-    SQLite::Statement& row = range.with_untouched ? all_ : of_state_;
-    row.reset();
-    row.bind(1, static_cast<int64_t>(next.sweep.value));
-    row.bind(2, static_cast<int64_t>(next.cell));
-    row.bind(3, static_cast<int64_t>(next.replicate));
-    if (!range.with_untouched) row.bind(4, std::string(state));
+    const bool of_one = !range.with_untouched && filter_.states.size() == 1;
+    SQLite::Statement& row = of_one ? of_state_ : all_;
+    Bind(row, next);
+    if (of_one) row.bind(4, *filter_.states.begin());
     while (ids.size() < most && row.executeStep()) {
       const uint32_t touched = row.getColumn(0).getUInt();
       if (range.with_untouched) Fill(next, std::min(touched, range.replicates), most, ids);
       next.replicate = touched;
       const bool asked =
-          !range.with_untouched || state.empty() || row.getColumn(1).getString() == state;
-      if (asked && ids.size() < most && touched < range.replicates) ids.push_back(next);
+          touched < range.replicates && filter_.HasState(row.getColumn(1).getString());
+      if (asked && ids.size() < most && IsNamed(next) && IsOfWorker(next)) ids.push_back(next);
       ++next.replicate;
     }
     if (range.with_untouched) Fill(next, range.replicates, most, ids);
   }
 
  private:
-  static void Fill(MemberId& next, uint32_t end, size_t most, std::vector<MemberId>& ids) {
-    for (; next.replicate < end && ids.size() < most; ++next.replicate) ids.push_back(next);
+  static void Bind(SQLite::Statement& statement, const MemberId& id) {
+    statement.reset();
+    statement.bind(1, static_cast<int64_t>(id.sweep.value));
+    statement.bind(2, static_cast<int64_t>(id.cell));
+    statement.bind(3, static_cast<int64_t>(id.replicate));
+  }
+  void Fill(MemberId& next, uint32_t end, size_t most, std::vector<MemberId>& ids) const {
+    for (; next.replicate < end && ids.size() < most; ++next.replicate) {
+      if (IsNamed(next)) ids.push_back(next);
+    }
+  }
+  bool IsNamed(const MemberId& id) const {
+    return filter_.members.empty() || filter_.members.contains({id.cell, id.replicate});
+  }
+  bool IsOfWorker(const MemberId& id) {
+    if (filter_.workers.empty()) return true;
+    Bind(worker_, id);
+    return worker_.executeStep() && filter_.workers.contains(worker_.getColumn(0).getString());
   }
 
+  const MemberFilter& filter_;
   SQLite::Statement of_state_;
   SQLite::Statement all_;
+  SQLite::Statement worker_;
 };
+
+bool IsOfCell(const MemberFilter& filter, SQLite::Statement& cell) {
+  const auto has = [](const auto& asked, const auto& value) {
+    return asked.empty() || asked.contains(value);
+  };
+  return has(filter.cells, cell.getColumn(0).getUInt()) &&
+         has(filter.plans, cell.getColumn(3).getString()) &&
+         has(filter.hardware, cell.getColumn(4).getString()) &&
+         has(filter.stacks, cell.getColumn(5).getString());
+}
 
 // The members of a page after `last`, and one more if there is one.
 absl::StatusOr<std::vector<MemberId>> PageOf(SQLite::Database& database, uint64_t sweep,
@@ -194,21 +224,23 @@ absl::StatusOr<std::vector<MemberId>> PageOf(SQLite::Database& database, uint64_
     cell = last->cell;
     replicate = last->replicate;
   }
+  NF_ASSIGN_OR_RETURN(const MemberFilter filter, FilterOf(request, SweepId{sweep}));
   SQLite::Statement cells(database,
-                          "SELECT cell, replicates, untouched FROM cell WHERE sweep = ? AND "
-                          "cell >= ? ORDER BY cell");
+                          "SELECT cell, replicates, untouched, plan, hardware, stack FROM cell "
+                          "WHERE sweep = ? AND cell >= ? ORDER BY cell");
   cells.bind(1, static_cast<int64_t>(sweep));
   cells.bind(2, std::max<int64_t>(cell, 0));
-  const std::string_view state = NameOf(request.state());
-  TouchedMembers touched(database);
+  TouchedMembers touched(database, filter);
   std::vector<MemberId> ids;
   while (ids.size() <= size && cells.executeStep()) {
+    if (!IsOfCell(filter, cells)) continue;
     const uint32_t index = cells.getColumn(0).getUInt();
     const int64_t after = index == cell ? replicate : -1;
-    const CellRange range = {{SweepId{sweep}, index, static_cast<uint32_t>(after + 1)},
-                             cells.getColumn(1).getUInt(),
-                             state.empty() || cells.getColumn(2).getString() == state};
-    touched.Append(range, state, size + 1, ids);
+    const CellRange range = {
+        {SweepId{sweep}, index, static_cast<uint32_t>(after + 1)},
+        cells.getColumn(1).getUInt(),
+        filter.workers.empty() && filter.HasState(cells.getColumn(2).getString())};
+    touched.Append(range, size + 1, ids);
   }
   return ids;
 }

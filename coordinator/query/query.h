@@ -37,6 +37,13 @@ struct SweepProgress {
   uint32_t retries = 0;     // Attempts beyond each member's first.
   double running = 0;       // Sum over running attempts of the share of their steps that is done.
   double mean_seconds = 0;  // Of training, over accepted results; 0: none yet.
+  std::string owner;        // From here on how it shares the fleet: see v1::SweepSummary.
+  int32_t priority = 0;
+  bool paused = false;
+  uint32_t max_failures = 0;
+  bool archived = false;
+  double members_per_hour = 0;
+  uint32_t revision = 0;  // Of its notes and tags.
 };
 
 // Where to ask what the store does not know, or not without counting. Both may be called on any

@@ -22,6 +22,18 @@ namespace {
 constexpr int64_t kMicroseconds = 1000000;
 constexpr int kMostLines = 1000;
 
+// At the pace of the members that have ended, on as many slots as train now; where none does, at
+// the rate of the last minutes. 0: nobody can say.
+double SecondsLeft(const SweepProgress& progress) {
+  constexpr double kSecondsOfAnHour = 3600;
+  const double left = progress.waiting + progress.leased - progress.running;
+  if (left <= 0 || (progress.paused && progress.leased == 0)) return 0;
+  if (progress.leased > 0 && progress.mean_seconds > 0) {
+    return left * progress.mean_seconds / progress.leased;
+  }
+  return progress.members_per_hour > 0 ? left / progress.members_per_hour * kSecondsOfAnHour : 0;
+}
+
 void Fill(const SweepProgress& progress, v1::SweepSummary& summary) {
   summary.set_cells(progress.cells);
   summary.set_waiting(progress.waiting);
@@ -34,6 +46,13 @@ void Fill(const SweepProgress& progress, v1::SweepSummary& summary) {
   summary.set_mean_member_seconds(progress.mean_seconds);
   const uint32_t ended = progress.done + progress.diverged + progress.failed + progress.cancelled;
   summary.set_progress(ended + progress.running);
+  summary.set_owner(progress.owner);
+  summary.set_priority(progress.priority);
+  summary.set_paused(progress.paused);
+  summary.set_max_failures(progress.max_failures);
+  summary.set_archived(progress.archived);
+  summary.set_members_per_hour(progress.members_per_hour);
+  summary.set_expected_seconds_left(SecondsLeft(progress));
 }
 
 v1::WorkerSummary WorkerAt(SQLite::Statement& row) {
@@ -68,16 +87,18 @@ std::string LineAt(SQLite::Statement& row) {
   return text.find(id) == std::string::npos ? id + " " + text : text;
 }
 
-// What never changes.
-absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_t sweep) {
+// What hardly ever changes.
+absl::StatusOr<SummaryCache::Entry> ReadSummary(SQLite::Database& database, uint64_t sweep) {
   SQLite::Statement row(database,
-                        "SELECT name, submitted_us, specification_sha256, definition, owner "
+                        "SELECT name, submitted_us, specification_sha256, definition, revision "
                         "FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
     return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
   }
-  v1::SweepSummary summary;
+  SummaryCache::Entry entry;
+  entry.revision = row.getColumn(4).getUInt();
+  v1::SweepSummary& summary = entry.summary;
   summary.set_id(sweep);
   summary.set_name(row.getColumn(0).getString());
   summary.set_submitted_unix_seconds(row.getColumn(1).getInt64() / kMicroseconds);
@@ -85,9 +106,8 @@ absl::StatusOr<v1::SweepSummary> ReadSummary(SQLite::Database& database, uint64_
   NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(3).getString()));
   *summary.mutable_sweep() = ToProto(definition);
   summary.set_kind(std::string(Name(definition.kind)));
-  summary.set_owner(row.getColumn(4).getString());
   if (definition.subject) summary.set_of(ToText(definition.subject->member));
-  return summary;
+  return entry;
 }
 
 }  // namespace
@@ -125,8 +145,9 @@ absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint
   if (!progress) {
     return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
   }
-  NF_ASSIGN_OR_RETURN(v1::SweepSummary summary,
-                      cache.Get(sweep, [&] { return ReadSummary(database, sweep); }));
+  NF_ASSIGN_OR_RETURN(v1::SweepSummary summary, cache.Get(sweep, progress->revision, [&] {
+    return ReadSummary(database, sweep);
+  }));
   Fill(*progress, summary);
   return summary;
 }
@@ -163,8 +184,10 @@ absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
     if (!last) return InvalidInput("page_token: not one of an earlier answer");
     below = static_cast<int64_t>(last->value);
   }
-  SQLite::Statement row(database, "SELECT sweep FROM sweep WHERE sweep < ? ORDER BY sweep DESC");
+  SQLite::Statement row(
+      database, "SELECT sweep FROM sweep WHERE sweep < ? AND archived <= ? ORDER BY sweep DESC");
   row.bind(1, below);
+  row.bind(2, int{request.archived()});
   v1::ListSweepsResponse response;
   while (row.executeStep()) {
     if (response.sweeps_size() == static_cast<int>(size)) {

@@ -63,6 +63,15 @@ absl::Status BadSweepFrom(const std::vector<sweep::Problem>& problems,
                           const sweep_file::Places* places);
 absl::Status BadSweepFrom(const std::vector<sweep_file::Mistake>& mistakes);
 
+// The sweep that a request names: not 0.
+absl::StatusOr<SweepId> SweepFrom(uint64_t number);
+// What it names is of this sweep; whether the sweep has it is for the core to say.
+absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
+                                                   const v1::MemberSelection& message);
+absl::Status CheckPriority(int32_t priority);
+absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest& message);
+absl::StatusOr<scheduler::WorkerUpdated> UseFrom(const v1::UpdateWorkerRequest& message);
+
 // "s3c12r4" as a request names it.
 absl::StatusOr<MemberId> MemberFrom(std::string_view text);
 

@@ -1,6 +1,7 @@
 #include "coordinator/rpc/coordinator_service.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 #include <variant>
@@ -114,6 +115,7 @@ absl::Status CheckFile(const std::string& file) {
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
                                          const std::string& caller, const LiveBoard& live) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
+  NF_RETURN_IF_ERROR(CheckPriority(request.priority()));
   NF_RETURN_IF_ERROR(CheckFile(request.file()));
   NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveAsked(request, KnownNow(live)));
   scheduler::SweepSubmitted event;
@@ -123,6 +125,8 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   event.resume = request.resume();
   event.file = request.file();
   event.caller = caller;
+  event.priority = request.priority();
+  event.max_failures = request.max_failures();
   return event;
 }
 
@@ -130,11 +134,6 @@ absl::Status CheckStack(const std::string& stack) {
   if (stack.empty() || IsName(stack)) return absl::OkStatus();
   return InvalidInput(
       fmt::format("stack: expected {}, got '{}'", kNameRule, stack.substr(0, kMaxQuoted)));
-}
-
-absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
-  if (number != 0) return SweepId{number};
-  return InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
 }
 
 // Which sweep the replays are.
@@ -282,32 +281,6 @@ Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
   return posted ? reactor : FinishWith(reactor, TooManyReads());
 }
 
-Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSweepRequest* request,
-                                           v1::CancelSweepResponse* response) {
-  Unary* reactor = context->DefaultReactor();
-  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
-  if (!sweep.ok()) return FinishWith(reactor, sweep.status());
-  parts_.loop.Call(scheduler::SweepCancelled{0, *sweep, CallerOf(*context)},
-                   [reactor, response](const CallResult& result) {
-                     response->set_members(result.members);
-                     reactor->Finish(ToGrpc(result.status));
-                   });
-  return reactor;
-}
-
-Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweepRequest* request,
-                                          v1::RetrySweepResponse* response) {
-  Unary* reactor = context->DefaultReactor();
-  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
-  if (!sweep.ok()) return FinishWith(reactor, sweep.status());
-  parts_.loop.Call(scheduler::SweepRetried{0, *sweep, CallerOf(*context)},
-                   [reactor, response](const CallResult& result) {
-                     response->set_members(result.members);
-                     reactor->Finish(ToGrpc(result.status));
-                   });
-  return reactor;
-}
-
 Unary* CoordinatorServiceImpl::ExplainMember(Context* context,
                                              const v1::ExplainMemberRequest* request,
                                              v1::ExplainMemberResponse* response) {
@@ -357,10 +330,41 @@ Unary* CoordinatorServiceImpl::GetMember(Context* context, const v1::GetMemberRe
 
 Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorkersRequest*,
                                            v1::ListWorkersResponse* response) {
-  return Read(context, response, [this]() -> absl::StatusOr<v1::ListWorkersResponse> {
-    NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
-    FillLive(parts_.loop.live(), found);
-    return found;
+  return Read(context, response, [this] { return WorkersNow(); });
+}
+
+absl::StatusOr<v1::ListWorkersResponse> CoordinatorServiceImpl::WorkersNow() {
+  NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
+  FillLive(parts_.loop.live(), found);
+  return found;
+}
+
+Unary* CoordinatorServiceImpl::ExplainSweep(Context* context,
+                                            const v1::ExplainSweepRequest* request,
+                                            v1::ExplainSweepResponse* response) {
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainSweepResponse> {
+    v1::GetSweepRequest asked;
+    asked.set_sweep_id(request->sweep_id());
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse found, parts_.query.GetSweep(asked));
+    v1::ExplainSweepResponse answer;
+    answer.set_text(parts_.loop.ExplainSweep(SweepId{found.sweep().id()}).value_or(""));
+    return answer;
+  });
+}
+
+Unary* CoordinatorServiceImpl::ExplainWorker(Context* context,
+                                             const v1::ExplainWorkerRequest* request,
+                                             v1::ExplainWorkerResponse* response) {
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainWorkerResponse> {
+    const std::optional<std::string> text = parts_.loop.ExplainWorker(request->worker());
+    if (!text) {
+      return MakeError(
+          absl::StatusCode::kNotFound,
+          fmt::format("there is no worker {}", request->worker().substr(0, kMaxQuoted)));
+    }
+    v1::ExplainWorkerResponse answer;
+    answer.set_text(*text);
+    return answer;
   });
 }
 

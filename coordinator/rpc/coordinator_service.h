@@ -38,6 +38,11 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
                        v1::ExplainMemberResponse*) override;
   Unary* CancelSweep(Context*, const v1::CancelSweepRequest*, v1::CancelSweepResponse*) override;
   Unary* RetrySweep(Context*, const v1::RetrySweepRequest*, v1::RetrySweepResponse*) override;
+  Unary* UpdateSweep(Context*, const v1::UpdateSweepRequest*, v1::UpdateSweepResponse*) override;
+  Unary* UpdateWorker(Context*, const v1::UpdateWorkerRequest*, v1::UpdateWorkerResponse*) override;
+  Unary* ExplainSweep(Context*, const v1::ExplainSweepRequest*, v1::ExplainSweepResponse*) override;
+  Unary* ExplainWorker(Context*, const v1::ExplainWorkerRequest*,
+                       v1::ExplainWorkerResponse*) override;
   Unary* ReplayMember(Context*, const v1::ReplayMemberRequest*, v1::ReplayMemberResponse*) override;
   Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   Unary* ListSettings(Context*, const v1::ListSettingsRequest*, v1::ListSettingsResponse*) override;
@@ -53,6 +58,9 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   // Posts `read` to query and answers with what it returns.
   template <typename Response, typename Function>
   Unary* Read(Context* context, Response* response, Function read);
+
+  // What the store and the loop know of all workers.
+  absl::StatusOr<v1::ListWorkersResponse> WorkersNow();
 
   Parts parts_;
 };

@@ -17,21 +17,20 @@
 #include "common/base/ids.h"
 #include "coordinator/ingest/outcome.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/member_state.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::scheduler {
 
-enum class MemberState : uint8_t {  // The numbers are in the store.
-  kWaiting = 1,
-  kLeased = 2,
-  kDone = 3,
-  kDiverged = 4,
-  kFailed = 5,
-  kCancelled = 6,
+// How a sweep shares the fleet, and where people look for it.
+struct Sharing {
+  std::string owner;          // Who submitted it; "" = not known. Never changes.
+  int32_t priority = 0;       // Higher ones go first.
+  bool paused = false;        // None of its members gets a lease; running ones finish.
+  uint32_t max_failures = 0;  // When so many have failed, those that wait are cancelled; 0: never.
+  bool archived = false;      // Left out of lists. Of sweeps that have ended.
+  friend bool operator==(const Sharing&, const Sharing&) = default;
 };
-std::string_view Name(MemberState state);  // "waiting"
-std::optional<MemberState> ParseMemberState(std::string_view name);
-bool HasEnded(MemberState state);  // Neither waiting nor leased.
 
 // ---- Writes. Applying one twice changes nothing. `at` is wall time.
 
@@ -42,8 +41,18 @@ struct KeepSweep {
   std::string specification_sha256;
   std::string request_id;
   absl::Time at;
-  std::string file;   // As submitted; "" = none.
-  std::string owner;  // Who submitted it; "" = not known.
+  std::string file;  // As submitted; "" = none.
+  Sharing sharing = {};
+};
+struct KeepSharing {
+  SweepId sweep;
+  Sharing sharing;  // Of which the owner stays what it was.
+};
+// Notes and tags are others.
+struct KeepNotes {
+  SweepId sweep;
+  sweep::Sweep content;
+  uint32_t revision = 0;  // How often they were changed, with this time.
 };
 struct PinCell {
   SweepId sweep;
@@ -75,6 +84,12 @@ struct KeepWorker {
   std::string inventory;  // JSON.
   std::string version;
   absl::Time seen;
+};
+// What people have taken out of use.
+struct KeepWorkerUse {
+  WorkerId worker;
+  bool drained = false;
+  std::set<std::string> quarantined;  // Devices; "" = all that it has.
 };
 // It has gone for good: what it did stays under its number, and it comes back as another.
 struct ForgetWorker {
@@ -139,10 +154,10 @@ struct RevokeToken {
   uint64_t token = 0;
   absl::Time at;
 };
-using Write = std::variant<KeepSweep, PinCell, KeepSpecification, PinIdentity, KeepSchema,
-                           KeepWorker, ForgetWorker, GrantLease, DropLease, KeepRecords,
-                           KeepOutcome, SetMemberState, SetUntouched, AppendEvent, KeepToken,
-                           RevokeToken>;
+using Write = std::variant<KeepSweep, KeepSharing, KeepNotes, PinCell, KeepSpecification,
+                           PinIdentity, KeepSchema, KeepWorker, KeepWorkerUse, ForgetWorker,
+                           GrantLease, DropLease, KeepRecords, KeepOutcome, SetMemberState,
+                           SetUntouched, AppendEvent, KeepToken, RevokeToken>;
 
 // ---- Sends.
 
@@ -187,7 +202,7 @@ struct AnswerSubmit {
   bool resumed = false;
   std::vector<std::string> hardware;
 };
-struct AnswerCount {  // Of cancel and retry, and of changes of tokens.
+struct AnswerCount {  // Of cancel, retry and updates, and of changes of tokens.
   RequestNumber request = 0;
   uint32_t members = 0;
 };
@@ -248,6 +263,8 @@ struct RecoveredSweep {
   std::vector<RecoveredCell> cells;
   // By hardware class. Not to the last bit what was added up before: the order is another.
   std::map<std::string, TrainTimes> times;
+  Sharing sharing;
+  uint32_t revision = 0;  // As in the last KeepNotes.
 };
 struct RecoveredLease {
   LeaseId lease;
@@ -273,6 +290,8 @@ struct RecoveredWorker {
   WorkerId worker;
   std::string name;
   uint64_t identity = 0;
+  bool drained = false;  // As in the last KeepWorkerUse.
+  std::set<std::string> quarantined = {};
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;

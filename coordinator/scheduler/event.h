@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -11,6 +15,7 @@
 #include "common/base/inventory.h"
 #include "coordinator/access/access_list.h"
 #include "coordinator/ingest/outcome.h"
+#include "coordinator/scheduler/member_state.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::scheduler {
@@ -33,16 +38,32 @@ struct SweepSubmitted {
   bool resume = false;               // Answer with an existing sweep of the same hash.
   std::string file;                  // That it was read from, as submitted; "" = none.
   std::string caller;                // Who asks; "" = not known. So below.
+  int32_t priority = 0;              // As in Sharing.
+  uint32_t max_failures = 0;
+};
+// Members of a sweep by what they are. What is empty asks nothing; of what is not, any entry will
+// do; all of it must be met.
+struct Selection {
+  std::set<MemberState> states;
+  std::set<std::string> plans;
+  std::set<std::string> hardware;
+  std::set<std::string> stacks;
+  std::set<uint32_t> cells;
+  std::set<std::pair<uint32_t, uint32_t>> members;  // Cell and replicate.
+  std::set<std::string> workers;                    // Names: who has them, or had them last.
+  friend bool operator==(const Selection&, const Selection&) = default;
 };
 struct SweepCancelled {
   RequestNumber request = 0;
   SweepId sweep;
   std::string caller;
+  Selection selection = {};
 };
 struct SweepRetried {
   RequestNumber request = 0;
   SweepId sweep;
   std::string caller;
+  Selection selection = {};
 };
 // What an AccessList has decided.
 struct TokenAdded {
@@ -55,6 +76,28 @@ struct TokensRevoked {
   std::string identity;  // Whose all of them are.
   std::vector<uint64_t> tokens;
   std::string caller;
+};
+// What is left out stays as it is. Limits are checked where it is read.
+struct SweepUpdated {
+  RequestNumber request = 0;
+  SweepId sweep;
+  std::optional<int32_t> priority = {};
+  std::optional<bool> paused = {};
+  std::optional<uint32_t> max_failures = {};
+  std::optional<bool> archived = {};
+  std::optional<std::string> notes = {};
+  std::map<std::string, std::string> set_tags = {};
+  std::set<std::string> remove_tags = {};
+  std::string caller = {};
+};
+// Takes a worker, or devices of it, out of use or back into it. What is left out stays as it is.
+struct WorkerUpdated {
+  RequestNumber request = 0;
+  std::string worker;  // Its name.
+  std::optional<bool> drained = {};
+  std::string unit = {};  // A device, of which `quarantined` tells; "" = all that it has.
+  std::optional<bool> quarantined = {};
+  std::string caller = {};
 };
 // Its limits are checked where it is read: a name, an identity, an inventory whose places are
 // there.
@@ -106,9 +149,9 @@ struct Tick {};
 // What Effects::more asks for.
 struct Continue {};
 
-using Event =
-    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, TokenAdded, TokensRevoked,
-                 WorkerConnected, SessionLost, Heartbeat, WorkerDraining, AttemptStarted,
-                 RecordsArrived, AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
+using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated,
+                           WorkerUpdated, TokenAdded, TokensRevoked, WorkerConnected, SessionLost,
+                           Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
+                           AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
@@ -26,13 +27,6 @@ std::string Join(const std::vector<std::string>& parts) {
   }
   if (parts.size() <= kMostNamed) return text;
   return text + "; and " + std::to_string(parts.size() - kMostNamed) + " more";
-}
-
-// "hardware class cpu-amd-avx2 and stack torch-2.11-cpu".
-std::string Wanted(const Pool& pool) {
-  std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
-  if (pool.hardware.empty()) return stack;
-  return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
 }
 
 // What would be of the pool, were it not withheld.
@@ -94,6 +88,9 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
 // Why nothing of this worker, which offers everything, has taken it; empty: it depends on the
 // slots.
 std::string WhyNot(const State& state, const Worker& worker, absl::Time now) {
+  if (worker.drained) {
+    return worker.name + " was drained by a person; `undrain " + worker.name + "` opens it again";
+  }
   if (worker.draining) return worker.name + " is draining";
   if (!IsSilent(worker, state.options, now)) return "";
   return worker.name + " has been silent for " + Seconds(now - worker.heard);
@@ -138,20 +135,27 @@ Able FindAble(const State& state, const Pool& pool, const MemberId& id, absl::Ti
   return able;
 }
 
+// Whether a slot may be for both.
+bool MayMeanTheSame(const Pool& a, const Pool& b) {
+  const auto same = [](const std::string& x, const std::string& y) {
+    return x.empty() || y.empty() || x == y;
+  };
+  return same(a.hardware, b.hardware) && same(a.stack, b.stack) &&
+         same(a.fingerprint, b.fingerprint);
+}
+
 std::string Position(const State& state, const Pool& pool, const MemberId& id) {
   const WaitKey key = KeyOf(id);
-  const Queue& queue = state.waiting.at(pool);
-  size_t all = queue.again.size();
-  size_t before = std::distance(queue.again.begin(), queue.again.lower_bound(key));
-  for (const WaitKey& first : queue.cells) {
+  const Line& line = state.waiting.at(pool).lines.at(id.sweep);
+  size_t before = std::distance(line.again.begin(), line.again.lower_bound(key));
+  for (const WaitKey& first : line.cells) {
     const ReplicateSet& fresh = CellOf(state, MemberOf(first)).fresh;
-    all += fresh.size();
-    if (first.sweep < key.sweep) before += fresh.size();
-    if (first.sweep != key.sweep) continue;
     before += fresh.CountBelow(key.replicate + (first.cell < key.cell ? 1 : 0));
   }
-  return "position " + std::to_string(before + 1) + " of " + std::to_string(all) +
-         " among those that wait for the same";
+  const std::string others = Others(state, pool, state.sweeps.at(id.sweep));
+  return "position " + std::to_string(before + 1) + " of " + std::to_string(CountIn(state, line)) +
+         (others.empty() ? "" : " of its sweep") + " among those that wait for the same" +
+         (others.empty() ? "" : "; " + others);
 }
 
 std::string History(const State& state, const MemberId& id) {
@@ -164,19 +168,10 @@ std::string History(const State& state, const MemberId& id) {
 }
 
 std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
-  const Pool pool = PoolOf(CellOf(state, id));
-  if (state.storage_failed_since) return "nothing is leased while the store cannot keep anything.";
-  const Able able = FindAble(state, pool, id, now);
-  if (!able.offered) return NotOffered(state, pool, id) + ".";
-  std::string text = "no worker may take it.";
-  if (able.slots > 0) {
-    text =
-        (able.slots == 1 ? "the one slot that can train it is busy; "
-                         : "all " + Count(able.slots, "slot") + " that can train it are busy; ") +
-        Position(state, pool, id) + ".";
+  if (state.sweeps.at(id.sweep).sharing.paused) {
+    return "a person has paused its sweep. `resume " + ToText(id.sweep) + "` lets it go on.";
   }
-  if (!able.reasons.empty()) text += " " + Join(able.reasons) + ".";
-  return text;
+  return WhyItWaits(state, id, Position(state, PoolOf(CellOf(state, id)), id), now);
 }
 
 std::string Leased(const State& state, const Member& member, absl::Time now) {
@@ -197,6 +192,50 @@ std::string Leased(const State& state, const Member& member, absl::Time now) {
 }
 
 }  // namespace
+
+std::string WhyItWaits(const State& state, const MemberId& id, const std::string& turn,
+                       absl::Time now) {
+  const Pool pool = PoolOf(CellOf(state, id));
+  if (state.storage_failed_since) return "nothing is leased while the store cannot keep anything.";
+  const Able able = FindAble(state, pool, id, now);
+  if (!able.offered) return NotOffered(state, pool, id) + ".";
+  std::string text = "no worker may take it.";
+  if (able.slots > 0) {
+    text = (able.slots == 1 ? "the one slot that can train it is busy"
+                            : "all " + Count(able.slots, "slot") + " that can train it are busy") +
+           (turn.empty() ? "" : "; " + turn) + ".";
+  }
+  if (!able.reasons.empty()) text += " " + Join(able.reasons) + ".";
+  return text;
+}
+
+std::string Others(const State& state, const Pool& pool, const SweepState& sweep) {
+  size_t higher = 0;
+  std::set<SweepId> equals;
+  for (const auto& [asked, queue] : state.waiting) {
+    if (!MayMeanTheSame(asked, pool)) continue;
+    for (const auto& [id, line] : queue.lines) {
+      const SweepState& other = state.sweeps.at(id);
+      if (id == sweep.id || !MayLease(other)) continue;
+      if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
+      if (other.sharing.priority == sweep.sharing.priority) equals.insert(id);
+    }
+  }
+  const size_t equal = equals.size();
+  std::string text;
+  if (higher > 0) {
+    text += Count(higher, "member") + " of sweeps of higher priority " +
+            (higher == 1 ? "goes" : "go") + " first";
+  }
+  if (equal == 0) return text;
+  return text + (text.empty() ? "" : "; ") + "its sweep takes turns with " + Count(equal, "other");
+}
+
+std::string Wanted(const Pool& pool) {
+  std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
+  if (pool.hardware.empty()) return stack;
+  return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
+}
 
 std::string ExplainMember(const State& state, const MemberId& id, absl::Time now) {
   const std::optional<Member> member = FindMember(state, id);

@@ -9,10 +9,12 @@ namespace noisefloor::scheduler {
 void On(Turn& turn, const SweepSubmitted& event);
 void On(Turn& turn, const SweepCancelled& event);
 void On(Turn& turn, const SweepRetried& event);
+void On(Turn& turn, const SweepUpdated& event);
 
 void On(Turn& turn, const TokenAdded& event);
 void On(Turn& turn, const TokensRevoked& event);
 
+void On(Turn& turn, const WorkerUpdated& event);
 void On(Turn& turn, WorkerConnected&& event);
 void On(Turn& turn, const SessionLost& event);
 void On(Turn& turn, const Heartbeat& event);
@@ -26,6 +28,9 @@ void On(Turn& turn, const StorageFailed& event);
 void On(Turn& turn, const StorageRecovered& event);
 void On(Turn& turn, const Tick& event);
 void On(Turn& turn, const Continue& event);
+
+// The sweep; null when there is none, which the request is answered with.
+SweepState* FindOrAnswer(Turn& turn, RequestNumber request, SweepId id);
 
 // The worker speaks of a lease that is not live, or not its own: says what became of it.
 void AnswerDeadLease(Turn& turn, SessionId session, LeaseId lease);

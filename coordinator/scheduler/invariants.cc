@@ -8,8 +8,8 @@ using Broken = std::vector<std::string>;
 
 bool IsQueued(const State& state, const MemberId& id) {
   const CellState& cell = CellOf(state, id);
-  const auto queue = state.waiting.find(PoolOf(cell));
-  const bool again = queue != state.waiting.end() && queue->second.again.contains(KeyOf(id));
+  const Line* line = FindLine(state, PoolOf(cell), id.sweep);
+  const bool again = line != nullptr && line->again.contains(KeyOf(id));
   return again != cell.fresh.Contains(id.replicate);  // In one of them, not in both.
 }
 
@@ -17,9 +17,8 @@ bool IsQueued(const State& state, const MemberId& id) {
 void CheckPlace(const State& state, SweepId sweep, const CellState& cell, Broken& broken) {
   const auto first = cell.fresh.first();
   if (!first) return;
-  const auto queue = state.waiting.find(PoolOf(cell));
-  if (queue == state.waiting.end() ||
-      !queue->second.cells.contains({sweep, *first, cell.cell.index})) {
+  const Line* line = FindLine(state, PoolOf(cell), sweep);
+  if (line == nullptr || !line->cells.contains({sweep, *first, cell.cell.index})) {
     broken.push_back(ToText(MemberId{sweep, cell.cell.index, *first}) + " is not in its queue");
   }
 }
@@ -106,7 +105,7 @@ void CheckWorker(const State& state, const Worker& worker, Broken& broken) {
       broken.push_back(worker.name + " keeps a slot for " + Text(lease) + ", which it has not");
     }
   }
-  const bool ready = worker.session && !worker.draining && HasFreeSlot(worker);
+  const bool ready = IsOpen(worker) && HasFreeSlot(worker);
   if (ready != state.ready.contains(worker.id)) {
     broken.push_back(worker.name + (ready ? " has a slot that nobody sees" : " has no free slot"));
   }
@@ -114,6 +113,30 @@ void CheckWorker(const State& state, const Worker& worker, Broken& broken) {
   const auto it = state.sessions.find(*worker.session);
   if (it == state.sessions.end() || it->second != worker.id) {
     broken.push_back(worker.name + " has a session that is not its own");
+  }
+}
+
+// Turns are those that would be taken now, were they made anew.
+void CheckTurns(const State& state, const Queue& queue, Broken& broken) {
+  Turns expected;
+  for (const auto& [id, line] : queue.lines) {
+    const SweepState& sweep = state.sweeps.at(id);
+    if (MayLease(sweep)) expected.Insert(TurnOf(state, sweep));
+  }
+  if (queue.turns != expected) broken.push_back("sweeps take other turns than they should");
+}
+
+void CheckOwners(const State& state, Broken& broken) {
+  std::vector<uint32_t> running(state.owners.size());
+  for (const auto& [id, sweep] : state.sweeps) {
+    running.at(sweep.owner) += sweep.counts.In(MemberState::kLeased);
+    if (state.owners[sweep.owner].name != sweep.sharing.owner) {
+      broken.push_back(ToText(id) + " is counted as somebody else's");
+    }
+  }
+  for (size_t i = 0; i < running.size(); ++i) {
+    if (running[i] == state.owners[i].standing.running) continue;
+    broken.push_back("an owner has other members running than are counted");
   }
 }
 
@@ -135,13 +158,18 @@ std::vector<std::string> CheckInvariants(const State& state) {
   if (state.expiry.size() != state.leases.size()) {
     broken.push_back("there are other expiry times than leases");
   }
+  CheckOwners(state, broken);
   size_t places = 0;
   size_t cells = 0;
   size_t waiting = 0;
   for (const auto& [pool, queue] : state.waiting) {
-    places += queue.again.size();
-    cells += queue.cells.size();
-    if (queue.empty()) broken.push_back("there is an empty queue");
+    if (queue.lines.empty()) broken.push_back("there is an empty queue");
+    for (const auto& [id, line] : queue.lines) {
+      places += line.again.size();
+      cells += line.cells.size();
+      if (line.empty()) broken.push_back("there is an empty line");
+    }
+    CheckTurns(state, queue, broken);
   }
   for (const auto& [id, sweep] : state.sweeps) {
     waiting += sweep.counts.In(MemberState::kWaiting);

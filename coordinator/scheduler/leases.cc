@@ -10,22 +10,22 @@ namespace {
 
 // The waiting members of the cell, which was in the pool `before`, follow it into its pool.
 void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, const Pool& before) {
-  const auto old_queue = state.waiting.find(before);
-  if (old_queue == state.waiting.end()) return;
-  Queue moved;
+  if (FindLine(state, before, sweep.id) == nullptr) return;
+  Line& left = LineOf(state, before, sweep.id);
+  Line moved;
   if (const auto first = cell.fresh.first()) {
     moved.cells.insert({sweep.id, *first, cell.cell.index});
-    old_queue->second.cells.erase(*moved.cells.begin());
+    left.cells.erase(*moved.cells.begin());
   }
   for (uint32_t replicate = 0; replicate < cell.members.size(); ++replicate) {
     const WaitKey key = {sweep.id, replicate, cell.cell.index};
-    if (old_queue->second.again.erase(key) == 1) moved.again.insert(key);
+    if (left.again.erase(key) == 1) moved.again.insert(key);
   }
-  DropIfEmpty(state, before);
+  DropIfEmpty(state, before, sweep.id);
   if (moved.empty()) return;
-  Queue& queue = QueueOf(state, PoolOf(cell));
-  queue.cells.merge(moved.cells);
-  queue.again.merge(moved.again);
+  Line& line = LineOf(state, PoolOf(cell), sweep.id);
+  line.cells.merge(moved.cells);
+  line.again.merge(moved.again);
 }
 
 void SetPin(Turn& turn, SweepState& sweep, PinCell pin) {

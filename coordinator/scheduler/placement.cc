@@ -21,10 +21,15 @@ constexpr size_t kMostPassedOver = 64;
 
 using FreePlaces = std::vector<Place>;
 
-// Order in which what waits is leased: that of WaitKey, but within a replicate the class that
-// trains longest first, so that no long training is left to run alone at the end. A class of which
-// nothing has ended yet comes before those that are known.
+// Order in which what waits is leased: that of Turns between sweeps, and of a sweep that of
+// WaitKey, but within a replicate the class that trains longest first, so that no long training is
+// left to run alone at the end. A class of which nothing has ended yet comes before those that are
+// known.
 struct Rank {
+  int32_t minus_priority = 0;
+  Standing of_owner;
+  uint32_t owner = 0;
+  Standing of_sweep;
   SweepId sweep;
   uint32_t replicate = 0;
   double minus_seconds = 0;
@@ -33,11 +38,14 @@ struct Rank {
 };
 
 Rank RankOf(const State& state, const Pool& pool, const WaitKey& key) {
-  const auto& times = state.sweeps.at(key.sweep).times;
+  const SweepState& sweep = state.sweeps.at(key.sweep);
+  const auto& times = sweep.times;
   const auto known = times.find(pool.hardware);
   const double seconds = known == times.end() ? std::numeric_limits<double>::infinity()
                                               : known->second.sum / known->second.count;
-  return {key.sweep, key.replicate, -seconds, key.cell};
+  const Turnstile turn = TurnOf(state, sweep);
+  return {-turn.priority, turn.of_owner, turn.owner, turn.of_sweep,
+          key.sweep,      key.replicate, -seconds,   key.cell};
 }
 
 // A pool, and the places that are free and offer what it asks for. At least one.
@@ -67,6 +75,7 @@ std::vector<Candidate> FindCandidates(const State& state, absl::Time now) {
   std::vector<Candidate> candidates;
   if (free.empty()) return candidates;
   for (const auto& [pool, queue] : state.waiting) {
+    if (queue.turns.empty()) continue;
     Candidate candidate = {&pool, {}};
     std::ranges::copy_if(free, std::back_inserter(candidate.places),
                          [&](const Place& place) { return OfferFor(place, pool) != nullptr; });
@@ -134,29 +143,59 @@ bool AllExcluded(const State& state, SweepId sweep, const FreePlaces& free) {
 // keeps a place from that one keeps it from the others.
 class Walk {
  public:
-  explicit Walk(const Queue& queue)
-      : queue_(queue), cell_(queue.cells.begin()), again_(queue.again.begin()) {}
+  explicit Walk(const Queue& queue) : queue_(queue), turn_(queue.turns) { Enter(); }
 
-  bool ended() const { return cell_ == queue_.cells.end() && again_ == queue_.again.end(); }
+  bool ended() const { return turn_.ended(); }
   // The rest only while it has not ended.
   bool IsFresh() const {
-    if (cell_ == queue_.cells.end()) return false;
-    return again_ == queue_.again.end() || *cell_ < *again_;
+    if (cell_ == line_->cells.end()) return false;
+    return again_ == line_->again.end() || *cell_ < *again_;
   }
   const WaitKey& key() const { return IsFresh() ? *cell_ : *again_; }
-  void Next() { ++(IsFresh() ? cell_ : again_); }
-  void SkipSweep() {
-    const WaitKey next = {SweepId{key().sweep.value + 1}, 0, 0};
-    cell_ = queue_.cells.lower_bound(next);
-    again_ = queue_.again.lower_bound(next);
+  void Next() {
+    ++(IsFresh() ? cell_ : again_);
+    LeaveIfEnded();
   }
-  void SkipAgain() { again_ = queue_.again.end(); }
+  void SkipSweep() {
+    turn_.Next();
+    Enter();
+  }
+  // From here on, of this sweep and of the others.
+  void SkipAgain() {
+    skips_again_ = true;
+    if (ended()) return;
+    again_ = line_->again.end();
+    LeaveIfEnded();
+  }
 
  private:
+  bool LineEnded() const { return cell_ == line_->cells.end() && again_ == line_->again.end(); }
+  void LeaveIfEnded() {
+    if (LineEnded()) SkipSweep();
+  }
+  void Enter() {
+    for (; !turn_.ended(); turn_.Next()) {
+      line_ = &queue_.lines.at(turn_.sweep());
+      cell_ = line_->cells.begin();
+      again_ = skips_again_ ? line_->again.end() : line_->again.begin();
+      if (!LineEnded()) return;
+    }
+  }
+
   const Queue& queue_;
+  Turns::Cursor turn_;
+  bool skips_again_ = false;
+  const Line* line_ = nullptr;  // Of turn_.
   std::set<WaitKey>::const_iterator cell_;
   std::set<WaitKey>::const_iterator again_;
 };
+
+// What would be leased next of the queue, were every place free; nothing: none of it may be.
+std::optional<WaitKey> FirstOf(const Queue& queue) {
+  const Turns::Cursor turn(queue.turns);
+  if (turn.ended()) return std::nullopt;
+  return queue.lines.at(turn.sweep()).first();
+}
 
 // What is leased next, and where.
 struct Choice {
@@ -164,8 +203,8 @@ struct Choice {
   Place place;
 };
 
-// The first member of the pool that a free place may have, or one shortly behind it that spreads
-// its control cell better.
+// The first member of the pool that a free place may have, or one of its sweep shortly behind it
+// that spreads its control cell better.
 std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const FreePlaces& free,
                                  absl::Time now) {
   std::optional<Choice> first;
@@ -178,6 +217,7 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
       continue;
     }
     const MemberId member = MemberOf(walk.key());
+    if (first && first->member.sweep != member.sweep) break;  // It is not the others' turn.
     const bool fresh = walk.IsFresh();
     walk.Next();
     ++state.looked_at;
@@ -202,7 +242,8 @@ std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate
   Rank rank;  // Of next.
   state.looked_at += candidates.size();
   for (const auto& [pool, places] : candidates) {
-    if (next && rank < RankOf(state, *pool, state.waiting.at(*pool).first())) continue;
+    const std::optional<WaitKey> best = FirstOf(state.waiting.at(*pool));
+    if (!best || (next && rank < RankOf(state, *pool, *best))) continue;
     const auto choice = ChooseFrom(state, *pool, places, now);
     if (!choice) continue;
     const Rank found = RankOf(state, *pool, KeyOf(choice->member));
@@ -248,7 +289,7 @@ bool IsSilent(const Worker& worker, const Options& options, absl::Time now) {
 }
 
 bool TakesLeases(const Worker& worker, const Options& options, absl::Time now) {
-  return worker.session && !worker.draining && !IsSilent(worker, options, now);
+  return IsOpen(worker) && !IsSilent(worker, options, now);
 }
 
 bool AnyPlace(const State& state, absl::Time now,

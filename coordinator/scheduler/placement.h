@@ -14,7 +14,7 @@ namespace noisefloor::scheduler {
 const Inventory::Offer* OfferFor(const Place& place, const Pool& pool);
 // Whether any slot of the worker offers what the pool asks for.
 bool Offers(const Worker& worker, const Pool& pool);
-// Connected, heard of lately, and not draining.
+// Connected, heard of lately, and neither draining nor drained.
 bool TakesLeases(const Worker& worker, const Options& options, absl::Time now);
 bool IsSilent(const Worker& worker, const Options& options, absl::Time now);
 // Whether some place that takes leases and is not in quarantine is `is_wanted`; busy ones too.

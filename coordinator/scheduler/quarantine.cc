@@ -8,6 +8,16 @@ namespace noisefloor::scheduler {
 
 namespace {
 
+// Whether the unit is the device, or several of which that is one: "a+b".
+bool IsPartOf(const std::string& device, const std::string& unit) {
+  for (size_t begin = 0; begin <= unit.size();) {
+    const size_t end = std::min(unit.find('+', begin), unit.size());
+    if (unit.compare(begin, end - begin, device) == 0) return true;
+    begin = end + 1;
+  }
+  return unit == device;
+}
+
 const Health* HealthOf(const Place& place) {
   const auto it = place.worker->health.find(place.group->unit);
   return it == place.worker->health.end() ? nullptr : &it->second;
@@ -65,23 +75,37 @@ std::string WhyPaused(const Health& health, absl::Time now) {
 
 }  // namespace
 
+bool IsOutOfUse(const Worker& worker, const std::string& unit) {
+  return std::ranges::any_of(worker.quarantined, [&](const std::string& device) {
+    return device.empty() || IsPartOf(device, unit);
+  });
+}
+
 bool IsQuarantined(const Place& place, absl::Time now) {
+  if (IsOutOfUse(*place.worker, place.group->unit)) return true;
   const Health* health = HealthOf(place);
   return health != nullptr && health->quarantined_until > now;
 }
 
 bool IsPaused(const Place& place, absl::Time now) {
+  if (IsQuarantined(place, now)) return true;
   const Health* health = HealthOf(place);
-  return health != nullptr && (health->quarantined_until > now || health->rests_until > now);
+  return health != nullptr && health->rests_until > now;
 }
 
 std::string WhyPaused(const Place& place, absl::Time now) {
+  if (IsOutOfUse(*place.worker, place.group->unit)) {
+    return "in quarantine by a person; `release " + place.worker->name + "` ends it";
+  }
   const Health* health = HealthOf(place);
   return health == nullptr ? "" : WhyPaused(*health, now);
 }
 
 std::vector<Pause> PausesOf(const Worker& worker, absl::Time now) {
   std::vector<Pause> pauses;
+  for (const std::string& device : worker.quarantined) {
+    pauses.push_back({device.empty() ? "all of it" : device, "in quarantine by a person"});
+  }
   for (const auto& [unit, health] : worker.health) {
     const bool quarantined = health.quarantined_until > now;
     const absl::Time until = quarantined ? health.quarantined_until : health.rests_until;
@@ -100,6 +124,12 @@ void CountSuccess(State& state, WorkerId worker, const std::string& unit) {
   if (it == health.end()) return;
   it->second.failed_in_row.clear();
   it->second.lost_in_row = 0;
+}
+
+void Forgive(Worker& worker, const std::string& unit) {
+  std::erase_if(worker.health, [&](const auto& one) {
+    return unit.empty() || one.first == unit || IsPartOf(unit, one.first);
+  });
 }
 
 void CountFailure(Turn& turn, WorkerId worker_id, const std::string& unit, const MemberId& member,

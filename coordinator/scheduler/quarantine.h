@@ -9,13 +9,17 @@
 
 namespace noisefloor::scheduler {
 
-bool IsQuarantined(const Place& place, absl::Time now);
-bool IsPaused(const Place& place, absl::Time now);  // In quarantine, or resting.
+// Whether a person took the unit, or a device of it, out of use.
+bool IsOutOfUse(const Worker& worker, const std::string& unit);
+bool IsQuarantined(const Place& place, absl::Time now);  // By failures, or by a person.
+bool IsPaused(const Place& place, absl::Time now);       // In quarantine, or resting.
 // Why and for how long; empty: it is not paused.
 std::string WhyPaused(const Place& place, absl::Time now);
 std::vector<Pause> PausesOf(const Worker& worker, absl::Time now);
 
 void CountSuccess(State& state, WorkerId worker, const std::string& unit);
+// It has not failed lately, whatever it did: of one unit of the worker, or "" = of all.
+void Forgive(Worker& worker, const std::string& unit);
 // Only causes that a machine can have count: not bad_specification, not interrupted.
 void CountFailure(Turn& turn, WorkerId worker, const std::string& unit, const MemberId& member,
                   CauseClass cause);

@@ -31,7 +31,11 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
   sweep.specification_sha256 = recovered.specification_sha256;
   sweep.request_id = recovered.request_id;
   sweep.identities = recovered.identities;
+  sweep.sharing = recovered.sharing;
+  sweep.revision = recovered.revision;
+  SetOwner(state, sweep);
   for (const RecoveredCell& cell : recovered.cells) RestoreCell(sweep, cell);
+  state.owners[sweep.owner].standing.running += sweep.counts.In(MemberState::kLeased);
   sweep.times = recovered.times;
   for (const auto& [hardware, times] : recovered.times) {
     sweep.counts.times.sum += times.sum;
@@ -51,6 +55,8 @@ void RestoreWorkers(State& state, const RecoveredState& recovered, absl::Time no
     worker.id = one.worker;
     worker.name = one.name;
     worker.identity = one.identity;
+    worker.drained = one.drained;
+    worker.quarantined = one.quarantined;
     worker.heard = now;
     state.workers_by_identity[one.identity] = one.worker;
   }
@@ -123,6 +129,8 @@ RecoveredSweep DurableSweep(const SweepState& sweep) {
     }
   }
   durable.times = sweep.times;
+  durable.sharing = sweep.sharing;
+  durable.revision = sweep.revision;
   return durable;
 }
 
@@ -154,7 +162,8 @@ RecoveredState DurableState(const State& state) {
   }
   for (const auto& [id, past] : state.past_leases) durable.past_leases.push_back(past);
   for (const auto& [id, worker] : state.workers) {
-    durable.workers.push_back({id, worker.name, worker.identity});
+    durable.workers.push_back(
+        {id, worker.name, worker.identity, worker.drained, worker.quarantined});
   }
   durable.last_sweep = state.last_sweep;
   durable.last_lease = state.last_lease;

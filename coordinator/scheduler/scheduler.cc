@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/scheduler.h"
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "coordinator/scheduler/explain.h"
@@ -10,6 +11,7 @@
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/restore.h"
+#include "coordinator/scheduler/selection.h"
 
 namespace noisefloor::scheduler {
 
@@ -24,7 +26,7 @@ WorkerStatus StatusOf(const State& state, const Worker& worker) {
   status.worker = worker.id;
   status.name = worker.name;
   status.connected = worker.session.has_value();
-  status.draining = worker.draining;
+  status.draining = worker.draining || worker.drained;
   status.inventory = worker.inventory;
   status.schemas = worker.schemas;
   status.paused = PausesOf(worker, state.now);
@@ -75,13 +77,25 @@ Effects Scheduler::Step(Event event, absl::Time now) {
         On(turn, std::move(happened));
       },
       event);
+  for (const SweepId id : std::set<SweepId>(effects.changed.sweeps)) {
+    if (const SweepState* sweep = FindSweep(*state_, id)) StopAtMaxFailures(turn, *sweep);
+  }
   PlaceMembers(turn);
-  effects.more = !state_->storage_failed_since && (state_->placement_due || IsExpiryDue(*state_));
+  effects.more = !state_->storage_failed_since &&
+                 (state_->placement_due || IsExpiryDue(*state_) || !state_->changes.empty());
   return effects;
 }
 
 std::string Scheduler::Explain(const MemberId& member, absl::Time now) const {
   return ExplainMember(*state_, member, now);
+}
+
+std::optional<std::string> Scheduler::ExplainSweep(SweepId sweep, absl::Time now) const {
+  return scheduler::ExplainSweep(*state_, sweep, now);
+}
+
+std::optional<std::string> Scheduler::ExplainWorker(const std::string& name, absl::Time now) const {
+  return scheduler::ExplainWorker(*state_, name, now);
 }
 
 std::optional<AnswerSubmit> Scheduler::FindRequest(const std::string& request_id) const {
@@ -100,7 +114,11 @@ std::optional<RunningAttempt> Scheduler::FindLease(LeaseId lease) const {
 std::optional<SweepCounts> Scheduler::CountsOf(SweepId sweep) const {
   const auto it = state_->sweeps.find(sweep);
   if (it == state_->sweeps.end()) return std::nullopt;
-  return it->second.counts;
+  SweepCounts counts = it->second.counts;
+  counts.sharing = it->second.sharing;
+  counts.ended = it->second.ended;
+  counts.revision = it->second.revision;
+  return counts;
 }
 
 bool Scheduler::Knows(SessionId session) const { return state_->sessions.contains(session); }

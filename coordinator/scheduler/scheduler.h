@@ -16,6 +16,7 @@
 
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/rate.h"
 
 namespace noisefloor::scheduler {
 
@@ -51,7 +52,8 @@ struct RunningAttempt {
   int64_t step_count = 0;  // 0: not known yet.
 };
 
-// How far a sweep is. Kept up to date by what changes it; nothing is counted for it.
+// How far a sweep is, and how it shares the fleet. Kept up to date by what changes it; nothing is
+// counted for it.
 struct SweepCounts {
   uint32_t cells = 0;
   uint32_t members = 0;
@@ -59,6 +61,9 @@ struct SweepCounts {
   uint32_t retries = 0;                // Attempts beyond each member's first.
   TrainTimes times;
   double running = 0;  // Sum over live leases of the share of their steps that is done.
+  Sharing sharing;     // From here on as CountsOf tells it.
+  Rate ended;
+  uint32_t revision = 0;  // How often notes or tags were changed.
 
   uint32_t& In(MemberState state) { return by_state[static_cast<size_t>(state) - 1]; }
   uint32_t In(MemberState state) const { return by_state[static_cast<size_t>(state) - 1]; }
@@ -104,6 +109,11 @@ class Scheduler {
   // Why the member is where it is, in a sentence or two, and what would change it. That there is no
   // such member is said in words too.
   std::string Explain(const MemberId& member, absl::Time now) const;
+
+  // Where the sweep stands, and what the worker of that name does, a line for each thing worth
+  // knowing. Nothing: there is none.
+  std::optional<std::string> ExplainSweep(SweepId sweep, absl::Time now) const;
+  std::optional<std::string> ExplainWorker(const std::string& name, absl::Time now) const;
 
   // What the submission of this id was answered with; nothing when there was none.
   std::optional<AnswerSubmit> FindRequest(const std::string& request_id) const;

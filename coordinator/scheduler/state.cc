@@ -20,7 +20,7 @@ void Turn::Happened(std::optional<SweepId> sweep, std::string kind, std::string 
                    std::move(caller)});
 }
 
-WaitKey Queue::first() const {
+WaitKey Line::first() const {
   if (cells.empty()) return *again.begin();
   if (again.empty()) return *cells.begin();
   return std::min(*cells.begin(), *again.begin());
@@ -75,12 +75,14 @@ Pool PoolOf(const CellState& cell) {
 }
 
 void UpdateReady(State& state, const Worker& worker) {
-  if (worker.session && !worker.draining && HasFreeSlot(worker)) {
+  if (IsOpen(worker) && HasFreeSlot(worker)) {
     state.ready.insert(worker.id);
   } else {
     state.ready.erase(worker.id);
   }
 }
+
+bool IsOpen(const Worker& worker) { return worker.session && !worker.draining && !worker.drained; }
 
 bool HasFreeSlot(const Worker& worker) {
   return std::ranges::any_of(worker.groups,
@@ -165,18 +167,90 @@ void FreeSlot(State& state, Worker& worker, const Lease& lease) {
   UpdateReady(state, worker);
 }
 
-Queue& QueueOf(State& state, const Pool& pool) {
+Line& LineOf(State& state, const Pool& pool, SweepId id) {
   const auto [queue, is_new] = state.waiting.try_emplace(pool);
   if (is_new) ++state.pools_changed;
-  return queue->second;
+  const auto [line, is_first] = queue->second.lines.try_emplace(id);
+  const SweepState& sweep = state.sweeps.at(id);
+  if (is_first && MayLease(sweep)) queue->second.turns.Insert(TurnOf(state, sweep));
+  return line->second;
 }
 
-void DropIfEmpty(State& state, const Pool& pool) {
+void DropIfEmpty(State& state, const Pool& pool, SweepId id) {
   const auto queue = state.waiting.find(pool);
-  if (queue == state.waiting.end() || !queue->second.empty()) return;
+  if (queue == state.waiting.end()) return;
+  const auto line = queue->second.lines.find(id);
+  if (line == queue->second.lines.end() || !line->second.empty()) return;
+  const SweepState& sweep = state.sweeps.at(id);
+  if (MayLease(sweep)) queue->second.turns.Erase(TurnOf(state, sweep));
+  queue->second.lines.erase(line);
+  if (!queue->second.lines.empty()) return;
   state.waiting.erase(queue);
   ++state.pools_changed;
 }
+
+const Line* FindLine(const State& state, const Pool& pool, SweepId sweep) {
+  const auto queue = state.waiting.find(pool);
+  if (queue == state.waiting.end()) return nullptr;
+  const auto line = queue->second.lines.find(sweep);
+  return line == queue->second.lines.end() ? nullptr : &line->second;
+}
+
+size_t CountIn(const State& state, const Line& line) {
+  size_t count = line.again.size();
+  for (const WaitKey& first : line.cells) count += CellOf(state, MemberOf(first)).fresh.size();
+  return count;
+}
+
+void SetOwner(State& state, SweepState& sweep) {
+  const auto number = static_cast<uint32_t>(state.owners.size());
+  const auto [known, is_new] = state.owners_by_name.try_emplace(sweep.sharing.owner, number);
+  if (is_new) state.owners.push_back({sweep.sharing.owner, {}});
+  sweep.owner = known->second;
+}
+
+bool MayLease(const SweepState& sweep) { return !sweep.sharing.paused; }
+
+Standing StandingOf(const SweepState& sweep) {
+  return {sweep.counts.In(MemberState::kLeased), sweep.last_lease};
+}
+
+Turnstile TurnOf(const State& state, const SweepState& sweep) {
+  return {sweep.sharing.priority, sweep.owner, state.owners[sweep.owner].standing, sweep.id,
+          StandingOf(sweep)};
+}
+
+void SetSharing(State& state, SweepState& sweep, Sharing sharing) {
+  const auto each_turn = [&](auto change) {
+    for (auto& [pool, queue] : state.waiting) {
+      if (MayLease(sweep) && queue.lines.contains(sweep.id)) change(queue.turns);
+    }
+  };
+  each_turn([&](Turns& turns) { turns.Erase(TurnOf(state, sweep)); });
+  sweep.sharing = std::move(sharing);
+  each_turn([&](Turns& turns) { turns.Insert(TurnOf(state, sweep)); });
+}
+
+namespace {
+
+// One more or less of the sweep's members has a live lease, or has none any more.
+void CountLeased(State& state, SweepState& sweep, bool more) {
+  const Turnstile before = TurnOf(state, sweep);
+  uint32_t& running = sweep.counts.In(MemberState::kLeased);
+  Standing& owner = state.owners[sweep.owner].standing;
+  running += more ? 1 : -1;
+  owner.running += more ? 1 : -1;
+  if (more) sweep.last_lease = owner.last = state.last_lease;
+  for (auto& [pool, queue] : state.waiting) {
+    ++state.looked_at;
+    queue.turns.MoveOwner(sweep.owner, before.of_owner, owner);
+    const bool waits = MayLease(sweep) && queue.lines.contains(sweep.id);
+    if (waits) queue.turns.MoveSweep(before, StandingOf(sweep));
+  }
+  if (running == 0) sweep.counts.running = 0;  // Without what rounding left.
+}
+
+}  // namespace
 
 bool NothingBuiltOn(const CellState& cell) {
   return std::ranges::all_of(cell.members,
@@ -193,10 +267,10 @@ void ChangeFresh(State& state, SweepId sweep, CellState& cell, const Change& cha
   const auto after = cell.fresh.first();
   if (before == after) return;
   const Pool pool = PoolOf(cell);
-  Queue& queue = QueueOf(state, pool);
-  if (before) queue.cells.erase({sweep, *before, cell.cell.index});
-  if (after) queue.cells.insert({sweep, *after, cell.cell.index});
-  DropIfEmpty(state, pool);
+  Line& line = LineOf(state, pool, sweep);
+  if (before) line.cells.erase({sweep, *before, cell.cell.index});
+  if (after) line.cells.insert({sweep, *after, cell.cell.index});
+  DropIfEmpty(state, pool, sweep);
 }
 
 }  // namespace
@@ -205,7 +279,7 @@ void AddWaiting(State& state, const MemberId& id) {
   CellState& cell = CellOf(state, id);
   state.placement_due = true;
   if (MemberOf(cell, id.replicate).attempt > 0) {
-    QueueOf(state, PoolOf(cell)).again.insert(KeyOf(id));
+    LineOf(state, PoolOf(cell), id.sweep).again.insert(KeyOf(id));
   } else {
     ChangeFresh(state, id.sweep, cell, [&](ReplicateSet& fresh) { fresh.Insert(id.replicate); });
   }
@@ -218,8 +292,8 @@ void RemoveWaiting(State& state, const MemberId& id) {
                        [&](ReplicateSet& fresh) { fresh.Erase(id.replicate); });
   }
   const Pool pool = PoolOf(cell);
-  NF_CHECK(QueueOf(state, pool).again.erase(KeyOf(id)) == 1);
-  DropIfEmpty(state, pool);
+  NF_CHECK(LineOf(state, pool, id.sweep).again.erase(KeyOf(id)) == 1);
+  DropIfEmpty(state, pool, id.sweep);
 }
 
 void AddUntouched(State& state, SweepId sweep, CellState& cell) {
@@ -271,13 +345,19 @@ std::string ExpectedIdentity(const SweepState& sweep, const CellState& cell) {
 
 void SetState(Turn& turn, const MemberId& id, MemberState state) {
   Member& member = Touch(turn.state, id);
-  SweepCounts& counts = turn.state.sweeps.at(id.sweep).counts;
+  SweepState& sweep = turn.state.sweeps.at(id.sweep);
   if (member.state == MemberState::kWaiting) RemoveWaiting(turn.state, id);
-  --counts.In(member.state);
-  ++counts.In(state);
-  if (counts.In(MemberState::kLeased) == 0) counts.running = 0;  // Without what rounding left.
+  for (const auto& [one, more] : {std::pair(member.state, false), std::pair(state, true)}) {
+    if (one == MemberState::kLeased) {
+      CountLeased(turn.state, sweep, more);
+    } else {
+      sweep.counts.In(one) += more ? 1 : -1;
+    }
+  }
   member.state = state;
   if (state == MemberState::kWaiting) AddWaiting(turn.state, id);
+  if (state == MemberState::kLeased) sweep.ended.Begin(turn.now);
+  if (HasEnded(state) && state != MemberState::kCancelled) sweep.ended.Note(turn.now);
   turn.effects.changed.sweeps.insert(id.sweep);
   turn.Keep(SetMemberState{id, state, member.attempt, member.forgiven});
 }
@@ -320,6 +400,16 @@ void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count) {
 std::string WorkerName(const State& state, WorkerId id) {
   const auto it = state.workers.find(id);
   return it == state.workers.end() ? "worker " + std::to_string(id.value) : it->second.name;
+}
+
+const Worker* WorkerNamed(const State& state, const std::string& name) {
+  const Worker* found = nullptr;
+  for (const auto& [id, worker] : state.workers) {
+    if (worker.name != name) continue;
+    if (worker.session) return &worker;
+    found = &worker;
+  }
+  return found;
 }
 
 std::string NameOf(const Worker& worker, const std::string& unit) {

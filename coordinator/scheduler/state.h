@@ -4,6 +4,7 @@
 
 #include <array>
 #include <compare>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,28 +18,11 @@
 #include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/replicate_set.h"
 #include "coordinator/scheduler/scheduler.h"
 
 namespace noisefloor::scheduler {
-
-// What a worker must offer to train a member. Empty = any.
-struct Pool {
-  std::string hardware;
-  std::string stack;
-  std::string fingerprint;  // Of the stack; empty: the cell is not pinned yet.
-  std::string schema;       // As in Inventory::Offer; never any.
-  friend auto operator<=>(const Pool&, const Pool&) = default;
-};
-
-// Order in which members are leased: older sweeps first, then replicate r of every cell before
-// r + 1. Between the classes of a replicate: Rank in placement.cc.
-struct WaitKey {
-  SweepId sweep;
-  uint32_t replicate = 0;
-  uint32_t cell = 0;
-  friend auto operator<=>(const WaitKey&, const WaitKey&) = default;
-};
 
 struct Member {
   MemberState state = MemberState::kWaiting;
@@ -68,15 +52,6 @@ struct CellState {
   std::string specification_identity;
 };
 
-// Members that wait for the same.
-struct Queue {
-  std::set<WaitKey> cells;  // The first fresh member of each cell that has one.
-  std::set<WaitKey> again;  // Members that have had an attempt.
-
-  bool empty() const { return cells.empty() && again.empty(); }
-  WaitKey first() const;  // Of one that is not empty.
-};
-
 struct SweepState {
   SweepId id;
   sweep::Sweep content;
@@ -87,8 +62,13 @@ struct SweepState {
   std::set<std::string> kept_evaluation_keys;        // Of the cells above.
   std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
   std::vector<CellState> cells;
+  Sharing sharing;
+  uint32_t owner = 0;     // Whose sharing.owner it is: see State::owners.
+  uint32_t revision = 0;  // How often notes or tags were changed.
+  LeaseId last_lease;     // Granted since the start; 0: none. Soft.
   SweepCounts counts;
   std::map<std::string, TrainTimes> times;       // By hardware class.
+  Rate ended;                                    // Members that did. Soft.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
 };
@@ -113,7 +93,9 @@ struct Worker {
   WorkerId id;
   std::string name;
   uint64_t identity = 0;
-  std::optional<SessionId> session;  // From here on soft.
+  bool drained = false;               // A person lets it take nothing.
+  std::set<std::string> quarantined;  // Devices that a person took out of use; "" = all.
+  std::optional<SessionId> session;   // From here on soft.
   // What it said when it connected; null: not since the start.
   // shared: see WorkerConnected.
   std::shared_ptr<const Inventory> inventory;
@@ -153,9 +135,33 @@ struct Lease {
   int64_t step_count = 0;
 };
 
+// Who submits sweeps.
+struct Owner {
+  std::string name;
+  Standing standing;
+};
+
+// A change of many members that is under way. Soft: a restart forgets what was not done yet.
+struct Change {
+  enum class Kind { kCancel, kRetry };
+  Kind kind = Kind::kCancel;
+  RequestNumber request = 0;  // Who waits for the answer; 0: nobody asked for it.
+  SweepId sweep;
+  Selection selection;
+  std::string caller;           // Who asked for it.
+  std::string reason;           // Of the ends of leases.
+  size_t unpinned = 0;          // Cells whose pins were taken back before.
+  bool untouched_done = false;  // Untouched members come first: nobody is to lease them meanwhile.
+  uint32_t cell = 0;            // Where it goes on.
+  uint32_t replicate = 0;
+  uint32_t count = 0;  // Changed so far.
+};
+
 struct State {
   Options options;
   std::map<SweepId, SweepState> sweeps;
+  std::vector<Owner> owners;  // Those of all sweeps, in the order in which they came. Soft.
+  std::map<std::string, uint32_t> owners_by_name;
   std::map<std::string, SweepId> sweeps_by_request;
   std::map<std::string, SweepId> sweeps_by_hash;  // The newest.
   std::map<WorkerId, Worker> workers;
@@ -171,7 +177,7 @@ struct State {
   std::map<LeaseId, PastLease> past_leases;
   std::map<MemberId, std::vector<LeaseId>> past_by_member;
   std::map<LeaseId, MemberId> accepted;
-  std::map<Pool, Queue> waiting;  // No empty ones.
+  std::map<Pool, Queue> waiting;  // None without a line.
   uint64_t pools_changed = 0;     // How often one came into it or went.
   // Workers, members and queues that were looked at to decide: what grows with the fleet or the
   // queue would show here. Soft.
@@ -183,6 +189,7 @@ struct State {
   WorkerId last_worker;
   EventId last_event;
   std::optional<absl::Time> storage_failed_since;
+  std::deque<Change> changes;  // In the order in which they were asked for.
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
   absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
@@ -224,6 +231,8 @@ bool NothingBuiltOn(const CellState& cell);
 // Call after what changes a worker's session, draining or free slots.
 void UpdateReady(State& state, const Worker& worker);
 bool HasFreeSlot(const Worker& worker);
+// Connected, and neither the worker nor a person says that it shall take nothing.
+bool IsOpen(const Worker& worker);
 
 // What the worker has from now on. Leases keep their slots where these are still what they were.
 // shared: see WorkerConnected.
@@ -232,9 +241,22 @@ void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory>
 uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease);
 void FreeSlot(State& state, Worker& worker, const Lease& lease);
 
-// The queue of the pool, made when there is none; an empty one goes with DropIfEmpty.
-Queue& QueueOf(State& state, const Pool& pool);
-void DropIfEmpty(State& state, const Pool& pool);
+// The sweep's line for the pool, made when there is none; an empty one goes with DropIfEmpty.
+Line& LineOf(State& state, const Pool& pool, SweepId sweep);
+void DropIfEmpty(State& state, const Pool& pool, SweepId sweep);
+// Null when nothing of the sweep waits for the pool.
+const Line* FindLine(const State& state, const Pool& pool, SweepId sweep);
+
+// Of a sweep that is new: known by its owner from now on.
+void SetOwner(State& state, SweepState& sweep);
+// Members in the line.
+size_t CountIn(const State& state, const Line& line);
+// Whether its waiting members may have leases, as far as people have a say.
+bool MayLease(const SweepState& sweep);
+Standing StandingOf(const SweepState& sweep);
+Turnstile TurnOf(const State& state, const SweepState& sweep);
+// Shares as `sharing` says from now on; the store's row is the caller's.
+void SetSharing(State& state, SweepState& sweep, Sharing sharing);
 
 // Into and out of the waiting members; the state itself is the caller's.
 void AddWaiting(State& state, const MemberId& id);
@@ -259,6 +281,8 @@ uint32_t UntouchedCount(const CellState& cell);
 void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count);
 
 std::string WorkerName(const State& state, WorkerId id);
+// The one of that name: connected, else the newest. Null: there is none.
+const Worker* WorkerNamed(const State& state, const std::string& name);
 // "node7", or "GPU-8a3f of node7" where the worker has several units.
 std::string NameOf(const Worker& worker, const std::string& unit);
 std::string Text(LeaseId id);                              // "lease 17"

@@ -2,6 +2,7 @@
 #include "coordinator/ingest/accept.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/selection.h"
 
 namespace noisefloor::scheduler {
 
@@ -48,6 +49,10 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   sweep.content = event.sweep;
   sweep.specification_sha256 = event.specification_sha256;
   sweep.request_id = event.request_id;
+  sweep.sharing.owner = event.caller;
+  sweep.sharing.priority = event.priority;
+  sweep.sharing.max_failures = event.max_failures;
+  SetOwner(state, sweep);
   for (const sweep::Cell& cell : cells) {
     sweep.cells.push_back(MakeCell(event.sweep, cell));
     sweep.counts.members += cell.replicates;
@@ -59,53 +64,11 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   return state.sweeps.emplace(sweep.id, std::move(sweep)).first->second;
 }
 
-template <typename Visit>
-void EachTouched(SweepId sweep, CellState& cell, const Visit& visit) {
-  for (uint32_t replicate = 0; replicate < cell.members.size(); ++replicate) {
-    if (!cell.members[replicate].touched) continue;
-    visit(MemberId{sweep, cell.cell.index, replicate}, cell.members[replicate]);
-  }
-}
-
-uint32_t CancelCell(Turn& turn, SweepState& sweep, CellState& cell) {
-  uint32_t count = 0;
-  EachTouched(sweep.id, cell, [&](const MemberId& id, const Member& member) {
-    if (HasEnded(member.state)) return;
-    if (member.state == MemberState::kLeased) {
-      const LeaseId lease = member.lease;
-      Stop(turn, turn.state.leases.at(lease), "the sweep was cancelled");
-      Drop(turn, lease, CauseClass::kInterrupted, "the sweep was cancelled");
-    }
-    SetState(turn, id, MemberState::kCancelled);
-    ++count;
-  });
-  const bool waits = cell.untouched == MemberState::kWaiting;
-  return count + (waits ? SetUntouchedState(turn, sweep, cell, MemberState::kCancelled) : 0);
-}
-
-uint32_t RetryCell(Turn& turn, SweepState& sweep, CellState& cell) {
-  uint32_t count = 0;
-  EachTouched(sweep.id, cell, [&](const MemberId& id, Member& member) {
-    if (member.state != MemberState::kFailed && member.state != MemberState::kCancelled) return;
-    member.forgiven = member.attempt;
-    SetState(turn, id, MemberState::kWaiting);
-    ++count;
-  });
-  return count + SetUntouchedState(turn, sweep, cell, MemberState::kWaiting);
-}
-
-SweepState* FindOrAnswer(Turn& turn, uint64_t request, SweepId id) {
-  SweepState* sweep = FindSweep(turn.state, id);
-  if (sweep == nullptr) {
-    turn.Tell(AnswerError{request, absl::StatusCode::kNotFound, "there is no sweep " + ToText(id)});
-  }
-  return sweep;
-}
-
 // A stack that no result was built on may be mended or replaced. Returns how many cells may.
-size_t UnpinUnbuilt(Turn& turn, SweepState& sweep) {
+size_t UnpinUnbuilt(Turn& turn, SweepState& sweep, const Selection& selection) {
   size_t count = 0;
   for (const sweep::Cell& definition : sweep::Expand(sweep.content)) {
+    if (!IsOfCell(selection, sweep.cells[definition.index])) continue;
     const bool pinned = !sweep.cells[definition.index].fingerprint.empty();
     if (!pinned || !NothingBuiltOn(sweep.cells[definition.index])) continue;
     Unpin(turn, sweep, definition);
@@ -114,7 +77,32 @@ size_t UnpinUnbuilt(Turn& turn, SweepState& sweep) {
   return count;
 }
 
+// What waits again belongs into lists.
+void ShowAgain(Turn& turn, SweepState& sweep) {
+  if (!sweep.sharing.archived) return;
+  sweep.sharing.archived = false;
+  turn.Keep(KeepSharing{sweep.id, sweep.sharing});
+  turn.effects.changed.sweeps.insert(sweep.id);
+}
+
+// Whether it can be asked of the sweep; if not, the request is answered.
+bool CheckOrAnswer(Turn& turn, RequestNumber request, const SweepState& sweep,
+                   const Selection& selection) {
+  std::string fault = FaultOf(sweep, selection);
+  if (fault.empty()) return true;
+  turn.Tell(AnswerError{request, absl::StatusCode::kInvalidArgument, std::move(fault)});
+  return false;
+}
+
 }  // namespace
+
+SweepState* FindOrAnswer(Turn& turn, RequestNumber request, SweepId id) {
+  SweepState* sweep = FindSweep(turn.state, id);
+  if (sweep == nullptr) {
+    turn.Tell(AnswerError{request, absl::StatusCode::kNotFound, "there is no sweep " + ToText(id)});
+  }
+  return sweep;
+}
 
 void On(Turn& turn, const SweepSubmitted& event) {
   if (const SweepState* kept = OfRequest(turn.state, event.request_id)) {
@@ -126,7 +114,7 @@ void On(Turn& turn, const SweepSubmitted& event) {
   SweepState& sweep = AddSweep(turn.state, event, cells);
   turn.effects.changed.sweeps.insert(sweep.id);
   turn.Keep(KeepSweep{sweep.id, event.sweep, std::move(cells), event.specification_sha256,
-                      event.request_id, turn.now, event.file, event.caller});
+                      event.request_id, turn.now, event.file, sweep.sharing});
   turn.Happened(sweep.id, "sweep_submitted",
                 ToText(sweep.id) + " " + event.sweep.name + ": " +
                     Count(sweep.counts.members, "member") + " in " +
@@ -137,29 +125,34 @@ void On(Turn& turn, const SweepSubmitted& event) {
 }
 
 void On(Turn& turn, const SweepCancelled& event) {
-  SweepState* sweep = FindOrAnswer(turn, event.request, event.sweep);
+  const SweepState* sweep = FindOrAnswer(turn, event.request, event.sweep);
   if (sweep == nullptr) return;
-  uint32_t count = 0;
-  for (CellState& cell : sweep->cells) count += CancelCell(turn, *sweep, cell);
-  turn.Happened(event.sweep, "sweep_cancelled", Count(count, "member") + " cancelled",
-                event.caller);
-  turn.Tell(AnswerCount{event.request, count});
+  if (!CheckOrAnswer(turn, event.request, *sweep, event.selection)) return;
+  Change change;
+  change.kind = Change::Kind::kCancel;
+  change.request = event.request;
+  change.sweep = event.sweep;
+  change.caller = event.caller;
+  change.selection = event.selection;
+  change.reason = event.selection == Selection{} ? "the sweep was cancelled" : "it was cancelled";
+  BeginChange(turn, std::move(change));
 }
 
 void On(Turn& turn, const SweepRetried& event) {
   SweepState* sweep = FindOrAnswer(turn, event.request, event.sweep);
   if (sweep == nullptr) return;
+  if (!CheckOrAnswer(turn, event.request, *sweep, event.selection)) return;
   sweep->excluded.clear();
   sweep->without_data_since.reset();
-  const size_t unpinned = UnpinUnbuilt(turn, *sweep);
-  uint32_t count = 0;
-  for (CellState& cell : sweep->cells) count += RetryCell(turn, *sweep, cell);
-  turn.state.placement_due = true;
-  turn.Happened(event.sweep, "sweep_retried",
-                Count(count, "member") + " waiting again" +
-                    (unpinned == 0 ? "" : ", " + Count(unpinned, "cell") + " no longer pinned"),
-                event.caller);
-  turn.Tell(AnswerCount{event.request, count});
+  ShowAgain(turn, *sweep);
+  Change change;
+  change.kind = Change::Kind::kRetry;
+  change.request = event.request;
+  change.sweep = event.sweep;
+  change.caller = event.caller;
+  change.selection = event.selection;
+  change.unpinned = UnpinUnbuilt(turn, *sweep, event.selection);
+  BeginChange(turn, std::move(change));
 }
 
 }  // namespace noisefloor::scheduler

@@ -6,6 +6,7 @@
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
+#include "coordinator/scheduler/selection.h"
 
 namespace noisefloor::scheduler {
 
@@ -54,9 +55,9 @@ struct WithoutData {
 
 WithoutData FindWithoutData(const State& state, const SweepState& sweep) {
   WithoutData found;
-  const WaitKey begin = {sweep.id, 0, 0};
-  const WaitKey end = {SweepId{sweep.id.value + 1}, 0, 0};
   for (const auto& [pool, queue] : state.waiting) {
+    const auto line = queue.lines.find(sweep.id);
+    if (line == queue.lines.end()) continue;
     bool offered = false;
     bool usable = false;
     for (const auto& [id, worker] : state.workers) {
@@ -65,14 +66,8 @@ WithoutData FindWithoutData(const State& state, const SweepState& sweep) {
       usable = usable || (offers && !sweep.excluded.contains(id));
     }
     if (!offered || usable) continue;
-    const auto past_again = queue.again.lower_bound(end);
-    for (auto it = queue.again.lower_bound(begin); it != past_again; ++it) {
-      found.members.push_back(MemberOf(*it));
-    }
-    const auto past_cells = queue.cells.lower_bound(end);
-    for (auto it = queue.cells.lower_bound(begin); it != past_cells; ++it) {
-      found.cells.push_back(it->cell);
-    }
+    for (const WaitKey& key : line->second.again) found.members.push_back(MemberOf(key));
+    for (const WaitKey& key : line->second.cells) found.cells.push_back(key.cell);
   }
   return found;
 }
@@ -87,7 +82,8 @@ void AddFreshWithRow(SweepId sweep, const CellState& cell, std::vector<MemberId>
 }
 
 void FailWithoutData(Turn& turn, SweepState& sweep) {
-  if (sweep.excluded.empty()) return;
+  if (!MayLease(sweep)) sweep.without_data_since.reset();
+  if (sweep.excluded.empty() || !MayLease(sweep)) return;
   WithoutData found = FindWithoutData(turn.state, sweep);
   if (found.members.empty() && found.cells.empty()) {
     sweep.without_data_since.reset();
@@ -118,7 +114,7 @@ void ForgetWorkers(Turn& turn) {
   for (auto it = state.workers.begin(); it != state.workers.end();) {
     const Worker& worker = it->second;
     const bool gone =
-        !worker.session && worker.leases.empty() &&
+        !worker.session && worker.leases.empty() && !worker.drained && worker.quarantined.empty() &&
         turn.now - worker.heard >=
             (worker.unheard > 0 ? state.options.forget_late_after : state.options.forget_after);
     if (!gone) {
@@ -166,12 +162,17 @@ void On(Turn& turn, const Tick&) {
   }
   state.last_tick = state.expires_at = turn.now;
   ExpireLeases(turn);
-  for (auto& [id, sweep] : state.sweeps) FailWithoutData(turn, sweep);
+  for (auto& [id, sweep] : state.sweeps) {
+    FailWithoutData(turn, sweep);
+    StopAtMaxFailures(turn, sweep);  // After a restart; else it has happened already.
+  }
   ForgetWorkers(turn);
 }
 
 void On(Turn& turn, const Continue&) {
-  if (!turn.state.storage_failed_since && IsExpiryDue(turn.state)) ExpireLeases(turn);
+  if (turn.state.storage_failed_since) return;
+  if (IsExpiryDue(turn.state)) ExpireLeases(turn);
+  ContinueChanges(turn);
 }
 
 }  // namespace noisefloor::scheduler

@@ -66,10 +66,26 @@ absl::Status CheckAgainstColumns(SQLite::Statement& row, int column, const Recov
   return absl::OkStatus();
 }
 
+// Owner, priority, paused, max_failures, archived and revision from `column` on.
+absl::Status ReadSharing(SQLite::Statement& row, int column, RecoveredSweep& sweep) {
+  sweep.sharing.owner = row.getColumn(column).getString();
+  const int64_t priority = row.getColumn(column + 1).getInt64();
+  sweep.sharing.priority = static_cast<int32_t>(priority);
+  if (sweep.sharing.priority != priority) {
+    return Damaged("sweep " + ToText(sweep.id), "priority " + std::to_string(priority));
+  }
+  sweep.sharing.paused = row.getColumn(column + 2).getInt() != 0;
+  sweep.sharing.max_failures = CountAt(row, column + 3);
+  sweep.sharing.archived = row.getColumn(column + 4).getInt() != 0;
+  sweep.revision = CountAt(row, column + 5);
+  return absl::OkStatus();
+}
+
 absl::Status ReadSweeps(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT sweep, request_id, specification_sha256, definition, name, seed, "
-                        "replicates, blocks FROM sweep ORDER BY sweep");
+                        "replicates, blocks, owner, priority, paused, max_failures, archived, "
+                        "revision FROM sweep ORDER BY sweep");
   while (row.executeStep()) {
     RecoveredSweep& sweep = state.sweeps.emplace_back();
     sweep.id = SweepId{UnsignedAt(row, 0)};
@@ -82,6 +98,7 @@ absl::Status ReadSweeps(SQLite::Database& database, RecoveredState& state) {
     NF_RETURN_IF_ERROR(CheckAgainstColumns(row, 4, sweep));
     const std::string fault = DefinitionFault(sweep.content);
     if (!fault.empty()) return Damaged(name, fault);
+    NF_RETURN_IF_ERROR(ReadSharing(row, 8, sweep));
     for (sweep::Cell& cell : sweep::Expand(sweep.content)) {
       sweep.cells.emplace_back().cell = std::move(cell);
     }
@@ -336,7 +353,8 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
 
 absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(
-      database, "SELECT worker, name, identity FROM worker WHERE forgotten = 0 ORDER BY worker");
+      database,
+      "SELECT worker, name, identity, drained FROM worker WHERE forgotten = 0 ORDER BY worker");
   while (row.executeStep()) {
     scheduler::RecoveredWorker& worker = state.workers.emplace_back();
     worker.worker = WorkerId{UnsignedAt(row, 0)};
@@ -348,6 +366,14 @@ absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
       return Damaged("worker " + std::to_string(worker.worker.value),
                      "identity \"" + identity + "\"");
     }
+    worker.drained = row.getColumn(3).getInt() != 0;
+  }
+  SQLite::Statement unit(database, "SELECT worker, unit FROM quarantine");
+  while (unit.executeStep()) {
+    const WorkerId id{UnsignedAt(unit, 0)};
+    const auto worker = std::ranges::find(state.workers, id, &scheduler::RecoveredWorker::worker);
+    if (worker == state.workers.end()) continue;  // Forgotten.
+    worker->quarantined.insert(unit.getColumn(1).getString());
   }
   return absl::OkStatus();
 }

@@ -22,8 +22,16 @@ constexpr size_t kMostKnownNames = 10000;
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
     "blocks, definition, notes, tags, submitted_us, file, kind, of_sweep, of_cell, "
-    "of_replicate, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "of_replicate, owner, priority, paused, max_failures, archived) VALUES "
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (sweep) DO NOTHING";
+constexpr const char* kSharingSql =
+    "UPDATE sweep SET priority = ?, paused = ?, max_failures = ?, archived = ? WHERE sweep = ?";
+constexpr const char* kNotesSql =
+    "UPDATE sweep SET definition = ?, notes = ?, tags = ?, revision = ? WHERE sweep = ?";
+constexpr const char* kDrainedSql = "UPDATE worker SET drained = ? WHERE worker = ?";
+constexpr const char* kReleaseSql = "DELETE FROM quarantine WHERE worker = ?";
+constexpr const char* kQuarantineSql = "INSERT INTO quarantine (worker, unit) VALUES (?, ?)";
 constexpr const char* kCellSql =
     "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes, replicates) VALUES "
     "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING";
@@ -156,6 +164,12 @@ std::string NumberList(const std::vector<double>& values) {
   return list + ']';
 }
 
+std::string TagsToJson(const sweep::Sweep& content) {
+  Json tags = Json::object();
+  for (const auto& [key, value] : content.tags) tags[key] = value;
+  return Dump(tags);
+}
+
 std::string_view NameOf(OutcomeEvent::Kind kind) {
   switch (kind) {
     case OutcomeEvent::Kind::kDone: return "done";
@@ -193,6 +207,11 @@ RowWriter::RowWriter(SQLite::Database& database)
       identity_(database, kIdentitySql),
       token_(database, kTokenSql),
       revoke_token_(database, kRevokeTokenSql),
+      sharing_(database, kSharingSql),
+      notes_(database, kNotesSql),
+      drained_(database, kDrainedSql),
+      release_(database, kReleaseSql),
+      quarantine_(database, kQuarantineSql),
       metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}},
       units_{{database, kAddUnitSql}, {database, kFindUnitSql}, {}} {}
 
@@ -208,17 +227,17 @@ void RowWriter::Apply(const scheduler::Write& write) {
 
 void RowWriter::Keep(const scheduler::KeepSweep& write) {
   const sweep::Sweep& content = write.content;
-  Json tags = Json::object();
-  for (const auto& [key, value] : content.tags) tags[key] = value;
+  const scheduler::Sharing& sharing = write.sharing;
   const auto of = [&](auto part) {
     return content.subject ? std::optional(part(content.subject->member)) : std::nullopt;
   };
   Run(sweep_, write.sweep.value, content.name, write.specification_sha256, write.request_id,
       std::to_string(content.seed), content.replicates, content.blocks, SweepToJson(content),
-      content.notes, Dump(tags), Micros(write.at), write.file, Name(content.kind),
+      content.notes, TagsToJson(content), Micros(write.at), write.file, Name(content.kind),
       of([](const MemberId& id) { return id.sweep.value; }),
       of([](const MemberId& id) { return id.cell; }),
-      of([](const MemberId& id) { return id.replicate; }), write.owner);
+      of([](const MemberId& id) { return id.replicate; }), sharing.owner, sharing.priority,
+      int{sharing.paused}, sharing.max_failures, int{sharing.archived});
   for (const sweep::Cell& cell : write.cells) {
     FillNumbers(cell.replicates);
     Run(cell_, write.sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,
@@ -230,6 +249,23 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       Run(plan_source_, write.sweep.value, plan.name, Name(source), Name(state));
     }
   }
+}
+
+void RowWriter::Keep(const scheduler::KeepSharing& write) {
+  const scheduler::Sharing& sharing = write.sharing;
+  Run(sharing_, sharing.priority, int{sharing.paused}, sharing.max_failures, int{sharing.archived},
+      write.sweep.value);
+}
+
+void RowWriter::Keep(const scheduler::KeepNotes& write) {
+  Run(notes_, SweepToJson(write.content), write.content.notes, TagsToJson(write.content),
+      write.revision, write.sweep.value);
+}
+
+void RowWriter::Keep(const scheduler::KeepWorkerUse& write) {
+  Run(drained_, int{write.drained}, write.worker.value);
+  Run(release_, write.worker.value);
+  for (const std::string& unit : write.quarantined) Run(quarantine_, write.worker.value, unit);
 }
 
 // Twice as many each time.

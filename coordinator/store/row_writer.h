@@ -24,6 +24,9 @@ class RowWriter {
 
  private:
   void Keep(const scheduler::KeepSweep& write);
+  void Keep(const scheduler::KeepSharing& write);
+  void Keep(const scheduler::KeepNotes& write);
+  void Keep(const scheduler::KeepWorkerUse& write);
   void Keep(const scheduler::PinCell& write);
   void Keep(const scheduler::KeepSpecification& write);
   void Keep(const scheduler::PinIdentity& write);
@@ -54,7 +57,7 @@ class RowWriter {
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
       worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
       member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_,
-      token_, revoke_token_;
+      token_, revoke_token_, sharing_, notes_, drained_, release_, quarantine_;
   Names metrics_;
   Names units_;
   uint32_t numbers_ = 0;  // How many the table `number` has; 0: not looked yet.

@@ -21,7 +21,12 @@ CREATE TABLE sweep (
   of_sweep             INTEGER,              -- member that they are about; of 'train' NULL
   of_cell              INTEGER,
   of_replicate         INTEGER,
-  owner                TEXT    NOT NULL DEFAULT ''  -- who submitted it; '' = not known
+  owner        TEXT    NOT NULL DEFAULT '',  -- who submitted it; '' = not known
+  priority     INTEGER NOT NULL DEFAULT 0,   -- higher ones go first
+  paused       INTEGER NOT NULL DEFAULT 0,   -- 1: its members get no leases
+  max_failures INTEGER NOT NULL DEFAULT 0,   -- it stops at so many; 0 = never
+  archived     INTEGER NOT NULL DEFAULT 0,   -- 1: left out of lists
+  revision     INTEGER NOT NULL DEFAULT 0    -- how often notes or tags changed
 ) STRICT;
 CREATE UNIQUE INDEX sweep_by_request ON sweep (request_id) WHERE request_id <> '';
 CREATE INDEX sweep_by_hash ON sweep (specification_sha256);
@@ -111,8 +116,16 @@ CREATE TABLE worker (
   inventory TEXT    NOT NULL,   -- JSON: its devices, offers and slots, and what it withholds
   version   TEXT    NOT NULL,
   seen_us   INTEGER NOT NULL,   -- last time it opened a session
-  forgotten INTEGER NOT NULL DEFAULT 0  -- 1: it has gone for good; its leases keep its name
+  forgotten INTEGER NOT NULL DEFAULT 0, -- 1: it has gone for good; its leases keep its name
+  drained   INTEGER NOT NULL DEFAULT 0  -- 1: a person lets it take nothing
 ) STRICT;
+
+-- Devices that a person took out of use.
+CREATE TABLE quarantine (
+  worker INTEGER NOT NULL REFERENCES worker,
+  unit   TEXT    NOT NULL,   -- GPU UUID, or what a host's processors are called; '' = all of the worker
+  PRIMARY KEY (worker, unit)
+) STRICT, WITHOUT ROWID;
 
 -- The right of one worker to run one attempt. The number rises for ever: it is the fencing token.
 CREATE TABLE lease (

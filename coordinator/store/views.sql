@@ -27,6 +27,10 @@ SELECT s.sweep, s.name, datetime(s.submitted_us / 1000000, 'unixepoch') AS submi
 FROM sweep s JOIN counted c USING (sweep)
 GROUP BY s.sweep;
 
+-- How sweeps share the fleet, as people say.
+CREATE VIEW v_sharing AS
+SELECT sweep, name, owner, priority, paused, max_failures, archived FROM sweep;
+
 CREATE VIEW v_attempt AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        l.sweep, l.cell, l.replicate, l.attempt, l.lease,
@@ -172,3 +176,10 @@ SELECT w.name AS worker,
        (SELECT value FROM json_each(d.value) WHERE key = 'stack') AS stack,
        (SELECT value FROM json_each(d.value) WHERE key = 'reason') AS reason
 FROM worker w, json_each(w.inventory, '$.withheld') d WHERE w.forgotten = 0;
+
+-- What people have taken out of use.
+CREATE VIEW v_out_of_use AS
+SELECT name AS worker, '' AS unit, 'drained' AS how FROM worker WHERE drained = 1 AND forgotten = 0
+UNION ALL
+SELECT w.name, q.unit, 'quarantined' FROM quarantine q JOIN worker w USING (worker)
+WHERE w.forgotten = 0;

@@ -131,6 +131,10 @@ struct Problem {
   std::string message;
 };
 
+// What is wrong with the notes and tags of a sweep; empty: nothing.
+std::vector<Problem> CheckNotes(const std::string& notes,
+                                const std::map<std::string, std::string>& tags);
+
 // What a request is checked against besides itself.
 struct Known {
   std::vector<std::string> classes;  // What `hardware: all` means now, sorted; none is a problem.

@@ -83,17 +83,18 @@ std::vector<std::string> ResolveHardware(const SweepRequest& request,
   return {};
 }
 
-void CheckNotesAndTags(const SweepRequest& request, Problems& problems) {
-  if (request.notes.size() > kMostNotes) {
+void CheckNotesAndTags(const std::string& notes, const std::map<std::string, std::string>& tags,
+                       Problems& problems) {
+  if (notes.size() > kMostNotes) {
     problems.Add("notes", "expected at most " + std::to_string(kMostNotes) + " characters, got " +
-                              std::to_string(request.notes.size()));
+                              std::to_string(notes.size()));
   }
-  if (request.tags.size() > kMostTags) {
+  if (tags.size() > kMostTags) {
     problems.Add("tags", "expected at most " + std::to_string(kMostTags) + " tags, got " +
-                             std::to_string(request.tags.size()));
+                             std::to_string(tags.size()));
     return;
   }
-  for (const auto& [key, value] : request.tags) {
+  for (const auto& [key, value] : tags) {
     problems.CheckLabel("tags." + key, key, 100);
     if (value.size() > 200) {
       problems.Add("tags." + key,
@@ -159,6 +160,13 @@ void CheckCells(const Sweep& sweep, Problems& problems) {
 
 }  // namespace
 
+std::vector<Problem> CheckNotes(const std::string& notes,
+                                const std::map<std::string, std::string>& tags) {
+  Problems problems;
+  CheckNotesAndTags(notes, tags, problems);
+  return problems.Take();
+}
+
 SettingsSchemaRef SchemaOf(const Known& known, std::string_view stack) {
   const auto told = known.stacks.find(stack);
   if (told != known.stacks.end()) return told->second;
@@ -202,7 +210,7 @@ std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, c
   problems.CheckCount("replicates", request.replicates, kMaxMembers);
   problems.CheckCount("blocks", request.blocks, kMaxBlocks);
   CheckReference(request.reference_accuracy, problems);
-  CheckNotesAndTags(request, problems);
+  CheckNotesAndTags(request.notes, request.tags, problems);
   sweep.replicates = request.replicates;
   sweep.blocks = request.blocks;
   sweep.reference_accuracy = request.reference_accuracy;

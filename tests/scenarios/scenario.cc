@@ -39,6 +39,7 @@ class World {
   void Advance(const Command& command);
   void Beat(const std::string& name);
   void Restart();
+  void Explain(const std::string& what);
   void Check();
   SessionId SessionOf(const Command& command) const;
   std::vector<HeldLease> Held(const Command& command) const;
@@ -107,6 +108,23 @@ void World::Restart() {
   Check();
 }
 
+// A member, a sweep or a worker.
+void World::Explain(const std::string& what) {
+  const auto member = ParseMemberId(what);
+  const auto sweep = ParseSweepId(what);
+  std::optional<std::string> text;
+  if (member) {
+    text = scheduler_.Explain(*member, now_);
+  } else if (sweep) {
+    text = scheduler_.ExplainSweep(*sweep, now_);
+  } else {
+    text = scheduler_.ExplainWorker(what, now_);
+  }
+  for (const std::string& line : Split(text.value_or("there is no " + what), '\n')) {
+    lines_.push_back(line);
+  }
+}
+
 SessionId World::SessionOf(const Command& command) const {
   const auto it = sessions_.find(command.Word(0));
   return it == sessions_.end() ? SessionId{999} : it->second;
@@ -159,6 +177,9 @@ SweepSubmitted World::Submit(const Command& command) {
   event.request = 1;
   event.request_id = command.Value("request");
   event.resume = command.Has("resume");
+  event.owner = command.Value("owner");
+  event.priority = static_cast<int32_t>(std::stoi(command.Value("priority", "0")));
+  event.max_failures = static_cast<uint32_t>(command.Number("max_failures", 0));
   if (const auto* sweep = std::get_if<sweep::Sweep>(&resolved)) event.sweep = *sweep;
   event.specification_sha256 = sweep::CanonicalText(event.sweep);
   return event;
@@ -235,13 +256,67 @@ AttemptFinished World::Finish(const Command& command) const {
   return event;
 }
 
+// states=failed plans=algo hardware=a stacks=t cells=0,2 members=s1c0r1 workers=box
+Selection SelectionFrom(const Command& command) {
+  Selection selection;
+  for (const std::string& name : command.List("states")) {
+    selection.states.insert(*ParseMemberState(name));
+  }
+  for (const auto& [key, names] :
+       {std::pair("plans", &selection.plans), std::pair("hardware", &selection.hardware),
+        std::pair("stacks", &selection.stacks), std::pair("workers", &selection.workers)}) {
+    for (const std::string& name : command.List(key)) names->insert(name);
+  }
+  for (const std::string& cell : command.List("cells")) {
+    selection.cells.insert(static_cast<uint32_t>(std::stoul(cell)));
+  }
+  for (const std::string& name : command.List("members")) {
+    const MemberId id = *ParseMemberId(name);
+    selection.members.emplace(id.cell, id.replicate);
+  }
+  return selection;
+}
+
+// update s1 paused|resumed|archived|unarchived priority=5 max_failures=3 notes=... set=a:b remove=c
+SweepUpdated UpdateFrom(SweepId sweep, const Command& command) {
+  SweepUpdated event{.request = 1, .sweep = sweep};
+  if (command.Has("paused")) event.paused = true;
+  if (command.Has("resumed")) event.paused = false;
+  if (command.Has("archived")) event.archived = true;
+  if (command.Has("unarchived")) event.archived = false;
+  if (command.values.contains("priority")) {
+    event.priority = static_cast<int32_t>(std::stoi(command.Value("priority")));
+  }
+  if (command.values.contains("max_failures")) {
+    event.max_failures = static_cast<uint32_t>(command.Number("max_failures", 0));
+  }
+  if (command.values.contains("notes")) event.notes = command.Value("notes");
+  for (const std::string& tag : command.List("set")) {
+    event.set_tags[tag.substr(0, tag.find(':'))] = tag.substr(tag.find(':') + 1);
+  }
+  for (const std::string& tag : command.List("remove")) event.remove_tags.insert(tag);
+  return event;
+}
+
+// use box drained|undrained|quarantined|released unit=U
+WorkerUpdated UseFrom(const Command& command) {
+  WorkerUpdated event{.request = 1, .worker = command.Word(0), .unit = command.Value("unit")};
+  if (command.Has("drained")) event.drained = true;
+  if (command.Has("undrained")) event.drained = false;
+  if (command.Has("quarantined")) event.quarantined = true;
+  if (command.Has("released")) event.quarantined = false;
+  return event;
+}
+
 std::optional<Event> World::ToEvent(const Command& command) {
   const std::string& verb = command.verb;
   const SweepId sweep = ParseSweepId(command.Word(0)).value_or(SweepId{});
   const LeaseId lease = {command.Number("lease", 0)};
   if (verb == "submit") return Submit(command);
-  if (verb == "cancel") return SweepCancelled{1, sweep};
-  if (verb == "retry") return SweepRetried{1, sweep};
+  if (verb == "cancel") return SweepCancelled{1, sweep, SelectionFrom(command)};
+  if (verb == "retry") return SweepRetried{1, sweep, SelectionFrom(command)};
+  if (verb == "update") return UpdateFrom(sweep, command);
+  if (verb == "use") return UseFrom(command);
   if (verb == "join") return Join(command);
   if (verb == "break") return SessionLost{SessionOf(command)};
   if (verb == "beat") return Heartbeat{SessionOf(command), Held(command)};
@@ -262,8 +337,7 @@ std::vector<std::string> World::Run(const Command& command) {
   } else if (command.verb == "restart") {
     Restart();
   } else if (command.verb == "explain") {
-    const auto member = ParseMemberId(command.Word(0));
-    lines_.push_back(member ? scheduler_.Explain(*member, now_) : "problem: no such member id");
+    Explain(command.Word(0));
   } else if (const std::optional<Event> event = ToEvent(command)) {
     Step(*event);
   } else {

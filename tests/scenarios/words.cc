@@ -35,6 +35,23 @@ struct WriteLine {
   std::string operator()(const KeepSweep& w) const {
     return "keep  sweep " + ToText(w.sweep) + ": " + Shape(w);
   }
+  std::string operator()(const KeepSharing& w) const {
+    return "keep  " + ToText(w.sweep) + " priority " + std::to_string(w.sharing.priority) +
+           ", max failures " + std::to_string(w.sharing.max_failures) +
+           (w.sharing.paused ? ", paused" : "") + (w.sharing.archived ? ", archived" : "");
+  }
+  std::string operator()(const KeepNotes& w) const {
+    std::string text = "keep  " + ToText(w.sweep) + " notes \"" + w.content.notes + "\"";
+    for (const auto& [tag, value] : w.content.tags) text += " " + tag + "=" + value;
+    return text;
+  }
+  std::string operator()(const KeepWorkerUse& w) const {
+    std::string text = "keep  worker " + std::to_string(w.worker.value);
+    text += w.drained ? " drained" : " not drained";
+    for (const std::string& unit : w.quarantined)
+      text += ", without " + (unit.empty() ? "all" : unit);
+    return text;
+  }
   std::string operator()(const PinCell& w) const {
     const std::string cell = "keep  cell " + ToText(w.sweep) + "c" + std::to_string(w.cell);
     if (w.fingerprint.empty()) {

@@ -25,6 +25,9 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
   if (a.id != b.id) return name + "number";
   if (a.request_id != b.request_id) return name + "request";
   if (a.specification_sha256 != b.specification_sha256) return name + "hash";
+  if (a.sharing != b.sharing) return name + "sharing";
+  if (a.revision != b.revision) return name + "revision";
+  if (a.content.notes != b.content.notes || a.content.tags != b.content.tags) return name + "notes";
   if (a.identities != b.identities) return name + "identities";
   if (a.cells_with_evaluation_set != b.cells_with_evaluation_set) return name + "evaluation sets";
   if (a.cells.size() != b.cells.size()) return name + "cells";
@@ -59,7 +62,8 @@ bool Same(const PastLease& a, const PastLease& b) {
 }
 
 bool Same(const RecoveredWorker& a, const RecoveredWorker& b) {
-  return a.worker == b.worker && a.name == b.name && a.identity == b.identity;
+  return a.worker == b.worker && a.name == b.name && a.identity == b.identity &&
+         a.drained == b.drained && a.quarantined == b.quarantined;
 }
 
 template <typename T>
@@ -147,7 +151,32 @@ void FakeStore::On(const KeepSweep& write) {
   sweep.content = write.content;
   sweep.request_id = write.request_id;
   sweep.specification_sha256 = write.specification_sha256;
+  sweep.sharing = write.sharing;
   for (const sweep::Cell& cell : write.cells) sweep.cells.emplace_back().cell = cell;
+}
+
+void FakeStore::On(const KeepSharing& write) {
+  if (!HasSweep(write.sweep)) return Violate(ToText(write.sweep) + " shares and is not kept");
+  Sharing& sharing = SweepOf(write.sweep).sharing;
+  if (sharing.owner != write.sharing.owner) Violate(ToText(write.sweep) + " changes its owner");
+  sharing = write.sharing;
+}
+
+void FakeStore::On(const KeepNotes& write) {
+  if (!HasSweep(write.sweep)) return Violate(ToText(write.sweep) + " has notes and is not kept");
+  sweep::Sweep& content = SweepOf(write.sweep).content;
+  if (sweep::CanonicalText(content) != sweep::CanonicalText(write.content)) {
+    Violate(ToText(write.sweep) + " becomes another with its notes");
+  }
+  content = write.content;
+  SweepOf(write.sweep).revision = write.revision;
+}
+
+void FakeStore::On(const KeepWorkerUse& write) {
+  const auto it = std::ranges::find(state_.workers, write.worker, &RecoveredWorker::worker);
+  if (it == state_.workers.end()) return Violate("a worker that is not known is out of use");
+  it->drained = write.drained;
+  it->quarantined = write.quarantined;
 }
 
 void FakeStore::On(const PinCell& write) {
@@ -180,7 +209,8 @@ void FakeStore::On(const PinIdentity& write) {
 void FakeStore::On(const KeepWorker& write) {
   auto it = std::ranges::find(state_.workers, write.worker, &RecoveredWorker::worker);
   if (it == state_.workers.end()) {
-    it = state_.workers.insert(it, RecoveredWorker{write.worker, "", write.identity});
+    it = state_.workers.insert(it,
+                               RecoveredWorker{.worker = write.worker, .identity = write.identity});
     state_.last_worker = std::max(state_.last_worker, write.worker);
   }
   if (it->identity != write.identity) Violate("a worker changed its identity");

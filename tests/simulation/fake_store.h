@@ -32,6 +32,9 @@ class FakeStore {
 
  private:
   void On(const scheduler::KeepSweep& write);
+  void On(const scheduler::KeepSharing& write);
+  void On(const scheduler::KeepNotes& write);
+  void On(const scheduler::KeepWorkerUse& write);
   void On(const scheduler::PinCell& write);
   void On(const scheduler::KeepSpecification& write);
   void On(const scheduler::PinIdentity& write);

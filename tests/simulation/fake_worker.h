@@ -34,6 +34,8 @@ class FakeWorker {
 
   FakeWorker(WorkerTraits traits, Post post) : traits_(std::move(traits)), post_(std::move(post)) {}
 
+  const WorkerTraits& traits() const { return traits_; }
+
   // One round of its life. `next_session` numbers a session when it opens one.
   void Live(Chance& chance, absl::Time now, uint64_t& next_session, bool calm);
   void Receive(const scheduler::Send& message, absl::Time now);

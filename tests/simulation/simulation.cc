@@ -8,9 +8,11 @@
 
 #include "coordinator/scheduler/scheduler.h"
 #include "tests/coordinator/scheduler/fleet.h"
+#include "tests/simulation/bent_sharing.h"
 #include "tests/simulation/fake_store.h"
 #include "tests/simulation/fake_worker.h"
 #include "tests/simulation/grant_checker.h"
+#include "tests/simulation/share_checker.h"
 
 namespace noisefloor::test {
 
@@ -54,6 +56,9 @@ class World {
   void AddWorker(size_t number);
   void Deliver(Event event);
   void People();
+  void PeopleShare(SweepId sweep);
+  Selection Some();
+  void OpenEverything();
   void Mishaps();
   void Round();
   void StepAll(std::vector<Event> events);
@@ -85,6 +90,8 @@ class World {
   std::vector<SweepSubmitted> requests_;
   SimulationResult result_;
   GrantChecker grants_{ShortTimes(), result_.problems};
+  ShareChecker shares_{result_.problems};
+  BentSharing bent_{mutant_};
 };
 
 World::World(uint64_t seed, Mutant mutant, Witness witness)
@@ -115,6 +122,7 @@ void World::AddWorker(size_t number) {
   traits.data_identity =
       number > 0 && chance_.OneIn(5) ? std::string(64, '0') : std::string(64, 'd');
   grants_.Know(traits);
+  shares_.Know(traits);
   if (mutant_ == Mutant::kFillsMoreThanTheSlots) ++slots.slots;
   if (mutant_ == Mutant::kIgnoresClasses) slots.classes = {"a", "b"};
   traits.inventory = inventory(slots);
@@ -154,6 +162,9 @@ void World::Submit() {
   event.sweep = std::get<sweep::Sweep>(sweep::Resolve(request, {}));
   event.specification_sha256 = sweep::CanonicalText(event.sweep);
   event.request_id = "request " + std::to_string(++submitted_);
+  event.caller = chance_.OneIn(2) ? "ada" : "grace";
+  event.priority = chance_.OneIn(4) ? 1 : 0;
+  event.max_failures = chance_.OneIn(8) ? static_cast<uint32_t>(1 + chance_.Below(3)) : 0;
   requests_.push_back(event);
   Deliver(std::move(event));
 }
@@ -163,10 +174,58 @@ void World::People() {
   if (!requests_.empty() && chance_.OneIn(40)) Deliver(requests_[chance_.Below(requests_.size())]);
   if (submitted_ == 0) return;
   const SweepId sweep = {1 + chance_.Below(submitted_)};
-  if (chance_.OneIn(150)) Deliver(SweepCancelled{7, sweep});
-  if (chance_.OneIn(60)) Deliver(SweepRetried{7, sweep});
+  if (chance_.OneIn(150)) Deliver(SweepCancelled{7, sweep, Some()});
+  if (chance_.OneIn(60)) Deliver(SweepRetried{7, sweep, Some()});
+  PeopleShare(sweep);
   if (chance_.OneIn(150)) Deliver(StorageFailed{"full"});
   if (chance_.OneIn(20)) Deliver(StorageRecovered{});
+}
+
+// All of it, or some members.
+Selection World::Some() {
+  Selection some;
+  if (chance_.OneIn(3)) some.states.insert(MemberState::kFailed);
+  if (chance_.OneIn(3)) some.states.insert(MemberState::kWaiting);
+  if (chance_.OneIn(4)) some.cells = {0};
+  if (chance_.OneIn(6)) some.workers = {"w0"};
+  if (chance_.OneIn(6)) some.members = {{0, 0}, {0, 1}};
+  return some;
+}
+
+void World::PeopleShare(SweepId sweep) {
+  if (chance_.OneIn(30)) {
+    SweepUpdated update{.request = 7, .sweep = sweep};
+    if (chance_.OneIn(2)) update.paused = chance_.OneIn(2);
+    if (chance_.OneIn(2)) update.priority = static_cast<int32_t>(chance_.Below(3)) - 1;
+    if (chance_.OneIn(6)) update.max_failures = static_cast<uint32_t>(chance_.Below(4));
+    if (chance_.OneIn(6)) update.notes = "note " + std::to_string(result_.steps);
+    Deliver(update);
+  }
+  if (!chance_.OneIn(60)) return;
+  const std::string name = workers_[chance_.Below(workers_.size())]->traits().name;
+  WorkerUpdated use{.request = 7, .worker = name};
+  if (chance_.OneIn(2)) {
+    use.drained = chance_.OneIn(2);
+  } else {
+    use.quarantined = chance_.OneIn(2);
+    if (chance_.OneIn(2)) use.unit = "unit-" + name;
+  }
+  Deliver(use);
+}
+
+// What people have closed; after all that was said before.
+void World::OpenEverything() {
+  const absl::Time later = now_ + absl::Seconds(3);
+  for (uint64_t sweep = 1; sweep <= submitted_; ++sweep) {
+    to_coordinator_.emplace(later,
+                            SweepUpdated{.request = 7, .sweep = SweepId{sweep}, .paused = false});
+  }
+  for (const auto& worker : workers_) {
+    to_coordinator_.emplace(
+        later,
+        WorkerUpdated{
+            .request = 7, .worker = worker->traits().name, .drained = false, .quarantined = false});
+  }
 }
 
 void World::Mishaps() {
@@ -183,8 +242,9 @@ void World::RestartCoordinator() {
   RecoveredState recovered = store_.Recovered();
   if (mutant_ == Mutant::kReusesLeaseNumbers) recovered.last_lease = LeaseId{};
   if (mutant_ == Mutant::kForgetsLeasesAtRestart) recovered.leases.clear();
-  scheduler_ = Scheduler::Restore(WithBug(ShortTimes(), mutant_), recovered, now_);
+  scheduler_ = Scheduler::Restore(WithBug(ShortTimes(), mutant_), bent_.Bend(recovered), now_);
   grants_.Restarted();
+  shares_.Restarted();
   to_workers_.clear();
   to_coordinator_.clear();
   for (const auto& worker : workers_) {
@@ -217,6 +277,7 @@ std::vector<Write> World::Mutated(std::vector<Write> writes) {
 void World::Keep(const std::vector<Write>& writes) {
   store_.Apply(writes);
   grants_.Check(writes, store_.Recovered(), now_);
+  shares_.Check(writes);
   if (witness_) witness_(writes, store_.Recovered());
 }
 
@@ -275,7 +336,8 @@ void World::StepAll(std::vector<Event> events) {
   Effects together;
   for (const Event& event : events) {
     ++result_.steps;
-    Effects effects = scheduler_.Step(event, now_);
+    Effects effects = scheduler_.Step(bent_.Bend(event), now_);
+    effects.writes = bent_.Straighten(std::move(effects.writes), event);
     std::ranges::move(effects.writes, std::back_inserter(together.writes));
     std::ranges::move(effects.sends, std::back_inserter(together.sends));
     together.more = effects.more;
@@ -356,6 +418,7 @@ SimulationResult World::Run() {
   calm_ = true;
   for (const auto& worker : workers_) worker->BreakStream(now_);         // Drained ones come back.
   to_coordinator_.emplace(now_ + absl::Seconds(3), StorageRecovered{});  // After late failures.
+  OpenEverything();
   for (int i = 0; i < kCalmRounds && !AllEnded(); ++i) Round();
   if (!AllEnded()) result_.problems.insert("a member never ends: " + WhoHasNotEnded());
   result_.results = store_.accepted_count();

@@ -28,6 +28,11 @@ enum class Mutant : uint8_t {
   kIgnoresClasses,          // Workers say that they have every class.
   kRetriesTooOften,         // The budgets of attempts are larger than agreed.
   kEndsQuarantinesEarly,    // After a second.
+  kIgnoresPauses,           // The scheduler does not hear of them; nor, below, of the rest.
+  kInvertsPriorities,
+  kForgetsOwners,   // All sweeps are of one.
+  kServesTheFirst,  // The older sweep, as if its priority were higher.
+  kForgetsDrains,   // And quarantines by people.
 };
 
 struct SimulationResult {

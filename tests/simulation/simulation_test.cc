@@ -109,5 +109,22 @@ TEST(PlantedBug, LeasesToAWorkerInQuarantineAreSeen) {
   ExpectSeen(Mutant::kEndsQuarantinesEarly, "a device in quarantine was given a member", 150);
 }
 
+TEST(PlantedBug, LeasesOfPausedSweepsAreSeen) {
+  ExpectSeen(Mutant::kIgnoresPauses, "a paused sweep was given a lease");
+}
+TEST(PlantedBug, PrioritiesTheOtherWayRoundAreSeen) {
+  ExpectSeen(Mutant::kInvertsPriorities, "a sweep of higher priority had to wait");
+}
+TEST(PlantedBug, OwnersWhoAreTakenForOneAreSeen) {
+  ExpectSeen(Mutant::kForgetsOwners, "an owner who had less, or had it longer ago, had to wait",
+             150);
+}
+TEST(PlantedBug, SweepsThatAreServedOneAfterTheOtherAreSeen) {
+  ExpectSeen(Mutant::kServesTheFirst, "a sweep that had less, or had it longer ago, had to wait");
+}
+TEST(PlantedBug, LeasesToWorkersOutOfUseAreSeen) {
+  ExpectSeen(Mutant::kForgetsDrains, "a worker out of use was given a member");
+}
+
 }  // namespace
 }  // namespace noisefloor::test

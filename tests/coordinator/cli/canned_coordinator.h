@@ -85,6 +85,13 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return grpc::Status::OK;
   }
 
+  grpc::Status UpdateWorker(grpc::ServerContext*, const v1::UpdateWorkerRequest* request,
+                            v1::UpdateWorkerResponse* response) override {
+    response->mutable_worker()->set_name(request->worker());
+    response->mutable_worker()->set_draining(request->draining());
+    return grpc::Status::OK;
+  }
+
   grpc::Status CancelSweep(grpc::ServerContext*, const v1::CancelSweepRequest*,
                            v1::CancelSweepResponse*) override {
     return {answers_.refusal_code, answers_.refusal};

@@ -11,37 +11,52 @@ namespace {
 // Counts how often it is asked; its answer says the number.
 struct Reader {
   uint32_t reads = 0;
-  absl::StatusOr<v1::SweepSummary> operator()() {
-    v1::SweepSummary summary;
-    summary.set_done(++reads);
-    return summary;
+  uint32_t revision = 0;
+  absl::StatusOr<SummaryCache::Entry> operator()() {
+    SummaryCache::Entry entry;
+    entry.summary.set_done(++reads);
+    entry.revision = revision;
+    return entry;
   }
 };
 
 TEST(SummaryCache, ASweepIsReadOnce) {
   SummaryCache cache;
   Reader reader;
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.Get(1, std::ref(reader))->done(), 1u);
-  EXPECT_EQ(cache.Get(2, std::ref(reader))->done(), 2u) << "another sweep";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.Get(1, 0, std::ref(reader))->done(), 1u);
+  EXPECT_EQ(cache.Get(2, 0, std::ref(reader))->done(), 2u) << "another sweep";
+}
+
+TEST(SummaryCache, OneOfAnOlderRevisionIsReadAgain) {
+  SummaryCache cache;
+  Reader reader;
+  EXPECT_EQ(cache.Get(1, 0, std::ref(reader))->done(), 1u);
+  EXPECT_EQ(cache.Get(1, 1, std::ref(reader))->done(), 2u) << "and still of the older";
+  reader.revision = 1;
+  EXPECT_EQ(cache.Get(1, 1, std::ref(reader))->done(), 3u);
+  EXPECT_EQ(cache.Get(1, 1, std::ref(reader))->done(), 3u);
+  reader.revision = 0;
+  EXPECT_EQ(cache.Get(1, 2, std::ref(reader))->done(), 4u);
+  EXPECT_EQ(cache.Get(1, 1, std::ref(reader))->done(), 3u) << "the newer stays";
 }
 
 TEST(SummaryCache, AnErrorIsNotKept) {
   SummaryCache cache;
   Reader reader;
-  EXPECT_FALSE(cache.Get(1, [] { return absl::InternalError("x"); }).ok());
-  EXPECT_TRUE(cache.Get(1, std::ref(reader)).ok());
+  EXPECT_FALSE(cache.Get(1, 0, [] { return absl::InternalError("x"); }).ok());
+  EXPECT_TRUE(cache.Get(1, 0, std::ref(reader)).ok());
 }
 
 TEST(SummaryCache, HoldsNoMoreThanItSays) {
   SummaryCache cache;
   Reader reader;
   for (uint64_t sweep = 1; sweep <= SummaryCache::kMost + 1; ++sweep) {
-    ASSERT_TRUE(cache.Get(sweep, std::ref(reader)).ok());
+    ASSERT_TRUE(cache.Get(sweep, 0, std::ref(reader)).ok());
   }
   const uint32_t before = reader.reads;
-  ASSERT_TRUE(cache.Get(SummaryCache::kMost + 1, std::ref(reader)).ok());
+  ASSERT_TRUE(cache.Get(SummaryCache::kMost + 1, 0, std::ref(reader)).ok());
   EXPECT_EQ(reader.reads, before) << "the newest is held";
-  ASSERT_TRUE(cache.Get(1, std::ref(reader)).ok());
+  ASSERT_TRUE(cache.Get(1, 0, std::ref(reader)).ok());
   EXPECT_EQ(reader.reads, before + 1) << "the oldest had to go";
 }
 

@@ -97,6 +97,39 @@ TEST_F(SqliteStoreTest, EverythingThatWasAppliedIsRecoveredByTheNextProcess) {
   EXPECT_EQ(state.last_worker, WorkerId{2});
 }
 
+TEST_F(SqliteStoreTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
+  std::vector<Write> writes = sample::Story();
+  std::get<scheduler::KeepSweep>(writes[0]).sharing = {"ada", 7, false, 1, false};
+  const scheduler::Sharing now = {"ada", -3, true, 5, true};
+  writes.push_back(scheduler::KeepSharing{SweepId{1}, now});
+  scheduler::KeepNotes noted{SweepId{1}, sample::Content(), 2};
+  noted.content.notes = "second \"look\"";
+  noted.content.tags = {{"paper", "main"}};
+  writes.push_back(noted);
+  writes.push_back(scheduler::KeepWorkerUse{WorkerId{1}, false, {"GPU-7"}});
+  writes.push_back(scheduler::KeepWorkerUse{WorkerId{1}, false, {}});
+  writes.push_back(scheduler::KeepWorkerUse{WorkerId{2}, true, {"GPU-9", ""}});
+  ASSERT_TRUE(store_->Apply(writes).ok());
+  ASSERT_TRUE(store_->Apply(writes).ok()) << "twice is once";
+  Reopen();
+
+  const RecoveredState state = Recovered();
+
+  EXPECT_EQ(state.sweeps[0].sharing, now);
+  EXPECT_EQ(state.sweeps[0].revision, 2u);
+  EXPECT_EQ(state.sweeps[0].content.notes, "second \"look\"");
+  EXPECT_EQ(state.sweeps[0].content.tags, noted.content.tags);
+  ASSERT_EQ(state.workers.size(), 2u);
+  EXPECT_FALSE(state.workers[0].drained);
+  EXPECT_THAT(state.workers[0].quarantined, testing::IsEmpty());
+  EXPECT_TRUE(state.workers[1].drained);
+  EXPECT_THAT(state.workers[1].quarantined, ElementsAre("", "GPU-9"));
+  EXPECT_EQ(Ask("SELECT owner || priority || paused || max_failures || archived FROM v_sharing"),
+            "ada-3151");
+  EXPECT_EQ(Ask("SELECT group_concat(worker || how || unit) FROM v_out_of_use"),
+            "box-2drained,box-2quarantined,box-2quarantinedGPU-9");
+}
+
 TEST_F(SqliteStoreTest, CellsComeBackWithTheirPins) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
 

@@ -1,0 +1,34 @@
+// The options that choose members of a sweep, of every command that takes some of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+
+#include "common/base/status.h"
+#include "noisefloor/v1/coordinator_api.pb.h"
+
+namespace noisefloor::cli {
+
+// Lives as long as the app that it describes its options to.
+class MemberOptions {
+ public:
+  // `states`: those that the command has a use for, as people see them.
+  void Describe(CLI::App& app, const std::vector<std::string>& states);
+  bool empty() const;  // None was given: all members are meant.
+  // Of the sweep. InvalidArgument names a member that is none of it.
+  absl::StatusOr<v1::MemberSelection> Selection(uint64_t sweep) const;
+
+ private:
+  std::vector<std::string> states_;
+  std::vector<std::string> plans_;
+  std::vector<std::string> hardware_;
+  std::vector<std::string> stacks_;
+  std::vector<uint32_t> cells_;
+  std::vector<std::string> members_;
+  std::vector<std::string> workers_;
+};
+
+}  // namespace noisefloor::cli

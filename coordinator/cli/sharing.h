@@ -1,0 +1,30 @@
+// How a sweep shares the fleet: changing it, and saying it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "CLI/App.hpp"
+
+#include "common/base/status.h"
+#include "coordinator/cli/command.h"
+#include "noisefloor/v1/coordinator_api.pb.h"
+
+namespace noisefloor::cli {
+
+// What a submission may say of it.
+struct SharingOptions {
+  int32_t priority = 0;
+  uint32_t max_failures = 0;
+
+  void Describe(CLI::App& app);
+};
+
+// "priority 5; stops at 3 failed members; paused"; empty: as every sweep unless said.
+std::string SharingText(const v1::SweepSummary& sweep);
+
+// Changes the sweep named `sweep` ("s3") as `change` says, and prints what it is then.
+absl::StatusOr<int> ChangeSweep(Context& context, const std::string& sweep,
+                                v1::UpdateSweepRequest change);
+
+}  // namespace noisefloor::cli

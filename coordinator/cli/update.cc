@@ -1,0 +1,69 @@
+#include <optional>
+#include <vector>
+
+#include "fmt/format.h"
+
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/sharing.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+class Update final : public Command {
+ public:
+  std::string_view Name() const override { return "update"; }
+  std::string_view Help() const override {
+    return "Change how a sweep shares the fleet, its notes and its tags";
+  }
+  std::string_view Examples() const override {
+    return R"(  noisefloor update s3 --priority=10
+  noisefloor update s3 --max-failures=5 --notes="for the second figure"
+  noisefloor update s3 --tag paper=main --untag draft)";
+  }
+  void Describe(CLI::App& app) override {
+    app.add_option("sweep", sweep_, "the sweep, such as s3")->required()->type_name("ID");
+    app.add_option("--priority", priority_, "sweeps of a higher one go first, -1000 to 1000")
+        ->type_name("N")
+        ->check(CLI::Range(-1000, 1000));
+    app.add_option("--max-failures", max_failures_,
+                   "cancel what waits when so many members failed; 0: never")
+        ->type_name("N");
+    app.add_option("--notes", notes_, "what is said of it from now on")->type_name("TEXT");
+    app.add_option("--tag", tags_, "a tag to set, as key=value; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    app.add_option("--untag", removed_, "a tag to take away; may be repeated")
+        ->type_name("KEY")
+        ->allow_extra_args(false);
+  }
+  absl::StatusOr<int> Run(Context& context) override {
+    v1::UpdateSweepRequest change;
+    if (priority_) change.set_priority(*priority_);
+    if (max_failures_) change.set_max_failures(*max_failures_);
+    if (notes_) change.set_notes(*notes_);
+    for (const std::string& tag : tags_) {
+      const size_t equals = tag.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        return InvalidInput(fmt::format("--tag={}: expected KEY=VALUE", tag));
+      }
+      (*change.mutable_set_tags())[tag.substr(0, equals)] = tag.substr(equals + 1);
+    }
+    for (const std::string& tag : removed_) change.add_remove_tags(tag);
+    return ChangeSweep(context, sweep_, std::move(change));
+  }
+
+ private:
+  std::string sweep_;
+  std::optional<int32_t> priority_;
+  std::optional<uint32_t> max_failures_;
+  std::optional<std::string> notes_;
+  std::vector<std::string> tags_;
+  std::vector<std::string> removed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeUpdate() { return std::make_unique<Update>(); }
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,138 @@
+// Selections of members, and what people change of sweeps and workers.
+#include "fmt/format.h"
+
+#include "common/rpc/status.h"
+#include "coordinator/rpc/convert.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr int32_t kMaxPriority = 1000;
+constexpr int kMaxNames = 1000;      // Of each kind in a selection.
+constexpr int kMaxMembers = 100000;  // Named one by one.
+constexpr int kMaxTags = 100;
+constexpr size_t kMaxName = 200;     // Bytes.
+constexpr size_t kMaxNotes = 10000;  // Bytes.
+
+absl::Status CheckText(std::string_view field, const std::string& text, size_t most) {
+  if (text.size() <= most) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("{}: expected at most {} bytes, got {}", field, most, text.size()));
+}
+
+absl::Status CheckEntries(std::string_view field, int count, int most) {
+  if (count <= most) return absl::OkStatus();
+  return InvalidInput(fmt::format("{}: expected at most {} entries, got {}", field, most, count));
+}
+
+template <typename Names>
+absl::Status TakeNames(std::string_view field, const Names& names, std::set<std::string>& into) {
+  NF_RETURN_IF_ERROR(CheckEntries(field, names.size(), kMaxNames));
+  for (const std::string& name : names) {
+    NF_RETURN_IF_ERROR(CheckText(field, name, kMaxName));
+    into.insert(name);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<scheduler::MemberState> StateFrom(int state) {
+  switch (state) {
+    case v1::MEMBER_STATE_WAITING: return scheduler::MemberState::kWaiting;
+    case v1::MEMBER_STATE_LEASED: return scheduler::MemberState::kLeased;
+    case v1::MEMBER_STATE_DONE: return scheduler::MemberState::kDone;
+    case v1::MEMBER_STATE_DIVERGED: return scheduler::MemberState::kDiverged;
+    case v1::MEMBER_STATE_FAILED: return scheduler::MemberState::kFailed;
+    case v1::MEMBER_STATE_CANCELLED: return scheduler::MemberState::kCancelled;
+    default:
+      return InvalidInput(
+          fmt::format("selection.states: expected one of MemberState, got {}", state));
+  }
+}
+
+absl::Status TakeMembers(SweepId sweep, const v1::MemberSelection& message,
+                         scheduler::Selection& selection) {
+  NF_RETURN_IF_ERROR(CheckEntries("selection.members", message.members_size(), kMaxMembers));
+  for (const std::string& name : message.members()) {
+    NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(name));
+    if (member.sweep != sweep) {
+      return InvalidInput(fmt::format("selection.members: expected members of {}, got {}",
+                                      ToText(sweep), ToText(member)));
+    }
+    selection.members.emplace(member.cell, member.replicate);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
+  if (number != 0) return SweepId{number};
+  return InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
+}
+
+absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
+                                                   const v1::MemberSelection& message) {
+  scheduler::Selection selection;
+  NF_RETURN_IF_ERROR(CheckEntries("selection.states", message.states_size(), kMaxNames));
+  for (const int state : message.states()) {
+    NF_ASSIGN_OR_RETURN(const scheduler::MemberState one, StateFrom(state));
+    selection.states.insert(one);
+  }
+  NF_RETURN_IF_ERROR(TakeNames("selection.plans", message.plans(), selection.plans));
+  NF_RETURN_IF_ERROR(TakeNames("selection.hardware", message.hardware(), selection.hardware));
+  NF_RETURN_IF_ERROR(TakeNames("selection.stacks", message.stacks(), selection.stacks));
+  NF_RETURN_IF_ERROR(TakeNames("selection.workers", message.workers(), selection.workers));
+  NF_RETURN_IF_ERROR(CheckEntries("selection.cells", message.cells_size(), kMaxMembers));
+  selection.cells.insert(message.cells().begin(), message.cells().end());
+  NF_RETURN_IF_ERROR(TakeMembers(sweep, message, selection));
+  return selection;
+}
+
+absl::Status CheckPriority(int32_t priority) {
+  if (priority >= -kMaxPriority && priority <= kMaxPriority) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("priority: expected {} to {}, got {}", -kMaxPriority, kMaxPriority, priority));
+}
+
+absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest& message) {
+  scheduler::SweepUpdated event;
+  event.sweep = SweepId{message.sweep_id()};
+  if (message.has_priority()) {
+    NF_RETURN_IF_ERROR(CheckPriority(message.priority()));
+    event.priority = message.priority();
+  }
+  if (message.has_paused()) event.paused = message.paused();
+  if (message.has_max_failures()) event.max_failures = message.max_failures();
+  if (message.has_archived()) event.archived = message.archived();
+  if (message.has_notes()) {
+    NF_RETURN_IF_ERROR(CheckText("notes", message.notes(), kMaxNotes));
+    event.notes = message.notes();
+  }
+  NF_RETURN_IF_ERROR(
+      CheckEntries("set_tags", static_cast<int>(message.set_tags().size()), kMaxTags));
+  for (const auto& [tag, value] : message.set_tags()) {
+    NF_RETURN_IF_ERROR(CheckText("set_tags", tag, kMaxName));
+    NF_RETURN_IF_ERROR(CheckText("set_tags", value, kMaxName));
+    event.set_tags[tag] = value;
+  }
+  NF_RETURN_IF_ERROR(TakeNames("remove_tags", message.remove_tags(), event.remove_tags));
+  return event;
+}
+
+absl::StatusOr<scheduler::WorkerUpdated> UseFrom(const v1::UpdateWorkerRequest& message) {
+  if (message.worker().empty()) return InvalidInput("worker: expected a name, got none");
+  NF_RETURN_IF_ERROR(CheckText("worker", message.worker(), kMaxName));
+  NF_RETURN_IF_ERROR(CheckText("unit", message.unit(), kMaxName));
+  scheduler::WorkerUpdated event;
+  event.worker = message.worker();
+  event.unit = message.unit();
+  if (message.has_draining()) event.drained = message.draining();
+  if (message.has_quarantined()) event.quarantined = message.quarantined();
+  if (!event.unit.empty() && !event.quarantined) {
+    return InvalidInput("unit: says of which device `quarantined` tells, which is left out");
+  }
+  return event;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,106 @@
+// The calls by which people share the fleet: selections of members, updates of sweeps and workers.
+#include <utility>
+
+#include "common/rpc/status.h"
+#include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/coordinator_service.h"
+
+namespace noisefloor {
+
+namespace {
+
+using Unary = grpc::ServerUnaryReactor;
+
+Unary* Refuse(Unary* reactor, const absl::Status& status) {
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+// What the request is about, and which of its members.
+template <typename Change, typename Request>
+absl::StatusOr<Change> ChangeFrom(const Request& request, std::string caller) {
+  NF_ASSIGN_OR_RETURN(const SweepId sweep, SweepFrom(request.sweep_id()));
+  Change change;
+  change.sweep = sweep;
+  change.caller = std::move(caller);
+  NF_ASSIGN_OR_RETURN(change.selection, SelectionFrom(sweep, request.selection()));
+  return change;
+}
+
+template <typename Response>
+CallDone AnswerMembers(Unary* reactor, Response* response) {
+  return [reactor, response](const CallResult& result) {
+    response->set_members(result.members);
+    reactor->Finish(ToGrpc(result.status));
+  };
+}
+
+}  // namespace
+
+Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSweepRequest* request,
+                                           v1::CancelSweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  auto change = ChangeFrom<scheduler::SweepCancelled>(*request, CallerOf(*context));
+  if (!change.ok()) return Refuse(reactor, change.status());
+  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, response));
+  return reactor;
+}
+
+Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweepRequest* request,
+                                          v1::RetrySweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  auto change = ChangeFrom<scheduler::SweepRetried>(*request, CallerOf(*context));
+  if (!change.ok()) return Refuse(reactor, change.status());
+  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, response));
+  return reactor;
+}
+
+// Answered with what is on disk then.
+Unary* CoordinatorServiceImpl::UpdateSweep(Context* context, const v1::UpdateSweepRequest* request,
+                                           v1::UpdateSweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
+  if (!sweep.ok()) return Refuse(reactor, sweep.status());
+  absl::StatusOr<scheduler::SweepUpdated> event = UpdateFrom(*request);
+  if (!event.ok()) return Refuse(reactor, event.status());
+  event->caller = CallerOf(*context);
+  parts_.loop.Call(
+      *std::move(event), [this, reactor, response, id = sweep->value](const CallResult& result) {
+        if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
+        const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, response, id] {
+          v1::GetSweepRequest asked;
+          asked.set_sweep_id(id);
+          absl::StatusOr<v1::GetSweepResponse> found = parts_.query.GetSweep(asked);
+          if (found.ok()) *response->mutable_sweep() = std::move(*found->mutable_sweep());
+          reactor->Finish(ToGrpc(found.status()));
+        });
+        if (!posted) reactor->Finish(grpc::Status::OK);  // It is done, though nobody can look.
+      });
+  return reactor;
+}
+
+Unary* CoordinatorServiceImpl::UpdateWorker(Context* context,
+                                            const v1::UpdateWorkerRequest* request,
+                                            v1::UpdateWorkerResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  absl::StatusOr<scheduler::WorkerUpdated> event = UseFrom(*request);
+  if (!event.ok()) return Refuse(reactor, event.status());
+  event->caller = CallerOf(*context);
+  parts_.loop.Call(*std::move(event), [this, reactor, request, response](const CallResult& result) {
+    if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
+    const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
+      absl::StatusOr<v1::ListWorkersResponse> found = WorkersNow();
+      if (found.ok()) {
+        for (v1::WorkerSummary& worker : *found->mutable_workers()) {
+          if (worker.name() == request->worker()) *response->mutable_worker() = worker;
+        }
+      }
+      reactor->Finish(ToGrpc(found.status()));
+    });
+    if (!posted) reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
+}  // namespace noisefloor

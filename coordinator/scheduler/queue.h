@@ -1,0 +1,48 @@
+// Who waits for what, in which order.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/base/ids.h"
+#include "coordinator/scheduler/turns.h"
+
+namespace noisefloor::scheduler {
+
+// What a worker must offer to train a member. Empty = any.
+struct Pool {
+  std::string hardware;
+  std::string stack;
+  std::string fingerprint;  // Of the stack; empty: the cell is not pinned yet.
+  std::string schema;       // As in Inventory::Offer; never any.
+  friend auto operator<=>(const Pool&, const Pool&) = default;
+};
+
+// Order in which members of a sweep are leased: replicate r of every cell before r + 1. Between the
+// classes of a replicate: Rank in placement.cc. Between sweeps: Turns.
+struct WaitKey {
+  SweepId sweep;
+  uint32_t replicate = 0;
+  uint32_t cell = 0;
+  friend auto operator<=>(const WaitKey&, const WaitKey&) = default;
+};
+
+// Members of a sweep that wait for the same.
+struct Line {
+  std::set<WaitKey> cells;  // The first fresh member of each cell that has one.
+  std::set<WaitKey> again;  // Members that have had an attempt.
+
+  bool empty() const { return cells.empty() && again.empty(); }
+  WaitKey first() const;  // Of one that is not empty.
+};
+
+// Members that wait for the same.
+struct Queue {
+  std::map<SweepId, Line> lines;  // No empty ones.
+  Turns turns;                    // Of the lines whose sweeps may have leases.
+};
+
+}  // namespace noisefloor::scheduler

@@ -1,0 +1,251 @@
+#include "coordinator/scheduler/selection.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "common/base/printable.h"
+#include "coordinator/scheduler/leases.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+// So many members are looked at in the time in which one is changed.
+constexpr size_t kLooksOfAChange = 64;
+
+template <typename T>
+bool Asks(const std::set<T>& wanted, const T& has) {
+  return wanted.empty() || wanted.contains(has);
+}
+
+}  // namespace
+
+bool IsOfCell(const Selection& selection, const CellState& cell) {
+  return Asks(selection.cells, cell.cell.index) && Asks(selection.plans, cell.cell.plan) &&
+         Asks(selection.hardware, cell.cell.hardware) && Asks(selection.stacks, cell.cell.stack);
+}
+
+namespace {
+
+// Who has the member, or had it last; empty: nobody yet.
+std::string LastWorker(const State& state, const MemberId& id, const Member& member) {
+  const auto live = state.leases.find(member.lease);
+  if (live != state.leases.end()) return WorkerName(state, live->second.worker);
+  const auto past = state.past_by_member.find(id);
+  if (past == state.past_by_member.end()) return "";
+  return WorkerName(state, state.past_leases.at(past->second.back()).worker);
+}
+
+// Whether such a change is for members in this state.
+bool IsFor(Change::Kind kind, MemberState state) {
+  switch (kind) {
+    case Change::Kind::kCancel: return !HasEnded(state);
+    case Change::Kind::kRetry:
+      return state == MemberState::kFailed || state == MemberState::kCancelled;
+  }
+  return false;
+}
+
+bool IsSelected(const State& state, const Change& change, const MemberId& id,
+                const Member& member) {
+  return IsFor(change.kind, member.state) && Asks(change.selection.states, member.state) &&
+         (change.selection.workers.empty() ||
+          change.selection.workers.contains(LastWorker(state, id, member)));
+}
+
+MemberState StateAfter(Change::Kind kind) {
+  return kind == Change::Kind::kCancel ? MemberState::kCancelled : MemberState::kWaiting;
+}
+
+void ChangeMember(Turn& turn, Change& change, const MemberId& id) {
+  const Member member = *FindMember(turn.state, id);
+  if (member.state == MemberState::kLeased) {
+    Stop(turn, turn.state.leases.at(member.lease), change.reason);
+    Drop(turn, member.lease, CauseClass::kInterrupted, change.reason);
+  }
+  if (change.kind == Change::Kind::kRetry) Touch(turn.state, id).forgiven = member.attempt;
+  SetState(turn, id, StateAfter(change.kind));
+  ++change.count;
+}
+
+// What is left to do in this piece.
+class Budget {
+ public:
+  explicit Budget(uint32_t changes) : looks_(changes * kLooksOfAChange) {}
+  bool spent() const { return looks_ == 0; }
+  void Look(size_t members) { looks_ -= std::min(looks_, members); }
+  void Changed() { Look(kLooksOfAChange); }
+
+ private:
+  size_t looks_ = 0;
+};
+
+// Each of these goes on where it was, and returns true at its end.
+
+bool ChangeUntouched(Turn& turn, SweepState& sweep, Change& change, Budget& budget) {
+  for (; change.cell < sweep.cells.size(); ++change.cell) {
+    if (budget.spent()) return false;
+    CellState& cell = sweep.cells[change.cell];
+    budget.Look(1);
+    const bool selected = IsFor(change.kind, cell.untouched) && IsOfCell(change.selection, cell) &&
+                          Asks(change.selection.states, cell.untouched);
+    if (!selected) continue;
+    budget.Look(cell.members.size());
+    const uint32_t changed = SetUntouchedState(turn, sweep, cell, StateAfter(change.kind));
+    if (changed > 0) budget.Changed();
+    change.count += changed;
+  }
+  return true;
+}
+
+bool ChangeTouched(Turn& turn, SweepState& sweep, Change& change, Budget& budget) {
+  for (; change.cell < sweep.cells.size(); ++change.cell, change.replicate = 0) {
+    const CellState& cell = sweep.cells[change.cell];
+    budget.Look(1);
+    if (!IsOfCell(change.selection, cell)) continue;
+    for (; change.replicate < cell.members.size(); ++change.replicate) {
+      if (budget.spent()) return false;
+      const MemberId id = {sweep.id, change.cell, change.replicate};
+      const Member& member = cell.members[change.replicate];
+      budget.Look(1);
+      if (!member.touched || !IsSelected(turn.state, change, id, member)) continue;
+      ChangeMember(turn, change, id);
+      budget.Changed();
+    }
+  }
+  return true;
+}
+
+bool ChangeNamed(Turn& turn, const SweepState& sweep, Change& change, Budget& budget) {
+  const auto& names = change.selection.members;
+  for (auto it = names.lower_bound({change.cell, change.replicate}); it != names.end(); ++it) {
+    std::tie(change.cell, change.replicate) = *it;
+    if (budget.spent()) return false;
+    budget.Look(1);
+    const CellState& cell = sweep.cells[it->first];
+    const MemberId id = {sweep.id, it->first, it->second};
+    if (!IsOfCell(change.selection, cell)) continue;
+    if (!IsSelected(turn.state, change, id, MemberOf(cell, it->second))) continue;
+    ChangeMember(turn, change, id);
+    budget.Changed();
+  }
+  return true;
+}
+
+bool DoPiece(Turn& turn, SweepState& sweep, Change& change, Budget& budget) {
+  if (!change.selection.members.empty()) return ChangeNamed(turn, sweep, change, budget);
+  // Nobody has or had one of those that nothing has happened to.
+  if (!change.untouched_done && change.selection.workers.empty()) {
+    if (!ChangeUntouched(turn, sweep, change, budget)) return false;
+    change.cell = 0;
+  }
+  change.untouched_done = true;
+  return ChangeTouched(turn, sweep, change, budget);
+}
+
+void Finish(Turn& turn, const Change& change) {
+  const std::string members = Count(change.count, "member");
+  switch (change.kind) {
+    case Change::Kind::kCancel:
+      turn.Happened(
+          change.sweep, "sweep_cancelled",
+          members + " cancelled" + (change.request == 0 ? ": " + change.reason : std::string()),
+          change.caller);
+      break;
+    case Change::Kind::kRetry:
+      turn.state.placement_due = true;
+      turn.Happened(
+          change.sweep, "sweep_retried",
+          members + " waiting again" +
+              (change.unpinned == 0 ? ""
+                                    : ", " + Count(change.unpinned, "cell") + " no longer pinned"),
+          change.caller);
+      break;
+  }
+  if (change.request != 0) turn.Tell(AnswerCount{change.request, change.count});
+}
+
+// "s3 has no plan x; it has a, b": for the first that is wanted and not there.
+std::string Missing(const SweepState& sweep, const std::string& what,
+                    const std::set<std::string>& wanted, const std::set<std::string>& there) {
+  constexpr size_t kMostNamed = 8;
+  constexpr size_t kMostQuoted = 100;
+  for (const std::string& name : wanted) {
+    if (there.contains(name)) continue;
+    std::string text =
+        ToText(sweep.id) + " has no " + what + " " + PrintableLine(name.substr(0, kMostQuoted));
+    size_t named = 0;
+    for (const std::string& one : there) {
+      if (one.empty()) continue;
+      if (named == kMostNamed) return text + ", ...";
+      text += (named++ == 0 ? "; it has " : ", ") + one;
+    }
+    return text;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string FaultOf(const SweepState& sweep, const Selection& selection) {
+  std::set<std::string> plans;
+  std::set<std::string> hardware;
+  std::set<std::string> stacks;
+  for (const sweep::NoisePlan& plan : sweep.content.plans) plans.insert(plan.name);
+  if (!selection.hardware.empty() || !selection.stacks.empty()) {
+    for (const CellState& cell : sweep.cells) {
+      hardware.insert(cell.cell.hardware);
+      stacks.insert(cell.cell.stack);
+    }
+  }
+  for (const auto& [what, wanted, there] :
+       {std::tuple("plan", &selection.plans, &plans),
+        std::tuple("hardware class", &selection.hardware, &hardware),
+        std::tuple("stack", &selection.stacks, &stacks)}) {
+    if (std::string fault = Missing(sweep, what, *wanted, *there); !fault.empty()) return fault;
+  }
+  const size_t cells = sweep.cells.size();
+  if (!selection.cells.empty() && *selection.cells.rbegin() >= cells) {
+    return ToText(sweep.id) + " has no cell " + std::to_string(*selection.cells.rbegin()) +
+           "; its cells are 0 to " + std::to_string(cells - 1);
+  }
+  for (const auto& [cell, replicate] : selection.members) {
+    if (cell < cells && replicate < sweep.cells[cell].cell.replicates) continue;
+    return "there is no member " + ToText(MemberId{sweep.id, cell, replicate});
+  }
+  return "";
+}
+
+void BeginChange(Turn& turn, Change change) {
+  turn.state.changes.push_back(std::move(change));
+  if (turn.state.changes.size() == 1) ContinueChanges(turn);
+}
+
+void ContinueChanges(Turn& turn) {
+  std::deque<Change>& changes = turn.state.changes;
+  Budget budget(turn.state.options.most_at_once);
+  while (!changes.empty() && !budget.spent()) {
+    Change& change = changes.front();
+    if (!DoPiece(turn, turn.state.sweeps.at(change.sweep), change, budget)) return;
+    Finish(turn, change);
+    changes.pop_front();
+  }
+}
+
+void StopAtMaxFailures(Turn& turn, const SweepState& sweep) {
+  const uint32_t most = sweep.sharing.max_failures;
+  const uint32_t failed = sweep.counts.In(MemberState::kFailed);
+  if (most == 0 || failed < most || sweep.counts.In(MemberState::kWaiting) == 0) return;
+  const bool stops = std::ranges::any_of(turn.state.changes, [&](const Change& change) {
+    return change.sweep == sweep.id && change.request == 0;
+  });
+  if (stops) return;
+  Change change;
+  change.sweep = sweep.id;
+  change.selection.states = {MemberState::kWaiting};
+  change.reason = Count(failed, "member") + " failed, and the sweep stops at " +
+                  std::to_string(most) + " (max-failures)";
+  BeginChange(turn, std::move(change));
+}
+
+}  // namespace noisefloor::scheduler

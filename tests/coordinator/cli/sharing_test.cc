@@ -1,0 +1,107 @@
+// The commands that share a fleet, with a real coordinator.
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "tests/coordinator/cli/command_line.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kSweep[] = R"(name: tiny
+noise: [control, algo]
+hardware: any
+replicates: 2
+)";
+
+class SharingCommands : public ::testing::Test {
+ protected:
+  SharingCommands() : line_(Coordinator::Start) {
+    std::ofstream(file_) << kSweep;
+    EXPECT_EQ(line_.Run({"submit", file_, "--priority=4", "--max-failures=2"}).code, kDone);
+  }
+
+  CommandLine line_;
+  const std::string file_ = line_.home() + "/tiny.yaml";
+};
+
+TEST_F(SharingCommands, ASweepIsPausedResumedAndUpdated) {
+  EXPECT_EQ(
+      line_.Run({"pause", "s1"}).out,
+      "s1 tiny: paused; priority 4; stops at 2 failed members; 4 members: 0 done, 4 waiting\n");
+  const Printed status = line_.Run({"status", "s1"});
+  EXPECT_THAT(status.out, AllOf(HasSubstr("paused; priority 4"), HasSubstr("resume s1")));
+  EXPECT_THAT(line_.Run({"explain", "s1"}).out, HasSubstr("`resume s1` lets it go on"));
+  EXPECT_THAT(line_.Run({"explain", "s1c0r1"}).out, HasSubstr("a person has paused its sweep"));
+  EXPECT_EQ(line_.Run({"resume", "s1"}).code, kDone);
+  const Printed updated =
+      line_.Run({"update", "s1", "--priority=0", "--max-failures=0", "--notes=again", "--tag",
+                 "paper=main", "--tag", "a=b=c", "--untag", "none", "--output=json"});
+  ASSERT_EQ(updated.code, kDone) << updated.err;
+  const auto json = nlohmann::json::parse(updated.out).at("sweep");
+  EXPECT_EQ(json.at("priority"), 0);
+  EXPECT_EQ(json.at("paused"), false);
+  EXPECT_EQ(json.at("notes"), "again");
+  EXPECT_EQ(json.at("tags"), nlohmann::json({{"a", "b=c"}, {"paper", "main"}}));
+  EXPECT_EQ(line_.Run({"update", "s1", "--priority=1001"}).code, kUsage);
+  EXPECT_THAT(line_.Run({"update", "s1", "--tag=novalue"}).err, HasSubstr("expected KEY=VALUE"));
+}
+
+TEST_F(SharingCommands, MembersAreChosenSortedAndLimited) {
+  EXPECT_EQ(line_.Run({"cancel", "s1", "--plan=algo", "--cell=1"}).out,
+            "s1: 2 members cancelled\n");
+  EXPECT_EQ(line_.Run({"cancel", "--member", "s1c0r1", "s1"}).out, "s1: 1 member cancelled\n");
+  const auto ids = [this](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"members", "s1", "--output=json"});
+    std::string found;
+    const Printed printed = line_.Run(arguments);
+    EXPECT_EQ(printed.code, kDone) << printed.err;
+    const auto json = nlohmann::json::parse(printed.out);
+    for (const auto& member : json.at("members")) {
+      found += member.at("id").get<std::string>() + " ";
+    }
+    return found;
+  };
+  EXPECT_EQ(ids({"--state=cancelled"}), "s1c0r1 s1c1r0 s1c1r1 ");
+  EXPECT_EQ(ids({"--state=cancelled,waiting", "--plan=control"}), "s1c0r0 s1c0r1 ");
+  EXPECT_EQ(ids({"--limit=3"}), "s1c0r0 s1c0r1 s1c1r0 ");
+  EXPECT_EQ(ids({"--sort=state", "--limit=2"}), "s1c0r0 s1c0r1 ");
+  EXPECT_EQ(ids({"--worker=nobody"}), "");
+  EXPECT_THAT(line_.Run({"members", "s1", "--cell=1", "--limit=1"}).out,
+              AllOf(HasSubstr("s1c1r0"), Not(HasSubstr("s1c1r1")), Not(HasSubstr("s1c0r0"))));
+  EXPECT_EQ(line_.Run({"retry", "s1", "--state=cancelled", "--plan=algo"}).out,
+            "s1: 2 members wait again\n");
+  EXPECT_THAT(line_.Run({"retry", "s1", "--plan=other"}).err,
+              HasSubstr("s1 has no plan other; it has algo, control"));
+  EXPECT_THAT(line_.Run({"cancel", "s1", "--member=s2c0r0"}).err,
+              HasSubstr("--member=s2c0r0: expected a member of s1"));
+}
+
+TEST_F(SharingCommands, AnArchivedSweepIsListedWhenAskedFor) {
+  EXPECT_THAT(line_.Run({"archive", "s1"}).err, HasSubstr("only a sweep that has ended"));
+  EXPECT_EQ(line_.Run({"cancel", "s1"}).code, kDone);
+  EXPECT_EQ(line_.Run({"archive", "s1"}).code, kDone);
+  EXPECT_THAT(line_.Run({"status"}).out, Not(HasSubstr("tiny")));
+  EXPECT_THAT(line_.Run({"status", "--archived"}).out, HasSubstr("tiny"));
+  EXPECT_EQ(line_.Run({"unarchive", "s1"}).code, kDone);
+  EXPECT_THAT(line_.Run({"status"}).out, HasSubstr("tiny"));
+}
+
+TEST_F(SharingCommands, AWorkerThatIsNotThereIsNamed) {
+  for (const char* command : {"drain", "undrain", "quarantine", "release"}) {
+    const Printed printed = line_.Run({command, "node7"});
+    EXPECT_EQ(printed.code, kRefused) << command;
+    EXPECT_THAT(printed.err, HasSubstr("there is no worker node7")) << command;
+  }
+  EXPECT_THAT(line_.Run({"explain", "node7"}).err,
+              AllOf(HasSubstr("there is no worker node7"), HasSubstr("such as s1 or s1c2r0")));
+}
+
+}  // namespace
+}  // namespace noisefloor::cli
