@@ -62,6 +62,7 @@ TEST_F(FaultDiskTest, SeesTheDatabaseAndTheFilesOfACoordinator) {
   EXPECT_THAT(history, Contains("write /noisefloor.db-wal"));
   EXPECT_THAT(history, Contains("datasync /noisefloor.db-wal"));
   EXPECT_THAT(history, Contains("datasync /noisefloor.db"));
+  EXPECT_THAT(history, Contains("sync ")) << "the folder's own";
   EXPECT_THAT(history, Contains("unlink /noisefloor.db-wal"));
   EXPECT_THAT(history, Contains("mkdir /blobs/ff"));
   EXPECT_THAT(history, Contains("sync /blobs"));

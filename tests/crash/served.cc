@@ -22,9 +22,9 @@ absl::Status Served::Start(const std::string& address) {
   process_.reset();
   const std::vector<std::string> arguments = {NOISEFLOOR, "serve", "--home=" + home(),
                                               "--listen=" + address};
-  NF_ASSIGN_OR_RETURN(Process process,
-                      Process::Start(disk_ == nullptr ? arguments : disk_->Under(arguments),
-                                     folder_ + "/log"));
+  NF_ASSIGN_OR_RETURN(
+      Process process,
+      Process::Start(disk_ == nullptr ? arguments : disk_->Under(arguments), folder_ + "/log"));
   process_.emplace(std::move(process));
   const auto line = process_->ReadLine(kPatience);
   if (!line.ok()) return Annotate(line.status(), Log());
@@ -37,8 +37,8 @@ absl::Status Served::Start(const std::string& address) {
   settings.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   settings.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   settings.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  const auto channel = grpc::CreateCustomChannel(ToText(parsed),
-                                                 grpc::InsecureChannelCredentials(), settings);
+  const auto channel =
+      grpc::CreateCustomChannel(ToText(parsed), grpc::InsecureChannelCredentials(), settings);
   people_ = v1::CoordinatorService::NewStub(channel);
   workers_ = v1::WorkerService::NewStub(channel);
   return absl::OkStatus();
@@ -50,8 +50,8 @@ absl::Status Served::Stop() {
   process_->Signal(SIGTERM);
   NF_ASSIGN_OR_RETURN(const int code, process_->Wait(kPatience));
   if (code == 0) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kInternal, "the coordinator ended with " +
-                                                    std::to_string(code) + ": " + Log());
+  return MakeError(absl::StatusCode::kInternal,
+                   "the coordinator ended with " + std::to_string(code) + ": " + Log());
 }
 
 }  // namespace noisefloor::test

@@ -36,6 +36,8 @@ class Served {
   // SIGTERM; not OK unless it ends with 0.
   absl::Status Stop();
   bool Ended() const { return !process_ || process_->Ended(); }
+  // Waits a while for it: false when it goes on.
+  bool EndsSoon() const { return process_->EndsWithin(absl::Seconds(5)); }
   bool Signal(int number) const { return process_->Signal(number); }
 
  private:

@@ -28,9 +28,9 @@ struct FaultControl {
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
 // Variables by which a process finds them.
-inline constexpr char kFaultFolder[] = "NOISEFLOOR_FAULT_FOLDER";    // Calls on files below it count.
+inline constexpr char kFaultFolder[] = "NOISEFLOOR_FAULT_FOLDER";  // Calls on files below it count.
 inline constexpr char kFaultControl[] = "NOISEFLOOR_FAULT_CONTROL";  // File of the page.
 inline constexpr char kFaultHistory[] = "NOISEFLOOR_FAULT_HISTORY";  // A line for each call.
-inline constexpr char kFaultGrave[] = "NOISEFLOOR_FAULT_GRAVE";  // Folder of what was unlinked.
+inline constexpr char kFaultGrave[] = "NOISEFLOOR_FAULT_GRAVE";      // Folder of what was unlinked.
 
 }  // namespace noisefloor::test

@@ -75,20 +75,13 @@ std::vector<std::string> FaultDisk::History() const {
 
 std::string NameOf(FaultKind kind) {
   switch (kind) {
-    case FaultKind::kNone:
-      return "none";
-    case FaultKind::kKill:
-      return "kill";
-    case FaultKind::kKillAfter:
-      return "kill after";
-    case FaultKind::kTorn:
-      return "torn";
-    case FaultKind::kPower:
-      return "power";
-    case FaultKind::kEio:
-      return "EIO";
-    case FaultKind::kEnospc:
-      return "ENOSPC";
+    case FaultKind::kNone: return "none";
+    case FaultKind::kKill: return "kill";
+    case FaultKind::kKillAfter: return "kill after";
+    case FaultKind::kTorn: return "torn";
+    case FaultKind::kPower: return "power";
+    case FaultKind::kEio: return "EIO";
+    case FaultKind::kEnospc: return "ENOSPC";
   }
   return "";
 }

@@ -53,8 +53,8 @@ struct Libc {
   int (*mkostemp)(char*, int) = Real<int (*)(char*, int)>("mkostemp64");
   int (*close)(int) = Real<int (*)(int)>("close");
   ssize_t (*write)(int, const void*, size_t) = Real<ssize_t (*)(int, const void*, size_t)>("write");
-  ssize_t (*pwrite)(int, const void*, size_t, off_t) =
-      Real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite64");
+  ssize_t (*pwrite)(int, const void*, size_t,
+                    off_t) = Real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite64");
   int (*ftruncate)(int, off_t) = Real<int (*)(int, off_t)>("ftruncate64");
   int (*fsync)(int) = Real<int (*)(int)>("fsync");
   int (*fdatasync)(int) = Real<int (*)(int)>("fdatasync");
@@ -114,8 +114,7 @@ class FaultDisk {
   FaultDisk(const char* folder, const char* control, const char* history, const char* grave)
       : folder_(std::string(folder) + "/"), grave_(grave) {
     const int page = Calls().open(control, O_RDWR | O_CLOEXEC);
-    void* memory =
-        mmap(nullptr, sizeof(FaultControl), PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
+    void* memory = mmap(nullptr, sizeof(FaultControl), PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
     if (memory == MAP_FAILED) abort();
     control_ = static_cast<FaultControl*>(memory);
     Calls().close(page);
@@ -124,7 +123,7 @@ class FaultDisk {
 
   bool IsOurs(const char* path) const {
     const std::string text = Clean(path);
-    return getpid() == process_ && text.starts_with(folder_) && !text.ends_with("-shm");
+    return getpid() == process_ && (text + "/").starts_with(folder_) && !text.ends_with("-shm");
   }
   bool IsOurs(int file) const {
     return file >= 0 && file < kMostDescriptors && tracked_[static_cast<size_t>(file)].load() &&
@@ -249,9 +248,9 @@ class FaultDisk {
   }
 
   void Tell(const char* name, const std::string& path) const {
-    const std::string line =
-        std::string(name) + " " + Clean(path).substr(folder_.size() - 1) + "\n";
-    (void)!Calls().write(history_, line.data(), line.size());
+    const std::string line = std::string(name) + " /" + (Clean(path) + "/").substr(folder_.size());
+    const std::string told = line.substr(0, line.size() - 1) + "\n";
+    (void)!Calls().write(history_, told.data(), told.size());
   }
 
   [[noreturn]] static void Die() {
@@ -314,9 +313,7 @@ class FaultDisk {
         change.grave = NextGrave();
         Calls().rename(change.path.c_str(), change.grave.c_str());
         return;
-      case Change::Type::kFolder:
-        rmdir(change.path.c_str());
-        return;
+      case Change::Type::kFolder: rmdir(change.path.c_str()); return;
       case Change::Type::kUnlink:
         if (!change.grave.empty()) Calls().rename(change.grave.c_str(), change.path.c_str());
         return;
@@ -331,20 +328,11 @@ class FaultDisk {
     if (change.type == Change::Type::kWrite) return PutSome(change, chance);
     if (chance.OneIn(2)) return;
     switch (change.type) {
-      case Change::Type::kWrite:
-        return;
-      case Change::Type::kTruncate:
-        (void)!Calls().ftruncate(change.file, change.new_size);
-        return;
-      case Change::Type::kCreate:
-        Calls().rename(change.grave.c_str(), change.path.c_str());
-        return;
-      case Change::Type::kFolder:
-        Calls().mkdir(change.path.c_str(), 0777);
-        return;
-      case Change::Type::kUnlink:
-        Calls().unlink(change.path.c_str());
-        return;
+      case Change::Type::kWrite: return;
+      case Change::Type::kTruncate: (void)!Calls().ftruncate(change.file, change.new_size); return;
+      case Change::Type::kCreate: Calls().rename(change.grave.c_str(), change.path.c_str()); return;
+      case Change::Type::kFolder: Calls().mkdir(change.path.c_str(), 0777); return;
+      case Change::Type::kUnlink: Calls().unlink(change.path.c_str()); return;
       case Change::Type::kRename:
         // Without its creation, which the seed may have left out, it is left out, too.
         Calls().rename(change.path.c_str(), change.to.c_str());
@@ -433,9 +421,8 @@ int Truncate(int file, off_t size) {
   FaultDisk* const disk = Disk();
   const auto truncate = [&] { return Calls().ftruncate(file, size); };
   if (disk == nullptr || !disk->IsOurs(file)) return truncate();
-  return disk->Do("truncate", disk->PathOf(file), truncate, kNothing, [&](const auto& call) {
-    return disk->NoteTruncate(file, size, call);
-  });
+  return disk->Do("truncate", disk->PathOf(file), truncate, kNothing,
+                  [&](const auto& call) { return disk->NoteTruncate(file, size, call); });
 }
 
 int Sync(int file, const char* name, int (*sync)(int)) {
