@@ -6,8 +6,6 @@
 
 #include "grpcpp/grpcpp.h"
 
-#include "common/rpc/address.h"
-
 namespace noisefloor::test {
 
 namespace {
@@ -15,6 +13,17 @@ namespace {
 constexpr absl::Duration kPatience = absl::Minutes(2);
 
 }  // namespace
+
+std::shared_ptr<grpc::Channel> PlainChannel(const std::string& address) {
+  grpc::ChannelArguments settings;
+  settings.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  settings.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  settings.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  settings.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  settings.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  settings.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), settings);
+}
 
 Served::Served(std::string folder, FaultDisk* disk) : folder_(std::move(folder)), disk_(disk) {}
 
@@ -31,14 +40,7 @@ absl::Status Served::Start(const std::string& address) {
   const std::string before = " listens on ";
   const size_t begin = line->find(before) + before.size();
   address_ = line->substr(begin, line->find(',', begin) - begin);
-  NF_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address_));
-  // As MakeChannel, but a call is made once: what comes back is of that one.
-  grpc::ChannelArguments settings;
-  settings.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  settings.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  settings.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  const auto channel =
-      grpc::CreateCustomChannel(ToText(parsed), grpc::InsecureChannelCredentials(), settings);
+  const auto channel = PlainChannel(address_);
   people_ = v1::CoordinatorService::NewStub(channel);
   workers_ = v1::WorkerService::NewStub(channel);
   return absl::OkStatus();

@@ -15,6 +15,9 @@
 
 namespace noisefloor::test {
 
+// As MakeChannel, but a call is made once: what comes back is of that one.
+std::shared_ptr<grpc::Channel> PlainChannel(const std::string& address);
+
 // One thread. Killed at its end when it still runs.
 class Served {
  public:
