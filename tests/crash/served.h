@@ -41,6 +41,8 @@ class Served {
   bool Ended() const { return !process_ || process_->Ended(); }
   // Waits a while for it: false when it goes on.
   bool EndsSoon() const { return process_->EndsWithin(absl::Seconds(5)); }
+  // Of one that has ended: its exit code, or minus the signal.
+  int Code() { return process_->Wait(absl::ZeroDuration()).value_or(0); }
   bool Signal(int number) const { return process_->Signal(number); }
 
  private:
