@@ -130,7 +130,7 @@ class StoreQuery final : public Query {
                                    request.member(), request.kind(), blobs_.PathOf(name.sha256),
                                    name.size_bytes));
     }
-    return ArtifactFile{blobs_.PathOf(name.sha256), name.size_bytes};
+    return ArtifactFile{blobs_.PathOf(name.sha256), name.sha256, name.size_bytes};
   }
 
  private:

@@ -82,6 +82,7 @@ struct QueryOptions {
 // A file to send.
 struct ArtifactFile {
   std::string path;
+  std::string sha256;  // Of what should be there, hexadecimal.
   uint64_t size_bytes = 0;
 };
 

@@ -7,20 +7,36 @@
 
 #include "fmt/format.h"
 
+#include "common/files/sha256.h"
 #include "common/rpc/channel.h"
 
 namespace noisefloor {
 
 namespace {
 
-absl::StatusOr<std::string> NextOf(std::ifstream& file, uint64_t& left) {
-  std::string piece(std::min<uint64_t>(left, kPieceBytes), '\0');
-  file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-  if (static_cast<size_t>(file.gcount()) != piece.size()) {
+struct SentFile {
+  query::ArtifactFile about;
+  std::ifstream file;
+  uint64_t left = 0;
+  Sha256 hash;  // Of what was sent.
+};
+
+// What was sent already cannot be taken back: who reads learns at the end that it was wrong.
+absl::StatusOr<std::string> NextOf(SentFile& sent) {
+  std::string piece(std::min<uint64_t>(sent.left, kPieceBytes), '\0');
+  sent.file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+  if (static_cast<size_t>(sent.file.gcount()) != piece.size()) {
     return MakeError(absl::StatusCode::kDataLoss,
-                     fmt::format("the file ends {} bytes early", left - file.gcount()));
+                     fmt::format("{} ends {} bytes early", sent.about.path,
+                                 sent.left - static_cast<uint64_t>(sent.file.gcount())));
   }
-  left -= piece.size();
+  sent.left -= piece.size();
+  sent.hash.Update(piece);
+  if (piece.empty() && sent.hash.Hex() != sent.about.sha256) {
+    return MakeError(
+        absl::StatusCode::kDataLoss,
+        fmt::format("{} is damaged: its content is not what was kept", sent.about.path));
+  }
   return piece;
 }
 
@@ -43,18 +59,14 @@ PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request)
 }
 
 PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& request) {
-  struct State {
-    std::ifstream file;
-    uint64_t left = 0;
-  };
   // shared: std::function copies what it holds.
-  return [&query, request, state = std::make_shared<State>()]() -> absl::StatusOr<std::string> {
-    if (!state->file.is_open()) {
-      NF_ASSIGN_OR_RETURN(const query::ArtifactFile found, query.FindArtifact(request));
-      state->file.open(found.path, std::ios::binary);
-      state->left = found.size_bytes;
+  return [&query, request, sent = std::make_shared<SentFile>()]() -> absl::StatusOr<std::string> {
+    if (!sent->file.is_open()) {
+      NF_ASSIGN_OR_RETURN(sent->about, query.FindArtifact(request));
+      sent->file.open(sent->about.path, std::ios::binary);
+      sent->left = sent->about.size_bytes;
     }
-    return NextOf(state->file, state->left);
+    return NextOf(*sent);
   };
 }
 

@@ -20,7 +20,8 @@ using PieceSource = std::function<absl::StatusOr<std::string>()>;
 
 // The text of a study, made at the first call.
 PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request);
-// The file of an artifact, found at the first call.
+// The file of an artifact, found at the first call. DataLoss at the end, after all pieces, when
+// they were not what was kept.
 PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& request);
 
 // The same, until the token proves nobody any more. Without a token: the same.

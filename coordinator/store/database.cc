@@ -10,6 +10,7 @@
 #include "SQLiteCpp/Statement.h"
 #include "SQLiteCpp/Transaction.h"
 
+#include "coordinator/store/log_check.h"
 #include "coordinator/store/migration_functions.h"
 
 namespace noisefloor {
@@ -119,6 +120,7 @@ absl::Status ToStatus(const SQLite::Exception& error, std::string_view context) 
 absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
     const std::string& path, const Schema& schema,
     const std::function<absl::Status(SQLite::Database&)>& verify) {
+  NF_RETURN_IF_ERROR(CheckLog(path));
   try {
     auto database = std::make_unique<SQLite::Database>(
         path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);

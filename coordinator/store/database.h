@@ -23,7 +23,8 @@ absl::Status ToStatus(const SQLite::Exception& error, std::string_view context);
 // Opens HOME/noisefloor.db for the one connection that writes and checkpoints: WAL, synced commits,
 // foreign keys, no mmap; makes the file when it is missing and brings it to the schema's version in
 // one transaction. What room that needs: README.md.
-// FailedPrecondition for a newer file and for one that is not ours; DataLoss for a damaged one.
+// FailedPrecondition for a newer file and for one that is not ours; DataLoss for a damaged one, or
+// a damaged log of changes beside it (log_check.h).
 // `verify` looks at a file that was brought up before that is kept: when it is not content, the
 // file stays as it was and its error is returned. May be empty.
 absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(

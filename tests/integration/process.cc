@@ -103,8 +103,8 @@ absl::StatusOr<int> Process::Wait(absl::Duration timeout) {
   return end.signalled ? -end.code : end.code;
 }
 
-bool Process::Ended() const {
-  return child_.pid < 0 || IsReadable(child_.pidfd, absl::ZeroDuration());
+bool Process::EndsWithin(absl::Duration timeout) const {
+  return child_.pid < 0 || IsReadable(child_.pidfd, timeout);
 }
 
 bool SignalMarked(const std::string& state_directory, int process, int number) {

@@ -33,7 +33,9 @@ class Process {
   bool Signal(int number) const;
   // The exit code, or minus the signal that ended it. DeadlineExceeded when it still runs.
   absl::StatusOr<int> Wait(absl::Duration timeout);
-  bool Ended() const;
+  bool Ended() const { return EndsWithin(absl::ZeroDuration()); }
+  // Waits for that, at most so long.
+  bool EndsWithin(absl::Duration timeout) const;
   pid_t pid() const { return child_.pid; }
 
  private:

@@ -1,0 +1,327 @@
+// Random clients of a coordinator that is killed and started again: what each was promised holds.
+// And the checker of that sees what is planted.
+#include "tests/crash/history.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <atomic>
+#include <thread>
+
+#include "SQLiteCpp/Database.h"
+#include "SQLiteCpp/Statement.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/base/mutex.h"
+#include "coordinator/store/database.h"
+#include "tests/coordinator/store/temp_home.h"
+#include "tests/crash/budget.h"
+#include "tests/crash/home_checker.h"
+#include "tests/crash/served.h"
+
+namespace noisefloor::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Kind = Operation::Kind;
+using End = Operation::End;
+using Stub = v1::CoordinatorService::Stub;
+
+// --- The checker ---
+
+class HistoryChecker : public testing::Test {
+ protected:
+  // One client: s1 of request "a" with two members; one is done, then it is cancelled.
+  HistoryChecker() {
+    Add({.kind = Kind::kSubmit, .request = "a", .sweep = 1});
+    Add({.kind = Kind::kWatch, .sweep = 1, .counts = {.waiting = 2}, .token = 5});
+    Add({.kind = Kind::kRead, .sweep = 1, .counts = {.waiting = 1, .done = 1}});
+    Add({.kind = Kind::kCancel, .sweep = 1});
+    Add({.kind = Kind::kRead, .sweep = 1, .counts = {.done = 1, .cancelled = 1}});
+    kept_.sweeps[1] = {"a", 2, {.done = 1, .cancelled = 1}};
+  }
+
+  void Add(Operation operation) {
+    operation.began = ++moment_;
+    operation.ended = ++moment_;
+    history_.push_back(std::move(operation));
+  }
+  std::vector<std::string> Faults() const { return WhatDoesNotFit(history_, kept_); }
+  void ExpectSeen(const char* words) const { EXPECT_THAT(Faults(), Contains(HasSubstr(words))); }
+
+  std::vector<Operation> history_;
+  Kept kept_;
+  int64_t moment_ = 0;
+};
+
+TEST_F(HistoryChecker, AHistoryThatFitsHasNoFault) { EXPECT_THAT(Faults(), IsEmpty()); }
+
+TEST_F(HistoryChecker, AnAcknowledgedSweepThatIsLostIsSeen) {
+  Add({.kind = Kind::kSubmit, .request = "b", .sweep = 2});
+  ExpectSeen("was acknowledged as s2, which is not there");
+}
+TEST_F(HistoryChecker, ARequestThatWasDoneTwiceIsSeen) {
+  kept_.sweeps[2] = kept_.sweeps[1];
+  ExpectSeen("is there more than once");
+}
+TEST_F(HistoryChecker, TwoAnswersToOneRequestAreSeen) {
+  Add({.kind = Kind::kSubmit, .request = "a", .sweep = 2});
+  ExpectSeen("was acknowledged as s2");
+}
+TEST_F(HistoryChecker, ASweepThatNobodyAskedForIsSeen) {
+  kept_.sweeps[2] = {"c", 0, {}};
+  ExpectSeen("nobody made it");
+}
+TEST_F(HistoryChecker, AnUnknownOneMayBeThereOrNot) {
+  Add({.kind = Kind::kSubmit, .end = End::kUnknown, .request = "b"});
+  EXPECT_THAT(Faults(), IsEmpty());
+  kept_.sweeps[2] = {"b", 0, {}};
+  EXPECT_THAT(Faults(), IsEmpty());
+}
+TEST_F(HistoryChecker, ACancelledOneThatGoesOnIsSeenUnlessItWasRetried) {
+  kept_.sweeps[1].counts = {.waiting = 1, .done = 1};
+  ExpectSeen("was cancelled and has members that have not ended");
+  Add({.kind = Kind::kRetry, .end = End::kUnknown, .sweep = 1});
+  EXPECT_THAT(Faults(), IsEmpty());
+}
+TEST_F(HistoryChecker, ARetryBeforeTheCancelIsNoExcuse) {
+  history_.insert(history_.begin(), {.kind = Kind::kRetry, .began = -2, .ended = -1, .sweep = 1});
+  kept_.sweeps[1].counts = {.waiting = 1, .done = 1};
+  ExpectSeen("was cancelled and has members that have not ended");
+}
+TEST_F(HistoryChecker, OnesOwnCancelThatIsNotReadIsSeen) {
+  Add({.kind = Kind::kRead, .sweep = 1, .counts = {.waiting = 1, .done = 1}});
+  ExpectSeen("waiting after it had cancelled it");
+}
+TEST_F(HistoryChecker, AResultThatIsUndoneIsSeen) {
+  Add({.kind = Kind::kRead, .sweep = 1, .counts = {.cancelled = 2}});
+  ExpectSeen("fewer members done than before");
+}
+TEST_F(HistoryChecker, AResultThatIsLostInTheEndIsSeen) {
+  kept_.sweeps[1].counts = {.cancelled = 2};
+  ExpectSeen("had 1 members done and has 0");
+}
+TEST_F(HistoryChecker, CountsThatDoNotSumAreSeen) {
+  Add({.kind = Kind::kRead, .sweep = 1, .counts = {.done = 1}});
+  ExpectSeen("with 1 members of 2");
+}
+TEST_F(HistoryChecker, ATokenThatGoesBackIsSeen) {
+  Add({.kind = Kind::kWatch, .sweep = 1, .counts = {.done = 1, .cancelled = 1}, .token = 4});
+  ExpectSeen("a token that goes back");
+}
+
+// --- Clients ---
+
+constexpr int kClients = 4;
+constexpr int kRequests = 6;  // Different ones of a client; each is made several times.
+
+class Clients {
+ public:
+  Clients(std::string address, std::string hardware, uint64_t seed, int calls)
+      : address_(std::move(address)), hardware_(std::move(hardware)), calls_(calls) {
+    for (int i = 0; i < kClients; ++i) {
+      threads_.emplace_back([this, i, seed] { Run(i, Chance(seed + static_cast<uint64_t>(i))); });
+    }
+  }
+  bool AtWork() const { return ended_ < kClients; }
+  std::vector<Operation> Join() {
+    for (std::thread& thread : threads_) thread.join();
+    const MutexLock lock(mutex_);
+    return history_;
+  }
+
+ private:
+  void Run(int client, Chance chance) {
+    const auto stub = v1::CoordinatorService::NewStub(PlainChannel(address_));
+    for (int i = 0; i < calls_; ++i) {
+      Operation operation;
+      operation.client = client;
+      operation.began = ++moment_;
+      const absl::Status status = Do(*stub, chance, operation);
+      operation.ended = ++moment_;
+      operation.end = status.ok() ? End::kOk : IsUnknown(status) ? End::kUnknown : End::kRefused;
+      if (operation.end == End::kUnknown) poll(nullptr, 0, 20);  // It starts again meanwhile.
+      const MutexLock lock(mutex_);
+      history_.push_back(operation);
+    }
+    ++ended_;
+  }
+
+  static bool IsUnknown(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsUnknown(status) ||
+           absl::IsDeadlineExceeded(status) || absl::IsAborted(status) || absl::IsInternal(status);
+  }
+
+  absl::Status Do(Stub& stub, Chance& chance, Operation& operation) {
+    const uint64_t last = last_sweep_;
+    const uint64_t what = last == 0 ? 0 : chance.Below(12);
+    operation.sweep = last == 0 ? 0 : 1 + chance.Below(last);
+    if (what < 3) return Submit(stub, chance, operation);
+    if (what == 3) return Replay(stub, operation);
+    if (what == 4) return Change(stub, operation, Kind::kCancel);
+    if (what == 5) return Change(stub, operation, Kind::kRetry);
+    return what < 9 ? Read(stub, operation) : Watch(stub, operation);
+  }
+
+  void Learn(uint64_t sweep) {
+    uint64_t last = last_sweep_;
+    while (last < sweep && !last_sweep_.compare_exchange_weak(last, sweep)) {
+    }
+  }
+
+  absl::Status Submit(Stub& stub, Chance& chance, Operation& operation) {
+    operation.kind = Kind::kSubmit;
+    const uint64_t which = chance.Below(kRequests);
+    operation.request = std::to_string(operation.client) + "-" + std::to_string(which);
+    v1::SubmitSweepRequest request;
+    request.set_request_id(operation.request);
+    v1::Sweep& sweep = *request.mutable_sweep();
+    sweep.set_name("sweep-" + operation.request);
+    v1::Setting& data = *sweep.add_training();
+    data.set_path("data.name");
+    data.mutable_value()->set_text("fashion-mnist-sample");
+    sweep.add_noise()->set_name("algo");
+    sweep.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_LIST);
+    sweep.mutable_hardware()->add_classes(which % 2 == 0 ? hardware_ : "cpu-nobody-has");
+    sweep.add_stacks("noop");
+    sweep.set_replicates(1 + static_cast<uint32_t>(which));
+    sweep.set_blocks(1);
+    NF_ASSIGN_OR_RETURN(const auto answer, Ask(stub, &Stub::SubmitSweep, request));
+    Learn(operation.sweep = answer.sweep_id());
+    return absl::OkStatus();
+  }
+
+  absl::Status Replay(Stub& stub, Operation& operation) {
+    operation.kind = Kind::kReplay;
+    operation.request = "replay-" + std::to_string(operation.sweep);
+    v1::ReplayMemberRequest request;
+    request.set_member("s" + std::to_string(operation.sweep) + "c0r0");
+    request.set_request_id(operation.request);
+    NF_ASSIGN_OR_RETURN(const auto answer, Ask(stub, &Stub::ReplayMember, request));
+    Learn(operation.sweep = answer.sweep_id());
+    return absl::OkStatus();
+  }
+
+  static absl::Status Change(Stub& stub, Operation& operation, Kind kind) {
+    operation.kind = kind;
+    v1::CancelSweepRequest cancel;
+    cancel.set_sweep_id(operation.sweep);
+    v1::RetrySweepRequest retry;
+    retry.set_sweep_id(operation.sweep);
+    return kind == Kind::kCancel ? Ask(stub, &Stub::CancelSweep, cancel).status()
+                                 : Ask(stub, &Stub::RetrySweep, retry).status();
+  }
+
+  static Counts CountsOf(const v1::SweepSummary& sweep) {
+    return {sweep.waiting(), sweep.leased(), sweep.done() + sweep.diverged(), sweep.failed(),
+            sweep.cancelled()};
+  }
+
+  static absl::Status Read(Stub& stub, Operation& operation) {
+    operation.kind = Kind::kRead;
+    v1::GetSweepRequest request;
+    request.set_sweep_id(operation.sweep);
+    NF_ASSIGN_OR_RETURN(const auto answer, Ask(stub, &Stub::GetSweep, request));
+    operation.counts = CountsOf(answer.sweep());
+    return absl::OkStatus();
+  }
+
+  // The first thing that it says.
+  static absl::Status Watch(Stub& stub, Operation& operation) {
+    operation.kind = Kind::kWatch;
+    grpc::ClientContext context;
+    SetDeadline(context, absl::Minutes(1));
+    v1::WatchSweepRequest request;
+    request.set_sweep_id(operation.sweep);
+    const auto reader = stub.WatchSweep(&context, request);
+    v1::WatchSweepResponse news;
+    const bool came = reader->Read(&news);
+    operation.counts = CountsOf(news.sweep());
+    operation.token = news.resume_token();
+    context.TryCancel();
+    const absl::Status status = FromGrpc(reader->Finish());
+    return came ? absl::OkStatus() : status.ok() ? absl::UnavailableError("ended") : status;
+  }
+
+  const std::string address_;
+  const std::string hardware_;
+  const int calls_;
+  std::atomic<int64_t> moment_ = 0;
+  std::atomic<uint64_t> last_sweep_ = 0;
+  std::atomic<int> ended_ = 0;
+  std::vector<std::thread> threads_;
+  Mutex mutex_;
+  std::vector<Operation> history_ ABSL_GUARDED_BY(mutex_);
+};
+
+Kept KeptIn(const std::string& home) {
+  Kept kept;
+  const SQLite::Database database(DatabasePath(home), SQLite::OPEN_READONLY);
+  SQLite::Statement row(database,
+                        "SELECT v.sweep, s.request_id, v.members, v.waiting, v.leased, v.done, "
+                        "v.diverged, v.failed, v.cancelled FROM v_sweep v JOIN sweep s USING "
+                        "(sweep)");
+  const auto number = [&](int column) {
+    return static_cast<uint32_t>(row.getColumn(column).getInt64());
+  };
+  while (row.executeStep()) {
+    kept.sweeps[number(0)] = {row.getColumn(1).getString(),
+                              number(2),
+                              {number(3), number(4), number(5) + number(6), number(7), number(8)}};
+  }
+  return kept;
+}
+
+TEST(HistoryTest, WhatClientsWerePromisedHoldsThoughTheCoordinatorIsKilledAgainAndAgain) {
+  const TempHome folder;
+  Served coordinator(folder.path(), nullptr);
+  ASSERT_TRUE(coordinator.Start().ok()) << coordinator.Log();
+  const std::string address = coordinator.address();
+  auto worker = Process::Start(
+      {WORKER, "--coordinator=" + address, "--name=box", "--state=" + folder.path() + "/state",
+       "--slots=2", "--grace=1", "--trainer=noop"},
+      folder.path() + "/worker.log");
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  std::string hardware;
+  while (hardware.empty()) {
+    ASSERT_FALSE(worker->EndsWithin(absl::Milliseconds(50)));
+    const auto there = Ask(coordinator.people(), &Stub::ListWorkers, v1::ListWorkersRequest());
+    ASSERT_TRUE(there.ok()) << there.status();
+    if (there->workers_size() == 0) continue;
+    hardware = there->workers(0).inventory().offers(0).hardware_class();
+  }
+
+  Chance chance(CrashSeed());
+  Clients clients(address, hardware, CrashSeed(), EveryPoint() ? 3000 : 500);
+  int kills = 0;
+  while (clients.AtWork()) {
+    poll(nullptr, 0, static_cast<int>(chance.Below(600)));  // A draw, not a wait.
+    coordinator.Kill();
+    ++kills;
+    const absl::Status again = coordinator.Start(address);
+    ASSERT_TRUE(again.ok()) << again;
+  }
+  const std::vector<Operation> history = clients.Join();
+  worker->Signal(SIGTERM);
+  EXPECT_EQ(worker->Wait(absl::Minutes(2)).value_or(-1), 0);
+  coordinator.Kill();
+  ASSERT_TRUE(coordinator.Start(address).ok());
+
+  EXPECT_THAT(WhatDoesNotFit(history, KeptIn(coordinator.home())), IsEmpty());
+  EXPECT_THAT(FaultsOf(coordinator.home()), IsEmpty());
+  std::map<std::pair<Kind, End>, int> seen;
+  for (const Operation& operation : history) ++seen[{operation.kind, operation.end}];
+  for (const Kind kind :
+       {Kind::kSubmit, Kind::kReplay, Kind::kCancel, Kind::kRetry, Kind::kRead, Kind::kWatch}) {
+    const int done = seen[{kind, End::kOk}];
+    EXPECT_GT(done, 0) << "of kind " << static_cast<int>(kind);
+  }
+  std::cout << history.size() << " calls, " << kills << " kills\n";
+  EXPECT_GE(kills, 3);
+}
+
+}  // namespace
+}  // namespace noisefloor::test
