@@ -51,6 +51,10 @@ absl::Status VisitSelected(Connection& connection, uint64_t sweep,
   v1::ListMembersRequest request;
   request.set_sweep_id(sweep);
   *request.mutable_selection() = selection;
+  if (selection.states_size() == 1) {  // Said so that an older coordinator hears it, too.
+    request.set_state(selection.states(0));
+    request.mutable_selection()->clear_states();
+  }
   request.set_view(detail == Detail::kBasic ? v1::MEMBER_VIEW_BASIC : v1::MEMBER_VIEW_FULL);
   request.set_page_size(kPageSize);
   do {

@@ -189,7 +189,8 @@ TEST(ExitCodes, WhatIsRefusedIsOne) {
   CommandLine line;
   const Printed id = line.Run({"explain", "c1"});
   EXPECT_EQ(id.code, kRefused);
-  EXPECT_EQ(id.err, "noisefloor explain: member c1: expected an id such as s1c2r0\n");
+  EXPECT_THAT(id.err, HasSubstr("noisefloor explain: there is no worker c1, and it is no id of a "
+                                "sweep or member, such as s1 or s1c2r0"));
   const Printed home = line.Run({"members", "--home=" + line.home() + "/none"});
   EXPECT_EQ(home.code, kRefused);
   EXPECT_THAT(home.err, HasSubstr("no data directory " + line.home() + "/none"));

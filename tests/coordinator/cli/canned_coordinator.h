@@ -78,6 +78,17 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     return grpc::Status::OK;
   }
 
+  grpc::Status ExplainSweep(grpc::ServerContext*, const v1::ExplainSweepRequest*,
+                            v1::ExplainSweepResponse* response) override {
+    response->set_text(answers_.explanation);
+    return grpc::Status::OK;
+  }
+
+  grpc::Status ExplainWorker(grpc::ServerContext*, const v1::ExplainWorkerRequest* request,
+                             v1::ExplainWorkerResponse*) override {
+    return {grpc::StatusCode::NOT_FOUND, "there is no worker " + request->worker()};
+  }
+
   grpc::Status ReplayMember(grpc::ServerContext*, const v1::ReplayMemberRequest*,
                             v1::ReplayMemberResponse* response) override {
     if (answers_.replays == 0) return {answers_.refusal_code, answers_.refusal};

@@ -100,7 +100,8 @@ TEST(Completion, OffersEveryCommand) {
 
 TEST(Completion, OffersTheCommandsThatBeginSo) {
   Bash bash;
-  EXPECT_THAT(bash.WordsFor("noisefloor re"), UnorderedElementsAre("report", "retry", "replay"));
+  EXPECT_THAT(bash.WordsFor("noisefloor re"),
+              UnorderedElementsAre("report", "retry", "replay", "resume", "release"));
 }
 
 TEST(Completion, OffersACommandThoughAFolderHasItsName) {
@@ -116,7 +117,8 @@ TEST(Completion, OffersTheFlagsOfTheCommandAndTheGlobalOnes) {
   const Words offers = bash.WordsFor("noisefloor run --");
   EXPECT_THAT(offers, IsSupersetOf({"--again", "--slots=", "--data-root=", "--home="}));
   EXPECT_THAT(offers, Not(Contains("--state=")));
-  EXPECT_THAT(bash.WordsFor("noisefloor --home=x members --st"), UnorderedElementsAre("--state="));
+  EXPECT_THAT(bash.WordsFor("noisefloor --home=x members --sta"),
+              UnorderedElementsAre("--state=", "--stack="));
   EXPECT_THAT(bash.WordsFor("noisefloor members --sw"), IsEmpty()) << "hidden";
 }
 

@@ -72,6 +72,7 @@ TEST(Terminal, GetsNoControlCharacterOfAnybody) {
                                                       {"workers"},
                                                       {"status", "s1"},
                                                       {"explain", "s1c0r0"},
+                                                      {"explain", "s1"},
                                                       {"report", "s1"},
                                                       {"cancel", "s1"},
                                                       {"retry", "s1"},
