@@ -83,6 +83,7 @@ TEST(CertificateTest, AServersCertificateSignsNothing) {
   X509* const serves = Read(server.certificate);
   EXPECT_EQ(X509_check_ca(signs), 1);
   EXPECT_EQ(X509_check_ca(serves), 0);
+  EXPECT_EQ(X509_get_extension_flags(serves) & EXFLAG_CA, 0u) << "it is not even said to";
   EXPECT_EQ(X509_get_pathlen(signs), 0) << "nor does another authority sign for it";
   EXPECT_EQ(X509_check_purpose(serves, X509_PURPOSE_SSL_SERVER, 0), 1);
   EXPECT_EQ(X509_check_purpose(serves, X509_PURPOSE_SSL_CLIENT, 0), 0);
