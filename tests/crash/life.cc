@@ -48,9 +48,11 @@ const std::vector<Life::Step>& Life::All() {
       {"AttemptFinished", train("s1c0r0", Stage::kSettled)},
       {"CancelSweep", [](Life& life) { return life.Cancel(); }},
       {"RetrySweep", [](Life& life) { return life.Retry(); }},
+      {"UpdateSweep", [](Life& life) { return life.Update(); }},
       {"ReplayMember", [](Life& life) { return life.Replay(); }},
       {"the next member", train("s1c0r1", Stage::kSettled)},
       {"the replay", train("s3c0r0", Stage::kSettled)},
+      {"UpdateWorker", [](Life& life) { return life.Quarantine(); }},
       {"Draining", [](Life& life) { return life.Drain(); }}};
   return steps;
 }
@@ -93,6 +95,29 @@ absl::Status Life::Retry() {
   NF_RETURN_IF_ERROR(
       Ask(coordinator_.people(), &v1::CoordinatorService::Stub::RetrySweep, request).status());
   second_sweep_ = "waiting";
+  return absl::OkStatus();
+}
+
+absl::Status Life::Update() {
+  v1::UpdateSweepRequest request;
+  request.set_sweep_id(2);
+  request.set_priority(7);
+  request.set_max_failures(3);
+  request.set_notes("kept");
+  NF_RETURN_IF_ERROR(
+      Ask(coordinator_.people(), &v1::CoordinatorService::Stub::UpdateSweep, request).status());
+  updated_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Life::Quarantine() {
+  v1::UpdateWorkerRequest request;
+  request.set_worker("box");
+  request.set_unit("host-box");
+  request.set_quarantined(true);
+  NF_RETURN_IF_ERROR(
+      Ask(coordinator_.people(), &v1::CoordinatorService::Stub::UpdateWorker, request).status());
+  quarantined_ = true;
   return absl::OkStatus();
 }
 
@@ -278,6 +303,12 @@ std::vector<std::string> Life::Broken() const {
   if (!second_sweep_.empty()) {
     expect("the second sweep", "SELECT state FROM v_member WHERE sweep = 2", second_sweep_);
   }
+  if (updated_) {
+    expect("the update of the second sweep",
+           "SELECT priority || ' ' || max_failures || ' ' || notes FROM sweep WHERE sweep = 2",
+           "7 3 kept");
+  }
+  if (quarantined_) expect("the quarantine", "SELECT unit FROM quarantine", "host-box");
   const auto blobs = BlobStore::Open(home);
   for (const std::string& content : uploaded_) {
     const absl::Status there =

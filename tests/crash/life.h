@@ -50,6 +50,8 @@ class Life {
   absl::Status Submit(const std::string& request, const std::string& hardware, uint32_t replicates);
   absl::Status Cancel();
   absl::Status Retry();
+  absl::Status Update();
+  absl::Status Quarantine();
   absl::Status Replay();
 
   // --- The worker ---
@@ -81,6 +83,8 @@ class Life {
   std::map<uint64_t, std::string> leases_;  // Every one that was seen, and its member.
   std::vector<std::string> broken_;         // Seen on the way.
   std::string second_sweep_;                // State of its member; empty: not known.
+  bool updated_ = false;                    // That sweep.
+  bool quarantined_ = false;                // The worker's device.
 };
 
 }  // namespace noisefloor::test

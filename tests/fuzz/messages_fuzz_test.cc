@@ -12,9 +12,9 @@
 #include "gtest/gtest.h"
 
 #include "common/trainer_protocol/datasets.h"
-#include "coordinator/cli/sweep_file.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/rpc/upload.h"
+#include "coordinator/sweep_file/sweep_file.h"
 #include "tests/coordinator/rpc/scripted_worker.h"
 #include "tests/coordinator/store/temp_home.h"
 #include "tests/fuzz/fuzz.h"
@@ -35,20 +35,20 @@ TEST(MessagesFuzz, SweepFiles) {
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(source) + "/deploy/sweeps")) {
     if (entry.path().extension() != ".yaml") continue;
-    const auto file = cli::ReadSweepFile(entry.path().string());
+    const auto file = sweep_file::ReadSweepFile(entry.path().string(), sweep_file::OwnSettings);
     ASSERT_TRUE(file.ok()) << file.status();
     seeds.push_back(file->text);
   }
   int read = 0;
   Fuzz(seeds, {"axes:", "noise:", "  - ", "&a", "*a", "!!binary", "<<:", "? ", "|", "seed: -1"},
        4000, [&](const std::string& input) {
-         const auto file = cli::ParseSweep(input, "x.yaml");
+         const auto file = sweep_file::ParseSweep(input, "x.yaml", sweep_file::OwnSettings);
          if (!file.ok()) {
            EXPECT_THAT(std::string(file.status().message()), StartsWith("x.yaml"));
            return;
          }
          ++read;
-         const auto again = cli::ParseSweep(input, "x.yaml");
+         const auto again = sweep_file::ParseSweep(input, "x.yaml", sweep_file::OwnSettings);
          EXPECT_EQ(again->sweep.SerializeAsString(), file->sweep.SerializeAsString());
        });
   EXPECT_GT(read, 100);

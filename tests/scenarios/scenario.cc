@@ -177,7 +177,7 @@ SweepSubmitted World::Submit(const Command& command) {
   event.request = 1;
   event.request_id = command.Value("request");
   event.resume = command.Has("resume");
-  event.owner = command.Value("owner");
+  event.caller = command.Value("owner");
   event.priority = static_cast<int32_t>(std::stoi(command.Value("priority", "0")));
   event.max_failures = static_cast<uint32_t>(command.Number("max_failures", 0));
   if (const auto* sweep = std::get_if<sweep::Sweep>(&resolved)) event.sweep = *sweep;
@@ -313,8 +313,8 @@ std::optional<Event> World::ToEvent(const Command& command) {
   const SweepId sweep = ParseSweepId(command.Word(0)).value_or(SweepId{});
   const LeaseId lease = {command.Number("lease", 0)};
   if (verb == "submit") return Submit(command);
-  if (verb == "cancel") return SweepCancelled{1, sweep, SelectionFrom(command)};
-  if (verb == "retry") return SweepRetried{1, sweep, SelectionFrom(command)};
+  if (verb == "cancel") return SweepCancelled{1, sweep, "", SelectionFrom(command)};
+  if (verb == "retry") return SweepRetried{1, sweep, "", SelectionFrom(command)};
   if (verb == "update") return UpdateFrom(sweep, command);
   if (verb == "use") return UseFrom(command);
   if (verb == "join") return Join(command);

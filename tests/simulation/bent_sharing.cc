@@ -6,8 +6,8 @@ using namespace scheduler;  // NOLINT: events and writes are named so often here
 
 Event BentSharing::Bend(Event event) {
   if (auto* submitted = std::get_if<SweepSubmitted>(&event)) {
-    owners_by_request_[submitted->request_id] = submitted->owner;
-    if (mutant_ == Mutant::kForgetsOwners) submitted->owner.clear();
+    owners_by_request_[submitted->request_id] = submitted->caller;
+    if (mutant_ == Mutant::kForgetsOwners) submitted->caller.clear();
     if (mutant_ == Mutant::kInvertsPriorities) submitted->priority *= -1;
     if (mutant_ == Mutant::kServesTheFirst) {
       submitted->priority = -static_cast<int32_t>(owners_by_request_.size());

@@ -174,8 +174,8 @@ void World::People() {
   if (!requests_.empty() && chance_.OneIn(40)) Deliver(requests_[chance_.Below(requests_.size())]);
   if (submitted_ == 0) return;
   const SweepId sweep = {1 + chance_.Below(submitted_)};
-  if (chance_.OneIn(150)) Deliver(SweepCancelled{7, sweep, Some()});
-  if (chance_.OneIn(60)) Deliver(SweepRetried{7, sweep, Some()});
+  if (chance_.OneIn(150)) Deliver(SweepCancelled{7, sweep, "", Some()});
+  if (chance_.OneIn(60)) Deliver(SweepRetried{7, sweep, "", Some()});
   PeopleShare(sweep);
   if (chance_.OneIn(150)) Deliver(StorageFailed{"full"});
   if (chance_.OneIn(20)) Deliver(StorageRecovered{});

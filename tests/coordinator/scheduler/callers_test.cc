@@ -30,13 +30,42 @@ TEST(Callers, AreKeptBesideWhatTheyAskedFor) {
   const Effects first = scheduler.Step(submitted, kT0);
   EXPECT_THAT(Happened(first),
               ElementsAre("sweep_submitted: s1 fleet: 2 members in 1 cell (alice)"));
-  EXPECT_EQ(Of<KeepSweep>(first).at(0).owner, "alice");
+  EXPECT_EQ(Of<KeepSweep>(first).at(0).sharing.owner, "alice");
   EXPECT_THAT(Happened(scheduler.Step(SweepCancelled{1, SweepId{1}, "bob"}, kT0)),
               ElementsAre("sweep_cancelled: 2 members cancelled (bob)"));
   EXPECT_THAT(Happened(scheduler.Step(SweepRetried{1, SweepId{1}, "carol"}, kT0)),
               ElementsAre("sweep_retried: 2 members waiting again (carol)"));
   EXPECT_THAT(Happened(scheduler.Step(test::Join(1, 1, "u1"), kT0)),
               ElementsAre("member_leased: s1c0r0 attempt 1 on w1 ()"));
+}
+
+TEST(Callers, AreKeptBesideUpdatesAndWhatIsTakenOutOfUse) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 2)), kT0);
+  (void)scheduler.Step(test::Join(1, 1, "u1"), kT0);
+
+  EXPECT_THAT(
+      Happened(scheduler.Step(
+          SweepUpdated{.request = 1, .sweep = SweepId{1}, .paused = true, .caller = "alice"}, kT0)),
+      ElementsAre("sweep_updated: s1 paused (alice)"));
+  EXPECT_THAT(
+      Happened(scheduler.Step(
+          WorkerUpdated{.request = 2, .worker = "w1", .drained = true, .caller = "bob"}, kT0)),
+      ElementsAre("worker_drained: w1 takes no more leases until a person lets it; it finishes 1 "
+                  "attempt (bob)"));
+  EXPECT_THAT(
+      Happened(scheduler.Step(
+          WorkerUpdated{
+              .request = 3, .worker = "w1", .unit = "u1", .quarantined = true, .caller = "carol"},
+          kT0)),
+      ElementsAre("quarantined_by_person: u1 of w1 gets no leases until a person releases "
+                  "it (carol)"));
+  EXPECT_THAT(
+      Happened(scheduler.Step(
+          WorkerUpdated{
+              .request = 4, .worker = "w1", .unit = "u1", .quarantined = false, .caller = "dan"},
+          kT0)),
+      ElementsAre("released_by_person: u1 of w1 gets leases again (dan)"));
 }
 
 TEST(Callers, TokensAreKeptAndRevokedAndAnswered) {

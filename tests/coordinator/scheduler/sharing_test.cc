@@ -24,7 +24,7 @@ using testing::SizeIs;
 
 SweepSubmitted SubmitFor(const std::string& owner, uint32_t replicates, int32_t priority = 0) {
   SweepSubmitted event = Submit(MakeSweep({"algo"}, replicates));
-  event.owner = owner;
+  event.caller = owner;
   event.priority = priority;
   return event;
 }
