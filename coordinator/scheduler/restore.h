@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "coordinator/scheduler/recovered.h"
 #include "coordinator/scheduler/state.h"
 
 namespace noisefloor::scheduler {

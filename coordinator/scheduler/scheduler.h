@@ -17,6 +17,7 @@
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
 #include "coordinator/scheduler/rate.h"
+#include "coordinator/scheduler/recovered.h"
 
 namespace noisefloor::scheduler {
 

@@ -19,6 +19,7 @@
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
 #include "coordinator/scheduler/queue.h"
+#include "coordinator/scheduler/recovered.h"
 #include "coordinator/scheduler/replicate_set.h"
 #include "coordinator/scheduler/scheduler.h"
 

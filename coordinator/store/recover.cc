@@ -1,3 +1,4 @@
+#include "coordinator/scheduler/recovered.h"
 #include "coordinator/store/recover.h"
 
 #include <algorithm>

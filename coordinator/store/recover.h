@@ -5,6 +5,7 @@
 
 #include "common/base/status.h"
 #include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/recovered.h"
 
 namespace noisefloor {
 

@@ -8,6 +8,7 @@
 #include "common/base/status.h"
 #include "common/files/file_system.h"
 #include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/recovered.h"
 
 namespace noisefloor {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/recovered.h"
 #include "tests/simulation/simulation.h"
 
 namespace noisefloor::test {

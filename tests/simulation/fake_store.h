@@ -10,6 +10,7 @@
 
 #include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/recovered.h"
 
 namespace noisefloor::test {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "coordinator/scheduler/effect.h"
+#include "coordinator/scheduler/recovered.h"
 
 namespace noisefloor::test {
 

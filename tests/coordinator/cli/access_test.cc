@@ -30,7 +30,7 @@ train:
   optimizer: {name: sgd, learning_rate: 0.1}
 noise: [control]
 hardware: any
-stack: none
+stack: torch-2.11-cu130
 replicates: 1
 )";
 

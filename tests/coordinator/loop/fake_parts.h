@@ -10,6 +10,7 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "coordinator/loop/worker_links.h"
+#include "coordinator/scheduler/recovered.h"
 #include "coordinator/store/store.h"
 
 namespace noisefloor::test {
