@@ -1,6 +1,8 @@
 #include "common/files/private_file.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -12,23 +14,25 @@ namespace noisefloor {
 
 namespace {
 
-absl::Status Fill(WritableFile& file, std::string_view bytes) {
-  if (chmod(file.path().c_str(), S_IRUSR | S_IWUSR) != 0) {
-    return FileError(file.path(), "protect", errno);
-  }
-  NF_RETURN_IF_ERROR(file.Append(bytes));
-  return file.Sync();
+absl::Status Fill(FileSystem& files, const std::string& path, std::string_view bytes) {
+  NF_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, files.OpenToAppend(path));
+  NF_RETURN_IF_ERROR(file->Append(bytes));
+  return file->Sync();
 }
 
 }  // namespace
 
 absl::Status WritePrivateFile(const std::string& path, std::string_view bytes) {
   FileSystem& files = LocalFileSystem();
-  NF_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> aside, files.CreateAside(path));
-  absl::Status written = Fill(*aside, bytes);
-  if (written.ok()) written = files.Rename(aside->path(), path);
+  // Not CreateAside, whose files others may read: whoever opened one early would keep it open.
+  std::string aside = path + ".aside-XXXXXX";
+  const int made = mkostemp(aside.data(), O_CLOEXEC);
+  if (made < 0) return FileError(path, "create", errno);
+  close(made);
+  absl::Status written = Fill(files, aside, bytes);
+  if (written.ok()) written = files.Rename(aside, path);
   if (!written.ok()) {
-    (void)files.Remove(aside->path());
+    (void)files.Remove(aside);
     return written;
   }
   return files.SyncFolder(ParentFolder(path));

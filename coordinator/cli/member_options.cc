@@ -65,4 +65,14 @@ absl::StatusOr<v1::MemberSelection> MemberOptions::Selection(uint64_t sweep) con
   return selection;
 }
 
+absl::Status MemberOptions::CheckIsUnderstood(Connection& connection) const {
+  if (empty()) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const v1::GetVersionResponse answer,
+                      connection.Call(&Stub::GetVersion, v1::GetVersionRequest()));
+  if (!answer.version().starts_with("0.1.")) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   "the coordinator is of version " + answer.version() +
+                       ", which takes all members of a sweep or none");
+}
+
 }  // namespace noisefloor::cli

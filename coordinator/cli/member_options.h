@@ -8,7 +8,7 @@
 #include "CLI/App.hpp"
 
 #include "common/base/status.h"
-#include "noisefloor/v1/coordinator_api.pb.h"
+#include "coordinator/cli/connection.h"
 
 namespace noisefloor::cli {
 
@@ -18,6 +18,8 @@ class MemberOptions {
   // `states`: those that the command has a use for, as people see them.
   void Describe(CLI::App& app, const std::vector<std::string>& states);
   bool empty() const;  // None was given: all members are meant.
+  // FailedPrecondition when some were given and the coordinator knows of none: it would take all.
+  absl::Status CheckIsUnderstood(Connection& connection) const;
   // Of the sweep. InvalidArgument names a member that is none of it.
   absl::StatusOr<v1::MemberSelection> Selection(uint64_t sweep) const;
 

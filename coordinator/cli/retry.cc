@@ -30,6 +30,7 @@ class Retry final : public Command {
                         Connection::Open(context, {.home = Connection::Home::kToChange}));
     v1::RetrySweepRequest request;
     request.set_sweep_id(sweep);
+    NF_RETURN_IF_ERROR(members_.CheckIsUnderstood(connection));
     if (!members_.empty()) *request.mutable_selection() = std::move(selection);
     NF_ASSIGN_OR_RETURN(const v1::RetrySweepResponse answer,
                         connection.Call(&Stub::RetrySweep, request));

@@ -53,6 +53,12 @@ LeaseId LeaseOf(const scheduler::Event& event) {
       event);
 }
 
+// What writes later, perhaps, though not at once: nobody could be told then that it was refused.
+bool IsDoneInPieces(const CallEvent& event) {
+  return std::holds_alternative<scheduler::SweepCancelled>(event) ||
+         std::holds_alternative<scheduler::SweepRetried>(event);
+}
+
 scheduler::Event EventOf(const CallEvent& call, scheduler::RequestNumber number) {
   return std::visit(
       [number](auto event) -> scheduler::Event {
@@ -289,7 +295,7 @@ void EventLoop::DecideCalls() {
   const std::vector<CallItem> calls = std::exchange(calls_, {});
   if (calls.empty() || (storage_.ok() && Decide(calls))) return;
   for (const CallItem& call : calls) {
-    if (Decide({&call, 1})) continue;
+    if (!IsDoneInPieces(call.event) && Decide({&call, 1})) continue;
     Answer(call, {Annotate(storage_, "this was not done, and nothing can be kept at present")});
   }
 }

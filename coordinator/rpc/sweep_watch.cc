@@ -8,7 +8,7 @@ namespace noisefloor {
 
 namespace {
 
-// What one who watches is told of; the rest of a sweep never changes.
+// What one who watches is told of; the rest of a sweep hardly ever changes.
 bool SameProgress(const v1::SweepSummary& a, const v1::SweepSummary& b) {
   return a.waiting() == b.waiting() && a.leased() == b.leased() && a.done() == b.done() &&
          a.diverged() == b.diverged() && a.failed() == b.failed() &&

@@ -143,19 +143,29 @@ bool DoPiece(Turn& turn, SweepState& sweep, Change& change, Budget& budget) {
   return ChangeTouched(turn, sweep, change, budget);
 }
 
+// What waits again belongs into lists.
+void ShowAgain(Turn& turn, SweepState& sweep) {
+  if (!sweep.sharing.archived) return;
+  sweep.sharing.archived = false;
+  turn.Keep(KeepSharing{sweep.id, sweep.sharing});
+  turn.effects.changed.sweeps.insert(sweep.id);
+}
+
 void Finish(Turn& turn, const Change& change) {
   const std::string members = Count(change.count, "member");
+  const std::string whose = change.selection == Selection{} ? "sweep" : "members";
   switch (change.kind) {
     case Change::Kind::kCancel:
       turn.Happened(
-          change.sweep, "sweep_cancelled",
+          change.sweep, whose + "_cancelled",
           members + " cancelled" + (change.request == 0 ? ": " + change.reason : std::string()),
           change.caller);
       break;
     case Change::Kind::kRetry:
       turn.state.placement_due = true;
+      if (change.count > 0) ShowAgain(turn, turn.state.sweeps.at(change.sweep));
       turn.Happened(
-          change.sweep, "sweep_retried",
+          change.sweep, whose + "_retried",
           members + " waiting again" +
               (change.unpinned == 0 ? ""
                                     : ", " + Count(change.unpinned, "cell") + " no longer pinned"),
@@ -216,6 +226,21 @@ std::string FaultOf(const SweepState& sweep, const Selection& selection) {
   return "";
 }
 
+namespace {
+
+// Whether so many have failed that those that wait are not to be tried.
+bool IsStopDue(const SweepState& sweep) {
+  const uint32_t most = sweep.sharing.max_failures;
+  return most != 0 && sweep.counts.In(MemberState::kFailed) >= most;
+}
+
+// What nobody asked for is done only as long as there is reason to.
+bool IsDue(const State& state, const Change& change) {
+  return change.request != 0 || IsStopDue(state.sweeps.at(change.sweep));
+}
+
+}  // namespace
+
 void BeginChange(Turn& turn, Change change) {
   turn.state.changes.push_back(std::move(change));
   if (turn.state.changes.size() == 1) ContinueChanges(turn);
@@ -226,6 +251,10 @@ void ContinueChanges(Turn& turn) {
   Budget budget(turn.state.options.most_at_once);
   while (!changes.empty() && !budget.spent()) {
     Change& change = changes.front();
+    if (!IsDue(turn.state, change)) {
+      changes.pop_front();
+      continue;
+    }
     if (!DoPiece(turn, turn.state.sweeps.at(change.sweep), change, budget)) return;
     Finish(turn, change);
     changes.pop_front();
@@ -233,18 +262,19 @@ void ContinueChanges(Turn& turn) {
 }
 
 void StopAtMaxFailures(Turn& turn, const SweepState& sweep) {
-  const uint32_t most = sweep.sharing.max_failures;
-  const uint32_t failed = sweep.counts.In(MemberState::kFailed);
-  if (most == 0 || failed < most || sweep.counts.In(MemberState::kWaiting) == 0) return;
-  const bool stops = std::ranges::any_of(turn.state.changes, [&](const Change& change) {
-    return change.sweep == sweep.id && change.request == 0;
+  if (!IsStopDue(sweep) || sweep.counts.In(MemberState::kWaiting) == 0) return;
+  // A retry under way has yet to let the failed ones wait again.
+  const bool decided = std::ranges::any_of(turn.state.changes, [&](const Change& change) {
+    const bool retries = change.kind == Change::Kind::kRetry;
+    return change.sweep == sweep.id && (change.request == 0 || retries);
   });
-  if (stops) return;
+  if (decided) return;
   Change change;
   change.sweep = sweep.id;
   change.selection.states = {MemberState::kWaiting};
-  change.reason = Count(failed, "member") + " failed, and the sweep stops at " +
-                  std::to_string(most) + " (max-failures)";
+  change.reason = Count(sweep.counts.In(MemberState::kFailed), "member") +
+                  " failed, and the sweep stops at " + std::to_string(sweep.sharing.max_failures) +
+                  " (max-failures)";
   BeginChange(turn, std::move(change));
 }
 

@@ -7,7 +7,11 @@ namespace noisefloor::scheduler {
 
 namespace {
 
-// Who else holds the name or the identity right now; empty: nobody.
+// Of up to 256 KiB each, and kept for ever: what one worker could fill the disk with.
+constexpr size_t kMostSchemas = 1000;
+
+// Why it cannot be taken now: who else holds its name or identity, or too much is known already.
+// Empty: it can.
 std::string Conflict(const State& state, const WorkerConnected& event) {
   for (const auto& [id, worker] : state.workers) {
     if (!worker.session) continue;
@@ -18,6 +22,14 @@ std::string Conflict(const State& state, const WorkerConnected& event) {
     if (worker.identity != event.identity && worker.name == event.name) {
       return "the name " + event.name + " is in use by another worker";
     }
+  }
+  size_t schemas = state.schemas.size();
+  for (const SettingsSchemaRef& schema : event.schemas) {
+    schemas += state.schemas.contains(schema->identity()) ? 0 : 1;
+  }
+  if (schemas > std::max(kMostSchemas, state.schemas.size())) {
+    return "more than " + std::to_string(kMostSchemas) +
+           " different settings of trainers were told since the coordinator started";
   }
   return "";
 }

@@ -77,14 +77,6 @@ size_t UnpinUnbuilt(Turn& turn, SweepState& sweep, const Selection& selection) {
   return count;
 }
 
-// What waits again belongs into lists.
-void ShowAgain(Turn& turn, SweepState& sweep) {
-  if (!sweep.sharing.archived) return;
-  sweep.sharing.archived = false;
-  turn.Keep(KeepSharing{sweep.id, sweep.sharing});
-  turn.effects.changed.sweeps.insert(sweep.id);
-}
-
 // Whether it can be asked of the sweep; if not, the request is answered.
 bool CheckOrAnswer(Turn& turn, RequestNumber request, const SweepState& sweep,
                    const Selection& selection) {
@@ -144,7 +136,6 @@ void On(Turn& turn, const SweepRetried& event) {
   if (!CheckOrAnswer(turn, event.request, *sweep, event.selection)) return;
   sweep->excluded.clear();
   sweep->without_data_since.reset();
-  ShowAgain(turn, *sweep);
   Change change;
   change.kind = Change::Kind::kRetry;
   change.request = event.request;

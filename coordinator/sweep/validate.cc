@@ -179,7 +179,8 @@ std::string NobodyOffers(std::string_view stack, const Known& known) {
   for (const auto& [name, schema] : known.stacks) names.push_back(name);
   const std::string name(stack);
   return "nobody has offered the stack " + name +
-         " here, so that its settings are not known; a worker brings it: noisefloor-worker "
+         " here since the coordinator started, so that its settings are not known; a worker brings "
+         "it: noisefloor-worker "
          "--trainer=" +
          name + "=PROGRAM" + DidYouMean(stack, names);
 }

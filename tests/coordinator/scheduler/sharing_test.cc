@@ -91,6 +91,39 @@ TEST(Sharing, AnOwnerWithManySweepsHasNoMoreThanOneWithOne) {
   for (uint64_t sweep = 1; sweep <= 9; ++sweep) EXPECT_NEAR(running[sweep], 10 / 9.0, 1) << sweep;
 }
 
+// In pieces: while the first ones wait again already, the failed ones have yet to.
+TEST(Sharing, ARetryOfASweepThatHadStoppedIsNotStoppedByWhatItRetries) {
+  for (const bool unlimited_meanwhile : {false, true}) {
+    Scheduler scheduler{Options{.most_at_once = 2, .most_attempts = 1}};
+    SweepSubmitted submitted = SubmitFor("ada", 200);
+    submitted.max_failures = 2;
+    (void)scheduler.Step(submitted, kT0);
+    (void)scheduler.Step(Join(1, 2, "u"), kT0);
+    for (uint64_t lease = 1; lease <= 2; ++lease) {
+      (void)scheduler.Step(test::Fail(1, lease, CauseClass::kBug), kT0);
+    }
+    const auto finish = [&] {
+      for (int i = 0; i < 1000; ++i) {
+        if (!scheduler.Step(Continue{}, kT0).more) return;
+      }
+      ADD_FAILURE() << "it never ends";
+    };
+    if (unlimited_meanwhile) {
+      (void)scheduler.Step(SweepUpdated{.request = 5, .sweep = SweepId{1}, .max_failures = 0}, kT0);
+    }
+    finish();
+    const uint32_t cancelled = scheduler.CountsOf(SweepId{1})->In(MemberState::kCancelled);
+    if (!unlimited_meanwhile) EXPECT_GT(cancelled, 190u);
+
+    (void)scheduler.Step(SweepRetried{7, SweepId{1}}, kT0);
+    finish();
+
+    const SweepCounts counts = *scheduler.CountsOf(SweepId{1});
+    EXPECT_EQ(counts.In(MemberState::kWaiting) + counts.In(MemberState::kLeased), 200u);
+    EXPECT_EQ(counts.In(MemberState::kCancelled), 0u);
+  }
+}
+
 // What a decision costs must not grow with sweeps or owners that wait.
 TEST(Sharing, ALifeCostsTheSameBesideAThousandSweepsOfAHundredOwners) {
   const auto cost = [](int sweeps) {

@@ -395,10 +395,12 @@ TEST(Resolve, TheSettingsAreThoseOfTheStack) {
             "for each");
   request.stacks = {"forests"};
   request.training = {};
-  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, known))),
-            "stacks[0]: nobody has offered the stack forests here, so that its settings are not "
-            "known; a worker brings it: noisefloor-worker --trainer=forests=PROGRAM; did you mean "
-            "forest?");
+  EXPECT_EQ(
+      Text(std::get<std::vector<Problem>>(Resolve(request, known))),
+      "stacks[0]: nobody has offered the stack forests here since the coordinator started, so "
+      "that its settings are not known; a worker brings it: noisefloor-worker "
+      "--trainer=forests=PROGRAM; did you mean "
+      "forest?");
   EXPECT_EQ(StacksWith(known, *forest), std::vector<std::string>{"forest"});
   EXPECT_EQ(SchemaOf(known, "torch-2.11-cu130"), OwnSchema());
   EXPECT_EQ(SchemaOf(known, ""), OwnSchema());
