@@ -1,4 +1,5 @@
 #include "coordinator/scheduler/effect.h"
+
 #include "coordinator/scheduler/recovered.h"
 
 namespace noisefloor::scheduler {

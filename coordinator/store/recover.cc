@@ -1,4 +1,3 @@
-#include "coordinator/scheduler/recovered.h"
 #include "coordinator/store/recover.h"
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "coordinator/scheduler/recovered.h"
 #include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/recover_check.h"
 #include "coordinator/store/specification_rows.h"
