@@ -45,6 +45,13 @@ std::string TimeLeft(const v1::SweepSummary& sweep) {
   return "about " + DurationText(sweep.expected_seconds_left());
 }
 
+// "about 3 min left".
+std::string WhenItEnds(const v1::SweepSummary& sweep) {
+  const std::string left = TimeLeft(sweep);
+  if (left == "unknown") return "time left unknown";
+  return left.starts_with("about") ? left + " left" : left;
+}
+
 // How many members end in an hour, whose sweep it is, and how it shares the fleet: a line each.
 void PrintSharing(Context& context, const v1::SweepSummary& sweep) {
   if (!HasEnded(sweep) && sweep.members_per_hour() > 0) {
@@ -137,7 +144,7 @@ class StatusCommand final : public Command {
                 << summary.retries() << (summary.retries() == 1 ? " retry\n" : " retries\n");
     if (!HasEnded(summary)) {
       context.out << ProgressText(summary) << ", submitted " << Elapsed(context, summary)
-                  << " ago, " << TimeLeft(summary) << " left\n";
+                  << " ago, " << WhenItEnds(summary) << "\n";
     }
     if (summary.mean_member_seconds() > 0) {
       context.out << "a member trains " << DurationText(summary.mean_member_seconds())

@@ -253,7 +253,7 @@ TEST_F(HomeTest, StatusTellsHowFarAndHowLong) {
                                   "elapsed  left     name\n"));
   EXPECT_THAT(all.out, ::testing::EndsWith(" s    unknown  tiny\n"));
   EXPECT_THAT(Run({"status", "s1"}).out,
-              ::testing::ContainsRegex("\n0 %, submitted [0-9.]+ s ago, unknown left\n"));
+              ::testing::ContainsRegex("\n0 %, submitted [0-9.]+ s ago, time left unknown\n"));
 }
 
 TEST_F(HomeTest, APortInUseIsRefusedInWords) {
