@@ -213,8 +213,10 @@ TEST_F(SettingsTest, AFileIsReadAsTheCommandLineReadsIt) {
       "name: a\nnoise: [control]\nhardware: [cpu-amd-avx2]\ntrain: {epochs: 1}\nreplicates: 2\n";
   EXPECT_THAT(Places(SubmitFile("name: a\nnoise: [control]\ntrain:\n  epoch: 1\n").status()),
               ElementsAre("4:3: train.epoch: unknown key; did you mean train.epochs?"));
-  EXPECT_THAT(Places(SubmitFile("name: a\nnoise: [chaos]\nhardware: [cpu-amd-avx2]\n").status()),
-              ElementsAre(HasSubstr("2:9: noise[0]")))
+  EXPECT_THAT(Places(SubmitFile("name: a\nnoise: [control]\nhardware: [cpu-amd-avx2]\n"
+                                "train: {optimizer: {nesterov: true}}\n")
+                         .status()),
+              ElementsAre(HasSubstr("4:31: train.optimizer.nesterov: needs")))
       << "what only the core knows";
   EXPECT_THAT(Places(SubmitFile("name: [").status()), ElementsAre(HasSubstr("1:")));
   v1::PlanSweepRequest plan;
