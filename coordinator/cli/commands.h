@@ -1,4 +1,5 @@
-// One maker per command; each is defined in the file of the command's name.
+// One maker per command; each is defined in the file of the command's name, switches in those of
+// sweeps and workers.
 #pragma once
 
 #include <memory>

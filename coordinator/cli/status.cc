@@ -45,11 +45,10 @@ std::string TimeLeft(const v1::SweepSummary& sweep) {
   return "about " + DurationText(sweep.expected_seconds_left());
 }
 
-// "about 3 min left".
+// The same of one that has not ended, in a sentence.
 std::string WhenItEnds(const v1::SweepSummary& sweep) {
-  const std::string left = TimeLeft(sweep);
-  if (left == "unknown") return "time left unknown";
-  return left.starts_with("about") ? left + " left" : left;
+  if (sweep.paused()) return "paused";
+  return sweep.expected_seconds_left() <= 0 ? "time left unknown" : TimeLeft(sweep) + " left";
 }
 
 // How many members end in an hour, whose sweep it is, and how it shares the fleet: a line each.

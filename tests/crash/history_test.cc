@@ -2,7 +2,6 @@
 // And the checker of that sees what is planted.
 #include "tests/crash/history.h"
 
-#include <poll.h>
 #include <signal.h>
 
 #include <atomic>
@@ -11,6 +10,7 @@
 #include "SQLiteCpp/Database.h"
 #include "SQLiteCpp/Statement.h"
 #include "gmock/gmock.h"
+#include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
 
 #include "common/base/mutex.h"
@@ -116,17 +116,30 @@ TEST_F(HistoryChecker, ATokenThatGoesBackIsSeen) {
 // --- Clients ---
 
 constexpr int kClients = 4;
+constexpr uint64_t kAnswersOfALife = 400;  // Fewer, of a coordinator between two kills.
 constexpr int kRequests = 6;  // Different ones of a client; each is made several times.
 
 class Clients {
  public:
+  // Each makes calls until so many were answered once a replay was.
   Clients(std::string address, std::string hardware, uint64_t seed, int calls)
       : address_(std::move(address)), hardware_(std::move(hardware)), calls_(calls) {
     for (int i = 0; i < kClients; ++i) {
       threads_.emplace_back([this, i, seed] { Run(i, Chance(seed + static_cast<uint64_t>(i))); });
     }
   }
-  bool AtWork() const { return ended_ < kClients; }
+  // Waits until a member has ended and was replayed: from then on every kind can be answered.
+  void AwaitReplay() {
+    const MutexLock lock(mutex_);
+    while (!replayed_) called_.Wait(mutex_);
+  }
+  // Waits until so many more were answered; false when they end before.
+  bool AwaitAnswers(int more) {
+    const MutexLock lock(mutex_);
+    const int enough = answered_ + more;
+    while (answered_ < enough && ended_ < kClients) called_.Wait(mutex_);
+    return answered_ >= enough;
+  }
   std::vector<Operation> Join() {
     for (std::thread& thread : threads_) thread.join();
     const MutexLock lock(mutex_);
@@ -135,19 +148,28 @@ class Clients {
 
  private:
   void Run(int client, Chance chance) {
-    const auto stub = v1::CoordinatorService::NewStub(PlainChannel(address_));
-    for (int i = 0; i < calls_; ++i) {
+    const auto channel = PlainChannel(address_);
+    const auto stub = v1::CoordinatorService::NewStub(channel);
+    for (int left = calls_; left > 0;) {
       Operation operation;
       operation.client = client;
       operation.began = ++moment_;
       const absl::Status status = Do(*stub, chance, operation);
       operation.ended = ++moment_;
       operation.end = status.ok() ? End::kOk : IsUnknown(status) ? End::kUnknown : End::kRefused;
-      if (operation.end == End::kUnknown) poll(nullptr, 0, 20);  // It starts again meanwhile.
+      // It starts again; a channel connects while somebody waits for it.
+      if (operation.end == End::kUnknown)
+        channel->WaitForConnected(gpr_inf_future(GPR_CLOCK_MONOTONIC));
       const MutexLock lock(mutex_);
       history_.push_back(operation);
+      if (operation.end != End::kUnknown) ++answered_;
+      replayed_ |= operation.kind == Kind::kReplay && status.ok();
+      if (replayed_ && operation.end != End::kUnknown) --left;
+      called_.NotifyAll();
     }
+    const MutexLock lock(mutex_);
     ++ended_;
+    called_.NotifyAll();
   }
 
   static bool IsUnknown(const absl::Status& status) {
@@ -251,9 +273,12 @@ class Clients {
   const int calls_;
   std::atomic<int64_t> moment_ = 0;
   std::atomic<uint64_t> last_sweep_ = 0;
-  std::atomic<int> ended_ = 0;
   std::vector<std::thread> threads_;
   Mutex mutex_;
+  CondVar called_;
+  bool replayed_ ABSL_GUARDED_BY(mutex_) = false;
+  int answered_ ABSL_GUARDED_BY(mutex_) = 0;
+  int ended_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<Operation> history_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -296,9 +321,10 @@ TEST(HistoryTest, WhatClientsWerePromisedHoldsThoughTheCoordinatorIsKilledAgainA
 
   Chance chance(CrashSeed());
   Clients clients(address, hardware, CrashSeed(), EveryPoint() ? 3000 : 500);
+  clients.AwaitReplay();
+  // By answers, not by time: how many kills there are is no matter of the machine's speed.
   int kills = 0;
-  while (clients.AtWork()) {
-    poll(nullptr, 0, static_cast<int>(chance.Below(600)));  // A draw, not a wait.
+  while (clients.AwaitAnswers(static_cast<int>(chance.Below(kAnswersOfALife)))) {
     coordinator.Kill();
     ++kills;
     const absl::Status again = coordinator.Start(address);
