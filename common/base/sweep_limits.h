@@ -11,6 +11,9 @@ inline constexpr uint32_t kMaxMembers = 100000;
 inline constexpr uint32_t kMaxBlocks = 10000;
 inline constexpr uint32_t kMaxAxes = 20;
 inline constexpr uint32_t kMaxPlans = 100;
+inline constexpr size_t kMaxNotesBytes = 10000;
+inline constexpr size_t kMaxTags = 100;
+inline constexpr size_t kMaxTagBytes = 200;               // Of its value.
 inline constexpr size_t kMaxFileBytes = size_t{1} << 20;  // Of a sweep file.
 
 }  // namespace noisefloor::sweep

@@ -15,6 +15,8 @@
 
 #include "fmt/format.h"
 
+#include "common/base/free_with.h"
+
 namespace noisefloor {
 
 namespace {
@@ -22,17 +24,10 @@ namespace {
 constexpr int kConnectMs = 1000;
 constexpr int kAnswerSeconds = 2;
 
-template <auto Free>
-struct Freer {
-  template <typename T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using Settings = std::unique_ptr<SSL_CTX, Freer<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, Freer<SSL_free>>;
-using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
-using Authority = std::unique_ptr<X509, Freer<X509_free>>;
+using Settings = std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL, FreeWith<SSL_free>>;
+using Bio = std::unique_ptr<BIO, FreeWith<BIO_free_all>>;
+using Authority = std::unique_ptr<X509, FreeWith<X509_free>>;
 
 // A socket, closed at the end; -1: none.
 class Socket {

@@ -17,6 +17,7 @@
 #include "fmt/format.h"
 
 #include "common/base/check.h"
+#include "common/base/free_with.h"
 
 namespace noisefloor {
 
@@ -27,19 +28,12 @@ constexpr absl::Duration kSkew = absl::Hours(24);
 constexpr size_t kMostNames = 100;
 constexpr size_t kMostNameBytes = 253;
 
-template <auto Free>
-struct Freer {
-  template <typename T>
-  void operator()(T* thing) const {
-    Free(thing);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
-using X509Pointer = std::unique_ptr<X509, Freer<X509_free>>;
-using Bio = std::unique_ptr<BIO, Freer<BIO_free_all>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Freer<X509_EXTENSION_free>>;
-using Number = std::unique_ptr<BIGNUM, Freer<BN_free>>;
-using Names = std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>>;
+using Key = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
+using X509Pointer = std::unique_ptr<X509, FreeWith<X509_free>>;
+using Bio = std::unique_ptr<BIO, FreeWith<BIO_free_all>>;
+using Extension = std::unique_ptr<X509_EXTENSION, FreeWith<X509_EXTENSION_free>>;
+using Number = std::unique_ptr<BIGNUM, FreeWith<BN_free>>;
+using Names = std::unique_ptr<GENERAL_NAMES, FreeWith<GENERAL_NAMES_free>>;
 
 absl::Status Failure(std::string_view what) {
   std::array<char, 256> text = {};

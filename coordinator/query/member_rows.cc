@@ -100,8 +100,7 @@ class Specifications {
     cell.hardware = member.hardware();
     cell.stack = member.stack();
     const std::optional<Specification> training = sweep::CellReader(content_).Of(cell);
-    const SettingValue* data = sweep::CellSetting(content_, cell, sweep::kDataName);
-    const auto identity = identities_.find(data == nullptr ? "" : ToText(*data));
+    const auto identity = identities_.find(sweep::CellText(content_, cell, sweep::kDataName));
     shared_ = {
         cell.index,
         sweep::TemplateOf(content_, cell, identity == identities_.end() ? "" : identity->second),

@@ -70,8 +70,8 @@ absl::StatusOr<ReplaySource> FindReplaySource(SQLite::Database& database, const 
   if (!row.executeStep()) return None(member);
   source.cell.hardware = row.getColumn(0).getString();
   source.cell.stack = row.getColumn(1).getString();
-  const SettingValue* data_set = sweep::CellSetting(source.sweep, source.cell, sweep::kDataName);
-  source.identity = IdentityOf(database, member, data_set == nullptr ? "" : ToText(*data_set));
+  source.identity =
+      IdentityOf(database, member, sweep::CellText(source.sweep, source.cell, sweep::kDataName));
   return source;
 }
 

@@ -5,8 +5,8 @@
 
 #include "fmt/format.h"
 
-#include "common/rpc/caller_metadata.h"
 #include "common/rpc/status.h"
+#include "coordinator/rpc/caller.h"
 
 namespace noisefloor {
 
@@ -25,18 +25,7 @@ class AccessGate final : public grpc::AuthMetadataProcessor {
   // Nothing is consumed: services ask for the caller's name.
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*, OutputMetadata*,
                        OutputMetadata*) override {
-    const auto value = [&](std::string_view name) -> std::string_view {
-      const auto found = metadata.find(grpc::string_ref(name.data(), name.size()));
-      if (found == metadata.end()) return "";
-      return {found->second.data(), found->second.size()};
-    };
-    std::string_view token = value(kTokenMetadata);
-    if (token.starts_with(kTokenScheme)) {
-      token.remove_prefix(kTokenScheme.size());
-    } else {
-      token = "";
-    }
-    return ToGrpc(MayCall(book_, rules_, value(kPath), token));
+    return ToGrpc(MayCall(book_, rules_, ValueIn(metadata, kPath), TokenIn(metadata)));
   }
 
  private:

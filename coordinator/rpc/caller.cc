@@ -12,21 +12,6 @@ namespace {
 
 constexpr size_t kMostName = 100;  // Bytes.
 
-using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
-
-std::string_view ValueOf(const Metadata& metadata, std::string_view name) {
-  const auto found = metadata.find(grpc::string_ref(name.data(), name.size()));
-  if (found == metadata.end()) return "";
-  return {found->second.data(), found->second.size()};
-}
-
-std::string_view TokenIn(const Metadata& metadata) {
-  std::string_view value = ValueOf(metadata, kTokenMetadata);
-  if (!value.starts_with(kTokenScheme)) return "";
-  value.remove_prefix(kTokenScheme.size());
-  return value;
-}
-
 // Names of users of other systems may hold anything.
 std::string AsName(std::string_view said) {
   std::string name(said.substr(0, kMostName));
@@ -37,15 +22,27 @@ std::string AsName(std::string_view said) {
   return name;
 }
 
-std::string NameIn(const Metadata& metadata) {
+std::string NameIn(const CallMetadata& metadata) {
   const auto identity = access::IdentityIn(TokenIn(metadata));
-  const std::string said = AsName(ValueOf(metadata, kUserMetadata));
+  const std::string said = AsName(ValueIn(metadata, kUserMetadata));
   if (!identity) return said;
   return *identity == access::kOwner && !said.empty() ? said : std::string(*identity);
 }
 
 }  // namespace
 
+std::string_view ValueIn(const CallMetadata& metadata, std::string_view name) {
+  const auto found = metadata.find(grpc::string_ref(name.data(), name.size()));
+  if (found == metadata.end()) return "";
+  return {found->second.data(), found->second.size()};
+}
+
+std::string_view TokenIn(const CallMetadata& metadata) {
+  std::string_view value = ValueIn(metadata, kTokenMetadata);
+  if (!value.starts_with(kTokenScheme)) return "";
+  value.remove_prefix(kTokenScheme.size());
+  return value;
+}
 std::string_view TokenOf(const grpc::CallbackServerContext& context) {
   return TokenIn(context.client_metadata());
 }

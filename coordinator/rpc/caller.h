@@ -9,7 +9,13 @@
 
 namespace noisefloor {
 
+// As gRPC keeps what a call says beside its message.
+using CallMetadata = std::multimap<grpc::string_ref, grpc::string_ref>;
+
+// The value of that name; empty: there is none.
+std::string_view ValueIn(const CallMetadata& metadata, std::string_view name);
 // The token of a call; empty: it has none.
+std::string_view TokenIn(const CallMetadata& metadata);
 std::string_view TokenOf(const grpc::CallbackServerContext& context);
 std::string_view TokenOf(const grpc::ServerContext& context);
 

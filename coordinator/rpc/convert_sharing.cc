@@ -11,9 +11,7 @@ namespace {
 constexpr int32_t kMaxPriority = 1000;
 constexpr int kMaxNames = 1000;      // Of each kind in a selection.
 constexpr int kMaxMembers = 100000;  // Named one by one.
-constexpr int kMaxTags = 100;
 constexpr size_t kMaxName = 200;     // Bytes.
-constexpr size_t kMaxNotes = 10000;  // Bytes.
 
 absl::Status CheckText(std::string_view field, const std::string& text, size_t most) {
   if (text.size() <= most) return absl::OkStatus();
@@ -106,11 +104,11 @@ absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest&
   if (message.has_max_failures()) event.max_failures = message.max_failures();
   if (message.has_archived()) event.archived = message.archived();
   if (message.has_notes()) {
-    NF_RETURN_IF_ERROR(CheckText("notes", message.notes(), kMaxNotes));
+    NF_RETURN_IF_ERROR(CheckText("notes", message.notes(), sweep::kMaxNotesBytes));
     event.notes = message.notes();
   }
   NF_RETURN_IF_ERROR(
-      CheckEntries("set_tags", static_cast<int>(message.set_tags().size()), kMaxTags));
+      CheckEntries("set_tags", static_cast<int>(message.set_tags().size()), sweep::kMaxTags));
   for (const auto& [tag, value] : message.set_tags()) {
     NF_RETURN_IF_ERROR(CheckText("set_tags", tag, kMaxName));
     NF_RETURN_IF_ERROR(CheckText("set_tags", value, kMaxName));

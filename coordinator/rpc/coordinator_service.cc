@@ -176,32 +176,29 @@ std::vector<query::FleetWorker> FleetOf(const LiveBoard& live) {
   return fleet;
 }
 
-// The fleet as it is, with the workers that the request assumes.
-absl::StatusOr<std::vector<query::FleetWorker>> FleetOf(const LiveBoard& live,
-                                                        const v1::PlanSweepRequest& request) {
-  std::vector<query::FleetWorker> fleet = FleetOf(live);
-  for (const v1::AssumedWorker& worker : request.assumed_workers()) {
-    NF_ASSIGN_OR_RETURN(Inventory inventory, InventoryFrom("assumed_workers.inventory",
-                                                           worker.inventory(), /*assumed=*/true));
-    fleet.push_back({worker.name(), std::make_shared<const Inventory>(std::move(inventory))});
-  }
-  return fleet;
-}
+// Whom a sweep is planned for, and what it is checked against with them.
+struct PlannedFleet {
+  std::vector<query::FleetWorker> workers;
+  sweep::Known known;
+};
 
-// What the sweep is checked against with that fleet.
-absl::StatusOr<sweep::Known> KnownFor(const LiveBoard& live, const v1::PlanSweepRequest& request) {
-  sweep::Known known = KnownNow(live);
-  std::set<std::string> classes(known.classes.begin(), known.classes.end());
+// The fleet as it is, with the workers that the request assumes.
+absl::StatusOr<PlannedFleet> FleetFor(const LiveBoard& live, const v1::PlanSweepRequest& request) {
+  constexpr std::string_view kField = "assumed_workers.inventory";
+  PlannedFleet fleet = {FleetOf(live), KnownNow(live)};
+  std::set<std::string> classes(fleet.known.classes.begin(), fleet.known.classes.end());
   for (const v1::AssumedWorker& worker : request.assumed_workers()) {
-    NF_ASSIGN_OR_RETURN(const Inventory inventory,
-                        InventoryFrom("assumed_workers.inventory", worker.inventory(), true));
+    NF_ASSIGN_OR_RETURN(Inventory inventory,
+                        InventoryFrom(kField, worker.inventory(), /*assumed=*/true));
     NF_ASSIGN_OR_RETURN(const std::vector<SettingsSchemaRef> schemas,
-                        SchemasFrom("assumed_workers.inventory", worker.inventory(), inventory));
-    AddStacks(inventory, schemas, /*connected=*/false, known);
+                        SchemasFrom(kField, worker.inventory(), inventory));
+    AddStacks(inventory, schemas, /*connected=*/false, fleet.known);
     for (const Inventory::Offer& offer : inventory.offers) classes.insert(offer.hardware_class);
+    fleet.workers.push_back(
+        {worker.name(), std::make_shared<const Inventory>(std::move(inventory))});
   }
-  known.classes.assign(classes.begin(), classes.end());
-  return known;
+  fleet.known.classes.assign(classes.begin(), classes.end());
+  return fleet;
 }
 
 // What the store cannot know of workers.
@@ -300,11 +297,10 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
                                       kMaxAssumedWorkers, request->assumed_workers_size()));
     }
     NF_RETURN_IF_ERROR(CheckFile(request->file()));
-    NF_ASSIGN_OR_RETURN(const sweep::Known known, KnownFor(parts_.loop.live(), *request));
-    NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved, ResolveAsked(*request, known));
-    NF_ASSIGN_OR_RETURN(const std::vector<query::FleetWorker> fleet,
-                        FleetOf(parts_.loop.live(), *request));
-    return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)), fleet);
+    NF_ASSIGN_OR_RETURN(const PlannedFleet fleet, FleetFor(parts_.loop.live(), *request));
+    NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved, ResolveAsked(*request, fleet.known));
+    return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)),
+                                  fleet.workers);
   });
 }
 

@@ -322,10 +322,7 @@ void RemoveUntouched(State& state, SweepId sweep, CellState& cell) {
 
 CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
   CellState made;
-  const auto text = [&](std::string_view path) {
-    const SettingValue* value = sweep::CellSetting(sweep, cell, path);
-    return value == nullptr ? "" : ToText(*value);
-  };
+  const auto text = [&](std::string_view path) { return sweep::CellText(sweep, cell, path); };
   made.data_set = text(sweep::kDataName);
   made.own_identity = text(sweep::kDataIdentity);
   made.evaluation_key = made.data_set + "/" + text(sweep::kTestExamples);

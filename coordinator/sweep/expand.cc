@@ -129,6 +129,11 @@ const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::strin
   return varied != nullptr ? varied : FindSetting(sweep.base, path);
 }
 
+std::string CellText(const Sweep& sweep, const Cell& cell, std::string_view path) {
+  const SettingValue* value = CellSetting(sweep, cell, path);
+  return value == nullptr ? "" : ToText(*value);
+}
+
 CellReader::CellReader(const Sweep& sweep) : base_(Understood({.settings = sweep.base})) {}
 
 std::optional<Specification> CellReader::Of(const Cell& cell) const {

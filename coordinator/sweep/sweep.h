@@ -170,6 +170,8 @@ uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan);
 
 // The value of a setting in a cell; null when its trainers have none of that path.
 const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::string_view path);
+// The same in words; empty when there is none.
+std::string CellText(const Sweep& sweep, const Cell& cell, std::string_view path);
 
 // What the cells of a sweep mean, where their settings are those of our own table: noise states, no
 // lanes, class and stack. Each has its own; the sweep must outlive it.

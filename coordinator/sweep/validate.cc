@@ -10,8 +10,6 @@ namespace noisefloor::sweep {
 namespace {
 
 constexpr size_t kMostClasses = 100;
-constexpr size_t kMostNotes = 10000;
-constexpr size_t kMostTags = 100;
 
 Settings ResolveTraining(const std::vector<Setting>& training, const SettingsSchema& schema,
                          Problems& problems) {
@@ -85,20 +83,20 @@ std::vector<std::string> ResolveHardware(const SweepRequest& request,
 
 void CheckNotesAndTags(const std::string& notes, const std::map<std::string, std::string>& tags,
                        Problems& problems) {
-  if (notes.size() > kMostNotes) {
-    problems.Add("notes", "expected at most " + std::to_string(kMostNotes) + " characters, got " +
-                              std::to_string(notes.size()));
+  if (notes.size() > kMaxNotesBytes) {
+    problems.Add("notes", "expected at most " + std::to_string(kMaxNotesBytes) +
+                              " characters, got " + std::to_string(notes.size()));
   }
-  if (tags.size() > kMostTags) {
-    problems.Add("tags", "expected at most " + std::to_string(kMostTags) + " tags, got " +
+  if (tags.size() > kMaxTags) {
+    problems.Add("tags", "expected at most " + std::to_string(kMaxTags) + " tags, got " +
                              std::to_string(tags.size()));
     return;
   }
   for (const auto& [key, value] : tags) {
     problems.CheckLabel("tags." + key, key, 100);
-    if (value.size() > 200) {
-      problems.Add("tags." + key,
-                   "expected at most 200 characters, got " + std::to_string(value.size()));
+    if (value.size() > kMaxTagBytes) {
+      problems.Add("tags." + key, "expected at most " + std::to_string(kMaxTagBytes) +
+                                      " characters, got " + std::to_string(value.size()));
     }
   }
 }

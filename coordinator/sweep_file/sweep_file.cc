@@ -25,7 +25,6 @@ constexpr YamlLimits kLimits;
 constexpr size_t kMostShown = 50;
 constexpr size_t kMostNames = 64;
 constexpr size_t kMostNameBytes = 100;
-constexpr size_t kMostTags = 100;
 constexpr std::array<std::string_view, 2> kHardwareWords = {"all", "any"};
 
 // Besides the settings and their sections.
@@ -123,16 +122,18 @@ void ReadStacks(SweepReader& reader, const std::string& key, const YamlNode& nod
 }
 
 void ReadTags(SweepReader& reader, const YamlNode& node) {
-  if (node.kind != YamlNode::Kind::kMap || node.items.size() > kMostTags) {
-    reader.Refuse(node.place, "tags",
-                  fmt::format("expected a map of at most {} names to texts, got {}", kMostTags,
-                              node.kind == YamlNode::Kind::kMap ? std::to_string(node.items.size())
-                                                                : Found(node)));
+  if (node.kind != YamlNode::Kind::kMap || node.items.size() > sweep::kMaxTags) {
+    reader.Refuse(
+        node.place, "tags",
+        fmt::format(
+            "expected a map of at most {} names to texts, got {}", sweep::kMaxTags,
+            node.kind == YamlNode::Kind::kMap ? std::to_string(node.items.size()) : Found(node)));
     return;
   }
   reader.EachKey(node, "tags", [&](const std::string& key, Place, const YamlNode& value) {
     const bool empty = value.kind == YamlNode::Kind::kQuoted && value.text.empty();
-    (*reader.sweep.mutable_tags())[key] = empty ? "" : reader.Text(value, "tags." + key, 200);
+    (*reader.sweep.mutable_tags())[key] =
+        empty ? "" : reader.Text(value, "tags." + key, sweep::kMaxTagBytes);
   });
 }
 
@@ -173,7 +174,7 @@ void ReadKey(SweepReader& reader, const std::string& key, Place place, const Yam
   if (key == "noise") return ReadNoise(reader, node);
   if (key == "hardware") return ReadHardware(reader, node);
   if (key == "stacks" || key == "stack") return ReadStacks(reader, key, node);
-  if (key == "notes") return reader.sweep.set_notes(reader.Text(node, key, 10'000));
+  if (key == "notes") return reader.sweep.set_notes(reader.Text(node, key, sweep::kMaxNotesBytes));
   if (key == "tags") return ReadTags(reader, node);
   if (IsSetting(*reader.schema, key)) return ReadSection(reader, key, place, node);
   reader.RefuseUnknownKey(place, key, NearestKey(*reader.schema, key));
