@@ -155,9 +155,12 @@ absl::StatusOr<std::vector<uint64_t>> AccessList::ToRevoke(std::string_view iden
   for (auto it = first; it != last; ++it) {
     const Entry& entry = tokens_.at(it->second);
     const bool asked = number == 0 || number == it->second;
-    if (it->second != 0 && asked && entry.kept && !entry.record.revoked) {
-      numbers.push_back(it->second);
+    if (it->second == 0 || !asked || entry.record.revoked) continue;
+    if (!entry.kept) {
+      return MakeError(absl::StatusCode::kAborted,
+                       fmt::format("a token of {} is being made; try again", identity));
     }
+    numbers.push_back(it->second);
   }
   if (!numbers.empty()) return numbers;
   const std::string which = number == 0 ? "token" : fmt::format("token {}", number);

@@ -73,6 +73,7 @@ class AccessList {
   void Drop(uint64_t number);
 
   // Numbers of the tokens of `identity` that are not revoked, or of them only `number`. NotFound.
+  // Aborted: one of them is between Reserve and Keep, and would outlive this.
   absl::StatusOr<std::vector<uint64_t>> ToRevoke(std::string_view identity, uint64_t number) const;
   void Revoke(const std::vector<uint64_t>& numbers, absl::Time now);
 

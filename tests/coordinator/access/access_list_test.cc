@@ -159,6 +159,16 @@ TEST_F(AccessListTest, RevokingNamesWhatItEnds) {
   EXPECT_FALSE(list_.Records()[1].revoked.has_value());
 }
 
+TEST_F(AccessListTest, ATokenInTheMakingDoesNotOutliveItsIdentity) {
+  Add("alice", 1);
+  const absl::StatusOr<TokenRecord> second = Reserve("alice", 2);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(list_.ToRevoke("alice", 0).status().code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(*list_.ToRevoke("alice", 1), ElementsAre(1));
+  list_.Keep(*second);
+  EXPECT_THAT(*list_.ToRevoke("alice", 0), ElementsAre(1, 2));
+}
+
 TEST_F(AccessListTest, TheOwnersIsNotListedAndNotRevoked) {
   list_.Keep({.identity = std::string(kOwner),
               .role = Role::kAdmin,
