@@ -202,11 +202,16 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       .page_style = web::PageStyle(),
       .live = {[this](SweepId sweep) { return ProgressOf(sweep); },
                [this](const MemberId& member) { return ProgressOf(member); }},
-      .storage_problem = [this] { return StorageProblem(); },
       .watch_limit = kMaxWatches};
   NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
-  people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, access_,
-                                                NOISEFLOOR_VERSION, AbsolutePath(options.home)});
+  people_.emplace(
+      CoordinatorServiceImpl::Parts{.loop = loop_,
+                                    .query = *query_,
+                                    .watches = watches_,
+                                    .access = access_,
+                                    .storage_problem = [this] { return StorageProblem(); },
+                                    .version = NOISEFLOOR_VERSION,
+                                    .home = AbsolutePath(options.home)});
   workers_.emplace(
       registry_, intake_, home_.blobs, access_,
       UploadLimits{.max_bytes = options.max_upload_bytes,

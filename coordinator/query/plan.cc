@@ -12,7 +12,6 @@
 
 #include "SQLiteCpp/Statement.h"
 
-#include "common/rpc/settings.h"
 #include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/specification_template.h"
@@ -20,8 +19,6 @@
 #include "coordinator/analysis/detectable.h"
 
 namespace noisefloor::query {
-
-using noisefloor::ToProto;
 
 namespace {
 
@@ -119,22 +116,15 @@ bool HasSettings(const Inventory::Offer& offer, const std::string& schema) {
   return offer.stack.empty() || offer.schema == schema;
 }
 
-v1::PlannedCell CellOf(const sweep::Cell& cell, const std::string& schema,
-                       std::span<const FleetWorker> fleet) {
-  v1::PlannedCell out;
-  out.set_cell(cell.index);
-  for (const sweep::Setting& setting : cell.axes) *out.add_axes() = ToProto(setting);
-  out.set_plan(cell.plan);
-  out.set_hardware(cell.hardware);
-  out.set_stack(cell.stack);
-  out.set_block(cell.block);
-  out.set_replicates(cell.replicates);
+PlannedCell CellOf(const sweep::Cell& cell, const std::string& schema,
+                   std::span<const FleetWorker> fleet) {
+  PlannedCell out = {cell, {}};
   for (const FleetWorker& worker : fleet) {
     const bool can =
         std::ranges::any_of(worker.inventory->offers, [&](const Inventory::Offer& offer) {
           return IsFor(offer, cell.hardware, cell.stack) && HasSettings(offer, schema);
         });
-    if (can) out.add_workers(worker.name);
+    if (can) out.workers.push_back(worker.name);
   }
   return out;
 }
@@ -170,37 +160,35 @@ double ExpectedSeconds(const Load& load, std::span<const FleetWorker> fleet) {
   return std::max(longest, all / Slots(fleet, ""));
 }
 
-void SetTime(const Load& load, std::span<const FleetWorker> fleet,
-             v1::PlanSweepResponse& response) {
+void SetTime(const Load& load, std::span<const FleetWorker> fleet, Plan& plan) {
   if (load.unknown_cells > 0 || load.seconds.empty()) {
-    response.set_expected_from(
-        fmt::format("for {} of {} cells no member of the same model, data set and class has ended "
-                    "here yet",
-                    load.unknown_cells, response.cells_size()));
+    plan.expected_from = fmt::format(
+        "for {} of {} cells no member of the same model, data set and class has ended here yet",
+        load.unknown_cells, plan.cells.size());
     return;
   }
-  response.set_expected_seconds(ExpectedSeconds(load, fleet));
-  response.set_expected_from(fmt::format(
+  plan.expected_seconds = ExpectedSeconds(load, fleet);
+  plan.expected_from = fmt::format(
       "mean seconds per example of {} ended members of the same models, data sets and "
       "classes{}",
       load.known_members,
-      fleet.empty() ? ", as if one slot were connected" : ", on the slots of these workers"));
+      fleet.empty() ? ", as if one slot were connected" : ", on the slots of these workers");
 }
 
-void Warn(v1::PlanSweepResponse& response) {
+void Warn(Plan& plan) {
   std::set<std::string> unserved;
-  for (const v1::PlannedCell& cell : response.cells()) {
-    if (!cell.workers().empty()) continue;
-    unserved.insert((cell.hardware().empty() ? "any class" : cell.hardware()) +
-                    (cell.stack().empty() ? "" : " with " + cell.stack()));
+  for (const auto& [cell, workers] : plan.cells) {
+    if (!workers.empty()) continue;
+    unserved.insert((cell.hardware.empty() ? "any class" : cell.hardware) +
+                    (cell.stack.empty() ? "" : " with " + cell.stack));
   }
   for (const std::string& what : unserved) {
-    response.add_warnings("no worker offers " + what + ": its cells will wait");
+    plan.warnings.push_back("no worker offers " + what + ": its cells will wait");
   }
-  for (const v1::PlannedPlan& plan : response.plans()) {
-    if (plan.replicates() > 1) continue;
-    response.add_warnings("one replicate per cell of " + plan.name() +
-                          ": no spread can be measured");
+  for (const PlannedPlan& part : plan.plans) {
+    if (part.replicates > 1) continue;
+    plan.warnings.push_back("one replicate per cell of " + part.name +
+                            ": no spread can be measured");
   }
 }
 
@@ -216,12 +204,12 @@ void CountIdle(const sweep::Cell& cell, const Specification& specification, Idle
   }
 }
 
-void WarnOfIdle(const IdleSources& idle, v1::PlanSweepResponse& response) {
+void WarnOfIdle(const IdleSources& idle, Plan& plan) {
   for (const auto& [what, cells] : idle) {
-    const auto& [plan, source, why] = what;
-    const auto all = std::ranges::count(response.cells(), plan, &v1::PlannedCell::plan);
-    response.add_warnings(
-        fmt::format("{} frees {}, which acts on nothing{}: {}", plan, Name(source),
+    const auto& [name, source, why] = what;
+    const int64_t all = std::ranges::find(plan.plans, name, &PlannedPlan::name)->cells;
+    plan.warnings.push_back(
+        fmt::format("{} frees {}, which acts on nothing{}: {}", name, Name(source),
                     cells == all ? "" : fmt::format(" in {} of its {} cells", cells, all), why));
   }
 }
@@ -234,12 +222,11 @@ struct PlanCells {
 
 // Of a control nothing spreads, so that there is nothing to see. The report pools standard
 // deviations over blocks: each adds its replicates less one to the degrees of freedom.
-void SetDetectable(v1::PlannedPlan& plan) {
-  if (plan.control()) return;
-  const int64_t degrees = int64_t{plan.blocks()} * (plan.replicates() - 1);
-  plan.set_detectable_sd_ratio(analysis::DetectableSdRatio(degrees + 1).value_or(0));
-  plan.set_detectable_mean_shift(
-      analysis::DetectableMeanDifference(plan.replicates(), 1.0).value_or(0));
+void SetDetectable(PlannedPlan& plan) {
+  if (plan.control) return;
+  const int64_t degrees = int64_t{plan.blocks} * (plan.replicates - 1);
+  plan.detectable_sd_ratio = analysis::DetectableSdRatio(degrees + 1).value_or(0);
+  plan.detectable_mean_shift = analysis::DetectableMeanDifference(plan.replicates, 1.0).value_or(0);
 }
 
 // Whether any seeded source that acts is fixed: then all of a block hangs on one draw of it. A
@@ -258,25 +245,18 @@ void Count(const sweep::Cell& cell, const std::optional<Specification>& training
   cells.hold_a_draw = cells.hold_a_draw || HoldsADraw(cell, training);
 }
 
-v1::PlannedPlan PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
-                       const PlanCells& cells) {
-  v1::PlannedPlan out;
-  out.set_name(plan.name);
-  out.set_replicates(sweep::ReplicatesOf(sweep, plan));
-  out.set_blocks(sweep::BlocksOf(sweep, plan));
-  out.set_cells(cells.count);
-  out.set_members(cells.count * out.replicates());
-  out.set_draws(out.blocks() * (cells.hold_a_draw ? 1 : out.replicates()));
-  out.set_control(sweep::IsControl(plan.states));
+PlannedPlan PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
+                   const PlanCells& cells) {
+  PlannedPlan out;
+  out.name = plan.name;
+  out.replicates = sweep::ReplicatesOf(sweep, plan);
+  out.blocks = sweep::BlocksOf(sweep, plan);
+  out.cells = cells.count;
+  out.members = cells.count * out.replicates;
+  out.draws = out.blocks * (cells.hold_a_draw ? 1 : out.replicates);
+  out.control = sweep::IsControl(plan.states);
   SetDetectable(out);
   return out;
-}
-
-void AddPlans(const sweep::Sweep& sweep, const std::map<std::string, PlanCells>& cells,
-              v1::PlanSweepResponse& response) {
-  for (const sweep::NoisePlan& plan : sweep.plans) {
-    *response.add_plans() = PlanOf(sweep, plan, cells.at(plan.name));
-  }
 }
 
 void AddLoad(const sweep::Cell& cell, const Specification& specification,
@@ -295,37 +275,34 @@ void AddLoad(const sweep::Cell& cell, const Specification& specification,
 
 }  // namespace
 
-absl::StatusOr<v1::PlanSweepResponse> MakePlan(SQLite::Database& database,
-                                               const sweep::Sweep& sweep,
-                                               std::string_view specification_sha256,
-                                               std::span<const FleetWorker> fleet) {
+Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
+              std::span<const FleetWorker> fleet) {
   const std::map<SpeedKey, Speed> speeds = ReadSpeeds(database);
-  v1::PlanSweepResponse response;
+  Plan plan;
   Load load;
   IdleSources idle;
-  std::map<std::string, PlanCells> plans;
-  int64_t steps = 0;
+  std::map<std::string, PlanCells> cells_of;
   const sweep::CellReader reader(sweep);
   for (const sweep::Cell& cell : sweep::Expand(sweep)) {
-    *response.add_cells() = CellOf(cell, sweep.schema, fleet);
+    plan.cells.push_back(CellOf(cell, sweep.schema, fleet));
     const std::optional<Specification> specification = reader.Of(cell);
-    Count(cell, specification, plans[cell.plan]);
+    Count(cell, specification, cells_of[cell.plan]);
     if (!specification) {  // Only its trainer knows how much there is to do.
       ++load.unknown_cells;
       continue;
     }
     CountIdle(cell, *specification, idle);
-    steps += PlannedSteps(*specification) * cell.replicates;
+    plan.steps += PlannedSteps(*specification) * cell.replicates;
     AddLoad(cell, *specification, speeds, load);
   }
-  response.set_members(static_cast<uint32_t>(sweep::MemberCount(sweep)));
-  response.set_steps(steps);
-  response.set_specification_sha256(std::string(specification_sha256));
-  AddPlans(sweep, plans, response);
-  SetTime(load, fleet, response);
-  Warn(response);
-  WarnOfIdle(idle, response);
-  return response;
+  plan.members = static_cast<uint32_t>(sweep::MemberCount(sweep));
+  for (const sweep::NoisePlan& noise : sweep.plans) {
+    plan.plans.push_back(PlanOf(sweep, noise, cells_of.at(noise.name)));
+  }
+  SetTime(load, fleet, plan);
+  Warn(plan);
+  WarnOfIdle(idle, plan);
+  return plan;
 }
 
 }  // namespace noisefloor::query

@@ -106,11 +106,10 @@ class StoreQuery final : public Query {
         [&](auto& database) { return ReadWatch(database, request, options_.live, summaries_); });
   }
 
-  absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep& sweep,
-                                                  std::string_view specification_sha256,
-                                                  std::span<const FleetWorker> fleet) override {
-    return Read<v1::PlanSweepResponse>(
-        [&](auto& database) { return MakePlan(database, sweep, specification_sha256, fleet); });
+  absl::StatusOr<Plan> PlanSweep(const sweep::Sweep& sweep,
+                                 std::span<const FleetWorker> fleet) override {
+    return Read<Plan>(
+        [&](auto& database) { return absl::StatusOr<Plan>(MakePlan(database, sweep, fleet)); });
   }
 
   absl::StatusOr<ReplaySource> FindReplaySource(const MemberId& member) override {
@@ -156,11 +155,6 @@ class StoreQuery final : public Query {
     absl::StatusOr<T> answer = Guarded<T>([&] { return read(reader.database()); });
     if constexpr (std::is_base_of_v<google::protobuf::Message, T>) {
       if (answer.ok()) NF_RETURN_IF_ERROR(CheckReadable(*answer));
-    }
-    if constexpr (requires { answer->set_storage_problem(std::string()); }) {
-      if (answer.ok() && options_.storage_problem) {
-        answer->set_storage_problem(options_.storage_problem());
-      }
     }
     return answer;
   }

@@ -59,6 +59,36 @@ struct FleetWorker {
   std::shared_ptr<const Inventory> inventory;  // shared: see scheduler::WorkerConnected.
 };
 
+// One cell of a plan, and who could run it.
+struct PlannedCell {
+  sweep::Cell cell;
+  std::vector<std::string> workers;  // Names.
+};
+
+// What one noise plan of a sweep comes to: see v1::PlannedPlan.
+struct PlannedPlan {
+  std::string name;
+  uint32_t replicates = 0;
+  uint32_t blocks = 0;
+  uint32_t cells = 0;
+  uint32_t members = 0;
+  uint32_t draws = 0;
+  bool control = false;
+  double detectable_sd_ratio = 0;
+  double detectable_mean_shift = 0;
+};
+
+// What a sweep would do: see v1::PlanSweepResponse.
+struct Plan {
+  std::vector<PlannedCell> cells;
+  std::vector<PlannedPlan> plans;
+  uint32_t members = 0;
+  int64_t steps = 0;
+  double expected_seconds = 0;
+  std::string expected_from;
+  std::vector<std::string> warnings;
+};
+
 // A member that has ended, to be trained again.
 struct ReplaySource {
   sweep::Sweep sweep;
@@ -72,8 +102,6 @@ struct QueryOptions {
   std::string_view page_script;  // Of the report page; they live as long as the program.
   std::string_view page_style;
   LiveFacts live;
-  // Why nothing can be kept at present; empty: all is well. Any thread; may be empty itself.
-  std::function<std::string()> storage_problem;
   int read_threads = 3;
   size_t waiting_limit = 256;  // Of each kind of work but watches.
   size_t watch_limit = 1000;   // Of watches: no more are open, and each posts one read at a time.
@@ -116,9 +144,8 @@ class Query {
   virtual absl::StatusOr<v1::WatchSweepResponse> WatchSweep(
       const v1::WatchSweepRequest& request) = 0;
   // What a resolved sweep would do on these workers.
-  virtual absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep& sweep,
-                                                          std::string_view specification_sha256,
-                                                          std::span<const FleetWorker> fleet) = 0;
+  virtual absl::StatusOr<Plan> PlanSweep(const sweep::Sweep& sweep,
+                                         std::span<const FleetWorker> fleet) = 0;
   // FailedPrecondition when it has no result, or is a replay itself.
   virtual absl::StatusOr<ReplaySource> FindReplaySource(const MemberId& member) = 0;
   // The whole text of one form; FailedPrecondition for a sweep that is no study. What is damaged is

@@ -72,6 +72,9 @@ absl::Status CheckPriority(int32_t priority);
 absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest& message);
 absl::StatusOr<scheduler::WorkerUpdated> UseFrom(const v1::UpdateWorkerRequest& message);
 
+// But for the identity of what was planned, and what storage says.
+v1::PlanSweepResponse ToProto(const query::Plan& plan);
+
 // "s3c12r4" as a request names it.
 absl::StatusOr<MemberId> MemberFrom(std::string_view text);
 

@@ -224,10 +224,13 @@ void FillLive(const LiveBoard& live, v1::ListWorkersResponse& response) {
 template <typename Response, typename Function>
 Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Function read) {
   Unary* reactor = context->DefaultReactor();
-  const bool posted =
-      parts_.query.Post(query::Work::kRead, [reactor, response, read = std::move(read)]() mutable {
+  const bool posted = parts_.query.Post(
+      query::Work::kRead, [this, reactor, response, read = std::move(read)]() mutable {
         absl::StatusOr<Response> found = read();
         if (found.ok()) *response = std::move(*found);
+        if constexpr (requires { response->set_storage_problem(""); }) {
+          response->set_storage_problem(parts_.storage_problem());
+        }
         reactor->Finish(ToGrpc(found.status()));
       });
   if (posted) return reactor;
@@ -299,8 +302,10 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
     NF_RETURN_IF_ERROR(CheckFile(request->file()));
     NF_ASSIGN_OR_RETURN(const PlannedFleet fleet, FleetFor(parts_.loop.live(), *request));
     NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved, ResolveAsked(*request, fleet.known));
-    return parts_.query.PlanSweep(resolved, Sha256Hex(sweep::CanonicalText(resolved)),
-                                  fleet.workers);
+    NF_ASSIGN_OR_RETURN(const query::Plan plan, parts_.query.PlanSweep(resolved, fleet.workers));
+    v1::PlanSweepResponse answer = ToProto(plan);
+    answer.set_specification_sha256(Sha256Hex(sweep::CanonicalText(resolved)));
+    return answer;
   });
 }
 
@@ -393,7 +398,8 @@ Unary* CoordinatorServiceImpl::GetVersion(Context* context, const v1::GetVersion
 grpc::ServerWriteReactor<v1::WatchSweepResponse>* CoordinatorServiceImpl::WatchSweep(
     Context* context, const v1::WatchSweepRequest* request) {
   // gRPC's from here on.
-  return new SweepWatch({parts_.watches, parts_.query, parts_.access}, *request, TokenOf(*context));
+  return new SweepWatch({parts_.watches, parts_.query, parts_.access, parts_.storage_problem},
+                        *request, TokenOf(*context));
 }
 
 grpc::ServerWriteReactor<v1::GetStudyResponse>* CoordinatorServiceImpl::GetStudy(

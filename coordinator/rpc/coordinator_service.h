@@ -2,6 +2,7 @@
 // changes go to the loop and are answered when they are on disk, reads go to query's threads.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "coordinator/loop/event_loop.h"
@@ -20,6 +21,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     query::Query& query;
     WatchHub& watches;
     AccessBook& access;
+    std::function<std::string()> storage_problem;  // Why nothing can be kept at present, or empty.
     std::string version;
     std::string home;  // Absolute.
   };

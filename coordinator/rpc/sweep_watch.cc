@@ -22,6 +22,7 @@ bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sw
 SweepWatch::SweepWatch(Parts parts, v1::WatchSweepRequest request, std::string_view token)
     : hub_(parts.hub),
       query_(parts.query),
+      storage_problem_(std::move(parts.storage_problem)),
       sweep_{request.sweep_id()},
       request_(std::move(request)),
       open_(parts.access, token, [this](const absl::Status& why) { Close(why); }) {
@@ -72,6 +73,7 @@ void SweepWatch::Read() {
     request = request_;
   }
   absl::StatusOr<v1::WatchSweepResponse> response = query_.WatchSweep(request);
+  if (response.ok()) response->set_storage_problem(storage_problem_());
   MutexLock lock(mutex_);
   Take(std::move(response));
 }

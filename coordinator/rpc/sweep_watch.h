@@ -1,6 +1,8 @@
 // One client that watches a sweep.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "grpcpp/support/server_callback.h"
@@ -27,6 +29,7 @@ class SweepWatch final : public grpc::ServerWriteReactor<v1::WatchSweepResponse>
     WatchHub& hub;
     query::Query& query;
     AccessBook& access;
+    std::function<std::string()> storage_problem;  // As in CoordinatorServiceImpl::Parts.
   };
   // Ends when `token` proves nobody any more.
   SweepWatch(Parts parts, v1::WatchSweepRequest request, std::string_view token);
@@ -46,6 +49,7 @@ class SweepWatch final : public grpc::ServerWriteReactor<v1::WatchSweepResponse>
 
   WatchHub& hub_;
   query::Query& query_;
+  const std::function<std::string()> storage_problem_;
   const SweepId sweep_;
 
   Mutex mutex_;
