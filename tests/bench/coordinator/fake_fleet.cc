@@ -6,7 +6,6 @@
 
 #include "common/base/philox.h"
 #include "tests/bench/coordinator/figures.h"
-#include "tests/bench/coordinator/messages.h"
 
 namespace noisefloor::bench {
 
@@ -93,7 +92,7 @@ FakeWorker::FakeWorker(FakeFleet& fleet, const Target& target, const FleetShape&
 
 void FakeWorker::Open() {
   MutexLock lock(mutex_);
-  v1::SessionRequest first = Registration(name_, StreamOf(name_), shape_.slots);
+  v1::SessionRequest first = Registration(name_, StreamOf(name_), shape_.slots, shape_.hardware);
   for (const auto& [id, lease] : leases_) {
     v1::HeldLease& held = *first.mutable_register_()->add_held();
     held.set_lease_id(id);

@@ -16,6 +16,7 @@
 #include "common/base/mutex.h"
 #include "common/rpc/backoff.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
+#include "tests/bench/coordinator/messages.h"
 #include "tests/bench/coordinator/target.h"
 
 namespace noisefloor::bench {
@@ -27,6 +28,7 @@ struct FleetShape {
   size_t workers = 1;
   uint32_t slots = 1;
   std::string prefix = "w";
+  std::string hardware = kHardware;
   bool reconnect = false;  // As the real worker does: after 0.1 to 5 s.
 };
 
@@ -91,7 +93,7 @@ struct Tally {
   std::atomic<size_t> welcomed{0};  // Welcomes.
   std::atomic<size_t> lost{0};      // Sessions that were welcomed and have ended.
   std::atomic<size_t> started{0};
-  std::atomic<size_t> settled{0};   // Accepted.
+  std::atomic<size_t> settled{0};  // Accepted.
   std::atomic<size_t> refused{0};
   std::atomic<size_t> stopped{0};
   std::atomic<double> last_welcome{0};

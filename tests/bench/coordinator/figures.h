@@ -1,10 +1,10 @@
 // What a measurement needs: a clock, quantiles, the use of a process.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <vector>
-
-#include <sys/types.h>
 
 namespace noisefloor::bench {
 

@@ -101,20 +101,15 @@ Json MeasureHold(const RowTarget& target, const HoldRow& row) {
                   }});
   const double begin = Seconds();
   fleet.ConnectAll();
-  std::cout << Json{{"connected", fleet.tally().welcomed.load()},
-                    {"ms", (Seconds() - begin) * 1e3}}
+  std::cout << Json{{"connected", fleet.tally().welcomed.load()}, {"ms", (Seconds() - begin) * 1e3}}
             << std::endl;
   // A line asks for the figures of that moment, the end of the input for the last.
   const auto figures = [&] {
     const Tally& tally = fleet.tally();
-    return Json{{"workers", row.fleet.workers},
-                {"leases", fleet.leases()},
-                {"welcomed", tally.welcomed.load()},
-                {"lost", tally.lost.load()},
-                {"stopped", tally.stopped.load()},
-                {"last_welcome", tally.last_welcome.load()},
-                {"last_loss", tally.last_loss.load()},
-                {"problem", fleet.problem()}};
+    return Json{{"workers", row.fleet.workers},        {"leases", fleet.leases()},
+                {"welcomed", tally.welcomed.load()},   {"lost", tally.lost.load()},
+                {"stopped", tally.stopped.load()},     {"last_welcome", tally.last_welcome.load()},
+                {"last_loss", tally.last_loss.load()}, {"problem", fleet.problem()}};
   };
   for (std::string line; std::getline(std::cin, line);) std::cout << figures() << std::endl;
   const Json last = figures();

@@ -123,8 +123,8 @@ class FloorPeople final : public v1::CoordinatorService::CallbackService {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
     response->set_sweep_id(1);
     response->set_members(request->sweep().replicates());
-    (void)inbox_.Post(Submitted{request->sweep().replicates(),
-                                [reactor] { reactor->Finish(grpc::Status::OK); }});
+    (void)inbox_.Post(
+        Submitted{request->sweep().replicates(), [reactor] { reactor->Finish(grpc::Status::OK); }});
     return reactor;
   }
   grpc::ServerUnaryReactor* GetVersion(grpc::CallbackServerContext* context,
@@ -141,7 +141,10 @@ class FloorPeople final : public v1::CoordinatorService::CallbackService {
 
 constexpr const char* kTables =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;"
-    "CREATE TABLE lease (lease INTEGER PRIMARY KEY, member INTEGER, worker BLOB, at INTEGER);"
+    "CREATE TABLE member (member INTEGER PRIMARY KEY, state TEXT, attempt INTEGER);"
+    "CREATE TABLE lease (lease INTEGER PRIMARY KEY, member INTEGER, sha256 BLOB, at INTEGER,"
+    " dropped INTEGER);"
+    "CREATE TABLE event (event INTEGER PRIMARY KEY, member INTEGER, kind TEXT, text TEXT);"
     "CREATE TABLE ended (lease INTEGER PRIMARY KEY, outcome BLOB);"
     "CREATE TABLE sweep (sweep INTEGER PRIMARY KEY, members INTEGER);"
     "CREATE TABLE record (lease INTEGER, batch INTEGER, item INTEGER, step INTEGER, epoch REAL,"
@@ -153,7 +156,12 @@ class Floor {
   Floor(const std::string& path, size_t members)
       : database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE),
         tables_((database_.exec(kTables), 0)),
-        add_lease_(database_, "INSERT INTO lease VALUES (?, ?, ?, ?)"),
+        set_member_(database_,
+                    "INSERT INTO member VALUES (?1, ?2, 1) ON CONFLICT (member) DO UPDATE "
+                    "SET state = ?2"),
+        add_event_(database_, "INSERT INTO event (member, kind, text) VALUES (?, ?, ?)"),
+        add_lease_(database_, "INSERT INTO lease VALUES (?, ?, ?, ?, NULL)"),
+        drop_lease_(database_, "UPDATE lease SET dropped = ? WHERE lease = ?"),
         add_end_(database_, "INSERT INTO ended VALUES (?, ?)"),
         add_record_(database_, "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)"),
         add_sweep_(database_, "INSERT INTO sweep (members) VALUES (?)"),
@@ -190,7 +198,10 @@ class Floor {
   }
   void Take(FromWorker& from) {
     const v1::SessionRequest& message = from.message;
-    if (message.has_register_()) {
+    if (message.has_started()) {
+      Keep(add_event_, static_cast<int64_t>(message.started().lease_id()), "started",
+           "w0 started attempt 1");
+    } else if (message.has_register_()) {
       from.session->free_slots =
           static_cast<uint32_t>(message.register_().inventory().slots_size());
       sessions_.insert(from.session);
@@ -207,12 +218,18 @@ class Floor {
       add_end_.bind(1, lease);
       add_end_.exec();
       add_end_.reset();
+      Keep(drop_lease_, lease, lease);
+      Note(lease, "done", "w0 finished attempt 1");
       v1::Settled& settled = *Tell(from.session).mutable_settled();
       settled.set_lease_id(message.finished().lease_id());
       settled.set_accepted(true);
       ++from.session->free_slots;
       sessions_.insert(from.session);
     }
+  }
+  void Note(int64_t member, const char* kind, const char* text) {
+    Keep(set_member_, member, kind);
+    Keep(add_event_, member, kind, text);
   }
   void Take(Gone& gone) {
     sessions_.erase(gone.session);
@@ -244,6 +261,7 @@ class Floor {
         start.set_specification(text);
         start.set_specification_sha256(text.substr(0, 64));
         Keep(add_lease_, last_lease_, last_lease_, start.specification_sha256(), last_lease_);
+        Note(last_lease_, "leased", "w0 got attempt 1");
       }
       if (session->free_slots == 0) sessions_.erase(session);
     }
@@ -251,7 +269,8 @@ class Floor {
 
   SQLite::Database database_;
   const int tables_;
-  SQLite::Statement add_lease_, add_end_, add_record_, add_sweep_;
+  SQLite::Statement set_member_, add_event_, add_lease_, drop_lease_, add_end_, add_record_,
+      add_sweep_;
   size_t waiting_;
   int64_t last_lease_ = 0;
   size_t commits_ = 0;

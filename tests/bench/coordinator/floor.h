@@ -11,9 +11,9 @@ namespace noisefloor::bench {
 
 // Serves the sessions of workers and SubmitSweep on a free port of loopback until standard input
 // ends; prints a line with the address first. One thread keeps all that has come since its last
-// commit in one transaction of SQLite (WAL, synchronous=FULL) in `folder`: a row for each lease and
-// each end, one for each record; then it acknowledges, and gives the next of its `members` out.
-// SubmitSweep adds as many members as its sweep has replicates.
+// commit in one transaction of SQLite (WAL, synchronous=FULL) in `folder`: member, lease, three
+// events, records and the end, whose bytes stay as they came; then it acknowledges, and gives the
+// next out. `members` wait from the start; SubmitSweep adds as many as its sweep has replicates.
 nlohmann::json ServeFloor(const std::string& folder, size_t members);
 
 // The disk itself, for `seconds`: appends of 4 KiB, each synced, in milliseconds; `mebibytes` are

@@ -113,7 +113,7 @@ Json MeasureLatency(const RowTarget& target, const LatencyRow& row) {
   auto channel = target.people.ConnectNow();
   MustBe(channel.status());
   const auto stub = v1::CoordinatorService::NewStub(*channel);
-  const v1::Sweep sweep = SweepOf("latency", 1, 1);
+  const v1::Sweep sweep = SweepOf("latency", 1, 1, kHardware);
   Samples answered;
   Samples held;
   for (int i = 0; i < row.count; ++i) {

@@ -80,9 +80,10 @@ class Program {
     points.add_option("--points", points_.points, "records, at most; 0: no limit");
     points.add_option("--submit", points_.submit, "a sweep of its own");
     points.add_option("--prefix", points_.prefix, "of the workers' names");
+    points.add_option("--hardware", points_.hardware, "class of its workers and its sweep");
 
-    CLI::App& upload = Add("upload", "one file",
-                           [this] { return MeasureUpload(TargetOf(arguments_), upload_); });
+    CLI::App& upload =
+        Add("upload", "one file", [this] { return MeasureUpload(TargetOf(arguments_), upload_); });
     upload.add_option("--mib", upload_.mebibytes, "its size");
 
     CLI::App& hold = Add("hold", "workers that take leases and keep them, until the input ends",
@@ -122,9 +123,8 @@ class Program {
   }
 
   void AddFloorRows() {
-    CLI::App& floor =
-        Add("floor-serve", "the least that keeps and answers, until the input ends",
-            [this] { return ServeFloor(folder_, members_); });
+    CLI::App& floor = Add("floor-serve", "the least that keeps and answers, until the input ends",
+                          [this] { return ServeFloor(folder_, members_); });
     floor.add_option("--folder", folder_)->required();
     floor.add_option("--members", members_, "that wait from the start");
 

@@ -15,7 +15,8 @@ constexpr std::array kMetrics = {"train_loss", "test_loss",     "test_top1",   "
 
 }  // namespace
 
-v1::SessionRequest Registration(const std::string& name, uint64_t identity, uint32_t slots) {
+v1::SessionRequest Registration(const std::string& name, uint64_t identity, uint32_t slots,
+                                const std::string& hardware) {
   v1::SessionRequest request;
   v1::Register& message = *request.mutable_register_();
   message.set_name(name);
@@ -26,7 +27,7 @@ v1::SessionRequest Registration(const std::string& name, uint64_t identity, uint
   device.set_unit(name + ": processors");
   device.set_model("processors");
   v1::Offer& offer = *inventory.add_offers();
-  offer.set_hardware_class(kHardware);
+  offer.set_hardware_class(hardware);
   offer.set_stack(kStack);
   offer.set_fingerprint("0123456789abcdef");
   offer.set_build("0123456789abcdef");
@@ -94,7 +95,8 @@ std::string DataOf(const std::string& specification) {
   return found.find('"') == std::string::npos && found.size() == kDigits ? found : none;
 }
 
-v1::Sweep SweepOf(const std::string& name, uint32_t cells, uint32_t members) {
+v1::Sweep SweepOf(const std::string& name, uint32_t cells, uint32_t members,
+                  const std::string& hardware) {
   v1::Sweep sweep;
   sweep.set_name(name);
   const auto set = [&](const char* path) {
@@ -109,7 +111,7 @@ v1::Sweep SweepOf(const std::string& name, uint32_t cells, uint32_t members) {
   for (uint32_t i = 0; i < cells; ++i) column.add_values()->set_number(0.001 + 1e-6 * i);
   sweep.add_noise()->set_name("algo");
   sweep.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_LIST);
-  sweep.mutable_hardware()->add_classes(kHardware);
+  sweep.mutable_hardware()->add_classes(hardware);
   sweep.set_replicates(members / cells);
   sweep.set_blocks(1);
   return sweep;

@@ -10,12 +10,13 @@
 
 namespace noisefloor::bench {
 
-// The class and stack that every fake worker offers.
+// The class, unless a row says another, and the stack that every fake worker offers.
 inline constexpr char kHardware[] = "cpu-intel-avx2";
 inline constexpr char kStack[] = "torch-2.11-cu130";
 
 // One device, `slots` slots of one core.
-v1::SessionRequest Registration(const std::string& name, uint64_t identity, uint32_t slots);
+v1::SessionRequest Registration(const std::string& name, uint64_t identity, uint32_t slots,
+                                const std::string& hardware);
 
 // A life as the worker tells it: a hello, batches of records, an end with four hashes, three
 // metrics, the accuracies of ten classes and an environment.
@@ -28,6 +29,7 @@ v1::SessionRequest Finished(uint64_t lease, uint64_t batches, const std::string&
 std::string DataOf(const std::string& specification);
 
 // `cells` points of the learning rate, `members` in all (a multiple of `cells`).
-v1::Sweep SweepOf(const std::string& name, uint32_t cells, uint32_t members);
+v1::Sweep SweepOf(const std::string& name, uint32_t cells, uint32_t members,
+                  const std::string& hardware);
 
 }  // namespace noisefloor::bench

@@ -24,7 +24,8 @@ std::unique_ptr<Stub> StubOf(const Target& target) {
 
 // Bytes of the answer.
 template <typename Request, typename Response>
-size_t Ask(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+size_t Ask(Stub& stub,
+           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
            const Request& request) {
   grpc::ClientContext context;
   Response response;
@@ -90,7 +91,7 @@ Json MeasureSubmit(const RowTarget& target, const SubmitRow& row) {
   const auto stub = StubOf(target.people);
   v1::SubmitSweepRequest request;
   v1::SubmitSweepResponse response;
-  *request.mutable_sweep() = SweepOf("load", row.cells, row.members);
+  *request.mutable_sweep() = SweepOf("load", row.cells, row.members, row.hardware);
   (void)AskVersion(*stub, {}, "");  // The connection stands.
   const double cpu = CpuSeconds(target.coordinator);
   Samples took;
@@ -117,8 +118,8 @@ Json MeasureQuery(const RowTarget& target, const QueryRow& row) {
   const double begin = Seconds();
   for (int i = 0; i < row.count && Seconds() - begin < row.seconds; ++i) {
     const PhiloxCounter draw = draws.Block(static_cast<uint64_t>(i));
-    const std::string member = fmt::format("s{}c{}r{}", row.sweep, draw[0] % row.cells,
-                                           draw[1] % row.replicates);
+    const std::string member =
+        fmt::format("s{}c{}r{}", row.sweep, draw[0] % row.cells, draw[1] % row.replicates);
     const double asked = Seconds();
     bytes.Add(static_cast<double>(ask(*stub, row, member)));
     took.Add(Seconds() - asked);

@@ -141,7 +141,8 @@ void WaitFor(const char* what, const Condition& condition) {
 }
 
 void SubmitFor(const RowTarget& target, const PointsRow& row) {
-  if (row.submit) (void)MeasureSubmit(target, {1, static_cast<uint32_t>(row.streams), 1});
+  if (row.submit)
+    (void)MeasureSubmit(target, {1, static_cast<uint32_t>(row.streams), 1, row.hardware});
 }
 
 }  // namespace
@@ -149,16 +150,16 @@ void SubmitFor(const RowTarget& target, const PointsRow& row) {
 Json MeasurePoints(const RowTarget& target, const PointsRow& row) {
   Streams streams;
   for (size_t i = 0; i < row.streams; ++i) streams.push_back(std::make_unique<Stream>(row));
-  FakeFleet fleet(target.workers, {.workers = row.streams, .slots = 1, .prefix = row.prefix},
-                  {.start =
-                       [&](FakeWorker& worker, const v1::StartMember& start) {
-                         worker.Begin(start.lease_id());
-                         streams[worker.place()]->Began(worker, start.lease_id());
-                       },
-                   .kept =
-                       [&](FakeWorker& worker, uint64_t lease, uint64_t sequence) {
-                         streams[worker.place()]->Kept(sequence);
-                       }});
+  FakeFleet fleet(
+      target.workers,
+      {.workers = row.streams, .slots = 1, .prefix = row.prefix, .hardware = row.hardware},
+      {.start =
+           [&](FakeWorker& worker, const v1::StartMember& start) {
+             worker.Begin(start.lease_id());
+             streams[worker.place()]->Began(worker, start.lease_id());
+           },
+       .kept = [&](FakeWorker& worker, uint64_t lease,
+                   uint64_t sequence) { streams[worker.place()]->Kept(sequence); }});
   fleet.ConnectAll();
   SubmitFor(target, row);
   for (const auto& stream : streams) {

@@ -39,13 +39,14 @@ nlohmann::json MeasureLatency(const RowTarget& target, const LatencyRow& row);
 // Records of `streams` leases, on a session each.
 struct PointsRow {
   size_t streams = 8;
-  int batch = 64;       // Records.
-  int window = 8;       // Batches that may wait for their acknowledgement; not with a rate.
-  double rate = 0;      // Records a second of all streams; 0: as fast as they are taken.
+  int batch = 64;   // Records.
+  int window = 8;   // Batches that may wait for their acknowledgement; not with a rate.
+  double rate = 0;  // Records a second of all streams; 0: as fast as they are taken.
   double seconds = 4;
   uint64_t points = 0;  // Stops after so many, too; 0: does not.
   bool submit = true;   // A sweep of its own.
   std::string prefix = "p";
+  std::string hardware = kHardware;
 };
 nlohmann::json MeasurePoints(const RowTarget& target, const PointsRow& row);
 
@@ -54,6 +55,7 @@ struct SubmitRow {
   uint32_t cells = 60;
   uint32_t members = 10000;
   int count = 1;
+  std::string hardware = kHardware;
 };
 nlohmann::json MeasureSubmit(const RowTarget& target, const SubmitRow& row);
 
@@ -63,7 +65,7 @@ struct QueryRow {
   int count = 100;
   double seconds = 60;
   uint64_t sweep = 1;
-  uint32_t cells = 60;       // Of which any member of that sweep may be asked for.
+  uint32_t cells = 60;  // Of which any member of that sweep may be asked for.
   uint32_t replicates = 10;
 };
 nlohmann::json MeasureQuery(const RowTarget& target, const QueryRow& row);

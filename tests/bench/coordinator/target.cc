@@ -23,8 +23,8 @@ std::shared_ptr<grpc::Channel> Target::Connect() const {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Target::ConnectNow() const {
   auto channel = Connect();
-  NF_RETURN_IF_ERROR(WaitUntilConnected(*channel, address_, absl::Seconds(30),
-                                        access_ ? &*access_ : nullptr));
+  NF_RETURN_IF_ERROR(
+      WaitUntilConnected(*channel, address_, absl::Seconds(30), access_ ? &*access_ : nullptr));
   return channel;
 }
 
