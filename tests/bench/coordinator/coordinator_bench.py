@@ -226,20 +226,21 @@ class Bench:
                 "log_mb": os.path.getsize(f"{server.home}/noisefloor.db-wal") / 1e6}
 
     def memory(self):
-        """Private and resident, with TLS: idle, with 100,000 members, with 1,000 workers."""
+        """Private and resident: idle, with 100,000 members, with 1,000 workers; with TLS and not."""
         for _ in self.rounds():
-            server = Coordinator(self.shop, tls=True)
-            server.load("query", what="version", count=1)
-            self.note("memory idle", **memory(server))
-            server.load("submit", members=100000, cells=60)
-            self.note("memory 100k members", **memory(server))
-            workers = self.scaled(1000, 20)
-            held = server.start_load("hold", workers=workers, slots=1)
-            connected = json.loads(held.stdout.readline())
-            self.note("memory 1000 workers", connect_ms=connected["ms"], **memory(server))
-            held.stdin.close()
-            held.wait()
-            server.stop()
+            for name, tls in (("", True), (", no TLS", False)):
+                server = Coordinator(self.shop, tls=tls)
+                server.load("query", what="version", count=1)
+                self.note(f"memory idle{name}", **memory(server))
+                server.load("submit", members=100000, cells=60)
+                self.note(f"memory 100k members{name}", **memory(server))
+                held = server.start_load("hold", workers=self.scaled(1000, 20), slots=1)
+                connected = json.loads(held.stdout.readline())
+                self.note(f"memory 1000 workers{name}", connect_ms=connected["ms"],
+                          **memory(server))
+                held.stdin.close()
+                held.wait()
+                server.stop()
 
     def bytes(self):
         """Of a queued member, a finished life, a record."""
@@ -298,7 +299,7 @@ class Bench:
             silent.stdout.readline()
             self.wait_for(lambda: server.ask("SELECT count(*) FROM lease") >= workers * slots)
             silent.send_signal(19)  # SIGSTOP
-            pinging = self.start_ping(server, 25)
+            pinging = self.start_ping(server, 20)
             self.wait_for(lambda: server.ask("SELECT count(*) FROM lease WHERE dropped_us IS NOT "
                                              "NULL") >= workers * slots)
             silent.kill()
