@@ -281,6 +281,19 @@ class Bench:
                 self.note(f"{what} 100k", ms=changed["ms"], **self.pinged(pinging))
             server.stop()
 
+    def ended(self):
+        """A person's calls when 100,000 members have ended."""
+        lives = self.scaled(100000, 100)
+        server = Coordinator(self.shop)
+        server.load("submit", members=lives, cells=100)
+        server.load("lives", workers=8, slots=64, lives=lives, seconds=60)
+        for _ in self.rounds():
+            pinging = self.start_ping(server, self.scaled(3, 0.3))
+            figures = server.load("submit", members=1, cells=1, count=self.scaled(200, 5))
+            self.note("submit when 100k have ended", ms=figures["ms"],
+                      worst_ms=figures["worst_ms"], **self.pinged(pinging))
+        server.stop()
+
     def start_ping(self, server, seconds):
         return server.start_load("points", streams=1, batch=1, rate=500, seconds=seconds,
                                  prefix="ping", hardware="cpu-intel-sse")
@@ -388,7 +401,8 @@ def memory(server):
 
 
 ROWS = ("lives", "many", "watch", "latency", "points", "upload", "submit", "queries", "restart",
-        "memory", "bytes", "pieces", "expire", "tls", "storm")
+        "memory", "bytes", "pieces", "ended",
+        "expire", "tls", "storm")
 
 
 def environment(bench):
