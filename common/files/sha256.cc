@@ -8,11 +8,22 @@
 
 namespace noisefloor {
 
+namespace {
+
+// Asked for by name once: to look it up for each hash takes as long as to hash a kilobyte.
+const EVP_MD* Algorithm() {
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  NF_CHECK(algorithm != nullptr);
+  return algorithm;
+}
+
+}  // namespace
+
 void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
   NF_CHECK(context_ != nullptr);
-  NF_CHECK(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+  NF_CHECK(EVP_DigestInit_ex(context_.get(), Algorithm(), nullptr) == 1);
 }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;

@@ -170,7 +170,7 @@ void EventLoop::Run() {
 
 // What they asked for goes on no more.
 void EventLoop::RefusePending() {
-  for (const auto& [number, call] : std::exchange(pending_, {})) Answer(call, {Stopping()});
+  for (const auto& [number, done] : std::exchange(pending_, {})) Answer(done, {Stopping()});
 }
 
 absl::Duration EventLoop::UntilNextDeadline() const {
@@ -296,7 +296,8 @@ void EventLoop::DecideCalls() {
   if (calls.empty() || (storage_.ok() && Decide(calls))) return;
   for (const CallItem& call : calls) {
     if (!IsDoneInPieces(call.event) && Decide({&call, 1})) continue;
-    Answer(call, {Annotate(storage_, "this was not done, and nothing can be kept at present")});
+    Answer(call.done,
+           {Annotate(storage_, "this was not done, and nothing can be kept at present")});
   }
 }
 
@@ -319,7 +320,7 @@ bool EventLoop::Decide(std::span<const CallItem> calls) {
     if (storage_.ok()) StorageFailed(kept);
     return false;
   }
-  for (size_t i = 0; i < calls.size(); ++i) pending_.emplace(first + i, calls[i]);
+  for (size_t i = 0; i < calls.size(); ++i) pending_.emplace(first + i, calls[i].done);
   Tell(effects);
   return true;
 }
@@ -352,13 +353,13 @@ void EventLoop::Tell(const scheduler::Effects& effects) {
 }
 
 void EventLoop::Answer(scheduler::RequestNumber number, const CallResult& result) {
-  const auto call = pending_.extract(number);
-  if (!call.empty()) Answer(call.mapped(), result);
+  const auto done = pending_.extract(number);
+  if (!done.empty()) Answer(done.mapped(), result);
 }
 
-void EventLoop::Answer(const CallItem& call, const CallResult& result) {
+void EventLoop::Answer(const CallDone& done, const CallResult& result) {
   waiting_calls_.fetch_sub(1);
-  call.done(result);
+  done(result);
 }
 
 void EventLoop::Publish(const scheduler::Changed& changed) {

@@ -147,7 +147,7 @@ class EventLoop {
   void StorageFailed(const absl::Status& why);
   void Tell(const scheduler::Effects& effects);
   void TellAll();
-  void Answer(const CallItem& call, const CallResult& result);
+  void Answer(const CallDone& done, const CallResult& result);
   void Answer(scheduler::RequestNumber number, const CallResult& result);
   void RefusePending();
   void Publish(const scheduler::Changed& changed);
@@ -176,8 +176,9 @@ class EventLoop {
   scheduler::Effects effects_;     // Decided for workers, not kept yet.
   std::vector<FromSession> held_;  // Arrived while read-only.
   std::vector<CallItem> calls_;    // To decide after the commit.
-  // Decided, and not answered yet: what was asked of many members takes several steps.
-  std::map<scheduler::RequestNumber, CallItem> pending_;
+  // Decided, and not answered yet: what was asked of many members takes several steps. Not the
+  // whole call: a sweep file has up to 1 MiB.
+  std::map<scheduler::RequestNumber, CallDone> pending_;
   scheduler::RequestNumber last_request_ = 0;
   std::vector<Question> questions_;       // To answer after the commit.
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.

@@ -29,7 +29,7 @@ class WorkerIntake;
 class WorkerSession final
     : public grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse> {
  public:
-  static constexpr size_t kWindow = 64;  // Messages.
+  static constexpr size_t kWindow = 1024;  // Messages.
   static constexpr size_t kWindowBytes = 1 << 20;
   static constexpr size_t kOutboxLimit = 10000;  // Messages; a worker that reads none is closed.
 

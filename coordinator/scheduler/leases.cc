@@ -100,12 +100,13 @@ void Grant(Turn& turn, const MemberId& id, const Place& place) {
   lease.worker = worker.id;
   lease.unit = group.unit;
   lease.slot = TakeSlot(state, worker, group, lease.id);
-  lease.specification = SpecificationOf(turn, sweep, cell).ForReplicate(id.replicate);
+  lease.specification = std::make_shared<const std::string>(
+      SpecificationOf(turn, sweep, cell).ForReplicate(id.replicate));
   lease.granted = turn.now;
   lease.expires = turn.now + state.options.lease_ttl;
   lease.write_evaluation_set = AskForEvaluationSet(state, sweep, cell, lease.id);
 
-  turn.Keep(GrantLease{lease.id, id, lease.attempt, worker.id, lease.specification, turn.now,
+  turn.Keep(GrantLease{lease.id, id, lease.attempt, worker.id, *lease.specification, turn.now,
                        *lease.slot, lease.unit});
   if (lease.attempt > 1) ++sweep.counts.retries;
   SetState(turn, id, MemberState::kLeased);
@@ -125,7 +126,7 @@ void Unpin(Turn& turn, SweepState& sweep, const sweep::Cell& definition) {
 }
 
 void SendStartAgain(Turn& turn, const Lease& lease, SessionId session) {
-  turn.Tell(SendStart{session, lease.id, lease.member, lease.attempt, lease.specification,
+  turn.Tell(SendStart{session, lease.id, lease.member, lease.attempt, *lease.specification,
                       lease.write_evaluation_set, lease.slot.value_or(0)});
 }
 
@@ -148,7 +149,7 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   Worker& worker = state.workers.at(lease.worker);
   FreeSlot(state, worker, lease);
   if (cause == CauseClass::kNone) {
-    state.accepted.emplace(id, lease.member);
+    state.accepted.insert(id);
   } else {
     Touch(state, lease.member).lease = LeaseId{};
     ++worker.unheard;

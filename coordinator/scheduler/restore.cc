@@ -69,7 +69,7 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     lease.member = one.member;
     lease.attempt = one.attempt;
     lease.worker = one.worker;
-    lease.specification = one.specification;
+    lease.specification = std::make_shared<const std::string>(one.specification);
     lease.sequence = one.sequence;
     lease.slot = one.slot;
     lease.unit = one.unit;
@@ -98,7 +98,7 @@ void IndexMembers(State& state) {
         const MemberId name = {id, cell.cell.index, i};
         if (member.touched && member.state == MemberState::kWaiting) AddWaiting(state, name);
         const bool result = HasEnded(member.state) && member.lease.value != 0;
-        if (result) state.accepted[member.lease] = name;
+        if (result) state.accepted.insert(member.lease);
       }
       if (cell.untouched == MemberState::kWaiting) AddUntouched(state, id, cell);
     }
@@ -157,7 +157,7 @@ RecoveredState DurableState(const State& state) {
   RecoveredState durable;
   for (const auto& [id, sweep] : state.sweeps) durable.sweeps.push_back(DurableSweep(sweep));
   for (const auto& [id, lease] : state.leases) {
-    durable.leases.push_back({id, lease.member, lease.attempt, lease.worker, lease.specification,
+    durable.leases.push_back({id, lease.member, lease.attempt, lease.worker, *lease.specification,
                               lease.sequence, lease.slot, lease.unit});
   }
   for (const auto& [id, past] : state.past_leases) durable.past_leases.push_back(past);

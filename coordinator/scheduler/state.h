@@ -18,6 +18,7 @@
 #include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/lease_set.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/recovered.h"
 #include "coordinator/scheduler/replicate_set.h"
@@ -123,7 +124,8 @@ struct Lease {
   MemberId member;
   uint32_t attempt = 0;
   WorkerId worker;
-  std::string specification;
+  // shared: with copies of the state, and it never changes.
+  std::shared_ptr<const std::string> specification;
   uint64_t sequence = 0;
   std::optional<uint32_t> slot;  // Nothing: granted before leases named one.
   std::string unit;
@@ -177,7 +179,7 @@ struct State {
   std::set<std::pair<absl::Time, LeaseId>> expiry;
   std::map<LeaseId, PastLease> past_leases;
   std::map<MemberId, std::vector<LeaseId>> past_by_member;
-  std::map<LeaseId, MemberId> accepted;
+  LeaseSet accepted;
   std::map<Pool, Queue> waiting;  // None without a line.
   uint64_t pools_changed = 0;     // How often one came into it or went.
   // Workers, members and queues that were looked at to decide: what grows with the fleet or the

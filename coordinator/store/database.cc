@@ -28,6 +28,13 @@ constexpr const char* kReaderSettings =
     "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;"
     "PRAGMA trusted_schema = OFF;";
 
+// Before the first connection. SQLite would count the memory that it has, which nobody asks, under a
+// lock that all its connections share.
+void SetUpOnce() {
+  static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  (void)done;  // Too late, when another part of the process has opened one: then it counts.
+}
+
 int64_t Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt64();
 }
@@ -121,6 +128,7 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
     const std::string& path, const Schema& schema,
     const std::function<absl::Status(SQLite::Database&)>& verify) {
   NF_RETURN_IF_ERROR(CheckLog(path));
+  SetUpOnce();
   try {
     auto database = std::make_unique<SQLite::Database>(
         path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
@@ -139,6 +147,7 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
 absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return 0;
+  SetUpOnce();
   try {
     SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
     return VersionOf(database, CurrentSchema().version());
@@ -148,6 +157,7 @@ absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::string& path) {
+  SetUpOnce();
   try {
     auto database = std::make_unique<SQLite::Database>(
         path, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);

@@ -17,6 +17,7 @@ inline std::string HashBytes(std::string_view text) {
   if (!IsSha256(text)) return std::string(text);
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
   std::string bytes;
+  bytes.reserve(text.size() / 2);
   for (size_t i = 0; i < text.size(); i += 2) {
     bytes += static_cast<char>(digit(text[i]) * 16 + digit(text[i + 1]));
   }

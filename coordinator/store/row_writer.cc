@@ -17,6 +17,8 @@ namespace {
 
 // Names that are remembered of each kind: a worker may send others for ever.
 constexpr size_t kMostKnownNames = 10000;
+// The same of environments, which are longer.
+constexpr size_t kMostKnownEnvironments = 100;
 
 // One statement for each member of RowWriter. Repeating one changes nothing.
 constexpr const char* kSweepSql =
@@ -218,6 +220,8 @@ RowWriter::RowWriter(SQLite::Database& database)
 void RowWriter::Forget() {
   metrics_.known.clear();
   units_.known.clear();
+  environments_.clear();
+  data_.clear();
   numbers_ = 0;
 }
 
@@ -330,6 +334,27 @@ int64_t RowWriter::NumberOf(Names& names, const std::string& name) {
   return number;
 }
 
+int64_t RowWriter::NumberOfEnvironment(const std::string& facts) {
+  const auto known = environments_.find(facts);
+  if (known != environments_.end()) return known->second;
+  const std::string sha256 = Sha256Hex(facts);
+  const int64_t number = NumberOfHash(sha256);
+  Run(environment_, number, sha256, facts);
+  if (environments_.size() >= kMostKnownEnvironments) environments_.clear();
+  environments_[facts] = number;
+  return number;
+}
+
+int64_t RowWriter::NumberOfData(const std::string& identity) {
+  const auto known = data_.find(identity);
+  if (known != data_.end()) return known->second;
+  const int64_t number = NumberOfHash(Sha256Hex(identity));
+  Run(identity_, number, identity);
+  if (data_.size() >= kMostKnownNames) data_.clear();
+  data_[identity] = number;
+  return number;
+}
+
 void RowWriter::Keep(const scheduler::KeepRecords& write) {
   int64_t item = 0;
   for (const Record& record : write.batch.records) {
@@ -342,16 +367,9 @@ void RowWriter::Keep(const scheduler::KeepRecords& write) {
 void RowWriter::Keep(const scheduler::KeepOutcome& write) {
   const ingest::AttemptOutcome& outcome = write.outcome;
   std::optional<int64_t> environment;
-  if (!outcome.environment.empty()) {
-    const std::string sha256 = Sha256Hex(outcome.environment);
-    environment = NumberOfHash(sha256);
-    Run(environment_, *environment, sha256, outcome.environment);
-  }
+  if (!outcome.environment.empty()) environment = NumberOfEnvironment(outcome.environment);
   std::optional<int64_t> identity;
-  if (!outcome.data_identity.empty()) {
-    identity = NumberOfHash(Sha256Hex(outcome.data_identity));
-    Run(identity_, *identity, outcome.data_identity);
-  }
+  if (!outcome.data_identity.empty()) identity = NumberOfData(outcome.data_identity);
   Run(attempt_, write.lease.value, NameOf(outcome.kind), int{write.accepted}, write.reason,
       Name(outcome.cause), outcome.message, environment, outcome.measured, identity,
       NumberList(outcome.per_class_accuracy), StoredValue(outcome.train_seconds),

@@ -53,6 +53,8 @@ class RowWriter {
     std::map<std::string, int64_t, std::less<>> known;  // As far as they were needed.
   };
   static int64_t NumberOf(Names& names, const std::string& name);
+  int64_t NumberOfEnvironment(const std::string& facts);
+  int64_t NumberOfData(const std::string& identity);
 
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
       worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
@@ -60,6 +62,9 @@ class RowWriter {
       token_, revoke_token_, sharing_, notes_, drained_, release_, quarantine_;
   Names metrics_;
   Names units_;
+  // Kept in this process, by their texts: nearly all attempts are alike in them.
+  std::map<std::string, int64_t, std::less<>> environments_;
+  std::map<std::string, int64_t, std::less<>> data_;
   uint32_t numbers_ = 0;  // How many the table `number` has; 0: not looked yet.
 };
 

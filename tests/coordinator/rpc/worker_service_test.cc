@@ -241,7 +241,7 @@ TEST_F(WorkerServiceTest, NothingIsTakenForALeaseThatHasEnded) {
 
 // More than the window of a session holds: what was dealt with makes room.
 TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
-  constexpr uint64_t kBatches = 300;
+  constexpr uint64_t kBatches = WorkerSession::kWindow + 100;
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
   const uint64_t lease = worker.Started().lease_id();

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "SQLiteCpp/Statement.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -348,6 +349,40 @@ TEST_F(SqliteStoreTest, AFullDiskIsSaidAndTheSameStepCanBeAppliedLater) {
   ASSERT_TRUE(store_->LimitPages(0).ok());
   EXPECT_TRUE(store_->Apply(writes).ok());
   EXPECT_EQ(Ask("SELECT count(*) FROM event WHERE kind = 'test'"), "1");
+}
+
+// What a step that was undone has told of an environment is not believed afterwards.
+TEST_F(SqliteStoreTest, EnvironmentsAndDataOfAnUndoneStepAreKeptByTheNext) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const scheduler::AppendEvent large{SweepId{1},     {},        "test", std::string(100000, 'x'),
+                                     sample::At(70), EventId{9}};
+  scheduler::KeepOutcome late = sample::Finish(1, sample::Member(0, 0));
+  late.accepted = false;
+  late.outcome.environment = R"({"cpu":{"model":"another"}})";
+  late.outcome.data_identity = std::string(64, '7');
+  ASSERT_TRUE(store_->LimitPages(std::stoll(Ask("PRAGMA page_count")) + 2).ok());
+  ASSERT_EQ(store_->Apply(std::vector<Write>{late, large}).code(),
+            absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(store_->LimitPages(0).ok());
+
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{late, large}).ok());
+
+  EXPECT_EQ(Ask("SELECT facts FROM attempt JOIN environment USING (environment) WHERE lease = 1"),
+            late.outcome.environment);
+  EXPECT_EQ(Ask("SELECT sha256 FROM attempt JOIN data_identity USING (data_identity) "
+                "WHERE lease = 1"),
+            late.outcome.data_identity);
+}
+
+TEST_F(SqliteStoreTest, MoreEnvironmentsThanAreRememberedAreAllKept) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  for (int i = 0; i < 250; ++i) {
+    scheduler::KeepOutcome late = sample::Finish(1, sample::Member(0, 0));
+    late.outcome.environment = fmt::format(R"({{"host":{}}})", i % 200);
+    ASSERT_TRUE(store_->Apply(std::vector<Write>{late}).ok());
+  }
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM environment WHERE facts LIKE '{\"host\"%'"), "200");
 }
 
 TEST_F(SqliteStoreTest, ALateResultIsKeptWithoutTakingTheMembersPlace) {
