@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/base/reason.h"
 #include "common/log/log.h"
 
 namespace noisefloor {
@@ -114,8 +115,9 @@ bool EventLoop::Post(SessionId session, scheduler::Event event, bool counted) {
 void EventLoop::Call(CallEvent event, const CallDone& done) {
   if (waiting_calls_.fetch_add(1) >= options_.call_limit) {
     waiting_calls_.fetch_sub(1);
-    return done(
-        {MakeError(absl::StatusCode::kResourceExhausted, "too many calls are waiting; try again")});
+    return done({Because(
+        MakeError(absl::StatusCode::kResourceExhausted, "too many calls are waiting; try again"),
+        Reason::kTooBusy)});
   }
   if (!mailbox_.Post(CallItem{std::move(event), done})) {
     waiting_calls_.fetch_sub(1);
@@ -296,7 +298,9 @@ void EventLoop::DecideCalls() {
   if (calls.empty() || (storage_.ok() && Decide(calls))) return;
   for (const CallItem& call : calls) {
     if (!IsDoneInPieces(call.event) && Decide({&call, 1})) continue;
-    Answer(call, {Annotate(storage_, "this was not done, and nothing can be kept at present")});
+    Answer(call,
+           {Because(Annotate(storage_, "this was not done, and nothing can be kept at present"),
+                    Reason::kStorageFull)});
   }
 }
 

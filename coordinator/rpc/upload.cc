@@ -2,6 +2,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/reason.h"
 #include "common/rpc/channel.h"
 
 namespace noisefloor {
@@ -12,8 +13,9 @@ constexpr size_t kMaxKind = 100;  // Bytes.
 
 absl::Status CheckLive(uint64_t lease, const UploadLimits& limits) {
   if (limits.is_live(LeaseId{lease})) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   fmt::format("lease {} is not live; nothing of it is taken", lease));
+  return Because(MakeError(absl::StatusCode::kFailedPrecondition,
+                           fmt::format("lease {} is not live; nothing of it is taken", lease)),
+                 Reason::kLeaseNotLive, {{"lease", std::to_string(lease)}});
 }
 
 absl::Status CheckHeader(const v1::UploadRequest& request, const UploadLimits& limits) {
