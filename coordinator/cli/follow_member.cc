@@ -96,10 +96,7 @@ class MemberFollower {
 
   void Print(const v1::WatchMemberResponse& answer) {
     if (context_.Json()) return PrintAsJson(answer);
-    for (const v1::Event& event : answer.events()) {
-      context_.out << fmt::format("{} {}\n", ClockText(event.unix_micros()),
-                                  PrintableLine(event.text()));
-    }
+    PrintEvents(answer, /*ends=*/false);
     std::string line;
     for (int i = 0; i < answer.values_size(); ++i) {
       const v1::RecordedValue& value = answer.values(i);
@@ -109,7 +106,17 @@ class MemberFollower {
       if (!last && answer.values(i + 1).step() == value.step()) continue;
       context_.out << std::exchange(line, "") << "\n";
     }
+    PrintEvents(answer, /*ends=*/true);
     context_.out.flush();
+  }
+
+  // What it was given goes before what it measured, how it ended after.
+  void PrintEvents(const v1::WatchMemberResponse& answer, bool ends) {
+    for (const v1::Event& event : answer.events()) {
+      if ((event.kind() != v1::EVENT_KIND_LEASED) != ends) continue;
+      context_.out << fmt::format("{} {}\n", ClockText(event.unix_micros()),
+                                  PrintableLine(event.text()));
+    }
   }
 
   static std::string StepText(int64_t step, int64_t steps) {

@@ -6,6 +6,7 @@
 
 #include "common/base/reason.h"
 #include "common/log/log.h"
+#include "coordinator/loop/kept.h"
 
 namespace noisefloor {
 
@@ -19,11 +20,13 @@ bool CanBeMended(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted;
 }
 
-// Sweeps of which a person has something new to read.
-void AddNews(const scheduler::Effects& effects, std::set<SweepId>& news) {
+// Sweeps of which a person has something new to read, at once or when it is time.
+void AddNews(const scheduler::Effects& effects, std::set<SweepId>& news, std::set<SweepId>& moved) {
   for (const scheduler::Write& write : effects.writes) {
     const auto* event = std::get_if<scheduler::AppendEvent>(&write);
     if (event != nullptr && event->sweep) news.insert(*event->sweep);
+    const auto* records = std::get_if<scheduler::KeepRecords>(&write);
+    if (records != nullptr) moved.insert(records->member.sweep);
   }
 }
 
@@ -149,6 +152,11 @@ std::optional<std::string> EventLoop::ExplainWorker(const std::string& name) con
   return scheduler_.ExplainWorker(name, Now());
 }
 
+scheduler::ClassCounts EventLoop::CountsByClass() const {
+  MutexLock lock(deciding_);
+  return scheduler_.CountsByClass();
+}
+
 scheduler::Scheduler EventLoop::Copy() const {
   MutexLock lock(deciding_);
   return scheduler_.Copy();
@@ -271,9 +279,18 @@ void EventLoop::Commit() {
 // OK, or what waiting may mend.
 absl::Status EventLoop::Keep(const std::vector<scheduler::Write>& writes) {
   if (writes.empty()) return absl::OkStatus();
-  absl::Status kept = parts_.store.Apply(writes);
+  absl::Status kept = parts_.figures == nullptr ? parts_.store.Apply(writes) : ApplyTimed(writes);
   CheckStore();  // First: files that were removed may be why it failed.
   if (!kept.ok() && !CanBeMended(kept)) parts_.fatal(kept);
+  return kept;
+}
+
+absl::Status EventLoop::ApplyTimed(const std::vector<scheduler::Write>& writes) {
+  const absl::Duration begun = parts_.clock.Steady();
+  const absl::Status kept = parts_.store.Apply(writes);
+  if (!kept.ok()) return kept;
+  parts_.figures->commit_seconds.Observe(absl::ToDoubleSeconds(parts_.clock.Steady() - begun));
+  parts_.figures->commit_writes.Observe(static_cast<double>(writes.size()));
   return kept;
 }
 
@@ -328,6 +345,11 @@ bool EventLoop::Decide(std::span<const CallItem> calls) {
   return true;
 }
 
+std::string EventLoop::NameOf(WorkerId worker) const {
+  const std::optional<scheduler::WorkerStatus> known = scheduler_.FindWorker(worker);
+  return known ? known->name : "";
+}
+
 void EventLoop::TellAll() {
   const scheduler::Effects effects = std::exchange(effects_, {});
   Tell(effects);
@@ -338,7 +360,10 @@ void EventLoop::TellAll() {
 
 // Everything decided is on disk: say so, in the order of the decisions.
 void EventLoop::Tell(const scheduler::Effects& effects) {
-  AddNews(effects, news_);
+  AddNews(effects, news_, moved_);
+  if (parts_.figures != nullptr) CountKept(effects.writes, *parts_.figures);
+  LogKept(effects.writes, {[this](const MemberId& member) { return board_.AttemptAt(member); },
+                           [this](WorkerId worker) { return NameOf(worker); }});
   moved_.insert(effects.changed.sweeps.begin(), effects.changed.sweeps.end());
   Publish(effects.changed);  // First: a worker told to start may upload at once.
   for (const scheduler::Send& send : effects.sends) {

@@ -94,10 +94,11 @@ absl::StatusOr<MemberNews> ReadMemberNews(SQLite::Database& database, const Memb
     }
   }
   std::vector<v1::Event> events = EventReader(database).OfMember(id, place.first);
-  for (size_t i = place.events; i < events.size(); ++i) {
-    *response.add_events() = std::move(events[i]);
+  for (size_t& told = news.place.events; told < events.size(); ++told) {
+    // An end comes after all that was measured until then.
+    if (news.more && events[told].kind() != v1::EVENT_KIND_LEASED) break;
+    *response.add_events() = std::move(events[told]);
   }
-  news.place.events = std::max(place.events, events.size());
   news.place.state = response.state();
   news.place.step = response.step();
   news.moved = response.values_size() > 0 || response.events_size() > 0 ||

@@ -66,6 +66,10 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     NF_RETURN_IF_ERROR(writer.Write(request.piece()));
   }
   NF_RETURN_IF_ERROR(writer.Commit());
+  if (limits.figures != nullptr) {
+    ++limits.figures->files;
+    limits.figures->bytes += name.size_bytes;
+  }
   return response;
 }
 
