@@ -1,7 +1,7 @@
 #include "coordinator/loop/kept.h"
 
-#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -47,6 +47,27 @@ bool IsSaidElsewhere(std::string_view kind) {
   return kind == "storage_failed" || kind == "storage_recovered";
 }
 
+// The newest lease that these writes give the member.
+std::optional<RunningAttempt> GrantIn(std::span<const scheduler::Write> writes,
+                                      const MemberId& member) {
+  for (size_t i = writes.size(); i > 0; --i) {
+    const auto* grant = std::get_if<scheduler::GrantLease>(&writes[i - 1]);
+    if (grant == nullptr || grant->member != member) continue;
+    return RunningAttempt{grant->lease, grant->member, grant->attempt, grant->worker};
+  }
+  return std::nullopt;
+}
+
+// Which attempt the event is of: the one that has just been granted, or that ran before them.
+std::optional<RunningAttempt> AttemptOf(const scheduler::AppendEvent& event,
+                                        std::span<const scheduler::Write> before,
+                                        const WhoRuns& who) {
+  if (event.kind != "member_leased") {
+    if (const auto running = who.attempt(*event.member)) return running;
+  }
+  return GrantIn(before, *event.member);
+}
+
 }  // namespace
 
 void CountKept(const std::vector<scheduler::Write>& writes, figures::LoopFigures& figures) {
@@ -56,29 +77,20 @@ void CountKept(const std::vector<scheduler::Write>& writes, figures::LoopFigures
 }
 
 void LogKept(const std::vector<scheduler::Write>& writes, const WhoRuns& who) {
-  std::map<MemberId, RunningAttempt> granted;  // In these writes.
-  for (const scheduler::Write& write : writes) {
-    if (const auto* grant = std::get_if<scheduler::GrantLease>(&write)) {
-      if (!IsLogged(LogLevel::kInfo)) continue;
-      granted[grant->member] = {grant->lease, grant->member, grant->attempt, grant->worker};
-      continue;
-    }
-    const auto* event = std::get_if<scheduler::AppendEvent>(&write);
+  for (size_t i = 0; i < writes.size(); ++i) {
+    const auto* event = std::get_if<scheduler::AppendEvent>(&writes[i]);
     if (event == nullptr || IsSaidElsewhere(event->kind) || !IsLogged(LevelOf(event->kind))) {
       continue;
     }
     std::vector<LogField> fields;
-    std::optional<RunningAttempt> attempt;
     if (event->sweep) fields.emplace_back("sweep", ToText(*event->sweep));
     if (event->member) {
       fields.emplace_back("member", ToText(*event->member));
-      const auto found = granted.find(*event->member);
-      attempt = found != granted.end() ? found->second : who.attempt(*event->member);
-    }
-    if (attempt) {
-      fields.emplace_back("attempt", attempt->attempt);
-      fields.emplace_back("lease", attempt->lease.value);
-      fields.emplace_back("worker", who.name(attempt->worker));
+      if (const auto attempt = AttemptOf(*event, std::span(writes).first(i), who)) {
+        fields.emplace_back("attempt", attempt->attempt);
+        fields.emplace_back("lease", attempt->lease.value);
+        fields.emplace_back("worker", who.name(attempt->worker));
+      }
     }
     if (!event->caller.empty()) fields.emplace_back("caller", event->caller);
     fields.emplace_back("text", event->text);

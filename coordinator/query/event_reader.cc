@@ -143,14 +143,16 @@ v1::Event EventReader::GrantOf(const MemberId& id) {
   return event;
 }
 
-std::vector<v1::Event> EventReader::OfMember(const MemberId& id, LeaseId first) {
+std::vector<v1::Event> EventReader::OfMember(const MemberId& id, LeaseId first, size_t told) {
   std::vector<v1::Event> events;
   const auto add = [&](v1::Event event) {
     event.set_member(ToText(id));
     event.set_lease(static_cast<uint64_t>(leases_.getColumn(0).getInt64()));
     event.set_attempt(leases_.getColumn(1).getUInt());
     event.set_worker(leases_.getColumn(2).getString());
-    event.set_number(NumberAt(id, event.unix_micros(), event.kind() == v1::EVENT_KIND_LEASED));
+    if (events.size() >= told) {
+      event.set_number(NumberAt(id, event.unix_micros(), event.kind() == v1::EVENT_KIND_LEASED));
+    }
     events.push_back(std::move(event));
   };
   Bind(leases_, id);

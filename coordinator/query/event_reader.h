@@ -29,8 +29,9 @@ class EventReader {
   v1::Event At(SQLite::Statement& row);
   // What its leases tell, first to last: that each was granted, and how it ended. `first`: none of
   // leases before that one. The number is 0 where it cannot be found without reading all events,
-  // which takes a clock that was set back.
-  std::vector<v1::Event> OfMember(const MemberId& id, LeaseId first = {});
+  // which takes a clock that was set back; and of the first `told` ones, for which it is not
+  // looked.
+  std::vector<v1::Event> OfMember(const MemberId& id, LeaseId first = {}, size_t told = 0);
   // What people had done with the whole sweep: cancelled it, let its members wait again.
   std::vector<v1::Event> AskedOfSweep(SweepId sweep);
 

@@ -93,7 +93,7 @@ absl::StatusOr<MemberNews> ReadMemberNews(SQLite::Database& database, const Memb
       response.set_steps(progress->step_count);
     }
   }
-  std::vector<v1::Event> events = EventReader(database).OfMember(id, place.first);
+  std::vector<v1::Event> events = EventReader(database).OfMember(id, place.first, place.events);
   for (size_t& told = news.place.events; told < events.size(); ++told) {
     // An end comes after all that was measured until then.
     if (news.more && events[told].kind() != v1::EVENT_KIND_LEASED) break;

@@ -313,7 +313,11 @@ absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
   for (std::string& line : reader.History(id)) response.add_history(std::move(line));
   EventReader events(database);
   for (v1::Event& event : events.OfMember(id)) *response.add_events() = std::move(event);
-  for (v1::Event& event : events.AskedOfSweep(id.sweep)) *response.add_events() = std::move(event);
+  for (v1::Event& event : events.AskedOfSweep(id.sweep)) {
+    response.add_history(fmt::format("at {} UTC: {} by {}", TimeText(event.unix_micros()),
+                                     event.text(), event.caller()));
+    *response.add_events() = std::move(event);
+  }
   std::ranges::stable_sort(*response.mutable_events(), {}, &v1::Event::unix_micros);
   return response;
 }
