@@ -15,12 +15,17 @@
 #include "common/rpc/server.h"
 #include "coordinator/access/token.h"
 #include "coordinator/certificates/access_folder.h"
+#include "coordinator/figures/call_figures.h"
+#include "coordinator/figures/loop_figures.h"
 #include "coordinator/loop/event_loop.h"
 #include "coordinator/loop/recovery.h"
+#include "coordinator/metrics/metrics.h"
+#include "coordinator/metrics/metrics_server.h"
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/access_gate.h"
 #include "coordinator/rpc/access_service.h"
+#include "coordinator/rpc/call_meter.h"
 #include "coordinator/rpc/coordinator_service.h"
 #include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
@@ -54,6 +59,18 @@ void EndProcess(const absl::Status& status) {
 
 bool UsesAccess(const CoordinatorOptions& options) {
   return options.use_access && !options.listen.empty() && AccessIsSetUp(options.home);
+}
+
+absl::Status OffLoopback(const std::string& metrics) {
+  return InvalidInput("metrics: refusing to serve them on " + metrics +
+                      ": everybody who reaches it could read; expected a loopback address, or TLS "
+                      "and tokens, which `noisefloor access init` makes");
+}
+
+std::vector<std::string> ShortMethods() {
+  std::vector<std::string> methods;
+  for (const auto& [path, role] : RulesOf(AllServices())) methods.emplace_back(ShortMethod(path));
+  return methods;
 }
 
 Sha256Digest Chance() {
@@ -157,7 +174,8 @@ class RunningCoordinator final : public Coordinator {
                [this] {
                  access_.EndExpired();
                  return home_.Check();
-               }},
+               },
+               options.metrics.empty() ? nullptr : &loop_figures_},
               {.storage_retry = options.storage_retry}, std::move(scheduler), now),
         intake_(loop_, registry_, home_.blobs) {}
 
@@ -167,6 +185,7 @@ class RunningCoordinator final : public Coordinator {
   absl::Status Serve(const CoordinatorOptions& options, ServerSettings settings);
 
   std::string address() const override { return address_; }
+  std::string metrics_address() const override { return metrics_address_; }
   std::shared_ptr<grpc::Channel> InProcessChannel() override { return server_->InProcessChannel(); }
   void Stop() override;
 
@@ -176,9 +195,14 @@ class RunningCoordinator final : public Coordinator {
   std::string StorageProblem() const;
   absl::Status OpenServices(const CoordinatorOptions& options);
   absl::Status WriteOwnerAccess(const std::string& home);
+  absl::Status ServeMetrics(const CoordinatorOptions& options);
+  std::string MetricsText(const std::string& wal_path) const;
 
   SystemClock clock_;
   Home home_;
+  figures::LoopFigures loop_figures_;
+  figures::UploadFigures upload_figures_;
+  figures::CallFigures call_figures_{ShortMethods()};
   AccessBook access_;
   SessionRegistry registry_;
   WatchHub watches_;
@@ -191,6 +215,8 @@ class RunningCoordinator final : public Coordinator {
   std::string owner_access_;  // Where it lies; empty: there is none.
   std::unique_ptr<RpcServer> server_;
   std::string address_;
+  std::string metrics_address_;
+  std::unique_ptr<metrics::MetricsServer> metrics_;
   std::atomic<bool> stopped_{false};
 };
 
@@ -216,6 +242,7 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       registry_, intake_, home_.blobs, access_,
       UploadLimits{.max_bytes = options.max_upload_bytes,
                    .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
+                   .figures = &upload_figures_,
                    .idle = options.upload_idle});
   absl::StatusOr<KeptAccess> kept = ReadAccess(options.home);
   if (access_.enforced()) {
@@ -260,6 +287,9 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
   if (access_.enforced()) {
     settings.gate = MakeAccessGate(access_, RulesOf(AllServices()));
   }
+  if (!options.metrics.empty()) {
+    settings.meter = [this] { return MakeCallMeter(call_figures_); };
+  }
   NF_ASSIGN_OR_RETURN(server_,
                       RpcServer::Start(settings, {&*people_, &*workers_, &*access_service_}));
   if (!settings.in_process_only) {
@@ -269,12 +299,52 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
     LogInfo("coordinator_serves",
             {{"address", address_}, {"home", options.home}, {"tls", access_.enforced()}});
   }
+  if (!options.metrics.empty()) NF_RETURN_IF_ERROR(ServeMetrics(options));
   loop_.Start();
+  return absl::OkStatus();
+}
+
+std::string RunningCoordinator::MetricsText(const std::string& wal_path) const {
+  const LiveBoard& live = loop_.live();
+  return metrics::Text({.loop = loop_figures_,
+                        .uploads = upload_figures_,
+                        .calls = call_figures_,
+                        .members = [this] { return loop_.CountsByClass(); },
+                        .workers_connected =
+                            [&live] {
+                              const auto workers = live.Workers();
+                              return std::ranges::count_if(
+                                  workers, [](const auto& worker) { return worker->connected; });
+                            },
+                        .mailbox_depth = [this] { return loop_.waiting(); },
+                        .can_keep = [&live] { return live.storage_problem().empty(); },
+                        .wal_path = wal_path,
+                        .version = NOISEFLOOR_VERSION});
+}
+
+absl::Status RunningCoordinator::ServeMetrics(const CoordinatorOptions& options) {
+  NF_ASSIGN_OR_RETURN(Address address, ParseAddress(options.metrics));
+  metrics::ServerSettings settings{.host = address.host, .port = address.port};
+  if (!IsLoopback(address)) {
+    if (!access_.enforced()) return OffLoopback(options.metrics);
+    settings.key_and_certificate = ServerPemPath(options.home);
+    settings.may_read = [this](std::string_view token) -> absl::Status {
+      NF_ASSIGN_OR_RETURN(const access::Caller caller, access_.Check(token));
+      if (Allows(caller.role, access::Role::kReader)) return absl::OkStatus();
+      return MakeError(absl::StatusCode::kPermissionDenied, "metrics need the role reader");
+    };
+  }
+  settings.text = [this, wal = DatabasePath(options.home) + "-wal"] { return MetricsText(wal); };
+  NF_ASSIGN_OR_RETURN(metrics_, metrics::MetricsServer::Start(std::move(settings)));
+  address.port = metrics_->port();
+  metrics_address_ = ToText(address);
+  LogInfo("metrics_served", {{"address", metrics_address_}});
   return absl::OkStatus();
 }
 
 void RunningCoordinator::Stop() {
   if (stopped_.exchange(true)) return;
+  metrics_.reset();
   if (server_) server_->StopServing();
   registry_.CloseAll(Stopping());
   watches_.CloseAll(Stopping());

@@ -24,6 +24,9 @@ struct CoordinatorOptions {
   // TLS and tokens, once `noisefloor access init` has set them up in `home`; else `listen` must be
   // on loopback, where everybody on this machine may do everything.
   bool use_access = false;
+  // Where Prometheus reads figures: "127.0.0.1:9464"; empty: nowhere. Off loopback only with TLS
+  // and tokens, of which that of any reader will do.
+  std::string metrics = "";
   absl::Duration lease_ttl = absl::Seconds(15);          // A lease lives so long unrenewed,
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
@@ -50,6 +53,9 @@ class Coordinator {
 
   // "127.0.0.1:41234", with the port that was bound; empty without network.
   virtual std::string address() const = 0;
+
+  // "127.0.0.1:9464"; empty without metrics.
+  virtual std::string metrics_address() const { return ""; }
 
   // Calls without a socket. Must not be used after Stop.
   // shared: gRPC's stubs hold their channel so.

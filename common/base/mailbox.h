@@ -41,6 +41,12 @@ class Mailbox {
     arrived_.NotifyAll();
   }
 
+  // What waits at this moment.
+  [[nodiscard]] size_t size() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(mutex_);
+    return waiting_.size();
+  }
+
   [[nodiscard]] bool closed() const ABSL_LOCKS_EXCLUDED(mutex_) {
     MutexLock lock(mutex_);
     return closed_;

@@ -109,12 +109,20 @@ void SetUpLog(const LogSettings& settings) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+bool IsLogged(LogLevel level) {
   spdlog::logger* logger = spdlog::default_logger_raw();
-  if (logger == nullptr || !logger->should_log(ToSpdlog(level))) return;
-  const std::string line =
-      FormatLogEvent(g_format, event, std::span(fields.begin(), fields.size()));
-  logger->log(ToSpdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  return logger != nullptr && logger->should_log(ToSpdlog(level));
+}
+
+void LogWith(LogLevel level, std::string_view event, std::span<const LogField> fields) {
+  if (!IsLogged(level)) return;
+  const std::string line = FormatLogEvent(g_format, event, fields);
+  spdlog::default_logger_raw()->log(ToSpdlog(level),
+                                    spdlog::string_view_t(line.data(), line.size()));
+}
+
+void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
+  LogWith(level, event, std::span(fields.begin(), fields.size()));
 }
 
 }  // namespace noisefloor

@@ -49,6 +49,10 @@ struct LogField {
 
 void SetUpLog(const LogSettings& settings);
 
+// Whether such a line would be written: for what is dear to put together.
+bool IsLogged(LogLevel level);
+// As Log, of fields that are known only when it runs.
+void LogWith(LogLevel level, std::string_view event, std::span<const LogField> fields);
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields = {});
 inline void LogDebug(std::string_view event, std::initializer_list<LogField> fields = {}) {
   Log(LogLevel::kDebug, event, fields);

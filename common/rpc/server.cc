@@ -102,6 +102,11 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(
   if (!settings.in_process_only) {
     builder.AddListeningPort(ToText(settings.listen), CredentialsOf(settings), &port);
   }
+  if (settings.meter) {
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> meters;
+    meters.push_back(settings.meter());
+    builder.experimental().SetInterceptorCreators(std::move(meters));
+  }
   for (grpc::Service* service : services) builder.RegisterService(service);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || (port == 0 && !settings.in_process_only)) {

@@ -2,6 +2,7 @@
 // checking and reflection.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "grpcpp/impl/service_type.h"
 #include "grpcpp/security/auth_metadata_processor.h"
 #include "grpcpp/server.h"
+#include "grpcpp/support/server_interceptor.h"
 
 #include "common/base/status.h"
 #include "common/rpc/address.h"
@@ -29,6 +31,9 @@ struct ServerSettings {
   bool in_process_only = false;
   // Names that health checking answers for, beside "": "noisefloor.v1.WorkerService".
   std::vector<std::string> health_names = {};
+  // Makes what sees each call begin and end, once for the server. Empty: nothing does.
+  std::function<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>()> meter =
+      nullptr;
 };
 
 // Owns the listening server. Construct through Start; any thread may call the rest.

@@ -1,16 +1,14 @@
 #include "coordinator/cli/follow.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "fmt/format.h"
 
 #include "common/base/check.h"
 #include "common/rpc/backoff.h"
+#include "coordinator/cli/canceller.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
 #include "coordinator/cli/standstill.h"
@@ -23,30 +21,6 @@ constexpr int kMostTries = 30;  // Without an answer in between: about four minu
 // A watch is opened anew so often: in between we look why nothing moves.
 constexpr absl::Duration kLook = absl::Seconds(2);
 constexpr absl::Duration kLongestLook = absl::Seconds(30);
-
-// Cancels a call when one of two files becomes readable. A thread of its own until destroyed.
-class Canceller {
- public:
-  Canceller(grpc::ClientContext& call, int first, int second)
-      : done_(eventfd(0, EFD_CLOEXEC)), thread_([this, &call, first, second] {
-          pollfd files[3] = {{done_, POLLIN, 0}, {first, POLLIN, 0}, {second, POLLIN, 0}};
-          while (poll(files, 3, -1) < 0) {
-          }
-          if (files[0].revents == 0) call.TryCancel();
-        }) {
-    NF_CHECK(done_ >= 0);
-  }
-  ~Canceller() {
-    const uint64_t one = 1;
-    (void)!write(done_, &one, sizeof one);
-    thread_.join();
-    close(done_);
-  }
-
- private:
-  const int done_;
-  std::thread thread_;
-};
 
 int ProgressWidth(int file) {
   const uint32_t columns = TerminalColumns(file);

@@ -27,28 +27,42 @@ class Serve final : public Command {
                    "address of the server (default 127.0.0.1:7077; once access is set up, every "
                    "address of this machine and the port of `access init`)")
         ->type_name("HOST:PORT");
+    app.add_option("--metrics", metrics_,
+                   "address where Prometheus reads figures, at /metrics (default: nowhere); off "
+                   "loopback with TLS and a reader's token, once access is set up")
+        ->type_name("HOST:PORT");
+    app.add_option("--log-level", log_level_, "debug, info, warning, error or off (default info)")
+        ->type_name("LEVEL");
+    app.add_option("--log-format", log_format_, "text or json (default text)")->type_name("FORMAT");
   }
   absl::StatusOr<int> Run(Context& context) override {
     if (!context.options.coordinator.empty()) {
       return InvalidInput("--coordinator: serve is a coordinator itself; use --listen");
     }
     NF_ASSIGN_OR_RETURN(const std::string listen, ListenAddress(context));
+    NF_ASSIGN_OR_RETURN(const LogSettings log, Log());
+    if (!metrics_.empty()) NF_RETURN_IF_ERROR(CheckMetrics(context));
     OutliveReaders();
-    SetUpLog({.program = "noisefloor"});
+    SetUpLog(log);
     const StopSignal stop;
     absl::StatusOr<std::unique_ptr<Coordinator>> started = context.start_coordinator(
-        {.home = context.options.home, .listen = listen, .use_access = true});
+        {.home = context.options.home, .listen = listen, .use_access = true, .metrics = metrics_});
     // Nobody was to be reached: what cannot be had here is refused.
     if (absl::IsUnavailable(started.status())) {
       return MakeError(absl::StatusCode::kFailedPrecondition, Message(started.status()));
     }
     NF_ASSIGN_OR_RETURN(const std::unique_ptr<Coordinator> coordinator, std::move(started));
     if (context.Json()) {
-      PrintJson(context.out, {{"address", coordinator->address()}, {"home", context.options.home}});
+      PrintJson(context.out, {{"address", coordinator->address()},
+                              {"home", context.options.home},
+                              {"metrics", coordinator->metrics_address()}});
     } else {
       context.out << "noisefloor " << NOISEFLOOR_VERSION << " listens on " << coordinator->address()
                   << (AccessIsSetUp(context.options.home) ? " with TLS and tokens" : "")
                   << ", data in " << context.options.home << "\n";
+      if (!metrics_.empty()) {
+        context.out << "metrics on " << coordinator->metrics_address() << "\n";
+      }
     }
     context.out.flush();
     while (!stop.WaitFor(absl::InfiniteDuration())) {
@@ -78,7 +92,34 @@ class Serve final : public Command {
         listen_, context.Hint("access init --address=" + found)));
   }
 
+  absl::Status CheckMetrics(const Context& context) const {
+    NF_ASSIGN_OR_RETURN(const Address address, ParseAddress(metrics_));
+    if (IsLoopback(address) || AccessIsSetUp(context.options.home)) return absl::OkStatus();
+    return InvalidInput(fmt::format(
+        "--metrics={}: others could read them, and access is not set up: {} makes a certificate "
+        "and tokens; or expected an address on loopback",
+        metrics_, context.Hint("access init")));
+  }
+
+  absl::StatusOr<LogSettings> Log() const {
+    LogSettings log = {.program = "noisefloor"};
+    const auto level = ParseLogLevel(log_level_);
+    if (!level) {
+      return InvalidInput(
+          fmt::format("--log-level={}: expected debug, info, warning, error or off", log_level_));
+    }
+    if (log_format_ != "text" && log_format_ != "json") {
+      return InvalidInput(fmt::format("--log-format={}: expected text or json", log_format_));
+    }
+    log.level = *level;
+    if (log_format_ == "json") log.format = LogFormat::kJson;
+    return log;
+  }
+
   std::string listen_;
+  std::string metrics_;
+  std::string log_level_ = "info";
+  std::string log_format_ = "text";
 };
 
 }  // namespace

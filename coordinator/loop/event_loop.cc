@@ -4,7 +4,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/base/reason.h"
 #include "common/log/log.h"
+#include "coordinator/loop/kept.h"
 
 namespace noisefloor {
 
@@ -18,11 +20,13 @@ bool CanBeMended(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted;
 }
 
-// Sweeps of which a person has something new to read.
-void AddNews(const scheduler::Effects& effects, std::set<SweepId>& news) {
+// Sweeps of which a person has something new to read, at once or when it is time.
+void AddNews(const scheduler::Effects& effects, std::set<SweepId>& news, std::set<SweepId>& moved) {
   for (const scheduler::Write& write : effects.writes) {
     const auto* event = std::get_if<scheduler::AppendEvent>(&write);
     if (event != nullptr && event->sweep) news.insert(*event->sweep);
+    const auto* records = std::get_if<scheduler::KeepRecords>(&write);
+    if (records != nullptr) moved.insert(records->member.sweep);
   }
 }
 
@@ -114,8 +118,9 @@ bool EventLoop::Post(SessionId session, scheduler::Event event, bool counted) {
 void EventLoop::Call(CallEvent event, const CallDone& done) {
   if (waiting_calls_.fetch_add(1) >= options_.call_limit) {
     waiting_calls_.fetch_sub(1);
-    return done(
-        {MakeError(absl::StatusCode::kResourceExhausted, "too many calls are waiting; try again")});
+    return done({Because(
+        MakeError(absl::StatusCode::kResourceExhausted, "too many calls are waiting; try again"),
+        Reason::kTooBusy)});
   }
   if (!mailbox_.Post(CallItem{std::move(event), done})) {
     waiting_calls_.fetch_sub(1);
@@ -145,6 +150,11 @@ std::optional<std::string> EventLoop::ExplainSweep(SweepId sweep) const {
 std::optional<std::string> EventLoop::ExplainWorker(const std::string& name) const {
   MutexLock lock(deciding_);
   return scheduler_.ExplainWorker(name, Now());
+}
+
+scheduler::ClassCounts EventLoop::CountsByClass() const {
+  MutexLock lock(deciding_);
+  return scheduler_.CountsByClass();
 }
 
 scheduler::Scheduler EventLoop::Copy() const {
@@ -269,9 +279,18 @@ void EventLoop::Commit() {
 // OK, or what waiting may mend.
 absl::Status EventLoop::Keep(const std::vector<scheduler::Write>& writes) {
   if (writes.empty()) return absl::OkStatus();
-  absl::Status kept = parts_.store.Apply(writes);
+  absl::Status kept = parts_.figures == nullptr ? parts_.store.Apply(writes) : ApplyTimed(writes);
   CheckStore();  // First: files that were removed may be why it failed.
   if (!kept.ok() && !CanBeMended(kept)) parts_.fatal(kept);
+  return kept;
+}
+
+absl::Status EventLoop::ApplyTimed(const std::vector<scheduler::Write>& writes) {
+  const absl::Duration begun = parts_.clock.Steady();
+  const absl::Status kept = parts_.store.Apply(writes);
+  if (!kept.ok()) return kept;
+  parts_.figures->commit_seconds.Observe(absl::ToDoubleSeconds(parts_.clock.Steady() - begun));
+  parts_.figures->commit_writes.Observe(static_cast<double>(writes.size()));
   return kept;
 }
 
@@ -297,7 +316,8 @@ void EventLoop::DecideCalls() {
   for (const CallItem& call : calls) {
     if (!IsDoneInPieces(call.event) && Decide({&call, 1})) continue;
     Answer(call.done,
-           {Annotate(storage_, "this was not done, and nothing can be kept at present")});
+           {Because(Annotate(storage_, "this was not done, and nothing can be kept at present"),
+                    Reason::kStorageFull)});
   }
 }
 
@@ -325,6 +345,11 @@ bool EventLoop::Decide(std::span<const CallItem> calls) {
   return true;
 }
 
+std::string EventLoop::NameOf(WorkerId worker) const {
+  const std::optional<scheduler::WorkerStatus> known = scheduler_.FindWorker(worker);
+  return known ? known->name : "";
+}
+
 void EventLoop::TellAll() {
   const scheduler::Effects effects = std::exchange(effects_, {});
   Tell(effects);
@@ -335,7 +360,10 @@ void EventLoop::TellAll() {
 
 // Everything decided is on disk: say so, in the order of the decisions.
 void EventLoop::Tell(const scheduler::Effects& effects) {
-  AddNews(effects, news_);
+  AddNews(effects, news_, moved_);
+  if (parts_.figures != nullptr) CountKept(effects.writes, *parts_.figures);
+  LogKept(effects.writes, {[this](const MemberId& member) { return board_.AttemptAt(member); },
+                           [this](WorkerId worker) { return NameOf(worker); }});
   moved_.insert(effects.changed.sweeps.begin(), effects.changed.sweeps.end());
   Publish(effects.changed);  // First: a worker told to start may upload at once.
   for (const scheduler::Send& send : effects.sends) {

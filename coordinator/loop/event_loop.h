@@ -21,6 +21,7 @@
 #include "common/base/mailbox.h"
 #include "common/base/mutex.h"
 #include "common/base/status.h"
+#include "coordinator/figures/loop_figures.h"
 #include "coordinator/loop/live_board.h"
 #include "coordinator/loop/worker_links.h"
 #include "coordinator/scheduler/scheduler.h"
@@ -77,6 +78,7 @@ class EventLoop {
     // Whether what was kept is still where it was; asked at each tick and before anything is said.
     // Not OK is fatal. May be empty.
     std::function<absl::Status()> check = nullptr;
+    figures::LoopFigures* figures = nullptr;  // Kept up to date when there is one; outlives it.
   };
 
   // `now` must be the time that `scheduler` was restored at.
@@ -107,6 +109,11 @@ class EventLoop {
   std::optional<std::string> ExplainSweep(SweepId sweep) const ABSL_LOCKS_EXCLUDED(deciding_);
   std::optional<std::string> ExplainWorker(const std::string& name) const
       ABSL_LOCKS_EXCLUDED(deciding_);
+
+  // As the scheduler counts them, over all sweeps; likewise.
+  scheduler::ClassCounts CountsByClass() const ABSL_LOCKS_EXCLUDED(deciding_);
+  // What waits to be dealt with at this moment.
+  size_t waiting() const { return mailbox_.size(); }
 
   // What only this process knows, as of the last commit. Reading it never waits for the loop.
   const LiveBoard& live() const { return board_; }
@@ -143,10 +150,12 @@ class EventLoop {
   void DecideCalls();
   bool Decide(std::span<const CallItem> calls);
   absl::Status Keep(const std::vector<scheduler::Write>& writes);
+  absl::Status ApplyTimed(const std::vector<scheduler::Write>& writes);
   void CheckStore();
   void StorageFailed(const absl::Status& why);
   void Tell(const scheduler::Effects& effects);
   void TellAll();
+  std::string NameOf(WorkerId worker) const;
   void Answer(const CallDone& done, const CallResult& result);
   void Answer(scheduler::RequestNumber number, const CallResult& result);
   void RefusePending();

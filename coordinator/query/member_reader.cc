@@ -27,10 +27,6 @@ double NumberAt(SQLite::Statement& row, int column) {
   return FromStored(row.getColumn(column).getDouble(), row.getColumn(column + 1).getInt());
 }
 
-std::string TimeText(int64_t us) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMicros(us), absl::UTCTimeZone());
-}
-
 // "attempt 2 on box-1 (lease 17): 2026-01-01 10:00:00 to 10:02:00 UTC, failed (bug): message".
 std::string HistoryLine(SQLite::Statement& row) {
   std::string line =
@@ -53,6 +49,10 @@ std::string HistoryLine(SQLite::Statement& row) {
 }
 
 }  // namespace
+
+std::string TimeText(int64_t us) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::FromUnixMicros(us), absl::UTCTimeZone());
+}
 
 MemberReader::MemberReader(SQLite::Database& database)
     : member_(database,
@@ -89,12 +89,7 @@ MemberReader::MemberReader(SQLite::Database& database)
                "SELECT l.attempt, w.name, l.lease, l.granted_us, l.dropped_us, a.ended_us, "
                "a.outcome, a.cause, a.message, a.accepted, a.refused_because, l.drop_reason "
                "FROM lease l JOIN worker w USING (worker) LEFT JOIN attempt a USING (lease) "
-               "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? ORDER BY l.attempt"),
-      // What people had done with the whole sweep.
-      asked_(database,
-             "SELECT at_us, text, caller FROM event WHERE sweep = ? AND cell IS NULL AND "
-             "caller <> '' AND (kind = 'sweep_cancelled' OR kind = 'sweep_retried') "
-             "ORDER BY event") {}
+               "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? ORDER BY l.attempt") {}
 
 std::optional<v1::Member> MemberReader::Read(const MemberId& id, v1::MemberView view) {
   Bind(member_, id);
@@ -212,12 +207,6 @@ std::vector<std::string> MemberReader::History(const MemberId& id) {
   std::vector<std::string> lines;
   Bind(history_, id);
   while (history_.executeStep()) lines.push_back(HistoryLine(history_));
-  asked_.reset();
-  asked_.bind(1, static_cast<int64_t>(id.sweep.value));
-  while (asked_.executeStep()) {
-    lines.push_back(fmt::format("at {} UTC: {} by {}", TimeText(asked_.getColumn(0).getInt64()),
-                                asked_.getColumn(1).getString(), asked_.getColumn(2).getString()));
-  }
   return lines;
 }
 

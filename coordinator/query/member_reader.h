@@ -13,6 +13,9 @@
 
 namespace noisefloor::query {
 
+// UTC, "2026-01-01 10:00:00".
+std::string TimeText(int64_t us);
+
 // One thread, within one read transaction. SQLite's exceptions pass through.
 class MemberReader {
  public:
@@ -41,7 +44,6 @@ class MemberReader {
   SQLite::Statement metrics_;
   SQLite::Statement artifacts_;
   SQLite::Statement history_;
-  SQLite::Statement asked_;
 };
 
 }  // namespace noisefloor::query

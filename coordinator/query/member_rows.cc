@@ -9,11 +9,14 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/base/reason.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/steps.h"
+#include "coordinator/query/event_reader.h"
 #include "coordinator/query/member_reader.h"
 #include "coordinator/query/member_selection.h"
+#include "coordinator/query/sweep_rows.h"
 #include "coordinator/query/to_proto.h"
 #include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/specification_rows.h"
@@ -43,7 +46,7 @@ class Specifications {
     SQLite::Statement row(database, "SELECT definition FROM sweep WHERE sweep = ?");
     row.bind(1, static_cast<int64_t>(sweep));
     if (!row.executeStep()) {
-      return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+      return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
     }
     NF_ASSIGN_OR_RETURN(out.content_, SweepFromJson(row.getColumn(0).getString()));
     out.cells_ = sweep::Expand(out.content_);
@@ -116,6 +119,8 @@ class Specifications {
   std::optional<Shared> shared_;
 };
 
+}  // namespace
+
 absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::string& text) {
   const std::optional<MemberId> id = ParseMemberId(text);
   if (!id) {
@@ -129,8 +134,11 @@ absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::strin
   row.bind(2, static_cast<int64_t>(id->cell));
   row.bind(3, static_cast<int64_t>(id->replicate));
   if (row.executeStep()) return *id;
-  return MakeError(absl::StatusCode::kNotFound, text + ": no such member in this sweep");
+  return Because(MakeError(absl::StatusCode::kNotFound, text + ": no such member in this sweep"),
+                 Reason::kMemberNotFound, {{"member", text}});
 }
+
+namespace {
 
 // Of a cell, from `first` on.
 struct CellRange {
@@ -302,6 +310,14 @@ absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
     *response.mutable_member() = *std::move(member);
   }
   for (std::string& line : reader.History(id)) response.add_history(std::move(line));
+  EventReader events(database);
+  for (v1::Event& event : events.OfMember(id)) *response.add_events() = std::move(event);
+  for (v1::Event& event : events.AskedOfSweep(id.sweep)) {
+    response.add_history(fmt::format("at {} UTC: {} by {}", TimeText(event.unix_micros()),
+                                     event.text(), event.caller()));
+    *response.add_events() = std::move(event);
+  }
+  std::ranges::stable_sort(*response.mutable_events(), {}, &v1::Event::unix_micros);
   return response;
 }
 
@@ -321,9 +337,11 @@ absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
     return BlobName{row.getColumn(0).getString(),
                     static_cast<uint64_t>(row.getColumn(1).getInt64())};
   }
-  return MakeError(absl::StatusCode::kNotFound,
-                   fmt::format("{}: no attempt at it has kept \"{}\"", request.member(),
-                               std::string_view(request.kind()).substr(0, 100)));
+  return Because(MakeError(absl::StatusCode::kNotFound,
+                           fmt::format("{}: no attempt at it has kept \"{}\"", request.member(),
+                                       std::string_view(request.kind()).substr(0, 100))),
+                 Reason::kArtifactNotFound,
+                 {{"member", request.member()}, {"kind", request.kind()}});
 }
 
 }  // namespace noisefloor::query

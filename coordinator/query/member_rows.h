@@ -13,6 +13,9 @@
 
 namespace noisefloor::query {
 
+// The member that a request names: InvalidArgument for what is no name, NotFound.
+absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::string& text);
+
 absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
                                                     const v1::ListMembersRequest& request,
                                                     const LiveFacts& live);

@@ -13,6 +13,7 @@
 #include "common/base/mutex.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/load_study.h"
+#include "coordinator/query/member_news.h"
 #include "coordinator/query/member_rows.h"
 #include "coordinator/query/plan.h"
 #include "coordinator/query/reader_pool.h"
@@ -104,6 +105,11 @@ class StoreQuery final : public Query {
   absl::StatusOr<v1::WatchSweepResponse> WatchSweep(const v1::WatchSweepRequest& request) override {
     return Read<v1::WatchSweepResponse>(
         [&](auto& database) { return ReadWatch(database, request, options_.live, summaries_); });
+  }
+
+  absl::StatusOr<MemberNews> WatchMember(const MemberPlace& place) override {
+    return Read<MemberNews>(
+        [&](auto& database) { return ReadMemberNews(database, place, options_.live); });
   }
 
   absl::StatusOr<Plan> PlanSweep(const sweep::Sweep& sweep,

@@ -107,6 +107,27 @@ struct QueryOptions {
   size_t watch_limit = 1000;   // Of watches: no more are open, and each posts one read at a time.
 };
 
+// How far one who watches a member has been told; as PlaceOf makes it at first.
+struct MemberPlace {
+  std::string member;
+  LeaseId first;            // Events of earlier leases were told before.
+  size_t events = 0;        // Of those from `first` on.
+  LeaseId lease;            // Of whose records were told
+  int64_t after_step = -1;  // those up to this step,
+  uint64_t batch = 0;       // and those up to this place in this batch.
+  int64_t item = -1;
+  v1::MemberState state = v1::MEMBER_STATE_UNSPECIFIED;  // As told last.
+  int64_t step = 0;
+};
+
+struct MemberNews {
+  v1::WatchMemberResponse response;
+  MemberPlace place;   // After it.
+  bool more = false;   // There is more to tell at once.
+  bool moved = false;  // It says what was not said before.
+  bool ended = false;  // The member has ended, and all was told.
+};
+
 // A file to send.
 struct ArtifactFile {
   std::string path;
@@ -143,6 +164,8 @@ class Query {
   // Unchanged token and no lines: nothing happened. Never waits.
   virtual absl::StatusOr<v1::WatchSweepResponse> WatchSweep(
       const v1::WatchSweepRequest& request) = 0;
+  // What the member has measured and what happened to it since, at most 1000 values. Never waits.
+  virtual absl::StatusOr<MemberNews> WatchMember(const MemberPlace& place) = 0;
   // What a resolved sweep would do on these workers.
   virtual absl::StatusOr<Plan> PlanSweep(const sweep::Sweep& sweep,
                                          std::span<const FleetWorker> fleet) = 0;

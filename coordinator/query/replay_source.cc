@@ -8,6 +8,7 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/base/reason.h"
 #include "coordinator/store/sweep_json.h"
 
 namespace noisefloor::query {
@@ -15,7 +16,8 @@ namespace noisefloor::query {
 namespace {
 
 absl::Status None(const MemberId& member) {
-  return MakeError(absl::StatusCode::kNotFound, ToText(member) + ": no such member");
+  return Because(MakeError(absl::StatusCode::kNotFound, ToText(member) + ": no such member"),
+                 Reason::kMemberNotFound, {{"member", ToText(member)}});
 }
 
 absl::StatusOr<sweep::Sweep> DefinitionOf(SQLite::Database& database, const MemberId& member) {

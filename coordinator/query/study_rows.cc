@@ -18,6 +18,7 @@
 #include "common/trainer_protocol/training.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
+#include "coordinator/query/sweep_rows.h"
 #include "coordinator/store/special.h"
 #include "coordinator/store/sweep_json.h"
 #include "coordinator/sweep/resolved_file.h"
@@ -83,7 +84,7 @@ absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
                         "FROM sweep s WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
-    return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+    return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
   }
   input.id = fmt::format("s{}", sweep);
   input.name = row.getColumn(0).getString();

@@ -9,7 +9,9 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/base/reason.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "coordinator/query/event_reader.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/to_proto.h"
 #include "coordinator/store/sweep_json.h"
@@ -94,7 +96,7 @@ absl::StatusOr<SummaryCache::Entry> ReadSummary(SQLite::Database& database, uint
                         "FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
-    return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+    return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
   }
   SummaryCache::Entry entry;
   entry.revision = row.getColumn(4).getUInt();
@@ -112,18 +114,23 @@ absl::StatusOr<SummaryCache::Entry> ReadSummary(SQLite::Database& database, uint
 
 }  // namespace
 
+absl::Status NoSweep(uint64_t sweep, std::string_view message) {
+  ReasonMetadata which;
+  if (sweep != 0) which["sweep"] = fmt::format("s{}", sweep);
+  return Because(MakeError(absl::StatusCode::kNotFound, message), Reason::kSweepNotFound, which);
+}
+
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
   const int64_t newest =
       database.execAndGet("SELECT max(sweep) FROM sweep WHERE kind = 'train'").getInt64();
   if (newest == 0 && sweep == 0) {
-    return MakeError(absl::StatusCode::kNotFound, "there is no sweep in this data directory yet");
+    return NoSweep(0, "there is no sweep in this data directory yet");
   }
   if (sweep == 0) return static_cast<uint64_t>(newest);
   SQLite::Statement row(database, "SELECT 1 FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (row.executeStep()) return sweep;
-  return MakeError(absl::StatusCode::kNotFound,
-                   fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
+  return NoSweep(sweep, fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
 }
 
 // Members of another kind are no draws of a plan: a study of them would say what is not so.
@@ -143,7 +150,7 @@ absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint
                                                 const LiveFacts& live, SummaryCache& cache) {
   const std::optional<SweepProgress> progress = live.sweep(SweepId{sweep});
   if (!progress) {
-    return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+    return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
   }
   NF_ASSIGN_OR_RETURN(v1::SweepSummary summary, cache.Get(sweep, progress->revision, [&] {
     return ReadSummary(database, sweep);
@@ -156,7 +163,7 @@ absl::Status ReadFiles(SQLite::Database& database, uint64_t sweep, v1::GetSweepR
   SQLite::Statement row(database, "SELECT file, definition FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
-    return MakeError(absl::StatusCode::kNotFound, fmt::format("s{}: no such sweep", sweep));
+    return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
   }
   response.set_file(row.getColumn(0).getString());
   NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(1).getString()));
@@ -211,15 +218,18 @@ absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
   if (request.resume_token() == 0) {
     response.set_resume_token(static_cast<uint64_t>(NewestEvent(database, sweep)));
   } else {
+    EventReader events(database);
     SQLite::Statement row(database,
-                          "SELECT event, text, cell, replicate, sweep, caller FROM event "
-                          "WHERE sweep = ? AND event > ? ORDER BY event LIMIT ?");
+                          fmt::format("SELECT {} FROM event WHERE sweep = ? AND event > ? "
+                                      "ORDER BY event LIMIT ?",
+                                      EventReader::kColumns));
     row.bind(1, static_cast<int64_t>(sweep));
     row.bind(2, static_cast<int64_t>(request.resume_token()));
     row.bind(3, kMostLines);
     while (row.executeStep()) {
       response.set_resume_token(static_cast<uint64_t>(row.getColumn(0).getInt64()));
       response.add_lines(LineAt(row));
+      *response.add_events() = events.At(row);
     }
   }
   NF_ASSIGN_OR_RETURN(*response.mutable_sweep(), SummariseSweep(database, sweep, live, cache));

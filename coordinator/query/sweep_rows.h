@@ -1,6 +1,8 @@
 // Sweeps with their counts, from the database. SQLite's exceptions pass through: query.cc catches.
 #pragma once
 
+#include <string_view>
+
 #include "SQLiteCpp/Database.h"
 
 #include "common/base/ids.h"
@@ -12,6 +14,8 @@ namespace noisefloor::query {
 
 // The number asked for, or the newest for 0. NotFound when there is none.
 absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep);
+// NotFound with the sweep's name for programs; 0: the newest was asked for.
+absl::Status NoSweep(uint64_t sweep, std::string_view message);
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
 
 // NotFound also for one whose submission is not answered yet.

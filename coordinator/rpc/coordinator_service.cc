@@ -10,13 +10,16 @@
 #include "fmt/format.h"
 
 #include "common/base/names.h"
+#include "common/base/reason.h"
 #include "common/files/sha256.h"
 #include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/member_watch.h"
 #include "coordinator/rpc/piece_stream.h"
 #include "coordinator/rpc/sweep_watch.h"
 
@@ -37,7 +40,14 @@ Unary* FinishWith(Unary* reactor, const absl::Status& status) {
 }
 
 absl::Status TooManyReads() {
-  return MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again");
+  return Because(
+      MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again"),
+      Reason::kTooBusy);
+}
+
+absl::Status NotOffered(const std::string& stack, const sweep::Known& known) {
+  return Because(MakeError(absl::StatusCode::kNotFound, sweep::NobodyOffers(stack, known)),
+                 Reason::kStackNotOffered, {{"stack", stack}});
 }
 
 // All that is wrong with the message and with what it asks for, together.
@@ -57,7 +67,7 @@ absl::StatusOr<sweep::Sweep> ResolveFile(const std::string& text, const sweep::K
   const auto settings = [&](const std::string& stack) -> absl::StatusOr<SettingsSchemaRef> {
     const SettingsSchemaRef schema = sweep::SchemaOf(known, stack);
     if (schema != nullptr) return schema;
-    return MakeError(absl::StatusCode::kNotFound, sweep::NobodyOffers(stack, known));
+    return NotOffered(stack, known);
   };
   NF_ASSIGN_OR_RETURN(const sweep_file::Parsed parsed, sweep_file::Parse(text, settings));
   if (!parsed.mistakes.empty()) return BadSweepFrom(parsed.mistakes);
@@ -225,7 +235,10 @@ template <typename Response, typename Function>
 Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Function read) {
   Unary* reactor = context->DefaultReactor();
   const bool posted = parts_.query.Post(
-      query::Work::kRead, [this, reactor, response, read = std::move(read)]() mutable {
+      query::Work::kRead, [this, context, reactor, response, read = std::move(read)]() mutable {
+        if (const absl::Status awaited = StillAwaited(*context); !awaited.ok()) {
+          return reactor->Finish(ToGrpc(awaited));
+        }
         absl::StatusOr<Response> found = read();
         if (found.ok()) *response = std::move(*found);
         if constexpr (requires { response->set_storage_problem(""); }) {
@@ -245,7 +258,8 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
     response->set_members(result.members);
     response->set_resumed(result.resumed);
     response->mutable_hardware()->Add(result.hardware.begin(), result.hardware.end());
-    reactor->Finish(ToGrpc(result.status));
+    reactor->Finish(ToGrpc(
+        BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
   };
   absl::StatusOr<CallEvent> event =
       SubmissionFrom(*request, CallerOf(*context), parts_.loop.live());
@@ -270,12 +284,16 @@ Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
   Unary* reactor = context->DefaultReactor();
   const bool posted =
       parts_.query.Post(query::Work::kRead, [this, context, reactor, request, response] {
+        if (const absl::Status awaited = StillAwaited(*context); !awaited.ok()) {
+          return reactor->Finish(ToGrpc(awaited));
+        }
         absl::StatusOr<CallEvent> event = ReplayFrom(*request, CallerOf(*context), parts_.query);
         if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
         parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
           response->set_sweep_id(result.sweep.value);
           response->set_members(result.members);
-          reactor->Finish(ToGrpc(result.status));
+          reactor->Finish(ToGrpc(
+              BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
         });
       });
   return posted ? reactor : FinishWith(reactor, TooManyReads());
@@ -359,9 +377,10 @@ Unary* CoordinatorServiceImpl::ExplainWorker(Context* context,
   return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainWorkerResponse> {
     const std::optional<std::string> text = parts_.loop.ExplainWorker(request->worker());
     if (!text) {
-      return MakeError(
-          absl::StatusCode::kNotFound,
-          fmt::format("there is no worker {}", request->worker().substr(0, kMaxQuoted)));
+      const std::string name = request->worker().substr(0, kMaxQuoted);
+      return Because(
+          MakeError(absl::StatusCode::kNotFound, fmt::format("there is no worker {}", name)),
+          Reason::kWorkerNotFound, {{"worker", name}});
     }
     v1::ExplainWorkerResponse answer;
     answer.set_text(*text);
@@ -379,8 +398,7 @@ Unary* CoordinatorServiceImpl::ListSettings(Context* context,
   const sweep::Known known = KnownNow(parts_.loop.live());
   const SettingsSchemaRef schema = sweep::SchemaOf(known, request->stack());
   if (schema == nullptr) {
-    return FinishWith(reactor, MakeError(absl::StatusCode::kNotFound,
-                                         sweep::NobodyOffers(request->stack(), known)));
+    return FinishWith(reactor, NotOffered(request->stack(), known));
   }
   for (const SettingRule& rule : schema->rules()) *response->add_settings() = ToProto(rule);
   for (const std::string& stack : sweep::StacksWith(known, *schema)) response->add_stacks(stack);
@@ -402,18 +420,26 @@ grpc::ServerWriteReactor<v1::WatchSweepResponse>* CoordinatorServiceImpl::WatchS
                         *request, TokenOf(*context));
 }
 
+grpc::ServerWriteReactor<v1::WatchMemberResponse>* CoordinatorServiceImpl::WatchMember(
+    Context* context, const v1::WatchMemberRequest* request) {
+  return new MemberWatch({parts_.watches, parts_.query, parts_.access}, *request,
+                         TokenOf(*context));
+}
+
 grpc::ServerWriteReactor<v1::GetStudyResponse>* CoordinatorServiceImpl::GetStudy(
     Context* context, const v1::GetStudyRequest* request) {
   return new PieceStream<v1::GetStudyResponse>(
       parts_.query, query::Work::kStudy,
-      WhileProved(parts_.access, TokenOf(*context), StudyPieces(parts_.query, *request)));
+      WhileAwaited(*context, WhileProved(parts_.access, TokenOf(*context),
+                                         StudyPieces(parts_.query, *request))));
 }
 
 grpc::ServerWriteReactor<v1::GetArtifactResponse>* CoordinatorServiceImpl::GetArtifact(
     Context* context, const v1::GetArtifactRequest* request) {
   return new PieceStream<v1::GetArtifactResponse>(
       parts_.query, query::Work::kRead,
-      WhileProved(parts_.access, TokenOf(*context), ArtifactPieces(parts_.query, *request)));
+      WhileAwaited(*context, WhileProved(parts_.access, TokenOf(*context),
+                                         ArtifactPieces(parts_.query, *request))));
 }
 
 }  // namespace noisefloor

@@ -51,6 +51,8 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   Unary* GetVersion(Context*, const v1::GetVersionRequest*, v1::GetVersionResponse*) override;
   grpc::ServerWriteReactor<v1::WatchSweepResponse>* WatchSweep(
       Context*, const v1::WatchSweepRequest*) override;
+  grpc::ServerWriteReactor<v1::WatchMemberResponse>* WatchMember(
+      Context*, const v1::WatchMemberRequest*) override;
   grpc::ServerWriteReactor<v1::GetStudyResponse>* GetStudy(Context*,
                                                            const v1::GetStudyRequest*) override;
   grpc::ServerWriteReactor<v1::GetArtifactResponse>* GetArtifact(

@@ -9,6 +9,7 @@
 
 #include "common/files/sha256.h"
 #include "common/rpc/channel.h"
+#include "coordinator/rpc/awaited.h"
 
 namespace noisefloor {
 
@@ -75,6 +76,13 @@ PieceSource WhileProved(const AccessBook& access, std::string_view token, PieceS
   return [&access, token = std::string(token),
           source = std::move(source)]() -> absl::StatusOr<std::string> {
     NF_RETURN_IF_ERROR(access.Check(token).status());
+    return source();
+  };
+}
+
+PieceSource WhileAwaited(const grpc::CallbackServerContext& context, PieceSource source) {
+  return [&context, source = std::move(source)]() -> absl::StatusOr<std::string> {
+    NF_RETURN_IF_ERROR(StillAwaited(context));
     return source();
   };
 }

@@ -6,8 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
+#include "common/base/reason.h"
 #include "common/base/status.h"
 #include "common/rpc/status.h"
 #include "coordinator/query/query.h"
@@ -26,6 +28,9 @@ PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& re
 
 // The same, until the token proves nobody any more. Without a token: the same.
 PieceSource WhileProved(const AccessBook& access, std::string_view token, PieceSource source);
+
+// The same, while somebody waits for it. The call outlives the source.
+PieceSource WhileAwaited(const grpc::CallbackServerContext& context, PieceSource source);
 
 // gRPC owns it from construction; it deletes itself in OnDone. One piece in the making or one write
 // in flight, never both.
@@ -46,8 +51,9 @@ class PieceStream final : public grpc::ServerWriteReactor<Response> {
 
   void MakeNext() {
     if (query_.Post(work_, [this] { SendNext(); })) return;
-    this->Finish(ToGrpc(
-        MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again")));
+    this->Finish(ToGrpc(Because(
+        MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again"),
+        Reason::kTooBusy)));
   }
   // The last statement of each path hands this object to gRPC.
   void SendNext() {

@@ -1,6 +1,7 @@
 // The calls by which people share the fleet: selections of members, updates of sweeps and workers.
 #include <utility>
 
+#include "common/base/reason.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
@@ -28,11 +29,16 @@ absl::StatusOr<Change> ChangeFrom(const Request& request, std::string caller) {
   return change;
 }
 
+absl::Status OfSweep(uint64_t sweep, const absl::Status& status) {
+  return BecauseIf(absl::StatusCode::kNotFound, status, Reason::kSweepNotFound,
+                   {{"sweep", ToText(SweepId{sweep})}});
+}
+
 template <typename Response>
-CallDone AnswerMembers(Unary* reactor, Response* response) {
-  return [reactor, response](const CallResult& result) {
+CallDone AnswerMembers(Unary* reactor, uint64_t sweep, Response* response) {
+  return [reactor, sweep, response](const CallResult& result) {
     response->set_members(result.members);
-    reactor->Finish(ToGrpc(result.status));
+    reactor->Finish(ToGrpc(OfSweep(sweep, result.status)));
   };
 }
 
@@ -43,7 +49,7 @@ Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSwe
   Unary* reactor = context->DefaultReactor();
   auto change = ChangeFrom<scheduler::SweepCancelled>(*request, CallerOf(*context));
   if (!change.ok()) return Refuse(reactor, change.status());
-  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, response));
+  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response));
   return reactor;
 }
 
@@ -52,7 +58,7 @@ Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweep
   Unary* reactor = context->DefaultReactor();
   auto change = ChangeFrom<scheduler::SweepRetried>(*request, CallerOf(*context));
   if (!change.ok()) return Refuse(reactor, change.status());
-  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, response));
+  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response));
   return reactor;
 }
 
@@ -67,7 +73,7 @@ Unary* CoordinatorServiceImpl::UpdateSweep(Context* context, const v1::UpdateSwe
   event->caller = CallerOf(*context);
   parts_.loop.Call(
       *std::move(event), [this, reactor, response, id = sweep->value](const CallResult& result) {
-        if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
+        if (!result.status.ok()) return reactor->Finish(ToGrpc(OfSweep(id, result.status)));
         const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, response, id] {
           v1::GetSweepRequest asked;
           asked.set_sweep_id(id);
@@ -88,7 +94,11 @@ Unary* CoordinatorServiceImpl::UpdateWorker(Context* context,
   if (!event.ok()) return Refuse(reactor, event.status());
   event->caller = CallerOf(*context);
   parts_.loop.Call(*std::move(event), [this, reactor, request, response](const CallResult& result) {
-    if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
+    if (!result.status.ok()) {
+      return reactor->Finish(
+          ToGrpc(BecauseIf(absl::StatusCode::kNotFound, result.status, Reason::kWorkerNotFound,
+                           {{"worker", request->worker().substr(0, 100)}})));
+    }
     const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
       absl::StatusOr<v1::ListWorkersResponse> found = WorkersNow();
       if (found.ok()) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "common/base/reason.h"
 #include "common/rpc/status.h"
 
 namespace noisefloor {
@@ -114,8 +115,9 @@ void SweepWatch::Advance() {
   stale_ = false;
   busy_ = query_.Post(query::Work::kWatch, [this] { Read(); });
   if (!busy_) {
-    CloseLocked(
-        MakeError(absl::StatusCode::kResourceExhausted, "too many watches are waiting; try again"));
+    CloseLocked(Because(
+        MakeError(absl::StatusCode::kResourceExhausted, "too many watches are waiting; try again"),
+        Reason::kTooBusy));
   }
 }
 

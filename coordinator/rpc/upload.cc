@@ -2,6 +2,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/reason.h"
 #include "common/rpc/channel.h"
 
 namespace noisefloor {
@@ -12,8 +13,9 @@ constexpr size_t kMaxKind = 100;  // Bytes.
 
 absl::Status CheckLive(uint64_t lease, const UploadLimits& limits) {
   if (limits.is_live(LeaseId{lease})) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   fmt::format("lease {} is not live; nothing of it is taken", lease));
+  return Because(MakeError(absl::StatusCode::kFailedPrecondition,
+                           fmt::format("lease {} is not live; nothing of it is taken", lease)),
+                 Reason::kLeaseNotLive, {{"lease", std::to_string(lease)}});
 }
 
 absl::Status CheckHeader(const v1::UploadRequest& request, const UploadLimits& limits) {
@@ -64,6 +66,10 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     NF_RETURN_IF_ERROR(writer.Write(request.piece()));
   }
   NF_RETURN_IF_ERROR(writer.Commit());
+  if (limits.figures != nullptr) {
+    ++limits.figures->files;
+    limits.figures->bytes += name.size_bytes;
+  }
   return response;
 }
 

@@ -11,15 +11,17 @@
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "common/rpc/channel.h"
+#include "coordinator/figures/loop_figures.h"
 #include "coordinator/store/blob_store.h"
 #include "noisefloor/v1/worker_api.pb.h"
 
 namespace noisefloor {
 
 struct UploadLimits {
-  uint64_t max_bytes = kMaxFileBytes;      // Of one file.
-  std::function<bool(LeaseId)> is_live;    // Any thread; never blocks.
-  size_t most_at_once = 256;               // Each has a thread.
+  uint64_t max_bytes = kMaxFileBytes;         // Of one file.
+  std::function<bool(LeaseId)> is_live;       // Any thread; never blocks.
+  figures::UploadFigures* figures = nullptr;  // Kept up to date when there is one.
+  size_t most_at_once = 256;                  // Each has a thread.
   absl::Duration idle = absl::Minutes(1);  // One whose next piece does not come for so long ends.
 };
 

@@ -7,6 +7,7 @@
 #include "grpc/support/time.h"
 #include "grpcpp/alarm.h"
 
+#include "common/base/reason.h"
 #include "common/log/log.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/caller.h"
@@ -68,8 +69,9 @@ grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
                                        v1::UploadResponse* response) {
   const absl::Cleanup leave = [this] { uploads_.fetch_sub(1); };
   if (uploads_.fetch_add(1) >= limits_.most_at_once) {
-    return ToGrpc(MakeError(absl::StatusCode::kResourceExhausted,
-                            "too many uploads run at this moment; try again"));
+    return ToGrpc(Because(MakeError(absl::StatusCode::kResourceExhausted,
+                                    "too many uploads run at this moment; try again"),
+                          Reason::kTooBusy));
   }
   ImpatientReader impatient(*context, *reader, limits_.idle);
   const OpenStream open(access_, TokenOf(*context),

@@ -140,6 +140,16 @@ void CheckOwners(const State& state, Broken& broken) {
   }
 }
 
+void CheckClasses(const State& state, Broken& broken) {
+  State counted;
+  for (const auto& [id, sweep] : state.sweeps) {
+    for (const CellState& cell : sweep.cells) CountCell(counted, cell, 1);
+  }
+  if (counted.by_class != state.by_class) {
+    broken.push_back("classes have other counts than members");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> CheckInvariants(const State& state) {
@@ -159,6 +169,7 @@ std::vector<std::string> CheckInvariants(const State& state) {
     broken.push_back("there are other expiry times than leases");
   }
   CheckOwners(state, broken);
+  CheckClasses(state, broken);
   size_t places = 0;
   size_t cells = 0;
   size_t waiting = 0;

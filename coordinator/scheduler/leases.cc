@@ -31,7 +31,11 @@ void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, c
 void SetPin(Turn& turn, SweepState& sweep, PinCell pin) {
   CellState& cell = sweep.cells[pin.cell];
   const Pool before = PoolOf(cell);
-  cell.cell.hardware = pin.hardware;
+  if (cell.cell.hardware != pin.hardware) {
+    CountCell(turn.state, cell, -1);
+    cell.cell.hardware = pin.hardware;
+    CountCell(turn.state, cell, 1);
+  }
   cell.cell.stack = pin.stack;
   cell.fingerprint = pin.fingerprint;
   cell.build = pin.build;

@@ -6,7 +6,7 @@ namespace noisefloor::scheduler {
 
 namespace {
 
-void RestoreCell(SweepState& sweep, const RecoveredCell& recovered) {
+void RestoreCell(State& state, SweepState& sweep, const RecoveredCell& recovered) {
   CellState cell = MakeCell(sweep.content, recovered.cell);
   cell.fingerprint = recovered.fingerprint;
   cell.build = recovered.build;
@@ -21,6 +21,7 @@ void RestoreCell(SweepState& sweep, const RecoveredCell& recovered) {
   sweep.counts.In(cell.untouched) += UntouchedCount(cell);
   sweep.counts.members += cell.cell.replicates;
   ++sweep.counts.cells;
+  CountCell(state, cell, 1);
   sweep.cells.push_back(std::move(cell));
 }
 
@@ -34,7 +35,7 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
   sweep.sharing = recovered.sharing;
   sweep.revision = recovered.revision;
   SetOwner(state, sweep);
-  for (const RecoveredCell& cell : recovered.cells) RestoreCell(sweep, cell);
+  for (const RecoveredCell& cell : recovered.cells) RestoreCell(state, sweep, cell);
   state.owners[sweep.owner].standing.running += sweep.counts.In(MemberState::kLeased);
   sweep.times = recovered.times;
   for (const auto& [hardware, times] : recovered.times) {

@@ -121,6 +121,8 @@ std::optional<SweepCounts> Scheduler::CountsOf(SweepId sweep) const {
   return counts;
 }
 
+ClassCounts Scheduler::CountsByClass() const { return state_->by_class; }
+
 bool Scheduler::Knows(SessionId session) const { return state_->sessions.contains(session); }
 
 std::vector<RunningAttempt> Scheduler::Running() const {

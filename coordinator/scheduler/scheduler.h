@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +72,9 @@ struct SweepCounts {
   friend bool operator==(const SweepCounts&, const SweepCounts&) = default;
 };
 
+// Members by hardware class ("": any) and state, in the order of MemberState.
+using ClassCounts = std::map<std::string, std::array<int64_t, 6>>;
+
 // A unit of a worker that gets no leases for a while.
 struct Pause {
   std::string unit;
@@ -120,9 +124,10 @@ class Scheduler {
   std::optional<AnswerSubmit> FindRequest(const std::string& request_id) const;
   std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
   std::optional<SweepCounts> CountsOf(SweepId sweep) const;      // Nothing: there is no such sweep.
-  bool Knows(SessionId session) const;                           // A worker's, not lost yet.
-  std::vector<RunningAttempt> Running() const;                   // By lease.
-  std::vector<WorkerStatus> Workers() const;                     // By number, as of the last Step.
+  ClassCounts CountsByClass() const;            // Over all sweeps; kept up to date, not counted.
+  bool Knows(SessionId session) const;          // A worker's, not lost yet.
+  std::vector<RunningAttempt> Running() const;  // By lease.
+  std::vector<WorkerStatus> Workers() const;    // By number, as of the last Step.
   std::optional<WorkerStatus> FindWorker(WorkerId worker) const;
   // Names all that readers see: what Step would if all of it were new.
   Changed Everything() const;

@@ -340,8 +340,26 @@ std::string ExpectedIdentity(const SweepState& sweep, const CellState& cell) {
   return known == nullptr ? "" : std::string(known->identity);
 }
 
+void CountInClass(State& state, const std::string& hardware, MemberState in, int64_t more) {
+  if (more == 0) return;
+  const auto counts = state.by_class.try_emplace(hardware).first;
+  counts->second[static_cast<size_t>(in) - 1] += more;
+  const bool none = std::ranges::all_of(counts->second, [](int64_t count) { return count == 0; });
+  if (none) state.by_class.erase(counts);
+}
+
+void CountCell(State& state, const CellState& cell, int64_t sign) {
+  for (const Member& member : cell.members) {
+    if (member.touched) CountInClass(state, cell.cell.hardware, member.state, sign);
+  }
+  CountInClass(state, cell.cell.hardware, cell.untouched, sign * UntouchedCount(cell));
+}
+
 void SetState(Turn& turn, const MemberId& id, MemberState state) {
   Member& member = Touch(turn.state, id);
+  const std::string& hardware = CellOf(turn.state, id).cell.hardware;
+  CountInClass(turn.state, hardware, state, 1);
+  CountInClass(turn.state, hardware, member.state, -1);
   SweepState& sweep = turn.state.sweeps.at(id.sweep);
   if (member.state == MemberState::kWaiting) RemoveWaiting(turn.state, id);
   for (const auto& [one, more] : {std::pair(member.state, false), std::pair(state, true)}) {
@@ -365,6 +383,8 @@ uint32_t SetUntouchedState(Turn& turn, SweepState& sweep, CellState& cell, Membe
   if (cell.untouched == MemberState::kWaiting) RemoveUntouched(turn.state, sweep.id, cell);
   sweep.counts.In(cell.untouched) -= count;
   sweep.counts.In(state) += count;
+  CountInClass(turn.state, cell.cell.hardware, state, count);
+  CountInClass(turn.state, cell.cell.hardware, cell.untouched, -int64_t{count});
   cell.untouched = state;
   if (state == MemberState::kWaiting) AddUntouched(turn.state, sweep.id, cell);
   turn.effects.changed.sweeps.insert(sweep.id);

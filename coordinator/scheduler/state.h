@@ -187,6 +187,8 @@ struct State {
   mutable uint64_t looked_at = 0;
   // Why a worker of this name and identity was turned away the last time. Soft.
   std::map<std::pair<std::string, uint64_t>, std::string> refused_workers;
+  // Members by the hardware class of their cell ("": any) and state; none of zeros alone.
+  ClassCounts by_class;
   SweepId last_sweep;
   LeaseId last_lease;
   WorkerId last_worker;
@@ -213,6 +215,10 @@ struct Turn {
                 std::string caller = "");
 };
 
+// So many more members of that class in that state, or fewer.
+void CountInClass(State& state, const std::string& hardware, MemberState in, int64_t more);
+// All members of the cell; `sign`: 1 when they come, -1 when they go.
+void CountCell(State& state, const CellState& cell, int64_t sign);
 // Nothing when there is none.
 std::optional<Member> FindMember(const State& state, const MemberId& id);
 Member MemberOf(const CellState& cell, uint32_t replicate);

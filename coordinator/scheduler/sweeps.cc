@@ -56,6 +56,7 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   for (const sweep::Cell& cell : cells) {
     sweep.cells.push_back(MakeCell(event.sweep, cell));
     sweep.counts.members += cell.replicates;
+    CountCell(state, sweep.cells.back(), 1);
   }
   sweep.counts.cells = static_cast<uint32_t>(cells.size());
   sweep.counts.In(MemberState::kWaiting) = sweep.counts.members;

@@ -12,6 +12,7 @@ find_package(CURL REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(Boost REQUIRED)              # Boost.Math, headers only.
 if(NOISEFLOOR_GRPC)
   find_package(Protobuf REQUIRED)         # Before gRPC and LibTorch: both take what they find.

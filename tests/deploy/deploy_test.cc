@@ -196,6 +196,8 @@ class SetupTest : public DeployTest {
                   checkout_.Path("deploy/setup"), fs::copy_options::overwrite_existing);
     fs::create_directories(checkout_.Path("coordinator/web/app"));
     (void)checkout_.Put("coordinator/web/app/package-lock.json", "{}");
+    fs::create_directories(checkout_.Path("deploy/buf"));
+    (void)checkout_.Put("deploy/buf/package-lock.json", "{}");
     Pretend("programs/id", "echo 0");
     Pretend("programs/node", "echo 20");
     Pretend("programs/dpkg-query", "for name; do :; done; [ $name = cmake ] || printf installed");
@@ -211,8 +213,8 @@ esac)");
 cp out told_pip
 while [ "$1" != --target ]; do shift; done
 mkdir -p "$2" && touch "$2/libtorch.so")");
-    Pretend("programs/npm",
-            Called("npm") + "cp ../../../out ../../../told_npm\nmkdir node_modules");
+    Pretend("programs/npm", Called("npm") + "cp " + checkout_.Path("out") + " " +
+                                checkout_.Path("told_npm") + "\nmkdir node_modules");
   }
 
   std::string Called(const std::string& program) const {
@@ -228,7 +230,7 @@ mkdir -p "$2" && touch "$2/libtorch.so")");
 };
 
 TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
-  ASSERT_EQ(Run("deploy/setup").code, 0) << Content(checkout_.Path("err"));
+  ASSERT_EQ(Run("deploy/setup --check").code, 0) << Content(checkout_.Path("err"));
   ASSERT_THAT(Content(checkout_.Path("called")),
               AllOf(HasSubstr("apt-get install"), HasSubstr("pip"), HasSubstr("npm ci")));
   fs::remove(checkout_.Path("called"));
@@ -240,8 +242,10 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
   EXPECT_EQ(Content(checkout_.Path("called")), "");
   EXPECT_THAT(again.out, MatchesRegex("setup: system packages: all [0-9]+ are there\n"
                                       "setup: system packages: all [0-9]+ are there\n"
+                                      "setup: google.rpc: in .*/cache/googleapis-.*\n"
                                       "setup: libtorch: in .*/cache/stacks/.*\n"
                                       "setup: page packages: in .*\n"
+                                      "setup: buf: in .*\n"
                                       "setup: done\n"));
 }
 
@@ -303,7 +307,7 @@ TEST_F(SetupTest, WithoutRootOrSudoNoNetworkIsBlamed) {
 }
 
 TEST_F(SetupTest, LibTorchThatCannotBeHadIsNamedAndTriedAgain) {
-  PretendToBeOffline("python3", "*install*", 1);
+  PretendToBeOffline("python3", "*torch==*", 1);
 
   const Answer offline = Run("deploy/setup");
 

@@ -203,6 +203,7 @@ absl::Status Fleet::Take(const v1::WatchSweepResponse& news) {
   token_ = news.resume_token();
   if (first_token_ == 0) first_token_ = token_;
   lines_.insert(lines_.end(), news.lines().begin(), news.lines().end());
+  events_.insert(events_.end(), news.events().begin(), news.events().end());
   return absl::OkStatus();
 }
 

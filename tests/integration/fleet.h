@@ -57,6 +57,7 @@ class Fleet {
                           const std::function<bool(const v1::SweepSummary&)>& until);
   // What the watches saw.
   const std::vector<std::string>& lines() const { return lines_; }
+  const std::vector<v1::Event>& events() const { return events_; }
   uint64_t first_token() const { return first_token_; }
 
  private:
@@ -78,6 +79,7 @@ class Fleet {
   std::optional<Process> coordinator_;
   std::map<int, Process> workers_;
   std::vector<std::string> lines_;
+  std::vector<v1::Event> events_;
   uint64_t first_token_ = 0;
   uint64_t token_ = 0;
 };

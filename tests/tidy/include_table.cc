@@ -10,10 +10,10 @@ namespace {
 
 // What counts as a library: a header whose first folder or name is one of these.
 const std::vector<std::string> kLibraries = {
-    "absl/",    "grpc",       "google/", "noisefloor/v1/", "nlohmann/", "fmt/",
-    "spdlog/",  "SQLiteCpp/", "sqlite3", "yaml-cpp/",      "CLI/",      "boost/",
-    "openssl/", "zlib.h",     "curl/",   "archive",        "torch/",    "ATen/",
-    "c10/",     "httplib.h",  "thread",  "mutex",          "gtest/",    "gmock/"};
+    "absl/",      "grpc",    "google/",   "noisefloor/v1/", "nlohmann/", "fmt/",      "spdlog/",
+    "SQLiteCpp/", "sqlite3", "yaml-cpp/", "CLI/",           "boost/",    "openssl/",  "zlib.h",
+    "curl/",      "archive", "torch/",    "ATen/",          "c10/",      "httplib.h", "prometheus/",
+    "thread",     "mutex",   "gtest/",    "gmock/"};
 
 const std::vector<std::string> kOurs = {"common/", "coordinator/", "worker/", "tests/"};
 
@@ -87,9 +87,14 @@ const std::vector<FolderRule>& AllRules() {
        {"common/base/", "common/files/", "common/trainer_protocol/", "coordinator/access/",
         "coordinator/sweep/", "coordinator/scheduler/", "coordinator/ingest/"},
        {"absl/", "SQLiteCpp/", "sqlite3", "fmt/", "nlohmann/", "thread"}},
+      {"coordinator/figures", {"common/base/"}, {"mutex"}},
+      {"coordinator/metrics",
+       {"common/base/", "common/trainer_protocol/", "coordinator/figures/",
+        "coordinator/scheduler/"},
+       {"absl/", "fmt/", "httplib.h", "openssl/", "prometheus/", "thread"}},
       {"coordinator/loop",
-       {"common/", "coordinator/sweep/", "coordinator/scheduler/", "coordinator/ingest/",
-        "coordinator/store/"},
+       {"common/", "coordinator/figures/", "coordinator/sweep/", "coordinator/scheduler/",
+        "coordinator/ingest/", "coordinator/store/"},
        {"absl/", "fmt/", "thread"}},
       {"coordinator/query",
        {"common/", "coordinator/store/", "coordinator/analysis/", "coordinator/report/",
@@ -97,15 +102,16 @@ const std::vector<FolderRule>& AllRules() {
        {"absl/", "fmt/", "nlohmann/", "SQLiteCpp/", "google/", "noisefloor/v1/", "thread"}},
       {"coordinator/sweep_file", {"common/"}, {"absl/", "fmt/", "noisefloor/v1/", "yaml-cpp/"}},
       {"coordinator/rpc",
-       {"common/", "coordinator/access/", "coordinator/sweep/", "coordinator/sweep_file/",
-        "coordinator/scheduler/", "coordinator/ingest/", "coordinator/loop/", "coordinator/query/",
-        "coordinator/store/blob_store.h"},
+       {"common/", "coordinator/access/", "coordinator/figures/", "coordinator/sweep/",
+        "coordinator/sweep_file/", "coordinator/scheduler/", "coordinator/ingest/",
+        "coordinator/loop/", "coordinator/query/", "coordinator/store/blob_store.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "thread"}},
       {"coordinator/web", {"common/base/"}, {"absl/"}},
       {"coordinator",
        {"common/access/", "common/base/", "common/files/", "common/log/", "common/rpc/",
-        "coordinator/access/", "coordinator/certificates/", "coordinator/loop/",
-        "coordinator/query/", "coordinator/rpc/", "coordinator/store/", "coordinator/web/"},
+        "coordinator/access/", "coordinator/certificates/", "coordinator/figures/",
+        "coordinator/loop/", "coordinator/metrics/", "coordinator/query/", "coordinator/rpc/",
+        "coordinator/store/", "coordinator/web/"},
        {"absl/", "grpc"}},
       {"coordinator/cli",
        {"common/", "coordinator/certificates/", "coordinator/coordinator.h",

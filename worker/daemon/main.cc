@@ -45,7 +45,7 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
 
 void LogStart(const WorkerSettings& settings, const StateDirectory& state) {
   const Inventory& inventory = settings.offer.inventory;
-  LogInfo("worker_started", {{"name", settings.name},
+  LogInfo("worker_started", {{"worker", settings.name},
                              {"process", getpid()},
                              {"state", state.path()},
                              {"slots", inventory.slots.size()},

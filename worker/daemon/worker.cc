@@ -109,6 +109,7 @@ void Worker::Recover(SpooledAttempt spooled) {
   }
   LogInfo("spooled_attempt_found", {{"lease", spooled.lease.value},
                                     {"member", spooled.member},
+                                    {"attempt", spooled.attempt},
                                     {"finished", spooled.result.has_value()}});
   if (spooled.result) {
     attempt.result = *std::move(spooled.result);

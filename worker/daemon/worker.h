@@ -14,6 +14,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/mailbox.h"
+#include "common/log/log.h"
 #include "common/rpc/backoff.h"
 #include "common/rpc/channel.h"
 #include "worker/daemon/options.h"
@@ -115,6 +116,9 @@ class Worker final : public SessionListener {
   void RunNoop(LeaseId lease, Attempt& attempt);
   absl::StatusOr<TrainerPool::Started> StartProcess(const slots::StartTrainer& start,
                                                     Attempt& attempt);
+  // A line of the log about a lease, with its sweep, member and attempt while they are known.
+  void Say(LogLevel level, std::string_view event, LeaseId lease,
+           std::initializer_list<LogField> rest) const;
   void Refuse(LeaseId lease, Attempt attempt, AttemptResult result);
   void Keep(LeaseId lease, Attempt& attempt, AttemptResult result);
   absl::StatusOr<RecordsEvent> RecordsOf(LeaseId lease, const Attempt& attempt, uint64_t sequence);

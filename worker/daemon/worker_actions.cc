@@ -34,17 +34,29 @@ void Worker::Step(slots::Message message) {
   stepping_ = false;
 }
 
+void Worker::Say(LogLevel level, std::string_view event, LeaseId lease,
+                 std::initializer_list<LogField> rest) const {
+  std::vector<LogField> fields = {{"lease", lease.value}};
+  if (const auto known = attempts_.find(lease); known != attempts_.end()) {
+    const std::optional<MemberId> member = ParseMemberId(known->second.member);
+    if (member) fields.emplace_back("sweep", ToText(member->sweep));
+    fields.emplace_back("member", known->second.member);
+    fields.emplace_back("attempt", known->second.number);
+  }
+  fields.insert(fields.end(), rest.begin(), rest.end());
+  LogWith(level, event, fields);
+}
+
 void Worker::Perform(const slots::StartTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return RunNoop(action.lease, attempt);
   const absl::StatusOr<TrainerPool::Started> started = StartProcess(action, attempt);
   const absl::Status& status = started.status();
-  LogInfo("trainer_started", {{"lease", action.lease.value},
-                              {"member", attempt.member},
-                              {"class", action.key.hardware_class},
-                              {"slot", action.slot},
-                              {"from", started.ok() ? NameOf(started->origin) : "nothing"},
-                              {"status", status}});
+  Say(LogLevel::kInfo, "trainer_started", action.lease,
+      {{"class", action.key.hardware_class},
+       {"slot", action.slot},
+       {"from", started.ok() ? NameOf(started->origin) : "nothing"},
+       {"status", status}});
   if (started.ok() && !started->not_forked.ok()) {
     LogWarning("fork_server_lost",
                {{"class", action.key.hardware_class}, {"error", started->not_forked}});
@@ -108,7 +120,7 @@ void Worker::Perform(const slots::EndForkServers&) { pool_.EndForkServers(); }
 
 void Worker::Perform(const slots::TerminateTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
-  LogInfo("trainer_terminated", {{"lease", action.lease.value}, {"reason", action.reason}});
+  Say(LogLevel::kInfo, "trainer_terminated", action.lease, {{"reason", action.reason}});
   if (action.hung) {
     attempt.judge.Abandon(CauseClass::kLostDevice, action.reason);
   } else {
@@ -120,7 +132,7 @@ void Worker::Perform(const slots::TerminateTrainer& action) {
 
 void Worker::Perform(const slots::KillTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
-  LogWarning("trainer_killed", {{"lease", action.lease.value}});
+  Say(LogLevel::kWarning, "trainer_killed", action.lease, {});
   attempt.judge.SetSignalled();
   if (attempt.process) pool_.Kill(*attempt.process);
 }

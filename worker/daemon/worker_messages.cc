@@ -15,9 +15,8 @@ void Worker::On(v1::SessionResponse& message) {
           slots::RecordsKept{LeaseId{message.kept().lease_id()}, message.kept().sequence()});
     case v1::SessionResponse::kSettled: {
       const v1::Settled& settled = message.settled();
-      LogInfo("settled", {{"lease", settled.lease_id()},
-                          {"accepted", settled.accepted()},
-                          {"reason", settled.reason()}});
+      Say(LogLevel::kInfo, "settled", LeaseId{settled.lease_id()},
+          {{"accepted", settled.accepted()}, {"reason", settled.reason()}});
       return Step(slots::Settled{LeaseId{settled.lease_id()}});
     }
     case v1::SessionResponse::MESSAGE_NOT_SET: return;  // Of a newer coordinator.
@@ -66,9 +65,10 @@ void Worker::OnStart(const v1::StartMember& start) {
 
 // The member cannot run here: the coordinator is told as if a trainer had failed.
 void Worker::Refuse(LeaseId lease, Attempt attempt, AttemptResult result) {
-  LogWarning(
-      "member_refused",
-      {{"lease", lease.value}, {"member", attempt.member}, {"reason", result.outcome.message}});
+  LogWarning("member_refused", {{"lease", lease.value},
+                                {"member", attempt.member},
+                                {"attempt", attempt.number},
+                                {"reason", result.outcome.message}});
   const absl::Status status = spool_.Begin(lease, attempt.member, attempt.number);
   if (!status.ok()) LogWarning("not_spooled", {{"lease", lease.value}, {"error", status}});
   Attempt& kept = attempts_.insert_or_assign(lease, std::move(attempt)).first->second;
@@ -84,7 +84,7 @@ void Worker::Keep(LeaseId lease, Attempt& attempt, AttemptResult result) {
   if (attempt.noop) return;
   attempt.result.record_batches = spool_.Batches(lease);
   const absl::Status status = spool_.Finish(lease, attempt.result);
-  if (!status.ok()) LogWarning("not_spooled", {{"lease", lease.value}, {"error", status}});
+  if (!status.ok()) Say(LogLevel::kWarning, "not_spooled", lease, {{"error", status}});
 }
 
 void Worker::On(PoolNews& news) {
@@ -151,10 +151,8 @@ void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
   const absl::Status room =
       attempt.judge.heard_outcome() ? absl::OkStatus() : spool_.CheckRoom(lease);
   Keep(lease, attempt, attempt.judge.End(exit, room));
-  LogInfo("trainer_ended", {{"lease", lease.value},
-                            {"member", attempt.member},
-                            {"cause", Name(attempt.result.outcome.cause)},
-                            {"message", attempt.result.outcome.message}});
+  Say(LogLevel::kInfo, "trainer_ended", lease,
+      {{"cause", Name(attempt.result.outcome.cause)}, {"message", attempt.result.outcome.message}});
   if (attempt.result.outcome.cause == CauseClass::kLostDevice) {
     return Step(slots::MachineFailed{lease});
   }
@@ -169,7 +167,7 @@ void Worker::On(UploadDone& done) {
     attempt.result.artifacts = *std::move(done.artifacts);
     return Step(slots::Delivered{done.lease});
   }
-  LogWarning("upload_refused", {{"lease", done.lease.value}, {"error", done.artifacts.status()}});
+  Say(LogLevel::kWarning, "upload_refused", done.lease, {{"error", done.artifacts.status()}});
   AttemptResult failed = FailedResult(CauseClass::kBug, Message(done.artifacts.status()));
   failed.data_identity = attempt.result.data_identity;
   const bool had_result = attempt.result.outcome.kind != OutcomeEvent::Kind::kFailed;

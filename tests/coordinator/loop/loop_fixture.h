@@ -102,6 +102,11 @@ class TroubledStore final : public Store {
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 
+// Without what programs are told of it.
+inline std::string InWords(const absl::Status& status) {
+  return status.ok() ? "OK" : MakeError(status.code(), Message(status)).ToString();
+}
+
 class JournalLinks final : public WorkerLinks {
  public:
   explicit JournalLinks(Journal& journal) : journal_(journal) {}
@@ -155,19 +160,19 @@ class LoopTest : public testing::Test {
     scheduler::SweepSubmitted event = test::Submit(MakeSweep({"control"}, 2));
     event.request_id = request_id;
     loop_->Call(std::move(event), [this, name](const CallResult& result) {
-      journal_.Add(name + ": " + result.status.ToString());
+      journal_.Add(name + ": " + InWords(result.status));
     });
   }
   void Cancel(const std::string& name) {
     loop_->Call(scheduler::SweepCancelled{0, SweepId{1}}, [this, name](const CallResult& result) {
-      journal_.Add(name + ": " + result.status.ToString());
+      journal_.Add(name + ": " + InWords(result.status));
     });
   }
   // The status of what is known of that request.
   std::string Found(const std::string& request_id) {
     std::promise<std::string> answer;
     loop_->FindRequest(
-        request_id, [&](const CallResult& result) { answer.set_value(result.status.ToString()); });
+        request_id, [&](const CallResult& result) { answer.set_value(InWords(result.status)); });
     return answer.get_future().get();
   }
   void Connect(uint64_t number) {

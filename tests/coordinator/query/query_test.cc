@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/analysis/detectable.h"
+#include "coordinator/query/event_reader.h"
 #include "coordinator/store/database.h"
 #include "tests/coordinator/query/filled_home.h"
 
@@ -575,6 +576,19 @@ TEST(QueryOpenTest, ADirectoryWithoutADatabaseIsRefused) {
   options.home = home.path();
 
   EXPECT_FALSE(Query::Open(std::move(options)).ok());
+}
+
+TEST(EventReaderTest, EachKindOfTheStoreHasItsWordOrNone) {
+  EXPECT_EQ(KindOf("member_leased", false), v1::EVENT_KIND_LEASED);
+  EXPECT_EQ(KindOf("member_waits_again", false), v1::EVENT_KIND_RETRIED);
+  EXPECT_EQ(KindOf("member_waits_again", true), v1::EVENT_KIND_LOST);
+  EXPECT_EQ(KindOf("member_failed", true), v1::EVENT_KIND_FAILED) << "lost too often";
+  EXPECT_EQ(KindOf("members_failed", false), v1::EVENT_KIND_FAILED);
+  EXPECT_EQ(KindOf("members_cancelled", false), v1::EVENT_KIND_CANCELLED);
+  EXPECT_EQ(KindOf("members_retried", false), v1::EVENT_KIND_REQUEUED);
+  EXPECT_EQ(KindOf("sweep_extended", false), v1::EVENT_KIND_EXTENDED);
+  EXPECT_EQ(KindOf("late_result", false), v1::EVENT_KIND_OTHER);
+  EXPECT_EQ(KindOf("of another version", false), v1::EVENT_KIND_OTHER);
 }
 
 }  // namespace

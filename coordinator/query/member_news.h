@@ -1,0 +1,20 @@
+// What one who watches a member has not been told yet. SQLite's exceptions pass through: query.cc
+// catches.
+#pragma once
+
+#include "SQLiteCpp/Database.h"
+
+#include "common/base/status.h"
+#include "coordinator/query/query.h"
+
+namespace noisefloor::query {
+
+// Where a watch begins that asks so.
+MemberPlace PlaceOf(const v1::WatchMemberRequest& request);
+
+// NotFound when there is no such member. Costs what it returns and, when the watch was opened from
+// a step, the records of that lease once.
+absl::StatusOr<MemberNews> ReadMemberNews(SQLite::Database& database, const MemberPlace& place,
+                                          const LiveFacts& live);
+
+}  // namespace noisefloor::query

@@ -1,0 +1,14 @@
+// Whether somebody still waits for an answer.
+#pragma once
+
+#include "grpcpp/server_context.h"
+
+#include "common/base/status.h"
+
+namespace noisefloor {
+
+// DeadlineExceeded when the call's deadline has passed or its caller has gone: then it need not be
+// run. For what waits its turn; any thread, while the call lives.
+absl::Status StillAwaited(const grpc::CallbackServerContext& context);
+
+}  // namespace noisefloor

@@ -1,0 +1,161 @@
+// Reads that nobody waits for any more are not run.
+#include <atomic>
+#include <thread>
+
+#include "common/rpc/server.h"
+#include "coordinator/rpc/coordinator_service.h"
+#include "tests/coordinator/loop/loop_fixture.h"
+#include "tests/coordinator/rpc/scripted_worker.h"
+
+namespace noisefloor::test {
+namespace {
+
+// Holds what is posted until the test lets it run, on the test's thread; counts what was read.
+class HeldQuery final : public query::Query {
+ public:
+  bool Post(query::Work, std::function<void()> work) override {
+    MutexLock lock(mutex_);
+    if (closed_) return false;
+    held_.push_back(std::move(work));
+    arrived_.NotifyAll();
+    return true;
+  }
+  // Nothing is left that a call waits for.
+  void Close() {
+    {
+      MutexLock lock(mutex_);
+      closed_ = true;
+    }
+    while (RunNext(absl::ZeroDuration())) {
+    }
+  }
+  // False when none came in that time: a call may end before it has left its client.
+  bool RunNext(absl::Duration patience) {
+    std::function<void()> work;
+    {
+      MutexLock lock(mutex_);
+      if (held_.empty()) arrived_.WaitFor(mutex_, patience);
+      if (held_.empty()) return false;
+      work = std::move(held_.front());
+      held_.erase(held_.begin());
+    }
+    work();
+    return true;
+  }
+  int reads() const { return reads_; }
+
+  absl::StatusOr<v1::GetSweepResponse> GetSweep(const v1::GetSweepRequest&) override {
+    ++reads_;
+    return v1::GetSweepResponse();
+  }
+  absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest&) override {
+    ++reads_;
+    return std::string();
+  }
+  absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest&) override {
+    return None();
+  }
+  absl::StatusOr<v1::ListMembersResponse> ListMembers(const v1::ListMembersRequest&) override {
+    return None();
+  }
+  absl::StatusOr<v1::GetMemberResponse> GetMember(const v1::GetMemberRequest&) override {
+    return None();
+  }
+  absl::StatusOr<v1::ListWorkersResponse> ListWorkers() override { return None(); }
+  absl::StatusOr<v1::WatchSweepResponse> WatchSweep(const v1::WatchSweepRequest&) override {
+    return None();
+  }
+  absl::StatusOr<query::MemberNews> WatchMember(const query::MemberPlace&) override {
+    return None();
+  }
+  absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep&, std::string_view,
+                                                  std::span<const query::FleetWorker>) override {
+    return None();
+  }
+  absl::StatusOr<query::ReplaySource> FindReplaySource(const MemberId&) override { return None(); }
+  absl::StatusOr<query::ArtifactFile> FindArtifact(const v1::GetArtifactRequest&) override {
+    return None();
+  }
+
+ private:
+  static absl::Status None() { return MakeError(absl::StatusCode::kNotFound, "not asked here"); }
+
+  Mutex mutex_;
+  CondVar arrived_;
+  std::vector<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<int> reads_{0};
+};
+
+class DeadlineTest : public LoopTest {
+ protected:
+  DeadlineTest()
+      : access_(clock_, {}, /*enforced=*/false),
+        watches_(10),
+        service_({*loop_, query_, watches_, access_, "test", "/home"}) {
+    auto server = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {&service_});
+    EXPECT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    const auto channel = MakeChannel(server_->address());
+    EXPECT_TRUE(WaitUntilConnected(*channel, server_->address(), kPatience).ok());
+    people_ = v1::CoordinatorService::NewStub(channel);
+  }
+
+  ~DeadlineTest() override { query_.Close(); }
+
+  HeldQuery query_;
+  AccessBook access_;
+  WatchHub watches_;
+  CoordinatorServiceImpl service_;
+  std::unique_ptr<RpcServer> server_;
+  std::unique_ptr<v1::CoordinatorService::Stub> people_;
+};
+
+// The server hears of a passed deadline by itself, at about the time when the client does: one that
+// it has not heard of yet may be run, so a few are tried.
+constexpr int kMostTries = 100;
+constexpr absl::Duration kSoon = absl::Seconds(2);
+
+TEST_F(DeadlineTest, AReadWhoseDeadlinePassedWhileItWaitedIsNotRun) {
+  int not_run = 0;
+  for (int i = 0; i < kMostTries && not_run == 0; ++i) {
+    grpc::ClientContext context;
+    SetDeadline(context, absl::Milliseconds(100));
+    v1::GetSweepResponse response;
+    const grpc::Status status = people_->GetSweep(&context, v1::GetSweepRequest(), &response);
+    ASSERT_EQ(status.error_code(), grpc::DEADLINE_EXCEEDED);
+    const int before = query_.reads();
+    if (!query_.RunNext(kSoon)) continue;
+    not_run += query_.reads() == before;
+  }
+  EXPECT_EQ(not_run, 1);
+}
+
+TEST_F(DeadlineTest, AStudyThatNobodyWaitsForIsNotMade) {
+  int not_made = 0;
+  for (int i = 0; i < kMostTries && not_made == 0; ++i) {
+    grpc::ClientContext context;
+    SetDeadline(context, absl::Milliseconds(100));
+    const auto reader = people_->GetStudy(&context, v1::GetStudyRequest());
+    v1::GetStudyResponse piece;
+    EXPECT_FALSE(reader->Read(&piece));
+    ASSERT_EQ(reader->Finish().error_code(), grpc::DEADLINE_EXCEEDED);
+    const int before = query_.reads();
+    if (!query_.RunNext(kSoon)) continue;
+    not_made += query_.reads() == before;
+  }
+  EXPECT_EQ(not_made, 1);
+}
+
+TEST_F(DeadlineTest, OneThatIsAwaitedIsRun) {
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::GetSweepResponse response;
+  std::thread turn([this] { EXPECT_TRUE(query_.RunNext(kPatience)); });
+  EXPECT_TRUE(people_->GetSweep(&context, v1::GetSweepRequest(), &response).ok());
+  turn.join();
+  EXPECT_EQ(query_.reads(), 1);
+}
+
+}  // namespace
+}  // namespace noisefloor::test
