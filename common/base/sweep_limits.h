@@ -13,4 +13,7 @@ inline constexpr uint32_t kMaxAxes = 20;
 inline constexpr uint32_t kMaxPlans = 100;
 inline constexpr size_t kMaxFileBytes = size_t{1} << 20;  // Of a sweep file.
 
+// The first line of a resolved sweep file whose sweep was extended.
+inline constexpr char kExtendedNote[] = "# Extended since it was submitted.\n";
+
 }  // namespace noisefloor::sweep

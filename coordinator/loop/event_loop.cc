@@ -56,7 +56,8 @@ LeaseId LeaseOf(const scheduler::Event& event) {
 // What writes later, perhaps, though not at once: nobody could be told then that it was refused.
 bool IsDoneInPieces(const CallEvent& event) {
   return std::holds_alternative<scheduler::SweepCancelled>(event) ||
-         std::holds_alternative<scheduler::SweepRetried>(event);
+         std::holds_alternative<scheduler::SweepRetried>(event) ||
+         std::holds_alternative<scheduler::SweepExtended>(event);
 }
 
 scheduler::Event EventOf(const CallEvent& call, scheduler::RequestNumber number) {
@@ -92,7 +93,8 @@ EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler
       next_tick_(start_steady_),
       next_retry_(start_steady_),
       next_news_(start_steady_),
-      next_moved_(start_steady_) {
+      next_moved_(start_steady_),
+      next_removal_(start_steady_) {
   Publish(scheduler_.Everything());
 }
 
@@ -178,10 +180,14 @@ absl::Duration EventLoop::UntilNextDeadline() const {
   absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
   if (!news_.empty()) next = std::min(next, next_news_);
   if (!moved_.empty()) next = std::min(next, next_moved_);
+  if (removing_ && storage_.ok()) {
+    next = removal_failed_ ? std::min(next, next_removal_) : parts_.clock.Steady();
+  }
   return std::max(next - parts_.clock.Steady(), absl::ZeroDuration());
 }
 
 void EventLoop::Handle(std::vector<Item> items) {
+  const bool idle = items.empty() && !more_;
   if (!storage_.ok()) RetryWhenDue();
   for (Item& item : items) {
     std::visit([this](auto& it) { Take(std::move(it)); }, item);
@@ -192,6 +198,7 @@ void EventLoop::Handle(std::vector<Item> items) {
   DecideCalls();
   TellNewsWhenDue();
   for (const Question& question : std::exchange(questions_, {})) question.answer();
+  RemoveDeleted(idle);
 }
 
 void EventLoop::Take(FromSession item) {
@@ -281,6 +288,21 @@ void EventLoop::CheckStore() {
   if (!there.ok()) parts_.fatal(there);
 }
 
+// A piece whenever nothing else is to do, and one at each tick if there is.
+void EventLoop::RemoveDeleted(bool idle) {
+  const absl::Duration steady = parts_.clock.Steady();
+  if (!removing_ || !storage_.ok()) return;
+  if (steady < next_removal_ && (!idle || removal_failed_)) return;
+  const absl::StatusOr<bool> more = parts_.store.RemoveDeleted(options_.rows_removed_at_once);
+  removal_failed_ = !more.ok();
+  next_removal_ = steady + (more.ok() ? options_.tick : options_.storage_retry);
+  if (more.ok()) {
+    removing_ = *more;
+  } else if (!CanBeMended(more.status())) {
+    parts_.fatal(more.status());
+  }
+}
+
 void EventLoop::StorageFailed(const absl::Status& why) {
   LogError("storage_failed",
            {{"status", why}, {"retry_s", absl::ToDoubleSeconds(options_.storage_retry)}});
@@ -335,6 +357,9 @@ void EventLoop::TellAll() {
 // Everything decided is on disk: say so, in the order of the decisions.
 void EventLoop::Tell(const scheduler::Effects& effects) {
   AddNews(effects, news_);
+  removing_ = removing_ || std::ranges::any_of(effects.writes, [](const scheduler::Write& write) {
+                return std::holds_alternative<scheduler::DeleteSweep>(write);
+              });
   moved_.insert(effects.changed.sweeps.begin(), effects.changed.sweeps.end());
   Publish(effects.changed);  // First: a worker told to start may upload at once.
   for (const scheduler::Send& send : effects.sends) {
@@ -364,7 +389,11 @@ void EventLoop::Answer(const CallItem& call, const CallResult& result) {
 void EventLoop::Publish(const scheduler::Changed& changed) {
   BoardChanges changes;
   for (const SweepId sweep : changed.sweeps) {
-    changes.sweeps.emplace_back(sweep, *scheduler_.CountsOf(sweep));
+    if (const auto counts = scheduler_.CountsOf(sweep)) {
+      changes.sweeps.emplace_back(sweep, *counts);
+    } else {
+      changes.deleted.push_back(sweep);
+    }
   }
   for (const WorkerId worker : changed.workers) {
     if (auto status = scheduler_.FindWorker(worker)) {

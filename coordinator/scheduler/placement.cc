@@ -132,11 +132,20 @@ bool SpreadsBadly(const State& state, const MemberId& id, const SlotGroup& group
                   [&](const Place& other) { return LeasesOn(cell, other.group->unit) < here; });
 }
 
+// Whether the place would be on a class of which the sweep has as much as it may. Pools that name
+// the class have no turn of the sweep then.
+bool IsOfFullClass(const SweepState& sweep, const Place& place, const Pool& pool) {
+  if (sweep.sharing.limits.empty() || !pool.hardware.empty()) return false;
+  const Inventory::Offer* offer = OfferFor(place, pool);
+  return offer != nullptr && AtLimit(sweep, offer->hardware_class);
+}
+
 // Whether nothing of this sweep may be trained on any of the free places.
-bool AllExcluded(const State& state, SweepId sweep, const FreePlaces& free) {
-  const auto& excluded = state.sweeps.at(sweep).excluded;
-  return std::ranges::all_of(
-      free, [&](const Place& place) { return excluded.contains(place.worker->id); });
+bool AllExcluded(const State& state, const Pool& pool, SweepId id, const FreePlaces& free) {
+  const SweepState& sweep = state.sweeps.at(id);
+  return std::ranges::all_of(free, [&](const Place& place) {
+    return sweep.excluded.contains(place.worker->id) || IsOfFullClass(sweep, place, pool);
+  });
 }
 
 // Walks what waits in a queue, in its order. Of the fresh members of a cell it sees the first: what
@@ -212,7 +221,7 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
   size_t passed_over = 0;
   Walk walk(state.waiting.at(pool));
   while (!walk.ended() && seen < kSpreadWindow) {
-    if (AllExcluded(state, walk.key().sweep, free)) {
+    if (AllExcluded(state, pool, walk.key().sweep, free)) {
       walk.SkipSweep();
       continue;
     }
@@ -313,8 +322,12 @@ bool AnyPlace(const State& state, const Pool& pool, absl::Time now,
 }
 
 std::string Obstacle(const State& state, const Place& place, const MemberId& id, absl::Time now) {
-  const auto& excluded = state.sweeps.at(id.sweep).excluded;
-  if (const auto it = excluded.find(place.worker->id); it != excluded.end()) return it->second;
+  const SweepState& sweep = state.sweeps.at(id.sweep);
+  const auto excluded = sweep.excluded.find(place.worker->id);
+  if (excluded != sweep.excluded.end()) return excluded->second;
+  if (!sweep.sharing.limits.empty() && IsOfFullClass(sweep, place, PoolOf(sweep.cells[id.cell]))) {
+    return "as many members of " + ToText(id.sweep) + " run on its class as may";
+  }
   if (Avoids(state, id, place) && HasUntriedPlace(state, id, now)) {
     return "it failed this member before, and another worker or device can have it";
   }

@@ -323,7 +323,7 @@ void World::Tell(const std::vector<Send>& sends) {
               to_workers_.emplace(now_ + delay, ToWorker{i, send});
             }
           } else if constexpr (requires { message.sweep; }) {
-            if (!store_.HasSweep(message.sweep)) {
+            if (!store_.HasSweep(message.sweep) && !store_.WasDeleted(message.sweep)) {
               result_.problems.insert("an acknowledged sweep is not in the store");
             }
           }
