@@ -1,7 +1,6 @@
 #include "coordinator/cli/sharing.h"
 
 #include <map>
-#include <string_view>
 
 #include "absl/strings/numbers.h"
 #include "fmt/format.h"
@@ -36,7 +35,7 @@ absl::Status TakeLimits(const std::vector<std::string>& limits, uint32_t least,
     const size_t equals = limit.find('=');
     uint32_t most = 0;
     const bool number = equals != std::string::npos && equals > 0 &&
-                        absl::SimpleAtoi(std::string_view(limit).substr(equals + 1), &most);
+                        absl::SimpleAtoi(limit.substr(equals + 1), &most);
     if (!number || most < least) {
       return InvalidInput(fmt::format("--limit={}: expected CLASS=N, N a number from {}",
                                       PrintableLine(limit), least));

@@ -95,9 +95,21 @@ uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
   return it == cell.leases_by_unit.end() ? 0 : it->second;
 }
 
+// Seconds that members of the cell's sweep train on the class that the place would be, where the
+// cell takes any; 0 where none has ended yet, so that each class is tried.
+double SecondsThere(const State& state, const MemberId& id, const Place& place) {
+  const SweepState& sweep = state.sweeps.at(id.sweep);
+  const CellState& cell = sweep.cells[id.cell];
+  if (!cell.cell.hardware.empty() || sweep.times.empty()) return 0;
+  const Inventory::Offer* offer = OfferFor(place, PoolOf(cell));
+  const auto known = offer == nullptr ? sweep.times.end() : sweep.times.find(offer->hardware_class);
+  return known == sweep.times.end() ? 0 : known->second.sum / known->second.count;
+}
+
 // The place of `free` that may have the member: rather of a worker that has not failed it; of a
-// control cell the one whose unit has had the fewest of it; then the one with the smallest share of
-// its slots in use. Nothing: none may.
+// cell that takes any class one of the class that ends soonest; of a control cell the one whose
+// unit has had the fewest of it; then the one with the smallest share of its slots in use. Nothing:
+// none may.
 std::optional<Place> BestPlace(const State& state, const MemberId& id, const FreePlaces& free,
                                absl::Time now) {
   const CellState& cell = CellOf(state, id);
@@ -106,6 +118,9 @@ std::optional<Place> BestPlace(const State& state, const MemberId& id, const Fre
     const bool failed_a = HasFailed(state, id, first.worker->id);
     const bool failed_b = HasFailed(state, id, second.worker->id);
     if (failed_a != failed_b) return failed_b;
+    const double seconds_a = SecondsThere(state, id, first);
+    const double seconds_b = SecondsThere(state, id, second);
+    if (seconds_a != seconds_b) return seconds_a < seconds_b;
     const SlotGroup& a = *first.group;
     const SlotGroup& b = *second.group;
     const uint32_t on_a = cell.control ? LeasesOn(cell, a.unit) : 0;

@@ -261,10 +261,9 @@ void ContinueChanges(Turn& turn) {
 
 void StopAtMaxFailures(Turn& turn, const SweepState& sweep) {
   if (!IsStopDue(sweep) || sweep.counts.In(MemberState::kWaiting) == 0) return;
-  // A retry under way has yet to let the failed ones wait again.
+  // One that a retry makes needless is dropped when its turn comes: see IsDue.
   const bool decided = std::ranges::any_of(turn.state.changes, [&](const Change& change) {
-    const bool retries = change.kind == Change::Kind::kRetry;
-    return change.sweep == sweep.id && (change.request == 0 || retries);
+    return change.sweep == sweep.id && change.request == 0;
   });
   if (decided) return;
   Change change;

@@ -170,6 +170,11 @@ void On(Turn& turn, const SweepSubmitted& event) {
   const SweepState* equal = OfSpecification(turn.state, event.specification_sha256);
   if (event.resume && equal != nullptr) return AnswerKept(turn, event.request, *equal, true);
   if (equal == nullptr && IsOtherwiseKept(turn, event)) return;
+  if (const auto& of = event.sweep.subject;
+      of && FindSweep(turn.state, of->member.sweep) == nullptr) {
+    return turn.Tell(AnswerError{event.request, absl::StatusCode::kNotFound,
+                                 ToText(of->member) + " was deleted meanwhile"});
+  }
   std::vector<sweep::Cell> cells = sweep::Expand(event.sweep);
   SweepState& sweep = AddSweep(turn.state, event, cells);
   turn.effects.changed.sweeps.insert(sweep.id);
