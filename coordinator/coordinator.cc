@@ -373,6 +373,7 @@ std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep
                               .paused = counts->sharing.paused,
                               .max_failures = counts->sharing.max_failures,
                               .archived = counts->sharing.archived,
+                              .limits = counts->sharing.limits,
                               .members_per_hour = counts->ended.PerHour(clock_.Now()),
                               .revision = counts->revision};
 }

@@ -16,4 +16,7 @@ inline constexpr size_t kMaxTags = 100;
 inline constexpr size_t kMaxTagBytes = 200;               // Of its value.
 inline constexpr size_t kMaxFileBytes = size_t{1} << 20;  // Of a sweep file.
 
+// The first line of a resolved sweep file whose sweep was extended.
+inline constexpr char kExtendedNote[] = "# Extended since it was submitted.\n";
+
 }  // namespace noisefloor::sweep

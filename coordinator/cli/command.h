@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <istream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -68,6 +69,8 @@ struct Context {
   std::string default_data_root = {};  // $NOISEFLOOR_DATA; may be empty.
   CLI::App* root = nullptr;            // The whole command tree, for `completion`.
   GlobalOptions options = {};
+  std::istream* in = nullptr;  // What a person types; null: nobody does.
+  bool in_is_terminal = false;
 
   bool Json() const { return options.form == OutputForm::kJson; }
   bool Colour() const;

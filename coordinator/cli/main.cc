@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
       .access_places = noisefloor::AccessPlacesOfThisProcess(),
       .user = UserName(),
       .default_data_root = Variable("NOISEFLOOR_DATA", ""),
+      .in = &std::cin,
+      .in_is_terminal = isatty(STDIN_FILENO) == 1,
   };
   return noisefloor::cli::RunApplication({argv + 1, argv + argc}, context);
 }

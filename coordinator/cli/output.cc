@@ -159,6 +159,8 @@ Json SummaryJson(const v1::SweepSummary& sweep) {
       {"paused", sweep.paused()},
       {"max_failures", sweep.max_failures()},
       {"archived", sweep.archived()},
+      {"limits", std::map<std::string, uint32_t>(sweep.limits().begin(), sweep.limits().end())},
+      {"hardware", std::vector<std::string>(sweep.hardware().begin(), sweep.hardware().end())},
       {"members_per_hour", JsonNumber(sweep.members_per_hour())},
       {"expected_seconds_left", JsonNumber(sweep.expected_seconds_left())},
       {"notes", sweep.sweep().notes()},

@@ -1,5 +1,8 @@
 #include "coordinator/cli/sharing.h"
 
+#include <map>
+
+#include "absl/strings/numbers.h"
 #include "fmt/format.h"
 
 #include "common/base/ids.h"
@@ -16,6 +19,33 @@ void SharingOptions::Describe(CLI::App& app) {
   app.add_option("--max-failures", max_failures,
                  "cancel what waits when so many members failed (default: 0, never)")
       ->type_name("N");
+  DescribeLimits(app, limits);
+}
+
+void DescribeLimits(CLI::App& app, std::vector<std::string>& limits) {
+  app.add_option("--limit", limits,
+                 "so many of its members run at once on a hardware class; may be repeated")
+      ->type_name("CLASS=N")
+      ->allow_extra_args(false);
+}
+
+absl::Status TakeLimits(const std::vector<std::string>& limits, uint32_t least,
+                        google::protobuf::Map<std::string, uint32_t>& into) {
+  for (const std::string& limit : limits) {
+    const size_t equals = limit.find('=');
+    uint32_t most = 0;
+    const bool number = equals != std::string::npos && equals > 0 &&
+                        absl::SimpleAtoi(limit.substr(equals + 1), &most);
+    if (!number || most < least) {
+      return InvalidInput(fmt::format("--limit={}: expected CLASS=N, N a number from {}",
+                                      PrintableLine(limit), least));
+    }
+    if (!into.insert({limit.substr(0, equals), most}).second) {
+      return InvalidInput(
+          fmt::format("--limit={}: its class is given twice", PrintableLine(limit)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 std::string SharingText(const v1::SweepSummary& sweep) {
@@ -26,6 +56,10 @@ std::string SharingText(const v1::SweepSummary& sweep) {
   if (sweep.priority() != 0) add(fmt::format("priority {}", sweep.priority()));
   if (sweep.max_failures() != 0) {
     add(fmt::format("stops at {}", Counted(sweep.max_failures(), "failed member")));
+  }
+  const std::map<std::string, uint32_t> limits(sweep.limits().begin(), sweep.limits().end());
+  for (const auto& [hardware, most] : limits) {
+    add(fmt::format("at most {} on {}", most, PrintableLine(hardware)));
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "CLI/App.hpp"
 
@@ -16,9 +17,16 @@ namespace noisefloor::cli {
 struct SharingOptions {
   int32_t priority = 0;
   uint32_t max_failures = 0;
+  std::vector<std::string> limits;  // "CLASS=N".
 
   void Describe(CLI::App& app);
 };
+
+// The option --limit of commands that take it, into `limits`.
+void DescribeLimits(CLI::App& app, std::vector<std::string>& limits);
+// What those say; `least`: 0 where a limit can be taken away.
+absl::Status TakeLimits(const std::vector<std::string>& limits, uint32_t least,
+                        google::protobuf::Map<std::string, uint32_t>& into);
 
 // "priority 5; stops at 3 failed members; paused"; empty: as every sweep unless said.
 std::string SharingText(const v1::SweepSummary& sweep);

@@ -1,4 +1,5 @@
 #include "common/base/ids.h"
+#include "common/base/sweep_limits.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/listing.h"
@@ -40,6 +41,10 @@ class Show final : public Command {
     const bool submitted = !answer.file().empty();
     if (!submitted && !resolved_) {
       context.err << sweep_ << " was submitted without a file; this one means the same\n";
+    }
+    if (submitted && !resolved_ && answer.resolved_file().starts_with(sweep::kExtendedNote)) {
+      context.err << sweep_ << " was extended since; "
+                  << context.Hint("show " + sweep_ + " --resolved") << " says what it is now\n";
     }
     PrintData(context, submitted && !resolved_ ? answer.file() : answer.resolved_file());
     return kDone;

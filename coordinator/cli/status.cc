@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/base/ids.h"
 #include "common/base/printable.h"
@@ -55,6 +56,9 @@ std::string WhenItEnds(const v1::SweepSummary& sweep) {
 void PrintSharing(Context& context, const v1::SweepSummary& sweep) {
   if (!HasEnded(sweep) && sweep.members_per_hour() > 0) {
     context.out << fmt::format("{:.0f} members an hour end at present\n", sweep.members_per_hour());
+  }
+  if (sweep.hardware_size() > 0) {
+    context.out << PrintableLine(fmt::format("on {}", fmt::join(sweep.hardware(), ", "))) << "\n";
   }
   std::string text = SharingText(sweep);
   if (!sweep.owner().empty()) {

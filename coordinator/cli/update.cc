@@ -19,6 +19,7 @@ class Update final : public Command {
   std::string_view Examples() const override {
     return R"(  noisefloor update s3 --priority=10
   noisefloor update s3 --max-failures=5 --notes="for the second figure"
+  noisefloor update s3 --limit nvidia-h200=4
   noisefloor update s3 --tag paper=main --untag draft)";
   }
   void Describe(CLI::App& app) override {
@@ -29,6 +30,7 @@ class Update final : public Command {
     app.add_option("--max-failures", max_failures_,
                    "cancel what waits when so many members failed; 0: never")
         ->type_name("N");
+    DescribeLimits(app, limits_);
     app.add_option("--notes", notes_, "what is said of it from now on")->type_name("TEXT");
     app.add_option("--tag", tags_, "a tag to set, as key=value; may be repeated")
         ->type_name("KEY=VALUE")
@@ -49,6 +51,7 @@ class Update final : public Command {
       }
       (*change.mutable_set_tags())[tag.substr(0, equals)] = tag.substr(equals + 1);
     }
+    NF_RETURN_IF_ERROR(TakeLimits(limits_, 0, *change.mutable_set_limits()));
     for (const std::string& tag : removed_) change.add_remove_tags(tag);
     return ChangeSweep(context, sweep_, std::move(change));
   }
@@ -57,6 +60,7 @@ class Update final : public Command {
   std::string sweep_;
   std::optional<int32_t> priority_;
   std::optional<uint32_t> max_failures_;
+  std::vector<std::string> limits_;
   std::optional<std::string> notes_;
   std::vector<std::string> tags_;
   std::vector<std::string> removed_;

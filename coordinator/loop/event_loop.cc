@@ -60,7 +60,8 @@ LeaseId LeaseOf(const scheduler::Event& event) {
 // What writes later, perhaps, though not at once: nobody could be told then that it was refused.
 bool IsDoneInPieces(const CallEvent& event) {
   return std::holds_alternative<scheduler::SweepCancelled>(event) ||
-         std::holds_alternative<scheduler::SweepRetried>(event);
+         std::holds_alternative<scheduler::SweepRetried>(event) ||
+         std::holds_alternative<scheduler::SweepExtended>(event);
 }
 
 scheduler::Event EventOf(const CallEvent& call, scheduler::RequestNumber number) {
@@ -96,7 +97,8 @@ EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler
       next_tick_(start_steady_),
       next_retry_(start_steady_),
       next_news_(start_steady_),
-      next_moved_(start_steady_) {
+      next_moved_(start_steady_),
+      next_removal_(start_steady_) {
   Publish(scheduler_.Everything());
 }
 
@@ -188,10 +190,14 @@ absl::Duration EventLoop::UntilNextDeadline() const {
   absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
   if (!news_.empty()) next = std::min(next, next_news_);
   if (!moved_.empty()) next = std::min(next, next_moved_);
+  if (removing_ && storage_.ok()) {
+    next = removal_failed_ ? std::min(next, next_removal_) : parts_.clock.Steady();
+  }
   return std::max(next - parts_.clock.Steady(), absl::ZeroDuration());
 }
 
 void EventLoop::Handle(std::vector<Item> items) {
+  const bool idle = items.empty() && !more_;
   if (!storage_.ok()) RetryWhenDue();
   for (Item& item : items) {
     std::visit([this](auto& it) { Take(std::move(it)); }, item);
@@ -202,6 +208,7 @@ void EventLoop::Handle(std::vector<Item> items) {
   DecideCalls();
   TellNewsWhenDue();
   for (const Question& question : std::exchange(questions_, {})) question.answer();
+  RemoveDeleted(idle);
 }
 
 void EventLoop::Take(FromSession item) {
@@ -300,6 +307,21 @@ void EventLoop::CheckStore() {
   if (!there.ok()) parts_.fatal(there);
 }
 
+// A piece whenever nothing else is to do, and one at each tick if there is.
+void EventLoop::RemoveDeleted(bool idle) {
+  const absl::Duration steady = parts_.clock.Steady();
+  if (!removing_ || !storage_.ok()) return;
+  if (steady < next_removal_ && (!idle || removal_failed_)) return;
+  const absl::StatusOr<bool> more = parts_.store.RemoveDeleted(options_.rows_removed_at_once);
+  removal_failed_ = !more.ok();
+  next_removal_ = steady + (more.ok() ? options_.tick : options_.storage_retry);
+  if (more.ok()) {
+    removing_ = *more;
+  } else if (!CanBeMended(more.status())) {
+    parts_.fatal(more.status());
+  }
+}
+
 void EventLoop::StorageFailed(const absl::Status& why) {
   LogError("storage_failed",
            {{"status", why}, {"retry_s", absl::ToDoubleSeconds(options_.storage_retry)}});
@@ -361,6 +383,9 @@ void EventLoop::TellAll() {
 // Everything decided is on disk: say so, in the order of the decisions.
 void EventLoop::Tell(const scheduler::Effects& effects) {
   AddNews(effects, news_, moved_);
+  removing_ = removing_ || std::ranges::any_of(effects.writes, [](const scheduler::Write& write) {
+                return std::holds_alternative<scheduler::DeleteSweep>(write);
+              });
   if (parts_.figures != nullptr) CountKept(effects.writes, *parts_.figures);
   LogKept(effects.writes, {[this](const MemberId& member) { return board_.AttemptAt(member); },
                            [this](WorkerId worker) { return NameOf(worker); }});
@@ -393,7 +418,11 @@ void EventLoop::Answer(const CallDone& done, const CallResult& result) {
 void EventLoop::Publish(const scheduler::Changed& changed) {
   BoardChanges changes;
   for (const SweepId sweep : changed.sweeps) {
-    changes.sweeps.emplace_back(sweep, *scheduler_.CountsOf(sweep));
+    if (const auto counts = scheduler_.CountsOf(sweep)) {
+      changes.sweeps.emplace_back(sweep, *counts);
+    } else {
+      changes.deleted.push_back(sweep);
+    }
   }
   for (const WorkerId worker : changed.workers) {
     if (auto status = scheduler_.FindWorker(worker)) {

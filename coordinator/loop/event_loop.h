@@ -34,6 +34,7 @@ struct EventLoopOptions {
   absl::Duration storage_retry = absl::Seconds(2);  // Between tries when nothing can be kept.
   absl::Duration news_interval = absl::Milliseconds(100);  // Between two calls of `changed`.
   absl::Duration moved_interval = absl::Seconds(1);        // The same, of mere progress.
+  uint32_t rows_removed_at_once = 1000;                    // Of deleted sweeps, in one transaction.
   size_t mailbox_limit = 100000;
   size_t call_limit = 1000;  // Calls that wait at one time.
 };
@@ -41,8 +42,8 @@ struct EventLoopOptions {
 // A call of a person; its request number is the loop's to give.
 using CallEvent =
     std::variant<scheduler::SweepSubmitted, scheduler::SweepCancelled, scheduler::SweepRetried,
-                 scheduler::SweepUpdated, scheduler::WorkerUpdated, scheduler::TokenAdded,
-                 scheduler::TokensRevoked>;
+                 scheduler::SweepUpdated, scheduler::SweepExtended, scheduler::SweepDeleted,
+                 scheduler::WorkerUpdated, scheduler::TokenAdded, scheduler::TokensRevoked>;
 
 // What a call came to. The status is OK only when what was asked is on disk.
 struct CallResult {
@@ -152,6 +153,7 @@ class EventLoop {
   absl::Status Keep(const std::vector<scheduler::Write>& writes);
   absl::Status ApplyTimed(const std::vector<scheduler::Write>& writes);
   void CheckStore();
+  void RemoveDeleted(bool idle);
   void StorageFailed(const absl::Status& why);
   void Tell(const scheduler::Effects& effects);
   void TellAll();
@@ -192,6 +194,9 @@ class EventLoop {
   std::vector<Question> questions_;       // To answer after the commit.
   std::map<SessionId, size_t> consumed_;  // To tell after the commit.
   bool more_ = false;                     // The scheduler has more to do than one step did.
+  bool removing_ = true;                  // Rows of deleted sweeps may be left.
+  bool removal_failed_ = false;           // The last time.
+  absl::Duration next_removal_;           // Then some go though there is more to do.
   std::set<SweepId> news_;                // To tell those who watch, when it is time.
   std::set<SweepId> moved_;               // The same, of mere progress.
 

@@ -9,6 +9,7 @@ void LiveBoard::Apply(BoardChanges changes) {
   }
   MutexLock lock(mutex_);
   for (auto& [sweep, counts] : changes.sweeps) sweeps_[sweep] = counts;
+  for (const SweepId sweep : changes.deleted) sweeps_.erase(sweep);
   for (Worker& worker : posted) {
     const WorkerId id = worker->worker;
     workers_[id].swap(worker);

@@ -18,6 +18,7 @@ namespace noisefloor {
 // What one commit made different.
 struct BoardChanges {
   std::vector<std::pair<SweepId, scheduler::SweepCounts>> sweeps;
+  std::vector<SweepId> deleted;
   std::vector<scheduler::WorkerStatus> workers;
   std::vector<WorkerId> gone;      // Workers that are forgotten.
   std::vector<LeaseId> forgotten;  // Leases that are not live any more.

@@ -43,7 +43,8 @@ class Specifications {
  public:
   static absl::StatusOr<Specifications> Of(SQLite::Database& database, uint64_t sweep) {
     Specifications out(database);
-    SQLite::Statement row(database, "SELECT definition FROM sweep WHERE sweep = ?");
+    SQLite::Statement row(database,
+                          "SELECT definition FROM sweep WHERE sweep = ? AND deleted_us IS NULL");
     row.bind(1, static_cast<int64_t>(sweep));
     if (!row.executeStep()) {
       return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));

@@ -123,6 +123,10 @@ class StoreQuery final : public Query {
         [&](auto& database) { return query::FindReplaySource(database, member); });
   }
 
+  absl::StatusOr<Definition> FindDefinition(SweepId sweep) override {
+    return Read<Definition>([&](auto& database) { return ReadDefinition(database, sweep.value); });
+  }
+
   absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest& request) override;
 
   absl::StatusOr<ArtifactFile> FindArtifact(const v1::GetArtifactRequest& request) override {

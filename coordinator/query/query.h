@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,8 +43,9 @@ struct SweepProgress {
   bool paused = false;
   uint32_t max_failures = 0;
   bool archived = false;
+  std::map<std::string, uint32_t> limits = {};
   double members_per_hour = 0;
-  uint32_t revision = 0;  // Of its notes and tags.
+  uint32_t revision = 0;  // Of its notes, tags and extent.
 };
 
 // Where to ask what the store does not know, or not without counting. Both may be called on any
@@ -94,6 +96,12 @@ struct ReplaySource {
   sweep::Sweep sweep;
   sweep::Cell cell;      // With its pins.
   std::string identity;  // Of its data; "" = not known.
+};
+
+// What a sweep is now.
+struct Definition {
+  sweep::Sweep sweep;
+  std::string specification_sha256;
 };
 
 struct QueryOptions {
@@ -171,6 +179,8 @@ class Query {
                                          std::span<const FleetWorker> fleet) = 0;
   // FailedPrecondition when it has no result, or is a replay itself.
   virtual absl::StatusOr<ReplaySource> FindReplaySource(const MemberId& member) = 0;
+  // Of the sweep of that number, which is not 0.
+  virtual absl::StatusOr<Definition> FindDefinition(SweepId sweep) = 0;
   // The whole text of one form; FailedPrecondition for a sweep that is no study. What is damaged is
   // left out and named in the study's warnings.
   virtual absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest& request) = 0;

@@ -21,7 +21,8 @@ absl::Status None(const MemberId& member) {
 }
 
 absl::StatusOr<sweep::Sweep> DefinitionOf(SQLite::Database& database, const MemberId& member) {
-  SQLite::Statement row(database, "SELECT definition FROM sweep WHERE sweep = ?");
+  SQLite::Statement row(database,
+                        "SELECT definition FROM sweep WHERE sweep = ? AND deleted_us IS NULL");
   row.bind(1, static_cast<int64_t>(member.sweep.value));
   if (!row.executeStep()) return None(member);
   return SweepFromJson(row.getColumn(0).getString());

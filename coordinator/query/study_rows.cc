@@ -81,7 +81,7 @@ absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
                         "SELECT name, notes, tags, seed, definition, specification_sha256, file, "
                         "submitted_us, (SELECT coalesce(max(a.ended_us), 0) FROM lease l JOIN "
                         "attempt a USING (lease) WHERE l.sweep = s.sweep AND a.accepted = 1) "
-                        "FROM sweep s WHERE sweep = ?");
+                        "FROM sweep s WHERE sweep = ? AND deleted_us IS NULL");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
     return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
@@ -344,7 +344,8 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
       "FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease) "
       "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
       "JOIN sweep s ON s.sweep = l.sweep JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell "
-      "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') ORDER BY f.lease DESC, f.kind");
+      "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') "
+      "AND s.deleted_us IS NULL ORDER BY f.lease DESC, f.kind");
   size_t missing = 2 * rows.evaluation_sets.size();  // Images and labels of each.
   while (missing > 0 && row.executeStep()) {
     NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));

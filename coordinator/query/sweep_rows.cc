@@ -53,6 +53,7 @@ void Fill(const SweepProgress& progress, v1::SweepSummary& summary) {
   summary.set_paused(progress.paused);
   summary.set_max_failures(progress.max_failures);
   summary.set_archived(progress.archived);
+  for (const auto& [hardware, most] : progress.limits) (*summary.mutable_limits())[hardware] = most;
   summary.set_members_per_hour(progress.members_per_hour);
   summary.set_expected_seconds_left(SecondsLeft(progress));
 }
@@ -93,7 +94,7 @@ std::string LineAt(SQLite::Statement& row) {
 absl::StatusOr<SummaryCache::Entry> ReadSummary(SQLite::Database& database, uint64_t sweep) {
   SQLite::Statement row(database,
                         "SELECT name, submitted_us, specification_sha256, definition, revision "
-                        "FROM sweep WHERE sweep = ?");
+                        "FROM sweep WHERE sweep = ? AND deleted_us IS NULL");
   row.bind(1, static_cast<int64_t>(sweep));
   if (!row.executeStep()) {
     return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
@@ -106,10 +107,22 @@ absl::StatusOr<SummaryCache::Entry> ReadSummary(SQLite::Database& database, uint
   summary.set_submitted_unix_seconds(row.getColumn(1).getInt64() / kMicroseconds);
   summary.set_specification_sha256(row.getColumn(2).getString());
   NF_ASSIGN_OR_RETURN(const sweep::Sweep definition, SweepFromJson(row.getColumn(3).getString()));
+  for (const std::string& hardware : definition.hardware) {
+    if (!hardware.empty()) summary.add_hardware(hardware);
+  }
   *summary.mutable_sweep() = ToProto(definition);
   summary.set_kind(std::string(Name(definition.kind)));
   if (definition.subject) summary.set_of(ToText(definition.subject->member));
   return entry;
+}
+
+// " by ada"; empty: nobody knows.
+std::string ByWhom(SQLite::Database& database, uint64_t sweep) {
+  SQLite::Statement row(database,
+                        "SELECT caller FROM event WHERE sweep = ? AND kind = 'sweep_deleted'");
+  row.bind(1, static_cast<int64_t>(sweep));
+  const std::string caller = row.executeStep() ? row.getColumn(0).getString() : "";
+  return caller.empty() ? "" : " by " + caller;
 }
 
 }  // namespace
@@ -122,14 +135,19 @@ absl::Status NoSweep(uint64_t sweep, std::string_view message) {
 
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
   const int64_t newest =
-      database.execAndGet("SELECT max(sweep) FROM sweep WHERE kind = 'train'").getInt64();
+      database
+          .execAndGet("SELECT max(sweep) FROM sweep WHERE kind = 'train' AND deleted_us IS NULL")
+          .getInt64();
   if (newest == 0 && sweep == 0) {
     return NoSweep(0, "there is no sweep in this data directory yet");
   }
   if (sweep == 0) return static_cast<uint64_t>(newest);
-  SQLite::Statement row(database, "SELECT 1 FROM sweep WHERE sweep = ?");
+  SQLite::Statement row(database, "SELECT deleted_us IS NOT NULL FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
-  if (row.executeStep()) return sweep;
+  if (row.executeStep()) {
+    if (row.getColumn(0).getInt() == 0) return sweep;
+    return NoSweep(sweep, fmt::format("s{} was deleted{}", sweep, ByWhom(database, sweep)));
+  }
   return NoSweep(sweep, fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
 }
 
@@ -144,6 +162,18 @@ absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep) {
   return MakeError(absl::StatusCode::kFailedPrecondition,
                    fmt::format("s{} is a {} of {} and no study of its own", sweep,
                                row.getColumn(0).getString(), ToText(of)));
+}
+
+absl::StatusOr<Definition> ReadDefinition(SQLite::Database& database, uint64_t asked) {
+  NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, asked));
+  SQLite::Statement row(database,
+                        "SELECT definition, specification_sha256 FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  row.executeStep();
+  Definition definition;
+  NF_ASSIGN_OR_RETURN(definition.sweep, SweepFromJson(row.getColumn(0).getString()));
+  definition.specification_sha256 = row.getColumn(1).getString();
+  return definition;
 }
 
 absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
@@ -192,7 +222,9 @@ absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
     below = static_cast<int64_t>(last->value);
   }
   SQLite::Statement row(
-      database, "SELECT sweep FROM sweep WHERE sweep < ? AND archived <= ? ORDER BY sweep DESC");
+      database,
+      "SELECT sweep FROM sweep WHERE sweep < ? AND archived <= ? AND deleted_us IS NULL "
+      "ORDER BY sweep DESC");
   row.bind(1, below);
   row.bind(2, int{request.archived()});
   v1::ListSweepsResponse response;

@@ -18,6 +18,8 @@ absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep);
 absl::Status NoSweep(uint64_t sweep, std::string_view message);
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
 
+absl::StatusOr<Definition> ReadDefinition(SQLite::Database& database, uint64_t sweep);
+
 // NotFound also for one whose submission is not answered yet.
 absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
                                                 const LiveFacts& live, SummaryCache& cache);

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "coordinator/query/query.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/sweep/extend.h"
 #include "coordinator/sweep/sweep.h"
 #include "coordinator/sweep_file/sweep_file.h"
 #include "noisefloor/v1/coordinator_api.pb.h"
@@ -69,6 +72,11 @@ absl::StatusOr<SweepId> SweepFrom(uint64_t number);
 absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
                                                    const v1::MemberSelection& message);
 absl::Status CheckPriority(int32_t priority);
+// How many members may run on each class; `field` is its name in refusals. 0: as many as there are.
+absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
+    std::string_view field, const google::protobuf::Map<std::string, uint32_t>& limits);
+// What the request asks for; whether it can be is for sweep::Extend to say.
+absl::StatusOr<sweep::Extension> ExtensionFrom(const v1::ExtendSweepRequest& message);
 absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest& message);
 absl::StatusOr<scheduler::WorkerUpdated> UseFrom(const v1::UpdateWorkerRequest& message);
 

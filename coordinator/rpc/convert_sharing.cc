@@ -1,6 +1,7 @@
 // Selections of members, and what people change of sweeps and workers.
 #include "fmt/format.h"
 
+#include "common/base/names.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/convert.h"
 
@@ -93,6 +94,33 @@ absl::Status CheckPriority(int32_t priority) {
       fmt::format("priority: expected {} to {}, got {}", -kMaxPriority, kMaxPriority, priority));
 }
 
+absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
+    std::string_view field, const google::protobuf::Map<std::string, uint32_t>& limits) {
+  NF_RETURN_IF_ERROR(CheckEntries(field, static_cast<int>(limits.size()), kMaxTags));
+  std::map<std::string, uint32_t> taken;
+  for (const auto& [hardware, most] : limits) {
+    if (!IsName(hardware)) {
+      return InvalidInput(fmt::format("{}: expected hardware classes, {}, got '{}'", field,
+                                      kNameRule, std::string_view(hardware).substr(0, kMaxName)));
+    }
+    taken[hardware] = most;
+  }
+  return taken;
+}
+
+absl::StatusOr<sweep::Extension> ExtensionFrom(const v1::ExtendSweepRequest& message) {
+  NF_RETURN_IF_ERROR(CheckEntries("hardware", message.hardware_size(), kMaxTags));
+  sweep::Extension extension;
+  extension.replicates = message.replicates();
+  extension.blocks = message.blocks();
+  for (const std::string& name : message.hardware()) {
+    NF_RETURN_IF_ERROR(CheckText("hardware", name, kMaxName));
+    extension.hardware.push_back(name);
+  }
+  NF_RETURN_IF_ERROR(TakeNames("plans", message.plans(), extension.plans));
+  return extension;
+}
+
 absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest& message) {
   scheduler::SweepUpdated event;
   event.sweep = SweepId{message.sweep_id()};
@@ -114,6 +142,7 @@ absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest&
     NF_RETURN_IF_ERROR(CheckText("set_tags", value, kMaxName));
     event.set_tags[tag] = value;
   }
+  NF_ASSIGN_OR_RETURN(event.set_limits, LimitsFrom("set_limits", message.set_limits()));
   NF_RETURN_IF_ERROR(TakeNames("remove_tags", message.remove_tags(), event.remove_tags));
   return event;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/base/names.h"
 #include "common/base/reason.h"
@@ -122,6 +123,18 @@ absl::Status CheckFile(const std::string& file) {
       fmt::format("file: expected at most {} bytes, got {}", sweep::kMaxFileBytes, file.size()));
 }
 
+// Of a list of classes only those have limits.
+absl::Status CheckLimits(const scheduler::SweepSubmitted& event) {
+  const std::vector<std::string>& classes = event.sweep.hardware;
+  if (classes == std::vector<std::string>{""}) return absl::OkStatus();
+  for (const auto& [hardware, most] : event.limits) {
+    if (std::ranges::count(classes, hardware) > 0) continue;
+    return InvalidInput(fmt::format("limits: the sweep has no hardware class {}; it has {}",
+                                    hardware, fmt::join(classes, ", ")));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
                                          const std::string& caller, const LiveBoard& live) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
@@ -137,6 +150,9 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   event.caller = caller;
   event.priority = request.priority();
   event.max_failures = request.max_failures();
+  NF_ASSIGN_OR_RETURN(event.limits, LimitsFrom("limits", request.limits()));
+  std::erase_if(event.limits, [](const auto& limit) { return limit.second == 0; });
+  NF_RETURN_IF_ERROR(CheckLimits(event));
   return event;
 }
 

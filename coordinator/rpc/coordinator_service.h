@@ -41,6 +41,8 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   Unary* CancelSweep(Context*, const v1::CancelSweepRequest*, v1::CancelSweepResponse*) override;
   Unary* RetrySweep(Context*, const v1::RetrySweepRequest*, v1::RetrySweepResponse*) override;
   Unary* UpdateSweep(Context*, const v1::UpdateSweepRequest*, v1::UpdateSweepResponse*) override;
+  Unary* ExtendSweep(Context*, const v1::ExtendSweepRequest*, v1::ExtendSweepResponse*) override;
+  Unary* DeleteSweep(Context*, const v1::DeleteSweepRequest*, v1::DeleteSweepResponse*) override;
   Unary* UpdateWorker(Context*, const v1::UpdateWorkerRequest*, v1::UpdateWorkerResponse*) override;
   Unary* ExplainSweep(Context*, const v1::ExplainSweepRequest*, v1::ExplainSweepResponse*) override;
   Unary* ExplainWorker(Context*, const v1::ExplainWorkerRequest*,
@@ -65,6 +67,13 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
 
   // What the store and the loop know of all workers.
   absl::StatusOr<v1::ListWorkersResponse> WorkersNow();
+
+  // Fills in how the sweep is now, and finishes; what was asked is done already.
+  template <typename Response>
+  void FinishWithSweep(Unary* reactor, Response* response, uint64_t sweep);
+  // On a thread of query's. Again where somebody else was first, `tries` times in all.
+  void Extend(Unary* reactor, const v1::ExtendSweepRequest* request,
+              v1::ExtendSweepResponse* response, const std::string& caller, int tries);
 
   Parts parts_;
 };

@@ -29,6 +29,10 @@ struct Sharing {
   bool paused = false;        // None of its members gets a lease; running ones finish.
   uint32_t max_failures = 0;  // When so many have failed, those that wait are cancelled; 0: never.
   bool archived = false;      // Left out of lists. Of sweeps that have ended.
+  // Failed members that no longer count: those that had when people last let more of it wait.
+  uint32_t pardoned = 0;
+  // So many members may run at once on these hardware classes; none is 0.
+  std::map<std::string, uint32_t> limits = {};
   friend bool operator==(const Sharing&, const Sharing&) = default;
 };
 
@@ -47,6 +51,19 @@ struct KeepSweep {
 struct KeepSharing {
   SweepId sweep;
   Sharing sharing;  // Of which the owner stays what it was.
+};
+// It is larger: what it has more is untouched and waits.
+struct KeepExtension {
+  SweepId sweep;
+  sweep::Sweep content;
+  std::vector<sweep::Cell> cells;  // New ones.
+  std::string specification_sha256;
+  uint32_t revision = 0;  // As in KeepNotes.
+};
+// Nobody sees it any more, and its number is not used again. Its rows may go later.
+struct DeleteSweep {
+  SweepId sweep;
+  absl::Time at;
 };
 // Notes and tags are others.
 struct KeepNotes {
@@ -154,10 +171,10 @@ struct RevokeToken {
   uint64_t token = 0;
   absl::Time at;
 };
-using Write = std::variant<KeepSweep, KeepSharing, KeepNotes, PinCell, KeepSpecification,
-                           PinIdentity, KeepSchema, KeepWorker, KeepWorkerUse, ForgetWorker,
-                           GrantLease, DropLease, KeepRecords, KeepOutcome, SetMemberState,
-                           SetUntouched, AppendEvent, KeepToken, RevokeToken>;
+using Write = std::variant<KeepSweep, KeepSharing, KeepExtension, DeleteSweep, KeepNotes, PinCell,
+                           KeepSpecification, PinIdentity, KeepSchema, KeepWorker, KeepWorkerUse,
+                           ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome,
+                           SetMemberState, SetUntouched, AppendEvent, KeepToken, RevokeToken>;
 
 // ---- Sends.
 
@@ -202,7 +219,7 @@ struct AnswerSubmit {
   bool resumed = false;
   std::vector<std::string> hardware;
 };
-struct AnswerCount {  // Of cancel, retry and updates, and of changes of tokens.
+struct AnswerCount {  // Of all other calls: members that it changed, added or removed, or tokens.
   RequestNumber request = 0;
   uint32_t members = 0;
 };

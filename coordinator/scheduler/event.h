@@ -40,6 +40,7 @@ struct SweepSubmitted {
   std::string caller;                // Who asks; "" = not known. So below.
   int32_t priority = 0;              // As in Sharing.
   uint32_t max_failures = 0;
+  std::map<std::string, uint32_t> limits = {};
 };
 // Members of a sweep by what they are. What is empty asks nothing; of what is not, any entry will
 // do; all of it must be met.
@@ -65,6 +66,21 @@ struct SweepRetried {
   std::string caller;
   Selection selection = {};
 };
+// What sweep::Extend has made of a kept sweep.
+struct SweepExtended {
+  RequestNumber request = 0;
+  SweepId sweep;
+  std::string from_sha256;  // Specification hash of what was extended: no longer so, then refused.
+  sweep::Sweep content;
+  std::string specification_sha256;  // Of it.
+  std::string caller;
+};
+// A sweep that has ended goes for good.
+struct SweepDeleted {
+  RequestNumber request = 0;
+  SweepId sweep;
+  std::string caller;
+};
 // What an AccessList has decided.
 struct TokenAdded {
   RequestNumber request = 0;
@@ -89,6 +105,7 @@ struct SweepUpdated {
   std::map<std::string, std::string> set_tags = {};
   std::set<std::string> remove_tags = {};
   std::string caller = {};
+  std::map<std::string, uint32_t> set_limits = {};  // As in Sharing; 0 takes one away.
 };
 // Takes a worker, or devices of it, out of use or back into it. What is left out stays as it is.
 struct WorkerUpdated {
@@ -149,9 +166,10 @@ struct Tick {};
 // What Effects::more asks for.
 struct Continue {};
 
-using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated,
-                           WorkerUpdated, TokenAdded, TokensRevoked, WorkerConnected, SessionLost,
-                           Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
-                           AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
+using Event =
+    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated, SweepExtended,
+                 SweepDeleted, WorkerUpdated, TokenAdded, TokensRevoked, WorkerConnected,
+                 SessionLost, Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
+                 AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

@@ -168,9 +168,12 @@ std::string History(const State& state, const MemberId& id) {
 }
 
 std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
-  if (state.sweeps.at(id.sweep).sharing.paused) {
+  const SweepState& sweep = state.sweeps.at(id.sweep);
+  if (sweep.sharing.paused) {
     return "a person has paused its sweep. `resume " + ToText(id.sweep) + "` lets it go on.";
   }
+  const std::string& hardware = CellOf(state, id).cell.hardware;
+  if (AtLimit(sweep, hardware)) return LimitText(sweep, hardware);
   return WhyItWaits(state, id, Position(state, PoolOf(CellOf(state, id)), id), now);
 }
 
@@ -192,6 +195,13 @@ std::string Leased(const State& state, const Member& member, absl::Time now) {
 }
 
 }  // namespace
+
+std::string LimitText(const SweepState& sweep, const std::string& hardware) {
+  const uint32_t running = sweep.running.at(hardware);
+  return std::to_string(running) + " of " + ToText(sweep.id) + "'s members " +
+         (running == 1 ? "runs" : "run") + " on " + hardware + ", its limit. `update " +
+         ToText(sweep.id) + " --limit " + hardware + "=N` changes it.";
+}
 
 std::string WhyItWaits(const State& state, const MemberId& id, const std::string& turn,
                        absl::Time now) {
@@ -216,7 +226,7 @@ std::string Others(const State& state, const Pool& pool, const SweepState& sweep
     if (!MayMeanTheSame(asked, pool)) continue;
     for (const auto& [id, line] : queue.lines) {
       const SweepState& other = state.sweeps.at(id);
-      if (id == sweep.id || !MayLease(other)) continue;
+      if (id == sweep.id || !MayLease(other, asked)) continue;
       if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
       if (other.sharing.priority == sweep.sharing.priority) equals.insert(id);
     }

@@ -19,6 +19,8 @@ std::optional<std::string> ExplainWorker(const State& state, const std::string& 
 // `turn` says when it is its turn, "" = leave that out.
 std::string WhyItWaits(const State& state, const MemberId& id, const std::string& turn,
                        absl::Time now);
+// That as many of its members run on the class as may; it must be so.
+std::string LimitText(const SweepState& sweep, const std::string& hardware);
 // Who else waits for what such a slot may be for, of the sweeps that may have leases; "" =
 // nobody. Something of the
 // sweep waits for the pool.

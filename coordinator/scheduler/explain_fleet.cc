@@ -5,6 +5,7 @@
 #include "coordinator/scheduler/explain.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
+#include "coordinator/scheduler/selection.h"
 
 namespace noisefloor::scheduler {
 
@@ -63,9 +64,10 @@ std::string WhyLineWaits(const State& state, const Pool& pool, const Line& line,
                          const SweepState& sweep, absl::Time now) {
   const size_t count = CountIn(state, line);
   const std::string wanted = Wanted(pool);
-  return Count(count, "member") + (count == 1 ? " waits" : " wait") + " for " +
-         (wanted.empty() ? "any worker" : wanted) + ": " +
-         WhyItWaits(state, MemberOf(line.first()), Others(state, pool, sweep), now);
+  const std::string waits = Count(count, "member") + (count == 1 ? " waits" : " wait") + " for " +
+                            (wanted.empty() ? "any worker" : wanted) + ": ";
+  if (AtLimit(sweep, pool.hardware)) return waits + LimitText(sweep, pool.hardware);
+  return waits + WhyItWaits(state, MemberOf(line.first()), Others(state, pool, sweep), now);
 }
 
 std::string Pace(const SweepState& sweep, absl::Time now) {
@@ -112,7 +114,8 @@ std::vector<std::string> SweepLines(const State& state, const SweepState& sweep,
   }
   if (sharing.max_failures > 0) {
     lines.push_back("It stops when " + Count(sharing.max_failures, "member") + " failed; " +
-                    std::to_string(counts.In(MemberState::kFailed)) + " did so far.");
+                    std::to_string(FailuresThatCount(sweep)) + " did so " +
+                    (sharing.pardoned == 0 ? "far." : "since people let it go on."));
   }
   lines.push_back(Pace(sweep, now));
   return lines;
@@ -140,7 +143,7 @@ size_t WaitingFor(const State& state, const Place& place) {
   for (const auto& [pool, queue] : state.waiting) {
     if (OfferFor(place, pool) == nullptr) continue;
     for (const auto& [id, line] : queue.lines) {
-      if (MayLease(state.sweeps.at(id))) count += CountIn(state, line);
+      if (MayLease(state.sweeps.at(id), pool)) count += CountIn(state, line);
     }
   }
   return count;

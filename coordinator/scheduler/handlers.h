@@ -10,6 +10,8 @@ void On(Turn& turn, const SweepSubmitted& event);
 void On(Turn& turn, const SweepCancelled& event);
 void On(Turn& turn, const SweepRetried& event);
 void On(Turn& turn, const SweepUpdated& event);
+void On(Turn& turn, SweepExtended&& event);
+void On(Turn& turn, const SweepDeleted& event);
 
 void On(Turn& turn, const TokenAdded& event);
 void On(Turn& turn, const TokensRevoked& event);

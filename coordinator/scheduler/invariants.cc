@@ -44,6 +44,7 @@ void CheckMember(const State& state, const MemberId& id, const Member& member, B
 
 void CheckSweep(const State& state, const SweepState& sweep, Broken& broken) {
   SweepCounts counted;
+  std::map<std::string, uint32_t> running;
   counted.cells = static_cast<uint32_t>(sweep.cells.size());
   for (const CellState& cell : sweep.cells) {
     counted.members += cell.cell.replicates;
@@ -52,6 +53,7 @@ void CheckSweep(const State& state, const SweepState& sweep, Broken& broken) {
       const Member& member = cell.members[i];
       if (!member.touched) continue;
       ++counted.In(member.state);
+      if (member.state == MemberState::kLeased) ++running[cell.cell.hardware];
       if (member.attempt > 0) counted.retries += member.attempt - 1;
       CheckMember(state, {sweep.id, cell.cell.index, i}, member, broken);
     }
@@ -59,6 +61,9 @@ void CheckSweep(const State& state, const SweepState& sweep, Broken& broken) {
   }
   if (counted.members != sweep::MemberCount(sweep.content)) {
     broken.push_back(ToText(sweep.id) + " has another number of members than its definition");
+  }
+  if (running != sweep.running) {
+    broken.push_back(ToText(sweep.id) + " counts others than run on a hardware class");
   }
   counted.times = sweep.counts.times;
   counted.running = sweep.counts.running;
@@ -117,11 +122,11 @@ void CheckWorker(const State& state, const Worker& worker, Broken& broken) {
 }
 
 // Turns are those that would be taken now, were they made anew.
-void CheckTurns(const State& state, const Queue& queue, Broken& broken) {
+void CheckTurns(const State& state, const Pool& pool, const Queue& queue, Broken& broken) {
   Turns expected;
   for (const auto& [id, line] : queue.lines) {
     const SweepState& sweep = state.sweeps.at(id);
-    if (MayLease(sweep)) expected.Insert(TurnOf(state, sweep));
+    if (MayLease(sweep, pool)) expected.Insert(TurnOf(state, sweep));
   }
   if (queue.turns != expected) broken.push_back("sweeps take other turns than they should");
 }
@@ -180,7 +185,7 @@ std::vector<std::string> CheckInvariants(const State& state) {
       cells += line.cells.size();
       if (line.empty()) broken.push_back("there is an empty line");
     }
-    CheckTurns(state, queue, broken);
+    CheckTurns(state, pool, queue, broken);
   }
   for (const auto& [id, sweep] : state.sweeps) {
     waiting += sweep.counts.In(MemberState::kWaiting);

@@ -95,9 +95,21 @@ uint32_t LeasesOn(const CellState& cell, const std::string& unit) {
   return it == cell.leases_by_unit.end() ? 0 : it->second;
 }
 
+// Seconds that members of the cell's sweep train on the class that the place would be, where the
+// cell takes any; 0 where none has ended yet, so that each class is tried.
+double SecondsThere(const State& state, const MemberId& id, const Place& place) {
+  const SweepState& sweep = state.sweeps.at(id.sweep);
+  const CellState& cell = sweep.cells[id.cell];
+  if (!cell.cell.hardware.empty() || sweep.times.empty()) return 0;
+  const Inventory::Offer* offer = OfferFor(place, PoolOf(cell));
+  const auto known = offer == nullptr ? sweep.times.end() : sweep.times.find(offer->hardware_class);
+  return known == sweep.times.end() ? 0 : known->second.sum / known->second.count;
+}
+
 // The place of `free` that may have the member: rather of a worker that has not failed it; of a
-// control cell the one whose unit has had the fewest of it; then the one with the smallest share of
-// its slots in use. Nothing: none may.
+// cell that takes any class one of the class that ends soonest; of a control cell the one whose
+// unit has had the fewest of it; then the one with the smallest share of its slots in use. Nothing:
+// none may.
 std::optional<Place> BestPlace(const State& state, const MemberId& id, const FreePlaces& free,
                                absl::Time now) {
   const CellState& cell = CellOf(state, id);
@@ -106,6 +118,9 @@ std::optional<Place> BestPlace(const State& state, const MemberId& id, const Fre
     const bool failed_a = HasFailed(state, id, first.worker->id);
     const bool failed_b = HasFailed(state, id, second.worker->id);
     if (failed_a != failed_b) return failed_b;
+    const double seconds_a = SecondsThere(state, id, first);
+    const double seconds_b = SecondsThere(state, id, second);
+    if (seconds_a != seconds_b) return seconds_a < seconds_b;
     const SlotGroup& a = *first.group;
     const SlotGroup& b = *second.group;
     const uint32_t on_a = cell.control ? LeasesOn(cell, a.unit) : 0;
@@ -132,11 +147,20 @@ bool SpreadsBadly(const State& state, const MemberId& id, const SlotGroup& group
                   [&](const Place& other) { return LeasesOn(cell, other.group->unit) < here; });
 }
 
+// Whether the place would be on a class of which the sweep has as much as it may. Pools that name
+// the class have no turn of the sweep then.
+bool IsOfFullClass(const SweepState& sweep, const Place& place, const Pool& pool) {
+  if (sweep.sharing.limits.empty() || !pool.hardware.empty()) return false;
+  const Inventory::Offer* offer = OfferFor(place, pool);
+  return offer != nullptr && AtLimit(sweep, offer->hardware_class);
+}
+
 // Whether nothing of this sweep may be trained on any of the free places.
-bool AllExcluded(const State& state, SweepId sweep, const FreePlaces& free) {
-  const auto& excluded = state.sweeps.at(sweep).excluded;
-  return std::ranges::all_of(
-      free, [&](const Place& place) { return excluded.contains(place.worker->id); });
+bool AllExcluded(const State& state, const Pool& pool, SweepId id, const FreePlaces& free) {
+  const SweepState& sweep = state.sweeps.at(id);
+  return std::ranges::all_of(free, [&](const Place& place) {
+    return sweep.excluded.contains(place.worker->id) || IsOfFullClass(sweep, place, pool);
+  });
 }
 
 // Walks what waits in a queue, in its order. Of the fresh members of a cell it sees the first: what
@@ -212,7 +236,7 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
   size_t passed_over = 0;
   Walk walk(state.waiting.at(pool));
   while (!walk.ended() && seen < kSpreadWindow) {
-    if (AllExcluded(state, walk.key().sweep, free)) {
+    if (AllExcluded(state, pool, walk.key().sweep, free)) {
       walk.SkipSweep();
       continue;
     }
@@ -313,8 +337,12 @@ bool AnyPlace(const State& state, const Pool& pool, absl::Time now,
 }
 
 std::string Obstacle(const State& state, const Place& place, const MemberId& id, absl::Time now) {
-  const auto& excluded = state.sweeps.at(id.sweep).excluded;
-  if (const auto it = excluded.find(place.worker->id); it != excluded.end()) return it->second;
+  const SweepState& sweep = state.sweeps.at(id.sweep);
+  const auto excluded = sweep.excluded.find(place.worker->id);
+  if (excluded != sweep.excluded.end()) return excluded->second;
+  if (!sweep.sharing.limits.empty() && IsOfFullClass(sweep, place, PoolOf(sweep.cells[id.cell]))) {
+    return "as many members of " + ToText(id.sweep) + " run on its class as may";
+  }
   if (Avoids(state, id, place) && HasUntriedPlace(state, id, now)) {
     return "it failed this member before, and another worker or device can have it";
   }

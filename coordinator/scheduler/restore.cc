@@ -16,6 +16,7 @@ void RestoreCell(State& state, SweepState& sweep, const RecoveredCell& recovered
     cell.members[replicate] = {member.state, true, member.attempt, member.forgiven,
                                member.accepted};
     ++sweep.counts.In(member.state);
+    if (member.state == MemberState::kLeased) ++sweep.running[cell.cell.hardware];
     if (member.attempt > 0) sweep.counts.retries += member.attempt - 1;
   }
   sweep.counts.In(cell.untouched) += UntouchedCount(cell);
@@ -47,7 +48,7 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
     sweep.kept_evaluation_keys.insert(sweep.cells.at(cell).evaluation_key);
   }
   if (!sweep.request_id.empty()) state.sweeps_by_request[sweep.request_id] = sweep.id;
-  state.sweeps_by_hash[sweep.specification_sha256] = sweep.id;
+  state.sweeps_by_hash[sweep.specification_sha256].insert(sweep.id);
 }
 
 void RestoreWorkers(State& state, const RecoveredState& recovered, absl::Time now) {
@@ -161,7 +162,10 @@ RecoveredState DurableState(const State& state) {
     durable.leases.push_back({id, lease.member, lease.attempt, lease.worker, *lease.specification,
                               lease.sequence, lease.slot, lease.unit});
   }
-  for (const auto& [id, past] : state.past_leases) durable.past_leases.push_back(past);
+  for (const auto& [id, past] : state.past_leases) {
+    // Those of deleted ones are about to be forgotten.
+    if (state.sweeps.contains(past.member.sweep)) durable.past_leases.push_back(past);
+  }
   for (const auto& [id, worker] : state.workers) {
     durable.workers.push_back(
         {id, worker.name, worker.identity, worker.drained, worker.quarantined});

@@ -81,8 +81,9 @@ Effects Scheduler::Step(Event event, absl::Time now) {
     if (const SweepState* sweep = FindSweep(*state_, id)) StopAtMaxFailures(turn, *sweep);
   }
   PlaceMembers(turn);
-  effects.more = !state_->storage_failed_since &&
-                 (state_->placement_due || IsExpiryDue(*state_) || !state_->changes.empty());
+  effects.more =
+      !state_->storage_failed_since && (state_->placement_due || IsExpiryDue(*state_) ||
+                                        !state_->changes.empty() || !state_->removed.empty());
   return effects;
 }
 

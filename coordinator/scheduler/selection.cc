@@ -4,14 +4,12 @@
 #include <tuple>
 
 #include "common/base/printable.h"
+#include "coordinator/scheduler/extend.h"
 #include "coordinator/scheduler/leases.h"
 
 namespace noisefloor::scheduler {
 
 namespace {
-
-// So many members are looked at in the time in which one is changed.
-constexpr size_t kLooksOfAChange = 64;
 
 template <typename T>
 bool Asks(const std::set<T>& wanted, const T& has) {
@@ -42,6 +40,7 @@ bool IsFor(Change::Kind kind, MemberState state) {
     case Change::Kind::kCancel: return !HasEnded(state);
     case Change::Kind::kRetry:
       return state == MemberState::kFailed || state == MemberState::kCancelled;
+    case Change::Kind::kExtend: return false;  // See extend.cc.
   }
   return false;
 }
@@ -67,18 +66,6 @@ void ChangeMember(Turn& turn, Change& change, const MemberId& id) {
   SetState(turn, id, StateAfter(change.kind));
   ++change.count;
 }
-
-// What is left to do in this piece.
-class Budget {
- public:
-  explicit Budget(uint32_t changes) : looks_(changes * kLooksOfAChange) {}
-  bool spent() const { return looks_ == 0; }
-  void Look(size_t members) { looks_ -= std::min(looks_, members); }
-  void Changed() { Look(kLooksOfAChange); }
-
- private:
-  size_t looks_ = 0;
-};
 
 // Each of these goes on where it was, and returns true at its end.
 
@@ -133,6 +120,7 @@ bool ChangeNamed(Turn& turn, const SweepState& sweep, Change& change, Budget& bu
 }
 
 bool DoPiece(Turn& turn, SweepState& sweep, Change& change, Budget& budget) {
+  if (change.kind == Change::Kind::kExtend) return GiveRows(turn, sweep, change, budget);
   if (!change.selection.members.empty()) return ChangeNamed(turn, sweep, change, budget);
   // Nobody has or had one of those that nothing has happened to.
   if (!change.untouched_done && change.selection.workers.empty()) {
@@ -143,13 +131,17 @@ bool DoPiece(Turn& turn, SweepState& sweep, Change& change, Budget& budget) {
   return ChangeTouched(turn, sweep, change, budget);
 }
 
-// What waits again belongs into lists.
-void ShowAgain(Turn& turn, SweepState& sweep) {
-  if (!sweep.sharing.archived) return;
+}  // namespace
+
+void GoOn(Turn& turn, SweepState& sweep) {
+  const Sharing before = sweep.sharing;
   sweep.sharing.archived = false;
-  turn.Keep(KeepSharing{sweep.id, sweep.sharing});
+  sweep.sharing.pardoned = sweep.counts.In(MemberState::kFailed);
   turn.effects.changed.sweeps.insert(sweep.id);
+  if (sweep.sharing != before) turn.Keep(KeepSharing{sweep.id, sweep.sharing});
 }
+
+namespace {
 
 void Finish(Turn& turn, const Change& change) {
   const std::string members = Count(change.count, "member");
@@ -163,7 +155,7 @@ void Finish(Turn& turn, const Change& change) {
       break;
     case Change::Kind::kRetry:
       turn.state.placement_due = true;
-      if (change.count > 0) ShowAgain(turn, turn.state.sweeps.at(change.sweep));
+      if (change.count > 0) GoOn(turn, turn.state.sweeps.at(change.sweep));
       turn.Happened(
           change.sweep, whose + "_retried",
           members + " waiting again" +
@@ -171,6 +163,7 @@ void Finish(Turn& turn, const Change& change) {
                                     : ", " + Count(change.unpinned, "cell") + " no longer pinned"),
           change.caller);
       break;
+    case Change::Kind::kExtend: return Grow(turn, turn.state.sweeps.at(change.sweep), change);
   }
   if (change.request != 0) turn.Tell(AnswerCount{change.request, change.count});
 }
@@ -226,12 +219,17 @@ std::string FaultOf(const SweepState& sweep, const Selection& selection) {
   return "";
 }
 
+uint32_t FailuresThatCount(const SweepState& sweep) {
+  const uint32_t failed = sweep.counts.In(MemberState::kFailed);
+  return failed - std::min(failed, sweep.sharing.pardoned);
+}
+
 namespace {
 
 // Whether so many have failed that those that wait are not to be tried.
 bool IsStopDue(const SweepState& sweep) {
   const uint32_t most = sweep.sharing.max_failures;
-  return most != 0 && sweep.counts.In(MemberState::kFailed) >= most;
+  return most != 0 && FailuresThatCount(sweep) >= most;
 }
 
 // What nobody asked for is done only as long as there is reason to.
@@ -263,18 +261,16 @@ void ContinueChanges(Turn& turn) {
 
 void StopAtMaxFailures(Turn& turn, const SweepState& sweep) {
   if (!IsStopDue(sweep) || sweep.counts.In(MemberState::kWaiting) == 0) return;
-  // A retry under way has yet to let the failed ones wait again.
+  // One that a retry makes needless is dropped when its turn comes: see IsDue.
   const bool decided = std::ranges::any_of(turn.state.changes, [&](const Change& change) {
-    const bool retries = change.kind == Change::Kind::kRetry;
-    return change.sweep == sweep.id && (change.request == 0 || retries);
+    return change.sweep == sweep.id && change.request == 0;
   });
   if (decided) return;
   Change change;
   change.sweep = sweep.id;
   change.selection.states = {MemberState::kWaiting};
-  change.reason = Count(sweep.counts.In(MemberState::kFailed), "member") +
-                  " failed, and the sweep stops at " + std::to_string(sweep.sharing.max_failures) +
-                  " (max-failures)";
+  change.reason = Count(FailuresThatCount(sweep), "member") + " failed, and the sweep stops at " +
+                  std::to_string(sweep.sharing.max_failures) + " (max-failures)";
   BeginChange(turn, std::move(change));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "common/base/check.h"
 #include "common/trainer_protocol/datasets.h"
@@ -172,7 +173,7 @@ Line& LineOf(State& state, const Pool& pool, SweepId id) {
   if (is_new) ++state.pools_changed;
   const auto [line, is_first] = queue->second.lines.try_emplace(id);
   const SweepState& sweep = state.sweeps.at(id);
-  if (is_first && MayLease(sweep)) queue->second.turns.Insert(TurnOf(state, sweep));
+  if (is_first && MayLease(sweep, pool)) queue->second.turns.Insert(TurnOf(state, sweep));
   return line->second;
 }
 
@@ -182,7 +183,7 @@ void DropIfEmpty(State& state, const Pool& pool, SweepId id) {
   const auto line = queue->second.lines.find(id);
   if (line == queue->second.lines.end() || !line->second.empty()) return;
   const SweepState& sweep = state.sweeps.at(id);
-  if (MayLease(sweep)) queue->second.turns.Erase(TurnOf(state, sweep));
+  if (MayLease(sweep, pool)) queue->second.turns.Erase(TurnOf(state, sweep));
   queue->second.lines.erase(line);
   if (!queue->second.lines.empty()) return;
   state.waiting.erase(queue);
@@ -211,6 +212,17 @@ void SetOwner(State& state, SweepState& sweep) {
 
 bool MayLease(const SweepState& sweep) { return !sweep.sharing.paused; }
 
+bool MayLease(const SweepState& sweep, const Pool& pool) {
+  return MayLease(sweep) && !AtLimit(sweep, pool.hardware);
+}
+
+bool AtLimit(const SweepState& sweep, const std::string& hardware) {
+  const auto limit = sweep.sharing.limits.find(hardware);
+  if (limit == sweep.sharing.limits.end()) return false;
+  const auto running = sweep.running.find(hardware);
+  return running != sweep.running.end() && running->second >= limit->second;
+}
+
 Standing StandingOf(const SweepState& sweep) {
   return {sweep.counts.In(MemberState::kLeased), sweep.last_lease};
 }
@@ -223,7 +235,7 @@ Turnstile TurnOf(const State& state, const SweepState& sweep) {
 void SetSharing(State& state, SweepState& sweep, Sharing sharing) {
   const auto each_turn = [&](auto change) {
     for (auto& [pool, queue] : state.waiting) {
-      if (MayLease(sweep) && queue.lines.contains(sweep.id)) change(queue.turns);
+      if (MayLease(sweep, pool) && queue.lines.contains(sweep.id)) change(queue.turns);
     }
   };
   each_turn([&](Turns& turns) { turns.Erase(TurnOf(state, sweep)); });
@@ -233,19 +245,36 @@ void SetSharing(State& state, SweepState& sweep, Sharing sharing) {
 
 namespace {
 
-// One more or less of the sweep's members has a live lease, or has none any more.
-void CountLeased(State& state, SweepState& sweep, bool more) {
+// Of a sweep whose owner's standing is `now`'s already. Where it is at its limit it has no turn.
+void MoveTurn(Turns& turns, const Turnstile& now, const Standing& before, bool was_at_limit,
+              bool is_at_limit) {
+  Turnstile then = now;
+  then.of_sweep = before;
+  if (!was_at_limit && !is_at_limit) return turns.MoveSweep(then, now.of_sweep);
+  if (!was_at_limit) turns.Erase(then);
+  if (!is_at_limit) turns.Insert(now);
+}
+
+// One more or less of the sweep's members has a live lease on the class, or has none any more.
+void CountLeased(State& state, SweepState& sweep, const std::string& hardware, bool more) {
   const Turnstile before = TurnOf(state, sweep);
+  const bool was_at_limit = AtLimit(sweep, hardware);
+  const auto on_class = sweep.running.try_emplace(hardware).first;
+  on_class->second += more ? 1 : -1;
+  if (on_class->second == 0) sweep.running.erase(on_class);
   uint32_t& running = sweep.counts.In(MemberState::kLeased);
   Standing& owner = state.owners[sweep.owner].standing;
   running += more ? 1 : -1;
   owner.running += more ? 1 : -1;
   if (more) sweep.last_lease = owner.last = state.last_lease;
+  const Turnstile now = TurnOf(state, sweep);
   for (auto& [pool, queue] : state.waiting) {
     ++state.looked_at;
     queue.turns.MoveOwner(sweep.owner, before.of_owner, owner);
-    const bool waits = MayLease(sweep) && queue.lines.contains(sweep.id);
-    if (waits) queue.turns.MoveSweep(before, StandingOf(sweep));
+    if (!MayLease(sweep) || !queue.lines.contains(sweep.id)) continue;
+    const bool is_at_limit = AtLimit(sweep, pool.hardware);
+    const bool was = pool.hardware == hardware ? was_at_limit : is_at_limit;
+    MoveTurn(queue.turns, now, before.of_sweep, was, is_at_limit);
   }
   if (running == 0) sweep.counts.running = 0;  // Without what rounding left.
 }
@@ -309,6 +338,14 @@ void AddUntouched(State& state, SweepId sweep, CellState& cell) {
   });
 }
 
+void AddReplicates(State& state, SweepId sweep, CellState& cell, uint32_t replicates) {
+  NF_CHECK(cell.untouched == MemberState::kWaiting && replicates >= cell.cell.replicates);
+  state.placement_due = true;
+  const uint32_t begin = std::exchange(cell.cell.replicates, replicates);
+  ChangeFresh(state, sweep, cell,
+              [&](ReplicateSet& fresh) { fresh.InsertRange(begin, replicates); });
+}
+
 void RemoveUntouched(State& state, SweepId sweep, CellState& cell) {
   ChangeFresh(state, sweep, cell, [&](ReplicateSet& fresh) {
     fresh.Clear();
@@ -364,7 +401,7 @@ void SetState(Turn& turn, const MemberId& id, MemberState state) {
   if (member.state == MemberState::kWaiting) RemoveWaiting(turn.state, id);
   for (const auto& [one, more] : {std::pair(member.state, false), std::pair(state, true)}) {
     if (one == MemberState::kLeased) {
-      CountLeased(turn.state, sweep, more);
+      CountLeased(turn.state, sweep, CellOf(turn.state, id).cell.hardware, more);
     } else {
       sweep.counts.In(one) += more ? 1 : -1;
     }

@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 
 #include "common/trainer_protocol/specification_template.h"
+#include "coordinator/scheduler/change.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
 #include "coordinator/scheduler/lease_set.h"
@@ -69,6 +70,7 @@ struct SweepState {
   uint32_t revision = 0;  // How often notes or tags were changed.
   LeaseId last_lease;     // Granted since the start; 0: none. Soft.
   SweepCounts counts;
+  std::map<std::string, uint32_t> running;       // Members with a live lease, by class; no zeros.
   std::map<std::string, TrainTimes> times;       // By hardware class.
   Rate ended;                                    // Members that did. Soft.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
@@ -138,26 +140,17 @@ struct Lease {
   int64_t step_count = 0;
 };
 
+// What is left of a sweep that was deleted.
+struct Removed {
+  SweepState sweep;
+  uint32_t cell = 0;  // Where forgetting it goes on.
+  uint32_t replicate = 0;
+};
+
 // Who submits sweeps.
 struct Owner {
   std::string name;
   Standing standing;
-};
-
-// A change of many members that is under way. Soft: a restart forgets what was not done yet.
-struct Change {
-  enum class Kind { kCancel, kRetry };
-  Kind kind = Kind::kCancel;
-  RequestNumber request = 0;  // Who waits for the answer; 0: nobody asked for it.
-  SweepId sweep;
-  Selection selection;
-  std::string caller;           // Who asked for it.
-  std::string reason;           // Of the ends of leases.
-  size_t unpinned = 0;          // Cells whose pins were taken back before.
-  bool untouched_done = false;  // Untouched members come first: nobody is to lease them meanwhile.
-  uint32_t cell = 0;            // Where it goes on.
-  uint32_t replicate = 0;
-  uint32_t count = 0;  // Changed so far.
 };
 
 struct State {
@@ -166,7 +159,7 @@ struct State {
   std::vector<Owner> owners;  // Those of all sweeps, in the order in which they came. Soft.
   std::map<std::string, uint32_t> owners_by_name;
   std::map<std::string, SweepId> sweeps_by_request;
-  std::map<std::string, SweepId> sweeps_by_hash;  // The newest.
+  std::map<std::string, std::set<SweepId>> sweeps_by_hash;  // No empty ones.
   std::map<WorkerId, Worker> workers;
   // Connected, not draining, with a free slot: only these are looked at to place something.
   std::set<WorkerId> ready;
@@ -194,8 +187,9 @@ struct State {
   WorkerId last_worker;
   EventId last_event;
   std::optional<absl::Time> storage_failed_since;
-  std::deque<Change> changes;  // In the order in which they were asked for.
-  bool placement_due = false;  // Something changed that may let a member be leased.
+  std::deque<Change> changes;   // In the order in which they were asked for.
+  std::deque<Removed> removed;  // Sweeps that are deleted, and not forgotten whole yet. Soft.
+  bool placement_due = false;   // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
   absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
   absl::Time now = absl::InfinitePast();         // Of the last Step.
@@ -262,6 +256,10 @@ void SetOwner(State& state, SweepState& sweep);
 size_t CountIn(const State& state, const Line& line);
 // Whether its waiting members may have leases, as far as people have a say.
 bool MayLease(const SweepState& sweep);
+// The same of those that wait for this pool, which its limits have a say in, too.
+bool MayLease(const SweepState& sweep, const Pool& pool);
+// As many of its members run on the class as may.
+bool AtLimit(const SweepState& sweep, const std::string& hardware);
 Standing StandingOf(const SweepState& sweep);
 Turnstile TurnOf(const State& state, const SweepState& sweep);
 // Shares as `sharing` says from now on; the store's row is the caller's.
@@ -273,6 +271,8 @@ void RemoveWaiting(State& state, const MemberId& id);
 // All members of the cell that are not touched.
 void AddUntouched(State& state, SweepId sweep, CellState& cell);
 void RemoveUntouched(State& state, SweepId sweep, CellState& cell);
+// The cell, whose untouched members wait, has so many members from now on. Not fewer than before.
+void AddReplicates(State& state, SweepId sweep, CellState& cell, uint32_t replicates);
 
 // A cell as the scheduler sees it.
 CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell);

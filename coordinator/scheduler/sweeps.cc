@@ -3,6 +3,7 @@
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/selection.h"
+#include "coordinator/sweep/extend.h"
 
 namespace noisefloor::scheduler {
 
@@ -22,16 +23,17 @@ const SweepState* OfRequest(const State& state, const std::string& request_id) {
 // The newest sweep of the same specification; null: none.
 const SweepState* OfSpecification(const State& state, const std::string& specification_sha256) {
   const auto found = state.sweeps_by_hash.find(specification_sha256);
-  return found == state.sweeps_by_hash.end() ? nullptr : &state.sweeps.at(found->second);
+  return found == state.sweeps_by_hash.end() ? nullptr : &state.sweeps.at(*found->second.rbegin());
 }
 
-// Whether the submission says what the kept one said. The classes may be others: `hardware: all`
-// means another fleet by now.
+// Whether the submission says what the kept one said when it was submitted, or says since it was
+// extended. The classes may be others: `hardware: all` means another fleet by now.
 bool IsRepeat(const SweepState& kept, const SweepSubmitted& event) {
   if (kept.specification_sha256 == event.specification_sha256) return true;
   sweep::Sweep submitted = event.sweep;
-  submitted.hardware = kept.content.hardware;
-  return sweep::CanonicalText(submitted) == sweep::CanonicalText(kept.content);
+  const sweep::Sweep first = sweep::AsSubmitted(kept.content);
+  submitted.hardware = first.hardware;
+  return sweep::CanonicalText(submitted) == sweep::CanonicalText(first);
 }
 
 void AnswerRequestAgain(Turn& turn, const SweepSubmitted& event, const SweepState& kept) {
@@ -40,6 +42,70 @@ void AnswerRequestAgain(Turn& turn, const SweepSubmitted& event, const SweepStat
                         "request_id " + ingest::ToStorableText(event.request_id, 100) +
                             " was used for " + ToText(kept.id) + " " + kept.content.name +
                             ", which is another sweep: a new sweep needs an id of its own"});
+}
+
+// "--replicates=20 --hardware=a,b --plan=algo"
+std::string OptionsOf(const sweep::Extension& extension) {
+  std::string text;
+  const auto add = [&](const std::string& name, const auto& values) {
+    std::string joined;
+    for (const std::string& value : values) joined += (joined.empty() ? "" : ",") + value;
+    if (!joined.empty()) text += " --" + name + "=" + joined;
+  };
+  const auto number = [](uint32_t count) {
+    return std::set<std::string>{count == 0 ? "" : std::to_string(count)};
+  };
+  add("replicates", number(extension.replicates));
+  add("blocks", number(extension.blocks));
+  add("hardware", extension.hardware);
+  add("plan", extension.plans);
+  return text;
+}
+
+// The kept sweep is the same training, and smaller than what is submitted.
+std::string HowToExtend(const SweepState& kept, const std::vector<sweep::Extension>& lacking) {
+  std::string commands;
+  for (const sweep::Extension& one : lacking) {
+    commands +=
+        (commands.empty() ? "`" : " and `") + ("extend " + ToText(kept.id)) + OptionsOf(one) + "`";
+  }
+  return commands + (lacking.size() == 1 ? " adds what" : " add what") + " is new to it";
+}
+
+// The newest sweep in lists that differs from the submitted one in nothing but replicates, blocks
+// or classes; null: there is none.
+const SweepState* OfOtherExtent(const State& state, const sweep::Sweep& submitted) {
+  for (auto it = state.sweeps.rbegin(); it != state.sweeps.rend(); ++it) {
+    const SweepState& kept = it->second;
+    if (!kept.sharing.archived && sweep::DifferOnlyInExtent(kept.content, submitted)) return &kept;
+  }
+  return nullptr;
+}
+
+// What a person submits under the name of a kept sweep of the same training is that sweep or, where
+// it is larger, an extension of it: that is answered. True: it was.
+bool IsOtherwiseKept(Turn& turn, const SweepSubmitted& event) {
+  if (!event.resume && event.file.empty()) return false;
+  const SweepState* kept = OfOtherExtent(turn.state, event.sweep);
+  if (kept == nullptr) return false;
+  const auto lacking = sweep::Lacking(kept->content, event.sweep);
+  if (event.resume && lacking && lacking->empty()) {
+    AnswerKept(turn, event.request, *kept, true);
+    return true;
+  }
+  const std::string name = ToText(kept->id) + " " + kept->content.name;
+  std::string what;
+  if (!lacking) {
+    what = name + " is the same training, on other hardware classes";
+  } else if (lacking->empty()) {
+    what = name + " has all of this and more: `submit --resume` and `run` go on with it";
+  } else {
+    what = name + " is the same training with other replicates, blocks or hardware classes: " +
+           HowToExtend(*kept, *lacking);
+  }
+  turn.Tell(AnswerError{event.request, absl::StatusCode::kFailedPrecondition,
+                        what + "; a sweep of its own needs another name"});
+  return true;
 }
 
 SweepState& AddSweep(State& state, const SweepSubmitted& event,
@@ -52,6 +118,7 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   sweep.sharing.owner = event.caller;
   sweep.sharing.priority = event.priority;
   sweep.sharing.max_failures = event.max_failures;
+  sweep.sharing.limits = event.limits;
   SetOwner(state, sweep);
   for (const sweep::Cell& cell : cells) {
     sweep.cells.push_back(MakeCell(event.sweep, cell));
@@ -61,7 +128,7 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   sweep.counts.cells = static_cast<uint32_t>(cells.size());
   sweep.counts.In(MemberState::kWaiting) = sweep.counts.members;
   if (!event.request_id.empty()) state.sweeps_by_request[event.request_id] = sweep.id;
-  state.sweeps_by_hash[event.specification_sha256] = sweep.id;
+  state.sweeps_by_hash[event.specification_sha256].insert(sweep.id);
   return state.sweeps.emplace(sweep.id, std::move(sweep)).first->second;
 }
 
@@ -103,6 +170,12 @@ void On(Turn& turn, const SweepSubmitted& event) {
   }
   const SweepState* equal = OfSpecification(turn.state, event.specification_sha256);
   if (event.resume && equal != nullptr) return AnswerKept(turn, event.request, *equal, true);
+  if (equal == nullptr && IsOtherwiseKept(turn, event)) return;
+  if (const auto& of = event.sweep.subject;
+      of && FindSweep(turn.state, of->member.sweep) == nullptr) {
+    return turn.Tell(AnswerError{event.request, absl::StatusCode::kNotFound,
+                                 ToText(of->member) + " was deleted meanwhile"});
+  }
   std::vector<sweep::Cell> cells = sweep::Expand(event.sweep);
   SweepState& sweep = AddSweep(turn.state, event, cells);
   turn.effects.changed.sweeps.insert(sweep.id);

@@ -2,6 +2,7 @@
 // their data fail. And whether the store keeps anything.
 #include <algorithm>
 
+#include "coordinator/scheduler/deletion.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/placement.h"
@@ -173,6 +174,7 @@ void On(Turn& turn, const Continue&) {
   if (turn.state.storage_failed_since) return;
   if (IsExpiryDue(turn.state)) ExpireLeases(turn);
   ContinueChanges(turn);
+  ForgetRemoved(turn);
 }
 
 }  // namespace noisefloor::scheduler

@@ -1,4 +1,7 @@
 // What people change of a kept sweep: how it shares the fleet, and what they say of it.
+#include <algorithm>
+
+#include "common/base/printable.h"
 #include "coordinator/scheduler/handlers.h"
 
 namespace noisefloor::scheduler {
@@ -10,6 +13,13 @@ Sharing SharingAfter(const SweepUpdated& event, Sharing sharing) {
   sharing.paused = event.paused.value_or(sharing.paused);
   sharing.max_failures = event.max_failures.value_or(sharing.max_failures);
   sharing.archived = event.archived.value_or(sharing.archived);
+  for (const auto& [hardware, most] : event.set_limits) {
+    if (most == 0) {
+      sharing.limits.erase(hardware);
+    } else {
+      sharing.limits[hardware] = most;
+    }
+  }
   return sharing;
 }
 
@@ -25,6 +35,14 @@ std::string Difference(const Sharing& before, const Sharing& after) {
     add(after.max_failures == 0 ? "stops at no number of failures"
                                 : "stops at " + Count(after.max_failures, "failed member"));
   }
+  for (const auto& [hardware, most] : after.limits) {
+    const auto was = before.limits.find(hardware);
+    if (was != before.limits.end() && was->second == most) continue;
+    add("at most " + std::to_string(most) + " on " + hardware);
+  }
+  for (const auto& [hardware, most] : before.limits) {
+    if (!after.limits.contains(hardware)) add("no limit on " + hardware);
+  }
   if (before.archived != after.archived) add(after.archived ? "archived" : "no longer archived");
   return text;
 }
@@ -37,6 +55,20 @@ std::string Obstacle(const SweepState& sweep, const SweepUpdated& event) {
   return Count(left, "member") + " of " + ToText(sweep.id) +
          " wait or run: only a sweep that has ended is archived; `cancel " + ToText(sweep.id) +
          "` ends it";
+}
+
+// The first class that is given a limit and is none of the sweep's; empty: there is none.
+std::string FaultOf(const SweepState& sweep, const std::map<std::string, uint32_t>& limits) {
+  const std::vector<std::string>& classes = sweep.content.hardware;
+  if (classes == std::vector<std::string>{""}) return "";  // Any.
+  for (const auto& [hardware, most] : limits) {
+    if (most == 0 || std::ranges::count(classes, hardware) > 0) continue;
+    std::string has;
+    for (const std::string& name : classes) has += (has.empty() ? "" : ", ") + name;
+    return ToText(sweep.id) + " has no hardware class " + PrintableLine(hardware.substr(0, 100)) +
+           "; it has " + has;
+  }
+  return "";
 }
 
 // What people say of a sweep.
@@ -72,6 +104,9 @@ void On(Turn& turn, const SweepUpdated& event) {
   if (sweep == nullptr) return;
   if (const std::string obstacle = Obstacle(*sweep, event); !obstacle.empty()) {
     return turn.Tell(AnswerError{event.request, absl::StatusCode::kFailedPrecondition, obstacle});
+  }
+  if (const std::string fault = FaultOf(*sweep, event.set_limits); !fault.empty()) {
+    return turn.Tell(AnswerError{event.request, absl::StatusCode::kInvalidArgument, fault});
   }
   const Notes before = {sweep->content.notes, sweep->content.tags};
   const Notes notes = NotesAfter(event, before);

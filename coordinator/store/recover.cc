@@ -45,6 +45,11 @@ std::string NameOfCell(SweepId sweep, uint32_t cell) {
   return "cell " + ToText(sweep) + "c" + std::to_string(cell);
 }
 
+// Of a condition: the sweep in that column was not deleted.
+std::string IsKept(const std::string& column) {
+  return column + " NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL)";
+}
+
 uint64_t LargestOf(SQLite::Database& database, const char* sql) {
   return static_cast<uint64_t>(database.execAndGet(sql).getInt64());
 }
@@ -67,7 +72,7 @@ absl::Status CheckAgainstColumns(SQLite::Statement& row, int column, const Recov
   return absl::OkStatus();
 }
 
-// Owner, priority, paused, max_failures, archived and revision from `column` on.
+// Owner, priority, paused, max_failures, archived, revision, pardoned and limits from `column` on.
 absl::Status ReadSharing(SQLite::Statement& row, int column, RecoveredSweep& sweep) {
   sweep.sharing.owner = row.getColumn(column).getString();
   const int64_t priority = row.getColumn(column + 1).getInt64();
@@ -79,6 +84,10 @@ absl::Status ReadSharing(SQLite::Statement& row, int column, RecoveredSweep& swe
   sweep.sharing.max_failures = CountAt(row, column + 3);
   sweep.sharing.archived = row.getColumn(column + 4).getInt() != 0;
   sweep.revision = CountAt(row, column + 5);
+  sweep.sharing.pardoned = CountAt(row, column + 6);
+  auto limits = LimitsFromJson(row.getColumn(column + 7).getString());
+  if (!limits.ok()) return Damaged("sweep " + ToText(sweep.id), Message(limits.status()));
+  sweep.sharing.limits = *std::move(limits);
   return absl::OkStatus();
 }
 
@@ -86,7 +95,8 @@ absl::Status ReadSweeps(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT sweep, request_id, specification_sha256, definition, name, seed, "
                         "replicates, blocks, owner, priority, paused, max_failures, archived, "
-                        "revision FROM sweep ORDER BY sweep");
+                        "revision, pardoned, limits FROM sweep WHERE deleted_us IS NULL "
+                        "ORDER BY sweep");
   while (row.executeStep()) {
     RecoveredSweep& sweep = state.sweeps.emplace_back();
     sweep.id = SweepId{UnsignedAt(row, 0)};
@@ -161,7 +171,9 @@ absl::Status CheckPlanSources(SQLite::Database& database, const RecoveredState& 
 absl::Status ReadCells(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT sweep, cell, plan, block, hardware, stack, stack_fingerprint, "
-                        "trainer_build, axes, replicates, untouched FROM cell");
+                        "trainer_build, axes, replicates, untouched FROM cell "
+                        "WHERE " +
+                            IsKept("sweep"));
   while (row.executeStep()) {
     const SweepId sweep{UnsignedAt(row, 0)};
     const uint32_t index = CountAt(row, 1);
@@ -188,7 +200,8 @@ absl::Status ReadCells(SQLite::Database& database, RecoveredState& state) {
 }
 
 absl::Status ReadIdentities(SQLite::Database& database, RecoveredState& state) {
-  SQLite::Statement row(database, "SELECT sweep, data_set, identity FROM sweep_data");
+  SQLite::Statement row(
+      database, "SELECT sweep, data_set, identity FROM sweep_data WHERE " + IsKept("sweep"));
   while (row.executeStep()) {
     const SweepId id{UnsignedAt(row, 0)};
     RecoveredSweep* sweep = FindSweep(state, id);
@@ -223,7 +236,9 @@ absl::Status CheckCellCounts(SQLite::Database& database, const RecoveredState& s
 
 absl::Status ReadMembers(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
-                        "SELECT sweep, cell, replicate, state, attempt, forgiven FROM member");
+                        "SELECT sweep, cell, replicate, state, attempt, forgiven FROM member "
+                        "WHERE " +
+                            IsKept("sweep"));
   while (row.executeStep()) {
     const MemberId id = MemberAt(row, 0);
     RecoveredCell* cell = CellOf(state, id);
@@ -244,7 +259,9 @@ absl::Status ReadResults(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT l.sweep, l.cell, l.replicate, a.lease, a.train_seconds, "
                         "a.train_seconds_special FROM attempt a CROSS JOIN lease l "
-                        "ON l.lease = a.lease WHERE a.accepted = 1 AND a.outcome <> 'failed'");
+                        "ON l.lease = a.lease WHERE a.accepted = 1 AND a.outcome <> 'failed' "
+                        "AND " +
+                            IsKept("l.sweep"));
   while (row.executeStep()) {
     const MemberId id = MemberAt(row, 0);
     const LeaseId lease{UnsignedAt(row, 3)};
@@ -269,8 +286,8 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, RecoveredState& stat
   SQLite::Statement row(database,
                         "SELECT DISTINCT l.sweep, l.cell FROM artifact f "
                         "JOIN attempt a USING (lease) JOIN lease l USING (lease) "
-                        "WHERE f.kind = 'evaluation_images' AND a.accepted = 1 "
-                        "ORDER BY l.sweep, l.cell");
+                        "WHERE f.kind = 'evaluation_images' AND a.accepted = 1 AND " +
+                            IsKept("l.sweep") + " ORDER BY l.sweep, l.cell");
   while (row.executeStep()) {
     const SweepId id{UnsignedAt(row, 0)};
     const uint32_t cell = CountAt(row, 1);
@@ -335,8 +352,8 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
                         "u.name, l.drop_cause, l.drop_reason, a.lease IS NOT NULL "
                         "FROM lease l LEFT JOIN unit u USING (unit) "
                         "LEFT JOIN attempt a USING (lease) "
-                        "WHERE l.dropped_us IS NOT NULL AND l.drop_cause <> 'none' "
-                        "ORDER BY l.lease");
+                        "WHERE l.dropped_us IS NOT NULL AND l.drop_cause <> 'none' AND " +
+                            IsKept("l.sweep") + " ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::PastLease& lease = state.past_leases.emplace_back();
     NF_RETURN_IF_ERROR(FillLease(row, state, lease));
@@ -395,7 +412,9 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   NF_RETURN_IF_ERROR(ReadLiveLeases(database, state));
   NF_RETURN_IF_ERROR(ReadPastLeases(database, state));
   state.last_sweep = SweepId{LargestOf(database, "SELECT max(sweep) FROM sweep")};
-  state.last_lease = LeaseId{LargestOf(database, "SELECT max(lease) FROM lease")};
+  state.last_lease = LeaseId{LargestOf(database,
+                                       "SELECT max(n) FROM (SELECT max(lease) AS n FROM lease "
+                                       "UNION ALL SELECT max(deleted_lease) FROM sweep)")};
   state.last_worker = WorkerId{LargestOf(database, "SELECT max(worker) FROM worker")};
   state.last_event = EventId{LargestOf(database, "SELECT max(event) FROM event")};
   return state;

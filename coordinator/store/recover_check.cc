@@ -4,6 +4,7 @@
 
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/extend.h"
 
 namespace noisefloor {
 
@@ -50,7 +51,40 @@ absl::Status Damaged(std::string_view row, std::string_view what) {
                    "the store is damaged: " + std::string(row) + ": " + std::string(what));
 }
 
+namespace {
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::count(names, name) > 0;
+}
+
+// What it was before it was extended grew from one to the next, up to what it is.
+std::string ExtentFault(const sweep::Sweep& sweep) {
+  std::vector<sweep::Extent> extents = sweep.before;
+  extents.push_back(sweep::ExtentOf(sweep));
+  if (extents.size() > sweep::kMaxCells) return "its definition was extended too often";
+  for (const sweep::Extent& extent : extents) {
+    if (extent.plans.size() != sweep.plans.size()) {
+      return "its definition was extended with other plans";
+    }
+  }
+  for (size_t i = 1; i < extents.size(); ++i) {
+    const sweep::Extent& before = extents[i - 1];
+    const sweep::Extent& after = extents[i];
+    bool grew = std::ranges::all_of(
+        before.hardware, [&](const std::string& name) { return Has(after.hardware, name); });
+    for (size_t plan = 0; plan < before.plans.size(); ++plan) {
+      grew = grew && before.plans[plan].replicates <= after.plans[plan].replicates &&
+             before.plans[plan].blocks <= after.plans[plan].blocks;
+    }
+    if (!grew) return "its definition was larger before it was extended";
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string DefinitionFault(const sweep::Sweep& sweep) {
+  if (std::string fault = ExtentFault(sweep); !fault.empty()) return fault;
   uint64_t cells = 1;
   for (const sweep::Axis& axis : sweep.axes) {
     if (std::string fault = AxisFault(axis, sweep); !fault.empty()) return fault;

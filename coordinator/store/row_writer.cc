@@ -24,11 +24,21 @@ constexpr size_t kMostKnownEnvironments = 100;
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
     "blocks, definition, notes, tags, submitted_us, file, kind, of_sweep, of_cell, "
-    "of_replicate, owner, priority, paused, max_failures, archived) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "of_replicate, owner, priority, paused, max_failures, archived, limits) VALUES "
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (sweep) DO NOTHING";
 constexpr const char* kSharingSql =
-    "UPDATE sweep SET priority = ?, paused = ?, max_failures = ?, archived = ? WHERE sweep = ?";
+    "UPDATE sweep SET priority = ?, paused = ?, max_failures = ?, archived = ?, pardoned = ?, "
+    "limits = ? WHERE sweep = ?";
+constexpr const char* kExtensionSql =
+    "UPDATE sweep SET definition = ?, specification_sha256 = ?, replicates = ?, blocks = ?, "
+    "revision = ? WHERE sweep = ?";
+constexpr const char* kWiderSql =
+    "UPDATE cell SET replicates = ?1 WHERE sweep = ?2 AND plan = ?3 AND replicates < ?1";
+constexpr const char* kDeleteSql =
+    "UPDATE sweep SET deleted_us = ?, request_id = '', "
+    "deleted_lease = coalesce((SELECT max(lease) FROM lease), 0) "
+    "WHERE sweep = ? AND deleted_us IS NULL";
 constexpr const char* kNotesSql =
     "UPDATE sweep SET definition = ?, notes = ?, tags = ?, revision = ? WHERE sweep = ?";
 constexpr const char* kDrainedSql = "UPDATE worker SET drained = ? WHERE worker = ?";
@@ -210,6 +220,9 @@ RowWriter::RowWriter(SQLite::Database& database)
       token_(database, kTokenSql),
       revoke_token_(database, kRevokeTokenSql),
       sharing_(database, kSharingSql),
+      extension_(database, kExtensionSql),
+      wider_(database, kWiderSql),
+      delete_(database, kDeleteSql),
       notes_(database, kNotesSql),
       drained_(database, kDrainedSql),
       release_(database, kReleaseSql),
@@ -241,12 +254,9 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       of([](const MemberId& id) { return id.sweep.value; }),
       of([](const MemberId& id) { return id.cell; }),
       of([](const MemberId& id) { return id.replicate; }), sharing.owner, sharing.priority,
-      int{sharing.paused}, sharing.max_failures, int{sharing.archived});
-  for (const sweep::Cell& cell : write.cells) {
-    FillNumbers(cell.replicates);
-    Run(cell_, write.sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,
-        SettingsToJson(cell.axes), cell.replicates);
-  }
+      int{sharing.paused}, sharing.max_failures, int{sharing.archived},
+      LimitsToJson(sharing.limits));
+  KeepCells(write.sweep, write.cells);
   for (const sweep::NoisePlan& plan : content.plans) {
     for (const NoiseSource source : kAllNoiseSources) {
       const SourceState state = plan.states[static_cast<size_t>(source) - 1];
@@ -255,10 +265,34 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
   }
 }
 
+void RowWriter::KeepCells(SweepId sweep, const std::vector<sweep::Cell>& cells) {
+  for (const sweep::Cell& cell : cells) {
+    FillNumbers(cell.replicates);
+    Run(cell_, sweep.value, cell.index, cell.plan, cell.block, cell.hardware, cell.stack,
+        SettingsToJson(cell.axes), cell.replicates);
+  }
+}
+
 void RowWriter::Keep(const scheduler::KeepSharing& write) {
   const scheduler::Sharing& sharing = write.sharing;
   Run(sharing_, sharing.priority, int{sharing.paused}, sharing.max_failures, int{sharing.archived},
-      write.sweep.value);
+      sharing.pardoned, LimitsToJson(sharing.limits), write.sweep.value);
+}
+
+void RowWriter::Keep(const scheduler::KeepExtension& write) {
+  const sweep::Sweep& content = write.content;
+  Run(extension_, SweepToJson(content), write.specification_sha256, content.replicates,
+      content.blocks, write.revision, write.sweep.value);
+  for (const sweep::NoisePlan& plan : content.plans) {
+    const uint32_t replicates = sweep::ReplicatesOf(content, plan);
+    FillNumbers(replicates);
+    Run(wider_, replicates, write.sweep.value, plan.name);
+  }
+  KeepCells(write.sweep, write.cells);
+}
+
+void RowWriter::Keep(const scheduler::DeleteSweep& write) {
+  Run(delete_, Micros(write.at), write.sweep.value);
 }
 
 void RowWriter::Keep(const scheduler::KeepNotes& write) {

@@ -26,8 +26,13 @@ CREATE TABLE sweep (
   paused       INTEGER NOT NULL DEFAULT 0,   -- 1: its members get no leases
   max_failures INTEGER NOT NULL DEFAULT 0,   -- it stops at so many; 0 = never
   archived     INTEGER NOT NULL DEFAULT 0,   -- 1: left out of lists
-  revision     INTEGER NOT NULL DEFAULT 0    -- how often notes or tags changed
+  revision     INTEGER NOT NULL DEFAULT 0,   -- how often notes, tags or its extent changed
+  pardoned     INTEGER NOT NULL DEFAULT 0,   -- failed members that no longer count (max_failures)
+  limits       TEXT    NOT NULL DEFAULT '{}', -- JSON object: class -> members that may run at once
+  deleted_us   INTEGER,                      -- NULL: it was not; else its rows go, and this one stays
+  deleted_lease INTEGER NOT NULL DEFAULT 0   -- the highest lease of then: none is used again
 ) STRICT;
+CREATE INDEX sweep_deleted ON sweep (sweep) WHERE deleted_us IS NOT NULL;
 CREATE UNIQUE INDEX sweep_by_request ON sweep (request_id) WHERE request_id <> '';
 CREATE INDEX sweep_by_hash ON sweep (specification_sha256);
 

@@ -7,6 +7,7 @@
 #include "coordinator/store/database.h"
 #include "coordinator/store/migrations.h"
 #include "coordinator/store/recover.h"
+#include "coordinator/store/removal.h"
 #include "coordinator/store/row_writer.h"
 #include "coordinator/store/store.h"
 
@@ -72,6 +73,17 @@ absl::StatusOr<scheduler::RecoveredState> SqliteStore::Recover() {
     return ReadRecoveredState(*connection_->database);
   } catch (const SQLite::Exception& error) {
     return ToStatus(error, "reading the store");
+  }
+}
+
+absl::StatusOr<bool> SqliteStore::RemoveDeleted(uint32_t most) {
+  try {
+    SQLite::Transaction transaction(*connection_->database, SQLite::TransactionBehavior::IMMEDIATE);
+    const bool more = RemoveRows(*connection_->database, most);
+    transaction.commit();
+    return more;
+  } catch (const SQLite::Exception& error) {
+    return WriteError(error);
   }
 }
 

@@ -1,6 +1,7 @@
 // What the coordinator must not forget: sweeps, members, leases, records, results, events.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,10 @@ class Store {
   // Everything that Scheduler::Restore needs. Times are kept as whole microseconds. DataLoss: a
   // row contradicts the others; the message names it.
   virtual absl::StatusOr<scheduler::RecoveredState> Recover() = 0;
+
+  // Takes away some rows of sweeps that were deleted, about `most`, in one transaction. False: none
+  // is left. Errors as of Apply.
+  virtual absl::StatusOr<bool> RemoveDeleted(uint32_t /*most*/) { return false; }
 };
 
 // HOME/noisefloor.db through the one connection that writes and checkpoints. The caller holds the
@@ -41,6 +46,7 @@ class SqliteStore final : public Store {
 
   absl::Status Apply(std::span<const scheduler::Write> writes) override;
   absl::StatusOr<scheduler::RecoveredState> Recover() override;
+  absl::StatusOr<bool> RemoveDeleted(uint32_t most) override;
 
   // The database grows no larger than this many pages; for tests of a full disk. 0: no limit.
   absl::Status LimitPages(int64_t pages);

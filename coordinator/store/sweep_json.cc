@@ -37,6 +37,31 @@ Json PlansToJson(const std::vector<sweep::NoisePlan>& plans) {
   return json;
 }
 
+// [{"hardware": ["cpu-a"], "plans": [[REPLICATES, BLOCKS], ...]}, ...]
+Json ExtentsToJson(const std::vector<sweep::Extent>& extents) {
+  Json json = Json::array();
+  for (const sweep::Extent& extent : extents) {
+    Json plans = Json::array();
+    for (const sweep::Extent::Plan& plan : extent.plans) {
+      plans.push_back({plan.replicates, plan.blocks});
+    }
+    json.push_back({{"hardware", extent.hardware}, {"plans", std::move(plans)}});
+  }
+  return json;
+}
+
+std::vector<sweep::Extent> ExtentsFrom(const Json& json) {
+  std::vector<sweep::Extent> extents;
+  for (const Json& one : json) {
+    sweep::Extent& extent = extents.emplace_back();
+    extent.hardware = one.at("hardware").get<std::vector<std::string>>();
+    for (const Json& plan : one.at("plans")) {
+      extent.plans.push_back({plan.at(0).get<uint32_t>(), plan.at(1).get<uint32_t>()});
+    }
+  }
+  return extents;
+}
+
 absl::Status Damaged(std::string_view what) {
   return MakeError(absl::StatusCode::kInternal,
                    "a kept sweep cannot be read: " + std::string(what));
@@ -109,6 +134,7 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
     sweep.kind = *kind;
     sweep.subject = {*member, subject.at("block").get<uint32_t>()};
   }
+  if (json.contains("before")) sweep.before = ExtentsFrom(json.at("before"));
   sweep.notes = json.at("notes").get<std::string>();
   sweep.tags = json.at("tags").get<std::map<std::string, std::string>>();
   return sweep;
@@ -140,6 +166,7 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
                {"blocks", sweep.blocks},
                {"notes", sweep.notes},
                {"tags", sweep.tags}};
+  if (!sweep.before.empty()) json["before"] = ExtentsToJson(sweep.before);
   if (!sweep.schema.empty()) json["schema"] = sweep.schema;
   if (sweep.reference_accuracy) json["reference_accuracy"] = *sweep.reference_accuracy;
   if (sweep.subject) {
@@ -147,6 +174,21 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
     json["subject"] = {{"member", ToText(sweep.subject->member)}, {"block", sweep.subject->block}};
   }
   return Dump(json);
+}
+
+std::string LimitsToJson(const std::map<std::string, uint32_t>& limits) {
+  Json json = Json::object();
+  for (const auto& [hardware, most] : limits) json[hardware] = most;
+  return Dump(json);
+}
+
+absl::StatusOr<std::map<std::string, uint32_t>> LimitsFromJson(std::string_view text) {
+  NF_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
+  try {
+    return json.get<std::map<std::string, uint32_t>>();
+  } catch (const Json::exception& error) {
+    return Damaged(error.what());
+  }
 }
 
 absl::StatusOr<sweep::Sweep> SweepFromJson(std::string_view text) {

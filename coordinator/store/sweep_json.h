@@ -1,6 +1,8 @@
 // A resolved sweep as the text that is kept, and back.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,10 @@ std::string SweepToJson(const sweep::Sweep& sweep);
 // is that of our table; of others it is that of their paths. Internal for what SweepToJson never
 // writes.
 absl::StatusOr<sweep::Sweep> SweepFromJson(std::string_view text);
+
+// {"nvidia-h200": 4}: how many members may run at once on a class. Internal for other texts.
+std::string LimitsToJson(const std::map<std::string, uint32_t>& limits);
+absl::StatusOr<std::map<std::string, uint32_t>> LimitsFromJson(std::string_view text);
 
 // {path: value, ...}, as the table `cell` keeps its axes.
 std::string SettingsToJson(const std::vector<sweep::Setting>& settings);

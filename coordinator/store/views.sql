@@ -1,4 +1,5 @@
 -- Views in plain words, made anew whenever a file comes to a new version; described in README.md.
+-- Sweeps that were deleted are in none of them, but for the event of it.
 -- Not-finite values: +inf and -inf are themselves, nan is NULL with special = 'nan'.
 
 CREATE VIEW v_sweep AS
@@ -25,11 +26,13 @@ SELECT s.sweep, s.name, datetime(s.submitted_us / 1000000, 'unixepoch') AS submi
        sum(c.failed + iif(c.untouched = 'failed', c.rest, 0)) AS failed,
        sum(c.cancelled + iif(c.untouched = 'cancelled', c.rest, 0)) AS cancelled
 FROM sweep s JOIN counted c USING (sweep)
+WHERE s.deleted_us IS NULL
 GROUP BY s.sweep;
 
 -- How sweeps share the fleet, as people say.
 CREATE VIEW v_sharing AS
-SELECT sweep, name, owner, priority, paused, max_failures, archived FROM sweep;
+SELECT sweep, name, owner, priority, paused, max_failures, archived, limits FROM sweep
+WHERE deleted_us IS NULL;
 
 CREATE VIEW v_attempt AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
@@ -47,7 +50,8 @@ SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
          AS environment_sha256,
        nullif(a.measured, '') AS measured
 FROM lease l JOIN worker w USING (worker) JOIN unit u USING (unit)
-     LEFT JOIN attempt a USING (lease);
+     LEFT JOIN attempt a USING (lease)
+WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 
 CREATE VIEW v_metric AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
@@ -55,6 +59,7 @@ SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        CASE m.special WHEN 0 THEN m.value WHEN 2 THEN 9e999 WHEN 3 THEN -9e999 END AS value,
        CASE m.special WHEN 0 THEN '' WHEN 1 THEN 'nan' WHEN 2 THEN 'inf' ELSE '-inf' END AS special
 FROM attempt_metric m JOIN attempt a USING (lease) JOIN lease l USING (lease)
+WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL)
 UNION ALL
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate,
        l.sweep, l.cell, l.replicate, l.attempt, a.accepted, 'class_accuracy/' || x.key,
@@ -62,7 +67,8 @@ SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate,
                    ELSE x.value END,
        CASE x.type WHEN 'text' THEN x.value ELSE '' END
 FROM attempt a JOIN lease l USING (lease), json_each(a.class_accuracy) x
-WHERE a.class_accuracy <> '';
+WHERE a.class_accuracy <> ''
+  AND l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 
 CREATE VIEW v_hash AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
@@ -70,7 +76,8 @@ SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        c.plan, c.hardware, c.stack, w.name AS worker, u.name AS unit, h.name AS hash,
        lower(hex(h.sha256)) AS sha256
 FROM attempt_hash h JOIN attempt a USING (lease) JOIN lease l USING (lease)
-     JOIN worker w USING (worker) JOIN unit u USING (unit) JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell;
+     JOIN worker w USING (worker) JOIN unit u USING (unit) JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell
+WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 
 CREATE VIEW v_member AS
 SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member,
@@ -93,7 +100,8 @@ FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
                       WHERE l2.sweep = m.sweep AND l2.cell = m.cell
                         AND l2.replicate = m.replicate AND a2.accepted = 1)
      LEFT JOIN attempt a ON a.lease = l.lease
-     LEFT JOIN worker w ON w.worker = l.worker LEFT JOIN unit u ON u.unit = l.unit;
+     LEFT JOIN worker w ON w.worker = l.worker LEFT JOIN unit u ON u.unit = l.unit
+WHERE s.deleted_us IS NULL;
 
 -- What each member has of each noise source. Its seed follows from the sweep's seed, source, block
 -- and lane (common/base/seed.h).
@@ -102,7 +110,8 @@ SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member,
        c.sweep, c.cell, n.n AS replicate, p.source, p.state, c.block,
        iif(p.state = 'free', coalesce(s.of_replicate, n.n) + 1, 0) AS lane
 FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
-     JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan;
+     JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan
+WHERE s.deleted_us IS NULL;
 
 CREATE VIEW v_accuracy AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
@@ -117,7 +126,8 @@ FROM attempt a JOIN lease l USING (lease)
      LEFT JOIN attempt_metric t1 ON t1.lease = a.lease AND t1.name = 'top1'
      LEFT JOIN attempt_metric t5 ON t5.lease = a.lease AND t5.name = 'top5'
      LEFT JOIN attempt_metric s ON s.lease = a.lease AND s.name = 'loss'
-WHERE a.accepted = 1;
+WHERE a.accepted = 1
+  AND l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 
 CREATE VIEW v_record AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
@@ -126,20 +136,24 @@ SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        CASE r.special WHEN 0 THEN r.value WHEN 2 THEN 9e999 WHEN 3 THEN -9e999 END AS value,
        CASE r.special WHEN 0 THEN '' WHEN 1 THEN 'nan' WHEN 2 THEN 'inf' ELSE '-inf' END AS special
 FROM record r JOIN metric m USING (metric) JOIN lease l USING (lease)
-     LEFT JOIN attempt a USING (lease);
+     LEFT JOIN attempt a USING (lease)
+WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 
 CREATE VIEW v_artifact AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        l.sweep, l.cell, l.replicate, l.attempt, a.accepted, f.kind, f.size_bytes, f.sha256,
        'blobs/' || substr(f.sha256, 1, 2) || '/' || substr(f.sha256, 3) AS file
-FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease);
+FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease)
+WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 
 CREATE VIEW v_event AS
 SELECT event, datetime(at_us / 1000000, 'unixepoch') AS at_utc, sweep,
        CASE WHEN cell IS NOT NULL THEN 's' || sweep || 'c' || cell || 'r' || replicate END
          AS member,
        kind, text, caller
-FROM event;
+FROM event
+WHERE kind = 'sweep_deleted' OR sweep IS NULL
+  OR sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 
 -- Who may call, and until when.
 CREATE VIEW v_token AS
@@ -156,7 +170,7 @@ CREATE VIEW v_replay AS
 SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member, c.sweep, c.cell, n.n AS replicate,
        's' || s.of_sweep || 'c' || s.of_cell || 'r' || s.of_replicate AS of
 FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
-WHERE s.kind = 'replay';
+WHERE s.kind = 'replay' AND s.deleted_us IS NULL;
 
 -- What workers had when they were last there.
 CREATE VIEW v_device AS

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/trainer_protocol/fields.h"
+#include "coordinator/sweep/extend.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::sweep {
@@ -49,13 +50,21 @@ void AppendLine(std::string& text, std::string_view key, std::string_view value)
   text.append(key).append("=").append(Escape(value)).append("\n");
 }
 
-// One point and one plan on every place.
-void AddCells(const Sweep& sweep, const std::vector<Setting>& settings, const NoisePlan& plan,
-              std::vector<Cell>& cells) {
-  for (const std::string& hardware : sweep.hardware) {
+// The first block that an extent adds on the class to those of the one before; null: there is none.
+uint32_t FirstNewBlock(const Extent* before, size_t plan, const std::string& hardware) {
+  if (before == nullptr || std::ranges::count(before->hardware, hardware) == 0) return 0;
+  return before->plans[plan].blocks;
+}
+
+// One point and one plan on every place that `extent` has and `before` had not.
+void AddCells(const Sweep& sweep, const std::vector<Setting>& settings, size_t index,
+              const Extent& extent, const Extent* before, std::vector<Cell>& cells) {
+  const NoisePlan& plan = sweep.plans[index];
+  const uint32_t first = sweep.subject ? sweep.subject->block : 0;
+  for (const std::string& hardware : extent.hardware) {
     for (const std::string& stack : sweep.stacks) {
-      const uint32_t first = sweep.subject ? sweep.subject->block : 0;
-      for (uint32_t block = 0; block < BlocksOf(sweep, plan); ++block) {
+      for (uint32_t block = FirstNewBlock(before, index, hardware);
+           block < extent.plans[index].blocks; ++block) {
         cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.states,
                          hardware, stack, first + block, ReplicatesOf(sweep, plan)});
       }
@@ -117,9 +126,16 @@ std::vector<Cell> Expand(const Sweep& sweep) {
   std::vector<Cell> cells;
   cells.reserve(CellCount(sweep));
   const uint64_t points = PointCount(sweep);
-  for (uint64_t point = 0; point < points; ++point) {
-    const std::vector<Setting> settings = SettingsAt(sweep.axes, point);
-    for (const NoisePlan& plan : sweep.plans) AddCells(sweep, settings, plan, cells);
+  const Extent now = ExtentOf(sweep);
+  for (size_t stage = 0; stage <= sweep.before.size(); ++stage) {
+    const Extent& extent = stage == sweep.before.size() ? now : sweep.before[stage];
+    const Extent* before = stage == 0 ? nullptr : &sweep.before[stage - 1];
+    for (uint64_t point = 0; point < points; ++point) {
+      const std::vector<Setting> settings = SettingsAt(sweep.axes, point);
+      for (size_t plan = 0; plan < sweep.plans.size(); ++plan) {
+        AddCells(sweep, settings, plan, extent, before, cells);
+      }
+    }
   }
   return cells;
 }

@@ -43,6 +43,8 @@ std::vector<Axis> CheckAxes(const std::vector<Axis>& axes, const SettingsSchema&
                             Problems& problems);
 // The noise plans of a request, resolved.
 std::vector<NoisePlan> ResolvePlans(const std::vector<PlanRequest>& noise, Problems& problems);
+// Whether it has too many cells or members.
+void CheckSize(const Sweep& sweep, Problems& problems);
 // The value as the schema has it, or nothing and a problem at `field`.
 std::optional<SettingValue> TryTake(const SettingsSchema& schema, const Setting& setting,
                                     const std::string& field, Problems& problems);

@@ -115,6 +115,7 @@ void AddPlaces(const Sweep& sweep, std::string& text) {
 
 std::string ResolvedFile(const Sweep& sweep) {
   std::string text;
+  if (!sweep.before.empty()) text += kExtendedNote;
   AddLine(text, 0, "name", Quote(sweep.name));
   AddLine(text, 0, "seed", std::to_string(sweep.seed));
   if (!sweep.notes.empty()) AddLine(text, 0, "notes", Quote(sweep.notes));

@@ -94,7 +94,20 @@ struct Subject {
   uint32_t block = 0;  // Of its cell.
 };
 
-// Checked and resolved. Immutable once accepted.
+// How large a sweep is: its classes, and the members of a cell and the blocks of each plan, in
+// the order of its plans.
+struct Extent {
+  struct Plan {
+    uint32_t replicates = 1;
+    uint32_t blocks = 1;
+    friend auto operator<=>(const Plan&, const Plan&) = default;
+  };
+  std::vector<std::string> hardware;
+  std::vector<Plan> plans;
+  friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+// Checked and resolved. Once accepted it changes only by being extended: see extend.h.
 struct Sweep {
   Kind kind = Kind::kTrain;
   std::optional<Subject> subject;  // Of every kind but kTrain.
@@ -112,6 +125,9 @@ struct Sweep {
   std::optional<double> reference_accuracy;
   std::string notes;
   std::map<std::string, std::string> tags;
+  // What it was before it was extended, first to last. Says in which order its cells came, and
+  // nothing of what they train.
+  std::vector<Extent> before;
 };
 
 struct Cell {
@@ -159,7 +175,8 @@ const SourceStates* BuiltInPlan(std::string_view name);
 bool IsControl(const SourceStates& states);  // No source is free: replicates must be bit-identical.
 
 // Axes (last varies fastest) x plans x hardware x stacks x blocks, in this order of loops, hardware
-// outermost of the three inner ones.
+// outermost of the three inner ones. Of an extended sweep the cells that it had before come first,
+// so that they keep their numbers.
 std::vector<Cell> Expand(const Sweep& sweep);
 uint64_t CellCount(const Sweep& sweep);
 uint64_t MemberCount(const Sweep& sweep);

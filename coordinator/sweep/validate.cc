@@ -107,6 +107,8 @@ void CheckReference(const std::optional<double>& accuracy, Problems& problems) {
                "expected a number above 0 and at most 1, got " + ToText(SettingValue(*accuracy)));
 }
 
+}  // namespace
+
 // Multiplies without overflow: stops at the first factor that passes the limit.
 void CheckSize(const Sweep& sweep, Problems& problems) {
   uint64_t blocks = 0;
@@ -131,6 +133,8 @@ void CheckSize(const Sweep& sweep, Problems& problems) {
                                    std::to_string(cells) + " cells");
   }
 }
+
+namespace {
 
 bool IsVaried(const Sweep& sweep, const std::string& path) {
   for (const Axis& axis : sweep.axes) {

@@ -49,6 +49,7 @@ const std::vector<Life::Step>& Life::All() {
       {"CancelSweep", [](Life& life) { return life.Cancel(); }},
       {"RetrySweep", [](Life& life) { return life.Retry(); }},
       {"UpdateSweep", [](Life& life) { return life.Update(); }},
+      {"ExtendSweep", [](Life& life) { return life.Extend(); }},
       {"ReplayMember", [](Life& life) { return life.Replay(); }},
       {"the next member", train("s1c0r1", Stage::kSettled)},
       {"the replay", train("s3c0r0", Stage::kSettled)},
@@ -107,6 +108,17 @@ absl::Status Life::Update() {
   NF_RETURN_IF_ERROR(
       Ask(coordinator_.people(), &v1::CoordinatorService::Stub::UpdateSweep, request).status());
   updated_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Life::Extend() {
+  v1::ExtendSweepRequest request;
+  request.set_sweep_id(2);
+  request.set_replicates(3);
+  request.set_blocks(2);
+  NF_RETURN_IF_ERROR(
+      Ask(coordinator_.people(), &v1::CoordinatorService::Stub::ExtendSweep, request).status());
+  extended_ = true;
   return absl::OkStatus();
 }
 
@@ -307,6 +319,10 @@ std::vector<std::string> Life::Broken() const {
     expect("the update of the second sweep",
            "SELECT priority || ' ' || max_failures || ' ' || notes FROM sweep WHERE sweep = 2",
            "7 3 kept");
+  }
+  if (extended_) {
+    expect("the extension of the second sweep",
+           "SELECT members || ' ' || waiting FROM v_sweep WHERE sweep = 2", "6 6");
   }
   if (quarantined_) expect("the quarantine", "SELECT unit FROM quarantine", "host-box");
   const auto blobs = BlobStore::Open(home);

@@ -51,6 +51,7 @@ class Life {
   absl::Status Cancel();
   absl::Status Retry();
   absl::Status Update();
+  absl::Status Extend();
   absl::Status Quarantine();
   absl::Status Replay();
 
@@ -84,6 +85,7 @@ class Life {
   std::vector<std::string> broken_;         // Seen on the way.
   std::string second_sweep_;                // State of its member; empty: not known.
   bool updated_ = false;                    // That sweep.
+  bool extended_ = false;                   // Likewise.
   bool quarantined_ = false;                // The worker's device.
 };
 

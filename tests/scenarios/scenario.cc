@@ -1,11 +1,13 @@
 #include "tests/scenarios/scenario.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <sstream>
 
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/scheduler/scheduler.h"
+#include "coordinator/sweep/extend.h"
 #include "tests/coordinator/scheduler/fleet.h"
 #include "tests/scenarios/words.h"
 #include "tests/simulation/fake_store.h"
@@ -277,6 +279,16 @@ Selection SelectionFrom(const Command& command) {
   return selection;
 }
 
+// limits=cpu:2,gpu:1
+std::map<std::string, uint32_t> LimitsFrom(const Command& command) {
+  std::map<std::string, uint32_t> limits;
+  for (const std::string& limit : command.List("limits")) {
+    const size_t colon = limit.find(':');
+    limits[limit.substr(0, colon)] = static_cast<uint32_t>(std::stoul(limit.substr(colon + 1)));
+  }
+  return limits;
+}
+
 // update s1 paused|resumed|archived|unarchived priority=5 max_failures=3 notes=... set=a:b remove=c
 SweepUpdated UpdateFrom(SweepId sweep, const Command& command) {
   SweepUpdated event{.request = 1, .sweep = sweep};
@@ -290,11 +302,28 @@ SweepUpdated UpdateFrom(SweepId sweep, const Command& command) {
   if (command.values.contains("max_failures")) {
     event.max_failures = static_cast<uint32_t>(command.Number("max_failures", 0));
   }
+  event.set_limits = LimitsFrom(command);
   if (command.values.contains("notes")) event.notes = command.Value("notes");
   for (const std::string& tag : command.List("set")) {
     event.set_tags[tag.substr(0, tag.find(':'))] = tag.substr(tag.find(':') + 1);
   }
   for (const std::string& tag : command.List("remove")) event.remove_tags.insert(tag);
+  return event;
+}
+
+// extend s1 replicates=3 blocks=2 hardware=gpu plans=algo
+SweepExtended ExtensionFrom(const RecoveredState& kept, SweepId sweep, const Command& command) {
+  SweepExtended event{.request = 1, .sweep = sweep};
+  const auto found = std::ranges::find(kept.sweeps, sweep, &RecoveredSweep::id);
+  if (found == kept.sweeps.end()) return event;
+  sweep::Extension wish;
+  wish.replicates = static_cast<uint32_t>(command.Number("replicates", 0));
+  wish.blocks = static_cast<uint32_t>(command.Number("blocks", 0));
+  wish.hardware = command.List("hardware");
+  for (const std::string& plan : command.List("plans")) wish.plans.insert(plan);
+  event.from_sha256 = found->specification_sha256;
+  event.content = std::get<sweep::Sweep>(sweep::Extend(found->content, wish));
+  event.specification_sha256 = sweep::CanonicalText(event.content);
   return event;
 }
 
@@ -316,6 +345,8 @@ std::optional<Event> World::ToEvent(const Command& command) {
   if (verb == "cancel") return SweepCancelled{1, sweep, "", SelectionFrom(command)};
   if (verb == "retry") return SweepRetried{1, sweep, "", SelectionFrom(command)};
   if (verb == "update") return UpdateFrom(sweep, command);
+  if (verb == "extend") return ExtensionFrom(scheduler_.Durable(), sweep, command);
+  if (verb == "delete") return SweepDeleted{1, sweep, ""};
   if (verb == "use") return UseFrom(command);
   if (verb == "join") return Join(command);
   if (verb == "break") return SessionLost{SessionOf(command)};

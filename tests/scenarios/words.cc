@@ -31,6 +31,18 @@ std::string Shape(const KeepSweep& w) {
              : cells + ", " + std::to_string(sweep::MemberCount(w.content)) + " members";
 }
 
+std::string Pardoned(const Sharing& sharing) {
+  return sharing.pardoned == 0 ? "" : ", pardoned " + std::to_string(sharing.pardoned);
+}
+
+std::string Limits(const Sharing& sharing) {
+  std::string text;
+  for (const auto& [hardware, most] : sharing.limits) {
+    text += ", at most " + std::to_string(most) + " on " + hardware;
+  }
+  return text;
+}
+
 struct WriteLine {
   std::string operator()(const KeepSweep& w) const {
     return "keep  sweep " + ToText(w.sweep) + ": " + Shape(w);
@@ -38,7 +50,16 @@ struct WriteLine {
   std::string operator()(const KeepSharing& w) const {
     return "keep  " + ToText(w.sweep) + " priority " + std::to_string(w.sharing.priority) +
            ", max failures " + std::to_string(w.sharing.max_failures) +
-           (w.sharing.paused ? ", paused" : "") + (w.sharing.archived ? ", archived" : "");
+           (w.sharing.paused ? ", paused" : "") + (w.sharing.archived ? ", archived" : "") +
+           Pardoned(w.sharing) + Limits(w.sharing);
+  }
+  std::string operator()(const KeepExtension& w) const {
+    return "keep  " + ToText(w.sweep) +
+           " extended: " + std::to_string(sweep::MemberCount(w.content)) + " members, " +
+           std::to_string(w.cells.size()) + " new cells";
+  }
+  std::string operator()(const DeleteSweep& w) const {
+    return "keep  " + ToText(w.sweep) + " deleted";
   }
   std::string operator()(const KeepNotes& w) const {
     std::string text = "keep  " + ToText(w.sweep) + " notes \"" + w.content.notes + "\"";

@@ -7,6 +7,8 @@ using namespace scheduler;  // NOLINT: events and writes are named so often here
 Event BentSharing::Bend(Event event) {
   if (auto* submitted = std::get_if<SweepSubmitted>(&event)) {
     owners_by_request_[submitted->request_id] = submitted->caller;
+    limits_by_request_[submitted->request_id] = submitted->limits;
+    if (mutant_ == Mutant::kIgnoresLimits) submitted->limits.clear();
     if (mutant_ == Mutant::kForgetsOwners) submitted->caller.clear();
     if (mutant_ == Mutant::kInvertsPriorities) submitted->priority *= -1;
     if (mutant_ == Mutant::kServesTheFirst) {
@@ -15,6 +17,7 @@ Event BentSharing::Bend(Event event) {
   }
   if (auto* updated = std::get_if<SweepUpdated>(&event)) {
     if (mutant_ == Mutant::kIgnoresPauses) updated->paused.reset();
+    if (mutant_ == Mutant::kIgnoresLimits) updated->set_limits.clear();
     if (mutant_ == Mutant::kInvertsPriorities && updated->priority) *updated->priority *= -1;
     if (mutant_ == Mutant::kServesTheFirst) updated->priority.reset();
   }
@@ -27,6 +30,7 @@ Event BentSharing::Bend(Event event) {
 
 Sharing BentSharing::Bent(SweepId sweep, Sharing sharing) const {
   if (mutant_ == Mutant::kIgnoresPauses) sharing.paused = false;
+  if (mutant_ == Mutant::kIgnoresLimits) sharing.limits.clear();
   if (mutant_ == Mutant::kForgetsOwners) sharing.owner.clear();
   if (mutant_ == Mutant::kInvertsPriorities) sharing.priority *= -1;
   if (mutant_ == Mutant::kServesTheFirst) sharing.priority = -static_cast<int32_t>(sweep.value);
@@ -45,6 +49,7 @@ RecoveredState BentSharing::Bend(RecoveredState recovered) const {
 
 void BentSharing::Straighten(SweepId sweep, Sharing& sharing) const {
   if (mutant_ == Mutant::kForgetsOwners) sharing.owner = owners_.at(sweep);
+  if (mutant_ == Mutant::kIgnoresLimits) sharing.limits = limits_.at(sweep);
   if (mutant_ == Mutant::kInvertsPriorities) sharing.priority *= -1;
   if (mutant_ == Mutant::kServesTheFirst) sharing.priority = 0;
   const auto paused = paused_.find(sweep);
@@ -57,6 +62,7 @@ std::vector<Write> BentSharing::Straighten(std::vector<Write> writes, const Even
   }
   for (Write& write : writes) {
     if (auto* kept = std::get_if<KeepSweep>(&write)) {
+      limits_[kept->sweep] = limits_by_request_.at(kept->request_id);
       owners_[kept->sweep] = owners_by_request_.at(kept->request_id);
       Straighten(kept->sweep, kept->sharing);
     } else if (auto* sharing = std::get_if<KeepSharing>(&write)) {

@@ -32,6 +32,8 @@ class BentSharing {
   std::map<std::string, std::string> owners_by_request_;
   std::map<SweepId, std::string> owners_;
   std::map<SweepId, bool> paused_;
+  std::map<std::string, std::map<std::string, uint32_t>> limits_by_request_;
+  std::map<SweepId, std::map<std::string, uint32_t>> limits_;
 };
 
 }  // namespace noisefloor::test

@@ -28,6 +28,8 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
   if (a.sharing != b.sharing) return name + "sharing";
   if (a.revision != b.revision) return name + "revision";
   if (a.content.notes != b.content.notes || a.content.tags != b.content.tags) return name + "notes";
+  if (sweep::CanonicalText(a.content) != sweep::CanonicalText(b.content)) return name + "content";
+  if (a.content.before != b.content.before) return name + "what it was before";
   if (a.identities != b.identities) return name + "identities";
   if (a.cells_with_evaluation_set != b.cells_with_evaluation_set) return name + "evaluation sets";
   if (a.cells.size() != b.cells.size()) return name + "cells";
@@ -37,6 +39,7 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
     const bool pins = x.cell.hardware == y.cell.hardware && x.cell.stack == y.cell.stack &&
                       x.fingerprint == y.fingerprint && x.build == y.build;
     if (!pins) return name + "pins of cell " + std::to_string(i);
+    if (x.cell.replicates != y.cell.replicates) return name + "size of cell " + std::to_string(i);
     if (x.untouched != y.untouched) return name + "the rest of cell " + std::to_string(i);
     for (uint32_t r = 0; r < x.cell.replicates; ++r) {
       if (x.members.contains(r) == y.members.contains(r) && Same(x.At(r), y.At(r))) continue;
@@ -160,6 +163,49 @@ void FakeStore::On(const KeepSharing& write) {
   Sharing& sharing = SweepOf(write.sweep).sharing;
   if (sharing.owner != write.sharing.owner) Violate(ToText(write.sweep) + " changes its owner");
   sharing = write.sharing;
+}
+
+// Lanes and specifications follow from what stays: plan, class, stack, block and axes of each cell.
+void FakeStore::On(const KeepExtension& write) {
+  if (!HasSweep(write.sweep)) return Violate(ToText(write.sweep) + " is extended and is not kept");
+  RecoveredSweep& sweep = SweepOf(write.sweep);
+  const std::vector<sweep::Cell> cells = sweep::Expand(write.content);
+  if (cells.size() != sweep.cells.size() + write.cells.size()) {
+    return Violate(ToText(write.sweep) + " is extended by other cells than are kept");
+  }
+  for (size_t i = 0; i < sweep.cells.size(); ++i) {
+    sweep::Cell& kept = sweep.cells[i].cell;
+    const sweep::Cell& cell = cells[i];
+    const bool same = kept.plan == cell.plan && kept.block == cell.block &&
+                      kept.axes == cell.axes && kept.states == cell.states &&
+                      (cell.hardware.empty() || kept.hardware == cell.hardware);
+    if (!same) Violate(ToText(write.sweep) + ": a cell became another when it was extended");
+    if (cell.replicates < kept.replicates) Violate(ToText(write.sweep) + " became smaller");
+    const bool wider = cell.replicates > kept.replicates;
+    if (wider && sweep.cells[i].untouched != MemberState::kWaiting &&
+        sweep.cells[i].members.size() < kept.replicates) {
+      Violate(ToText(write.sweep) + ": members that had ended wait again, as it was extended");
+    }
+    kept.replicates = cell.replicates;
+  }
+  for (const sweep::Cell& cell : write.cells) sweep.cells.emplace_back().cell = cell;
+  sweep.content = write.content;
+  sweep.specification_sha256 = write.specification_sha256;
+  sweep.revision = write.revision;
+}
+
+void FakeStore::On(const DeleteSweep& write) {
+  if (!HasSweep(write.sweep)) return Violate(ToText(write.sweep) + " is deleted and is not kept");
+  deleted_.insert(write.sweep);
+  for (const RecoveredCell& cell : SweepOf(write.sweep).cells) {
+    for (uint32_t r = 0; r < cell.cell.replicates; ++r) {
+      if (!HasEnded(cell.At(r).state))
+        return Violate(ToText(write.sweep) + " is deleted too early");
+    }
+  }
+  std::erase_if(state_.sweeps, [&](const RecoveredSweep& one) { return one.id == write.sweep; });
+  std::erase_if(state_.past_leases,
+                [&](const PastLease& past) { return past.member.sweep == write.sweep; });
 }
 
 void FakeStore::On(const KeepNotes& write) {

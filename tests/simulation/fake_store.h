@@ -29,11 +29,14 @@ class FakeStore {
   uint64_t StoredBatches(LeaseId lease) const;
   bool HasAccepted(LeaseId lease) const { return accepted_.contains(lease); }
   bool HasSweep(SweepId sweep) const;
+  bool WasDeleted(SweepId sweep) const { return deleted_.contains(sweep); }
   size_t accepted_count() const { return accepted_.size(); }
 
  private:
   void On(const scheduler::KeepSweep& write);
   void On(const scheduler::KeepSharing& write);
+  void On(const scheduler::KeepExtension& write);
+  void On(const scheduler::DeleteSweep& write);
   void On(const scheduler::KeepNotes& write);
   void On(const scheduler::KeepWorkerUse& write);
   void On(const scheduler::PinCell& write);
@@ -76,6 +79,7 @@ class FakeStore {
   std::map<LeaseId, MemberId> accepted_;
   std::map<MemberId, LeaseId> results_;
   std::set<MemberId> touched_;
+  std::set<SweepId> deleted_;
 };
 
 // The first difference between two states, in words; empty: they are equal.

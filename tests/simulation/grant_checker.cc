@@ -33,6 +33,8 @@ void GrantChecker::Check(const std::vector<Write>& writes, const RecoveredState&
 }
 
 void GrantChecker::CheckGrant(const GrantLease& grant, const RecoveredState& kept, absl::Time now) {
+  const bool there = std::ranges::count(kept.sweeps, grant.member.sweep, &RecoveredSweep::id) > 0;
+  if (!there) return;  // Ended and deleted in the same transaction.
   const RecoveredCell& cell = SweepOf(kept, grant.member.sweep).cells.at(grant.member.cell);
   const WorkerTraits& worker = traits_.at(WorkerOf(kept, grant.worker).identity);
   CheckBudget(grant, kept);

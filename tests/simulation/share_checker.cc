@@ -35,6 +35,18 @@ bool HasItsData(const RecoveredSweep& sweep, const WorkerTraits& worker) {
       sweep.identities, [&](const auto& pinned) { return pinned.second == worker.data_identity; });
 }
 
+// Whether as many of its members run on the class as may.
+bool HasAllItMay(const RecoveredState& kept, const RecoveredSweep& sweep,
+                 const std::string& hardware) {
+  const auto limit = sweep.sharing.limits.find(hardware);
+  if (limit == sweep.sharing.limits.end()) return false;
+  const auto running = std::ranges::count_if(kept.leases, [&](const RecoveredLease& lease) {
+    return lease.member.sweep == sweep.id &&
+           sweep.cells.at(lease.member.cell).cell.hardware == hardware;
+  });
+  return static_cast<size_t>(running) >= limit->second;
+}
+
 }  // namespace
 
 void ShareChecker::Check(const std::vector<Write>& writes) {
@@ -54,8 +66,12 @@ void ShareChecker::CheckGrant(const GrantLease& grant) {
   if (served.sharing.paused) problems_.insert("a paused sweep was given a lease");
   CheckUse(grant, worker);
   const RecoveredCell& cell = served.cells.at(grant.member.cell);
+  if (HasAllItMay(kept, served, cell.cell.hardware)) {
+    problems_.insert("a sweep was given more of a class than it may have");
+  }
   for (const RecoveredSweep& other : kept.sweeps) {
     if (other.id == served.id || other.sharing.paused) continue;
+    if (HasAllItMay(kept, other, cell.cell.hardware)) continue;
     if (!HasItsData(other, traits_.at(worker.identity)) || !Waits(other, cell)) continue;
     Compare(served, other);
   }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "coordinator/scheduler/scheduler.h"
+#include "coordinator/sweep/extend.h"
 #include "tests/coordinator/scheduler/fleet.h"
 #include "tests/simulation/bent_sharing.h"
 #include "tests/simulation/fake_store.h"
@@ -57,6 +58,7 @@ class World {
   void Deliver(Event event);
   void People();
   void PeopleShare(SweepId sweep);
+  void PeopleGrow(SweepId sweep);
   Selection Some();
   void OpenEverything();
   void Mishaps();
@@ -164,6 +166,7 @@ void World::Submit() {
   event.request_id = "request " + std::to_string(++submitted_);
   event.caller = chance_.OneIn(2) ? "ada" : "grace";
   event.priority = chance_.OneIn(4) ? 1 : 0;
+  if (chance_.OneIn(4)) event.limits["a"] = static_cast<uint32_t>(1 + chance_.Below(2));
   event.max_failures = chance_.OneIn(8) ? static_cast<uint32_t>(1 + chance_.Below(3)) : 0;
   requests_.push_back(event);
   Deliver(std::move(event));
@@ -177,6 +180,7 @@ void World::People() {
   if (chance_.OneIn(150)) Deliver(SweepCancelled{7, sweep, "", Some()});
   if (chance_.OneIn(60)) Deliver(SweepRetried{7, sweep, "", Some()});
   PeopleShare(sweep);
+  PeopleGrow(sweep);
   if (chance_.OneIn(150)) Deliver(StorageFailed{"full"});
   if (chance_.OneIn(20)) Deliver(StorageRecovered{});
 }
@@ -198,6 +202,7 @@ void World::PeopleShare(SweepId sweep) {
     if (chance_.OneIn(2)) update.paused = chance_.OneIn(2);
     if (chance_.OneIn(2)) update.priority = static_cast<int32_t>(chance_.Below(3)) - 1;
     if (chance_.OneIn(6)) update.max_failures = static_cast<uint32_t>(chance_.Below(4));
+    if (chance_.OneIn(4)) update.set_limits["a"] = static_cast<uint32_t>(chance_.Below(3));
     if (chance_.OneIn(6)) update.notes = "note " + std::to_string(result_.steps);
     Deliver(update);
   }
@@ -211,6 +216,33 @@ void World::PeopleShare(SweepId sweep) {
     if (chance_.OneIn(2)) use.unit = "unit-" + name;
   }
   Deliver(use);
+}
+
+// They make it larger, as they last saw it, or end it and delete it.
+void World::PeopleGrow(SweepId id) {
+  if (chance_.OneIn(90)) {
+    Deliver(SweepCancelled{7, id, "", {}});
+    Deliver(SweepDeleted{7, id, ""});
+  }
+  if (!chance_.OneIn(50)) return;
+  const auto& kept = store_.Recovered().sweeps;
+  const auto seen = std::ranges::find(kept, id, &RecoveredSweep::id);
+  if (seen == kept.end()) return;
+  const sweep::Sweep& content = seen->content;
+  sweep::Extension wish;
+  if (chance_.OneIn(2)) wish.plans = {content.plans.front().name};
+  const sweep::NoisePlan& plan = content.plans.front();
+  if (chance_.OneIn(2)) {
+    wish.replicates = sweep::ReplicatesOf(content, plan) + static_cast<uint32_t>(chance_.Below(2));
+  }
+  if (chance_.OneIn(3)) wish.blocks = sweep::BlocksOf(content, plan) + 1;
+  if (chance_.OneIn(3)) wish.hardware = {"b"};
+  const auto larger = sweep::Extend(content, wish);
+  const auto* extended = std::get_if<sweep::Sweep>(&larger);
+  if (extended == nullptr || sweep::MemberCount(*extended) > 60) return;
+  SweepExtended event{7, id, seen->specification_sha256, *extended, "", ""};
+  event.specification_sha256 = sweep::CanonicalText(*extended);
+  Deliver(std::move(event));
 }
 
 // What people have closed; after all that was said before.
@@ -260,6 +292,14 @@ std::vector<Write> World::Mutated(std::vector<Write> writes) {
   }
   if (mutant_ == Mutant::kForgetsRecords && chance_.OneIn(4)) {
     std::erase_if(writes, [](const Write& w) { return std::holds_alternative<KeepRecords>(w); });
+  }
+  if (mutant_ == Mutant::kForgetsDeletions) {
+    std::erase_if(writes, [](const Write& w) { return std::holds_alternative<DeleteSweep>(w); });
+  }
+  if (mutant_ == Mutant::kForgetsOldNumbers) {
+    for (Write& write : writes) {
+      if (auto* extended = std::get_if<KeepExtension>(&write)) extended->content.before.clear();
+    }
   }
   if (mutant_ == Mutant::kGrantsTheFirstSlot) {
     for (Write& write : writes) {
@@ -323,7 +363,7 @@ void World::Tell(const std::vector<Send>& sends) {
               to_workers_.emplace(now_ + delay, ToWorker{i, send});
             }
           } else if constexpr (requires { message.sweep; }) {
-            if (!store_.HasSweep(message.sweep)) {
+            if (!store_.HasSweep(message.sweep) && !store_.WasDeleted(message.sweep)) {
               result_.problems.insert("an acknowledged sweep is not in the store");
             }
           }
@@ -405,8 +445,10 @@ std::string World::WhoHasNotEnded() const {
 
 // A planted bug at a restart leaves nothing that could go on.
 bool World::Stopped() const {
-  return (mutant_ == Mutant::kReusesLeaseNumbers || mutant_ == Mutant::kForgetsLeasesAtRestart) &&
-         !result_.problems.empty();
+  const bool stops = mutant_ == Mutant::kReusesLeaseNumbers ||
+                     mutant_ == Mutant::kForgetsLeasesAtRestart ||
+                     mutant_ == Mutant::kForgetsOldNumbers || mutant_ == Mutant::kForgetsDeletions;
+  return stops && !result_.problems.empty();
 }
 
 bool World::AllEnded() const { return WhoHasNotEnded().empty(); }

@@ -34,6 +34,9 @@ enum class Mutant : uint8_t {
   kForgetsOwners,   // All sweeps are of one.
   kServesTheFirst,  // The older sweep, as if its priority were higher.
   kForgetsDrains,   // And quarantines by people.
+  kIgnoresLimits,
+  kForgetsOldNumbers,  // What an extended sweep was before is not stored.
+  kForgetsDeletions,   // Nor that a sweep was deleted.
 };
 
 struct SimulationResult {

@@ -122,6 +122,15 @@ TEST(PlantedBug, OwnersWhoAreTakenForOneAreSeen) {
 TEST(PlantedBug, SweepsThatAreServedOneAfterTheOtherAreSeen) {
   ExpectSeen(Mutant::kServesTheFirst, "a sweep that had less, or had it longer ago, had to wait");
 }
+TEST(PlantedBug, LimitsThatAreIgnoredAreSeen) {
+  ExpectSeen(Mutant::kIgnoresLimits, "a sweep was given more of a class than it may have");
+}
+TEST(PlantedBug, ExtensionsThatNumberCellsAnewAreSeen) {
+  ExpectSeen(Mutant::kForgetsOldNumbers, "a cell became another when it was extended");
+}
+TEST(PlantedBug, DeletionsThatAreNotKeptAreSeen) {
+  ExpectSeen(Mutant::kForgetsDeletions, "rebuilt from the store: the number of sweeps differs");
+}
 TEST(PlantedBug, LeasesToWorkersOutOfUseAreSeen) {
   ExpectSeen(Mutant::kForgetsDrains, "a worker out of use was given a member");
 }

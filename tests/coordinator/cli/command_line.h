@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ class CommandLine {
 
   // Of the terminal that both outputs are; 0: they are files.
   void SetTerminal(uint32_t columns) { columns_ = columns; }
+
+  // What a person types at that terminal.
+  void Type(const std::string& text) { typed_.emplace(text); }
 
   // What the environment says; empty: nothing.
   void SetAccess(AccessPlaces places) { places_ = std::move(places); }
@@ -83,6 +87,8 @@ class CommandLine {
         .access_places = places_,
         .user = user_,
         .default_data_root = home_ + "/data",
+        .in = typed_ ? &*typed_ : nullptr,
+        .in_is_terminal = typed_.has_value(),
     };
     Printed printed;
     printed.code = RunApplication(arguments, context);
@@ -100,6 +106,7 @@ class CommandLine {
   StartCoordinator start_;
   std::string home_;
   uint32_t columns_ = 0;
+  std::optional<std::istringstream> typed_;
   AccessPlaces places_;
   std::string coordinator_;
   std::string user_;

@@ -60,6 +60,8 @@ std::map<std::string, Case> CasesIn(const std::string& folder) {
           {"pause", {{"pause", "s1"}}},
           {"resume", {{"resume", "s1"}}},
           {"update", {{"update", "s1", "--priority=3"}}},
+          {"extend", {{"extend", "s1", "--replicates=9"}}},
+          {"delete", {{"delete", "s1", "--yes"}}},
           {"archive", {{"archive", "s1"}}},
           {"unarchive", {{"unarchive", "s1"}}},
           {"drain", {{"drain", "box"}, true}},

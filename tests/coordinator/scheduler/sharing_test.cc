@@ -156,6 +156,23 @@ TEST(Sharing, APausedSweepKeepsItsPlaceAndARestartKnowsIt) {
   EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
 }
 
+TEST(Sharing, WhatWaitsOrRunsIsNotArchived) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(SubmitFor("ada", 2), kT0);
+  const SweepUpdated archive{.request = 1, .sweep = SweepId{1}, .archived = true};
+  const auto refused = [&] {
+    const auto errors = Of<AnswerError>(scheduler.Step(archive, kT0));
+    return errors.empty() ? "" : errors[0].message;
+  };
+  EXPECT_THAT(refused(), testing::HasSubstr("2 members of s1 wait or run"));
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  (void)scheduler.Step(Finish(1, 1), kT0);
+  EXPECT_THAT(refused(), testing::HasSubstr("1 member of s1 wait or run"));
+  (void)scheduler.Step(Finish(1, 2), kT0);
+  EXPECT_EQ(refused(), "");
+  EXPECT_TRUE(scheduler.CountsOf(SweepId{1})->sharing.archived);
+}
+
 TEST(WorkerUse, OfASlotWithSeveralDevicesOneIsEnough) {
   Scheduler scheduler{Options{}};
   auto inventory = std::make_shared<Inventory>();
@@ -217,6 +234,18 @@ TEST(Selections, ManyMembersAreChangedInPieces) {
   EXPECT_GE(pieces, 8u);
   EXPECT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kCancelled), kMembers);
   EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
+// Members with rows of their own in every cell: each is looked at from its first one on.
+TEST(Selections, EveryCellIsWalkedFromItsBeginning) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"control", "algo", "impl"}, 2)), kT0);
+  ASSERT_THAT(Started(scheduler.Step(Join(1, 6, "u"), kT0)), SizeIs(6));
+
+  const Effects effects = scheduler.Step(SweepCancelled{1, SweepId{1}}, kT0);
+
+  EXPECT_EQ(Of<AnswerCount>(effects).at(0).members, 6u);
+  EXPECT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kCancelled), 6u);
 }
 
 TEST(Selections, TwoChangesAreDoneOneAfterTheOther) {

@@ -14,6 +14,7 @@
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/extend.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -101,7 +102,7 @@ TEST_F(SqliteStoreTest, EverythingThatWasAppliedIsRecoveredByTheNextProcess) {
 TEST_F(SqliteStoreTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
   std::vector<Write> writes = sample::Story();
   std::get<scheduler::KeepSweep>(writes[0]).sharing = {"ada", 7, false, 1, false};
-  const scheduler::Sharing now = {"ada", -3, true, 5, true};
+  const scheduler::Sharing now = {"ada", -3, true, 5, true, 2, {{"cpu-test-avx2", 3}}};
   writes.push_back(scheduler::KeepSharing{SweepId{1}, now});
   scheduler::KeepNotes noted{SweepId{1}, sample::Content(), 2};
   noted.content.notes = "second \"look\"";
@@ -129,6 +130,96 @@ TEST_F(SqliteStoreTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
             "ada-3151");
   EXPECT_EQ(Ask("SELECT group_concat(worker || how || unit) FROM v_out_of_use"),
             "box-2drained,box-2quarantined,box-2quarantinedGPU-9");
+}
+
+TEST_F(SqliteStoreTest, AnExtendedSweepIsRecoveredAsTheLargerOne) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const sweep::Extension wish = {.replicates = 5000, .blocks = 2, .plans = {"algo"}};
+  const auto extended = std::get<sweep::Sweep>(sweep::Extend(sample::Content(), wish));
+  std::vector<sweep::Cell> cells = sweep::Expand(extended);
+  ASSERT_EQ(cells.size(), 6u);
+  cells.erase(cells.begin(), cells.begin() + 4);
+  const std::vector<Write> writes = {
+      scheduler::KeepExtension{SweepId{1}, extended, cells, "hash", 3}};
+  ASSERT_TRUE(store_->Apply(writes).ok());
+  ASSERT_TRUE(store_->Apply(writes).ok()) << "twice is once";
+  Reopen();
+
+  const RecoveredState state = Recovered();
+
+  const scheduler::RecoveredSweep& sweep = state.sweeps.at(0);
+  EXPECT_EQ(sweep.specification_sha256, "hash");
+  EXPECT_EQ(sweep.revision, 3u);
+  EXPECT_EQ(sweep::CanonicalText(sweep.content), sweep::CanonicalText(extended));
+  EXPECT_EQ(sweep.content.before, extended.before);
+  ASSERT_EQ(sweep.cells.size(), 6u);
+  EXPECT_EQ(sweep.cells[1].cell.replicates, 5000u);
+  EXPECT_EQ(sweep.cells[5].cell.block, 1u);
+  EXPECT_EQ(sweep.cells[5].untouched, scheduler::MemberState::kWaiting);
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_member WHERE plan = 'algo'"), "20000");
+  EXPECT_EQ(Ask("SELECT members FROM v_sweep"), "20006");
+}
+
+TEST_F(SqliteStoreTest, ADefinitionThatWasLargerBeforeIsDamage) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  SQLite::Database damage(home_.path() + "/noisefloor.db", SQLite::OPEN_READWRITE);
+  damage.exec(
+      "UPDATE sweep SET definition = json_set(definition, '$.before', json("
+      "'[{\"hardware\":[\"cpu-test-avx2\"],\"plans\":[[9,1],[3,1]]}]'))");
+
+  const auto recovered = store_->Recover();
+
+  EXPECT_EQ(recovered.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Message(recovered.status()), testing::HasSubstr("was larger before"));
+}
+
+// Its rows go in pieces; nobody sees it from the first moment on, nor a number used again.
+TEST_F(SqliteStoreTest, ADeletedSweepGoesInPiecesAndLeavesItsNumbers) {
+  std::vector<Write> writes = sample::Story();
+  scheduler::KeepSweep other = sample::Keep(2);
+  writes.push_back(other);
+  writes.push_back(scheduler::AppendEvent{SweepId{1}, std::nullopt, "sweep_deleted", "s1 deleted",
+                                          sample::At(99), EventId{900}, "ada"});
+  writes.push_back(scheduler::DeleteSweep{SweepId{1}, sample::At(99)});
+  ASSERT_TRUE(store_->Apply(writes).ok());
+  const auto expect_gone = [&] {
+    const RecoveredState state = Recovered();
+    ASSERT_EQ(state.sweeps.size(), 1u);
+    EXPECT_EQ(state.sweeps[0].id, SweepId{2});
+    EXPECT_THAT(state.leases, testing::IsEmpty());
+    EXPECT_THAT(state.past_leases, testing::IsEmpty());
+    EXPECT_EQ(state.last_lease, LeaseId{4});
+    EXPECT_EQ(state.last_sweep, SweepId{2});
+    EXPECT_EQ(state.last_event, EventId{900});
+    for (const char* view : {"v_sweep", "v_sharing", "v_member", "v_lane", "v_attempt", "v_metric",
+                             "v_hash", "v_accuracy", "v_record", "v_artifact", "v_replay"}) {
+      const std::string name(view);
+      EXPECT_EQ(Ask("SELECT count(*) FROM " + name + " WHERE sweep = 1"), "0") << name;
+    }
+    EXPECT_EQ(Ask("SELECT group_concat(kind || caller) FROM v_event WHERE sweep = 1"),
+              "sweep_deletedada");
+  };
+  expect_gone();
+  size_t pieces = 0;
+  while (true) {
+    const absl::StatusOr<bool> more = store_->RemoveDeleted(3);
+    ASSERT_TRUE(more.ok()) << more.status();
+    ++pieces;
+    expect_gone();
+    Reopen();  // A restart goes on with the rest.
+    if (!*more) break;
+  }
+  EXPECT_GT(pieces, 10u);
+  for (const char* table : {"cell", "member", "plan_source", "specification", "sweep_data"}) {
+    EXPECT_EQ(Ask(std::string("SELECT count(*) FROM ") + table + " WHERE sweep = 1"), "0") << table;
+  }
+  for (const char* table :
+       {"lease", "record", "attempt", "attempt_hash", "attempt_metric", "artifact"}) {
+    EXPECT_EQ(Ask(std::string("SELECT count(*) FROM ") + table), "0") << table;
+  }
+  EXPECT_EQ(Ask("SELECT count(*) FROM cell WHERE sweep = 2"), "4");
+  EXPECT_EQ(Ask("SELECT definition || file || notes FROM sweep WHERE sweep = 1"), "");
+  EXPECT_FALSE(*store_->RemoveDeleted(3));
 }
 
 TEST_F(SqliteStoreTest, CellsComeBackWithTheirPins) {

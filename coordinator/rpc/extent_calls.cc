@@ -1,0 +1,114 @@
+// The calls that make a sweep larger, and that remove it.
+#include <utility>
+#include <variant>
+
+#include "fmt/format.h"
+
+#include "common/files/sha256.h"
+#include "common/rpc/status.h"
+#include "coordinator/rpc/caller.h"
+#include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/coordinator_service.h"
+
+namespace noisefloor {
+
+namespace {
+
+using Unary = grpc::ServerUnaryReactor;
+
+constexpr int kTries = 5;  // While others extend the same sweep.
+
+absl::Status TooManyReads() {
+  return MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again");
+}
+
+// The larger sweep, for the loop.
+absl::StatusOr<scheduler::SweepExtended> ExtensionOf(const v1::ExtendSweepRequest& request,
+                                                     const query::Definition& kept) {
+  NF_ASSIGN_OR_RETURN(const sweep::Extension wish, ExtensionFrom(request));
+  auto extended = sweep::Extend(kept.sweep, wish);
+  if (const auto* problem = std::get_if<sweep::Problem>(&extended)) {
+    if (problem->field == "sweep_id") {
+      return MakeError(absl::StatusCode::kFailedPrecondition, problem->message);
+    }
+    return InvalidInput(fmt::format("{}: {}", problem->field, problem->message));
+  }
+  scheduler::SweepExtended event;
+  event.sweep = SweepId{request.sweep_id()};
+  event.from_sha256 = kept.specification_sha256;
+  event.content = std::get<sweep::Sweep>(std::move(extended));
+  event.specification_sha256 = Sha256Hex(sweep::CanonicalText(event.content));
+  return event;
+}
+
+}  // namespace
+
+template <typename Response>
+void CoordinatorServiceImpl::FinishWithSweep(Unary* reactor, Response* response, uint64_t sweep) {
+  v1::GetSweepRequest asked;
+  asked.set_sweep_id(sweep);
+  absl::StatusOr<v1::GetSweepResponse> found = parts_.query.GetSweep(asked);
+  if (found.ok()) *response->mutable_sweep() = std::move(*found->mutable_sweep());
+  reactor->Finish(ToGrpc(found.status()));
+}
+
+void CoordinatorServiceImpl::Extend(Unary* reactor, const v1::ExtendSweepRequest* request,
+                                    v1::ExtendSweepResponse* response, const std::string& caller,
+                                    int tries) {
+  const uint64_t sweep = request->sweep_id();
+  const absl::StatusOr<query::Definition> kept = parts_.query.FindDefinition(SweepId{sweep});
+  if (!kept.ok()) return reactor->Finish(ToGrpc(kept.status()));
+  absl::StatusOr<scheduler::SweepExtended> event = ExtensionOf(*request, *kept);
+  if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
+  const uint64_t members = sweep::MemberCount(event->content) - sweep::MemberCount(kept->sweep);
+  response->set_members(static_cast<uint32_t>(members));
+  response->set_cells(
+      static_cast<uint32_t>(sweep::CellCount(event->content) - sweep::CellCount(kept->sweep)));
+  if (request->dry_run() || members == 0) return FinishWithSweep(reactor, response, sweep);
+  event->caller = caller;
+  const auto read = [this, reactor](std::function<void()> work) {
+    if (!parts_.query.Post(query::Work::kRead, std::move(work))) {
+      reactor->Finish(ToGrpc(TooManyReads()));
+    }
+  };
+  parts_.loop.Call(*std::move(event), [=, this](const CallResult& result) {
+    if (absl::IsAborted(result.status) && tries > 1) {
+      return read([=, this] { Extend(reactor, request, response, caller, tries - 1); });
+    }
+    if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
+    read([=, this] { FinishWithSweep(reactor, response, sweep); });
+  });
+}
+
+Unary* CoordinatorServiceImpl::ExtendSweep(Context* context, const v1::ExtendSweepRequest* request,
+                                           v1::ExtendSweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  absl::Status status = SweepFrom(request->sweep_id()).status();
+  if (status.ok()) {
+    const auto work = [=, this, caller = CallerOf(*context)] {
+      Extend(reactor, request, response, caller, kTries);
+    };
+    if (parts_.query.Post(query::Work::kRead, work)) return reactor;
+    status = TooManyReads();
+  }
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+Unary* CoordinatorServiceImpl::DeleteSweep(Context* context, const v1::DeleteSweepRequest* request,
+                                           v1::DeleteSweepResponse* response) {
+  Unary* reactor = context->DefaultReactor();
+  const absl::StatusOr<SweepId> sweep = SweepFrom(request->sweep_id());
+  if (!sweep.ok()) {
+    reactor->Finish(ToGrpc(sweep.status()));
+    return reactor;
+  }
+  parts_.loop.Call(scheduler::SweepDeleted{0, *sweep, CallerOf(*context)},
+                   [reactor, response](const CallResult& result) {
+                     response->set_members(result.members);
+                     reactor->Finish(ToGrpc(result.status));
+                   });
+  return reactor;
+}
+
+}  // namespace noisefloor

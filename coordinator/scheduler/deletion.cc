@@ -1,0 +1,101 @@
+#include "coordinator/scheduler/deletion.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coordinator/scheduler/handlers.h"
+
+namespace noisefloor::scheduler {
+
+namespace {
+
+// Members that are looked at, or forgotten, for each that would be changed in a piece.
+constexpr uint32_t kForgottenAtOnce = 8;
+
+// The first of those that replay a member of it; empty: none does.
+std::string ReplayerOf(const State& state, SweepId id) {
+  for (const auto& [replay, sweep] : state.sweeps) {
+    const std::optional<sweep::Subject>& subject = sweep.content.subject;
+    if (!subject || subject->member.sweep != id) continue;
+    return ToText(replay) + " replays " + ToText(subject->member) + ": `delete " + ToText(replay) +
+           "` first";
+  }
+  return "";
+}
+
+// Why it cannot go; empty: it can.
+std::string Obstacle(const State& state, const SweepState& sweep) {
+  const std::string name = ToText(sweep.id);
+  const uint32_t left =
+      sweep.counts.In(MemberState::kWaiting) + sweep.counts.In(MemberState::kLeased);
+  if (left > 0) {
+    return Count(left, "member") + " of " + name + (left == 1 ? " waits or runs" : " wait or run") +
+           ": only a sweep that has ended is deleted; `cancel " + name + "` ends it";
+  }
+  const bool changes = std::ranges::any_of(
+      state.changes, [&](const Change& change) { return change.sweep == sweep.id; });
+  if (changes) return "members of " + name + " are being changed; try again";
+  return ReplayerOf(state, sweep.id);
+}
+
+void ForgetMember(State& state, const MemberId& id, const Member& member) {
+  state.accepted.erase(member.lease);
+  const auto past = state.past_by_member.find(id);
+  if (past == state.past_by_member.end()) return;
+  for (const LeaseId lease : past->second) {
+    const auto ended = state.past_leases.find(lease);
+    const auto worker = state.workers.find(ended->second.worker);
+    if (worker != state.workers.end() && !ended->second.has_outcome) --worker->second.unheard;
+    state.past_leases.erase(ended);
+  }
+  state.past_by_member.erase(past);
+}
+
+}  // namespace
+
+void ForgetRemoved(Turn& turn) {
+  State& state = turn.state;
+  uint32_t left = state.options.most_at_once * kForgottenAtOnce;
+  while (!state.removed.empty() && left > 0) {
+    Removed& removed = state.removed.front();
+    if (removed.cell == removed.sweep.cells.size()) {
+      state.removed.pop_front();
+      continue;
+    }
+    CellState& cell = removed.sweep.cells[removed.cell];
+    for (; left > 0 && removed.replicate < cell.members.size(); --left, ++removed.replicate) {
+      ForgetMember(state, {removed.sweep.id, removed.cell, removed.replicate},
+                   cell.members[removed.replicate]);
+    }
+    if (removed.replicate < cell.members.size()) return;
+    cell = CellState{};
+    ++removed.cell;
+    removed.replicate = 0;
+    --left;
+  }
+}
+
+void On(Turn& turn, const SweepDeleted& event) {
+  State& state = turn.state;
+  SweepState* sweep = FindOrAnswer(turn, event.request, event.sweep);
+  if (sweep == nullptr) return;
+  if (const std::string obstacle = Obstacle(state, *sweep); !obstacle.empty()) {
+    return turn.Tell(AnswerError{event.request, absl::StatusCode::kFailedPrecondition, obstacle});
+  }
+  const uint32_t members = sweep->counts.members;
+  turn.Keep(DeleteSweep{event.sweep, turn.now});
+  turn.Happened(event.sweep, "sweep_deleted",
+                ToText(event.sweep) + " " + sweep->content.name + " deleted, with " +
+                    Count(members, "member"),
+                event.caller);
+  turn.effects.changed.sweeps.insert(event.sweep);
+  if (!sweep->request_id.empty()) state.sweeps_by_request.erase(sweep->request_id);
+  const auto equal = state.sweeps_by_hash.find(sweep->specification_sha256);
+  equal->second.erase(event.sweep);
+  if (equal->second.empty()) state.sweeps_by_hash.erase(equal);
+  state.removed.push_back({std::move(*sweep)});
+  state.sweeps.erase(event.sweep);
+  turn.Tell(AnswerCount{event.request, members});
+}
+
+}  // namespace noisefloor::scheduler
