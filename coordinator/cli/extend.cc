@@ -47,11 +47,11 @@ class Extend final : public Command {
   }
   absl::StatusOr<int> Run(Context& context) override {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
-    if (replicates_ == 0 && blocks_ == 0 && hardware_.empty()) {
-      return InvalidInput("expected --replicates, --blocks or --hardware: what to add");
-    }
     if (!plans_.empty() && replicates_ == 0 && blocks_ == 0) {
       return InvalidInput("--plan: says of which plans --replicates and --blocks tell");
+    }
+    if (replicates_ == 0 && blocks_ == 0 && hardware_.empty()) {
+      return InvalidInput("expected --replicates, --blocks or --hardware: what to add");
     }
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kToChange}));

@@ -120,6 +120,7 @@ RecoveredCell* FakeStore::FindCell(const MemberId& id) {
 
 // After a transaction: what the state says and what the leases say.
 void FakeStore::CheckMember(const MemberId& id) {
+  if (deleted_.contains(id.sweep)) return;  // In this very transaction.
   const RecoveredCell* cell = FindCell(id);
   if (cell == nullptr) return Violate(ToText(id) + " is not in the store");
   const RecoveredMember member = cell->At(id.replicate);

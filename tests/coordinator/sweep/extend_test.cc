@@ -150,7 +150,7 @@ TEST(Lacking, SaysTheExtensionsAfterWhichNothingIsLacking) {
   EXPECT_THAT(*Lacking(grown, wanted), IsEmpty());
   other.replicates = 30;
   other.noise = Small().noise;
-  other.noise.back().replicates = 0;
+  other.noise.back().replicates = other.noise.back().blocks = 0;
   other.classes = Small().classes;
   EXPECT_THAT(
       *Lacking(small, MustResolve(other)),
