@@ -13,7 +13,8 @@ namespace {
 
 constexpr char kType[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kScheme[] = "Bearer ";
-constexpr time_t kPatienceSeconds = 5;
+// So long may a silent client keep others, and the end, waiting.
+constexpr time_t kPatienceSeconds = 2;
 
 std::string TokenOf(const httplib::Request& request) {
   const std::string said = request.get_header_value("Authorization");
