@@ -174,7 +174,8 @@ class StoreQuery final : public Query {
   template <typename T>
   absl::Status CheckReadable(const T& answer) const {
     const google::protobuf::LogSilencer quiet;  // It is said below.
-    T parsed;
+    google::protobuf::Arena arena;              // It has many parts, and all of them go at once.
+    T& parsed = *google::protobuf::Arena::CreateMessage<T>(&arena);
     if (parsed.ParseFromString(answer.SerializeAsString())) return absl::OkStatus();
     return MakeError(absl::StatusCode::kDataLoss,
                      fmt::format("{}: holds text that is not UTF-8; the file is damaged: put a "
