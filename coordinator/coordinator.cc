@@ -22,13 +22,16 @@
 #include "coordinator/rpc/access_gate.h"
 #include "coordinator/rpc/access_service.h"
 #include "coordinator/rpc/coordinator_service.h"
+#include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/worker_service.h"
+#include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
+#include "coordinator/store/restore.h"
 #include "coordinator/store/store.h"
 #include "coordinator/store/token_rows.h"
 #include "coordinator/web/page_bundle.h"
@@ -159,7 +162,8 @@ class RunningCoordinator final : public Coordinator {
                  return home_.Check();
                }},
               {.storage_retry = options.storage_retry}, std::move(scheduler), now),
-        intake_(loop_, registry_, home_.blobs) {}
+        intake_(loop_, registry_, home_.blobs),
+        pins_([this](LeaseId lease) { return loop_.live().IsLive(lease); }) {}
 
   ~RunningCoordinator() override { Stop(); }
 
@@ -184,13 +188,16 @@ class RunningCoordinator final : public Coordinator {
   WatchHub watches_;
   EventLoop loop_;
   WorkerIntake intake_;
+  BlobPins pins_;
   std::unique_ptr<query::Query> query_;
+  std::unique_ptr<Garbage> garbage_;
   std::optional<CoordinatorServiceImpl> people_;
   std::optional<WorkerServiceImpl> workers_;
   std::optional<AccessServiceImpl> access_service_;
   std::string owner_access_;  // Where it lies; empty: there is none.
   std::unique_ptr<RpcServer> server_;
   std::string address_;
+  uint32_t epoch_ = 0;
   std::atomic<bool> stopped_{false};
 };
 
@@ -205,13 +212,19 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       .storage_problem = [this] { return StorageProblem(); },
       .watch_limit = kMaxWatches};
   NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
-  people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, access_,
-                                                NOISEFLOOR_VERSION, AbsolutePath(options.home)});
+  NF_ASSIGN_OR_RETURN(epoch_, ReadEpoch(options.home));
+  NF_ASSIGN_OR_RETURN(garbage_, Garbage::Open({loop_, home_.blobs, pins_, clock_, options.home,
+                                               [this] { return StorageProblem(); }}));
+  people_.emplace(CoordinatorServiceImpl::Parts{loop_, *query_, watches_, access_, *garbage_,
+                                                clock_, NOISEFLOOR_VERSION,
+                                                AbsolutePath(options.home), epoch_});
   workers_.emplace(
       registry_, intake_, home_.blobs, access_,
-      UploadLimits{.max_bytes = options.max_upload_bytes,
-                   .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
-                   .idle = options.upload_idle});
+      UploadLimits{
+          .max_bytes = options.max_upload_bytes,
+          .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
+          .pin = [this](const std::string& sha256, LeaseId lease) { pins_.Pin(sha256, lease); },
+          .idle = options.upload_idle});
   absl::StatusOr<KeptAccess> kept = ReadAccess(options.home);
   if (access_.enforced()) {
     NF_RETURN_IF_ERROR(kept.status());
@@ -261,8 +274,10 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
     address_ = ToText(server_->address());
     if (access_.enforced()) NF_RETURN_IF_ERROR(WriteOwnerAccess(options.home));
     NF_RETURN_IF_ERROR(home_.lock.SetAddress(address_));  // The loop's thread has it from then on.
-    LogInfo("coordinator_serves",
-            {{"address", address_}, {"home", options.home}, {"tls", access_.enforced()}});
+    LogInfo("coordinator_serves", {{"address", address_},
+                                   {"home", options.home},
+                                   {"epoch", epoch_},
+                                   {"tls", access_.enforced()}});
   }
   loop_.Start();
   return absl::OkStatus();

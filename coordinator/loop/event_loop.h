@@ -41,7 +41,7 @@ struct EventLoopOptions {
 using CallEvent =
     std::variant<scheduler::SweepSubmitted, scheduler::SweepCancelled, scheduler::SweepRetried,
                  scheduler::SweepUpdated, scheduler::WorkerUpdated, scheduler::TokenAdded,
-                 scheduler::TokensRevoked>;
+                 scheduler::TokensRevoked, scheduler::ArtifactsCollected>;
 
 // What a call came to. The status is OK only when what was asked is on disk.
 struct CallResult {
