@@ -27,13 +27,16 @@
 #include "coordinator/rpc/access_service.h"
 #include "coordinator/rpc/call_meter.h"
 #include "coordinator/rpc/coordinator_service.h"
+#include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/worker_service.h"
+#include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
+#include "coordinator/store/restore.h"
 #include "coordinator/store/store.h"
 #include "coordinator/store/token_rows.h"
 #include "coordinator/web/page_bundle.h"
@@ -177,7 +180,8 @@ class RunningCoordinator final : public Coordinator {
                },
                options.metrics.empty() ? nullptr : &loop_figures_},
               {.storage_retry = options.storage_retry}, std::move(scheduler), now),
-        intake_(loop_, registry_, home_.blobs) {}
+        intake_(loop_, registry_, home_.blobs),
+        pins_([this](LeaseId lease) { return loop_.live().IsLive(lease); }) {}
 
   ~RunningCoordinator() override { Stop(); }
 
@@ -208,7 +212,9 @@ class RunningCoordinator final : public Coordinator {
   WatchHub watches_;
   EventLoop loop_;
   WorkerIntake intake_;
+  BlobPins pins_;
   std::unique_ptr<query::Query> query_;
+  std::unique_ptr<Garbage> garbage_;
   std::optional<CoordinatorServiceImpl> people_;
   std::optional<WorkerServiceImpl> workers_;
   std::optional<AccessServiceImpl> access_service_;
@@ -217,6 +223,7 @@ class RunningCoordinator final : public Coordinator {
   std::string address_;
   std::string metrics_address_;
   std::unique_ptr<metrics::MetricsServer> metrics_;
+  uint32_t epoch_ = 0;
   std::atomic<bool> stopped_{false};
 };
 
@@ -230,20 +237,28 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
                [this](const MemberId& member) { return ProgressOf(member); }},
       .watch_limit = kMaxWatches};
   NF_ASSIGN_OR_RETURN(query_, query::Query::Open(std::move(reading)));
+  NF_ASSIGN_OR_RETURN(epoch_, ReadEpoch(options.home));
+  NF_ASSIGN_OR_RETURN(garbage_, Garbage::Open({loop_, home_.blobs, pins_, clock_, options.home,
+                                               [this] { return StorageProblem(); }}));
   people_.emplace(
       CoordinatorServiceImpl::Parts{.loop = loop_,
                                     .query = *query_,
                                     .watches = watches_,
                                     .access = access_,
                                     .storage_problem = [this] { return StorageProblem(); },
+                                    .garbage = *garbage_,
+                                    .clock = clock_,
                                     .version = NOISEFLOOR_VERSION,
-                                    .home = AbsolutePath(options.home)});
+                                    .home = AbsolutePath(options.home),
+                                    .epoch = epoch_});
   workers_.emplace(
       registry_, intake_, home_.blobs, access_,
-      UploadLimits{.max_bytes = options.max_upload_bytes,
-                   .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
-                   .figures = &upload_figures_,
-                   .idle = options.upload_idle});
+      UploadLimits{
+          .max_bytes = options.max_upload_bytes,
+          .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
+          .pin = [this](const std::string& sha256, LeaseId lease) { pins_.Pin(sha256, lease); },
+          .figures = &upload_figures_,
+          .idle = options.upload_idle});
   absl::StatusOr<KeptAccess> kept = ReadAccess(options.home);
   if (access_.enforced()) {
     NF_RETURN_IF_ERROR(kept.status());
@@ -296,8 +311,10 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
     address_ = ToText(server_->address());
     if (access_.enforced()) NF_RETURN_IF_ERROR(WriteOwnerAccess(options.home));
     NF_RETURN_IF_ERROR(home_.lock.SetAddress(address_));  // The loop's thread has it from then on.
-    LogInfo("coordinator_serves",
-            {{"address", address_}, {"home", options.home}, {"tls", access_.enforced()}});
+    LogInfo("coordinator_serves", {{"address", address_},
+                                   {"home", options.home},
+                                   {"epoch", epoch_},
+                                   {"tls", access_.enforced()}});
   }
   if (!options.metrics.empty()) NF_RETURN_IF_ERROR(ServeMetrics(options));
   loop_.Start();

@@ -1,5 +1,5 @@
 // One maker per command; each is defined in the file of the command's name, switches in those of
-// sweeps and workers.
+// sweeps and workers, `restore` in that of `backup`.
 #pragma once
 
 #include <memory>
@@ -38,6 +38,10 @@ std::unique_ptr<Command> MakeReplay();
 std::unique_ptr<Command> MakeExport();
 std::unique_ptr<Command> MakeAccess();
 std::unique_ptr<Command> MakeSql();
+std::unique_ptr<Command> MakeBackupCommand();
+std::unique_ptr<Command> MakeRestore();
+std::unique_ptr<Command> MakeGc();
+std::unique_ptr<Command> MakeDoctor();
 std::unique_ptr<Command> MakeData();
 std::unique_ptr<Command> MakeCompletion();
 std::unique_ptr<Command> MakeVersion();

@@ -65,6 +65,7 @@ struct Written {
   bool page = false;
   size_t files = 0;
   uint64_t bytes = 0;
+  size_t collected = 0;  // Files that made room and are not there any more.
 };
 
 absl::StatusOr<bool> IsEmptyFolder(const std::string& path) {
@@ -169,6 +170,10 @@ class Export final : public Command {
       const std::string place = PlaceOf(member, artifact.kind());
       const fs::path path = fs::path(folder) / place;
       if (place.empty() || PathExists(path.string())) continue;
+      if (artifact.collected_unix_seconds() > 0) {  // members.json says when.
+        ++written.collected;
+        continue;
+      }
       NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
       NF_RETURN_IF_ERROR(WriteArtifact(connection, member.id(), artifact.kind(), artifact.sha256(),
                                        path.string()));
@@ -200,7 +205,8 @@ class Export final : public Command {
                               {"members", written.members},
                               {"page", written.page},
                               {"artifacts", written.files},
-                              {"artifact_bytes", std::to_string(written.bytes)}});
+                              {"artifact_bytes", std::to_string(written.bytes)},
+                              {"collected", written.collected}});
       return;
     }
     context.out << fmt::format(
@@ -209,6 +215,10 @@ class Export final : public Command {
         "weights and test sets ({:.1f} MB)\n",
         to_, Counted(written.members, "member"), written.page ? "report.html, " : "",
         Counted(written.files, "file"), written.bytes / 1e6);
+    if (written.collected > 0) {
+      context.out << Counted(written.collected, "file")
+                  << " made room and could not be written; members.json has the hashes\n";
+    }
   }
 
   std::string sweep_;

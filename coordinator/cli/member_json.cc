@@ -42,6 +42,9 @@ Json Artifacts(const v1::Outcome& outcome) {
                          {"path", artifact.path()},
                          {"sha256", artifact.sha256()},
                          {"size", artifact.size()}});
+    if (artifact.collected_unix_seconds() > 0) {
+      artifacts.back()["collected"] = TimeText(artifact.collected_unix_seconds());
+    }
   }
   return artifacts;
 }

@@ -6,6 +6,7 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/stop_signal.h"
+#include "coordinator/store/restore.h"
 
 namespace noisefloor::cli {
 
@@ -59,7 +60,8 @@ class Serve final : public Command {
     } else {
       context.out << "noisefloor " << NOISEFLOOR_VERSION << " listens on " << coordinator->address()
                   << (AccessIsSetUp(context.options.home) ? " with TLS and tokens" : "")
-                  << ", data in " << context.options.home << "\n";
+                  << ", data in " << context.options.home << EpochText(context.options.home)
+                  << "\n";
       if (!metrics_.empty()) {
         context.out << "metrics on " << coordinator->metrics_address() << "\n";
       }
@@ -73,6 +75,12 @@ class Serve final : public Command {
   }
 
  private:
+  // Of a home that was restored.
+  static std::string EpochText(const std::string& home) {
+    const absl::StatusOr<uint32_t> epoch = ReadEpoch(home);
+    return epoch.ok() && *epoch > 0 ? fmt::format(", epoch {}", *epoch) : "";
+  }
+
   absl::StatusOr<std::string> ListenAddress(const Context& context) const {
     const std::string& home = context.options.home;
     if (listen_.empty()) {

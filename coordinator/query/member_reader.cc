@@ -82,9 +82,10 @@ MemberReader::MemberReader(SQLite::Database& database)
       together_(database, kFailedTogether),
       hashes_(database, "SELECT name, sha256 FROM attempt_hash WHERE lease = ?"),
       metrics_(database, "SELECT name, value, special FROM attempt_metric WHERE lease = ?"),
-      artifacts_(database,
-                 "SELECT kind, path, sha256, size_bytes FROM artifact WHERE lease = ? "
-                 "ORDER BY kind, path"),
+      artifacts_(
+          database,
+          "SELECT kind, path, sha256, size_bytes, collected_us FROM artifact WHERE lease = ? "
+          "ORDER BY kind, path"),
       history_(database,
                "SELECT l.attempt, w.name, l.lease, l.granted_us, l.dropped_us, a.ended_us, "
                "a.outcome, a.cause, a.message, a.accepted, a.refused_because, l.drop_reason "
@@ -180,6 +181,7 @@ void MemberReader::ReadDetails(v1::Outcome& outcome) {
     artifact.set_path(artifacts_.getColumn(1).getString());
     artifact.set_sha256(artifacts_.getColumn(2).getString());
     artifact.set_size(static_cast<uint64_t>(artifacts_.getColumn(3).getInt64()));
+    artifact.set_collected_unix_seconds(artifacts_.getColumn(4).getInt64() / 1000000);
   }
 }
 

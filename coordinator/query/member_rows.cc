@@ -325,24 +325,38 @@ absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
 absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
                                           const v1::GetArtifactRequest& request) {
   NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, request.member()));
-  SQLite::Statement row(database,
-                        "SELECT f.sha256, f.size_bytes FROM artifact f JOIN attempt a "
-                        "USING (lease) JOIN lease l USING (lease) WHERE l.sweep = ? "
-                        "AND l.cell = ? AND l.replicate = ? AND f.kind = ? "
-                        "ORDER BY a.accepted DESC, l.attempt DESC, f.path DESC LIMIT 1");
+  SQLite::Statement row(
+      database,
+      "SELECT f.sha256, f.size_bytes, f.collected_us FROM artifact f JOIN attempt a "
+      "USING (lease) JOIN lease l USING (lease) WHERE l.sweep = ? "
+      "AND l.cell = ? AND l.replicate = ? AND f.kind = ? "
+      "ORDER BY a.accepted DESC, l.attempt DESC, f.path DESC LIMIT 1");
   row.bind(1, static_cast<int64_t>(id.sweep.value));
   row.bind(2, static_cast<int64_t>(id.cell));
   row.bind(3, static_cast<int64_t>(id.replicate));
   row.bind(4, request.kind());
-  if (row.executeStep()) {
+  if (row.executeStep() && row.getColumn(2).isNull()) {
     return BlobName{row.getColumn(0).getString(),
                     static_cast<uint64_t>(row.getColumn(1).getInt64())};
+  }
+  const ReasonMetadata which = {{"member", request.member()}, {"kind", request.kind()}};
+  if (row.hasRow()) {
+    return Because(
+        MakeError(
+            absl::StatusCode::kNotFound,
+            fmt::format(
+                "{}: its file of kind \"{}\" was removed to make room on {} UTC; its hash is {}",
+                request.member(), request.kind(),
+                absl::FormatTime("%Y-%m-%d %H:%M",
+                                 absl::FromUnixMicros(row.getColumn(2).getInt64()),
+                                 absl::UTCTimeZone()),
+                row.getColumn(0).getString())),
+        Reason::kArtifactNotFound, which);
   }
   return Because(MakeError(absl::StatusCode::kNotFound,
                            fmt::format("{}: no attempt at it has kept \"{}\"", request.member(),
                                        std::string_view(request.kind()).substr(0, 100))),
-                 Reason::kArtifactNotFound,
-                 {{"member", request.member()}, {"kind", request.kind()}});
+                 Reason::kArtifactNotFound, which);
 }
 
 }  // namespace noisefloor::query

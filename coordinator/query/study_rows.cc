@@ -306,13 +306,27 @@ ArtifactRow ArtifactAt(SQLite::Statement& row, int column) {
 void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces& accepted,
                    StudyRows& rows) {
   SQLite::Statement row(database,
-                        "SELECT f.lease, f.kind, f.path, f.sha256, f.size_bytes FROM lease l "
+                        "SELECT f.lease, f.kind, f.path, f.sha256, f.size_bytes, "
+                        "f.collected_us IS NOT NULL FROM lease l "
                         "JOIN artifact f USING (lease) WHERE l.sweep = ? ORDER BY f.kind, f.path");
   row.bind(1, static_cast<int64_t>(sweep));
+  std::map<std::string, size_t> collected;  // By kind.
   while (row.executeStep()) {
     const auto place = accepted.find(row.getColumn(0).getInt64());
     if (place == accepted.end()) continue;
-    rows.artifacts[place->second].push_back(ArtifactAt(row, 1));
+    if (row.getColumn(5).getInt() == 0) {
+      rows.artifacts[place->second].push_back(ArtifactAt(row, 1));
+    } else {
+      ++collected[row.getColumn(1).getString()];
+    }
+  }
+  for (const auto& [kind, count] : collected) {
+    if (kind != "weights" && kind != "predictions") continue;  // A study reads no others.
+    rows.warnings.push_back(
+        {"note", "sweep",
+         fmt::format("The {} of {} were removed to make room; what is said of "
+                     "{} is of the others.",
+                     kind, count == 1 ? "1 member" : fmt::format("{} members", count), kind)});
   }
 }
 
@@ -345,7 +359,7 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
       "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
       "JOIN sweep s ON s.sweep = l.sweep JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell "
       "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') "
-      "AND s.deleted_us IS NULL ORDER BY f.lease DESC, f.kind");
+      "AND s.deleted_us IS NULL AND f.collected_us IS NULL ORDER BY f.lease DESC, f.kind");
   size_t missing = 2 * rows.evaluation_sets.size();  // Images and labels of each.
   while (missing > 0 && row.executeStep()) {
     NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));

@@ -426,6 +426,8 @@ Unary* CoordinatorServiceImpl::GetVersion(Context* context, const v1::GetVersion
                                           v1::GetVersionResponse* response) {
   response->set_version(parts_.version);
   response->set_home(parts_.home);
+  response->set_unix_micros(absl::ToUnixMicros(parts_.clock.Now()));
+  response->set_epoch(parts_.epoch);
   return FinishWith(context->DefaultReactor(), absl::OkStatus());
 }
 

@@ -8,6 +8,7 @@
 #include "coordinator/loop/event_loop.h"
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/watch_hub.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
@@ -22,8 +23,11 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     WatchHub& watches;
     AccessBook& access;
     std::function<std::string()> storage_problem;  // Why nothing can be kept at present, or empty.
+    Garbage& garbage;
+    const Clock& clock;
     std::string version;
-    std::string home;  // Absolute.
+    std::string home;    // Absolute.
+    uint32_t epoch = 0;  // How often the data were restored.
   };
   explicit CoordinatorServiceImpl(Parts parts) : parts_(std::move(parts)) {}
 
@@ -50,6 +54,9 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   Unary* ReplayMember(Context*, const v1::ReplayMemberRequest*, v1::ReplayMemberResponse*) override;
   Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   Unary* ListSettings(Context*, const v1::ListSettingsRequest*, v1::ListSettingsResponse*) override;
+  Unary* GetStorage(Context*, const v1::GetStorageRequest*, v1::GetStorageResponse*) override;
+  Unary* CollectGarbage(Context*, const v1::CollectGarbageRequest*,
+                        v1::CollectGarbageResponse*) override;
   Unary* GetVersion(Context*, const v1::GetVersionRequest*, v1::GetVersionResponse*) override;
   grpc::ServerWriteReactor<v1::WatchSweepResponse>* WatchSweep(
       Context*, const v1::WatchSweepRequest*) override;

@@ -54,6 +54,11 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
   const LeaseId lease{request.header().lease_id()};
   const BlobName name{request.header().sha256(), request.header().size()};
   v1::UploadResponse response;
+  if (limits.pin) {
+    limits.pin(name.sha256, lease);
+    // One that was settled before it had the pin may have lost the file, too.
+    NF_RETURN_IF_ERROR(CheckHeader(request, limits));
+  }
   NF_ASSIGN_OR_RETURN(const bool held, blobs.Holds(name));  // A damaged one is replaced.
   if (held) {
     response.set_known_already(true);

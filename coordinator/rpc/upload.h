@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "absl/time/time.h"
 #include "grpcpp/support/sync_stream.h"
@@ -18,8 +19,10 @@
 namespace noisefloor {
 
 struct UploadLimits {
-  uint64_t max_bytes = kMaxFileBytes;         // Of one file.
-  std::function<bool(LeaseId)> is_live;       // Any thread; never blocks.
+  uint64_t max_bytes = kMaxFileBytes;    // Of one file.
+  std::function<bool(LeaseId)> is_live;  // Any thread; never blocks.
+  // Keeps the content from being removed until the lease is settled. Any thread; may be empty.
+  std::function<void(const std::string& sha256, LeaseId)> pin = nullptr;
   figures::UploadFigures* figures = nullptr;  // Kept up to date when there is one.
   size_t most_at_once = 256;                  // Each has a thread.
   absl::Duration idle = absl::Minutes(1);  // One whose next piece does not come for so long ends.

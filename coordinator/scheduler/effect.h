@@ -171,10 +171,16 @@ struct RevokeToken {
   uint64_t token = 0;
   absl::Time at;
 };
-using Write = std::variant<KeepSweep, KeepSharing, KeepExtension, DeleteSweep, KeepNotes, PinCell,
-                           KeepSpecification, PinIdentity, KeepSchema, KeepWorker, KeepWorkerUse,
-                           ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome,
-                           SetMemberState, SetUntouched, AppendEvent, KeepToken, RevokeToken>;
+// Their files are no longer kept. Each is there once, named as in its KeepOutcome.
+struct CollectArtifacts {
+  std::vector<CollectedArtifact> artifacts;
+  absl::Time at;
+};
+using Write =
+    std::variant<KeepSweep, KeepSharing, KeepExtension, DeleteSweep, KeepNotes, PinCell,
+                 KeepSpecification, PinIdentity, KeepSchema, KeepWorker, KeepWorkerUse,
+                 ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome, SetMemberState,
+                 SetUntouched, AppendEvent, KeepToken, RevokeToken, CollectArtifacts>;
 
 // ---- Sends.
 

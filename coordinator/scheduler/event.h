@@ -93,6 +93,24 @@ struct TokensRevoked {
   std::vector<uint64_t> tokens;
   std::string caller;
 };
+struct CollectedArtifact {
+  LeaseId lease;
+  std::string kind;
+  std::string path;
+  friend bool operator==(const CollectedArtifact&, const CollectedArtifact&) = default;
+};
+// Files of members of a sweep make room; what is told of them stays. The files themselves go when
+// this is kept.
+struct ArtifactsCollected {
+  RequestNumber request = 0;
+  SweepId sweep;
+  std::vector<CollectedArtifact> artifacts;
+  std::string caller;
+};
+// The store is a backup's: whoever holds a lease of it holds it of a coordinator that is no more.
+struct DataRestored {
+  std::string reason;  // In words.
+};
 // What is left out stays as it is. Limits are checked where it is read.
 struct SweepUpdated {
   RequestNumber request = 0;
@@ -166,10 +184,10 @@ struct Tick {};
 // What Effects::more asks for.
 struct Continue {};
 
-using Event =
-    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated, SweepExtended,
-                 SweepDeleted, WorkerUpdated, TokenAdded, TokensRevoked, WorkerConnected,
-                 SessionLost, Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
-                 AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
+using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated,
+                           SweepExtended, SweepDeleted, WorkerUpdated, TokenAdded, TokensRevoked,
+                           ArtifactsCollected, DataRestored, WorkerConnected, SessionLost,
+                           Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
+                           AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

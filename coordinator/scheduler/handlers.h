@@ -16,6 +16,9 @@ void On(Turn& turn, const SweepDeleted& event);
 void On(Turn& turn, const TokenAdded& event);
 void On(Turn& turn, const TokensRevoked& event);
 
+void On(Turn& turn, const ArtifactsCollected& event);
+void On(Turn& turn, const DataRestored& event);
+
 void On(Turn& turn, const WorkerUpdated& event);
 void On(Turn& turn, WorkerConnected&& event);
 void On(Turn& turn, const SessionLost& event);

@@ -13,7 +13,6 @@ namespace noisefloor {
 namespace {
 
 constexpr size_t kFolderDigits = 2;
-constexpr int kFolders = 256;
 
 std::string FolderOfNumber(const std::string& blobs, int number) {
   return fmt::format("{}/{:02x}", blobs, number);
@@ -111,6 +110,34 @@ std::string BlobStore::PathOf(std::string_view sha256) const {
   if (!CheckSha256(sha256).ok()) return "";
   return fmt::format("{}/{}/{}", folder_, sha256.substr(0, kFolderDigits),
                      sha256.substr(kFolderDigits));
+}
+
+absl::StatusOr<std::vector<std::string>> BlobStore::NamesIn(int folder) const {
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                      ListFiles(FolderOfNumber(folder_, folder), *files_));
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    std::string sha256 = fmt::format("{:02x}{}", folder, name);
+    if (CheckSha256(sha256).ok()) found.push_back(std::move(sha256));
+  }
+  return found;
+}
+
+absl::StatusOr<uint64_t> BlobStore::SizeOf(std::string_view sha256) const {
+  NF_ASSIGN_OR_RETURN(const FileInfo about, files_->Inspect(PathOf(sha256)));
+  return about.size_bytes;
+}
+
+absl::Status BlobStore::Remove(std::string_view sha256) const {
+  NF_RETURN_IF_ERROR(CheckSha256(sha256));
+  return files_->Remove(PathOf(sha256));
+}
+
+absl::Status BlobStore::SyncFolders() const {
+  for (int number = 0; number < kFolders; ++number) {
+    NF_RETURN_IF_ERROR(files_->SyncFolder(FolderOfNumber(folder_, number)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status BlobStore::RemoveLeftovers() const {

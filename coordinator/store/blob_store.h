@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/status.h"
 #include "common/files/atomic_file.h"
@@ -56,6 +57,11 @@ class BlobStore {
   static absl::StatusOr<BlobStore> Open(const std::string& home,
                                         FileSystem& files = LocalFileSystem());
 
+  // Of a folder as it is: nothing is made in it. For those who only read.
+  static BlobStore At(const std::string& home, FileSystem& files = LocalFileSystem()) {
+    return BlobStore(home + "/blobs", files);
+  }
+
   absl::StatusOr<BlobWriter> Create(BlobName name) const;
   // All at once. Nothing is written when equal content is there already.
   absl::Status Put(const BlobName& name, std::string_view content) const;
@@ -73,6 +79,16 @@ class BlobStore {
   // Removes what writers left aside when the process was killed. Only for the holder of the
   // directory's lock, before it writes.
   absl::Status RemoveLeftovers() const;
+
+  static constexpr int kFolders = 256;
+  // The hashes of what lies in one of the folders, sorted; what is on its way in is left out.
+  absl::StatusOr<std::vector<std::string>> NamesIn(int folder) const;
+  // In bytes; an error of the disk, or NotFound.
+  absl::StatusOr<uint64_t> SizeOf(std::string_view sha256) const;
+  // Fine when it is not there. It may come back after a loss of power.
+  absl::Status Remove(std::string_view sha256) const;
+  // What was put there is found again after a loss of power.
+  absl::Status SyncFolders() const;
 
  private:
   BlobStore(std::string folder, FileSystem& files)

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "coordinator/store/database.h"
+#include "coordinator/store/restore.h"
 
 namespace noisefloor {
 
@@ -36,6 +37,9 @@ bool HasFilesOfAttempts(const std::string& home) {
 // What is there of a database that is not.
 std::string Remains(const std::string& home) {
   if (SizeOf(DatabasePath(home) + "-wal") > 0) return "its log of changes, noisefloor.db-wal, is";
+  if (std::error_code error; fs::exists(fs::path(home) / kRestoringName, error)) {
+    return "the mark of a restoration that has not ended, restore-unfinished, is";
+  }
   if (HasFilesOfAttempts(home)) return "files of attempts in blobs/ are";
   return "";
 }

@@ -412,11 +412,13 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   NF_RETURN_IF_ERROR(ReadLiveLeases(database, state));
   NF_RETURN_IF_ERROR(ReadPastLeases(database, state));
   state.last_sweep = SweepId{LargestOf(database, "SELECT max(sweep) FROM sweep")};
-  state.last_lease = LeaseId{LargestOf(database,
-                                       "SELECT max(n) FROM (SELECT max(lease) AS n FROM lease "
-                                       "UNION ALL SELECT max(deleted_lease) FROM sweep)")};
+  const uint64_t above = LargestOf(database, "SELECT max(above) FROM restoration");
+  const uint64_t leases = LargestOf(database,
+                                    "SELECT max(n) FROM (SELECT max(lease) AS n FROM lease "
+                                    "UNION ALL SELECT max(deleted_lease) FROM sweep)");
+  state.last_lease = LeaseId{std::max(above, leases)};
   state.last_worker = WorkerId{LargestOf(database, "SELECT max(worker) FROM worker")};
-  state.last_event = EventId{LargestOf(database, "SELECT max(event) FROM event")};
+  state.last_event = EventId{std::max(above, LargestOf(database, "SELECT max(event) FROM event"))};
   return state;
 }
 

@@ -119,6 +119,9 @@ constexpr const char* kTokenSql =
     "(?, ?, ?, ?, ?, ?, ?) ON CONFLICT (token) DO NOTHING";
 constexpr const char* kRevokeTokenSql =
     "UPDATE token SET revoked_us = ? WHERE token = ? AND revoked_us IS NULL";
+constexpr const char* kCollectSql =
+    "UPDATE artifact SET collected_us = ? WHERE lease = ? AND kind = ? AND path = ? "
+    "AND collected_us IS NULL";
 
 // Bytes, where a string is a text.
 struct Blob {
@@ -219,6 +222,7 @@ RowWriter::RowWriter(SQLite::Database& database)
       identity_(database, kIdentitySql),
       token_(database, kTokenSql),
       revoke_token_(database, kRevokeTokenSql),
+      collect_(database, kCollectSql),
       sharing_(database, kSharingSql),
       extension_(database, kExtensionSql),
       wider_(database, kWiderSql),
@@ -455,6 +459,12 @@ void RowWriter::Keep(const scheduler::KeepToken& write) {
 
 void RowWriter::Keep(const scheduler::RevokeToken& write) {
   Run(revoke_token_, Micros(write.at), write.token);
+}
+
+void RowWriter::Keep(const scheduler::CollectArtifacts& write) {
+  for (const scheduler::CollectedArtifact& artifact : write.artifacts) {
+    Run(collect_, Micros(write.at), artifact.lease.value, artifact.kind, artifact.path);
+  }
 }
 
 }  // namespace noisefloor

@@ -45,6 +45,7 @@ class RowWriter {
   void Keep(const scheduler::AppendEvent& write);
   void Keep(const scheduler::KeepToken& write);
   void Keep(const scheduler::RevokeToken& write);
+  void Keep(const scheduler::CollectArtifacts& write);
 
   void KeepCells(SweepId sweep, const std::vector<sweep::Cell>& cells);
   void FillNumbers(uint32_t replicates);
@@ -63,8 +64,8 @@ class RowWriter {
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
       worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
       member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_,
-      token_, revoke_token_, sharing_, extension_, wider_, delete_, notes_, drained_, release_,
-      quarantine_;
+      token_, revoke_token_, collect_, sharing_, extension_, wider_, delete_, notes_, drained_,
+      release_, quarantine_;
   Names metrics_;
   Names units_;
   // Kept in this process, by their texts: nearly all attempts are alike in them.

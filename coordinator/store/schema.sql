@@ -207,9 +207,10 @@ CREATE TABLE artifact (
   path       TEXT    NOT NULL,  -- in the trainer's work directory
   sha256     TEXT    NOT NULL,  -- the content lies in blobs/ under this
   size_bytes INTEGER NOT NULL,
+  collected_us INTEGER,         -- when it was removed to make room; NULL: it is there
   PRIMARY KEY (lease, kind, path)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX artifact_by_content ON artifact (sha256);
+CREATE INDEX artifact_by_content ON artifact (sha256) WHERE collected_us IS NULL;
 
 -- Names of measured values, kept once.
 CREATE TABLE metric (
@@ -242,6 +243,14 @@ CREATE TABLE event (
   caller    TEXT    NOT NULL DEFAULT ''  -- who asked for it; '' = nobody, or not known
 ) STRICT;
 CREATE INDEX event_of_sweep ON event (sweep, event);
+
+-- Each time that the data were restored from a backup. No row: never.
+CREATE TABLE restoration (
+  epoch       INTEGER PRIMARY KEY,  -- the how many-th time, from 1
+  restored_us INTEGER NOT NULL,
+  backup_us   INTEGER NOT NULL,     -- when the backup was made
+  above       INTEGER NOT NULL      -- leases and events since then have larger numbers than this
+) STRICT;
 
 -- Who may call. The token itself is kept nowhere.
 CREATE TABLE token (

@@ -142,7 +142,9 @@ WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 CREATE VIEW v_artifact AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        l.sweep, l.cell, l.replicate, l.attempt, a.accepted, f.kind, f.size_bytes, f.sha256,
-       'blobs/' || substr(f.sha256, 1, 2) || '/' || substr(f.sha256, 3) AS file
+       CASE WHEN f.collected_us IS NULL
+         THEN 'blobs/' || substr(f.sha256, 1, 2) || '/' || substr(f.sha256, 3) END AS file,
+       datetime(f.collected_us / 1000000, 'unixepoch') AS collected_utc
 FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease)
 WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);
 

@@ -49,7 +49,7 @@ void AddFileFaults(SQLite::Database& database, const std::string& home,
   if (!blobs.ok()) return faults.push_back("blobs: " + std::string(blobs.status().message()));
   SQLite::Statement row(database,
                         "SELECT member || ' ' || kind, sha256, size_bytes FROM v_artifact "
-                        "WHERE accepted = 1");
+                        "WHERE accepted = 1 AND file IS NOT NULL");
   while (row.executeStep()) {
     const absl::Status there = blobs->Verify(
         {row.getColumn(1).getString(), static_cast<uint64_t>(row.getColumn(2).getInt64())});

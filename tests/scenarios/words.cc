@@ -127,6 +127,11 @@ struct WriteLine {
   std::string operator()(const RevokeToken& w) const {
     return "keep  token " + std::to_string(w.token) + " is revoked";
   }
+  std::string operator()(const CollectArtifacts& w) const {
+    std::string line = "keep  files removed:";
+    for (const CollectedArtifact& one : w.artifacts) line += " " + Text(one.lease) + " " + one.path;
+    return line;
+  }
 };
 
 struct SendLine {

@@ -377,4 +377,7 @@ void FakeStore::On(const KeepToken&) { Violate("a token that nobody asked for");
 
 void FakeStore::On(const RevokeToken&) { Violate("a token is revoked that nobody has"); }
 
+// Nor people who make room.
+void FakeStore::On(const CollectArtifacts&) { Violate("files are removed that nobody named"); }
+
 }  // namespace noisefloor::test

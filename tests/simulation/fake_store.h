@@ -54,6 +54,7 @@ class FakeStore {
   void On(const scheduler::AppendEvent& write);
   void On(const scheduler::KeepToken& write);
   void On(const scheduler::RevokeToken& write);
+  void On(const scheduler::CollectArtifacts& write);
 
   void Violate(const std::string& what) { violations_.push_back(what); }
   scheduler::RecoveredSweep& SweepOf(SweepId id);

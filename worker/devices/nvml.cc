@@ -129,6 +129,12 @@ absl::StatusOr<uint64_t> Nvml::MemoryBytes(Handle device) const {
   return memory.total;
 }
 
+absl::StatusOr<uint64_t> Nvml::FreeMemoryBytes(Handle device) const {
+  Memory memory{};
+  NF_RETURN_IF_ERROR(Check(functions_->memory(device, &memory), "memory"));
+  return memory.free;
+}
+
 std::optional<std::vector<Nvml::Handle>> Nvml::Parts(Handle device) const {
   const Functions& f = *functions_;
   unsigned now = 0, pending = 0, most = 0;

@@ -32,6 +32,7 @@ class Nvml {
   absl::StatusOr<std::string> Name(Handle device) const;
   absl::StatusOr<std::string> Uuid(Handle device) const;
   absl::StatusOr<uint64_t> MemoryBytes(Handle device) const;
+  absl::StatusOr<uint64_t> FreeMemoryBytes(Handle device) const;
 
   // What an older driver or a lesser GPU cannot say is as if all were well.
 

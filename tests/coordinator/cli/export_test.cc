@@ -50,6 +50,21 @@ std::string Content(const std::string& path) {
   return text.str();
 }
 
+TEST(Export, LeavesOutWhatMadeRoomAndSaysSo) {
+  CannedAnswers answers = OneMember();
+  v1::Artifact& weights = *answers.members[0].mutable_outcome()->mutable_artifacts(0);
+  weights.set_collected_unix_seconds(1700000000);
+  answers.artifacts.erase("s1c0r0 weights");
+  CommandLine line(std::move(answers));
+  const std::string to = line.home() + "/out";
+  const Printed printed = line.Run({"export", "s1", "--to=" + to});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("1 file made room and could not be written"));
+  for (const std::string& file : FilesBelow(to)) EXPECT_EQ(file.find("weights"), file.npos) << file;
+  const auto members = nlohmann::json::parse(Content(to + "/members.json"));
+  EXPECT_EQ(members["members"][0]["artifacts"][0]["collected"], "2023-11-14 22:13:20");
+}
+
 TEST(Export, WritesMembersStudyPredictionsAndWeights) {
   CommandLine line(OneMember());
   const std::string to = line.home() + "/out";

@@ -11,6 +11,7 @@
 
 #include "tests/coordinator/cli/command_line.h"
 #include "tests/coordinator/cli/finished_member.h"
+#include "tests/coordinator/store/temp_home.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -41,7 +42,7 @@ std::string ReplayedElsewhere() {
 }
 
 // How each command is made to print.
-std::map<std::string, Case> CasesIn(const std::string& folder) {
+std::map<std::string, Case> CasesIn(const std::string& folder, const std::string& backup) {
   const std::string file = folder + "/tiny.yaml";
   return {{"run", {{"run", file}}},
           {"serve", {{"serve", "--listen=127.0.0.1:0"}}},
@@ -73,6 +74,10 @@ std::map<std::string, Case> CasesIn(const std::string& folder) {
           {"export", {{"export", "s1", "--to=" + folder + "/to"}}},
           {"access", {{"access", "whoami"}}},
           {"sql", {{"sql"}}},
+          {"backup", {{"backup", backup}}},
+          {"restore", {{"restore", backup, "--check"}}},
+          {"gc", {{"gc", "--dry-run"}}},
+          {"doctor", {{"doctor"}}},
           {"data", {{"data", "list"}}},
           {"completion", {{"completion", "bash"}}},
           {"version", {{"version"}}}};
@@ -103,7 +108,12 @@ class WholeOutput : public ::testing::TestWithParam<std::string> {};
 TEST_P(WholeOutput, OnAFullDiskIsNotSaidToBeThere) {
   CommandLine canned(OneMember());
   const auto home = HomeWithOneSweep(GetParam() == "serve");
-  const auto cases = CasesIn(home->home());
+  const TempHome elsewhere;
+  const std::string backup = elsewhere.path() + "/backup";
+  if (GetParam() == "restore") {
+    EXPECT_EQ(home->Run({"backup", backup}).code, kDone);
+  }
+  const auto cases = CasesIn(home->home(), backup);
   ASSERT_TRUE(cases.contains(GetParam())) << "say here how " << GetParam() << " is made to print";
   const Case& chosen = cases.at(GetParam());
   const Printed printed = (chosen.canned ? canned : *home).RunInto("/dev/full", chosen.arguments);

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "worker/devices/gpu_health.h"
 #include "worker/devices/host.h"
 
 namespace noisefloor {
@@ -148,6 +149,25 @@ TEST_F(GpuTest, ThisMachineCanBeReadWhateverItsDriverSays) {
   EXPECT_FALSE(host->cores.empty());
   EXPECT_EQ(host->gpus.fault, "NVML: init: Driver/library version mismatch");
   EXPECT_TRUE(ChooseClasses(*host, {}).ok()) << "processors are offered all the same";
+}
+
+TEST_F(GpuTest, TheirHealthIsToldWithFreeMemoryAndWhoComputes) {
+  Find(
+      "driver 570.1\n"
+      "gpu GPU-1 name=NVIDIA_H200 gib=140\n"
+      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2 free_gib=1\n");
+  const GpuReport report = LookAtGpus(FAKE_NVML);
+  EXPECT_TRUE(report.installed);
+  EXPECT_EQ(report.driver, "570.1");
+  EXPECT_EQ(report.problem, "");
+  ASSERT_EQ(report.gpus.size(), 2u);
+  EXPECT_EQ(report.gpus[0].free_bytes, 140 * kGib);
+  EXPECT_EQ(report.gpus[1].unit, "GPU-2");
+  EXPECT_EQ(report.gpus[1].memory_bytes, 32 * kGib);
+  EXPECT_EQ(report.gpus[1].free_bytes, kGib);
+  EXPECT_EQ(report.gpus[1].processes, 2u);
+  EXPECT_EQ(report.gpus[1].problem, "");
+  EXPECT_FALSE(LookAtGpus("no-such-library.so").installed);
 }
 
 }  // namespace

@@ -1,0 +1,128 @@
+#include <charconv>
+
+#include "fmt/format.h"
+
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/output.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr absl::Duration kPatience = absl::Hours(6);
+
+// "30d", "12h", "90m", "45s" as seconds.
+absl::StatusOr<int64_t> SecondsOf(std::string_view text) {
+  constexpr int64_t kMost = int64_t{100} * 365 * 86400;
+  int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, count);
+  const std::string_view unit(at, static_cast<size_t>(end - at));
+  const int64_t seconds = unit == "d"   ? 86400
+                          : unit == "h" ? 3600
+                          : unit == "m" ? 60
+                          : unit == "s" ? 1
+                                        : 0;
+  if (error != std::errc() || count < 0 || seconds == 0 || count > kMost / seconds) {
+    return InvalidInput(fmt::format("--older-than={}: expected a time such as 30d or 12h", text));
+  }
+  return count * seconds;
+}
+
+std::string Amount(uint64_t files, uint64_t bytes) {
+  return fmt::format("{} ({:.1f} MB)", Counted(files, "file"), bytes / 1e6);
+}
+
+Json ToJson(const v1::StorageShare& share) {
+  return {{"files", share.files()}, {"bytes", share.bytes()}};
+}
+
+class Gc final : public Command {
+ public:
+  std::string_view Name() const override { return "gc"; }
+  std::string_view Help() const override {
+    return "Make room: files that no member has, and on request files of members that ended";
+  }
+  std::string_view Examples() const override {
+    return R"(  noisefloor gc --dry-run
+  noisefloor gc --kind=weights --older-than=30d
+  noisefloor gc --kind=weights --older-than=0s --sweep=s3)";
+  }
+  void Describe(CLI::App& app) override {
+    app.add_option("--kind", kinds_,
+                   "also files of this kind, such as weights or log, of members that have ended; "
+                   "their hashes stay, and what reports are made of stays")
+        ->type_name("KIND")
+        ->allow_extra_args(false);
+    app.add_option("--older-than", older_than_, "and ended so long ago: 30d, 12h, 90m")
+        ->type_name("TIME");
+    app.add_option("--sweep", sweeps_, "only of this sweep")
+        ->type_name("ID")
+        ->allow_extra_args(false);
+    app.add_flag("--dry-run", dry_run_, "say what would go; nothing does");
+  }
+  absl::StatusOr<int> Run(Context& context) override {
+    NF_ASSIGN_OR_RETURN(const v1::CollectGarbageRequest request, Request());
+    NF_ASSIGN_OR_RETURN(Connection connection,
+                        Connection::Open(context, {.home = Connection::Home::kToChange}));
+    NF_ASSIGN_OR_RETURN(const v1::CollectGarbageResponse answer,
+                        connection.Call(&Stub::CollectGarbage, request, kPatience));
+    Say(context, answer);
+    return kDone;
+  }
+
+ private:
+  absl::StatusOr<v1::CollectGarbageRequest> Request() const {
+    v1::CollectGarbageRequest request;
+    if (kinds_.empty() != older_than_.empty()) {
+      return InvalidInput("expected --kind and --older-than together, or neither");
+    }
+    if (kinds_.empty() && !sweeps_.empty()) return InvalidInput("--sweep: expected --kind with it");
+    if (!older_than_.empty()) {
+      NF_ASSIGN_OR_RETURN(const int64_t seconds, SecondsOf(older_than_));
+      request.set_older_than_seconds(seconds);
+    }
+    for (const std::string& kind : kinds_) request.add_kinds(kind);
+    for (const std::string& sweep : sweeps_) {
+      NF_ASSIGN_OR_RETURN(const uint64_t number, SweepNumber(sweep));
+      request.add_sweep_ids(number);
+    }
+    request.set_dry_run(dry_run_);
+    return request;
+  }
+
+  void Say(Context& context, const v1::CollectGarbageResponse& answer) const {
+    if (context.Json()) {
+      Json artifacts = Json::object();
+      for (const v1::StorageShare& share : answer.artifacts()) {
+        artifacts[share.kind()] = ToJson(share);
+      }
+      PrintJson(
+          context.out,
+          {{"dry_run", dry_run_}, {"unused", ToJson(answer.unused())}, {"artifacts", artifacts}});
+      return;
+    }
+    const std::string_view done = dry_run_ ? "would go" : "removed";
+    context.out << fmt::format("of no member: {} {}\n",
+                               Amount(answer.unused().files(), answer.unused().bytes()), done);
+    for (const v1::StorageShare& share : answer.artifacts()) {
+      context.out << fmt::format("{}: {} {}\n", share.kind(), Amount(share.files(), share.bytes()),
+                                 done);
+    }
+    if (!kinds_.empty() && answer.artifacts().empty()) {
+      context.out << "no file of that kind and age\n";
+    }
+  }
+
+  std::vector<std::string> kinds_;
+  std::string older_than_;
+  std::vector<std::string> sweeps_;
+  bool dry_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeGc() { return std::make_unique<Gc>(); }
+
+}  // namespace noisefloor::cli

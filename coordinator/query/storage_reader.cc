@@ -1,0 +1,134 @@
+#include "coordinator/query/storage_reader.h"
+
+#include <fmt/format.h>
+
+#include "SQLiteCpp/Statement.h"
+
+#include "coordinator/store/database.h"
+#include "coordinator/store/restore.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+std::string Marks(size_t count) {
+  std::string marks;
+  for (size_t i = 0; i < count; ++i) marks += i == 0 ? "?" : ", ?";
+  return marks;
+}
+
+// A member has ended when its last lease has. In the order of the table's key, so that a page costs
+// what it looks at.
+std::string CollectableSql(const Retention& retention) {
+  std::string sql =
+      "SELECT f.lease, f.kind, f.path, f.sha256, f.size_bytes, l.sweep FROM artifact f "
+      "CROSS JOIN lease l ON l.lease = f.lease "
+      "CROSS JOIN member m ON m.sweep = l.sweep AND m.cell = l.cell AND m.replicate = l.replicate "
+      "WHERE (f.lease, f.kind, f.path) > (?, ?, ?) AND f.collected_us IS NULL "
+      "AND l.dropped_us IS NOT NULL AND m.state <> 'waiting' AND m.state <> 'leased' "
+      "AND (SELECT max(x.dropped_us) FROM lease x WHERE x.sweep = l.sweep AND x.cell = l.cell "
+      "AND x.replicate = l.replicate) <= ? AND f.kind IN (" +
+      Marks(retention.kinds.size()) + ")";
+  if (!retention.sweeps.empty()) sql += " AND l.sweep IN (" + Marks(retention.sweeps.size()) + ")";
+  return sql + " ORDER BY f.lease, f.kind, f.path LIMIT ?";
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StorageReader>> StorageReader::Open(const std::string& home) {
+  NF_ASSIGN_OR_RETURN(auto database, OpenForReading(DatabasePath(home)));
+  return std::unique_ptr<StorageReader>(new StorageReader(DatabasePath(home), std::move(database)));
+}
+
+template <typename T, typename F>
+absl::StatusOr<T> StorageReader::Read(const F& read) {
+  try {
+    return read();
+  } catch (const SQLite::Exception& error) {
+    return ToStatus(error, "reading " + path_);
+  }
+}
+
+absl::StatusOr<std::vector<KindShare>> StorageReader::Shares() {
+  return Read<std::vector<KindShare>>([&] {
+    std::vector<KindShare> shares;
+    SQLite::Statement row(*database_,
+                          "SELECT kind, count(*), sum(size_bytes) FROM (SELECT kind, "
+                          "max(size_bytes) AS size_bytes FROM artifact WHERE collected_us IS NULL "
+                          "GROUP BY kind, sha256) GROUP BY kind ORDER BY kind");
+    while (row.executeStep()) {
+      shares.push_back({row.getColumn(0).getString(),
+                        static_cast<uint64_t>(row.getColumn(1).getInt64()),
+                        static_cast<uint64_t>(row.getColumn(2).getInt64())});
+    }
+    return shares;
+  });
+}
+
+absl::StatusOr<std::vector<KeptFile>> StorageReader::Collectable(const Retention& retention,
+                                                                 const KeptFile& after,
+                                                                 size_t limit) {
+  return Read<std::vector<KeptFile>>([&] {
+    std::vector<KeptFile> found;
+    if (retention.kinds.empty()) return found;
+    SQLite::Statement row(*database_, CollectableSql(retention));
+    int next = 0;
+    row.bind(++next, static_cast<int64_t>(after.lease.value));
+    row.bind(++next, after.kind);
+    row.bind(++next, after.path);
+    row.bind(++next, absl::ToUnixMicros(retention.ended_before));
+    for (const std::string& kind : retention.kinds) row.bind(++next, kind);
+    for (const SweepId sweep : retention.sweeps)
+      row.bind(++next, static_cast<int64_t>(sweep.value));
+    row.bind(++next, static_cast<int64_t>(limit));
+    while (row.executeStep()) {
+      found.push_back(
+          {LeaseId{static_cast<uint64_t>(row.getColumn(0).getInt64())},
+           row.getColumn(1).getString(),
+           row.getColumn(2).getString(),
+           {row.getColumn(3).getString(), static_cast<uint64_t>(row.getColumn(4).getInt64())},
+           SweepId{static_cast<uint64_t>(row.getColumn(5).getInt64())}});
+    }
+    return found;
+  });
+}
+
+absl::StatusOr<std::set<std::string>> StorageReader::NamedIn(int folder) {
+  return Read<std::set<std::string>>([&] {
+    std::set<std::string> named;
+    SQLite::Statement row(*database_,
+                          "SELECT DISTINCT sha256 FROM artifact WHERE collected_us IS NULL AND "
+                          "sha256 >= ? AND sha256 < ?");
+    row.bind(1, fmt::format("{:02x}", folder));
+    row.bind(2, fmt::format("{:02x}g", folder));  // Behind every digit.
+    while (row.executeStep()) named.insert(row.getColumn(0).getString());
+    return named;
+  });
+}
+
+absl::StatusOr<bool> StorageReader::Names(const std::string& sha256) {
+  return Read<bool>([&] { return IsNamed(*database_, sha256); });
+}
+
+absl::StatusOr<uint64_t> StorageReader::LiveUpTo(LeaseId newest) {
+  return Read<uint64_t>([&] {
+    SQLite::Statement row(*database_,
+                          "SELECT count(*) FROM lease WHERE dropped_us IS NULL AND lease <= ?");
+    row.bind(1, static_cast<int64_t>(newest.value));
+    row.executeStep();
+    return static_cast<uint64_t>(row.getColumn(0).getInt64());
+  });
+}
+
+absl::StatusOr<LeaseId> StorageReader::NewestLease() {
+  return Read<LeaseId>([&] {
+    return LeaseId{static_cast<uint64_t>(
+        database_->execAndGet("SELECT coalesce(max(lease), 0) FROM lease").getInt64())};
+  });
+}
+
+bool IsOfReports(const std::string& kind) {
+  return kind == "predictions" || kind == "evaluation_images" || kind == "evaluation_labels";
+}
+
+}  // namespace noisefloor::query

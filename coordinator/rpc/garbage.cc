@@ -1,0 +1,268 @@
+#include "coordinator/rpc/garbage.h"
+
+#include <sys/statvfs.h>
+
+#include <future>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+
+#include "common/log/log.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr size_t kFilesAtOnce = 256;
+constexpr absl::Duration kLookAgain = absl::Seconds(5);
+constexpr absl::Duration kCountUnusedAgain = absl::Minutes(5);
+constexpr size_t kMaxKind = 100;  // Bytes.
+constexpr const char* kDatabaseFiles[] = {"/noisefloor.db", "/noisefloor.db-wal"};
+
+absl::Status TooMuch() {
+  return MakeError(absl::StatusCode::kResourceExhausted,
+                   "too many ask for storage at this moment; try again");
+}
+
+absl::StatusOr<query::Retention> RetentionOf(const v1::CollectGarbageRequest& request,
+                                             absl::Time now) {
+  query::Retention retention;
+  for (const std::string& kind : request.kinds()) {
+    if (kind.empty() || kind.size() > kMaxKind) {
+      return InvalidInput(
+          fmt::format("kinds: expected 1 to {} bytes, got {}", kMaxKind, kind.size()));
+    }
+    if (query::IsOfReports(kind)) {
+      return InvalidInput(fmt::format(
+          "kinds: {} are what reports are made of; they go only with their sweep", kind));
+    }
+    retention.kinds.insert(kind);
+  }
+  if (request.older_than_seconds() < 0) {
+    return InvalidInput(fmt::format("older_than_seconds: expected 0 or more, got {}",
+                                    request.older_than_seconds()));
+  }
+  retention.ended_before = now - absl::Seconds(request.older_than_seconds());
+  for (const uint64_t sweep : request.sweep_ids()) retention.sweeps.insert(SweepId{sweep});
+  return retention;
+}
+
+}  // namespace
+
+// One request. The thread of the garbage only.
+class Garbage::Run {
+ public:
+  Run(Garbage& garbage, const v1::CollectGarbageRequest& request, std::string caller,
+      const std::function<bool()>& cancelled)
+      : garbage_(garbage),
+        parts_(garbage.parts_),
+        reader_(*garbage.reader_),
+        dry_run_(request.dry_run()),
+        request_(request),
+        caller_(std::move(caller)),
+        cancelled_(cancelled) {}
+
+  absl::StatusOr<v1::CollectGarbageResponse> Do() {
+    NF_ASSIGN_OR_RETURN(const query::Retention retention,
+                        RetentionOf(request_, parts_.clock.Now()));
+    if (!dry_run_) NF_RETURN_IF_ERROR(CheckOlderLeases());
+    NF_RETURN_IF_ERROR(CollectKept(retention));
+    NF_RETURN_IF_ERROR(CollectUnused());
+    for (auto& [kind, share] : kinds_) {
+      share.set_kind(kind);
+      *response_.add_artifacts() = share;
+    }
+    return std::move(response_);
+  }
+
+ private:
+  absl::Status CheckOlderLeases() const {
+    NF_ASSIGN_OR_RETURN(const uint64_t live, reader_.LiveUpTo(garbage_.newest_at_start_));
+    if (live == 0) return absl::OkStatus();
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("{} that began before this coordinator did, and which files they have sent "
+                    "is not known any more; try again when they have ended",
+                    live == 1 ? "1 attempt runs" : fmt::format("{} attempts run", live)));
+  }
+
+  absl::Status CheckGoesOn() const {
+    if (!garbage_.ending_ && !cancelled_()) return absl::OkStatus();
+    return MakeError(absl::StatusCode::kUnavailable,
+                     "stopped in the middle; what went before is gone, the rest is as it was");
+  }
+
+  absl::Status CollectKept(const query::Retention& retention) {
+    query::KeptFile last;
+    for (;;) {
+      NF_RETURN_IF_ERROR(CheckGoesOn());
+      NF_ASSIGN_OR_RETURN(const std::vector<query::KeptFile> files,
+                          reader_.Collectable(retention, last, kFilesAtOnce));
+      if (files.empty()) return absl::OkStatus();
+      last = files.back();
+      if (dry_run_) {
+        for (const query::KeptFile& file : files) Count(file);
+        continue;
+      }
+      std::map<SweepId, std::vector<query::KeptFile>> sweeps;
+      for (const query::KeptFile& file : files) sweeps[file.sweep].push_back(file);
+      for (const auto& [sweep, of_sweep] : sweeps) {
+        NF_RETURN_IF_ERROR(Forget(sweep, of_sweep));
+        for (const query::KeptFile& file : of_sweep) {
+          NF_ASSIGN_OR_RETURN(const bool gone, RemoveUnlessNamed(file.blob.sha256));
+          if (gone) Count(file);
+        }
+      }
+    }
+  }
+
+  // Kept when OK.
+  absl::Status Forget(SweepId sweep, const std::vector<query::KeptFile>& files) const {
+    scheduler::ArtifactsCollected event;
+    event.sweep = sweep;
+    event.caller = caller_;
+    for (const query::KeptFile& file : files) {
+      event.artifacts.push_back({file.lease, file.kind, file.path});
+    }
+    // shared: the loop may answer when this has long been given up.
+    auto answered = std::make_shared<std::promise<absl::Status>>();
+    std::future<absl::Status> answer = answered->get_future();
+    parts_.loop.Call(std::move(event),
+                     [answered](const CallResult& result) { answered->set_value(result.status); });
+    return answer.get();
+  }
+
+  // In a dry run what other members name, too, would stay.
+  void Count(const query::KeptFile& file) {
+    if (!counted_.insert(file.blob.sha256).second) return;
+    v1::StorageShare& share = kinds_[file.kind];
+    share.set_files(share.files() + 1);
+    share.set_bytes(share.bytes() + file.blob.size_bytes);
+  }
+
+  absl::StatusOr<bool> RemoveUnlessNamed(const std::string& sha256) const {
+    absl::Status status;
+    bool gone = false;
+    (void)parts_.pins.Unless(sha256, [&] {
+      const absl::StatusOr<bool> named = reader_.Names(sha256);
+      status = named.status();
+      if (!named.ok() || *named) return;
+      status = parts_.blobs.Remove(sha256);
+      gone = status.ok();
+    });
+    if (!status.ok()) return status;
+    return gone;
+  }
+
+  absl::Status CollectUnused() {
+    v1::StorageShare& unused = *response_.mutable_unused();
+    for (int folder = 0; folder < BlobStore::kFolders; ++folder) {
+      NF_RETURN_IF_ERROR(CheckGoesOn());
+      // What lies there first: what is named later than it is found is not taken for unnamed.
+      NF_ASSIGN_OR_RETURN(const std::vector<std::string> there, parts_.blobs.NamesIn(folder));
+      NF_ASSIGN_OR_RETURN(const std::set<std::string> named, reader_.NamedIn(folder));
+      for (const std::string& sha256 : there) {
+        if (named.contains(sha256)) continue;
+        const uint64_t bytes = parts_.blobs.SizeOf(sha256).value_or(0);
+        bool goes = true;
+        if (dry_run_) {
+          goes = parts_.pins.Unless(sha256, [] {});
+        } else {
+          NF_ASSIGN_OR_RETURN(goes, RemoveUnlessNamed(sha256));
+        }
+        if (!goes) continue;
+        unused.set_files(unused.files() + 1);
+        unused.set_bytes(unused.bytes() + bytes);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Garbage& garbage_;
+  const Parts& parts_;
+  query::StorageReader& reader_;
+  const bool dry_run_;
+  const v1::CollectGarbageRequest& request_;
+  const std::string caller_;
+  const std::function<bool()>& cancelled_;
+  std::set<std::string> counted_;
+  std::map<std::string, v1::StorageShare> kinds_;
+  v1::CollectGarbageResponse response_;
+};
+
+absl::StatusOr<std::unique_ptr<Garbage>> Garbage::Open(Parts parts) {
+  NF_ASSIGN_OR_RETURN(auto reader, query::StorageReader::Open(parts.home));
+  NF_ASSIGN_OR_RETURN(const LeaseId newest, reader->NewestLease());
+  return std::unique_ptr<Garbage>(new Garbage(std::move(parts), std::move(reader), newest));
+}
+
+Garbage::~Garbage() { ending_ = true; }
+
+void Garbage::Collect(const v1::CollectGarbageRequest& request, const std::string& caller,
+                      const std::function<bool()>& cancelled,
+                      const Done<v1::CollectGarbageResponse>& done) {
+  const bool posted = work_.Post([this, request, caller, cancelled, done] {
+    const absl::StatusOr<v1::CollectGarbageResponse> collected =
+        Run(*this, request, caller, cancelled).Do();
+    if (!request.dry_run()) {
+      looked_.reset();
+      unused_.reset();
+      LogInfo("garbage_collected", {{"caller", caller}, {"status", collected.status()}});
+    }
+    done(collected.status(), collected.ok() ? *collected : v1::CollectGarbageResponse());
+  });
+  if (!posted) done(TooMuch(), {});
+}
+
+void Garbage::GetStorage(const Done<v1::GetStorageResponse>& done) {
+  const bool posted = work_.Post([this, done] {
+    const absl::StatusOr<v1::GetStorageResponse> looked = Look();
+    done(looked.status(), looked.ok() ? *looked : v1::GetStorageResponse());
+  });
+  if (!posted) done(TooMuch(), {});
+}
+
+absl::StatusOr<v1::GetStorageResponse> Garbage::Look() {
+  const absl::Duration now = parts_.clock.Steady();
+  if (!looked_ || now - looked_at_ > kLookAgain) {
+    v1::GetStorageResponse response;
+    NF_ASSIGN_OR_RETURN(const std::vector<query::KindShare> shares, reader_->Shares());
+    for (const query::KindShare& of_kind : shares) {
+      v1::StorageShare& share = *response.add_artifacts();
+      share.set_kind(of_kind.kind);
+      share.set_files(of_kind.files);
+      share.set_bytes(of_kind.bytes);
+    }
+    NF_ASSIGN_OR_RETURN(*response.mutable_unused(), Unused());
+    looked_ = std::move(response);
+    looked_at_ = now;
+  }
+  v1::GetStorageResponse response = *looked_;
+  for (const char* file : kDatabaseFiles) {
+    const auto about = LocalFileSystem().Inspect(parts_.home + file);
+    if (about.ok()) response.set_database_bytes(response.database_bytes() + about->size_bytes);
+  }
+  struct statvfs disk {};
+  if (statvfs(parts_.home.c_str(), &disk) == 0) {
+    response.set_free_bytes(uint64_t{disk.f_bavail} * disk.f_frsize);
+  }
+  response.set_storage_problem(parts_.storage_problem());
+  return response;
+}
+
+absl::StatusOr<v1::StorageShare> Garbage::Unused() {
+  const absl::Duration now = parts_.clock.Steady();
+  if (unused_ && now - unused_at_ < kCountUnusedAgain) return *unused_;
+  v1::CollectGarbageRequest request;
+  request.set_dry_run(true);
+  const std::function<bool()> never = [] { return false; };
+  NF_ASSIGN_OR_RETURN(const v1::CollectGarbageResponse found, Run(*this, request, "", never).Do());
+  unused_ = found.unused();
+  unused_at_ = now;
+  return *unused_;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,273 @@
+// A backup has one state of the store, whatever goes on beside it; a restored home is another one.
+#include "coordinator/store/backup.h"
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "SQLiteCpp/Statement.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/store/blob_store.h"
+#include "coordinator/store/database.h"
+#include "coordinator/store/home_files.h"
+#include "coordinator/store/restore.h"
+#include "coordinator/store/store.h"
+#include "tests/coordinator/store/rows_of.h"
+#include "tests/coordinator/store/sample_writes.h"
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+namespace fs = std::filesystem;
+
+class BackupTest : public testing::Test {
+ protected:
+  BackupTest() {
+    auto opened = SqliteStore::Open(home_.path());
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    blobs_.emplace(*BlobStore::Open(home_.path()));
+  }
+
+  // The story with files that are really there.
+  void Live() {
+    std::vector<scheduler::Write> story = sample::Story();
+    for (scheduler::Write& write : story) {
+      auto* outcome = std::get_if<scheduler::KeepOutcome>(&write);
+      if (outcome == nullptr) continue;
+      for (ingest::Artifact& artifact : outcome->outcome.artifacts) {
+        const std::string content = "content of " + artifact.path;
+        artifact.sha256 = Sha256Hex(content);
+        artifact.size = content.size();
+        ASSERT_TRUE(blobs_->Put({artifact.sha256, artifact.size}, content).ok());
+      }
+    }
+    const absl::Status applied = store_->Apply(story);
+    ASSERT_TRUE(applied.ok()) << applied;
+  }
+  static std::string HashOf(const std::string& path) { return Sha256Hex("content of " + path); }
+
+  absl::StatusOr<BackupResult> Make(const BackupOptions& options = {}) {
+    return MakeBackup(home_.path(), folder_, SystemClock(), options);
+  }
+  absl::StatusOr<RestoreResult> Restore(const std::string& home, bool check_only = false) {
+    return RestoreBackup(folder_, home, SystemClock(), {.check_only = check_only});
+  }
+  // Another sweep than the story's.
+  void SubmitAnother(uint64_t id) {
+    const absl::Status kept = store_->Apply(std::vector<scheduler::Write>{sample::Keep(id)});
+    ASSERT_TRUE(kept.ok()) << kept;
+  }
+  static std::vector<std::string> Ask(const std::string& home, const std::string& sql) {
+    const auto database = OpenForReading(DatabasePath(home));
+    EXPECT_TRUE(database.ok()) << database.status();
+    return RowsOf(**database, sql);
+  }
+  void Flip(const std::string& path, std::streamoff at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    const int byte = file.get();
+    file.seekp(at);
+    file.put(static_cast<char>(byte ^ 1));
+    ASSERT_TRUE(file.good());
+  }
+
+  const TempHome home_;
+  const TempHome other_;
+  const std::string folder_ = other_.path() + "/backup";
+  const std::string new_home_ = other_.path() + "/home";
+  std::unique_ptr<SqliteStore> store_;
+  std::optional<BlobStore> blobs_;
+};
+
+TEST_F(BackupTest, HasWhatWasThereAtItsBeginningBesideTheWriter) {
+  Live();
+  // What is written while it is made belongs to the next one.
+  const auto made = Make({.version = "test", .after_database = [this] { SubmitAnother(2); }});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->manifest.sweeps, 1u);
+  EXPECT_EQ(made->manifest.blobs, 2u);
+  EXPECT_EQ(made->copied, 2u);
+  EXPECT_THAT(made->manifest.missing, IsEmpty());
+  EXPECT_FALSE(fs::exists(folder_ + "/backup-unfinished"));
+  EXPECT_FALSE(fs::exists(folder_ + "/access"));
+  const auto again = Make();
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->manifest.sweeps, 2u);
+  EXPECT_EQ(again->copied, 0u) << "files that are there are not copied again";
+}
+
+TEST_F(BackupTest, TheOneBeforeStaysWholeUntilTheNextIs) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  SubmitAnother(2);
+  bool database_done = false;
+  const auto stopped = Make(
+      {.stopped = [&] { return database_done; }, .after_database = [&] { database_done = true; }});
+  EXPECT_TRUE(absl::IsCancelled(stopped.status())) << stopped.status();
+  EXPECT_TRUE(fs::exists(folder_ + "/backup-unfinished"));
+  const auto restored = Restore(new_home_);
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_TRUE(restored->unfinished);
+  EXPECT_EQ(restored->manifest.sweeps, 1u);
+  ASSERT_TRUE(Make().ok());
+  EXPECT_EQ(Restore(other_.path() + "/third")->manifest.sweeps, 2u);
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_)) names.insert(entry.path().filename());
+  EXPECT_EQ(names.size(), 3u) << "the database before has gone: " << testing::PrintToString(names);
+}
+
+TEST_F(BackupTest, AFileThatMakesRoomMeanwhileMakesItBeginAgain) {
+  Live();
+  int begun = 0;
+  const auto made = Make({.after_database = [&] {
+    if (++begun > 1) return;
+    const absl::Status kept =
+        store_->Apply(std::vector<scheduler::Write>{scheduler::CollectArtifacts{
+            {{LeaseId{2}, "predictions", "predictions.npy"}}, sample::At(100)}});
+    ASSERT_TRUE(kept.ok()) << kept;
+    ASSERT_TRUE(blobs_->Remove(HashOf("predictions.npy")).ok());
+  }});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(begun, 2);
+  EXPECT_EQ(made->manifest.blobs, 1u);
+  EXPECT_THAT(made->manifest.missing, IsEmpty());
+  EXPECT_TRUE(Restore(new_home_).ok());
+}
+
+TEST_F(BackupTest, WhatIsDamagedInTheHomeIsLeftOutByName) {
+  Live();
+  Flip(blobs_->PathOf(HashOf("images.npy")), 3);
+  ASSERT_TRUE(blobs_->Remove(HashOf("predictions.npy")).ok());
+  const auto made = Make();
+  ASSERT_TRUE(made.ok()) << made.status();
+  std::map<std::string, std::string> reasons;
+  for (const MissingBlob& one : made->manifest.missing) reasons[one.sha256] = one.reason;
+  EXPECT_THAT(reasons[HashOf("images.npy")], HasSubstr("damaged"));
+  EXPECT_THAT(reasons[HashOf("predictions.npy")], HasSubstr("not there"));
+  EXPECT_FALSE(fs::exists(BlobStore::At(folder_).PathOf(HashOf("images.npy"))));
+  EXPECT_TRUE(Restore(new_home_).ok()) << "the rest of it can be had";
+}
+
+TEST_F(BackupTest, FilesThatNobodyNamesGoOnlyWhenAsked) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  const std::string path = BlobStore::At(folder_).PathOf(HashOf("predictions.npy"));
+  ASSERT_TRUE(store_
+                  ->Apply(std::vector<scheduler::Write>{scheduler::CollectArtifacts{
+                      {{LeaseId{2}, "predictions", "predictions.npy"}}, sample::At(100)}})
+                  .ok());
+  ASSERT_TRUE(Make().ok());
+  EXPECT_TRUE(fs::exists(path));
+  const auto pruned = Make({.prune = true});
+  ASSERT_TRUE(pruned.ok()) << pruned.status();
+  EXPECT_EQ(pruned->pruned, 1u);
+  EXPECT_FALSE(fs::exists(path));
+  EXPECT_TRUE(Restore(new_home_).ok());
+}
+
+TEST_F(BackupTest, GoesIntoNoFolderOfOtherThings) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ + "/letter.txt") << "dear";
+  EXPECT_THAT(std::string(Make().status().message()), HasSubstr("holds other things"));
+  EXPECT_THAT(
+      std::string(
+          MakeBackup(home_.path(), home_.path() + "/b", SystemClock(), {}).status().message()),
+      HasSubstr("lies in the data directory itself"));
+  EXPECT_TRUE(absl::IsNotFound(MakeBackup(new_home_, folder_, SystemClock(), {}).status()));
+}
+
+TEST_F(BackupTest, RestoringRefusesWhatIsDamagedBeforeItWrites) {
+  Live();
+  const auto made = Make();
+  ASSERT_TRUE(made.ok());
+  const std::string blob = BlobStore::At(folder_).PathOf(HashOf("images.npy"));
+  Flip(blob, 5);
+  EXPECT_TRUE(absl::IsDataLoss(Restore(new_home_).status()));
+  EXPECT_TRUE(absl::IsDataLoss(Restore(new_home_, /*check_only=*/true).status()));
+  Flip(blob, 5);
+  Flip(folder_ + "/" + made->manifest.database, 5000);
+  EXPECT_TRUE(absl::IsDataLoss(Restore(new_home_).status()));
+  Flip(folder_ + "/" + made->manifest.database, 5000);
+  EXPECT_FALSE(fs::exists(new_home_));
+  ASSERT_TRUE(Restore(new_home_, /*check_only=*/true).ok());
+  EXPECT_FALSE(fs::exists(new_home_));
+  ASSERT_TRUE(BlobStore::At(folder_).Remove(HashOf("images.npy")).ok());
+  EXPECT_THAT(std::string(Restore(new_home_).status().message()), HasSubstr("is not there"));
+  fs::remove(folder_ + "/backup.json");
+  EXPECT_TRUE(absl::IsNotFound(Restore(new_home_).status()));
+  std::ofstream(folder_ + "/backup-unfinished") << "";
+  EXPECT_THAT(std::string(Restore(new_home_).status().message()), HasSubstr("never ended"));
+}
+
+TEST_F(BackupTest, OnlyAnEmptyHomeIsFilled) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  EXPECT_THAT(std::string(Restore(home_.path()).status().message()), HasSubstr("that is empty"));
+  // What a restoration has left that was killed: no coordinator makes a new store of it.
+  fs::create_directories(new_home_);
+  std::ofstream(new_home_ + "/restore-unfinished") << "";
+  EXPECT_THAT(std::string(CheckDatabaseFile(new_home_).message()),
+              HasSubstr("a restoration that has not ended"));
+  const auto restored = Restore(new_home_);
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_TRUE(CheckDatabaseFile(new_home_).ok());
+  EXPECT_FALSE(fs::exists(new_home_ + "/restore-unfinished"));
+}
+
+TEST_F(BackupTest, ARestoredHomeHasTheNextEpochAndNumbersThatNobodyHad) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  const auto first = Restore(new_home_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->epoch, 1u);
+  EXPECT_EQ(first->lost_leases, 1u);
+  // The lease that lived is lost, and its member waits.
+  EXPECT_THAT(Ask(new_home_, "SELECT state FROM member WHERE cell = 1 AND replicate = 2"),
+              ElementsAre("waiting"));
+  EXPECT_THAT(Ask(new_home_, "SELECT drop_cause FROM lease WHERE lease = 3"),
+              ElementsAre("lost_worker"));
+  EXPECT_THAT(Ask(new_home_, "SELECT drop_reason FROM lease WHERE lease = 3")[0],
+              HasSubstr("restored from the backup of"));
+  EXPECT_EQ(*ReadEpoch(new_home_), 1u);
+  EXPECT_EQ(*ReadEpoch(home_.path()), 0u);
+  // A second home of the same backup has the same epoch, and still no number of the first.
+  const std::string second = other_.path() + "/second";
+  const absl::Time before = SystemClock().Now();
+  ASSERT_TRUE(Restore(second).ok());
+  const auto state_of = [](const std::string& home) {
+    const auto store = SqliteStore::Open(home);
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *(*store)->Recover();
+  };
+  const scheduler::RecoveredState one = state_of(new_home_);
+  const scheduler::RecoveredState two = state_of(second);
+  EXPECT_GT(one.last_lease, LeaseId{4});
+  EXPECT_GE(two.last_lease.value, static_cast<uint64_t>(absl::ToUnixMillis(before)) << 11);
+  EXPECT_GT(two.last_lease, one.last_lease);
+  EXPECT_GT(two.last_event.value, one.last_lease.value);
+  EXPECT_LT(two.last_event.value, uint64_t{1} << 53) << "a number of JSON";
+  EXPECT_THAT(one.leases, IsEmpty());
+}
+
+TEST_F(BackupTest, EpochsRiseFromHomeToHome) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  ASSERT_TRUE(Restore(new_home_).ok());
+  const std::string folder = other_.path() + "/of-the-restored";
+  ASSERT_TRUE(MakeBackup(new_home_, folder, SystemClock(), {}).ok());
+  const auto again =
+      RestoreBackup(folder, other_.path() + "/third", SystemClock(), RestoreOptions{});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->epoch, 2u);
+  EXPECT_EQ(again->lost_leases, 0u);
+}
+
+}  // namespace
+}  // namespace noisefloor
