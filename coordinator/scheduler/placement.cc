@@ -41,8 +41,8 @@ Rank RankOf(const State& state, const Pool& pool, const WaitKey& key) {
   const SweepState& sweep = state.sweeps.at(key.sweep);
   const auto& times = sweep.times;
   const auto known = times.find(pool.hardware);
-  const double seconds = known == times.end() ? std::numeric_limits<double>::infinity()
-                                              : known->second.sum / known->second.count;
+  const double seconds =
+      known == times.end() ? std::numeric_limits<double>::infinity() : known->second.Mean();
   const Turnstile turn = TurnOf(state, sweep);
   return {-turn.priority, turn.of_owner, turn.owner, turn.of_sweep,
           key.sweep,      key.replicate, -seconds,   key.cell};
@@ -103,7 +103,7 @@ double SecondsThere(const State& state, const MemberId& id, const Place& place) 
   if (!cell.cell.hardware.empty() || sweep.times.empty()) return 0;
   const Inventory::Offer* offer = OfferFor(place, PoolOf(cell));
   const auto known = offer == nullptr ? sweep.times.end() : sweep.times.find(offer->hardware_class);
-  return known == sweep.times.end() ? 0 : known->second.sum / known->second.count;
+  return known == sweep.times.end() ? 0 : known->second.Mean();
 }
 
 // The place of `free` that may have the member: rather of a worker that has not failed it; of a

@@ -31,6 +31,7 @@ struct RecoveredCell {
 struct TrainTimes {
   double sum = 0;
   uint32_t count = 0;
+  double Mean() const { return sum / count; }
   friend bool operator==(const TrainTimes&, const TrainTimes&) = default;
 };
 struct RecoveredSweep {
