@@ -181,7 +181,7 @@ class RunningCoordinator final : public Coordinator {
                options.metrics.empty() ? nullptr : &loop_figures_},
               {.storage_retry = options.storage_retry}, std::move(scheduler), now),
         intake_(loop_, registry_, home_.blobs),
-        pins_([this](LeaseId lease) { return loop_.live().IsLive(lease); }) {}
+        pins_([this](LeaseId id) { return loop_.live().IsLive(id); }) {}
 
   ~RunningCoordinator() override { Stop(); }
 

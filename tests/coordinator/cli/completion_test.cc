@@ -101,7 +101,7 @@ TEST(Completion, OffersEveryCommand) {
 TEST(Completion, OffersTheCommandsThatBeginSo) {
   Bash bash;
   EXPECT_THAT(bash.WordsFor("noisefloor re"),
-              UnorderedElementsAre("report", "retry", "replay", "resume", "release"));
+              UnorderedElementsAre("report", "retry", "replay", "resume", "release", "restore"));
 }
 
 TEST(Completion, OffersACommandThoughAFolderHasItsName) {

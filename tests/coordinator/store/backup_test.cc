@@ -103,6 +103,29 @@ TEST_F(BackupTest, HasWhatWasThereAtItsBeginningBesideTheWriter) {
   EXPECT_EQ(again->copied, 0u) << "files that are there are not copied again";
 }
 
+TEST_F(BackupTest, OfManyPagesNeitherWaitsForTheWriterNorBeginsAgain) {
+  Live();
+  std::vector<scheduler::Write> events;
+  for (uint64_t i = 0; i < 5000; ++i) {
+    events.push_back(scheduler::AppendEvent{
+        SweepId{1}, {}, "noted", std::string(4000, 'x'), sample::At(1), EventId{100 + i}});
+  }
+  ASSERT_TRUE(store_->Apply(events).ok());
+  uint64_t written = 0;
+  uint64_t pages = 0;
+  const auto made = Make({.progress = [&](const BackupProgress& at) {
+    if (at.stage != BackupProgress::Stage::kDatabase) return;
+    pages = at.all;
+    EXPECT_LT(written, 20u) << "each change lets it begin again";
+    if (written < 20) SubmitAnother(2 + written++);
+  }});
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_GT(pages, 4096u) << "more than two pieces, or this shows nothing";
+  EXPECT_GE(written, 2u);
+  EXPECT_EQ(made->manifest.sweeps, 1u) << "the state of its beginning";
+  EXPECT_EQ(Make()->manifest.sweeps, 1 + written);
+}
+
 TEST_F(BackupTest, TheOneBeforeStaysWholeUntilTheNextIs) {
   Live();
   ASSERT_TRUE(Make().ok());
