@@ -6,9 +6,9 @@
 
 Each row starts `noisefloor serve` (synchronous=FULL) on a fresh home below DIR, lets
 noisefloor-load loose on it over loopback, and asks SQLite afterwards whether all that was
-acknowledged is there, once. All cases of a row take turns, round after round. FILE gets JSON: the environment, and of each
-case the median, least and most over the rounds. --quick is tiny: it shows that the rows work, and
-its figures mean nothing. See README.md beside this file.
+acknowledged is there, once. All cases of a row take turns, round after round. FILE gets JSON: the
+environment, and of each case the median, least and most over the rounds. --quick is tiny: it shows
+that the rows work, and its figures mean nothing. See README.md beside this file.
 """
 import argparse
 import json
