@@ -28,8 +28,8 @@ constexpr const char* kReaderSettings =
     "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0;"
     "PRAGMA trusted_schema = OFF;";
 
-// Before the first connection. SQLite would count the memory that it has, which nobody asks, under a
-// lock that all its connections share.
+// Before the first connection. SQLite would count the memory that it has, which nobody asks, under
+// a lock that all its connections share.
 void SetUpOnce() {
   static const int done = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   (void)done;  // Too late, when another part of the process has opened one: then it counts.

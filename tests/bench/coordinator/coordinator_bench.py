@@ -4,11 +4,11 @@
     coordinator_bench.py [--programs=build/release/bin] [--rows=lives,points,...] [--rounds=5]
                          [--folder=DIR] [--out=FILE] [--minutes=15] [--quick]
 
-Each row starts `noisefloor serve` (synchronous=FULL) on a fresh home below DIR, lets noisefloor-load
-loose on it over loopback, and asks SQLite afterwards whether all that was acknowledged is there,
-once. All cases of a row take turns, round after round. FILE gets JSON: the environment, and of each
-case the median, least and most over the rounds. --quick is tiny: it shows that the rows work, and
-its figures mean nothing. See README.md beside this file.
+Each row starts `noisefloor serve` (synchronous=FULL) on a fresh home below DIR, lets
+noisefloor-load loose on it over loopback, and asks SQLite afterwards whether all that was
+acknowledged is there, once. All cases of a row take turns, round after round. FILE gets JSON: the
+environment, and of each case the median, least and most over the rounds. --quick is tiny: it shows
+that the rows work, and its figures mean nothing. See README.md beside this file.
 """
 import argparse
 import json
@@ -226,7 +226,7 @@ class Bench:
                 "log_mb": os.path.getsize(f"{server.home}/noisefloor.db-wal") / 1e6}
 
     def memory(self):
-        """Private and resident: idle, with 100,000 members, with 1,000 workers; with TLS and not."""
+        """Private and resident: idle, 100,000 members, 1,000 workers; with TLS and without."""
         for _ in self.rounds():
             for name, tls in (("", True), (", no TLS", False)):
                 server = Coordinator(self.shop, tls=tls)
@@ -268,7 +268,7 @@ class Bench:
                   life=(finished - queued) / settled, record=(server.bytes() - finished) / kept)
 
     def pieces(self):
-        """The longest piece of the loop's time: the worst of one who has a record kept every 2 ms."""
+        """The longest piece of the loop: the worst for one who has a record kept every 2 ms."""
         members = self.scaled(100000, 600)
         for _ in self.rounds():
             server = Coordinator(self.shop)
@@ -425,7 +425,8 @@ def main():
     parser.add_argument("--programs", default="build/release/bin", help="folder of the programs")
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}, idle")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--folder", default=None, help="where homes are made, on the disk to measure")
+    parser.add_argument("--folder", default=None,
+                        help="where homes are made, on the disk to measure")
     parser.add_argument("--out", default="-", help="where the JSON goes")
     parser.add_argument("--minutes", type=float, default=15, help="of the row `idle`")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that the rows work")

@@ -1,5 +1,6 @@
 #include <fstream>
 
+#include "coordinator/rpc/worker_session.h"
 #include "coordinator/store/blob_store.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
