@@ -96,7 +96,7 @@ absl::Status CheckPriority(int32_t priority) {
 
 absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
     std::string_view field, const google::protobuf::Map<std::string, uint32_t>& limits) {
-  NF_RETURN_IF_ERROR(CheckEntries(field, static_cast<int>(limits.size()), kMaxTags));
+  NF_RETURN_IF_ERROR(CheckEntries(field, static_cast<int>(limits.size()), sweep::kMaxTags));
   std::map<std::string, uint32_t> taken;
   for (const auto& [hardware, most] : limits) {
     if (!IsName(hardware)) {
@@ -109,7 +109,7 @@ absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
 }
 
 absl::StatusOr<sweep::Extension> ExtensionFrom(const v1::ExtendSweepRequest& message) {
-  NF_RETURN_IF_ERROR(CheckEntries("hardware", message.hardware_size(), kMaxTags));
+  NF_RETURN_IF_ERROR(CheckEntries("hardware", message.hardware_size(), sweep::kMaxTags));
   sweep::Extension extension;
   extension.replicates = message.replicates();
   extension.blocks = message.blocks();

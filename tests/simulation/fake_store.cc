@@ -207,6 +207,10 @@ void FakeStore::On(const DeleteSweep& write) {
   std::erase_if(state_.sweeps, [&](const RecoveredSweep& one) { return one.id == write.sweep; });
   std::erase_if(state_.past_leases,
                 [&](const PastLease& past) { return past.member.sweep == write.sweep; });
+  const size_t live = std::erase_if(state_.leases, [&](const RecoveredLease& lease) {
+    return lease.member.sweep == write.sweep;
+  });
+  if (live > 0) Violate(ToText(write.sweep) + " is deleted with live leases");
 }
 
 void FakeStore::On(const KeepNotes& write) {

@@ -444,20 +444,20 @@ TEST_F(QueryTest, AnArtifactIsFoundByMemberAndKind) {
 TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
   const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
 
-  const auto plan = home_.query().PlanSweep(sample::Content(), "abc", fleet);
+  const auto plan = home_.query().PlanSweep(sample::Content(), fleet);
 
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(plan->members(), 12u);
+  EXPECT_EQ(plan->members, 12u);
   // 6000 examples, 47 batches of 128, 2 epochs; every ended member took 47 s for 94 steps.
-  EXPECT_EQ(plan->steps(), 12 * 94);
-  EXPECT_DOUBLE_EQ(plan->expected_seconds(), 12 * 47.0 / 2);
-  EXPECT_THAT(plan->expected_from(), HasSubstr("6 ended members"));
-  EXPECT_THAT(plan->cells(0).workers(), ElementsAre("box-1"));
+  EXPECT_EQ(plan->steps, 12 * 94);
+  EXPECT_DOUBLE_EQ(plan->expected_seconds, 12 * 47.0 / 2);
+  EXPECT_THAT(plan->expected_from, HasSubstr("6 ended members"));
+  EXPECT_THAT(plan->cells[0].workers(), ElementsAre("box-1"));
   ASSERT_EQ(plan->plans_size(), 2);
-  EXPECT_TRUE(plan->plans(0).control());
-  EXPECT_EQ(plan->plans(0).detectable_sd_ratio(), 0) << "a control spreads nowhere";
-  EXPECT_GT(plan->plans(1).detectable_sd_ratio(), 1);
-  EXPECT_THAT(plan->warnings(), Each(HasSubstr("algo frees")));  // What acts on nothing.
+  EXPECT_TRUE(plan->plans[0].control);
+  EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "a control spreads nowhere";
+  EXPECT_GT(plan->plans[1].detectable_sd_ratio, 1);
+  EXPECT_THAT(plan->warnings, Each(HasSubstr("algo frees")));  // What acts on nothing.
 }
 
 TEST_F(QueryTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
@@ -466,11 +466,11 @@ TEST_F(QueryTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
   PutSetting(sweep.base, "train.batch_size", int64_t{64});
   PutSetting(sweep.base, "train.epochs", int64_t{6});
 
-  const auto plan = home_.query().PlanSweep(sweep, "abc", fleet);
+  const auto plan = home_.query().PlanSweep(sweep, fleet);
 
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(plan->steps(), 12 * 94 * 6);
-  EXPECT_DOUBLE_EQ(plan->expected_seconds(), 12 * 47.0 * 3 / 2);
+  EXPECT_EQ(plan->steps, 12 * 94 * 6);
+  EXPECT_DOUBLE_EQ(plan->expected_seconds, 12 * 47.0 * 3 / 2);
 }
 
 TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
@@ -479,11 +479,11 @@ TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
   sweep.hardware = {"cpu-other"};
   sweep.replicates = 1;
 
-  const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+  const auto plan = home_.query().PlanSweep(sweep, {});
 
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->expected_seconds(), 0);
-  EXPECT_THAT(plan->expected_from(), HasSubstr("for 4 of 4 cells no member"));
+  EXPECT_EQ(plan->expected_seconds, 0);
+  EXPECT_THAT(plan->expected_from, HasSubstr("for 4 of 4 cells no member"));
   EXPECT_THAT(plan->warnings(0), HasSubstr("no worker offers cpu-other"));
   EXPECT_THAT(plan->warnings(1), HasSubstr("no spread can be measured"));
 }
@@ -496,30 +496,30 @@ TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
                  {"impl", *sweep::BuiltInPlan("impl"), 0, 4},
                  {"init", *sweep::BuiltInPlan("control"), 6, 0}};
   sweep.plans[3].states[0] = SourceState::kFree;
-  const auto draws = [](const v1::PlanSweepResponse& plan) {
+  const auto draws = [](const Plan& plan) {
     std::vector<uint32_t> found;
-    for (const v1::PlannedPlan& one : plan.plans()) found.push_back(one.draws());
+    for (const PlannedPlan& one : plan.plans) found.push_back(one.draws);
     return found;
   };
 
-  const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+  const auto plan = home_.query().PlanSweep(sweep, {});
 
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(plan->members(), 2u * (2 * 3 + 6 + 3 * 4 + 6));
-  EXPECT_EQ(plan->plans(0).members(), 12u);
-  EXPECT_EQ(plan->plans(2).replicates(), 3u);
-  EXPECT_EQ(plan->plans(2).cells(), 8u);
-  EXPECT_EQ(plan->cells(0).replicates(), 2u);
-  EXPECT_EQ(plan->steps(), 60 * 94);
+  EXPECT_EQ(plan->members, 2u * (2 * 3 + 6 + 3 * 4 + 6));
+  EXPECT_EQ(plan->plans[0].members, 12u);
+  EXPECT_EQ(plan->plans[2].replicates, 3u);
+  EXPECT_EQ(plan->plans[2].cells, 8u);
+  EXPECT_EQ(plan->cells[0].replicates, 2u);
+  EXPECT_EQ(plan->steps, 60 * 94);
   EXPECT_THAT(draws(*plan), ElementsAre(3, 6, 4, 1)) << "blocks where a seeded source is fixed";
-  EXPECT_EQ(plan->plans(1).detectable_sd_ratio(), *analysis::DetectableSdRatio(6));
-  EXPECT_EQ(plan->plans(2).detectable_sd_ratio(), *analysis::DetectableSdRatio(9))
+  EXPECT_EQ(plan->plans[1].detectable_sd_ratio, *analysis::DetectableSdRatio(6));
+  EXPECT_EQ(plan->plans[2].detectable_sd_ratio, *analysis::DetectableSdRatio(9))
       << "pooled: 4 blocks with 3 - 1 degrees of freedom";
 
   // Without augmentation and order nothing seeded is left that the last plan fixes.
   PutSetting(sweep.base, "augment.flip", false);
   PutSetting(sweep.base, "sources.data_order.window", int64_t{1});
-  EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, "abc", {})), ElementsAre(3, 6, 4, 6));
+  EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, {})), ElementsAre(3, 6, 4, 6));
 }
 
 TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {
@@ -528,9 +528,9 @@ TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {
   const auto about_shards = [&](const std::vector<SettingValue>& shards) {
     sweep.axes = {{{{"train.shards", shards}}}};
     std::vector<std::string> found;
-    const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+    const auto plan = home_.query().PlanSweep(sweep, {});
     if (!plan.ok()) return found;
-    for (const std::string& warning : plan->warnings()) {
+    for (const std::string& warning : plan->warnings) {
       if (warning.starts_with("impl frees reduce_order")) found.push_back(warning);
     }
     return found;
@@ -551,11 +551,11 @@ TEST_F(QueryTest, APlanNamesFreeSourcesThatActOnNothing) {
   PutSetting(sweep.base, "model.name", std::string("small_cnn"));
   PutSetting(sweep.base, "augment.flip", false);
 
-  const auto plan = home_.query().PlanSweep(sweep, "abc", {});
+  const auto plan = home_.query().PlanSweep(sweep, {});
 
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(
-      plan->warnings(),
+      plan->warnings,
       AllOf(Contains("algo frees dropout, which acts on nothing: small_cnn has no dropout"),
             Contains("algo frees augment, which acts on nothing: no crop, flip or cutout is "
                      "on"),

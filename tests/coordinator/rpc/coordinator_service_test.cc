@@ -76,7 +76,9 @@ TEST_F(CoordinatorServiceTest, AnEqualSweepIsResumedWhenAskedFor) {
   ASSERT_TRUE(resumed.ok());
   EXPECT_TRUE(resumed->resumed());
   EXPECT_EQ(resumed->sweep_id(), first->sweep_id());
-  EXPECT_FALSE(Submit(SmallSweep("a", 3), "", true)->resumed());
+  EXPECT_THAT(Message(Submit(SmallSweep("a", 3), "", true).status()),
+              HasSubstr("`extend s1 --replicates=3`"));
+  EXPECT_FALSE(Submit(SmallSweep("b", 3), "", true)->resumed());
 }
 
 TEST_F(CoordinatorServiceTest, ABadSweepIsRefusedWholeWithEveryPlace) {

@@ -68,8 +68,8 @@ class HeldQuery final : public query::Query {
   absl::StatusOr<query::MemberNews> WatchMember(const query::MemberPlace&) override {
     return None();
   }
-  absl::StatusOr<v1::PlanSweepResponse> PlanSweep(const sweep::Sweep&, std::string_view,
-                                                  std::span<const query::FleetWorker>) override {
+  absl::StatusOr<query::Plan> PlanSweep(const sweep::Sweep&,
+                                        std::span<const query::FleetWorker>) override {
     return None();
   }
   absl::StatusOr<query::ReplaySource> FindReplaySource(const MemberId&) override { return None(); }

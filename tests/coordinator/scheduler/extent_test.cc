@@ -2,6 +2,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/scheduler/deletion.h"
 #include "coordinator/sweep/extend.h"
 #include "tests/coordinator/scheduler/fleet.h"
 
@@ -214,6 +215,35 @@ TEST(Deleting, LeavesNothingButItsNumberAndThoseOfItsLeases) {
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
   EXPECT_EQ(scheduler.Durable().last_sweep, SweepId{2});
   EXPECT_EQ(scheduler.Durable().last_lease, LeaseId{61});
+}
+
+// However many members it had, no piece is longer than another.
+TEST(Deleting, ForgetsInPiecesOfOneSize) {
+  State state;
+  state.options.most_at_once = 1;
+  Removed& removed = state.removed.emplace_back();
+  removed.sweep.id = kSweep;
+  removed.sweep.cells.resize(3);
+  for (uint64_t i = 0; i < 30; ++i) {
+    const MemberId id = {kSweep, 1, static_cast<uint32_t>(i)};
+    removed.sweep.cells[1].members.push_back({MemberState::kDone, true, 1, 0, LeaseId{i + 1}});
+    state.accepted.emplace(LeaseId{i + 1}, id);
+  }
+  Effects effects;
+  Turn turn{state, kT0, effects};
+
+  size_t most = 0;
+  size_t pieces = 0;
+  while (!state.removed.empty()) {
+    const size_t before = state.accepted.size();
+    ForgetRemoved(turn);
+    most = std::max(most, before - state.accepted.size());
+    ASSERT_LT(++pieces, 100u);
+  }
+
+  EXPECT_THAT(state.accepted, IsEmpty());
+  EXPECT_LE(most, 8u);
+  EXPECT_GE(pieces, 4u);
 }
 
 // A worker that is heard of nothing more is forgotten in its time.
