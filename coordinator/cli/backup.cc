@@ -56,7 +56,8 @@ absl::Status CheckNoCoordinator(const Context& context, std::string_view command
 Json ManifestJson(const BackupManifest& manifest) {
   Json missing = Json::array();
   for (const MissingBlob& one : manifest.missing) {
-    missing.push_back({{"sha256", one.sha256}, {"reason", one.reason}});
+    missing.push_back(
+        {{"sha256", one.sha256}, {"reason", one.reason}, {"of_result", one.of_result}});
   }
   return {{"made_unix_seconds", absl::ToUnixSeconds(manifest.made)},
           {"epoch", manifest.epoch},
@@ -67,10 +68,15 @@ Json ManifestJson(const BackupManifest& manifest) {
           {"missing", missing}};
 }
 
-void WarnOfMissing(Context& context, const BackupManifest& manifest) {
+// False: some results are without their files. What a refused one announced may never have come.
+bool HasAllOfResults(Context& context, const BackupManifest& manifest) {
+  bool all = true;
   for (const MissingBlob& one : manifest.missing) {
+    if (!one.of_result) continue;
+    all = false;
     context.err << "left out: " << one.sha256 << ": " << one.reason << "\n";
   }
+  return all;
 }
 
 class Backup final : public Command {
@@ -121,8 +127,7 @@ class Backup final : public Command {
                                  SizeText(manifest.blob_bytes), made->copied,
                                  SizeText(made->copied_bytes), kLeftOut);
     }
-    WarnOfMissing(context, manifest);
-    return manifest.missing.empty() ? kDone : kDidNotHold;
+    return HasAllOfResults(context, manifest) ? kDone : kDidNotHold;
   }
 
  private:
@@ -161,8 +166,7 @@ class Restore final : public Command {
     }
     NF_RETURN_IF_ERROR(made.status());
     Say(context, *made);
-    WarnOfMissing(context, made->manifest);
-    return check_ && !made->manifest.missing.empty() ? kDidNotHold : kDone;
+    return HasAllOfResults(context, made->manifest) || !check_ ? kDone : kDidNotHold;
   }
 
  private:

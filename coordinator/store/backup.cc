@@ -88,7 +88,9 @@ class Backup {
   absl::Status ReadSnapshot(const std::string& path, Snapshot& snapshot) const;
   absl::StatusOr<bool> CopyFiles(const BlobStore& blobs, Snapshot& snapshot);
   absl::Status CopyFile(const BlobStore& from, const BlobStore& blobs, const BlobName& name);
-  absl::StatusOr<bool> IsStillNamed(const std::string& sha256) const;
+  // Who names it in the home as it is now.
+  enum class Name : uint8_t { kNone, kOfOthers, kOfResult };
+  absl::StatusOr<Name> NameNow(const std::string& sha256) const;
   absl::Status Finish(const BlobStore& blobs, const Snapshot& snapshot);
   absl::StatusOr<uint64_t> Prune(const BlobStore& blobs, const Snapshot& snapshot) const;
   absl::Status Report(BackupProgress::Stage stage, uint64_t done, uint64_t all) const;
@@ -214,10 +216,11 @@ absl::Status Backup::CopyFile(const BlobStore& from, const BlobStore& blobs, con
   }
 }
 
-absl::StatusOr<bool> Backup::IsStillNamed(const std::string& sha256) const {
+absl::StatusOr<Backup::Name> Backup::NameNow(const std::string& sha256) const {
   NF_ASSIGN_OR_RETURN(const auto database, OpenForReading(DatabasePath(home_)));
   try {
-    return IsNamed(*database, sha256);
+    if (!IsNamed(*database, sha256)) return Name::kNone;
+    return IsOfResult(*database, sha256) ? Name::kOfResult : Name::kOfOthers;
   } catch (const SQLite::Exception& error) {
     return ToStatus(error, "reading " + DatabasePath(home_));
   }
@@ -236,10 +239,11 @@ absl::StatusOr<bool> Backup::CopyFiles(const BlobStore& blobs, Snapshot& snapsho
       const bool damaged = absl::IsInvalidArgument(copied);  // Not of the announced size and hash.
       if (!copied.ok() && !damaged && !absl::IsNotFound(copied)) return copied;
       if (!copied.ok()) {
-        NF_ASSIGN_OR_RETURN(const bool named, IsStillNamed(name.sha256));
-        if (!named) return false;
-        manifest.missing.push_back({name.sha256, damaged ? "damaged: " + Message(copied)
-                                                         : "not there: " + Message(copied)});
+        NF_ASSIGN_OR_RETURN(const Name named, NameNow(name.sha256));
+        if (named == Name::kNone) return false;
+        manifest.missing.push_back({name.sha256,
+                                    (damaged ? "damaged: " : "not there: ") + Message(copied),
+                                    named == Name::kOfResult});
         continue;
       }
       ++result_.copied;

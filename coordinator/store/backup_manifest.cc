@@ -37,7 +37,7 @@ BackupManifest FromJson(const Json& json) {
   json.at("blob_bytes").get_to(manifest.blob_bytes);
   json.at("blobs_sha256").get_to(manifest.blobs_sha256);
   for (const Json& one : json.at("missing")) {
-    manifest.missing.push_back({one.at("sha256"), one.at("reason")});
+    manifest.missing.push_back({one.at("sha256"), one.at("reason"), one.at("of_result")});
   }
   return manifest;
 }
@@ -60,7 +60,8 @@ std::string ManifestToJson(const BackupManifest& manifest) {
                {"blobs_sha256", manifest.blobs_sha256},
                {"missing", Json::array()}};
   for (const MissingBlob& one : manifest.missing) {
-    json["missing"].push_back({{"sha256", one.sha256}, {"reason", one.reason}});
+    json["missing"].push_back(
+        {{"sha256", one.sha256}, {"reason", one.reason}, {"of_result", one.of_result}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -16,6 +16,7 @@ namespace noisefloor {
 struct MissingBlob {
   std::string sha256;
   std::string reason;
+  bool of_result = true;  // An accepted result has it; files of refused ones may never have come.
   friend bool operator==(const MissingBlob&, const MissingBlob&) = default;
 };
 

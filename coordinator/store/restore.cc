@@ -220,6 +220,7 @@ absl::Status Restoration::MakeDatabase() {
   NF_ASSIGN_OR_RETURN(const auto file, files_.OpenToAppend(aside));
   NF_RETURN_IF_ERROR(file->Sync());
   NF_RETURN_IF_ERROR(files_.Rename(aside, DatabasePath(home_)));
+  NF_RETURN_IF_ERROR(files_.SyncFolder(home_));  // Before the mark goes.
   NF_RETURN_IF_ERROR(files_.Remove(fmt::format("{}/{}", home_, kRestoringName)));
   return files_.SyncFolder(home_);
 }
@@ -288,6 +289,14 @@ std::vector<BlobName> NamedBlobs(SQLite::Database& database) {
 bool IsNamed(SQLite::Database& database, const std::string& sha256) {
   SQLite::Statement row(database,
                         "SELECT 1 FROM artifact WHERE sha256 = ? AND collected_us IS NULL LIMIT 1");
+  row.bind(1, sha256);
+  return row.executeStep();
+}
+
+bool IsOfResult(SQLite::Database& database, const std::string& sha256) {
+  SQLite::Statement row(database,
+                        "SELECT 1 FROM artifact f JOIN attempt a USING (lease) WHERE f.sha256 = ? "
+                        "AND f.collected_us IS NULL AND a.accepted = 1 LIMIT 1");
   row.bind(1, sha256);
   return row.executeStep();
 }

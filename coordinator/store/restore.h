@@ -59,5 +59,7 @@ absl::Status QuickCheck(const std::string& home);
 // SQLite's exceptions pass through.
 std::vector<BlobName> NamedBlobs(SQLite::Database& database);
 bool IsNamed(SQLite::Database& database, const std::string& sha256);
+// Whether an accepted result has it.
+bool IsOfResult(SQLite::Database& database, const std::string& sha256);
 
 }  // namespace noisefloor

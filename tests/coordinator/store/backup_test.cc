@@ -170,12 +170,26 @@ TEST_F(BackupTest, WhatIsDamagedInTheHomeIsLeftOutByName) {
   ASSERT_TRUE(blobs_->Remove(HashOf("predictions.npy")).ok());
   const auto made = Make();
   ASSERT_TRUE(made.ok()) << made.status();
+  for (const MissingBlob& one : made->manifest.missing) EXPECT_TRUE(one.of_result);
   std::map<std::string, std::string> reasons;
   for (const MissingBlob& one : made->manifest.missing) reasons[one.sha256] = one.reason;
   EXPECT_THAT(reasons[HashOf("images.npy")], HasSubstr("damaged"));
   EXPECT_THAT(reasons[HashOf("predictions.npy")], HasSubstr("not there"));
   EXPECT_FALSE(fs::exists(BlobStore::At(folder_).PathOf(HashOf("images.npy"))));
   EXPECT_TRUE(Restore(new_home_).ok()) << "the rest of it can be had";
+}
+
+TEST_F(BackupTest, FilesOfRefusedResultsMayNeverHaveCome) {
+  Live();
+  scheduler::KeepOutcome refused = sample::Finish(1, sample::Member(0, 0));
+  refused.accepted = false;
+  refused.outcome.artifacts = {{"log", "log", std::string(64, '7'), 9}};
+  ASSERT_TRUE(store_->Apply(std::vector<scheduler::Write>{refused}).ok());
+  const auto made = Make();
+  ASSERT_TRUE(made.ok()) << made.status();
+  ASSERT_EQ(made->manifest.missing.size(), 1u);
+  EXPECT_FALSE(made->manifest.missing[0].of_result);
+  EXPECT_TRUE(Restore(new_home_).ok());
 }
 
 TEST_F(BackupTest, FilesThatNobodyNamesGoOnlyWhenAsked) {
