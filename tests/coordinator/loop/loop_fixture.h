@@ -171,8 +171,8 @@ class LoopTest : public testing::Test {
   // The status of what is known of that request.
   std::string Found(const std::string& request_id) {
     std::promise<std::string> answer;
-    loop_->FindRequest(
-        request_id, [&](const CallResult& result) { answer.set_value(InWords(result.status)); });
+    loop_->FindRequest(request_id,
+                       [&](const CallResult& result) { answer.set_value(InWords(result.status)); });
     return answer.get_future().get();
   }
   void Connect(uint64_t number) {
