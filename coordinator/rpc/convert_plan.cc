@@ -10,7 +10,8 @@ v1::PlannedCell ToProto(const query::PlannedCell& planned) {
   const sweep::Cell& cell = planned.cell;
   v1::PlannedCell message;
   message.set_cell(cell.index);
-  for (const sweep::Setting& setting : cell.axes) *message.add_axes() = noisefloor::ToProto(setting);
+  for (const sweep::Setting& setting : cell.axes)
+    *message.add_axes() = noisefloor::ToProto(setting);
   message.set_plan(cell.plan);
   message.set_hardware(cell.hardware);
   message.set_stack(cell.stack);

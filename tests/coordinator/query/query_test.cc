@@ -452,8 +452,8 @@ TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_EQ(plan->steps, 12 * 94);
   EXPECT_DOUBLE_EQ(plan->expected_seconds, 12 * 47.0 / 2);
   EXPECT_THAT(plan->expected_from, HasSubstr("6 ended members"));
-  EXPECT_THAT(plan->cells[0].workers(), ElementsAre("box-1"));
-  ASSERT_EQ(plan->plans_size(), 2);
+  EXPECT_THAT(plan->cells[0].workers, ElementsAre("box-1"));
+  ASSERT_EQ(plan->plans.size(), 2u);
   EXPECT_TRUE(plan->plans[0].control);
   EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "a control spreads nowhere";
   EXPECT_GT(plan->plans[1].detectable_sd_ratio, 1);
@@ -484,8 +484,8 @@ TEST_F(QueryTest, APlanForWhatNeverRanGuessesNothing) {
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->expected_seconds, 0);
   EXPECT_THAT(plan->expected_from, HasSubstr("for 4 of 4 cells no member"));
-  EXPECT_THAT(plan->warnings(0), HasSubstr("no worker offers cpu-other"));
-  EXPECT_THAT(plan->warnings(1), HasSubstr("no spread can be measured"));
+  EXPECT_THAT(plan->warnings.at(0), HasSubstr("no worker offers cpu-other"));
+  EXPECT_THAT(plan->warnings.at(1), HasSubstr("no spread can be measured"));
 }
 
 TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
@@ -509,7 +509,7 @@ TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
   EXPECT_EQ(plan->plans[0].members, 12u);
   EXPECT_EQ(plan->plans[2].replicates, 3u);
   EXPECT_EQ(plan->plans[2].cells, 8u);
-  EXPECT_EQ(plan->cells[0].replicates, 2u);
+  EXPECT_EQ(plan->cells[0].cell.replicates, 2u);
   EXPECT_EQ(plan->steps, 60 * 94);
   EXPECT_THAT(draws(*plan), ElementsAre(3, 6, 4, 1)) << "blocks where a seeded source is fixed";
   EXPECT_EQ(plan->plans[1].detectable_sd_ratio, *analysis::DetectableSdRatio(6));

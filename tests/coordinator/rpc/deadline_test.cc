@@ -73,6 +73,7 @@ class HeldQuery final : public query::Query {
     return None();
   }
   absl::StatusOr<query::ReplaySource> FindReplaySource(const MemberId&) override { return None(); }
+  absl::StatusOr<query::Definition> FindDefinition(SweepId) override { return None(); }
   absl::StatusOr<query::ArtifactFile> FindArtifact(const v1::GetArtifactRequest&) override {
     return None();
   }
@@ -92,7 +93,17 @@ class DeadlineTest : public LoopTest {
   DeadlineTest()
       : access_(clock_, {}, /*enforced=*/false),
         watches_(10),
-        service_({*loop_, query_, watches_, access_, "test", "/home"}) {
+        blobs_(*BlobStore::Open(home_.path())),
+        garbage_(*Garbage::Open({*loop_, blobs_, pins_, clock_, home_.path(), NoProblem})),
+        service_({.loop = *loop_,
+                  .query = query_,
+                  .watches = watches_,
+                  .access = access_,
+                  .storage_problem = NoProblem,
+                  .garbage = *garbage_,
+                  .clock = clock_,
+                  .version = "test",
+                  .home = home_.path()}) {
     auto server = RpcServer::Start({.listen = {"127.0.0.1", 0}}, {&service_});
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -103,9 +114,14 @@ class DeadlineTest : public LoopTest {
 
   ~DeadlineTest() override { query_.Close(); }
 
+  static std::string NoProblem() { return ""; }
+
   HeldQuery query_;
   AccessBook access_;
   WatchHub watches_;
+  BlobStore blobs_;
+  BlobPins pins_{[](LeaseId) { return false; }};
+  std::unique_ptr<Garbage> garbage_;
   CoordinatorServiceImpl service_;
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<v1::CoordinatorService::Stub> people_;
