@@ -1,6 +1,8 @@
 // Sweeps that people extend and delete over real gRPC, beside workers and over restarts.
 #include <thread>
 
+#include "google/protobuf/util/message_differencer.h"
+
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -87,7 +89,7 @@ TEST_F(ExtentTest, AnEndedSweepGoesOnWithWhatIsNewAndARestartKnowsIt) {
     return Call(&People::PlanSweep, request)->specification_sha256();
   };
   EXPECT_EQ(extended->sweep().specification_sha256(), plan()) << "of the larger one";
-  EXPECT_EQ(Member("s1c0r0").SerializeAsString(), before.SerializeAsString());
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(Member("s1c0r0"), before));
   worker.reset();
   Restart();
   EXPECT_EQ(Get(1)->sweep().specification_sha256(), plan());
@@ -103,12 +105,12 @@ TEST_F(ExtentTest, AnEndedSweepGoesOnWithWhatIsNewAndARestartKnowsIt) {
   v1::Sweep at_once = SmallSweep("a", 2);
   at_once.set_blocks(2);
   ASSERT_EQ(Submit(at_once)->sweep_id(), 2u);
-  for (const auto& [one, twin] : std::map<std::string, std::string>{{"s2c0r0", "s1c0r0"},
-                                                                    {"s2c1r0", "s1c1r0"},
-                                                                    {"s2c0r1", "s1c0r1"},
-                                                                    {"s2c1r1", "s1c1r1"}}) {
+  // Replicate r of every cell comes before r + 1.
+  for (const char* member : {"c0r0", "c1r0", "c0r1", "c1r1"}) {
+    const std::string one = std::string("s2") + member;
+    const std::string twin = std::string("s1") + member;
     Train(*worker, one);
-    if (twin != "s1c0r0") EXPECT_EQ(started_[one], started_[twin]) << twin;
+    EXPECT_EQ(started_[one], started_[twin]) << twin;
   }
 }
 
