@@ -74,7 +74,9 @@ TEST_F(MigrationTest, TheViewsSayAfterItWhatTheySaidBefore) {
       {"metric", "SELECT * FROM v_metric ORDER BY member, metric"},
       {"hash", "SELECT * FROM v_hash ORDER BY member, hash"},
       {"record", "SELECT * FROM v_record ORDER BY member, metric, step, epoch"},
-      {"artifact", "SELECT * FROM v_artifact ORDER BY member, kind"},
+      {"artifact",
+       "SELECT member, sweep, cell, replicate, attempt, accepted, kind, size_bytes, sha256, file "
+       "FROM v_artifact ORDER BY member, kind"},
       {"event", "SELECT event, at_utc, sweep, member, kind, text FROM v_event ORDER BY event"},
       {"attempt",
        "SELECT member, attempt, lease, worker, unit, granted_utc, ended_utc, outcome, accepted, "
