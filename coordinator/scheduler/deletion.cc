@@ -63,11 +63,14 @@ void ForgetRemoved(Turn& turn) {
       continue;
     }
     CellState& cell = removed.sweep.cells[removed.cell];
+    const std::string& hardware = cell.cell.hardware;
     for (; left > 0 && removed.replicate < cell.members.size(); --left, ++removed.replicate) {
-      ForgetMember(state, {removed.sweep.id, removed.cell, removed.replicate},
-                   cell.members[removed.replicate]);
+      const Member& member = cell.members[removed.replicate];
+      if (member.touched) CountInClass(state, hardware, member.state, -1);
+      ForgetMember(state, {removed.sweep.id, removed.cell, removed.replicate}, member);
     }
     if (removed.replicate < cell.members.size()) return;
+    CountInClass(state, hardware, cell.untouched, -int64_t{UntouchedCount(cell)});
     cell = CellState{};
     ++removed.cell;
     removed.replicate = 0;

@@ -61,6 +61,8 @@ void Widen(Turn& turn, SweepState& sweep, CellState& cell, uint32_t replicates) 
   }
   sweep.counts.members += replicates - cell.cell.replicates;
   sweep.counts.In(MemberState::kWaiting) += replicates - cell.cell.replicates;
+  CountInClass(turn.state, cell.cell.hardware, MemberState::kWaiting,
+               int64_t{replicates} - cell.cell.replicates);
   AddReplicates(turn.state, sweep.id, cell, replicates);
 }
 
@@ -69,6 +71,7 @@ void AddCell(Turn& turn, SweepState& sweep, sweep::Cell cell) {
   sweep.counts.members += cell.replicates;
   sweep.counts.In(MemberState::kWaiting) += cell.replicates;
   sweep.cells.push_back(MakeCell(sweep.content, std::move(cell)));
+  CountCell(turn.state, sweep.cells.back(), 1);
   AddUntouched(turn.state, sweep.id, sweep.cells.back());
 }
 

@@ -150,6 +150,15 @@ void CheckClasses(const State& state, Broken& broken) {
   for (const auto& [id, sweep] : state.sweeps) {
     for (const CellState& cell : sweep.cells) CountCell(counted, cell, 1);
   }
+  for (const Removed& removed : state.removed) {  // Those of before were forgotten, and are empty.
+    for (const CellState& cell : removed.sweep.cells) CountCell(counted, cell, 1);
+    if (removed.cell == removed.sweep.cells.size()) continue;
+    const CellState& cell = removed.sweep.cells[removed.cell];
+    for (uint32_t i = 0; i < removed.replicate; ++i) {
+      const Member& gone = cell.members[i];
+      if (gone.touched) CountInClass(counted, cell.cell.hardware, gone.state, -1);
+    }
+  }
   if (counted.by_class != state.by_class) {
     broken.push_back("classes have other counts than members");
   }
