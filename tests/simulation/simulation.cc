@@ -220,7 +220,8 @@ void World::PeopleShare(SweepId sweep) {
 
 // They make it larger, as they last saw it, or end it and delete it.
 void World::PeopleGrow(SweepId id) {
-  if (chance_.OneIn(90)) {
+  // A store that believes leases of ended members to be live could not lose their sweep.
+  if (chance_.OneIn(90) && mutant_ != Mutant::kForgetsDrops) {
     Deliver(SweepCancelled{7, id, "", {}});
     Deliver(SweepDeleted{7, id, ""});
   }

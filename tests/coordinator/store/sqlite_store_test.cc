@@ -176,8 +176,10 @@ TEST_F(SqliteStoreTest, ADefinitionThatWasLargerBeforeIsDamage) {
 // Its rows go in pieces; nobody sees it from the first moment on, nor a number used again.
 TEST_F(SqliteStoreTest, ADeletedSweepGoesInPiecesAndLeavesItsNumbers) {
   std::vector<Write> writes = sample::Story();
-  scheduler::KeepSweep other = sample::Keep(2);
-  writes.push_back(other);
+  // It has ended: none of its leases is live.
+  writes.push_back(
+      scheduler::DropLease{LeaseId{3}, CauseClass::kInterrupted, "cancelled", sample::At(98)});
+  writes.push_back(sample::Keep(2));
   writes.push_back(scheduler::AppendEvent{SweepId{1}, std::nullopt, "sweep_deleted", "s1 deleted",
                                           sample::At(99), EventId{900}, "ada"});
   writes.push_back(scheduler::DeleteSweep{SweepId{1}, sample::At(99)});
