@@ -69,7 +69,7 @@ void ForgetRemoved(Turn& turn) {
       if (member.touched) CountInClass(state, hardware, member.state, -1);
       ForgetMember(state, {removed.sweep.id, removed.cell, removed.replicate}, member);
     }
-    if (removed.replicate < cell.members.size()) return;
+    if (removed.replicate < cell.members.size() || left == 0) return;
     CountInClass(state, hardware, cell.untouched, -int64_t{UntouchedCount(cell)});
     cell = CellState{};
     ++removed.cell;

@@ -150,11 +150,11 @@ void CheckClasses(const State& state, Broken& broken) {
   for (const auto& [id, sweep] : state.sweeps) {
     for (const CellState& cell : sweep.cells) CountCell(counted, cell, 1);
   }
-  for (const Removed& removed : state.removed) {  // Those of before were forgotten, and are empty.
-    for (const CellState& cell : removed.sweep.cells) CountCell(counted, cell, 1);
-    if (removed.cell == removed.sweep.cells.size()) continue;
-    const CellState& cell = removed.sweep.cells[removed.cell];
+  for (const Removed& removed : state.removed) {
+    const std::vector<CellState>& cells = removed.sweep.cells;
+    for (size_t i = removed.cell; i < cells.size(); ++i) CountCell(counted, cells[i], 1);
     for (uint32_t i = 0; i < removed.replicate; ++i) {
+      const CellState& cell = cells[removed.cell];
       const Member& gone = cell.members[i];
       if (gone.touched) CountInClass(counted, cell.cell.hardware, gone.state, -1);
     }
