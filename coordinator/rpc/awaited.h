@@ -1,5 +1,7 @@
-// Whether somebody still waits for an answer.
+// Calls that wait their turn.
 #pragma once
+
+#include <string_view>
 
 #include "grpcpp/server_context.h"
 
@@ -10,5 +12,8 @@ namespace noisefloor {
 // DeadlineExceeded when the call's deadline has passed or its caller has gone: then it need not be
 // run. For what waits its turn; any thread, while the call lives.
 absl::Status StillAwaited(const grpc::CallbackServerContext& context);
+
+// ResourceExhausted: more `what` wait than may. "reads"
+absl::Status TooManyWait(std::string_view what);
 
 }  // namespace noisefloor

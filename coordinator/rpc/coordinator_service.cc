@@ -40,12 +40,6 @@ Unary* FinishWith(Unary* reactor, const absl::Status& status) {
   return reactor;
 }
 
-absl::Status TooManyReads() {
-  return Because(
-      MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again"),
-      Reason::kTooBusy);
-}
-
 absl::Status NotOffered(const std::string& stack, const sweep::Known& known) {
   return Because(MakeError(absl::StatusCode::kNotFound, sweep::NobodyOffers(stack, known)),
                  Reason::kStackNotOffered, {{"stack", stack}});
@@ -263,7 +257,7 @@ Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Functi
         reactor->Finish(ToGrpc(found.status()));
       });
   if (posted) return reactor;
-  return FinishWith(reactor, TooManyReads());
+  return FinishWith(reactor, TooManyWait("reads"));
 }
 
 Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
@@ -312,7 +306,7 @@ Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
               BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
         });
       });
-  return posted ? reactor : FinishWith(reactor, TooManyReads());
+  return posted ? reactor : FinishWith(reactor, TooManyWait("reads"));
 }
 
 Unary* CoordinatorServiceImpl::ExplainMember(Context* context,

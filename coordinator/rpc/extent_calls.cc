@@ -6,6 +6,7 @@
 
 #include "common/files/sha256.h"
 #include "common/rpc/status.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/coordinator_service.h"
@@ -17,10 +18,6 @@ namespace {
 using Unary = grpc::ServerUnaryReactor;
 
 constexpr int kTries = 5;  // While others extend the same sweep.
-
-absl::Status TooManyReads() {
-  return MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again");
-}
 
 // The larger sweep, for the loop.
 absl::StatusOr<scheduler::SweepExtended> ExtensionOf(const v1::ExtendSweepRequest& request,
@@ -68,7 +65,7 @@ void CoordinatorServiceImpl::Extend(Unary* reactor, const v1::ExtendSweepRequest
   event->caller = caller;
   const auto read = [this, reactor](std::function<void()> work) {
     if (!parts_.query.Post(query::Work::kRead, std::move(work))) {
-      reactor->Finish(ToGrpc(TooManyReads()));
+      reactor->Finish(ToGrpc(TooManyWait("reads")));
     }
   };
   parts_.loop.Call(*std::move(event), [=, this](const CallResult& result) {
@@ -89,7 +86,7 @@ Unary* CoordinatorServiceImpl::ExtendSweep(Context* context, const v1::ExtendSwe
       Extend(reactor, request, response, caller, kTries);
     };
     if (parts_.query.Post(query::Work::kRead, work)) return reactor;
-    status = TooManyReads();
+    status = TooManyWait("reads");
   }
   reactor->Finish(ToGrpc(status));
   return reactor;

@@ -9,11 +9,11 @@
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 
-#include "common/base/reason.h"
 #include "common/base/status.h"
 #include "common/rpc/status.h"
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/awaited.h"
 
 namespace noisefloor {
 
@@ -51,9 +51,7 @@ class PieceStream final : public grpc::ServerWriteReactor<Response> {
 
   void MakeNext() {
     if (query_.Post(work_, [this] { SendNext(); })) return;
-    this->Finish(ToGrpc(Because(
-        MakeError(absl::StatusCode::kResourceExhausted, "too many reads are waiting; try again"),
-        Reason::kTooBusy)));
+    this->Finish(ToGrpc(TooManyWait("reads")));
   }
   // The last statement of each path hands this object to gRPC.
   void SendNext() {

@@ -9,11 +9,11 @@
 
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
-#include "common/base/reason.h"
 #include "common/base/status.h"
 #include "common/rpc/status.h"
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/watch_hub.h"
 
 namespace noisefloor {
@@ -125,11 +125,7 @@ class StoreWatch : public grpc::ServerWriteReactor<Response>, public Watcher {
     if (!stale_) return;
     stale_ = false;
     busy_ = query_.Post(query::Work::kWatch, [this] { Read(); });
-    if (!busy_) {
-      CloseLocked(Because(MakeError(absl::StatusCode::kResourceExhausted,
-                                    "too many watches are waiting; try again"),
-                          Reason::kTooBusy));
-    }
+    if (!busy_) CloseLocked(TooManyWait("watches"));
   }
 
   WatchHub& hub_;
