@@ -1,0 +1,77 @@
+// Cancels and retries of some members, and what decides between those that are waiting in line.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/scheduler/fleet.h"
+
+namespace noisefloor::scheduler {
+namespace {
+
+using test::Fail;
+using test::Join;
+using test::kT0;
+using test::MakeSweep;
+using test::Started;
+using test::Submit;
+using testing::ElementsAre;
+
+// Goes on until nothing is left to go on with.
+void Settle(Scheduler& scheduler) {
+  for (int i = 0; i < 10'000; ++i) {
+    if (!scheduler.Step(Continue{}, kT0).more) return;
+  }
+  FAIL() << "it never ends";
+}
+
+TEST(Selection, ByWorkerTakesThoseThatItHadLastAndNoOthers) {
+  Scheduler scheduler{Options{.most_attempts = 1}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 4)), kT0);
+  (void)scheduler.Step(Join(1, 1, "u1"), kT0);
+  (void)scheduler.Step(Join(2, 1, "u2"), kT0);
+  EXPECT_THAT(Started(scheduler.Step(Fail(1, 1, CauseClass::kBug), kT0)), ElementsAre("s1c0r2 w1"));
+  EXPECT_THAT(Started(scheduler.Step(Fail(2, 2, CauseClass::kBug), kT0)), ElementsAre("s1c0r3 w2"));
+
+  SweepCancelled cancel{.request = 1, .sweep = SweepId{1}};
+  cancel.selection.workers = {"w2"};
+  (void)scheduler.Step(cancel, kT0);
+  EXPECT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kCancelled), 1u) << "s1c0r3 alone";
+  EXPECT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kLeased), 1u);
+
+  SweepRetried retry{.request = 2, .sweep = SweepId{1}};
+  retry.selection.workers = {"w1"};
+  (void)scheduler.Step(retry, kT0);
+  const SweepCounts counts = *scheduler.CountsOf(SweepId{1});
+  EXPECT_EQ(counts.In(MemberState::kFailed), 1u) << "what w2 had stays as it is";
+  EXPECT_EQ(counts.In(MemberState::kCancelled), 1u);
+  EXPECT_EQ(counts.In(MemberState::kWaiting) + counts.In(MemberState::kLeased), 2u);
+}
+
+// Both wait in line behind a change of another sweep, which takes many pieces.
+TEST(Selection, AStopThatARetryHasOvertakenIsNotDone) {
+  Scheduler scheduler{Options{.most_at_once = 2, .most_attempts = 1}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 20)), kT0);
+  (void)scheduler.Step(Join(1, 20, "u1"), kT0);
+  Settle(scheduler);
+  (void)scheduler.Step(SweepUpdated{.request = 1, .sweep = SweepId{1}, .paused = true}, kT0);
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+
+  SweepSubmitted submitted = Submit(MakeSweep({"algo"}, 20));
+  submitted.max_failures = 2;
+  (void)scheduler.Step(submitted, kT0);
+  const auto leases = test::Of<SendStart>(scheduler.Step(Join(2, 2, "u2"), kT0));
+  ASSERT_EQ(leases.size(), 2u);
+  (void)scheduler.Step(Fail(2, leases[0].lease.value, CauseClass::kBug), kT0);
+  ASSERT_TRUE(scheduler.Step(SweepCancelled{2, SweepId{1}}, kT0).more) << "in pieces";
+
+  (void)scheduler.Step(SweepRetried{3, SweepId{2}}, kT0);
+  (void)scheduler.Step(Fail(2, leases[1].lease.value, CauseClass::kBug), kT0);
+  Settle(scheduler);
+
+  EXPECT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kCancelled), 20u);
+  const SweepCounts counts = *scheduler.CountsOf(SweepId{2});
+  EXPECT_EQ(counts.In(MemberState::kWaiting) + counts.In(MemberState::kLeased), 20u)
+      << "none is cancelled";
+}
+
+}  // namespace
+}  // namespace noisefloor::scheduler
