@@ -9,6 +9,7 @@
 #include "common/base/printable.h"
 #include "common/rpc/backoff.h"
 #include "coordinator/cli/canceller.h"
+#include "coordinator/cli/member_json.h"
 #include "coordinator/cli/output.h"
 
 namespace noisefloor::cli {
@@ -141,18 +142,6 @@ class MemberFollower {
                        {"values", values},
                        {"events", events}};
     context_.out << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
-  }
-
-  static Json EventJson(const v1::Event& event) {
-    return {{"number", std::to_string(event.number())},
-            {"unix_micros", std::to_string(event.unix_micros())},
-            {"kind", v1::EventKind_Name(event.kind())},
-            {"member", event.member()},
-            {"attempt", event.attempt()},
-            {"lease", std::to_string(event.lease())},
-            {"worker", event.worker()},
-            {"caller", event.caller()},
-            {"text", event.text()}};
   }
 
   Context& context_;

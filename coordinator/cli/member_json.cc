@@ -8,15 +8,6 @@ namespace noisefloor::cli {
 
 namespace {
 
-std::string_view Name(v1::SourceState state) {
-  switch (state) {
-    case v1::SOURCE_STATE_OFF: return "off";
-    case v1::SOURCE_STATE_FIXED: return "fixed";
-    case v1::SOURCE_STATE_FREE: return "free";
-    default: return "unspecified";
-  }
-}
-
 // A text that holds a JSON object, as that object; what is no JSON stays text.
 Json Parsed(const std::string& text) {
   if (text.empty()) return Json::object();
@@ -88,6 +79,15 @@ void AddOutcome(const v1::Outcome& outcome, Json& json) {
 
 }  // namespace
 
+std::string_view Name(v1::SourceState state) {
+  switch (state) {
+    case v1::SOURCE_STATE_OFF: return "off";
+    case v1::SOURCE_STATE_FIXED: return "fixed";
+    case v1::SOURCE_STATE_FREE: return "free";
+    default: return "unspecified";
+  }
+}
+
 Json MemberJson(const v1::Member& member) {
   Json json = {{"id", member.id()},
                {"sweep", noisefloor::ToText(SweepId{member.sweep()})},
@@ -111,6 +111,18 @@ Json MemberJson(const v1::Member& member) {
   json["specification"] = Parsed(member.specification());
   json["specification_sha256"] = member.specification_sha256();
   return json;
+}
+
+Json EventJson(const v1::Event& event) {
+  return {{"number", std::to_string(event.number())},
+          {"unix_micros", std::to_string(event.unix_micros())},
+          {"kind", v1::EventKind_Name(event.kind())},
+          {"member", event.member()},
+          {"attempt", event.attempt()},
+          {"lease", std::to_string(event.lease())},
+          {"worker", event.worker()},
+          {"caller", event.caller()},
+          {"text", event.text()}};
 }
 
 MembersJson::MembersJson(std::ostream& out) : out_(out) {

@@ -3,12 +3,14 @@
 
 #include "fmt/format.h"
 
+#include "common/base/ids.h"
 #include "coordinator/cli/choices.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_json.h"
 #include "coordinator/cli/member_options.h"
+#include "coordinator/cli/member_page.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/table.h"
 
@@ -26,15 +28,6 @@ std::string ShortHash(const v1::Member& member, const std::string& name) {
   const auto& hashes = member.outcome().hashes();
   const auto hash = hashes.find(name);
   return hash == hashes.end() ? "-" : hash->second.substr(0, 8);
-}
-
-std::string State(const v1::Member& member) {
-  std::string text(Shown(member.state()));
-  if (member.state() == v1::MEMBER_STATE_LEASED && member.step_count() > 0) {
-    text += fmt::format(" {} %", 100 * member.step() / member.step_count());
-  }
-  if (member.state() == v1::MEMBER_STATE_FAILED) text += ": " + member.outcome().cause();
-  return text;
 }
 
 // What members are put in order by; of equal ones the order of cell and replicate stays.
@@ -64,20 +57,14 @@ std::vector<std::string> OrderNames() {
 
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
 
-std::string Axes(const v1::Member& member) {
-  std::string text;
-  for (const v1::Setting& axis : member.axes()) text += (text.empty() ? "" : " ") + ToText(axis);
-  return OrDash(text);
-}
-
 void PrintTable(const Context& context, const std::vector<v1::Member>& members) {
   Table table({"member", "plan", "hardware", "state", "attempt", "top1", "init", "weights",
                "logits", "worker", "axes"});
   for (const v1::Member& member : members) {
-    table.Add({member.id(), member.plan(), OrDash(member.hardware()), State(member),
+    table.Add({member.id(), member.plan(), OrDash(member.hardware()), StateText(member),
                std::to_string(member.attempt()), Accuracy(member), ShortHash(member, "init"),
                ShortHash(member, "weights"), ShortHash(member, "logits"), OrDash(member.worker()),
-               Axes(member)});
+               AxesText(member)});
   }
   if (table.empty()) {
     context.out << "no members\n";
@@ -90,17 +77,20 @@ class Members final : public Command {
  public:
   std::string_view Name() const override { return "members"; }
   std::string_view Help() const override {
-    return "List the members of a sweep with their results";
+    return "List the members of a sweep with their results, or tell all of one";
   }
   std::string_view Examples() const override {
     return R"(  noisefloor members
+  noisefloor members s3c12r4
   noisefloor members s3 --state=failed,cancelled --plan=algo
   noisefloor members s3 --sort=top1 --limit=10
   noisefloor members --output=json | jq '.members[].hashes')";
   }
   void Describe(CLI::App& app) override {
     CLI::Option* sweep =
-        app.add_option("sweep", sweep_, "the sweep, such as s3; without it: the newest")
+        app.add_option("sweep", sweep_,
+                       "the sweep, such as s3, or one member, such as s3c12r4; without it: the "
+                       "newest sweep")
             ->type_name("ID");
     app.add_option("--sweep", sweep_, "")->group("")->excludes(sweep);  // As it once was said.
     members_.Describe(app, ShownStates());
@@ -115,6 +105,7 @@ class Members final : public Command {
   }
 
   absl::StatusOr<int> Run(Context& context) override {
+    if (ParseMemberId(sweep_)) return TellOne(context);
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     NF_ASSIGN_OR_RETURN(const v1::MemberSelection selection, members_.Selection(sweep));
@@ -141,6 +132,27 @@ class Members final : public Command {
   }
 
  private:
+  absl::StatusOr<int> TellOne(Context& context) const {
+    if (!members_.empty() || limit_ != 0) {
+      return InvalidInput(sweep_ + " is one member: there is nothing to choose from");
+    }
+    NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
+    v1::GetMemberRequest request;
+    request.set_member(sweep_);
+    NF_ASSIGN_OR_RETURN(const v1::GetMemberResponse answer,
+                        connection.Call(&Stub::GetMember, request));
+    if (!context.Json()) {
+      PrintMember(context, answer);
+      return kDone;
+    }
+    Json events = Json::array();
+    for (const v1::Event& event : answer.events()) events.push_back(EventJson(event));
+    const Json history = std::vector<std::string>(answer.history().begin(), answer.history().end());
+    PrintJson(context.out,
+              {{"member", MemberJson(answer.member())}, {"history", history}, {"events", events}});
+    return kDone;
+  }
+
   // In order, as many as are wanted.
   absl::StatusOr<std::vector<v1::Member>> Chosen(Connection& connection, uint64_t sweep,
                                                  const v1::MemberSelection& selection,

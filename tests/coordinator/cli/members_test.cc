@@ -11,6 +11,7 @@ namespace noisefloor::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 v1::Member Sample(const std::string& id, v1::MemberState state) {
   v1::Member member;
@@ -123,7 +124,7 @@ TEST(Members, AsATableShowResultsAndCauses) {
   EXPECT_THAT(printed.out, HasSubstr("87.50 %"));
   EXPECT_THAT(printed.out, HasSubstr("01234567"));
   EXPECT_THAT(printed.out, HasSubstr("failed: out_of_memory"));
-  EXPECT_THAT(printed.out, ::testing::Not(HasSubstr("\x1b"))) << "no colours into a pipe";
+  EXPECT_THAT(printed.out, Not(HasSubstr("\x1b"))) << "no colours into a pipe";
 }
 
 TEST(Members, OfOneStateAreOnlyThose) {
@@ -151,7 +152,7 @@ TEST(Members, ThatRunAreFoundByTheWordOfTheTableAndByTheStoredOne) {
   const Printed shown = line.Run({"members", "--state=running"});
   EXPECT_EQ(shown.code, kDone) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("  running  "));
-  EXPECT_THAT(shown.out, ::testing::Not(HasSubstr("s1c2r4")));
+  EXPECT_THAT(shown.out, Not(HasSubstr("s1c2r4")));
   EXPECT_EQ(line.Run({"members", "--state=leased"}).out, shown.out);
   const Printed json = line.Run({"members", "--state=running", "--output=json"});
   EXPECT_EQ(Json::parse(json.out)["members"][0]["state"], "leased");
@@ -164,7 +165,34 @@ TEST(Members, TakeTheSweepAsOtherCommandsDo) {
   const Printed printed = line.Run({"members", "s1"});
   EXPECT_EQ(printed.code, kDone) << printed.err;
   EXPECT_EQ(line.Run({"members", "--sweep=s1"}).out, printed.out);
-  EXPECT_THAT(line.Run({"members", "--help"}).out, ::testing::Not(HasSubstr("--sweep")));
+  EXPECT_THAT(line.Run({"members", "--help"}).out, Not(HasSubstr("--sweep")));
+}
+
+TEST(Members, OneIsToldWhole) {
+  CommandLine line(FiveMembers());
+  const Printed printed = line.Run({"members", "s1c2r1"});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  for (const char* said :
+       {"s1c2r1", "algo, block 0, replicate 0", "train.epochs=3", "18446744073709551615",
+        "0123456789abcdef", "0.875", "weights", "nan", "attempt 1 on box"}) {
+    EXPECT_THAT(printed.out, HasSubstr(said));
+  }
+  EXPECT_THAT(printed.out, Not(HasSubstr("s1c2r0")));
+
+  const Printed json = line.Run({"members", "s1c2r1", "--output=json"});
+  const Json told = Json::parse(json.out);
+  EXPECT_EQ(told["member"], MemberJson(Done("s1c2r1")));
+  EXPECT_EQ(told["history"][0], "attempt 1 on box");
+  EXPECT_EQ(told["events"][0]["kind"], "EVENT_KIND_DONE");
+}
+
+TEST(Members, OfOneNothingIsSelectedAndWhatIsNotThereIsNamed) {
+  CommandLine line(FiveMembers());
+  EXPECT_THAT(line.Run({"members", "s1c2r1", "--plan=algo"}).err, HasSubstr("is one member"));
+  EXPECT_EQ(line.Run({"members", "s1c2r1", "--limit=2"}).code, kRefused);
+  const Printed missing = line.Run({"members", "s1c2r9"});
+  EXPECT_EQ(missing.code, kRefused);
+  EXPECT_THAT(missing.err, HasSubstr("s1c2r9: no such member"));
 }
 
 }  // namespace

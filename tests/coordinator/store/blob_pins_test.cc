@@ -19,6 +19,12 @@ TEST(BlobPins, KeepAContentUntilTheLastOfItsLeasesIsSettled) {
   live.clear();
   EXPECT_TRUE(pins.Unless("a", remove));
   EXPECT_EQ(removed, 2);
+
+  live = {LeaseId{1}, LeaseId{2}};
+  pins.Pin("c", LeaseId{1});
+  pins.Pin("c", LeaseId{2});
+  live.erase(LeaseId{2});
+  EXPECT_FALSE(pins.Unless("c", remove)) << "the first is not settled yet";
 }
 
 TEST(BlobPins, OfManyLeasesOnlyThoseThatLiveAreRemembered) {
