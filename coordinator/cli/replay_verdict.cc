@@ -1,7 +1,6 @@
 #include "coordinator/cli/replay_verdict.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -10,6 +9,7 @@
 #include "fmt/format.h"
 
 #include "common/trainer_protocol/idle_sources.h"
+#include "coordinator/analysis/interval.h"
 
 namespace noisefloor::cli {
 
@@ -38,13 +38,6 @@ constexpr std::pair<std::string_view, std::string_view> kConditions[] = {
     {"/variables/ONEDNN_MAX_CPU_ISA", "variable ONEDNN_MAX_CPU_ISA"},
     {"/variables/CUBLAS_WORKSPACE_CONFIG", "variable CUBLAS_WORKSPACE_CONFIG"},
 };
-
-// 97.5 % quantiles of Student's t for 1, 2, ... degrees of freedom; later ones are within 2 % of
-// the last.
-constexpr std::array<double, 30> kStudent = {
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
 
 long EvaluationOf(const std::string& name) {
   return name.starts_with(kEvaluation) ? std::atol(name.c_str() + kEvaluation.size()) : 0;
@@ -151,7 +144,7 @@ Cohort SumUp(const std::vector<double>& top1, int64_t examples) {
     cohort.half_width = std::numeric_limits<double>::infinity();
     return cohort;
   }
-  const double student = kStudent[std::min(top1.size() - 1, kStudent.size()) - 1];
+  const double student = analysis::TQuantile(n - 1, 0.975);
   const double sd = std::sqrt(cohort.sd * cohort.sd + step * step / 12);
   cohort.half_width = student * sd * std::sqrt(1 + 1 / n) + step / 2;
   return cohort;

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "fmt/format.h"
 
 #include "coordinator/analysis/divergent.h"
@@ -10,30 +11,16 @@
 namespace noisefloor::report {
 namespace {
 
-std::string Base64(std::span<const uint8_t> bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) group = group << 8 | (at + k < bytes.size() ? bytes[at + k] : 0);
-    for (size_t k = 0; k < 4; ++k) {
-      const bool filler = at + k > bytes.size();
-      text += filler ? '=' : kDigits[group >> (18 - 6 * k) & 63];
-    }
-  }
-  return text;
-}
-
 Picture PictureOf(const EvaluationSet& evaluation, int64_t example) {
   const size_t size = static_cast<size_t>(evaluation.height) *
                       static_cast<size_t>(evaluation.width) *
                       static_cast<size_t>(evaluation.channels);
   const size_t begin = static_cast<size_t>(example) * size;
   if (size == 0 || evaluation.images.size() < begin + size) return {};
-  return {evaluation.height, evaluation.width, evaluation.channels,
-          Base64(evaluation.images.subspan(begin, size))};
+  const auto* pixels = reinterpret_cast<const char*>(evaluation.images.data() + begin);
+  Picture picture = {evaluation.height, evaluation.width, evaluation.channels, {}};
+  absl::Base64Escape(absl::string_view(pixels, size), &picture.pixels);
+  return picture;
 }
 
 bool Selects(const MemberInput& member) { return member.replicate % 2 == 0; }

@@ -100,7 +100,8 @@ struct WeightsView {
   int64_t without_effect = 0;         // Parameters left out: no output depends on them.
 };
 
-// Facts of an environment that decide a GPU's bits and are in no stack fingerprint.
+// Facts of an environment that decide a GPU's bits, by name: a fingerprint only says that some
+// differ.
 inline constexpr std::array<std::string_view, 3> kGpuSoftware = {"gpu.cudnn", "gpu.cuda_runtime",
                                                                  "gpu.driver"};
 

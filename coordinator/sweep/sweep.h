@@ -80,7 +80,7 @@ struct NoisePlan {
   uint32_t blocks = 0;      // 0: the sweep's.
 };
 
-// What the members of a sweep do. Whoever schedules and keeps them need not know.
+// What the members of a sweep do. Placement does not ask for it.
 enum class Kind : uint8_t {
   kTrain = 1,
   kReplay = 2,  // Each trains what its subject trained, draw by draw, once more.

@@ -115,9 +115,10 @@ const std::vector<FolderRule>& AllRules() {
         "coordinator/store/", "coordinator/web/"},
        {"absl/", "grpc"}},
       {"coordinator/cli",
-       {"common/", "coordinator/certificates/", "coordinator/coordinator.h",
-        "coordinator/store/backup.h", "coordinator/store/own_sql.h", "coordinator/store/restore.h",
-        "coordinator/sweep_file/", "worker/devices/", "worker/trainer/data/dataset.h"},
+       {"common/", "coordinator/analysis/interval.h", "coordinator/certificates/",
+        "coordinator/coordinator.h", "coordinator/store/backup.h", "coordinator/store/own_sql.h",
+        "coordinator/store/restore.h", "coordinator/sweep_file/", "worker/devices/",
+        "worker/trainer/data/dataset.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "curl/",
         "archive", "thread"}},
 
