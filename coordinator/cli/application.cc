@@ -23,7 +23,7 @@ constexpr std::string_view kFooter =
     R"(A command asks the first of these that says which coordinator: --coordinator, --home,
 $NOISEFLOOR_COORDINATOR, the access file in $NOISEFLOOR_ACCESS, $NOISEFLOOR_HOME, ./noisefloor-data,
 the access file in ~/.config/noisefloor/access. Of a data directory it asks the coordinator that
-holds it, or opens it itself; `run` does everything on this machine. `noisefloor COMMAND --help`
+holds it, or opens it itself; `run` does everything on this machine. `noisefloor help COMMAND`
 shows examples.
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 ended with failed or cancelled members,
@@ -212,7 +212,12 @@ int CheckOutput(int code, Context& context) {
 
 int RunApplication(const std::vector<std::string>& arguments, Context& context) {
   const TerminalGuard guard(context.err, EscapeStyle::kText);
-  return CheckOutput(ParseAndRun(arguments, context), context);
+  if (arguments.empty() || arguments[0] != "help") {
+    return CheckOutput(ParseAndRun(arguments, context), context);
+  }
+  std::vector<std::string> asked(arguments.begin() + 1, arguments.end());  // help data get
+  asked.emplace_back("--help");
+  return CheckOutput(ParseAndRun(asked, context), context);
 }
 
 }  // namespace noisefloor::cli

@@ -46,6 +46,7 @@ std::string Offer(const CLI::Option& option) {
   }
   const std::string type = TypeName(option);
   if (type == "FILE" || type == "SWEEP") return "files";
+  if (type == "ID") return "ids";
   return type.starts_with("DIR") ? "folders" : "";
 }
 
@@ -95,7 +96,7 @@ _noisefloor_flags() {  # PATH: its flags, with "=" where a value follows.
 constexpr std::string_view kValues = R"sh(    *) ;;
   esac
 }
-_noisefloor_values() {  # PATH FLAG or PATH POSITION: "words A B", "files", "folders" or nothing.
+_noisefloor_values() {  # PATH FLAG or PATH POSITION: "words A B", "files", "folders", "ids" or nothing.
   case "$1 $2" in
 )sh";
 constexpr std::string_view kMain = R"sh(    *) ;;
@@ -104,7 +105,7 @@ constexpr std::string_view kMain = R"sh(    *) ;;
 _noisefloor() {
   local IFS=$' \t\n' path='' position=0 option='' prefix='' offer glued='' word current value
   local finished=''
-  local -a words=()
+  local -a words=() where=()  # `where`: which coordinator is asked for ids.
   # bash parts words at "=" and ":" too, if COMP_WORDBREAKS says so; here they are whole again.
   for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
     if ((${#words[@]})) && [[ -n "$glued" || "$word" == [=:]* ]]; then
@@ -116,7 +117,9 @@ _noisefloor() {
   done
   current="${words[-1]-}"
   for word in "${words[@]:0:${#words[@]}-1}"; do
+    [[ "$word" == --home=* || "$word" == --coordinator=* ]] && where+=("$word")
     if [[ -n "$option" ]]; then
+      [[ "$option" == --home || "$option" == --coordinator ]] && where+=("$option=$word")
       option=''  # This is the value of the flag before it.
     elif [[ "$word" == -* ]]; then
       [[ " $(_noisefloor_flags "$path") " == *" $word= "* ]] && option="$word"
@@ -149,6 +152,8 @@ _noisefloor() {
     words*) mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "${offer#words}" -- "$value") ;;
     files) mapfile -t COMPREPLY < <(compgen -P "$prefix" -f -- "$value") ;;
     folders) mapfile -t COMPREPLY < <(compgen -P "$prefix" -d -- "$value") ;;
+    ids) mapfile -t COMPREPLY < <(compgen -P "$prefix" -W "$(timeout 2 "${COMP_WORDS[0]}" \
+      completion bash --ids="$value" "${where[@]}" 2> /dev/null < /dev/null)" -- "$value") ;;
   esac
   # What bash took for words of their own stands already and must not come again.
   [[ "$COMP_WORDBREAKS" == *=* && "$current" == *=* ]] && finished="${current%"${current##*=}"}"

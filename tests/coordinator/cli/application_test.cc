@@ -33,6 +33,7 @@ TEST(ExitCodes, EveryCommandHasHelpWithExamples) {
   for (const auto& command : AllCommands()) {
     CommandLine line;
     const Printed printed = line.Run({std::string(command->Name()), "--help"});
+    EXPECT_EQ(line.Run({"help", std::string(command->Name())}).out, printed.out);
     EXPECT_EQ(printed.code, kDone) << command->Name();
     EXPECT_THAT(printed.out, HasSubstr("noisefloor " + std::string(command->Name())));
     EXPECT_THAT(printed.out, HasSubstr("\nGlobal options:\n  --coordinator HOST:PORT"));

@@ -158,6 +158,35 @@ TEST(Completion, OffersTheChoicesOfAPositional) {
   EXPECT_THAT(bash.WordsFor("noisefloor data get c"), UnorderedElementsAre("cifar10"));
 }
 
+// Another program of that name stands in: which ids it prints is tested below.
+TEST(Completion, AsksTheProgramForIdsWithWhereItShallLook) {
+  Bash bash;
+  const std::string program = bash.folder() + "/noisefloor";
+  std::ofstream(program) << "#!/bin/sh\nprintf '%s\\n' \"$*\" > " << program
+                         << ".asked\necho s1; echo s2; echo s12\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EXPECT_THAT(bash.WordsFor(program + " report s1"), UnorderedElementsAre("s1", "s12"));
+  EXPECT_THAT(bash.WordsFor(program + " --home=x cancel "),
+              UnorderedElementsAre("s1", "s2", "s12"));
+  std::string asked;
+  std::getline(std::ifstream(program + ".asked"), asked);
+  EXPECT_EQ(asked, "completion bash --ids= --home=x");
+  EXPECT_THAT(bash.WordsFor(program + " explain --coordinator a:1 s2"), UnorderedElementsAre("s2"));
+  std::getline(std::ifstream(program + ".asked"), asked);
+  EXPECT_EQ(asked, "completion bash --ids=s2 --coordinator=a:1");
+}
+
+TEST(Completion, IdsAreThoseOfSweepsAndOfTheMembersOfOne) {
+  CannedAnswers answers;
+  answers.sweeps.emplace_back().set_id(3);
+  for (const char* id : {"s3c0r0", "s3c0r1", "s3c1r0"}) answers.members.emplace_back().set_id(id);
+  CommandLine line(answers);
+  EXPECT_EQ(line.Run({"completion", "bash", "--ids=s"}).out, "s3\n");
+  EXPECT_EQ(line.Run({"completion", "bash", "--ids=s3c"}).out, "s3c0r0\ns3c0r1\ns3c1r0\n");
+  EXPECT_EQ(line.Run({"completion", "bash", "--ids=s3c0r"}).out, "s3c0r0\ns3c0r1\n");
+  EXPECT_EQ(line.Run({"completion", "bash", "--ids=xc"}).out, "");
+}
+
 TEST(Completion, OffersFilesWhereAFileGoes) {
   Bash bash;
   std::ofstream(bash.folder() + "/sweep.yaml") << "x";
