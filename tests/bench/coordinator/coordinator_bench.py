@@ -116,6 +116,28 @@ class Bench:
                 server.stop()
                 self.note(f"latency {case}".strip(), **{name: figures[name] for name in names})
 
+    def peer(self):
+        """Tasks that do nothing by a peer with two slots; ours in turns with it. Ours are durable."""
+        if not self.args.peer:
+            fail("the row `peer` wants --peer=PYTHON, one that has what peer.py beside this names")
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer.py")
+        for _ in self.rounds():
+            said = subprocess.run([self.args.peer, script, f"--tasks={self.scaled(10000, 20)}",
+                                   f"--latencies={self.scaled(200, 5)}"],
+                                  check=True, stdout=subprocess.PIPE, text=True).stdout
+            theirs = json.loads(said.splitlines()[-1])
+            name = theirs.pop("peer")
+            self.note(name, **theirs)
+            server = Coordinator(self.shop)
+            server.load("submit", members=10000, cells=100)
+            ours = self.live(server, 2, 1, self.scaled(4000, 100))
+            server = Coordinator(self.shop)
+            waited = server.load("latency", count=self.scaled(200, 5))
+            server.stop()
+            self.note(f"noisefloor beside {name}", per_s=ours["per_s"],
+                      lease_p50_ms=waited["lease_p50_ms"], lease_p99_ms=waited["lease_p99_ms"],
+                      of_peer=ours["per_s"] / theirs["per_s"])
+
     # Records.
 
     def say(self, server, **options):
@@ -423,18 +445,19 @@ def environment(bench):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", default="build/release/bin", help="folder of the programs")
-    parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}, idle")
+    parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}, idle, peer")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", default=None,
                         help="where homes are made, on the disk to measure")
     parser.add_argument("--out", default="-", help="where the JSON goes")
     parser.add_argument("--minutes", type=float, default=15, help="of the row `idle`")
+    parser.add_argument("--peer", default="", help="Python of the row `peer`: see peer.py")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that the rows work")
     args = parser.parse_args()
     rows = args.rows.split(",")
     for row in rows:
-        if row not in ROWS + ("idle",):
-            parser.error(f"no row is called {row}: expected some of {', '.join(ROWS)}, idle")
+        if row not in ROWS + ("idle", "peer"):
+            parser.error(f"no row is called {row}: expected some of {', '.join(ROWS)}, idle, peer")
     with Workshop(args.programs, args.folder) as shop:
         bench = Bench(shop, args)
         result = {"environment": environment(bench)}
