@@ -2,7 +2,6 @@
 #include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
-#include "coordinator/query/to_proto.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
