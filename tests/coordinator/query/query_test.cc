@@ -174,7 +174,11 @@ TEST_F(QueryTest, PagesOfMembersHoldEachMemberOnce) {
   do {
     const auto page = home_.query().ListMembers(question);
     ASSERT_TRUE(page.ok()) << page.status();
-    for (const query::Member& member : page->members) ids.push_back(ToText(member.id));
+    for (const query::Member& member : page->members) {
+      ids.push_back(ToText(member.id));
+      ASSERT_EQ(member.axes.size(), 1u);
+      EXPECT_EQ(member.axes[0].second, SettingValue(member.id.cell < 2 ? 0.05 : 0.5)) << ids.back();
+    }
     question.after = page->after;
     ++pages;
   } while (question.after && pages < 10);

@@ -337,6 +337,7 @@ TEST_F(ReplayTest, IsNoStudyAndSaysWhatItIs) {
 
   v1::GetStudyRequest study;
   study.set_sweep_id(2);
+  study.set_form(v1::GetStudyRequest::FORM_JSON);
   grpc::ClientContext another;
   SetDeadline(another, kPatience);
   const auto reader = people_->GetStudy(&another, study);
