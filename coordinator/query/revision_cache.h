@@ -19,8 +19,11 @@ class RevisionCache {
  public:
   static constexpr size_t kMost = 1024;
 
-  // shared: with whoever is telling it, while a newer one takes its place. Never null.
-  using Known = std::shared_ptr<const T>;
+  struct Known {
+    // shared: with whoever is telling it, while a newer one takes its place. Never null.
+    std::shared_ptr<const T> what;
+    uint32_t revision = 0;  // Of it: who reads an older moment sees an older one.
+  };
   // What was read, and how often the sweep's notes, tags and extent were changed by then.
   struct Entry {
     T what;
@@ -35,27 +38,22 @@ class RevisionCache {
     {
       MutexLock lock(mutex_);
       const auto known = entries_.find(sweep);
-      if (known != entries_.end() && known->second.revision >= revision) return known->second.what;
+      if (known != entries_.end() && known->second.revision >= revision) return known->second;
     }
     absl::StatusOr<Entry> made = read();
     if (!made.ok()) return made.status();
-    const Held held = {std::make_shared<const T>(std::move(made->what)), made->revision};
+    const Known read_now = {std::make_shared<const T>(std::move(made->what)), made->revision};
     MutexLock lock(mutex_);
     if (entries_.size() >= kMost && !entries_.contains(sweep)) entries_.erase(entries_.begin());
-    Held& entry = entries_[sweep];
+    Known& entry = entries_[sweep];
     // Of two readers one may have seen less.
-    if (entry.what == nullptr || held.revision >= entry.revision) entry = held;
-    return held.what;
+    if (entry.what == nullptr || read_now.revision >= entry.revision) entry = read_now;
+    return read_now;
   }
 
  private:
-  struct Held {
-    Known what;
-    uint32_t revision = 0;
-  };
-
   Mutex mutex_;
-  std::map<uint64_t, Held> entries_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Known> entries_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace noisefloor::query

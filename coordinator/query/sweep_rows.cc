@@ -104,12 +104,15 @@ absl::StatusOr<RevisionCache<sweep::SweepRequest>::Entry> ReadSubmitted(SQLite::
                                                    row.getColumn(1).getUInt()};
 }
 
-absl::Status AddSubmitted(SQLite::Database& database, SweepCaches& caches, SweepSummary& summary) {
+// Of which revision it is.
+absl::StatusOr<uint32_t> AddSubmitted(SQLite::Database& database, SweepCaches& caches,
+                                      SweepSummary& summary) {
   const uint64_t sweep = summary.facts->id.value;
-  NF_ASSIGN_OR_RETURN(summary.submitted, caches.submitted.Get(sweep, summary.now.revision, [&] {
+  NF_ASSIGN_OR_RETURN(auto known, caches.submitted.Get(sweep, summary.now.revision, [&] {
     return ReadSubmitted(database, sweep);
   }));
-  return absl::OkStatus();
+  summary.submitted = std::move(known.what);
+  return known.revision;
 }
 
 // " by ada"; empty: nobody knows.
@@ -179,12 +182,15 @@ absl::StatusOr<SweepSummary> Summarise(SQLite::Database& database, uint64_t swee
   std::optional<SweepProgress> now = live.sweep(SweepId{sweep});
   if (!now) return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
   SweepSummary summary;
-  NF_ASSIGN_OR_RETURN(summary.facts, caches.facts.Get(sweep, now->revision,
-                                                      [&] { return ReadFacts(database, sweep); }));
+  NF_ASSIGN_OR_RETURN(auto facts, caches.facts.Get(sweep, now->revision,
+                                                   [&] { return ReadFacts(database, sweep); }));
+  summary.facts = std::move(facts.what);
   summary.progress = now->done + now->diverged + now->failed + now->cancelled + now->running;
   summary.seconds_left = SecondsLeft(*now);
   summary.now = *std::move(now);
-  if (view == SweepView::kFull) NF_RETURN_IF_ERROR(AddSubmitted(database, caches, summary));
+  if (view == SweepView::kFull) {
+    NF_RETURN_IF_ERROR(AddSubmitted(database, caches, summary).status());
+  }
   return summary;
 }
 
@@ -252,8 +258,7 @@ absl::StatusOr<SweepNews> ReadNews(SQLite::Database& database, const SweepPlace&
   }
   NF_ASSIGN_OR_RETURN(news.sweep, Summarise(database, sweep, SweepView::kBasic, live, caches));
   if (place.revision != news.sweep.now.revision) {
-    NF_RETURN_IF_ERROR(AddSubmitted(database, caches, news.sweep));
-    news.place.revision = news.sweep.now.revision;
+    NF_ASSIGN_OR_RETURN(news.place.revision, AddSubmitted(database, caches, news.sweep));
   }
   return news;
 }

@@ -1,4 +1,5 @@
-// The wire's messages to the core's values and back. Nothing else knows both.
+// The wire's messages to the core's values and back; what query is asked and tells is in
+// convert_answers.h. Nothing else knows both.
 //
 // What is refused here is what no lease answers for: a registration beyond its limits (they are
 // here and nowhere else), no lease named, no known message. What is wrong with one lease's payload

@@ -26,21 +26,23 @@ struct Reader {
 TEST(RevisionCache, ASweepIsReadOnce) {
   Cache cache;
   Reader reader;
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(**cache.Get(1, 0, std::ref(reader)), 1u);
-  EXPECT_EQ(**cache.Get(2, 0, std::ref(reader)), 2u) << "another sweep";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*cache.Get(1, 0, std::ref(reader))->what, 1u);
+  EXPECT_EQ(*cache.Get(2, 0, std::ref(reader))->what, 2u) << "another sweep";
 }
 
 TEST(RevisionCache, OneOfAnOlderRevisionIsReadAgain) {
   Cache cache;
   Reader reader;
-  EXPECT_EQ(**cache.Get(1, 0, std::ref(reader)), 1u);
-  EXPECT_EQ(**cache.Get(1, 1, std::ref(reader)), 2u) << "and still of the older";
+  EXPECT_EQ(*cache.Get(1, 0, std::ref(reader))->what, 1u);
+  EXPECT_EQ(*cache.Get(1, 1, std::ref(reader))->what, 2u) << "and still of the older";
+  EXPECT_EQ(cache.Get(1, 1, std::ref(reader))->revision, 0u) << "which is said";
+  reader.reads = 2;
   reader.revision = 1;
-  EXPECT_EQ(**cache.Get(1, 1, std::ref(reader)), 3u);
-  EXPECT_EQ(**cache.Get(1, 1, std::ref(reader)), 3u);
+  EXPECT_EQ(*cache.Get(1, 1, std::ref(reader))->what, 3u);
+  EXPECT_EQ(*cache.Get(1, 1, std::ref(reader))->what, 3u);
   reader.revision = 0;
-  EXPECT_EQ(**cache.Get(1, 2, std::ref(reader)), 4u);
-  EXPECT_EQ(**cache.Get(1, 1, std::ref(reader)), 3u) << "the newer stays";
+  EXPECT_EQ(*cache.Get(1, 2, std::ref(reader))->what, 4u);
+  EXPECT_EQ(*cache.Get(1, 1, std::ref(reader))->what, 3u) << "the newer stays";
 }
 
 TEST(RevisionCache, AnErrorIsNotKept) {
