@@ -91,12 +91,22 @@ class Follower {
     v1::WatchSweepResponse answer;
     while (context_.out.good() && reader->Read(&answer)) {
       heard_ = true;
+      KeepSubmitted(*answer.mutable_sweep());
       last_ = answer.sweep();
       request_.set_resume_token(answer.resume_token());
       Show(answer);
     }
     if (!context_.out.good()) call.TryCancel();
     return connection_.Named(FromGrpc(reader->Finish()));
+  }
+
+  // A watch tells it when it begins and when it changes.
+  void KeepSubmitted(v1::SweepSummary& sweep) {
+    if (sweep.has_sweep()) {
+      submitted_ = sweep.sweep();
+    } else {
+      *sweep.mutable_sweep() = submitted_;
+    }
   }
 
   void SayWhatStands() {
@@ -160,6 +170,7 @@ class Follower {
   Progress progress_;
   v1::WatchSweepRequest request_;
   v1::SweepSummary last_;
+  v1::Sweep submitted_;  // As told last.
   absl::Duration look_ = kLook;
   bool heard_ = false;  // Since the watch was opened last.
   std::string shown_;   // The counts that were printed as JSON last.

@@ -29,10 +29,11 @@ void DropDetails(v1::Member& member) {
 
 absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
                                                          std::string* storage_problem,
-                                                         bool archived) {
+                                                         bool archived, v1::SweepView view) {
   std::vector<v1::SweepSummary> all;
   v1::ListSweepsRequest request;
   request.set_archived(archived);
+  request.set_view(view);
   request.set_page_size(kPageSize);
   do {
     NF_ASSIGN_OR_RETURN(const v1::ListSweepsResponse page,

@@ -10,11 +10,12 @@
 
 namespace noisefloor::cli {
 
-// Archived ones only when they are asked for. `storage_problem`: why the coordinator can keep
-// nothing at present, or empty; may be null.
+// Archived ones only when they are asked for; what was submitted only in the full view.
+// `storage_problem`: why the coordinator can keep nothing at present, or empty; may be null.
 absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
                                                          std::string* storage_problem = nullptr,
-                                                         bool archived = false);
+                                                         bool archived = false,
+                                                         v1::SweepView view = v1::SWEEP_VIEW_BASIC);
 // How much of each member is wanted: MEMBER_VIEW_BASIC; its hashes besides, for the room of those;
 // MEMBER_VIEW_FULL.
 enum class Detail { kBasic, kHashes, kFull };

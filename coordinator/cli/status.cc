@@ -161,8 +161,9 @@ class StatusCommand final : public Command {
 
   static absl::StatusOr<int> All(Context& context, Connection& connection, bool archived) {
     std::string storage_problem;
+    const auto view = context.Json() ? v1::SWEEP_VIEW_FULL : v1::SWEEP_VIEW_BASIC;  // Notes, tags.
     NF_ASSIGN_OR_RETURN(const std::vector<v1::SweepSummary> sweeps,
-                        ListSweeps(connection, &storage_problem, archived));
+                        ListSweeps(connection, &storage_problem, archived, view));
     WarnOfStorage(context, storage_problem);
     if (context.Json()) {
       Json list = Json::array();

@@ -3,28 +3,13 @@
 #include <limits>
 
 #include "common/base/sha256_text.h"
+#include "common/base/utf8.h"
 #include "common/trainer_protocol/measured.h"
 #include "coordinator/ingest/accept.h"
 
 namespace noisefloor::ingest {
 
 namespace {
-
-// Bytes of the UTF-8 character at the start of `text`; 0 when there is none.
-size_t CharacterLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xED && byte(1) >= 0xA0;
-  const bool too_large = first == 0xF4 && byte(1) >= 0x90;
-  return overlong || surrogate || too_large ? 0 : length;
-}
 
 bool IsShown(char c) {
   return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) || c == '\n' || c == '\t';
@@ -82,7 +67,7 @@ void CleanArtifacts(AttemptOutcome& outcome) {
 std::string ToStorableText(std::string_view text, size_t most_bytes) {
   std::string cleaned;
   while (!text.empty()) {
-    const size_t length = CharacterLength(text);
+    const size_t length = CharacterBytes(text);
     const size_t taken = std::max<size_t>(length, 1);
     if (cleaned.size() + taken > most_bytes) break;
     const bool shown = length > 1 || (length == 1 && IsShown(text.front()));

@@ -23,26 +23,20 @@ void Bind(SQLite::Statement& statement, const MemberId& id) {
 
 }  // namespace
 
-v1::EventKind KindOf(std::string_view stored, bool lost) {
-  static const std::map<std::string_view, v1::EventKind> kinds = {
-      {"member_leased", v1::EVENT_KIND_LEASED},
-      {"member_done", v1::EVENT_KIND_DONE},
-      {"member_diverged", v1::EVENT_KIND_DIVERGED},
-      {"member_waits_again", v1::EVENT_KIND_RETRIED},
-      {"member_failed", v1::EVENT_KIND_FAILED},
-      {"members_failed", v1::EVENT_KIND_FAILED},
-      {"sweep_cancelled", v1::EVENT_KIND_CANCELLED},
-      {"members_cancelled", v1::EVENT_KIND_CANCELLED},
-      {"sweep_retried", v1::EVENT_KIND_REQUEUED},
-      {"members_retried", v1::EVENT_KIND_REQUEUED},
-      {"sweep_submitted", v1::EVENT_KIND_SUBMITTED},
-      {"sweep_updated", v1::EVENT_KIND_UPDATED},
-      {"sweep_extended", v1::EVENT_KIND_EXTENDED},
+EventKind KindOf(std::string_view stored, bool lost) {
+  static const std::map<std::string_view, EventKind> kinds = {
+      {"member_leased", EventKind::kLeased},      {"member_done", EventKind::kDone},
+      {"member_diverged", EventKind::kDiverged},  {"member_waits_again", EventKind::kRetried},
+      {"member_failed", EventKind::kFailed},      {"members_failed", EventKind::kFailed},
+      {"sweep_cancelled", EventKind::kCancelled}, {"members_cancelled", EventKind::kCancelled},
+      {"sweep_retried", EventKind::kRequeued},    {"members_retried", EventKind::kRequeued},
+      {"sweep_submitted", EventKind::kSubmitted}, {"sweep_updated", EventKind::kUpdated},
+      {"sweep_extended", EventKind::kExtended},
   };
   const auto found = kinds.find(stored);
-  if (found == kinds.end()) return v1::EVENT_KIND_OTHER;
-  const bool again = found->second == v1::EVENT_KIND_RETRIED;
-  return again && lost ? v1::EVENT_KIND_LOST : found->second;
+  if (found == kinds.end()) return EventKind::kOther;
+  const bool again = found->second == EventKind::kRetried;
+  return again && lost ? EventKind::kLost : found->second;
 }
 
 EventReader::EventReader(SQLite::Database& database)
@@ -70,29 +64,29 @@ EventReader::EventReader(SQLite::Database& database)
             "SELECT event, at_us, sweep, cell, replicate, kind FROM event WHERE event >= ? "
             "ORDER BY event") {}
 
-void EventReader::FillLease(const MemberId& id, Match match, v1::Event& event, bool* lost) {
+void EventReader::FillLease(const MemberId& id, Match match, Event& event, bool* lost) {
   Bind(lease_, id);
-  lease_.bind(4, event.unix_micros());
+  lease_.bind(4, event.unix_micros);
   lease_.bind(5, static_cast<int>(match));
   if (!lease_.executeStep()) return;
-  event.set_lease(static_cast<uint64_t>(lease_.getColumn(0).getInt64()));
-  event.set_attempt(lease_.getColumn(1).getUInt());
-  event.set_worker(lease_.getColumn(2).getString());
+  event.lease = LeaseId{static_cast<uint64_t>(lease_.getColumn(0).getInt64())};
+  event.attempt = lease_.getColumn(1).getUInt();
+  event.worker = lease_.getColumn(2).getString();
   *lost = lease_.getColumn(3).getString() == kLostWorker;
 }
 
-v1::Event EventReader::At(SQLite::Statement& row) {
-  v1::Event event;
-  event.set_number(static_cast<uint64_t>(row.getColumn(0).getInt64()));
-  event.set_text(row.getColumn(1).getString());
-  event.set_caller(row.getColumn(5).getString());
-  event.set_unix_micros(row.getColumn(7).getInt64());
+Event EventReader::At(SQLite::Statement& row) {
+  Event event;
+  event.number = EventId{static_cast<uint64_t>(row.getColumn(0).getInt64())};
+  event.text = row.getColumn(1).getString();
+  event.caller = row.getColumn(5).getString();
+  event.unix_micros = row.getColumn(7).getInt64();
   const std::string kind = row.getColumn(6).getString();
   bool lost = false;
   if (!row.getColumn(2).isNull()) {
     const MemberId id{SweepId{static_cast<uint64_t>(row.getColumn(4).getInt64())},
                       row.getColumn(2).getUInt(), row.getColumn(3).getUInt()};
-    event.set_member(ToText(id));
+    event.member = id;
     static const std::map<std::string_view, Match> matches = {
         {"member_leased", Match::kGranted},      {"member_done", Match::kDropped},
         {"member_diverged", Match::kDropped},    {"member_failed", Match::kDropped},
@@ -101,12 +95,12 @@ v1::Event EventReader::At(SQLite::Statement& row) {
     const auto match = matches.find(kind);
     FillLease(id, match == matches.end() ? Match::kLive : match->second, event, &lost);
   }
-  event.set_kind(KindOf(kind, lost));
+  event.kind = KindOf(kind, lost);
   return event;
 }
 
 // How the lease that leases_ stands at has ended.
-v1::Event EventReader::EndOf(const MemberId& id) {
+Event EventReader::EndOf(const MemberId& id) {
   const uint32_t attempt = leases_.getColumn(1).getUInt();
   const std::string cause = leases_.getColumn(5).getString();
   const std::string state = leases_.getColumn(9).getString();
@@ -116,42 +110,42 @@ v1::Event EventReader::EndOf(const MemberId& id) {
   const bool forgiven = attempt <= leases_.getColumn(11).getUInt();
   const bool stopped =
       cause == kInterrupted && !reported && (last ? state == "cancelled" : forgiven);
-  v1::Event event;
-  event.set_unix_micros(leases_.getColumn(4).getInt64());
+  Event event;
+  event.unix_micros = leases_.getColumn(4).getInt64();
   if (accepted) {
-    event.set_kind(leases_.getColumn(8).getString() == "diverged" ? v1::EVENT_KIND_DIVERGED
-                                                                  : v1::EVENT_KIND_DONE);
-    event.set_text(fmt::format("{} {} on {}", ToText(id), leases_.getColumn(8).getString(),
-                               leases_.getColumn(2).getString()));
+    event.kind =
+        leases_.getColumn(8).getString() == "diverged" ? EventKind::kDiverged : EventKind::kDone;
+    event.text = fmt::format("{} {} on {}", ToText(id), leases_.getColumn(8).getString(),
+                             leases_.getColumn(2).getString());
   } else {
-    event.set_kind(stopped                     ? v1::EVENT_KIND_CANCELLED
-                   : last && state == "failed" ? v1::EVENT_KIND_FAILED
-                   : cause == kLostWorker      ? v1::EVENT_KIND_LOST
-                                               : v1::EVENT_KIND_RETRIED);
-    event.set_text(fmt::format("{} attempt {} {}: {}", ToText(id), attempt, cause,
-                               leases_.getColumn(6).getString()));
+    event.kind = stopped                     ? EventKind::kCancelled
+                 : last && state == "failed" ? EventKind::kFailed
+                 : cause == kLostWorker      ? EventKind::kLost
+                                             : EventKind::kRetried;
+    event.text = fmt::format("{} attempt {} {}: {}", ToText(id), attempt, cause,
+                             leases_.getColumn(6).getString());
   }
   return event;
 }
 
-v1::Event EventReader::GrantOf(const MemberId& id) {
-  v1::Event event;
-  event.set_unix_micros(leases_.getColumn(3).getInt64());
-  event.set_kind(v1::EVENT_KIND_LEASED);
-  event.set_text(fmt::format("{} attempt {} on {}", ToText(id), leases_.getColumn(1).getUInt(),
-                             leases_.getColumn(2).getString()));
+Event EventReader::GrantOf(const MemberId& id) {
+  Event event;
+  event.unix_micros = leases_.getColumn(3).getInt64();
+  event.kind = EventKind::kLeased;
+  event.text = fmt::format("{} attempt {} on {}", ToText(id), leases_.getColumn(1).getUInt(),
+                           leases_.getColumn(2).getString());
   return event;
 }
 
-std::vector<v1::Event> EventReader::OfMember(const MemberId& id, LeaseId first, size_t told) {
-  std::vector<v1::Event> events;
-  const auto add = [&](v1::Event event) {
-    event.set_member(ToText(id));
-    event.set_lease(static_cast<uint64_t>(leases_.getColumn(0).getInt64()));
-    event.set_attempt(leases_.getColumn(1).getUInt());
-    event.set_worker(leases_.getColumn(2).getString());
+std::vector<Event> EventReader::OfMember(const MemberId& id, LeaseId first, size_t told) {
+  std::vector<Event> events;
+  const auto add = [&](Event event) {
+    event.member = id;
+    event.lease = LeaseId{static_cast<uint64_t>(leases_.getColumn(0).getInt64())};
+    event.attempt = leases_.getColumn(1).getUInt();
+    event.worker = leases_.getColumn(2).getString();
     if (events.size() >= told) {
-      event.set_number(NumberAt(id, event.unix_micros(), event.kind() == v1::EVENT_KIND_LEASED));
+      event.number = EventId{NumberAt(id, event.unix_micros, event.kind == EventKind::kLeased)};
     }
     events.push_back(std::move(event));
   };
@@ -164,8 +158,8 @@ std::vector<v1::Event> EventReader::OfMember(const MemberId& id, LeaseId first, 
   return events;
 }
 
-std::vector<v1::Event> EventReader::AskedOfSweep(SweepId sweep) {
-  std::vector<v1::Event> events;
+std::vector<Event> EventReader::AskedOfSweep(SweepId sweep) {
+  std::vector<Event> events;
   asked_.reset();
   asked_.bind(1, static_cast<int64_t>(sweep.value));
   while (asked_.executeStep()) events.push_back(At(asked_));
@@ -197,8 +191,8 @@ uint64_t EventReader::NumberAt(const MemberId& id, int64_t at_us, bool leased) {
                      from_.getColumn(2).getInt64() == static_cast<int64_t>(id.sweep.value) &&
                      from_.getColumn(3).getUInt() == id.cell &&
                      from_.getColumn(4).getUInt() == id.replicate;
-    const v1::EventKind kind = KindOf(from_.getColumn(5).getString(), false);
-    if (its && kind != v1::EVENT_KIND_OTHER && (kind == v1::EVENT_KIND_LEASED) == leased) {
+    const EventKind kind = KindOf(from_.getColumn(5).getString(), false);
+    if (its && kind != EventKind::kOther && (kind == EventKind::kLeased) == leased) {
       return static_cast<uint64_t>(from_.getColumn(0).getInt64());
     }
   }

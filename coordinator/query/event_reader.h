@@ -10,13 +10,13 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/base/ids.h"
-#include "noisefloor/v1/coordinator_api.pb.h"
+#include "coordinator/query/event.h"
 
 namespace noisefloor::query {
 
 // What an event of that kind in the store is; `lost`: its lease was dropped with its worker.
-// OTHER for a kind that has no word of its own. STARTED is none that the store keeps.
-v1::EventKind KindOf(std::string_view stored, bool lost);
+// kOther for a kind that has no word of its own.
+EventKind KindOf(std::string_view stored, bool lost);
 
 // One thread, within one read transaction. SQLite's exceptions pass through.
 class EventReader {
@@ -26,23 +26,23 @@ class EventReader {
 
   explicit EventReader(SQLite::Database& database);
 
-  v1::Event At(SQLite::Statement& row);
+  Event At(SQLite::Statement& row);
   // What its leases tell, first to last: that each was granted, and how it ended. `first`: none of
   // leases before that one. The number is 0 where it cannot be found without reading all events,
   // which takes a clock that was set back; and of the first `told` ones, for which it is not
   // looked.
-  std::vector<v1::Event> OfMember(const MemberId& id, LeaseId first = {}, size_t told = 0);
+  std::vector<Event> OfMember(const MemberId& id, LeaseId first = {}, size_t told = 0);
   // What people had done with the whole sweep: cancelled it, let its members wait again.
-  std::vector<v1::Event> AskedOfSweep(SweepId sweep);
+  std::vector<Event> AskedOfSweep(SweepId sweep);
 
  private:
   // Which lease an event of a member is of: by a time that both have.
   enum class Match : uint8_t { kLive, kGranted, kDropped, kReported };
 
-  void FillLease(const MemberId& id, Match match, v1::Event& event, bool* lost);
+  void FillLease(const MemberId& id, Match match, Event& event, bool* lost);
   uint64_t NumberAt(const MemberId& id, int64_t at_us, bool leased);
-  v1::Event GrantOf(const MemberId& id);
-  v1::Event EndOf(const MemberId& id);
+  Event GrantOf(const MemberId& id);
+  Event EndOf(const MemberId& id);
 
   SQLite::Statement lease_;
   SQLite::Statement leases_;

@@ -9,22 +9,17 @@
 
 #include "coordinator/query/event_reader.h"
 #include "coordinator/query/member_rows.h"
-#include "coordinator/query/to_proto.h"
+#include "coordinator/query/rows.h"
 #include "coordinator/store/special.h"
 
 namespace noisefloor::query {
 
 namespace {
 
-constexpr int kMostValues = 1000;  // Of a message.
-
-bool HasEnded(v1::MemberState state) {
-  return state != v1::MEMBER_STATE_WAITING && state != v1::MEMBER_STATE_LEASED;
-}
+constexpr size_t kMostValues = 1000;  // Of a message.
 
 // State of the member and its newest lease.
-void ReadStanding(SQLite::Database& database, const MemberId& id,
-                  v1::WatchMemberResponse& response) {
+absl::Status ReadStanding(SQLite::Database& database, const MemberId& id, MemberNews& news) {
   SQLite::Statement row(
       database,
       "SELECT coalesce(m.state, c.untouched), "
@@ -35,14 +30,15 @@ void ReadStanding(SQLite::Database& database, const MemberId& id,
   row.bind(1, static_cast<int64_t>(id.sweep.value));
   row.bind(2, static_cast<int64_t>(id.cell));
   row.bind(3, static_cast<int64_t>(id.replicate));
-  if (!row.executeStep()) return;
-  response.set_state(StateFromName(row.getColumn(0).getString()));
-  response.set_lease(static_cast<uint64_t>(row.getColumn(1).getInt64()));
-  response.set_attempt(row.getColumn(2).getUInt());
+  if (!row.executeStep()) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(news.state, StateOf(id, row.getColumn(0).getString()));
+  news.lease = LeaseId{static_cast<uint64_t>(row.getColumn(1).getInt64())};
+  news.attempt = row.getColumn(2).getUInt();
+  return absl::OkStatus();
 }
 
 // From the place on, which moves with them. Whether there are more.
-bool ReadValues(SQLite::Database& database, MemberPlace& place, v1::WatchMemberResponse& response) {
+bool ReadValues(SQLite::Database& database, MemberPlace& place, MemberNews& news) {
   SQLite::Statement row(database,
                         "SELECT r.batch, r.item, r.step, m.name, r.value, r.special "
                         "FROM record r JOIN metric m USING (metric) WHERE r.lease = ? AND "
@@ -52,59 +48,49 @@ bool ReadValues(SQLite::Database& database, MemberPlace& place, v1::WatchMemberR
   row.bind(3, place.item);
   row.bind(4, place.after_step);
   while (row.executeStep()) {
-    if (response.values_size() == kMostValues) return true;
+    if (news.values.size() == kMostValues) return true;
     place.batch = static_cast<uint64_t>(row.getColumn(0).getInt64());
     place.item = row.getColumn(1).getInt64();
-    v1::RecordedValue& value = *response.add_values();
-    value.set_step(row.getColumn(2).getInt64());
-    value.set_name(row.getColumn(3).getString());
-    value.set_value(FromStored(row.getColumn(4).getDouble(), row.getColumn(5).getInt()));
-    response.set_step(value.step());
+    news.values.push_back({row.getColumn(2).getInt64(), row.getColumn(3).getString(),
+                           FromStored(row.getColumn(4).getDouble(), row.getColumn(5).getInt())});
+    news.progress.step = news.values.back().step;
   }
   return false;
 }
 
 }  // namespace
 
-MemberPlace PlaceOf(const v1::WatchMemberRequest& request) {
-  MemberPlace place{.member = request.member()};
-  if (request.lease() == 0) return place;
-  place.first = place.lease = LeaseId{request.lease()};
-  place.events = 1;  // That it was granted.
-  place.after_step = request.after_step();
-  return place;
-}
-
 absl::StatusOr<MemberNews> ReadMemberNews(SQLite::Database& database, const MemberPlace& place,
                                           const LiveFacts& live) {
-  NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, place.member));
-  MemberNews news{.response = {}, .place = place};
-  v1::WatchMemberResponse& response = news.response;
-  ReadStanding(database, id, response);
-  if (response.lease() != place.lease.value) {
-    news.place.lease = LeaseId{response.lease()};
+  const MemberId& id = place.member;
+  NF_RETURN_IF_ERROR(CheckThereIs(database, id));
+  MemberNews news;
+  news.place = place;
+  NF_RETURN_IF_ERROR(ReadStanding(database, id, news));
+  if (news.lease != place.lease) {
+    news.place.lease = news.lease;
     news.place.batch = 0;
     news.place.item = news.place.after_step = -1;
   }
-  news.more = ReadValues(database, news.place, response);
-  if (response.state() == v1::MEMBER_STATE_LEASED) {
+  news.more = ReadValues(database, news.place, news);
+  if (news.state == scheduler::MemberState::kLeased) {
     if (const std::optional<Progress> progress = live.attempt(id)) {
-      response.set_step(std::max(progress->step, response.step()));
-      response.set_steps(progress->step_count);
+      news.progress.step = std::max(progress->step, news.progress.step);
+      news.progress.step_count = progress->step_count;
     }
   }
-  std::vector<v1::Event> events = EventReader(database).OfMember(id, place.first, place.events);
+  std::vector<Event> events = EventReader(database).OfMember(id, place.first, place.events);
   for (size_t& told = news.place.events; told < events.size(); ++told) {
     // An end comes after all that was measured until then.
-    if (news.more && events[told].kind() != v1::EVENT_KIND_LEASED) break;
-    *response.add_events() = std::move(events[told]);
+    if (news.more && events[told].kind != EventKind::kLeased) break;
+    news.events.push_back(std::move(events[told]));
   }
-  news.place.state = response.state();
-  news.place.step = response.step();
-  news.moved = response.values_size() > 0 || response.events_size() > 0 ||
-               news.place.lease != place.lease || news.place.state != place.state ||
-               (news.place.step != place.step && response.steps() > 0);
-  news.ended = HasEnded(response.state()) && !news.more;
+  news.place.state = news.state;
+  news.place.step = news.progress.step;
+  news.moved = !news.values.empty() || !news.events.empty() || news.place.lease != place.lease ||
+               news.place.state != place.state ||
+               (news.place.step != place.step && news.progress.step_count > 0);
+  news.ended = HasEnded(news.state) && !news.more;
   return news;
 }
 

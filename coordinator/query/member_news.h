@@ -9,9 +9,6 @@
 
 namespace noisefloor::query {
 
-// Where a watch begins that asks so.
-MemberPlace PlaceOf(const v1::WatchMemberRequest& request);
-
 // NotFound when there is no such member. Costs what it returns and, when the watch was opened from
 // a step, the records of that lease once.
 absl::StatusOr<MemberNews> ReadMemberNews(SQLite::Database& database, const MemberPlace& place,

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "absl/time/time.h"
 
 #include "common/base/seed.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/measured.h"
 #include "coordinator/query/rows.h"
-#include "coordinator/query/to_proto.h"
 #include "coordinator/store/hash_bytes.h"
+#include "coordinator/store/recover_check.h"
 #include "coordinator/store/special.h"
 
 namespace noisefloor::query {
@@ -25,6 +27,13 @@ void Bind(SQLite::Statement& statement, const MemberId& id) {
 
 double NumberAt(SQLite::Statement& row, int column) {
   return FromStored(row.getColumn(column).getDouble(), row.getColumn(column + 1).getInt());
+}
+
+std::optional<OutcomeEvent::Kind> OutcomeKindOf(std::string_view stored) {
+  if (stored == "done") return OutcomeEvent::Kind::kDone;
+  if (stored == "diverged") return OutcomeEvent::Kind::kDiverged;
+  if (stored == "failed") return OutcomeEvent::Kind::kFailed;
+  return std::nullopt;
 }
 
 // "attempt 2 on box-1 (lease 17): 2026-01-01 10:00:00 to 10:02:00 UTC, failed (bug): message".
@@ -92,116 +101,115 @@ MemberReader::MemberReader(SQLite::Database& database)
                "FROM lease l JOIN worker w USING (worker) LEFT JOIN attempt a USING (lease) "
                "WHERE l.sweep = ? AND l.cell = ? AND l.replicate = ? ORDER BY l.attempt") {}
 
-std::optional<v1::Member> MemberReader::Read(const MemberId& id, v1::MemberView view) {
+absl::StatusOr<std::optional<Member>> MemberReader::Read(const MemberId& id, MemberView view) {
   Bind(member_, id);
   if (!member_.executeStep()) return std::nullopt;
-  v1::Member member;
-  member.set_id(ToText(id));
-  member.set_sweep(id.sweep.value);
-  member.set_cell(id.cell);
-  member.set_replicate(id.replicate);
-  member.set_block(member_.getColumn(0).getUInt());
-  member.set_plan(member_.getColumn(1).getString());
-  member.set_hardware(member_.getColumn(2).getString());
-  member.set_stack(member_.getColumn(3).getString());
-  for (v1::Setting& setting : SettingsIn(member_.getColumn(4).getString())) {
-    *member.add_axes() = std::move(setting);
-  }
-  member.set_state(StateFromName(member_.getColumn(5).getString()));
-  member.set_attempt(member_.getColumn(6).getUInt());
-  if (view == v1::MEMBER_VIEW_FULL) ReadSources(id, member);
+  Member member;
+  member.id = id;
+  member.block = member_.getColumn(0).getUInt();
+  member.plan = member_.getColumn(1).getString();
+  member.hardware = member_.getColumn(2).getString();
+  member.stack = member_.getColumn(3).getString();
+  member.axes = AxesOf(member_.getColumn(4).getString());
+  NF_ASSIGN_OR_RETURN(member.state, StateOf(id, member_.getColumn(5).getString()));
+  member.attempt = member_.getColumn(6).getUInt();
+  if (view == MemberView::kFull) ReadSources(id, member);
   ReadLastWorker(id, member);
-  ReadOutcome(id, view, member);
+  NF_RETURN_IF_ERROR(ReadOutcome(id, view, member));
   return member;
 }
 
-void MemberReader::ReadSources(const MemberId& id, v1::Member& member) {
+// Members of a cell come one after another.
+const Settings& MemberReader::AxesOf(std::string json) {
+  if (json != axes_text_) {
+    axes_ = SettingsIn(json);
+    axes_text_ = std::move(json);
+  }
+  return axes_;
+}
+
+void MemberReader::ReadSources(const MemberId& id, Member& member) {
   Bind(sources_, id);
   while (sources_.executeStep()) {
-    const std::string name = sources_.getColumn(0).getString();
-    const auto source = ParseNoiseSource(name);
+    const auto source = ParseNoiseSource(sources_.getColumn(0).getString());
     const auto state = ParseSourceState(sources_.getColumn(1).getString());
     if (!source || !state) continue;
     const Lane lane =
         LaneOf(*state, sources_.getColumn(2).getUInt(), sources_.getColumn(4).getUInt());
-    v1::SourceLane& told = (*member.mutable_sources())[name];
-    told.set_state(ToProto(*state));
-    told.set_lane(lane.number);
-    told.set_seed(DeriveSeed(UnsignedOf(sources_.getColumn(3).getString()), *source, lane));
+    const uint64_t seed = DeriveSeed(UnsignedOf(sources_.getColumn(3).getString()), *source, lane);
+    member.sources[*source] = {*state, lane, seed};
   }
 }
 
-void MemberReader::ReadLastWorker(const MemberId& id, v1::Member& member) {
+void MemberReader::ReadLastWorker(const MemberId& id, Member& member) {
   Bind(worker_, id);
-  if (worker_.executeStep()) member.set_worker(worker_.getColumn(0).getString());
+  if (worker_.executeStep()) member.worker = worker_.getColumn(0).getString();
 }
 
-void MemberReader::ReadOutcome(const MemberId& id, v1::MemberView view, v1::Member& member) {
+absl::Status MemberReader::ReadOutcome(const MemberId& id, MemberView view, Member& member) {
   Bind(outcome_, id);
-  if (!outcome_.executeStep()) return ReadWhyTogether(id, member);
+  if (!outcome_.executeStep()) {
+    ReadWhyTogether(id, member);
+    return absl::OkStatus();
+  }
   const bool accepted = outcome_.getColumn(9).getInt() == 1;
-  if (!accepted && member.state() != v1::MEMBER_STATE_FAILED) return;
-  v1::Outcome& outcome = *member.mutable_outcome();
-  if (outcome_.getColumn(1).isNull()) {  // Lost: nobody said how it ended.
-    outcome.set_kind(v1::Outcome::KIND_FAILED);
-    outcome.set_cause(outcome_.getColumn(10).getString());
-    outcome.set_message(outcome_.getColumn(11).getString());
-    return;
-  }
-  outcome.set_kind(OutcomeKindFromName(outcome_.getColumn(1).getString()));
-  if (const std::string cause = outcome_.getColumn(2).getString(); cause != "none") {
-    outcome.set_cause(cause);
-  }
-  outcome.set_message(outcome_.getColumn(3).getString());
-  outcome.set_train_seconds(NumberAt(outcome_, 4));
-  ReadMetrics(outcome_.getColumn(0).getInt64(), outcome);
-  if (view == v1::MEMBER_VIEW_FULL) ReadDetails(outcome);
+  if (!accepted && member.state != scheduler::MemberState::kFailed) return absl::OkStatus();
+  const bool lost = outcome_.getColumn(1).isNull();  // Nobody said how it ended.
+  const auto kind = OutcomeKindOf(lost ? "failed" : outcome_.getColumn(1).getString());
+  const std::string name = outcome_.getColumn(lost ? 10 : 2).getString();
+  const auto cause = name.empty() ? CauseClass::kNone : ParseCauseClass(name);
+  if (!kind || !cause) return Damaged(ToText(id), "how its attempt ended is nothing we know");
+  ingest::AttemptOutcome& attempt = member.outcome.emplace().attempt;
+  attempt.kind = *kind;
+  attempt.cause = *cause;
+  attempt.message = outcome_.getColumn(lost ? 11 : 3).getString();
+  if (lost) return absl::OkStatus();
+  attempt.train_seconds = NumberAt(outcome_, 4);
+  ReadMetrics(outcome_.getColumn(0).getInt64(), attempt);
+  if (view == MemberView::kFull) ReadDetails(*member.outcome);
+  return absl::OkStatus();
 }
 
 // Of the attempt that outcome_ has.
-void MemberReader::ReadDetails(v1::Outcome& outcome) {
-  outcome.set_data_identity(outcome_.getColumn(6).getString());
-  outcome.set_record_batches(static_cast<uint64_t>(outcome_.getColumn(7).getInt64()));
-  outcome.set_environment(
-      JoinEnvironment(outcome_.getColumn(8).getString(), outcome_.getColumn(12).getString()));
-  for (const double value : NumbersIn(outcome_.getColumn(13).getString())) {
-    outcome.add_per_class_accuracy(value);
-  }
+void MemberReader::ReadDetails(Outcome& outcome) {
+  ingest::AttemptOutcome& attempt = outcome.attempt;
+  attempt.data_identity = outcome_.getColumn(6).getString();
+  attempt.record_batches = static_cast<uint64_t>(outcome_.getColumn(7).getInt64());
+  attempt.environment =
+      JoinEnvironment(outcome_.getColumn(8).getString(), outcome_.getColumn(12).getString());
+  attempt.per_class_accuracy = NumbersIn(outcome_.getColumn(13).getString());
   for (SQLite::Statement* statement : {&hashes_, &artifacts_}) {
     statement->reset();
     statement->bind(1, outcome_.getColumn(0).getInt64());
   }
   while (hashes_.executeStep()) {
-    (*outcome.mutable_hashes())[hashes_.getColumn(0).getString()] =
-        HashText(hashes_.getColumn(1).getString());
+    attempt.hashes[hashes_.getColumn(0).getString()] = HashText(hashes_.getColumn(1).getString());
   }
   while (artifacts_.executeStep()) {
-    v1::Artifact& artifact = *outcome.add_artifacts();
-    artifact.set_kind(artifacts_.getColumn(0).getString());
-    artifact.set_path(artifacts_.getColumn(1).getString());
-    artifact.set_sha256(artifacts_.getColumn(2).getString());
-    artifact.set_size(static_cast<uint64_t>(artifacts_.getColumn(3).getInt64()));
-    artifact.set_collected_unix_seconds(artifacts_.getColumn(4).getInt64() / 1000000);
+    attempt.artifacts.push_back({artifacts_.getColumn(0).getString(),
+                                 artifacts_.getColumn(1).getString(),
+                                 artifacts_.getColumn(2).getString(),
+                                 static_cast<uint64_t>(artifacts_.getColumn(3).getInt64())});
+    outcome.removed_unix_seconds.push_back(artifacts_.getColumn(4).getInt64() / 1000000);
   }
 }
 
 // Of a member that failed without an attempt of its own.
-void MemberReader::ReadWhyTogether(const MemberId& id, v1::Member& member) {
-  if (member.state() != v1::MEMBER_STATE_FAILED) return;
+void MemberReader::ReadWhyTogether(const MemberId& id, Member& member) {
+  if (member.state != scheduler::MemberState::kFailed) return;
   together_.reset();
   together_.bind(1, static_cast<int64_t>(id.sweep.value));
   if (!together_.executeStep()) return;
-  v1::Outcome& outcome = *member.mutable_outcome();
-  outcome.set_kind(v1::Outcome::KIND_FAILED);
-  outcome.set_cause(std::string(Name(CauseClass::kBadData)));
-  outcome.set_message(together_.getColumn(0).getString());
+  ingest::AttemptOutcome& attempt = member.outcome.emplace().attempt;
+  attempt.cause = CauseClass::kBadData;
+  attempt.message = together_.getColumn(0).getString();
 }
 
-void MemberReader::ReadMetrics(int64_t lease, v1::Outcome& outcome) {
+void MemberReader::ReadMetrics(int64_t lease, ingest::AttemptOutcome& attempt) {
   metrics_.reset();
   metrics_.bind(1, lease);
   while (metrics_.executeStep()) {
-    (*outcome.mutable_metrics())[metrics_.getColumn(0).getString()] = NumberAt(metrics_, 1);
+    attempt.metrics[metrics_.getColumn(0).getString()] = NumberAt(metrics_, 1);
   }
 }
 

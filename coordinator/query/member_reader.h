@@ -9,7 +9,8 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/base/ids.h"
-#include "coordinator/query/query.h"
+#include "common/base/status.h"
+#include "coordinator/query/member.h"
 
 namespace noisefloor::query {
 
@@ -21,19 +22,20 @@ class MemberReader {
  public:
   explicit MemberReader(SQLite::Database& database);
 
-  // All but specification and progress, as far as the view goes. Nullopt when there is no such
-  // member.
-  std::optional<v1::Member> Read(const MemberId& id, v1::MemberView view);
+  // All but specification and progress, as far as the view goes. Nothing when there is no such
+  // member; DataLoss for a row that makes no sense.
+  absl::StatusOr<std::optional<Member>> Read(const MemberId& id, MemberView view);
   // A line for each attempt, first to last.
   std::vector<std::string> History(const MemberId& id);
 
  private:
-  void ReadSources(const MemberId& id, v1::Member& member);
-  void ReadLastWorker(const MemberId& id, v1::Member& member);
-  void ReadOutcome(const MemberId& id, v1::MemberView view, v1::Member& member);
-  void ReadWhyTogether(const MemberId& id, v1::Member& member);
-  void ReadMetrics(int64_t lease, v1::Outcome& outcome);
-  void ReadDetails(v1::Outcome& outcome);
+  void ReadSources(const MemberId& id, Member& member);
+  void ReadLastWorker(const MemberId& id, Member& member);
+  absl::Status ReadOutcome(const MemberId& id, MemberView view, Member& member);
+  void ReadWhyTogether(const MemberId& id, Member& member);
+  void ReadMetrics(int64_t lease, ingest::AttemptOutcome& attempt);
+  void ReadDetails(Outcome& outcome);
+  const Settings& AxesOf(std::string json);
 
   SQLite::Statement member_;
   SQLite::Statement sources_;
@@ -44,6 +46,8 @@ class MemberReader {
   SQLite::Statement metrics_;
   SQLite::Statement artifacts_;
   SQLite::Statement history_;
+  std::string axes_text_;  // Of the cell that was read last,
+  Settings axes_;          // and what it says.
 };
 
 }  // namespace noisefloor::query

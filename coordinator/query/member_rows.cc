@@ -15,9 +15,7 @@
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/query/event_reader.h"
 #include "coordinator/query/member_reader.h"
-#include "coordinator/query/member_selection.h"
 #include "coordinator/query/sweep_rows.h"
-#include "coordinator/query/to_proto.h"
 #include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/specification_rows.h"
 #include "coordinator/store/sweep_json.h"
@@ -30,12 +28,33 @@ namespace {
 constexpr size_t kMostPageBytes = size_t{4} << 20;  // A message may have 16 MiB.
 
 // How far it is, while it runs.
-void FillProgress(const MemberId& id, const LiveFacts& live, v1::Member& member) {
-  if (member.state() != v1::MEMBER_STATE_LEASED) return;
-  const std::optional<Progress> progress = live.attempt(id);
+void FillProgress(const LiveFacts& live, Member& member) {
+  if (member.state != scheduler::MemberState::kLeased) return;
+  const std::optional<Progress> progress = live.attempt(member.id);
   if (!progress) return;
-  member.set_step(progress->step);
-  if (progress->step_count > 0) member.set_step_count(progress->step_count);
+  member.progress.step = progress->step;
+  if (progress->step_count > 0) member.progress.step_count = progress->step_count;
+}
+
+// What a message that holds it takes, and a little more.
+size_t BytesOf(const Member& member) {
+  constexpr size_t kOfAnEntry = 32;  // Numbers and lengths.
+  size_t bytes = 4 * kOfAnEntry + member.plan.size() + member.hardware.size() +
+                 member.stack.size() + member.worker.size() + member.specification.size() +
+                 member.specification_sha256.size() + 2 * kOfAnEntry * member.sources.size();
+  for (const auto& [path, value] : member.axes) {
+    bytes += kOfAnEntry + path.size() + ToText(value).size();
+  }
+  if (!member.outcome) return bytes;
+  const ingest::AttemptOutcome& attempt = member.outcome->attempt;
+  bytes += kOfAnEntry + attempt.message.size() + attempt.environment.size() +
+           attempt.data_identity.size() + sizeof(double) * attempt.per_class_accuracy.size();
+  for (const auto& [name, hash] : attempt.hashes) bytes += kOfAnEntry + name.size() + hash.size();
+  for (const auto& [name, value] : attempt.metrics) bytes += kOfAnEntry + name.size();
+  for (const ingest::Artifact& file : attempt.artifacts) {
+    bytes += kOfAnEntry + file.kind.size() + file.path.size() + file.sha256.size();
+  }
+  return bytes;
 }
 
 // Specifications of one sweep's members: as they were sent, or as they would be.
@@ -60,16 +79,16 @@ class Specifications {
   }
 
   // Fills in what depends on the specification.
-  absl::Status Complete(const MemberId& id, const LiveFacts& live, v1::Member& member) {
+  absl::Status Complete(const LiveFacts& live, Member& member) {
+    const MemberId& id = member.id;
     if (id.cell >= cells_.size()) return absl::OkStatus();
     const Shared& shared = SharedWith(member);
     NF_ASSIGN_OR_RETURN(std::string sent, Sent(id));
-    member.set_specification(sent.empty() ? shared.text.ForReplicate(id.replicate)
-                                          : std::move(sent));
-    member.set_specification_sha256(Sha256Hex(member.specification()));
-    member.set_step_count(shared.steps);
-    if (member.state() == v1::MEMBER_STATE_DONE) member.set_step(shared.steps);
-    FillProgress(id, live, member);
+    member.specification = sent.empty() ? shared.text.ForReplicate(id.replicate) : std::move(sent);
+    member.specification_sha256 = Sha256Hex(member.specification);
+    member.progress.step_count = shared.steps;
+    if (member.state == scheduler::MemberState::kDone) member.progress.step = shared.steps;
+    FillProgress(live, member);
     return absl::OkStatus();
   }
 
@@ -98,11 +117,11 @@ class Specifications {
   };
 
   // Remembers the last cell.
-  const Shared& SharedWith(const v1::Member& member) {
-    if (shared_ && shared_->cell == member.cell()) return *shared_;
-    sweep::Cell cell = cells_[member.cell()];
-    cell.hardware = member.hardware();
-    cell.stack = member.stack();
+  const Shared& SharedWith(const Member& member) {
+    if (shared_ && shared_->cell == member.id.cell) return *shared_;
+    sweep::Cell cell = cells_[member.id.cell];
+    cell.hardware = member.hardware;
+    cell.stack = member.stack;
     const std::optional<Specification> training = sweep::CellReader(content_).Of(cell);
     const auto identity = identities_.find(sweep::CellText(content_, cell, sweep::kDataName));
     shared_ = {
@@ -122,21 +141,17 @@ class Specifications {
 
 }  // namespace
 
-absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::string& text) {
-  const std::optional<MemberId> id = ParseMemberId(text);
-  if (!id) {
-    return InvalidInput(fmt::format("member: expected a name like s3c12r4, got \"{}\"",
-                                    std::string_view(text).substr(0, 100)));
-  }
-  NF_RETURN_IF_ERROR(FindSweep(database, id->sweep.value).status());
+absl::Status CheckThereIs(SQLite::Database& database, const MemberId& member) {
+  NF_RETURN_IF_ERROR(FindSweep(database, member.sweep.value).status());
   SQLite::Statement row(database,
                         "SELECT 1 FROM cell WHERE sweep = ? AND cell = ? AND replicates > ?");
-  row.bind(1, static_cast<int64_t>(id->sweep.value));
-  row.bind(2, static_cast<int64_t>(id->cell));
-  row.bind(3, static_cast<int64_t>(id->replicate));
-  if (row.executeStep()) return *id;
-  return Because(MakeError(absl::StatusCode::kNotFound, text + ": no such member in this sweep"),
-                 Reason::kMemberNotFound, {{"member", text}});
+  row.bind(1, static_cast<int64_t>(member.sweep.value));
+  row.bind(2, static_cast<int64_t>(member.cell));
+  row.bind(3, static_cast<int64_t>(member.replicate));
+  if (row.executeStep()) return absl::OkStatus();
+  const std::string name = ToText(member);
+  return Because(MakeError(absl::StatusCode::kNotFound, name + ": no such member in this sweep"),
+                 Reason::kMemberNotFound, {{"member", name}});
 }
 
 namespace {
@@ -148,11 +163,22 @@ struct CellRange {
   bool with_untouched = false;  // Whether members without a row are asked for, too.
 };
 
+template <typename Set, typename Value>
+bool Asks(const Set& asked, const Value& value) {
+  return asked.empty() || asked.contains(value);
+}
+
+// A state that makes no sense is told of where the member is read.
+bool HasState(const scheduler::Selection& selection, std::string_view stored) {
+  const auto state = scheduler::ParseMemberState(stored);
+  return !state || Asks(selection.states, *state);
+}
+
 // The members of cells in order: those that have a row, and between them those that need none.
 class TouchedMembers {
  public:
-  TouchedMembers(SQLite::Database& database, const MemberFilter& filter)
-      : filter_(filter),
+  TouchedMembers(SQLite::Database& database, const scheduler::Selection& selection)
+      : selection_(selection),
         of_state_(database,
                   "SELECT replicate, state FROM member WHERE sweep = ? AND cell = ? AND "
                   "replicate >= ? AND state = ? ORDER BY replicate"),
@@ -166,16 +192,16 @@ class TouchedMembers {
   // Those that are asked for, until `ids` holds `most`.
   void Append(const CellRange& range, size_t most, std::vector<MemberId>& ids) {
     MemberId next = range.first;
-    const bool of_one = !range.with_untouched && filter_.states.size() == 1;
+    const bool of_one = !range.with_untouched && selection_.states.size() == 1;
     SQLite::Statement& row = of_one ? of_state_ : all_;
     Bind(row, next);
-    if (of_one) row.bind(4, *filter_.states.begin());
+    if (of_one) row.bind(4, std::string(scheduler::Name(*selection_.states.begin())));
     while (ids.size() < most && row.executeStep()) {
       const uint32_t touched = row.getColumn(0).getUInt();
       if (range.with_untouched) Fill(next, std::min(touched, range.replicates), most, ids);
       next.replicate = touched;
       const bool asked =
-          touched < range.replicates && filter_.HasState(row.getColumn(1).getString());
+          touched < range.replicates && HasState(selection_, row.getColumn(1).getString());
       if (asked && ids.size() < most && IsNamed(next) && IsOfWorker(next)) ids.push_back(next);
       ++next.replicate;
     }
@@ -195,136 +221,109 @@ class TouchedMembers {
     }
   }
   bool IsNamed(const MemberId& id) const {
-    return filter_.members.empty() || filter_.members.contains({id.cell, id.replicate});
+    return selection_.members.empty() || selection_.members.contains({id.cell, id.replicate});
   }
   bool IsOfWorker(const MemberId& id) {
-    if (filter_.workers.empty()) return true;
+    if (selection_.workers.empty()) return true;
     Bind(worker_, id);
-    return worker_.executeStep() && filter_.workers.contains(worker_.getColumn(0).getString());
+    return worker_.executeStep() && selection_.workers.contains(worker_.getColumn(0).getString());
   }
 
-  const MemberFilter& filter_;
+  const scheduler::Selection& selection_;
   SQLite::Statement of_state_;
   SQLite::Statement all_;
   SQLite::Statement worker_;
 };
 
-bool IsOfCell(const MemberFilter& filter, SQLite::Statement& cell) {
-  const auto has = [](const auto& asked, const auto& value) {
-    return asked.empty() || asked.contains(value);
-  };
-  return has(filter.cells, cell.getColumn(0).getUInt()) &&
-         has(filter.plans, cell.getColumn(3).getString()) &&
-         has(filter.hardware, cell.getColumn(4).getString()) &&
-         has(filter.stacks, cell.getColumn(5).getString());
+bool IsOfCell(const scheduler::Selection& selection, SQLite::Statement& cell) {
+  return Asks(selection.cells, cell.getColumn(0).getUInt()) &&
+         Asks(selection.plans, cell.getColumn(3).getString()) &&
+         Asks(selection.hardware, cell.getColumn(4).getString()) &&
+         Asks(selection.stacks, cell.getColumn(5).getString());
 }
 
-// The members of a page after `last`, and one more if there is one.
-absl::StatusOr<std::vector<MemberId>> PageOf(SQLite::Database& database, uint64_t sweep,
-                                             const v1::ListMembersRequest& request, uint32_t size) {
-  int64_t cell = -1;
-  int64_t replicate = -1;
-  if (!request.page_token().empty()) {
-    const std::optional<MemberId> last = ParseMemberId(request.page_token());
-    if (!last || last->sweep.value != sweep) {
-      return InvalidInput("page_token: not one of an earlier answer about this sweep");
-    }
-    cell = last->cell;
-    replicate = last->replicate;
-  }
-  NF_ASSIGN_OR_RETURN(const MemberFilter filter, FilterOf(request, SweepId{sweep}));
+// The members of a page, and one more if there is one.
+std::vector<MemberId> PageOf(SQLite::Database& database, const MemberQuestion& question) {
+  const MemberId last = question.after.value_or(MemberId{});
+  const scheduler::Selection& selection = question.selection;
   SQLite::Statement cells(database,
                           "SELECT cell, replicates, untouched, plan, hardware, stack FROM cell "
                           "WHERE sweep = ? AND cell >= ? ORDER BY cell");
-  cells.bind(1, static_cast<int64_t>(sweep));
-  cells.bind(2, std::max<int64_t>(cell, 0));
-  TouchedMembers touched(database, filter);
+  cells.bind(1, static_cast<int64_t>(question.sweep.value));
+  cells.bind(2, static_cast<int64_t>(last.cell));
+  TouchedMembers touched(database, selection);
   std::vector<MemberId> ids;
-  while (ids.size() <= size && cells.executeStep()) {
-    if (!IsOfCell(filter, cells)) continue;
+  while (ids.size() <= question.most && cells.executeStep()) {
+    if (!IsOfCell(selection, cells)) continue;
     const uint32_t index = cells.getColumn(0).getUInt();
-    const int64_t after = index == cell ? replicate : -1;
+    const bool begun = question.after && index == last.cell;
     const CellRange range = {
-        {SweepId{sweep}, index, static_cast<uint32_t>(after + 1)},
+        {question.sweep, index, begun ? last.replicate + 1 : 0},
         cells.getColumn(1).getUInt(),
-        filter.workers.empty() && filter.HasState(cells.getColumn(2).getString())};
-    touched.Append(range, size + 1, ids);
+        selection.workers.empty() && HasState(selection, cells.getColumn(2).getString())};
+    touched.Append(range, size_t{question.most} + 1, ids);
   }
   return ids;
 }
 
 }  // namespace
 
-absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
-                                                    const v1::ListMembersRequest& request,
-                                                    const LiveFacts& live) {
-  NF_ASSIGN_OR_RETURN(const uint32_t size, PageSize(request.page_size()));
-  if (!v1::MemberState_IsValid(request.state())) {
-    return InvalidInput(
-        fmt::format("state: expected one of MemberState, got {}", int{request.state()}));
-  }
-  if (!v1::MemberView_IsValid(request.view())) {
-    return InvalidInput(
-        fmt::format("view: expected one of MemberView, got {}", int{request.view()}));
-  }
-  NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
-  NF_ASSIGN_OR_RETURN(const std::vector<MemberId> ids, PageOf(database, sweep, request, size));
-  const v1::MemberView view =
-      request.view() == v1::MEMBER_VIEW_FULL ? v1::MEMBER_VIEW_FULL : v1::MEMBER_VIEW_BASIC;
+absl::StatusOr<MemberPage> ReadMembers(SQLite::Database& database, const MemberQuestion& question,
+                                       const LiveFacts& live) {
+  NF_RETURN_IF_ERROR(FindSweep(database, question.sweep.value).status());
   std::optional<Specifications> specifications;
-  if (view == v1::MEMBER_VIEW_FULL) {
-    NF_ASSIGN_OR_RETURN(specifications, Specifications::Of(database, sweep));
+  if (question.view == MemberView::kFull) {
+    NF_ASSIGN_OR_RETURN(specifications, Specifications::Of(database, question.sweep.value));
   }
   MemberReader reader(database);
-  v1::ListMembersResponse response;
+  MemberPage page;
   size_t bytes = 0;
-  for (const MemberId& id : ids) {
-    if (response.members_size() == static_cast<int>(size) || bytes >= kMostPageBytes) {
-      response.set_next_page_token(response.members(response.members_size() - 1).id());
+  for (const MemberId& id : PageOf(database, question)) {
+    if (page.members.size() == question.most || bytes >= kMostPageBytes) {
+      page.after = page.members.back().id;
       break;
     }
-    std::optional<v1::Member> member = reader.Read(id, view);
+    NF_ASSIGN_OR_RETURN(std::optional<Member> member, reader.Read(id, question.view));
     if (!member) continue;
     if (specifications) {
       // One whose specification is damaged is listed without it; GetMember says why.
-      const absl::Status completed = specifications->Complete(id, live, *member);
+      const absl::Status completed = specifications->Complete(live, *member);
       if (!completed.ok() && !absl::IsDataLoss(completed)) return completed;
     } else {
-      FillProgress(id, live, *member);
+      FillProgress(live, *member);
     }
-    bytes += member->ByteSizeLong();
-    *response.add_members() = *std::move(member);
+    bytes += BytesOf(*member);
+    page.members.push_back(*std::move(member));
   }
-  return response;
+  return page;
 }
 
-absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
-                                                 const v1::GetMemberRequest& request,
-                                                 const LiveFacts& live) {
-  NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, request.member()));
+absl::StatusOr<MemberWhole> ReadMember(SQLite::Database& database, const MemberId& id,
+                                       const LiveFacts& live) {
+  NF_RETURN_IF_ERROR(CheckThereIs(database, id));
   NF_ASSIGN_OR_RETURN(Specifications specifications, Specifications::Of(database, id.sweep.value));
   MemberReader reader(database);
-  std::optional<v1::Member> member = reader.Read(id, v1::MEMBER_VIEW_FULL);
-  v1::GetMemberResponse response;
+  NF_ASSIGN_OR_RETURN(std::optional<Member> member, reader.Read(id, MemberView::kFull));
+  MemberWhole whole;
   if (member) {
-    NF_RETURN_IF_ERROR(specifications.Complete(id, live, *member));
-    *response.mutable_member() = *std::move(member);
+    NF_RETURN_IF_ERROR(specifications.Complete(live, *member));
+    whole.member = *std::move(member);
   }
-  for (std::string& line : reader.History(id)) response.add_history(std::move(line));
+  whole.history = reader.History(id);
   EventReader events(database);
-  for (v1::Event& event : events.OfMember(id)) *response.add_events() = std::move(event);
-  for (v1::Event& event : events.AskedOfSweep(id.sweep)) {
-    response.add_history(fmt::format("at {} UTC: {} by {}", TimeText(event.unix_micros()),
-                                     event.text(), event.caller()));
-    *response.add_events() = std::move(event);
+  whole.events = events.OfMember(id);
+  for (Event& event : events.AskedOfSweep(id.sweep)) {
+    whole.history.push_back(
+        fmt::format("at {} UTC: {} by {}", TimeText(event.unix_micros), event.text, event.caller));
+    whole.events.push_back(std::move(event));
   }
-  std::ranges::stable_sort(*response.mutable_events(), {}, &v1::Event::unix_micros);
-  return response;
+  std::ranges::stable_sort(whole.events, {}, &Event::unix_micros);
+  return whole;
 }
 
-absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
-                                          const v1::GetArtifactRequest& request) {
-  NF_ASSIGN_OR_RETURN(const MemberId id, FindMember(database, request.member()));
+absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database, const MemberId& id,
+                                          const std::string& kind) {
+  NF_RETURN_IF_ERROR(CheckThereIs(database, id));
   SQLite::Statement row(
       database,
       "SELECT f.sha256, f.size_bytes, f.collected_us FROM artifact f JOIN attempt a "
@@ -334,19 +333,20 @@ absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
   row.bind(1, static_cast<int64_t>(id.sweep.value));
   row.bind(2, static_cast<int64_t>(id.cell));
   row.bind(3, static_cast<int64_t>(id.replicate));
-  row.bind(4, request.kind());
+  row.bind(4, kind);
   if (row.executeStep() && row.getColumn(2).isNull()) {
     return BlobName{row.getColumn(0).getString(),
                     static_cast<uint64_t>(row.getColumn(1).getInt64())};
   }
-  const ReasonMetadata which = {{"member", request.member()}, {"kind", request.kind()}};
+  const std::string member = ToText(id);
+  const ReasonMetadata which = {{"member", member}, {"kind", kind}};
   if (row.hasRow()) {
     return Because(
         MakeError(
             absl::StatusCode::kNotFound,
             fmt::format(
                 "{}: its file of kind \"{}\" was removed to make room on {} UTC; its hash is {}",
-                request.member(), request.kind(),
+                member, kind,
                 absl::FormatTime("%Y-%m-%d %H:%M",
                                  absl::FromUnixMicros(row.getColumn(2).getInt64()),
                                  absl::UTCTimeZone()),
@@ -354,8 +354,8 @@ absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
         Reason::kArtifactNotFound, which);
   }
   return Because(MakeError(absl::StatusCode::kNotFound,
-                           fmt::format("{}: no attempt at it has kept \"{}\"", request.member(),
-                                       std::string_view(request.kind()).substr(0, 100))),
+                           fmt::format("{}: no attempt at it has kept \"{}\"", member,
+                                       std::string_view(kind).substr(0, 100))),
                  Reason::kArtifactNotFound, which);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "SQLiteCpp/Database.h"
 
@@ -13,19 +12,18 @@
 
 namespace noisefloor::query {
 
-// The member that a request names: InvalidArgument for what is no name, NotFound.
-absl::StatusOr<MemberId> FindMember(SQLite::Database& database, const std::string& text);
+// NotFound, by what is missing: the sweep or the member.
+absl::Status CheckThereIs(SQLite::Database& database, const MemberId& member);
 
-absl::StatusOr<v1::ListMembersResponse> ReadMembers(SQLite::Database& database,
-                                                    const v1::ListMembersRequest& request,
-                                                    const LiveFacts& live);
+// A page holds fewer members than asked for where they are long: see kMostPageBytes.
+absl::StatusOr<MemberPage> ReadMembers(SQLite::Database& database, const MemberQuestion& question,
+                                       const LiveFacts& live);
 
-absl::StatusOr<v1::GetMemberResponse> ReadMember(SQLite::Database& database,
-                                                 const v1::GetMemberRequest& request,
-                                                 const LiveFacts& live);
+absl::StatusOr<MemberWhole> ReadMember(SQLite::Database& database, const MemberId& id,
+                                       const LiveFacts& live);
 
 // The file of one kind of the accepted attempt, else of the last that has one.
-absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database,
-                                          const v1::GetArtifactRequest& request);
+absl::StatusOr<BlobName> ReadArtifactName(SQLite::Database& database, const MemberId& id,
+                                          const std::string& kind);
 
 }  // namespace noisefloor::query

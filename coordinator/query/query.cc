@@ -4,11 +4,9 @@
 
 #include <exception>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "SQLiteCpp/Statement.h"
-#include "google/protobuf/stubs/logging.h"
 
 #include "common/base/mutex.h"
 #include "common/trainer_protocol/json_reader.h"
@@ -18,7 +16,6 @@
 #include "coordinator/query/plan.h"
 #include "coordinator/query/reader_pool.h"
 #include "coordinator/query/replay_source.h"
-#include "coordinator/query/summary_cache.h"
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/query/work_queue.h"
 #include "coordinator/report/export.h"
@@ -55,7 +52,8 @@ class StoreQuery final : public Query {
   StoreQuery(QueryOptions options, BlobStore blobs)
       : options_(std::move(options)),
         blobs_(std::move(blobs)),
-        readers_(DatabasePath(options_.home)),
+        database_path_(DatabasePath(options_.home)),
+        readers_(database_path_),
         studies_(1, options_.waiting_limit),
         watches_(1, options_.watch_limit),
         reads_(options_.read_threads, options_.waiting_limit) {}
@@ -69,42 +67,53 @@ class StoreQuery final : public Query {
     return false;
   }
 
-  absl::StatusOr<v1::GetSweepResponse> GetSweep(const v1::GetSweepRequest& request) override {
-    return Read<v1::GetSweepResponse>([&](auto& database) -> absl::StatusOr<v1::GetSweepResponse> {
-      NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, request.sweep_id()));
-      v1::GetSweepResponse response;
-      NF_ASSIGN_OR_RETURN(*response.mutable_sweep(),
-                          SummariseSweep(database, sweep, options_.live, summaries_));
-      NF_RETURN_IF_ERROR(ReadFiles(database, sweep, response));
-      return response;
+  const std::string& database_path() const override { return database_path_; }
+
+  absl::StatusOr<SweepId> FindSweep(SweepId asked) override {
+    return Read<SweepId>([&](auto& database) -> absl::StatusOr<SweepId> {
+      NF_ASSIGN_OR_RETURN(const uint64_t sweep, query::FindSweep(database, asked.value));
+      return SweepId{sweep};
     });
   }
 
-  absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest& request) override {
-    return Read<v1::ListSweepsResponse>(
-        [&](auto& database) { return ReadSweeps(database, request, options_.live, summaries_); });
-  }
-
-  absl::StatusOr<v1::ListMembersResponse> ListMembers(
-      const v1::ListMembersRequest& request) override {
-    return Read<v1::ListMembersResponse>(
-        [&](auto& database) { return ReadMembers(database, request, options_.live); });
-  }
-
-  absl::StatusOr<v1::GetMemberResponse> GetMember(const v1::GetMemberRequest& request) override {
-    return Read<v1::GetMemberResponse>(
-        [&](auto& database) { return ReadMember(database, request, options_.live); });
-  }
-
-  absl::StatusOr<v1::ListWorkersResponse> ListWorkers() override {
-    return Read<v1::ListWorkersResponse>([&](auto& database) {
-      return absl::StatusOr<v1::ListWorkersResponse>(ReadWorkers(database));
+  absl::StatusOr<SweepSummary> SummariseSweep(SweepId asked, SweepView view) override {
+    return Read<SweepSummary>([&](auto& database) -> absl::StatusOr<SweepSummary> {
+      NF_ASSIGN_OR_RETURN(const uint64_t sweep, query::FindSweep(database, asked.value));
+      return Summarise(database, sweep, view, options_.live, caches_);
     });
   }
 
-  absl::StatusOr<v1::WatchSweepResponse> WatchSweep(const v1::WatchSweepRequest& request) override {
-    return Read<v1::WatchSweepResponse>(
-        [&](auto& database) { return ReadWatch(database, request, options_.live, summaries_); });
+  absl::StatusOr<SweepWhole> GetSweep(SweepId asked) override {
+    return Read<SweepWhole>([&](auto& database) -> absl::StatusOr<SweepWhole> {
+      NF_ASSIGN_OR_RETURN(const uint64_t sweep, query::FindSweep(database, asked.value));
+      return ReadSweep(database, sweep, options_.live, caches_);
+    });
+  }
+
+  absl::StatusOr<SweepPage> ListSweeps(const SweepQuestion& question) override {
+    return Read<SweepPage>(
+        [&](auto& database) { return ReadSweeps(database, question, options_.live, caches_); });
+  }
+
+  absl::StatusOr<MemberPage> ListMembers(const MemberQuestion& question) override {
+    return Read<MemberPage>(
+        [&](auto& database) { return ReadMembers(database, question, options_.live); });
+  }
+
+  absl::StatusOr<MemberWhole> GetMember(const MemberId& member) override {
+    return Read<MemberWhole>(
+        [&](auto& database) { return ReadMember(database, member, options_.live); });
+  }
+
+  absl::StatusOr<std::vector<WorkerRow>> ListWorkers() override {
+    return Read<std::vector<WorkerRow>>([&](auto& database) {
+      return absl::StatusOr<std::vector<WorkerRow>>(ReadWorkers(database));
+    });
+  }
+
+  absl::StatusOr<SweepNews> WatchSweep(const SweepPlace& place) override {
+    return Read<SweepNews>(
+        [&](auto& database) { return ReadNews(database, place, options_.live, caches_); });
   }
 
   absl::StatusOr<MemberNews> WatchMember(const MemberPlace& place) override {
@@ -127,17 +136,18 @@ class StoreQuery final : public Query {
     return Read<Definition>([&](auto& database) { return ReadDefinition(database, sweep.value); });
   }
 
-  absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest& request) override;
+  absl::StatusOr<std::string> GetStudy(const StudyQuestion& question) override;
 
-  absl::StatusOr<ArtifactFile> FindArtifact(const v1::GetArtifactRequest& request) override {
+  absl::StatusOr<ArtifactFile> FindArtifact(const MemberId& member,
+                                            const std::string& kind) override {
     NF_ASSIGN_OR_RETURN(const BlobName name, Read<BlobName>([&](auto& database) {
-                          return ReadArtifactName(database, request);
+                          return ReadArtifactName(database, member, kind);
                         }));
     if (!blobs_.Has(name)) {
-      return MakeError(absl::StatusCode::kDataLoss,
-                       fmt::format("{}: its file of kind \"{}\", {}, is missing or not of {} bytes",
-                                   request.member(), request.kind(), blobs_.PathOf(name.sha256),
-                                   name.size_bytes));
+      return MakeError(
+          absl::StatusCode::kDataLoss,
+          fmt::format("{}: its file of kind \"{}\", {}, is missing or not of {} bytes",
+                      ToText(member), kind, blobs_.PathOf(name.sha256), name.size_bytes));
     }
     return ArtifactFile{blobs_.PathOf(name.sha256), name.sha256, name.size_bytes};
   }
@@ -149,38 +159,20 @@ class StoreQuery final : public Query {
     try {
       return work();
     } catch (const SQLite::Exception& error) {
-      return ToStatus(error, "reading " + DatabasePath(options_.home));
+      return ToStatus(error, "reading " + database_path_);
     } catch (const std::bad_alloc&) {
       return MakeError(absl::StatusCode::kResourceExhausted,
-                       fmt::format("{}: not enough memory for it", DatabasePath(options_.home)));
+                       fmt::format("{}: not enough memory for it", database_path_));
     } catch (const std::exception& error) {
       return MakeError(absl::StatusCode::kInternal,
-                       fmt::format("{}: {}", DatabasePath(options_.home), error.what()));
+                       fmt::format("{}: {}", database_path_, error.what()));
     }
   }
 
   template <typename T, typename F>
   absl::StatusOr<T> Read(const F& read) {
     NF_ASSIGN_OR_RETURN(Reader reader, readers_.Borrow());
-    absl::StatusOr<T> answer = Guarded<T>([&] { return read(reader.database()); });
-    if constexpr (std::is_base_of_v<google::protobuf::Message, T>) {
-      if (answer.ok()) NF_RETURN_IF_ERROR(CheckReadable(*answer));
-    }
-    return answer;
-  }
-
-  // A text that is no UTF-8 would reach nobody: whoever asks cannot parse the answer. All that was
-  // kept was UTF-8.
-  template <typename T>
-  absl::Status CheckReadable(const T& answer) const {
-    const google::protobuf::LogSilencer quiet;  // It is said below.
-    google::protobuf::Arena arena;              // It has many parts, and all of them go at once.
-    T& parsed = *google::protobuf::Arena::CreateMessage<T>(&arena);
-    if (parsed.ParseFromString(answer.SerializeAsString())) return absl::OkStatus();
-    return MakeError(absl::StatusCode::kDataLoss,
-                     fmt::format("{}: holds text that is not UTF-8; the file is damaged: put a "
-                                 "backup in its place",
-                                 DatabasePath(options_.home)));
+    return Guarded<T>([&] { return read(reader.database()); });
   }
 
   absl::StatusOr<StudyPointer> StudyOf(uint64_t asked) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -188,8 +180,9 @@ class StoreQuery final : public Query {
 
   const QueryOptions options_;
   const BlobStore blobs_;
+  const std::string database_path_;
   ReaderPool readers_;
-  SummaryCache summaries_;
+  SweepCaches caches_;
   Mutex mutex_;
   std::string remembered_state_ ABSL_GUARDED_BY(mutex_);
   StudyPointer remembered_ ABSL_GUARDED_BY(mutex_);  // The last one: forms of it come in a row.
@@ -208,15 +201,15 @@ StudyPointer StoreQuery::Remembered(const std::string& state) {
 absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
   std::string state;
   StudyPointer known;
-  NF_ASSIGN_OR_RETURN(StudyRows rows,
-                      Read<StudyRows>([&](auto& database) -> absl::StatusOr<StudyRows> {
-                        NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, asked));
-                        NF_RETURN_IF_ERROR(CheckIsStudy(database, sweep));
-                        state = StateOf(database, sweep);
-                        known = Remembered(state);
-                        if (known != nullptr) return StudyRows{};
-                        return ReadStudyRows(database, sweep);
-                      }));
+  NF_ASSIGN_OR_RETURN(
+      StudyRows rows, Read<StudyRows>([&](auto& database) -> absl::StatusOr<StudyRows> {
+        NF_ASSIGN_OR_RETURN(const uint64_t sweep, query::FindSweep(database, asked));
+        NF_RETURN_IF_ERROR(CheckIsStudy(database, sweep));
+        state = StateOf(database, sweep);
+        known = Remembered(state);
+        if (known != nullptr) return StudyRows{};
+        return ReadStudyRows(database, sweep);
+      }));
   if (known != nullptr) return known;
   NF_ASSIGN_OR_RETURN(known, Guarded<StudyPointer>([&] {
                         rows.input.sweep.noisefloor_version = options_.version;
@@ -232,25 +225,24 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
   return known;
 }
 
-absl::StatusOr<std::string> StoreQuery::GetStudy(const v1::GetStudyRequest& request) {
-  NF_ASSIGN_OR_RETURN(const StudyPointer study, StudyOf(request.sweep_id()));
-  switch (request.form()) {
-    case v1::GetStudyRequest::FORM_JSON: return report::StudyToJson(*study);
-    case v1::GetStudyRequest::FORM_TABLES:
+absl::StatusOr<std::string> StoreQuery::GetStudy(const StudyQuestion& question) {
+  NF_ASSIGN_OR_RETURN(const StudyPointer study, StudyOf(question.sweep.value));
+  switch (question.form) {
+    case StudyForm::kJson: return report::StudyToJson(*study);
+    case StudyForm::kTables:
       return report::RenderTables(
-          *study, {.colour = request.colour() ? report::Colour::kOn : report::Colour::kOff,
-                   .columns = request.columns()});
-    case v1::GetStudyRequest::FORM_CSV: return report::StudyToCsv(*study);
-    case v1::GetStudyRequest::FORM_PAGE:
-      if (options_.page_script.empty()) {
-        return MakeError(absl::StatusCode::kFailedPrecondition,
-                         "this program was built without the report page; ask for the tables, "
-                         "JSON or CSV");
-      }
-      return report::RenderPage(study->title, report::StudyToJson(*study), options_.page_script,
-                                options_.page_style);
-    default: return InvalidInput("form: expected JSON, TABLES, CSV or PAGE");
+          *study, {.colour = question.colour ? report::Colour::kOn : report::Colour::kOff,
+                   .columns = question.columns});
+    case StudyForm::kCsv: return report::StudyToCsv(*study);
+    case StudyForm::kPage: break;
   }
+  if (options_.page_script.empty()) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     "this program was built without the report page; ask for the tables, JSON or "
+                     "CSV");
+  }
+  return report::RenderPage(study->title, report::StudyToJson(*study), options_.page_script,
+                            options_.page_style);
 }
 
 }  // namespace

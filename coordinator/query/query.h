@@ -1,5 +1,6 @@
-// What the coordinator can say: lists, members, plans, studies, files. Reading never waits for
-// deciding: connections and threads here are query's own, and none of them can write.
+// What the coordinator can say: lists, members, plans, studies, files; as values, which rpc turns
+// into messages. Reading never waits for deciding: connections and threads here are query's own,
+// and none of them can write.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,11 @@
 #include "common/base/ids.h"
 #include "common/base/inventory.h"
 #include "common/base/status.h"
+#include "coordinator/query/event.h"
+#include "coordinator/query/member.h"
 #include "coordinator/sweep/sweep.h"
-#include "noisefloor/v1/coordinator_api.pb.h"
 
 namespace noisefloor::query {
-
-// How far a running attempt is, as its worker last said.
-struct Progress {
-  int64_t step = 0;
-  int64_t step_count = 0;  // 0 when not known yet.
-};
 
 // What the loop knows of a sweep, so that nobody counts its members.
 struct SweepProgress {
@@ -46,6 +42,85 @@ struct SweepProgress {
   std::map<std::string, uint32_t> limits = {};
   double members_per_hour = 0;
   uint32_t revision = 0;  // Of its notes, tags and extent.
+};
+
+// How much of a sweep is told.
+enum class SweepView : uint8_t {
+  kBasic,  // All but what was submitted.
+  kFull,
+};
+
+// What hardly ever changes of a sweep.
+struct SweepFacts {
+  SweepId id;
+  std::string name;
+  int64_t submitted_unix_seconds = 0;
+  std::string specification_sha256;
+  sweep::Kind kind = sweep::Kind::kTrain;
+  std::optional<MemberId> of;         // The member that it is about; of kTrain nothing.
+  std::vector<std::string> hardware;  // Classes; none: any.
+};
+
+// A sweep with its counts.
+struct SweepSummary {
+  std::shared_ptr<const SweepFacts> facts;  // shared: with the cache. Never null.
+  // What would be resolved to the same sweep: settings that are not defaults, built-in plans by
+  // name, hardware as the classes that it was resolved to. Null in the basic view.
+  std::shared_ptr<const sweep::SweepRequest> submitted;  // shared: with the cache.
+  SweepProgress now;
+  double progress = 0;      // Sum over members of the share of their steps that is done.
+  double seconds_left = 0;  // Expected, until the last member ends; 0: not known.
+};
+
+// A page of sweeps, newest first.
+struct SweepQuestion {
+  uint32_t most = 0;             // Sweeps of the page; 1 or more.
+  std::optional<SweepId> after;  // The last one of the page before.
+  bool archived = false;         // Archived ones too.
+  SweepView view = SweepView::kBasic;
+};
+
+struct SweepPage {
+  std::vector<SweepSummary> sweeps;
+  std::optional<SweepId> after;  // Where the next page goes on; nothing: there is none.
+};
+
+struct SweepWhole {
+  SweepSummary sweep;
+  std::string file;           // As it was submitted; empty: there was none.
+  std::string resolved_file;  // The same with every default filled in.
+};
+
+// How far one who watches a sweep has been told.
+struct SweepPlace {
+  SweepId sweep;
+  EventId after;                     // The last event that was told; 0: begins now.
+  std::optional<uint32_t> revision;  // Of what was submitted, as told; nothing: it was not.
+};
+
+// What happened to a sweep since.
+struct SweepNews {
+  SweepSummary sweep;         // After it; with what was submitted where that is new.
+  std::vector<Event> events;  // At most 1000.
+  SweepPlace place;           // After it.
+};
+
+// A worker as the store knows it.
+struct WorkerRow {
+  WorkerId id;
+  std::string name;
+  std::string version;            // Of its program.
+  std::string inventory;          // As it was registered: see scheduler::WorkerConnected.
+  int64_t seen_unix_seconds = 0;  // Last sign of life.
+};
+
+enum class StudyForm : uint8_t { kJson, kTables, kCsv, kPage };
+
+struct StudyQuestion {
+  SweepId sweep;  // 0: the newest.
+  StudyForm form = StudyForm::kJson;
+  bool colour = false;   // Of tables, as `columns`.
+  uint32_t columns = 0;  // How wide they may be, in characters; 0: as wide as they like.
 };
 
 // Where to ask what the store does not know, or not without counting. Both may be called on any
@@ -115,27 +190,6 @@ struct QueryOptions {
   size_t watch_limit = 1000;   // Of watches: no more are open, and each posts one read at a time.
 };
 
-// How far one who watches a member has been told; as PlaceOf makes it at first.
-struct MemberPlace {
-  std::string member;
-  LeaseId first;            // Events of earlier leases were told before.
-  size_t events = 0;        // Of those from `first` on.
-  LeaseId lease;            // Of whose records were told
-  int64_t after_step = -1;  // those up to this step,
-  uint64_t batch = 0;       // and those up to this place in this batch.
-  int64_t item = -1;
-  v1::MemberState state = v1::MEMBER_STATE_UNSPECIFIED;  // As told last.
-  int64_t step = 0;
-};
-
-struct MemberNews {
-  v1::WatchMemberResponse response;
-  MemberPlace place;   // After it.
-  bool more = false;   // There is more to tell at once.
-  bool moved = false;  // It says what was not said before.
-  bool ended = false;  // The member has ended, and all was told.
-};
-
 // A file to send.
 struct ArtifactFile {
   std::string path;
@@ -160,18 +214,21 @@ class Query {
   // Runs `work` on a thread of query's. False when too much is waiting: answer ResourceExhausted.
   [[nodiscard]] virtual bool Post(Work kind, std::function<void()> work) = 0;
 
-  virtual absl::StatusOr<v1::GetSweepResponse> GetSweep(const v1::GetSweepRequest& request) = 0;
-  virtual absl::StatusOr<v1::ListSweepsResponse> ListSweeps(
-      const v1::ListSweepsRequest& request) = 0;
-  virtual absl::StatusOr<v1::ListMembersResponse> ListMembers(
-      const v1::ListMembersRequest& request) = 0;
-  virtual absl::StatusOr<v1::GetMemberResponse> GetMember(const v1::GetMemberRequest& request) = 0;
-  // What the store knows: `connected`, `draining` and `running` are for the registry to fill.
-  virtual absl::StatusOr<v1::ListWorkersResponse> ListWorkers() = 0;
-  // What happened after the resume token, at most 1000 lines; with token 0 the counts alone.
-  // Unchanged token and no lines: nothing happened. Never waits.
-  virtual absl::StatusOr<v1::WatchSweepResponse> WatchSweep(
-      const v1::WatchSweepRequest& request) = 0;
+  // Where its rows are, for messages.
+  virtual const std::string& database_path() const = 0;
+
+  // The sweep of that number, or the newest for 0.
+  virtual absl::StatusOr<SweepId> FindSweep(SweepId asked) = 0;
+  // Here, too, 0 is the newest.
+  virtual absl::StatusOr<SweepSummary> SummariseSweep(SweepId sweep, SweepView view) = 0;
+  virtual absl::StatusOr<SweepWhole> GetSweep(SweepId sweep) = 0;
+  virtual absl::StatusOr<SweepPage> ListSweeps(const SweepQuestion& question) = 0;
+  virtual absl::StatusOr<MemberPage> ListMembers(const MemberQuestion& question) = 0;
+  virtual absl::StatusOr<MemberWhole> GetMember(const MemberId& member) = 0;
+  // All that are not forgotten, by name.
+  virtual absl::StatusOr<std::vector<WorkerRow>> ListWorkers() = 0;
+  // What happened since; of a watch that begins now the counts alone. Never waits.
+  virtual absl::StatusOr<SweepNews> WatchSweep(const SweepPlace& place) = 0;
   // What the member has measured and what happened to it since, at most 1000 values. Never waits.
   virtual absl::StatusOr<MemberNews> WatchMember(const MemberPlace& place) = 0;
   // What a resolved sweep would do on these workers.
@@ -183,9 +240,11 @@ class Query {
   virtual absl::StatusOr<Definition> FindDefinition(SweepId sweep) = 0;
   // The whole text of one form; FailedPrecondition for a sweep that is no study. What is damaged is
   // left out and named in the study's warnings.
-  virtual absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest& request) = 0;
-  // DataLoss when the file is missing or of another size than it was.
-  virtual absl::StatusOr<ArtifactFile> FindArtifact(const v1::GetArtifactRequest& request) = 0;
+  virtual absl::StatusOr<std::string> GetStudy(const StudyQuestion& question) = 0;
+  // Of the accepted attempt, else of the last that has one. DataLoss when the file is missing or of
+  // another size than it was.
+  virtual absl::StatusOr<ArtifactFile> FindArtifact(const MemberId& member,
+                                                    const std::string& kind) = 0;
 };
 
 }  // namespace noisefloor::query

@@ -1,9 +1,13 @@
 #include "coordinator/query/rows.h"
 
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/schema_json.h"
+#include "coordinator/store/recover_check.h"
 
 namespace noisefloor::query {
 
@@ -11,6 +15,23 @@ bool IsDefault(const sweep::Sweep& sweep, const sweep::Setting& setting) {
   if (!sweep.schema.empty()) return false;
   const SettingRule* rule = OwnSchema()->Find(setting.first);
   return rule != nullptr && rule->otherwise == setting.second;
+}
+
+absl::StatusOr<scheduler::MemberState> StateOf(const MemberId& member, std::string_view stored) {
+  const std::optional<scheduler::MemberState> state = scheduler::ParseMemberState(stored);
+  if (!state) return Damaged(ToText(member), "its state is none");
+  return *state;
+}
+
+Settings SettingsIn(std::string_view json) {
+  Settings settings;
+  const absl::StatusOr<Json> parsed = ParseJson(json);
+  if (!parsed.ok() || !parsed->is_object()) return settings;
+  for (const auto& [path, value] : parsed->items()) {
+    absl::StatusOr<SettingValue> setting = SettingFromJson(value);
+    if (setting.ok()) settings.emplace_back(path, *std::move(setting));
+  }
+  return settings;
 }
 
 std::vector<double> NumbersIn(std::string_view json) {

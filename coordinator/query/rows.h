@@ -6,6 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/ids.h"
+#include "common/base/status.h"
+#include "common/trainer_protocol/setting.h"
+#include "coordinator/scheduler/member_state.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::query {
@@ -26,6 +30,12 @@ inline uint64_t UnsignedOf(std::string_view text) {
 // Whether the setting is what a sweep gets that does not state it. Of a trainer's own settings none
 // is: only its schema knows.
 bool IsDefault(const sweep::Sweep& sweep, const sweep::Setting& setting);
+
+// The state of a member as the store writes it. DataLoss for another text.
+absl::StatusOr<scheduler::MemberState> StateOf(const MemberId& member, std::string_view stored);
+
+// A JSON object {path: value} as settings; empty for a text that is none.
+Settings SettingsIn(std::string_view json);
 
 // A JSON list of numbers, of which some may be "nan", "inf" or "-inf"; empty for a text that is
 // none.

@@ -2,42 +2,46 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "SQLiteCpp/Database.h"
 
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "coordinator/query/query.h"
-#include "coordinator/query/summary_cache.h"
+#include "coordinator/query/revision_cache.h"
 
 namespace noisefloor::query {
 
-// The number asked for, or the newest for 0. NotFound when there is none.
+// Thread-safe.
+struct SweepCaches {
+  RevisionCache<SweepFacts> facts;
+  RevisionCache<sweep::SweepRequest> submitted;
+};
+
+// FailedPrecondition for a sweep whose members are of another kind than a study's.
 absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep);
 // NotFound with the sweep's name for programs; 0: the newest was asked for.
 absl::Status NoSweep(uint64_t sweep, std::string_view message);
+// The number asked for, or the newest for 0. NotFound when there is none.
 absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep);
 
 absl::StatusOr<Definition> ReadDefinition(SQLite::Database& database, uint64_t sweep);
 
-// NotFound also for one whose submission is not answered yet.
-absl::StatusOr<v1::SweepSummary> SummariseSweep(SQLite::Database& database, uint64_t sweep,
-                                                const LiveFacts& live, SummaryCache& cache);
+// NotFound also for one whose submission is not answered yet. The basic view reads no definition.
+absl::StatusOr<SweepSummary> Summarise(SQLite::Database& database, uint64_t sweep, SweepView view,
+                                       const LiveFacts& live, SweepCaches& caches);
 
-// The sweep file as it was submitted, and with every default filled in.
-absl::Status ReadFiles(SQLite::Database& database, uint64_t sweep, v1::GetSweepResponse& response);
+// The whole of a sweep: with its file as it was submitted, and with every default filled in.
+absl::StatusOr<SweepWhole> ReadSweep(SQLite::Database& database, uint64_t sweep,
+                                     const LiveFacts& live, SweepCaches& caches);
 
-absl::StatusOr<v1::ListSweepsResponse> ReadSweeps(SQLite::Database& database,
-                                                  const v1::ListSweepsRequest& request,
-                                                  const LiveFacts& live, SummaryCache& cache);
+absl::StatusOr<SweepPage> ReadSweeps(SQLite::Database& database, const SweepQuestion& question,
+                                     const LiveFacts& live, SweepCaches& caches);
 
-absl::StatusOr<v1::WatchSweepResponse> ReadWatch(SQLite::Database& database,
-                                                 const v1::WatchSweepRequest& request,
-                                                 const LiveFacts& live, SummaryCache& cache);
+absl::StatusOr<SweepNews> ReadNews(SQLite::Database& database, const SweepPlace& place,
+                                   const LiveFacts& live, SweepCaches& caches);
 
-v1::ListWorkersResponse ReadWorkers(SQLite::Database& database);
-
-// A page size of a request: 0 is 100, at most 1000.
-absl::StatusOr<uint32_t> PageSize(uint32_t asked);
+std::vector<WorkerRow> ReadWorkers(SQLite::Database& database);
 
 }  // namespace noisefloor::query

@@ -1,4 +1,5 @@
-// The wire's messages to the core's values and back. Nothing else knows both.
+// The wire's messages to the core's values and back; what query is asked and tells is in
+// convert_answers.h. Nothing else knows both.
 //
 // What is refused here is what no lease answers for: a registration beyond its limits (they are
 // here and nowhere else), no lease named, no known message. What is wrong with one lease's payload
@@ -68,6 +69,8 @@ absl::Status BadSweepFrom(const std::vector<sweep_file::Mistake>& mistakes);
 
 // The sweep that a request names: not 0.
 absl::StatusOr<SweepId> SweepFrom(uint64_t number);
+// `field` is its name in refusals.
+absl::StatusOr<scheduler::MemberState> StateFrom(std::string_view field, int state);
 // What it names is of this sweep; whether the sweep has it is for the core to say.
 absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
                                                    const v1::MemberSelection& message);

@@ -35,20 +35,6 @@ absl::Status TakeNames(std::string_view field, const Names& names, std::set<std:
   return absl::OkStatus();
 }
 
-absl::StatusOr<scheduler::MemberState> StateFrom(int state) {
-  switch (state) {
-    case v1::MEMBER_STATE_WAITING: return scheduler::MemberState::kWaiting;
-    case v1::MEMBER_STATE_LEASED: return scheduler::MemberState::kLeased;
-    case v1::MEMBER_STATE_DONE: return scheduler::MemberState::kDone;
-    case v1::MEMBER_STATE_DIVERGED: return scheduler::MemberState::kDiverged;
-    case v1::MEMBER_STATE_FAILED: return scheduler::MemberState::kFailed;
-    case v1::MEMBER_STATE_CANCELLED: return scheduler::MemberState::kCancelled;
-    default:
-      return InvalidInput(
-          fmt::format("selection.states: expected one of MemberState, got {}", state));
-  }
-}
-
 absl::Status TakeMembers(SweepId sweep, const v1::MemberSelection& message,
                          scheduler::Selection& selection) {
   NF_RETURN_IF_ERROR(CheckEntries("selection.members", message.members_size(), kMaxMembers));
@@ -65,6 +51,19 @@ absl::Status TakeMembers(SweepId sweep, const v1::MemberSelection& message,
 
 }  // namespace
 
+absl::StatusOr<scheduler::MemberState> StateFrom(std::string_view field, int state) {
+  switch (state) {
+    case v1::MEMBER_STATE_WAITING: return scheduler::MemberState::kWaiting;
+    case v1::MEMBER_STATE_LEASED: return scheduler::MemberState::kLeased;
+    case v1::MEMBER_STATE_DONE: return scheduler::MemberState::kDone;
+    case v1::MEMBER_STATE_DIVERGED: return scheduler::MemberState::kDiverged;
+    case v1::MEMBER_STATE_FAILED: return scheduler::MemberState::kFailed;
+    case v1::MEMBER_STATE_CANCELLED: return scheduler::MemberState::kCancelled;
+    default:
+      return InvalidInput(fmt::format("{}: expected one of MemberState, got {}", field, state));
+  }
+}
+
 absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
   if (number != 0) return SweepId{number};
   return InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
@@ -75,7 +74,7 @@ absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
   scheduler::Selection selection;
   NF_RETURN_IF_ERROR(CheckEntries("selection.states", message.states_size(), kMaxNames));
   for (const int state : message.states()) {
-    NF_ASSIGN_OR_RETURN(const scheduler::MemberState one, StateFrom(state));
+    NF_ASSIGN_OR_RETURN(const scheduler::MemberState one, StateFrom("selection.states", state));
     selection.states.insert(one);
   }
   NF_RETURN_IF_ERROR(TakeNames("selection.plans", message.plans(), selection.plans));

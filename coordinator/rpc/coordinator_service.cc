@@ -20,6 +20,7 @@
 #include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/convert_answers.h"
 #include "coordinator/rpc/member_watch.h"
 #include "coordinator/rpc/piece_stream.h"
 #include "coordinator/rpc/sweep_watch.h"
@@ -339,22 +340,37 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
 
 Unary* CoordinatorServiceImpl::GetSweep(Context* context, const v1::GetSweepRequest* request,
                                         v1::GetSweepResponse* response) {
-  return Read(context, response, [this, request] { return parts_.query.GetSweep(*request); });
+  return Read(context, response, [this, request] {
+    return Told(parts_.query, parts_.query.GetSweep(SweepId{request->sweep_id()}));
+  });
 }
 
 Unary* CoordinatorServiceImpl::ListSweeps(Context* context, const v1::ListSweepsRequest* request,
                                           v1::ListSweepsResponse* response) {
-  return Read(context, response, [this, request] { return parts_.query.ListSweeps(*request); });
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::ListSweepsResponse> {
+    NF_ASSIGN_OR_RETURN(const query::SweepQuestion question, QuestionFrom(*request));
+    return Told(parts_.query, parts_.query.ListSweeps(question));
+  });
 }
 
 Unary* CoordinatorServiceImpl::ListMembers(Context* context, const v1::ListMembersRequest* request,
                                            v1::ListMembersResponse* response) {
-  return Read(context, response, [this, request] { return parts_.query.ListMembers(*request); });
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::ListMembersResponse> {
+    SweepId sweep{request->sweep_id()};
+    if (sweep == SweepId{}) {
+      NF_ASSIGN_OR_RETURN(sweep, parts_.query.FindSweep(sweep));
+    }
+    NF_ASSIGN_OR_RETURN(const query::MemberQuestion question, QuestionFrom(sweep, *request));
+    return Told(parts_.query, parts_.query.ListMembers(question));
+  });
 }
 
 Unary* CoordinatorServiceImpl::GetMember(Context* context, const v1::GetMemberRequest* request,
                                          v1::GetMemberResponse* response) {
-  return Read(context, response, [this, request] { return parts_.query.GetMember(*request); });
+  return Read(context, response, [this, request]() -> absl::StatusOr<v1::GetMemberResponse> {
+    NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(request->member()));
+    return Told(parts_.query, parts_.query.GetMember(member));
+  });
 }
 
 Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorkersRequest*,
@@ -363,7 +379,8 @@ Unary* CoordinatorServiceImpl::ListWorkers(Context* context, const v1::ListWorke
 }
 
 absl::StatusOr<v1::ListWorkersResponse> CoordinatorServiceImpl::WorkersNow() {
-  NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found, parts_.query.ListWorkers());
+  NF_ASSIGN_OR_RETURN(v1::ListWorkersResponse found,
+                      Told(parts_.query, parts_.query.ListWorkers()));
   FillLive(parts_.loop.live(), found);
   return found;
 }
@@ -372,11 +389,9 @@ Unary* CoordinatorServiceImpl::ExplainSweep(Context* context,
                                             const v1::ExplainSweepRequest* request,
                                             v1::ExplainSweepResponse* response) {
   return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainSweepResponse> {
-    v1::GetSweepRequest asked;
-    asked.set_sweep_id(request->sweep_id());
-    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse found, parts_.query.GetSweep(asked));
+    NF_ASSIGN_OR_RETURN(const SweepId sweep, parts_.query.FindSweep(SweepId{request->sweep_id()}));
     v1::ExplainSweepResponse answer;
-    answer.set_text(parts_.loop.ExplainSweep(SweepId{found.sweep().id()}).value_or(""));
+    answer.set_text(parts_.loop.ExplainSweep(sweep).value_or(""));
     return answer;
   });
 }

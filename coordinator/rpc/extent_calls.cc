@@ -9,6 +9,7 @@
 #include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/convert_answers.h"
 #include "coordinator/rpc/coordinator_service.h"
 
 namespace noisefloor {
@@ -42,10 +43,9 @@ absl::StatusOr<scheduler::SweepExtended> ExtensionOf(const v1::ExtendSweepReques
 
 template <typename Response>
 void CoordinatorServiceImpl::FinishWithSweep(Unary* reactor, Response* response, uint64_t sweep) {
-  v1::GetSweepRequest asked;
-  asked.set_sweep_id(sweep);
-  absl::StatusOr<v1::GetSweepResponse> found = parts_.query.GetSweep(asked);
-  if (found.ok()) *response->mutable_sweep() = std::move(*found->mutable_sweep());
+  absl::StatusOr<v1::SweepSummary> found =
+      Told(parts_.query, parts_.query.SummariseSweep(SweepId{sweep}, query::SweepView::kFull));
+  if (found.ok()) *response->mutable_sweep() = *std::move(found);
   reactor->Finish(ToGrpc(found.status()));
 }
 

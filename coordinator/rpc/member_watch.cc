@@ -2,22 +2,26 @@
 
 #include <utility>
 
-#include "coordinator/query/member_news.h"
-#include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/convert_answers.h"
 
 namespace noisefloor {
 
 MemberWatch::MemberWatch(Parts parts, const v1::WatchMemberRequest& request, std::string_view token)
-    : StoreWatch(parts.hub, parts.query), place_(query::PlaceOf(request)) {
-  const absl::StatusOr<MemberId> member = MemberFrom(request.member());
-  Begin(member.ok() ? absl::StatusOr<SweepId>(member->sweep) : member.status(), parts.access,
+    : StoreWatch(parts.hub, parts.query) {
+  const absl::StatusOr<query::MemberPlace> place = PlaceFrom(request);
+  if (place.ok()) place_ = *place;
+  Begin(place.ok() ? absl::StatusOr<SweepId>(place->member.sweep) : place.status(), parts.access,
         token);
 }
 
 absl::StatusOr<MemberWatch::News> MemberWatch::Look(bool first) {
   NF_ASSIGN_OR_RETURN(query::MemberNews news, query().WatchMember(place_));
-  if (first || news.moved) place_ = std::move(news.place);
-  return News{std::move(news.response), news.moved, news.ended};
+  const bool moved = news.moved;
+  const bool ended = news.ended;
+  if (first || moved) place_ = news.place;
+  NF_ASSIGN_OR_RETURN(v1::WatchMemberResponse response,
+                      Told(query(), absl::StatusOr<query::MemberNews>(std::move(news))));
+  return News{std::move(response), moved, ended};
 }
 
 }  // namespace noisefloor

@@ -10,6 +10,8 @@
 #include "common/files/sha256.h"
 #include "common/rpc/channel.h"
 #include "coordinator/rpc/awaited.h"
+#include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/convert_answers.h"
 
 namespace noisefloor {
 
@@ -51,7 +53,8 @@ PieceSource StudyPieces(query::Query& query, const v1::GetStudyRequest& request)
   // shared: std::function copies what it holds.
   return [&query, request, state = std::make_shared<State>()]() -> absl::StatusOr<std::string> {
     if (!state->text) {
-      NF_ASSIGN_OR_RETURN(state->text, query.GetStudy(request));
+      NF_ASSIGN_OR_RETURN(const query::StudyQuestion question, QuestionFrom(request));
+      NF_ASSIGN_OR_RETURN(state->text, query.GetStudy(question));
     }
     const size_t first = state->sent;
     state->sent = std::min(first + kPieceBytes, state->text->size());
@@ -63,7 +66,8 @@ PieceSource ArtifactPieces(query::Query& query, const v1::GetArtifactRequest& re
   // shared: std::function copies what it holds.
   return [&query, request, sent = std::make_shared<SentFile>()]() -> absl::StatusOr<std::string> {
     if (!sent->file.is_open()) {
-      NF_ASSIGN_OR_RETURN(sent->about, query.FindArtifact(request));
+      NF_ASSIGN_OR_RETURN(const MemberId member, MemberFrom(request.member()));
+      NF_ASSIGN_OR_RETURN(sent->about, query.FindArtifact(member, request.kind()));
       sent->file.open(sent->about.path, std::ios::binary);
       sent->left = sent->about.size_bytes;
     }

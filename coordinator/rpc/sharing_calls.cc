@@ -5,6 +5,7 @@
 #include "common/rpc/status.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
+#include "coordinator/rpc/convert_answers.h"
 #include "coordinator/rpc/coordinator_service.h"
 
 namespace noisefloor {
@@ -75,10 +76,9 @@ Unary* CoordinatorServiceImpl::UpdateSweep(Context* context, const v1::UpdateSwe
       *std::move(event), [this, reactor, response, id = sweep->value](const CallResult& result) {
         if (!result.status.ok()) return reactor->Finish(ToGrpc(OfSweep(id, result.status)));
         const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, response, id] {
-          v1::GetSweepRequest asked;
-          asked.set_sweep_id(id);
-          absl::StatusOr<v1::GetSweepResponse> found = parts_.query.GetSweep(asked);
-          if (found.ok()) *response->mutable_sweep() = std::move(*found->mutable_sweep());
+          absl::StatusOr<v1::SweepSummary> found =
+              Told(parts_.query, parts_.query.SummariseSweep(SweepId{id}, query::SweepView::kFull));
+          if (found.ok()) *response->mutable_sweep() = *std::move(found);
           reactor->Finish(ToGrpc(found.status()));
         });
         if (!posted) reactor->Finish(grpc::Status::OK);  // It is done, though nobody can look.

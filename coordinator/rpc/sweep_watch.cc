@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "coordinator/rpc/convert_answers.h"
+
 namespace noisefloor {
 
 namespace {
@@ -17,11 +19,11 @@ bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sw
 
 }  // namespace
 
-SweepWatch::SweepWatch(Parts parts, v1::WatchSweepRequest request, std::string_view token)
+SweepWatch::SweepWatch(Parts parts, const v1::WatchSweepRequest& request, std::string_view token)
     : StoreWatch(parts.hub, parts.query),
       storage_problem_(std::move(parts.storage_problem)),
-      request_(std::move(request)) {
-  absl::StatusOr<SweepId> sweep = SweepId{request_.sweep_id()};
+      place_{SweepId{request.sweep_id()}, EventId{request.resume_token()}, std::nullopt} {
+  absl::StatusOr<SweepId> sweep = place_.sweep;
   if (*sweep == SweepId{}) {  // What "the newest" is may change while it is watched.
     sweep = InvalidInput("sweep_id: expected the number of a sweep, from 1, got 0");
   }
@@ -29,12 +31,14 @@ SweepWatch::SweepWatch(Parts parts, v1::WatchSweepRequest request, std::string_v
 }
 
 absl::StatusOr<SweepWatch::News> SweepWatch::Look(bool) {
-  NF_ASSIGN_OR_RETURN(v1::WatchSweepResponse response, query().WatchSweep(request_));
+  NF_ASSIGN_OR_RETURN(query::SweepNews news, query().WatchSweep(place_));
+  const query::SweepPlace before = std::exchange(place_, news.place);
+  NF_ASSIGN_OR_RETURN(v1::WatchSweepResponse response,
+                      Told(query(), absl::StatusOr<query::SweepNews>(std::move(news))));
   response.set_storage_problem(storage_problem_());
   const bool moved = !SameProgress(response.sweep(), sent().sweep()) ||
-                     response.resume_token() != request_.resume_token() ||
+                     place_.after != before.after || place_.revision != before.revision ||
                      response.storage_problem() != sent().storage_problem();
-  request_.set_resume_token(response.resume_token());
   const bool ended = HasEnded(response.sweep());
   return News{std::move(response), moved, ended};
 }

@@ -11,7 +11,8 @@
 namespace noisefloor {
 
 // Sends what happened since the resume token, then each change as it is on disk, until the sweep
-// has ended. That nothing can be kept, and that it can again, are changes too.
+// has ended. That nothing can be kept, and that it can again, are changes too. What was submitted
+// is sent first, and again when notes, tags or extent have changed.
 class SweepWatch final : public StoreWatch<v1::WatchSweepResponse> {
  public:
   struct Parts {
@@ -21,13 +22,13 @@ class SweepWatch final : public StoreWatch<v1::WatchSweepResponse> {
     std::function<std::string()> storage_problem;  // As in CoordinatorServiceImpl::Parts.
   };
   // Ends when `token` proves nobody any more.
-  SweepWatch(Parts parts, v1::WatchSweepRequest request, std::string_view token);
+  SweepWatch(Parts parts, const v1::WatchSweepRequest& request, std::string_view token);
 
  private:
   absl::StatusOr<News> Look(bool first) override;
 
   const std::function<std::string()> storage_problem_;
-  v1::WatchSweepRequest request_;  // Look's. Its token moves with what was found.
+  query::SweepPlace place_;  // Look's: after what was found.
 };
 
 }  // namespace noisefloor

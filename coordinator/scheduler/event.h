@@ -15,7 +15,7 @@
 #include "common/base/inventory.h"
 #include "coordinator/access/access_list.h"
 #include "coordinator/ingest/outcome.h"
-#include "coordinator/scheduler/member_state.h"
+#include "coordinator/scheduler/member_selection.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::scheduler {
@@ -41,18 +41,6 @@ struct SweepSubmitted {
   int32_t priority = 0;              // As in Sharing.
   uint32_t max_failures = 0;
   std::map<std::string, uint32_t> limits = {};
-};
-// Members of a sweep by what they are. What is empty asks nothing; of what is not, any entry will
-// do; all of it must be met.
-struct Selection {
-  std::set<MemberState> states;
-  std::set<std::string> plans;
-  std::set<std::string> hardware;
-  std::set<std::string> stacks;
-  std::set<uint32_t> cells;
-  std::set<std::pair<uint32_t, uint32_t>> members;  // Cell and replicate.
-  std::set<std::string> workers;                    // Names: who has them, or had them last.
-  friend bool operator==(const Selection&, const Selection&) = default;
 };
 struct SweepCancelled {
   RequestNumber request = 0;

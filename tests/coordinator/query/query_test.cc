@@ -1,10 +1,13 @@
 #include "coordinator/query/query.h"
 
-#include <google/protobuf/util/message_differencer.h>
-
 #include <cmath>
 #include <future>
+#include <limits>
+#include <set>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "SQLiteCpp/SQLiteCpp.h"
 #include "gmock/gmock.h"
@@ -25,10 +28,20 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-v1::ListMembersRequest Whole() {
-  v1::ListMembersRequest request;
-  request.set_view(v1::MEMBER_VIEW_FULL);
-  return request;
+using scheduler::MemberState;
+
+MemberQuestion Basic(uint64_t sweep = 1) { return {.sweep = SweepId{sweep}, .most = 100}; }
+
+MemberQuestion Whole(uint64_t sweep = 1) {
+  MemberQuestion question = Basic(sweep);
+  question.view = MemberView::kFull;
+  return question;
+}
+
+MemberQuestion OfState(MemberState state) {
+  MemberQuestion question = Basic();
+  question.selection.states = {state};
+  return question;
 }
 
 // A worker with slots of cpu-test-avx2.
@@ -42,54 +55,91 @@ FleetWorker Box(uint32_t slots, const std::string& stack) {
 
 class QueryTest : public ::testing::Test {
  protected:
-  v1::SweepSummary Sweep(uint64_t id = 0) {
-    v1::GetSweepRequest request;
-    request.set_sweep_id(id);
-    const auto response = home_.query().GetSweep(request);
-    EXPECT_TRUE(response.ok()) << response.status();
-    return response.ok() ? response->sweep() : v1::SweepSummary{};
+  SweepSummary Sweep(uint64_t id = 0) {
+    auto found = home_.query().SummariseSweep(SweepId{id}, SweepView::kFull);
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() ? *std::move(found) : SweepSummary{};
   }
 
-  v1::GetMemberResponse Member(const std::string& id) {
-    v1::GetMemberRequest request;
-    request.set_member(id);
-    const auto response = home_.query().GetMember(request);
-    EXPECT_TRUE(response.ok()) << response.status();
-    return response.ok() ? *response : v1::GetMemberResponse{};
+  MemberWhole Member(const std::string& id) {
+    auto found = home_.query().GetMember(*ParseMemberId(id));
+    EXPECT_TRUE(found.ok()) << found.status();
+    return found.ok() ? *std::move(found) : MemberWhole{};
+  }
+
+  // Damages rows past the store.
+  int Damage(const std::string& sql) {
+    SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+    database.exec("PRAGMA ignore_check_constraints = ON");
+    return database.exec(sql);
   }
 
   FilledHome home_;
 };
 
 TEST_F(QueryTest, TheNewestSweepIsToldWithItsCounts) {
-  const v1::SweepSummary sweep = Sweep();
+  const SweepSummary sweep = Sweep();
 
-  EXPECT_EQ(sweep.id(), 1u);
-  EXPECT_EQ(sweep.name(), "two-rates");
-  EXPECT_EQ(sweep.cells(), 4u);
-  EXPECT_EQ(sweep.done(), 6u);
-  EXPECT_EQ(sweep.waiting(), 6u);
-  EXPECT_EQ(sweep.retries(), 0u);
-  EXPECT_EQ(sweep.progress(), 6.0);
-  EXPECT_EQ(sweep.mean_member_seconds(), 47.0);
-  EXPECT_EQ(sweep.submitted_unix_seconds(), 1700000000);
-  EXPECT_EQ(sweep.specification_sha256(), sample::Keep().specification_sha256);
+  EXPECT_EQ(sweep.facts->id, SweepId{1});
+  EXPECT_EQ(sweep.facts->name, "two-rates");
+  EXPECT_EQ(sweep.facts->kind, sweep::Kind::kTrain);
+  EXPECT_EQ(sweep.facts->of, std::nullopt);
+  EXPECT_THAT(sweep.facts->hardware, ElementsAre("cpu-test-avx2"));
+  EXPECT_EQ(sweep.now.cells, 4u);
+  EXPECT_EQ(sweep.now.done, 6u);
+  EXPECT_EQ(sweep.now.waiting, 6u);
+  EXPECT_EQ(sweep.now.retries, 0u);
+  EXPECT_EQ(sweep.progress, 6.0);
+  EXPECT_EQ(sweep.now.mean_seconds, 47.0);
+  EXPECT_EQ(sweep.facts->submitted_unix_seconds, 1700000000);
+  EXPECT_EQ(sweep.facts->specification_sha256, sample::Keep().specification_sha256);
 }
 
 TEST_F(QueryTest, TheSweepComesBackAsItWouldBeSubmitted) {
-  const v1::Sweep sweep = Sweep().sweep();
+  const SweepSummary found = Sweep();
+  ASSERT_NE(found.submitted, nullptr);
+  const sweep::SweepRequest& sweep = *found.submitted;
 
-  EXPECT_EQ(sweep.seed(), sample::Content().seed);
-  ASSERT_EQ(sweep.training_size(), 1) << "defaults are left out";
-  EXPECT_EQ(sweep.training(0).path(), "data.test_examples");
-  ASSERT_EQ(sweep.axes_size(), 1);
-  EXPECT_EQ(sweep.axes(0).columns(0).values(1).number(), 0.5);
-  ASSERT_EQ(sweep.noise_size(), 2);
-  EXPECT_EQ(sweep.noise(1).name(), "algo");
-  EXPECT_EQ(sweep.noise(1).rules_size(), 0) << "a built-in plan is told by its name";
-  EXPECT_EQ(sweep.hardware().kind(), v1::HardwareChoice::KIND_LIST);
-  EXPECT_EQ(sweep.stacks_size(), 0);
-  EXPECT_EQ(sweep.tags().at("team"), "noise");
+  EXPECT_EQ(sweep.seed, sample::Content().seed);
+  ASSERT_EQ(sweep.training.size(), 1u) << "defaults are left out";
+  EXPECT_EQ(sweep.training[0].first, "data.test_examples");
+  ASSERT_EQ(sweep.axes.size(), 1u);
+  EXPECT_EQ(sweep.axes[0].columns[0].values[1], SettingValue(0.5));
+  ASSERT_EQ(sweep.noise.size(), 2u);
+  EXPECT_EQ(sweep.noise[1].name, "algo");
+  EXPECT_TRUE(sweep.noise[1].rules.empty()) << "a built-in plan is told by its name";
+  EXPECT_EQ(sweep.hardware, sweep::HardwareKind::kList);
+  EXPECT_TRUE(sweep.stacks.empty());
+  EXPECT_EQ(sweep.tags.at("team"), "noise");
+}
+
+TEST_F(QueryTest, WhatWasSubmittedIsReadOnlyForWhoAsks) {
+  home_.HoldCounts();
+  ASSERT_EQ(Damage("UPDATE sweep SET definition = "
+                   "json_object('hardware', json_extract(definition, '$.hardware'))"),
+            1);
+
+  const auto basic = home_.query().SummariseSweep(SweepId{1}, SweepView::kBasic);
+  ASSERT_TRUE(basic.ok()) << basic.status();
+  EXPECT_EQ(basic->submitted, nullptr);
+  EXPECT_THAT(basic->facts->hardware, ElementsAre("cpu-test-avx2"));
+  EXPECT_TRUE(home_.query().ListSweeps({.most = 1}).ok());
+  EXPECT_FALSE(home_.query().SummariseSweep(SweepId{1}, SweepView::kFull).ok());
+  EXPECT_FALSE(home_.query().ListSweeps({.most = 1, .view = SweepView::kFull}).ok());
+}
+
+TEST_F(QueryTest, ADefinitionThatIsNoneIsDamage) {
+  home_.HoldCounts();
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Statement damage(database, "UPDATE sweep SET definition = ?");
+  for (const char* const text : {"x", "{}", R"({"hardware": [1]})", R"({"hardware": "cpu"})"}) {
+    damage.reset();
+    damage.bind(1, text);
+    ASSERT_EQ(damage.exec(), 1);
+    const absl::Status told = home_.query().SummariseSweep(SweepId{1}, SweepView::kBasic).status();
+    EXPECT_EQ(told.code(), absl::StatusCode::kDataLoss) << text;
+    EXPECT_THAT(Message(told), HasSubstr("the store is damaged: s1: its definition"));
+  }
 }
 
 TEST_F(QueryTest, ARunningMemberCountsByItsShareOfSteps) {
@@ -98,38 +148,40 @@ TEST_F(QueryTest, ARunningMemberCountsByItsShareOfSteps) {
        scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kLeased, 1, 0}});
   home_.running()[sample::Member(2, 0)] = {30, 120};
 
-  EXPECT_EQ(Sweep().progress(), 6.25);
-  const v1::Member member = Member("s1c2r0").member();
-  EXPECT_EQ(member.step(), 30);
-  EXPECT_EQ(member.step_count(), 120);
-  EXPECT_EQ(member.worker(), "box-1");
+  EXPECT_EQ(Sweep().progress, 6.25);
+  const query::Member member = Member("s1c2r0").member;
+  EXPECT_EQ(member.progress.step, 30);
+  EXPECT_EQ(member.progress.step_count, 120);
+  EXPECT_EQ(member.worker, "box-1");
 }
 
 TEST_F(QueryTest, WhatThereIsNotIsNamed) {
-  v1::GetSweepRequest sweep;
-  sweep.set_sweep_id(9);
-  EXPECT_EQ(home_.query().GetSweep(sweep).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(Message(home_.query().GetSweep(sweep).status()),
-              HasSubstr("s9: no such sweep; the newest is s1"));
-  v1::GetMemberRequest member;
-  member.set_member("s1c9r0");
-  EXPECT_EQ(home_.query().GetMember(member).status().code(), absl::StatusCode::kNotFound);
-  member.set_member("nonsense");
-  EXPECT_THAT(Message(home_.query().GetMember(member).status()), HasSubstr("s3c12r4"));
+  const absl::Status sweep = home_.query().GetSweep(SweepId{9}).status();
+  EXPECT_EQ(sweep.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(sweep), HasSubstr("s9: no such sweep; the newest is s1"));
+  const absl::Status member = home_.query().GetMember(sample::Member(9, 0)).status();
+  EXPECT_EQ(member.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(Message(member), HasSubstr("s1c9r0: no such member"));
+  EXPECT_EQ(*home_.query().FindSweep({}), SweepId{1});
+  EXPECT_EQ(home_.query().FindSweep(SweepId{9}).status(), sweep);
 }
 
 TEST_F(QueryTest, PagesOfMembersHoldEachMemberOnce) {
-  v1::ListMembersRequest request;
-  request.set_page_size(5);
+  MemberQuestion question = Basic();
+  question.most = 5;
   std::vector<std::string> ids;
   int pages = 0;
   do {
-    const auto response = home_.query().ListMembers(request);
-    ASSERT_TRUE(response.ok()) << response.status();
-    for (const v1::Member& member : response->members()) ids.push_back(member.id());
-    request.set_page_token(response->next_page_token());
+    const auto page = home_.query().ListMembers(question);
+    ASSERT_TRUE(page.ok()) << page.status();
+    for (const query::Member& member : page->members) {
+      ids.push_back(ToText(member.id));
+      ASSERT_EQ(member.axes.size(), 1u);
+      EXPECT_EQ(member.axes[0].second, SettingValue(member.id.cell < 2 ? 0.05 : 0.5)) << ids.back();
+    }
+    question.after = page->after;
     ++pages;
-  } while (!request.page_token().empty() && pages < 10);
+  } while (question.after && pages < 10);
 
   EXPECT_EQ(pages, 3);
   EXPECT_THAT(ids, ElementsAre("s1c0r0", "s1c0r1", "s1c0r2", "s1c1r0", "s1c1r1", "s1c1r2", "s1c2r0",
@@ -143,12 +195,12 @@ TEST_F(QueryTest, APageOfHugeMembersEndsBeforeItsMessageIsTooLong) {
   pad.bind(1, huge);
   ASSERT_GT(pad.exec(), 0);
 
-  const auto response = home_.query().ListMembers(Whole());
+  const auto page = home_.query().ListMembers(Whole());
 
-  ASSERT_TRUE(response.ok()) << response.status();
-  EXPECT_EQ(response->members_size(), 4);
-  EXPECT_EQ(response->next_page_token(), "s1c1r0");
-  EXPECT_EQ(home_.query().ListMembers({})->members_size(), 12) << "of which little is told";
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->members.size(), 4u);
+  EXPECT_EQ(page->after, sample::Member(1, 0));
+  EXPECT_EQ(home_.query().ListMembers(Basic())->members.size(), 12u) << "of which little is told";
 }
 
 TEST_F(QueryTest, ARowThatMakesNoSenseIsAnErrorAndNotTheEnd) {
@@ -156,28 +208,42 @@ TEST_F(QueryTest, ARowThatMakesNoSenseIsAnErrorAndNotTheEnd) {
   database.exec("PRAGMA foreign_keys = OFF");
   ASSERT_EQ(database.exec("DELETE FROM cell WHERE cell = 1"), 1);
 
-  v1::GetStudyRequest request;
-  request.set_form(v1::GetStudyRequest::FORM_JSON);
-  const absl::Status damaged = home_.query().GetStudy(request).status();
+  const absl::Status damaged = home_.query().GetStudy({}).status();
   EXPECT_EQ(damaged.code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(Message(damaged), "the store is damaged: lease 4: there is no member s1c1r0");
 
   EXPECT_TRUE(home_.query().ListWorkers().ok()) << "the next question is answered";
 }
 
+TEST_F(QueryTest, AMemberWhoseRowsMakeNoSenseIsNamedAsDamage) {
+  home_.HoldCounts();
+  const std::string member = " WHERE cell = 1 AND replicate = 2";
+  const std::vector<std::pair<std::string, std::string>> damages = {
+      {"UPDATE member SET state = 'dine'" + member, "UPDATE member SET state = 'done'" + member},
+      {"UPDATE attempt SET outcome = 'dine' WHERE lease = 6",
+       "UPDATE attempt SET outcome = 'done' WHERE lease = 6"},
+      {"UPDATE attempt SET cause = 'dine' WHERE lease = 6",
+       "UPDATE attempt SET cause = 'none' WHERE lease = 6"}};
+  for (const auto& [damage, mend] : damages) {
+    ASSERT_EQ(Damage(damage), 1);
+    const absl::Status one = home_.query().GetMember(sample::Member(1, 2)).status();
+    EXPECT_EQ(one.code(), absl::StatusCode::kDataLoss) << damage;
+    EXPECT_THAT(Message(one), HasSubstr("the store is damaged: s1c1r2: "));
+    EXPECT_EQ(home_.query().ListMembers(Basic()).status(), one) << damage;
+    EXPECT_TRUE(home_.query().GetMember(sample::Member(1, 1)).ok());
+    ASSERT_EQ(Damage(mend), 1);
+    EXPECT_TRUE(home_.query().GetMember(sample::Member(1, 2)).ok());
+  }
+}
+
 TEST_F(QueryTest, MembersOfOneStateOnly) {
-  v1::ListMembersRequest request;
-  request.set_state(v1::MEMBER_STATE_WAITING);
+  const auto page = home_.query().ListMembers(OfState(MemberState::kWaiting));
 
-  const auto response = home_.query().ListMembers(request);
-
-  ASSERT_TRUE(response.ok());
-  ASSERT_EQ(response->members_size(), 6);
-  EXPECT_EQ(response->members(0).id(), "s1c2r0");
-  request.set_state(v1::MEMBER_STATE_DONE);
-  EXPECT_EQ(home_.query().ListMembers(request)->members_size(), 6);
-  request.set_state(v1::MEMBER_STATE_CANCELLED);
-  EXPECT_EQ(home_.query().ListMembers(request)->members_size(), 0);
+  ASSERT_TRUE(page.ok());
+  ASSERT_EQ(page->members.size(), 6u);
+  EXPECT_EQ(page->members[0].id, sample::Member(2, 0));
+  EXPECT_EQ(home_.query().ListMembers(OfState(MemberState::kDone))->members.size(), 6u);
+  EXPECT_EQ(home_.query().ListMembers(OfState(MemberState::kCancelled))->members.size(), 0u);
 }
 
 // A cell of which one member has a row of its own, and the others are what the cell says.
@@ -185,162 +251,102 @@ TEST_F(QueryTest, MembersWithoutARowAreListedBetweenThoseThatHaveOne) {
   home_.Apply(
       {scheduler::SetMemberState{sample::Member(3, 1), scheduler::MemberState::kWaiting, 1, 1},
        scheduler::SetUntouched{SweepId{1}, 3, scheduler::MemberState::kCancelled}});
-  v1::ListMembersRequest request;
-  const auto list = [&](v1::MemberState state) {
-    request.set_state(state);
+  const auto list = [&](std::set<MemberState> states, uint32_t most) {
+    MemberQuestion question = Basic();
+    question.most = most;
+    question.selection.states = std::move(states);
     std::string ids;
-    std::string token;
     do {
-      request.set_page_token(token);
-      const auto page = home_.query().ListMembers(request);
+      const auto page = home_.query().ListMembers(question);
       EXPECT_TRUE(page.ok()) << page.status();
-      for (const v1::Member& member : page->members()) ids += member.id() + " ";
-      token = page->next_page_token();
-    } while (!token.empty());
+      for (const query::Member& member : page->members) ids += ToText(member.id) + " ";
+      question.after = page->after;
+    } while (question.after);
     return ids;
   };
-  for (const uint32_t page : {1u, 2u, 5u, 100u}) {
-    request.set_page_size(page);
-    EXPECT_EQ(list(v1::MEMBER_STATE_CANCELLED), "s1c3r0 s1c3r2 ") << page;
-    EXPECT_EQ(list(v1::MEMBER_STATE_WAITING), "s1c2r0 s1c2r1 s1c2r2 s1c3r1 ") << page;
-    EXPECT_EQ(list(v1::MEMBER_STATE_UNSPECIFIED),
+  for (const uint32_t most : {1u, 2u, 5u, 100u}) {
+    EXPECT_EQ(list({MemberState::kCancelled}, most), "s1c3r0 s1c3r2 ") << most;
+    EXPECT_EQ(list({MemberState::kWaiting}, most), "s1c2r0 s1c2r1 s1c2r2 s1c3r1 ") << most;
+    EXPECT_EQ(list({MemberState::kWaiting, MemberState::kCancelled}, most),
+              "s1c2r0 s1c2r1 s1c2r2 s1c3r0 s1c3r1 s1c3r2 ")
+        << most;
+    EXPECT_EQ(list({}, most),
               "s1c0r0 s1c0r1 s1c0r2 s1c1r0 s1c1r1 s1c1r2 s1c2r0 s1c2r1 s1c2r2 s1c3r0 s1c3r1 "
               "s1c3r2 ")
-        << page;
+        << most;
   }
-  EXPECT_EQ(Sweep().cancelled(), 2u);
-  EXPECT_EQ(Sweep().waiting(), 4u);
-}
-
-// Enough for a table, in a page of 100 that is at most 20 KB long.
-TEST_F(QueryTest, AListTellsWhoWhereAndHowItEndedAndNoMore) {
-  const auto basic = home_.query().ListMembers({});
-  const auto full = home_.query().ListMembers(Whole());
-  ASSERT_TRUE(basic.ok() && full.ok()) << basic.status() << full.status();
-  ASSERT_EQ(basic->members_size(), full->members_size());
-  for (int i = 0; i < basic->members_size(); ++i) {
-    v1::Member wanted = full->members(i);
-    EXPECT_FALSE(wanted.specification().empty());
-    EXPECT_FALSE(wanted.sources().empty());
-    wanted.clear_specification();
-    wanted.clear_specification_sha256();
-    wanted.clear_sources();
-    wanted.clear_step();
-    wanted.clear_step_count();
-    if (wanted.has_outcome()) {
-      v1::Outcome& outcome = *wanted.mutable_outcome();
-      EXPECT_FALSE(outcome.environment().empty());
-      outcome.clear_environment();
-      outcome.clear_data_identity();
-      outcome.clear_hashes();
-      outcome.clear_per_class_accuracy();
-      outcome.clear_artifacts();
-      outcome.clear_record_batches();
-    }
-    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(basic->members(i), wanted))
-        << basic->members(i).DebugString() << wanted.DebugString();
-    EXPECT_LE(basic->members(i).ByteSizeLong(), 200u) << basic->members(i).DebugString();
-  }
-  v1::ListMembersRequest nonsense;
-  nonsense.set_view(static_cast<v1::MemberView>(9));
-  EXPECT_EQ(home_.query().ListMembers(nonsense).status(),
-            InvalidInput("view: expected one of MemberView, got 9"));
+  EXPECT_EQ(Sweep().now.cancelled, 2u);
+  EXPECT_EQ(Sweep().now.waiting, 4u);
 }
 
 // In one list as alone, whatever cell was told before.
 TEST_F(QueryTest, AMemberThatHasHadNoAttemptIsToldWhatItsCellWouldBeGiven) {
   home_.Apply({sample::Keep(2)});
-  v1::ListMembersRequest request = Whole();
-  request.set_sweep_id(2);
-  const auto whole = home_.query().ListMembers(request);
+  const auto whole = home_.query().ListMembers(Whole(2));
   ASSERT_TRUE(whole.ok()) << whole.status();
   const sweep::Sweep content = sample::Content();
   int compared = 0;
   for (const sweep::Cell& cell : sweep::Expand(content)) {
     for (uint32_t replicate = 0; replicate < 3; ++replicate, ++compared) {
-      EXPECT_EQ(whole->members(compared).specification(),
+      EXPECT_EQ(whole->members[static_cast<size_t>(compared)].specification,
                 TrainingToJson(sweep::MemberTraining(content, cell, replicate, cell.hardware,
                                                      cell.stack, "")));
     }
   }
-  EXPECT_EQ(whole->members_size(), compared);
+  EXPECT_EQ(whole->members.size(), static_cast<size_t>(compared));
 }
 
 TEST_F(QueryTest, AMemberWhoseSpecificationIsDamagedIsListedWithoutIt) {
   const auto whole = home_.query().ListMembers(Whole());
   ASSERT_TRUE(whole.ok()) << whole.status();
-  for (const int i : {0, 3}) {  // Of two cells.
-    const MemberId member = *ParseMemberId(whole->members(i).id());
-    EXPECT_EQ(whole->members(i).specification(), sample::Grant(1, member).specification);
+  for (const size_t i : {0, 3}) {  // Of two cells.
+    EXPECT_EQ(whole->members[i].specification,
+              sample::Grant(1, whole->members[i].id).specification);
   }
-  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
-  ASSERT_EQ(database.exec("UPDATE specification SET text = 'x' WHERE cell = 1"), 1);
+  ASSERT_EQ(Damage("UPDATE specification SET text = 'x' WHERE cell = 1"), 1);
 
-  const auto members = home_.query().ListMembers(Whole());
+  const auto page = home_.query().ListMembers(Whole());
 
-  ASSERT_TRUE(members.ok()) << members.status();
-  EXPECT_EQ(members->members_size(), 12);
-  EXPECT_NE(members->members(0).specification(), "");
-  EXPECT_EQ(members->members(3).specification(), "");
-  v1::GetMemberRequest request;
-  request.set_member("s1c1r0");
-  const absl::Status one = home_.query().GetMember(request).status();
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->members.size(), 12u);
+  EXPECT_NE(page->members[0].specification, "");
+  EXPECT_EQ(page->members[3].specification, "");
+  const absl::Status one = home_.query().GetMember(sample::Member(1, 0)).status();
   EXPECT_EQ(one.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(Message(one), HasSubstr("s1c1r0: no specification of its cell"));
 }
 
 TEST_F(QueryTest, AMemberThatItsCellDoesNotHaveIsNotFound) {
   for (const char* name : {"s1c3r3", "s1c4r0", "s2c0r0"}) {
-    v1::GetMemberRequest request;
-    request.set_member(name);
-    EXPECT_EQ(home_.query().GetMember(request).status().code(), absl::StatusCode::kNotFound)
+    EXPECT_EQ(home_.query().GetMember(*ParseMemberId(name)).status().code(),
+              absl::StatusCode::kNotFound)
         << name;
   }
 }
 
-TEST_F(QueryTest, TextThatNobodyCouldReadIsNamedAsDamage) {
-  SQLite::Database raw(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
-  raw.exec("UPDATE cell SET plan = CAST(x'ff61' AS TEXT)");
-
-  const absl::Status refused = home_.query().ListMembers(v1::ListMembersRequest()).status();
-
-  EXPECT_EQ(refused.code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(Message(refused), HasSubstr("noisefloor.db: holds text that is not UTF-8"));
-}
-
-TEST_F(QueryTest, PageTokensAndSizesThatNobodyGaveAreRefused) {
-  v1::ListMembersRequest members;
-  members.set_state(static_cast<v1::MemberState>(99));
-  EXPECT_EQ(home_.query().ListMembers(members).status(),
-            InvalidInput("state: expected one of MemberState, got 99"));
-  members.clear_state();
-  members.set_page_token("s2c0r0");
-  EXPECT_EQ(home_.query().ListMembers(members).status().code(), absl::StatusCode::kInvalidArgument);
-  v1::ListSweepsRequest sweeps;
-  sweeps.set_page_size(1001);
-  EXPECT_THAT(Message(home_.query().ListSweeps(sweeps).status()), HasSubstr("at most 1000"));
-}
-
 TEST_F(QueryTest, AMemberIsToldWholeWithItsHistory) {
-  const v1::GetMemberResponse response = Member("s1c1r2");
+  const MemberWhole whole = Member("s1c1r2");
 
-  const v1::Member& member = response.member();
-  EXPECT_EQ(member.state(), v1::MEMBER_STATE_DONE);
-  EXPECT_EQ(member.plan(), "algo");
-  EXPECT_EQ(member.hardware(), "cpu-test-avx2");
-  EXPECT_EQ(member.axes(0).value().number(), 0.05);
-  EXPECT_EQ(member.sources().at("init").lane(), 3u);
-  EXPECT_EQ(member.sources().at("init").state(), v1::SOURCE_STATE_FREE);
-  EXPECT_EQ(member.sources().at("kernels").lane(), 0u);
-  EXPECT_EQ(member.specification(), sample::Grant(6, sample::Member(1, 2)).specification);
-  EXPECT_EQ(member.specification_sha256(), Sha256Hex(member.specification()));
-  EXPECT_EQ(member.outcome().hashes().at("weights"), std::string(64, '3'));
-  EXPECT_THAT(member.outcome().per_class_accuracy(), ElementsAre(0.5, 1.0));
-  EXPECT_EQ(member.outcome().artifacts_size(), 2);
-  EXPECT_THAT(member.outcome().environment(), HasSubstr("Test 9000"));
-  ASSERT_EQ(response.history_size(), 1);
-  EXPECT_THAT(response.history(0), HasSubstr("attempt 1 on box-1 (lease 6)"));
-  EXPECT_THAT(response.history(0), HasSubstr("done; accepted"));
+  const query::Member& member = whole.member;
+  EXPECT_EQ(member.state, MemberState::kDone);
+  EXPECT_EQ(member.plan, "algo");
+  EXPECT_EQ(member.hardware, "cpu-test-avx2");
+  EXPECT_EQ(member.axes[0].second, SettingValue(0.05));
+  EXPECT_EQ(member.sources.at(NoiseSource::kInit).lane.number, 3u);
+  EXPECT_EQ(member.sources.at(NoiseSource::kInit).state, SourceState::kFree);
+  EXPECT_EQ(member.sources.at(NoiseSource::kKernels).lane.number, 0u);
+  EXPECT_EQ(member.specification, sample::Grant(6, sample::Member(1, 2)).specification);
+  EXPECT_EQ(member.specification_sha256, Sha256Hex(member.specification));
+  ASSERT_TRUE(member.outcome.has_value());
+  const ingest::AttemptOutcome& attempt = member.outcome->attempt;
+  EXPECT_EQ(attempt.hashes.at("weights"), std::string(64, '3'));
+  EXPECT_THAT(attempt.per_class_accuracy, ElementsAre(0.5, 1.0));
+  EXPECT_EQ(attempt.artifacts.size(), 2u);
+  EXPECT_THAT(member.outcome->removed_unix_seconds, ElementsAre(0, 0));
+  EXPECT_THAT(attempt.environment, HasSubstr("Test 9000"));
+  ASSERT_EQ(whole.history.size(), 1u);
+  EXPECT_THAT(whole.history[0], HasSubstr("attempt 1 on box-1 (lease 6)"));
+  EXPECT_THAT(whole.history[0], HasSubstr("done; accepted"));
 }
 
 TEST_F(QueryTest, ALostMemberSaysWhatItsLastLeaseSaid) {
@@ -349,11 +355,13 @@ TEST_F(QueryTest, ALostMemberSaysWhatItsLastLeaseSaid) {
        scheduler::DropLease{LeaseId{7}, CauseClass::kLostWorker, "silent for 15 s", sample::At(90)},
        scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kFailed, 1, 0}});
 
-  const v1::GetMemberResponse response = Member("s1c2r0");
+  const MemberWhole whole = Member("s1c2r0");
 
-  EXPECT_EQ(response.member().outcome().kind(), v1::Outcome::KIND_FAILED);
-  EXPECT_EQ(response.member().outcome().cause(), "lost_worker");
-  EXPECT_THAT(response.history(0), HasSubstr("lost: silent for 15 s"));
+  ASSERT_TRUE(whole.member.outcome.has_value());
+  EXPECT_EQ(whole.member.outcome->attempt.kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(whole.member.outcome->attempt.cause, CauseClass::kLostWorker);
+  EXPECT_EQ(whole.member.outcome->attempt.message, "silent for 15 s");
+  EXPECT_THAT(whole.history[0], HasSubstr("lost: silent for 15 s"));
 }
 
 TEST_F(QueryTest, ANotFiniteLossIsToldAsSuch) {
@@ -364,81 +372,95 @@ TEST_F(QueryTest, ANotFiniteLossIsToldAsSuch) {
       {sample::Grant(7, sample::Member(2, 0)), diverged,
        scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kDiverged, 1, 0}});
 
-  const v1::Outcome outcome = Member("s1c2r0").member().outcome();
+  const query::Member member = Member("s1c2r0").member;
+  ASSERT_TRUE(member.outcome.has_value());
+  const ingest::AttemptOutcome& attempt = member.outcome->attempt;
 
-  EXPECT_EQ(outcome.kind(), v1::Outcome::KIND_DIVERGED);
-  EXPECT_TRUE(std::isnan(outcome.metrics().at("loss")));
-  ASSERT_EQ(outcome.per_class_accuracy_size(), 3);
-  EXPECT_EQ(outcome.per_class_accuracy(0), 0.25);
-  EXPECT_TRUE(std::isnan(outcome.per_class_accuracy(1))) << "a class without examples";
-  EXPECT_EQ(outcome.per_class_accuracy(2), 1);
+  EXPECT_EQ(attempt.kind, OutcomeEvent::Kind::kDiverged);
+  EXPECT_TRUE(std::isnan(attempt.metrics.at("loss")));
+  ASSERT_EQ(attempt.per_class_accuracy.size(), 3u);
+  EXPECT_EQ(attempt.per_class_accuracy[0], 0.25);
+  EXPECT_TRUE(std::isnan(attempt.per_class_accuracy[1])) << "a class without examples";
+  EXPECT_EQ(attempt.per_class_accuracy[2], 1);
 }
 
 TEST_F(QueryTest, AWatchBeginsWithTheCountsAndGoesOnWhereItWas) {
-  v1::WatchSweepRequest request;
-  request.set_sweep_id(1);
-  const auto first = home_.query().WatchSweep(request);
+  const auto first = home_.query().WatchSweep({.sweep = SweepId{1}});
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(first->lines_size(), 0);
-  EXPECT_EQ(first->sweep().done(), 6u);
-  request.set_resume_token(first->resume_token());
-  EXPECT_EQ(home_.query().WatchSweep(request)->resume_token(), first->resume_token());
+  EXPECT_TRUE(first->events.empty());
+  EXPECT_EQ(first->sweep.now.done, 6u);
+  const auto same = home_.query().WatchSweep(first->place);
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(same->place.after, first->place.after);
 
   home_.Apply({scheduler::AppendEvent{SweepId{1}, sample::Member(2, 0), "leased", "leased to box-1",
                                       sample::At(70), EventId{100}}});
-  const auto second = home_.query().WatchSweep(request);
+  const auto second = home_.query().WatchSweep(first->place);
 
-  EXPECT_GT(second->resume_token(), first->resume_token());
-  EXPECT_THAT(second->lines(), ElementsAre("s1c2r0 leased to box-1"));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->place.after, EventId{100});
+  ASSERT_EQ(second->events.size(), 1u);
+  EXPECT_EQ(second->events[0].member, sample::Member(2, 0));
+  EXPECT_EQ(second->events[0].text, "leased to box-1");
+}
+
+// What hardly ever changes is not told with each count.
+TEST_F(QueryTest, AWatchTellsWhatWasSubmittedOnceForEachRevision) {
+  const auto first = home_.query().WatchSweep({.sweep = SweepId{1}});
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_NE(first->sweep.submitted, nullptr);
+  EXPECT_EQ(first->place.revision, 0u);
+  const auto second = home_.query().WatchSweep(first->place);
+  EXPECT_EQ(second->sweep.submitted, nullptr);
+  EXPECT_EQ(second->sweep.facts->name, "two-rates");
+  SweepPlace older = first->place;
+  older.revision = 7;
+  const auto changed = home_.query().WatchSweep(older);
+  EXPECT_NE(changed->sweep.submitted, nullptr);
+  EXPECT_EQ(changed->place.revision, 0u);
 }
 
 TEST_F(QueryTest, WorkersAreToldFromTheStore) {
-  const auto response = home_.query().ListWorkers();
+  const auto workers = home_.query().ListWorkers();
 
-  ASSERT_TRUE(response.ok());
-  ASSERT_EQ(response->workers_size(), 1);
-  EXPECT_EQ(response->workers(0).name(), "box-1");
-  const v1::Inventory& inventory = response->workers(0).inventory();
-  ASSERT_EQ(inventory.offers_size(), 2);
-  EXPECT_EQ(inventory.offers(0).hardware_class(), "cpu-test-avx2");
-  EXPECT_EQ(inventory.offers(1).stack(), "torch-2.11");
-  EXPECT_EQ(inventory.devices(0).unit(), "cpu of box-1");
-  EXPECT_EQ(inventory.slots_size(), 2);
-  EXPECT_EQ(inventory.withheld(0).reason(), "it burns");
-  EXPECT_EQ(response->workers(0).version(), "0.1.0");
+  ASSERT_TRUE(workers.ok());
+  ASSERT_EQ(workers->size(), 1u);
+  EXPECT_EQ(workers->front().id, WorkerId{1});
+  EXPECT_EQ(workers->front().name, "box-1");
+  EXPECT_EQ(workers->front().version, "0.1.0");
+  EXPECT_THAT(workers->front().inventory, HasSubstr("cpu of box-1"));
 }
 
 TEST_F(QueryTest, SweepsAreListedNewestFirstInPages) {
   home_.Apply({sample::Keep(2), sample::Keep(3)});
-  v1::ListSweepsRequest request;
-  request.set_page_size(2);
 
-  const auto first = home_.query().ListSweeps(request);
+  const auto first = home_.query().ListSweeps({.most = 2});
   ASSERT_TRUE(first.ok()) << first.status();
-  ASSERT_EQ(first->sweeps_size(), 2);
-  EXPECT_EQ(first->sweeps(0).id(), 3u);
-  request.set_page_token(first->next_page_token());
-  const auto second = home_.query().ListSweeps(request);
+  ASSERT_EQ(first->sweeps.size(), 2u);
+  EXPECT_EQ(first->sweeps[0].facts->id, SweepId{3});
+  EXPECT_EQ(first->sweeps[0].submitted, nullptr);
+  EXPECT_EQ(first->after, SweepId{2});
+  const auto second =
+      home_.query().ListSweeps({.most = 2, .after = first->after, .view = SweepView::kFull});
 
-  ASSERT_EQ(second->sweeps_size(), 1);
-  EXPECT_EQ(second->sweeps(0).id(), 1u);
-  EXPECT_EQ(second->next_page_token(), "");
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_EQ(second->sweeps.size(), 1u);
+  EXPECT_EQ(second->sweeps[0].facts->id, SweepId{1});
+  EXPECT_EQ(second->sweeps[0].submitted->tags.at("team"), "noise");
+  EXPECT_EQ(second->after, std::nullopt);
 }
 
 TEST_F(QueryTest, AnArtifactIsFoundByMemberAndKind) {
-  v1::GetArtifactRequest request;
-  request.set_member("s1c1r0");
-  request.set_kind("weights");
-
-  const auto file = home_.query().FindArtifact(request);
+  const MemberId member = sample::Member(1, 0);
+  const auto file = home_.query().FindArtifact(member, "weights");
 
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(Sha256Hex(*ReadFile(file->path, 1 << 20)), home_.Blob("s1c1r0", "weights").sha256);
-  request.set_kind("checkpoint");
-  EXPECT_EQ(home_.query().FindArtifact(request).status().code(), absl::StatusCode::kNotFound);
-  request.set_kind("weights");
+  EXPECT_EQ(home_.query().FindArtifact(member, "checkpoint").status().code(),
+            absl::StatusCode::kNotFound);
   ASSERT_TRUE(RemoveFile(file->path).ok());
-  EXPECT_EQ(home_.query().FindArtifact(request).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(home_.query().FindArtifact(member, "weights").status().code(),
+            absl::StatusCode::kDataLoss);
 }
 
 TEST_F(QueryTest, APlanTakesItsTimeFromEndedMembers) {
@@ -579,16 +601,16 @@ TEST(QueryOpenTest, ADirectoryWithoutADatabaseIsRefused) {
 }
 
 TEST(EventReaderTest, EachKindOfTheStoreHasItsWordOrNone) {
-  EXPECT_EQ(KindOf("member_leased", false), v1::EVENT_KIND_LEASED);
-  EXPECT_EQ(KindOf("member_waits_again", false), v1::EVENT_KIND_RETRIED);
-  EXPECT_EQ(KindOf("member_waits_again", true), v1::EVENT_KIND_LOST);
-  EXPECT_EQ(KindOf("member_failed", true), v1::EVENT_KIND_FAILED) << "lost too often";
-  EXPECT_EQ(KindOf("members_failed", false), v1::EVENT_KIND_FAILED);
-  EXPECT_EQ(KindOf("members_cancelled", false), v1::EVENT_KIND_CANCELLED);
-  EXPECT_EQ(KindOf("members_retried", false), v1::EVENT_KIND_REQUEUED);
-  EXPECT_EQ(KindOf("sweep_extended", false), v1::EVENT_KIND_EXTENDED);
-  EXPECT_EQ(KindOf("late_result", false), v1::EVENT_KIND_OTHER);
-  EXPECT_EQ(KindOf("of another version", false), v1::EVENT_KIND_OTHER);
+  EXPECT_EQ(KindOf("member_leased", false), EventKind::kLeased);
+  EXPECT_EQ(KindOf("member_waits_again", false), EventKind::kRetried);
+  EXPECT_EQ(KindOf("member_waits_again", true), EventKind::kLost);
+  EXPECT_EQ(KindOf("member_failed", true), EventKind::kFailed) << "lost too often";
+  EXPECT_EQ(KindOf("members_failed", false), EventKind::kFailed);
+  EXPECT_EQ(KindOf("members_cancelled", false), EventKind::kCancelled);
+  EXPECT_EQ(KindOf("members_retried", false), EventKind::kRequeued);
+  EXPECT_EQ(KindOf("sweep_extended", false), EventKind::kExtended);
+  EXPECT_EQ(KindOf("late_result", false), EventKind::kOther);
+  EXPECT_EQ(KindOf("of another version", false), EventKind::kOther);
 }
 
 }  // namespace

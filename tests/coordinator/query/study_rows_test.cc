@@ -51,9 +51,7 @@ class StudyRowsTest : public ::testing::Test {
   }
 
   nlohmann::json Json() {
-    v1::GetStudyRequest request;
-    request.set_form(v1::GetStudyRequest::FORM_JSON);
-    return nlohmann::json::parse(*home_.query().GetStudy(request));
+    return nlohmann::json::parse(*home_.query().GetStudy({.form = StudyForm::kJson}));
   }
 
   FilledHome home_;
@@ -211,13 +209,11 @@ TEST_F(StudyRowsTest, AMemberThatFailedUntriedTellsWhyItsSweepDid) {
            SweepId{1}, {}, "members_failed", "nobody has the data", sample::At(70), EventId{100}}});
 
   EXPECT_EQ(Json()["members"][7]["failure"], "bad_data: nobody has the data");
-  v1::GetMemberRequest request;
-  request.set_member("s1c2r1");
-  const v1::Outcome outcome = home_.query().GetMember(request)->member().outcome();
-  EXPECT_EQ(outcome.cause(), "bad_data");
-  EXPECT_EQ(outcome.message(), "nobody has the data");
-  request.set_member("s1c2r0");
-  EXPECT_FALSE(home_.query().GetMember(request)->member().has_outcome()) << "it waits";
+  const auto outcome = home_.query().GetMember(member)->member.outcome;
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_EQ(outcome->attempt.cause, CauseClass::kBadData);
+  EXPECT_EQ(outcome->attempt.message, "nobody has the data");
+  EXPECT_FALSE(home_.query().GetMember(sample::Member(2, 0))->member.outcome) << "it waits";
 }
 
 TEST_F(StudyRowsTest, TheSweepIsToldAsItWasSubmitted) {

@@ -19,18 +19,16 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Form = v1::GetStudyRequest;
+using Form = StudyForm;
 
 class StudyTest : public ::testing::Test {
  protected:
-  std::string Study(Form::Form form) {
-    v1::GetStudyRequest request;
-    request.set_form(form);
-    const auto text = home_.query().GetStudy(request);
+  std::string Study(Form form) {
+    const auto text = home_.query().GetStudy({.form = form});
     EXPECT_TRUE(text.ok()) << text.status();
     return text.ok() ? *text : "null";
   }
-  nlohmann::json Json() { return nlohmann::json::parse(Study(Form::FORM_JSON)); }
+  nlohmann::json Json() { return nlohmann::json::parse(Study(Form::kJson)); }
 
   void ChangeOneByte(const std::string& member, const std::string& kind) {
     std::fstream file(home_.blobs().PathOf(home_.Blob(member, kind).sha256),
@@ -325,11 +323,7 @@ TEST_F(StudyTest, TheStudyFollowsTheStore) {
 }
 
 TEST_F(StudyTest, TablesAreAsNarrowAsAskedFor) {
-  v1::GetStudyRequest request;
-  request.set_form(Form::FORM_TABLES);
-  request.set_columns(75);
-
-  const std::string text = *home_.query().GetStudy(request);
+  const std::string text = *home_.query().GetStudy({.form = Form::kTables, .columns = 75});
 
   EXPECT_THAT(text, HasSubstr("c2 control, cpu-test-avx2, no stack yet, learning_rate=0.5"));
   std::istringstream lines(text);
@@ -342,11 +336,9 @@ TEST_F(StudyTest, TablesAreAsNarrowAsAskedFor) {
 }
 
 TEST_F(StudyTest, EveryFormTellsTheSame) {
-  EXPECT_THAT(Study(Form::FORM_TABLES), HasSubstr("algo"));
-  EXPECT_THAT(Study(Form::FORM_CSV), HasSubstr("table,cell,label"));
-  EXPECT_THAT(Study(Form::FORM_PAGE), HasSubstr("draw();"));
-  v1::GetStudyRequest request;
-  EXPECT_EQ(home_.query().GetStudy(request).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Study(Form::kTables), HasSubstr("algo"));
+  EXPECT_THAT(Study(Form::kCsv), HasSubstr("table,cell,label"));
+  EXPECT_THAT(Study(Form::kPage), HasSubstr("draw();"));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
-#include "coordinator/query/to_proto.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -338,6 +337,7 @@ TEST_F(ReplayTest, IsNoStudyAndSaysWhatItIs) {
 
   v1::GetStudyRequest study;
   study.set_sweep_id(2);
+  study.set_form(v1::GetStudyRequest::FORM_JSON);
   grpc::ClientContext another;
   SetDeadline(another, kPatience);
   const auto reader = people_->GetStudy(&another, study);

@@ -1,6 +1,9 @@
 // Reads that nobody waits for any more are not run.
 #include <atomic>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "common/rpc/server.h"
 #include "coordinator/rpc/coordinator_service.h"
@@ -44,27 +47,30 @@ class HeldQuery final : public query::Query {
   }
   int reads() const { return reads_; }
 
-  absl::StatusOr<v1::GetSweepResponse> GetSweep(const v1::GetSweepRequest&) override {
+  const std::string& database_path() const override { return database_path_; }
+  absl::StatusOr<query::SweepWhole> GetSweep(SweepId) override {
     ++reads_;
-    return v1::GetSweepResponse();
+    query::SweepWhole whole;
+    whole.sweep.facts = std::make_shared<const query::SweepFacts>();
+    return whole;
   }
-  absl::StatusOr<std::string> GetStudy(const v1::GetStudyRequest&) override {
+  absl::StatusOr<std::string> GetStudy(const query::StudyQuestion&) override {
     ++reads_;
     return std::string();
   }
-  absl::StatusOr<v1::ListSweepsResponse> ListSweeps(const v1::ListSweepsRequest&) override {
+  absl::StatusOr<SweepId> FindSweep(SweepId) override { return None(); }
+  absl::StatusOr<query::SweepSummary> SummariseSweep(SweepId, query::SweepView) override {
     return None();
   }
-  absl::StatusOr<v1::ListMembersResponse> ListMembers(const v1::ListMembersRequest&) override {
+  absl::StatusOr<query::SweepPage> ListSweeps(const query::SweepQuestion&) override {
     return None();
   }
-  absl::StatusOr<v1::GetMemberResponse> GetMember(const v1::GetMemberRequest&) override {
+  absl::StatusOr<query::MemberPage> ListMembers(const query::MemberQuestion&) override {
     return None();
   }
-  absl::StatusOr<v1::ListWorkersResponse> ListWorkers() override { return None(); }
-  absl::StatusOr<v1::WatchSweepResponse> WatchSweep(const v1::WatchSweepRequest&) override {
-    return None();
-  }
+  absl::StatusOr<query::MemberWhole> GetMember(const MemberId&) override { return None(); }
+  absl::StatusOr<std::vector<query::WorkerRow>> ListWorkers() override { return None(); }
+  absl::StatusOr<query::SweepNews> WatchSweep(const query::SweepPlace&) override { return None(); }
   absl::StatusOr<query::MemberNews> WatchMember(const query::MemberPlace&) override {
     return None();
   }
@@ -74,13 +80,14 @@ class HeldQuery final : public query::Query {
   }
   absl::StatusOr<query::ReplaySource> FindReplaySource(const MemberId&) override { return None(); }
   absl::StatusOr<query::Definition> FindDefinition(SweepId) override { return None(); }
-  absl::StatusOr<query::ArtifactFile> FindArtifact(const v1::GetArtifactRequest&) override {
+  absl::StatusOr<query::ArtifactFile> FindArtifact(const MemberId&, const std::string&) override {
     return None();
   }
 
  private:
   static absl::Status None() { return MakeError(absl::StatusCode::kNotFound, "not asked here"); }
 
+  const std::string database_path_;
   Mutex mutex_;
   CondVar arrived_;
   std::vector<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
@@ -148,11 +155,13 @@ TEST_F(DeadlineTest, AReadWhoseDeadlinePassedWhileItWaitedIsNotRun) {
 }
 
 TEST_F(DeadlineTest, AStudyThatNobodyWaitsForIsNotMade) {
+  v1::GetStudyRequest request;
+  request.set_form(v1::GetStudyRequest::FORM_JSON);
   int not_made = 0;
   for (int i = 0; i < kMostTries && not_made == 0; ++i) {
     grpc::ClientContext context;
     SetDeadline(context, absl::Milliseconds(100));
-    const auto reader = people_->GetStudy(&context, v1::GetStudyRequest());
+    const auto reader = people_->GetStudy(&context, request);
     v1::GetStudyResponse piece;
     EXPECT_FALSE(reader->Read(&piece));
     ASSERT_EQ(reader->Finish().error_code(), grpc::DEADLINE_EXCEEDED);

@@ -111,6 +111,32 @@ TEST_F(SharingTest, NotesAndTagsAreWhatWasSaidLast) {
   EXPECT_EQ(Sweep(1).specification_sha256(), hash);
 }
 
+// What was submitted comes when a watch begins and when it has changed, not with every count.
+TEST_F(SharingTest, WhoWatchesIsToldOfNewNotesAndNotOfOldOnes) {
+  v1::Sweep sweep = SmallSweep("a", 1);
+  sweep.set_notes("first look");
+  ASSERT_TRUE(Submit(sweep).ok());
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  v1::WatchSweepRequest watch;
+  watch.set_sweep_id(1);
+  const auto reader = people_->WatchSweep(&context, watch);
+  v1::WatchSweepResponse news;
+  ASSERT_TRUE(reader->Read(&news));
+  EXPECT_EQ(news.sweep().sweep().notes(), "first look");
+
+  ASSERT_TRUE(Update(1, [](auto& request) { request.set_priority(3); }).ok());
+  ASSERT_TRUE(reader->Read(&news));
+  EXPECT_EQ(news.sweep().priority(), 3);
+  EXPECT_FALSE(news.sweep().has_sweep());
+
+  ASSERT_TRUE(Update(1, [](auto& request) { request.set_notes("for figure 2"); }).ok());
+  ASSERT_TRUE(reader->Read(&news));
+  EXPECT_EQ(news.sweep().sweep().notes(), "for figure 2");
+  context.TryCancel();
+  (void)reader->Finish();
+}
+
 TEST_F(SharingTest, WhatIsWrongIsRefusedByNameAndChangesNothing) {
   ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
   EXPECT_THAT(Message(Update(1, [](auto& r) { r.set_priority(1001); }).status()),

@@ -1,0 +1,26 @@
+// Which members of a sweep people mean. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "coordinator/scheduler/member_state.h"
+
+namespace noisefloor::scheduler {
+
+// Members of a sweep by what they are. What is empty asks nothing; of what is not, any entry will
+// do; all of it must be met.
+struct Selection {
+  std::set<MemberState> states;
+  std::set<std::string> plans;
+  std::set<std::string> hardware;
+  std::set<std::string> stacks;
+  std::set<uint32_t> cells;
+  std::set<std::pair<uint32_t, uint32_t>> members;  // Cell and replicate.
+  std::set<std::string> workers;                    // Names: who has them, or had them last.
+  friend bool operator==(const Selection&, const Selection&) = default;
+};
+
+}  // namespace noisefloor::scheduler
