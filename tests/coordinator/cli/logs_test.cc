@@ -71,14 +71,14 @@ class LogsTest : public ::testing::Test {
 };
 
 TEST_F(LogsTest, FollowingPrintsALineForEachStepAndWhatHappened) {
-  SayRecords(1, {{"train/loss", 2.25}});
-  SayRecords(2, {{"train/loss", 0.5}, {"test/top1", 0.875}});
+  SayRecords(1, {{"train_loss", 2.25}});
+  SayRecords(2, {{"train_loss", 0.5}, {"test_top1", 0.875}});
   Finish(v1::Outcome::KIND_DONE, 2);
   const Printed printed = Run({"logs", "s1c0r0", "-f"});
   EXPECT_EQ(printed.code, kDone) << printed.err;
   EXPECT_THAT(printed.out, MatchesRegex("[0-9:]+ s1c0r0 attempt 1 on box\n"
-                                        "step 10  train/loss 2.25\n"
-                                        "step 20  train/loss 0.5  test/top1 0.875\n"
+                                        "step 10  train_loss 2.25\n"
+                                        "step 20  train_loss 0.5  test_top1 0.875\n"
                                         "[0-9:]+ s1c0r0 done on box\n"));
 }
 
@@ -92,7 +92,7 @@ TEST_F(LogsTest, WhatATrainerCallsItsValuesCannotMoveTheCursor) {
 }
 
 TEST_F(LogsTest, AsJsonItIsAnObjectALine) {
-  SayRecords(1, {{"train/loss", std::numeric_limits<double>::quiet_NaN()}});
+  SayRecords(1, {{"train_loss", std::numeric_limits<double>::quiet_NaN()}});
   Finish(v1::Outcome::KIND_DONE, 1);
   const Printed printed = Run({"logs", "s1c0r0", "-f", "--output=json"});
   EXPECT_EQ(printed.code, kDone) << printed.err;
