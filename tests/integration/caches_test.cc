@@ -54,9 +54,12 @@ class CachesTest : public testing::Test {
     arguments.insert(arguments.begin(), NOISEFLOOR);
     arguments.push_back("--home=" + fleet_->home());
     NF_ASSIGN_OR_RETURN(Process process, Process::Start(arguments, folder_ + "/said"));
-    NF_ASSIGN_OR_RETURN(std::string line, process.ReadLine(kPatience));
+    std::string said;
+    for (auto line = process.ReadLine(kPatience); line.ok(); line = process.ReadLine(kPatience)) {
+      said += *line + "\n";
+    }
     NF_ASSIGN_OR_RETURN(const int code, process.Wait(kPatience));
-    if (code == 0) return line;
+    if (code == 0) return said;
     return MakeError(absl::StatusCode::kInternal, EndOfFile(folder_ + "/said", 2000));
   }
   // How many there are of each, as "data set in use".
