@@ -40,11 +40,8 @@ class CachesTest : public testing::Test {
   CachesTest() {
     std::string pattern = testing::TempDir() + "nf-caches-XXXXXX";
     folder_ = mkdtemp(pattern.data());
-    auto fleet = Fleet::Start({.folder = folder_,
-                               .program = NOISEFLOOR,
-                               .worker = WORKER,
-                               .worker_arguments = {"--slots=1"},
-                               .workers = 1});
+    auto fleet =
+        Fleet::Start({.folder = folder_, .program = NOISEFLOOR, .worker = WORKER, .workers = 1});
     EXPECT_TRUE(fleet.ok()) << fleet.status();
     if (fleet.ok()) fleet_.emplace(*std::move(fleet));
   }
