@@ -14,10 +14,11 @@ namespace noisefloor {
 
 namespace {
 
-// Of the row that max() chooses are the other columns, too.
+// Of the row that max() chooses are the other columns, too. Inventories are large: only those that
+// are looked at are read.
 constexpr const char* kOfferedSql =
     "WITH looked_at AS (SELECT worker, name, inventory, seen_us, forgotten FROM worker "
-    "ORDER BY forgotten, seen_us DESC LIMIT ?) "
+    "WHERE worker IN (SELECT worker FROM worker ORDER BY forgotten, seen_us DESC LIMIT ?)) "
     "SELECT offer.value ->> '$.stack' AS stack, coalesce(offer.value ->> '$.schema', ''), worker, "
     "name, max(seen_us), forgotten "
     "FROM looked_at, json_each(looked_at.inventory, '$.offers') AS offer "
