@@ -246,6 +246,7 @@ TEST_F(UpkeepTest, AWorkerOfWhatCameAfterTheBackupIsAnsweredByName) {
     EXPECT_NE(settled.reason(), "");
   }
   EXPECT_NE(Member("s1c0r0").state(), v1::MEMBER_STATE_DONE);
+  coordinator_->Stop();  // Before its home goes.
 }
 
 TEST_F(UpkeepTest, NumbersOfTheNewEpochAreNobodysOfBefore) {
