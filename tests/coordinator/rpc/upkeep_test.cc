@@ -16,6 +16,8 @@ using testing::HasSubstr;
 
 class UpkeepTest : public CoordinatorTest {
  protected:
+  ~UpkeepTest() override { coordinator_.reset(); }  // Before the home that it moved to.
+
   absl::StatusOr<v1::CollectGarbageResponse> Collect(const std::vector<std::string>& kinds = {},
                                                      const std::vector<uint64_t>& sweeps = {},
                                                      bool dry_run = false) {
@@ -246,7 +248,6 @@ TEST_F(UpkeepTest, AWorkerOfWhatCameAfterTheBackupIsAnsweredByName) {
     EXPECT_NE(settled.reason(), "");
   }
   EXPECT_NE(Member("s1c0r0").state(), v1::MEMBER_STATE_DONE);
-  coordinator_->Stop();  // Before its home goes.
 }
 
 TEST_F(UpkeepTest, NumbersOfTheNewEpochAreNobodysOfBefore) {
