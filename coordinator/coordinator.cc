@@ -30,6 +30,7 @@
 #include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
+#include "coordinator/rpc/stack_book.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
@@ -37,6 +38,7 @@
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/restore.h"
+#include "coordinator/store/stack_rows.h"
 #include "coordinator/store/store.h"
 #include "coordinator/store/token_rows.h"
 #include "coordinator/web/page_bundle.h"
@@ -97,12 +99,13 @@ absl::Status CheckCertificate(const std::string& home, absl::Time now) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ServerSettings> SettingsOf(const CoordinatorOptions& options) {
+// `secure`: with TLS and tokens.
+absl::StatusOr<ServerSettings> SettingsOf(const CoordinatorOptions& options, bool secure) {
   ServerSettings settings;
   settings.in_process_only = options.listen.empty();
   settings.health_names = {v1::CoordinatorService::service_full_name(),
                            v1::WorkerService::service_full_name()};
-  if (UsesAccess(options)) settings.key_and_certificate = ServerPemPath(options.home);
+  if (secure) settings.key_and_certificate = ServerPemPath(options.home);
   if (settings.in_process_only) return settings;
   const auto address = ParseAddress(options.listen);
   if (!address.ok()) return address.status();
@@ -155,6 +158,15 @@ absl::StatusOr<Home> OpenHome(const std::string& path) {
   return Home{std::move(lock), std::move(blobs), std::move(store), HomeFiles(path)};
 }
 
+// Nothing that is trained needs them: what is damaged is named, and they are unknown until their
+// workers are back.
+std::vector<OfferedStack> StacksOf(const std::string& home) {
+  absl::StatusOr<std::vector<OfferedStack>> stacks = ReadOfferedStacks(home);
+  if (stacks.ok()) return *std::move(stacks);
+  LogWarning("stacks_unknown", {{"error", stacks.status()}});
+  return {};
+}
+
 std::string AbsolutePath(const std::string& path) {
   std::error_code ignored;
   const std::filesystem::path absolute = std::filesystem::absolute(path, ignored);
@@ -164,11 +176,16 @@ std::string AbsolutePath(const std::string& path) {
 // Members in the order of need; destroyed in the reverse.
 class RunningCoordinator final : public Coordinator {
  public:
-  RunningCoordinator(Home home, const CoordinatorOptions& options,
-                     std::vector<access::TokenRecord> tokens, scheduler::Scheduler scheduler,
-                     absl::Time now)
-      : home_(std::move(home)),
-        access_(clock_, std::move(tokens), UsesAccess(options)),
+  // What is recovered from the home, and whether it is served with TLS and tokens.
+  struct Found {
+    Home home;
+    bool secure = false;
+    std::vector<access::TokenRecord> tokens;
+    scheduler::Scheduler scheduler;
+  };
+  RunningCoordinator(Found found, const CoordinatorOptions& options, absl::Time now)
+      : home_(std::move(found.home)),
+        access_(clock_, std::move(found.tokens), found.secure),
         registry_(kMaxWorkers, {options.heartbeat_interval, options.lease_ttl}),
         watches_(kMaxWatches),
         loop_({*home_.store, registry_, clock_,
@@ -179,7 +196,8 @@ class RunningCoordinator final : public Coordinator {
                  return home_.Check();
                },
                options.metrics.empty() ? nullptr : &loop_figures_},
-              {.storage_retry = options.storage_retry}, std::move(scheduler), now),
+              {.storage_retry = options.storage_retry}, std::move(found.scheduler), now),
+        stacks_(StacksOf(options.home)),
         intake_(loop_, registry_, home_.blobs),
         pins_([this](LeaseId id) { return loop_.live().IsLive(id); }) {}
 
@@ -211,6 +229,7 @@ class RunningCoordinator final : public Coordinator {
   SessionRegistry registry_;
   WatchHub watches_;
   EventLoop loop_;
+  StackBook stacks_;
   WorkerIntake intake_;
   BlobPins pins_;
   std::unique_ptr<query::Query> query_;
@@ -247,6 +266,7 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
                                     .access = access_,
                                     .storage_problem = [this] { return StorageProblem(); },
                                     .garbage = *garbage_,
+                                    .stacks = stacks_,
                                     .clock = clock_,
                                     .version = NOISEFLOOR_VERSION,
                                     .home = AbsolutePath(options.home),
@@ -289,10 +309,15 @@ absl::Status RunningCoordinator::WriteOwnerAccess(const std::string& home) {
                 .sha256 = access::HashOf(token),
                 .created = clock_.Now(),
                 .expires = absl::InfiniteFuture()});
-  Address local = server_->address();
-  if (IsWildcard(local)) local.host = local.host == "::" ? "::1" : "127.0.0.1";
+  NF_ASSIGN_OR_RETURN(const std::string pem, ReadFile(ServerPemPath(home), 64 << 10));
+  NF_ASSIGN_OR_RETURN(const CertificateFacts facts, ReadCertificate(pem));
+  const Address own = OwnerAddress(server_->address(), facts.names, kept);
   NF_RETURN_IF_ERROR(
-      WriteAccessFile(OwnerAccessPath(home), {ToText(local), token, kept.certificate}));
+      WriteAccessFile(OwnerAccessPath(home), {ToText(own), token, kept.certificate}));
+  if (const std::string why = WhyNotFound(server_->address(), kept); !why.empty()) {
+    LogWarning("access_files_name_another_address",
+               {{"reason", why}, {"help", "serve with --listen as they say"}});
+  }
   owner_access_ = OwnerAccessPath(home);
   return absl::OkStatus();
 }
@@ -410,15 +435,19 @@ std::string RunningCoordinator::StorageProblem() const {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Start(const CoordinatorOptions& options) {
-  NF_ASSIGN_OR_RETURN(const ServerSettings settings, SettingsOf(options));
+  NF_RETURN_IF_ERROR(SettingsOf(options, /*secure=*/false).status());  // Before a home is made.
   NF_ASSIGN_OR_RETURN(Home home, OpenHome(options.home));
+  // Asked once the home is ours: `access init` holds it, too.
+  const bool secure = UsesAccess(options);
+  NF_ASSIGN_OR_RETURN(const ServerSettings settings, SettingsOf(options, secure));
   const absl::Time now = SystemClock().Now();
   scheduler::Options rules;
   rules.lease_ttl = options.lease_ttl;
   NF_ASSIGN_OR_RETURN(scheduler::Scheduler scheduler, RecoverScheduler(*home.store, rules, now));
   NF_ASSIGN_OR_RETURN(std::vector<access::TokenRecord> tokens, ReadTokens(options.home));
   auto coordinator = std::make_unique<RunningCoordinator>(
-      std::move(home), options, std::move(tokens), std::move(scheduler), now);
+      RunningCoordinator::Found{std::move(home), secure, std::move(tokens), std::move(scheduler)},
+      options, now);
   NF_RETURN_IF_ERROR(coordinator->Serve(options, settings));
   return coordinator;
 }

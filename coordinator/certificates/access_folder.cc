@@ -67,6 +67,27 @@ absl::StatusOr<KeptAccess> ReadAccess(const std::string& home) {
   return kept;
 }
 
+Address OwnerAddress(const Address& bound, const std::vector<std::string>& certificate_names,
+                     const KeptAccess& kept) {
+  Address address = bound;
+  if (IsWildcard(address)) address.host = address.host == "::" ? "::1" : "127.0.0.1";
+  const auto named = ParseAddress(kept.coordinator);
+  const bool holds = std::ranges::find(certificate_names, address.host) != certificate_names.end();
+  if (!holds && named.ok()) address.host = named->host;
+  return address;
+}
+
+std::string WhyNotFound(const Address& bound, const KeptAccess& kept) {
+  const auto named = ParseAddress(kept.coordinator);
+  if (!named.ok()) return Message(named.status());
+  if (bound.port != named->port) {
+    return fmt::format("access files name {}, and it listens on port {}", kept.coordinator,
+                       bound.port);
+  }
+  if (!IsLoopback(bound) || IsLoopback(*named)) return "";
+  return fmt::format("access files name {}, and it listens on loopback alone", kept.coordinator);
+}
+
 absl::Status SetUpAccess(const std::string& home, const std::string& coordinator,
                          const std::vector<std::string>& more_names, absl::Time now) {
   NF_ASSIGN_OR_RETURN(const Address address, ParseAddress(coordinator));

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 
 #include "common/base/status.h"
+#include "common/rpc/address.h"
 #include "coordinator/certificates/certificate.h"
 
 namespace noisefloor {
@@ -30,6 +31,15 @@ struct KeptAccess {
 };
 // NotFound when access is not set up; the message says how it is.
 absl::StatusOr<KeptAccess> ReadAccess(const std::string& home);
+
+// Where whoever owns the data directory reaches a server that is bound to `bound`: under that
+// address, or, when its certificate does not hold for it, under the one that access was set up for.
+Address OwnerAddress(const Address& bound, const std::vector<std::string>& certificate_names,
+                     const KeptAccess& kept);
+
+// Why those who hold access files will not find a server that is bound to `bound`; empty: nothing
+// speaks against it.
+std::string WhyNotFound(const Address& bound, const KeptAccess& kept);
 
 // Makes the folder, whole or not at all, for a coordinator found at `coordinator` ("box:7077"),
 // whose certificate also holds for localhost and `more_names`. FailedPrecondition: there is one.

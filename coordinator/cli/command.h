@@ -67,6 +67,7 @@ struct Context {
   AccessPlaces access_places = {};
   std::string user = {};  // Who runs this program, as it is told to coordinators; may be empty.
   std::string default_data_root = {};  // $NOISEFLOOR_DATA; may be empty.
+  std::string default_cache = {};      // $NOISEFLOOR_CACHE; may be empty.
   CLI::App* root = nullptr;            // The whole command tree, for `completion`.
   GlobalOptions options = {};
   std::istream* in = nullptr;  // What a person types; null: nobody does.

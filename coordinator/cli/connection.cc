@@ -88,10 +88,12 @@ absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {
 }
 
 absl::Status Connection::ReachHolder(const std::string& home, const absl::Status& refused) {
-  FoundCoordinator holder = {HolderAddress(refused), std::nullopt};
+  FoundCoordinator holder;
+  holder.address = HolderAddress(refused);
   if (holder.address.empty()) return refused;
   if (const auto owner = ReadAccessFile(OwnerAccessPath(home)); owner.ok()) {
-    holder = {owner->coordinator, *owner};
+    holder.address = owner->coordinator;
+    holder.access = *owner;
   }
   if (Reach(holder).ok() && Serves(home)) return absl::OkStatus();
   return MakeError(refused.code(), Message(refused) +

@@ -2,6 +2,8 @@
 // built in process on the data directory. Both look the same to a command.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include "common/base/status.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/reconnect.h"
 #include "common/rpc/status.h"
 #include "coordinator/cli/command.h"
 #include "coordinator/cli/find_coordinator.h"
@@ -53,6 +56,17 @@ class Connection {
   const std::string& address() const { return address_; }  // Of the one in another process.
   bool connected() const {
     return channel_->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
+  }
+
+  // How long to pause before a call is made again: as long as `backoff` says to a coordinator that
+  // is there and refuses, and hardly to one that has gone, which WaitUntilBack waits for.
+  absl::Duration PauseOf(bool lost, absl::Duration backoff) const {
+    return lost && !connected() ? std::min(backoff, absl::Milliseconds(100)) : backoff;
+  }
+  // After a call that was lost: true once its coordinator answers again; false after a while, or
+  // when `stopped` says so.
+  bool WaitUntilBack(const std::function<bool()>& stopped) {
+    return WaitUntilConnectedAgain(*channel_, absl::Seconds(8), stopped);
   }
 
   // One call with a deadline.

@@ -7,12 +7,14 @@
 #include "common/base/printable.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
+#include "common/rpc/address.h"
 #include "coordinator/certificates/access_folder.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
 #include "coordinator/cli/data_sets.h"
 #include "coordinator/cli/doctor_checks.h"
+#include "coordinator/cli/doctor_machine.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/store/restore.h"
 #include "noisefloor/v1/access_api.grpc.pb.h"
@@ -21,7 +23,9 @@ namespace noisefloor::cli {
 
 namespace {
 
-constexpr uint64_t kMostPem = 64 << 10;  // Bytes.
+constexpr uint64_t kMostPem = 64 << 10;                      // Bytes.
+constexpr char kUsualAddress[] = "127.0.0.1:7077";           // Of `serve`.
+constexpr absl::Duration kUnusedFor = absl::Hours(24 * 30);  // As `gc --caches` takes it.
 
 Finding Unreachable(std::string check, const absl::Status& status, std::string help) {
   return {std::move(check), Level::kProblem, Message(status), std::move(help)};
@@ -31,7 +35,7 @@ class Doctor final : public Command {
  public:
   std::string_view Name() const override { return "doctor"; }
   std::string_view Help() const override {
-    return "Check disk, clock, network, access, workers, GPUs and database; say what to do";
+    return "Check disk, clock, port, access, workers, GPUs, database, crashes; say what to do";
   }
   std::string_view Examples() const override {
     return R"(  noisefloor doctor
@@ -48,6 +52,7 @@ class Doctor final : public Command {
     std::string home = AskCoordinator(context, findings);
     if (home.empty()) home = context.options.home;
     if (PathExists(home + "/noisefloor.db")) LookAtHome(context, home, findings);
+    LookAtMachine(context, home, findings);
     rlimit files{};
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) findings.push_back(JudgeFileLimit(files.rlim_cur));
     for (Finding& finding : JudgeGpus(LookAtGpus())) findings.push_back(std::move(finding));
@@ -88,8 +93,30 @@ class Doctor final : public Command {
     const auto storage = connection->Call(&Stub::GetStorage, v1::GetStorageRequest());
     findings.push_back(storage.ok() ? JudgeUse(*storage)
                                     : Unreachable("storage", storage.status(), "look at its log"));
+    if (!connection->remote()) findings.push_back(CheckPort(version->home()));
     // Another machine's folder of that name is none of ours.
     return connection->remote() && !IsHere(version->home()) ? "" : version->home();
+  }
+
+  // Nobody serves: whether `serve` could.
+  static Finding CheckPort(const std::string& home) {
+    const absl::StatusOr<KeptAccess> kept = ReadAccess(home);
+    const std::string address = kept.ok() ? kept->coordinator : kUsualAddress;
+    const absl::StatusOr<Address> parsed = ParseAddress(address);
+    if (!parsed.ok()) return Unreachable("port", parsed.status(), "`noisefloor access init` anew");
+    return JudgePort(address, FindPortHolder(parsed->port));
+  }
+
+  // What workers and crashed programs left here.
+  static void LookAtMachine(const Context& context, const std::string& home,
+                            std::vector<Finding>& findings) {
+    CachePlaces places = FindCachePlaces(context, {}, {});
+    findings.push_back(
+        JudgeCaches(LookAtCaches(places, context.clock.Now() - kUnusedFor, /*remove=*/false)));
+    std::vector<std::string> folders = std::move(places.states);
+    folders.push_back(home);
+    const CoreRule rule = ReadCoreRule();
+    findings.push_back(JudgeCrashes(rule, FindCrashFiles(folders, rule)));
   }
 
   static bool IsHere(const std::string& home) { return PathExists(home + "/noisefloor.db"); }
@@ -103,6 +130,7 @@ class Doctor final : public Command {
     }
     findings.push_back(JudgeVersions(NOISEFLOOR_VERSION, version.version(), *workers));
     findings.push_back(JudgeWorkers(*workers, context.clock.Now()));
+    findings.push_back(JudgeDrivers(*workers));
   }
 
   static void AskWho(Connection& connection, const Context& context,

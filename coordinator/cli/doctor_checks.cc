@@ -55,6 +55,23 @@ Finding JudgeExpiry(std::string check, std::string what, absl::Time expires, abs
   return {std::move(check), Level::kOk, text, ""};
 }
 
+// ": python3 (12), noisefloor-trai (13)"
+std::string UsersText(const std::vector<GpuUser>& users) {
+  std::vector<std::string> named;
+  for (const GpuUser& user : users) {
+    named.push_back(
+        fmt::format("{} ({})", user.name.empty() ? "another" : user.name, user.process));
+  }
+  return named.empty() ? "" : ": " + Named(named);
+}
+
+// Our trainers are no others; who is not named may be.
+bool IsUsedByOthers(const GpuHealth& gpu) {
+  if (gpu.users.empty()) return gpu.free_bytes < gpu.memory_bytes / 2;
+  return std::ranges::any_of(
+      gpu.users, [](const GpuUser& user) { return !user.name.starts_with("noisefloor"); });
+}
+
 }  // namespace
 
 std::string_view Name(Level level) {
@@ -195,16 +212,16 @@ std::vector<Finding> JudgeGpus(const GpuReport& report) {
                           "reset it or take it out; workers do not offer it"});
       continue;
     }
-    const std::string text =
-        fmt::format("{} ({}): {} free of {}, {}", name, gpu.model, SizeText(gpu.free_bytes),
-                    SizeText(gpu.memory_bytes), Counted(gpu.processes, "process"));
+    const std::string text = fmt::format("{} ({}): {} free of {}, {}{}", name, gpu.model,
+                                         SizeText(gpu.free_bytes), SizeText(gpu.memory_bytes),
+                                         Counted(gpu.processes, "process"), UsersText(gpu.users));
     if (!gpu.fault.empty() || gpu.uncorrected_errors > 0) {
       findings.push_back(
           {"gpu", Level::kProblem,
            text + "; " +
                (gpu.fault.empty() ? "memory errors that could not be corrected" : gpu.fault),
            "reset it; workers do not offer it until then"});
-    } else if (gpu.free_bytes < gpu.memory_bytes / 2) {
+    } else if (IsUsedByOthers(gpu)) {
       findings.push_back({"gpu", Level::kWarning, text,
                           "somebody else uses it: trainings may run out of memory and be slower"});
     } else {

@@ -3,20 +3,14 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "common/access/access_file.h"
 #include "common/base/status.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/find_coordinator.h"
 #include "coordinator/cli/command.h"
 
 namespace noisefloor::cli {
-
-// A coordinator that listens somewhere.
-struct FoundCoordinator {
-  std::string address;
-  std::optional<AccessFile> access;  // Nothing: plain text.
-};
 
 // Nothing: the one of the data directory. The first of these that says: --coordinator, --home,
 // $NOISEFLOOR_COORDINATOR, $NOISEFLOOR_ACCESS, $NOISEFLOOR_HOME, a data directory that is there,

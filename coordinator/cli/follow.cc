@@ -66,7 +66,10 @@ class Follower {
       const bool lost = status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status);
       const bool again = absl::IsResourceExhausted(status) || (lost && connection_.remote());
       if (!again) return status.ok() ? Finished() : status;
-      if (settings_.stop->WaitFor(backoff.Next(), settings_.also_stop_on)) return Finished();
+      if (settings_.stop->WaitFor(connection_.PauseOf(lost, backoff.Next()),
+                                  settings_.also_stop_on))
+        return Finished();
+      if (lost) connection_.WaitUntilBack([this] { return Stopped(); });
     }
     return MakeError(absl::StatusCode::kUnavailable, "the coordinator does not come back");
   }

@@ -45,7 +45,8 @@ class MemberFollower {
       const bool again = absl::IsResourceExhausted(status) || (lost && connection_.remote());
       if (!again) return status;
       if (tries == 1) context_.err << "the coordinator does not answer; waiting for it\n";
-      if (stop_.WaitFor(backoff.Next())) return state_;
+      if (stop_.WaitFor(connection_.PauseOf(lost, backoff.Next()))) return state_;
+      if (lost) connection_.WaitUntilBack([this] { return stop_.Requested(); });
     }
     return MakeError(absl::StatusCode::kUnavailable, "the coordinator does not come back");
   }

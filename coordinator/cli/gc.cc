@@ -1,7 +1,10 @@
 #include <charconv>
+#include <tuple>
 
 #include "fmt/format.h"
 
+#include "common/files/directory.h"
+#include "coordinator/cli/caches.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/output.h"
@@ -42,27 +45,48 @@ class Gc final : public Command {
  public:
   std::string_view Name() const override { return "gc"; }
   std::string_view Help() const override {
-    return "Make room: files that no member has, and on request files of members that ended";
+    return "Make room: files that no member has, files of members that ended, caches of workers";
   }
   std::string_view Examples() const override {
     return R"(  noisefloor gc --dry-run
   noisefloor gc --kind=weights --older-than=30d
-  noisefloor gc --kind=weights --older-than=0s --sweep=s3)";
+  noisefloor gc --kind=weights --older-than=0s --sweep=s3
+  noisefloor gc --caches --dry-run          # of the workers of this machine, beside them)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("--kind", kinds_,
                    "also files of this kind, such as weights or log, of members that have ended; "
-                   "their hashes stay, and what reports are made of stays")
+                   "their hashes stay, and what reports are made of stays; without weights a study "
+                   "has no weight distances")
         ->type_name("KIND")
         ->allow_extra_args(false);
-    app.add_option("--older-than", older_than_, "and ended so long ago: 30d, 12h, 90m")
+    app.add_option("--older-than", older_than_,
+                   "and ended so long ago: 30d, 12h, 90m; of caches: last used (default 30d)")
         ->type_name("TIME");
     app.add_option("--sweep", sweeps_, "only of this sweep")
         ->type_name("ID")
         ->allow_extra_args(false);
+    app.add_flag("--caches", caches_,
+                 "instead, what workers of this machine keep: data sets that no trainer has used "
+                 "lately, folders of attempts whose worker ended; what is in use stays, and so "
+                 "does a result that waits for delivery");
+    app.add_option("--state", states_,
+                   "with --caches: the --state of a worker (default: worker/ of the data "
+                   "directory, noisefloor-worker-state here)")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+    app.add_option("--cache", folders_,
+                   "with --caches: a folder of data sets, besides $NOISEFLOOR_CACHE and those of "
+                   "the states")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
     app.add_flag("--dry-run", dry_run_, "say what would go; nothing does");
   }
   absl::StatusOr<int> Run(Context& context) override {
+    if (caches_) return CollectCaches(context);
+    if (!states_.empty() || !folders_.empty()) {
+      return InvalidInput("--state and --cache: expected --caches with them");
+    }
     NF_ASSIGN_OR_RETURN(const v1::CollectGarbageRequest request, Request());
     NF_ASSIGN_OR_RETURN(Connection connection,
                         Connection::Open(context, {.home = Connection::Home::kToChange}));
@@ -92,6 +116,65 @@ class Gc final : public Command {
     return request;
   }
 
+  absl::StatusOr<int> CollectCaches(Context& context) const {
+    if (!kinds_.empty() || !sweeps_.empty()) {
+      return InvalidInput("--caches: expected neither --kind nor --sweep with it");
+    }
+    if (!context.options.coordinator.empty()) {
+      return InvalidInput("--coordinator: caches lie on this machine; use --state and --cache");
+    }
+    for (const std::string& folder : Together(states_, folders_)) {
+      if (PathExists(folder)) continue;
+      return MakeError(absl::StatusCode::kNotFound, folder + ": there is no such folder");
+    }
+    NF_ASSIGN_OR_RETURN(const int64_t seconds,
+                        SecondsOf(older_than_.empty() ? "30d" : older_than_));
+    const CachePlaces places = FindCachePlaces(context, states_, folders_);
+    NF_ASSIGN_OR_RETURN(
+        const CacheUse use,
+        LookAtCaches(places, context.clock.Now() - absl::Seconds(seconds), !dry_run_));
+    SayCaches(context, places, use);
+    return kDone;
+  }
+
+  static std::vector<std::string> Together(std::vector<std::string> some,
+                                           const std::vector<std::string>& more) {
+    some.insert(some.end(), more.begin(), more.end());
+    return some;
+  }
+
+  void SayCaches(Context& context, const CachePlaces& places, const CacheUse& use) const {
+    const std::string_view done = dry_run_ ? "would go" : "removed";
+    const std::tuple<const char*, std::string_view, const DiskShare&, bool> lines[] = {
+        {"data set", done, use.sets_old, true},
+        {"data set", "in use", use.sets_in_use, false},
+        {"data set", "used lately", use.sets_young, false},
+        {"unfinished attempt", done, use.attempts_old, true},
+        {"unfinished attempt", "left lately", use.attempts_young, false},
+        {"result", "waiting for its worker", use.attempts_waiting, false}};
+    if (context.Json()) {
+      Json folders = Json::array();
+      for (const std::string& folder : Together(places.states, places.caches)) {
+        folders.push_back(folder);
+      }
+      Json shares = Json::array();
+      for (const auto& [thing, what, share, always] : lines) {
+        shares.push_back(
+            {{"thing", thing}, {"what", what}, {"count", share.count}, {"bytes", share.bytes}});
+      }
+      PrintJson(context.out, {{"dry_run", dry_run_}, {"folders", folders}, {"caches", shares}});
+      return;
+    }
+    for (const auto& [thing, what, share, always] : lines) {
+      if (share.count == 0 && !always) continue;
+      context.out << fmt::format("{} ({:.1f} MB) {}\n", Counted(share.count, thing),
+                                 share.bytes / 1e6, what);
+    }
+    if (places.states.empty() && places.caches.empty()) {
+      context.out << "there is no cache here: --state and --cache name others\n";
+    }
+  }
+
   void Say(Context& context, const v1::CollectGarbageResponse& answer) const {
     if (context.Json()) {
       Json artifacts = Json::object();
@@ -118,6 +201,9 @@ class Gc final : public Command {
   std::vector<std::string> kinds_;
   std::string older_than_;
   std::vector<std::string> sweeps_;
+  std::vector<std::string> states_;
+  std::vector<std::string> folders_;
+  bool caches_ = false;
   bool dry_run_ = false;
 };
 

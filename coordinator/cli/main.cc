@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
       .access_places = noisefloor::AccessPlacesOfThisProcess(),
       .user = UserName(),
       .default_data_root = Variable("NOISEFLOOR_DATA", ""),
+      .default_cache = Variable("NOISEFLOOR_CACHE", ""),
       .in = &std::cin,
       .in_is_terminal = isatty(STDIN_FILENO) == 1,
   };

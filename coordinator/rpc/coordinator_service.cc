@@ -23,6 +23,7 @@
 #include "coordinator/rpc/convert_answers.h"
 #include "coordinator/rpc/member_watch.h"
 #include "coordinator/rpc/piece_stream.h"
+#include "coordinator/rpc/stack_book.h"
 #include "coordinator/rpc/sweep_watch.h"
 
 namespace noisefloor {
@@ -78,34 +79,6 @@ absl::StatusOr<sweep::Sweep> ResolveAsked(const Request& request, const sweep::K
                  : ResolveSweep(request.sweep(), known, /*places=*/nullptr);
 }
 
-// The settings of each stack that this worker offers. Those of a connected one stand before those
-// of others.
-void AddStacks(const Inventory& inventory, const std::vector<SettingsSchemaRef>& schemas,
-               bool connected, sweep::Known& known) {
-  for (const Inventory::Offer& offer : inventory.offers) {
-    if (offer.stack.empty()) continue;  // Of a plan: any.
-    const auto named = std::ranges::find_if(schemas, [&](const SettingsSchemaRef& schema) {
-      return schema->identity() == offer.schema;
-    });
-    const SettingsSchemaRef& schema = named == schemas.end() ? OwnSchema() : *named;
-    if (connected) {
-      known.stacks.insert_or_assign(offer.stack, schema);
-    } else {
-      known.stacks.try_emplace(offer.stack, schema);
-    }
-  }
-}
-
-// What sweeps are checked against now.
-sweep::Known KnownNow(const LiveBoard& live) {
-  sweep::Known known = {live.classes(), {}};
-  for (const LiveBoard::Worker& worker : live.Workers()) {
-    if (worker->inventory == nullptr) continue;
-    AddStacks(*worker->inventory, worker->schemas, worker->connected, known);
-  }
-  return known;
-}
-
 absl::Status CheckRequestId(const std::string& id) {
   if (id.size() <= kMaxRequestId) return absl::OkStatus();
   return InvalidInput(
@@ -131,11 +104,11 @@ absl::Status CheckLimits(const scheduler::SweepSubmitted& event) {
 }
 
 absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
-                                         const std::string& caller, const LiveBoard& live) {
+                                         const std::string& caller, const sweep::Known& known) {
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
   NF_RETURN_IF_ERROR(CheckPriority(request.priority()));
   NF_RETURN_IF_ERROR(CheckFile(request.file()));
-  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveAsked(request, KnownNow(live)));
+  NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveAsked(request, known));
   scheduler::SweepSubmitted event;
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(resolved));
   event.sweep = std::move(resolved);
@@ -204,9 +177,10 @@ struct PlannedFleet {
 };
 
 // The fleet as it is, with the workers that the request assumes.
-absl::StatusOr<PlannedFleet> FleetFor(const LiveBoard& live, const v1::PlanSweepRequest& request) {
+absl::StatusOr<PlannedFleet> FleetFor(const LiveBoard& live, sweep::Known known,
+                                      const v1::PlanSweepRequest& request) {
   constexpr std::string_view kField = "assumed_workers.inventory";
-  PlannedFleet fleet = {FleetOf(live), KnownNow(live)};
+  PlannedFleet fleet = {FleetOf(live), std::move(known)};
   std::set<std::string> classes(fleet.known.classes.begin(), fleet.known.classes.end());
   for (const v1::AssumedWorker& worker : request.assumed_workers()) {
     NF_ASSIGN_OR_RETURN(Inventory inventory,
@@ -261,6 +235,10 @@ Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Functi
   return FinishWith(reactor, TooManyWait("reads"));
 }
 
+sweep::Known CoordinatorServiceImpl::KnownNow() {
+  return parts_.stacks.KnownNow(parts_.loop.live(), parts_.clock.Now());
+}
+
 Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
                                            v1::SubmitSweepResponse* response) {
   Unary* reactor = context->DefaultReactor();
@@ -272,8 +250,7 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
     reactor->Finish(ToGrpc(
         BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
   };
-  absl::StatusOr<CallEvent> event =
-      SubmissionFrom(*request, CallerOf(*context), parts_.loop.live());
+  absl::StatusOr<CallEvent> event = SubmissionFrom(*request, CallerOf(*context), KnownNow());
   if (event.ok()) {
     parts_.loop.Call(*std::move(event), answer);
   } else if (request->request_id().empty()) {
@@ -329,7 +306,8 @@ Unary* CoordinatorServiceImpl::PlanSweep(Context* context, const v1::PlanSweepRe
                                       kMaxAssumedWorkers, request->assumed_workers_size()));
     }
     NF_RETURN_IF_ERROR(CheckFile(request->file()));
-    NF_ASSIGN_OR_RETURN(const PlannedFleet fleet, FleetFor(parts_.loop.live(), *request));
+    NF_ASSIGN_OR_RETURN(const PlannedFleet fleet,
+                        FleetFor(parts_.loop.live(), KnownNow(), *request));
     NF_ASSIGN_OR_RETURN(const sweep::Sweep resolved, ResolveAsked(*request, fleet.known));
     NF_ASSIGN_OR_RETURN(const query::Plan plan, parts_.query.PlanSweep(resolved, fleet.workers));
     v1::PlanSweepResponse answer = ToProto(plan);
@@ -420,7 +398,7 @@ Unary* CoordinatorServiceImpl::ListSettings(Context* context,
   if (const absl::Status named = CheckStack(request->stack()); !named.ok()) {
     return FinishWith(reactor, named);
   }
-  const sweep::Known known = KnownNow(parts_.loop.live());
+  const sweep::Known known = KnownNow();
   const SettingsSchemaRef schema = sweep::SchemaOf(known, request->stack());
   if (schema == nullptr) {
     return FinishWith(reactor, NotOffered(request->stack(), known));

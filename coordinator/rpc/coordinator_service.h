@@ -9,6 +9,7 @@
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/garbage.h"
+#include "coordinator/rpc/stack_book.h"
 #include "coordinator/rpc/watch_hub.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
@@ -24,6 +25,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     AccessBook& access;
     std::function<std::string()> storage_problem;  // Why nothing can be kept at present, or empty.
     Garbage& garbage;
+    StackBook& stacks;
     const Clock& clock;
     std::string version;
     std::string home;    // Absolute.
@@ -71,6 +73,9 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   // Posts `read` to query and answers with what it returns.
   template <typename Response, typename Function>
   Unary* Read(Context* context, Response* response, Function read);
+
+  // What sweeps are checked against now.
+  sweep::Known KnownNow();
 
   // What the store and the loop know of all workers.
   absl::StatusOr<v1::ListWorkersResponse> WorkersNow();

@@ -15,6 +15,10 @@ namespace noisefloor {
 // right behind it, after a frame that is not whole, are damage. (What a failed sync leaves behind
 // was never continued.)
 //
+// For one byte of its header SQLite passes over the whole log. Power does that, too, to a log that
+// is begun anew; then the database has all that the frames behind it hold, and was synced before.
+// Where it has not, the header is damaged.
+//
 // DataLoss then, which names the file and the frame. OK for a log that is whole, ends in the middle
 // of its last transaction, or is not there; what is damaged in its last transaction looks the same.
 // Reads all of it (SQLite keeps it at some 16 MiB). Nobody else may have the database open.

@@ -44,6 +44,7 @@ class Restoration {
  private:
   absl::Status ReadWhatIsThere();
   absl::Status CheckHome() const;
+  absl::StatusOr<std::vector<std::string>> Leftovers() const;
   absl::Status CheckDatabase();
   absl::Status CheckFiles() const;
   absl::Status CopyFiles() const;
@@ -86,9 +87,25 @@ absl::Status Restoration::ReadWhatIsThere() {
 }
 
 // Empty, or what a restoration has left whose database never came.
+// Files that one that was killed left half written, by path: of the mark, before there was one, or
+// of the database.
+absl::StatusOr<std::vector<std::string>> Restoration::Leftovers() const {
+  NF_ASSIGN_OR_RETURN(const std::vector<FolderEntry> entries, files_.List(home_));
+  std::vector<std::string> paths;
+  for (const FolderEntry& entry : entries) {
+    const bool ours = entry.name.starts_with(kRestoringName) || entry.name.starts_with(kAside);
+    if (!ours || entry.name.find(".aside-") == std::string::npos) continue;
+    paths.push_back(fmt::format("{}/{}", home_, entry.name));
+  }
+  return paths;
+}
+
 absl::Status Restoration::CheckHome() const {
   std::error_code error;
   if (!fs::exists(home_, error) || fs::is_empty(home_, error)) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> leftovers, Leftovers());
+  const auto all = std::distance(fs::directory_iterator(home_, error), fs::directory_iterator());
+  if (std::ssize(leftovers) == all) return absl::OkStatus();
   if (fs::exists(home_ + "/" + std::string(kRestoringName), error) &&
       !fs::exists(DatabasePath(home_), error)) {
     return absl::OkStatus();
@@ -233,6 +250,8 @@ absl::StatusOr<RestoreResult> Restoration::Make() {
   result_.epoch = result_.manifest.epoch;
   if (options_.check_only) return std::move(result_);
   NF_RETURN_IF_ERROR(CreateDirectories(home_, files_));
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> leftovers, Leftovers());
+  for (const std::string& path : leftovers) NF_RETURN_IF_ERROR(files_.Remove(path));
   NF_RETURN_IF_ERROR(WriteFileAtomically(fmt::format("{}/{}", home_, kRestoringName),
                                          "A restoration into this folder has not ended.\n",
                                          files_));

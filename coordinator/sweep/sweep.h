@@ -156,6 +156,8 @@ struct Known {
   std::vector<std::string> classes;  // What `hardware: all` means now, sorted; none is a problem.
   std::map<std::string, SettingsSchemaRef, std::less<>>
       stacks;  // Their settings, besides our own stacks'.
+  // Stacks that are not known any more: who had each last, in words.
+  std::map<std::string, std::string, std::less<>> gone;
 };
 
 // The settings of a stack: ours of a sweep that names none ("") and of the stacks that we ship.

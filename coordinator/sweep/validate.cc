@@ -180,11 +180,12 @@ std::string NobodyOffers(std::string_view stack, const Known& known) {
   std::vector<std::string_view> names(kOwnStacks.begin(), kOwnStacks.end());
   for (const auto& [name, schema] : known.stacks) names.push_back(name);
   const std::string name(stack);
-  return "nobody has offered the stack " + name +
-         " here since the coordinator started, so that its settings are not known; a worker brings "
-         "it: noisefloor-worker "
-         "--trainer=" +
-         name + "=PROGRAM" + DidYouMean(stack, names);
+  const std::string help = "a worker brings it: noisefloor-worker --trainer=" + name + "=PROGRAM";
+  if (const auto gone = known.gone.find(stack); gone != known.gone.end()) {
+    return "nobody offers the stack " + name + " any more: " + gone->second + "; " + help;
+  }
+  return "nobody has offered the stack " + name + " here, so that its settings are not known; " +
+         help + DidYouMean(stack, names);
 }
 
 std::vector<std::string> StacksWith(const Known& known, const SettingsSchema& schema) {

@@ -1,6 +1,6 @@
-// The process of `backup`, `restore` or `gc` dies, or its disk fails, at each call that changes
-// something. A backup that was whole stays so, no name is ever without its file, and the same
-// command again finishes what was begun.
+// The process of `backup`, `restore`, `gc` or `delete` dies, or its disk fails, at each call that
+// changes something. A backup that was whole stays so, no name is ever without its file, and the
+// same command again finishes what was begun.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -72,6 +72,11 @@ class UpkeepMatrix : public testing::Test {
     ASSERT_TRUE(RestoreBackup(template_->path() + "/backup", template_->path() + "/home",
                               SystemClock(), RestoreOptions{})
                     .ok());
+    CopyTemplate("home", template_->path() + "/ended");
+    ASSERT_EQ(RunOn(nullptr, {"cancel", "s1", "--home=" + template_->path() + "/ended"},
+                    template_->path() + "/log"),
+              0)
+        << EndOfFile(template_->path() + "/log", 6000);
   }
   static void TearDownTestSuite() { delete template_; }
 
@@ -83,13 +88,17 @@ class UpkeepMatrix : public testing::Test {
   }
 
   // `prepare` fills a folder, `watched` names what is on the disk that fails, `command` is what is
-  // run, `after` looks at what a fault has left, `end` at what the same command leaves then.
+  // run, `after` looks at what a fault has left, `end` at what the same command leaves then. Where
+  // `is_done` says that all is done, the command is not run again: it would be refused.
   struct Story {
     std::function<void(const std::string& folder)> prepare;
     std::string watched;
     std::function<std::vector<std::string>(const std::string& folder)> command;
     std::function<void(const std::string& folder)> after;
     std::function<void(const std::string& folder)> end;
+    std::function<bool(const std::string& folder)> is_done = [](const std::string&) {
+      return false;
+    };
   };
 
   static int64_t Live(const Story& story, int64_t call, FaultKind kind, uint64_t seed) {
@@ -108,7 +117,9 @@ class UpkeepMatrix : public testing::Test {
       fired_ += disk.fired() > 0;
     }
     story.after(folder.path());
-    EXPECT_EQ(RunOn(nullptr, story.command(folder.path()), log), 0) << EndOfFile(log, 6000);
+    if (!story.is_done(folder.path())) {
+      EXPECT_EQ(RunOn(nullptr, story.command(folder.path()), log), 0) << EndOfFile(log, 6000);
+    }
     story.end(folder.path());
     return calls;
   }
@@ -216,6 +227,87 @@ TEST_F(UpkeepMatrix, NoNameIsEverWithoutItsFile) {
                           std::vector<std::string>({"weights"}));
               }},
          5);
+}
+
+// The database comes last: without it nobody opens what a restoration has begun.
+bool IsRestored(const std::string& home) { return fs::exists(home + "/noisefloor.db"); }
+
+TEST_F(UpkeepMatrix, ARestoredHomeIsWholeOrRefused) {
+  TryAll({.prepare =
+              [](const std::string& folder) {
+                CopyTemplate("backup", folder + "/backup");
+                fs::create_directories(folder + "/home");
+              },
+          .watched = "home",
+          .command =
+              [](const std::string& folder) {
+                return std::vector<std::string>{"restore", folder + "/backup",
+                                                "--home=" + folder + "/home"};
+              },
+          .after =
+              [](const std::string& folder) {
+                const std::string home = folder + "/home";
+                if (IsRestored(home)) {
+                  EXPECT_THAT(FaultsOf(home), IsEmpty());
+                } else {
+                  EXPECT_NE(RunOn(nullptr, {"status", "--home=" + home}, folder + "/log"), 0);
+                }
+                EXPECT_TRUE(Verify(folder + "/backup").ok());
+              },
+          .end =
+              [](const std::string& folder) {
+                const std::string home = folder + "/home";
+                EXPECT_TRUE(IsRestored(home));
+                EXPECT_THAT(FaultsOf(home), IsEmpty());
+                EXPECT_EQ(ReadEpoch(home).value_or(0), 1u);
+                for (const std::string& content : {std::string(kWeights), std::string(kLog)}) {
+                  EXPECT_TRUE(BlobStore::At(home).Has({Sha256Hex(content), content.size()}));
+                }
+              },
+          .is_done = [](const std::string& folder) { return IsRestored(folder + "/home"); }},
+         20);
+}
+
+bool HasSweep(const std::string& home) {
+  return Rows(home, "SELECT count(*) FROM v_sweep WHERE sweep = 1") ==
+         std::vector<std::string>{"1"};
+}
+
+TEST_F(UpkeepMatrix, ASweepIsThereOrDeletedAndItsRowsGo) {
+  TryAll(
+      {.prepare = [](const std::string& folder) { CopyTemplate("ended", folder + "/home"); },
+       .watched = "home",
+       .command =
+           [](const std::string& folder) {
+             return std::vector<std::string>{"delete", "s1", "--yes", "--home=" + folder + "/home"};
+           },
+       .after =
+           [](const std::string& folder) {
+             const std::string home = folder + "/home";
+             EXPECT_THAT(FaultsOf(home), IsEmpty());
+             const auto members = Rows(home, "SELECT count(*) > 0 FROM v_member WHERE sweep = 1");
+             EXPECT_EQ(members, std::vector<std::string>{HasSweep(home) ? "1" : "0"});
+           },
+       .end =
+           [](const std::string& folder) {
+             const std::string home = folder + "/home";
+             EXPECT_FALSE(HasSweep(home));
+             {
+               const auto store = SqliteStore::Open(home);
+               ASSERT_TRUE(store.ok()) << store.status();
+               while ((*store)->RemoveDeleted(1000).value_or(false)) {
+               }
+             }
+             for (const char* table : {"cell", "member", "lease", "specification"}) {
+               EXPECT_EQ(
+                   Rows(home, std::string("SELECT count(*) FROM ") + table + " WHERE sweep = 1"),
+                   std::vector<std::string>{"0"})
+                   << table;
+             }
+             EXPECT_THAT(FaultsOf(home), IsEmpty());
+           },
+       .is_done = [](const std::string& folder) { return !HasSweep(folder + "/home"); }},
+      5);
 }
 
 }  // namespace

@@ -244,6 +244,7 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: system packages: all [0-9]+ are there\n"
                                       "setup: google.rpc: in .*/cache/googleapis-.*\n"
                                       "setup: libtorch: in .*/cache/stacks/.*\n"
+                                      "setup: Python with gRPC: in .*/cache/python-grpc-.*\n"
                                       "setup: page packages: in .*\n"
                                       "setup: buf: in .*\n"
                                       "setup: done\n"));

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
@@ -12,6 +13,7 @@
 #include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "common/options/wrong_argument.h"
+#include "common/rpc/find_coordinator.h"
 #include "worker/daemon/stacks.h"
 
 namespace noisefloor {
@@ -239,49 +241,24 @@ void AddDataRoots(const ProgramPlace& place, Options& options) {
   AddBundledDataRoots(fs::path(place.executable).parent_path().string(), options.data_roots);
 }
 
-// An address that was said gets the access file that names it, if there is one.
-absl::Status NameCoordinator(std::string_view from, const std::string& text,
-                             const AccessPlaces& places, Options& options) {
-  const auto address = ParseAddress(text);
-  if (!address.ok()) return Annotate(address.status(), from);
-  options.coordinator = *address;
-  for (const std::string& place : {places.named, places.usual}) {
-    if (place.empty()) continue;
-    const auto path = FindAccessFile(place, AccessUser::kWorker);
-    const auto file = path.ok() ? ReadAccessFile(*path) : path.status();
-    if (!file.ok() || file->coordinator != text) continue;
-    options.access_file = *path;
-    return absl::OkStatus();
-  }
-  return absl::OkStatus();
-}
-
-absl::Status FindCoordinator(const Raw& raw, const ProgramPlace& place, Options& options) {
-  const AccessPlaces& places = place.access_places;
-  if (!raw.coordinator.empty()) {
-    return NameCoordinator("--coordinator", raw.coordinator, places, options);
-  }
-  if (!place.noisefloor_coordinator.empty()) {
-    return NameCoordinator("$NOISEFLOOR_COORDINATOR", place.noisefloor_coordinator, places,
-                           options);
-  }
-  const std::string& named = places.named.empty() ? places.usual : places.named;
-  if (named.empty() || (places.named.empty() && !PathExists(named))) {
+absl::Status NameCoordinator(const Raw& raw, const ProgramPlace& place, Options& options) {
+  NF_ASSIGN_OR_RETURN(const std::optional<FoundCoordinator> found,
+                      FindCoordinator({.option = raw.coordinator,
+                                       .environment = place.noisefloor_coordinator,
+                                       .places = place.access_places,
+                                       .user = AccessUser::kWorker}));
+  if (!found) {
     return InvalidInput(
         "which coordinator? expected --coordinator=HOST:PORT, $NOISEFLOOR_COORDINATOR, or an "
-        "access "
-        "file in $NOISEFLOOR_ACCESS or ~/.config/noisefloor/access");
+        "access file in $NOISEFLOOR_ACCESS or ~/.config/noisefloor/access");
   }
-  NF_ASSIGN_OR_RETURN(options.access_file, FindAccessFile(named, AccessUser::kWorker));
-  NF_ASSIGN_OR_RETURN(const AccessFile file, ReadAccessFile(options.access_file));
-  const auto address = ParseAddress(file.coordinator);
-  if (!address.ok()) return Annotate(address.status(), options.access_file);
-  options.coordinator = *address;
+  NF_ASSIGN_OR_RETURN(options.coordinator, ParseAddress(found->address));
+  options.access_file = found->access_path;
   return absl::OkStatus();
 }
 
 absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options) {
-  NF_RETURN_IF_ERROR(FindCoordinator(raw, place, options));
+  NF_RETURN_IF_ERROR(NameCoordinator(raw, place, options));
   options.standby = !raw.no_standby;
   options.use_cache = !raw.no_cache;
   if (options.cache.empty()) options.cache = place.noisefloor_cache;

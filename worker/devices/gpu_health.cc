@@ -1,5 +1,6 @@
 #include "worker/devices/gpu_health.h"
 
+#include <fstream>
 #include <memory>
 
 #include "worker/devices/nvml.h"
@@ -8,6 +9,13 @@ namespace noisefloor {
 
 namespace {
 
+std::string NameOf(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
 absl::Status LookAt(const Nvml& nvml, uint32_t index, GpuHealth& gpu) {
   NF_ASSIGN_OR_RETURN(const Nvml::Handle device, nvml.DeviceAt(index));
   NF_ASSIGN_OR_RETURN(gpu.unit, nvml.Uuid(device));
@@ -15,6 +23,9 @@ absl::Status LookAt(const Nvml& nvml, uint32_t index, GpuHealth& gpu) {
   NF_ASSIGN_OR_RETURN(gpu.memory_bytes, nvml.MemoryBytes(device));
   NF_ASSIGN_OR_RETURN(gpu.free_bytes, nvml.FreeMemoryBytes(device));
   gpu.processes = nvml.ComputeProcesses(device);
+  for (const int process : nvml.ComputeProcessNumbers(device)) {
+    gpu.users.push_back({process, NameOf(process)});
+  }
   gpu.uncorrected_errors = nvml.UncorrectedErrors(device);
   gpu.fault = nvml.MemoryFault(device);
   return absl::OkStatus();

@@ -13,10 +13,16 @@ namespace {
 struct Memory {
   unsigned long long total, free, used;
 };
+struct ProcessInfo {
+  unsigned number;
+  unsigned long long memory_bytes;
+  unsigned instance, part;
+};
 using Text = int(void*, char*, unsigned);
 
 constexpr int kSuccess = 0;
 constexpr int kInsufficientSize = 7;
+constexpr unsigned kMostProcesses = 64;  // Of one GPU that are named.
 constexpr int kUncorrectedErrors = 1;
 constexpr int kSinceReset = 0;  // "Volatile": since the driver was loaded or the GPU reset.
 
@@ -172,6 +178,18 @@ uint32_t Nvml::ComputeProcesses(Handle device) const {
   if (functions_->processes == nullptr) return 0;
   const int result = functions_->processes(device, &count, nullptr);
   return result == kSuccess || result == kInsufficientSize ? count : 0;
+}
+
+std::vector<int> Nvml::ComputeProcessNumbers(Handle device) const {
+  std::array<ProcessInfo, kMostProcesses> found{};
+  unsigned count = found.size();
+  if (functions_->processes == nullptr) return {};
+  if (functions_->processes(device, &count, found.data()) != kSuccess) return {};
+  std::vector<int> numbers;
+  for (unsigned i = 0; i < count && i < found.size(); ++i) {
+    numbers.push_back(static_cast<int>(found[i].number));
+  }
+  return numbers;
 }
 
 }  // namespace noisefloor

@@ -147,6 +147,29 @@ TEST(AccessFolder, NothingIsLeftOfWhatIsRefused) {
   EXPECT_TRUE(std::filesystem::is_empty(home.path()));
 }
 
+TEST(AccessFolder, TheOwnerIsToldAnAddressThatTheCertificateHoldsFor) {
+  const KeptAccess kept = {"box:7077", ""};
+  const std::vector<std::string> names = {"box", "localhost", "127.0.0.1", "::1"};
+  const auto own = [&](const Address& bound) { return ToText(OwnerAddress(bound, names, kept)); };
+
+  EXPECT_EQ(own({"127.0.0.1", 7077}), "127.0.0.1:7077");
+  EXPECT_EQ(own({"0.0.0.0", 9000}), "127.0.0.1:9000");
+  EXPECT_EQ(own({"::", 9000}), "[::1]:9000");
+  EXPECT_EQ(own({"box", 7077}), "box:7077");
+  EXPECT_EQ(own({"10.0.0.5", 9000}), "box:9000") << "nobody is bound to loopback";
+}
+
+TEST(AccessFolder, AccessFilesThatLeadNowhereAreNamed) {
+  const KeptAccess kept = {"box:7077", ""};
+  EXPECT_EQ(WhyNotFound({"0.0.0.0", 7077}, kept), "");
+  EXPECT_EQ(WhyNotFound({"10.0.0.5", 7077}, kept), "");
+  EXPECT_EQ(WhyNotFound({"127.0.0.1", 7077}, {"127.0.0.1:7077", ""}), "");
+  EXPECT_EQ(WhyNotFound({"0.0.0.0", 9000}, kept),
+            "access files name box:7077, and it listens on port 9000");
+  EXPECT_EQ(WhyNotFound({"127.0.0.1", 7077}, kept),
+            "access files name box:7077, and it listens on loopback alone");
+}
+
 TEST(AccessFolder, RenewingKeepsNamesAndAuthority) {
   const TempHome home;
   EXPECT_EQ(RenewServerCertificate(home.path(), {}, kNow).status().code(),

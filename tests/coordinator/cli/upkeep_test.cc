@@ -96,8 +96,9 @@ TEST_F(UpkeepCommands, DoctorFindsWhatIsWrongWithTheHome) {
   std::map<std::string, std::string> levels;
   const auto told = nlohmann::json::parse(well.out);
   for (const auto& one : told["findings"]) levels[one["check"]] = one["level"];
-  for (const char* check : {"coordinator", "clock", "versions", "workers", "access", "storage",
-                            "room", "disk", "home", "database", "files", "data"}) {
+  for (const char* check :
+       {"coordinator", "clock", "versions", "workers", "access", "storage", "room", "disk", "home",
+        "database", "files", "data", "port", "drivers", "caches", "crashes"}) {
     EXPECT_TRUE(levels.contains(check)) << check;
   }
   EXPECT_EQ(levels["workers"], "warning") << "there is none";
@@ -171,6 +172,19 @@ TEST(DoctorChecks, Gpus) {
   EXPECT_EQ(findings[2].level, Level::kWarning);
   EXPECT_EQ(findings[3].level, Level::kProblem);
   EXPECT_EQ(findings[4].level, Level::kProblem);
+
+  GpuHealth busy = {.unit = "GPU-1", .memory_bytes = 100, .free_bytes = 10, .processes = 1};
+  busy.users = {{7, "noisefloor-trai"}};
+  const auto judged = [&] {
+    return JudgeGpus({.installed = true, .driver = "1", .problem = "", .gpus = {busy}})[1];
+  };
+  EXPECT_EQ(judged().level, Level::kOk) << "a trainer of ours has it";
+  EXPECT_THAT(judged().text, HasSubstr("1 process: noisefloor-trai (7)"));
+  busy.users.push_back({8, "python3"});
+  busy.free_bytes = 90;
+  EXPECT_EQ(judged().level, Level::kWarning);
+  EXPECT_THAT(judged().text, HasSubstr("python3 (8)"));
+  EXPECT_THAT(judged().help, HasSubstr("somebody else uses it"));
 }
 
 }  // namespace

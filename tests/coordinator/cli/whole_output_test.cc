@@ -137,6 +137,9 @@ TEST(WholeOutput, JsonAndHelpAreNoException) {
                                                     {"status", "--output=json"},
                                                     {"members", "--output=json"},
                                                     {"report", "--form=csv"},
+                                                    {"gc", "--caches"},
+                                                    {"gc", "--caches", "--output=json"},
+                                                    {"doctor", "--output=json"},
                                                     {"watch", "s1", "--output=json"}}) {
     const Printed printed = home->RunInto("/dev/full", arguments);
     EXPECT_NE(printed.code, kDone) << arguments[0];

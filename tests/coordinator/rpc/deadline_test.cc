@@ -108,6 +108,7 @@ class DeadlineTest : public LoopTest {
                   .access = access_,
                   .storage_problem = NoProblem,
                   .garbage = *garbage_,
+                  .stacks = stacks_,
                   .clock = clock_,
                   .version = "test",
                   .home = home_.path()}) {
@@ -129,6 +130,7 @@ class DeadlineTest : public LoopTest {
   BlobStore blobs_;
   BlobPins pins_{[](LeaseId) { return false; }};
   std::unique_ptr<Garbage> garbage_;
+  StackBook stacks_{{}};
   CoordinatorServiceImpl service_;
   std::unique_ptr<RpcServer> server_;
   std::unique_ptr<v1::CoordinatorService::Stub> people_;

@@ -189,6 +189,61 @@ TEST_F(SettingsTest, ATrainerWithOtherSettingsIsGivenNothingOfTheSweep) {
   EXPECT_EQ(database.execAndGet("SELECT count(*) FROM settings_schema").getInt(), 2);
 }
 
+// A worker that is away for a moment while the coordinator restarts: nothing is refused for it.
+TEST_F(SettingsTest, AStackIsKnownAfterARestartBeforeItsWorkerIsBack) {
+  Bring(ForestWorker());
+  worker_.reset();
+  Restart();
+
+  const auto settings = SettingsOf("forest");
+
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_THAT(settings->stacks(), ElementsAre("forest"));
+  EXPECT_EQ(settings->schema_sha256(), SettingsSchema::FromJson(kForest).value().identity());
+  const auto sweep = SubmitFile(kFile);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  Bring(ForestWorker());
+  EXPECT_THAT(worker_->Started().specification(), HasSubstr(R"("split":"entropy")"));
+}
+
+TEST_F(SettingsTest, AWorkerThatComesBackWithoutItsStackNoLongerVouchesForIt) {
+  Bring(ForestWorker());
+  worker_.reset();
+  Restart();
+  Bring(RegisterAs("woods", 9));
+
+  EXPECT_THAT(Message(SettingsOf("forest").status()),
+              HasSubstr("nobody offers the stack forest any more: worker woods had it last, on 2"));
+}
+
+TEST_F(SettingsTest, OfAStackWhoseWorkerIsForgottenItIsToldWhoHadIt) {
+  Bring(ForestWorker());
+  worker_.reset();
+  coordinator_.reset();
+  SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE)
+      .exec("UPDATE worker SET forgotten = 1");
+  Start();
+
+  const absl::Status refused = SettingsOf("forest").status();
+
+  EXPECT_EQ(refused.code(), Code::kNotFound);
+  EXPECT_THAT(Message(refused), HasSubstr("worker woods had it last, on 2"));
+  EXPECT_THAT(Message(refused), HasSubstr("noisefloor-worker --trainer=forest=PROGRAM"));
+}
+
+TEST_F(SettingsTest, SettingsThatAreDamagedAreUnknownUntilTheWorkerIsBack) {
+  Bring(ForestWorker());
+  worker_.reset();
+  coordinator_.reset();
+  SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE)
+      .exec("UPDATE settings_schema SET settings = '['");
+  Start();
+
+  EXPECT_EQ(SettingsOf("forest").status().code(), Code::kNotFound);
+  Bring(ForestWorker());
+  EXPECT_TRUE(SettingsOf("forest").ok());
+}
+
 TEST_F(SettingsTest, WhatIsNoSchemaIsRefusedAtRegistration) {
   const auto refusal = [&](const std::function<void(v1::Inventory&)>& change) {
     v1::SessionRequest request = ForestWorker();

@@ -258,6 +258,28 @@ TEST_F(BackupTest, OnlyAnEmptyHomeIsFilled) {
   EXPECT_FALSE(fs::exists(new_home_ + "/restore-unfinished"));
 }
 
+// What a kill leaves before the mark of the restoration has its name, and of a copy of the
+// database.
+TEST_F(BackupTest, ARestorationThatWasKilledAtItsBeginningIsFinished) {
+  Live();
+  ASSERT_TRUE(Make().ok());
+  fs::create_directories(new_home_);
+  const std::string mark = new_home_ + "/restore-unfinished.aside-abc123";
+  const std::string copy = new_home_ + "/noisefloor.db.restoring.aside-abc123";
+  std::ofstream(mark) << "A rest";
+  std::ofstream(copy) << "SQLite";
+  std::ofstream(new_home_ + "/mine") << "not of a restoration";
+  EXPECT_THAT(std::string(Restore(new_home_).status().message()), HasSubstr("that is empty"));
+  EXPECT_TRUE(fs::exists(mark));
+  fs::remove(new_home_ + "/mine");
+
+  const auto restored = Restore(new_home_);
+
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_FALSE(fs::exists(mark));
+  EXPECT_FALSE(fs::exists(copy));
+}
+
 TEST_F(BackupTest, ARestoredHomeHasTheNextEpochAndNumbersThatNobodyHad) {
   Live();
   ASSERT_TRUE(Make().ok());

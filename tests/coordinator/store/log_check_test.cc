@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "SQLiteCpp/Database.h"
@@ -30,6 +31,7 @@ class LogCheckTest : public testing::Test {
     for (int i = 0; i < 4; ++i) database.exec("INSERT INTO t (text) VALUES ('a row')");
     std::ifstream log(path_ + "-wal", std::ios::binary);
     log_.assign(std::istreambuf_iterator<char>(log), {});
+    fs::copy(path_, home_.path() + "/behind");  // Most of it is in the log alone.
   }
 
   size_t frames() const { return (log_.size() - kHeader) / kFrame; }
@@ -42,6 +44,19 @@ class LogCheckTest : public testing::Test {
     std::string log = log_;
     log[at] = static_cast<char>(log[at] ^ 1);
     return Check(log);
+  }
+
+  // The log with each bit of its header flipped, one at a time, beside that database.
+  void ForEachFlippedHeader(const std::string& database,
+                            const std::function<void(const absl::Status&)>& look) const {
+    const std::string other = home_.path() + "/other";
+    fs::copy(database, other, fs::copy_options::overwrite_existing);
+    for (size_t bit = 0; bit < 8 * kHeader; ++bit) {
+      SCOPED_TRACE(bit);
+      std::string log = log_;
+      log[bit / 8] = static_cast<char>(log[bit / 8] ^ (1 << bit % 8));
+      look(Check(log));
+    }
   }
 
   TempHome home_;
@@ -83,6 +98,33 @@ TEST_F(LogCheckTest, WhatPowerLeavesOfTheLastTransactionIsFine) {
   std::string older = log_;
   older[last + 8] = static_cast<char>(older[last + 8] ^ 1);
   EXPECT_TRUE(Check(older).ok());
+}
+
+// SQLite passes over the whole log for one bit of its header.
+TEST_F(LogCheckTest, ABitOfTheHeaderIsNamedWhenTheLogHoldsMoreThanTheDatabase) {
+  ForEachFlippedHeader(home_.path() + "/behind", [](const absl::Status& checked) {
+    EXPECT_EQ(checked.code(), absl::StatusCode::kDataLoss) << checked;
+    EXPECT_THAT(std::string(checked.message()), HasSubstr("other-wal: its header is damaged"));
+  });
+}
+
+// Power may cut off the header of a log that is begun anew over the frames of the one before: those
+// are in the database.
+TEST_F(LogCheckTest, ABitOfTheHeaderIsNoHarmWhenTheDatabaseHasAll) {
+  ForEachFlippedHeader(path_,
+                       [](const absl::Status& checked) { EXPECT_TRUE(checked.ok()) << checked; });
+}
+
+TEST_F(LogCheckTest, OfALogWithoutItsHeaderOnlyWholeTransactionsCount) {
+  fs::copy(home_.path() + "/behind", home_.path() + "/other");
+  std::string log = log_;
+  log[0] = 'x';
+
+  EXPECT_TRUE(Check(log.substr(0, kHeader)).ok()) << "nothing was kept in it";
+  EXPECT_TRUE(Check(log.substr(0, kHeader - 1)).ok());
+  EXPECT_TRUE(Check(log.substr(0, kHeader + 1000)).ok()) << "no frame is whole";
+  EXPECT_EQ(Check(log.substr(0, kHeader + kFrame * frames() - 1)).code(),
+            absl::StatusCode::kDataLoss);
 }
 
 TEST_F(LogCheckTest, ADamagedLogIsNotOpened) {

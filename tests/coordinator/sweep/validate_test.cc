@@ -397,10 +397,13 @@ TEST(Resolve, TheSettingsAreThoseOfTheStack) {
   request.training = {};
   EXPECT_EQ(
       Text(std::get<std::vector<Problem>>(Resolve(request, known))),
-      "stacks[0]: nobody has offered the stack forests here since the coordinator started, so "
-      "that its settings are not known; a worker brings it: noisefloor-worker "
-      "--trainer=forests=PROGRAM; did you mean "
-      "forest?");
+      "stacks[0]: nobody has offered the stack forests here, so that its settings are not known; "
+      "a worker brings it: noisefloor-worker --trainer=forests=PROGRAM; did you mean forest?");
+  Known later = known;
+  later.gone["forests"] = "worker w had it last, on 2026-01-02";
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, later))),
+            "stacks[0]: nobody offers the stack forests any more: worker w had it last, on "
+            "2026-01-02; a worker brings it: noisefloor-worker --trainer=forests=PROGRAM");
   EXPECT_EQ(StacksWith(known, *forest), std::vector<std::string>{"forest"});
   EXPECT_EQ(SchemaOf(known, "torch-2.11-cu130"), OwnSchema());
   EXPECT_EQ(SchemaOf(known, ""), OwnSchema());

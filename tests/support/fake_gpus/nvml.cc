@@ -13,6 +13,12 @@ struct Memory {
   unsigned long long total, free, used;
 };
 
+struct ProcessInfo {
+  unsigned number;
+  unsigned long long memory_bytes;
+  unsigned instance, part;
+};
+
 int Put(char* text, unsigned size, const std::string& value) {
   std::snprintf(text, size, "%s", value.c_str());
   return kSuccess;
@@ -110,10 +116,15 @@ int nvmlDeviceGetRemappedRows(void* handle, unsigned* corrected, unsigned* uncor
     return kSuccess;
   });
 }
-int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, void*) {
+int nvmlDeviceGetComputeRunningProcesses_v3(void* handle, unsigned* count, ProcessInfo* into) {
   return With(handle, [&](const auto& gpu, const auto&) {
+    const unsigned room = into == nullptr ? 0 : *count;
     *count = static_cast<unsigned>(gpu.Number("processes"));
-    return *count > 0 ? kInsufficientSize : kSuccess;
+    if (*count > room) return kInsufficientSize;
+    for (unsigned i = 0; i < *count; ++i) {
+      into[i] = {static_cast<unsigned>(gpu.Number("process")) + i, 1 << 30, 0, 0};
+    }
+    return kSuccess;
   });
 }
 }

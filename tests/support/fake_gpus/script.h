@@ -8,6 +8,7 @@
 //
 // and of a GPU, as it is wanted: cuda_name=N (what CUDA calls it), errors=N (uncorrected), rows=
 // pending or failed, lost=1 (both drivers: it has fallen off the bus), processes=N (of others),
+// process=N (number of the first of them),
 // free_gib=N (what they leave), mig=1 (it is divided), part_of=UUID (one of its parts). '_' in a
 // name is a space.
 #pragma once

@@ -2,6 +2,7 @@
 #include "worker/devices/gpu.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -155,7 +156,8 @@ TEST_F(GpuTest, TheirHealthIsToldWithFreeMemoryAndWhoComputes) {
   Find(
       "driver 570.1\n"
       "gpu GPU-1 name=NVIDIA_H200 gib=140\n"
-      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2 free_gib=1\n");
+      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2 free_gib=1 process=" +
+      std::to_string(getpid()) + "\n");
   const GpuReport report = LookAtGpus(FAKE_NVML);
   EXPECT_TRUE(report.installed);
   EXPECT_EQ(report.driver, "570.1");
@@ -166,6 +168,9 @@ TEST_F(GpuTest, TheirHealthIsToldWithFreeMemoryAndWhoComputes) {
   EXPECT_EQ(report.gpus[1].memory_bytes, 32 * kGib);
   EXPECT_EQ(report.gpus[1].free_bytes, kGib);
   EXPECT_EQ(report.gpus[1].processes, 2u);
+  ASSERT_EQ(report.gpus[1].users.size(), 2u);
+  EXPECT_EQ(report.gpus[1].users[0].process, getpid());
+  EXPECT_NE(report.gpus[1].users[0].name, "");
   EXPECT_EQ(report.gpus[1].problem, "");
   EXPECT_FALSE(LookAtGpus("no-such-library.so").installed);
 }

@@ -19,21 +19,14 @@
 #include "common/files/file_error.h"
 #include "common/files/mapped_file.h"
 #include "common/files/sha256.h"
+#include "worker/trainer/data/cache_upkeep.h"
 #include "worker/trainer/data/canonical_file.h"
 
 namespace noisefloor::trainer {
 
 namespace {
 
-constexpr std::string_view kData = ".data";
-constexpr std::string_view kSource = ".source";
-constexpr std::string_view kAside = ".aside-";  // What a writer that was killed left: common/files.
 constexpr absl::Duration kTooYoung = absl::Seconds(2);
-constexpr absl::Duration kForgotten = absl::Hours(1);
-
-absl::Time Newest(const struct stat& about) {
-  return std::max(absl::TimeFromTimespec(about.st_mtim), absl::TimeFromTimespec(about.st_ctim));
-}
 
 bool IsIdentity(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -68,23 +61,11 @@ class Used {
   std::optional<MappedFile> mapped_;
 };
 
-struct Kept {
-  absl::Time last_use;
-  std::string path;
-  uint64_t bytes = 0;
-};
-
-// False when a process uses it.
-bool RemoveUnused(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return errno == ENOENT;
-  const bool unused = flock(file, LOCK_EX | LOCK_NB) == 0;
-  const bool removed = unused && unlink(path.c_str()) == 0;
-  close(file);
-  return removed;
-}
-
 }  // namespace
+
+absl::Time NewestTime(const struct stat& about) {
+  return std::max(absl::TimeFromTimespec(about.st_mtim), absl::TimeFromTimespec(about.st_ctim));
+}
 
 absl::StatusOr<SourceState> StateOf(const KnownDataset& known, const std::string& folder) {
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder));
@@ -102,14 +83,14 @@ absl::StatusOr<SourceState> StateOf(const KnownDataset& known, const std::string
     text += fmt::format("{} {} {} {} {} {}\n", name, about.st_dev, about.st_ino, about.st_size,
                         absl::ToUnixNanos(absl::TimeFromTimespec(about.st_mtim)),
                         absl::ToUnixNanos(absl::TimeFromTimespec(about.st_ctim)));
-    state.newest = std::max(state.newest, Newest(about));
+    state.newest = std::max(state.newest, NewestTime(about));
   }
   state.key = Sha256Hex(text);
   return state;
 }
 
 std::optional<std::string> DataCache::IdentityOf(const SourceState& state) const {
-  const auto text = ReadFile(PathOf(state.key + std::string(kSource)), 100);
+  const auto text = ReadFile(PathOf(state.key + std::string(kCacheSource)), 100);
   if (!text.ok()) return std::nullopt;
   const std::string identity = text->substr(0, text->find('\n'));
   if (!IsIdentity(identity) || *text != identity + "\n") return std::nullopt;
@@ -118,7 +99,7 @@ std::optional<std::string> DataCache::IdentityOf(const SourceState& state) const
 
 absl::StatusOr<Dataset> DataCache::Open(const KnownDataset& known, const std::string& identity,
                                         ExampleLimits limits) const {
-  const std::string path = PathOf(identity + std::string(kData));
+  const std::string path = PathOf(identity + std::string(kCacheData));
   NF_ASSIGN_OR_RETURN(Used used, Used::Open(path));
   // shared: the training and the test images look into one mapping.
   const auto holder = std::make_shared<const Used>(std::move(used));
@@ -129,7 +110,7 @@ absl::StatusOr<Dataset> DataCache::Open(const KnownDataset& known, const std::st
 
 absl::Status DataCache::Keep(const std::string& identity, std::string_view file) const {
   NF_RETURN_IF_ERROR(CreateDirectories(folder_));
-  const std::string path = PathOf(identity + std::string(kData));
+  const std::string path = PathOf(identity + std::string(kCacheData));
   NF_RETURN_IF_ERROR(WriteFileAtomically(path, file));
   MakeRoom(path);
   return absl::OkStatus();
@@ -138,43 +119,22 @@ absl::Status DataCache::Keep(const std::string& identity, std::string_view file)
 absl::Status DataCache::Remember(const SourceState& state, const std::string& identity,
                                  absl::Time now) const {
   if (now - state.newest < kTooYoung) return absl::OkStatus();
-  return WriteFileAtomically(PathOf(state.key + std::string(kSource)), identity + "\n");
+  return WriteFileAtomically(PathOf(state.key + std::string(kCacheSource)), identity + "\n");
 }
 
 // Never fails: what cannot be looked at or removed stays.
 void DataCache::MakeRoom(const std::string& kept) const {
-  const auto names = ListFiles(folder_);
-  if (!names.ok()) return;
-  std::vector<Kept> sets;
+  const auto sets = ListCachedSets(folder_);
+  if (!sets.ok()) return;
   uint64_t total = 0;
-  absl::Time now = absl::InfinitePast();  // The file system's: what was just written is of now.
-  for (const std::string& name : *names) {
-    const std::string path = PathOf(name);
-    struct stat about {};
-    if (stat(path.c_str(), &about) != 0) continue;
-    now = std::max(now, Newest(about));
-    if (name.ends_with(kData)) {
-      sets.push_back(
-          {absl::TimeFromTimespec(about.st_mtim), path, static_cast<uint64_t>(about.st_size)});
-      total += sets.back().bytes;
-    }
-  }
-  std::ranges::sort(sets, {}, &Kept::last_use);
-  for (const Kept& set : sets) {
+  for (const CachedSet& set : *sets) total += set.bytes;
+  for (const CachedSet& set : *sets) {
     if (total <= limit_bytes_) break;
-    if (set.path != kept && RemoveUnused(set.path)) total -= set.bytes;
+    if (set.path != kept && RemoveUnusedSet(set.path)) total -= set.bytes;
   }
-  for (const std::string& name : *names) {
-    const std::string path = PathOf(name);
-    struct stat about {};
-    if (stat(path.c_str(), &about) != 0 || now - Newest(about) < kForgotten) continue;
-    const auto identity = name.ends_with(kSource) ? ReadFile(path, 100) : std::string();
-    const bool orphan =
-        name.ends_with(kSource) &&
-        (!identity.ok() ||
-         !PathExists(PathOf(identity->substr(0, identity->find('\n')) + std::string(kData))));
-    if (orphan || name.find(kAside) != std::string::npos) (void)RemoveFile(path);
-  }
+  // The time of the file system: what was just written is of now.
+  struct stat about {};
+  if (stat(kept.c_str(), &about) == 0) RemoveCacheOrphans(folder_, NewestTime(about));
 }
 
 }  // namespace noisefloor::trainer

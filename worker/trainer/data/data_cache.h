@@ -16,6 +16,8 @@
 // file that is in use is locked (shared), and is not removed for want of room. Any thread.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +29,12 @@
 #include "worker/trainer/data/dataset.h"
 
 namespace noisefloor::trainer {
+
+inline constexpr std::string_view kCacheData = ".data";      // After the identity.
+inline constexpr std::string_view kCacheSource = ".source";  // After the key.
+
+// The last change of a file's content or of anything else about it.
+absl::Time NewestTime(const struct stat& about);
 
 struct SourceState {
   std::string key;    // 64 hexadecimal digits.

@@ -14,8 +14,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/clock.h"
 #include "common/files/atomic_file.h"
 #include "tests/worker/trainer/data/data_files.h"
+#include "worker/trainer/data/cache_upkeep.h"
 #include "worker/trainer/data/canonical_file.h"
 
 namespace noisefloor::trainer {
@@ -282,6 +284,53 @@ TEST_F(EvictionTest, WhatIsInUseStaysAndWhatWasUsedGoes) {
   ASSERT_TRUE(Cache(1).Keep(Identity('c'), std::string(1000, 'c')).ok());
   EXPECT_FALSE(PathExists(path));
   EXPECT_EQ(Letters(), "c");
+}
+
+TEST_F(EvictionTest, AListNamesEachSetTheLongestUnusedFirst) {
+  EXPECT_THAT(ListCachedSets(Folder()).value(), IsEmpty()) << "there is no folder";
+  Put('a', 300);
+  Put('b', 100);
+  std::ofstream(Folder() + "/other") << "x";
+
+  const std::vector<CachedSet> sets = ListCachedSets(Folder()).value();
+
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0].path, PathOf('b'));
+  EXPECT_EQ(sets[0].bytes, 1000u);
+  EXPECT_EQ(sets[1].last_use, absl::FromUnixSeconds(300));
+}
+
+TEST_F(EvictionTest, ASetThatIsMappedIsInUseAndIsNotRemoved) {
+  auto used = std::make_optional(Load());
+  const std::string path = Files(".data").at(0);
+
+  EXPECT_TRUE(IsSetInUse(path));
+  EXPECT_FALSE(RemoveUnusedSet(path));
+  ExpectSame(Load(), WithoutCache());
+
+  used.reset();
+  EXPECT_FALSE(IsSetInUse(path));
+  EXPECT_TRUE(RemoveUnusedSet(path));
+  EXPECT_TRUE(RemoveUnusedSet(path)) << "it has gone";
+  EXPECT_FALSE(PathExists(path));
+}
+
+TEST_F(EvictionTest, WhatLeadsNowhereGoesWhenItIsOld) {
+  (void)Load();
+  const std::string source = Files(".source").at(0);
+  const std::string aside = Folder() + "/x.data.aside-123456";
+  std::ofstream(aside) << "x";
+  const absl::Time now = SystemClock().Now();
+
+  RemoveCacheOrphans(Folder(), now + absl::Hours(2));
+  EXPECT_FALSE(PathExists(aside));
+  EXPECT_TRUE(PathExists(source)) << "its set is there";
+
+  ASSERT_TRUE(RemoveUnusedSet(Files(".data").at(0)));
+  RemoveCacheOrphans(Folder(), now);
+  EXPECT_TRUE(PathExists(source)) << "a set may just be made";
+  RemoveCacheOrphans(Folder(), now + absl::Hours(2));
+  EXPECT_FALSE(PathExists(source));
 }
 
 TEST_F(DataCacheTest, ManyProcessesMayMakeUseAndEmptyItAtOnce) {

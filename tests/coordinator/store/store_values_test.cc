@@ -1,0 +1,144 @@
+// Values and rows as they are kept, once where they repeat, and as the views show them.
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/store/sample_writes.h"
+#include "tests/coordinator/store/store_fixture.h"
+
+namespace noisefloor {
+namespace {
+
+using scheduler::RecoveredState;
+using scheduler::Write;
+
+class StoreValuesTest : public StoreFixture {};
+
+TEST_F(StoreValuesTest, ValuesThatAreNotFiniteSurvive) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  EXPECT_EQ(Ask("SELECT group_concat(value || '/' || special) FROM record WHERE lease = 2"),
+            "2.5/0,0.0/1,0.0/2,0.0/3");
+  EXPECT_EQ(Ask("SELECT special FROM v_record WHERE metric = 'test_top1' AND accepted"), "nan");
+  EXPECT_EQ(Ask("SELECT value IS NULL FROM v_record WHERE metric = 'test_top1' AND accepted"), "1");
+  EXPECT_EQ(Ask("SELECT max(value) FROM v_record WHERE metric = 'test_loss'"), "Inf");
+  EXPECT_EQ(Ask("SELECT special FROM v_metric WHERE metric = 'loss' AND accepted"), "nan");
+}
+
+TEST_F(StoreValuesTest, AnUnboundedTimeOrEpochIsKeptAsANumber) {
+  std::vector<Write> writes = sample::Story();
+  scheduler::KeepRecords records = sample::Records(3, sample::Member(1, 2), 3);
+  records.batch.records[0].epoch = std::numeric_limits<double>::quiet_NaN();
+  writes.push_back(records);
+  scheduler::KeepOutcome outcome = sample::Finish(3, sample::Member(1, 2));
+  outcome.outcome.train_seconds = std::numeric_limits<double>::infinity();
+  writes.push_back(outcome);
+
+  EXPECT_TRUE(store_->Apply(writes).ok());
+
+  EXPECT_EQ(Ask("SELECT train_seconds_special FROM attempt WHERE lease = 3"), "2");
+}
+
+TEST_F(StoreValuesTest, EnvironmentsAreKeptOnce) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{sample::Finish(3, sample::Member(1, 2))}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM environment"), "1");
+  EXPECT_EQ(Ask("SELECT count(*) FROM attempt WHERE environment IS NOT NULL"), "2");
+}
+
+TEST_F(StoreValuesTest, MoreEnvironmentsThanAreRememberedAreAllKept) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  for (int i = 0; i < 250; ++i) {
+    scheduler::KeepOutcome late = sample::Finish(1, sample::Member(0, 0));
+    late.outcome.environment = fmt::format(R"({{"host":{}}})", i % 200);
+    ASSERT_TRUE(store_->Apply(std::vector<Write>{late}).ok());
+  }
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM environment WHERE facts LIKE '{\"host\"%'"), "200");
+}
+
+TEST_F(StoreValuesTest, ALateResultIsKeptWithoutTakingTheMembersPlace) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  scheduler::KeepOutcome late = sample::Finish(1, sample::Member(0, 0));
+  late.accepted = false;
+  late.reason = "the lease was lost";
+
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{late}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_hash WHERE member = 's1c0r0' AND hash = 'weights'"), "2");
+  EXPECT_EQ(Ask("SELECT why FROM v_attempt WHERE lease = 1"), "the lease was lost");
+  const RecoveredState state = Recovered();
+  EXPECT_EQ(state.sweeps[0].cells[0].At(0).accepted, LeaseId{2});
+  EXPECT_TRUE(state.past_leases[0].has_outcome);
+}
+
+TEST_F(StoreValuesTest, ViewsSayWhatTheTablesHold) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  EXPECT_EQ(Ask("SELECT members || ' ' || waiting || ' ' || leased || ' ' || done || ' ' || failed "
+                "|| ' ' || cancelled FROM v_sweep WHERE sweep = 1"),
+            "12 8 1 1 1 1");
+  EXPECT_EQ(Ask("SELECT weights_sha256 FROM v_member WHERE member = 's1c0r0'"),
+            std::string(64, 'b'));
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_member"), "12");
+  EXPECT_EQ(Ask("SELECT axes FROM v_member WHERE member = 's1c0r0'"),
+            R"({"train.optimizer.learning_rate":0.05})");
+  EXPECT_EQ(Ask("SELECT top1 || ' ' || plan FROM v_accuracy"), "0.75 control");
+  EXPECT_EQ(Ask("SELECT file FROM v_artifact WHERE kind = 'predictions'"),
+            "blobs/dd/" + std::string(62, 'd'));
+  EXPECT_EQ(Ask("SELECT group_concat(outcome) FROM (SELECT outcome FROM v_attempt ORDER BY lease)"),
+            "lost,done,running,failed");
+  EXPECT_EQ(Ask("SELECT member FROM v_event WHERE kind = 'done'"), "s1c0r0");
+  EXPECT_EQ(Ask("SELECT seed FROM sweep"), "18446744073709551615");
+}
+
+TEST_F(StoreValuesTest, EveryMemberHasItsLanesThoughNoneIsKept) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_lane"), std::to_string(12 * kAllNoiseSources.size()));
+  for (const sweep::Cell& cell : sweep::Expand(sample::Content())) {
+    for (uint32_t replicate = 0; replicate < cell.replicates; ++replicate) {
+      const MemberId member = sample::Member(cell.index, replicate);
+      const Training trained = sample::SpecificationOf(member);
+      for (const NoiseSource source : kAllNoiseSources) {
+        const SourceSpec& spec = trained.Source(source);
+        EXPECT_EQ(Ask("SELECT state || ' ' || block || ' ' || lane FROM v_lane WHERE member = '" +
+                      ToText(member) + "' AND source = '" + std::string(Name(source)) + "'"),
+                  std::string(Name(spec.state)) + " " + std::to_string(spec.lane.block) + " " +
+                      std::to_string(spec.lane.number))
+            << ToText(member) << " " << Name(source);
+      }
+    }
+  }
+}
+
+TEST_F(StoreValuesTest, ViewsShowEveryMemberOfALargeCell) {
+  scheduler::KeepSweep keep = sample::Keep();
+  keep.content.plans.resize(1);
+  keep.content.replicates = 9000;
+  keep.cells = sweep::Expand(keep.content);
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{keep}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_member WHERE cell = 1"), "9000");
+  EXPECT_EQ(Ask("SELECT max(lane) FROM v_lane WHERE cell = 1 AND source = 'init'"), "0");
+  EXPECT_EQ(Ask("SELECT state FROM v_member WHERE member = 's1c1r8999'"), "waiting");
+  EXPECT_EQ(Ask("SELECT count(*) FROM member"), "0");
+}
+
+TEST_F(StoreValuesTest, ASpecificationIsKeptOnceForItsCellAndAgainWhenItHasChanged) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  scheduler::KeepSpecification other = sample::Specify(1);
+  other.text.replace(other.text.find("torch-2.11"), 10, "torch-2.12");
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{other, sample::Specify(1), other}).ok());
+
+  EXPECT_EQ(Ask("SELECT group_concat(cell || '/' || version, ' ') FROM specification"),
+            "0/1 1/1 1/2");
+  const RecoveredState state = Recovered();
+  EXPECT_EQ(state.leases[0].specification, sample::Grant(3, sample::Member(1, 2)).specification)
+      << "the one whose hash the lease has";
+  EXPECT_EQ(Ask("SELECT length(specification_sha256) FROM lease WHERE lease = 3"), "32");
+}
+
+}  // namespace
+}  // namespace noisefloor
