@@ -16,6 +16,9 @@ using testing::HasSubstr;
 
 class UpkeepTest : public CoordinatorTest {
  protected:
+  // Before the home that it may have moved to: without one it ends the process.
+  ~UpkeepTest() override { coordinator_.reset(); }
+
   absl::StatusOr<v1::CollectGarbageResponse> Collect(const std::vector<std::string>& kinds = {},
                                                      const std::vector<uint64_t>& sweeps = {},
                                                      bool dry_run = false) {
