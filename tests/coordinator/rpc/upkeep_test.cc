@@ -16,7 +16,8 @@ using testing::HasSubstr;
 
 class UpkeepTest : public CoordinatorTest {
  protected:
-  ~UpkeepTest() override { coordinator_.reset(); }  // Before the home that it moved to.
+  // Before the home that it may have moved to: without one it ends the process.
+  ~UpkeepTest() override { coordinator_.reset(); }
 
   absl::StatusOr<v1::CollectGarbageResponse> Collect(const std::vector<std::string>& kinds = {},
                                                      const std::vector<uint64_t>& sweeps = {},
