@@ -28,6 +28,9 @@ struct Options {
   absl::Duration lease_ttl = absl::Seconds(15);
   // Leases granted, and leases that expire, in one Step: whoever else speaks is heard in between.
   uint32_t most_at_once = 500;
+  // Nor are more granted, ended or changed in a Step that has made so many writes. With those of
+  // the last one, a step of many makes at most this and a few.
+  uint32_t most_writes = 1000;
   uint32_t most_attempts = 2;     // Of a member, for causes that may be its own.
   uint32_t most_lost = 10;        // For causes that are not: lost_worker, interrupted, lost_device.
   uint32_t quarantine_after = 3;  // Failures of one worker in a row, on different members.

@@ -203,6 +203,8 @@ struct Turn {
 
   void Keep(Write write) { effects.writes.push_back(std::move(write)); }
   void Tell(Send send) { effects.sends.push_back(std::move(send)); }
+  // The rest of what many need is for the next Step.
+  bool IsFull() const { return effects.writes.size() >= state.options.most_writes; }
   void Happened(const MemberId& member, std::string kind, std::string text);
   // `caller`: who asked for it.
   void Happened(std::optional<SweepId> sweep, std::string kind, std::string text,
