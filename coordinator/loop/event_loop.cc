@@ -159,11 +159,6 @@ scheduler::ClassCounts EventLoop::CountsByClass() const {
   return scheduler_.CountsByClass();
 }
 
-scheduler::Scheduler EventLoop::Copy() const {
-  MutexLock lock(deciding_);
-  return scheduler_.Copy();
-}
-
 scheduler::Effects EventLoop::DecideOn(scheduler::Event event) {
   MutexLock lock(deciding_);
   return scheduler_.Step(std::move(event), Now());
@@ -377,7 +372,10 @@ void EventLoop::DecideCalls() {
 
 // How many of the first ones are kept and answered; none, and it is as if they had never come.
 size_t EventLoop::Decide(std::span<const CallItem> calls) {
-  scheduler::Scheduler before = Copy();
+  {
+    MutexLock lock(deciding_);
+    scheduler_.Remember();
+  }
   scheduler::Effects effects;
   const scheduler::RequestNumber first = last_request_ + 1;
   size_t decided = 0;
@@ -389,11 +387,12 @@ size_t EventLoop::Decide(std::span<const CallItem> calls) {
   more_ = true;  // Or not: to ask costs a step that does nothing.
   const bool writes = !effects.writes.empty();
   const absl::Status kept = writes && storage_.ok() ? Keep(effects.writes) : storage_;
-  if (writes && !kept.ok()) {
-    {
-      MutexLock lock(deciding_);
-      scheduler_ = std::move(before);
-    }
+  const bool refused = writes && !kept.ok();
+  {
+    MutexLock lock(deciding_);
+    refused ? scheduler_.TakeBack() : scheduler_.Forget();
+  }
+  if (refused) {
     if (storage_.ok()) StorageFailed(kept);
     return 0;
   }

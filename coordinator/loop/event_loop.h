@@ -37,7 +37,7 @@ struct EventLoopOptions {
   absl::Duration moved_interval = absl::Seconds(1);        // The same, of mere progress.
   // What arrives is dealt with in pieces: one ends when it has written so many rows, and the next
   // begins with what was left. A step more goes over it, of Options::most_writes of the scheduler.
-  size_t rows_at_once = 4000;
+  size_t rows_at_once = 3000;
   uint32_t rows_removed_at_once = 1000;  // Of deleted sweeps, in one transaction, after a piece.
   size_t mailbox_limit = 100000;
   size_t call_limit = 1000;  // Calls that wait at one time.
@@ -151,7 +151,6 @@ class EventLoop {
   void Take(CallItem item);
   void Take(Question question);
   void Step(scheduler::Event event);
-  scheduler::Scheduler Copy() const ABSL_LOCKS_EXCLUDED(deciding_);
   scheduler::Effects DecideOn(scheduler::Event event) ABSL_LOCKS_EXCLUDED(deciding_);
   void TickWhenDue();
   void RetryWhenDue();

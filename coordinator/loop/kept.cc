@@ -42,6 +42,8 @@ size_t Rows(const scheduler::KeepOutcome& write) {
   const ingest::AttemptOutcome& outcome = write.outcome;
   return 1 + outcome.hashes.size() + outcome.metrics.size() + outcome.artifacts.size();
 }
+// One, and what it says to its worker: a specification is made, hashed and sent.
+size_t Rows(const scheduler::GrantLease&) { return 4; }
 size_t Rows(const scheduler::CollectArtifacts& write) { return write.artifacts.size(); }
 template <typename Other>
 size_t Rows(const Other&) {
