@@ -151,7 +151,7 @@ struct Removed {
 struct LargeState {
   UndoMap<SweepId, SweepState> sweeps;
   UndoMap<std::string, SweepId> sweeps_by_request;
-  UndoMap<std::string, std::set<SweepId>> sweeps_by_hash;  // No empty ones.
+  UndoMap<std::string, UndoSet<SweepId>> sweeps_by_hash;  // No empty ones.
   UndoMap<WorkerId, Worker> workers;
   // Connected, not draining, with a free slot: only these are looked at to place something.
   UndoSet<WorkerId> ready;

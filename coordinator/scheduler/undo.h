@@ -152,11 +152,13 @@ class UndoMap {
 template <typename Key>
 class UndoSet {
  public:
+  using value_type = Key;
   using const_iterator = typename std::set<Key>::const_iterator;
 
   bool empty() const { return set_.empty(); }
   size_t size() const { return set_.size(); }
   bool contains(const Key& key) const { return set_.contains(key); }
+  auto rbegin() const { return set_.rbegin(); }
   const_iterator lower_bound(const Key& key) const { return set_.lower_bound(key); }
   const_iterator begin() const { return set_.begin(); }
   const_iterator end() const { return set_.end(); }
@@ -214,6 +216,7 @@ class UndoQueue {
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
   void push_back(Value value) { values_.push_back(std::move(value)); }
+  Value& emplace_back() { return values_.emplace_back(); }
   Value& front() {
     NF_CHECK(!before_);
     return values_.front();
