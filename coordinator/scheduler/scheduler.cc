@@ -31,9 +31,8 @@ WorkerStatus StatusOf(const State& state, const Worker& worker) {
   status.inventory = worker.inventory;
   status.schemas = worker.schemas;
   status.paused = PausesOf(worker, state.now);
-  for (const LeaseId lease : worker.leases) {
-    status.running.push_back(state.leases.at(lease).member);
-  }
+  status.running.reserve(worker.leases.size());
+  for (const auto& [lease, member] : worker.leases) status.running.push_back(member);
   return status;
 }
 

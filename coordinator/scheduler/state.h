@@ -110,7 +110,7 @@ struct Worker {
   std::map<std::string, Health> health;  // By unit; of those without a failure none.
   bool draining = false;
   absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
-  std::set<LeaseId> leases;
+  std::map<LeaseId, MemberId> leases;
   uint32_t unheard = 0;  // Leases that it has lost, and of whose end it has said nothing.
 };
 
@@ -228,7 +228,7 @@ bool IsOpen(const Worker& worker);
 // shared: see WorkerConnected.
 void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory);
 // A free one of the group; the lease has it until FreeSlot.
-uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease);
+uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, const Lease& lease);
 void FreeSlot(State& state, Worker& worker, const Lease& lease);
 
 // The sweep's line for the pool, made when there is none; an empty one goes with DropIfEmpty.
