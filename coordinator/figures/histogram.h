@@ -42,6 +42,9 @@ class Histogram {
 // Seconds, from what a disk in memory takes to what nobody waits for.
 inline constexpr std::initializer_list<double> kSecondBounds = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
+// Of the loop's work: 0.02 is the most that a piece may take.
+inline constexpr std::initializer_list<double> kPieceBounds = {
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 1};
 // Things at once.
 inline constexpr std::initializer_list<double> kCountBounds = {1,   3,    10,   30,   100,
                                                                300, 1000, 3000, 10000};

@@ -11,7 +11,7 @@ namespace noisefloor::figures {
 
 using Counter = std::atomic<uint64_t>;  // Only rises.
 
-// One writes, any thread reads. All of it is of what is on disk.
+// One writes, any thread reads. All but the times is of what is on disk.
 struct LoopFigures {
   static constexpr size_t kMostCauses = 32;
 
@@ -23,6 +23,15 @@ struct LoopFigures {
   Counter records{0};                               // Measured values.
   Histogram commit_seconds{kSecondBounds};          // Of one transaction, with its sync.
   Histogram commit_writes{kCountBounds};            // In one transaction.
+  // What the loop does between two looks at what has arrived: so long nobody is heard.
+  Histogram piece_seconds{kPieceBounds};
+  std::atomic<double> longest_piece_seconds{0};
+
+  // By the one that writes.
+  void NotePiece(double seconds) {
+    piece_seconds.Observe(seconds);
+    if (seconds > longest_piece_seconds) longest_piece_seconds = seconds;
+  }
 };
 
 // Files of attempts that came.

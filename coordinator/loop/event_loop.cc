@@ -159,11 +159,6 @@ scheduler::ClassCounts EventLoop::CountsByClass() const {
   return scheduler_.CountsByClass();
 }
 
-scheduler::Scheduler EventLoop::Copy() const {
-  MutexLock lock(deciding_);
-  return scheduler_.Copy();
-}
-
 scheduler::Effects EventLoop::DecideOn(scheduler::Event event) {
   MutexLock lock(deciding_);
   return scheduler_.Step(std::move(event), Now());
@@ -172,9 +167,9 @@ scheduler::Effects EventLoop::DecideOn(scheduler::Event event) {
 void EventLoop::Run() {
   while (true) {
     const bool closed = mailbox_.closed();  // Before: what came until then is taken below.
-    std::vector<Item> items = mailbox_.TakeAll(UntilNextDeadline());
-    const bool ended = closed && items.empty();
-    Handle(std::move(items));
+    TakeFromMailbox();
+    const bool ended = closed && arrived_.empty() && calls_.empty();
+    HandleTimed();
     if (ended) break;
   }
   RefusePending();
@@ -186,7 +181,7 @@ void EventLoop::RefusePending() {
 }
 
 absl::Duration EventLoop::UntilNextDeadline() const {
-  if (more_ && storage_.ok()) return absl::ZeroDuration();
+  if ((more_ && storage_.ok()) || !calls_.empty()) return absl::ZeroDuration();
   absl::Duration next = storage_.ok() ? next_tick_ : next_retry_;
   if (!news_.empty()) next = std::min(next, next_news_);
   if (!moved_.empty()) next = std::min(next, next_moved_);
@@ -196,19 +191,44 @@ absl::Duration EventLoop::UntilNextDeadline() const {
   return std::max(next - parts_.clock.Steady(), absl::ZeroDuration());
 }
 
-void EventLoop::Handle(std::vector<Item> items) {
-  const bool idle = items.empty() && !more_;
+// What an earlier piece has left comes first.
+void EventLoop::TakeFromMailbox() {
+  if (!arrived_.empty()) return;
+  std::vector<Item> items = mailbox_.TakeAll(UntilNextDeadline());
+  arrived_.assign(std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+  taken_ = arrived_.size();
+}
+
+void EventLoop::HandleTimed() {
+  if (parts_.figures == nullptr) return Handle();
+  const absl::Duration begun = parts_.clock.Steady();
+  Handle();
+  parts_.figures->NotePiece(absl::ToDoubleSeconds(parts_.clock.Steady() - begun));
+}
+
+// A piece. What is due comes before what arrives, which there may be ever more of.
+void EventLoop::Handle() {
+  const bool idle = arrived_.empty() && !more_;
+  rows_ = 0;
   if (!storage_.ok()) RetryWhenDue();
-  for (Item& item : items) {
-    std::visit([this](auto& it) { Take(std::move(it)); }, item);
-  }
   if (more_ && storage_.ok()) Step(scheduler::Continue{});
+  DealWithArrived();
   TickWhenDue();
   Commit();
   DecideCalls();
   TellNewsWhenDue();
   for (const Question& question : std::exchange(questions_, {})) question.answer();
   RemoveDeleted(idle);
+}
+
+// One at least.
+void EventLoop::DealWithArrived() {
+  do {
+    if (arrived_.empty()) break;
+    std::visit([this](auto& item) { Take(std::move(item)); }, arrived_.front());
+    arrived_.pop_front();
+  } while (rows_ < options_.rows_at_once);
+  taken_ = arrived_.size();
 }
 
 void EventLoop::Take(FromSession item) {
@@ -245,6 +265,7 @@ void EventLoop::Take(Question question) { questions_.push_back(std::move(questio
 void EventLoop::Step(scheduler::Event event) {
   scheduler::Effects effects = DecideOn(std::move(event));
   more_ = effects.more;
+  rows_ += RowsOf(effects.writes);
   Append(std::move(effects), effects_);
 }
 
@@ -331,40 +352,53 @@ void EventLoop::StorageFailed(const absl::Status& why) {
   PublishProblem();
 }
 
-// All in one transaction; when that cannot be kept, each for itself: some need no write.
+// As many as a piece may have, in one transaction; when that cannot be kept, each of them all for
+// itself: some need no write.
 void EventLoop::DecideCalls() {
-  const std::vector<CallItem> calls = std::exchange(calls_, {});
-  if (calls.empty() || (storage_.ok() && Decide(calls))) return;
+  std::vector<CallItem> calls = std::exchange(calls_, {});
+  if (calls.empty()) return;
+  if (const size_t decided = storage_.ok() ? Decide(calls) : 0; decided > 0) {
+    calls_.assign(std::make_move_iterator(calls.begin() + static_cast<std::ptrdiff_t>(decided)),
+                  std::make_move_iterator(calls.end()));
+    return;
+  }
   for (const CallItem& call : calls) {
-    if (!IsDoneInPieces(call.event) && Decide({&call, 1})) continue;
+    if (!IsDoneInPieces(call.event) && Decide({&call, 1}) > 0) continue;
     Answer(call.done,
            {Because(Annotate(storage_, "this was not done, and nothing can be kept at present"),
                     Reason::kStorageFull)});
   }
 }
 
-// Whether they are kept and answered; if not, it is as if they had never come.
-bool EventLoop::Decide(std::span<const CallItem> calls) {
-  scheduler::Scheduler before = Copy();
+// How many of the first ones are kept and answered; none, and it is as if they had never come.
+size_t EventLoop::Decide(std::span<const CallItem> calls) {
+  {
+    MutexLock lock(deciding_);
+    scheduler_.Remember();
+  }
   scheduler::Effects effects;
   const scheduler::RequestNumber first = last_request_ + 1;
-  for (const CallItem& call : calls) {
-    Append(DecideOn(EventOf(call.event, ++last_request_)), effects);
-  }
+  size_t decided = 0;
+  do {
+    scheduler::Effects more = DecideOn(EventOf(calls[decided++].event, ++last_request_));
+    rows_ += RowsOf(more.writes);
+    Append(std::move(more), effects);
+  } while (decided < calls.size() && rows_ < options_.rows_at_once);
   more_ = true;  // Or not: to ask costs a step that does nothing.
   const bool writes = !effects.writes.empty();
   const absl::Status kept = writes && storage_.ok() ? Keep(effects.writes) : storage_;
-  if (writes && !kept.ok()) {
-    {
-      MutexLock lock(deciding_);
-      scheduler_ = std::move(before);
-    }
-    if (storage_.ok()) StorageFailed(kept);
-    return false;
+  const bool refused = writes && !kept.ok();
+  {
+    MutexLock lock(deciding_);
+    refused ? scheduler_.TakeBack() : scheduler_.Forget();
   }
-  for (size_t i = 0; i < calls.size(); ++i) pending_.emplace(first + i, calls[i].done);
+  if (refused) {
+    if (storage_.ok()) StorageFailed(kept);
+    return 0;
+  }
+  for (size_t i = 0; i < decided; ++i) pending_.emplace(first + i, calls[i].done);
   Tell(effects);
-  return true;
+  return decided;
 }
 
 std::string EventLoop::NameOf(WorkerId worker) const {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -34,7 +35,10 @@ struct EventLoopOptions {
   absl::Duration storage_retry = absl::Seconds(2);  // Between tries when nothing can be kept.
   absl::Duration news_interval = absl::Milliseconds(100);  // Between two calls of `changed`.
   absl::Duration moved_interval = absl::Seconds(1);        // The same, of mere progress.
-  uint32_t rows_removed_at_once = 1000;                    // Of deleted sweeps, in one transaction.
+  // What arrives is dealt with in pieces: one ends when it has written so many rows, and the next
+  // begins with what was left. A step more goes over it, of Options::most_writes of the scheduler.
+  size_t rows_at_once = 3000;
+  uint32_t rows_removed_at_once = 1000;  // Of deleted sweeps, in one transaction, after a piece.
   size_t mailbox_limit = 100000;
   size_t call_limit = 1000;  // Calls that wait at one time.
 };
@@ -115,7 +119,7 @@ class EventLoop {
   // As the scheduler counts them, over all sweeps; likewise.
   scheduler::ClassCounts CountsByClass() const ABSL_LOCKS_EXCLUDED(deciding_);
   // What waits to be dealt with at this moment.
-  size_t waiting() const { return mailbox_.size(); }
+  size_t waiting() const { return mailbox_.size() + taken_; }
 
   // What only this process knows, as of the last commit. Reading it never waits for the loop.
   const LiveBoard& live() const { return board_; }
@@ -137,20 +141,22 @@ class EventLoop {
 
   void Run();
   absl::Duration UntilNextDeadline() const;
-  void Handle(std::vector<Item> items);
+  void TakeFromMailbox();
+  void Handle();
+  void HandleTimed();
+  void DealWithArrived();
   void Take(FromSession item);
   void Hold(FromSession item);
   bool IsWorthHolding(const FromSession& item) const;
   void Take(CallItem item);
   void Take(Question question);
   void Step(scheduler::Event event);
-  scheduler::Scheduler Copy() const ABSL_LOCKS_EXCLUDED(deciding_);
   scheduler::Effects DecideOn(scheduler::Event event) ABSL_LOCKS_EXCLUDED(deciding_);
   void TickWhenDue();
   void RetryWhenDue();
   void Commit();
   void DecideCalls();
-  bool Decide(std::span<const CallItem> calls);
+  size_t Decide(std::span<const CallItem> calls);
   absl::Status Keep(const std::vector<scheduler::Write>& writes);
   absl::Status ApplyTimed(const std::vector<scheduler::Write>& writes);
   void CheckStore();
@@ -186,6 +192,9 @@ class EventLoop {
   absl::Duration next_moved_;
   absl::Status storage_;           // Not OK: read-only, and why.
   scheduler::Effects effects_;     // Decided for workers, not kept yet.
+  std::deque<Item> arrived_;       // Taken out of the mailbox, not dealt with yet.
+  std::atomic<size_t> taken_{0};   // How many they are; any thread reads it.
+  size_t rows_ = 0;                // Written by this piece, so far.
   std::vector<FromSession> held_;  // Arrived while read-only.
   std::vector<CallItem> calls_;    // To decide after the commit.
   // Decided, and not answered yet: what was asked of many members takes several steps. Not the

@@ -33,6 +33,23 @@ void Count(const scheduler::AppendEvent& write, figures::LoopFigures& figures) {
 template <typename Other>
 void Count(const Other&, figures::LoopFigures&) {}
 
+size_t Rows(const scheduler::KeepSweep& write) {
+  return 1 + write.cells.size() + write.content.plans.size() * kAllNoiseSources.size();
+}
+size_t Rows(const scheduler::KeepExtension& write) { return 1 + write.cells.size(); }
+size_t Rows(const scheduler::KeepRecords& write) { return write.batch.records.size(); }
+size_t Rows(const scheduler::KeepOutcome& write) {
+  const ingest::AttemptOutcome& outcome = write.outcome;
+  return 1 + outcome.hashes.size() + outcome.metrics.size() + outcome.artifacts.size();
+}
+// One, and what it says to its worker: a specification is made, hashed and sent.
+size_t Rows(const scheduler::GrantLease&) { return 4; }
+size_t Rows(const scheduler::CollectArtifacts& write) { return write.artifacts.size(); }
+template <typename Other>
+size_t Rows(const Other&) {
+  return 1;
+}
+
 // How loud an event is: what happens in every life is not.
 LogLevel LevelOf(std::string_view kind) {
   if (kind == "member_leased" || kind == "member_done") return LogLevel::kDebug;
@@ -69,6 +86,14 @@ std::optional<RunningAttempt> AttemptOf(const scheduler::AppendEvent& event,
 }
 
 }  // namespace
+
+size_t RowsOf(const std::vector<scheduler::Write>& writes) {
+  size_t rows = 0;
+  for (const scheduler::Write& write : writes) {
+    rows += std::visit([](const auto& one) { return Rows(one); }, write);
+  }
+  return rows;
+}
 
 void CountKept(const std::vector<scheduler::Write>& writes, figures::LoopFigures& figures) {
   for (const scheduler::Write& write : writes) {

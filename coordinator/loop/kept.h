@@ -1,6 +1,7 @@
 // What is said of writes that are on disk, to those who count and to the log.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,6 +12,9 @@
 #include "coordinator/scheduler/scheduler.h"
 
 namespace noisefloor {
+
+// About how many rows the writes come to in the store: the time that a commit takes goes by them.
+size_t RowsOf(const std::vector<scheduler::Write>& writes);
 
 void CountKept(const std::vector<scheduler::Write>& writes, figures::LoopFigures& figures);
 

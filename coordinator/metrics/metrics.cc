@@ -98,6 +98,12 @@ void AddStore(Families& families, const Sources& sources) {
       sources.loop.commit_seconds);
   Put(Add(families, "noisefloor_commit_writes", "Writes of a transaction.", MetricType::Histogram),
       sources.loop.commit_writes);
+  Put(Add(families, "noisefloor_loop_piece_seconds",
+          "Time of what the loop does between two looks at what has arrived.",
+          MetricType::Histogram),
+      sources.loop.piece_seconds);
+  AddGauge(families, "noisefloor_loop_longest_piece_seconds", "The longest of them so far.",
+           sources.loop.longest_piece_seconds);
   AddGauge(families, "noisefloor_mailbox_depth", "What waits for the loop at this moment.",
            static_cast<double>(sources.mailbox_depth()));
   std::error_code none;

@@ -152,7 +152,7 @@ size_t WaitingFor(const State& state, const Place& place) {
 std::string GroupLine(const State& state, const Place& place, absl::Time now) {
   const SlotGroup& group = *place.group;
   std::vector<std::string> running;
-  for (const LeaseId id : place.worker->leases) {
+  for (const auto& [id, member] : place.worker->leases) {
     const Lease& lease = state.leases.at(id);
     if (lease.unit == group.unit) running.push_back(ToText(lease.member));
   }

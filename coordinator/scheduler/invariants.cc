@@ -94,9 +94,9 @@ void CheckLease(const State& state, const Lease& lease, Broken& broken) {
 }
 
 void CheckWorker(const State& state, const Worker& worker, Broken& broken) {
-  for (const LeaseId lease : worker.leases) {
+  for (const auto& [lease, member] : worker.leases) {
     const auto it = state.leases.find(lease);
-    if (it == state.leases.end() || it->second.worker != worker.id) {
+    if (it == state.leases.end() || it->second.worker != worker.id || it->second.member != member) {
       broken.push_back(worker.name + " has " + Text(lease) + ", which is not live or not its own");
     }
   }

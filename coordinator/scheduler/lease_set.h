@@ -3,14 +3,14 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 
 #include "common/base/ids.h"
+#include "coordinator/scheduler/undo.h"
 
 namespace noisefloor::scheduler {
 
-// Not thread-safe. A hundred thousand neighbours take 13 KB and a hundred objects: to copy it must
-// cost next to nothing (Scheduler::Copy). What asks takes the logarithm of the number of objects.
+// Not thread-safe. A hundred thousand neighbours take 13 KB and a hundred objects. What asks takes
+// the logarithm of the number of objects.
 class LeaseSet {
  public:
   // Nothing when it is in it.
@@ -27,6 +27,10 @@ class LeaseSet {
     return block != blocks_.end() && (block->second[Place(lease)] & BitOf(lease)) != 0;
   }
 
+  void Remember() { blocks_.Remember(); }
+  void TakeBack() { blocks_.TakeBack(); }
+  void Forget() { blocks_.Forget(); }
+
  private:
   static constexpr uint64_t kWord = 64;  // Leases.
   static constexpr uint64_t kBlock = 1024;
@@ -36,7 +40,7 @@ class LeaseSet {
   static size_t Place(LeaseId lease) { return lease.value % kBlock / kWord; }
   uint64_t& WordOf(LeaseId lease) { return blocks_[lease.value / kBlock][Place(lease)]; }
 
-  std::map<uint64_t, Block> blocks_;  // By their leases' numbers over kBlock; none is empty.
+  UndoMap<uint64_t, Block> blocks_;  // By their leases' numbers over kBlock; none is empty.
 };
 
 }  // namespace noisefloor::scheduler

@@ -103,7 +103,7 @@ void Grant(Turn& turn, const MemberId& id, const Place& place) {
   lease.attempt = ++member.attempt;
   lease.worker = worker.id;
   lease.unit = group.unit;
-  lease.slot = TakeSlot(state, worker, group, lease.id);
+  lease.slot = TakeSlot(state, worker, group, lease);
   lease.specification = std::make_shared<const std::string>(
       SpecificationOf(turn, sweep, cell).ForReplicate(id.replicate));
   lease.granted = turn.now;

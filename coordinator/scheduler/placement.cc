@@ -358,11 +358,11 @@ bool HasUntriedPlace(const State& state, const MemberId& id, absl::Time now) {
 
 void PlaceMembers(Turn& turn) {
   State& state = turn.state;
-  if (!state.placement_due || state.storage_failed_since) return;
+  if (!state.placement_due || state.storage_failed_since || turn.IsFull()) return;
   state.placement_due = false;
   std::vector<Candidate> candidates = FindCandidates(state, turn.now);
   for (uint32_t granted = 0; !candidates.empty(); ++granted) {
-    if (granted == state.options.most_at_once) {
+    if (granted == state.options.most_at_once || turn.IsFull()) {
       state.placement_due = true;
       return;
     }

@@ -3,12 +3,13 @@
 
 #include <compare>
 #include <cstdint>
-#include <map>
-#include <set>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "common/base/ids.h"
 #include "coordinator/scheduler/turns.h"
+#include "coordinator/scheduler/undo.h"
 
 namespace noisefloor::scheduler {
 
@@ -32,17 +33,35 @@ struct WaitKey {
 
 // Members of a sweep that wait for the same.
 struct Line {
-  std::set<WaitKey> cells;  // The first fresh member of each cell that has one.
-  std::set<WaitKey> again;  // Members that have had an attempt.
+  UndoSet<WaitKey> cells;  // The first fresh member of each cell that has one.
+  UndoSet<WaitKey> again;  // Members that have had an attempt.
 
   bool empty() const { return cells.empty() && again.empty(); }
   WaitKey first() const;  // Of one that is not empty.
+
+  void Remember() { (cells.Remember(), again.Remember()); }
+  void TakeBack() { (cells.TakeBack(), again.TakeBack()); }
+  void Forget() { (cells.Forget(), again.Forget()); }
 };
 
 // Members that wait for the same.
 struct Queue {
-  std::map<SweepId, Line> lines;  // No empty ones.
-  Turns turns;                    // Of the lines whose sweeps may have leases.
+  UndoMap<SweepId, Line> lines;  // No empty ones.
+  Turns turns;                   // Of the lines whose sweeps may have leases.
+
+  void Remember() {
+    lines.Remember();
+    turns_before = turns;
+  }
+  void TakeBack() {
+    lines.TakeBack();
+    if (turns_before) turns = *std::exchange(turns_before, std::nullopt);
+  }
+  void Forget() {
+    lines.Forget();
+    turns_before.reset();
+  }
+  std::optional<Turns> turns_before;  // While it remembers.
 };
 
 }  // namespace noisefloor::scheduler

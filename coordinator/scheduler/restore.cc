@@ -78,7 +78,7 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     lease.granted = now;
     lease.expires = now + state.options.lease_ttl;
     state.expiry.emplace(lease.expires, lease.id);
-    state.workers.at(lease.worker).leases.insert(lease.id);
+    state.workers.at(lease.worker).leases.emplace(lease.id, lease.member);
     Touch(state, lease.member).lease = lease.id;
     CellState& cell = CellOf(state, lease.member);
     ++cell.leases_by_unit[lease.unit];

@@ -12,6 +12,7 @@
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/restore.h"
 #include "coordinator/scheduler/selection.h"
+#include "coordinator/scheduler/state.h"
 
 namespace noisefloor::scheduler {
 
@@ -30,9 +31,8 @@ WorkerStatus StatusOf(const State& state, const Worker& worker) {
   status.inventory = worker.inventory;
   status.schemas = worker.schemas;
   status.paused = PausesOf(worker, state.now);
-  for (const LeaseId lease : worker.leases) {
-    status.running.push_back(state.leases.at(lease).member);
-  }
+  status.running.reserve(worker.leases.size());
+  for (const auto& [lease, member] : worker.leases) status.running.push_back(member);
   return status;
 }
 
@@ -61,8 +61,6 @@ Scheduler::~Scheduler() = default;
 Scheduler::Scheduler(Scheduler&&) noexcept = default;
 Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
 
-Scheduler Scheduler::Copy() const { return Scheduler(std::make_unique<State>(*state_)); }
-
 Scheduler Scheduler::Restore(Options options, const RecoveredState& recovered, absl::Time now) {
   return Scheduler(RestoreState(options, recovered, now));
 }
@@ -87,6 +85,22 @@ Effects Scheduler::Step(Event event, absl::Time now) {
   return effects;
 }
 
+void Scheduler::Remember() {
+  before_ = std::make_unique<SmallState>(*state_);
+  state_->Each([](auto& part) { part.Remember(); });
+}
+
+void Scheduler::TakeBack() {
+  if (before_ == nullptr) return;
+  static_cast<SmallState&>(*state_) = std::move(*std::exchange(before_, nullptr));
+  state_->Each([](auto& part) { part.TakeBack(); });
+}
+
+void Scheduler::Forget() {
+  before_ = nullptr;
+  state_->Each([](auto& part) { part.Forget(); });
+}
+
 std::string Scheduler::Explain(const MemberId& member, absl::Time now) const {
   return ExplainMember(*state_, member, now);
 }
@@ -100,21 +114,24 @@ std::optional<std::string> Scheduler::ExplainWorker(const std::string& name, abs
 }
 
 std::optional<AnswerSubmit> Scheduler::FindRequest(const std::string& request_id) const {
-  const auto it = state_->sweeps_by_request.find(request_id);
-  if (it == state_->sweeps_by_request.end()) return std::nullopt;
-  const SweepState& sweep = state_->sweeps.at(it->second);
+  const State& state = *state_;
+  const auto it = state.sweeps_by_request.find(request_id);
+  if (it == state.sweeps_by_request.end()) return std::nullopt;
+  const SweepState& sweep = state.sweeps.at(it->second);
   return AnswerSubmit{0, sweep.id, sweep.counts.members, true, sweep.content.hardware};
 }
 
 std::optional<RunningAttempt> Scheduler::FindLease(LeaseId lease) const {
-  const auto it = state_->leases.find(lease);
-  if (it == state_->leases.end()) return std::nullopt;
+  const State& state = *state_;
+  const auto it = state.leases.find(lease);
+  if (it == state.leases.end()) return std::nullopt;
   return ToRunning(it->second);
 }
 
 std::optional<SweepCounts> Scheduler::CountsOf(SweepId sweep) const {
-  const auto it = state_->sweeps.find(sweep);
-  if (it == state_->sweeps.end()) return std::nullopt;
+  const State& state = *state_;
+  const auto it = state.sweeps.find(sweep);
+  if (it == state.sweeps.end()) return std::nullopt;
   SweepCounts counts = it->second.counts;
   counts.sharing = it->second.sharing;
   counts.ended = it->second.ended;
@@ -128,27 +145,30 @@ bool Scheduler::Knows(SessionId session) const { return state_->sessions.contain
 
 std::vector<RunningAttempt> Scheduler::Running() const {
   std::vector<RunningAttempt> running;
-  for (const auto& [id, lease] : state_->leases) running.push_back(ToRunning(lease));
+  for (const auto& [id, lease] : std::as_const(*state_).leases) running.push_back(ToRunning(lease));
   return running;
 }
 
 std::vector<WorkerStatus> Scheduler::Workers() const {
   std::vector<WorkerStatus> workers;
-  for (const auto& [id, worker] : state_->workers) workers.push_back(StatusOf(*state_, worker));
+  for (const auto& [id, worker] : std::as_const(*state_).workers)
+    workers.push_back(StatusOf(*state_, worker));
   return workers;
 }
 
 std::optional<WorkerStatus> Scheduler::FindWorker(WorkerId worker) const {
-  const auto it = state_->workers.find(worker);
-  if (it == state_->workers.end()) return std::nullopt;
-  return StatusOf(*state_, it->second);
+  const State& state = *state_;
+  const auto it = state.workers.find(worker);
+  if (it == state.workers.end()) return std::nullopt;
+  return StatusOf(state, it->second);
 }
 
 Changed Scheduler::Everything() const {
   Changed all;
-  for (const auto& [id, sweep] : state_->sweeps) all.sweeps.insert(id);
-  for (const auto& [id, worker] : state_->workers) all.workers.insert(id);
-  for (const auto& [id, lease] : state_->leases) all.leases.insert(id);
+  const State& state = *state_;
+  for (const auto& [id, sweep] : state.sweeps) all.sweeps.insert(id);
+  for (const auto& [id, worker] : state.workers) all.workers.insert(id);
+  for (const auto& [id, lease] : state.leases) all.leases.insert(id);
   all.offers = true;
   return all;
 }

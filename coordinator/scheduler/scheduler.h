@@ -22,12 +22,16 @@
 
 namespace noisefloor::scheduler {
 
+struct SmallState;
 struct State;
 
 struct Options {
   absl::Duration lease_ttl = absl::Seconds(15);
   // Leases granted, and leases that expire, in one Step: whoever else speaks is heard in between.
   uint32_t most_at_once = 500;
+  // Nor are more granted, ended or changed in a Step that has made so many writes. With those of
+  // the last one, a step of many makes at most this and a few.
+  uint32_t most_writes = 500;
   uint32_t most_attempts = 2;     // Of a member, for causes that may be its own.
   uint32_t most_lost = 10;        // For causes that are not: lost_worker, interrupted, lost_device.
   uint32_t quarantine_after = 3;  // Failures of one worker in a row, on different members.
@@ -104,12 +108,18 @@ class Scheduler {
   ~Scheduler();
   Scheduler(Scheduler&&) noexcept;
   Scheduler& operator=(Scheduler&&) noexcept;
-  // To come back to, when what is decided next cannot be kept. Takes as long as all of it is large.
-  Scheduler Copy() const;
 
   // `now` never goes back. Leases expire at a Tick and only there: post one at least once a second,
   // after what has arrived by then.
   [[nodiscard]] Effects Step(Event event, absl::Time now);
+
+  // What is stepped from here on may be taken back, should it turn out that it cannot be kept: the
+  // calls of people, that is all events up to TokensRevoked and ArtifactsCollected in Event. Costs
+  // what is touched meanwhile, however much there is. Then one of the other two, before the next
+  // Remember.
+  void Remember();
+  void TakeBack();  // All is as it was.
+  void Forget();    // It stays as it is.
 
   // Why the member is where it is, in a sentence or two, and what would change it. That there is no
   // such member is said in words too.
@@ -148,6 +158,7 @@ class Scheduler {
   explicit Scheduler(std::unique_ptr<State> state);
 
   std::unique_ptr<State> state_;
+  std::unique_ptr<SmallState> before_;  // While it remembers.
 };
 
 }  // namespace noisefloor::scheduler

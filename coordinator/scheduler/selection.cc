@@ -247,7 +247,7 @@ void BeginChange(Turn& turn, Change change) {
 void ContinueChanges(Turn& turn) {
   std::deque<Change>& changes = turn.state.changes;
   Budget budget(turn.state.options.most_at_once);
-  while (!changes.empty() && !budget.spent()) {
+  while (!changes.empty() && !budget.spent() && !turn.IsFull()) {
     Change& change = changes.front();
     if (!IsDue(turn.state, change)) {
       changes.pop_front();

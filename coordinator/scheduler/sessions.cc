@@ -109,7 +109,7 @@ void TakeProgress(Turn& turn, Lease& lease, const HeldLease& held) {
 // Renews what the worker holds and tells it of what it should not; gives what it does not name.
 std::vector<LeaseId> Reconcile(Turn& turn, const Worker& worker, SessionId session,
                                const std::vector<HeldLease>& held) {
-  std::set<LeaseId> missing = worker.leases;
+  std::map<LeaseId, MemberId> missing = worker.leases;
   for (const HeldLease& one : held) {
     if (missing.erase(one.lease) == 1) {
       TakeProgress(turn, turn.state.leases.at(one.lease), one);
@@ -117,7 +117,9 @@ std::vector<LeaseId> Reconcile(Turn& turn, const Worker& worker, SessionId sessi
       AnswerDeadLease(turn, session, one.lease);
     }
   }
-  return {missing.begin(), missing.end()};
+  std::vector<LeaseId> leases;
+  for (const auto& [id, member] : missing) leases.push_back(id);
+  return leases;
 }
 
 }  // namespace

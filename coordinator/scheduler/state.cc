@@ -124,7 +124,7 @@ void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory>
     group.free.insert(slot);
     worker.group_of_slot.push_back(static_cast<uint32_t>(&group - worker.groups.data()));
   }
-  for (const LeaseId id : worker.leases) {
+  for (const auto& [id, member] : worker.leases) {
     const Lease& lease = state.leases.at(id);
     if (!lease.slot || *lease.slot >= slots.size()) continue;
     SlotGroup& group = worker.groups[worker.group_of_slot[*lease.slot]];
@@ -132,17 +132,17 @@ void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory>
     group.free.erase(*lease.slot);
     worker.lease_of_slot[*lease.slot] = id;
   }
-  for (const LeaseId id : worker.leases) {
+  for (const auto& [id, member] : worker.leases) {
     if (!state.leases.at(id).slot) TakeAnySlot(worker, id);
   }
 }
 
-uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease) {
+uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, const Lease& lease) {
   NF_CHECK(!group.free.empty());
   const uint32_t slot = *group.free.begin();
   group.free.erase(group.free.begin());
-  worker.lease_of_slot[slot] = lease;
-  worker.leases.insert(lease);
+  worker.lease_of_slot[slot] = lease.id;
+  worker.leases.emplace(lease.id, lease.member);
   UpdateReady(state, worker);
   return slot;
 }

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <compare>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,7 +15,6 @@
 #include "absl/time/time.h"
 
 #include "common/trainer_protocol/specification_template.h"
-#include "coordinator/scheduler/change.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
 #include "coordinator/scheduler/lease_set.h"
@@ -24,6 +22,8 @@
 #include "coordinator/scheduler/recovered.h"
 #include "coordinator/scheduler/replicate_set.h"
 #include "coordinator/scheduler/scheduler.h"
+#include "coordinator/scheduler/small_state.h"
+#include "coordinator/scheduler/undo.h"
 
 namespace noisefloor::scheduler {
 
@@ -110,7 +110,7 @@ struct Worker {
   std::map<std::string, Health> health;  // By unit; of those without a failure none.
   bool draining = false;
   absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
-  std::set<LeaseId> leases;
+  std::map<LeaseId, MemberId> leases;
   uint32_t unheard = 0;  // Leases that it has lost, and of whose end it has said nothing.
 };
 
@@ -147,53 +147,38 @@ struct Removed {
   uint32_t replicate = 0;
 };
 
-// Who submits sweeps.
-struct Owner {
-  std::string name;
-  Standing standing;
+// What grows with sweeps, fleet and leases: it is taken back by what was touched.
+struct LargeState {
+  UndoMap<SweepId, SweepState> sweeps;
+  UndoMap<std::string, SweepId> sweeps_by_request;
+  UndoMap<std::string, UndoSet<SweepId>> sweeps_by_hash;  // No empty ones.
+  UndoMap<WorkerId, Worker> workers;
+  // Connected, not draining, with a free slot: only these are looked at to place something.
+  UndoSet<WorkerId> ready;
+  UndoMap<uint64_t, WorkerId> workers_by_identity;
+  UndoMap<SessionId, WorkerId> sessions;
+  UndoMap<LeaseId, Lease> leases;
+  UndoSet<std::pair<absl::Time, LeaseId>> expiry;
+  UndoMap<LeaseId, PastLease> past_leases;
+  UndoMap<MemberId, std::vector<LeaseId>> past_by_member;
+  LeaseSet accepted;
+  UndoMap<Pool, Queue> waiting;  // None without a line.
+  // Why a worker of this name and identity was turned away the last time. Soft.
+  UndoMap<std::pair<std::string, uint64_t>, std::string> refused_workers;
+  UndoQueue<Removed> removed;  // Sweeps that are deleted, and not forgotten whole yet. Soft.
+
+  // All of the above: whoever adds to it must name it here.
+  template <typename Visit>
+  void Each(const Visit& visit) {
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = *this;
+    (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g), visit(h), visit(i),
+     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o));
+  }
 };
 
-struct State {
-  Options options;
-  std::map<SweepId, SweepState> sweeps;
-  std::vector<Owner> owners;  // Those of all sweeps, in the order in which they came. Soft.
-  std::map<std::string, uint32_t> owners_by_name;
-  std::map<std::string, SweepId> sweeps_by_request;
-  std::map<std::string, std::set<SweepId>> sweeps_by_hash;  // No empty ones.
-  std::map<WorkerId, Worker> workers;
-  // Connected, not draining, with a free slot: only these are looked at to place something.
-  std::set<WorkerId> ready;
-  std::map<uint64_t, WorkerId> workers_by_identity;
-  std::map<std::string, SettingsSchemaRef> schemas;  // Told since the start, by identity.
-  std::map<SessionId, WorkerId> sessions;
-  std::map<std::string, uint32_t> offered_classes;  // By how many connected workers.
-  std::map<std::string, uint32_t> offered_stacks;
-  std::map<LeaseId, Lease> leases;
-  std::set<std::pair<absl::Time, LeaseId>> expiry;
-  std::map<LeaseId, PastLease> past_leases;
-  std::map<MemberId, std::vector<LeaseId>> past_by_member;
-  LeaseSet accepted;
-  std::map<Pool, Queue> waiting;  // None without a line.
-  uint64_t pools_changed = 0;     // How often one came into it or went.
-  // Workers, members and queues that were looked at to decide: what grows with the fleet or the
-  // queue would show here. Soft.
-  mutable uint64_t looked_at = 0;
-  // Why a worker of this name and identity was turned away the last time. Soft.
-  std::map<std::pair<std::string, uint64_t>, std::string> refused_workers;
-  // Members by the hardware class of their cell ("": any) and state; none of zeros alone.
-  ClassCounts by_class;
-  SweepId last_sweep;
-  LeaseId last_lease;
-  WorkerId last_worker;
-  EventId last_event;
-  std::optional<absl::Time> storage_failed_since;
-  std::deque<Change> changes;   // In the order in which they were asked for.
-  std::deque<Removed> removed;  // Sweeps that are deleted, and not forgotten whole yet. Soft.
-  bool placement_due = false;   // Something changed that may let a member be leased.
-  std::optional<absl::Time> last_tick;
-  absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
-  absl::Time now = absl::InfinitePast();         // Of the last Step.
-};
+// Has nothing of its own, which nobody would take back.
+struct State final : LargeState, SmallState {};
+static_assert(sizeof(State) <= sizeof(LargeState) + sizeof(SmallState));
 
 // One Step: what it works on.
 struct Turn {
@@ -203,6 +188,8 @@ struct Turn {
 
   void Keep(Write write) { effects.writes.push_back(std::move(write)); }
   void Tell(Send send) { effects.sends.push_back(std::move(send)); }
+  // The rest of what many need is for the next Step.
+  bool IsFull() const { return effects.writes.size() >= state.options.most_writes; }
   void Happened(const MemberId& member, std::string kind, std::string text);
   // `caller`: who asked for it.
   void Happened(std::optional<SweepId> sweep, std::string kind, std::string text,
@@ -241,7 +228,7 @@ bool IsOpen(const Worker& worker);
 // shared: see WorkerConnected.
 void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory);
 // A free one of the group; the lease has it until FreeSlot.
-uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, LeaseId lease);
+uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, const Lease& lease);
 void FreeSlot(State& state, Worker& worker, const Lease& lease);
 
 // The sweep's line for the pool, made when there is none; an empty one goes with DropIfEmpty.

@@ -37,7 +37,8 @@ std::string WhyExpired(const State& state, const Lease& lease, absl::Time now) {
 
 void ExpireLeases(Turn& turn) {
   State& state = turn.state;
-  for (uint32_t i = 0; i < state.options.most_at_once && IsExpiryDue(state); ++i) {
+  for (uint32_t i = 0; i < state.options.most_at_once && !turn.IsFull() && IsExpiryDue(state);
+       ++i) {
     const LeaseId id = state.expiry.begin()->second;
     const MemberId member = state.leases.at(id).member;
     const std::string reason = WhyExpired(state, state.leases.at(id), turn.now);

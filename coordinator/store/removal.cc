@@ -1,5 +1,6 @@
 #include "coordinator/store/removal.h"
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -9,26 +10,25 @@ namespace noisefloor {
 
 namespace {
 
-std::optional<int64_t> First(SQLite::Database& database, const char* sql, int64_t sweep = 0) {
-  SQLite::Statement row(database, sql);
-  if (row.getBindParameterCount() > 0) row.bind(1, sweep);
-  if (!row.executeStep()) return std::nullopt;
-  return row.getColumn(0).getInt64();
-}
-
-// What is left of a piece.
+// What is left of a piece. Statements are made once: a piece may be of hundreds of leases.
 class Piece {
  public:
   Piece(SQLite::Database& database, uint32_t most) : database_(database), left_(most) {}
 
   bool spent() const { return left_ == 0; }
+  // The first column of the first row; nothing: there is none.
+  std::optional<int64_t> First(const char* sql, std::optional<int64_t> sweep = std::nullopt) {
+    SQLite::Statement& row = Made(sql);
+    if (sweep) row.bind(1, *sweep);
+    if (!row.executeStep()) return std::nullopt;
+    return row.getColumn(0).getInt64();
+  }
   // Those rows of `table`, known by `keys`, for which `condition` holds with ?1 = `value`.
   void Remove(const std::string& table, const std::string& keys, const std::string& condition,
               int64_t value) {
     if (spent()) return;
-    SQLite::Statement rows(database_, "DELETE FROM " + table + " WHERE (" + keys + ") IN (SELECT " +
-                                          keys + " FROM " + table + " WHERE " + condition +
-                                          " LIMIT ?2)");
+    SQLite::Statement& rows = Made("DELETE FROM " + table + " WHERE (" + keys + ") IN (SELECT " +
+                                   keys + " FROM " + table + " WHERE " + condition + " LIMIT ?2)");
     rows.bind(1, value);
     rows.bind(2, left_);
     const auto removed = static_cast<uint32_t>(rows.exec());
@@ -36,8 +36,16 @@ class Piece {
   }
 
  private:
+  // Ready to be run.
+  SQLite::Statement& Made(const std::string& sql) {
+    SQLite::Statement& made = made_.try_emplace(sql, database_, sql).first->second;
+    made.reset();
+    return made;
+  }
+
   SQLite::Database& database_;
   uint32_t left_;
+  std::map<std::string, SQLite::Statement> made_;
 };
 
 // All that was kept of it, what refers to others first.
@@ -53,7 +61,7 @@ void RemoveLease(Piece& piece, int64_t lease) {
 void RemoveSweep(SQLite::Database& database, Piece& piece, int64_t sweep) {
   while (!piece.spent()) {
     const auto lease =
-        First(database, "SELECT lease FROM lease WHERE sweep = ? ORDER BY cell LIMIT 1", sweep);
+        piece.First("SELECT lease FROM lease WHERE sweep = ? ORDER BY cell LIMIT 1", sweep);
     if (!lease) break;
     RemoveLease(piece, *lease);
   }
@@ -76,9 +84,8 @@ void RemoveSweep(SQLite::Database& database, Piece& piece, int64_t sweep) {
 bool RemoveRows(SQLite::Database& database, uint32_t most) {
   Piece piece(database, most);
   while (!piece.spent()) {
-    const auto sweep =
-        First(database,
-              "SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL AND definition <> '' LIMIT 1");
+    const auto sweep = piece.First(
+        "SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL AND definition <> '' LIMIT 1");
     if (!sweep) return false;
     RemoveSweep(database, piece, *sweep);
   }

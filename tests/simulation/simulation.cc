@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "coordinator/scheduler/scheduler.h"
 #include "coordinator/sweep/extend.h"
@@ -43,6 +44,24 @@ Options WithBug(Options options, Mutant mutant) {
   return options;
 }
 
+// What people ask for: the loop takes it back when it cannot be kept.
+bool IsCall(const Event& event) {
+  return std::holds_alternative<SweepSubmitted>(event) ||
+         std::holds_alternative<SweepCancelled>(event) ||
+         std::holds_alternative<SweepRetried>(event) ||
+         std::holds_alternative<SweepUpdated>(event) ||
+         std::holds_alternative<SweepExtended>(event) ||
+         std::holds_alternative<SweepDeleted>(event) ||
+         std::holds_alternative<WorkerUpdated>(event);
+}
+
+// As far as it can be told without comparing every write.
+bool IsAlike(const Effects& a, const Effects& b) {
+  return a.writes.size() == b.writes.size() && a.sends.size() == b.sends.size() &&
+         Started(a) == Started(b) && a.more == b.more && a.changed.sweeps == b.changed.sweeps &&
+         a.changed.leases == b.changed.leases;
+}
+
 class World {
  public:
   World(uint64_t seed, Mutant mutant, Witness witness);
@@ -63,6 +82,7 @@ class World {
   void OpenEverything();
   void Mishaps();
   void Round();
+  std::optional<Effects> Undone(const Event& event);
   void StepAll(std::vector<Event> events);
   void Commit(Effects effects);
   void Keep(const std::vector<Write>& writes);
@@ -373,11 +393,30 @@ void World::Tell(const std::vector<Send>& sends) {
   }
 }
 
+// What a call would come to, which is then taken back; nothing for what is never taken back.
+std::optional<Effects> World::Undone(const Event& event) {
+  if (!IsCall(event)) return std::nullopt;
+  const RecoveredState before = scheduler_.Durable();
+  scheduler_.Remember();
+  Effects effects = scheduler_.Step(event, now_);
+  scheduler_.TakeBack();
+  const std::string difference = Difference(scheduler_.Durable(), before);
+  if (!difference.empty()) result_.problems.insert("taken back: " + difference);
+  for (const std::string& broken : scheduler_.BrokenInvariants()) {
+    result_.problems.insert("taken back: " + broken);
+  }
+  return effects;
+}
+
 void World::StepAll(std::vector<Event> events) {
   Effects together;
   for (const Event& event : events) {
     ++result_.steps;
+    const std::optional<Effects> undone = Undone(event);
     Effects effects = scheduler_.Step(bent_.Bend(event), now_);
+    if (undone && mutant_ == Mutant::kNone && !IsAlike(*undone, effects)) {
+      result_.problems.insert("a call that was taken back left something");
+    }
     effects.writes = bent_.Straighten(std::move(effects.writes), event);
     std::ranges::move(effects.writes, std::back_inserter(together.writes));
     std::ranges::move(effects.sends, std::back_inserter(together.sends));

@@ -20,7 +20,8 @@ import subprocess
 import sys
 import time
 
-from machine import Coordinator, Floor, Foreign, Workshop, fail, memory_of
+from machine import (Coordinator, Floor, Foreign, Workshop, fail, memory_of,
+                     pieces_between)
 
 SHAPES = ((8, 64), (2, 16), (2, 1))
 
@@ -293,28 +294,53 @@ class Bench:
         """The longest piece of the loop: the worst for one who has a record kept every 2 ms."""
         members = self.scaled(100000, 600)
         for _ in self.rounds():
-            server = Coordinator(self.shop)
+            server = Coordinator(self.shop, metrics=True)
             server.load("submit", members=members, cells=60)
             for what in ("nothing", "cancel", "retry", "cancel"):
                 seconds = self.scaled(3, 0.3)
+                before = server.pieces()
                 pinging = self.start_ping(server, seconds)
                 time.sleep(seconds / 3)
                 changed = {"ms": 0} if what == "nothing" else server.load("change", what=what)
-                self.note(f"{what} 100k", ms=changed["ms"], **self.pinged(pinging))
+                self.note(f"{what} 100k", ms=changed["ms"], **self.pinged(pinging),
+                          **pieces_between(before, server.pieces()))
             server.stop()
 
     def ended(self):
         """A person's calls when 100,000 members have ended."""
         lives = self.scaled(100000, 100)
-        server = Coordinator(self.shop)
+        server = Coordinator(self.shop, metrics=True)
         server.load("submit", members=lives, cells=100)
         server.load("lives", workers=8, slots=64, lives=lives, seconds=60)
         for _ in self.rounds():
+            before = server.pieces()
             pinging = self.start_ping(server, self.scaled(3, 0.3))
             figures = server.load("submit", members=1, cells=1, count=self.scaled(200, 5))
             self.note("submit when 100k have ended", ms=figures["ms"],
-                      worst_ms=figures["worst_ms"], **self.pinged(pinging))
+                      worst_ms=figures["worst_ms"], **self.pinged(pinging),
+                      **pieces_between(before, server.pieces()))
         server.stop()
+
+    def delete(self):
+        """A sweep with a million records goes, beside one who has a record kept every 2 ms."""
+        lives, records = self.scaled(10000, 100), self.scaled(1000000, 5000)
+        for _ in self.rounds():
+            server = Coordinator(self.shop, metrics=True)
+            server.load("submit", members=lives, cells=100)
+            server.load("lives", workers=8, slots=64, lives=lives, seconds=60)
+            server.load("points", batch=512, points=records, seconds=60)
+            self.wait_for(lambda: server.ask("SELECT count(*) FROM lease WHERE dropped_us IS NULL")
+                          == 0)
+            before = server.pieces()
+            pinging = self.start_ping(server, self.scaled(12, 1))
+            for sweep in ("s1", "s2"):
+                if server.command("delete", sweep, "--yes").wait() != 0:
+                    fail(f"{sweep} was not deleted:\n{self.shop.errors()}")
+            self.wait_for(lambda: server.ask("SELECT count(*) FROM sweep WHERE deleted_us > 0 "
+                                             "AND definition <> ''") == 0)
+            self.note("delete 1 M records", **self.pinged(pinging),
+                      **pieces_between(before, server.pieces()))
+            server.stop()
 
     def start_ping(self, server, seconds):
         return server.start_load("points", streams=1, batch=1, rate=500, seconds=seconds,
@@ -328,11 +354,12 @@ class Bench:
         """16,000 leases whose workers stop speaking, at one time."""
         workers, slots = self.scaled(16, 2), self.scaled(1000, 5)
         for _ in self.rounds():
-            server = Coordinator(self.shop)
+            server = Coordinator(self.shop, metrics=True)
             server.load("submit", members=2 * workers * slots, cells=10)
             silent = server.start_load("hold", workers=workers, slots=slots)
             silent.stdout.readline()
             self.wait_for(lambda: server.ask("SELECT count(*) FROM lease") >= workers * slots)
+            before = server.pieces()
             silent.send_signal(19)  # SIGSTOP
             pinging = self.start_ping(server, 20)
             self.wait_for(lambda: server.ask("SELECT count(*) FROM lease WHERE dropped_us IS NOT "
@@ -341,7 +368,8 @@ class Bench:
             silent.wait()
             spread = server.ask("SELECT (max(dropped_us) - min(dropped_us)) / 1000.0 FROM lease "
                                 "WHERE drop_cause <> 'none'")
-            self.note("16,000 leases expire", ms=spread, **self.pinged(pinging))
+            self.note("16,000 leases expire", ms=spread, **self.pinged(pinging),
+                      **pieces_between(before, server.pieces()))
             server.stop()
 
     def wait_for(self, condition):
@@ -423,7 +451,7 @@ def memory(server):
 
 
 ROWS = ("lives", "many", "watch", "latency", "points", "upload", "submit", "queries", "restart",
-        "memory", "bytes", "pieces", "ended",
+        "memory", "bytes", "pieces", "ended", "delete",
         "expire", "tls", "storm")
 
 

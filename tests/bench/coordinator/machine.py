@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -107,6 +108,15 @@ def flags(options):
     return [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
 
 
+def pieces_between(before, after):
+    """Of the pieces between two answers of Coordinator.pieces: the least bound within which the
+    longest was, in ms, and how many were above 20."""
+    did = {bound: after[bound] - before[bound] for bound in sorted(after)}
+    total = did[float("inf")]
+    within = next(bound for bound in did if did[bound] == total)
+    return {"piece_within_ms": within * 1e3, "pieces_above_20_ms": total - did[0.02]}
+
+
 class Server:
     """Whatever noisefloor-load can be let loose on."""
     def load(self, row, **options):
@@ -127,7 +137,8 @@ class Server:
 
 class Coordinator(Server):
     """`noisefloor serve` on a free port and a home, new or as it was left."""
-    def __init__(self, shop, home="home", tls=False, programs=None, fresh=True, address=None):
+    def __init__(self, shop, home="home", tls=False, programs=None, fresh=True, address=None,
+                 metrics=False):
         self.shop, self.home, self.access = shop, shop.path(home), ""
         if fresh:
             shutil.rmtree(self.home, ignore_errors=True)
@@ -140,11 +151,22 @@ class Coordinator(Server):
                                 "--address=127.0.0.1:7077"], check=True, stdout=subprocess.DEVNULL)
         self.begin = time.monotonic()
         self.process = shop.start([noisefloor, "serve", f"--home={self.home}",
-                                   f"--listen={address or '127.0.0.1:0'}"])
+                                   f"--listen={address or '127.0.0.1:0'}"] +
+                                  (["--metrics=127.0.0.1:0"] if metrics else []))
         line = self.process.stdout.readline()
         if " listens on " not in line:
             fail(f"no coordinator:\n{shop.errors()}")
         self.address = line.split(" listens on ")[1].split()[0].rstrip(",")
+        if metrics:
+            self.metrics = self.process.stdout.readline().split("metrics on ")[1].strip()
+
+    def pieces(self):
+        """How many pieces the loop has done, by seconds that they took at most."""
+        with urllib.request.urlopen(f"http://{self.metrics}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        name = "noisefloor_loop_piece_seconds_bucket{le="
+        return {float(line.split('"')[1]): int(line.split()[-1])
+                for line in lines if line.startswith(name)}
 
     def command(self, *arguments):
         return self.shop.start([self.shop.program("noisefloor"), *arguments,

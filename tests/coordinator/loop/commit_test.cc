@@ -20,11 +20,13 @@ absl::Status Full() { return MakeError(absl::StatusCode::kResourceExhausted, "th
 
 class CommitTest : public ::testing::Test {
  protected:
-  void Start() {
-    const EventLoop::Parts parts{store_, links_, clock_,
-                                 [this](const std::set<SweepId>& sweeps) { Note(sweeps); },
-                                 [](const absl::Status& status) { FAIL() << status; }};
-    EventLoopOptions options;
+  void Start(EventLoopOptions options = {}) {
+    const EventLoop::Parts parts{.store = store_,
+                                 .links = links_,
+                                 .clock = clock_,
+                                 .changed = [this](const auto& sweeps) { Note(sweeps); },
+                                 .fatal = [](const absl::Status& status) { FAIL() << status; },
+                                 .figures = &figures_};
     options.tick = absl::Milliseconds(1);
     options.storage_retry = absl::Milliseconds(1);
     loop_.emplace(parts, options, scheduler::Scheduler(scheduler::Options{}), kT0);
@@ -98,6 +100,7 @@ class CommitTest : public ::testing::Test {
   HandClock clock_;
   HandStore store_;
   HandLinks links_;
+  figures::LoopFigures figures_;
   Mutex news_mutex_;
   std::vector<std::set<SweepId>> news_ ABSL_GUARDED_BY(news_mutex_);
   std::optional<EventLoop> loop_;  // Last: it ends before its parts.
@@ -116,6 +119,56 @@ TEST_F(CommitTest, WhatArrivesWhileTheDiskSyncsIsKeptInOneTransaction) {
 
   EXPECT_EQ(store_.CountKept<scheduler::KeepSweep>(), 21);
   EXPECT_EQ(store_.tries(), 2);
+}
+
+TEST_F(CommitTest, WhatArrivesIsKeptInPiecesOfSoManyRows) {
+  Start({.rows_at_once = 3000});
+  const LeaseId lease = LeaseOne();
+  const SessionId session{1};
+  Settle();
+  store_.Hold(true);
+  const int tries = store_.tries();
+  for (uint64_t sequence = 1; sequence <= 10; ++sequence) {
+    const size_t records = sequence == 1 ? 1 : 1000;
+    const ingest::RecordBatch batch{sequence, {records, Record{10, 1.0, "loss", 0.5}}};
+    ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, batch}, true));
+    if (sequence == 1) store_.WaitForTries(tries + 1);
+  }
+  EXPECT_EQ(loop_->waiting(), 9u);
+
+  store_.Hold(false);
+
+  store_.WaitForKept<scheduler::KeepRecords>(10);
+  EXPECT_EQ(store_.tries() - tries, 4) << "the first, and three of three thousand rows";
+  EXPECT_EQ(links_.Wait<scheduler::SendRecordsKept>(10).sequence, 10u) << "in their order";
+  EXPECT_EQ(loop_->waiting(), 0u);
+}
+
+TEST_F(CommitTest, CallsAreKeptInPiecesOfSoManyRowsEachWhole) {
+  Start({.rows_at_once = 30});
+  store_.Hold(true);
+  std::vector<std::future<CallResult>> answers;
+  answers.push_back(Call(Submit(MakeSweep({"control"}, 1))));
+  store_.WaitForTries(1);
+  for (int i = 0; i < 20; ++i) answers.push_back(Call(Submit(MakeSweep({"control"}, 1))));
+
+  store_.Hold(false);
+
+  for (size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i].get().sweep, SweepId{i + 1});
+  // A row of the sweep, of its cell, of the event, and of each source of its plan: 12.
+  EXPECT_EQ(store_.tries(), 1 + 7) << "three sweeps in each, two in the last";
+}
+
+TEST_F(CommitTest, ThePieceThatTakesLongestIsTold) {
+  links_.on_deliver_ = [&](const scheduler::Send& send) {
+    if (std::holds_alternative<scheduler::SendStart>(send)) clock_.Advance(absl::Milliseconds(7));
+  };
+  Start();
+  (void)LeaseOne();
+  Settle();
+  Settle();  // The piece of the first answer is over.
+  EXPECT_DOUBLE_EQ(figures_.longest_piece_seconds, 0.007);
+  EXPECT_DOUBLE_EQ(figures_.piece_seconds.sum(), 0.007) << "waiting is no piece";
 }
 
 TEST_F(CommitTest, WhoWatchesIsToldAtOnceAndThenNotMoreOftenThanAgreed) {

@@ -140,6 +140,9 @@ TEST_F(MetricsTest, FollowALife) {
   EXPECT_GT(ValueOf(text, "noisefloor_wal_bytes"), 0);
   EXPECT_GT(ValueOf(text, "process_resident_memory_bytes"), 1 << 20);
   EXPECT_GE(ValueOf(text, "noisefloor_commit_seconds_count"), 4);
+  EXPECT_GE(ValueOf(text, "noisefloor_loop_piece_seconds_count"),
+            ValueOf(text, "noisefloor_commit_seconds_count"));
+  EXPECT_GT(ValueOf(text, "noisefloor_loop_longest_piece_seconds"), 0);
   EXPECT_EQ(ValueOf(text, "noisefloor_commit_writes_count"),
             ValueOf(text, "noisefloor_commit_seconds_count"));
   const std::string call = "noisefloor_call_seconds_count{code=\"";

@@ -1,0 +1,52 @@
+// The part of what the scheduler knows that does not grow with sweeps, fleet and leases.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+#include "coordinator/scheduler/change.h"
+#include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/scheduler.h"
+#include "coordinator/scheduler/turns.h"
+
+namespace noisefloor::scheduler {
+
+// Who submits sweeps.
+struct Owner {
+  std::string name;
+  Standing standing;
+};
+
+// It is taken back as a whole, from a copy.
+struct SmallState {
+  Options options;
+  std::vector<Owner> owners;  // Those of all sweeps, in the order in which they came. Soft.
+  std::map<std::string, uint32_t> owners_by_name;
+  std::map<std::string, SettingsSchemaRef> schemas;  // Told since the start, by identity.
+  std::map<std::string, uint32_t> offered_classes;   // By how many connected workers.
+  std::map<std::string, uint32_t> offered_stacks;
+  uint64_t pools_changed = 0;  // How often one came into `waiting` or went.
+  // Workers, members and queues that were looked at to decide: what grows with the fleet or the
+  // queue would show here. Soft.
+  mutable uint64_t looked_at = 0;
+  // Members by the hardware class of their cell ("": any) and state; none of zeros alone.
+  ClassCounts by_class;
+  SweepId last_sweep;
+  LeaseId last_lease;
+  WorkerId last_worker;
+  EventId last_event;
+  std::optional<absl::Time> storage_failed_since;
+  std::deque<Change> changes;  // In the order in which they were asked for.
+  bool placement_due = false;  // Something changed that may let a member be leased.
+  std::optional<absl::Time> last_tick;
+  absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.
+  absl::Time now = absl::InfinitePast();         // Of the last Step.
+};
+
+}  // namespace noisefloor::scheduler
