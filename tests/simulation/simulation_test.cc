@@ -3,6 +3,8 @@
 // NOISEFLOOR_SEEDS=5000 runs more of them.
 #include "tests/simulation/simulation.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <iostream>
 
@@ -18,6 +20,34 @@ using testing::HasSubstr;
 uint64_t Environment(const char* name, uint64_t fallback) {
   const char* text = std::getenv(name);
   return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
+}
+
+// The faults of one world to those of others.
+void Add(const SimulationResult& one, SimulationResult& all) {
+  all.wall_jumps += one.wall_jumps;
+  all.stalls += one.stalls;
+  all.refused_calls += one.refused_calls;
+  all.network.carried += one.network.carried;
+  all.network.lost += one.network.lost;
+  all.network.doubled += one.network.doubled;
+  all.network.cuts += one.network.cuts;
+  all.network.held_by_cuts += one.network.held_by_cuts;
+  all.disk.commits += one.disk.commits;
+  all.disk.refused += one.disk.refused;
+  all.disk.full += one.disk.full;
+  all.disk.in_doubt += one.disk.in_doubt;
+  all.disk.found += one.disk.found;
+  all.disk.slow += one.disk.slow;
+}
+
+std::string FaultsOf(const SimulationResult& all) {
+  return fmt::format(
+      "{} messages: {} lost, {} doubled, {} cut off by {} partitions; {} commits: {} refused, disk "
+      "{} times full, {} in doubt of which {} were found, {} slow; {} jumps of the wall clock, {} "
+      "stood still, {} calls refused\n",
+      all.network.carried, all.network.lost, all.network.doubled, all.network.held_by_cuts,
+      all.network.cuts, all.disk.commits, all.disk.refused, all.disk.full, all.disk.in_doubt,
+      all.disk.found, all.disk.slow, all.wall_jumps, all.stalls, all.refused_calls);
 }
 
 TEST(Simulation, EverySeedEndsEveryMemberAndBreaksNothing) {
@@ -36,15 +66,24 @@ TEST(Simulation, EverySeedEndsEveryMemberAndBreaksNothing) {
     all.results += result.results;
     all.late_results += result.late_results;
     all.members += result.members;
+    Add(result, all);
   }
 
   std::cout << count << " seeds from " << first << ": " << all.steps << " steps, " << all.restarts
             << " restarts, " << all.members << " members, " << all.leases << " leases, "
-            << all.results << " results, " << all.late_results << " late ones\n";
+            << all.results << " results, " << all.late_results << " late ones\n"
+            << FaultsOf(all);
   if (one) return;
   EXPECT_GT(all.restarts, count);  // The faults did happen,
   EXPECT_GT(all.leases, all.members);
   EXPECT_GT(all.late_results, 0u);
+  EXPECT_GT(all.network.held_by_cuts, 0u);
+  EXPECT_GT(all.disk.refused, 0u);
+  EXPECT_GT(all.disk.found, 0u);
+  EXPECT_GT(all.disk.in_doubt, all.disk.found);
+  EXPECT_GT(all.disk.slow, 0u);
+  EXPECT_GT(all.wall_jumps, 0u);
+  EXPECT_GT(all.refused_calls, 0u);
   EXPECT_GT(all.results, all.members / 3);  // and work was done all the same.
 }
 
@@ -133,6 +172,31 @@ TEST(PlantedBug, DeletionsThatAreNotKeptAreSeen) {
 }
 TEST(PlantedBug, LeasesToWorkersOutOfUseAreSeen) {
   ExpectSeen(Mutant::kForgetsDrains, "a worker out of use was given a member");
+}
+
+TEST(PlantedBug, AFailureThatIsTakenForSuccessIsSeen) {
+  ExpectSeen(Mutant::kTakesFailureForSuccess, "rebuilt from the store: ");
+}
+TEST(PlantedBug, WhatWasNotKeptAndIsDroppedIsSeen) {
+  ExpectSeen(Mutant::kDropsWhatItCouldNotKeep, "rebuilt from the store: ");
+}
+TEST(PlantedBug, ADiskThatIsNotTriedAgainIsSeenAsAStandstill) {
+  ExpectSeen(Mutant::kNeverTriesAgain, "a member never ends");
+}
+TEST(PlantedBug, ARefusedCallThatIsNotTakenBackIsSeen) {
+  ExpectSeen(Mutant::kKeepsWhatItRefused, "rebuilt from the store: ", 80);
+}
+TEST(PlantedBug, ARestartThatOverlooksWhatWasInDoubtIsSeen) {
+  ExpectSeen(Mutant::kReadsBeforeTheEnd, "rebuilt from the store: ", 80);
+}
+TEST(PlantedBug, SendsThatDoNotWaitForASlowDiskAreSeen) {
+  ExpectSeen(Mutant::kDoesNotWaitForTheDisk, "an acknowledged result is not in the store", 80);
+}
+TEST(PlantedBug, LeasesThatEndByTheWallClockAreSeen) {
+  ExpectSeen(Mutant::kUsesTheWallClock, "a lease expired before its time", 80);
+}
+TEST(PlantedBug, LeasesThatNobodyHoldsAndNobodyMissesAreSeen) {
+  ExpectSeen(Mutant::kBelievesItsOwnLeases, "a member never ends");
 }
 
 }  // namespace
