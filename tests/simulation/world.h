@@ -48,6 +48,7 @@ class World {
   // --- People: world_people.cc ---
 
   void Submit();
+  uint32_t Limit();
   void People();
   void PeopleShare(SweepId sweep);
   void PeopleGrow(SweepId sweep);

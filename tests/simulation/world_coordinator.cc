@@ -55,6 +55,7 @@ absl::Time World::Now() const {
 void World::Handle(std::vector<Event> events, bool tick) {
   const size_t restarts = result_.restarts;
   if (failing_) RetryWhenDue();
+  if (Stopped()) return;
   for (Event& event : events) {
     if (IsCall(event)) {
       calls_.push_back(std::move(event));
@@ -154,6 +155,8 @@ void World::RetryWhenDue() {
   }
   failing_ = false;
   TellAll();
+  Check();
+  if (Stopped()) return;
   DecideAnd(StorageRecovered{});
   for (Event& event : std::exchange(held_, {})) Take(std::move(event));
 }

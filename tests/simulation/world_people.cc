@@ -30,6 +30,12 @@ sweep::SweepRequest LargeRequest(const WorldSize& size, uint64_t number) {
 
 }  // namespace
 
+// Of members that run at once: some of the fleet.
+uint32_t World::Limit() {
+  const uint64_t share = std::max<uint64_t>(2, size_.fewest_workers);
+  return static_cast<uint32_t>(share / 2 + chance_.Below(share));
+}
+
 void World::Submit() {
   static constexpr std::array kPlans = {"control", "algo", "impl", "algo+impl"};
   sweep::SweepRequest request;
@@ -53,7 +59,7 @@ void World::Submit() {
   event.request_id = "request " + std::to_string(++submitted_);
   event.caller = chance_.OneIn(2) ? "ada" : "grace";
   event.priority = chance_.OneIn(4) ? 1 : 0;
-  if (chance_.OneIn(4)) event.limits["a"] = static_cast<uint32_t>(1 + chance_.Below(2));
+  if (chance_.OneIn(4)) event.limits["a"] = Limit();
   event.max_failures =
       size_.points == 0 && chance_.OneIn(8) ? static_cast<uint32_t>(1 + chance_.Below(3)) : 0;
   requests_.push_back(event);
@@ -91,7 +97,7 @@ void World::PeopleShare(SweepId sweep) {
     if (chance_.OneIn(2)) update.priority = static_cast<int32_t>(chance_.Below(3)) - 1;
     if (size_.points == 0 && chance_.OneIn(6))
       update.max_failures = static_cast<uint32_t>(chance_.Below(4));
-    if (chance_.OneIn(4)) update.set_limits["a"] = static_cast<uint32_t>(chance_.Below(3));
+    if (chance_.OneIn(4)) update.set_limits["a"] = chance_.OneIn(3) ? 0 : Limit();
     if (chance_.OneIn(6)) update.notes = "note " + std::to_string(result_.steps);
     network_.FromPeople(update, clocks_.World());
   }
