@@ -20,10 +20,10 @@ class FaultyDisk {
  public:
   // One commit in so many, and how long at most what lasts does.
   struct Faults {
-    uint64_t refuses = 50;
+    uint64_t refuses = 80;
     uint64_t in_doubt = 30;
-    uint64_t full = 150;
-    uint64_t slow = 50;
+    uint64_t full = 250;
+    uint64_t slow = 80;
     absl::Duration longest_full = absl::Seconds(20);
     absl::Duration longest_commit = absl::Seconds(9);
   };

@@ -87,7 +87,7 @@ void World::Mishaps() {
     const auto by = absl::Seconds(chance_.Below(chance_.OneIn(3) ? 100'000 : 60));
     clocks_.Jump(chance_.OneIn(2) ? by : -by);
   }
-  if (chance_.OneIn(80)) {
+  if (chance_.OneIn(150)) {
     ++result_.stalls;  // The coordinator.
     busy_until_ = clocks_.World() + absl::Seconds(chance_.Below(25));
   }

@@ -83,17 +83,19 @@ void World::Take(Event event) {
 
 // The worker as if it held all that it was given.
 Event World::Believed(Event event) const {
+  if (mutant_ != Mutant::kBelievesItsOwnLeases) return event;
   auto* beat = std::get_if<Heartbeat>(&event);
-  if (beat == nullptr || mutant_ != Mutant::kBelievesItsOwnLeases) return event;
-  const auto worker = worker_of_.find(beat->session);
-  if (worker == worker_of_.end()) return event;
+  auto* joins = std::get_if<WorkerConnected>(&event);
+  const auto worker = worker_of_.find(SessionOf(event));
+  if ((beat == nullptr && joins == nullptr) || worker == worker_of_.end()) return event;
   const uint64_t identity = workers_[worker->second]->traits().identity;
-  const RecoveredState& kept = store_.Recovered();
-  beat->held.clear();
-  for (const RecoveredLease& lease : kept.leases) {
-    const auto known = std::ranges::find(kept.workers, lease.worker, &RecoveredWorker::worker);
-    if (known != kept.workers.end() && known->identity == identity) {
-      beat->held.push_back({lease.lease, lease.sequence, 1, 10});
+  std::vector<HeldLease>& held = beat == nullptr ? joins->held : beat->held;
+  held.clear();
+  for (const RecoveredLease& lease : store_.Recovered().leases) {
+    const auto& workers = store_.Recovered().workers;
+    const auto known = std::ranges::find(workers, lease.worker, &RecoveredWorker::worker);
+    if (known != workers.end() && known->identity == identity) {
+      held.push_back({lease.lease, lease.sequence, 1, 10});
     }
   }
   return event;
