@@ -69,11 +69,14 @@ class CoordinatorMatrix : public testing::Test {
       absl::Status started = coordinator.Start();
       EXPECT_TRUE(started.ok()) << started;
       for (size_t step = 0; step < Life::Steps() && started.ok(); ++step) {
+        // The last step, of thousands of calls: for those lives alone that fail there.
+        const bool long_step = Life::NameOf(step) == Life::kCheckpoint;
+        if (long_step && point.kind != FaultKind::kNone && point.step != step) break;
         const int64_t before = disk.calls();
         if (step == point.step) Arm(disk, point);
         if (!DoAtLast(coordinator, disk, life, step, told)) return told;
         told.calls.push_back(disk.calls() - before);
-        if (Life::NameOf(step) == Life::kCheckpoint) {
+        if (long_step) {
           told.checkpoint = CallsOn(disk, before, "/noisefloor.db");
         }
       }

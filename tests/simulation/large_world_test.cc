@@ -154,6 +154,7 @@ TEST(Budget, ASubmissionWritesNoMoreForMoreMembers) {
 TEST(LargeWorldTest, AThousandWorkersEndAHundredThousandMembersEachOnce) {
   const char* asked = std::getenv("NOISEFLOOR_LARGE_SEEDS");
   const uint64_t seeds = asked == nullptr ? 1 : std::strtoull(asked, nullptr, 10);
+  if (seeds == 0) GTEST_SKIP() << "NOISEFLOOR_LARGE_SEEDS is 0";
   const SystemClock clock;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
