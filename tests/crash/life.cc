@@ -15,6 +15,11 @@ namespace {
 constexpr uint64_t kBatches = 2;
 // More than a full disk is tried again after; a worker that hears nothing connects again.
 constexpr absl::Duration kPatienceOfASession = absl::Seconds(30);
+// Two syncs of a file that is being written (common/files/atomic_file.cc), and a rest.
+constexpr size_t kLargeBytes = 2 * (size_t{8} << 20) + 1000;
+// Updates with notes of this size fill the write-ahead log to its automatic checkpoint.
+constexpr int kUpdatesToACheckpoint = 1000;
+constexpr size_t kLongNotes = 9000;
 constexpr char kOurClass[] = "cpu-amd-avx2";  // Of RegisterAs.
 constexpr char kNobodysClass[] = "cpu-amd-sse";
 
@@ -54,7 +59,8 @@ const std::vector<Life::Step>& Life::All() {
       {"the next member", train("s1c0r1", Stage::kSettled)},
       {"the replay", train("s3c0r0", Stage::kSettled)},
       {"UpdateWorker", [](Life& life) { return life.Quarantine(); }},
-      {"Draining", [](Life& life) { return life.Drain(); }}};
+      {"Draining", [](Life& life) { return life.Drain(); }},
+      {kCheckpoint, [](Life& life) { return life.FillTheLog(); }}};
   return steps;
 }
 
@@ -108,6 +114,23 @@ absl::Status Life::Update() {
   NF_RETURN_IF_ERROR(
       Ask(coordinator_.people(), &v1::CoordinatorService::Stub::UpdateSweep, request).status());
   updated_ = true;
+  notes_ = "kept";
+  return absl::OkStatus();
+}
+
+absl::Status Life::FillTheLog() {
+  while (filled_ < kUpdatesToACheckpoint) {
+    std::string notes = std::to_string(filled_) + " ";
+    notes.resize(kLongNotes, 'n');
+    v1::UpdateSweepRequest request;
+    request.set_sweep_id(2);
+    request.set_notes(notes);
+    notes_.clear();  // Until it answers, either will do.
+    NF_RETURN_IF_ERROR(
+        Ask(coordinator_.people(), &v1::CoordinatorService::Stub::UpdateSweep, request).status());
+    notes_ = std::move(notes);
+    ++filled_;
+  }
   return absl::OkStatus();
 }
 
@@ -253,12 +276,20 @@ absl::Status Life::SendRecords() {
   return absl::OkStatus();
 }
 
+std::string Life::Content() const {
+  std::string content = "weights of " + work_->member;
+  if (work_->member == "s1c0r0") content.resize(kLargeBytes, 'w');
+  return content;
+}
+
 absl::Status Life::Upload() {
   const std::string content = Content();
-  const absl::Status sent =
-      test::Upload(coordinator_.workers(),
-                   {UploadHeader(work_->lease, Sha256Hex(content), content.size()), Piece(content)})
-          .status();
+  std::vector<v1::UploadRequest> parts = {
+      UploadHeader(work_->lease, Sha256Hex(content), content.size())};
+  for (size_t at = 0; at < content.size(); at += kPieceBytes) {
+    parts.push_back(Piece(content.substr(at, kPieceBytes)));
+  }
+  const absl::Status sent = test::Upload(coordinator_.workers(), parts).status();
   // Its end may have been kept already, though nobody said so: it is told again.
   if (absl::IsFailedPrecondition(sent)) return absl::OkStatus();
   NF_RETURN_IF_ERROR(sent);
@@ -317,8 +348,10 @@ std::vector<std::string> Life::Broken() const {
   }
   if (updated_) {
     expect("the update of the second sweep",
-           "SELECT priority || ' ' || max_failures || ' ' || notes FROM sweep WHERE sweep = 2",
-           "7 3 kept");
+           "SELECT priority || ' ' || max_failures FROM sweep WHERE sweep = 2", "7 3");
+  }
+  if (!notes_.empty()) {
+    expect("the notes of the second sweep", "SELECT notes FROM sweep WHERE sweep = 2", notes_);
   }
   if (extended_) {
     expect("the extension of the second sweep",
@@ -329,7 +362,8 @@ std::vector<std::string> Life::Broken() const {
   for (const std::string& content : uploaded_) {
     const absl::Status there =
         blobs.ok() ? blobs->Verify({Sha256Hex(content), content.size()}) : blobs.status();
-    if (!there.ok()) broken.push_back("upload of " + content + ": " + there.ToString());
+    if (!there.ok())
+      broken.push_back("upload of " + content.substr(0, 20) + ": " + there.ToString());
   }
   return broken;
 }

@@ -23,6 +23,9 @@ class Life {
   explicit Life(Served& coordinator) : coordinator_(coordinator) {}
   ~Life();
 
+  // The step in which the log of the database reaches its automatic checkpoint.
+  static constexpr char kCheckpoint[] = "checkpoint";
+
   static size_t Steps();
   static std::string NameOf(size_t step);
 
@@ -54,6 +57,7 @@ class Life {
   absl::Status Extend();
   absl::Status Quarantine();
   absl::Status Replay();
+  absl::Status FillTheLog();
 
   // --- The worker ---
 
@@ -68,7 +72,8 @@ class Life {
   // Takes one message; Unavailable when the stream has ended.
   absl::Status TakeOne();
   void Take(const v1::StartMember& start);
-  std::string Content() const { return "weights of " + work_->member; }
+  // Of one member more than a writer keeps unsynced.
+  std::string Content() const;
 
   Served& coordinator_;
   std::unique_ptr<grpc::ClientContext> context_;
@@ -87,6 +92,8 @@ class Life {
   bool updated_ = false;                    // That sweep.
   bool extended_ = false;                   // Likewise.
   bool quarantined_ = false;                // The worker's device.
+  std::string notes_;                       // Of that sweep; empty: not known.
+  int filled_ = 0;                          // Updates of FillTheLog that came through.
 };
 
 }  // namespace noisefloor::test

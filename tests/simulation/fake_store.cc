@@ -69,6 +69,10 @@ bool Same(const RecoveredWorker& a, const RecoveredWorker& b) {
          a.drained == b.drained && a.quarantined == b.quarantined;
 }
 
+bool IsFresh(const RecoveredMember& member) {
+  return member.state == MemberState::kWaiting && member.attempt == 0;
+}
+
 template <typename T>
 bool SameLists(const std::vector<T>& a, const std::vector<T>& b) {
   return std::ranges::equal(a, b, [](const T& x, const T& y) { return Same(x, y); });
@@ -105,6 +109,13 @@ uint64_t FakeStore::StoredBatches(LeaseId lease) const {
 
 bool FakeStore::HasSweep(SweepId id) const {
   return std::ranges::find(state_.sweeps, id, &RecoveredSweep::id) != state_.sweeps.end();
+}
+
+bool FakeStore::HasFresh(SweepId sweep, const RecoveredCell& cell) const {
+  const bool has_untouched = cell.members.size() < cell.cell.replicates;
+  if (has_untouched && cell.untouched == MemberState::kWaiting) return true;
+  const auto rows = fresh_rows_.find({sweep, cell.cell.index});
+  return rows != fresh_rows_.end() && rows->second > 0;
 }
 
 RecoveredSweep& FakeStore::SweepOf(SweepId id) {
@@ -300,7 +311,9 @@ void FakeStore::On(const DropLease& write) {
   it->second.live = false;
   live_[it->second.member].erase(write.lease);
   touched_.insert(it->second.member);
-  std::erase_if(state_.leases, [&](const auto& lease) { return lease.lease == write.lease; });
+  const auto live =
+      std::ranges::lower_bound(state_.leases, write.lease, {}, &RecoveredLease::lease);
+  if (live != state_.leases.end() && live->lease == write.lease) state_.leases.erase(live);
   if (write.cause == CauseClass::kNone) return;
   const PastLease past = {write.lease, it->second.member, it->second.attempt,     it->second.worker,
                           write.cause, write.reason,      it->second.has_outcome, it->second.unit};
@@ -315,8 +328,9 @@ void FakeStore::On(const KeepRecords& write) {
     Violate(Text(write.lease) + ": record batches are not stored one after the other");
   }
   batches_[write.lease] = write.batch.sequence;
-  const auto it = std::ranges::find(state_.leases, write.lease, &RecoveredLease::lease);
-  if (it == state_.leases.end()) return Violate(Text(write.lease) + ": records after its end");
+  const auto it = std::ranges::lower_bound(state_.leases, write.lease, {}, &RecoveredLease::lease);
+  if (it == state_.leases.end() || it->lease != write.lease)
+    return Violate(Text(write.lease) + ": records after its end");
   it->sequence = write.batch.sequence;
 }
 
@@ -330,8 +344,9 @@ void FakeStore::On(const KeepOutcome& write) {
   it->second.has_outcome = true;
   touched_.insert(write.member);
   if (!write.accepted) {
-    const auto past = std::ranges::find(state_.past_leases, write.lease, &PastLease::lease);
-    if (past != state_.past_leases.end()) past->has_outcome = true;
+    const auto past =
+        std::ranges::lower_bound(state_.past_leases, write.lease, {}, &PastLease::lease);
+    if (past != state_.past_leases.end() && past->lease == write.lease) past->has_outcome = true;
     return;
   }
   if (!results_.emplace(write.member, write.lease).second) {
@@ -354,11 +369,15 @@ void FakeStore::On(const SetMemberState& write) {
   touched_.insert(write.member);
   RecoveredCell* cell = FindCell(write.member);
   if (cell == nullptr) return Violate(ToText(write.member) + " is not in the store");
-  RecoveredMember& member = cell->members[write.member.replicate];
+  const auto [row, is_new] = cell->members.try_emplace(write.member.replicate);
+  RecoveredMember& member = row->second;
+  size_t& fresh = fresh_rows_[{write.member.sweep, write.member.cell}];
+  if (!is_new && IsFresh(member)) --fresh;
   if (write.attempt < member.attempt) Violate(ToText(write.member) + ": attempts go back");
   member.state = write.state;
   member.attempt = write.attempt;
   member.forgiven = write.forgiven;
+  if (IsFresh(member)) ++fresh;
 }
 
 void FakeStore::On(const SetUntouched& write) {

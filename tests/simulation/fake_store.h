@@ -29,6 +29,8 @@ class FakeStore {
   uint64_t StoredBatches(LeaseId lease) const;
   bool HasAccepted(LeaseId lease) const { return accepted_.contains(lease); }
   bool HasSweep(SweepId sweep) const;
+  // Whether a member of that cell waits and was never attempted.
+  bool HasFresh(SweepId sweep, const scheduler::RecoveredCell& cell) const;
   bool WasDeleted(SweepId sweep) const { return deleted_.contains(sweep); }
   size_t accepted_count() const { return accepted_.size(); }
 
@@ -79,6 +81,8 @@ class FakeStore {
   std::map<std::pair<SweepId, uint32_t>, SpecificationTemplate> specifications_;  // The last.
   std::map<LeaseId, MemberId> accepted_;
   std::map<MemberId, LeaseId> results_;
+  // Rows of members that wait and were never attempted.
+  std::map<std::pair<SweepId, uint32_t>, size_t> fresh_rows_;
   std::set<MemberId> touched_;
   std::set<SweepId> deleted_;
 };

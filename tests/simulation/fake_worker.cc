@@ -32,7 +32,7 @@ ingest::AttemptOutcome FakeWorker::End(Chance& chance, const Run& run, bool calm
                                   CauseClass::kBadData,    CauseClass::kBadSpecification};
   ingest::AttemptOutcome outcome;
   outcome.kind = OutcomeEvent::Kind::kDone;
-  if (!calm && chance.OneIn(4)) {
+  if (!calm && chance.OneIn(fails_)) {
     outcome.kind = OutcomeEvent::Kind::kFailed;
     outcome.cause = kCauses[chance.Below(kCauses.size())];
     outcome.message = "by chance";
@@ -112,6 +112,11 @@ void FakeWorker::Crash(absl::Time back_at) {
   BreakStream(back_at);
   back_at_ = std::max(back_at_, back_at);
   std::erase_if(runs_, [](const auto& entry) { return !entry.second.outcome; });
+}
+
+void FakeWorker::JumpClock() {
+  beat_at_ = absl::InfinitePast();
+  for (auto& [lease, run] : runs_) run.reported = absl::InfinitePast();
 }
 
 void FakeWorker::Drain() {

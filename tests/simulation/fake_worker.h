@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/scheduler/effect.h"
@@ -25,14 +26,16 @@ struct WorkerTraits {
 
 class FakeWorker {
  public:
-  // What it was told by the coordinator: to be compared with the store.
+  // What it was told by the coordinator since it was last asked: to be compared with the store.
   struct Told {
     std::map<LeaseId, uint64_t> records_kept;
     std::set<LeaseId> accepted;
   };
   using Post = std::function<void(scheduler::Event)>;
 
-  FakeWorker(WorkerTraits traits, Post post) : traits_(std::move(traits)), post_(std::move(post)) {}
+  // In the chaos one attempt in `fails` does.
+  FakeWorker(WorkerTraits traits, uint64_t fails, Post post)
+      : traits_(std::move(traits)), fails_(fails), post_(std::move(post)) {}
 
   const WorkerTraits& traits() const { return traits_; }
 
@@ -43,10 +46,12 @@ class FakeWorker {
   void BreakStream(absl::Time back_at);
   void Crash(absl::Time back_at);
   void Drain();
+  // Its steady clock jumps forward, as over a suspension: all that it does from time to time is
+  // due.
+  void JumpClock();
 
   std::optional<SessionId> session() const { return session_; }
-  const Told& told() const { return told_; }
-  size_t run_count() const { return runs_.size(); }
+  Told TakeTold() { return std::exchange(told_, {}); }
 
  private:
   struct Run {
@@ -64,6 +69,7 @@ class FakeWorker {
   std::vector<scheduler::HeldLease> Held() const;
 
   const WorkerTraits traits_;
+  const uint64_t fails_;
   const Post post_;
   Told told_;
   std::optional<SessionId> session_;

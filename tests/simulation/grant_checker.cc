@@ -26,10 +26,13 @@ bool IsItsOwnFault(CauseClass cause) {
 void GrantChecker::Check(const std::vector<Write>& writes, const RecoveredState& kept,
                          absl::Time now) {
   for (const Write& write : writes) {
-    if (const auto* grant = std::get_if<GrantLease>(&write)) CheckGrant(*grant, kept, now);
+    if (const auto* grant = std::get_if<GrantLease>(&write)) {
+      CheckGrant(*grant, kept, now);
+      Take(*grant);
+    }
+    if (const auto* drop = std::get_if<DropLease>(&write)) Free(*drop);
     if (const auto* event = std::get_if<AppendEvent>(&write)) Note(*event, now);
   }
-  CheckSlots(kept);
 }
 
 void GrantChecker::CheckGrant(const GrantLease& grant, const RecoveredState& kept, absl::Time now) {
@@ -69,10 +72,8 @@ void GrantChecker::CheckBudget(const GrantLease& grant, const RecoveredState& ke
       SweepOf(kept, grant.member.sweep).cells.at(grant.member.cell).At(grant.member.replicate);
   uint32_t own = 0;
   uint32_t lost = 0;
-  for (const PastLease& past : kept.past_leases) {
-    const bool counts =
-        past.member == grant.member && past.lease < grant.lease && past.attempt > member.forgiven;
-    if (counts) ++(IsItsOwnFault(past.cause) ? own : lost);
+  for (const Past& past : past_[grant.member]) {
+    if (past.attempt > member.forgiven) ++(IsItsOwnFault(past.cause) ? own : lost);
   }
   if (own >= options_.most_attempts) {
     problems_.insert("a member got more attempts than faults of its own allow");
@@ -82,13 +83,20 @@ void GrantChecker::CheckBudget(const GrantLease& grant, const RecoveredState& ke
   }
 }
 
-void GrantChecker::CheckSlots(const RecoveredState& kept) {
-  std::set<std::pair<WorkerId, uint32_t>> taken;
-  for (const RecoveredLease& lease : kept.leases) {
-    if (lease.slot && !taken.emplace(lease.worker, *lease.slot).second) {
-      problems_.insert("a slot has two live leases");
-    }
+void GrantChecker::Take(const GrantLease& grant) {
+  live_.insert_or_assign(grant.lease, grant);
+  if (!taken_.emplace(std::pair(grant.worker, grant.slot), grant.lease).second) {
+    problems_.insert("a slot has two live leases");
   }
+}
+
+void GrantChecker::Free(const DropLease& drop) {
+  const auto lease = live_.extract(drop.lease);
+  if (lease.empty()) return;  // Granted twice or never: the store says so.
+  const GrantLease& grant = lease.mapped();
+  const auto taken = taken_.find({grant.worker, grant.slot});
+  if (taken != taken_.end() && taken->second == drop.lease) taken_.erase(taken);
+  if (drop.cause != CauseClass::kNone) past_[grant.member].push_back({grant.attempt, drop.cause});
 }
 
 void GrantChecker::Note(const AppendEvent& event, absl::Time now) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/scheduler/scheduler.h"
@@ -29,13 +30,22 @@ class GrantChecker {
   void CheckGrant(const scheduler::GrantLease& grant, const scheduler::RecoveredState& kept,
                   absl::Time now);
   void CheckBudget(const scheduler::GrantLease& grant, const scheduler::RecoveredState& kept);
-  void CheckSlots(const scheduler::RecoveredState& kept);
+  void Take(const scheduler::GrantLease& grant);
+  void Free(const scheduler::DropLease& drop);
   void Note(const scheduler::AppendEvent& event, absl::Time now);
+
+  struct Past {  // An attempt that came to nothing.
+    uint32_t attempt = 0;
+    CauseClass cause = CauseClass::kNone;
+  };
 
   const scheduler::Options options_;
   std::set<std::string>& problems_;
   std::map<uint64_t, WorkerTraits> traits_;              // By identity.
   std::map<std::string, absl::Time> quarantined_until_;  // By name of the device.
+  std::map<LeaseId, scheduler::GrantLease> live_;
+  std::map<std::pair<WorkerId, uint32_t>, LeaseId> taken_;  // By slot.
+  std::map<MemberId, std::vector<Past>> past_;
 };
 
 }  // namespace noisefloor::test

@@ -17,34 +17,10 @@ bool AskTheSame(const RecoveredCell& a, const RecoveredCell& b) {
          a.fingerprint == b.fingerprint;
 }
 
-// Whether a member of the sweep that was never attempted waits for what the cell asks for.
-bool Waits(const RecoveredSweep& sweep, const RecoveredCell& cell) {
-  return std::ranges::any_of(sweep.cells, [&](const RecoveredCell& own) {
-    if (!AskTheSame(own, cell)) return false;
-    for (uint32_t replicate = 0; replicate < own.cell.replicates; ++replicate) {
-      const RecoveredMember member = own.At(replicate);
-      if (member.state == MemberState::kWaiting && member.attempt == 0) return true;
-    }
-    return false;
-  });
-}
-
 // Whether what the worker reads is what the sweep was pinned to, as far as it was.
 bool HasItsData(const RecoveredSweep& sweep, const WorkerTraits& worker) {
   return std::ranges::all_of(
       sweep.identities, [&](const auto& pinned) { return pinned.second == worker.data_identity; });
-}
-
-// Whether as many of its members run on the class as may.
-bool HasAllItMay(const RecoveredState& kept, const RecoveredSweep& sweep,
-                 const std::string& hardware) {
-  const auto limit = sweep.sharing.limits.find(hardware);
-  if (limit == sweep.sharing.limits.end()) return false;
-  const auto running = std::ranges::count_if(kept.leases, [&](const RecoveredLease& lease) {
-    return lease.member.sweep == sweep.id &&
-           sweep.cells.at(lease.member.cell).cell.hardware == hardware;
-  });
-  return static_cast<size_t>(running) >= limit->second;
 }
 
 }  // namespace
@@ -54,8 +30,40 @@ void ShareChecker::Check(const std::vector<Write>& writes) {
     const auto* grant = std::get_if<GrantLease>(&write);
     if (grant != nullptr) CheckGrant(*grant);
     kept_.Apply({write});
+    Count(write);
     if (grant != nullptr) last_[grant->member.sweep] = grant->lease;
   }
+}
+
+// Where the cell is pinned at its first lease, that is kept before the lease.
+void ShareChecker::Count(const Write& write) {
+  if (const auto* grant = std::get_if<GrantLease>(&write)) {
+    const MemberId& member = grant->member;
+    const std::string& hardware =
+        SweepOf(kept_.Recovered(), member.sweep).cells.at(member.cell).cell.hardware;
+    if (!live_.try_emplace(grant->lease, member.sweep, hardware).second) return;
+    ++running_[member.sweep][hardware];
+  } else if (const auto* drop = std::get_if<DropLease>(&write)) {
+    const auto lease = live_.extract(drop->lease);
+    if (!lease.empty()) --running_[lease.mapped().first][lease.mapped().second];
+  }
+}
+
+// Whether a member of the sweep that was never attempted waits for what the cell asks for.
+bool ShareChecker::Waits(const RecoveredSweep& sweep, const RecoveredCell& cell) const {
+  return std::ranges::any_of(sweep.cells, [&](const RecoveredCell& own) {
+    return AskTheSame(own, cell) && kept_.HasFresh(sweep.id, own);
+  });
+}
+
+// Whether as many of its members run on the class as may.
+bool ShareChecker::HasAllItMay(const RecoveredSweep& sweep, const std::string& hardware) const {
+  const auto limit = sweep.sharing.limits.find(hardware);
+  if (limit == sweep.sharing.limits.end()) return false;
+  const auto running = running_.find(sweep.id);
+  if (running == running_.end()) return limit->second == 0;
+  const auto count = running->second.find(hardware);
+  return (count == running->second.end() ? 0 : count->second) >= limit->second;
 }
 
 void ShareChecker::CheckGrant(const GrantLease& grant) {
@@ -66,12 +74,12 @@ void ShareChecker::CheckGrant(const GrantLease& grant) {
   if (served.sharing.paused) problems_.insert("a paused sweep was given a lease");
   CheckUse(grant, worker);
   const RecoveredCell& cell = served.cells.at(grant.member.cell);
-  if (HasAllItMay(kept, served, cell.cell.hardware)) {
+  if (HasAllItMay(served, cell.cell.hardware)) {
     problems_.insert("a sweep was given more of a class than it may have");
   }
   for (const RecoveredSweep& other : kept.sweeps) {
     if (other.id == served.id || other.sharing.paused) continue;
-    if (HasAllItMay(kept, other, cell.cell.hardware)) continue;
+    if (HasAllItMay(other, cell.cell.hardware)) continue;
     if (!HasItsData(other, traits_.at(worker.identity)) || !Waits(other, cell)) continue;
     Compare(served, other);
   }
@@ -113,10 +121,11 @@ ShareChecker::Standing ShareChecker::OfOwner(const std::string& owner) const {
 
 ShareChecker::Standing ShareChecker::OfSweep(SweepId sweep) const {
   const auto last = last_.find(sweep);
-  const auto running = std::ranges::count_if(
-      kept_.Recovered().leases,
-      [&](const RecoveredLease& lease) { return lease.member.sweep == sweep; });
-  return {static_cast<size_t>(running), last == last_.end() ? LeaseId{} : last->second};
+  size_t count = 0;
+  if (const auto running = running_.find(sweep); running != running_.end()) {
+    for (const auto& [hardware, leases] : running->second) count += leases;
+  }
+  return {count, last == last_.end() ? LeaseId{} : last->second};
 }
 
 }  // namespace noisefloor::test

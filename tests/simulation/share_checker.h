@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/simulation/fake_store.h"
@@ -32,6 +33,9 @@ class ShareChecker {
   };
 
   void CheckGrant(const scheduler::GrantLease& grant);
+  void Count(const scheduler::Write& write);
+  bool Waits(const scheduler::RecoveredSweep& sweep, const scheduler::RecoveredCell& cell) const;
+  bool HasAllItMay(const scheduler::RecoveredSweep& sweep, const std::string& hardware) const;
   void CheckUse(const scheduler::GrantLease& grant, const scheduler::RecoveredWorker& worker);
   void Compare(const scheduler::RecoveredSweep& served, const scheduler::RecoveredSweep& waits);
   Standing OfOwner(const std::string& owner) const;
@@ -41,6 +45,9 @@ class ShareChecker {
   std::map<uint64_t, WorkerTraits> traits_;  // By identity.
   std::map<SweepId, LeaseId> last_;          // Granted last, since the start.
   FakeStore kept_;                           // As of the write before.
+  // Live leases of each sweep, by class.
+  std::map<SweepId, std::map<std::string, size_t>> running_;
+  std::map<LeaseId, std::pair<SweepId, std::string>> live_;
 };
 
 }  // namespace noisefloor::test

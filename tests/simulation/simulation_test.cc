@@ -1,13 +1,17 @@
 // The scheduler under chaos. A failing seed is printed as a command to paste:
 //   NOISEFLOOR_SEED=17 simulation_test
-// NOISEFLOOR_SEEDS=5000 runs more of them.
+// NOISEFLOOR_SEEDS=5000 runs more of them, NOISEFLOOR_FIRST_SEED=301 others.
 #include "tests/simulation/simulation.h"
+
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <iostream>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include "common/base/clock.h"
 
 namespace noisefloor::test {
 namespace {
@@ -20,8 +24,38 @@ uint64_t Environment(const char* name, uint64_t fallback) {
   return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
 }
 
+// The faults of one world to those of others.
+void Add(const SimulationResult& one, SimulationResult& all) {
+  all.wall_jumps += one.wall_jumps;
+  all.stalls += one.stalls;
+  all.refused_calls += one.refused_calls;
+  all.network.carried += one.network.carried;
+  all.network.lost += one.network.lost;
+  all.network.doubled += one.network.doubled;
+  all.network.cuts += one.network.cuts;
+  all.network.held_by_cuts += one.network.held_by_cuts;
+  all.disk.commits += one.disk.commits;
+  all.disk.refused += one.disk.refused;
+  all.disk.full += one.disk.full;
+  all.disk.in_doubt += one.disk.in_doubt;
+  all.disk.found += one.disk.found;
+  all.disk.slow += one.disk.slow;
+}
+
+std::string FaultsOf(const SimulationResult& all) {
+  return fmt::format(
+      "{} messages: {} lost, {} doubled, {} cut off by {} partitions; {} commits: {} refused, disk "
+      "{} times full, {} in doubt of which {} were found, {} slow; {} jumps of the wall clock, {} "
+      "stood still, {} calls refused\n",
+      all.network.carried, all.network.lost, all.network.doubled, all.network.held_by_cuts,
+      all.network.cuts, all.disk.commits, all.disk.refused, all.disk.full, all.disk.in_doubt,
+      all.disk.found, all.disk.slow, all.wall_jumps, all.stalls, all.refused_calls);
+}
+
 TEST(Simulation, EverySeedEndsEveryMemberAndBreaksNothing) {
-  const uint64_t first = Environment("NOISEFLOOR_SEED", 1);
+  const SystemClock clock;
+  const absl::Duration begun = clock.Steady();
+  const uint64_t first = Environment("NOISEFLOOR_SEED", Environment("NOISEFLOOR_FIRST_SEED", 1));
   const bool one = std::getenv("NOISEFLOOR_SEED") != nullptr;
   const uint64_t count = one ? 1 : Environment("NOISEFLOOR_SEEDS", 300);
   SimulationResult all;
@@ -36,15 +70,26 @@ TEST(Simulation, EverySeedEndsEveryMemberAndBreaksNothing) {
     all.results += result.results;
     all.late_results += result.late_results;
     all.members += result.members;
+    Add(result, all);
   }
 
   std::cout << count << " seeds from " << first << ": " << all.steps << " steps, " << all.restarts
             << " restarts, " << all.members << " members, " << all.leases << " leases, "
-            << all.results << " results, " << all.late_results << " late ones\n";
+            << all.results << " results, " << all.late_results << " late ones\n"
+            << FaultsOf(all)
+            << static_cast<double>(all.steps) / absl::ToDoubleSeconds(clock.Steady() - begun)
+            << " events a second, each transaction compared whole\n";
   if (one) return;
   EXPECT_GT(all.restarts, count);  // The faults did happen,
   EXPECT_GT(all.leases, all.members);
   EXPECT_GT(all.late_results, 0u);
+  EXPECT_GT(all.network.held_by_cuts, 0u);
+  EXPECT_GT(all.disk.refused, 0u);
+  EXPECT_GT(all.disk.found, 0u);
+  EXPECT_GT(all.disk.in_doubt, all.disk.found);
+  EXPECT_GT(all.disk.slow, 0u);
+  EXPECT_GT(all.wall_jumps, 0u);
+  EXPECT_GT(all.refused_calls, 0u);
   EXPECT_GT(all.results, all.members / 3);  // and work was done all the same.
 }
 
@@ -58,10 +103,11 @@ TEST(Simulation, TheSameSeedGivesTheSameStory) {
 }
 
 // A planted bug must be seen within a few seeds, by the checker that is there for it.
-void ExpectSeen(Mutant mutant, const char* words, uint64_t seeds = 20) {
+void ExpectSeen(Mutant mutant, const char* words, uint64_t seeds = 20,
+                const WorldSize& size = SmallWorld()) {
   std::set<std::string> problems;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
-    const SimulationResult result = Simulate(seed, mutant);
+    const SimulationResult result = Simulate(size, seed, mutant);
     problems.insert(result.problems.begin(), result.problems.end());
   }
   EXPECT_THAT(problems, Contains(HasSubstr(words)));
@@ -103,7 +149,11 @@ TEST(PlantedBug, LeasesToAnotherClassAreSeen) {
 }
 TEST(PlantedBug, AttemptsAboveTheBudgetAreSeen) {
   ExpectSeen(Mutant::kRetriesTooOften, "than faults of its own allow");
-  ExpectSeen(Mutant::kRetriesTooOften, "than lost workers allow", 80);
+  WorldSize harsh = SmallWorld();  // Every attempt fails, some for no fault of the member.
+  harsh.fails = 1;
+  harsh.chaos_rounds = 1000;
+  harsh.cancels = harsh.deletes = 0;
+  ExpectSeen(Mutant::kRetriesTooOften, "than lost workers allow", 20, harsh);
 }
 TEST(PlantedBug, LeasesToAWorkerInQuarantineAreSeen) {
   ExpectSeen(Mutant::kEndsQuarantinesEarly, "a device in quarantine was given a member", 150);
@@ -133,6 +183,31 @@ TEST(PlantedBug, DeletionsThatAreNotKeptAreSeen) {
 }
 TEST(PlantedBug, LeasesToWorkersOutOfUseAreSeen) {
   ExpectSeen(Mutant::kForgetsDrains, "a worker out of use was given a member");
+}
+
+TEST(PlantedBug, AFailureThatIsTakenForSuccessIsSeen) {
+  ExpectSeen(Mutant::kTakesFailureForSuccess, "rebuilt from the store: ");
+}
+TEST(PlantedBug, WhatWasNotKeptAndIsDroppedIsSeen) {
+  ExpectSeen(Mutant::kDropsWhatItCouldNotKeep, "rebuilt from the store: ");
+}
+TEST(PlantedBug, ADiskThatIsNotTriedAgainIsSeenAsAStandstill) {
+  ExpectSeen(Mutant::kNeverTriesAgain, "a member never ends");
+}
+TEST(PlantedBug, ARefusedCallThatIsNotTakenBackIsSeen) {
+  ExpectSeen(Mutant::kKeepsWhatItRefused, "rebuilt from the store: ", 80);
+}
+TEST(PlantedBug, ARestartThatOverlooksWhatWasInDoubtIsSeen) {
+  ExpectSeen(Mutant::kReadsBeforeTheEnd, "rebuilt from the store: ", 80);
+}
+TEST(PlantedBug, SendsThatDoNotWaitForASlowDiskAreSeen) {
+  ExpectSeen(Mutant::kDoesNotWaitForTheDisk, "an acknowledged result is not in the store", 80);
+}
+TEST(PlantedBug, LeasesThatEndByTheWallClockAreSeen) {
+  ExpectSeen(Mutant::kUsesTheWallClock, "a lease expired before its time", 80);
+}
+TEST(PlantedBug, LeasesThatNobodyHoldsAndNobodyMissesAreSeen) {
+  ExpectSeen(Mutant::kBelievesItsOwnLeases, "a member never ends");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class Twin {
     Apply(writes);
     if (chance_.OneIn(7)) Apply(writes);
     if (chance_.OneIn(25)) Open();
-    if (chance_.OneIn(10)) Compare(kept);
+    if (chance_.OneIn(3)) Compare(kept);
   }
 
   void Compare(const scheduler::RecoveredState& kept) {
@@ -61,6 +61,7 @@ class Twin {
 };
 
 TEST(StoreTwin, TheRealStoreHoldsWhatTheSimulatedOneHolds) {
+  size_t comparisons = 0;
   for (uint64_t seed = 1; seed <= SeedCount(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Twin twin(seed);
@@ -73,8 +74,9 @@ TEST(StoreTwin, TheRealStoreHoldsWhatTheSimulatedOneHolds) {
         });
     twin.Compare(last);
     EXPECT_GT(result.restarts, 0u);
-    EXPECT_GT(twin.comparisons(), 10u);
+    comparisons += twin.comparisons();
   }
+  EXPECT_GT(comparisons, 10 * SeedCount());
 }
 
 }  // namespace

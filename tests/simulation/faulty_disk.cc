@@ -1,0 +1,52 @@
+#include "tests/simulation/faulty_disk.h"
+
+namespace noisefloor::test {
+
+namespace {
+
+uint64_t Millis(absl::Duration duration) {
+  return static_cast<uint64_t>(absl::ToInt64Milliseconds(duration));
+}
+
+}  // namespace
+
+bool FaultyDisk::Fails(const Writes& writes, absl::Time now) {
+  if (chance_.OneIn(faults_.full)) {
+    ++told_.full;
+    full_until_ = now + absl::Milliseconds(chance_.Below(Millis(faults_.longest_full)));
+  }
+  if (now < full_until_ || chance_.OneIn(faults_.refuses)) {
+    ++told_.refused;
+    return true;
+  }
+  if (!chance_.OneIn(faults_.in_doubt)) return false;
+  ++told_.in_doubt;
+  in_doubt_ = writes;
+  return true;
+}
+
+std::optional<absl::Duration> FaultyDisk::Apply(const Writes& writes, absl::Time now) {
+  if (writes.empty()) return absl::ZeroDuration();
+  ++told_.commits;
+  if (!calm_ && Fails(writes, now)) return std::nullopt;
+  Keep(writes);
+  if (calm_ || !chance_.OneIn(faults_.slow)) return absl::ZeroDuration();
+  ++told_.slow;
+  return absl::Milliseconds(chance_.Below(Millis(faults_.longest_commit)));
+}
+
+// Over what was in doubt, which is gone with it.
+void FaultyDisk::Keep(const Writes& writes) {
+  in_doubt_.reset();
+  store_.Apply(writes);
+  kept_(writes);
+}
+
+void FaultyDisk::Crash() {
+  const std::optional<Writes> in_doubt = std::exchange(in_doubt_, std::nullopt);
+  if (!in_doubt || !chance_.OneIn(2)) return;
+  ++told_.found;
+  Keep(*in_doubt);
+}
+
+}  // namespace noisefloor::test
