@@ -14,7 +14,6 @@ namespace noisefloor {
 namespace {
 
 constexpr std::string_view kPath = ":path";
-constexpr std::string_view kInProcess = "inproc";
 constexpr std::string_view kHealth = "/grpc.health.v1.Health/";
 constexpr std::string_view kReflection = "/grpc.reflection.";
 
@@ -62,7 +61,7 @@ absl::Status MayCall(const AccessBook& book, const MethodRules& rules, std::stri
 
 MayEnter MakeMayEnter(const AccessBook& book, MethodRules rules) {
   return [&book, rules = std::move(rules)](const Knock& knock) {
-    if (knock.peer.starts_with(kInProcess)) return absl::OkStatus();
+    if (knock.in_process) return absl::OkStatus();
     return MayCall(book, rules, knock.path, knock.token);
   };
 }

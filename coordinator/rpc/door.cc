@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "grpc/byte_buffer.h"
+#include "grpc/grpc_security_constants.h"
 #include "grpcpp/impl/codegen/server_callback_handlers.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/method_handler.h"
@@ -78,6 +79,17 @@ void Refuse(RpcMethod::RpcType type, bool blocking, const grpc::Status& why,
   }
 }
 
+// Two signs, of which the network gives neither: its connections have addresses, and are encrypted.
+template <typename Context>
+bool IsInProcess(const Context& context) {
+  const std::string peer = context.peer();
+  const bool has_address =
+      peer.starts_with("ipv4:") || peer.starts_with("ipv6:") || peer.starts_with("unix");
+  const auto proofs =
+      context.auth_context()->FindPropertyValues(GRPC_TRANSPORT_SECURITY_TYPE_PROPERTY_NAME);
+  return !has_address && proofs.empty();
+}
+
 class GuardedHandler final : public MethodHandler {
  public:
   GuardedHandler(const MayEnter& may_enter, std::string_view path, RpcMethod::RpcType type,
@@ -108,10 +120,10 @@ class GuardedHandler final : public MethodHandler {
   Knock KnockOf(const grpc::ServerContextBase& base) const {
     if (blocking_) {
       const auto& context = static_cast<const grpc::ServerContext&>(base);
-      return {path_, context.peer(), TokenOf(context)};
+      return {path_, IsInProcess(context), TokenOf(context)};
     }
     const auto& context = static_cast<const grpc::CallbackServerContext&>(base);
-    return {path_, context.peer(), TokenOf(context)};
+    return {path_, IsInProcess(context), TokenOf(context)};
   }
 
   const MayEnter& may_enter_;

@@ -16,12 +16,11 @@
 
 namespace noisefloor {
 
-// Who calls what: "/noisefloor.v1.CoordinatorService/GetSweep"; the address as gRPC has it
-// ("ipv4:127.0.0.1:41234", "inproc"); the token, empty without one.
+// Who calls what.
 struct Knock {
-  std::string_view path;
-  std::string peer;
-  std::string_view token;
+  std::string_view path;    // "/noisefloor.v1.CoordinatorService/GetSweep"
+  bool in_process = false;  // Through no socket.
+  std::string_view token;   // Empty without one.
 };
 // Not OK: the call is refused with it. Any thread; never blocks.
 using MayEnter = std::function<absl::Status(const Knock& knock)>;

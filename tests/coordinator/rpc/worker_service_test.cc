@@ -286,22 +286,6 @@ TEST_F(WorkerServiceTest, OfTooManyThatHaveNotRegisteredTheOldestIsEnded) {
   EXPECT_EQ(evicted, 1);
 }
 
-TEST_F(WorkerServiceTest, AWorkerThatNeverReadsIsEnded) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);  // Its side takes in 64 KiB and no more.
-  const auto stub = v1::WorkerService::NewStub(grpc::CreateCustomChannel(
-      coordinator_->address(), grpc::InsecureChannelCredentials(), arguments));
-  ScriptedWorker worker(*stub, "box", 7);
-  uint64_t lease = 1;  // None of them is known: each is settled.
-  while (lease < 10 * WorkerSession::kOutboxLimit &&
-         worker.Send(ScriptedWorker::Finish(lease, 0))) {
-    ++lease;
-  }
-  EXPECT_LT(lease, 10 * WorkerSession::kOutboxLimit);
-  EXPECT_EQ(worker.End(), MakeError(absl::StatusCode::kResourceExhausted,
-                                    "the worker does not read what the coordinator sends"));
-}
-
 TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
   constexpr uint64_t kBatches = WorkerSession::kWindow + 100;
   ScriptedWorker worker(*workers_, "box", 7);
