@@ -27,6 +27,7 @@
 #include "coordinator/rpc/access_service.h"
 #include "coordinator/rpc/call_meter.h"
 #include "coordinator/rpc/coordinator_service.h"
+#include "coordinator/rpc/door.h"
 #include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
@@ -47,7 +48,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr size_t kMaxWorkers = 1000;
 constexpr size_t kMaxWatches = 1000;
 constexpr absl::Duration kExpiryWarning = absl::Hours(24 * 30);
 constexpr absl::Duration kStopGrace = absl::Seconds(2);  // For calls that run.
@@ -186,7 +186,7 @@ class RunningCoordinator final : public Coordinator {
   RunningCoordinator(Found found, const CoordinatorOptions& options, absl::Time now)
       : home_(std::move(found.home)),
         access_(clock_, std::move(found.tokens), found.secure),
-        registry_(kMaxWorkers, {options.heartbeat_interval, options.lease_ttl}),
+        registry_(options.max_workers, {options.heartbeat_interval, options.lease_ttl}),
         watches_(kMaxWatches),
         loop_({*home_.store, registry_, clock_,
                [this](const std::set<SweepId>& sweeps) { watches_.Changed(sweeps); }, EndProcess,
@@ -214,8 +214,10 @@ class RunningCoordinator final : public Coordinator {
  private:
   std::optional<query::SweepProgress> ProgressOf(SweepId sweep) const;
   std::optional<query::Progress> ProgressOf(const MemberId& member) const;
+  std::optional<UploadedBy> UploaderOf(LeaseId lease) const;
   std::string StorageProblem() const;
   absl::Status OpenServices(const CoordinatorOptions& options);
+  std::vector<grpc::Service*> CloseDoors();
   absl::Status WriteOwnerAccess(const std::string& home);
   absl::Status ServeMetrics(const CoordinatorOptions& options);
   std::string MetricsText(const std::string& wal_path) const;
@@ -237,7 +239,8 @@ class RunningCoordinator final : public Coordinator {
   std::optional<CoordinatorServiceImpl> people_;
   std::optional<WorkerServiceImpl> workers_;
   std::optional<AccessServiceImpl> access_service_;
-  std::string owner_access_;  // Where it lies; empty: there is none.
+  std::vector<std::unique_ptr<Door>> doors_;  // Of the three, where access is enforced.
+  std::string owner_access_;                  // Where it lies; empty: there is none.
   std::unique_ptr<RpcServer> server_;
   std::string address_;
   std::string metrics_address_;
@@ -277,8 +280,10 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
           .max_bytes = options.max_upload_bytes,
           .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
           .pin = [this](const std::string& sha256, LeaseId lease) { pins_.Pin(sha256, lease); },
+          .whose = [this](LeaseId lease) { return UploaderOf(lease); },
           .figures = &upload_figures_,
-          .idle = options.upload_idle});
+          .idle = options.upload_idle,
+          .register_by = options.register_by});
   absl::StatusOr<KeptAccess> kept = ReadAccess(options.home);
   if (access_.enforced()) {
     NF_RETURN_IF_ERROR(kept.status());
@@ -322,16 +327,32 @@ absl::Status RunningCoordinator::WriteOwnerAccess(const std::string& home) {
   return absl::OkStatus();
 }
 
+std::vector<grpc::Service*> RunningCoordinator::CloseDoors() {
+  const MayEnter may_enter = MakeMayEnter(access_, RulesOf(AllServices()));
+  const auto add = [&](const std::string& name, auto& service, std::string_view blocking) {
+    const auto* descriptor =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(name);
+    doors_.push_back(std::make_unique<Door>(*descriptor, service, may_enter, blocking));
+  };
+  add(v1::CoordinatorService::service_full_name(), *people_, "");
+  add(v1::WorkerService::service_full_name(), *workers_, "Upload");
+  add(v1::AccessService::service_full_name(), *access_service_, "");
+  std::vector<grpc::Service*> services;
+  for (const auto& door : doors_) services.push_back(door.get());
+  return services;
+}
+
 absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, ServerSettings settings) {
   NF_RETURN_IF_ERROR(OpenServices(options));
+  std::vector<grpc::Service*> services = {&*people_, &*workers_, &*access_service_};
   if (access_.enforced()) {
     settings.gate = MakeAccessGate(access_, RulesOf(AllServices()));
+    services = CloseDoors();
   }
   if (!options.metrics.empty()) {
     settings.meter = [this] { return MakeCallMeter(call_figures_); };
   }
-  NF_ASSIGN_OR_RETURN(server_,
-                      RpcServer::Start(settings, {&*people_, &*workers_, &*access_service_}));
+  NF_ASSIGN_OR_RETURN(server_, RpcServer::Start(settings, services));
   if (!settings.in_process_only) {
     address_ = ToText(server_->address());
     if (access_.enforced()) NF_RETURN_IF_ERROR(WriteOwnerAccess(options.home));
@@ -424,6 +445,16 @@ std::optional<query::Progress> RunningCoordinator::ProgressOf(const MemberId& me
   const std::optional<scheduler::RunningAttempt> attempt = loop_.live().AttemptAt(member);
   if (!attempt) return std::nullopt;
   return query::Progress{attempt->step, attempt->step_count};
+}
+
+std::optional<UploadedBy> RunningCoordinator::UploaderOf(LeaseId lease) const {
+  const std::optional<scheduler::RunningAttempt> attempt = loop_.live().AttemptOf(lease);
+  if (!attempt) return std::nullopt;
+  UploadedBy by = {attempt->member, attempt->attempt, ""};
+  for (const LiveBoard::Worker& worker : loop_.live().Workers()) {
+    if (worker->worker == attempt->worker) by.worker = worker->name;
+  }
+  return by;
 }
 
 std::string RunningCoordinator::StorageProblem() const {

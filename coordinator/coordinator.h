@@ -32,6 +32,8 @@ struct CoordinatorOptions {
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
   uint64_t max_upload_bytes = 4ull << 30;                // Of one file.
   absl::Duration upload_idle = absl::Minutes(1);         // Without a piece, an upload ends.
+  absl::Duration register_by = absl::Seconds(10);        // Without a word, a session ends.
+  uint32_t max_workers = 1000;                           // Connected at one time.
 };
 
 // Thread-safe after Start. Owns the lock on the home, the store's writing connection and every

@@ -1,8 +1,10 @@
 #include "common/log/log.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include "fmt/format.h"
 #include "spdlog/sinks/stdout_sinks.h"
@@ -18,6 +20,23 @@ constexpr std::string_view kNames[] = {"debug", "info", "warning", "error", "off
 
 // Logging is the one thing that every edge reaches without being handed it.
 std::atomic<LogFormat> g_format = LogFormat::kKeyValue;
+// What NameInLog was given. Never freed: a line may be written while it is replaced.
+struct OwnName {
+  std::string key;
+  std::string name;
+};
+std::atomic<const OwnName*> g_name = nullptr;
+
+std::string LineOf(std::string_view event, std::span<const LogField> fields) {
+  const OwnName* own = g_name;
+  const bool named = own == nullptr || std::ranges::any_of(fields, [&](const LogField& field) {
+                       return field.key == own->key;
+                     });
+  if (named) return FormatLogEvent(g_format, event, fields);
+  std::vector<LogField> all(fields.begin(), fields.end());
+  all.emplace_back(own->key, own->name);
+  return FormatLogEvent(g_format, event, all);
+}
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
@@ -109,6 +128,10 @@ void SetUpLog(const LogSettings& settings) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void NameInLog(std::string_view key, std::string_view name) {
+  g_name = new OwnName{std::string(key), std::string(name)};
+}
+
 bool IsLogged(LogLevel level) {
   spdlog::logger* logger = spdlog::default_logger_raw();
   return logger != nullptr && logger->should_log(ToSpdlog(level));
@@ -116,7 +139,7 @@ bool IsLogged(LogLevel level) {
 
 void LogWith(LogLevel level, std::string_view event, std::span<const LogField> fields) {
   if (!IsLogged(level)) return;
-  const std::string line = FormatLogEvent(g_format, event, fields);
+  const std::string line = LineOf(event, fields);
   spdlog::default_logger_raw()->log(ToSpdlog(level),
                                     spdlog::string_view_t(line.data(), line.size()));
 }

@@ -48,6 +48,9 @@ struct LogField {
 };
 
 void SetUpLog(const LogSettings& settings);
+// From now on every line has this field, last, unless it has one of that key: who this program is.
+// Any thread.
+void NameInLog(std::string_view key, std::string_view name);
 
 // Whether such a line would be written: for what is dear to put together.
 bool IsLogged(LogLevel level);

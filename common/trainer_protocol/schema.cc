@@ -25,8 +25,17 @@ bool InLimits(const SettingRule& rule, double value) {
   return std::isfinite(value) && value >= rule.least && value <= rule.most;
 }
 
-// Turns an int into a number and an empty or single value into a list where the rule asks for it.
+// Languages without integers of their own say 2.0 for 2.
+constexpr double kMostWhole = 1LL << 53;  // From there on not every integer has a number.
+
+// Turns an int into a number, a whole number into an int and a single value into a list where the
+// rule asks for it.
 void Adapt(const SettingRule& rule, SettingValue& value) {
+  const bool wants_whole = rule.kind == SettingKind::kInt || rule.kind == SettingKind::kIntList;
+  if (const auto* number = std::get_if<double>(&value); number != nullptr && wants_whole) {
+    const bool whole = std::abs(*number) < kMostWhole && std::trunc(*number) == *number;
+    if (whole) value = static_cast<int64_t>(*number);
+  }
   if (const auto* whole = std::get_if<int64_t>(&value)) {
     if (rule.kind == SettingKind::kNumber)
       value = static_cast<double>(*whole);

@@ -93,7 +93,8 @@ class UnitSwitch final : public WorkerSwitch {
       : WorkerSwitch(name, help, "--unit=GPU-8a3f", change) {}
   void Describe(CLI::App& app) override {
     WorkerSwitch::Describe(app);
-    app.add_option("--unit", unit_, "a device of it, as `workers` names it; without it: all")
+    app.add_option("--unit", unit_,
+                   "a device of it: its name in `workers`, or how that begins; without it: all")
         ->type_name("UNIT");
   }
 };

@@ -117,14 +117,14 @@ bool EventLoop::Post(SessionId session, scheduler::Event event, bool counted) {
   return mailbox_.Post(FromSession{session, std::move(event), counted});
 }
 
-void EventLoop::Call(CallEvent event, const CallDone& done) {
+void EventLoop::Call(CallEvent event, const CallDone& done, CallAwaited awaited) {
   if (waiting_calls_.fetch_add(1) >= options_.call_limit) {
     waiting_calls_.fetch_sub(1);
     return done({Because(
         MakeError(absl::StatusCode::kResourceExhausted, "too many calls are waiting; try again"),
         Reason::kTooBusy)});
   }
-  if (!mailbox_.Post(CallItem{std::move(event), done})) {
+  if (!mailbox_.Post(CallItem{std::move(event), done, std::move(awaited)})) {
     waiting_calls_.fetch_sub(1);
     done({Stopping()});
   }
@@ -352,10 +352,21 @@ void EventLoop::StorageFailed(const absl::Status& why) {
   PublishProblem();
 }
 
+// The others are answered: what nobody waits for is not done.
+std::vector<EventLoop::CallItem> EventLoop::AwaitedCalls() {
+  std::vector<CallItem> calls = std::exchange(calls_, {});
+  std::erase_if(calls, [this](const CallItem& call) {
+    const absl::Status awaited = call.awaited ? call.awaited() : absl::OkStatus();
+    if (!awaited.ok()) Answer(call.done, {awaited});
+    return !awaited.ok();
+  });
+  return calls;
+}
+
 // As many as a piece may have, in one transaction; when that cannot be kept, each of them all for
 // itself: some need no write.
 void EventLoop::DecideCalls() {
-  std::vector<CallItem> calls = std::exchange(calls_, {});
+  std::vector<CallItem> calls = AwaitedCalls();
   if (calls.empty()) return;
   if (const size_t decided = storage_.ok() ? Decide(calls) : 0; decided > 0) {
     calls_.assign(std::make_move_iterator(calls.begin() + static_cast<std::ptrdiff_t>(decided)),

@@ -59,6 +59,8 @@ struct CallResult {
   std::vector<std::string> hardware = {};
 };
 using CallDone = std::function<void(const CallResult&)>;
+// OK while somebody waits for what a call comes to; else why nobody does. Any thread; never blocks.
+using CallAwaited = std::function<absl::Status()>;
 
 // Thread-safe. Start and Stop by one owner, once each. Callbacks run on the loop's thread (after
 // Stop: on the caller's) and must not block.
@@ -100,8 +102,9 @@ class EventLoop {
 
   // Unavailable when stopping; of what was asked of many members a part may be done by then.
   // ResourceExhausted when too many calls wait, or when it could not be kept: then nothing of it
-  // is, nor will be.
-  void Call(CallEvent event, const CallDone& done);
+  // is, nor will be. What `awaited` says, when it is not OK before the call is decided: then it is
+  // not done. Empty: it is awaited whatever happens. Nothing of it is called after `done`.
+  void Call(CallEvent event, const CallDone& done, CallAwaited awaited = nullptr);
 
   // What the submission of this id came to; NotFound when there was none. For a repeat that could
   // not be resolved again, because the fleet has changed since.
@@ -133,6 +136,7 @@ class EventLoop {
   struct CallItem {
     CallEvent event;
     CallDone done;
+    CallAwaited awaited;
   };
   struct Question {
     std::function<void()> answer;  // Reads the scheduler; called after the commit.
@@ -156,6 +160,7 @@ class EventLoop {
   void RetryWhenDue();
   void Commit();
   void DecideCalls();
+  std::vector<CallItem> AwaitedCalls();
   size_t Decide(std::span<const CallItem> calls);
   absl::Status Keep(const std::vector<scheduler::Write>& writes);
   absl::Status ApplyTimed(const std::vector<scheduler::Write>& writes);

@@ -54,6 +54,15 @@ std::optional<scheduler::RunningAttempt> LiveBoard::AttemptAt(const MemberId& me
   return it->second;
 }
 
+std::optional<scheduler::RunningAttempt> LiveBoard::AttemptOf(LeaseId lease) const {
+  MutexLock lock(mutex_);
+  const auto member = leases_.find(lease);
+  if (member == leases_.end()) return std::nullopt;
+  const auto found = running_.find(member->second);
+  if (found == running_.end() || found->second.lease != lease) return std::nullopt;
+  return found->second;
+}
+
 std::vector<LiveBoard::Worker> LiveBoard::Workers() const {
   MutexLock lock(mutex_);
   std::vector<Worker> workers;

@@ -44,6 +44,9 @@ class LiveBoard {
   // The member's live attempt; nothing: it has none.
   std::optional<scheduler::RunningAttempt> AttemptAt(const MemberId& member) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a live lease; nothing: it is none, or none of a member that runs.
+  std::optional<scheduler::RunningAttempt> AttemptOf(LeaseId lease) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<Worker> Workers() const ABSL_LOCKS_EXCLUDED(mutex_);  // By number.
   std::vector<std::string> classes() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::string> stacks() const ABSL_LOCKS_EXCLUDED(mutex_);

@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/reason.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/caller.h"
 
@@ -25,7 +26,9 @@ class AccessGate final : public grpc::AuthMetadataProcessor {
   // Nothing is consumed: services ask for the caller's name.
   grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*, OutputMetadata*,
                        OutputMetadata*) override {
-    return ToGrpc(MayCall(book_, rules_, ValueIn(metadata, kPath), TokenIn(metadata)));
+    const std::string_view path = ValueIn(metadata, kPath);
+    if (rules_.contains(path)) return grpc::Status::OK;  // Its door asks.
+    return ToGrpc(MayCall(book_, rules_, path, TokenIn(metadata)));
   }
 
  private:
@@ -48,10 +51,19 @@ absl::Status MayCall(const AccessBook& book, const MethodRules& rules, std::stri
                      fmt::format("no role may call {}", path.substr(0, 200)));
   }
   if (Allows(caller.role, rule->second)) return absl::OkStatus();
-  return MakeError(
-      absl::StatusCode::kPermissionDenied,
-      fmt::format("{} needs the role {}; {} is a {}", MethodName(path), access::Name(rule->second),
-                  caller.identity, access::Name(caller.role)));
+  const std::string_view needs = access::Name(rule->second);
+  const std::string_view has = access::Name(caller.role);
+  return Because(MakeError(absl::StatusCode::kPermissionDenied,
+                           fmt::format("{} needs the role {}; {} is a {}", MethodName(path), needs,
+                                       caller.identity, has)),
+                 Reason::kRoleTooLow, {{"needs", std::string(needs)}, {"has", std::string(has)}});
+}
+
+MayEnter MakeMayEnter(const AccessBook& book, MethodRules rules) {
+  return [&book, rules = std::move(rules)](const Knock& knock) {
+    if (knock.in_process) return absl::OkStatus();
+    return MayCall(book, rules, knock.path, knock.token);
+  };
 }
 
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessGate(const AccessBook& book,

@@ -1,5 +1,5 @@
-// The one place where a call from the network is let in or sent away, before anything of it but its
-// headers is read.
+// The one place where it is decided which call from the network is let in: of our services at their
+// doors, where the refusal carries its reason; of all else before anything but its headers is read.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "common/base/status.h"
 #include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/door.h"
 #include "coordinator/rpc/method_rules.h"
 
 namespace noisefloor {
@@ -18,7 +19,12 @@ namespace noisefloor {
 absl::Status MayCall(const AccessBook& book, const MethodRules& rules, std::string_view path,
                      std::string_view token);
 
-// The same for gRPC, which calls it with each call's headers. The book outlives the server.
+// The same for the doors of our services. Calls in process need no token. The book outlives what
+// is returned.
+MayEnter MakeMayEnter(const AccessBook& book, MethodRules rules);
+
+// The same for gRPC, which calls it with each call's headers, for all that is not in `rules`: what
+// is there has a door. The book outlives the server.
 // shared: gRPC holds it with the credentials.
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessGate(const AccessBook& book,
                                                             MethodRules rules);

@@ -8,6 +8,7 @@
 
 #include "common/rpc/status.h"
 #include "coordinator/access/token.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 
 namespace noisefloor {
@@ -66,19 +67,21 @@ Unary* AccessServiceImpl::AddToken(Context* context, const v1::AddTokenRequest* 
   wish->by = CallerOf(*context);
   const absl::StatusOr<access::TokenRecord> record = parts_.book.Reserve(*wish);
   if (!record.ok()) return FinishWith(reactor, record.status());
-  parts_.loop.Call(scheduler::TokenAdded{0, *record, wish->by},
-                   [this, reactor, response, record = *record, token](const CallResult& result) {
-                     if (!result.status.ok()) {
-                       parts_.book.Drop(record.number);
-                       return reactor->Finish(ToGrpc(result.status));
-                     }
-                     parts_.book.Keep(record);
-                     response->set_token(token);
-                     *response->mutable_summary() = ToProto(record, record.created);
-                     response->set_coordinator(parts_.coordinator);
-                     response->set_certificate(parts_.certificate);
-                     reactor->Finish(grpc::Status::OK);
-                   });
+  parts_.loop.Call(
+      scheduler::TokenAdded{0, *record, wish->by},
+      [this, reactor, response, record = *record, token](const CallResult& result) {
+        if (!result.status.ok()) {
+          parts_.book.Drop(record.number);
+          return reactor->Finish(ToGrpc(result.status));
+        }
+        parts_.book.Keep(record);
+        response->set_token(token);
+        *response->mutable_summary() = ToProto(record, record.created);
+        response->set_coordinator(parts_.coordinator);
+        response->set_certificate(parts_.certificate);
+        reactor->Finish(grpc::Status::OK);
+      },
+      WhileAwaited(*context));
   return reactor;
 }
 
@@ -99,13 +102,16 @@ Unary* AccessServiceImpl::RevokeTokens(Context* context, const v1::RevokeTokensR
       parts_.book.ToRevoke(request->identity(), request->number());
   if (!numbers.ok()) return FinishWith(reactor, numbers.status());
   const scheduler::TokensRevoked event{0, request->identity(), *numbers, CallerOf(*context)};
-  parts_.loop.Call(event, [this, reactor, response, numbers = *numbers](const CallResult& result) {
-    if (result.status.ok()) {
-      parts_.book.Revoke(numbers);
-      response->set_tokens(result.members);
-    }
-    reactor->Finish(ToGrpc(result.status));
-  });
+  parts_.loop.Call(
+      event,
+      [this, reactor, response, numbers = *numbers](const CallResult& result) {
+        if (result.status.ok()) {
+          parts_.book.Revoke(numbers);
+          response->set_tokens(result.members);
+        }
+        reactor->Finish(ToGrpc(result.status));
+      },
+      WhileAwaited(*context));
   return reactor;
 }
 

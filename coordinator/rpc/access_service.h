@@ -26,6 +26,7 @@ class AccessServiceImpl final : public v1::AccessService::CallbackService {
   };
   explicit AccessServiceImpl(Parts parts) : parts_(std::move(parts)) {}
 
+  using grpc::Service::GetHandler;  // For its door.
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
 

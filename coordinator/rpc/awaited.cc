@@ -13,6 +13,10 @@ absl::Status StillAwaited(const grpc::CallbackServerContext& context) {
                    "its deadline passed, or its caller went, before its turn came; it was not run");
 }
 
+CallAwaited WhileAwaited(const grpc::CallbackServerContext& context) {
+  return [&context] { return StillAwaited(context); };
+}
+
 absl::Status TooManyWait(std::string_view what) {
   return Because(MakeError(absl::StatusCode::kResourceExhausted,
                            fmt::format("too many {} are waiting; try again", what)),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -15,9 +16,9 @@ constexpr int kMaxSettings = 1000;  // Of the base training.
 constexpr int kMaxColumns = 16;     // Of an axis.
 constexpr int kMaxValues = 10000;   // Of a column, and of a list that is one value.
 constexpr int kMaxRules = 100;
-constexpr int kMaxChoices = 100;           // Classes, stacks, tags.
-constexpr size_t kMaxText = 200;           // Bytes, of names and paths.
-constexpr size_t kMaxLongText = 64 << 10;  // Bytes, of notes and text values.
+constexpr int kMaxChoices = 100;            // Classes, stacks.
+constexpr size_t kMaxText = 200;            // Bytes, of names and paths.
+constexpr size_t kMaxValueText = 64 << 10;  // Bytes, of a text value.
 
 // Collects what is wrong with the message itself.
 class Check {
@@ -50,7 +51,7 @@ void SetPlace(const sweep_file::Place& place, v1::FieldViolation& violation) {
 std::optional<SettingValue> ValueFrom(const v1::Value& value, const std::string& field,
                                       Check& check) {
   if (!check.Count(field, value.list().values_size(), kMaxValues)) return std::nullopt;
-  check.Text(field, value.text(), kMaxLongText);
+  check.Text(field, value.text(), kMaxValueText);
   std::optional<SettingValue> taken = SettingValueFrom(value);
   if (!taken) check.Add(field, "expected a value, got none");
   return taken;
@@ -105,6 +106,10 @@ void HardwareFrom(const v1::HardwareChoice& choice, sweep::SweepRequest& into, C
     case v1::HardwareChoice::KIND_ALL: into.hardware = sweep::HardwareKind::kAll; break;
     case v1::HardwareChoice::KIND_ANY: into.hardware = sweep::HardwareKind::kAny; break;
     case v1::HardwareChoice::KIND_LIST: into.hardware = sweep::HardwareKind::kList; break;
+    case v1::HardwareChoice::KIND_UNSPECIFIED:  // As in a sweep file that does not say.
+      into.hardware =
+          choice.classes().empty() ? sweep::HardwareKind::kAll : sweep::HardwareKind::kList;
+      break;
     default:
       check.Add("hardware", fmt::format("expected all, any or a list of classes, got kind {}",
                                         static_cast<int>(choice.kind())));
@@ -126,10 +131,11 @@ void TrainingFrom(const v1::Sweep& message, sweep::SweepRequest& into, Check& ch
 
 void WordsFrom(const v1::Sweep& message, sweep::SweepRequest& into, Check& check) {
   into.name = check.Text("name", message.name(), kMaxText);
-  into.notes = check.Text("notes", message.notes(), kMaxLongText);
-  if (!check.Count("tags", static_cast<int>(message.tags().size()), kMaxChoices)) return;
+  into.notes = check.Text("notes", message.notes(), sweep::kMaxNotesBytes);
+  if (!check.Count("tags", static_cast<int>(message.tags().size()), int{sweep::kMaxTags})) return;
   for (const auto& [key, value] : message.tags()) {
-    into.tags[check.Text("tags", key, kMaxText)] = check.Text("tags." + key, value, kMaxLongText);
+    into.tags[check.Text("tags", key, kMaxText)] =
+        check.Text("tags." + key, value, sweep::kMaxTagBytes);
   }
 }
 
@@ -158,8 +164,9 @@ sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
       request.stacks.push_back(check.Text("stacks", stack, kMaxText));
     }
   }
-  request.replicates = message.replicates();
-  request.blocks = message.blocks();
+  // What is left out is as in a sweep file.
+  request.replicates = std::max(1u, message.replicates());
+  request.blocks = std::max(1u, message.blocks());
   if (message.has_reference_accuracy()) request.reference_accuracy = message.reference_accuracy();
   return request;
 }

@@ -252,7 +252,7 @@ Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSwe
   };
   absl::StatusOr<CallEvent> event = SubmissionFrom(*request, CallerOf(*context), KnownNow());
   if (event.ok()) {
-    parts_.loop.Call(*std::move(event), answer);
+    parts_.loop.Call(*std::move(event), answer, WhileAwaited(*context));
   } else if (request->request_id().empty()) {
     reactor->Finish(ToGrpc(event.status()));
   } else {
@@ -277,12 +277,15 @@ Unary* CoordinatorServiceImpl::ReplayMember(Context* context,
         }
         absl::StatusOr<CallEvent> event = ReplayFrom(*request, CallerOf(*context), parts_.query);
         if (!event.ok()) return reactor->Finish(ToGrpc(event.status()));
-        parts_.loop.Call(*std::move(event), [reactor, response](const CallResult& result) {
-          response->set_sweep_id(result.sweep.value);
-          response->set_members(result.members);
-          reactor->Finish(ToGrpc(
-              BecauseIf(absl::StatusCode::kAlreadyExists, result.status, Reason::kRequestIdTaken)));
-        });
+        parts_.loop.Call(
+            *std::move(event),
+            [reactor, response](const CallResult& result) {
+              response->set_sweep_id(result.sweep.value);
+              response->set_members(result.members);
+              reactor->Finish(ToGrpc(BecauseIf(absl::StatusCode::kAlreadyExists, result.status,
+                                               Reason::kRequestIdTaken)));
+            },
+            WhileAwaited(*context));
       });
   return posted ? reactor : FinishWith(reactor, TooManyWait("reads"));
 }

@@ -33,6 +33,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   };
   explicit CoordinatorServiceImpl(Parts parts) : parts_(std::move(parts)) {}
 
+  using grpc::Service::GetHandler;  // For its door.
   using Context = grpc::CallbackServerContext;
   using Unary = grpc::ServerUnaryReactor;
 
@@ -84,8 +85,8 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   template <typename Response>
   void FinishWithSweep(Unary* reactor, Response* response, uint64_t sweep);
   // On a thread of query's. Again where somebody else was first, `tries` times in all.
-  void Extend(Unary* reactor, const v1::ExtendSweepRequest* request,
-              v1::ExtendSweepResponse* response, const std::string& caller, int tries);
+  void Extend(Context* context, Unary* reactor, const v1::ExtendSweepRequest* request,
+              v1::ExtendSweepResponse* response, int tries);
 
   Parts parts_;
 };

@@ -49,9 +49,9 @@ void CoordinatorServiceImpl::FinishWithSweep(Unary* reactor, Response* response,
   reactor->Finish(ToGrpc(found.status()));
 }
 
-void CoordinatorServiceImpl::Extend(Unary* reactor, const v1::ExtendSweepRequest* request,
-                                    v1::ExtendSweepResponse* response, const std::string& caller,
-                                    int tries) {
+void CoordinatorServiceImpl::Extend(Context* context, Unary* reactor,
+                                    const v1::ExtendSweepRequest* request,
+                                    v1::ExtendSweepResponse* response, int tries) {
   const uint64_t sweep = request->sweep_id();
   const absl::StatusOr<query::Definition> kept = parts_.query.FindDefinition(SweepId{sweep});
   if (!kept.ok()) return reactor->Finish(ToGrpc(kept.status()));
@@ -62,19 +62,22 @@ void CoordinatorServiceImpl::Extend(Unary* reactor, const v1::ExtendSweepRequest
   response->set_cells(
       static_cast<uint32_t>(sweep::CellCount(event->content) - sweep::CellCount(kept->sweep)));
   if (request->dry_run() || members == 0) return FinishWithSweep(reactor, response, sweep);
-  event->caller = caller;
+  event->caller = CallerOf(*context);
   const auto read = [this, reactor](std::function<void()> work) {
     if (!parts_.query.Post(query::Work::kRead, std::move(work))) {
       reactor->Finish(ToGrpc(TooManyWait("reads")));
     }
   };
-  parts_.loop.Call(*std::move(event), [=, this](const CallResult& result) {
-    if (absl::IsAborted(result.status) && tries > 1) {
-      return read([=, this] { Extend(reactor, request, response, caller, tries - 1); });
-    }
-    if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
-    read([=, this] { FinishWithSweep(reactor, response, sweep); });
-  });
+  parts_.loop.Call(
+      *std::move(event),
+      [=, this](const CallResult& result) {
+        if (absl::IsAborted(result.status) && tries > 1) {
+          return read([=, this] { Extend(context, reactor, request, response, tries - 1); });
+        }
+        if (!result.status.ok()) return reactor->Finish(ToGrpc(result.status));
+        read([=, this] { FinishWithSweep(reactor, response, sweep); });
+      },
+      WhileAwaited(*context));
 }
 
 Unary* CoordinatorServiceImpl::ExtendSweep(Context* context, const v1::ExtendSweepRequest* request,
@@ -82,9 +85,7 @@ Unary* CoordinatorServiceImpl::ExtendSweep(Context* context, const v1::ExtendSwe
   Unary* reactor = context->DefaultReactor();
   absl::Status status = SweepFrom(request->sweep_id()).status();
   if (status.ok()) {
-    const auto work = [=, this, caller = CallerOf(*context)] {
-      Extend(reactor, request, response, caller, kTries);
-    };
+    const auto work = [=, this] { Extend(context, reactor, request, response, kTries); };
     if (parts_.query.Post(query::Work::kRead, work)) return reactor;
     status = TooManyWait("reads");
   }
@@ -100,11 +101,13 @@ Unary* CoordinatorServiceImpl::DeleteSweep(Context* context, const v1::DeleteSwe
     reactor->Finish(ToGrpc(sweep.status()));
     return reactor;
   }
-  parts_.loop.Call(scheduler::SweepDeleted{0, *sweep, CallerOf(*context)},
-                   [reactor, response](const CallResult& result) {
-                     response->set_members(result.members);
-                     reactor->Finish(ToGrpc(result.status));
-                   });
+  parts_.loop.Call(
+      scheduler::SweepDeleted{0, *sweep, CallerOf(*context)},
+      [reactor, response](const CallResult& result) {
+        response->set_members(result.members);
+        reactor->Finish(ToGrpc(result.status));
+      },
+      WhileAwaited(*context));
   return reactor;
 }
 

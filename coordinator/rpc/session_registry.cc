@@ -12,21 +12,32 @@ namespace noisefloor {
 SessionId SessionRegistry::Add(WorkerSession* session) {
   MutexLock lock(mutex_);
   const SessionId id{++last_};
-  if (!stopping_.ok()) {
-    session->Close(stopping_);
-  } else if (sessions_.size() >= limit_) {
-    session->Close(MakeError(absl::StatusCode::kResourceExhausted,
-                             fmt::format("{} workers are connected; no more are taken", limit_)));
-  }
+  if (!stopping_.ok()) session->Close(stopping_);
   sessions_[id] = session;
+  unnamed_.insert(id);
+  if (unnamed_.size() > limit_) CloseOldestUnnamed();
   return id;
+}
+
+void SessionRegistry::CloseOldestUnnamed() {
+  const auto oldest = unnamed_.begin();
+  sessions_.at(*oldest)->Close(
+      MakeError(absl::StatusCode::kResourceExhausted,
+                fmt::format("{} sessions have not registered; no more are waited for", limit_)));
+  unnamed_.erase(oldest);
 }
 
 absl::StatusOr<std::optional<SessionId>> SessionRegistry::ClaimName(SessionId session,
                                                                     const std::string& name,
                                                                     uint64_t identity) {
   MutexLock lock(mutex_);
+  const bool is_new = !names_.contains(name);
+  if (is_new && names_.size() >= limit_) {
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     fmt::format("{} workers are connected; no more are taken", limit_));
+  }
   const auto [it, added] = names_.try_emplace(name, Holder{session, identity});
+  unnamed_.erase(session);
   if (added) return std::nullopt;
   if (it->second.identity != identity) {
     return MakeError(absl::StatusCode::kAlreadyExists,
@@ -47,6 +58,7 @@ absl::StatusOr<std::optional<SessionId>> SessionRegistry::ClaimName(SessionId se
 void SessionRegistry::Leave(SessionId session) {
   MutexLock lock(mutex_);
   sessions_.erase(session);
+  unnamed_.erase(session);
 }
 
 void SessionRegistry::ReleaseName(SessionId session) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "common/base/ids.h"
@@ -21,15 +22,16 @@ class WorkerSession;
 // gets a pointer to one. Lock order: registry, then session.
 class SessionRegistry final : public WorkerLinks {
  public:
-  // `limit`: of open streams; one more is refused with ResourceExhausted.
+  // `limit`: of workers; one more is refused with ResourceExhausted. As many streams again may not
+  // have registered yet: of more the oldest is closed.
   SessionRegistry(size_t limit, WelcomeTimes times) : limit_(limit), times_(times) {}
 
-  // Numbers a new stream; closes it at once when there are too many or the coordinator stops.
+  // Numbers a new stream; closes it at once when the coordinator stops.
   SessionId Add(WorkerSession* session) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Gives the worker's name to this session. An older session of the same name and identity is
   // closed and returned: its loss must be told before the new worker. AlreadyExists when a worker
-  // of another identity has the name now.
+  // of another identity has the name now, ResourceExhausted when there are too many.
   absl::StatusOr<std::optional<SessionId>> ClaimName(SessionId session, const std::string& name,
                                                      uint64_t identity) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -44,6 +46,8 @@ class SessionRegistry final : public WorkerLinks {
   void CloseAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  void CloseOldestUnnamed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   struct Holder {
     SessionId session;
     uint64_t identity = 0;
@@ -55,7 +59,8 @@ class SessionRegistry final : public WorkerLinks {
   uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<SessionId, WorkerSession*> sessions_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Holder> names_ ABSL_GUARDED_BY(mutex_);
-  absl::Status stopping_ ABSL_GUARDED_BY(mutex_);  // Not OK: new streams are closed with it.
+  std::set<SessionId> unnamed_ ABSL_GUARDED_BY(mutex_);  // Of sessions_: not registered yet.
+  absl::Status stopping_ ABSL_GUARDED_BY(mutex_);        // Not OK: new streams are closed with it.
 };
 
 }  // namespace noisefloor

@@ -3,6 +3,7 @@
 
 #include "common/base/reason.h"
 #include "common/rpc/status.h"
+#include "coordinator/rpc/awaited.h"
 #include "coordinator/rpc/caller.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/convert_answers.h"
@@ -50,7 +51,8 @@ Unary* CoordinatorServiceImpl::CancelSweep(Context* context, const v1::CancelSwe
   Unary* reactor = context->DefaultReactor();
   auto change = ChangeFrom<scheduler::SweepCancelled>(*request, CallerOf(*context));
   if (!change.ok()) return Refuse(reactor, change.status());
-  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response));
+  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response),
+                   WhileAwaited(*context));
   return reactor;
 }
 
@@ -59,7 +61,8 @@ Unary* CoordinatorServiceImpl::RetrySweep(Context* context, const v1::RetrySweep
   Unary* reactor = context->DefaultReactor();
   auto change = ChangeFrom<scheduler::SweepRetried>(*request, CallerOf(*context));
   if (!change.ok()) return Refuse(reactor, change.status());
-  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response));
+  parts_.loop.Call(*std::move(change), AnswerMembers(reactor, request->sweep_id(), response),
+                   WhileAwaited(*context));
   return reactor;
 }
 
@@ -73,7 +76,8 @@ Unary* CoordinatorServiceImpl::UpdateSweep(Context* context, const v1::UpdateSwe
   if (!event.ok()) return Refuse(reactor, event.status());
   event->caller = CallerOf(*context);
   parts_.loop.Call(
-      *std::move(event), [this, reactor, response, id = sweep->value](const CallResult& result) {
+      *std::move(event),
+      [this, reactor, response, id = sweep->value](const CallResult& result) {
         if (!result.status.ok()) return reactor->Finish(ToGrpc(OfSweep(id, result.status)));
         const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, response, id] {
           absl::StatusOr<v1::SweepSummary> found =
@@ -82,7 +86,8 @@ Unary* CoordinatorServiceImpl::UpdateSweep(Context* context, const v1::UpdateSwe
           reactor->Finish(ToGrpc(found.status()));
         });
         if (!posted) reactor->Finish(grpc::Status::OK);  // It is done, though nobody can look.
-      });
+      },
+      WhileAwaited(*context));
   return reactor;
 }
 
@@ -93,23 +98,27 @@ Unary* CoordinatorServiceImpl::UpdateWorker(Context* context,
   absl::StatusOr<scheduler::WorkerUpdated> event = UseFrom(*request);
   if (!event.ok()) return Refuse(reactor, event.status());
   event->caller = CallerOf(*context);
-  parts_.loop.Call(*std::move(event), [this, reactor, request, response](const CallResult& result) {
-    if (!result.status.ok()) {
-      return reactor->Finish(
-          ToGrpc(BecauseIf(absl::StatusCode::kNotFound, result.status, Reason::kWorkerNotFound,
-                           {{"worker", request->worker().substr(0, 100)}})));
-    }
-    const bool posted = parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
-      absl::StatusOr<v1::ListWorkersResponse> found = WorkersNow();
-      if (found.ok()) {
-        for (v1::WorkerSummary& worker : *found->mutable_workers()) {
-          if (worker.name() == request->worker()) *response->mutable_worker() = worker;
+  parts_.loop.Call(
+      *std::move(event),
+      [this, reactor, request, response](const CallResult& result) {
+        if (!result.status.ok()) {
+          return reactor->Finish(
+              ToGrpc(BecauseIf(absl::StatusCode::kNotFound, result.status, Reason::kWorkerNotFound,
+                               {{"worker", request->worker().substr(0, 100)}})));
         }
-      }
-      reactor->Finish(ToGrpc(found.status()));
-    });
-    if (!posted) reactor->Finish(grpc::Status::OK);
-  });
+        const bool posted =
+            parts_.query.Post(query::Work::kRead, [this, reactor, request, response] {
+              absl::StatusOr<v1::ListWorkersResponse> found = WorkersNow();
+              if (found.ok()) {
+                for (v1::WorkerSummary& worker : *found->mutable_workers()) {
+                  if (worker.name() == request->worker()) *response->mutable_worker() = worker;
+                }
+              }
+              reactor->Finish(ToGrpc(found.status()));
+            });
+        if (!posted) reactor->Finish(grpc::Status::OK);
+      },
+      WhileAwaited(*context));
   return reactor;
 }
 

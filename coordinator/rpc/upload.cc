@@ -46,12 +46,13 @@ absl::Status CheckPiece(const v1::UploadRequest& request) {
 
 absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     grpc::ServerReaderInterface<v1::UploadRequest>& reader, const BlobStore& blobs,
-    const UploadLimits& limits) {
+    const UploadLimits& limits, LeaseId* named) {
   v1::UploadRequest request;
   if (!reader.Read(&request))
     return InvalidInput("the first message of an upload: expected header");
-  NF_RETURN_IF_ERROR(CheckHeader(request, limits));
   const LeaseId lease{request.header().lease_id()};
+  if (named != nullptr) *named = lease;
+  NF_RETURN_IF_ERROR(CheckHeader(request, limits));
   const BlobName name{request.header().sha256(), request.header().size()};
   v1::UploadResponse response;
   if (limits.pin) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/time/time.h"
@@ -18,22 +19,32 @@
 
 namespace noisefloor {
 
+struct UploadedBy {
+  MemberId member;
+  uint32_t attempt = 0;
+  std::string worker;  // Its name.
+};
+
 struct UploadLimits {
   uint64_t max_bytes = kMaxFileBytes;    // Of one file.
   std::function<bool(LeaseId)> is_live;  // Any thread; never blocks.
   // Keeps the content from being removed until the lease is settled. Any thread; may be empty.
   std::function<void(const std::string& sha256, LeaseId)> pin = nullptr;
+  // For the log: whose live lease it is. Any thread; may be empty.
+  std::function<std::optional<UploadedBy>(LeaseId)> whose = nullptr;
   figures::UploadFigures* figures = nullptr;  // Kept up to date when there is one.
   size_t most_at_once = 256;                  // Each has a thread.
   absl::Duration idle = absl::Minutes(1);  // One whose next piece does not come for so long ends.
+  absl::Duration register_by = absl::Seconds(10);  // Of a session: its first message.
 };
 
 // Reads the header, then pieces, into the blob store; blocks the calling thread on network and
 // disk. What the store has already, undamaged, is not read from the network.
 // FailedPrecondition: the lease is not live. ResourceExhausted: the disk is full; try again.
+// `lease` is set to the one that the header names, once it has come.
 // InvalidArgument: no header first, a file or piece above its limit, size or hash not as announced.
 absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     grpc::ServerReaderInterface<v1::UploadRequest>& reader, const BlobStore& blobs,
-    const UploadLimits& limits);
+    const UploadLimits& limits, LeaseId* lease = nullptr);
 
 }  // namespace noisefloor

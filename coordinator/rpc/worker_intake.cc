@@ -44,7 +44,7 @@ absl::Status WorkerIntake::Register(SessionId session, const std::string& caller
   if (older) Lost(*older);
   LogInfo("worker_connected", {{"worker", event.name},
                                {"session", session.value},
-                               {"identity", caller},
+                               {"caller", caller},
                                {"version", event.version},
                                {"devices_known", message.has_inventory()},
                                {"held", event.held.size()}});

@@ -1,6 +1,7 @@
 #include "coordinator/rpc/worker_service.h"
 
 #include <memory>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/time/time.h"
@@ -61,7 +62,8 @@ class ImpatientReader final : public grpc::ServerReaderInterface<v1::UploadReque
 grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* WorkerServiceImpl::Session(
     grpc::CallbackServerContext* context) {
   // gRPC's from here on.
-  return new WorkerSession(registry_, intake_, access_, TokenOf(*context), CallerOf(*context));
+  return new WorkerSession(registry_, intake_, access_, TokenOf(*context), CallerOf(*context),
+                           limits_.register_by);
 }
 
 grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
@@ -76,13 +78,26 @@ grpc::Status WorkerServiceImpl::Upload(grpc::ServerContext* context,
   ImpatientReader impatient(*context, *reader, limits_.idle);
   const OpenStream open(access_, TokenOf(*context),
                         [context](const absl::Status&) { context->TryCancel(); });
-  absl::StatusOr<v1::UploadResponse> received = ReceiveUpload(impatient, blobs_, limits_);
-  Note(received.status());
+  LeaseId lease;
+  absl::StatusOr<v1::UploadResponse> received = ReceiveUpload(impatient, blobs_, limits_, &lease);
+  Note(lease, received.status());
   if (received.ok()) *response = std::move(*received);
   return ToGrpc(received.status());
 }
 
-void WorkerServiceImpl::Note(const absl::Status& received) {
+void WorkerServiceImpl::LogFailure(LeaseId lease, const absl::Status& why) const {
+  std::vector<LogField> fields = {{"lease", lease.value}};
+  if (const auto by = limits_.whose ? limits_.whose(lease) : std::nullopt) {
+    fields.emplace_back("sweep", ToText(by->member.sweep));
+    fields.emplace_back("member", ToText(by->member));
+    fields.emplace_back("attempt", by->attempt);
+    fields.emplace_back("worker", by->worker);
+  }
+  fields.emplace_back("status", why);
+  LogWith(LogLevel::kError, "upload_failed", fields);
+}
+
+void WorkerServiceImpl::Note(LeaseId lease, const absl::Status& received) {
   // What a worker did wrong says nothing of the disk.
   if (absl::IsInvalidArgument(received) || absl::IsFailedPrecondition(received)) return;
   std::string problem = received.ok() ? "" : "an uploaded file: " + Message(received);
@@ -91,7 +106,7 @@ void WorkerServiceImpl::Note(const absl::Status& received) {
   if (problem.empty()) {
     LogInfo("uploads_recovered", {});
   } else {
-    LogError("upload_failed", {{"status", received}});
+    LogFailure(lease, received);
   }
   problem_ = std::move(problem);
 }

@@ -28,6 +28,7 @@ class WorkerServiceImpl final
         access_(access),
         limits_(std::move(limits)) {}
 
+  using grpc::Service::GetHandler;  // For its door.
   grpc::ServerBidiReactor<v1::SessionRequest, v1::SessionResponse>* Session(
       grpc::CallbackServerContext* context) override;
   grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
@@ -37,7 +38,8 @@ class WorkerServiceImpl final
   std::string upload_problem() const;
 
  private:
-  void Note(const absl::Status& received);
+  void Note(LeaseId lease, const absl::Status& received);
+  void LogFailure(LeaseId lease, const absl::Status& why) const;
 
   SessionRegistry& registry_;
   WorkerIntake& intake_;

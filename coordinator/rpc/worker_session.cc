@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "fmt/format.h"
+#include "grpc/support/time.h"
+
 #include "common/rpc/status.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/worker_intake.h"
@@ -9,25 +12,53 @@
 namespace noisefloor {
 
 WorkerSession::WorkerSession(SessionRegistry& registry, WorkerIntake& intake, AccessBook& access,
-                             std::string_view token, std::string caller)
+                             std::string_view token, std::string caller, absl::Duration patience)
     : registry_(registry),
       intake_(intake),
       caller_(std::move(caller)),
+      alive_(std::make_shared<Alive>()),
       open_(access, token, [this](const absl::Status& why) { Close(why); }) {
   id_ = registry_.Add(this);  // Here, when every member lives: it may close the stream at once.
+  ExpectRegister(patience);
   MutexLock lock(mutex_);
   ReadMore();
 }
 
+WorkerSession::~WorkerSession() {
+  MutexLock lock(alive_->mutex);
+  alive_->session = nullptr;
+}
+
+void WorkerSession::ExpectRegister(absl::Duration patience) {
+  {
+    MutexLock lock(alive_->mutex);
+    alive_->session = this;
+  }
+  const gpr_timespec wait = gpr_time_from_millis(absl::ToInt64Milliseconds(patience), GPR_TIMESPAN);
+  register_by_.Set(
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), wait), [alive = alive_, patience](bool rang) {
+        MutexLock lock(alive->mutex);
+        if (!rang || alive->session == nullptr) return;
+        alive->session->Close(
+            MakeError(absl::StatusCode::kDeadlineExceeded,
+                      fmt::format("the first message of a session: expected register within {}",
+                                  absl::FormatDuration(patience))));
+      });
+}
+
 void WorkerSession::Send(v1::SessionResponse message) {
+  const size_t bytes = message.ByteSizeLong();
   MutexLock lock(mutex_);
   if (closing_) return;
-  if (outbox_.size() >= kOutboxLimit) {
+  const bool full =
+      outbox_.size() >= kOutboxLimit || (!outbox_.empty() && outbox_bytes_ + bytes > kOutboxBytes);
+  if (full) {
     CloseLocked(MakeError(absl::StatusCode::kResourceExhausted,
                           "the worker does not read what the coordinator sends"));
     return;
   }
   outbox_.push_back(std::move(message));
+  outbox_bytes_ += bytes;
   WriteOrFinish();
 }
 
@@ -47,6 +78,7 @@ void WorkerSession::Consumed(size_t messages) {
 
 void WorkerSession::OnReadDone(bool ok) {
   if (!ok) return Close(absl::OkStatus());
+  if (!registered_) register_by_.Cancel();
   {
     MutexLock lock(mutex_);
     // Before the loop can say that it has dealt with it.
@@ -65,7 +97,10 @@ void WorkerSession::OnReadDone(bool ok) {
 void WorkerSession::OnWriteDone(bool ok) {
   MutexLock lock(mutex_);
   writing_ = false;
-  if (!outbox_.empty()) outbox_.pop_front();
+  if (!outbox_.empty()) {
+    outbox_bytes_ -= outbox_.front().ByteSizeLong();
+    outbox_.pop_front();
+  }
   if (!ok) {
     outbox_.clear();
     closing_ = true;

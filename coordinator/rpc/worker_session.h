@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/time/time.h"
+#include "grpcpp/alarm.h"
 #include "grpcpp/support/server_callback.h"
 
 #include "common/base/ids.h"
@@ -31,11 +34,16 @@ class WorkerSession final
  public:
   static constexpr size_t kWindow = 1024;  // Messages.
   static constexpr size_t kWindowBytes = 1 << 20;
-  static constexpr size_t kOutboxLimit = 10000;  // Messages; a worker that reads none is closed.
+  // What waits for a worker that does not read; one more and it is closed. A message that is larger
+  // than the bytes is sent when nothing else waits.
+  static constexpr size_t kOutboxLimit = 10000;  // Messages.
+  static constexpr size_t kOutboxBytes = 16 << 20;
 
-  // Ends when `token` proves nobody any more; `caller` is whose it is, for the log.
+  // Ends when `token` proves nobody any more; `caller` is whose it is, for the log. One that has
+  // not registered after `patience` is closed.
   WorkerSession(SessionRegistry& registry, WorkerIntake& intake, AccessBook& access,
-                std::string_view token, std::string caller);
+                std::string_view token, std::string caller, absl::Duration patience);
+  ~WorkerSession() override;
 
   // Queues a message; nothing once the stream is closing.
   void Send(v1::SessionResponse message) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -47,6 +55,13 @@ class WorkerSession final
   void Consumed(size_t messages) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // What an alarm may still reach when the session has gone.
+  struct Alive {
+    Mutex mutex;
+    WorkerSession* session ABSL_GUARDED_BY(mutex) = nullptr;
+  };
+
+  void ExpectRegister(absl::Duration patience);
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
   void OnDone() override;
@@ -64,6 +79,7 @@ class WorkerSession final
 
   Mutex mutex_;
   std::deque<v1::SessionResponse> outbox_ ABSL_GUARDED_BY(mutex_);
+  size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::deque<size_t> unconsumed_ ABSL_GUARDED_BY(mutex_);  // Bytes of each message that waits.
   size_t unconsumed_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
@@ -71,6 +87,8 @@ class WorkerSession final
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status ending_ ABSL_GUARDED_BY(mutex_);
+  const std::shared_ptr<Alive> alive_;  // shared: with the alarm, which may ring later.
+  grpc::Alarm register_by_;             // Cancelled by the first message, and with the session.
   OpenStream open_;  // Last: it may close the stream at once. Its book's lock comes before ours.
 };
 

@@ -1,6 +1,9 @@
 // People take workers and devices out of use, and back into it: kept until they take it back,
 // whoever restarts meanwhile.
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "common/base/printable.h"
 #include "coordinator/scheduler/handlers.h"
@@ -9,6 +12,27 @@
 namespace noisefloor::scheduler {
 
 namespace {
+
+// The devices whose names begin so.
+std::vector<std::string> UnitsLike(const Worker& worker, const std::string& beginning) {
+  std::set<std::string> known = worker.quarantined;  // Also of what it has not told of yet.
+  if (worker.inventory != nullptr) {
+    for (const Inventory::Device& device : worker.inventory->devices) known.insert(device.unit);
+  }
+  std::vector<std::string> like;
+  for (const std::string& unit : known) {
+    if (unit.starts_with(beginning)) like.push_back(unit);
+  }
+  return like;
+}
+
+// The device that is meant: by its name, or by a beginning that no other has.
+WorkerUpdated WithWholeUnit(const Worker& worker, WorkerUpdated event) {
+  if (event.unit.empty()) return event;
+  std::vector<std::string> like = UnitsLike(worker, event.unit);
+  if (like.size() == 1) event.unit = std::move(like.front());
+  return event;
+}
 
 // Why the device cannot be meant; empty: it can. What a worker has that was not there since the
 // start is not known.
@@ -23,6 +47,11 @@ std::string FaultOf(const Worker& worker, const WorkerUpdated& event) {
   for (const Inventory::Device& device : worker.inventory->devices) {
     if (device.unit == event.unit) return "";
     there += (there.empty() ? "" : ", ") + device.unit;
+  }
+  const std::vector<std::string> like = UnitsLike(worker, event.unit);
+  if (like.size() > 1) {
+    return worker.name + " has several devices that begin with " + PrintableLine(event.unit) +
+           ": say which of " + there;
   }
   return worker.name + " has no device " + PrintableLine(event.unit) + "; it has " + there;
 }
@@ -58,13 +87,14 @@ void Quarantine(Turn& turn, Worker& worker, const WorkerUpdated& event) {
 
 }  // namespace
 
-void On(Turn& turn, const WorkerUpdated& event) {
-  const Worker* found = WorkerNamed(turn.state, event.worker);
+void On(Turn& turn, const WorkerUpdated& asked) {
+  const Worker* found = WorkerNamed(turn.state, asked.worker);
   if (found == nullptr) {
-    return turn.Tell(AnswerError{event.request, absl::StatusCode::kNotFound,
-                                 "there is no worker " + PrintableLine(event.worker)});
+    return turn.Tell(AnswerError{asked.request, absl::StatusCode::kNotFound,
+                                 "there is no worker " + PrintableLine(asked.worker)});
   }
   Worker* worker = &turn.state.workers.at(found->id);
+  const WorkerUpdated event = WithWholeUnit(*worker, asked);
   if (std::string fault = FaultOf(*worker, event); !fault.empty()) {
     return turn.Tell(
         AnswerError{event.request, absl::StatusCode::kFailedPrecondition, std::move(fault)});

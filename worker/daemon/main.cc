@@ -45,6 +45,7 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
 
 void LogStart(const WorkerSettings& settings, const StateDirectory& state) {
   const Inventory& inventory = settings.offer.inventory;
+  NameInLog("worker", settings.name);
   LogInfo("worker_started", {{"worker", settings.name},
                              {"process", getpid()},
                              {"state", state.path()},

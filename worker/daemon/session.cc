@@ -35,6 +35,19 @@ bool Session::Send(v1::SessionRequest message) {
   return true;
 }
 
+void Session::Consumed(size_t bytes) {
+  MutexLock lock(mutex_);
+  --unread_;
+  unread_bytes_ -= bytes;
+  ReadMore();
+}
+
+void Session::ReadMore() {
+  if (reading_ || unread_ >= kMostUnread || unread_bytes_ >= kMostUnreadBytes) return;
+  reading_ = true;
+  StartRead(&inbound_);
+}
+
 void Session::WriteNext() {
   writing_ = true;
   StartWrite(&outbox_.front());
@@ -42,8 +55,16 @@ void Session::WriteNext() {
 
 void Session::OnReadDone(bool ok) {
   if (ok) {
-    listener_.OnMessage(std::exchange(inbound_, {}));
-    StartRead(&inbound_);
+    v1::SessionResponse message = std::exchange(inbound_, {});
+    {
+      MutexLock lock(mutex_);  // Before the owner can say that it has dealt with it.
+      ++unread_;
+      unread_bytes_ += message.ByteSizeLong();
+    }
+    listener_.OnMessage(std::move(message));
+    MutexLock lock(mutex_);
+    reading_ = false;
+    ReadMore();
     return;
   }
   {

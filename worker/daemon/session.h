@@ -31,6 +31,12 @@ class Session final : public grpc::ClientBidiReactor<v1::SessionRequest, v1::Ses
   // False when the session is closing or 32 MiB wait for the network: the message is dropped, and
   // sent again when the next heartbeat finds it unconfirmed.
   bool Send(v1::SessionRequest message);
+  // The owner has dealt with a message of so many bytes. While kMostUnread messages or
+  // kMostUnreadBytes of them wait for it nothing is read, and the coordinator is slowed by HTTP/2's
+  // own flow control; one message may go over.
+  void Consumed(size_t bytes);
+  static constexpr size_t kMostUnread = 1024;
+  static constexpr size_t kMostUnreadBytes = 1 << 20;
   // OnClosed follows.
   void Cancel() { context_.TryCancel(); }
 
@@ -39,6 +45,7 @@ class Session final : public grpc::ClientBidiReactor<v1::SessionRequest, v1::Ses
   void OnWriteDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
   void WriteNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadMore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   SessionListener& listener_;
   grpc::ClientContext context_;
@@ -46,6 +53,9 @@ class Session final : public grpc::ClientBidiReactor<v1::SessionRequest, v1::Ses
   Mutex mutex_;
   std::deque<v1::SessionRequest> outbox_ ABSL_GUARDED_BY(mutex_);  // Front: being written.
   size_t outbox_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t unread_ ABSL_GUARDED_BY(mutex_) = 0;  // Messages that wait for the owner.
+  size_t unread_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool reading_ ABSL_GUARDED_BY(mutex_) = true;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
 };

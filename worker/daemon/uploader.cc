@@ -1,5 +1,7 @@
 #include "worker/daemon/uploader.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 
 #include "common/log/log.h"
@@ -42,92 +44,121 @@ absl::Status WritePieces(grpc::ClientWriterInterface<v1::UploadRequest>& writer,
 
 }  // namespace
 
+void AddMember(const std::string& member, uint32_t attempt, std::vector<LogField>& fields) {
+  const std::optional<MemberId> id = ParseMemberId(member);
+  if (id) fields.emplace_back("sweep", ToText(id->sweep));
+  fields.emplace_back("member", member);
+  fields.emplace_back("attempt", attempt);
+}
+
 Uploader::Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed,
                    Sink sink, Check check)
     : stub_(stub),
       clock_(clock),
       sink_(std::move(sink)),
       check_(std::move(check)),
-      backoff_({absl::Milliseconds(50), absl::Seconds(5)}, seed),
-      thread_([this] { Run(); }) {}
+      backoff_({absl::Milliseconds(50), absl::Seconds(5)}, seed) {
+  for (Hand& hand : hands_) threads_.emplace_back([this, &hand] { Run(hand); });
+}
 
 Uploader::~Uploader() {
   {
     MutexLock lock(mutex_);
     stop_ = true;
-    if (call_ != nullptr) call_->TryCancel();
+    for (const Hand& hand : hands_) {
+      if (hand.call != nullptr) hand.call->TryCancel();
+    }
     changed_.NotifyAll();
   }
-  thread_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 void Uploader::Add(UploadJob job) {
   MutexLock lock(mutex_);
-  queue_.push_back(Work{std::move(job), {}, false, 0, ""});
+  queue_.push_back(Work{.job = std::move(job)});
   changed_.NotifyAll();
 }
 
 void Uploader::Cancel(LeaseId lease) {
   MutexLock lock(mutex_);
   std::erase_if(queue_, [&](const Work& work) { return work.job.lease == lease; });
-  if (current_ != lease) return;
-  current_cancelled_ = true;
-  if (call_ != nullptr) call_->TryCancel();
-  changed_.NotifyAll();
+  for (Hand& hand : hands_) {
+    if (hand.lease != lease) continue;
+    hand.cancelled = true;
+    if (hand.call != nullptr) hand.call->TryCancel();
+  }
 }
 
 void Uploader::Wake() {
   MutexLock lock(mutex_);
-  wake_ = true;
+  ++wakes_;
+  backoff_.Reset();
+  for (Work& work : queue_) work.not_before = -absl::InfiniteDuration();
   changed_.NotifyAll();
 }
 
-bool Uploader::IsCancelled(LeaseId lease) {
+bool Uploader::IsCancelled(const Hand& hand) {
   MutexLock lock(mutex_);
-  return stop_ || (current_ == lease && current_cancelled_);
+  return stop_ || hand.cancelled;
 }
 
-std::optional<Uploader::Work> Uploader::Next() {
-  MutexLock lock(mutex_);
-  current_ = LeaseId{};
-  while (!stop_ && queue_.empty()) changed_.Wait(mutex_);
-  if (stop_) return std::nullopt;
-  Work work = std::move(queue_.front());
-  queue_.pop_front();
-  current_ = work.job.lease;
-  current_cancelled_ = false;
+std::optional<Uploader::Work> Uploader::TakeDue() {
+  const absl::Duration now = clock_.Steady();
+  const auto due =
+      std::ranges::find_if(queue_, [&](const Work& work) { return work.not_before <= now; });
+  if (due == queue_.end()) return std::nullopt;
+  Work work = std::move(*due);
+  queue_.erase(due);
   return work;
 }
 
-void Uploader::Run() {
-  while (std::optional<Work> work = Next()) {
-    const absl::Status status = Advance(*work);
-    const LeaseId lease = work->job.lease;
-    if (IsCancelled(lease)) continue;
-    if (status.ok()) {
-      sink_({lease, std::move(work->job.artifacts)});
-    } else if (IsFinal(status)) {
-      sink_({lease, status});
+std::optional<Uploader::Work> Uploader::Next(Hand& hand) {
+  MutexLock lock(mutex_);
+  hand = Hand();
+  while (!stop_) {
+    if (std::optional<Work> work = TakeDue()) {
+      hand.lease = work->job.lease;
+      hand.wakes = wakes_;
+      return work;
+    }
+    absl::Duration due = absl::InfiniteDuration();
+    for (const Work& work : queue_) due = std::min(due, work.not_before);
+    if (queue_.empty()) {
+      changed_.Wait(mutex_);
     } else {
-      TryLater(*std::move(work), status);
+      changed_.WaitFor(mutex_, std::max(due - clock_.Steady(), absl::Milliseconds(1)));
+    }
+  }
+  return std::nullopt;
+}
+
+void Uploader::Run(Hand& hand) {
+  while (std::optional<Work> work = Next(hand)) {
+    const absl::Status status = Advance(hand, *work);
+    if (IsCancelled(hand)) continue;
+    if (status.ok()) {
+      sink_({work->job.lease, std::move(work->job.artifacts)});
+    } else if (IsFinal(status)) {
+      sink_({work->job.lease, status});
+    } else {
+      TryLater(hand, *std::move(work), status);
     }
   }
 }
 
-void Uploader::TryLater(Work work, const absl::Status& why) {
+void Uploader::TryLater(Hand& hand, Work work, const absl::Status& why) {
   if (std::string failure = Message(why); failure != work.failure) {
-    LogWarning("upload_failed", {{"lease", work.job.lease.value}, {"error", why}});
+    std::vector<LogField> fields = {{"lease", work.job.lease.value}};
+    AddMember(work.job.member, work.job.attempt, fields);
+    fields.emplace_back("error", why);
+    LogWith(LogLevel::kWarning, "upload_failed", fields);
     work.failure = std::move(failure);
   }
-  const absl::Duration until = clock_.Steady() + backoff_.Next();
   MutexLock lock(mutex_);
-  if (stop_ || current_cancelled_) return;
-  current_ = LeaseId{};
+  if (stop_ || hand.cancelled) return;
+  if (hand.wakes == wakes_) work.not_before = clock_.Steady() + backoff_.Next();
+  hand = Hand();
   queue_.push_back(std::move(work));
-  while (!stop_ && !wake_ && clock_.Steady() < until) {
-    changed_.WaitFor(mutex_, until - clock_.Steady());
-  }
-  wake_ = false;
 }
 
 // Everything or nothing: after a failure the next try begins anew.
@@ -152,28 +183,29 @@ absl::Status Uploader::CheckFiles(Work& work) const {
   return absl::OkStatus();
 }
 
-absl::Status Uploader::Advance(Work& work) {
+absl::Status Uploader::Advance(Hand& hand, Work& work) {
   if (!work.checked) NF_RETURN_IF_ERROR(CheckFiles(work));
   UploadJob& job = work.job;
   while (work.uploaded < work.paths.size()) {
     const ArtifactEvent& artifact = job.artifacts[work.uploaded];
-    const absl::Status status = UploadOne(job, work.paths[work.uploaded], artifact);
+    const absl::Status status = UploadOne(hand, job, work.paths[work.uploaded], artifact);
     if (!status.ok()) return Annotate(status, fmt::format("uploading {}", artifact.kind));
-    backoff_.Reset();
     ++work.uploaded;
+    MutexLock lock(mutex_);
+    backoff_.Reset();
   }
   return absl::OkStatus();
 }
 
-absl::Status Uploader::UploadOne(const UploadJob& job, const std::string& path,
+absl::Status Uploader::UploadOne(Hand& hand, const UploadJob& job, const std::string& path,
                                  const ArtifactEvent& artifact) {
   NF_ASSIGN_OR_RETURN(const FoundFile found, job.folder->Find(path));
   grpc::ClientContext context;
   SetDeadline(context, DeadlineFor(artifact.size));
   {
     MutexLock lock(mutex_);
-    if (stop_ || current_cancelled_) return absl::CancelledError("");
-    call_ = &context;
+    if (stop_ || hand.cancelled) return absl::CancelledError("");
+    hand.call = &context;
   }
   v1::UploadResponse response;
   const auto writer = stub_.Upload(&context, &response);
@@ -188,7 +220,7 @@ absl::Status Uploader::UploadOne(const UploadJob& job, const std::string& path,
   if (!read.ok()) context.TryCancel();  // A short file would be refused for good.
   absl::Status status = FromGrpc(writer->Finish());
   MutexLock lock(mutex_);
-  call_ = nullptr;
+  hand.call = nullptr;
   return read.ok() ? status : read;
 }
 

@@ -1,6 +1,7 @@
 // Carries the files of finished attempts to the coordinator, again and again until it has them.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/base/mutex.h"
+#include "common/log/log.h"
 #include "common/rpc/backoff.h"
 #include "common/trainer_protocol/json.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
@@ -26,6 +28,8 @@ struct UploadJob {
   // shared: with the attempt, which may be forgotten before its upload notices. None: no files.
   std::shared_ptr<const AttemptFolder> folder;
   std::vector<ArtifactEvent> artifacts;  // As the trainer reported them; the log comes of itself.
+  std::string member = "";               // With `attempt`: for the log.
+  uint32_t attempt = 0;
 };
 
 struct UploadDone {
@@ -35,11 +39,18 @@ struct UploadDone {
   absl::StatusOr<std::vector<ArtifactEvent>> artifacts;
 };
 
-// One thread, one upload at a time; whatever is not InvalidArgument is tried again, with back-off,
-// until it works or is cancelled. Add, Cancel and Wake from any thread.
+// The sweep, member and attempt of a line of the log. `fields` keep no pointer to `member`.
+void AddMember(const std::string& member, uint32_t attempt, std::vector<LogField>& fields);
+
+// kUploadThreads attempts at one time, one file of each; whatever is not InvalidArgument is tried
+// again, with back-off, until it works or is cancelled. A file whose upload broke off is sent again
+// from its first byte: the protocol has no word for where to go on; what the coordinator has whole
+// is not sent again. Add, Cancel and Wake from any thread.
 class Uploader {
  public:
-  using Sink = std::function<void(UploadDone)>;  // Called on the uploader's thread; must not wait.
+  static constexpr int kUploadThreads = 4;
+
+  using Sink = std::function<void(UploadDone)>;  // Called on its threads; must not wait.
   using Check = std::function<decltype(CheckArtifact)>;
 
   Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed, Sink sink,
@@ -60,34 +71,42 @@ class Uploader {
     std::vector<std::string> paths;  // In the folder, of all that is uploaded; after the check.
     bool checked = false;
     size_t uploaded = 0;
-    std::string failure;  // The last one, for the log.
+    std::string failure;                                    // The last one, for the log.
+    absl::Duration not_before = -absl::InfiniteDuration();  // After a failure.
+  };
+  // What one of the threads does at this moment.
+  struct Hand {
+    LeaseId lease;  // 0: nothing.
+    bool cancelled = false;
+    grpc::ClientContext* call = nullptr;
+    uint64_t wakes = 0;  // When it took its work.
   };
 
-  void Run();
-  std::optional<Work> Next();
+  void Run(Hand& hand);
+  // Waits for work that is due; nothing when it stops.
+  std::optional<Work> Next(Hand& hand);
+  std::optional<Work> TakeDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // OK when nothing is left, InvalidArgument for good, any other error: try again later.
-  absl::Status Advance(Work& work);
+  absl::Status Advance(Hand& hand, Work& work);
   absl::Status CheckFiles(Work& work) const;
-  absl::Status UploadOne(const UploadJob& job, const std::string& path,
+  absl::Status UploadOne(Hand& hand, const UploadJob& job, const std::string& path,
                          const ArtifactEvent& artifact);
-  // The work goes to the end of the queue, so that it does not hold up others; then waits.
-  void TryLater(Work work, const absl::Status& why);
-  bool IsCancelled(LeaseId lease);
+  // The work goes to the end of the queue, so that it does not hold up others.
+  void TryLater(Hand& hand, Work work, const absl::Status& why);
+  bool IsCancelled(const Hand& hand);
 
   v1::WorkerService::StubInterface& stub_;
   const Clock& clock_;
   const Sink sink_;
   const Check check_;
-  Backoff backoff_;  // The thread's.
   Mutex mutex_;
   CondVar changed_;
+  Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::deque<Work> queue_ ABSL_GUARDED_BY(mutex_);
-  LeaseId current_ ABSL_GUARDED_BY(mutex_);  // 0: none.
-  bool current_cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  bool wake_ ABSL_GUARDED_BY(mutex_) = false;
+  std::array<Hand, kUploadThreads> hands_ ABSL_GUARDED_BY(mutex_);
+  uint64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;  // Calls of Wake.
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace noisefloor

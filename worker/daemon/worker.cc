@@ -15,7 +15,8 @@ namespace noisefloor {
 
 namespace {
 
-// Trainers are held back one by one (TrainerProcess::Consumed), so this is never reached.
+// Never reached: what posts is held back by itself. Of the session at most Session::kMostUnread
+// messages wait, of each trainer a few lines (TrainerProcess::Consumed), of each lease one upload.
 constexpr size_t kMailboxLimit = size_t{1} << 20;
 constexpr absl::Duration kWelcomeTimeout = absl::Seconds(10);
 // Without a coordinator: what was tried is said first after this, then at growing intervals.
@@ -54,18 +55,18 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
           MakeChannel(settings_.options.coordinator, settings_.access.get()))),
       pool_({settings_.offer.stacks, settings_.slots, state.path(),
              CacheOf(settings_.options, state), settings_.options.cache_limit_mib},
-            [this](PoolNews news) { (void)mailbox_.Post(std::move(news)); }),
+            [this](PoolNews news) { NF_CHECK(mailbox_.Post(std::move(news))); }),
       reconnect_({absl::Milliseconds(100), absl::Seconds(5)}, state.identity()),
       say_unreached_after_(kFirstWord),
       unreached_since_(clock.Steady()) {
   uploader_ = std::make_unique<Uploader>(*stub_, clock_, state.identity(), [this](UploadDone done) {
-    (void)mailbox_.Post(std::move(done));
+    NF_CHECK(mailbox_.Post(std::move(done)));
   });
 }
 
 Worker::~Worker() { CloseSession(); }
 
-void Worker::Stop() { (void)mailbox_.Post(StopWanted{}); }
+void Worker::Stop() { NF_CHECK(mailbox_.Post(StopWanted{})); }
 
 int Worker::Run() {
   if (const absl::Status status = Recover(); !status.ok()) {
@@ -107,10 +108,8 @@ void Worker::Recover(SpooledAttempt spooled) {
   if (auto folder = AttemptFolder::Open(spool_.FolderOf(spooled.lease)); folder.ok()) {
     attempt.folder = std::make_shared<const AttemptFolder>(*std::move(folder));
   }
-  LogInfo("spooled_attempt_found", {{"lease", spooled.lease.value},
-                                    {"member", spooled.member},
-                                    {"attempt", spooled.attempt},
-                                    {"finished", spooled.result.has_value()}});
+  Say(LogLevel::kInfo, "spooled_attempt_found", spooled.lease,
+      {{"finished", spooled.result.has_value()}});
   if (spooled.result) {
     attempt.result = *std::move(spooled.result);
   } else {
@@ -120,8 +119,8 @@ void Worker::Recover(SpooledAttempt spooled) {
   Step(slots::ResultFound{spooled.lease, spool_.Batches(spooled.lease)});
 }
 
-void Worker::OnMessage(v1::SessionResponse message) { (void)mailbox_.Post(std::move(message)); }
-void Worker::OnHeartbeatTaken() { (void)mailbox_.Post(HeartbeatTaken{}); }
+void Worker::OnMessage(v1::SessionResponse message) { NF_CHECK(mailbox_.Post(std::move(message))); }
+void Worker::OnHeartbeatTaken() { NF_CHECK(mailbox_.Post(HeartbeatTaken{})); }
 void Worker::OnClosed(absl::Status status) { NF_CHECK(mailbox_.Post(SessionClosed{status})); }
 
 v1::SessionRequest Worker::Registration() const {
@@ -203,6 +202,8 @@ void Worker::CloseSession() {
   while (session_ != nullptr) {
     for (News& news : mailbox_.TakeAll(absl::Seconds(1))) {
       if (std::holds_alternative<SessionClosed>(news)) session_.reset();
+      const auto* message = std::get_if<v1::SessionResponse>(&news);
+      if (message != nullptr && session_) session_->Consumed(message->ByteSizeLong());
     }
   }
 }

@@ -91,7 +91,7 @@ class Worker final : public SessionListener {
   void OnWelcome(const v1::Welcome& welcome);
   void OnStart(const v1::StartMember& start);
   void OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line);
-  void OnTrainerReplaced(const Attempt& attempt);
+  void OnTrainerReplaced(LeaseId lease, const Attempt& attempt);
   void OnTrainerExit(uint64_t process, const ProcessExit& exit);
 
   // Slots decides, Perform does; messages that come up meanwhile wait their turn.

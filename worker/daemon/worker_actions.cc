@@ -38,10 +38,7 @@ void Worker::Say(LogLevel level, std::string_view event, LeaseId lease,
                  std::initializer_list<LogField> rest) const {
   std::vector<LogField> fields = {{"lease", lease.value}};
   if (const auto known = attempts_.find(lease); known != attempts_.end()) {
-    const std::optional<MemberId> member = ParseMemberId(known->second.member);
-    if (member) fields.emplace_back("sweep", ToText(member->sweep));
-    fields.emplace_back("member", known->second.member);
-    fields.emplace_back("attempt", known->second.number);
+    AddMember(known->second.member, known->second.number, fields);
   }
   fields.insert(fields.end(), rest.begin(), rest.end());
   LogWith(level, event, fields);
@@ -58,8 +55,8 @@ void Worker::Perform(const slots::StartTrainer& action) {
        {"from", started.ok() ? NameOf(started->origin) : "nothing"},
        {"status", status}});
   if (started.ok() && !started->not_forked.ok()) {
-    LogWarning("fork_server_lost",
-               {{"class", action.key.hardware_class}, {"error", started->not_forked}});
+    Say(LogLevel::kWarning, "fork_server_lost", action.lease,
+        {{"class", action.key.hardware_class}, {"error", started->not_forked}});
   }
   if (status.ok()) return;
   // A worker without room or without its trainer's file is at fault itself, not the member.
@@ -140,7 +137,8 @@ void Worker::Perform(const slots::KillTrainer& action) {
 void Worker::Perform(const slots::Deliver& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return Step(slots::Delivered{action.lease});
-  uploader_->Add({action.lease, attempt.folder, attempt.result.artifacts});
+  uploader_->Add(
+      {action.lease, attempt.folder, attempt.result.artifacts, attempt.member, attempt.number});
 }
 
 void Worker::Perform(const slots::DropFiles& action) {
@@ -184,9 +182,8 @@ void Worker::Perform(const slots::SendRecords& action) {
   for (uint64_t sequence = action.first; sequence <= action.last; ++sequence) {
     const absl::StatusOr<RecordsEvent> records = RecordsOf(action.lease, attempt, sequence);
     if (!records.ok()) {
-      LogError(
-          "records_lost",
-          {{"lease", action.lease.value}, {"sequence", sequence}, {"error", records.status()}});
+      Say(LogLevel::kError, "records_lost", action.lease,
+          {{"sequence", sequence}, {"error", records.status()}});
       return;
     }
     Send(RecordsMessage(action.lease, *records));

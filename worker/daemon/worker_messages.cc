@@ -5,6 +5,7 @@
 namespace noisefloor {
 
 void Worker::On(v1::SessionResponse& message) {
+  if (session_) session_->Consumed(message.ByteSizeLong());
   switch (message.message_case()) {
     case v1::SessionResponse::kWelcome: return OnWelcome(message.welcome());
     case v1::SessionResponse::kStart: return OnStart(message.start());
@@ -30,7 +31,7 @@ void Worker::OnWelcome(const v1::Welcome& welcome) {
   reconnect_.Reset();
   uploader_->Wake();
   LogInfo("connected", {{"coordinator", ToText(settings_.options.coordinator)},
-                        {"worker", welcome.worker_id()}});
+                        {"number", welcome.worker_id()}});
   Step(slots::Connected{absl::Milliseconds(std::max(10u, welcome.heartbeat_interval_ms())),
                         absl::Milliseconds(std::max(100u, welcome.lease_ttl_ms()))});
 }
@@ -65,13 +66,10 @@ void Worker::OnStart(const v1::StartMember& start) {
 
 // The member cannot run here: the coordinator is told as if a trainer had failed.
 void Worker::Refuse(LeaseId lease, Attempt attempt, AttemptResult result) {
-  LogWarning("member_refused", {{"lease", lease.value},
-                                {"member", attempt.member},
-                                {"attempt", attempt.number},
-                                {"reason", result.outcome.message}});
-  const absl::Status status = spool_.Begin(lease, attempt.member, attempt.number);
-  if (!status.ok()) LogWarning("not_spooled", {{"lease", lease.value}, {"error", status}});
   Attempt& kept = attempts_.insert_or_assign(lease, std::move(attempt)).first->second;
+  Say(LogLevel::kWarning, "member_refused", lease, {{"reason", result.outcome.message}});
+  const absl::Status status = spool_.Begin(lease, kept.member, kept.number);
+  if (!status.ok()) Say(LogLevel::kWarning, "not_spooled", lease, {{"error", status}});
   Keep(lease, kept, std::move(result));
   Step(slots::ResultFound{lease, 0});
   if (!slots_.Has(lease)) Perform(slots::Forget{lease});
@@ -107,7 +105,7 @@ void Worker::On(PoolNews& news) {
 
 void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
   if (!attempt.judge.Accept(line.event).ok()) {
-    if (attempt.judge.replaced()) OnTrainerReplaced(attempt);
+    if (attempt.judge.replaced()) OnTrainerReplaced(lease, attempt);
     return Step(slots::TrainerBroken{lease});
   }
   if (const auto* hello = std::get_if<HelloEvent>(&line.event)) {
@@ -132,8 +130,8 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
 }
 
 // What was told of the trainer at registration is not true any more, and it is told only once.
-void Worker::OnTrainerReplaced(const Attempt& attempt) {
-  LogError("trainer_replaced", {{"member", attempt.member}, {"stack", attempt.stack}});
+void Worker::OnTrainerReplaced(LeaseId lease, const Attempt& attempt) {
+  Say(LogLevel::kError, "trainer_replaced", lease, {{"stack", attempt.stack}});
   leave_code_ = 1;
   Step(slots::Drain{});
 }
@@ -174,7 +172,7 @@ void Worker::On(UploadDone& done) {
   if (had_result) Keep(done.lease, attempt, std::move(failed));
   if (attempt.log_only) return Step(slots::Delivered{done.lease});
   attempt.log_only = true;  // The log says why, perhaps; it gets one more chance.
-  uploader_->Add({done.lease, attempt.folder, {}});
+  uploader_->Add({done.lease, attempt.folder, {}, attempt.member, attempt.number});
 }
 
 }  // namespace noisefloor

@@ -93,6 +93,19 @@ TEST(FieldsTest, AnIntegerIsANumberAndASingleIntegerAList) {
   EXPECT_THAT(specification.train.schedule.milestones, ElementsAre(2));
 }
 
+// Of programs whose numbers are all of one kind.
+TEST(FieldsTest, AWholeNumberIsAnIntegerWhereOneIsAsked) {
+  EXPECT_EQ(OwnSchema()->Take("train.epochs", 2.0).value(), SettingValue(int64_t{2}));
+  EXPECT_EQ(OwnSchema()->Take("train.schedule.milestones", 3.0).value(),
+            SettingValue(std::vector<int64_t>{3}));
+  EXPECT_EQ(RefusalOf("train.epochs", -1.0),
+            "train.epochs: expected an integer from 0 to 100000, got -1");
+  EXPECT_EQ(RefusalOf("train.epochs", 1e300),
+            "train.epochs: expected an integer from 0 to 100000, got 1e+300");
+  EXPECT_EQ(RefusalOf("train.epochs", std::numeric_limits<double>::quiet_NaN()),
+            "train.epochs: expected an integer from 0 to 100000, got nan");
+}
+
 TEST(DatasetsTest, KnownSetsAreFoundByName) {
   for (const KnownDataset& known : KnownDatasets()) EXPECT_EQ(FindDataset(known.name), &known);
   EXPECT_EQ(FindDataset("imagenet"), nullptr);

@@ -51,6 +51,43 @@ TEST_F(LoopTest, ACallIsAnsweredOnlyWhenWhatItAskedForIsOnDisk) {
   EXPECT_EQ(recovered->sweeps.size(), 1u);
 }
 
+TEST_F(LoopTest, WhatNobodyAwaitsBeforeItIsDecidedIsNotDone) {
+  Submit("first");
+  ASSERT_TRUE(journal_.Await("first: OK"));
+  store_->Hold(true);
+  Connect(1);
+  ASSERT_TRUE(journal_.Await("commit waits"));
+  std::atomic<bool> awaited = true;
+  const auto cancel = [this](CallAwaited while_awaited) {
+    loop_->Call(
+        scheduler::SweepCancelled{0, SweepId{1}},
+        [this](const CallResult& result) { journal_.Add("cancel: " + InWords(result.status)); },
+        std::move(while_awaited));
+  };
+  cancel([&] { return awaited ? absl::OkStatus() : absl::DeadlineExceededError("late"); });
+  cancel([] { return absl::OkStatus(); });
+  awaited = false;
+  store_->Hold(false);
+  ASSERT_TRUE(journal_.Await("cancel: OK"));
+  const auto lines = journal_.lines();
+  EXPECT_LT(PlaceOf(lines, "cancel: DEADLINE_EXCEEDED: late"), PlaceOf(lines, "cancel: OK"));
+}
+
+TEST_F(LoopTest, WhatIsNotDoneTakesNoPlaceOfThoseThatWait) {
+  Start({.call_limit = 1});
+  for (int i = 0; i < 3; ++i) {
+    std::promise<std::string> answer;
+    loop_->Call(
+        scheduler::SweepCancelled{0, SweepId{1}},
+        [&](const CallResult& result) { answer.set_value(InWords(result.status)); },
+        [] { return absl::DeadlineExceededError("late"); });
+    EXPECT_EQ(answer.get_future().get(), "DEADLINE_EXCEEDED: late");
+  }
+  EXPECT_EQ(store_->applied(), 0);
+  Submit("next");
+  ASSERT_TRUE(journal_.Await("next: OK"));
+}
+
 TEST_F(LoopTest, RecordsAreAcknowledgedAfterTheyAreKept) {
   Submit("submit");
   Connect(1);

@@ -2,6 +2,7 @@
 // happened in which order.
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <optional>
@@ -72,6 +73,7 @@ class TroubledStore final : public Store {
       }
     }
     const absl::Status kept = store_.Apply(writes);
+    ++applied_;
     for (const scheduler::Write& write : writes) {
       if (const auto* grant = std::get_if<scheduler::GrantLease>(&write)) {
         journal_.Add("kept lease " + std::to_string(grant->lease.value));
@@ -83,6 +85,8 @@ class TroubledStore final : public Store {
   }
   absl::StatusOr<scheduler::RecoveredState> Recover() override { return store_.Recover(); }
 
+  // Commits so far.
+  int applied() const { return applied_; }
   void Hold(bool held) {
     MutexLock lock(mutex_);
     held_ = held;
@@ -100,6 +104,7 @@ class TroubledStore final : public Store {
   CondVar changed_;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<int> applied_{0};
 };
 
 // Without what programs are told of it.

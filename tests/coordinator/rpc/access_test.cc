@@ -3,6 +3,8 @@
 #include <set>
 
 #include "google/protobuf/descriptor.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 
 #include "common/access/access_file.h"
 #include "common/base/clock.h"
@@ -154,6 +156,75 @@ TEST_F(AccessTest, WhoIsNotTakenIsToldWhyAndNeverTheToken) {
           .status();
   EXPECT_EQ(denied, MakeError(Code::kPermissionDenied,
                               "CancelSweep needs the role submitter; alice is a reader"));
+}
+
+// What programs read of a refusal.
+google::rpc::ErrorInfo InfoOf(const grpc::Status& refused) {
+  google::rpc::Status details;
+  EXPECT_TRUE(details.ParseFromString(refused.error_details()));
+  EXPECT_EQ(details.code(), static_cast<int>(refused.error_code()));
+  EXPECT_EQ(details.message(), refused.error_message());
+  google::rpc::ErrorInfo info;
+  EXPECT_TRUE(details.details_size() == 1 && details.details(0).UnpackTo(&info));
+  EXPECT_EQ(info.domain(), "noisefloor");
+  return info;
+}
+
+TEST_F(AccessTest, EveryRefusalSaysItsReasonToPrograms) {
+  const auto reader = ChannelWith(TokenFor("alice", v1::ROLE_READER));
+  const auto nobody = ChannelWith("");
+  const auto refusals = [](const std::shared_ptr<grpc::Channel>& channel) {
+    const auto people = v1::CoordinatorService::NewStub(channel);
+    const auto workers = v1::WorkerService::NewStub(channel);
+    std::vector<grpc::Status> all;
+    const auto with_context = [&](auto call) {
+      grpc::ClientContext context;
+      SetDeadline(context, kPatience);
+      all.push_back(call(context));
+    };
+    with_context([&](grpc::ClientContext& context) {
+      v1::SubmitSweepResponse response;
+      return people->SubmitSweep(&context, v1::SubmitSweepRequest(), &response);
+    });
+    with_context([&](grpc::ClientContext& context) {
+      v1::UploadResponse response;
+      return workers->Upload(&context, &response)->Finish();
+    });
+    with_context(
+        [&](grpc::ClientContext& context) { return workers->Session(&context)->Finish(); });
+    return all;
+  };
+  for (const grpc::Status& refused : refusals(reader)) {
+    const google::rpc::ErrorInfo info = InfoOf(refused);
+    EXPECT_EQ(info.reason(), "ROLE_TOO_LOW") << refused.error_message();
+    EXPECT_EQ(info.metadata().at("has"), "reader");
+    EXPECT_THAT(info.metadata().at("needs"), testing::AnyOf("submitter", "worker"));
+  }
+  for (const grpc::Status& refused : refusals(nobody)) {
+    EXPECT_EQ(InfoOf(refused).reason(), "TOKEN_REFUSED") << refused.error_message();
+  }
+  grpc::ClientContext context;
+  SetDeadline(context, kPatience);
+  const auto watch = v1::CoordinatorService::NewStub(nobody)->WatchSweep(&context, {});
+  EXPECT_EQ(InfoOf(watch->Finish()).reason(), "TOKEN_REFUSED");
+}
+
+TEST_F(AccessTest, OfAMessageOfWhoMayNotNothingIsParsed) {
+  const std::string no_message = "\xff\xff\xff\xff";
+  const std::string path = "/noisefloor.v1.CoordinatorService/SubmitSweep";
+  EXPECT_EQ(CallWithBytes(ChannelWith(""), path, no_message).status().code(),
+            Code::kUnauthenticated);
+  const auto reader = ChannelWith(TokenFor("alice", v1::ROLE_READER));
+  EXPECT_EQ(CallWithBytes(reader, path, no_message).status().code(), Code::kPermissionDenied);
+  EXPECT_EQ(CallWithBytes(reader, path, std::string(1 << 20, 'x')).status().code(),
+            Code::kPermissionDenied);
+  EXPECT_NE(CallWithBytes(admin_, path, no_message).status().code(), Code::kOk);
+}
+
+TEST_F(AccessTest, WhoIsInTheSameProcessNeedsNoToken) {
+  const auto answer = WhoAmI(coordinator_->InProcessChannel());
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_FALSE(answer->proved());
 }
 
 TEST_F(AccessTest, AnExpiredTokenOpensNothing) {

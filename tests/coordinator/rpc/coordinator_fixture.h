@@ -41,7 +41,9 @@ class CoordinatorTest : public testing::Test {
                                            .lease_ttl = absl::Minutes(2),
                                            .storage_retry = absl::Milliseconds(50),
                                            .max_upload_bytes = kUploadLimit,
-                                           .upload_idle = upload_idle_});
+                                           .upload_idle = upload_idle_,
+                                           .register_by = register_by_,
+                                           .max_workers = max_workers_});
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
     coordinator_ = *std::move(coordinator);
     channel_ = MakeChannel(*ParseAddress(coordinator_->address()));
@@ -83,6 +85,8 @@ class CoordinatorTest : public testing::Test {
   }
 
   absl::Duration upload_idle_ = absl::Minutes(1);  // As of the next start.
+  absl::Duration register_by_ = absl::Minutes(2);
+  uint32_t max_workers_ = 1000;
   TempHome home_;
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;

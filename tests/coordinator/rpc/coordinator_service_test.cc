@@ -81,7 +81,7 @@ TEST_F(CoordinatorServiceTest, AnEqualSweepIsResumedWhenAskedFor) {
 }
 
 TEST_F(CoordinatorServiceTest, ABadSweepIsRefusedWholeWithEveryPlace) {
-  v1::Sweep sweep = SmallSweep("a", 0);
+  v1::Sweep sweep = SmallSweep("a", sweep::kMaxMembers + 1);
   sweep.add_noise()->set_name("chaos");
   v1::Setting& setting = *sweep.add_training();
   setting.set_path("train.epoch");
@@ -111,6 +111,27 @@ v1::Sweep SweepWithAxes(size_t count) {
     *column.add_values() = ToProto(AllFields()[i].rule.otherwise);
   }
   return sweep;
+}
+
+TEST_F(CoordinatorServiceTest, WhatASweepLeavesOutIsAsInASweepFile) {
+  v1::Sweep sweep;
+  sweep.set_name("least");
+  sweep.add_noise()->set_name("control");
+  v1::Setting& epochs = *sweep.add_training();
+  epochs.set_path("train.epochs");
+  epochs.mutable_value()->set_number(2);  // As a client says it whose numbers are of one kind.
+  const auto submitted = Submit(sweep);
+  ASSERT_TRUE(submitted.ok()) << submitted.status();
+  EXPECT_EQ(submitted->members(), 1u);
+  EXPECT_THAT(submitted->hardware(), ElementsAre("cpu-amd-avx2")) << "all that there are";
+
+  sweep.mutable_hardware()->add_classes("cpu-amd-sse");
+  const auto listed = Submit(sweep);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_THAT(listed->hardware(), ElementsAre("cpu-amd-sse"));
+  epochs.mutable_value()->set_number(2.5);
+  EXPECT_THAT(Message(Submit(sweep).status()),
+              HasSubstr("train.epochs: expected an integer from 0 to 100000, got 2.5"));
 }
 
 TEST_F(CoordinatorServiceTest, AsManyAxesAsTheCoreAllowsPass) {

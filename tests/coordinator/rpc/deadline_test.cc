@@ -174,6 +174,48 @@ TEST_F(DeadlineTest, AStudyThatNobodyWaitsForIsNotMade) {
   EXPECT_EQ(not_made, 1);
 }
 
+// A sweep that is there, for calls that change it.
+TEST_F(DeadlineTest, WhatWouldChangeSomethingIsNotDoneAfterItsDeadline) {
+  Submit("sweep");
+  ASSERT_TRUE(journal_.Await("sweep: OK"));
+  using Call = std::function<grpc::Status(grpc::ClientContext&)>;
+  const auto of = [this](auto method, auto request, auto response) -> Call {
+    if constexpr (requires { request.set_sweep_id(1); }) request.set_sweep_id(1);
+    return [=, this](grpc::ClientContext& context) mutable {
+      return std::invoke(method, *people_, &context, request, &response);
+    };
+  };
+  using Stub = v1::CoordinatorService::Stub;
+  v1::UpdateSweepRequest paused;
+  paused.set_paused(true);
+  v1::UpdateWorkerRequest drained;
+  drained.set_worker("w1");
+  drained.set_draining(true);
+  const std::vector<Call> calls = {
+      of(&Stub::CancelSweep, v1::CancelSweepRequest(), v1::CancelSweepResponse()),
+      of(&Stub::UpdateSweep, paused, v1::UpdateSweepResponse()),
+      of(&Stub::UpdateWorker, drained, v1::UpdateWorkerResponse())};
+  uint64_t session = 0;
+  for (const Call& call : calls) {
+    int not_done = 0;
+    for (int i = 0; i < kMostTries && not_done == 0; ++i) {
+      store_->Hold(true);
+      Connect(++session);
+      ASSERT_TRUE(journal_.AwaitCount("commit waits", static_cast<int>(session)));
+      const int before = store_->applied();
+      grpc::ClientContext context;
+      SetDeadline(context, absl::Milliseconds(100));
+      ASSERT_EQ(call(context).error_code(), grpc::DEADLINE_EXCEEDED);
+      store_->Hold(false);
+      ASSERT_TRUE(journal_.AwaitCount("consumed", static_cast<int>(session)));
+      (void)Found("");  // After the calls of the same round, or in a later one.
+      (void)Found("");
+      not_done += store_->applied() == before + 1;
+    }
+    EXPECT_EQ(not_done, 1);
+  }
+}
+
 TEST_F(DeadlineTest, OneThatIsAwaitedIsRun) {
   grpc::ClientContext context;
   SetDeadline(context, kPatience);

@@ -77,6 +77,7 @@ TEST_F(LogTest, TheLinesOfALifeNameSweepMemberAttemptLeaseAndWorker) {
   EXPECT_EQ(Of(lines, "sweep_submitted")[0].value("sweep", ""), "s1");
   ASSERT_EQ(Of(lines, "worker_connected").size(), 1u);
   EXPECT_EQ(Of(lines, "worker_connected")[0].value("worker", ""), "box");
+  EXPECT_TRUE(Of(lines, "worker_connected")[0].contains("caller"));
 }
 
 TEST_F(LogTest, WhatHappensInEveryLifeIsNotSaidUnasked) {

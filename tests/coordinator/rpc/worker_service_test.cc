@@ -1,4 +1,5 @@
 #include <fstream>
+#include <future>
 
 #include "coordinator/rpc/worker_session.h"
 #include "coordinator/store/blob_store.h"
@@ -241,6 +242,50 @@ TEST_F(WorkerServiceTest, NothingIsTakenForALeaseThatHasEnded) {
 }
 
 // More than the window of a session holds: what was dealt with makes room.
+TEST_F(WorkerServiceTest, ASessionThatNeverRegistersIsEndedAndOneThatDidIsNot) {
+  register_by_ = absl::Milliseconds(300);
+  Restart();
+  ScriptedWorker worker(*workers_, "box", 7);
+  ScriptedWorker silent(*workers_);
+  EXPECT_EQ(silent.End(),
+            MakeError(absl::StatusCode::kDeadlineExceeded,
+                      "the first message of a session: expected register within 300ms"));
+  ASSERT_TRUE(Submit(SmallSweep("a", 1)).ok());
+  EXPECT_EQ(worker.Started().member(), "s1c0r0");
+}
+
+TEST_F(WorkerServiceTest, WhoHasNotRegisteredTakesNoWorkersPlace) {
+  max_workers_ = 3;
+  Restart();
+  ScriptedWorker silent(*workers_);
+  ScriptedWorker silent_too(*workers_);
+  ScriptedWorker first(*workers_, "one", 1);
+  ScriptedWorker second(*workers_, "two", 2);
+  ScriptedWorker third(*workers_, "three", 3);
+  ScriptedWorker fourth(*workers_);
+  ASSERT_TRUE(fourth.Send(RegisterAs("four", 4)));
+  EXPECT_EQ(fourth.End(), MakeError(absl::StatusCode::kResourceExhausted,
+                                    "3 workers are connected; no more are taken"));
+}
+
+TEST_F(WorkerServiceTest, OfTooManyThatHaveNotRegisteredTheOldestIsEnded) {
+  max_workers_ = 3;
+  register_by_ = absl::Seconds(3);
+  Restart();
+  std::vector<std::future<absl::Status>> ends;
+  for (int i = 0; i < 4; ++i) {
+    ends.push_back(
+        std::async(std::launch::async, [this] { return ScriptedWorker(*workers_).End(); }));
+  }
+  int evicted = 0;
+  for (std::future<absl::Status>& end : ends) {
+    const absl::Status status = end.get();
+    evicted += absl::IsResourceExhausted(status);
+    if (!absl::IsResourceExhausted(status)) EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  }
+  EXPECT_EQ(evicted, 1);
+}
+
 TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
   constexpr uint64_t kBatches = WorkerSession::kWindow + 100;
   ScriptedWorker worker(*workers_, "box", 7);

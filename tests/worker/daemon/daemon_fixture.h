@@ -106,7 +106,7 @@ class DaemonTest : public testing::Test {
         "--slots=1",
         "--grace=0.3",
         "--data-root=" + folder_ + "/data",
-        log_.empty() ? "--log-level=error" : "--log-level=warning",
+        "--log-level=" + (log_.empty() ? "error" : log_level_),
         "--trainer=fake=" + trainer_};
     arguments.insert(arguments.end(), more.begin(), more.end());
     daemon_ = std::make_unique<DaemonProcess>(std::move(arguments), log_);
@@ -192,6 +192,7 @@ class DaemonTest : public testing::Test {
   std::string class_ = "cpu-amd-sse";
   std::string trainer_ = FAKE_TRAINER;
   std::string log_;  // Where the daemon's warnings go; empty: its errors go to the test's own.
+  std::string log_level_ = "warning";
   MiniCoordinator coordinator_;
   std::unique_ptr<DaemonProcess> daemon_;
 };

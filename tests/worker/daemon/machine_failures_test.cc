@@ -2,6 +2,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <map>
+#include <sstream>
+
 #include "common/files/atomic_file.h"
 #include "tests/worker/daemon/daemon_fixture.h"
 
@@ -147,6 +150,43 @@ TEST_F(MachineTest, ANameThatIsTakenIsSaidOnce) {
   coordinator_.DropSession();
   ASSERT_TRUE(coordinator_.WaitForSessionTries(before + 2));
   EXPECT_EQ(Logged("not_connected"), 2) << "again, after it was taken meanwhile";
+}
+
+TEST_F(MachineTest, EveryLineOfALifeNamesSweepMemberAttemptLeaseAndWorker) {
+  log_ = folder_ + "/log";
+  log_level_ = "info";
+  coordinator_.Set({.takes_uploads = false, .refusal = grpc::StatusCode::UNAVAILABLE});
+  StartDaemon();
+  Registered();
+  Start(Member(7));
+  ASSERT_TRUE(coordinator_.WaitForUploadTries(1));
+  coordinator_.Set({});
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  v1::StartMember refused = Member(8);
+  refused.set_specification("no specification");
+  Start(refused);
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_FAILED);
+  EXPECT_TRUE(BecomesIdle());
+  daemon_->Signal(SIGTERM);
+  EXPECT_EQ(daemon_->Wait(), 0);
+
+  std::istringstream text(ReadFile(log_, 1 << 20).value());
+  std::map<std::string, int> of_leases;
+  for (std::string line; std::getline(text, line);) {
+    EXPECT_THAT(line, HasSubstr(" worker=box")) << "every line names who wrote it";
+    if (line.find(" lease=") == std::string::npos) continue;
+    const std::string lease = line.find(" lease=7 ") != std::string::npos ? "7" : "8";
+    EXPECT_THAT(line,
+                HasSubstr(" lease=" + lease + " sweep=s1 member=s1c0r" + lease + " attempt=1"));
+    std::istringstream words(line);
+    std::string time, level, event;
+    words >> time >> level >> event;
+    ++of_leases[event];
+  }
+  for (const char* event :
+       {"trainer_started", "trainer_ended", "upload_failed", "settled", "member_refused"}) {
+    EXPECT_GE(of_leases[event], 1) << event;
+  }
 }
 
 TEST_F(MachineTest, ACoordinatorThatIsAwayForAMomentIsNothingToWarnOf) {

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -156,6 +158,80 @@ TEST_F(UploaderTest, BytesThatAreRefusedAreRefusedForGood) {
   coordinator_.Set({.takes_uploads = false, .refusal = grpc::StatusCode::INVALID_ARGUMENT});
   Start();
   EXPECT_EQ(Done(), "INVALID_ARGUMENT: uploading one: not now");
+}
+
+TEST_F(UploaderTest, ManyThatEndTogetherDoNotWaitInLine) {
+  Mutex mutex;
+  CondVar changed;
+  int inside = 0;
+  bool met = false;
+  const auto meet = [&](const AttemptFolder&, const ArtifactEvent&) {
+    const absl::Duration give_up = clock_.Steady() + absl::Minutes(1);
+    MutexLock lock(mutex);
+    met = met || ++inside == Uploader::kUploadThreads;
+    changed.NotifyAll();
+    while (!met && clock_.Steady() < give_up) changed.WaitFor(mutex, absl::Seconds(1));
+    return met ? absl::OkStatus() : InvalidInput("the others were not begun meanwhile");
+  };
+  const std::vector<ArtifactEvent> artifacts = {{"one", "one", Sha256Hex("first"), 5}};
+  Start(meet, artifacts);
+  for (uint64_t lease = 8; lease < 7 + Uploader::kUploadThreads; ++lease) {
+    uploader_->Add({LeaseId{lease}, attempt_, artifacts});
+  }
+  std::set<uint64_t> brought;
+  while (brought.size() < Uploader::kUploadThreads) {
+    const std::vector<UploadDone> done = done_.TakeAll(absl::Minutes(1));
+    ASSERT_FALSE(done.empty());
+    for (const UploadDone& one : done) {
+      EXPECT_TRUE(one.artifacts.ok()) << one.artifacts.status();
+      brought.insert(one.lease.value);
+    }
+  }
+  EXPECT_EQ(brought, (std::set<uint64_t>{7, 8, 9, 10}));
+}
+
+TEST_F(UploaderTest, OneThatMustWaitHoldsUpNoOther) {
+  std::atomic<int> checks = 0;
+  Start([&](const AttemptFolder& folder, const ArtifactEvent& artifact) {
+    ++checks;
+    if (artifact.kind == "one") return absl::Status(absl::UnavailableError("not just now"));
+    return CheckArtifact(folder, artifact);
+  });
+  for (uint64_t lease = 8; lease < 20; ++lease) {
+    uploader_->Add({LeaseId{lease}, attempt_, {{"two", "two", Sha256Hex("second"), 6}}});
+    EXPECT_EQ(Done(), "two log ") << lease;
+  }
+  uploader_->Cancel(LeaseId{7});
+  EXPECT_GE(checks, 13);
+}
+
+TEST_F(UploaderTest, WhatIsCancelledIsNotReportedAndTheOthersAre) {
+  Mutex mutex;
+  CondVar changed;
+  bool inside = false;
+  bool go_on = false;
+  Start([&](const AttemptFolder& folder, const ArtifactEvent& artifact) {
+    if (artifact.kind == "two") return CheckArtifact(folder, artifact);
+    MutexLock lock(mutex);
+    inside = true;
+    changed.NotifyAll();
+    while (!go_on) changed.Wait(mutex);
+    return absl::OkStatus();
+  });
+  {
+    MutexLock lock(mutex);
+    while (!inside) changed.Wait(mutex);
+  }
+  uploader_->Cancel(LeaseId{7});
+  {
+    MutexLock lock(mutex);
+    go_on = true;
+    changed.NotifyAll();
+  }
+  uploader_->Add({LeaseId{8}, attempt_, {{"two", "two", Sha256Hex("second"), 6}}});
+  EXPECT_EQ(Done(), "two log ");
+  uploader_.reset();  // All of its threads have ended: nothing else comes.
+  EXPECT_TRUE(done_.TakeAll(absl::ZeroDuration()).empty());
 }
 
 TEST_F(UploaderTest, ACheckThatFailsForTheMomentBeginsAnew) {
