@@ -50,6 +50,7 @@ void Fill(const SweepProgress& progress, v1::SweepSummary& summary) {
   summary.set_progress(ended + progress.running);
   summary.set_owner(progress.owner);
   summary.set_priority(progress.priority);
+  summary.set_weight(progress.weight);
   summary.set_paused(progress.paused);
   summary.set_max_failures(progress.max_failures);
   summary.set_archived(progress.archived);

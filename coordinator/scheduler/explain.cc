@@ -220,6 +220,8 @@ std::string WhyItWaits(const State& state, const MemberId& id, const std::string
 }
 
 std::string Others(const State& state, const Pool& pool, const SweepState& sweep) {
+  const uint32_t owner = state.owners[sweep.owner].standing.weight;
+  bool by_weight = sweep.sharing.weight != 1 || owner != 1;
   size_t higher = 0;
   std::set<SweepId> equals;
   for (const auto& [asked, queue] : state.waiting) {
@@ -228,7 +230,10 @@ std::string Others(const State& state, const Pool& pool, const SweepState& sweep
       const SweepState& other = state.sweeps.at(id);
       if (id == sweep.id || !MayLease(other, asked)) continue;
       if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
-      if (other.sharing.priority == sweep.sharing.priority) equals.insert(id);
+      if (other.sharing.priority != sweep.sharing.priority) continue;
+      equals.insert(id);
+      by_weight =
+          by_weight || other.sharing.weight != 1 || state.owners[other.owner].standing.weight != 1;
     }
   }
   const size_t equal = equals.size();
@@ -238,7 +243,10 @@ std::string Others(const State& state, const Pool& pool, const SweepState& sweep
             (higher == 1 ? "goes" : "go") + " first";
   }
   if (equal == 0) return text;
-  return text + (text.empty() ? "" : "; ") + "its sweep takes turns with " + Count(equal, "other");
+  return text + (text.empty() ? "" : "; ") + "its sweep takes turns with " + Count(equal, "other") +
+         (by_weight ? " by weight (its own " + std::to_string(sweep.sharing.weight) +
+                          ", its owner's " + std::to_string(owner) + ")"
+                    : "");
 }
 
 std::string Wanted(const Pool& pool) {

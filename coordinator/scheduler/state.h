@@ -156,7 +156,7 @@ struct Owner {
 struct State {
   Options options;
   std::map<SweepId, SweepState> sweeps;
-  std::vector<Owner> owners;  // Those of all sweeps, in the order in which they came. Soft.
+  std::vector<Owner> owners;  // Of sweeps or of weights, in the order in which they came.
   std::map<std::string, uint32_t> owners_by_name;
   std::map<std::string, SweepId> sweeps_by_request;
   std::map<std::string, std::set<SweepId>> sweeps_by_hash;  // No empty ones.

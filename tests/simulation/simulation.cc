@@ -166,6 +166,7 @@ void World::Submit() {
   event.request_id = "request " + std::to_string(++submitted_);
   event.caller = chance_.OneIn(2) ? "ada" : "grace";
   event.priority = chance_.OneIn(4) ? 1 : 0;
+  if (chance_.OneIn(3)) event.weight = 1u << chance_.Below(3);
   if (chance_.OneIn(4)) event.limits["a"] = static_cast<uint32_t>(1 + chance_.Below(2));
   event.max_failures = chance_.OneIn(8) ? static_cast<uint32_t>(1 + chance_.Below(3)) : 0;
   requests_.push_back(event);
@@ -202,9 +203,14 @@ void World::PeopleShare(SweepId sweep) {
     if (chance_.OneIn(2)) update.paused = chance_.OneIn(2);
     if (chance_.OneIn(2)) update.priority = static_cast<int32_t>(chance_.Below(3)) - 1;
     if (chance_.OneIn(6)) update.max_failures = static_cast<uint32_t>(chance_.Below(4));
+    if (chance_.OneIn(3)) update.weight = 1u << chance_.Below(3);
     if (chance_.OneIn(4)) update.set_limits["a"] = static_cast<uint32_t>(chance_.Below(3));
     if (chance_.OneIn(6)) update.notes = "note " + std::to_string(result_.steps);
     Deliver(update);
+  }
+  if (chance_.OneIn(40)) {
+    const std::string owner = chance_.OneIn(2) ? "ada" : "grace";
+    Deliver(ShareUpdated{.request = 7, .owner = owner, .weight = 1u << chance_.Below(3)});
   }
   if (!chance_.OneIn(60)) return;
   const std::string name = workers_[chance_.Below(workers_.size())]->traits().name;
