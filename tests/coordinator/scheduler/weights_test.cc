@@ -145,6 +145,25 @@ TEST(Weights, AreUpdatedAndExplained) {
               HasSubstr("takes turns with 1 other by weight (its own 5, its owner's 1)"));
 }
 
+TEST(Explained, AStartIsExpectedWhereTheTimesOfTheClassAreKnown) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(SubmitFor("ada", 100), kT0);
+  const std::vector<uint64_t> leases = Leases(scheduler.Step(Join(1, 4, "u"), kT0));
+  const MemberId ninth = {SweepId{1}, 0, 12};
+  EXPECT_THAT(scheduler.Explain(ninth, kT0), Not(HasSubstr("expected"))) << "nothing has ended";
+  AttemptFinished done = Finish(1, leases.at(0));
+  done.outcome.train_seconds = 120;
+  (void)scheduler.Step(done, kT0);
+  EXPECT_THAT(scheduler.Explain(ninth, kT0),
+              HasSubstr("position 8 of 95 among those that wait for the same; expected to start in "
+                        "about 4 m."))
+      << "8 ends of 120 s, 4 at a time";
+  SweepSubmitted urgent = SubmitFor("grace", 1);
+  urgent.priority = 1;
+  (void)scheduler.Step(urgent, kT0);
+  EXPECT_THAT(scheduler.Explain(ninth, kT0), Not(HasSubstr("expected"))) << "that goes first";
+}
+
 // What a replay waits behind is not how many others wait, but how many owners and sweeps do.
 TEST(Weights, AReplayHasTheNextFreeSlotBesideASweepOfAHundredThousand) {
   Scheduler scheduler{Options{}};
