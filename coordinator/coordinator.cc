@@ -433,6 +433,7 @@ std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep
                               .mean_seconds = times.count == 0 ? 0 : times.sum / times.count,
                               .owner = counts->sharing.owner,
                               .priority = counts->sharing.priority,
+                              .weight = counts->sharing.weight,
                               .paused = counts->sharing.paused,
                               .max_failures = counts->sharing.max_failures,
                               .archived = counts->sharing.archived,

@@ -30,6 +30,8 @@ std::unique_ptr<Command> MakeArchive();
 std::unique_ptr<Command> MakeUnarchive();
 std::unique_ptr<Command> MakeDelete();
 std::unique_ptr<Command> MakeDrain();
+std::unique_ptr<Command> MakeShares();
+std::unique_ptr<Command> MakeShare();
 std::unique_ptr<Command> MakeUndrain();
 std::unique_ptr<Command> MakeQuarantine();
 std::unique_ptr<Command> MakeRelease();

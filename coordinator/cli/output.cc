@@ -156,6 +156,7 @@ Json SummaryJson(const v1::SweepSummary& sweep) {
       {"specification_sha256", sweep.specification_sha256()},
       {"owner", sweep.owner()},
       {"priority", sweep.priority()},
+      {"weight", std::max(1u, sweep.weight())},
       {"paused", sweep.paused()},
       {"max_failures", sweep.max_failures()},
       {"archived", sweep.archived()},

@@ -16,6 +16,10 @@ void SharingOptions::Describe(CLI::App& app) {
   app.add_option("--priority", priority, "sweeps of a higher one go first (default: 0)")
       ->type_name("N")
       ->check(CLI::Range(-1000, 1000));
+  app.add_option("--weight", weight,
+                 "its part of what its owner gets, against the owner's other sweeps (default: 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--max-failures", max_failures,
                  "cancel what waits when so many members failed (default: 0, never)")
       ->type_name("N");
@@ -54,6 +58,7 @@ std::string SharingText(const v1::SweepSummary& sweep) {
   if (sweep.paused()) add("paused");
   if (sweep.archived()) add("archived");
   if (sweep.priority() != 0) add(fmt::format("priority {}", sweep.priority()));
+  if (sweep.weight() > 1) add(fmt::format("weight {}", sweep.weight()));
   if (sweep.max_failures() != 0) {
     add(fmt::format("stops at {}", Counted(sweep.max_failures(), "failed member")));
   }

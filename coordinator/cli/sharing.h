@@ -16,6 +16,7 @@ namespace noisefloor::cli {
 // What a submission may say of it.
 struct SharingOptions {
   int32_t priority = 0;
+  uint32_t weight = 0;  // 0: not said.
   uint32_t max_failures = 0;
   std::vector<std::string> limits;  // "CLASS=N".
 

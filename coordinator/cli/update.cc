@@ -18,6 +18,7 @@ class Update final : public Command {
   }
   std::string_view Examples() const override {
     return R"(  noisefloor update s3 --priority=10
+  noisefloor update s3 --weight=3
   noisefloor update s3 --max-failures=5 --notes="for the second figure"
   noisefloor update s3 --limit nvidia-h200=4
   noisefloor update s3 --tag paper=main --untag draft)";
@@ -27,6 +28,10 @@ class Update final : public Command {
     app.add_option("--priority", priority_, "sweeps of a higher one go first, -1000 to 1000")
         ->type_name("N")
         ->check(CLI::Range(-1000, 1000));
+    app.add_option("--weight", weight_,
+                   "its part of what its owner gets, against the owner's other sweeps, 1 to 1000")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000));
     app.add_option("--max-failures", max_failures_,
                    "cancel what waits when so many members failed; 0: never")
         ->type_name("N");
@@ -42,6 +47,7 @@ class Update final : public Command {
   absl::StatusOr<int> Run(Context& context) override {
     v1::UpdateSweepRequest change;
     if (priority_) change.set_priority(*priority_);
+    if (weight_) change.set_weight(*weight_);
     if (max_failures_) change.set_max_failures(*max_failures_);
     if (notes_) change.set_notes(*notes_);
     for (const std::string& tag : tags_) {
@@ -59,6 +65,7 @@ class Update final : public Command {
  private:
   std::string sweep_;
   std::optional<int32_t> priority_;
+  std::optional<uint32_t> weight_;
   std::optional<uint32_t> max_failures_;
   std::vector<std::string> limits_;
   std::optional<std::string> notes_;

@@ -34,6 +34,7 @@ void Append(scheduler::Changed from, scheduler::Changed& to) {
   to.sweeps.merge(from.sweeps);
   to.workers.merge(from.workers);
   to.leases.merge(from.leases);
+  to.owners.merge(from.owners);
   to.offers = to.offers || from.offers;
 }
 
@@ -482,6 +483,9 @@ void EventLoop::Publish(const scheduler::Changed& changed) {
     } else {
       changes.forgotten.push_back(lease);
     }
+  }
+  for (const std::string& owner : changed.owners) {
+    changes.weights.emplace_back(owner, scheduler_.WeightOf(owner));
   }
   if (changed.offers) {
     changes.classes = scheduler_.OfferedClasses();

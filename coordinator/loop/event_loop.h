@@ -47,8 +47,8 @@ struct EventLoopOptions {
 using CallEvent =
     std::variant<scheduler::SweepSubmitted, scheduler::SweepCancelled, scheduler::SweepRetried,
                  scheduler::SweepUpdated, scheduler::SweepExtended, scheduler::SweepDeleted,
-                 scheduler::WorkerUpdated, scheduler::TokenAdded, scheduler::TokensRevoked,
-                 scheduler::ArtifactsCollected>;
+                 scheduler::ShareUpdated, scheduler::WorkerUpdated, scheduler::TokenAdded,
+                 scheduler::TokensRevoked, scheduler::ArtifactsCollected>;
 
 // What a call came to. The status is OK only when what was asked is on disk.
 struct CallResult {

@@ -8,8 +8,20 @@ void LiveBoard::Apply(BoardChanges changes) {
     posted.push_back(std::make_shared<const scheduler::WorkerStatus>(std::move(status)));
   }
   MutexLock lock(mutex_);
-  for (auto& [sweep, counts] : changes.sweeps) sweeps_[sweep] = counts;
-  for (const SweepId sweep : changes.deleted) sweeps_.erase(sweep);
+  for (auto& [sweep, counts] : changes.sweeps) {
+    const auto [known, is_new] = sweeps_.try_emplace(sweep);
+    if (!is_new) Count(known->second, /*come=*/false);
+    known->second = counts;
+    Count(counts, /*come=*/true);
+  }
+  for (const SweepId sweep : changes.deleted) {
+    const auto gone = sweeps_.extract(sweep);
+    if (!gone.empty()) Count(gone.mapped(), /*come=*/false);
+  }
+  for (const auto& [owner, weight] : changes.weights) {
+    shares_[owner].weight = weight;
+    DropIfEven(owner);
+  }
   for (Worker& worker : posted) {
     const WorkerId id = worker->worker;
     workers_[id].swap(worker);
@@ -28,6 +40,21 @@ void LiveBoard::Apply(BoardChanges changes) {
   }
   if (changes.classes) classes_.swap(*changes.classes);
   if (changes.stacks) stacks_.swap(*changes.stacks);
+}
+
+void LiveBoard::Count(const scheduler::SweepCounts& counts, bool come) {
+  using scheduler::MemberState;
+  OwnerShare& share = shares_[counts.sharing.owner];
+  const uint64_t waiting = counts.In(MemberState::kWaiting);
+  const uint64_t running = counts.In(MemberState::kLeased);
+  share.waiting = come ? share.waiting + waiting : share.waiting - waiting;
+  share.running = come ? share.running + running : share.running - running;
+  DropIfEven(counts.sharing.owner);
+}
+
+void LiveBoard::DropIfEven(const std::string& owner) {
+  const auto share = shares_.find(owner);
+  if (share != shares_.end() && share->second == OwnerShare{}) shares_.erase(share);
 }
 
 void LiveBoard::SetStorageProblem(std::string problem) {
@@ -69,6 +96,17 @@ std::vector<LiveBoard::Worker> LiveBoard::Workers() const {
   workers.reserve(workers_.size());
   for (const auto& [id, worker] : workers_) workers.push_back(worker);
   return workers;
+}
+
+std::map<std::string, OwnerShare> LiveBoard::Shares() const {
+  MutexLock lock(mutex_);
+  return shares_;
+}
+
+OwnerShare LiveBoard::ShareOf(const std::string& owner) const {
+  MutexLock lock(mutex_);
+  const auto it = shares_.find(owner);
+  return it == shares_.end() ? OwnerShare{} : it->second;
 }
 
 std::vector<std::string> LiveBoard::classes() const {

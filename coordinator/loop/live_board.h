@@ -15,6 +15,14 @@
 
 namespace noisefloor {
 
+// What an owner of sweeps gets of the fleet.
+struct OwnerShare {
+  uint32_t weight = 1;
+  uint64_t waiting = 0;  // Members.
+  uint64_t running = 0;
+  friend bool operator==(const OwnerShare&, const OwnerShare&) = default;
+};
+
 // What one commit made different.
 struct BoardChanges {
   std::vector<std::pair<SweepId, scheduler::SweepCounts>> sweeps;
@@ -23,6 +31,7 @@ struct BoardChanges {
   std::vector<WorkerId> gone;      // Workers that are forgotten.
   std::vector<LeaseId> forgotten;  // Leases that are not live any more.
   std::vector<scheduler::RunningAttempt> running;
+  std::vector<std::pair<std::string, uint32_t>> weights;  // By owner.
   // Of connected workers, sorted; nothing: as they were.
   std::optional<std::vector<std::string>> classes;
   std::optional<std::vector<std::string>> stacks;
@@ -50,11 +59,19 @@ class LiveBoard {
   std::vector<Worker> Workers() const ABSL_LOCKS_EXCLUDED(mutex_);  // By number.
   std::vector<std::string> classes() const ABSL_LOCKS_EXCLUDED(mutex_);
   std::vector<std::string> stacks() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of owners of whom something waits or runs, or whose weight is not 1; by name.
+  std::map<std::string, OwnerShare> Shares() const ABSL_LOCKS_EXCLUDED(mutex_);
+  OwnerShare ShareOf(const std::string& owner) const ABSL_LOCKS_EXCLUDED(mutex_);
   std::string storage_problem() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  // The counts of a sweep come into its owner's share, or go out of it.
+  void Count(const scheduler::SweepCounts& counts, bool come) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropIfEven(const std::string& owner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable Mutex mutex_;
   std::map<SweepId, scheduler::SweepCounts> sweeps_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, OwnerShare> shares_ ABSL_GUARDED_BY(mutex_);  // As Shares tells them.
   std::map<WorkerId, Worker> workers_ ABSL_GUARDED_BY(mutex_);
   std::map<LeaseId, MemberId> leases_ ABSL_GUARDED_BY(mutex_);  // Live ones.
   std::map<MemberId, scheduler::RunningAttempt> running_ ABSL_GUARDED_BY(mutex_);

@@ -36,6 +36,7 @@ struct SweepProgress {
   double mean_seconds = 0;  // Of training, over accepted results; 0: none yet.
   std::string owner;        // From here on how it shares the fleet: see v1::SweepSummary.
   int32_t priority = 0;
+  uint32_t weight = 1;
   bool paused = false;
   uint32_t max_failures = 0;
   bool archived = false;

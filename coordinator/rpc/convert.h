@@ -75,12 +75,14 @@ absl::StatusOr<scheduler::MemberState> StateFrom(std::string_view field, int sta
 absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
                                                    const v1::MemberSelection& message);
 absl::Status CheckPriority(int32_t priority);
+absl::Status CheckWeight(uint32_t weight);  // Of a sweep or an owner.
 // How many members may run on each class; `field` is its name in refusals. 0: as many as there are.
 absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
     std::string_view field, const google::protobuf::Map<std::string, uint32_t>& limits);
 // What the request asks for; whether it can be is for sweep::Extend to say.
 absl::StatusOr<sweep::Extension> ExtensionFrom(const v1::ExtendSweepRequest& message);
 absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest& message);
+absl::StatusOr<scheduler::ShareUpdated> ShareFrom(const v1::UpdateShareRequest& message);
 absl::StatusOr<scheduler::WorkerUpdated> UseFrom(const v1::UpdateWorkerRequest& message);
 
 // But for the identity of what was planned, and what storage says.

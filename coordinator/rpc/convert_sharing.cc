@@ -10,6 +10,7 @@ namespace noisefloor {
 namespace {
 
 constexpr int32_t kMaxPriority = 1000;
+constexpr uint32_t kMaxWeight = 1000;
 constexpr int kMaxNames = 1000;      // Of each kind in a selection.
 constexpr int kMaxMembers = 100000;  // Named one by one.
 constexpr size_t kMaxName = 200;     // Bytes.
@@ -93,6 +94,11 @@ absl::Status CheckPriority(int32_t priority) {
       fmt::format("priority: expected {} to {}, got {}", -kMaxPriority, kMaxPriority, priority));
 }
 
+absl::Status CheckWeight(uint32_t weight) {
+  if (weight >= 1 && weight <= kMaxWeight) return absl::OkStatus();
+  return InvalidInput(fmt::format("weight: expected 1 to {}, got {}", kMaxWeight, weight));
+}
+
 absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
     std::string_view field, const google::protobuf::Map<std::string, uint32_t>& limits) {
   NF_RETURN_IF_ERROR(CheckEntries(field, static_cast<int>(limits.size()), sweep::kMaxTags));
@@ -127,6 +133,10 @@ absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest&
     NF_RETURN_IF_ERROR(CheckPriority(message.priority()));
     event.priority = message.priority();
   }
+  if (message.has_weight()) {
+    NF_RETURN_IF_ERROR(CheckWeight(message.weight()));
+    event.weight = message.weight();
+  }
   if (message.has_paused()) event.paused = message.paused();
   if (message.has_max_failures()) event.max_failures = message.max_failures();
   if (message.has_archived()) event.archived = message.archived();
@@ -144,6 +154,13 @@ absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest&
   NF_ASSIGN_OR_RETURN(event.set_limits, LimitsFrom("set_limits", message.set_limits()));
   NF_RETURN_IF_ERROR(TakeNames("remove_tags", message.remove_tags(), event.remove_tags));
   return event;
+}
+
+absl::StatusOr<scheduler::ShareUpdated> ShareFrom(const v1::UpdateShareRequest& message) {
+  if (message.owner().empty()) return InvalidInput("owner: expected a name, got none");
+  NF_RETURN_IF_ERROR(CheckText("owner", message.owner(), kMaxName));
+  NF_RETURN_IF_ERROR(CheckWeight(message.weight()));
+  return scheduler::ShareUpdated{.owner = message.owner(), .weight = message.weight()};
 }
 
 absl::StatusOr<scheduler::WorkerUpdated> UseFrom(const v1::UpdateWorkerRequest& message) {

@@ -45,6 +45,7 @@ v1::SweepSummary ToProto(const query::SweepSummary& sweep, Texts& texts) {
   out.set_progress(sweep.progress);
   out.set_owner(texts.Of(now.owner));
   out.set_priority(now.priority);
+  out.set_weight(now.weight);
   out.set_paused(now.paused);
   out.set_max_failures(now.max_failures);
   out.set_archived(now.archived);

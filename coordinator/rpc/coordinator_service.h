@@ -50,6 +50,8 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   Unary* UpdateSweep(Context*, const v1::UpdateSweepRequest*, v1::UpdateSweepResponse*) override;
   Unary* ExtendSweep(Context*, const v1::ExtendSweepRequest*, v1::ExtendSweepResponse*) override;
   Unary* DeleteSweep(Context*, const v1::DeleteSweepRequest*, v1::DeleteSweepResponse*) override;
+  Unary* ListShares(Context*, const v1::ListSharesRequest*, v1::ListSharesResponse*) override;
+  Unary* UpdateShare(Context*, const v1::UpdateShareRequest*, v1::UpdateShareResponse*) override;
   Unary* UpdateWorker(Context*, const v1::UpdateWorkerRequest*, v1::UpdateWorkerResponse*) override;
   Unary* ExplainSweep(Context*, const v1::ExplainSweepRequest*, v1::ExplainSweepResponse*) override;
   Unary* ExplainWorker(Context*, const v1::ExplainWorkerRequest*,

@@ -33,6 +33,8 @@ struct Sharing {
   uint32_t pardoned = 0;
   // So many members may run at once on these hardware classes; none is 0.
   std::map<std::string, uint32_t> limits = {};
+  // Its part of what its owner gets, against the owner's other sweeps; never 0.
+  uint32_t weight = 1;
   friend bool operator==(const Sharing&, const Sharing&) = default;
 };
 
@@ -51,6 +53,11 @@ struct KeepSweep {
 struct KeepSharing {
   SweepId sweep;
   Sharing sharing;  // Of which the owner stays what it was.
+};
+// What an owner of sweeps gets against other owners.
+struct KeepShare {
+  std::string owner;
+  uint32_t weight = 1;  // 1: as everybody whose weight nobody has changed.
 };
 // It is larger: what it has more is untouched and waits.
 struct KeepExtension {
@@ -177,7 +184,7 @@ struct CollectArtifacts {
   absl::Time at;
 };
 using Write =
-    std::variant<KeepSweep, KeepSharing, KeepExtension, DeleteSweep, KeepNotes, PinCell,
+    std::variant<KeepSweep, KeepSharing, KeepShare, KeepExtension, DeleteSweep, KeepNotes, PinCell,
                  KeepSpecification, PinIdentity, KeepSchema, KeepWorker, KeepWorkerUse,
                  ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome, SetMemberState,
                  SetUntouched, AppendEvent, KeepToken, RevokeToken, CollectArtifacts>;
@@ -242,7 +249,8 @@ struct Changed {
   std::set<SweepId> sweeps;
   std::set<WorkerId> workers;
   std::set<LeaseId> leases;
-  bool offers = false;  // What connected workers offer.
+  std::set<std::string> owners;  // Their weights.
+  bool offers = false;           // What connected workers offer.
 };
 
 struct Effects {

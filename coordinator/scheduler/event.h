@@ -41,6 +41,7 @@ struct SweepSubmitted {
   int32_t priority = 0;              // As in Sharing.
   uint32_t max_failures = 0;
   std::map<std::string, uint32_t> limits = {};
+  uint32_t weight = 1;  // As in Sharing; never 0.
 };
 struct SweepCancelled {
   RequestNumber request = 0;
@@ -112,6 +113,14 @@ struct SweepUpdated {
   std::set<std::string> remove_tags = {};
   std::string caller = {};
   std::map<std::string, uint32_t> set_limits = {};  // As in Sharing; 0 takes one away.
+  std::optional<uint32_t> weight = {};              // Never 0.
+};
+// What an owner gets of the fleet, from the next lease on.
+struct ShareUpdated {
+  RequestNumber request = 0;
+  std::string owner;
+  uint32_t weight = 1;  // Never 0.
+  std::string caller = {};
 };
 // Takes a worker, or devices of it, out of use or back into it. What is left out stays as it is.
 struct WorkerUpdated {
@@ -173,9 +182,9 @@ struct Tick {};
 struct Continue {};
 
 using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated,
-                           SweepExtended, SweepDeleted, WorkerUpdated, TokenAdded, TokensRevoked,
-                           ArtifactsCollected, DataRestored, WorkerConnected, SessionLost,
-                           Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
+                           SweepExtended, SweepDeleted, ShareUpdated, WorkerUpdated, TokenAdded,
+                           TokensRevoked, ArtifactsCollected, DataRestored, WorkerConnected,
+                           SessionLost, Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
                            AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

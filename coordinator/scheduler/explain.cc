@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/explain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
@@ -144,6 +145,40 @@ bool MayMeanTheSame(const Pool& a, const Pool& b) {
          same(a.fingerprint, b.fingerprint);
 }
 
+// "40 s", "4 m", "3 h": no more is known.
+std::string About(double seconds) {
+  const auto count = [](double value) { return std::to_string(std::llround(std::ceil(value))); };
+  if (seconds < 90) return count(seconds) + " s";
+  if (seconds < 90 * 60.0) return count(seconds / 60) + " m";
+  return count(seconds / 3600) + " h";
+}
+
+// Whether what the sweep has on the pool's class goes to its line in this pool alone, so that the
+// line moves by what ends there.
+bool HasItsClassAlone(const State& state, const Pool& pool, const SweepState& sweep) {
+  for (const auto& [asked, queue] : state.waiting) {
+    const bool other = asked != pool && MayMeanTheSame(asked, pool);
+    if (other && queue.lines.contains(sweep.id)) return false;
+    if (!MayMeanTheSame(asked, pool) || queue.turns.empty()) continue;
+    const SweepId first = Turns::Cursor(queue.turns).sweep();  // Of the highest priority.
+    if (state.sweeps.at(first).sharing.priority > sweep.sharing.priority) return false;
+  }
+  return true;
+}
+
+// When a member with so many of its line before it starts, if the sweep keeps what it has of its
+// class now and its members take as long as they have; empty: that is not known.
+std::string ExpectedStart(const State& state, const Pool& pool, const SweepState& sweep,
+                          size_t before) {
+  const auto times = sweep.times.find(pool.hardware);
+  const auto running = sweep.running.find(pool.hardware);
+  const bool known = !pool.hardware.empty() && times != sweep.times.end() &&
+                     times->second.count > 0 && running != sweep.running.end();
+  if (!known || !HasItsClassAlone(state, pool, sweep)) return "";
+  const double seconds = static_cast<double>(before + 1) * times->second.Mean() / running->second;
+  return "; expected to start in about " + About(seconds);
+}
+
 std::string Position(const State& state, const Pool& pool, const MemberId& id) {
   const WaitKey key = KeyOf(id);
   const Line& line = state.waiting.at(pool).lines.at(id.sweep);
@@ -155,7 +190,8 @@ std::string Position(const State& state, const Pool& pool, const MemberId& id) {
   const std::string others = Others(state, pool, state.sweeps.at(id.sweep));
   return "position " + std::to_string(before + 1) + " of " + std::to_string(CountIn(state, line)) +
          (others.empty() ? "" : " of its sweep") + " among those that wait for the same" +
-         (others.empty() ? "" : "; " + others);
+         (others.empty() ? "" : "; " + others) +
+         ExpectedStart(state, pool, state.sweeps.at(id.sweep), before);
 }
 
 std::string History(const State& state, const MemberId& id) {
@@ -220,6 +256,8 @@ std::string WhyItWaits(const State& state, const MemberId& id, const std::string
 }
 
 std::string Others(const State& state, const Pool& pool, const SweepState& sweep) {
+  const uint32_t owner = state.owners[sweep.owner].standing.weight;
+  bool by_weight = sweep.sharing.weight != 1 || owner != 1;
   size_t higher = 0;
   std::set<SweepId> equals;
   for (const auto& [asked, queue] : state.waiting) {
@@ -228,7 +266,10 @@ std::string Others(const State& state, const Pool& pool, const SweepState& sweep
       const SweepState& other = state.sweeps.at(id);
       if (id == sweep.id || !MayLease(other, asked)) continue;
       if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
-      if (other.sharing.priority == sweep.sharing.priority) equals.insert(id);
+      if (other.sharing.priority != sweep.sharing.priority) continue;
+      equals.insert(id);
+      by_weight =
+          by_weight || other.sharing.weight != 1 || state.owners[other.owner].standing.weight != 1;
     }
   }
   const size_t equal = equals.size();
@@ -238,7 +279,10 @@ std::string Others(const State& state, const Pool& pool, const SweepState& sweep
             (higher == 1 ? "goes" : "go") + " first";
   }
   if (equal == 0) return text;
-  return text + (text.empty() ? "" : "; ") + "its sweep takes turns with " + Count(equal, "other");
+  return text + (text.empty() ? "" : "; ") + "its sweep takes turns with " + Count(equal, "other") +
+         (by_weight ? " by weight (its own " + std::to_string(sweep.sharing.weight) +
+                          ", its owner's " + std::to_string(owner) + ")"
+                    : "");
 }
 
 std::string Wanted(const Pool& pool) {

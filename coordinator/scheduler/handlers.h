@@ -19,6 +19,7 @@ void On(Turn& turn, const TokensRevoked& event);
 void On(Turn& turn, const ArtifactsCollected& event);
 void On(Turn& turn, const DataRestored& event);
 
+void On(Turn& turn, const ShareUpdated& event);
 void On(Turn& turn, const WorkerUpdated& event);
 void On(Turn& turn, WorkerConnected&& event);
 void On(Turn& turn, const SessionLost& event);

@@ -77,9 +77,10 @@ struct RecoveredWorker {
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;
-  std::vector<RecoveredLease> leases;    // Live ones only, by lease.
-  std::vector<PastLease> past_leases;    // All, by lease.
-  std::vector<RecoveredWorker> workers;  // Those that are not forgotten.
+  std::vector<RecoveredLease> leases;       // Live ones only, by lease.
+  std::vector<PastLease> past_leases;       // All, by lease.
+  std::vector<RecoveredWorker> workers;     // Those that are not forgotten.
+  std::map<std::string, uint32_t> weights;  // Of owners; of others 1.
   SweepId last_sweep;
   LeaseId last_lease;
   WorkerId last_worker;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "coordinator/scheduler/shares.h"
+
 namespace noisefloor::scheduler {
 
 namespace {
@@ -146,6 +148,7 @@ std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState
   state->last_lease = recovered.last_lease;
   state->last_worker = recovered.last_worker;
   state->last_event = recovered.last_event;
+  for (const auto& [owner, weight] : recovered.weights) SetOwnerWeight(*state, owner, weight);
   for (const RecoveredSweep& sweep : recovered.sweeps) RestoreSweep(*state, sweep);
   RestoreWorkers(*state, recovered, now);
   RestoreLeases(*state, recovered, now);
@@ -169,6 +172,9 @@ RecoveredState DurableState(const State& state) {
   for (const auto& [id, worker] : state.workers) {
     durable.workers.push_back(
         {id, worker.name, worker.identity, worker.drained, worker.quarantined});
+  }
+  for (const Owner& owner : state.owners) {
+    if (owner.standing.weight != 1) durable.weights[owner.name] = owner.standing.weight;
   }
   durable.last_sweep = state.last_sweep;
   durable.last_lease = state.last_lease;

@@ -141,6 +141,11 @@ std::optional<SweepCounts> Scheduler::CountsOf(SweepId sweep) const {
 
 ClassCounts Scheduler::CountsByClass() const { return state_->by_class; }
 
+uint32_t Scheduler::WeightOf(const std::string& owner) const {
+  const auto it = state_->owners_by_name.find(owner);
+  return it == state_->owners_by_name.end() ? 1 : state_->owners[it->second].standing.weight;
+}
+
 bool Scheduler::Knows(SessionId session) const { return state_->sessions.contains(session); }
 
 std::vector<RunningAttempt> Scheduler::Running() const {
@@ -169,6 +174,9 @@ Changed Scheduler::Everything() const {
   for (const auto& [id, sweep] : state.sweeps) all.sweeps.insert(id);
   for (const auto& [id, worker] : state.workers) all.workers.insert(id);
   for (const auto& [id, lease] : state.leases) all.leases.insert(id);
+  for (const Owner& owner : state.owners) {
+    if (owner.standing.weight != 1) all.owners.insert(owner.name);
+  }
   all.offers = true;
   return all;
 }

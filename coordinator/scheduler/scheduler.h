@@ -134,10 +134,11 @@ class Scheduler {
   std::optional<AnswerSubmit> FindRequest(const std::string& request_id) const;
   std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
   std::optional<SweepCounts> CountsOf(SweepId sweep) const;      // Nothing: there is no such sweep.
-  ClassCounts CountsByClass() const;            // Over all sweeps; kept up to date, not counted.
-  bool Knows(SessionId session) const;          // A worker's, not lost yet.
-  std::vector<RunningAttempt> Running() const;  // By lease.
-  std::vector<WorkerStatus> Workers() const;    // By number, as of the last Step.
+  ClassCounts CountsByClass() const;  // Over all sweeps; kept up to date, not counted.
+  uint32_t WeightOf(const std::string& owner) const;  // 1 unless said.
+  bool Knows(SessionId session) const;                // A worker's, not lost yet.
+  std::vector<RunningAttempt> Running() const;        // By lease.
+  std::vector<WorkerStatus> Workers() const;          // By number, as of the last Step.
   std::optional<WorkerStatus> FindWorker(WorkerId worker) const;
   // Names all that readers see: what Step would if all of it were new.
   Changed Everything() const;

@@ -26,7 +26,7 @@ struct Owner {
 // It is taken back as a whole, from a copy.
 struct SmallState {
   Options options;
-  std::vector<Owner> owners;  // Those of all sweeps, in the order in which they came. Soft.
+  std::vector<Owner> owners;  // Of sweeps or of weights, in the order in which they came.
   std::map<std::string, uint32_t> owners_by_name;
   std::map<std::string, SettingsSchemaRef> schemas;  // Told since the start, by identity.
   std::map<std::string, uint32_t> offered_classes;   // By how many connected workers.

@@ -6,6 +6,7 @@
 
 #include "common/base/check.h"
 #include "common/trainer_protocol/datasets.h"
+#include "coordinator/scheduler/shares.h"
 
 namespace noisefloor::scheduler {
 
@@ -204,10 +205,7 @@ size_t CountIn(const State& state, const Line& line) {
 }
 
 void SetOwner(State& state, SweepState& sweep) {
-  const auto number = static_cast<uint32_t>(state.owners.size());
-  const auto [known, is_new] = state.owners_by_name.try_emplace(sweep.sharing.owner, number);
-  if (is_new) state.owners.push_back({sweep.sharing.owner, {}});
-  sweep.owner = known->second;
+  sweep.owner = NumberOfOwner(state, sweep.sharing.owner);
 }
 
 bool MayLease(const SweepState& sweep) { return !sweep.sharing.paused; }
@@ -224,7 +222,7 @@ bool AtLimit(const SweepState& sweep, const std::string& hardware) {
 }
 
 Standing StandingOf(const SweepState& sweep) {
-  return {sweep.counts.In(MemberState::kLeased), sweep.last_lease};
+  return {sweep.counts.In(MemberState::kLeased), sweep.last_lease, sweep.sharing.weight};
 }
 
 Turnstile TurnOf(const State& state, const SweepState& sweep) {

@@ -117,6 +117,7 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   sweep.request_id = event.request_id;
   sweep.sharing.owner = event.caller;
   sweep.sharing.priority = event.priority;
+  sweep.sharing.weight = event.weight;
   sweep.sharing.max_failures = event.max_failures;
   sweep.sharing.limits = event.limits;
   SetOwner(state, sweep);

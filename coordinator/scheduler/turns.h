@@ -1,7 +1,8 @@
 // Whose turn it is among the sweeps that wait for the same. A higher priority goes first. Among
-// equals the owner goes first that has the fewest members running, and of those the one whose last
-// lease is the longest ago: so that owners share the fleet evenly, and where there are fewer slots
-// than owners they take turns. An owner's sweeps share what is the owner's in the same way.
+// equals the owner goes first that has the fewest members running for its weight, and of those the
+// one whose last lease is the longest ago: so that owners share the fleet by their weights, and
+// where there are fewer slots than owners they take turns. An owner's sweeps share what is the
+// owner's in the same way.
 #pragma once
 
 #include <compare>
@@ -14,11 +15,17 @@
 
 namespace noisefloor::scheduler {
 
-// What a sweep or an owner has of the fleet; the lower comes first.
+// What a sweep or an owner has of the fleet; the lower comes first: running / weight as fractions,
+// without rounding, then `last`.
 struct Standing {
   uint32_t running = 0;  // Members with a live lease.
   LeaseId last;          // Granted last, since the start; 0: none. Soft.
-  friend auto operator<=>(const Standing&, const Standing&) = default;
+  uint32_t weight = 1;   // Never 0.
+  friend bool operator==(const Standing&, const Standing&) = default;
+  friend std::weak_ordering operator<=>(const Standing& a, const Standing& b) {
+    const auto by_share = uint64_t{a.running} * b.weight <=> uint64_t{b.running} * a.weight;
+    return by_share != 0 ? by_share : a.last <=> b.last;
+  }
 };
 
 // Where a sweep stands in an order of turns.

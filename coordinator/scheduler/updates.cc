@@ -10,6 +10,7 @@ namespace {
 
 Sharing SharingAfter(const SweepUpdated& event, Sharing sharing) {
   sharing.priority = event.priority.value_or(sharing.priority);
+  sharing.weight = event.weight.value_or(sharing.weight);
   sharing.paused = event.paused.value_or(sharing.paused);
   sharing.max_failures = event.max_failures.value_or(sharing.max_failures);
   sharing.archived = event.archived.value_or(sharing.archived);
@@ -30,6 +31,9 @@ std::string Difference(const Sharing& before, const Sharing& after) {
   if (before.paused != after.paused) add(after.paused ? "paused" : "goes on");
   if (before.priority != after.priority) {
     add("priority " + std::to_string(before.priority) + " -> " + std::to_string(after.priority));
+  }
+  if (before.weight != after.weight) {
+    add("weight " + std::to_string(before.weight) + " -> " + std::to_string(after.weight));
   }
   if (before.max_failures != after.max_failures) {
     add(after.max_failures == 0 ? "stops at no number of failures"

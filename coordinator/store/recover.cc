@@ -72,7 +72,15 @@ absl::Status CheckAgainstColumns(SQLite::Statement& row, int column, const Recov
   return absl::OkStatus();
 }
 
-// Owner, priority, paused, max_failures, archived, revision, pardoned and limits from `column` on.
+// A weight is never 0: it divides.
+absl::StatusOr<uint32_t> WeightAt(SQLite::Statement& row, int column, const std::string& of) {
+  const int64_t weight = row.getColumn(column).getInt64();
+  if (weight >= 1 && weight <= UINT32_MAX) return static_cast<uint32_t>(weight);
+  return Damaged(of, "weight " + std::to_string(weight));
+}
+
+// Owner, priority, paused, max_failures, archived, revision, pardoned, limits and weight from
+// `column` on.
 absl::Status ReadSharing(SQLite::Statement& row, int column, RecoveredSweep& sweep) {
   sweep.sharing.owner = row.getColumn(column).getString();
   const int64_t priority = row.getColumn(column + 1).getInt64();
@@ -88,6 +96,7 @@ absl::Status ReadSharing(SQLite::Statement& row, int column, RecoveredSweep& swe
   auto limits = LimitsFromJson(row.getColumn(column + 7).getString());
   if (!limits.ok()) return Damaged("sweep " + ToText(sweep.id), Message(limits.status()));
   sweep.sharing.limits = *std::move(limits);
+  NF_ASSIGN_OR_RETURN(sweep.sharing.weight, WeightAt(row, column + 8, "sweep " + ToText(sweep.id)));
   return absl::OkStatus();
 }
 
@@ -95,7 +104,7 @@ absl::Status ReadSweeps(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT sweep, request_id, specification_sha256, definition, name, seed, "
                         "replicates, blocks, owner, priority, paused, max_failures, archived, "
-                        "revision, pardoned, limits FROM sweep WHERE deleted_us IS NULL "
+                        "revision, pardoned, limits, weight FROM sweep WHERE deleted_us IS NULL "
                         "ORDER BY sweep");
   while (row.executeStep()) {
     RecoveredSweep& sweep = state.sweeps.emplace_back();
@@ -369,6 +378,15 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
   return absl::OkStatus();
 }
 
+absl::Status ReadShares(SQLite::Database& database, RecoveredState& state) {
+  SQLite::Statement row(database, "SELECT owner, weight FROM share");
+  while (row.executeStep()) {
+    const std::string owner = row.getColumn(0).getString();
+    NF_ASSIGN_OR_RETURN(state.weights[owner], WeightAt(row, 1, "share of " + owner));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(
       database,
@@ -408,6 +426,7 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   NF_RETURN_IF_ERROR(ReadMembers(database, state));
   NF_RETURN_IF_ERROR(ReadResults(database, state));
   NF_RETURN_IF_ERROR(ReadEvaluationSets(database, state));
+  NF_RETURN_IF_ERROR(ReadShares(database, state));
   NF_RETURN_IF_ERROR(ReadWorkers(database, state));
   NF_RETURN_IF_ERROR(ReadLiveLeases(database, state));
   NF_RETURN_IF_ERROR(ReadPastLeases(database, state));

@@ -24,12 +24,16 @@ constexpr size_t kMostKnownEnvironments = 100;
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
     "blocks, definition, notes, tags, submitted_us, file, kind, of_sweep, of_cell, "
-    "of_replicate, owner, priority, paused, max_failures, archived, limits) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "of_replicate, owner, priority, paused, max_failures, archived, limits, weight) VALUES "
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (sweep) DO NOTHING";
 constexpr const char* kSharingSql =
     "UPDATE sweep SET priority = ?, paused = ?, max_failures = ?, archived = ?, pardoned = ?, "
-    "limits = ? WHERE sweep = ?";
+    "limits = ?, weight = ? WHERE sweep = ?";
+constexpr const char* kShareSql =
+    "INSERT INTO share (owner, weight) VALUES (?, ?) "
+    "ON CONFLICT (owner) DO UPDATE SET weight = excluded.weight";
+constexpr const char* kEvenShareSql = "DELETE FROM share WHERE owner = ?";
 constexpr const char* kExtensionSql =
     "UPDATE sweep SET definition = ?, specification_sha256 = ?, replicates = ?, blocks = ?, "
     "revision = ? WHERE sweep = ?";
@@ -224,6 +228,8 @@ RowWriter::RowWriter(SQLite::Database& database)
       revoke_token_(database, kRevokeTokenSql),
       collect_(database, kCollectSql),
       sharing_(database, kSharingSql),
+      share_(database, kShareSql),
+      even_share_(database, kEvenShareSql),
       extension_(database, kExtensionSql),
       wider_(database, kWiderSql),
       delete_(database, kDeleteSql),
@@ -259,7 +265,7 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       of([](const MemberId& id) { return id.cell; }),
       of([](const MemberId& id) { return id.replicate; }), sharing.owner, sharing.priority,
       int{sharing.paused}, sharing.max_failures, int{sharing.archived},
-      LimitsToJson(sharing.limits));
+      LimitsToJson(sharing.limits), sharing.weight);
   KeepCells(write.sweep, write.cells);
   for (const sweep::NoisePlan& plan : content.plans) {
     for (const NoiseSource source : kAllNoiseSources) {
@@ -280,7 +286,12 @@ void RowWriter::KeepCells(SweepId sweep, const std::vector<sweep::Cell>& cells) 
 void RowWriter::Keep(const scheduler::KeepSharing& write) {
   const scheduler::Sharing& sharing = write.sharing;
   Run(sharing_, sharing.priority, int{sharing.paused}, sharing.max_failures, int{sharing.archived},
-      sharing.pardoned, LimitsToJson(sharing.limits), write.sweep.value);
+      sharing.pardoned, LimitsToJson(sharing.limits), sharing.weight, write.sweep.value);
+}
+
+void RowWriter::Keep(const scheduler::KeepShare& write) {
+  if (write.weight == 1) return Run(even_share_, write.owner);
+  Run(share_, write.owner, write.weight);
 }
 
 void RowWriter::Keep(const scheduler::KeepExtension& write) {

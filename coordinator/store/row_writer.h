@@ -26,6 +26,7 @@ class RowWriter {
  private:
   void Keep(const scheduler::KeepSweep& write);
   void Keep(const scheduler::KeepSharing& write);
+  void Keep(const scheduler::KeepShare& write);
   void Keep(const scheduler::KeepExtension& write);
   void Keep(const scheduler::DeleteSweep& write);
   void Keep(const scheduler::KeepNotes& write);
@@ -64,8 +65,8 @@ class RowWriter {
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
       worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
       member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_,
-      token_, revoke_token_, collect_, sharing_, extension_, wider_, delete_, notes_, drained_,
-      release_, quarantine_;
+      token_, revoke_token_, collect_, sharing_, share_, even_share_, extension_, wider_, delete_,
+      notes_, drained_, release_, quarantine_;
   Names metrics_;
   Names units_;
   // Kept in this process, by their texts: nearly all attempts are alike in them.

@@ -30,11 +30,18 @@ CREATE TABLE sweep (
   pardoned     INTEGER NOT NULL DEFAULT 0,   -- failed members that no longer count (max_failures)
   limits       TEXT    NOT NULL DEFAULT '{}', -- JSON object: class -> members that may run at once
   deleted_us   INTEGER,                      -- NULL: it was not; else its rows go, and this one stays
-  deleted_lease INTEGER NOT NULL DEFAULT 0   -- the highest lease of then: none is used again
+  deleted_lease INTEGER NOT NULL DEFAULT 0,  -- the highest lease of then: none is used again
+  weight       INTEGER NOT NULL DEFAULT 1    -- its part of what its owner gets
 ) STRICT;
 CREATE INDEX sweep_deleted ON sweep (sweep) WHERE deleted_us IS NOT NULL;
 CREATE UNIQUE INDEX sweep_by_request ON sweep (request_id) WHERE request_id <> '';
 CREATE INDEX sweep_by_hash ON sweep (specification_sha256);
+
+-- What owners of sweeps get against each other, where people have said so. No row: 1.
+CREATE TABLE share (
+  owner  TEXT    NOT NULL PRIMARY KEY,
+  weight INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- One point of the axes, one noise plan, one class, one stack, one block.
 CREATE TABLE cell (
@@ -243,6 +250,7 @@ CREATE TABLE event (
   caller    TEXT    NOT NULL DEFAULT ''  -- who asked for it; '' = nobody, or not known
 ) STRICT;
 CREATE INDEX event_of_sweep ON event (sweep, event);
+CREATE INDEX event_asked ON event (sweep, event) WHERE caller <> '' AND cell IS NULL;
 
 -- Each time that the data were restored from a backup. No row: never.
 CREATE TABLE restoration (

@@ -31,7 +31,9 @@ GROUP BY s.sweep;
 
 -- How sweeps share the fleet, as people say.
 CREATE VIEW v_sharing AS
-SELECT sweep, name, owner, priority, paused, max_failures, archived, limits FROM sweep
+SELECT sweep, name, owner, priority, paused, max_failures, archived, limits, weight,
+       coalesce((SELECT o.weight FROM share o WHERE o.owner = sweep.owner), 1) AS owner_weight
+FROM sweep
 WHERE deleted_us IS NULL;
 
 CREATE VIEW v_attempt AS

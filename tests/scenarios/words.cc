@@ -53,6 +53,9 @@ struct WriteLine {
            (w.sharing.paused ? ", paused" : "") + (w.sharing.archived ? ", archived" : "") +
            Pardoned(w.sharing) + Limits(w.sharing);
   }
+  std::string operator()(const KeepShare& w) const {
+    return "keep  share of " + w.owner + ": weight " + std::to_string(w.weight);
+  }
   std::string operator()(const KeepExtension& w) const {
     return "keep  " + ToText(w.sweep) +
            " extended: " + std::to_string(sweep::MemberCount(w.content)) + " members, " +

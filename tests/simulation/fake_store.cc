@@ -88,6 +88,7 @@ std::string Difference(const RecoveredState& a, const RecoveredState& b) {
   if (!SameLists(a.leases, b.leases)) return "live leases differ";
   if (!SameLists(a.past_leases, b.past_leases)) return "past leases differ";
   if (!SameLists(a.workers, b.workers)) return "workers differ";
+  if (a.weights != b.weights) return "weights of owners differ";
   if (a.last_sweep != b.last_sweep) return "the last sweep differs";
   if (a.last_lease != b.last_lease) return "the last lease differs";
   if (a.last_event != b.last_event) return "the last event differs";
@@ -232,6 +233,12 @@ void FakeStore::On(const KeepNotes& write) {
   }
   content = write.content;
   SweepOf(write.sweep).revision = write.revision;
+}
+
+void FakeStore::On(const KeepShare& write) {
+  if (write.weight == 0) return Violate("an owner has no weight");
+  state_.weights[write.owner] = write.weight;
+  if (write.weight == 1) state_.weights.erase(write.owner);
 }
 
 void FakeStore::On(const KeepWorkerUse& write) {

@@ -37,6 +37,7 @@ class FakeStore {
  private:
   void On(const scheduler::KeepSweep& write);
   void On(const scheduler::KeepSharing& write);
+  void On(const scheduler::KeepShare& write);
   void On(const scheduler::KeepExtension& write);
   void On(const scheduler::DeleteSweep& write);
   void On(const scheduler::KeepNotes& write);

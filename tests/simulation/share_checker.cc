@@ -100,16 +100,24 @@ void ShareChecker::Compare(const RecoveredSweep& served, const RecoveredSweep& w
     return;
   }
   if (waits.sharing.owner != served.sharing.owner) {
-    if (OfOwner(waits.sharing.owner) < OfOwner(served.sharing.owner)) {
+    if (GoesBefore(OfOwner(waits.sharing.owner), OfOwner(served.sharing.owner))) {
       problems_.insert("an owner who had less, or had it longer ago, had to wait");
     }
-  } else if (OfSweep(waits.id) < OfSweep(served.id)) {
+  } else if (GoesBefore(OfSweep(waits.id), OfSweep(served.id))) {
     problems_.insert("a sweep that had less, or had it longer ago, had to wait");
   }
 }
 
+bool ShareChecker::GoesBefore(const Standing& first, const Standing& second) {
+  const size_t a = first.running * second.weight;
+  const size_t b = second.running * first.weight;
+  return a != b ? a < b : first.last < second.last;
+}
+
 ShareChecker::Standing ShareChecker::OfOwner(const std::string& owner) const {
   Standing standing;
+  const std::map<std::string, uint32_t>& weights = kept_.Recovered().weights;
+  if (const auto said = weights.find(owner); said != weights.end()) standing.weight = said->second;
   for (const RecoveredSweep& sweep : kept_.Recovered().sweeps) {
     if (sweep.sharing.owner != owner) continue;
     const Standing one = OfSweep(sweep.id);
@@ -125,7 +133,8 @@ ShareChecker::Standing ShareChecker::OfSweep(SweepId sweep) const {
   if (const auto running = running_.find(sweep); running != running_.end()) {
     for (const auto& [hardware, leases] : running->second) count += leases;
   }
-  return {count, last == last_.end() ? LeaseId{} : last->second};
+  return {count, last == last_.end() ? LeaseId{} : last->second,
+          SweepOf(kept_.Recovered(), sweep).sharing.weight};
 }
 
 }  // namespace noisefloor::test

@@ -29,7 +29,7 @@ class ShareChecker {
   struct Standing {
     size_t running = 0;
     LeaseId last;
-    friend auto operator<=>(const Standing&, const Standing&) = default;
+    uint32_t weight = 1;
   };
 
   void CheckGrant(const scheduler::GrantLease& grant);
@@ -38,6 +38,8 @@ class ShareChecker {
   bool HasAllItMay(const scheduler::RecoveredSweep& sweep, const std::string& hardware) const;
   void CheckUse(const scheduler::GrantLease& grant, const scheduler::RecoveredWorker& worker);
   void Compare(const scheduler::RecoveredSweep& served, const scheduler::RecoveredSweep& waits);
+  // Whether the first has less for its weight, or had it longer ago.
+  static bool GoesBefore(const Standing& first, const Standing& second);
   Standing OfOwner(const std::string& owner) const;
   Standing OfSweep(SweepId sweep) const;
 

@@ -42,6 +42,8 @@ enum class Mutant : uint8_t {
   kServesTheFirst,  // The older sweep, as if its priority were higher.
   kForgetsDrains,   // And quarantines by people.
   kIgnoresLimits,
+  kMixesUpWeights,  // 2 of a sweep is taken for 4, and 4 for 2.
+  kMixesUpOwnersWeights,
   kForgetsOldNumbers,  // What an extended sweep was before is not stored.
   kForgetsDeletions,   // Nor that a sweep was deleted.
   // Seen under faults of disk, clocks and network alone.

@@ -175,6 +175,14 @@ TEST(PlantedBug, SweepsThatAreServedOneAfterTheOtherAreSeen) {
 TEST(PlantedBug, LimitsThatAreIgnoredAreSeen) {
   ExpectSeen(Mutant::kIgnoresLimits, "a sweep was given more of a class than it may have");
 }
+TEST(PlantedBug, WeightsOfSweepsThatAreMixedUpAreSeen) {
+  ExpectSeen(Mutant::kMixesUpWeights, "a sweep that had less, or had it longer ago, had to wait",
+             150);
+}
+TEST(PlantedBug, WeightsOfOwnersThatAreMixedUpAreSeen) {
+  ExpectSeen(Mutant::kMixesUpOwnersWeights,
+             "an owner who had less, or had it longer ago, had to wait", 150);
+}
 TEST(PlantedBug, ExtensionsThatNumberCellsAnewAreSeen) {
   ExpectSeen(Mutant::kForgetsOldNumbers, "a cell became another when it was extended");
 }

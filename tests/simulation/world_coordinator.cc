@@ -21,7 +21,7 @@ bool IsOneOf(const Event& event) {
 
 bool IsCall(const Event& event) {
   return IsOneOf<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated, SweepExtended,
-                 SweepDeleted, WorkerUpdated>(event);
+                 SweepDeleted, ShareUpdated, WorkerUpdated>(event);
 }
 
 // What writes later, perhaps, though not at once.

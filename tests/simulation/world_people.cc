@@ -59,6 +59,7 @@ void World::Submit() {
   event.request_id = "request " + std::to_string(++submitted_);
   event.caller = chance_.OneIn(2) ? "ada" : "grace";
   event.priority = chance_.OneIn(4) ? 1 : 0;
+  if (chance_.OneIn(3)) event.weight = 1u << chance_.Below(3);
   if (chance_.OneIn(4)) event.limits["a"] = Limit();
   event.max_failures =
       size_.points == 0 && chance_.OneIn(8) ? static_cast<uint32_t>(1 + chance_.Below(3)) : 0;
@@ -95,11 +96,17 @@ void World::PeopleShare(SweepId sweep) {
     SweepUpdated update{.request = 7, .sweep = sweep};
     if (chance_.OneIn(2)) update.paused = chance_.OneIn(2);
     if (chance_.OneIn(2)) update.priority = static_cast<int32_t>(chance_.Below(3)) - 1;
+    if (chance_.OneIn(3)) update.weight = 1u << chance_.Below(3);
     if (size_.points == 0 && chance_.OneIn(6))
       update.max_failures = static_cast<uint32_t>(chance_.Below(4));
     if (chance_.OneIn(4)) update.set_limits["a"] = chance_.OneIn(3) ? 0 : Limit();
     if (chance_.OneIn(6)) update.notes = "note " + std::to_string(result_.steps);
     network_.FromPeople(update, clocks_.World());
+  }
+  if (chance_.OneIn(40)) {
+    const std::string owner = chance_.OneIn(2) ? "ada" : "grace";
+    network_.FromPeople(ShareUpdated{.request = 7, .owner = owner, .weight = 1u << chance_.Below(3)},
+                        clocks_.World());
   }
   if (!chance_.OneIn(60)) return;
   const std::string name = workers_[chance_.Below(workers_.size())]->traits().name;

@@ -93,6 +93,37 @@ TEST_F(SharingCommands, AnArchivedSweepIsListedWhenAskedFor) {
   EXPECT_THAT(line_.Run({"status"}).out, HasSubstr("tiny"));
 }
 
+TEST_F(SharingCommands, SweepsAndOwnersHaveWeights) {
+  EXPECT_THAT(line_.Run({"status", "s1"}).out, Not(HasSubstr("weight")));
+  EXPECT_THAT(line_.Run({"update", "s1", "--weight=3"}).out, HasSubstr("priority 4; weight 3;"));
+  EXPECT_THAT(line_.Run({"status", "s1"}).out, HasSubstr("weight 3"));
+  const auto sweep = nlohmann::json::parse(line_.Run({"status", "s1", "--output=json"}).out);
+  EXPECT_EQ(sweep.at("sweep").at("weight"), 3);
+
+  const std::string other = line_.home() + "/other.yaml";
+  std::ofstream(other) << "name: other\nnoise: [algo]\nhardware: any\nreplicates: 2\n";
+  EXPECT_EQ(line_.Run({"submit", other, "--weight=5"}).code, kDone);
+  EXPECT_THAT(line_.Run({"status", "s2"}).out, HasSubstr("weight 5"));
+  EXPECT_EQ(line_.Run({"submit", other, "--weight=0"}).code, kUsage);
+
+  EXPECT_EQ(line_.Run({"share", "gr\x1b[31mace", "--weight=3"}).out,
+            "gr\\x1b[31mace: weight 3; 0 members running, 0 waiting\n");
+  EXPECT_EQ(line_.Run({"share", "ada"}).code, kUsage);
+  EXPECT_EQ(line_.Run({"share", "ada", "--weight=1001"}).code, kUsage);
+  EXPECT_THAT(line_.Run({"share", "", "--weight=2"}).err, HasSubstr("owner: expected a name"));
+  const auto shares = nlohmann::json::parse(line_.Run({"shares", "--output=json"}).out);
+  ASSERT_EQ(shares.at("shares").size(), 2u) << shares;
+  EXPECT_EQ(shares.at("shares")[0].at("waiting"), 6) << "of who submits here";
+  EXPECT_EQ(shares.at("shares")[0].at("weight"), 1);
+  EXPECT_EQ(shares.at("shares")[1].at("owner"), "gr\x1b[31mace");
+  EXPECT_EQ(shares.at("shares")[1].at("weight"), 3);
+  EXPECT_THAT(line_.Run({"shares"}).out, AllOf(HasSubstr("owner"), HasSubstr("gr\\x1b[31mace")));
+  EXPECT_EQ(line_.Run({"cancel", "s1"}).code, kDone);
+  EXPECT_EQ(line_.Run({"cancel", "s2"}).code, kDone);
+  EXPECT_EQ(line_.Run({"share", "gr\x1b[31mace", "--weight=1"}).code, kDone);
+  EXPECT_THAT(line_.Run({"shares"}).out, HasSubstr("nobody's members wait or run"));
+}
+
 TEST_F(SharingCommands, AWorkerThatIsNotThereIsNamed) {
   for (const char* command : {"drain", "undrain", "quarantine", "release"}) {
     const Printed printed = line_.Run({command, "node7"});

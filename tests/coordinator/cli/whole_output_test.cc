@@ -65,6 +65,8 @@ std::map<std::string, Case> CasesIn(const std::string& folder, const std::string
           {"delete", {{"delete", "s1", "--yes"}}},
           {"archive", {{"archive", "s1"}}},
           {"unarchive", {{"unarchive", "s1"}}},
+          {"shares", {{"shares"}}},
+          {"share", {{"share", "ada", "--weight=3"}}},
           {"drain", {{"drain", "box"}, true}},
           {"undrain", {{"undrain", "box"}, true}},
           {"quarantine", {{"quarantine", "box"}, true}},

@@ -41,6 +41,39 @@ BoardChanges Worker(uint64_t number, std::vector<MemberId> running) {
   return changes;
 }
 
+BoardChanges OfOwner(uint64_t sweep, const std::string& owner, uint32_t waits, uint32_t runs) {
+  SweepCounts counts;
+  counts.sharing.owner = owner;
+  counts.In(MemberState::kWaiting) = waits;
+  counts.In(MemberState::kLeased) = runs;
+  BoardChanges changes;
+  changes.sweeps.emplace_back(SweepId{sweep}, counts);
+  return changes;
+}
+
+TEST(LiveBoard, SharesAreTheSumsOfWhatEachSweepCameTo) {
+  LiveBoard board;
+  board.Apply(OfOwner(1, "ada", 10, 0));
+  board.Apply(OfOwner(2, "ada", 5, 1));
+  board.Apply(OfOwner(3, "grace", 0, 2));
+  board.Apply(OfOwner(1, "ada", 7, 3));
+  BoardChanges weights;
+  weights.weights = {{"ada", 4}, {"emmy", 2}};
+  board.Apply(std::move(weights));
+  using testing::Pair;
+  EXPECT_THAT(board.Shares(),
+              ElementsAre(Pair("ada", OwnerShare{4, 12, 4}), Pair("emmy", OwnerShare{2, 0, 0}),
+                          Pair("grace", OwnerShare{1, 0, 2})));
+
+  board.Apply(OfOwner(3, "grace", 0, 0));
+  BoardChanges gone;
+  gone.deleted = {SweepId{2}, SweepId{9}};
+  gone.weights = {{"emmy", 1}};
+  board.Apply(std::move(gone));
+  EXPECT_THAT(board.Shares(), ElementsAre(Pair("ada", OwnerShare{4, 7, 3})));
+  EXPECT_EQ(board.ShareOf("grace"), OwnerShare{});
+}
+
 TEST(LiveBoard, SaysNothingOfWhatWasNeverPosted) {
   const LiveBoard board;
   EXPECT_FALSE(board.CountsOf(SweepId{1}).has_value());

@@ -74,6 +74,39 @@ TEST_F(SharingTest, APausedSweepGetsNothingUntilItIsResumedOverARestartToo) {
   EXPECT_EQ(worker.Started().member(), "s1c0r0");
 }
 
+TEST_F(SharingTest, WeightsAreThereAfterARestartAndSaidToBeWhose) {
+  v1::UpdateShareRequest share;
+  share.set_owner("ada");
+  share.set_weight(3);
+  const auto changed = Call(&People::UpdateShare, share);
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->share().weight(), 3u);
+  ASSERT_TRUE(Submit(SmallSweep("first", 2)).ok());
+  EXPECT_EQ(Sweep(1).weight(), 1u);
+  ASSERT_TRUE(Update(1, [](auto& request) { request.set_weight(4); }).ok());
+  EXPECT_THAT(Message(Update(1, [](auto& request) { request.set_weight(0); }).status()),
+              HasSubstr("weight: expected 1 to 1000, got 0"));
+  share.set_weight(1001);
+  EXPECT_THAT(Message(Call(&People::UpdateShare, share).status()),
+              HasSubstr("weight: expected 1 to 1000, got 1001"));
+  for (const bool restarted : {false, true}) {
+    if (restarted) Restart();
+    EXPECT_EQ(Sweep(1).weight(), 4u);
+    const auto listed = Call(&People::ListShares, v1::ListSharesRequest());
+    ASSERT_TRUE(listed.ok()) << listed.status();
+    ASSERT_EQ(listed->shares_size(), 2) << listed->DebugString();
+    uint32_t waiting = 0;
+    uint32_t weights = 0;
+    for (const v1::Share& one : listed->shares()) {
+      waiting += one.waiting();
+      weights += one.weight();
+      if (one.owner() == "ada") EXPECT_EQ(one.weight(), 3u);
+    }
+    EXPECT_EQ(waiting, Sweep(1).waiting());
+    EXPECT_EQ(weights, 4u);
+  }
+}
+
 TEST_F(SharingTest, AHigherPriorityGoesFirst) {
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
   ASSERT_TRUE(Submit(SmallSweep("second", 1)).ok());

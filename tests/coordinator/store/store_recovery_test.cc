@@ -49,8 +49,10 @@ TEST_F(StoreRecoveryTest, EverythingThatWasAppliedIsRecoveredByTheNextProcess) {
 TEST_F(StoreRecoveryTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
   std::vector<Write> writes = sample::Story();
   std::get<scheduler::KeepSweep>(writes[0]).sharing = {"ada", 7, false, 1, false};
-  const scheduler::Sharing now = {"ada", -3, true, 5, true, 2, {{"cpu-test-avx2", 3}}};
+  const scheduler::Sharing now = {"ada", -3, true, 5, true, 2, {{"cpu-test-avx2", 3}}, 8};
   writes.push_back(scheduler::KeepSharing{SweepId{1}, now});
+  for (const uint32_t weight : {2, 9}) writes.push_back(scheduler::KeepShare{"ada", weight});
+  for (const uint32_t weight : {3, 1}) writes.push_back(scheduler::KeepShare{"emmy", weight});
   scheduler::KeepNotes noted{SweepId{1}, sample::Content(), 2};
   noted.content.notes = "second \"look\"";
   noted.content.tags = {{"paper", "main"}};
@@ -65,6 +67,7 @@ TEST_F(StoreRecoveryTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
   const RecoveredState state = Recovered();
 
   EXPECT_EQ(state.sweeps[0].sharing, now);
+  EXPECT_THAT(state.weights, ElementsAre(testing::Pair("ada", 9u)));
   EXPECT_EQ(state.sweeps[0].revision, 2u);
   EXPECT_EQ(state.sweeps[0].content.notes, "second \"look\"");
   EXPECT_EQ(state.sweeps[0].content.tags, noted.content.tags);
@@ -75,6 +78,7 @@ TEST_F(StoreRecoveryTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
   EXPECT_THAT(state.workers[1].quarantined, ElementsAre("", "GPU-9"));
   EXPECT_EQ(Ask("SELECT owner || priority || paused || max_failures || archived FROM v_sharing"),
             "ada-3151");
+  EXPECT_EQ(Ask("SELECT weight || ' ' || owner_weight FROM v_sharing"), "8 9");
   EXPECT_EQ(Ask("SELECT group_concat(worker || how || unit) FROM v_out_of_use"),
             "box-2drained,box-2quarantined,box-2quarantinedGPU-9");
 }
