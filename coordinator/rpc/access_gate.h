@@ -1,5 +1,6 @@
-// The one place where it is decided which call from the network is let in: of our services at their
-// doors, where the refusal carries its reason; of all else before anything but its headers is read.
+// The one place where it is decided which call from the network is let in: whose token is none when
+// only its headers have been read; whose role is too low at the doors of our services, where the
+// refusal carries its reason.
 #pragma once
 
 #include <memory>
@@ -23,8 +24,8 @@ absl::Status MayCall(const AccessBook& book, const MethodRules& rules, std::stri
 // is returned.
 MayEnter MakeMayEnter(const AccessBook& book, MethodRules rules);
 
-// The same for gRPC, which calls it with each call's headers, for all that is not in `rules`: what
-// is there has a door. The book outlives the server.
+// The same for gRPC, which calls it with each call's headers; of what is in `rules` it asks for a
+// valid token alone: that has a door. The book outlives the server.
 // shared: gRPC holds it with the credentials.
 std::shared_ptr<grpc::AuthMetadataProcessor> MakeAccessGate(const AccessBook& book,
                                                             MethodRules rules);

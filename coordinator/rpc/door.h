@@ -30,7 +30,8 @@ using MayEnter = std::function<absl::Status(const Knock& knock)>;
 // descriptor have the door by themselves.
 //
 // gRPC has read the one message of a call that does not stream by then (at most the server's limit
-// of 16 MiB): of one that is refused it is thrown away as it came.
+// of 16 MiB): of one that is refused it is thrown away as it came. Who has no valid token does not
+// come so far: see AccessGate.
 class Door final : public grpc::Service {
  public:
   // `behind` has the methods of `service` and shows their handlers (GetHandler); all are of the

@@ -105,8 +105,9 @@ void World::PeopleShare(SweepId sweep) {
   }
   if (chance_.OneIn(40)) {
     const std::string owner = chance_.OneIn(2) ? "ada" : "grace";
-    network_.FromPeople(ShareUpdated{.request = 7, .owner = owner, .weight = 1u << chance_.Below(3)},
-                        clocks_.World());
+    network_.FromPeople(
+        ShareUpdated{.request = 7, .owner = owner, .weight = 1u << chance_.Below(3)},
+        clocks_.World());
   }
   if (!chance_.OneIn(60)) return;
   const std::string name = workers_[chance_.Below(workers_.size())]->traits().name;

@@ -120,8 +120,7 @@ const std::vector<FolderRule>& AllRules() {
        {"common/", "coordinator/analysis/interval.h", "coordinator/certificates/",
         "coordinator/coordinator.h", "coordinator/store/backup.h", "coordinator/store/own_sql.h",
         "coordinator/store/restore.h", "coordinator/sweep_file/", "worker/devices/",
-        "worker/trainer/data/cache_upkeep.h",
-        "worker/trainer/data/dataset.h"},
+        "worker/trainer/data/cache_upkeep.h", "worker/trainer/data/dataset.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "curl/",
         "archive", "thread"}},
 

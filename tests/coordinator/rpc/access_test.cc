@@ -201,12 +201,13 @@ TEST_F(AccessTest, EveryRefusalSaysItsReasonToPrograms) {
     EXPECT_THAT(info.metadata().at("needs"), testing::AnyOf("submitter", "worker"));
   }
   for (const grpc::Status& refused : refusals(nobody)) {
-    EXPECT_EQ(InfoOf(refused).reason(), "TOKEN_REFUSED") << refused.error_message();
+    EXPECT_EQ(refused.error_code(), grpc::UNAUTHENTICATED) << refused.error_message();
+    EXPECT_EQ(refused.error_details(), "") << "at the headers: no message of a stranger is kept";
   }
   grpc::ClientContext context;
   SetDeadline(context, kPatience);
   const auto watch = v1::CoordinatorService::NewStub(nobody)->WatchSweep(&context, {});
-  EXPECT_EQ(InfoOf(watch->Finish()).reason(), "TOKEN_REFUSED");
+  EXPECT_EQ(watch->Finish().error_code(), grpc::UNAUTHENTICATED);
 }
 
 TEST_F(AccessTest, OfAMessageOfWhoMayNotNothingIsParsed) {
