@@ -31,6 +31,7 @@ class GrantChecker {
   void CheckBudget(const scheduler::GrantLease& grant, const scheduler::RecoveredState& kept);
   void CheckSlots(const scheduler::RecoveredState& kept);
   void Note(const scheduler::AppendEvent& event, absl::Time now);
+  void NoteReleased(const std::string& released);
 
   const scheduler::Options options_;
   std::set<std::string>& problems_;
