@@ -100,9 +100,20 @@ void GrantChecker::Free(const DropLease& drop) {
 }
 
 void GrantChecker::Note(const AppendEvent& event, absl::Time now) {
+  if (event.kind == "released_by_person") {
+    NoteReleased(event.text.substr(0, event.text.find(" gets leases again")));
+  }
   if (event.kind != "worker_quarantined") return;
   const size_t end = event.text.find(" gets no leases");
   quarantined_until_[event.text.substr(0, end)] = now + options_.quarantine;
+}
+
+// A worker is released with all its devices; a worker's only device goes by the worker's name.
+void GrantChecker::NoteReleased(const std::string& released) {
+  std::erase_if(quarantined_until_, [&](const auto& one) {
+    return one.first == released || one.first.ends_with(" of " + released) ||
+           released.ends_with(" of " + one.first);
+  });
 }
 
 }  // namespace noisefloor::test

@@ -33,6 +33,7 @@ class GrantChecker {
   void Take(const scheduler::GrantLease& grant);
   void Free(const scheduler::DropLease& drop);
   void Note(const scheduler::AppendEvent& event, absl::Time now);
+  void NoteReleased(const std::string& released);
 
   struct Past {  // An attempt that came to nothing.
     uint32_t attempt = 0;

@@ -177,11 +177,11 @@ TEST(PlantedBug, LimitsThatAreIgnoredAreSeen) {
 }
 TEST(PlantedBug, WeightsOfSweepsThatAreMixedUpAreSeen) {
   ExpectSeen(Mutant::kMixesUpWeights, "a sweep that had less, or had it longer ago, had to wait",
-             150);
+             40);
 }
 TEST(PlantedBug, WeightsOfOwnersThatAreMixedUpAreSeen) {
   ExpectSeen(Mutant::kMixesUpOwnersWeights,
-             "an owner who had less, or had it longer ago, had to wait", 150);
+             "an owner who had less, or had it longer ago, had to wait", 40);
 }
 TEST(PlantedBug, ExtensionsThatNumberCellsAnewAreSeen) {
   ExpectSeen(Mutant::kForgetsOldNumbers, "a cell became another when it was extended");
