@@ -96,7 +96,7 @@ _noisefloor_flags() {  # PATH: its flags, with "=" where a value follows.
 constexpr std::string_view kValues = R"sh(    *) ;;
   esac
 }
-_noisefloor_values() {  # PATH FLAG or PATH POSITION: "words A B", "files", "folders", "ids" or nothing.
+_noisefloor_values() {  # PATH FLAG or PATH POSITION: "words A B", "files", "ids"...; or nothing
   case "$1 $2" in
 )sh";
 constexpr std::string_view kMain = R"sh(    *) ;;

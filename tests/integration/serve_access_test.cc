@@ -101,7 +101,7 @@ TEST_F(AccessProcessTest, ASweepIsTrainedWithNothingTypedAndNoTokenInAnyLog) {
   const auto [watched, lines] = Run(program + " watch s1");
   EXPECT_EQ(watched, 0) << TextOf(At("commands.log")) << TextOf(At("worker.log"));
   EXPECT_THAT(lines, HasSubstr("s1 has ended: 4 members: 4 done"));
-  EXPECT_THAT(TextOf(At("serve.log")), HasSubstr("identity=worker"));
+  EXPECT_THAT(TextOf(At("serve.log")), HasSubstr("caller=worker"));
 
   EXPECT_EQ(Run(program + " access revoke worker").first, 0);
   const auto code = worker.Wait(kPatience);
