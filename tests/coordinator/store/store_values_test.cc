@@ -47,6 +47,18 @@ TEST_F(StoreValuesTest, EnvironmentsAreKeptOnce) {
   EXPECT_EQ(Ask("SELECT count(*) FROM attempt WHERE environment IS NOT NULL"), "2");
 }
 
+TEST_F(StoreValuesTest, EachAttemptHasTheDataThatItSaid) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  scheduler::KeepOutcome late = sample::Finish(1, sample::Member(0, 0));
+  late.accepted = false;
+  late.outcome.data_identity = std::string(64, '7');
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{late}).ok());
+  EXPECT_EQ(Ask("SELECT group_concat(DISTINCT lease) FROM attempt JOIN data_identity "
+                "USING (data_identity) WHERE sha256 = '" +
+                late.outcome.data_identity + "'"),
+            "1");
+}
+
 TEST_F(StoreValuesTest, MoreEnvironmentsThanAreRememberedAreAllKept) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
   for (int i = 0; i < 250; ++i) {
