@@ -31,7 +31,7 @@ struct SmallState {
   std::map<std::string, SettingsSchemaRef> schemas;  // Told since the start, by identity.
   std::map<std::string, uint32_t> offered_classes;   // By how many connected workers.
   std::map<std::string, uint32_t> offered_stacks;
-  uint64_t pools_changed = 0;  // How often one came into `waiting` or went.
+  uint64_t pools_changed = 0;  // How often one of `waiting` came to have turns, or went.
   // Workers, members and queues that were looked at to decide: what grows with the fleet or the
   // queue would show here. Soft.
   mutable uint64_t looked_at = 0;

@@ -170,11 +170,13 @@ void FreeSlot(State& state, Worker& worker, const Lease& lease) {
 }
 
 Line& LineOf(State& state, const Pool& pool, SweepId id) {
-  const auto [queue, is_new] = state.waiting.try_emplace(pool);
-  if (is_new) ++state.pools_changed;
-  const auto [line, is_first] = queue->second.lines.try_emplace(id);
+  Queue& queue = state.waiting[pool];
+  const auto [line, is_first] = queue.lines.try_emplace(id);
   const SweepState& sweep = state.sweeps.at(id);
-  if (is_first && MayLease(sweep, pool)) queue->second.turns.Insert(TurnOf(state, sweep));
+  if (is_first && MayLease(sweep, pool)) {
+    if (queue.turns.empty()) ++state.pools_changed;  // Lines of paused sweeps may have lain there.
+    queue.turns.Insert(TurnOf(state, sweep));
+  }
   return line->second;
 }
 

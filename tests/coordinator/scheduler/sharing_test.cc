@@ -156,6 +156,21 @@ TEST(Sharing, APausedSweepKeepsItsPlaceAndARestartKnowsIt) {
   EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
 }
 
+// A paused sweep waits for what a cell is pinned to while slots are given out.
+TEST(Sharing, WhatIsPinnedMeanwhileHasItsTurnAmongThoseOfTheSameStep) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(SubmitFor("ada", 2), kT0);
+  EXPECT_THAT(Started(scheduler.Step(Join(1, 1, "u1"), kT0)), ElementsAre("s1c0r0 w1"));
+  (void)scheduler.Step(SweepUpdated{.request = 1, .sweep = SweepId{1}, .paused = true}, kT0);
+  SweepSubmitted two_cells = Submit(MakeSweep({"algo", "impl"}, 3));
+  two_cells.caller = "ada";
+  (void)scheduler.Step(two_cells, kT0);
+  (void)scheduler.Step(SubmitFor("grace", 3), kT0);
+
+  EXPECT_THAT(Started(scheduler.Step(Join(2, 3, "u2"), kT0)),
+              ElementsAre("s3c0r0 w2", "s2c0r0 w2", "s3c0r1 w2"));
+}
+
 TEST(Sharing, WhatWaitsOrRunsIsNotArchived) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(SubmitFor("ada", 2), kT0);
