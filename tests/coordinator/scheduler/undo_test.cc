@@ -19,9 +19,13 @@ namespace {
 size_t allocations = 0;
 }  // namespace
 
-void* operator new(size_t size) {
+// Both forms: std::stable_sort takes its room by the second.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  void* const found = std::malloc(size == 0 ? 1 : size);
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new(size_t size) {
+  void* const found = operator new(size, std::nothrow);
   if (found == nullptr) throw std::bad_alloc();
   return found;
 }
