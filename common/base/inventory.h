@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace noisefloor {
+
+// "cudnn" -> "9.12.0"
+using Versions = std::map<std::string, std::string>;
 
 struct Inventory {
   // A GPU, or all processors of the host.
@@ -16,6 +20,10 @@ struct Inventory {
     uint64_t memory_bytes = 0;  // Of a GPU; else 0.
     std::string driver;         // Of a GPU: "575.57.08"
     std::string note;           // What is worth knowing; "" = nothing.
+    // What it can be by itself, the preferred first: "nvidia-h200", "cpu-amd-avx2".
+    std::vector<std::string> hardware_classes = {};
+    // What code for it is made for: "sm_90"; of processors instruction sets, "avx2".
+    std::vector<std::string> architectures = {};
     friend bool operator==(const Device&, const Device&) = default;
   };
   // A stack on a hardware class, tried on the devices of each slot that has it.
@@ -25,6 +33,7 @@ struct Inventory {
     std::string fingerprint;     // Hash of all that makes results of that stack on that class.
     std::string build;           // Hash of the trainer's executable.
     std::string schema;          // Identity of its settings; "" = those of version 0.2.
+    Versions versions = {};      // What the fingerprint was taken of, where it has a name.
     friend bool operator==(const Offer&, const Offer&) = default;
   };
   // Where one trainer runs at a time.

@@ -11,6 +11,9 @@ v1::Inventory ToProto(const Inventory& inventory) {
     added.set_memory_bytes(device.memory_bytes);
     added.set_driver(device.driver);
     added.set_note(device.note);
+    added.mutable_hardware_classes()->Assign(device.hardware_classes.begin(),
+                                             device.hardware_classes.end());
+    added.mutable_architectures()->Assign(device.architectures.begin(), device.architectures.end());
   }
   for (const Inventory::Offer& offer : inventory.offers) {
     v1::Offer& added = *message.add_offers();
@@ -19,6 +22,7 @@ v1::Inventory ToProto(const Inventory& inventory) {
     added.set_fingerprint(offer.fingerprint);
     added.set_build(offer.build);
     added.set_schema(offer.schema);
+    added.mutable_versions()->insert(offer.versions.begin(), offer.versions.end());
   }
   for (const Inventory::Slot& slot : inventory.slots) {
     v1::Slot& added = *message.add_slots();

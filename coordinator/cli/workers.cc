@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
@@ -18,6 +21,10 @@ std::string State(const v1::WorkerSummary& worker) {
   return worker.draining() ? "draining" : "connected";
 }
 
+std::vector<std::string> Texts(const google::protobuf::RepeatedPtrField<std::string>& list) {
+  return {list.begin(), list.end()};
+}
+
 Json InventoryJson(const v1::Inventory& inventory) {
   Json json = {{"devices", Json::array()}, {"slots", Json::array()}, {"withheld", Json::array()}};
   for (const v1::Device& device : inventory.devices()) {
@@ -25,7 +32,9 @@ Json InventoryJson(const v1::Inventory& inventory) {
                                {"model", device.model()},
                                {"memory_bytes", device.memory_bytes()},
                                {"driver", device.driver()},
-                               {"note", device.note()}});
+                               {"note", device.note()},
+                               {"hardware_classes", Texts(device.hardware_classes())},
+                               {"architectures", Texts(device.architectures())}});
   }
   for (const v1::Slot& slot : inventory.slots()) {
     Json& added = json["slots"].emplace_back();
@@ -35,9 +44,12 @@ Json InventoryJson(const v1::Inventory& inventory) {
     }
     for (const uint32_t place : slot.offers()) {
       const v1::Offer& offer = inventory.offers(static_cast<int>(place));
-      added["offers"].push_back({{"hardware", offer.hardware_class()},
-                                 {"stack", offer.stack()},
-                                 {"fingerprint", offer.fingerprint()}});
+      added["offers"].push_back(
+          {{"hardware", offer.hardware_class()},
+           {"stack", offer.stack()},
+           {"fingerprint", offer.fingerprint()},
+           {"versions",
+            std::map<std::string, std::string>(offer.versions().begin(), offer.versions().end())}});
     }
   }
   for (const v1::Withheld& withheld : inventory.withheld()) {
@@ -50,17 +62,16 @@ Json InventoryJson(const v1::Inventory& inventory) {
 }
 
 Json ToJson(const v1::WorkerSummary& worker) {
-  Json json = {
-      {"id", std::to_string(worker.id())},
-      {"name", worker.name()},
-      {"version", worker.version()},
-      {"connected", worker.connected()},
-      {"draining", worker.draining()},
-      {"running", std::vector<std::string>(worker.running().begin(), worker.running().end())},
-      {"classes", ClassesOf(worker.inventory())},
-      {"stacks", StacksOf(worker.inventory())},
-      {"seen_unix_seconds", worker.seen_unix_seconds()},
-      {"paused", Json::array()}};
+  Json json = {{"id", std::to_string(worker.id())},
+               {"name", worker.name()},
+               {"version", worker.version()},
+               {"connected", worker.connected()},
+               {"draining", worker.draining()},
+               {"running", Texts(worker.running())},
+               {"classes", ClassesOf(worker.inventory())},
+               {"stacks", StacksOf(worker.inventory())},
+               {"seen_unix_seconds", worker.seen_unix_seconds()},
+               {"paused", Json::array()}};
   json.update(InventoryJson(worker.inventory()));
   for (const v1::PausedUnit& paused : worker.paused()) {
     json["paused"].push_back({{"unit", paused.unit()}, {"reason", paused.reason()}});

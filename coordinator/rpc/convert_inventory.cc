@@ -22,6 +22,9 @@ constexpr int kMaxEntries = 256;       // Devices, offers, what is withheld.
 constexpr int kMaxSlots = 1024;
 constexpr int kMostSchemas = 16;
 constexpr int kMaxDevicesOfSlot = 64;
+constexpr int kMostOfDevice = 16;    // Classes, architectures.
+constexpr int kMostVersions = 32;    // Of a fingerprint.
+constexpr size_t kMaxVersion = 200;  // Bytes of one's name, and of what it is.
 
 // Remembers the first thing that is not as expected.
 class Checker {
@@ -72,8 +75,21 @@ std::vector<Inventory::Device> DevicesFrom(const v1::Inventory& message, Checker
     check.Text("devices.model", device.model(), 0);
     check.Text("devices.driver", device.driver(), 0);
     check.Text("devices.note", device.note(), 0, kMaxReason);
-    devices.push_back(
-        {device.unit(), device.model(), device.memory_bytes(), device.driver(), device.note()});
+    check.Count("devices.hardware_classes", device.hardware_classes_size(), 0, kMostOfDevice);
+    check.Count("devices.architectures", device.architectures_size(), 0, kMostOfDevice);
+    for (const std::string& name : device.hardware_classes()) {
+      check.Name("devices.hardware_classes", name);
+    }
+    for (const std::string& name : device.architectures()) {
+      check.Name("devices.architectures", name);
+    }
+    devices.push_back({device.unit(),
+                       device.model(),
+                       device.memory_bytes(),
+                       device.driver(),
+                       device.note(),
+                       {device.hardware_classes().begin(), device.hardware_classes().end()},
+                       {device.architectures().begin(), device.architectures().end()}});
   }
   return devices;
 }
@@ -88,8 +104,17 @@ std::vector<Inventory::Offer> OffersFrom(const v1::Inventory& message, bool assu
     check.Text("offers.fingerprint", offer.fingerprint(), assumed ? 0 : 1);
     check.Text("offers.build", offer.build(), 0);
     check.Text("offers.schema", offer.schema(), 0);
-    offers.push_back({offer.hardware_class(), offer.stack(), offer.fingerprint(), offer.build(),
-                      offer.schema() == kSettingsOf02 ? "" : offer.schema()});
+    check.Count("offers.versions", static_cast<int>(offer.versions_size()), 0, kMostVersions);
+    for (const auto& [name, version] : offer.versions()) {
+      check.Text("offers.versions", name, 1, kMaxVersion);
+      check.Text("offers.versions", version, 0, kMaxVersion);
+    }
+    offers.push_back({offer.hardware_class(),
+                      offer.stack(),
+                      offer.fingerprint(),
+                      offer.build(),
+                      offer.schema() == kSettingsOf02 ? "" : offer.schema(),
+                      {offer.versions().begin(), offer.versions().end()}});
   }
   return offers;
 }

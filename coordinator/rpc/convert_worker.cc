@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -12,6 +14,7 @@
 #include "common/base/check.h"
 #include "common/base/names.h"
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/json_reader.h"
 #include "coordinator/ingest/accept.h"
 #include "coordinator/rpc/convert.h"
 
@@ -204,6 +207,18 @@ v1::Inventory InventoryOf(const v1::Register& message) {
   return inventory;
 }
 
+// Of each fingerprint what the first offer with it tells.
+std::vector<scheduler::Software> SoftwareOf(const Inventory& inventory) {
+  std::set<std::string_view> told;
+  std::vector<scheduler::Software> software;
+  for (const Inventory::Offer& offer : inventory.offers) {
+    if (offer.versions.empty() || !told.insert(offer.fingerprint).second) continue;
+    software.push_back({offer.fingerprint, std::make_shared<const Versions>(offer.versions),
+                        Json(offer.versions).dump()});
+  }
+  return software;
+}
+
 absl::Status CheckHasSomething(const v1::Inventory& inventory) {
   if (inventory.slots_size() > 0 || inventory.withheld_size() > 0) return absl::OkStatus();
   return Expected("register.inventory", "slots, or what is withheld and why", "neither");
@@ -239,6 +254,7 @@ absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
   event.identity = message.identity();
   NF_ASSIGN_OR_RETURN(Inventory inventory, InventoryFrom("register.inventory", told, false));
   NF_ASSIGN_OR_RETURN(event.schemas, SchemasFrom("register.inventory", told, inventory));
+  event.software = SoftwareOf(inventory);
   event.inventory = std::make_shared<const Inventory>(std::move(inventory));
   NF_ASSIGN_OR_RETURN(event.inventory_text, JsonOf(told));
   event.version = message.version();

@@ -101,6 +101,10 @@ struct PinIdentity {
 struct KeepSchema {
   SettingsSchemaRef schema;  // shared: immutable.
 };
+// May be kept already: what was kept first stays.
+struct KeepSoftware {
+  Software software;
+};
 struct KeepWorker {
   WorkerId worker;
   std::string name;
@@ -183,11 +187,11 @@ struct CollectArtifacts {
   std::vector<CollectedArtifact> artifacts;
   absl::Time at;
 };
-using Write =
-    std::variant<KeepSweep, KeepSharing, KeepShare, KeepExtension, DeleteSweep, KeepNotes, PinCell,
-                 KeepSpecification, PinIdentity, KeepSchema, KeepWorker, KeepWorkerUse,
-                 ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome, SetMemberState,
-                 SetUntouched, AppendEvent, KeepToken, RevokeToken, CollectArtifacts>;
+using Write = std::variant<KeepSweep, KeepSharing, KeepShare, KeepExtension, DeleteSweep, KeepNotes,
+                           PinCell, KeepSpecification, PinIdentity, KeepSchema, KeepSoftware,
+                           KeepWorker, KeepWorkerUse, ForgetWorker, GrantLease, DropLease,
+                           KeepRecords, KeepOutcome, SetMemberState, SetUntouched, AppendEvent,
+                           KeepToken, RevokeToken, CollectArtifacts>;
 
 // ---- Sends.
 

@@ -131,6 +131,12 @@ struct WorkerUpdated {
   std::optional<bool> quarantined = {};
   std::string caller = {};
 };
+// What a fingerprint was taken of.
+struct Software {
+  std::string fingerprint;
+  std::shared_ptr<const Versions> versions;  // shared: with copies of the state. Never null.
+  std::string text;                          // The same as a JSON object, for the store.
+};
 // Its limits are checked where it is read: a name, an identity, an inventory whose places are
 // there.
 struct WorkerConnected {
@@ -143,6 +149,7 @@ struct WorkerConnected {
   // Of its offers, each once, but those of version 0.2.
   // shared: immutable.
   std::vector<SettingsSchemaRef> schemas;
+  std::vector<Software> software = {};  // Of the offers that tell of it, each fingerprint once.
   std::string version;
   std::vector<HeldLease> held;
 };

@@ -54,6 +54,32 @@ bool OffersOtherSettings(const Worker& worker, const Pool& pool) {
   });
 }
 
+// "cudnn 9.12.0 instead of 9.1.0, ..." of what a worker has and a cell was pinned to; "" = that is
+// not known.
+std::string Differences(const State& state, const Worker& worker, const Pool& pool) {
+  constexpr size_t kMostNamed = 4;
+  const auto pinned = state.software.find(pool.fingerprint);
+  const auto offer = std::ranges::find_if(worker.inventory->offers, [&](const auto& one) {
+    return one.hardware_class == pool.hardware && one.stack == pool.stack;
+  });
+  if (pinned == state.software.end() || offer == worker.inventory->offers.end()) return "";
+  const auto version = [](const Versions& versions, const std::string& name) -> std::string {
+    const auto it = versions.find(name);
+    return it == versions.end() ? "none" : it->second;
+  };
+  Versions names = *pinned->second;
+  names.insert(offer->versions.begin(), offer->versions.end());
+  std::string text;
+  size_t found = 0;
+  for (const auto& [name, any] : names) {
+    const std::string here = version(offer->versions, name);
+    const std::string there = version(*pinned->second, name);
+    if (here == there || ++found > kMostNamed) continue;
+    text.append(text.empty() ? "" : ", ").append(name + " " + here + " instead of " + there);
+  }
+  return found > kMostNamed ? text + ", ..." : text;
+}
+
 // Nobody who is connected offers what the pool asks for.
 std::string NotOffered(const State& state, const Pool& pool, const MemberId& id) {
   const Pool any_build = {pool.hardware, pool.stack, "", pool.schema};
@@ -64,7 +90,10 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
   for (const auto& [id, worker] : state.workers) {
     if (!worker.session) continue;
     ++connected;
-    if (Offers(worker, any_build)) other_builds.push_back(worker.name);
+    if (Offers(worker, any_build)) {
+      const std::string differ = Differences(state, worker, pool);
+      other_builds.push_back(worker.name + (differ.empty() ? "" : ": " + differ));
+    }
     if (OffersOtherSettings(worker, pool)) other_settings.push_back(worker.name);
     std::ranges::move(WithheldFrom(worker, pool), std::back_inserter(withheld));
   }

@@ -149,6 +149,7 @@ std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState
   state->last_worker = recovered.last_worker;
   state->last_event = recovered.last_event;
   for (const auto& [owner, weight] : recovered.weights) SetOwnerWeight(*state, owner, weight);
+  state->software = recovered.software;
   for (const RecoveredSweep& sweep : recovered.sweeps) RestoreSweep(*state, sweep);
   RestoreWorkers(*state, recovered, now);
   RestoreLeases(*state, recovered, now);
@@ -176,6 +177,7 @@ RecoveredState DurableState(const State& state) {
   for (const Owner& owner : state.owners) {
     if (owner.standing.weight != 1) durable.weights[owner.name] = owner.standing.weight;
   }
+  durable.software = state.software;
   durable.last_sweep = state.last_sweep;
   durable.last_lease = state.last_lease;
   durable.last_worker = state.last_worker;

@@ -9,6 +9,8 @@ namespace {
 
 // Of up to 256 KiB each, and kept for ever: what one worker could fill the disk with.
 constexpr size_t kMostSchemas = 1000;
+// Fingerprints of which it is known what they were taken of; of more, `explain` tells the hash.
+constexpr size_t kMostSoftware = 10000;
 
 // Why it cannot be taken now: who else holds its name or identity, or too much is known already.
 // Empty: it can.
@@ -84,11 +86,21 @@ void TakeSchemas(Turn& turn, Worker& worker, std::vector<SettingsSchemaRef> told
   worker.schemas = std::move(told);
 }
 
+void TakeSoftware(Turn& turn, std::vector<Software> told) {
+  for (Software& software : told) {
+    auto& known = turn.state.software;
+    if (known.size() >= kMostSoftware) return;
+    if (!known.try_emplace(software.fingerprint, software.versions).second) continue;
+    turn.Keep(KeepSoftware{std::move(software)});
+  }
+}
+
 void Describe(Turn& turn, Worker& worker, WorkerConnected& event) {
   if (worker.session) CountOffers(turn, worker, false);
   worker.name = event.name;
   SetInventory(turn.state, worker, std::move(event.inventory));
   TakeSchemas(turn, worker, std::move(event.schemas));
+  TakeSoftware(turn, std::move(event.software));
   worker.draining = false;
   worker.heard = turn.now;
   worker.session = event.session;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,9 @@ struct SmallState {
   std::vector<Owner> owners;  // Of sweeps or of weights, in the order in which they came.
   std::map<std::string, uint32_t> owners_by_name;
   std::map<std::string, SettingsSchemaRef> schemas;  // Told since the start, by identity.
-  std::map<std::string, uint32_t> offered_classes;   // By how many connected workers.
+  // What fingerprints were taken of. shared: immutable, never null.
+  std::map<std::string, std::shared_ptr<const Versions>> software;
+  std::map<std::string, uint32_t> offered_classes;  // By how many connected workers.
   std::map<std::string, uint32_t> offered_stacks;
   uint64_t pools_changed = 0;  // How often one of `waiting` came to have turns, or went.
   // Workers, members and queues that were looked at to decide: what grows with the fleet or the

@@ -10,6 +10,7 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/trainer_protocol/json_reader.h"
 #include "coordinator/scheduler/recovered.h"
 #include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/recover_check.h"
@@ -387,6 +388,25 @@ absl::Status ReadShares(SQLite::Database& database, RecoveredState& state) {
   return absl::OkStatus();
 }
 
+absl::Status ReadSoftware(SQLite::Database& database, RecoveredState& state) {
+  SQLite::Statement row(database, "SELECT fingerprint, versions FROM software");
+  while (row.executeStep()) {
+    const std::string fingerprint = row.getColumn(0).getString();
+    const auto json = ParseJson(row.getColumn(1).getString());
+    Versions versions;
+    bool sound = json.ok() && json->is_object();
+    if (sound) {
+      for (const auto& [name, version] : json->items()) {
+        sound = sound && version.is_string();
+        if (version.is_string()) versions[name] = version.get<std::string>();
+      }
+    }
+    if (!sound) return Damaged("software " + fingerprint, "its versions are no object of texts");
+    state.software[fingerprint] = std::make_shared<const Versions>(std::move(versions));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadWorkers(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(
       database,
@@ -427,6 +447,7 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   NF_RETURN_IF_ERROR(ReadResults(database, state));
   NF_RETURN_IF_ERROR(ReadEvaluationSets(database, state));
   NF_RETURN_IF_ERROR(ReadShares(database, state));
+  NF_RETURN_IF_ERROR(ReadSoftware(database, state));
   NF_RETURN_IF_ERROR(ReadWorkers(database, state));
   NF_RETURN_IF_ERROR(ReadLiveLeases(database, state));
   NF_RETURN_IF_ERROR(ReadPastLeases(database, state));

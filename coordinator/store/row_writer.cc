@@ -69,6 +69,8 @@ constexpr const char* kAddUnitSql =
 constexpr const char* kFindUnitSql = "SELECT unit FROM unit WHERE name = ?";
 constexpr const char* kSettingsSchemaSql =
     "INSERT INTO settings_schema (identity, settings) VALUES (?, ?) ON CONFLICT DO NOTHING";
+constexpr const char* kSoftwareSql =
+    "INSERT INTO software (fingerprint, versions) VALUES (?, ?) ON CONFLICT DO NOTHING";
 constexpr const char* kWorkerSql =
     "INSERT INTO worker (worker, name, identity, inventory, version, seen_us) VALUES (?, ?, ?, ?, "
     "?, ?) ON CONFLICT (worker) DO UPDATE SET name = excluded.name, identity = "
@@ -208,6 +210,7 @@ RowWriter::RowWriter(SQLite::Database& database)
       pin_cell_(database, kPinCellSql),
       pin_identity_(database, kPinIdentitySql),
       schema_(database, kSettingsSchemaSql),
+      software_(database, kSoftwareSql),
       worker_(database, kWorkerSql),
       forget_worker_(database, kForgetWorkerSql),
       lease_(database, kLeaseSql),
@@ -347,6 +350,10 @@ void RowWriter::Keep(const scheduler::PinIdentity& write) {
 
 void RowWriter::Keep(const scheduler::KeepSchema& write) {
   Run(schema_, Blob{HashBytes(write.schema->identity())}, write.schema->ToJson());
+}
+
+void RowWriter::Keep(const scheduler::KeepSoftware& write) {
+  Run(software_, write.software.fingerprint, write.software.text);
 }
 
 void RowWriter::Keep(const scheduler::KeepWorker& write) {

@@ -35,6 +35,7 @@ class RowWriter {
   void Keep(const scheduler::KeepSpecification& write);
   void Keep(const scheduler::PinIdentity& write);
   void Keep(const scheduler::KeepSchema& write);
+  void Keep(const scheduler::KeepSoftware& write);
   void Keep(const scheduler::KeepWorker& write);
   void Keep(const scheduler::ForgetWorker& write);
   void Keep(const scheduler::GrantLease& write);
@@ -63,10 +64,10 @@ class RowWriter {
   int64_t NumberOfData(const std::string& identity);
 
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
-      worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_, artifact_,
-      member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_,
-      token_, revoke_token_, collect_, sharing_, share_, even_share_, extension_, wider_, delete_,
-      notes_, drained_, release_, quarantine_;
+      software_, worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_,
+      artifact_, member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_,
+      identity_, token_, revoke_token_, collect_, sharing_, share_, even_share_, extension_, wider_,
+      delete_, notes_, drained_, release_, quarantine_;
   Names metrics_;
   Names units_;
   // Kept in this process, by their texts: nearly all attempts are alike in them.

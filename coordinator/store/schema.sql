@@ -121,6 +121,12 @@ CREATE TABLE settings_schema (
   settings TEXT NOT NULL        -- JSON: path, kind, limits, default and help of each
 ) STRICT, WITHOUT ROWID;
 
+-- What fingerprints of a stack on a hardware class were taken of, as far as it has names.
+CREATE TABLE software (
+  fingerprint TEXT PRIMARY KEY,  -- as in cell.stack_fingerprint
+  versions    TEXT NOT NULL      -- JSON object: "cudnn" -> "9.12.0"
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE worker (
   worker    INTEGER PRIMARY KEY,
   name      TEXT    NOT NULL,

@@ -195,6 +195,14 @@ SELECT w.name AS worker,
        (SELECT value FROM json_each(d.value) WHERE key = 'reason') AS reason
 FROM worker w, json_each(w.inventory, '$.withheld') d WHERE w.forgotten = 0;
 
+-- The software that cells are pinned to, by name: an empty version says that its worker told none.
+CREATE VIEW v_software AS
+SELECT f.fingerprint, f.hardware, f.stack, coalesce(v.key, '') AS name, coalesce(v.value, '') AS version
+FROM (SELECT DISTINCT c.stack_fingerprint AS fingerprint, c.hardware, c.stack
+      FROM cell c JOIN sweep s USING (sweep)
+      WHERE c.stack_fingerprint <> '' AND s.deleted_us IS NULL) f
+LEFT JOIN software w USING (fingerprint) LEFT JOIN json_each(w.versions) v;
+
 -- What people have taken out of use.
 CREATE VIEW v_out_of_use AS
 SELECT name AS worker, '' AS unit, 'drained' AS how FROM worker WHERE drained = 1 AND forgotten = 0

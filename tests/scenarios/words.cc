@@ -93,6 +93,9 @@ struct WriteLine {
   std::string operator()(const KeepSchema& w) const {
     return "keep  settings " + w.schema->identity().substr(0, 12);
   }
+  std::string operator()(const KeepSoftware& w) const {
+    return "keep  software of fingerprint " + w.software.fingerprint;
+  }
   std::string operator()(const KeepWorker& w) const {
     return "keep  worker " + std::to_string(w.worker.value) + ": " + w.name;
   }

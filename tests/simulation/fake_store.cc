@@ -89,6 +89,10 @@ std::string Difference(const RecoveredState& a, const RecoveredState& b) {
   if (!SameLists(a.past_leases, b.past_leases)) return "past leases differ";
   if (!SameLists(a.workers, b.workers)) return "workers differ";
   if (a.weights != b.weights) return "weights of owners differ";
+  const auto same = [](const auto& x, const auto& y) {
+    return x.first == y.first && *x.second == *y.second;
+  };
+  if (!std::ranges::equal(a.software, b.software, same)) return "software differs";
   if (a.last_sweep != b.last_sweep) return "the last sweep differs";
   if (a.last_lease != b.last_lease) return "the last lease differs";
   if (a.last_event != b.last_event) return "the last event differs";
@@ -239,6 +243,10 @@ void FakeStore::On(const KeepShare& write) {
   if (write.weight == 0) return Violate("an owner has no weight");
   state_.weights[write.owner] = write.weight;
   if (write.weight == 1) state_.weights.erase(write.owner);
+}
+
+void FakeStore::On(const scheduler::KeepSoftware& write) {
+  state_.software.emplace(write.software.fingerprint, write.software.versions);
 }
 
 void FakeStore::On(const KeepWorkerUse& write) {

@@ -46,6 +46,7 @@ class FakeStore {
   void On(const scheduler::KeepSpecification& write);
   void On(const scheduler::PinIdentity& write);
   void On(const scheduler::KeepSchema&) {}
+  void On(const scheduler::KeepSoftware& write);
   void On(const scheduler::KeepWorker& write);
   void On(const scheduler::ForgetWorker& write);
   void On(const scheduler::GrantLease& write);

@@ -34,6 +34,7 @@ struct Probed {
 struct Finding {
   std::string reason;
   std::string fingerprint;
+  Versions versions;  // Of the fingerprint.
 };
 
 // What the trainer saw must be what we lend it: on a machine whose numbering changed under us, or
@@ -51,15 +52,28 @@ std::string Mismatch(const std::vector<ProbeAnswer::Device>& seen, const SlotPla
   return "";
 }
 
+// What a registration may hold.
+Versions VersionsOf(const Stack& stack, Versions of_device, const std::string& driver) {
+  constexpr size_t kMost = 32;
+  if (!driver.empty()) of_device["driver"] = driver;
+  for (const auto& [name, version] : stack.versions) {
+    if (of_device.size() == kMost) break;
+    of_device.emplace(name, version);
+  }
+  return of_device;
+}
+
 Finding Judge(const absl::StatusOr<std::string>& text, const SlotPlan& slot, const Stack& stack,
               const std::string& driver) {
-  if (!text.ok()) return {Message(text.status()), ""};
+  if (!text.ok()) return {Message(text.status()), "", {}};
   const absl::StatusOr<ProbeAnswer> answer = ParseProbeAnswer(*text);
-  if (!answer.ok()) return {"--probe: " + Message(answer.status()), ""};
-  if (!answer->works) return {answer->reason.empty() ? "it does not work" : answer->reason, ""};
+  if (!answer.ok()) return {"--probe: " + Message(answer.status()), "", {}};
+  if (!answer->works) return {answer->reason.empty() ? "it does not work" : answer->reason, "", {}};
   std::string mismatch = Mismatch(answer->devices, slot);
-  if (!mismatch.empty()) return {std::move(mismatch), ""};
-  return {"", FingerprintOf(stack, answer->facts, slot.gpus.empty() ? "" : driver)};
+  if (!mismatch.empty()) return {std::move(mismatch), "", {}};
+  const std::string of_gpu = slot.gpus.empty() ? "" : driver;
+  return {"", FingerprintOf(stack, answer->facts, of_gpu),
+          VersionsOf(stack, answer->versions, of_gpu)};
 }
 
 Question QuestionOf(const Probed& probed, const Stack& stack) {
@@ -110,7 +124,7 @@ class Prober {
       EachWanted(slot, [&](const Probed& probed, const Stack& stack) {
         if (!findings_.try_emplace(probed).second) return;
         if (stack.program.empty()) {
-          findings_[probed] = {"", FingerprintOf(stack, "", "")};
+          findings_[probed] = {"", FingerprintOf(stack, "", ""), stack.versions};
           return;
         }
         questions.push_back(QuestionOf(probed, stack));
@@ -143,7 +157,7 @@ class Prober {
       if (finding.reason.empty()) {
         slot.offers.push_back(
             PlaceOf({probed.hardware_class, probed.stack, finding.fingerprint, stack.build,
-                     stack.schema == nullptr ? "" : IdentityOf(*stack.schema)},
+                     stack.schema == nullptr ? "" : IdentityOf(*stack.schema), finding.versions},
                     result_.inventory));
       } else {
         Withhold(slot, probed.hardware_class, probed.stack, finding.reason);
@@ -196,6 +210,7 @@ absl::StatusOr<ProbeAnswer> ParseProbeAnswer(std::string_view line) {
     answer.devices.push_back({name, static_cast<uint64_t>(memory)});
   }
   if (!facts.empty()) answer.facts = facts.dump();
+  answer.versions = VersionsFrom(facts);
   return answer;
 }
 

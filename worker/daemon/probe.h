@@ -30,6 +30,7 @@ struct ProbeAnswer {
   std::string reason;  // Why not.
   std::vector<Device> devices;
   std::string facts;  // A JSON object.
+  Versions versions;  // VersionsFrom it.
 };
 absl::StatusOr<ProbeAnswer> ParseProbeAnswer(std::string_view line);
 

@@ -11,6 +11,7 @@
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "worker/daemon/ask.h"
+#include "worker/daemon/attempt_result.h"
 #include "worker/daemon/probe.h"
 #include "worker/daemon/spawn.h"
 #include "worker/devices/class_variables.h"
@@ -51,7 +52,11 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
   reader.Version("protocol", kTrainerProtocolVersion);
   description.name = reader.Text("stack", 100);
   description.stack.build = reader.Text("build", 200);
-  if (!reader.Any("environment").is_object()) reader.Fail("environment", "an object");
+  const Json& environment = reader.Any("environment");
+  if (!environment.is_object()) reader.Fail("environment", "an object");
+  if (environment.is_object() && environment.contains("versions")) {
+    description.stack.versions = VersionsFrom(environment["versions"]);
+  }
   // Other variables mean other bits, so they belong to the stack.
   description.stack.fingerprint =
       Sha256Hex(fmt::format("{}\n{}", reader.Text("fingerprint", 200), VariablesTable()));
@@ -71,6 +76,20 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
     description.stack.schema = std::make_shared<const SettingsSchema>(std::move(schema));
   }
   return description;
+}
+
+Versions VersionsFrom(const Json& object) {
+  constexpr size_t kMost = 32;
+  constexpr size_t kMostBytes = 200;
+  Versions versions;
+  if (!object.is_object()) return versions;
+  for (const auto& [name, value] : object.items()) {
+    if (versions.size() == kMost) break;
+    if (name.empty() || !value.is_primitive() || value.is_null()) continue;
+    versions[ToUtf8(name, kMostBytes)] =
+        ToUtf8(value.is_string() ? value.get<std::string>() : value.dump(), kMostBytes);
+  }
+  return versions;
 }
 
 absl::StatusOr<Stacks> FindStacks(const std::multimap<std::string, std::string>& wanted) {

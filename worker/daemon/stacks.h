@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "common/base/inventory.h"
 #include "common/base/status.h"
+#include "common/trainer_protocol/json_reader.h"
 #include "common/trainer_protocol/schema.h"
 
 namespace noisefloor {
@@ -19,6 +21,7 @@ struct Stack {
   std::string fingerprint;
   SettingsSchemaRef schema;   // Of its settings; null: of version 0.2. shared: immutable.
   bool serves_forks = false;  // PROGRAM --serve-forks works: worker/daemon/fork_server.h.
+  Versions versions = {};     // Of its libraries: what `fingerprint` was taken of.
 };
 using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 
@@ -26,12 +29,17 @@ using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 // "fingerprint", "probes"}, of one that publishes its settings "settings" (schema.h) and, of a
 // trainer that serves forks, the version of their protocol as
 // "serves_forks"; one that this worker does not speak is as if it were not there. Pure.
+// Of "environment" its "versions" are read, where it has them, as VersionsFrom does.
 // `Stack::program` stays empty.
 struct Description {
   std::string name;
   Stack stack;
 };
 absl::StatusOr<Description> ParseDescription(std::string_view line);
+
+// Those of an object's entries that are texts, numbers or booleans, as texts; the first 32, and 200
+// bytes of each at most. Of anything else none. Pure.
+Versions VersionsFrom(const Json& object);
 
 // Runs every program of `wanted` (stack name to path; the name may be empty: whatever the program
 // says) with --describe. Refuses one that fails, is silent for long, or says another name.

@@ -43,6 +43,7 @@ Gpu ReadGpu(const Nvml& nvml, Nvml::Handle device, std::string place) {
   if (!gpu.name.empty()) gpu.hardware_class = GpuClassOf(gpu.name, gpu.memory_bytes);
   gpu.fault = status.ok() ? MemoryFaultOf(nvml, device) : Message(status);
   gpu.note = NoteOn(nvml, device);
+  gpu.architecture = nvml.Architecture(device);
   return gpu;
 }
 
@@ -64,6 +65,7 @@ void AddGpu(const Nvml& nvml, uint32_t index, std::vector<Gpu>& gpus) {
   for (size_t i = 0; i < parts->size(); ++i) {
     Gpu part = ReadGpu(nvml, (*parts)[i], fmt::format("part {} of {}", i, whole.uuid));
     if (part.fault.empty()) part.fault = whole.fault;
+    if (part.architecture.empty()) part.architecture = whole.architecture;
     gpus.push_back(std::move(part));
   }
 }

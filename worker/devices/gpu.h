@@ -14,6 +14,7 @@ struct Gpu {
   std::string uuid;  // "GPU-8a3f...", "MIG-..."; "GPU at place 3" = it does not say.
   uint64_t memory_bytes = 0;
   std::string hardware_class = {};  // GpuClassOf its name: "nvidia-h200".
+  std::string architecture = {};    // "sm_90"; "" = the driver does not say.
   std::string fault = {};           // Why nothing should be trained on it; "" = nothing is wrong.
   std::string note = {};            // What is worth knowing; "" = nothing.
 };

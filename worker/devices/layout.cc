@@ -107,9 +107,16 @@ std::string ProcessorUnit(const Host& host) {
 }
 
 std::vector<Inventory::Device> DevicesOf(const Host& host) {
-  std::vector<Inventory::Device> devices = {{ProcessorUnit(host), host.cpu.model, 0, "", ""}};
+  std::vector<std::string> classes = CpuClasses(host.cpu);
+  std::vector<std::string> sets = classes;  // A class of processors is named by its set.
+  for (std::string& name : sets) name.erase(0, name.rfind('-') + 1);
+  std::vector<Inventory::Device> devices = {
+      {ProcessorUnit(host), host.cpu.model, 0, "", "", std::move(classes), std::move(sets)}};
   for (const Gpu& gpu : host.gpus.gpus) {
-    devices.push_back({gpu.uuid, gpu.name, gpu.memory_bytes, host.gpus.driver, gpu.note});
+    Inventory::Device& added = devices.emplace_back();
+    added = {gpu.uuid, gpu.name, gpu.memory_bytes, host.gpus.driver, gpu.note};
+    if (!gpu.hardware_class.empty()) added.hardware_classes = {gpu.hardware_class};
+    if (!gpu.architecture.empty()) added.architectures = {gpu.architecture};
   }
   return devices;
 }

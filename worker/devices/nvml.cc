@@ -51,6 +51,7 @@ struct Nvml::Functions {
   int (*total_errors)(Handle, int, int, unsigned long long*) = nullptr;
   int (*remapped_rows)(Handle, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
   int (*processes)(Handle, unsigned*, void*) = nullptr;
+  int (*capability)(Handle, int*, int*) = nullptr;
 
   bool LoadFrom(void* library) {
     Load(library, "nvmlDeviceGetMigMode", mig_mode);
@@ -59,6 +60,7 @@ struct Nvml::Functions {
     Load(library, "nvmlDeviceGetTotalEccErrors", total_errors);
     Load(library, "nvmlDeviceGetRemappedRows", remapped_rows);
     Load(library, "nvmlDeviceGetComputeRunningProcesses_v3", processes);
+    Load(library, "nvmlDeviceGetCudaComputeCapability", capability);
     return Load(library, "nvmlInit_v2", init) && Load(library, "nvmlShutdown", shutdown) &&
            Load(library, "nvmlErrorString", error_string) &&
            Load(library, "nvmlSystemGetDriverVersion", driver_version) &&
@@ -178,6 +180,13 @@ uint32_t Nvml::ComputeProcesses(Handle device) const {
   if (functions_->processes == nullptr) return 0;
   const int result = functions_->processes(device, &count, nullptr);
   return result == kSuccess || result == kInsufficientSize ? count : 0;
+}
+
+std::string Nvml::Architecture(Handle device) const {
+  int major = 0, minor = 0;
+  if (functions_->capability == nullptr) return "";
+  if (functions_->capability(device, &major, &minor) != kSuccess) return "";
+  return fmt::format("sm_{}{}", major, minor);
 }
 
 std::vector<int> Nvml::ComputeProcessNumbers(Handle device) const {

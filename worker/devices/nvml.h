@@ -43,6 +43,8 @@ class Nvml {
   // Why its memory needs a reset or a new board; "" = it does not.
   std::string MemoryFault(Handle device) const;
   uint32_t ComputeProcesses(Handle device) const;
+  // Its compute capability as compilers write it: "sm_90"; "" = it does not say.
+  std::string Architecture(Handle device) const;
   // Their numbers, as the driver sees them: in a container not always those of /proc.
   std::vector<int> ComputeProcessNumbers(Handle device) const;
 

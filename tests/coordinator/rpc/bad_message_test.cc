@@ -109,6 +109,31 @@ const std::vector<BadMessage>& BadRegisters() {
        [](Request& r) { InventoryOf(r).mutable_offers(0)->clear_stack(); }},
       {"register.inventory.offers.fingerprint: expected 1 to 400 bytes, got 0",
        [](Request& r) { InventoryOf(r).mutable_offers(0)->clear_fingerprint(); }},
+      {"register.inventory.devices.hardware_classes: expected 0 to 16 entries, got 17",
+       [](Request& r) {
+         for (int i = 0; i < 17; ++i) InventoryOf(r).mutable_devices(0)->add_hardware_classes("c");
+       }},
+      {"register.inventory.devices.hardware_classes: expected 1 to 100 letters, digits, '-', '_' "
+       "or '.', got 'a b'",
+       [](Request& r) { InventoryOf(r).mutable_devices(0)->add_hardware_classes("a b"); }},
+      {"register.inventory.devices.architectures: expected 0 to 16 entries, got 17",
+       [](Request& r) {
+         for (int i = 0; i < 17; ++i) InventoryOf(r).mutable_devices(0)->add_architectures("a");
+       }},
+      {"register.inventory.devices.architectures: expected 1 to 100 letters, digits, '-', '_' or "
+       "'.', got ''",
+       [](Request& r) { InventoryOf(r).mutable_devices(0)->add_architectures(""); }},
+      {"register.inventory.offers.versions: expected 0 to 32 entries, got 33",
+       [](Request& r) {
+         auto& versions = *InventoryOf(r).mutable_offers(0)->mutable_versions();
+         for (int i = 0; i < 33; ++i) versions[std::to_string(i)] = "1";
+       }},
+      {"register.inventory.offers.versions: expected 1 to 200 bytes, got 0",
+       [](Request& r) { (*InventoryOf(r).mutable_offers(0)->mutable_versions())[""] = "1"; }},
+      {"register.inventory.offers.versions: expected 0 to 200 bytes, got 201",
+       [](Request& r) {
+         (*InventoryOf(r).mutable_offers(0)->mutable_versions())["cudnn"] = std::string(201, '9');
+       }},
       {"register.held.lease_id: expected the number of a lease, from 1, got 0",
        [](Request& r) { r.mutable_register_()->add_held(); }},
       {"the first message of a session: expected register",

@@ -81,6 +81,48 @@ TEST(Placement, SettingsAreKeptOnceAndSharedByWorkers) {
   EXPECT_EQ(scheduler.FindWorker(WorkerId{2})->schemas.at(0), first.schemas.at(0));
 }
 
+WorkerConnected JoinWith(uint64_t number, const std::string& fingerprint, Versions versions) {
+  WorkerConnected event = Join(number, 1, "u" + std::to_string(number));
+  event.inventory =
+      test::MakeInventory({.unit = "u" + std::to_string(number),
+                           .stacks = {{"", "torch", fingerprint, "b", "", versions}}});
+  event.software = {{fingerprint, std::make_shared<const Versions>(std::move(versions)), "{...}"}};
+  return event;
+}
+
+// Also when the worker that it was pinned to was there before a restart alone.
+TEST(Placement, WhatIsPinnedToOtherSoftwareSaysWhatDiffers) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(JoinWith(1, "f1", {{"cudnn", "9.1.0"}, {"cuda", "13.0"}, {"driver", "570"}}),
+                       kT0);
+  ASSERT_THAT(Started(scheduler.Step(Submit(MakeSweep({"algo"}, 2)), kT0)), SizeIs(1));
+  (void)scheduler.Step(SessionLost{SessionId{1}}, kT0);
+  Scheduler restored = Scheduler::Restore(Options{}, scheduler.Durable(), kT0);
+
+  for (Scheduler* one : {&scheduler, &restored}) {
+    (void)one->Step(JoinWith(2, "f2", {{"cudnn", "9.12.0"}, {"cuda", "13.0"}, {"mkl", "2024"}}),
+                    kT0);
+    EXPECT_THAT(one->Explain({SweepId{1}, 0, 1}, kT0),
+                testing::HasSubstr("what is connected (w2: cudnn 9.12.0 instead of 9.1.0, driver "
+                                   "none instead of 570, mkl 2024 instead of none) offers "
+                                   "another"));
+  }
+}
+
+TEST(Placement, SoftwareIsKeptOnceForAFingerprint) {
+  Scheduler scheduler{Options{}};
+  const auto kept = [&](const WorkerConnected& event) {
+    std::vector<std::string> texts;
+    for (const auto& one : test::Of<KeepSoftware>(scheduler.Step(event, kT0))) {
+      texts.push_back(one.software.fingerprint + one.software.text);
+    }
+    return texts;
+  };
+  EXPECT_THAT(kept(JoinWith(1, "f1", {{"cudnn", "9"}})), ElementsAre("f1{...}"));
+  EXPECT_THAT(kept(JoinWith(2, "f1", {{"cudnn", "9"}})), IsEmpty());
+  EXPECT_THAT(kept(JoinWith(3, "f2", {{"cudnn", "9"}})), ElementsAre("f2{...}"));
+}
+
 TEST(Placement, DoesNotLeaveASlotIdleToSpread) {
   Scheduler scheduler{Options{}};
   (void)scheduler.Step(Submit(MakeSweep({"control"}, 3)), kT0);

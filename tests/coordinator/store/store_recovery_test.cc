@@ -83,6 +83,32 @@ TEST_F(StoreRecoveryTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
             "box-2drained,box-2quarantined,box-2quarantinedGPU-9");
 }
 
+TEST_F(StoreRecoveryTest, WhatAFingerprintWasTakenOfIsKeptOnceAndSeen) {
+  std::vector<Write> writes = sample::Story();
+  const std::string pinned =
+      std::get<scheduler::PinCell>(*std::ranges::find_if(writes, [](const Write& write) {
+        return std::holds_alternative<scheduler::PinCell>(write);
+      })).fingerprint;
+  const Versions versions = {{"cudnn", "9.1.0"}, {"driver", "570"}};
+  const auto keep = [&](const std::string& text) {
+    writes.push_back(
+        scheduler::KeepSoftware{{pinned, std::make_shared<const Versions>(versions), text}});
+  };
+  keep(R"({"cudnn":"9.1.0","driver":"570"})");
+  keep(R"({"cudnn":"other"})");
+  ASSERT_TRUE(store_->Apply(writes).ok());
+  EXPECT_EQ(Ask("SELECT group_concat(name || ' ' || version, ', ') FROM (SELECT * FROM v_software "
+                "WHERE fingerprint = '" +
+                pinned + "' ORDER BY name)"),
+            "cudnn 9.1.0, driver 570");
+  Reopen();
+
+  const RecoveredState state = Recovered();
+
+  ASSERT_TRUE(state.software.contains(pinned));
+  EXPECT_EQ(*state.software.at(pinned), versions);
+}
+
 TEST_F(StoreRecoveryTest, AnExtendedSweepIsRecoveredAsTheLargerOne) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
   const sweep::Extension wish = {.replicates = 5000, .blocks = 2, .plans = {"algo"}};

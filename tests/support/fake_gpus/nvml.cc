@@ -81,6 +81,13 @@ int nvmlDeviceGetMemoryInfo(void* handle, Memory* memory) {
     return kSuccess;
   });
 }
+// Of a GPU without one in the script the driver does not say.
+int nvmlDeviceGetCudaComputeCapability(void* handle, int* major, int* minor) {
+  return With(handle, [&](const auto& gpu, const auto&) {
+    return std::sscanf(gpu.Text("capability").c_str(), "%d.%d", major, minor) == 2 ? kSuccess
+                                                                                   : kNotSupported;
+  });
+}
 int nvmlDeviceGetMigMode(void* handle, unsigned* now, unsigned* pending) {
   return With(handle, [&](const auto& gpu, const auto&) {
     if (gpu.Text("part_of") != "") return kInvalid;

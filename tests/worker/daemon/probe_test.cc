@@ -31,6 +31,7 @@ TEST(ProbeAnswerTest, IsReadStrictly) {
   EXPECT_EQ(answer->devices[0].name, "Tesla T4");
   EXPECT_EQ(answer->devices[0].memory_bytes, 16u);
   EXPECT_EQ(answer->facts, R"({"cudnn":9})");
+  EXPECT_EQ(answer->versions, (Versions{{"cudnn", "9"}}));
   const auto broken = [](const std::string& from, const std::string& to) {
     std::string text = kAnswer;
     text.replace(text.find(from), from.size(), to);
@@ -52,6 +53,19 @@ TEST(FingerprintTest, HoldsTheFactsAndTheDriverOfAGpuAndIsThatOfTheStackOnProces
   EXPECT_NE(FingerprintOf(stack, "{\"cudnn\":9}", "1"),
             FingerprintOf(stack, "{\"cudnn\":10}", "1"));
   EXPECT_NE(FingerprintOf(stack, "{}", "1"), FingerprintOf(stack, "{}", "2"));
+}
+
+TEST(VersionsTest, AreTheScalarsOfAnObjectWithinBounds) {
+  EXPECT_EQ(VersionsFrom(Json::parse(
+                R"({"cuda":"13.0","cudnn":91200,"ok":true,"":"x","none":null,"list":[1]})")),
+            (Versions{{"cuda", "13.0"}, {"cudnn", "91200"}, {"ok", "true"}}));
+  EXPECT_THAT(VersionsFrom(Json::parse("[1]")), IsEmpty());
+  EXPECT_THAT(VersionsFrom(Json()), IsEmpty());
+  Json many;
+  for (int i = 0; i < 40; ++i) many[std::to_string(i)] = std::string(300, 'v');
+  const Versions bounded = VersionsFrom(many);
+  EXPECT_EQ(bounded.size(), 32u);
+  EXPECT_EQ(bounded.begin()->second.size(), 200u);
 }
 
 class ProbeTest : public testing::Test {
@@ -138,6 +152,11 @@ TEST_F(ProbeTest, AStackIsOfferedWhereItHasKernels) {
                   "GPU-v (Tesla V100-SXM2-32GB) / nvidia-v100-32gb / new: it has no kernels "
                   "for compute capability 7.0"));
   EXPECT_EQ(probed.slots.size(), 4u);
+  for (const Inventory::Offer& offer : probed.inventory.offers) {
+    const bool gpu = offer.hardware_class.starts_with("nvidia");
+    EXPECT_EQ(offer.versions.contains("cudnn"), gpu) << offer.hardware_class;
+    EXPECT_EQ(offer.versions.contains("driver"), gpu) << offer.hardware_class;
+  }
 }
 
 TEST_F(ProbeTest, AFingerprintIsOfTheStackAndTheClass) {

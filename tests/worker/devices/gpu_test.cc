@@ -52,7 +52,7 @@ TEST_F(GpuTest, DevicesAreNamedWithTheirClassAndMemory) {
   const GpuInventory inventory = Find(
       "driver 570.1\n"
       "gpu GPU-1 name=NVIDIA_H200 gib=140\n"
-      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2 free_gib=1\n");
+      "gpu GPU-2 name=Tesla_V100 gib=32 processes=2 free_gib=1 capability=7.0\n");
 
   EXPECT_EQ(inventory.driver, "570.1");
   EXPECT_EQ(inventory.fault, "");
@@ -65,6 +65,8 @@ TEST_F(GpuTest, DevicesAreNamedWithTheirClassAndMemory) {
   EXPECT_EQ(inventory.gpus[1].memory_bytes, 32 * kGib);
   EXPECT_EQ(inventory.gpus[1].fault, "");
   EXPECT_EQ(inventory.gpus[1].note, "2 other processes use it");
+  EXPECT_EQ(inventory.gpus[0].architecture, "") << "its driver does not say";
+  EXPECT_EQ(inventory.gpus[1].architecture, "sm_70");
 }
 
 TEST_F(GpuTest, OneThatIsLostKeepsNoneOfTheOthersAway) {
@@ -90,7 +92,7 @@ TEST_F(GpuTest, BadMemoryIsAFault) {
 
 TEST_F(GpuTest, OfADividedGpuThePartsAreThere) {
   const GpuInventory inventory = Find(
-      "gpu GPU-1 name=NVIDIA_H200 gib=140 mig=1\n"
+      "gpu GPU-1 name=NVIDIA_H200 gib=140 mig=1 capability=9.0\n"
       "gpu MIG-a name=NVIDIA_H200_MIG_1g.18gb gib=16 part_of=GPU-1\n"
       "gpu MIG-b name=NVIDIA_H200_MIG_3g.71gb gib=69 part_of=GPU-1\n"
       "gpu GPU-2 name=NVIDIA_H200 gib=140 mig=1\n"
@@ -100,6 +102,7 @@ TEST_F(GpuTest, OfADividedGpuThePartsAreThere) {
       FaultsOf(inventory),
       ElementsAre("MIG-a: ", "MIG-b: ", "GPU-2: MIG is on, and it has no instances", "GPU-3: "));
   EXPECT_EQ(inventory.gpus[0].hardware_class, "nvidia-h200-mig-1g-18gb");
+  EXPECT_EQ(inventory.gpus[0].architecture, "sm_90") << "that of the whole";
   EXPECT_EQ(inventory.gpus[1].hardware_class, "nvidia-h200-mig-3g-71gb");
 }
 

@@ -11,10 +11,11 @@
 namespace noisefloor {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Gpu H200(const std::string& uuid) { return {"NVIDIA H200", uuid, 0, "nvidia-h200"}; }
+Gpu H200(const std::string& uuid) { return {"NVIDIA H200", uuid, 0, "nvidia-h200", "sm_90"}; }
 Gpu T4(const std::string& uuid) { return {"Tesla T4", uuid, 0, "nvidia-t4"}; }
 
 Host Machine(int cores, std::vector<Gpu> gpus = {}) {
@@ -136,6 +137,10 @@ TEST(LayoutTest, WhatIsAssumedIsOfAnyStack) {
   ASSERT_EQ(inventory.devices.size(), 2u);
   EXPECT_EQ(inventory.devices[0].unit, "box EPYC");
   EXPECT_EQ(inventory.devices[1].driver, "575.57.08");
+  EXPECT_EQ(inventory.devices[0].hardware_classes, CpuClasses(host.cpu));
+  EXPECT_THAT(inventory.devices[0].architectures, Contains("sse"));
+  EXPECT_THAT(inventory.devices[1].hardware_classes, ElementsAre("nvidia-h200"));
+  EXPECT_THAT(inventory.devices[1].architectures, ElementsAre("sm_90"));
   EXPECT_THAT(ClassesOf(inventory), ElementsAre("nvidia-h200", "cpu-amd-avx2", "cpu-amd-sse"));
   EXPECT_THAT(StacksOf(inventory), ElementsAre(""));
   ASSERT_EQ(inventory.slots.size(), 2u);

@@ -109,12 +109,24 @@ std::string Compute(const at::Device& device) {
   return Difference("convolution", sums, PlainConvolution(images, filters));
 }
 
-// What makes results on a GPU besides the build.
+// 13000: "13.0".
+std::string CudaText(int64_t version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// 91200: "9.12.0"; before 9.0 8902 was 8.9.2.
+std::string CudnnText(int64_t version) {
+  const int64_t unit = version < 90000 ? 1000 : 10000;
+  return std::to_string(version / unit) + "." + std::to_string(version % unit / 100) + "." +
+         std::to_string(version % 100);
+}
+
+// What makes results on a GPU besides the build, as people write it.
 Json FactsOf(const Json& gpu) {
-  Json facts = {{"cublas", CublasVersion()}, {"driver_api", gpu.value("driver", 0)}};
+  Json facts = {{"cublas", CublasVersion()}, {"driver_api", CudaText(gpu.value("driver", 0))}};
   const auto& hooks = at::detail::getCUDAHooks();
-  facts["cuda_runtime"] = hooks.versionCUDART();
-  if (hooks.hasCuDNN()) facts["cudnn"] = hooks.versionCuDNN();
+  facts["cuda"] = CudaText(static_cast<int64_t>(hooks.versionCUDART()));
+  if (hooks.hasCuDNN()) facts["cudnn"] = CudnnText(static_cast<int64_t>(hooks.versionCuDNN()));
   return facts;
 }
 
