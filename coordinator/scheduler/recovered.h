@@ -82,7 +82,8 @@ struct RecoveredState {
   std::vector<PastLease> past_leases;       // All, by lease.
   std::vector<RecoveredWorker> workers;     // Those that are not forgotten.
   std::map<std::string, uint32_t> weights;  // Of owners; of others 1.
-  // By fingerprint. shared: immutable, never null.
+  // By fingerprint, never null.
+  // shared: immutable.
   std::map<std::string, std::shared_ptr<const Versions>> software;
   SweepId last_sweep;
   LeaseId last_lease;

@@ -30,7 +30,8 @@ struct SmallState {
   std::vector<Owner> owners;  // Of sweeps or of weights, in the order in which they came.
   std::map<std::string, uint32_t> owners_by_name;
   std::map<std::string, SettingsSchemaRef> schemas;  // Told since the start, by identity.
-  // What fingerprints were taken of. shared: immutable, never null.
+  // What fingerprints were taken of; never null.
+  // shared: immutable.
   std::map<std::string, std::shared_ptr<const Versions>> software;
   std::map<std::string, uint32_t> offered_classes;  // By how many connected workers.
   std::map<std::string, uint32_t> offered_stacks;
