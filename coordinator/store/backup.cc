@@ -22,6 +22,7 @@
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/log_check.h"
 #include "coordinator/store/restore.h"
+#include "coordinator/store/step_mark.h"
 
 namespace noisefloor {
 

@@ -323,7 +323,7 @@ TEST_F(StoreLifeTest, RowsAreKeptFromTheFirstOpeningOn) {
       [](ModelDisk& disk) {
         const ModelVfs vfs(disk);
         const auto store = SqliteStore::Open(kHome, disk);
-        return store.ok() && (*store)->Apply(calm_->story[0].rows).ok();
+        return store.ok() && (*store)->Apply(1, calm_->story[0].rows).ok();
       },
       [](ModelDisk& disk) { return Dump(disk) == calm_->expected[1]; });
 }

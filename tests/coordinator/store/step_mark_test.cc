@@ -75,13 +75,16 @@ TEST_F(StepMarkTest, AnOlderDatabaseInItsPlaceIsNamedAndStaysUntilThePersonDecid
   }
   EXPECT_EQ(QuickCheck(other_.path()).code(), absl::StatusCode::kDataLoss);
   const SystemClock clock;
-  const auto backup = MakeBackup(other_.path(), other_.path() + "/backup", clock, {});
+  const TempHome third;
+  const auto backup = MakeBackup(other_.path(), third.path() + "/backup", clock, {});
   EXPECT_EQ(backup.status().code(), absl::StatusCode::kDataLoss) << backup.status();
 
   fs::remove(other_.path() + "/noisefloor.step");
   const auto opened = SqliteStore::Open(other_.path());
   ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_TRUE((*opened)->Apply(2, sample::Story()).ok()) << "and goes on from there";
+  const std::vector<Write> next = {
+      scheduler::AppendEvent{SweepId{1}, {}, "test", "the next", sample::At(71), EventId{2}}};
+  EXPECT_TRUE((*opened)->Apply(2, next).ok()) << "and goes on from there";
 }
 
 TEST_F(StepMarkTest, ALostLastTransactionIsNamedAndItsLogIsNotTouched) {
