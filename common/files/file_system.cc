@@ -54,6 +54,18 @@ class LocalWritable final : public WritableFile {
     return absl::OkStatus();
   }
 
+  absl::Status WriteAt(uint64_t offset_bytes, std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t count =
+          pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return FileError(shown_, "write", errno);
+      bytes.remove_prefix(static_cast<size_t>(count));
+      offset_bytes += static_cast<uint64_t>(count);
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status ReadAt(uint64_t offset_bytes, std::span<char> into) const override {
     while (!into.empty()) {
       const ssize_t count =
@@ -118,6 +130,12 @@ class LocalFiles final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0) return FileError(path, "open", errno);
+    return std::make_unique<LocalWritable>(file, path, path);
+  }
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override {
+    const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0) return FileError(path, "open", errno);
     return std::make_unique<LocalWritable>(file, path, path);
   }

@@ -48,6 +48,8 @@ class WritableFile {
   virtual const std::string& path() const = 0;
   // All of it, at the end. After a failure any part of it may be there.
   virtual absl::Status Append(std::string_view bytes) = 0;
+  // All of it there, over what was; for a file of OpenToOverwrite.
+  virtual absl::Status WriteAt(uint64_t offset_bytes, std::string_view bytes) = 0;
   // Exactly that many bytes from there on; Unavailable when the file ends before.
   virtual absl::Status ReadAt(uint64_t offset_bytes, std::span<char> into) const = 0;
   virtual absl::Status Truncate(uint64_t size_bytes) = 0;
@@ -65,6 +67,9 @@ class FileSystem {
 
   // Made when it is missing.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) = 0;
+  // Likewise; what is written goes where WriteAt says.
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(
+      const std::string& path) = 0;
   // A new file beside `path`, "PATH.aside-XXXXXX", as readable as any other.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) = 0;
   // Within one folder; what was at `to` is replaced at that moment.

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 // As the store names them.
 constexpr std::string_view kDatabase = "noisefloor.db";
-constexpr std::string_view kCopied[] = {kDatabase, "noisefloor.db-wal"};
+constexpr std::string_view kCopied[] = {kDatabase, "noisefloor.db-wal", "noisefloor.step"};
 constexpr std::string_view kFiles = "blobs";
 
 absl::Status Failure(const fs::path& from, const std::error_code& error) {

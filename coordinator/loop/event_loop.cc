@@ -100,6 +100,12 @@ EventLoop::EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler
       next_news_(start_steady_),
       next_moved_(start_steady_),
       next_removal_(start_steady_) {
+  const absl::StatusOr<StepNumber> last = parts_.store.LastStep();
+  if (last.ok()) {
+    last_step_ = *last;
+  } else {
+    parts_.fatal(last.status());
+  }
   Publish(scheduler_.Everything());
 }
 
@@ -280,7 +286,8 @@ void EventLoop::TickWhenDue() {
 
 void EventLoop::RetryWhenDue() {
   if (parts_.clock.Steady() < next_retry_) return;
-  const absl::Status kept = Keep(effects_.writes);
+  absl::Status kept = SettleDoubt();
+  if (kept.ok()) kept = KeepDecided();
   if (!kept.ok()) {
     storage_ = kept;
     next_retry_ = parts_.clock.Steady() + options_.storage_retry;
@@ -297,7 +304,7 @@ void EventLoop::RetryWhenDue() {
 
 void EventLoop::Commit() {
   if (!storage_.ok()) return;
-  const absl::Status kept = Keep(effects_.writes);
+  const absl::Status kept = KeepDecided();
   if (kept.ok()) {
     TellAll();
   } else {
@@ -305,18 +312,46 @@ void EventLoop::Commit() {
   }
 }
 
-// OK, or what waiting may mend.
-absl::Status EventLoop::Keep(const std::vector<scheduler::Write>& writes) {
+// What was tried before is tried again as the step that it was: it may be on disk. What was decided
+// since is a step of its own.
+absl::Status EventLoop::KeepDecided() {
+  const std::span<const scheduler::Write> writes = effects_.writes;
+  while (kept_writes_ < writes.size()) {
+    if (tried_writes_ == kept_writes_) tried_writes_ = writes.size();
+    NF_RETURN_IF_ERROR(Keep(writes.subspan(kept_writes_, tried_writes_ - kept_writes_)));
+    kept_writes_ = tried_writes_;
+  }
+  return absl::OkStatus();
+}
+
+// Calls that could not be kept were refused, and their number goes to other writes: unless they
+// are on disk all the same. Then memory is behind the store, and only a new process can go on.
+absl::Status EventLoop::SettleDoubt() {
+  if (!took_back_) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const StepNumber last, parts_.store.LastStep());
+  if (last != last_step_) {
+    parts_.fatal(
+        MakeError(absl::StatusCode::kInternal,
+                  "what was refused, because it could not be kept, is in the store after all"));
+  }
+  took_back_ = false;
+  return absl::OkStatus();
+}
+
+// As the next step. OK, or what waiting may mend.
+absl::Status EventLoop::Keep(std::span<const scheduler::Write> writes) {
   if (writes.empty()) return absl::OkStatus();
-  absl::Status kept = parts_.figures == nullptr ? parts_.store.Apply(writes) : ApplyTimed(writes);
+  absl::Status kept =
+      parts_.figures == nullptr ? parts_.store.Apply(last_step_ + 1, writes) : ApplyTimed(writes);
+  if (kept.ok()) ++last_step_;
   CheckStore();  // First: files that were removed may be why it failed.
   if (!kept.ok() && !CanBeMended(kept)) parts_.fatal(kept);
   return kept;
 }
 
-absl::Status EventLoop::ApplyTimed(const std::vector<scheduler::Write>& writes) {
+absl::Status EventLoop::ApplyTimed(std::span<const scheduler::Write> writes) {
   const absl::Duration begun = parts_.clock.Steady();
-  const absl::Status kept = parts_.store.Apply(writes);
+  const absl::Status kept = parts_.store.Apply(last_step_ + 1, writes);
   if (!kept.ok()) return kept;
   parts_.figures->commit_seconds.Observe(absl::ToDoubleSeconds(parts_.clock.Steady() - begun));
   parts_.figures->commit_writes.Observe(static_cast<double>(writes.size()));
@@ -405,6 +440,7 @@ size_t EventLoop::Decide(std::span<const CallItem> calls) {
     refused ? scheduler_.TakeBack() : scheduler_.Forget();
   }
   if (refused) {
+    took_back_ = took_back_ || storage_.ok();  // Else it was not tried.
     if (storage_.ok()) StorageFailed(kept);
     return 0;
   }
@@ -420,6 +456,7 @@ std::string EventLoop::NameOf(WorkerId worker) const {
 
 void EventLoop::TellAll() {
   const scheduler::Effects effects = std::exchange(effects_, {});
+  kept_writes_ = tried_writes_ = 0;
   Tell(effects);
   for (const auto& [session, events] : std::exchange(consumed_, {})) {
     parts_.links.Consumed(session, events);

@@ -89,7 +89,7 @@ class EventLoop {
     figures::LoopFigures* figures = nullptr;  // Kept up to date when there is one; outlives it.
   };
 
-  // `now` must be the time that `scheduler` was restored at.
+  // `now` must be the time that `scheduler` was restored at, from the store as it is.
   EventLoop(Parts parts, EventLoopOptions options, scheduler::Scheduler scheduler, absl::Time now);
   ~EventLoop();
 
@@ -159,11 +159,13 @@ class EventLoop {
   void TickWhenDue();
   void RetryWhenDue();
   void Commit();
+  absl::Status KeepDecided();
+  absl::Status SettleDoubt();
   void DecideCalls();
   std::vector<CallItem> AwaitedCalls();
   size_t Decide(std::span<const CallItem> calls);
-  absl::Status Keep(const std::vector<scheduler::Write>& writes);
-  absl::Status ApplyTimed(const std::vector<scheduler::Write>& writes);
+  absl::Status Keep(std::span<const scheduler::Write> writes);
+  absl::Status ApplyTimed(std::span<const scheduler::Write> writes);
   void CheckStore();
   void RemoveDeleted(bool idle);
   void StorageFailed(const absl::Status& why);
@@ -196,7 +198,11 @@ class EventLoop {
   absl::Duration next_news_;
   absl::Duration next_moved_;
   absl::Status storage_;           // Not OK: read-only, and why.
-  scheduler::Effects effects_;     // Decided for workers, not kept yet.
+  StepNumber last_step_ = 0;       // That is on disk, as far as this process was told.
+  bool took_back_ = false;         // The next one was tried for calls that were taken back then.
+  scheduler::Effects effects_;     // Decided for workers, not kept yet, or not all of it:
+  size_t kept_writes_ = 0;         // its first ones are on disk,
+  size_t tried_writes_ = 0;        // and up to here they were tried as one step.
   std::deque<Item> arrived_;       // Taken out of the mailbox, not dealt with yet.
   std::atomic<size_t> taken_{0};   // How many they are; any thread reads it.
   size_t rows_ = 0;                // Written by this piece, so far.

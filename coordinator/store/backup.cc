@@ -22,6 +22,7 @@
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/log_check.h"
 #include "coordinator/store/restore.h"
+#include "coordinator/store/step_mark.h"
 
 namespace noisefloor {
 
@@ -155,10 +156,12 @@ absl::Status Backup::Begin() {
 }
 
 absl::Status Backup::CopyPages(const std::string& path) {
+  NF_ASSIGN_OR_RETURN(const std::optional<uint64_t> mark, ReadStepMark(home_, files_));
   NF_ASSIGN_OR_RETURN(const auto source, OpenForReading(DatabasePath(home_)));
   // One state: what is written meanwhile goes to the log, behind what this transaction sees.
   source->exec("BEGIN");
   (void)source->execAndGet("SELECT count(*) FROM sqlite_schema");
+  NF_RETURN_IF_ERROR(CheckStepMark(home_, mark, *source));
   SQLite::Database target(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   target.exec("PRAGMA synchronous = OFF");  // Synced whole, below.
   {

@@ -8,6 +8,7 @@
 
 #include "coordinator/store/database.h"
 #include "coordinator/store/restore.h"
+#include "coordinator/store/step_mark.h"
 
 namespace noisefloor {
 
@@ -39,6 +40,9 @@ std::string Remains(const std::string& home) {
   if (SizeOf(DatabasePath(home) + "-wal") > 0) return "its log of changes, noisefloor.db-wal, is";
   if (std::error_code error; fs::exists(fs::path(home) / kRestoringName, error)) {
     return "the mark of a restoration that has not ended, restore-unfinished, is";
+  }
+  if (std::error_code error; fs::exists(fs::path(home) / kStepMarkName, error)) {
+    return "the mark of its last step, noisefloor.step, is";
   }
   if (HasFilesOfAttempts(home)) return "files of attempts in blobs/ are";
   return "";

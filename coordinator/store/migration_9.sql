@@ -4,3 +4,12 @@ CREATE TABLE software (
   fingerprint TEXT PRIMARY KEY,  -- as in cell.stack_fingerprint
   versions    TEXT NOT NULL      -- JSON object: "cudnn" -> "9.12.0"
 ) STRICT, WITHOUT ROWID;
+
+-- Steps have numbers.
+
+-- How many steps were kept, each in one transaction with its number. One row.
+CREATE TABLE step (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  step INTEGER NOT NULL  -- of the last one; the file noisefloor.step is never ahead of it
+) STRICT;
+INSERT INTO step VALUES (1, 0);

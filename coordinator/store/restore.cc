@@ -17,6 +17,7 @@
 #include "coordinator/store/migrations.h"
 #include "coordinator/store/recover.h"
 #include "coordinator/store/row_writer.h"
+#include "coordinator/store/step_mark.h"
 
 namespace noisefloor {
 
@@ -286,7 +287,7 @@ absl::Status QuickCheck(const std::string& home) {
   NF_ASSIGN_OR_RETURN(const auto database, OpenForReading(DatabasePath(home)));
   try {
     const std::string said = database->execAndGet("PRAGMA quick_check(1)").getString();
-    if (said == "ok") return absl::OkStatus();
+    if (said == "ok") return CheckStepMark(home);
     return MakeError(absl::StatusCode::kDataLoss, DatabasePath(home) + ": " + said);
   } catch (const SQLite::Exception& error) {
     return ToStatus(error, "reading " + DatabasePath(home));

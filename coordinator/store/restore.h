@@ -51,8 +51,8 @@ uint32_t EpochOf(SQLite::Database& database);
 // The same of a data directory that a coordinator has opened.
 absl::StatusOr<uint32_t> ReadEpoch(const std::string& home);
 
-// What SQLite finds wrong with the database of `home`, beside its coordinator or alone: DataLoss.
-// Reads all of it.
+// What SQLite finds wrong with the database of `home`, beside its coordinator or alone, or that it
+// is behind its mark (step_mark.h): DataLoss. Reads all of it.
 absl::Status QuickCheck(const std::string& home);
 
 // The files that rows name, each once, by name; whether one is named. Those that made room are not.

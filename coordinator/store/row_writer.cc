@@ -20,13 +20,14 @@ constexpr size_t kMostKnownNames = 10000;
 // The same of environments, which are longer.
 constexpr size_t kMostKnownEnvironments = 100;
 
-// One statement for each member of RowWriter. Repeating one changes nothing.
+// One statement for each member of RowWriter. Whether a step is kept already its number says
+// (sqlite_store.cc); what is tolerated here are texts that are kept once for many, and what a
+// worker or a person says twice.
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
     "blocks, definition, notes, tags, submitted_us, file, kind, of_sweep, of_cell, "
     "of_replicate, owner, priority, paused, max_failures, archived, limits, weight) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (sweep) DO NOTHING";
+    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kSharingSql =
     "UPDATE sweep SET priority = ?, paused = ?, max_failures = ?, archived = ?, pardoned = ?, "
     "limits = ?, weight = ? WHERE sweep = ?";
@@ -50,10 +51,9 @@ constexpr const char* kReleaseSql = "DELETE FROM quarantine WHERE worker = ?";
 constexpr const char* kQuarantineSql = "INSERT INTO quarantine (worker, unit) VALUES (?, ?)";
 constexpr const char* kCellSql =
     "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes, replicates) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (sweep, cell) DO NOTHING";
+    "(?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kPlanSourceSql =
-    "INSERT INTO plan_source (sweep, plan, source, state) VALUES (?, ?, ?, ?) ON CONFLICT "
-    "(sweep, plan, source) DO NOTHING";
+    "INSERT INTO plan_source (sweep, plan, source, state) VALUES (?, ?, ?, ?)";
 constexpr const char* kSpecificationSql =
     "INSERT INTO specification (sweep, cell, version, text) SELECT ?1, ?2, count(*) + 1, ?3 "
     "FROM specification WHERE sweep = ?1 AND cell = ?2 "
@@ -62,8 +62,7 @@ constexpr const char* kPinCellSql =
     "UPDATE cell SET hardware = ?1, stack = ?2, stack_fingerprint = ?3, trainer_build = ?4 "
     "WHERE sweep = ?5 AND cell = ?6 AND (stack_fingerprint = '' OR ?3 = '')";
 constexpr const char* kPinIdentitySql =
-    "INSERT INTO sweep_data (sweep, data_set, identity) VALUES (?, ?, ?) ON CONFLICT "
-    "(sweep, data_set) DO NOTHING";
+    "INSERT INTO sweep_data (sweep, data_set, identity) VALUES (?, ?, ?)";
 constexpr const char* kAddUnitSql =
     "INSERT INTO unit (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
 constexpr const char* kFindUnitSql = "SELECT unit FROM unit WHERE name = ?";
@@ -79,8 +78,7 @@ constexpr const char* kWorkerSql =
 constexpr const char* kForgetWorkerSql = "UPDATE worker SET forgotten = 1 WHERE worker = ?";
 constexpr const char* kLeaseSql =
     "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, slot, unit, "
-    "specification_sha256, granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease) "
-    "DO NOTHING";
+    "specification_sha256, granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kDropLeaseSql =
     "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ? WHERE lease = ? "
     "AND dropped_us IS NULL";
@@ -102,13 +100,10 @@ constexpr const char* kAttemptSql =
     "INSERT INTO attempt (lease, outcome, accepted, refused_because, cause, message, "
     "environment, measured, data_identity, class_accuracy, train_seconds, "
     "train_seconds_special, record_batches, ended_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-    "?, ?, ?) ON CONFLICT (lease) DO NOTHING";
-constexpr const char* kHashSql =
-    "INSERT INTO attempt_hash (lease, name, sha256) VALUES (?, ?, ?) ON CONFLICT (lease, "
-    "name) DO NOTHING";
+    "?, ?, ?)";
+constexpr const char* kHashSql = "INSERT INTO attempt_hash (lease, name, sha256) VALUES (?, ?, ?)";
 constexpr const char* kMetricSql =
-    "INSERT INTO attempt_metric (lease, name, value, special) VALUES (?, ?, ?, ?) ON "
-    "CONFLICT (lease, name) DO NOTHING";
+    "INSERT INTO attempt_metric (lease, name, value, special) VALUES (?, ?, ?, ?)";
 constexpr const char* kArtifactSql =
     "INSERT INTO artifact (lease, kind, path, sha256, size_bytes) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (lease, kind, path) DO NOTHING";
@@ -119,10 +114,10 @@ constexpr const char* kMemberStateSql =
 constexpr const char* kUntouchedSql = "UPDATE cell SET untouched = ? WHERE sweep = ? AND cell = ?";
 constexpr const char* kEventSql =
     "INSERT INTO event (event, sweep, cell, replicate, kind, text, at_us, caller) VALUES (?, ?, ?, "
-    "?, ?, ?, ?, ?) ON CONFLICT (event) DO NOTHING";
+    "?, ?, ?, ?, ?)";
 constexpr const char* kTokenSql =
     "INSERT INTO token (token, identity, role, sha256, created_us, expires_us, created_by) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?) ON CONFLICT (token) DO NOTHING";
+    "(?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kRevokeTokenSql =
     "UPDATE token SET revoked_us = ? WHERE token = ? AND revoked_us IS NULL";
 constexpr const char* kCollectSql =

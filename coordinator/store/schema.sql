@@ -258,6 +258,13 @@ CREATE TABLE event (
 CREATE INDEX event_of_sweep ON event (sweep, event);
 CREATE INDEX event_asked ON event (sweep, event) WHERE caller <> '' AND cell IS NULL;
 
+-- How many steps were kept, each in one transaction with its number. One row.
+CREATE TABLE step (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  step INTEGER NOT NULL  -- of the last one; the file noisefloor.step is never ahead of it
+) STRICT;
+INSERT INTO step VALUES (1, 0);
+
 -- Each time that the data were restored from a backup. No row: never.
 CREATE TABLE restoration (
   epoch       INTEGER PRIMARY KEY,  -- the how many-th time, from 1

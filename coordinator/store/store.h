@@ -13,16 +13,27 @@
 
 namespace noisefloor {
 
+// Of what is kept in one transaction: from 1, each one more than the last.
+using StepNumber = uint64_t;
+
 // One thread at a time.
 class Store {
  public:
   virtual ~Store() = default;
 
-  // All of `writes` in one transaction, in order; on disk and synced when OK, none of them kept
-  // otherwise. Applying the same writes again changes nothing.
+  // All of `writes` in one transaction, in order, as step number `step`; on disk and synced when
+  // OK. Otherwise none of them is kept, or, after an I/O error, that is open: who tries again does
+  // so with the same number and the same writes, and what is kept already is not written twice.
   // ResourceExhausted: the disk is full, an I/O error, locked by another program: try again.
-  // Internal: a bug or a damaged file; the process should end and start again from the store.
-  virtual absl::Status Apply(std::span<const scheduler::Write> writes) = 0;
+  // Internal: a bug, a number that does not follow, or a damaged file; the process should end and
+  // start again from the store.
+  virtual absl::Status Apply(StepNumber step, std::span<const scheduler::Write> writes) = 0;
+
+  // The number of the last step that is kept; 0 before the first. Errors as of Apply.
+  virtual absl::StatusOr<StepNumber> LastStep() = 0;
+
+  // As the next step; for who does not try again. Nothing to write is no step.
+  absl::Status Apply(std::span<const scheduler::Write> writes);
 
   // Everything that Scheduler::Restore needs. Times are kept as whole microseconds. DataLoss: a
   // row contradicts the others; the message names it.
@@ -38,13 +49,16 @@ class Store {
 class SqliteStore final : public Store {
  public:
   // Makes or migrates the file. FailedPrecondition: it is of a newer program, or not ours.
-  // DataLoss: it is damaged. ResourceExhausted: the disk is full. `files`: the disk that SQLite
-  // writes to, for what SQLite leaves to chance.
+  // DataLoss: it is damaged, or behind the mark of its last step (step_mark.h); then nothing is
+  // changed. ResourceExhausted: the disk is full. `files`: the disk that SQLite writes to, for what
+  // SQLite leaves to chance, and for the mark.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& home,
                                                            FileSystem& files = LocalFileSystem());
   ~SqliteStore() override;
 
-  absl::Status Apply(std::span<const scheduler::Write> writes) override;
+  using Store::Apply;
+  absl::Status Apply(StepNumber step, std::span<const scheduler::Write> writes) override;
+  absl::StatusOr<StepNumber> LastStep() override;
   absl::StatusOr<scheduler::RecoveredState> Recover() override;
   absl::StatusOr<bool> RemoveDeleted(uint32_t most) override;
 

@@ -2,10 +2,12 @@
 //
 // Promised is what a step answered with OK: rows by SqliteStore::Apply, files by an upload. What
 // was promised must be there, whole, after whatever happened; of the step under way all or nothing.
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -98,8 +100,9 @@ struct Process {
     return Process{std::move(blobs), std::move(store)};
   }
 
-  absl::Status Do(const Step& step) const {
-    if (step.file.empty()) return store->Apply(step.rows);
+  // `number`: of the store's step, which may be there already.
+  absl::Status Do(const Step& step, StepNumber number) const {
+    if (step.file.empty()) return store->Apply(number, step.rows);
     const BlobName name = NameOf(step.file);  // As coordinator/rpc/upload.cc takes it.
     NF_ASSIGN_OR_RETURN(const bool held, blobs.Holds(name));
     if (held) return absl::OkStatus();
@@ -140,6 +143,13 @@ class StoreLifeTest : public testing::Test {
            std::to_string(number);
   }
 
+  // Of the store: files are none of its steps.
+  static StepNumber NumberOf(size_t step) {
+    const auto before = std::span(calm_->story).first(step);
+    return 1 + static_cast<StepNumber>(
+                   std::ranges::count_if(before, [](const Step& one) { return one.file.empty(); }));
+  }
+
   // Lives from step `from` on; the number of steps that were promised, those before `from` among
   // them. What fails is done again, by a new process when the old one cannot go on; a disk that
   // fails for good is given up.
@@ -154,7 +164,7 @@ class StoreLifeTest : public testing::Test {
         continue;
       }
       while (done < to && disk.has_power() && failures < 5) {
-        const absl::Status status = process->Do(calm_->story[done]);
+        const absl::Status status = process->Do(calm_->story[done], NumberOf(done));
         if (status.ok()) {
           ++done;
           continue;
@@ -313,7 +323,7 @@ TEST_F(StoreLifeTest, RowsAreKeptFromTheFirstOpeningOn) {
       [](ModelDisk& disk) {
         const ModelVfs vfs(disk);
         const auto store = SqliteStore::Open(kHome, disk);
-        return store.ok() && (*store)->Apply(calm_->story[0].rows).ok();
+        return store.ok() && (*store)->Apply(1, calm_->story[0].rows).ok();
       },
       [](ModelDisk& disk) { return Dump(disk) == calm_->expected[1]; });
 }

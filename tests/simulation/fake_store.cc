@@ -100,11 +100,19 @@ std::string Difference(const RecoveredState& a, const RecoveredState& b) {
 }
 
 void FakeStore::Apply(const std::vector<Write>& writes) {
+  if (!writes.empty()) Apply(last_step_ + 1, writes);
+}
+
+bool FakeStore::Apply(uint64_t step, const std::vector<Write>& writes) {
+  if (step == last_step_) return false;
+  if (step != last_step_ + 1) Violate("the number of a step does not follow the last one");
+  last_step_ = step;
   touched_.clear();
   for (const Write& write : writes) {
     std::visit([this](const auto& one) { On(one); }, write);
   }
   for (const MemberId& id : touched_) CheckMember(id);
+  return true;
 }
 
 uint64_t FakeStore::StoredBatches(LeaseId lease) const {

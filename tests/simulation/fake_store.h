@@ -16,7 +16,11 @@ namespace noisefloor::test {
 
 class FakeStore {
  public:
+  // As step number `step`. False: it was kept already, and nothing was written.
+  bool Apply(uint64_t step, const std::vector<scheduler::Write>& writes);
+  // As the next one, if there is anything to write.
   void Apply(const std::vector<scheduler::Write>& writes);
+  uint64_t last_step() const { return last_step_; }
 
   // What a restarted coordinator would read. Valid until the next Apply.
   const scheduler::RecoveredState& Recovered() const { return state_; }
@@ -75,6 +79,7 @@ class FakeStore {
     bool has_outcome = false;
   };
 
+  uint64_t last_step_ = 0;
   scheduler::RecoveredState state_;
   std::vector<std::string> violations_;
   std::map<LeaseId, Granted> granted_;

@@ -10,7 +10,7 @@ uint64_t Millis(absl::Duration duration) {
 
 }  // namespace
 
-bool FaultyDisk::Fails(const Writes& writes, absl::Time now) {
+bool FaultyDisk::Fails(uint64_t step, const Writes& writes, absl::Time now) {
   if (chance_.OneIn(faults_.full)) {
     ++told_.full;
     full_until_ = now + absl::Milliseconds(chance_.Below(Millis(faults_.longest_full)));
@@ -21,32 +21,37 @@ bool FaultyDisk::Fails(const Writes& writes, absl::Time now) {
   }
   if (!chance_.OneIn(faults_.in_doubt)) return false;
   ++told_.in_doubt;
-  in_doubt_ = writes;
+  if (chance_.OneIn(2)) {
+    ++told_.kept;
+    Keep(step, writes);
+  } else {
+    in_doubt_ = {step, writes};
+  }
   return true;
 }
 
-std::optional<absl::Duration> FaultyDisk::Apply(const Writes& writes, absl::Time now) {
+std::optional<absl::Duration> FaultyDisk::Apply(uint64_t step, const Writes& writes,
+                                                absl::Time now) {
   if (writes.empty()) return absl::ZeroDuration();
   ++told_.commits;
-  if (!calm_ && Fails(writes, now)) return std::nullopt;
-  Keep(writes);
+  if (!calm_ && Fails(step, writes, now)) return std::nullopt;
+  Keep(step, writes);
   if (calm_ || !chance_.OneIn(faults_.slow)) return absl::ZeroDuration();
   ++told_.slow;
   return absl::Milliseconds(chance_.Below(Millis(faults_.longest_commit)));
 }
 
 // Over what was in doubt, which is gone with it.
-void FaultyDisk::Keep(const Writes& writes) {
+void FaultyDisk::Keep(uint64_t step, const Writes& writes) {
   in_doubt_.reset();
-  store_.Apply(writes);
-  kept_(writes);
+  if (store_.Apply(step, writes)) kept_(writes);
 }
 
 void FaultyDisk::Crash() {
-  const std::optional<Writes> in_doubt = std::exchange(in_doubt_, std::nullopt);
+  const std::optional<Step> in_doubt = std::exchange(in_doubt_, std::nullopt);
   if (!in_doubt || !chance_.OneIn(2)) return;
   ++told_.found;
-  Keep(*in_doubt);
+  Keep(in_doubt->number, in_doubt->writes);
 }
 
 }  // namespace noisefloor::test

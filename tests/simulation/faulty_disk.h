@@ -1,5 +1,5 @@
-// The disk of a simulated world: it refuses, fails at the commit so that only the next start can
-// say what was kept, is full for a while, or slow.
+// The disk of a simulated world: it refuses, fails at the commit so that only the number of the
+// last step, or the next start, can say what was kept, is full for a while, or slow.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ class FaultyDisk {
     uint64_t refused = 0;  // While it was full, too.
     uint64_t full = 0;     // Times that it became so.
     uint64_t in_doubt = 0;
-    uint64_t found = 0;  // Of those: were there after all, when the process had died.
+    uint64_t found = 0;  // Of those: were there after all, when the process had died,
+    uint64_t kept = 0;   // or already while it went on.
     uint64_t slow = 0;
   };
   using Writes = std::vector<scheduler::Write>;
@@ -43,11 +44,12 @@ class FaultyDisk {
              std::function<void(const Writes&)> kept)
       : faults_(faults), store_(store), chance_(chance), kept_(std::move(kept)) {}
 
-  // As a store's Apply: how long it took; nothing when it failed. What failed in doubt is not there
-  // for this process, which may try again; whether the next one finds it is open until then.
-  std::optional<absl::Duration> Apply(const Writes& writes, absl::Time now);
+  // As a store's Apply: how long it took; nothing when it failed. What failed in doubt is there
+  // already, or it is not there for this process, which may try again, and whether the next one
+  // finds it is open until then.
+  std::optional<absl::Duration> Apply(uint64_t step, const Writes& writes, absl::Time now);
   // Without faults: a commit at which the process dies.
-  void Keep(const Writes& writes);
+  void Keep(uint64_t step, const Writes& writes);
   // The process is gone: what was in doubt is there, or not.
   void Crash();
   // Nothing fails from now on.
@@ -56,7 +58,11 @@ class FaultyDisk {
   const Told& told() const { return told_; }
 
  private:
-  bool Fails(const Writes& writes, absl::Time now);
+  struct Step {
+    uint64_t number = 0;
+    Writes writes;
+  };
+  bool Fails(uint64_t step, const Writes& writes, absl::Time now);
 
   const Faults faults_;
   FakeStore& store_;
@@ -64,7 +70,7 @@ class FaultyDisk {
   const std::function<void(const Writes&)> kept_;
   bool calm_ = false;
   absl::Time full_until_ = absl::InfinitePast();
-  std::optional<Writes> in_doubt_;
+  std::optional<Step> in_doubt_;
   Told told_;
 };
 

@@ -51,6 +51,9 @@ enum class Mutant : uint8_t {
   kDropsWhatItCouldNotKeep,  // It is not tried again.
   kNeverTriesAgain,          // Nor is anything else kept after a failure.
   kKeepsWhatItRefused,       // A call that could not be kept is refused and not taken back.
+  kNumbersRetriesAnew,       // What is tried again is a new step, whatever became of the first try.
+  kMixesTriedAndNew,         // What was decided since is tried as part of the step tried before.
+  kSettlesNoDoubt,           // The number of a refused call goes to others, whatever became of it.
   kReadsBeforeTheEnd,        // A restart reads the store without what was in doubt and is there.
   kDoesNotWaitForTheDisk,    // While a commit is slow its sends go out, and the coordinator dies.
   kUsesTheWallClock,         // Leases end by a clock that jumps.

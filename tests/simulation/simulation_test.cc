@@ -38,6 +38,7 @@ void Add(const SimulationResult& one, SimulationResult& all) {
   all.disk.refused += one.disk.refused;
   all.disk.full += one.disk.full;
   all.disk.in_doubt += one.disk.in_doubt;
+  all.disk.kept += one.disk.kept;
   all.disk.found += one.disk.found;
   all.disk.slow += one.disk.slow;
 }
@@ -86,7 +87,8 @@ TEST(Simulation, EverySeedEndsEveryMemberAndBreaksNothing) {
   EXPECT_GT(all.network.held_by_cuts, 0u);
   EXPECT_GT(all.disk.refused, 0u);
   EXPECT_GT(all.disk.found, 0u);
-  EXPECT_GT(all.disk.in_doubt, all.disk.found);
+  EXPECT_GT(all.disk.in_doubt, all.disk.found + all.disk.kept);
+  EXPECT_GT(all.disk.kept, 0u);
   EXPECT_GT(all.disk.slow, 0u);
   EXPECT_GT(all.wall_jumps, 0u);
   EXPECT_GT(all.refused_calls, 0u);
@@ -204,6 +206,15 @@ TEST(PlantedBug, ADiskThatIsNotTriedAgainIsSeenAsAStandstill) {
 }
 TEST(PlantedBug, ARefusedCallThatIsNotTakenBackIsSeen) {
   ExpectSeen(Mutant::kKeepsWhatItRefused, "rebuilt from the store: ", 80);
+}
+TEST(PlantedBug, ARetryUnderANewNumberIsSeen) {
+  ExpectSeen(Mutant::kNumbersRetriesAnew, "is granted twice", 80);
+}
+TEST(PlantedBug, WhatIsAddedToAStepThatWasTriedIsSeen) {
+  ExpectSeen(Mutant::kMixesTriedAndNew, "rebuilt from the store: ", 80);
+}
+TEST(PlantedBug, ARefusedCallThatWasKeptAllTheSameIsSeen) {
+  ExpectSeen(Mutant::kSettlesNoDoubt, "rebuilt from the store: ", 80);
 }
 TEST(PlantedBug, ARestartThatOverlooksWhatWasInDoubtIsSeen) {
   ExpectSeen(Mutant::kReadsBeforeTheEnd, "rebuilt from the store: ", 80);

@@ -26,8 +26,12 @@ class Twin {
   // Some transactions come again, as after a commit whose answer was lost, and the process dies now
   // and then.
   void See(const std::vector<scheduler::Write>& writes, const scheduler::RecoveredState& kept) {
+    if (writes.empty()) return;
     Apply(writes);
-    if (chance_.OneIn(7)) Apply(writes);
+    if (chance_.OneIn(7)) {
+      --step_;
+      Apply(writes);
+    }
     if (chance_.OneIn(25)) Open();
     if (chance_.OneIn(3)) Compare(kept);
   }
@@ -43,7 +47,7 @@ class Twin {
 
  private:
   void Apply(const std::vector<scheduler::Write>& writes) {
-    const absl::Status applied = store_->Apply(writes);
+    const absl::Status applied = store_->Apply(++step_, writes);
     ASSERT_TRUE(applied.ok()) << applied;
   }
 
@@ -56,6 +60,7 @@ class Twin {
 
   TempHome home_;
   Chance chance_;
+  StepNumber step_ = 0;
   std::unique_ptr<SqliteStore> store_;
   size_t comparisons_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,8 @@ class World {
   bool DecideTogether(const std::vector<Event>& calls);
   scheduler::Effects TriedAndTakenBack(const Event& call);
   void FailStorage();
+  std::optional<absl::Duration> Keep(const std::vector<Write>& writes);
+  std::optional<absl::Duration> KeepDecided();
   void TellAll();
   void Tell(const std::vector<scheduler::Send>& sends);
   void TellWorker(SessionId session, const scheduler::Send& send);
@@ -105,7 +108,11 @@ class World {
   size_t seen_violations_ = 0;
 
   // What the loop holds.
-  scheduler::Effects effects_;  // Decided, not kept.
+  uint64_t last_step_ = 0;      // That is kept, as far as it knows.
+  bool took_back_ = false;      // The next one was tried for calls that were refused then.
+  scheduler::Effects effects_;  // Decided, not kept, or not all of it:
+  size_t kept_writes_ = 0;      // the first ones are,
+  size_t tried_writes_ = 0;     // and up to here they were tried as one step.
   std::vector<Event> calls_;
   std::vector<Event> held_;
   bool more_ = false;

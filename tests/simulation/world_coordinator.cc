@@ -63,7 +63,7 @@ absl::Time World::Now() const {
 void World::Handle(std::vector<Event> events, bool tick) {
   const size_t restarts = result_.restarts;
   if (failing_) RetryWhenDue();
-  if (Stopped()) return;
+  if (Stopped() || result_.restarts != restarts) return;
   for (Event& event : events) {
     if (IsCall(event)) {
       calls_.push_back(std::move(event));
@@ -129,7 +129,7 @@ void World::DecideAnd(Event event) {
 bool World::Commit() {
   if (failing_) return true;
   if (!calm_ && chance_.OneIn(size_.dies)) return DieAtTheCommit();
-  const auto took = disk_.Apply(Mutated(effects_.writes), clocks_.World());
+  const auto took = KeepDecided();
   if (!took && mutant_ != Mutant::kTakesFailureForSuccess) {
     FailStorage();
     return true;
@@ -142,12 +142,40 @@ bool World::Commit() {
   return true;
 }
 
+// As the next step: how long it took.
+std::optional<absl::Duration> World::Keep(const std::vector<Write>& writes) {
+  if (mutant_ == Mutant::kNumbersRetriesAnew) last_step_ = store_.last_step();
+  const auto took = disk_.Apply(last_step_ + 1, Mutated(writes), clocks_.World());
+  if (took && !writes.empty()) ++last_step_;
+  return took;
+}
+
+// What was tried before is tried again as the step that it was.
+std::optional<absl::Duration> World::KeepDecided() {
+  const std::vector<Write>& writes = effects_.writes;
+  absl::Duration all;
+  while (kept_writes_ < writes.size()) {
+    const bool anew = mutant_ == Mutant::kMixesTriedAndNew;
+    if (tried_writes_ == kept_writes_ || anew) tried_writes_ = writes.size();
+    const auto at = [&](size_t place) {
+      return writes.begin() + static_cast<std::ptrdiff_t>(place);
+    };
+    const auto took = Keep({at(kept_writes_), at(tried_writes_)});
+    if (!took) return std::nullopt;
+    all += *took;
+    kept_writes_ = tried_writes_;
+  }
+  return all;
+}
+
 // Before it, or between it and the sends.
 bool World::DieAtTheCommit() {
   const bool early =
       mutant_ == Mutant::kTellsBeforeItKeeps || mutant_ == Mutant::kDoesNotWaitForTheDisk;
   const Effects effects = effects_;
-  if (chance_.OneIn(2)) disk_.Keep(Mutated(effects.writes));
+  if (chance_.OneIn(2) && !effects.writes.empty()) {
+    disk_.Keep(last_step_ + 1, Mutated(effects.writes));
+  }
   if (early) {
     Tell(effects.sends);
     Hand(absl::InfiniteFuture());
@@ -158,8 +186,15 @@ bool World::DieAtTheCommit() {
 
 void World::RetryWhenDue() {
   if (Now() < next_retry_ || mutant_ == Mutant::kNeverTriesAgain) return;
-  if (mutant_ == Mutant::kDropsWhatItCouldNotKeep) effects_ = {};
-  if (!disk_.Apply(Mutated(effects_.writes), clocks_.World())) {
+  if (took_back_ && store_.last_step() != last_step_ && mutant_ != Mutant::kSettlesNoDoubt) {
+    return Restart();  // Memory is behind the store: a new process goes on.
+  }
+  took_back_ = false;
+  if (mutant_ == Mutant::kDropsWhatItCouldNotKeep) {
+    effects_ = {};
+    kept_writes_ = tried_writes_ = 0;
+  }
+  if (!KeepDecided()) {
     next_retry_ = Now() + kRetry;
     return;
   }
@@ -216,8 +251,9 @@ bool World::DecideTogether(const std::vector<Event>& calls) {
   }
   more_ = true;
   const bool writes = !effects.writes.empty();
-  const bool kept = !writes || (!failing_ && disk_.Apply(Mutated(effects.writes), clocks_.World()));
+  const bool kept = !writes || (!failing_ && Keep(effects.writes));
   if (!kept) {
+    took_back_ = took_back_ || !failing_;
     mutant_ == Mutant::kKeepsWhatItRefused ? scheduler_.Forget() : scheduler_.TakeBack();
     if (!failing_) FailStorage();
     return false;
@@ -228,7 +264,10 @@ bool World::DecideTogether(const std::vector<Event>& calls) {
   return true;
 }
 
-void World::TellAll() { Tell(std::exchange(effects_, {}).sends); }
+void World::TellAll() {
+  kept_writes_ = tried_writes_ = 0;
+  Tell(std::exchange(effects_, {}).sends);
+}
 
 void World::TellWorker(SessionId session, const Send& send) {
   const auto worker = worker_of_.find(session);
@@ -280,6 +319,9 @@ void World::Restart() {
   if (mutant_ == Mutant::kForgetsDrops) options.forget_after = absl::InfiniteDuration();
   scheduler_ = Scheduler::Restore(options, bent_.Bend(std::move(recovered)), Now());
   effects_ = {};
+  kept_writes_ = tried_writes_ = 0;
+  last_step_ = store_.last_step();
+  took_back_ = false;
   calls_.clear();
   held_.clear();
   more_ = failing_ = false;

@@ -52,6 +52,9 @@ class ModelWritable final : public WritableFile {
   absl::Status Append(std::string_view bytes) override {
     return disk_.Write(file_, disk_.SizeOf(file_), bytes);
   }
+  absl::Status WriteAt(uint64_t offset_bytes, std::string_view bytes) override {
+    return disk_.Write(file_, offset_bytes, bytes);
+  }
   absl::Status ReadAt(uint64_t offset_bytes, std::span<char> into) const override {
     return disk_.Read(file_, offset_bytes, into);
   }
@@ -205,6 +208,10 @@ absl::StatusOr<std::vector<FolderEntry>> ModelDisk::List(const std::string& fold
 absl::StatusOr<std::unique_ptr<WritableFile>> ModelDisk::OpenToAppend(const std::string& path) {
   NF_ASSIGN_OR_RETURN(const int file, Open(path, /*create=*/true));
   return std::make_unique<ModelWritable>(*this, file, path);
+}
+
+absl::StatusOr<std::unique_ptr<WritableFile>> ModelDisk::OpenToOverwrite(const std::string& path) {
+  return OpenToAppend(path);
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> ModelDisk::CreateAside(const std::string& path) {

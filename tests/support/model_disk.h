@@ -62,6 +62,7 @@ class ModelDisk final : public FileSystem {
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override;
   absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override;
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
   absl::Status Remove(const std::string& path) override;

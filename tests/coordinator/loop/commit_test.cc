@@ -25,7 +25,7 @@ class CommitTest : public ::testing::Test {
                                  .links = links_,
                                  .clock = clock_,
                                  .changed = [this](const auto& sweeps) { Note(sweeps); },
-                                 .fatal = [](const absl::Status& status) { FAIL() << status; },
+                                 .fatal = fatal_,
                                  .figures = &figures_};
     options.tick = absl::Milliseconds(1);
     options.storage_retry = absl::Milliseconds(1);
@@ -97,6 +97,9 @@ class CommitTest : public ::testing::Test {
     clock_.Advance(absl::Milliseconds(1));
   }
 
+  std::function<void(const absl::Status&)> fatal_ = [](const absl::Status& status) {
+    FAIL() << status;
+  };
   HandClock clock_;
   HandStore store_;
   HandLinks links_;
@@ -243,6 +246,46 @@ TEST_F(CommitTest, OnAFullDiskWorkersAreReadAndWhatTheySayAgainIsKeptLater) {
   links_.WaitForConsumed(session, 404);
   EXPECT_EQ(store_.CountKept<scheduler::KeepRecords>(), 2);
   EXPECT_EQ(links_.Wait<scheduler::SendRecordsKept>(2).sequence, 2u);
+}
+
+TEST_F(CommitTest, WhatWasKeptThoughTheCommitFailedIsNotKeptTwice) {
+  Start();
+  const LeaseId lease = LeaseOne();
+  store_.FailInDoubt(Full());
+  const int tries = store_.tries();
+  const SessionId session{1};
+  const ingest::RecordBatch first{1, {{10, 1.0, "loss", 0.5}}};
+  ASSERT_TRUE(loop_->Post(session, scheduler::RecordsArrived{session, lease, first}, true));
+  store_.WaitForTries(tries + 1);
+  Settle();
+  EXPECT_EQ(links_.Count<scheduler::SendRecordsKept>(), 0) << "nothing is said until it is sure";
+
+  store_.FailInDoubt(absl::OkStatus());
+  clock_.Advance(absl::Milliseconds(1));
+
+  EXPECT_EQ(links_.Wait<scheduler::SendRecordsKept>().sequence, 1u);
+  EXPECT_EQ(store_.CountKept<scheduler::KeepRecords>(), 1);
+  EXPECT_THAT(Notes(), testing::IsSupersetOf({"storage_failed", "storage_recovered"}))
+      << "what was decided since has a number of its own";
+}
+
+// It was told to nobody, and a client that was refused may ask otherwise now.
+TEST_F(CommitTest, ARefusedCallThatWasKeptAllTheSameEndsTheProcess) {
+  std::promise<std::string> ended;
+  fatal_ = [&](const absl::Status& status) {
+    ended.set_value(std::string(Message(status)));
+    fatal_ = [](const absl::Status&) {};
+  };
+  Start();
+  store_.FailInDoubt(Full());
+  EXPECT_EQ(Call(Submit(MakeSweep({"control"}, 1))).get().status.code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(store_.CountKept<scheduler::KeepSweep>(), 1);
+
+  store_.FailInDoubt(absl::OkStatus());
+  clock_.Advance(absl::Milliseconds(1));
+
+  EXPECT_THAT(ended.get_future().get(), HasSubstr("what was refused"));
 }
 
 TEST_F(CommitTest, OfSessionsThatCameAndWentOnAFullDiskOnlyTheLastCounts) {

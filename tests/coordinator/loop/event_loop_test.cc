@@ -225,10 +225,11 @@ TEST_F(LoopTest, ARestartGoesOnWithTheSameLeasesAndHigherNumbers) {
 // Ends with 3 when the check of what was kept finds it gone; with 4 when something was said of it.
 class GoneStore final : public Store {
  public:
-  absl::Status Apply(std::span<const scheduler::Write>) override {
+  absl::Status Apply(StepNumber, std::span<const scheduler::Write>) override {
     applied = true;
     return absl::OkStatus();
   }
+  absl::StatusOr<StepNumber> LastStep() override { return 0; }
   absl::StatusOr<scheduler::RecoveredState> Recover() override {
     return scheduler::RecoveredState();
   }
@@ -267,9 +268,10 @@ TEST(LoopDeath, AStoreThatCannotBeMendedEndsTheProcess) {
       {
         class Broken final : public Store {
          public:
-          absl::Status Apply(std::span<const scheduler::Write>) override {
+          absl::Status Apply(StepNumber, std::span<const scheduler::Write>) override {
             return absl::InternalError("damaged");
           }
+          absl::StatusOr<StepNumber> LastStep() override { return 0; }
           absl::StatusOr<scheduler::RecoveredState> Recover() override {
             return scheduler::RecoveredState();
           }

@@ -29,20 +29,32 @@ class HandClock final : public Clock {
 // Keeps what the loop applies, or refuses it with the status that the test has set. Any thread.
 class HandStore final : public Store {
  public:
-  absl::Status Apply(std::span<const scheduler::Write> writes) override {
+  absl::Status Apply(StepNumber step, std::span<const scheduler::Write> writes) override {
     MutexLock lock(mutex_);
     ++tries_;
     changed_.NotifyAll();
     while (held_) changed_.Wait(mutex_);
-    if (status_.ok()) kept_.emplace_back(writes.begin(), writes.end());
+    const bool keeps = (status_.ok() || keeps_and_fails_) && step == kept_.size() + 1;
+    if (keeps) kept_.emplace_back(writes.begin(), writes.end());
     changed_.NotifyAll();
+    if (step > kept_.size() + 1) return MakeError(absl::StatusCode::kInternal, "no such step");
     return status_;
+  }
+  absl::StatusOr<StepNumber> LastStep() override {
+    MutexLock lock(mutex_);
+    return kept_.size();
   }
   absl::StatusOr<scheduler::RecoveredState> Recover() override { return recovered_; }
 
   void Fail(absl::Status status) {
     MutexLock lock(mutex_);
     status_ = std::move(status);
+  }
+  // What fails is kept all the same.
+  void FailInDoubt(absl::Status status) {
+    MutexLock lock(mutex_);
+    status_ = std::move(status);
+    keeps_and_fails_ = !status_.ok();
   }
   // Apply waits inside until it is let go.
   void Hold(bool held) {
@@ -89,6 +101,7 @@ class HandStore final : public Store {
   Mutex mutex_;
   CondVar changed_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  bool keeps_and_fails_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   int tries_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::vector<scheduler::Write>> kept_ ABSL_GUARDED_BY(mutex_);

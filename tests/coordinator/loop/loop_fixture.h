@@ -62,7 +62,7 @@ class TroubledStore final : public Store {
  public:
   TroubledStore(Store& store, Journal& journal) : store_(store), journal_(journal) {}
 
-  absl::Status Apply(std::span<const scheduler::Write> writes) override {
+  absl::Status Apply(StepNumber step, std::span<const scheduler::Write> writes) override {
     {
       MutexLock lock(mutex_);
       if (held_) journal_.Add("commit waits");
@@ -72,7 +72,7 @@ class TroubledStore final : public Store {
         return failure_;
       }
     }
-    const absl::Status kept = store_.Apply(writes);
+    const absl::Status kept = store_.Apply(step, writes);
     ++applied_;
     for (const scheduler::Write& write : writes) {
       if (const auto* grant = std::get_if<scheduler::GrantLease>(&write)) {
@@ -83,6 +83,7 @@ class TroubledStore final : public Store {
     }
     return kept;
   }
+  absl::StatusOr<StepNumber> LastStep() override { return store_.LastStep(); }
   absl::StatusOr<scheduler::RecoveredState> Recover() override { return store_.Recover(); }
 
   // Commits so far.

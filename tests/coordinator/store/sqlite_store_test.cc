@@ -20,18 +20,53 @@ using ::testing::HasSubstr;
 
 class SqliteStoreTest : public StoreFixture {};
 
-TEST_F(SqliteStoreTest, EveryWriteAppliedAgainChangesNothing) {
-  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+TEST_F(SqliteStoreTest, AStepThatComesAgainChangesNothing) {
+  ASSERT_TRUE(store_->Apply(1, sample::Story()).ok());
   const auto before = Sizes();
   const std::string member = Ask("SELECT group_concat(state || attempt) FROM member");
 
-  for (const Write& write : sample::Story()) {
-    ASSERT_TRUE(store_->Apply(std::span(&write, 1)).ok()) << write.index();
-  }
+  ASSERT_TRUE(store_->Apply(1, sample::Story()).ok());
+  Reopen();
+  ASSERT_TRUE(store_->Apply(1, sample::Story()).ok()) << "by the next process, too";
 
   EXPECT_EQ(Sizes(), before);
   EXPECT_EQ(Ask("SELECT group_concat(state || attempt) FROM member"), member);
   EXPECT_EQ(Ask("SELECT count(*) FROM event"), "3");
+  EXPECT_EQ(*store_->LastStep(), 1u);
+}
+
+TEST_F(SqliteStoreTest, AStepThatDoesNotFollowIsRefused) {
+  ASSERT_TRUE(store_->Apply(1, sample::Story()).ok());
+  const std::vector<Write> writes = {
+      AppendEvent{SweepId{1}, {}, "test", "another", sample::At(70), EventId{9}}};
+
+  EXPECT_EQ(Message(store_->Apply(3, writes)),
+            "step 3 does not follow step 1, the last in the store");
+  EXPECT_EQ(store_->Apply(0, writes).code(), absl::StatusCode::kInternal);
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM event WHERE kind = 'test'"), "0");
+  EXPECT_EQ(*store_->LastStep(), 1u);
+  EXPECT_TRUE(store_->Apply(2, writes).ok());
+}
+
+// What two steps both claim to be the first of is a contradiction, and not one and the same.
+TEST_F(SqliteStoreTest, WhatIsThereAlreadyIsNotWrittenByAnotherStep) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const auto before = Sizes();
+  int refused = 0;
+  for (const Write& write : sample::Story()) {
+    const bool is_new = std::holds_alternative<scheduler::KeepSweep>(write) ||
+                        std::holds_alternative<scheduler::GrantLease>(write) ||
+                        std::holds_alternative<scheduler::KeepOutcome>(write) ||
+                        std::holds_alternative<scheduler::PinIdentity>(write) ||
+                        std::holds_alternative<AppendEvent>(write);
+    if (!is_new) continue;
+    ++refused;
+    EXPECT_EQ(store_->Apply(std::span(&write, 1)).code(), absl::StatusCode::kInternal)
+        << write.index();
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_EQ(Sizes(), before);
 }
 
 TEST_F(SqliteStoreTest, OneBadWriteUndoesAllOfItsStep) {

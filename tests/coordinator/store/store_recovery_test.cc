@@ -60,8 +60,8 @@ TEST_F(StoreRecoveryTest, HowPeopleShareAFleetIsRecoveredByTheNextProcess) {
   writes.push_back(scheduler::KeepWorkerUse{WorkerId{1}, false, {"GPU-7"}});
   writes.push_back(scheduler::KeepWorkerUse{WorkerId{1}, false, {}});
   writes.push_back(scheduler::KeepWorkerUse{WorkerId{2}, true, {"GPU-9", ""}});
-  ASSERT_TRUE(store_->Apply(writes).ok());
-  ASSERT_TRUE(store_->Apply(writes).ok()) << "twice is once";
+  ASSERT_TRUE(store_->Apply(1, writes).ok());
+  ASSERT_TRUE(store_->Apply(1, writes).ok()) << "twice is once";
   Reopen();
 
   const RecoveredState state = Recovered();
@@ -118,8 +118,8 @@ TEST_F(StoreRecoveryTest, AnExtendedSweepIsRecoveredAsTheLargerOne) {
   cells.erase(cells.begin(), cells.begin() + 4);
   const std::vector<Write> writes = {
       scheduler::KeepExtension{SweepId{1}, extended, cells, "hash", 3}};
-  ASSERT_TRUE(store_->Apply(writes).ok());
-  ASSERT_TRUE(store_->Apply(writes).ok()) << "twice is once";
+  ASSERT_TRUE(store_->Apply(2, writes).ok());
+  ASSERT_TRUE(store_->Apply(2, writes).ok()) << "twice is once";
   Reopen();
 
   const RecoveredState state = Recovered();

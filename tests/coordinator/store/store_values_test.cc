@@ -61,10 +61,12 @@ TEST_F(StoreValuesTest, EachAttemptHasTheDataThatItSaid) {
 
 TEST_F(StoreValuesTest, MoreEnvironmentsThanAreRememberedAreAllKept) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
-  for (int i = 0; i < 250; ++i) {
-    scheduler::KeepOutcome late = sample::Finish(1, sample::Member(0, 0));
+  for (uint32_t i = 0; i < 250; ++i) {
+    const auto lease = sample::Grant(100 + i, sample::Member(0, 0), 100 + i);
+    scheduler::KeepOutcome late = sample::Finish(100 + i, sample::Member(0, 0));
+    late.accepted = false;
     late.outcome.environment = fmt::format(R"({{"host":{}}})", i % 200);
-    ASSERT_TRUE(store_->Apply(std::vector<Write>{late}).ok());
+    ASSERT_TRUE(store_->Apply(std::vector<Write>{lease, late}).ok());
   }
 
   EXPECT_EQ(Ask("SELECT count(*) FROM environment WHERE facts LIKE '{\"host\"%'"), "200");
