@@ -153,6 +153,22 @@ absl::StatusOr<Home> OpenHome(const std::string& path) {
   const int64_t newest = CurrentSchema().version();
   const bool older = version > 0 && version < newest;
   if (older) LogInfo("store_is_brought_over", {{"from_schema", version}, {"to_schema", newest}});
+  if (older && version < kFirstVersionWithSums) {
+    LogInfo("pages_get_sums",
+            {{"help",
+              "the database is written anew once, beside the old one; room and time: "
+              "coordinator/store/README.md"}});
+  }
+  NF_ASSIGN_OR_RETURN(const uint64_t pages,
+                      SumWhatOthersWrote(DatabasePath(path), lock.was_killed()));
+  if (pages > 0) {
+    LogWarning("pages_were_without_sum",
+               {{"pages", pages},
+                {"help",
+                 "another program has written them, for instance the log of a coordinator "
+                 "that was killed into the database; they were checked and have sums "
+                 "again"}});
+  }
   NF_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, SqliteStore::Open(path));
   if (older) LogInfo("store_was_brought_over", {{"to_schema", newest}});
   return Home{std::move(lock), std::move(blobs), std::move(store), HomeFiles(path)};

@@ -21,8 +21,10 @@
 #include "coordinator/store/database.h"
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/log_check.h"
+#include "coordinator/store/page_sum.h"
 #include "coordinator/store/restore.h"
 #include "coordinator/store/step_mark.h"
+#include "coordinator/store/summed_vfs.h"
 
 namespace noisefloor {
 
@@ -162,8 +164,12 @@ absl::Status Backup::CopyPages(const std::string& path) {
   source->exec("BEGIN");
   (void)source->execAndGet("SELECT count(*) FROM sqlite_schema");
   NF_RETURN_IF_ERROR(CheckStepMark(home_, mark, *source));
-  SQLite::Database target(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Database target(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 0, SummedVfs());
   target.exec("PRAGMA synchronous = OFF");  // Synced whole, below.
+  if (ReservedBytes(*source) == kSumBytes) {
+    ReserveSums(target);
+    target.exec("PRAGMA user_version = 1");  // Page 1 is there: sums are kept from here on.
+  }
   {
     SQLite::Backup copy(target, *source);
     while (copy.executeStep(kPagesAtOnce) != SQLITE_DONE) {
@@ -177,7 +183,7 @@ absl::Status Backup::CopyPages(const std::string& path) {
 }
 
 absl::Status Backup::ReadSnapshot(const std::string& path, Snapshot& snapshot) const {
-  SQLite::Database database(path, SQLite::OPEN_READONLY);
+  SQLite::Database database(path, SQLite::OPEN_READONLY, 0, SummedVfs());
   snapshot.manifest.schema = database.execAndGet("PRAGMA user_version").getInt64();
   snapshot.manifest.epoch = EpochOf(database);
   snapshot.manifest.sweeps =

@@ -12,6 +12,8 @@
 
 #include "coordinator/store/log_check.h"
 #include "coordinator/store/migration_functions.h"
+#include "coordinator/store/page_sum.h"
+#include "coordinator/store/summed_vfs.h"
 
 namespace noisefloor {
 
@@ -98,6 +100,26 @@ absl::Status BringUp(SQLite::Database& database, const Schema& schema, int64_t v
   return absl::OkStatus();
 }
 
+// Of a file that was made before there were sums: once, all of it. A process that is killed
+// meanwhile leaves it as it was, and the next one begins anew.
+absl::Status GiveRoomForSums(SQLite::Database& database) {
+  if (ReservedBytes(database) == kSumBytes) return absl::OkStatus();
+  ReserveSums(database);
+  database.exec("VACUUM");
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  if (ReservedBytes(database) == kSumBytes) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kInternal,
+                   database.getFilename() + ": SQLite leaves no room for sums in its pages");
+}
+
+absl::Status CheckStructure(SQLite::Database& database) {
+  const std::string said = database.execAndGet("PRAGMA integrity_check(1)").getString();
+  if (said == "ok") return absl::OkStatus();
+  return MakeError(absl::StatusCode::kDataLoss,
+                   fmt::format("{}: {}; the file is damaged: put a backup in its place",
+                               database.getFilename(), said));
+}
+
 }  // namespace
 
 absl::Status ToStatus(const SQLite::Exception& error, std::string_view context) {
@@ -107,6 +129,10 @@ absl::Status ToStatus(const SQLite::Exception& error, std::string_view context) 
   // that recovers it.
   if (error.getExtendedErrorCode() == SQLITE_IOERR_FSYNC) {
     text += "; what was being written may be there after a restart";
+  }
+  const int code = error.getExtendedErrorCode();  // -1: of a copy, which has one code only.
+  if (IsDamagedPage(code == -1 ? error.getErrorCode() : code)) {
+    return Annotate(DamagedPage(), context);
   }
   switch (error.getErrorCode() & 0xFF) {
     case SQLITE_FULL:
@@ -131,12 +157,16 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
   SetUpOnce();
   try {
     auto database = std::make_unique<SQLite::Database>(
-        path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
+        path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,
+        SummedVfs());
     NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, schema.version()));
+    const bool with_sums = schema.version() >= kFirstVersionWithSums;
+    if (version == 0 && with_sums) ReserveSums(*database);
     database->exec(kWriterSettings);
     if (version < schema.version()) {
       NF_RETURN_IF_ERROR(BringUp(*database, schema, version, verify));
     }
+    if (with_sums) NF_RETURN_IF_ERROR(GiveRoomForSums(*database));
     database->exec("PRAGMA foreign_keys = ON");
     return database;
   } catch (const SQLite::Exception& error) {
@@ -149,7 +179,7 @@ absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
   if (!std::filesystem::exists(path, error)) return 0;
   SetUpOnce();
   try {
-    SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs);
+    SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs, SummedVfs());
     return VersionOf(database, CurrentSchema().version());
   } catch (const SQLite::Exception& problem) {
     return ToStatus(problem, "opening " + path);
@@ -160,7 +190,7 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::stri
   SetUpOnce();
   try {
     auto database = std::make_unique<SQLite::Database>(
-        path, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs);
+        path, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs, SummedVfs());
     const int64_t newest = CurrentSchema().version();
     NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, newest));
     if (version != newest) {
@@ -171,6 +201,27 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::stri
     return database;
   } catch (const SQLite::Exception& error) {
     return ToStatus(error, "opening " + path);
+  }
+}
+
+absl::StatusOr<uint64_t> SumWhatOthersWrote(const std::string& path, bool was_killed) {
+  std::error_code error;
+  if (std::filesystem::file_size(path + "-wal", error) > 0 && !error) return 0;
+  if (std::filesystem::file_size(path, error) == 0 || error) return 0;
+  SetUpOnce();
+  try {
+    SQLite::Database database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,
+                              SummedVfs());
+    NF_RETURN_IF_ERROR(VersionOf(database, CurrentSchema().version()).status());
+    NF_ASSIGN_OR_RETURN(const bool first, FirstPageIsUnsummed(database));
+    if (!first && !was_killed) return 0;
+    SQLite::Transaction alone(database, SQLite::TransactionBehavior::IMMEDIATE);
+    NF_ASSIGN_OR_RETURN(const uint64_t pages,
+                        SumUnsummedPages(database, [&] { return CheckStructure(database); }));
+    alone.commit();
+    return pages;
+  } catch (const SQLite::Exception& problem) {
+    return ToStatus(problem, "opening " + path);
   }
 }
 

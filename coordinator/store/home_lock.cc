@@ -143,6 +143,7 @@ absl::Status HomeLock::LockFile() {
     if (errno == EWOULDBLOCK) return Held(home_, ReadHolder(file_));
     return FileError(path, "lock", errno);
   }
+  if (!std::exchange(holds_, true)) was_killed_ = ReadHolder(file_).process != 0;
   return WriteHolder(file_, path, address_);
 }
 
@@ -159,6 +160,8 @@ void HomeLock::PutBack() {
 }
 
 void HomeLock::Close() {
+  // Ends by itself, and says so. A disk that refuses costs the next one a look at the sums.
+  if (std::exchange(holds_, false)) (void)!ftruncate(file_, 0);
   if (file_ >= 0) close(file_);
   if (directory_ >= 0) close(directory_);
 }
@@ -168,6 +171,8 @@ HomeLock::~HomeLock() { Close(); }
 HomeLock::HomeLock(HomeLock&& other) noexcept
     : home_(std::move(other.home_)),
       address_(std::move(other.address_)),
+      was_killed_(other.was_killed_),
+      holds_(std::exchange(other.holds_, false)),
       directory_(std::exchange(other.directory_, -1)),
       file_(std::exchange(other.file_, -1)) {}
 
@@ -176,6 +181,8 @@ HomeLock& HomeLock::operator=(HomeLock&& other) noexcept {
   Close();
   home_ = std::move(other.home_);
   address_ = std::move(other.address_);
+  was_killed_ = other.was_killed_;
+  holds_ = std::exchange(other.holds_, false);
   directory_ = std::exchange(other.directory_, -1);
   file_ = std::exchange(other.file_, -1);
   return *this;

@@ -28,6 +28,9 @@ class HomeLock {
   HomeLock(HomeLock&& other) noexcept;
   HomeLock& operator=(HomeLock&& other) noexcept;
 
+  // Whether the one who held it before was killed: it left its name in HOME/lock.
+  bool was_killed() const { return was_killed_; }
+
   // Writes the address that the holder serves at, for those who find the directory locked.
   absl::Status SetAddress(std::string_view address);
 
@@ -47,6 +50,8 @@ class HomeLock {
 
   std::string home_;
   std::string address_;
+  bool was_killed_ = false;
+  bool holds_ = false;
   int directory_ = -1;
   int file_ = -1;  // HOME/lock.
 };

@@ -11,12 +11,14 @@
 #include <string_view>
 #include <utility>
 
+#include "coordinator/store/page_sum.h"
+
 namespace noisefloor {
 
 namespace {
 
 // https://www.sqlite.org/fileformat2.html#the_write_ahead_log; all numbers are big-endian.
-constexpr size_t kHeaderBytes = 32;
+constexpr size_t kLogHeaderBytes = 32;
 constexpr size_t kFrameHeaderBytes = 24;
 constexpr uint32_t kMagic = 0x377F0682;  // The lowest bit: sums over big-endian words.
 constexpr uint32_t kLeastPage = 512;
@@ -91,16 +93,14 @@ bool IsWhole(std::string_view header) {
   return Add({}, header.substr(0, 24), big_endian) == SumAt(header, 24);
 }
 
-// As the database says; 0 when it does not.
-absl::StatusOr<uint32_t> PageSizeOf(const std::string& database_path, FileSystem& files) {
+// As the database says; a page size of 0 when it does not.
+absl::StatusOr<PageLayout> LayoutOfFile(const std::string& database_path, FileSystem& files) {
   const auto file = files.OpenToRead(database_path);
-  if (absl::IsNotFound(file.status())) return 0;
+  if (absl::IsNotFound(file.status())) return PageLayout();
   NF_RETURN_IF_ERROR(file.status());
-  std::string start(18, '\0');
-  NF_ASSIGN_OR_RETURN(const bool there, ReadWhole(**file, start));
-  if (!there) return 0;
-  const uint32_t bytes = NumberAt(start, 14) & 0xFFFF;
-  return bytes == 1 ? kMostPage : bytes;
+  std::string header(kHeaderBytes, '\0');
+  NF_ASSIGN_OR_RETURN(const bool there, ReadWhole(**file, header));
+  return there ? LayoutOf(header) : PageLayout();
 }
 
 using Pages = std::map<uint32_t, std::string>;
@@ -131,18 +131,20 @@ absl::StatusOr<Pages> CommittedPages(ReadableFile& file, uint32_t page_bytes) {
   }
 }
 
-// Whether the database has all of these pages.
-absl::StatusOr<bool> Has(const std::string& database_path, const Pages& pages, uint32_t page_bytes,
+// Whether the database has all of these pages. What it reserves in each, for sums, is in no log.
+absl::StatusOr<bool> Has(const std::string& database_path, const Pages& pages, PageLayout layout,
                          FileSystem& files) {
   NF_ASSIGN_OR_RETURN(const auto file, files.OpenToRead(database_path));
-  std::string content(page_bytes, '\0');
+  std::string content(layout.page_bytes, '\0');
+  const size_t used = layout.page_bytes - layout.reserved_bytes;
   uint32_t number = 0;
   for (const auto& [page, kept] : pages) {
     for (; number < page; ++number) {
       NF_ASSIGN_OR_RETURN(const bool there, ReadWhole(*file, content));
       if (!there) return false;
     }
-    if (content != kept) return false;
+    if (!std::string_view(kept).starts_with(std::string_view(content).substr(0, used)))
+      return false;
   }
   return true;
 }
@@ -151,10 +153,10 @@ absl::StatusOr<bool> Has(const std::string& database_path, const Pages& pages, u
 // been synced: a header that power has cut off loses nothing then.
 absl::Status CheckWithoutHeader(const std::string& database_path, ReadableFile& log,
                                 FileSystem& files) {
-  NF_ASSIGN_OR_RETURN(const uint32_t page_bytes, PageSizeOf(database_path, files));
-  if (!IsPageSize(page_bytes)) return absl::OkStatus();  // No database: SQLite says so itself.
-  NF_ASSIGN_OR_RETURN(const Pages pages, CommittedPages(log, page_bytes));
-  NF_ASSIGN_OR_RETURN(const bool kept, Has(database_path, pages, page_bytes, files));
+  NF_ASSIGN_OR_RETURN(const PageLayout layout, LayoutOfFile(database_path, files));
+  if (layout.page_bytes == 0) return absl::OkStatus();  // No database: SQLite says so itself.
+  NF_ASSIGN_OR_RETURN(const Pages pages, CommittedPages(log, layout.page_bytes));
+  NF_ASSIGN_OR_RETURN(const bool kept, Has(database_path, pages, layout, files));
   if (kept) return absl::OkStatus();
   return MakeError(absl::StatusCode::kDataLoss,
                    fmt::format("{}-wal: its header is damaged, and not all that it holds is in the "
@@ -197,7 +199,7 @@ absl::Status CheckLog(const std::string& database_path, FileSystem& files) {
   const auto file = files.OpenToRead(path);
   if (absl::IsNotFound(file.status())) return absl::OkStatus();
   NF_RETURN_IF_ERROR(file.status());
-  std::string header(kHeaderBytes, '\0');
+  std::string header(kLogHeaderBytes, '\0');
   NF_ASSIGN_OR_RETURN(const bool has_header, ReadWhole(**file, header));
   // It is written, and synced, before anything else.
   if (!has_header) return absl::OkStatus();

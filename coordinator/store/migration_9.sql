@@ -13,3 +13,8 @@ CREATE TABLE step (
   step INTEGER NOT NULL  -- of the last one; the file noisefloor.step is never ahead of it
 ) STRICT;
 INSERT INTO step VALUES (1, 0);
+
+-- Sums over the pages.
+
+-- No table changes: from this version on every page has a sum at its end, and programs that would
+-- write pages without one do not open the file. Whoever brings it here writes all of it anew once.

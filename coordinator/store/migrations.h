@@ -10,6 +10,9 @@ namespace noisefloor {
 // In the header of every file of ours: "NFlr".
 inline constexpr int64_t kApplicationId = 0x4E466C72;
 
+// From this version on every page of a file has a sum (summed_vfs.h).
+inline constexpr int64_t kFirstVersionWithSums = 9;
+
 struct Schema {
   std::string_view tables;                  // schema.sql: makes an empty file one of version().
   std::string_view views;                   // views.sql: made anew with every change of version.

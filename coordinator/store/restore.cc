@@ -18,6 +18,7 @@
 #include "coordinator/store/recover.h"
 #include "coordinator/store/row_writer.h"
 #include "coordinator/store/step_mark.h"
+#include "coordinator/store/summed_vfs.h"
 
 namespace noisefloor {
 
@@ -128,7 +129,7 @@ absl::Status Restoration::CheckDatabase() {
                                  folder_, manifest.version, manifest.schema));
   }
   try {
-    SQLite::Database database(path, SQLite::OPEN_READONLY);
+    SQLite::Database database(path, SQLite::OPEN_READONLY, 0, SummedVfs());
     const std::string said = database.execAndGet("PRAGMA integrity_check(1)").getString();
     if (said != "ok") return Damaged(path, said);
     if (manifest.schema == CurrentSchema().version()) {  // Others are looked at when brought over.

@@ -82,7 +82,7 @@ std::vector<std::string> FaultsOf(const std::string& home) {
     }
     AddFileFaults(**opened, home, faults);
   } catch (const SQLite::Exception& error) {
-    faults.push_back(std::string("cannot read: ") + error.what());
+    faults.push_back("cannot read: " + Message(ToStatus(error, DatabasePath(home))));
   }
   return faults;
 }
@@ -112,7 +112,7 @@ std::vector<std::string> Rows(const std::string& home, const std::string& sql) {
   try {
     return RowsOf(**opened, sql);
   } catch (const SQLite::Exception& error) {
-    return {std::string("cannot read: ") + error.what()};
+    return {"cannot read: " + Message(ToStatus(error, DatabasePath(home)))};
   }
 }
 

@@ -21,6 +21,7 @@
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/durability/seeds.h"
 #include "tests/support/model_disk.h"
@@ -180,7 +181,7 @@ class StoreLifeTest : public testing::Test {
   // Every row of every table.
   static std::string Dump(ModelDisk& disk) {
     const ModelVfs vfs(disk);
-    SQLite::Database database(DatabasePath(kHome), SQLite::OPEN_READWRITE);
+    SQLite::Database database(DatabasePath(kHome), SQLite::OPEN_READWRITE, 0, SummedVfs());
     SQLite::Statement tables(database, "SELECT name FROM sqlite_schema WHERE type = 'table'");
     std::string text;
     while (tables.executeStep()) {

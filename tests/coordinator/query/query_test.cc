@@ -16,6 +16,7 @@
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/query/event_reader.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor::query {
@@ -69,7 +70,7 @@ class QueryTest : public ::testing::Test {
 
   // Damages rows past the store.
   int Damage(const std::string& sql) {
-    SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+    SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
     database.exec("PRAGMA ignore_check_constraints = ON");
     return database.exec(sql);
   }
@@ -130,7 +131,7 @@ TEST_F(QueryTest, WhatWasSubmittedIsReadOnlyForWhoAsks) {
 
 TEST_F(QueryTest, ADefinitionThatIsNoneIsDamage) {
   home_.HoldCounts();
-  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   SQLite::Statement damage(database, "UPDATE sweep SET definition = ?");
   for (const char* const text : {"x", "{}", R"({"hardware": [1]})", R"({"hardware": "cpu"})"}) {
     damage.reset();
@@ -189,7 +190,7 @@ TEST_F(QueryTest, PagesOfMembersHoldEachMemberOnce) {
 }
 
 TEST_F(QueryTest, APageOfHugeMembersEndsBeforeItsMessageIsTooLong) {
-  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   const std::string huge = R"({"padding":")" + std::string(1 << 20, 'x') + R"("})";
   SQLite::Statement pad(database, "UPDATE environment SET facts = ?1");
   pad.bind(1, huge);
@@ -204,7 +205,7 @@ TEST_F(QueryTest, APageOfHugeMembersEndsBeforeItsMessageIsTooLong) {
 }
 
 TEST_F(QueryTest, ARowThatMakesNoSenseIsAnErrorAndNotTheEnd) {
-  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   database.exec("PRAGMA foreign_keys = OFF");
   ASSERT_EQ(database.exec("DELETE FROM cell WHERE cell = 1"), 1);
 

@@ -12,6 +12,7 @@
 #include "common/trainer_protocol/datasets.h"
 #include "coordinator/query/load_study.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor::query {
@@ -112,7 +113,7 @@ TEST_F(StudyTest, AChangedByteIsNamedAndThosePredictionsAreLeftOut) {
 }
 
 TEST_F(StudyTest, AnEnvironmentThatHasChangedIsNamedAndLeftOut) {
-  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   ASSERT_GT(database.exec("UPDATE environment SET facts = replace(facts, '9000', '9001')"), 0);
 
   const nlohmann::json study = Json();
@@ -176,7 +177,7 @@ TEST_F(StudyTest, ALateResultOfAnotherBuildIsNoCheckOfBits) {
 }
 
 TEST_F(StudyTest, AnEnvironmentThatIsGoneOrMeasuredNonsenseIsNamedAndLeftOut) {
-  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   database.exec("PRAGMA foreign_keys = OFF");
   ASSERT_EQ(database.exec("UPDATE attempt SET environment = environment + 1 WHERE lease = 1"), 1);
   ASSERT_EQ(database.exec("UPDATE attempt SET measured = '{\"a\":' WHERE lease = 2"), 1);
@@ -191,7 +192,7 @@ TEST_F(StudyTest, ALateResultWhoseEnvironmentHasChangedIsNoCheckOfBits) {
   scheduler::KeepOutcome late = Late(7);
   late.outcome.environment = R"({"build":"build-2"})";
   home_.Apply({sample::Grant(7, sample::Member(0, 0), 2), late});
-  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   ASSERT_EQ(database.exec("UPDATE environment SET facts = '{}' WHERE facts LIKE '%build-2%'"), 1);
 
   const nlohmann::json study = Json();

@@ -21,6 +21,7 @@
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/query/filled_home.h"
 
 namespace noisefloor {
@@ -306,7 +307,7 @@ TEST_F(AnswersTest, WorkersAreToldWithWhatTheyHave) {
   EXPECT_EQ(inventory.withheld(0).reason(), "it burns");
   EXPECT_EQ(answer->workers(0).version(), "0.1.0");
 
-  SQLite::Database raw(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database raw(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   ASSERT_EQ(raw.exec("UPDATE worker SET inventory = '{'"), 1);
   EXPECT_FALSE(asked_.ListWorkers()->workers(0).has_inventory())
       << "its next registration mends it";
@@ -399,7 +400,7 @@ TEST_F(AnswersTest, TextThatNobodyCouldReadIsNamedWhereverItIs) {
   home_.Apply({scheduler::AppendEvent{
       SweepId{1}, {}, "sweep_cancelled", "cancelled", sample::At(70), EventId{100}, "ada"}});
   home_.HoldCounts();
-  SQLite::Database whole(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database whole(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   std::vector<std::pair<std::string, std::string>> columns;
   SQLite::Statement row(whole,
                         "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c "
@@ -414,7 +415,7 @@ TEST_F(AnswersTest, TextThatNobodyCouldReadIsNamedWhereverItIs) {
     const TempHome copy;
     whole.exec("VACUUM INTO '" + DatabasePath(copy.path()) + "'");
     {
-      SQLite::Database raw(DatabasePath(copy.path()), SQLite::OPEN_READWRITE);
+      SQLite::Database raw(DatabasePath(copy.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
       raw.exec("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF");
       raw.exec("PRAGMA ignore_check_constraints = ON");
       raw.exec("UPDATE OR IGNORE " + table + " SET " + column + " = CAST(x'ff61' || CAST(" +
@@ -464,7 +465,7 @@ TEST_F(AnswersTest, TextThatNobodyCouldReadIsNamedWhereverItIs) {
 }
 
 TEST_F(AnswersTest, DamagedTextIsNamedWithItsFile) {
-  SQLite::Database raw(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  SQLite::Database raw(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
   raw.exec("UPDATE cell SET plan = CAST(x'ff61' AS TEXT)");
 
   const absl::Status refused = asked_.ListMembers(v1::MEMBER_VIEW_BASIC).status();

@@ -6,6 +6,7 @@
 #include "common/rpc/status.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
 namespace noisefloor::test {
@@ -220,7 +221,7 @@ TEST_F(SettingsTest, OfAStackWhoseWorkerIsForgottenItIsToldWhoHadIt) {
   Bring(ForestWorker());
   worker_.reset();
   coordinator_.reset();
-  SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE)
+  SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs())
       .exec("UPDATE worker SET forgotten = 1");
   Start();
 
@@ -235,7 +236,7 @@ TEST_F(SettingsTest, SettingsThatAreDamagedAreUnknownUntilTheWorkerIsBack) {
   Bring(ForestWorker());
   worker_.reset();
   coordinator_.reset();
-  SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE)
+  SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs())
       .exec("UPDATE settings_schema SET settings = '['");
   Start();
 

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -36,6 +38,26 @@ TEST(HomeLockTest, LockIsFreeWhenItsHolderIsGone) {
 
   EXPECT_FALSE(HomeLock::Holder(home.path() + "/new").has_value());
   EXPECT_TRUE(HomeLock::Acquire(home.path() + "/new").ok());
+}
+
+TEST(HomeLockTest, OneThatWasKilledHasLeftItsName) {
+  TempHome home;
+  const std::string path = home.path() + "/lock";
+  {
+    absl::StatusOr<HomeLock> first = HomeLock::Acquire(home.path());
+    ASSERT_TRUE(first.ok());
+    EXPECT_FALSE(first->was_killed()) << "nobody held it before";
+    std::filesystem::copy(path, home.path() + "/left");
+    // One that is refused takes nothing away.
+    EXPECT_FALSE(HomeLock::Acquire(home.path()).ok());
+    EXPECT_EQ(HomeLock::Holder(home.path())->process, getpid());
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), 0u) << "it has ended by itself";
+  EXPECT_FALSE(HomeLock::Acquire(home.path())->was_killed());
+
+  std::filesystem::rename(home.path() + "/left", path);
+
+  EXPECT_TRUE(HomeLock::Acquire(home.path())->was_killed());
 }
 
 TEST(HomeLockTest, LockOfAKilledProcessIsFree) {

@@ -8,6 +8,7 @@
 
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -26,7 +27,7 @@ absl::Status RecoverAfter(const std::string& sql) {
     if (!kept.ok()) return kept;
   }
   {
-    SQLite::Database raw(DatabasePath(home.path()), SQLite::OPEN_READWRITE);
+    SQLite::Database raw(DatabasePath(home.path()), SQLite::OPEN_READWRITE, 0, SummedVfs());
     raw.exec("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON; " + sql);
   }
   auto store = SqliteStore::Open(home.path());

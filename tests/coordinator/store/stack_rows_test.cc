@@ -8,6 +8,7 @@
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/store/temp_home.h"
 
 namespace noisefloor {
@@ -104,7 +105,7 @@ TEST_F(StackRowsTest, OnlySoManyWorkersAreLookedAt) {
 TEST_F(StackRowsTest, RowsThatMakeNoSenseAreNamed) {
   Apply({scheduler::KeepSchema{forest_}, Worker(7, 1, {{"a", forest_->identity()}})});
   const auto damage = [this](const std::string& sql) {
-    SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE).exec(sql);
+    SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs()).exec(sql);
     return Message(ReadOfferedStacks(home_.path()).status());
   };
 

@@ -3,6 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/store/summed_vfs.h"
 #include "coordinator/sweep/extend.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/store_fixture.h"
@@ -139,7 +140,7 @@ TEST_F(StoreRecoveryTest, AnExtendedSweepIsRecoveredAsTheLargerOne) {
 
 TEST_F(StoreRecoveryTest, ADefinitionThatWasLargerBeforeIsDamage) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
-  SQLite::Database damage(home_.path() + "/noisefloor.db", SQLite::OPEN_READWRITE);
+  SQLite::Database damage(home_.path() + "/noisefloor.db", SQLite::OPEN_READWRITE, 0, SummedVfs());
   damage.exec(
       "UPDATE sweep SET definition = json_set(definition, '$.before', json("
       "'[{\"hardware\":[\"cpu-test-avx2\"],\"plans\":[[9,1],[3,1]]}]'))");

@@ -7,6 +7,7 @@
 
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
+#include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/store/rows_of.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -40,7 +41,7 @@ class TokenRowsTest : public ::testing::Test {
     ASSERT_TRUE((*store)->Apply(writes).ok());
   }
   void Damage(const std::string& sql) {
-    SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE).exec(sql);
+    SQLite::Database(DatabasePath(home_.path()), SQLite::OPEN_READWRITE, 0, SummedVfs()).exec(sql);
   }
   TempHome home_;
 };
