@@ -1,6 +1,7 @@
 #include "coordinator/scheduler/leases.h"
 
 #include "common/base/check.h"
+#include "coordinator/scheduler/past_leases.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/retry.h"
 
@@ -156,10 +157,8 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
     state.accepted.insert(id);
   } else {
     Touch(state, lease.member).lease = LeaseId{};
-    ++worker.unheard;
-    state.past_leases.emplace(id, PastLease{id, lease.member, lease.attempt, lease.worker, cause,
-                                            reason, false, lease.unit});
-    state.past_by_member[lease.member].push_back(id);
+    AddPast(state,
+            {id, lease.member, lease.attempt, lease.worker, cause, reason, false, lease.unit});
   }
   state.placement_due = true;
   turn.Keep(DropLease{id, cause, reason, turn.now});

@@ -6,6 +6,7 @@
 #include "common/base/printable.h"
 #include "coordinator/scheduler/extend.h"
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/past_leases.h"
 
 namespace noisefloor::scheduler {
 
@@ -64,6 +65,7 @@ void ChangeMember(Turn& turn, Change& change, const MemberId& id) {
   }
   if (change.kind == Change::Kind::kRetry) Touch(turn.state, id).forgiven = member.attempt;
   SetState(turn, id, StateAfter(change.kind));
+  ForgetPast(turn.state, id);
   ++change.count;
 }
 

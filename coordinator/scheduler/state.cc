@@ -452,8 +452,10 @@ void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count) {
 }
 
 std::string WorkerName(const State& state, WorkerId id) {
-  const auto it = state.workers.find(id);
-  return it == state.workers.end() ? "worker " + std::to_string(id.value) : it->second.name;
+  if (const auto it = state.workers.find(id); it != state.workers.end()) return it->second.name;
+  const auto gone = state.gone_workers.find(id);
+  const bool has_name = gone != state.gone_workers.end() && !gone->second.name.empty();
+  return has_name ? gone->second.name : "worker " + std::to_string(id.value);
 }
 
 const Worker* WorkerNamed(const State& state, const std::string& name) {

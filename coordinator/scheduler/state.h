@@ -111,7 +111,14 @@ struct Worker {
   bool draining = false;
   absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
   std::map<LeaseId, MemberId> leases;
-  uint32_t unheard = 0;  // Leases that it has lost, and of whose end it has said nothing.
+  uint32_t unheard = 0;  // Leases that it has lost, and of whose end it may still tell.
+  uint32_t past = 0;     // Of State::past_leases.
+};
+
+// A worker that is forgotten, while something that is kept names it.
+struct GoneWorker {
+  std::string name;
+  uint32_t past = 0;  // As in Worker; never 0.
 };
 
 // Where a member can be trained.
@@ -159,20 +166,24 @@ struct LargeState {
   UndoMap<SessionId, WorkerId> sessions;
   UndoMap<LeaseId, Lease> leases;
   UndoSet<std::pair<absl::Time, LeaseId>> expiry;
-  UndoMap<LeaseId, PastLease> past_leases;
-  UndoMap<MemberId, std::vector<LeaseId>> past_by_member;
+  UndoMap<LeaseId, PastLease> past_leases;  // See past_leases.h for which, and their bounds.
+  UndoMap<MemberId, std::vector<LeaseId>> past_by_member;  // By number; no empty ones.
+  // Of past_leases, those of which their worker, which is not forgotten, may still tell the end.
+  UndoSet<std::pair<WorkerId, LeaseId>> unheard;
+  UndoMap<WorkerId, GoneWorker> gone_workers;
   LeaseSet accepted;
   UndoMap<Pool, Queue> waiting;  // None without a line.
-  // Why a worker of this name and identity was turned away the last time. Soft.
+  // Why a worker of this name and identity was turned away the last time. At most kMostRefused of
+  // sessions.cc. Soft.
   UndoMap<std::pair<std::string, uint64_t>, std::string> refused_workers;
   UndoQueue<Removed> removed;  // Sweeps that are deleted, and not forgotten whole yet. Soft.
 
   // All of the above: whoever adds to it must name it here.
   template <typename Visit>
   void Each(const Visit& visit) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = *this;
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = *this;
     (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g), visit(h), visit(i),
-     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o));
+     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o), visit(p), visit(q));
   }
 };
 

@@ -5,6 +5,7 @@
 #include "coordinator/scheduler/deletion.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/past_leases.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/selection.h"
@@ -125,9 +126,9 @@ void ForgetWorkers(Turn& turn) {
     }
     turn.Keep(ForgetWorker{worker.id});
     turn.effects.changed.workers.insert(worker.id);
-    state.workers_by_identity.erase(worker.identity);
     for (auto& [id, sweep] : state.sweeps) sweep.excluded.erase(worker.id);
-    it = state.workers.erase(it);
+    ++it;
+    ForgetWorkerOf(state, WorkerId(worker.id));
   }
 }
 
