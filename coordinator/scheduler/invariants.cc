@@ -199,6 +199,9 @@ std::vector<std::string> CheckInvariants(const State& state) {
       places += line.again.size();
       cells += line.cells.size();
       if (line.empty()) broken.push_back("there is an empty line");
+      size_t fresh = 0;
+      for (const WaitKey& first : line.cells) fresh += CellOf(state, MemberOf(first)).fresh.size();
+      if (line.fresh != fresh) broken.push_back("a line counts other members than it has");
     }
     CheckTurns(state, pool, queue, broken);
   }

@@ -6,6 +6,7 @@
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/past_leases.h"
+#include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/selection.h"
@@ -170,6 +171,7 @@ void On(Turn& turn, const Tick&) {
     StopAtMaxFailures(turn, sweep);  // After a restart; else it has happened already.
   }
   ForgetWorkers(turn);
+  EndWaits(state, turn.now);
 }
 
 void On(Turn& turn, const Continue&) {
