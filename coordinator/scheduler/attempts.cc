@@ -9,6 +9,7 @@
 #include "coordinator/ingest/accept.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/past_leases.h"
 #include "coordinator/scheduler/quarantine.h"
 
 namespace noisefloor::scheduler {
@@ -61,18 +62,12 @@ void KeepEnd(Turn& turn, const PastLease& lease, const ingest::AttemptOutcome& o
                         ingest::ToStorableText(reason, 1000), turn.now});
 }
 
-// Its worker has said how it ended.
-void SetHeard(State& state, PastLease& past) {
-  past.has_outcome = true;
-  --state.workers.at(past.worker).unheard;
-}
-
 // Ends the lease without an accepted result, keeps what was reported, and lets the member go on.
 void Refuse(Turn& turn, const AttemptFinished& event, CauseClass cause, const std::string& reason) {
   const MemberId member = turn.state.leases.at(event.lease).member;
   Lose(turn, event.lease, cause, reason);
-  PastLease& past = turn.state.past_leases.at(event.lease);
-  SetHeard(turn.state, past);
+  const PastLease past = turn.state.past_leases.at(event.lease);
+  SetHeard(turn.state, event.lease);
   KeepEnd(turn, past, event.outcome, false, reason.empty() ? std::string(Name(cause)) : reason);
   turn.Tell(SendSettled{event.session, event.lease, false,
                         reason.empty() ? std::string(Name(cause)) : reason});
@@ -80,15 +75,15 @@ void Refuse(Turn& turn, const AttemptFinished& event, CauseClass cause, const st
 }
 
 // The result of a lease that was lost meanwhile: refused by name, its hashes kept as a free check.
-void RefuseLate(Turn& turn, const AttemptFinished& event, PastLease& past) {
+void RefuseLate(Turn& turn, const AttemptFinished& event, const PastLease& past) {
   const std::string reason = Text(past.lease) + " had ended before: " + past.reason;
   turn.Tell(SendSettled{event.session, event.lease, false, reason});
   if (past.has_outcome) return;
-  SetHeard(turn.state, past);
   KeepEnd(turn, past, event.outcome, false, reason);
   turn.Happened(past.member, "late_result",
                 ToText(past.member) + " attempt " + std::to_string(past.attempt) + " from " +
                     WorkerName(turn.state, past.worker) + " came late; its hashes are kept");
+  SetHeard(turn.state, event.lease);  // What `past` refers to may go.
 }
 
 // As tables show it.
@@ -130,6 +125,7 @@ void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
            .unit = ""},
           event.outcome, true, "");
   SetState(turn, ended.member, diverged ? MemberState::kDiverged : MemberState::kDone);
+  ForgetPast(turn.state, ended.member);
   turn.Happened(ended.member, diverged ? "member_diverged" : "member_done",
                 DoneText(turn.state, ended, event.outcome));
   const bool has_evaluation_set = std::ranges::any_of(

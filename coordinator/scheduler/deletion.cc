@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/scheduler/handlers.h"
+#include "coordinator/scheduler/past_leases.h"
 
 namespace noisefloor::scheduler {
 
@@ -40,15 +41,7 @@ std::string Obstacle(const State& state, const SweepState& sweep) {
 
 void ForgetMember(State& state, const MemberId& id, const Member& member) {
   state.accepted.erase(member.lease);
-  const auto past = state.past_by_member.find(id);
-  if (past == state.past_by_member.end()) return;
-  for (const LeaseId lease : past->second) {
-    const auto ended = state.past_leases.find(lease);
-    const auto worker = state.workers.find(ended->second.worker);
-    if (worker != state.workers.end() && !ended->second.has_outcome) --worker->second.unheard;
-    state.past_leases.erase(ended);
-  }
-  state.past_by_member.erase(past);
+  ForgetAllPast(state, id);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
+#include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/retry.h"
@@ -174,6 +175,11 @@ bool MayMeanTheSame(const Pool& a, const Pool& b) {
          same(a.fingerprint, b.fingerprint);
 }
 
+bool IsOfPool(const CellState& cell, const Pool& pool) {
+  return cell.cell.hardware == pool.hardware && cell.cell.stack == pool.stack &&
+         cell.fingerprint == pool.fingerprint && cell.schema == pool.schema;
+}
+
 // "40 s", "4 m", "3 h": no more is known.
 std::string About(double seconds) {
   const auto count = [](double value) { return std::to_string(std::llround(std::ceil(value))); };
@@ -208,18 +214,46 @@ std::string ExpectedStart(const State& state, const Pool& pool, const SweepState
   return "; expected to start in about " + About(seconds);
 }
 
-std::string Position(const State& state, const Pool& pool, const MemberId& id) {
+// Cells and members with an attempt behind them that are looked at to say a position: of sweeps
+// with more, every so many-th stands for those between.
+constexpr size_t kMostLookedAt = 1000;
+
+struct Before {
+  size_t members = 0;
+  bool exact = true;
+};
+
+// Members of the line before this one.
+Before CountBefore(const State& state, const Pool& pool, const Line& line, const MemberId& id) {
+  const SweepState& sweep = state.sweeps.at(id.sweep);
   const WaitKey key = KeyOf(id);
-  const Line& line = state.waiting.at(pool).lines.at(id.sweep);
-  size_t before = std::distance(line.again.begin(), line.again.lower_bound(key));
-  for (const WaitKey& first : line.cells) {
-    const ReplicateSet& fresh = CellOf(state, MemberOf(first)).fresh;
-    before += fresh.CountBelow(key.replicate + (first.cell < key.cell ? 1 : 0));
+  const size_t stride = (sweep.cells.size() + kMostLookedAt - 1) / kMostLookedAt;
+  Before before;
+  before.exact = stride == 1;
+  for (size_t i = 0; i < sweep.cells.size(); i += stride) {
+    ++state.looked_at;
+    const CellState& cell = sweep.cells[i];
+    if (cell.fresh.empty() || !IsOfPool(cell, pool)) continue;
+    before.members += stride * cell.fresh.CountBelow(key.replicate + (i < key.cell ? 1 : 0));
   }
+  size_t again = 0;
+  for (auto it = line.again.begin(); it != line.again.end() && *it < key; ++it, ++again) {
+    ++state.looked_at;
+    if (again < kMostLookedAt) continue;
+    before.exact = false;
+    break;
+  }
+  before.members = std::min(before.members + again, line.size() - 1);
+  return before;
+}
+
+std::string Position(const State& state, const Pool& pool, const MemberId& id) {
+  const Line& line = state.waiting.at(pool).lines.at(id.sweep);
+  const auto [before, exact] = CountBefore(state, pool, line, id);
   const std::string others = Others(state, pool, state.sweeps.at(id.sweep));
-  return "position " + std::to_string(before + 1) + " of " + std::to_string(CountIn(state, line)) +
-         (others.empty() ? "" : " of its sweep") + " among those that wait for the same" +
-         (others.empty() ? "" : "; " + others) +
+  return (exact ? "position " : "position about ") + std::to_string(before + 1) + " of " +
+         std::to_string(line.size()) + (others.empty() ? "" : " of its sweep") +
+         " among those that wait for the same" + (others.empty() ? "" : "; " + others) +
          ExpectedStart(state, pool, state.sweeps.at(id.sweep), before);
 }
 
@@ -239,6 +273,7 @@ std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
   }
   const std::string& hardware = CellOf(state, id).cell.hardware;
   if (AtLimit(sweep, hardware)) return LimitText(sweep, hardware);
+  if (std::string text = PatienceText(state, id, now); !text.empty()) return text;
   return WhyItWaits(state, id, Position(state, PoolOf(CellOf(state, id)), id), now);
 }
 
@@ -294,7 +329,7 @@ std::string Others(const State& state, const Pool& pool, const SweepState& sweep
     for (const auto& [id, line] : queue.lines) {
       const SweepState& other = state.sweeps.at(id);
       if (id == sweep.id || !MayLease(other, asked)) continue;
-      if (other.sharing.priority > sweep.sharing.priority) higher += CountIn(state, line);
+      if (other.sharing.priority > sweep.sharing.priority) higher += line.size();
       if (other.sharing.priority != sweep.sharing.priority) continue;
       equals.insert(id);
       by_weight =

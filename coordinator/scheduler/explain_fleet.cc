@@ -62,7 +62,7 @@ std::string WhereItRuns(const State& state, SweepId sweep) {
 // What waits for one pool, and why.
 std::string WhyLineWaits(const State& state, const Pool& pool, const Line& line,
                          const SweepState& sweep, absl::Time now) {
-  const size_t count = CountIn(state, line);
+  const size_t count = line.size();
   const std::string wanted = Wanted(pool);
   const std::string waits = Count(count, "member") + (count == 1 ? " waits" : " wait") + " for " +
                             (wanted.empty() ? "any worker" : wanted) + ": ";
@@ -143,7 +143,7 @@ size_t WaitingFor(const State& state, const Place& place) {
   for (const auto& [pool, queue] : state.waiting) {
     if (OfferFor(place, pool) == nullptr) continue;
     for (const auto& [id, line] : queue.lines) {
-      if (MayLease(state.sweeps.at(id), pool)) count += CountIn(state, line);
+      if (MayLease(state.sweeps.at(id), pool)) count += line.size();
     }
   }
   return count;

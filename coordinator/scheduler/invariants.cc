@@ -1,5 +1,10 @@
 #include "coordinator/scheduler/invariants.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "coordinator/scheduler/past_leases.h"
+
 namespace noisefloor::scheduler {
 
 namespace {
@@ -179,6 +184,7 @@ std::vector<std::string> CheckInvariants(const State& state) {
     if (state.accepted.contains(id)) broken.push_back(Text(id) + " is both lost and accepted");
   }
   for (const auto& [id, worker] : state.workers) CheckWorker(state, worker, broken);
+  std::ranges::move(BrokenPast(state), std::back_inserter(broken));
   if (state.expiry.size() != state.leases.size()) {
     broken.push_back("there are other expiry times than leases");
   }
@@ -193,6 +199,9 @@ std::vector<std::string> CheckInvariants(const State& state) {
       places += line.again.size();
       cells += line.cells.size();
       if (line.empty()) broken.push_back("there is an empty line");
+      size_t fresh = 0;
+      for (const WaitKey& first : line.cells) fresh += CellOf(state, MemberOf(first)).fresh.size();
+      if (line.fresh != fresh) broken.push_back("a line counts other members than it has");
     }
     CheckTurns(state, pool, queue, broken);
   }

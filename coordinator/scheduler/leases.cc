@@ -1,6 +1,8 @@
 #include "coordinator/scheduler/leases.h"
 
 #include "common/base/check.h"
+#include "coordinator/scheduler/past_leases.h"
+#include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/retry.h"
 
@@ -16,6 +18,8 @@ void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, c
   if (const auto first = cell.fresh.first()) {
     moved.cells.insert({sweep.id, *first, cell.cell.index});
     left.cells.erase(*moved.cells.begin());
+    moved.fresh = cell.fresh.size();
+    left.fresh -= moved.fresh;
   }
   for (uint32_t replicate = 0; replicate < cell.members.size(); ++replicate) {
     const WaitKey key = {sweep.id, replicate, cell.cell.index};
@@ -26,6 +30,7 @@ void MoveWaiting(State& state, const SweepState& sweep, const CellState& cell, c
   Line& line = LineOf(state, PoolOf(cell), sweep.id);
   line.cells.merge(moved.cells);
   line.again.merge(moved.again);
+  line.fresh += moved.fresh;
 }
 
 void SetPin(Turn& turn, SweepState& sweep, PinCell pin) {
@@ -96,6 +101,7 @@ void Grant(Turn& turn, const MemberId& id, const Place& place) {
   const Inventory::Offer* offer = OfferFor(place, PoolOf(cell));
   NF_CHECK(member.state == MemberState::kWaiting && offer != nullptr);
   if (cell.fingerprint.empty()) Pin(turn, sweep, cell, *offer);
+  EndWait(state, id.sweep, id.cell);
 
   Lease lease;
   lease.id = state.last_lease = LeaseId{state.last_lease.value + 1};
@@ -156,10 +162,8 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
     state.accepted.insert(id);
   } else {
     Touch(state, lease.member).lease = LeaseId{};
-    ++worker.unheard;
-    state.past_leases.emplace(id, PastLease{id, lease.member, lease.attempt, lease.worker, cause,
-                                            reason, false, lease.unit});
-    state.past_by_member[lease.member].push_back(id);
+    AddPast(state,
+            {id, lease.member, lease.attempt, lease.worker, cause, reason, false, lease.unit});
   }
   state.placement_due = true;
   turn.Keep(DropLease{id, cause, reason, turn.now});

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "common/trainer_protocol/setting.h"
 #include "coordinator/scheduler/member_state.h"
 
 namespace noisefloor::scheduler {
@@ -20,7 +22,13 @@ struct Selection {
   std::set<uint32_t> cells;
   std::set<std::pair<uint32_t, uint32_t>> members;  // Cell and replicate.
   std::set<std::string> workers;                    // Names: who has them, or had them last.
+  // Values that axes gave their cells, by path, as ToText(SettingValue) writes them.
+  std::map<std::string, std::set<std::string>> axes = {};
   friend bool operator==(const Selection&, const Selection&) = default;
 };
+
+// Whether a cell to which axes gave these settings has, of each path that is asked for, one of the
+// values.
+bool HasAxes(const Selection& selection, const Settings& axes);
 
 }  // namespace noisefloor::scheduler

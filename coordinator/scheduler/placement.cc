@@ -1,10 +1,10 @@
 #include "coordinator/scheduler/placement.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/retry.h"
 
@@ -54,32 +54,51 @@ struct Candidate {
   FreePlaces places;
 };
 
-FreePlaces FindFree(const State& state, absl::Time now) {
+bool IsAskedFor(const Pool& offered, const Pool& pool) {
+  return (pool.hardware.empty() || offered.hardware == pool.hardware) &&
+         (pool.stack.empty() || offered.stack == pool.stack) &&
+         (pool.fingerprint.empty() || offered.fingerprint == pool.fingerprint) &&
+         offered.schema == pool.schema;
+}
+
+// Those with a free slot that offer what the pool asks for, in order. Others are not looked at.
+std::vector<WorkerId> FindReady(const State& state, const Pool& pool) {
+  std::vector<WorkerId> found;
+  size_t kinds = 0;
+  for (const auto& [offered, workers] : state.ready_by_offer) {
+    ++state.looked_at;
+    if (!IsAskedFor(offered, pool)) continue;
+    found.insert(found.end(), workers.begin(), workers.end());
+    ++kinds;
+  }
+  if (kinds > 1) {
+    std::ranges::sort(found);
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+  }
+  return found;
+}
+
+FreePlaces FindFree(const State& state, const Pool& pool, absl::Time now) {
   FreePlaces free;
-  for (const WorkerId id : state.ready) {
+  for (const WorkerId id : FindReady(state, pool)) {
     const Worker& worker = state.workers.at(id);
     if (!TakesLeases(worker, state.options, now)) continue;
     for (const SlotGroup& group : worker.groups) {
       ++state.looked_at;
-      if (!group.free.empty() && !IsPaused({&worker, &group}, now)) {
-        free.push_back({&worker, &group});
-      }
+      const Place place = {&worker, &group};
+      if (group.free.empty() || OfferFor(place, pool) == nullptr) continue;
+      if (!IsPaused({&worker, &group}, now)) free.push_back(place);
     }
   }
   return free;
 }
 
 std::vector<Candidate> FindCandidates(const State& state, absl::Time now) {
-  if (state.waiting.empty()) return {};
-  const FreePlaces free = FindFree(state, now);
   std::vector<Candidate> candidates;
-  if (free.empty()) return candidates;
+  if (state.ready.empty()) return candidates;
   for (const auto& [pool, queue] : state.waiting) {
     if (queue.turns.empty()) continue;
-    Candidate candidate = {&pool, {}};
-    std::ranges::copy_if(free, std::back_inserter(candidate.places),
-                         [&](const Place& place) { return OfferFor(place, pool) != nullptr; });
-    state.looked_at += free.size();
+    Candidate candidate = {&pool, FindFree(state, pool, now)};
     if (!candidate.places.empty()) candidates.push_back(std::move(candidate));
   }
   return candidates;
@@ -221,10 +240,11 @@ std::optional<WaitKey> FirstOf(const Queue& queue) {
   return queue.lines.at(turn.sweep()).first();
 }
 
-// What is leased next, and where.
+// What is leased next, and where; or what is left for a faster class, for the first time.
 struct Choice {
   MemberId member;
   Place place;
+  std::optional<Wait> wait = {};
 };
 
 // The first member of the pool that a free place may have, or one of its sweep shortly behind it
@@ -251,7 +271,9 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
       if (!fresh && ++passed_over == kMostPassedOver) walk.SkipAgain();
       continue;
     }
-    const Choice choice = {member, *place};
+    if (IsPatient(state, member, *place, now)) continue;
+    const Choice choice = {member, *place, WorthWaitingFor(state, member, *place, now)};
+    if (choice.wait) return choice;
     if (!SpreadsBadly(state, member, *place->group, pool, now)) return choice;
     if (!first) first = choice;
     ++seen;
@@ -369,7 +391,11 @@ void PlaceMembers(Turn& turn) {
     const std::optional<Choice> next = ChooseNext(state, candidates, turn.now);
     if (!next) return;
     const uint64_t pools = state.pools_changed;
-    const auto& [member, place] = *next;
+    const auto& [member, place, wait] = *next;
+    if (wait) {
+      BeginWait(state, member, *wait);
+      continue;
+    }
     Grant(turn, member, place);
     if (state.pools_changed != pools) {
       candidates = FindCandidates(state, turn.now);

@@ -35,13 +35,25 @@ struct WaitKey {
 struct Line {
   UndoSet<WaitKey> cells;  // The first fresh member of each cell that has one.
   UndoSet<WaitKey> again;  // Members that have had an attempt.
+  size_t fresh = 0;        // Fresh members of all its cells.
 
   bool empty() const { return cells.empty() && again.empty(); }
+  size_t size() const { return fresh + again.size(); }
   WaitKey first() const;  // Of one that is not empty.
 
-  void Remember() { (cells.Remember(), again.Remember()); }
-  void TakeBack() { (cells.TakeBack(), again.TakeBack()); }
-  void Forget() { (cells.Forget(), again.Forget()); }
+  void Remember() {
+    (cells.Remember(), again.Remember());
+    fresh_before = fresh;
+  }
+  void TakeBack() {
+    (cells.TakeBack(), again.TakeBack());
+    if (fresh_before) fresh = *std::exchange(fresh_before, std::nullopt);
+  }
+  void Forget() {
+    (cells.Forget(), again.Forget());
+    fresh_before.reset();
+  }
+  std::optional<size_t> fresh_before = {};  // While it remembers.
 };
 
 // Members that wait for the same.

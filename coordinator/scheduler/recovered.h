@@ -78,10 +78,11 @@ struct RecoveredWorker {
 };
 struct RecoveredState {
   std::vector<RecoveredSweep> sweeps;
-  std::vector<RecoveredLease> leases;       // Live ones only, by lease.
-  std::vector<PastLease> past_leases;       // All, by lease.
-  std::vector<RecoveredWorker> workers;     // Those that are not forgotten.
-  std::map<std::string, uint32_t> weights;  // Of owners; of others 1.
+  std::vector<RecoveredLease> leases;         // Live ones only, by lease.
+  std::vector<PastLease> past_leases;         // By lease; all that are needed, or more.
+  std::vector<RecoveredWorker> workers;       // Those that are not forgotten.
+  std::map<WorkerId, std::string> forgotten;  // Names of other workers that past_leases name.
+  std::map<std::string, uint32_t> weights;    // Of owners; of others 1.
   // By fingerprint, never null.
   // shared: immutable.
   std::map<std::string, std::shared_ptr<const Versions>> software;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/scheduler/past_leases.h"
 #include "coordinator/scheduler/shares.h"
 
 namespace noisefloor::scheduler {
@@ -85,12 +86,8 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     CellState& cell = CellOf(state, lease.member);
     ++cell.leases_by_unit[lease.unit];
   }
-  for (const PastLease& past : recovered.past_leases) {
-    state.past_leases[past.lease] = past;
-    const auto worker = state.workers.find(past.worker);  // It may be forgotten.
-    if (worker != state.workers.end() && !past.has_outcome) ++worker->second.unheard;
-    state.past_by_member[past.member].push_back(past.lease);
-  }
+  for (const auto& [id, name] : recovered.forgotten) state.gone_workers[id].name = name;
+  for (const PastLease& past : recovered.past_leases) AddPast(state, past);
 }
 
 // What can be told from the members once all of them are there.
@@ -168,7 +165,10 @@ RecoveredState DurableState(const State& state) {
   }
   for (const auto& [id, past] : state.past_leases) {
     // Those of deleted ones are about to be forgotten.
-    if (state.sweeps.contains(past.member.sweep)) durable.past_leases.push_back(past);
+    if (!state.sweeps.contains(past.member.sweep)) continue;
+    durable.past_leases.push_back(past);
+    const auto gone = state.gone_workers.find(past.worker);
+    if (gone != state.gone_workers.end()) durable.forgotten[past.worker] = gone->second.name;
   }
   for (const auto& [id, worker] : state.workers) {
     durable.workers.push_back(

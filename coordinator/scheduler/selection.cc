@@ -6,6 +6,7 @@
 #include "common/base/printable.h"
 #include "coordinator/scheduler/extend.h"
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/past_leases.h"
 
 namespace noisefloor::scheduler {
 
@@ -20,7 +21,8 @@ bool Asks(const std::set<T>& wanted, const T& has) {
 
 bool IsOfCell(const Selection& selection, const CellState& cell) {
   return Asks(selection.cells, cell.cell.index) && Asks(selection.plans, cell.cell.plan) &&
-         Asks(selection.hardware, cell.cell.hardware) && Asks(selection.stacks, cell.cell.stack);
+         Asks(selection.hardware, cell.cell.hardware) && Asks(selection.stacks, cell.cell.stack) &&
+         HasAxes(selection, cell.cell.axes);
 }
 
 namespace {
@@ -64,6 +66,7 @@ void ChangeMember(Turn& turn, Change& change, const MemberId& id) {
   }
   if (change.kind == Change::Kind::kRetry) Touch(turn.state, id).forgiven = member.attempt;
   SetState(turn, id, StateAfter(change.kind));
+  ForgetPast(turn.state, id);
   ++change.count;
 }
 
@@ -190,6 +193,31 @@ std::string Missing(const SweepState& sweep, const std::string& what,
 
 }  // namespace
 
+namespace {
+
+// Values are told by path, as the cells have them.
+std::string FaultOfAxes(const SweepState& sweep, const Selection& selection) {
+  if (selection.axes.empty()) return "";
+  std::map<std::string, std::set<std::string>> there;
+  std::set<std::string> asked;
+  std::set<std::string> paths;
+  for (const CellState& cell : sweep.cells) {
+    for (const auto& [path, value] : cell.cell.axes) {
+      paths.insert(path);
+      if (selection.axes.contains(path)) there[path].insert(ToText(value));
+    }
+  }
+  for (const auto& [path, values] : selection.axes) asked.insert(path);
+  if (std::string fault = Missing(sweep, "axis", asked, paths); !fault.empty()) return fault;
+  for (const auto& [path, values] : selection.axes) {
+    std::string fault = Missing(sweep, PrintableLine(path), values, there[path]);
+    if (!fault.empty()) return fault;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string FaultOf(const SweepState& sweep, const Selection& selection) {
   std::set<std::string> plans;
   std::set<std::string> hardware;
@@ -207,6 +235,7 @@ std::string FaultOf(const SweepState& sweep, const Selection& selection) {
         std::tuple("stack", &selection.stacks, &stacks)}) {
     if (std::string fault = Missing(sweep, what, *wanted, *there); !fault.empty()) return fault;
   }
+  if (std::string fault = FaultOfAxes(sweep, selection); !fault.empty()) return fault;
   const size_t cells = sweep.cells.size();
   if (!selection.cells.empty() && *selection.cells.rbegin() >= cells) {
     return ToText(sweep.id) + " has no cell " + std::to_string(*selection.cells.rbegin()) +

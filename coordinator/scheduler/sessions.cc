@@ -12,6 +12,10 @@ constexpr size_t kMostSchemas = 1000;
 // Fingerprints of which it is known what they were taken of; of more, `explain` tells the hash.
 constexpr size_t kMostSoftware = 10000;
 
+// Workers that were turned away whose reasons are known: when one more comes all are forgotten, and
+// what is told of them once is told once more.
+constexpr size_t kMostRefused = 1000;
+
 // Why it cannot be taken now: who else holds its name or identity, or too much is known already.
 // Empty: it can.
 std::string Conflict(const State& state, const WorkerConnected& event) {
@@ -38,7 +42,12 @@ std::string Conflict(const State& state, const WorkerConnected& event) {
 
 // A refused worker tries again every few seconds; the reason is kept once, until it is another.
 void RefuseWorker(Turn& turn, const WorkerConnected& event, const std::string& reason) {
-  std::string& told = turn.state.refused_workers[{event.name, event.identity}];
+  auto& refused = turn.state.refused_workers;
+  const std::pair<std::string, uint64_t> who = {event.name, event.identity};
+  if (refused.size() >= kMostRefused && !std::as_const(refused).contains(who)) {
+    while (!refused.empty()) refused.erase(refused.begin()->first);
+  }
+  std::string& told = refused[who];
   if (told != reason) {
     turn.Happened(std::nullopt, "worker_refused", event.name + ": " + reason);
     told = reason;

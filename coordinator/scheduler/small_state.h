@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -22,6 +23,14 @@ namespace noisefloor::scheduler {
 struct Owner {
   std::string name;
   Standing standing;
+};
+
+// A cell that takes any class leaves a free slot for one of a faster class: see patience.h.
+struct Wait {
+  std::string hardware;      // That it waits for.
+  double seconds_there = 0;  // Mean time of its sweep's members there, and on what it leaves.
+  double seconds_here = 0;
+  absl::Time until;
 };
 
 // It is taken back as a whole, from a copy.
@@ -47,6 +56,8 @@ struct SmallState {
   EventId last_event;
   std::optional<absl::Time> storage_failed_since;
   std::deque<Change> changes;  // In the order in which they were asked for.
+  // By sweep and cell; at most kMostWaiting. Soft.
+  std::map<std::pair<SweepId, uint32_t>, Wait> waits;
   bool placement_due = false;  // Something changed that may let a member be leased.
   std::optional<absl::Time> last_tick;
   absl::Time expires_at = absl::InfinitePast();  // Leases up to then are over: of the last Tick.

@@ -76,12 +76,31 @@ Pool PoolOf(const CellState& cell) {
   return {cell.cell.hardware, cell.cell.stack, cell.fingerprint, cell.schema};
 }
 
-void UpdateReady(State& state, const Worker& worker) {
-  if (IsOpen(worker) && HasFreeSlot(worker)) {
+namespace {
+
+void SetReady(State& state, const Worker& worker, bool ready) {
+  if (ready == state.ready.contains(worker.id)) return;
+  if (ready) {
     state.ready.insert(worker.id);
   } else {
     state.ready.erase(worker.id);
   }
+  for (const Inventory::Offer& offer : worker.inventory->offers) {
+    const Pool offered = {offer.hardware_class, offer.stack, offer.fingerprint, offer.schema};
+    UndoSet<WorkerId>& workers = state.ready_by_offer[offered];
+    if (ready) {
+      workers.insert(worker.id);
+    } else {
+      workers.erase(worker.id);
+    }
+    if (workers.empty()) state.ready_by_offer.erase(offered);
+  }
+}
+
+}  // namespace
+
+void UpdateReady(State& state, const Worker& worker) {
+  SetReady(state, worker, IsOpen(worker) && HasFreeSlot(worker));
 }
 
 bool IsOpen(const Worker& worker) { return worker.session && !worker.draining && !worker.drained; }
@@ -114,6 +133,7 @@ void TakeAnySlot(Worker& worker, LeaseId lease) {
 }  // namespace
 
 void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory) {
+  SetReady(state, worker, false);  // As long as it is known what it offered.
   worker.inventory = std::move(inventory);
   worker.groups.clear();
   worker.group_of_slot.clear();
@@ -198,12 +218,6 @@ const Line* FindLine(const State& state, const Pool& pool, SweepId sweep) {
   if (queue == state.waiting.end()) return nullptr;
   const auto line = queue->second.lines.find(sweep);
   return line == queue->second.lines.end() ? nullptr : &line->second;
-}
-
-size_t CountIn(const State& state, const Line& line) {
-  size_t count = line.again.size();
-  for (const WaitKey& first : line.cells) count += CellOf(state, MemberOf(first)).fresh.size();
-  return count;
 }
 
 void SetOwner(State& state, SweepState& sweep) {
@@ -292,11 +306,13 @@ namespace {
 template <typename Change>
 void ChangeFresh(State& state, SweepId sweep, CellState& cell, const Change& change) {
   const auto before = cell.fresh.first();
+  const size_t size = cell.fresh.size();
   change(cell.fresh);
   const auto after = cell.fresh.first();
-  if (before == after) return;
+  if (before == after && size == cell.fresh.size()) return;
   const Pool pool = PoolOf(cell);
   Line& line = LineOf(state, pool, sweep);
+  line.fresh = line.fresh + cell.fresh.size() - size;
   if (before) line.cells.erase({sweep, *before, cell.cell.index});
   if (after) line.cells.insert({sweep, *after, cell.cell.index});
   DropIfEmpty(state, pool, sweep);
@@ -452,8 +468,10 @@ void SetProgress(Turn& turn, Lease& lease, int64_t step, int64_t step_count) {
 }
 
 std::string WorkerName(const State& state, WorkerId id) {
-  const auto it = state.workers.find(id);
-  return it == state.workers.end() ? "worker " + std::to_string(id.value) : it->second.name;
+  if (const auto it = state.workers.find(id); it != state.workers.end()) return it->second.name;
+  const auto gone = state.gone_workers.find(id);
+  const bool has_name = gone != state.gone_workers.end() && !gone->second.name.empty();
+  return has_name ? gone->second.name : "worker " + std::to_string(id.value);
 }
 
 const Worker* WorkerNamed(const State& state, const std::string& name) {

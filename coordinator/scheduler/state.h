@@ -48,6 +48,7 @@ struct CellState {
   std::string evaluation_key;  // Cells with equal ones share their evaluation images.
   std::string schema;          // Of its sweep.
   bool control = false;
+  bool has_waited = false;                         // For a faster class: see patience.h. Soft.
   std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
   // What its members are given now, and the identity in it; made at its first lease. Soft.
   // shared: with copies of this state.
@@ -111,7 +112,14 @@ struct Worker {
   bool draining = false;
   absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
   std::map<LeaseId, MemberId> leases;
-  uint32_t unheard = 0;  // Leases that it has lost, and of whose end it has said nothing.
+  uint32_t unheard = 0;  // Leases that it has lost, and of whose end it may still tell.
+  uint32_t past = 0;     // Of State::past_leases.
+};
+
+// A worker that is forgotten, while something that is kept names it.
+struct GoneWorker {
+  std::string name;
+  uint32_t past = 0;  // As in Worker; never 0.
 };
 
 // Where a member can be trained.
@@ -155,24 +163,29 @@ struct LargeState {
   UndoMap<WorkerId, Worker> workers;
   // Connected, not draining, with a free slot: only these are looked at to place something.
   UndoSet<WorkerId> ready;
+  UndoMap<Pool, UndoSet<WorkerId>> ready_by_offer;  // The same by what they offer; no empty ones.
   UndoMap<uint64_t, WorkerId> workers_by_identity;
   UndoMap<SessionId, WorkerId> sessions;
   UndoMap<LeaseId, Lease> leases;
   UndoSet<std::pair<absl::Time, LeaseId>> expiry;
-  UndoMap<LeaseId, PastLease> past_leases;
-  UndoMap<MemberId, std::vector<LeaseId>> past_by_member;
+  UndoMap<LeaseId, PastLease> past_leases;  // See past_leases.h for which, and their bounds.
+  UndoMap<MemberId, std::vector<LeaseId>> past_by_member;  // By number; no empty ones.
+  // Of past_leases, those of which their worker, which is not forgotten, may still tell the end.
+  UndoSet<std::pair<WorkerId, LeaseId>> unheard;
+  UndoMap<WorkerId, GoneWorker> gone_workers;
   LeaseSet accepted;
   UndoMap<Pool, Queue> waiting;  // None without a line.
-  // Why a worker of this name and identity was turned away the last time. Soft.
+  // Why a worker of this name and identity was turned away the last time. At most kMostRefused of
+  // sessions.cc. Soft.
   UndoMap<std::pair<std::string, uint64_t>, std::string> refused_workers;
   UndoQueue<Removed> removed;  // Sweeps that are deleted, and not forgotten whole yet. Soft.
 
   // All of the above: whoever adds to it must name it here.
   template <typename Visit>
   void Each(const Visit& visit) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = *this;
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = *this;
     (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g), visit(h), visit(i),
-     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o));
+     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o), visit(p), visit(q), visit(r));
   }
 };
 
@@ -224,8 +237,8 @@ bool HasFreeSlot(const Worker& worker);
 // Connected, and neither the worker nor a person says that it shall take nothing.
 bool IsOpen(const Worker& worker);
 
-// What the worker has from now on. Leases keep their slots where these are still what they were.
-// shared: see WorkerConnected.
+// What the worker has from now on; call UpdateReady after it. Leases keep their slots where these
+// are still what they were. shared: see WorkerConnected.
 void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory);
 // A free one of the group; the lease has it until FreeSlot.
 uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, const Lease& lease);
@@ -239,8 +252,6 @@ const Line* FindLine(const State& state, const Pool& pool, SweepId sweep);
 
 // Of a sweep that is new: known by its owner from now on.
 void SetOwner(State& state, SweepState& sweep);
-// Members in the line.
-size_t CountIn(const State& state, const Line& line);
 // Whether its waiting members may have leases, as far as people have a say.
 bool MayLease(const SweepState& sweep);
 // The same of those that wait for this pool, which its limits have a say in, too.

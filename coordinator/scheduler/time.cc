@@ -5,6 +5,8 @@
 #include "coordinator/scheduler/deletion.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/past_leases.h"
+#include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/selection.h"
@@ -125,9 +127,9 @@ void ForgetWorkers(Turn& turn) {
     }
     turn.Keep(ForgetWorker{worker.id});
     turn.effects.changed.workers.insert(worker.id);
-    state.workers_by_identity.erase(worker.identity);
     for (auto& [id, sweep] : state.sweeps) sweep.excluded.erase(worker.id);
-    it = state.workers.erase(it);
+    ++it;
+    ForgetWorkerOf(state, WorkerId(worker.id));
   }
 }
 
@@ -169,6 +171,7 @@ void On(Turn& turn, const Tick&) {
     StopAtMaxFailures(turn, sweep);  // After a restart; else it has happened already.
   }
   ForgetWorkers(turn);
+  EndWaits(state, turn.now);
 }
 
 void On(Turn& turn, const Continue&) {

@@ -359,7 +359,9 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
                         "EXISTS (SELECT 1 FROM worker w WHERE w.worker = l.worker), "
-                        "u.name, l.drop_cause, l.drop_reason, a.lease IS NOT NULL "
+                        "u.name, l.drop_cause, l.drop_reason, a.lease IS NOT NULL, "
+                        "(SELECT w.name FROM worker w WHERE w.worker = l.worker "
+                        "AND w.forgotten = 1) "
                         "FROM lease l LEFT JOIN unit u USING (unit) "
                         "LEFT JOIN attempt a USING (lease) "
                         "WHERE l.dropped_us IS NOT NULL AND l.drop_cause <> 'none' AND " +
@@ -375,6 +377,8 @@ absl::Status ReadPastLeases(SQLite::Database& database, RecoveredState& state) {
     lease.cause = *cause;
     lease.reason = row.getColumn(9).getString();
     lease.has_outcome = row.getColumn(10).getInt() != 0;
+    if (row.getColumn(11).isNull()) continue;
+    state.forgotten.try_emplace(lease.worker, row.getColumn(11).getString());
   }
   return absl::OkStatus();
 }

@@ -175,7 +175,8 @@ TEST_F(DamageTest, AByteOfTheDatabaseOrItsLogEndsNothingWithoutAWord) {
 TEST_F(DamageTest, AByteOfTheLastTransactionIsNamed) {
   Chance chance(CrashSeed());
   const std::string log = "noisefloor.db-wal";
-  for (int i = 0; i < kDrawn && !HasFailure(); ++i) FlipOneOf(home(), log, chance, LastTransaction());
+  for (int i = 0; i < kDrawn && !HasFailure(); ++i)
+    FlipOneOf(home(), log, chance, LastTransaction());
   EXPECT_EQ(refused_, kDrawn);
 }
 

@@ -78,6 +78,43 @@ bool SameLists(const std::vector<T>& a, const std::vector<T>& b) {
   return std::ranges::equal(a, b, [](const T& x, const T& y) { return Same(x, y); });
 }
 
+// Past leases that say something: what counts against a member without a result, its last, and what
+// a worker that is known may bring late. The store keeps the others, too.
+std::vector<PastLease> Needed(const RecoveredState& state) {
+  std::map<SweepId, const RecoveredSweep*> sweeps;
+  for (const RecoveredSweep& sweep : state.sweeps) sweeps[sweep.id] = &sweep;
+  std::set<WorkerId> workers;
+  for (const RecoveredWorker& worker : state.workers) workers.insert(worker.worker);
+  std::map<MemberId, LeaseId> last;
+  for (const PastLease& past : state.past_leases) last[past.member] = past.lease;
+  std::vector<PastLease> needed;
+  for (const PastLease& past : state.past_leases) {
+    const RecoveredMember member =
+        sweeps.at(past.member.sweep)->cells.at(past.member.cell).At(past.member.replicate);
+    const bool has_result =
+        member.state == MemberState::kDone || member.state == MemberState::kDiverged;
+    const bool says = past.attempt > member.forgiven || last.at(past.member) == past.lease;
+    const bool late = !past.has_outcome && workers.contains(past.worker);
+    if (late || (says && !has_result)) needed.push_back(past);
+  }
+  return needed;
+}
+
+std::string NameOfForgotten(const RecoveredState& state, WorkerId worker) {
+  const auto name = state.forgotten.find(worker);
+  return name == state.forgotten.end() ? "" : name->second;
+}
+
+std::string DifferenceOfPast(const RecoveredState& a, const RecoveredState& b) {
+  const std::vector<PastLease> needed = Needed(a);
+  if (!SameLists(needed, Needed(b))) return "past leases differ";
+  for (const PastLease& past : needed) {
+    if (NameOfForgotten(a, past.worker) == NameOfForgotten(b, past.worker)) continue;
+    return "names of workers that are forgotten differ";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string Difference(const RecoveredState& a, const RecoveredState& b) {
@@ -86,7 +123,7 @@ std::string Difference(const RecoveredState& a, const RecoveredState& b) {
     if (std::string found = DifferenceOf(a.sweeps[i], b.sweeps[i]); !found.empty()) return found;
   }
   if (!SameLists(a.leases, b.leases)) return "live leases differ";
-  if (!SameLists(a.past_leases, b.past_leases)) return "past leases differ";
+  if (std::string found = DifferenceOfPast(a, b); !found.empty()) return found;
   if (!SameLists(a.workers, b.workers)) return "workers differ";
   if (a.weights != b.weights) return "weights of owners differ";
   const auto same = [](const auto& x, const auto& y) {
@@ -306,9 +343,10 @@ void FakeStore::On(const ForgetWorker& write) {
   const bool holds = std::ranges::any_of(
       state_.leases, [&](const RecoveredLease& lease) { return lease.worker == write.worker; });
   if (holds) Violate("a worker with a live lease is forgotten");
-  const size_t forgotten = std::erase_if(
-      state_.workers, [&](const RecoveredWorker& one) { return one.worker == write.worker; });
-  if (forgotten != 1) Violate("a worker is forgotten that is not known");
+  const auto known = std::ranges::find(state_.workers, write.worker, &RecoveredWorker::worker);
+  if (known == state_.workers.end()) return Violate("a worker is forgotten that is not known");
+  state_.forgotten[write.worker] = known->name;
+  state_.workers.erase(known);
 }
 
 void FakeStore::On(const GrantLease& write) {

@@ -46,6 +46,25 @@ TEST(Selection, ByWorkerTakesThoseThatItHadLastAndNoOthers) {
   EXPECT_EQ(counts.In(MemberState::kWaiting) + counts.In(MemberState::kLeased), 2u);
 }
 
+TEST(Selection, ByAxisTakesTheCellsThatHaveTheValue) {
+  sweep::Sweep content = MakeSweep({"algo"}, 2);
+  content.axes = {{{{"train.batch", {int64_t{32}, int64_t{64}, int64_t{128}}}}}};
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(content), kT0);
+  const auto cancel = [&](const std::string& path, std::set<std::string> values) {
+    SweepCancelled event{.request = 1, .sweep = SweepId{1}};
+    event.selection.axes[path] = std::move(values);
+    const Effects effects = scheduler.Step(event, kT0);
+    const auto errors = test::Of<AnswerError>(effects);
+    if (!errors.empty()) return errors[0].message;
+    return std::to_string(test::Of<AnswerCount>(effects).at(0).members);
+  };
+  EXPECT_EQ(cancel("train.batch", {"65"}), "s1 has no train.batch 65; it has 128, 32, 64");
+  EXPECT_EQ(cancel("train.epochs", {"64"}), "s1 has no axis train.epochs; it has train.batch");
+  EXPECT_EQ(cancel("train.batch", {"64", "32"}), "4");
+  EXPECT_EQ(scheduler.CountsOf(SweepId{1})->In(MemberState::kWaiting), 2u) << "those of 128";
+}
+
 // Both wait in line behind a change of another sweep, which takes many pieces.
 TEST(Selection, AStopThatARetryHasOvertakenIsNotDone) {
   Scheduler scheduler{Options{.most_at_once = 2, .most_attempts = 1}};

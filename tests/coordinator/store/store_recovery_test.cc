@@ -328,6 +328,7 @@ TEST_F(StoreRecoveryTest, AForgottenWorkerIsNotReadBackAndItsPastLeasesAre) {
 
   EXPECT_EQ(state.workers.size(), 2u);
   EXPECT_EQ(state.past_leases.at(0).worker, WorkerId{3});
+  EXPECT_EQ(state.forgotten, (std::map<WorkerId, std::string>{{WorkerId{3}, "box-3"}}));
   EXPECT_EQ(state.last_worker, WorkerId{3}) << "its number is not used again";
   EXPECT_EQ(Ask("SELECT worker FROM v_attempt WHERE lease = 1"), "box-3");
 }
