@@ -40,7 +40,7 @@ absl::Status ReadStanding(SQLite::Database& database, const MemberId& id, Member
 // From the place on, which moves with them. Whether there are more.
 bool ReadValues(SQLite::Database& database, MemberPlace& place, MemberNews& news) {
   SQLite::Statement row(database,
-                        "SELECT r.batch, r.item, r.step, m.name, r.value, r.special "
+                        "SELECT r.batch, r.item, r.step, m.name, r.value "
                         "FROM record r JOIN metric m USING (metric) WHERE r.lease = ? AND "
                         "(r.batch, r.item) > (?, ?) AND r.step > ? ORDER BY r.batch, r.item");
   row.bind(1, static_cast<int64_t>(place.lease.value));
@@ -51,8 +51,8 @@ bool ReadValues(SQLite::Database& database, MemberPlace& place, MemberNews& news
     if (news.values.size() == kMostValues) return true;
     place.batch = static_cast<uint64_t>(row.getColumn(0).getInt64());
     place.item = row.getColumn(1).getInt64();
-    news.values.push_back({row.getColumn(2).getInt64(), row.getColumn(3).getString(),
-                           FromStored(row.getColumn(4).getDouble(), row.getColumn(5).getInt())});
+    news.values.push_back(
+        {row.getColumn(2).getInt64(), row.getColumn(3).getString(), ValueAt(row.getColumn(4))});
     news.progress.step = news.values.back().step;
   }
   return false;

@@ -280,8 +280,10 @@ void ReadMetrics(SQLite::Database& database, uint64_t sweep, const LeasePlaces& 
 // Trainers of version 0.1 also told the accuracy of each class at each evaluation: no curves.
 void ReadCurves(SQLite::Database& database, const LeasePlaces& accepted, StudyRows& rows) {
   SQLite::Statement row(database,
-                        "SELECT m.name, r.step, r.epoch, r.value, r.special FROM record r "
-                        "JOIN metric m USING (metric) WHERE r.lease = ? "
+                        "SELECT m.name, r.step, "
+                        "coalesce(r.epoch, CAST(r.step AS REAL) / l.steps_per_epoch), r.value "
+                        "FROM record r JOIN metric m USING (metric) JOIN lease l USING (lease) "
+                        "WHERE r.lease = ? "
                         "AND m.name NOT LIKE 'test\\_top1\\_class\\_%' ESCAPE '\\' "
                         "ORDER BY batch, item");
   for (const auto& [lease, place] : accepted) {
@@ -290,8 +292,7 @@ void ReadCurves(SQLite::Database& database, const LeasePlaces& accepted, StudyRo
     row.bind(1, lease);
     while (row.executeStep()) {
       curves[row.getColumn(0).getString()].push_back(
-          {row.getColumn(1).getInt64(), row.getColumn(2).getDouble(),
-           FromStored(row.getColumn(3).getDouble(), row.getColumn(4).getInt())});
+          {row.getColumn(1).getInt64(), row.getColumn(2).getDouble(), ValueAt(row.getColumn(3))});
     }
   }
 }

@@ -85,9 +85,6 @@ constexpr const char* kDropLeaseSql =
 constexpr const char* kAddMetricSql =
     "INSERT INTO metric (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
 constexpr const char* kFindMetricSql = "SELECT metric FROM metric WHERE name = ?";
-constexpr const char* kRecordSql =
-    "INSERT INTO record (lease, batch, item, step, epoch, metric, value, special) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (lease, batch, item) DO NOTHING";
 constexpr const char* kEnvironmentSql =
     "INSERT INTO environment (environment, sha256, facts) VALUES (?, ?, ?) ON CONFLICT DO "
     "NOTHING";
@@ -210,7 +207,6 @@ RowWriter::RowWriter(SQLite::Database& database)
       forget_worker_(database, kForgetWorkerSql),
       lease_(database, kLeaseSql),
       drop_lease_(database, kDropLeaseSql),
-      record_(database, kRecordSql),
       attempt_(database, kAttemptSql),
       hash_(database, kHashSql),
       metric_(database, kMetricSql),
@@ -235,10 +231,12 @@ RowWriter::RowWriter(SQLite::Database& database)
       drained_(database, kDrainedSql),
       release_(database, kReleaseSql),
       quarantine_(database, kQuarantineSql),
+      records_(database),
       metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}},
       units_{{database, kAddUnitSql}, {database, kFindUnitSql}, {}} {}
 
 void RowWriter::Forget() {
+  records_.Forget();
   metrics_.known.clear();
   units_.known.clear();
   environments_.clear();
@@ -407,12 +405,8 @@ int64_t RowWriter::NumberOfData(const std::string& identity) {
 }
 
 void RowWriter::Keep(const scheduler::KeepRecords& write) {
-  int64_t item = 0;
-  for (const Record& record : write.batch.records) {
-    Run(record_, write.lease.value, write.batch.sequence, item++, record.step,
-        StoredValue(record.epoch), NumberOf(metrics_, record.metric), StoredValue(record.value),
-        SpecialOf(record.value));
-  }
+  records_.Keep(write.lease, write.batch.sequence, write.batch.records,
+                [this](const std::string& metric) { return NumberOf(metrics_, metric); });
 }
 
 void RowWriter::Keep(const scheduler::KeepOutcome& write) {

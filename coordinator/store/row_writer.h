@@ -10,6 +10,7 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "coordinator/scheduler/effect.h"
+#include "coordinator/store/record_rows.h"
 
 namespace noisefloor {
 
@@ -64,10 +65,11 @@ class RowWriter {
   int64_t NumberOfData(const std::string& identity);
 
   SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
-      software_, worker_, forget_worker_, lease_, drop_lease_, record_, attempt_, hash_, metric_,
-      artifact_, member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_,
-      identity_, token_, revoke_token_, collect_, sharing_, share_, even_share_, extension_, wider_,
-      delete_, notes_, drained_, release_, quarantine_;
+      software_, worker_, forget_worker_, lease_, drop_lease_, attempt_, hash_, metric_, artifact_,
+      member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_,
+      token_, revoke_token_, collect_, sharing_, share_, even_share_, extension_, wider_, delete_,
+      notes_, drained_, release_, quarantine_;
+  RecordRows records_;
   Names metrics_;
   Names units_;
   // Kept in this process, by their texts: nearly all attempts are alike in them.

@@ -160,6 +160,7 @@ CREATE TABLE lease (
   dropped_us  INTEGER,                   -- NULL while it is live
   drop_cause  TEXT    NOT NULL DEFAULT '',  -- cause class of the drop; 'none': its result was accepted
   drop_reason TEXT    NOT NULL DEFAULT '',  -- in words
+  steps_per_epoch INTEGER,               -- step / this is the epoch of a record that has none; NULL: all have one
   UNIQUE (sweep, cell, replicate, attempt),
   FOREIGN KEY (sweep, cell) REFERENCES cell
 ) STRICT;
@@ -237,10 +238,9 @@ CREATE TABLE record (
   batch   INTEGER NOT NULL,     -- sequence number of the message, from 1 within an attempt
   item    INTEGER NOT NULL,     -- place in the batch
   step    INTEGER NOT NULL,     -- optimiser steps done
-  epoch   REAL    NOT NULL,     -- epochs done, may be a fraction
   metric  INTEGER NOT NULL REFERENCES metric,
-  value   REAL    NOT NULL,
-  special INTEGER NOT NULL,
+  value   REAL,                 -- NULL: a nan
+  epoch   REAL,                 -- epochs done, may be a fraction; NULL: step / lease.steps_per_epoch
   PRIMARY KEY (lease, batch, item)
 ) STRICT, WITHOUT ROWID;
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "SQLiteCpp/Column.h"
+
 namespace noisefloor {
 
 // 0 finite, 1 nan, 2 +inf, 3 -inf.
@@ -14,6 +16,11 @@ inline int SpecialOf(double value) {
 }
 
 inline double StoredValue(double value) { return std::isfinite(value) ? value : 0; }
+
+// Of a column that has infinite values themselves, and NULL for a nan.
+inline double ValueAt(const SQLite::Column& column) {
+  return column.isNull() ? std::numeric_limits<double>::quiet_NaN() : column.getDouble();
+}
 
 inline double FromStored(double value, int special) {
   switch (special) {

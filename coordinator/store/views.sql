@@ -134,9 +134,10 @@ WHERE a.accepted = 1
 CREATE VIEW v_record AS
 SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        l.sweep, l.cell, l.replicate, l.attempt, coalesce(a.accepted, 0) AS accepted,
-       m.name AS metric, r.step, r.epoch,
-       CASE r.special WHEN 0 THEN r.value WHEN 2 THEN 9e999 WHEN 3 THEN -9e999 END AS value,
-       CASE r.special WHEN 0 THEN '' WHEN 1 THEN 'nan' WHEN 2 THEN 'inf' ELSE '-inf' END AS special
+       m.name AS metric, r.step,
+       coalesce(r.epoch, CAST(r.step AS REAL) / l.steps_per_epoch) AS epoch, r.value,
+       CASE WHEN r.value IS NULL THEN 'nan' WHEN r.value = 9e999 THEN 'inf'
+            WHEN r.value = -9e999 THEN '-inf' ELSE '' END AS special
 FROM record r JOIN metric m USING (metric) JOIN lease l USING (lease)
      LEFT JOIN attempt a USING (lease)
 WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);

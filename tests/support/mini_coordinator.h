@@ -31,7 +31,8 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   explicit MiniCoordinator(MiniCoordinatorOptions options = {});
   ~MiniCoordinator() override;
 
-  std::string address() const { return ToText(server_->address()); }
+  std::string address() const { return ToText(place()); }
+  const Address& place() const { return server_->address(); }
   void Set(const MiniCoordinatorOptions& options);
 
   // Waits for the next message of that kind, in order of arrival; heartbeats that are not asked

@@ -44,13 +44,14 @@ std::string CacheOf(const Options& options, const StateDirectory& state) {
 
 }  // namespace
 
-Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock)
+Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock,
+               FileSystem& files)
     : settings_(std::move(settings)),
       state_(state),
       clock_(clock),
       mailbox_(kMailboxLimit),
       slots_(SlotsOptionsOf(settings_)),
-      spool_(state.spool(), settings_.options.spool_limit_bytes),
+      spool_(state.spool(), settings_.options.spool_limit_bytes, files),
       stub_(v1::WorkerService::NewStub(
           MakeChannel(settings_.options.coordinator, settings_.access.get()))),
       pool_({settings_.offer.stacks, settings_.slots, state.path(),
@@ -120,7 +121,10 @@ void Worker::Recover(SpooledAttempt spooled) {
 }
 
 void Worker::OnMessage(v1::SessionResponse message) { NF_CHECK(mailbox_.Post(std::move(message))); }
-void Worker::OnHeartbeatTaken() { NF_CHECK(mailbox_.Post(HeartbeatTaken{})); }
+void Worker::OnHeartbeatTaken() {
+  beat_taken_ = true;
+  NF_CHECK(mailbox_.Post(HeartbeatTaken{}));
+}
 void Worker::OnClosed(absl::Status status) { NF_CHECK(mailbox_.Post(SessionClosed{status})); }
 
 v1::SessionRequest Worker::Registration() const {
@@ -146,6 +150,7 @@ void Worker::OpenSessionIfDue() {
 }
 
 void Worker::On(SessionClosed& closed) {
+  pulse_.Close();
   session_.reset();
   const bool was_connected = std::exchange(connected_, false);
   const absl::Duration now = clock_.Steady();
@@ -198,6 +203,7 @@ void Worker::SayUnreached(absl::Duration now) {
 
 void Worker::CloseSession() {
   if (session_ == nullptr) return;
+  pulse_.Close();
   session_->Cancel();
   while (session_ != nullptr) {
     for (News& news : mailbox_.TakeAll(absl::Seconds(1))) {
@@ -219,8 +225,10 @@ absl::Duration Worker::UntilNext() const {
   return std::clamp(wait, absl::Milliseconds(1), absl::Minutes(1));
 }
 
+// Heartbeats come first: they may have gone out while this thread waited for its disk.
 void Worker::WatchTheClock() {
   const absl::Duration now = clock_.Steady();
+  if (beat_taken_.exchange(false)) Step(slots::HeartbeatSent{});
   if (now >= slots_.NextTick()) Step(slots::Tick{});
   if (now >= hurry_at_) {
     hurry_at_ = absl::InfiniteDuration();

@@ -4,20 +4,24 @@
 // spawn.h). Sessions, trainers and uploads have threads of their own and post to the mailbox.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/mailbox.h"
+#include "common/files/file_system.h"
 #include "common/log/log.h"
 #include "common/rpc/backoff.h"
 #include "common/rpc/channel.h"
 #include "worker/daemon/options.h"
+#include "worker/daemon/pulse.h"
 #include "worker/daemon/request.h"
 #include "worker/daemon/session.h"
 #include "worker/daemon/spool.h"
@@ -38,8 +42,9 @@ struct WorkerSettings {
 
 class Worker final : public SessionListener {
  public:
-  // `state` and `clock` outlive the worker.
-  Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock);
+  // `state`, `clock` and `files`, on which its spool lies, outlive the worker.
+  Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock,
+         FileSystem& files = LocalFileSystem());
   ~Worker() override;
 
   // Until drained, refused or given up; the exit code of the program.
@@ -83,7 +88,7 @@ class Worker final : public SessionListener {
   absl::Status Recover();
   void Recover(SpooledAttempt spooled);
   void On(v1::SessionResponse& message);
-  void On(HeartbeatTaken&) { Step(slots::HeartbeatSent{}); }
+  void On(HeartbeatTaken&) {}  // It wakes: see WatchTheClock.
   void On(SessionClosed& closed);
   void On(PoolNews& news);
   void On(UploadDone& done);
@@ -91,6 +96,7 @@ class Worker final : public SessionListener {
   void OnWelcome(const v1::Welcome& welcome);
   void OnStart(const v1::StartMember& start);
   void OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line);
+  absl::Status Append(LeaseId lease, uint64_t sequence, std::string_view line);
   void OnTrainerReplaced(LeaseId lease, const Attempt& attempt);
   void OnTrainerExit(uint64_t process, const ProcessExit& exit);
 
@@ -126,6 +132,7 @@ class Worker final : public SessionListener {
 
   void OpenSessionIfDue();
   void WatchTheClock();
+  Pulse::Wait WaitForDisk();
   absl::Duration UntilNext() const;
   v1::SessionRequest Registration() const;
   void CloseSession();
@@ -146,6 +153,8 @@ class Worker final : public SessionListener {
   TrainerPool pool_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Session> session_;
+  std::atomic<bool> beat_taken_{false};  // Since the clock was last watched.
+  Pulse pulse_;
   Backoff reconnect_;
   bool connected_ = false;
   std::string last_refusal_;  // Why the coordinator does not take us, as it was logged.

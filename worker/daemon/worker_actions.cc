@@ -67,6 +67,7 @@ void Worker::Perform(const slots::StartTrainer& action) {
 
 absl::StatusOr<TrainerPool::Started> Worker::StartProcess(const slots::StartTrainer& start,
                                                           Attempt& attempt) {
+  const Pulse::Wait wait = WaitForDisk();
   NF_RETURN_IF_ERROR(spool_.Begin(start.lease, attempt.member, attempt.number));
   NF_ASSIGN_OR_RETURN(AttemptFolder folder, AttemptFolder::Open(spool_.FolderOf(start.lease)));
   attempt.folder = std::make_shared<const AttemptFolder>(std::move(folder));
@@ -153,6 +154,7 @@ void Worker::Perform(const slots::Forget& action) {
   if (it == attempts_.end()) return;
   if (!it->second.noop) {
     uploader_->Cancel(action.lease);
+    const Pulse::Wait wait = WaitForDisk();
     spool_.Remove(action.lease);
   }
   attempts_.erase(it);
@@ -168,6 +170,7 @@ absl::StatusOr<RecordsEvent> Worker::RecordsOf(LeaseId lease, const Attempt& att
   if (attempt.fresh_records && attempt.fresh_records->sequence == sequence) {
     return *attempt.fresh_records;
   }
+  const Pulse::Wait wait = WaitForDisk();
   NF_ASSIGN_OR_RETURN(const std::string line, spool_.ReadRecords(lease, sequence));
   NF_ASSIGN_OR_RETURN(TrainerEvent event, EventFromJson(line));
   auto* records = std::get_if<RecordsEvent>(&event);
@@ -193,6 +196,9 @@ void Worker::Perform(const slots::SendRecords& action) {
 void Worker::Perform(const slots::SendFinished& action) {
   Send(FinishedMessage(action.lease, attempts_.at(action.lease).result));
 }
+
+// While what is returned lives, the heartbeat of another thread stands in for ours.
+Pulse::Wait Worker::WaitForDisk() { return {pulse_, HeartbeatMessage(slots_.HeldLeases())}; }
 
 void Worker::Perform(const slots::SendHeartbeat& action) { Send(HeartbeatMessage(action.held)); }
 

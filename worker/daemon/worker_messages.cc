@@ -32,8 +32,10 @@ void Worker::OnWelcome(const v1::Welcome& welcome) {
   uploader_->Wake();
   LogInfo("connected", {{"coordinator", ToText(settings_.options.coordinator)},
                         {"number", welcome.worker_id()}});
-  Step(slots::Connected{absl::Milliseconds(std::max(10u, welcome.heartbeat_interval_ms())),
-                        absl::Milliseconds(std::max(100u, welcome.lease_ttl_ms()))});
+  const absl::Duration interval =
+      absl::Milliseconds(std::max(10u, welcome.heartbeat_interval_ms()));
+  if (session_ != nullptr) pulse_.Open(*session_, interval);
+  Step(slots::Connected{interval, absl::Milliseconds(std::max(100u, welcome.lease_ttl_ms()))});
 }
 
 void Worker::OnStart(const v1::StartMember& start) {
@@ -68,7 +70,11 @@ void Worker::OnStart(const v1::StartMember& start) {
 void Worker::Refuse(LeaseId lease, Attempt attempt, AttemptResult result) {
   Attempt& kept = attempts_.insert_or_assign(lease, std::move(attempt)).first->second;
   Say(LogLevel::kWarning, "member_refused", lease, {{"reason", result.outcome.message}});
-  const absl::Status status = spool_.Begin(lease, kept.member, kept.number);
+  absl::Status status;
+  {
+    const Pulse::Wait wait = WaitForDisk();
+    status = spool_.Begin(lease, kept.member, kept.number);
+  }
   if (!status.ok()) Say(LogLevel::kWarning, "not_spooled", lease, {{"error", status}});
   Keep(lease, kept, std::move(result));
   Step(slots::ResultFound{lease, 0});
@@ -80,6 +86,7 @@ void Worker::Refuse(LeaseId lease, Attempt attempt, AttemptResult result) {
 void Worker::Keep(LeaseId lease, Attempt& attempt, AttemptResult result) {
   attempt.result = std::move(result);
   if (attempt.noop) return;
+  const Pulse::Wait wait = WaitForDisk();
   attempt.result.record_batches = spool_.Batches(lease);
   const absl::Status status = spool_.Finish(lease, attempt.result);
   if (!status.ok()) Say(LogLevel::kWarning, "not_spooled", lease, {{"error", status}});
@@ -121,12 +128,17 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
   auto* records = std::get_if<RecordsEvent>(&line.event);
   if (records == nullptr) return Step(slots::TrainerSpoke{lease});
   const uint64_t sequence = records->sequence;
-  if (const absl::Status status = spool_.AppendRecords(lease, sequence, line.line); !status.ok()) {
+  if (const absl::Status status = Append(lease, sequence, line.line); !status.ok()) {
     attempt.judge.Abandon(CauseClass::kLostDevice, Message(status));
     return Step(slots::TrainerBroken{lease, "its records cannot be kept"});
   }
   attempt.fresh_records = std::move(*records);
   Step(slots::TrainerRecords{lease, sequence});
+}
+
+absl::Status Worker::Append(LeaseId lease, uint64_t sequence, std::string_view line) {
+  const Pulse::Wait wait = WaitForDisk();
+  return spool_.AppendRecords(lease, sequence, line);
 }
 
 // What was told of the trainer at registration is not true any more, and it is told only once.
@@ -146,8 +158,11 @@ void Worker::OnTrainerExit(uint64_t process, const ProcessExit& exit) {
   lease_of_process_.erase(it);
   Attempt& attempt = attempts_.at(lease);
   attempt.process.reset();
-  const absl::Status room =
-      attempt.judge.heard_outcome() ? absl::OkStatus() : spool_.CheckRoom(lease);
+  absl::Status room;
+  if (!attempt.judge.heard_outcome()) {
+    const Pulse::Wait wait = WaitForDisk();
+    room = spool_.CheckRoom(lease);
+  }
   Keep(lease, attempt, attempt.judge.End(exit, room));
   Say(LogLevel::kInfo, "trainer_ended", lease,
       {{"cause", Name(attempt.result.outcome.cause)}, {"message", attempt.result.outcome.message}});

@@ -10,6 +10,7 @@ namespace noisefloor::bench {
 namespace {
 
 constexpr int kClasses = 10;
+constexpr double kStepsPerEpoch = 391;  // 50,000 examples in batches of 128.
 constexpr std::array kMetrics = {"train_loss", "test_loss",     "test_top1",   "test_top5",
                                  "rate",       "gradient_norm", "weight_norm", "seconds"};
 
@@ -58,7 +59,7 @@ v1::SessionRequest Records(uint64_t lease, uint64_t sequence, int records) {
   const auto first = static_cast<int64_t>(sequence - 1) * records;
   for (int i = 0; i < records; ++i) {
     batch.add_step((first + i) / metrics + 1);
-    batch.add_epoch(static_cast<double>(first + i) / 1000);
+    batch.add_epoch(static_cast<double>((first + i) / metrics + 1) / kStepsPerEpoch);
     batch.add_metric(static_cast<uint32_t>((first + i) % metrics));
     batch.add_value(0.5 + 0.001 * static_cast<double>((first + i) % 997));
   }

@@ -104,6 +104,27 @@ TEST_F(MigrationTest, TheViewsSayAfterItWhatTheySaidBefore) {
   EXPECT_EQ(AskHere("PRAGMA integrity_check"), Rows({"ok"}));
 }
 
+TEST_F(MigrationTest, EpochsAndValuesOfRecordsStayWhatTheyWereToTheBit) {
+  {
+    SQLite::Database old(path_, SQLite::OPEN_READWRITE);
+    old.exec(
+        "INSERT INTO record (lease, batch, item, step, epoch, metric, value, special) VALUES "
+        "(2, 9, 0, 6, 0.3, 1, 0, 2), (2, 9, 1, 7, 3.5, 1, 0, 3), (2, 9, 2, 8, 4.000000000000001, "
+        "1, 0, 1), (2, 9, 3, 9, 4.5, 1, 0.1, 0)");
+  }
+  const std::string all =
+      "SELECT member, metric, step, hex(epoch), printf('%!.17g', epoch), typeof(epoch), "
+      "printf('%!.17g', value), value IS NULL, special FROM v_record ORDER BY 1, 2, 3, 4";
+  const Rows before = AskHere(all);
+  ASSERT_GT(before.size(), 30u);
+
+  ASSERT_NE(Open(), nullptr);
+
+  EXPECT_EQ(AskHere(all), before);
+  EXPECT_THAT(AskHere("SELECT step FROM record WHERE epoch IS NOT NULL ORDER BY step"),
+              testing::ElementsAre("6", "8"));
+}
+
 TEST_F(MigrationTest, TheTablesAreThoseOfANewHome) {
   const TempHome fresh;
   ASSERT_TRUE(SqliteStore::Open(fresh.path()).ok());

@@ -1,8 +1,15 @@
 // Values and rows as they are kept, once where they repeat, and as the views show them.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/store/record_rows.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/store_fixture.h"
 
@@ -17,8 +24,8 @@ class StoreValuesTest : public StoreFixture {};
 TEST_F(StoreValuesTest, ValuesThatAreNotFiniteSurvive) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
 
-  EXPECT_EQ(Ask("SELECT group_concat(value || '/' || special) FROM record WHERE lease = 2"),
-            "2.5/0,0.0/1,0.0/2,0.0/3");
+  EXPECT_EQ(Ask("SELECT group_concat(coalesce(value, 'none')) FROM record WHERE lease = 2"),
+            "2.5,none,Inf,-Inf");
   EXPECT_EQ(Ask("SELECT special FROM v_record WHERE metric = 'test_top1' AND accepted"), "nan");
   EXPECT_EQ(Ask("SELECT value IS NULL FROM v_record WHERE metric = 'test_top1' AND accepted"), "1");
   EXPECT_EQ(Ask("SELECT max(value) FROM v_record WHERE metric = 'test_loss'"), "Inf");
@@ -37,6 +44,75 @@ TEST_F(StoreValuesTest, AnUnboundedTimeOrEpochIsKeptAsANumber) {
   EXPECT_TRUE(store_->Apply(writes).ok());
 
   EXPECT_EQ(Ask("SELECT train_seconds_special FROM attempt WHERE lease = 3"), "2");
+}
+
+scheduler::KeepRecords Curve(uint64_t sequence, std::vector<Record> records) {
+  scheduler::KeepRecords write = sample::Records(4, sample::Member(1, 1), sequence);
+  write.batch.records = std::move(records);
+  return write;
+}
+
+TEST_F(StoreValuesTest, AnEpochThatFollowsFromTheStepIsNotKept) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  std::vector<Record> records = {{0, 0, "curve", 1}};
+  for (int64_t step = 1; step <= 1200; ++step) {
+    records.push_back({step, static_cast<double>(step) / 391, "curve", 1});
+  }
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{Curve(1, records)}).ok());
+
+  EXPECT_EQ(Ask("SELECT count(*) FROM record WHERE lease = 4 AND epoch IS NOT NULL"), "0");
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_record WHERE metric = 'curve' AND epoch = step / 391.0"),
+            "1201");
+  EXPECT_EQ(Ask("SELECT typeof(epoch) FROM v_record WHERE metric = 'curve' AND step = 391"),
+            "real");
+}
+
+TEST_F(StoreValuesTest, AnEpochThatDoesNotFollowIsKeptAsItCame) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const double near = std::nextafter(20 / 10.0, 3);
+  ASSERT_TRUE(store_
+                  ->Apply(std::vector<Write>{Curve(1, {{7, 0.3, "curve", 1},
+                                                       {10, 1, "curve", 1},
+                                                       {20, near, "curve", 1},
+                                                       {30, 3, "curve", 1},
+                                                       {40, 0, "curve", 1}})})
+                  .ok());
+  Reopen();
+  ASSERT_TRUE(
+      store_->Apply(std::vector<Write>{Curve(2, {{50, 1, "curve", 1}, {60, 6, "curve", 1}})}).ok());
+
+  EXPECT_EQ(Ask("SELECT group_concat(step) FROM record WHERE lease = 4 AND epoch IS NULL"),
+            "10,30,60");
+  EXPECT_EQ(Ask(fmt::format("SELECT group_concat(epoch = CASE step WHEN 7 THEN 0.3 WHEN 20 THEN "
+                            "{:.17g} WHEN 40 THEN 0 WHEN 50 THEN 1 ELSE step / 10.0 END) "
+                            "FROM v_record WHERE metric = 'curve' ORDER BY step",
+                            near)),
+            "1,1,1,1,1,1,1");
+  EXPECT_EQ(Ask("SELECT steps_per_epoch FROM lease WHERE lease = 4"), "10");
+}
+
+TEST_F(StoreValuesTest, WhatABatchThatWasTakenBackSaidOfEpochsIsForgotten) {
+  ASSERT_TRUE(store_->Apply(sample::Story()).ok());
+  const std::vector<Write> bad = {Curve(1, {{10, 1, "curve", 1}}),
+                                  sample::Records(777, sample::Member(1, 2), 1)};
+  ASSERT_FALSE(store_->Apply(bad).ok());
+
+  ASSERT_TRUE(store_->Apply(std::vector<Write>{Curve(1, {{20, 1, "curve", 1}})}).ok());
+
+  EXPECT_EQ(Ask("SELECT steps_per_epoch FROM lease WHERE lease = 4"), "20");
+  EXPECT_EQ(Ask("SELECT epoch FROM v_record WHERE metric = 'curve'"), "1.0");
+}
+
+TEST_F(StoreValuesTest, StepsOfAnEpochAreThoseThatGiveItToTheBit) {
+  EXPECT_EQ(StepsPerEpoch({391, 1, "m", 0}), 391);
+  EXPECT_EQ(StepsPerEpoch({1, 1 / 391.0, "m", 0}), 391);
+  EXPECT_EQ(StepsPerEpoch({7, 0.3, "m", 0}), std::nullopt);
+  EXPECT_EQ(StepsPerEpoch({0, 0, "m", 0}), std::nullopt);
+  EXPECT_EQ(StepsPerEpoch({5, 0, "m", 0}), std::nullopt);
+  EXPECT_EQ(StepsPerEpoch({5, -1, "m", 0}), std::nullopt);
+  EXPECT_EQ(StepsPerEpoch({5, 1e-300, "m", 0}), std::nullopt);
+  EXPECT_EQ(StepsPerEpoch({5, std::numeric_limits<double>::quiet_NaN(), "m", 0}), std::nullopt);
+  EXPECT_EQ(StepsPerEpoch({5, std::numeric_limits<double>::infinity(), "m", 0}), std::nullopt);
 }
 
 TEST_F(StoreValuesTest, EnvironmentsAreKeptOnce) {
