@@ -57,6 +57,29 @@ struct Member {
   Progress progress;               // In the basic view only while it runs.
 };
 
+// What members are put in order by.
+enum class OrderBy : uint8_t {
+  kMember,   // Cell and replicate; also of those that are equal in another.
+  kState,    // As in MemberState.
+  kAttempt,  // How many it has had.
+  kTop1,     // Of its result.
+  kWorker,   // Name, of the last attempt.
+};
+struct MemberOrder {
+  OrderBy by = OrderBy::kMember;
+  bool descending = false;
+  bool plain() const { return *this == MemberOrder{}; }
+  friend bool operator==(const MemberOrder&, const MemberOrder&) = default;
+};
+
+// What a member has of what it is put in order by. What lacks it comes last, either way round.
+struct MemberKey {
+  bool lacks = false;
+  double number = 0;
+  std::string text;
+  friend bool operator==(const MemberKey&, const MemberKey&) = default;
+};
+
 // A page of a sweep's members.
 struct MemberQuestion {
   SweepId sweep;  // Not 0.
@@ -64,11 +87,15 @@ struct MemberQuestion {
   uint32_t most = 0;              // Members of the page; 1 or more.
   std::optional<MemberId> after;  // The last one of the page before.
   MemberView view = MemberView::kBasic;
+  MemberOrder order = {};
+  MemberKey after_key = {};  // Of `after`, as it was then.
 };
 
 struct MemberPage {
-  std::vector<Member> members;    // In order of cell and replicate.
+  std::vector<Member> members;    // In the order that was asked for.
   std::optional<MemberId> after;  // Where the next page goes on; nothing: there is none.
+  MemberKey after_key = {};       // Of `after`.
+  MemberOrder order = {};         // As asked for.
 };
 
 // All that is known of a member.

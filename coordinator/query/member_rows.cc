@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -14,7 +15,9 @@
 #include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/query/event_reader.h"
+#include "coordinator/query/member_order.h"
 #include "coordinator/query/member_reader.h"
+#include "coordinator/query/rows.h"
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/specification_rows.h"
@@ -239,31 +242,50 @@ bool IsOfCell(const scheduler::Selection& selection, SQLite::Statement& cell) {
   return Asks(selection.cells, cell.getColumn(0).getUInt()) &&
          Asks(selection.plans, cell.getColumn(3).getString()) &&
          Asks(selection.hardware, cell.getColumn(4).getString()) &&
-         Asks(selection.stacks, cell.getColumn(5).getString());
+         Asks(selection.stacks, cell.getColumn(5).getString()) &&
+         (selection.axes.empty() ||
+          scheduler::HasAxes(selection, SettingsIn(cell.getColumn(6).getString())));
 }
 
-// The members of a page, and one more if there is one.
-std::vector<MemberId> PageOf(SQLite::Database& database, const MemberQuestion& question) {
-  const MemberId last = question.after.value_or(MemberId{});
+// Members that are asked for, in order of cell and replicate, from after `after` on.
+std::vector<MemberId> Selected(SQLite::Database& database, const MemberQuestion& question,
+                               const std::optional<MemberId>& after, size_t most) {
+  const MemberId last = after.value_or(MemberId{});
   const scheduler::Selection& selection = question.selection;
-  SQLite::Statement cells(database,
-                          "SELECT cell, replicates, untouched, plan, hardware, stack FROM cell "
-                          "WHERE sweep = ? AND cell >= ? ORDER BY cell");
+  SQLite::Statement cells(
+      database,
+      "SELECT cell, replicates, untouched, plan, hardware, stack, axes FROM cell "
+      "WHERE sweep = ? AND cell >= ? ORDER BY cell");
   cells.bind(1, static_cast<int64_t>(question.sweep.value));
   cells.bind(2, static_cast<int64_t>(last.cell));
   TouchedMembers touched(database, selection);
   std::vector<MemberId> ids;
-  while (ids.size() <= question.most && cells.executeStep()) {
+  while (ids.size() < most && cells.executeStep()) {
     if (!IsOfCell(selection, cells)) continue;
     const uint32_t index = cells.getColumn(0).getUInt();
-    const bool begun = question.after && index == last.cell;
+    const bool begun = after && index == last.cell;
     const CellRange range = {
         {question.sweep, index, begun ? last.replicate + 1 : 0},
         cells.getColumn(1).getUInt(),
         selection.workers.empty() && HasState(selection, cells.getColumn(2).getString())};
-    touched.Append(range, size_t{question.most} + 1, ids);
+    touched.Append(range, most, ids);
   }
   return ids;
+}
+
+// The members of a page, and one more if there is one.
+std::vector<ListedMember> PageOf(SQLite::Database& database, const MemberQuestion& question) {
+  const size_t most = size_t{question.most} + 1;
+  if (!question.order.plain()) {
+    const std::vector<MemberId> all =
+        Selected(database, question, std::nullopt, std::numeric_limits<size_t>::max());
+    return FirstInOrder(database, question, all, most);
+  }
+  std::vector<ListedMember> listed;
+  for (const MemberId& id : Selected(database, question, question.after, most)) {
+    listed.push_back({id, {}});
+  }
+  return listed;
 }
 
 }  // namespace
@@ -277,10 +299,13 @@ absl::StatusOr<MemberPage> ReadMembers(SQLite::Database& database, const MemberQ
   }
   MemberReader reader(database);
   MemberPage page;
+  page.order = question.order;
   size_t bytes = 0;
-  for (const MemberId& id : PageOf(database, question)) {
+  MemberKey key;  // Of the last one that is told.
+  for (auto& [id, next_key] : PageOf(database, question)) {
     if (page.members.size() == question.most || bytes >= kMostPageBytes) {
       page.after = page.members.back().id;
+      page.after_key = std::move(key);
       break;
     }
     NF_ASSIGN_OR_RETURN(std::optional<Member> member, reader.Read(id, question.view));
@@ -294,6 +319,7 @@ absl::StatusOr<MemberPage> ReadMembers(SQLite::Database& database, const MemberQ
     }
     bytes += BytesOf(*member);
     page.members.push_back(*std::move(member));
+    key = std::move(next_key);
   }
   return page;
 }

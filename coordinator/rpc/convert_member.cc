@@ -3,6 +3,7 @@
 
 #include "common/rpc/settings.h"
 #include "coordinator/rpc/convert_answers.h"
+#include "coordinator/rpc/member_token.h"
 
 namespace noisefloor {
 
@@ -95,7 +96,7 @@ v1::ListMembersResponse ToProto(query::MemberPage page, Texts& texts) {
   for (query::Member& member : page.members) {
     *out.add_members() = ToProto(std::move(member), texts);
   }
-  if (page.after) out.set_next_page_token(ToText(*page.after));
+  if (page.after) out.set_next_page_token(ToText({page.order, *page.after, page.after_key}));
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "coordinator/rpc/convert.h"
 #include "coordinator/rpc/convert_answers.h"
+#include "coordinator/rpc/member_token.h"
 
 namespace noisefloor {
 
@@ -47,11 +48,13 @@ absl::StatusOr<query::MemberQuestion> QuestionFrom(SweepId sweep,
   query::MemberQuestion question;
   question.sweep = sweep;
   NF_ASSIGN_OR_RETURN(question.most, PageSizeFrom(request.page_size()));
+  NF_ASSIGN_OR_RETURN(question.order, MemberOrderFrom(request.order_by()));
   if (!request.page_token().empty()) {
-    question.after = ParseMemberId(request.page_token());
-    if (!question.after || question.after->sweep != sweep) {
-      return NotOfAnAnswer(" about this sweep");
-    }
+    std::optional<MemberToken> token = ParseMemberToken(request.page_token());
+    if (!token || token->after.sweep != sweep) return NotOfAnAnswer(" about this sweep");
+    if (token->order != question.order) return NotOfAnAnswer(" in this order");
+    question.after = token->after;
+    question.after_key = std::move(token->key);
   }
   if (!v1::MemberView_IsValid(request.view())) {
     return InvalidInput(

@@ -2,6 +2,7 @@
 #include "fmt/format.h"
 
 #include "common/base/names.h"
+#include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/convert.h"
 
@@ -14,6 +15,7 @@ constexpr uint32_t kMaxWeight = 1000;
 constexpr int kMaxNames = 1000;      // Of each kind in a selection.
 constexpr int kMaxMembers = 100000;  // Named one by one.
 constexpr size_t kMaxName = 200;     // Bytes.
+constexpr size_t kMaxValue = 4096;   // Of an axis, as text.
 
 absl::Status CheckText(std::string_view field, const std::string& text, size_t most) {
   if (text.size() <= most) return absl::OkStatus();
@@ -46,6 +48,21 @@ absl::Status TakeMembers(SweepId sweep, const v1::MemberSelection& message,
                                       ToText(sweep), ToText(member)));
     }
     selection.members.emplace(member.cell, member.replicate);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TakeAxes(const v1::MemberSelection& message, scheduler::Selection& selection) {
+  NF_RETURN_IF_ERROR(CheckEntries("selection.axes", message.axes_size(), kMaxNames));
+  for (const v1::Setting& axis : message.axes()) {
+    NF_RETURN_IF_ERROR(CheckText("selection.axes", axis.path(), kMaxName));
+    const std::optional<SettingValue> value = SettingValueFrom(axis.value());
+    if (!value) {
+      return InvalidInput(fmt::format("selection.axes: expected a value of {}", axis.path()));
+    }
+    std::string text = ToText(*value);
+    NF_RETURN_IF_ERROR(CheckText("selection.axes", text, kMaxValue));
+    selection.axes[axis.path()].insert(std::move(text));
   }
   return absl::OkStatus();
 }
@@ -85,6 +102,7 @@ absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
   NF_RETURN_IF_ERROR(CheckEntries("selection.cells", message.cells_size(), kMaxMembers));
   selection.cells.insert(message.cells().begin(), message.cells().end());
   NF_RETURN_IF_ERROR(TakeMembers(sweep, message, selection));
+  NF_RETURN_IF_ERROR(TakeAxes(message, selection));
   return selection;
 }
 

@@ -237,8 +237,9 @@ bool HasFreeSlot(const Worker& worker);
 // Connected, and neither the worker nor a person says that it shall take nothing.
 bool IsOpen(const Worker& worker);
 
-// What the worker has from now on; call UpdateReady after it. Leases keep their slots where these
-// are still what they were. shared: see WorkerConnected.
+// What the worker has from now on. Leases keep their slots where these are still what they were.
+// Call UpdateReady after it.
+// shared: see WorkerConnected.
 void SetInventory(State& state, Worker& worker, std::shared_ptr<const Inventory> inventory);
 // A free one of the group; the lease has it until FreeSlot.
 uint32_t TakeSlot(State& state, Worker& worker, SlotGroup& group, const Lease& lease);

@@ -5,6 +5,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/util/message_differencer.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -18,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/rpc/settings.h"
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/rpc/convert.h"
 #include "coordinator/store/database.h"
@@ -342,6 +344,107 @@ TEST_F(AnswersTest, TheTokenOfAPageIsWhereTheNextBegins) {
   EXPECT_EQ(second->next_page_token(), "");
 }
 
+// Against the same put in order here, of which what is equal stays in order of cell and replicate.
+TEST_F(AnswersTest, PagesKeepTheOrderThatWasAskedFor) {
+  SQLite::Database raw(DatabasePath(home_.path()), SQLite::OPEN_READWRITE);
+  ASSERT_EQ(raw.exec("UPDATE attempt_metric SET value = 0.25 * (lease % 3) WHERE name = 'top1' "
+                     "AND lease > (SELECT min(lease) FROM attempt_metric)"),
+            5);
+  ASSERT_EQ(raw.exec("UPDATE attempt_metric SET special = 1, value = 0 WHERE name = 'top1' AND "
+                     "lease = (SELECT max(lease) FROM attempt WHERE accepted = 1)"),
+            1);
+  const auto all = asked_.ListMembers(v1::MEMBER_VIEW_BASIC);
+  ASSERT_TRUE(all.ok()) << all.status();
+  const auto top1 = [](const v1::Member& member) -> std::optional<double> {
+    const auto& metrics = member.outcome().metrics();
+    const auto found = metrics.find("top1");
+    if (found == metrics.end() || std::isnan(found->second)) return std::nullopt;
+    return found->second;
+  };
+  using Before = std::function<bool(const v1::Member&, const v1::Member&)>;
+  const std::map<std::string, Before> orders = {
+      {"", [](const auto&, const auto&) { return false; }},
+      {"member", [](const auto&, const auto&) { return false; }},
+      {"member desc",
+       [](const auto& a, const auto& b) {
+         return std::pair(b.cell(), b.replicate()) < std::pair(a.cell(), a.replicate());
+       }},
+      {"state", [](const auto& a, const auto& b) { return a.state() < b.state(); }},
+      {"state desc", [](const auto& a, const auto& b) { return a.state() > b.state(); }},
+      {"attempt", [](const auto& a, const auto& b) { return a.attempt() < b.attempt(); }},
+      {"attempt desc", [](const auto& a, const auto& b) { return a.attempt() > b.attempt(); }},
+      {"top1",
+       [&](const auto& a, const auto& b) { return top1(a).value_or(2) < top1(b).value_or(2); }},
+      {"top1 desc",
+       [&](const auto& a, const auto& b) { return top1(a).value_or(-1) > top1(b).value_or(-1); }},
+      {"worker", [](const auto& a, const auto& b) {
+         return std::pair(a.worker().empty(), a.worker()) <
+                std::pair(b.worker().empty(), b.worker());
+       }}};
+  for (const auto& [order_by, before] : orders) {
+    std::vector<v1::Member> sorted(all->members().begin(), all->members().end());
+    std::ranges::stable_sort(sorted, before);
+    std::string expected;
+    for (const v1::Member& member : sorted) expected += member.id() + " ";
+    for (const uint32_t size : {1, 2, 5, 100}) {
+      v1::ListMembersRequest request;
+      request.set_order_by(order_by);
+      request.set_page_size(size);
+      std::string ids;
+      int pages = 0;
+      do {
+        const auto page = asked_.ListMembers(request);
+        ASSERT_TRUE(page.ok()) << page.status();
+        for (const v1::Member& member : page->members()) ids += member.id() + " ";
+        request.set_page_token(page->next_page_token());
+      } while (!request.page_token().empty() && ++pages < 20);
+      EXPECT_EQ(ids, expected) << order_by << " by " << size;
+    }
+  }
+}
+
+TEST_F(AnswersTest, ATokenIsOfOneOrder) {
+  v1::ListMembersRequest request;
+  request.set_page_size(2);
+  request.set_order_by("top1 desc");
+  const std::string token = asked_.ListMembers(request)->next_page_token();
+  request.set_page_token(token);
+  request.set_order_by("top1");
+  EXPECT_EQ(asked_.ListMembers(request).status(),
+            InvalidInput("page_token: not one of an earlier answer in this order"));
+  request.set_order_by("top1 desc");
+  EXPECT_TRUE(asked_.ListMembers(request).ok());
+  for (const char* const wrong :
+       {"top1 desc/s1c0r0", "top1 desc/=x/s1c0r0", "top1 desc/=1/s2c0r0", "loss/=1/s1c0r0",
+        "top1 desc/=18446744073709551615/s1c0r0", "top1 desc/1/s1c0r0"}) {
+    request.set_page_token(wrong);
+    EXPECT_EQ(asked_.ListMembers(request).status(),
+              InvalidInput("page_token: not one of an earlier answer about this sweep"))
+        << wrong;
+  }
+}
+
+TEST_F(AnswersTest, MembersAreFoundByWhatAxesGaveThem) {
+  const auto ids = [&](const std::vector<std::pair<std::string, SettingValue>>& axes) {
+    v1::ListMembersRequest request;
+    for (const auto& axis : axes) *request.mutable_selection()->add_axes() = ToProto(axis);
+    const auto page = asked_.ListMembers(request);
+    EXPECT_TRUE(page.ok()) << page.status();
+    return page->members_size() == 0
+               ? std::string("none")
+               : page->members(0).id() + " " + std::to_string(page->members_size());
+  };
+  const std::string rate = "train.optimizer.learning_rate";
+  EXPECT_EQ(ids({{rate, 0.5}}), "s1c2r0 6");
+  EXPECT_EQ(ids({{rate, 0.5}, {rate, 0.05}}), "s1c0r0 12");
+  EXPECT_EQ(ids({{rate, 0.5}, {"train.epochs", int64_t{1}}}), "none");
+  EXPECT_EQ(ids({{rate, 0.7}}), "none");
+  v1::ListMembersRequest request;
+  request.mutable_selection()->add_axes()->set_path(rate);
+  EXPECT_EQ(asked_.ListMembers(request).status(),
+            InvalidInput("selection.axes: expected a value of " + rate));
+}
+
 TEST_F(AnswersTest, WhatMakesNoSenseInAQuestionIsRefusedByItsField) {
   const auto of_members = [&](const std::function<void(v1::ListMembersRequest&)>& make) {
     v1::ListMembersRequest request;
@@ -354,6 +457,9 @@ TEST_F(AnswersTest, WhatMakesNoSenseInAQuestionIsRefusedByItsField) {
             InvalidInput("view: expected one of MemberView, got 9"));
   EXPECT_EQ(of_members([](auto& r) { r.set_page_size(1001); }),
             InvalidInput("page_size: expected at most 1000, got 1001"));
+  EXPECT_THAT(Message(of_members([](auto& r) { r.set_order_by("loss"); })),
+              HasSubstr("order_by: expected one of member, state, attempt, top1, worker, or one of "
+                        "them with \" desc\", got 'loss'"));
   for (const char* const token : {"s2c0r0", "nonsense", "s1"}) {
     EXPECT_EQ(of_members([&](auto& r) { r.set_page_token(token); }),
               InvalidInput("page_token: not one of an earlier answer about this sweep"));
