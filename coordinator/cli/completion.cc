@@ -44,25 +44,20 @@ class Completion final : public Command {
     }
     const std::optional<SweepId> sweep = ParseSweepId(begun_.substr(0, end));
     if (!sweep) return kDone;
-    v1::MemberSelection selection;
+    Listing listing = {.sweep = sweep->value, .limit = kMostIds};
     const size_t replicate = begun_.find('r', end);
     uint32_t cell = 0;
     if (replicate != std::string::npos &&
         absl::SimpleAtoi(begun_.substr(end + 1, replicate - end - 1), &cell)) {
-      selection.add_cells(cell);
+      listing.selection.add_cells(cell);
     }
-    int left = kMostIds;
-    NF_RETURN_IF_ERROR(VisitSelected(connection, sweep->value, selection, Detail::kBasic,
-                                     [&](const v1::Member& member) {
-                                       if (member.id().starts_with(begun_)) {
-                                         context.out << member.id() << "\n";
-                                       }
-                                       return --left > 0;
-                                     }));
+    NF_RETURN_IF_ERROR(VisitSelected(connection, listing, [&](const v1::Member& member) {
+      if (member.id().starts_with(begun_)) context.out << member.id() << "\n";
+    }));
     return kDone;
   }
 
-  static constexpr int kMostIds =
+  static constexpr uint32_t kMostIds =
       2000;  // Looked at: nobody reads more, and a TAB is not waited for.
 
   CLI::Option* ids_ = nullptr;  // The app's.

@@ -1,5 +1,7 @@
 #include "coordinator/cli/listing.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
 
 namespace noisefloor::cli {
@@ -46,38 +48,38 @@ absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
   return all;
 }
 
-absl::Status VisitSelected(Connection& connection, uint64_t sweep,
-                           const v1::MemberSelection& selection, Detail detail,
-                           const std::function<bool(v1::Member&&)>& visit) {
+absl::Status VisitSelected(Connection& connection, const Listing& listing,
+                           const std::function<void(v1::Member&&)>& visit) {
   v1::ListMembersRequest request;
-  request.set_sweep_id(sweep);
-  *request.mutable_selection() = selection;
-  if (selection.states_size() == 1) {  // Said so that an older coordinator hears it, too.
-    request.set_state(selection.states(0));
+  request.set_sweep_id(listing.sweep);
+  *request.mutable_selection() = listing.selection;
+  if (listing.selection.states_size() == 1) {  // Said so that an older coordinator hears it, too.
+    request.set_state(listing.selection.states(0));
     request.mutable_selection()->clear_states();
   }
-  request.set_view(detail == Detail::kBasic ? v1::MEMBER_VIEW_BASIC : v1::MEMBER_VIEW_FULL);
-  request.set_page_size(kPageSize);
+  request.set_view(listing.detail == Detail::kBasic ? v1::MEMBER_VIEW_BASIC : v1::MEMBER_VIEW_FULL);
+  request.set_order_by(listing.order_by);
+  uint32_t left = listing.limit == 0 ? UINT32_MAX : listing.limit;
   do {
+    request.set_page_size(std::min(left, kPageSize));
     NF_ASSIGN_OR_RETURN(v1::ListMembersResponse page, connection.Call(&Stub::ListMembers, request));
     for (v1::Member& member : *page.mutable_members()) {
-      if (detail == Detail::kHashes) DropDetails(member);
-      if (!visit(std::move(member))) return absl::OkStatus();
+      if (left == 0) return absl::OkStatus();
+      if (listing.detail == Detail::kHashes) DropDetails(member);
+      visit(std::move(member));
+      --left;
     }
     NF_RETURN_IF_ERROR(CheckToken(request.page_token(), page.next_page_token()));
     request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  } while (left > 0 && !request.page_token().empty());
   return absl::OkStatus();
 }
 
 absl::Status VisitMembers(Connection& connection, uint64_t sweep, v1::MemberState state,
                           Detail detail, const std::function<void(v1::Member&&)>& visit) {
-  v1::MemberSelection selection;
-  if (state != v1::MEMBER_STATE_UNSPECIFIED) selection.add_states(state);
-  return VisitSelected(connection, sweep, selection, detail, [&visit](v1::Member&& member) {
-    visit(std::move(member));
-    return true;
-  });
+  Listing listing = {.sweep = sweep, .detail = detail};
+  if (state != v1::MEMBER_STATE_UNSPECIFIED) listing.selection.add_states(state);
+  return VisitSelected(connection, listing, visit);
 }
 
 absl::StatusOr<std::vector<v1::Member>> ListMembers(Connection& connection, uint64_t sweep,

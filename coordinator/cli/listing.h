@@ -20,10 +20,18 @@ absl::StatusOr<std::vector<v1::SweepSummary>> ListSweeps(Connection& connection,
 // MEMBER_VIEW_FULL.
 enum class Detail { kBasic, kHashes, kFull };
 
-// Sweep 0: the newest. Calls `visit` for each as its page comes, until that has answered false.
-absl::Status VisitSelected(Connection& connection, uint64_t sweep,
-                           const v1::MemberSelection& selection, Detail detail,
-                           const std::function<bool(v1::Member&&)>& visit);
+// Which members are listed, in which order and how many.
+struct Listing {
+  uint64_t sweep = 0;  // 0: the newest.
+  v1::MemberSelection selection = {};
+  Detail detail = Detail::kBasic;
+  std::string order_by = {};  // As in v1::ListMembersRequest.
+  uint32_t limit = 0;         // 0: all.
+};
+
+// Calls `visit` for each as its page comes. No more is asked for than the limit.
+absl::Status VisitSelected(Connection& connection, const Listing& listing,
+                           const std::function<void(v1::Member&&)>& visit);
 // Likewise all of them. Unspecified state: all.
 absl::Status VisitMembers(Connection& connection, uint64_t sweep, v1::MemberState state,
                           Detail detail, const std::function<void(v1::Member&&)>& visit);

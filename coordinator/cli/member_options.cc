@@ -1,10 +1,13 @@
 #include "coordinator/cli/member_options.h"
 
+#include <cmath>
 #include <optional>
 
+#include "absl/strings/numbers.h"
 #include "fmt/format.h"
 
 #include "common/base/ids.h"
+#include "common/rpc/settings.h"
 #include "coordinator/cli/choices.h"
 #include "coordinator/cli/output.h"
 
@@ -16,6 +19,15 @@ namespace {
 std::string AsShown(const std::string& name) {
   const v1::MemberState state = ParseState(name);
   return state == v1::MEMBER_STATE_UNSPECIFIED ? name : std::string(Shown(state));
+}
+
+// As a sweep file would read it: 1e-1 is 0.1.
+SettingValue ValueOf(const std::string& text) {
+  int64_t whole = 0;
+  double number = 0;
+  if (absl::SimpleAtoi(text, &whole)) return whole;
+  if (absl::SimpleAtod(text, &number) && std::isfinite(number)) return number;
+  return text;
 }
 
 CLI::Option* AddList(CLI::App& app, const std::string& name, std::vector<std::string>& into,
@@ -38,11 +50,16 @@ void MemberOptions::Describe(CLI::App& app, const std::vector<std::string>& stat
       ->type_name("N");
   AddList(app, "--member", members_, "only this one", "ID");
   AddList(app, "--worker", workers_, "only those that this worker has, or had last", "NAME");
+  app.add_option("--axis", axes_,
+                 "only those to which an axis gave this setting, such as train.batch=64; of "
+                 "several values of one path any will do")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
 }
 
 bool MemberOptions::empty() const {
   return states_.empty() && plans_.empty() && hardware_.empty() && stacks_.empty() &&
-         cells_.empty() && members_.empty() && workers_.empty();
+         cells_.empty() && members_.empty() && workers_.empty() && axes_.empty();
 }
 
 absl::StatusOr<v1::MemberSelection> MemberOptions::Selection(uint64_t sweep) const {
@@ -61,6 +78,14 @@ absl::StatusOr<v1::MemberSelection> MemberOptions::Selection(uint64_t sweep) con
                                       sweep == 0 ? 3 : sweep));
     }
     selection.add_members(name);
+  }
+  for (const std::string& axis : axes_) {
+    const size_t sign = axis.find('=');
+    if (sign == std::string::npos || sign == 0) {
+      return InvalidInput(
+          fmt::format("--axis={}: expected PATH=VALUE, such as train.batch=64", axis));
+    }
+    *selection.add_axes() = ToProto(Setting(axis.substr(0, sign), ValueOf(axis.substr(sign + 1))));
   }
   return selection;
 }

@@ -31,6 +31,7 @@ class MemberOptions {
   std::vector<uint32_t> cells_;
   std::vector<std::string> members_;
   std::vector<std::string> workers_;
+  std::vector<std::string> axes_;
 };
 
 }  // namespace noisefloor::cli

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "fmt/format.h"
 
@@ -30,24 +29,17 @@ std::string ShortHash(const v1::Member& member, const std::string& name) {
   return hash == hashes.end() ? "-" : hash->second.substr(0, 8);
 }
 
-// What members are put in order by; of equal ones the order of cell and replicate stays.
+// What members are put in order by, and what that is to the coordinator.
 struct Order {
   const char* name;
-  bool (*before)(const v1::Member& a, const v1::Member& b);
+  const char* order_by;
 };
 
-double Top1(const v1::Member& member) {
-  const auto& metrics = member.outcome().metrics();
-  const auto top1 = metrics.find("top1");
-  return top1 == metrics.end() || std::isnan(top1->second) ? -1 : top1->second;
-}
-
-constexpr Order kOrders[] = {
-    {"member", [](const v1::Member&, const v1::Member&) { return false; }},
-    {"state", [](const v1::Member& a, const v1::Member& b) { return a.state() < b.state(); }},
-    {"attempt", [](const v1::Member& a, const v1::Member& b) { return a.attempt() > b.attempt(); }},
-    {"top1", [](const v1::Member& a, const v1::Member& b) { return Top1(a) > Top1(b); }},
-    {"worker", [](const v1::Member& a, const v1::Member& b) { return a.worker() < b.worker(); }}};
+constexpr Order kOrders[] = {{"member", ""},
+                             {"state", "state"},
+                             {"attempt", "attempt desc"},
+                             {"top1", "top1 desc"},
+                             {"worker", "worker"}};
 
 std::vector<std::string> OrderNames() {
   std::vector<std::string> names;
@@ -84,6 +76,7 @@ class Members final : public Command {
   noisefloor members s3c12r4
   noisefloor members s3 --state=failed,cancelled --plan=algo
   noisefloor members s3 --sort=top1 --limit=10
+  noisefloor members s3 --axis=train.batch=64 --axis=train.epochs=3
   noisefloor members --output=json | jq '.members[].hashes')";
   }
   void Describe(CLI::App& app) override {
@@ -109,24 +102,19 @@ class Members final : public Command {
     NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     NF_ASSIGN_OR_RETURN(const v1::MemberSelection selection, members_.Selection(sweep));
+    Listing listing = {sweep, selection, Detail::kHashes,
+                       std::ranges::find(kOrders, sort_, &Order::name)->order_by, limit_};
     if (!context.Json()) {
-      NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
-                          Chosen(connection, sweep, selection, Detail::kHashes));
+      std::vector<v1::Member> members;
+      NF_RETURN_IF_ERROR(VisitSelected(
+          connection, listing, [&](v1::Member&& member) { members.push_back(std::move(member)); }));
       PrintTable(context, members);
       return kDone;
     }
+    listing.detail = Detail::kFull;
     MembersJson json(context.out);
-    if (sort_ == "member") {
-      NF_RETURN_IF_ERROR(VisitSelected(connection, sweep, selection, Detail::kFull,
-                                       [&, left = limit_](v1::Member&& member) mutable {
-                                         json.Add(member);
-                                         return --left != 0;
-                                       }));
-    } else {
-      NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
-                          Chosen(connection, sweep, selection, Detail::kFull));
-      for (const v1::Member& member : members) json.Add(member);
-    }
+    NF_RETURN_IF_ERROR(
+        VisitSelected(connection, listing, [&](v1::Member&& member) { json.Add(member); }));
     json.Finish();
     return kDone;
   }
@@ -151,23 +139,6 @@ class Members final : public Command {
     PrintJson(context.out,
               {{"member", MemberJson(answer.member())}, {"history", history}, {"events", events}});
     return kDone;
-  }
-
-  // In order, as many as are wanted.
-  absl::StatusOr<std::vector<v1::Member>> Chosen(Connection& connection, uint64_t sweep,
-                                                 const v1::MemberSelection& selection,
-                                                 Detail detail) const {
-    const bool in_order = sort_ == "member";
-    std::vector<v1::Member> members;
-    NF_RETURN_IF_ERROR(
-        VisitSelected(connection, sweep, selection, detail, [&](v1::Member&& member) {
-          members.push_back(std::move(member));
-          return !in_order || limit_ == 0 || members.size() < limit_;
-        }));
-    const auto* order = std::ranges::find(kOrders, sort_, &Order::name);
-    std::ranges::stable_sort(members, order->before);
-    if (limit_ != 0 && members.size() > limit_) members.resize(limit_);
-    return members;
   }
 
   std::string sweep_;

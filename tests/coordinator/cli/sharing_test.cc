@@ -73,6 +73,11 @@ TEST_F(SharingCommands, MembersAreChosenSortedAndLimited) {
   EXPECT_EQ(ids({"--limit=3"}), "s1c0r0 s1c0r1 s1c1r0 ");
   EXPECT_EQ(ids({"--sort=state", "--limit=2"}), "s1c0r0 s1c0r1 ");
   EXPECT_EQ(ids({"--worker=nobody"}), "");
+  EXPECT_EQ(ids({"--axis=train.epochs=9"}), "");
+  EXPECT_THAT(line_.Run({"cancel", "s1", "--axis=train.epochs=9"}).err,
+              HasSubstr("s1 has no axis train.epochs"));
+  EXPECT_THAT(line_.Run({"cancel", "s1", "--axis=train.epochs"}).err,
+              HasSubstr("--axis=train.epochs: expected PATH=VALUE, such as train.batch=64"));
   EXPECT_THAT(line_.Run({"members", "s1", "--cell=1", "--limit=1"}).out,
               AllOf(HasSubstr("s1c1r0"), Not(HasSubstr("s1c1r1")), Not(HasSubstr("s1c0r0"))));
   EXPECT_EQ(line_.Run({"retry", "s1", "--state=cancelled", "--plan=algo"}).out,
