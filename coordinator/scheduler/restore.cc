@@ -86,8 +86,11 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     CellState& cell = CellOf(state, lease.member);
     ++cell.leases_by_unit[lease.unit];
   }
-  for (const auto& [id, name] : recovered.forgotten) state.gone_workers[id].name = name;
   for (const PastLease& past : recovered.past_leases) AddPast(state, past);
+  for (const auto& [id, name] : recovered.forgotten) {
+    // Of the others nothing that is needed tells.
+    if (state.gone_workers.contains(id)) state.gone_workers.at(id).name = name;
+  }
 }
 
 // What can be told from the members once all of them are there.

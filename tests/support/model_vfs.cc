@@ -192,10 +192,15 @@ ModelVfs::ModelVfs(ModelDisk& disk) : disk_(disk) {
   vfs_.xSleep = Sleep;
   vfs_.xCurrentTime = CurrentTime;
   vfs_.xGetLastError = LastError;
+  before_ = sqlite3_vfs_find(nullptr);
   NF_CHECK(sqlite3_vfs_register(&vfs_, /*makeDflt=*/1) == SQLITE_OK);
 }
 
-ModelVfs::~ModelVfs() { NF_CHECK(sqlite3_vfs_unregister(&vfs_) == SQLITE_OK); }
+// SQLite would take whichever is next for the default, also one that lies over this.
+ModelVfs::~ModelVfs() {
+  NF_CHECK(sqlite3_vfs_register(before_, /*makeDflt=*/1) == SQLITE_OK);
+  NF_CHECK(sqlite3_vfs_unregister(&vfs_) == SQLITE_OK);
+}
 
 void* ModelVfs::SharedMemory(const std::string& path, int number, int size_bytes, bool extend) {
   auto& pages = shared_[path];

@@ -30,6 +30,7 @@ class ModelVfs {
  private:
   ModelDisk& disk_;
   sqlite3_vfs vfs_ = {};
+  sqlite3_vfs* before_ = nullptr;  // What SQLite opened files through.
   std::map<std::string, std::vector<std::unique_ptr<char[]>>> shared_;
 };
 

@@ -49,6 +49,9 @@ class StandingDisk final : public FileSystem {
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override {
     return files_.OpenToAppend(path);
   }
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override {
+    return files_.OpenToOverwrite(path);
+  }
   absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) override {
     return files_.CreateAside(path);
   }
