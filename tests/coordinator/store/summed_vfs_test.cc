@@ -2,10 +2,13 @@
 // home in ordinary use is not taken for damage.
 #include "coordinator/store/summed_vfs.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <span>
+#include <string_view>
 
 #include "SQLiteCpp/Statement.h"
 #include "gmock/gmock.h"
@@ -202,9 +205,11 @@ TEST_F(SummedVfsTest, WhatAnotherProgramChangesIsNamedUntilItWritesAllAnew) {
 }
 
 TEST_F(SummedVfsTest, AHomeOfBeforeGetsThemWhenItIsBroughtOver) {
-  const Schema now = CurrentSchema();
-  const Schema then = {now.tables, now.views,
-                       now.steps.first(static_cast<size_t>(kFirstVersionWithSums) - 2)};
+  // Of which the last changes no table.
+  static constexpr std::array<std::string_view, kFirstVersionWithSums - 1> kSteps = {};
+  const std::span<const std::string_view> steps = kSteps;
+  const Schema now = {CurrentSchema().tables, CurrentSchema().views, steps};
+  const Schema then = {now.tables, now.views, steps.first(steps.size() - 1)};
   Fill(path_, then);
   ASSERT_EQ(Sums(path_).count(PageSum::kHolds), 0u);
   SQLite::Database(path_, SQLite::OPEN_READONLY).execAndGet("SELECT 1");
