@@ -149,7 +149,9 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
     return NoSweep(0, "there is no sweep in this data directory yet");
   }
   if (sweep == 0) return static_cast<uint64_t>(newest);
-  return NoSweep(sweep, fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
+  return NoSweep(sweep, newest == 0
+                            ? fmt::format("s{}: there is no sweep in this data directory", sweep)
+                            : fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
 }
 
 // Members of another kind are no draws of a plan: a study of them would say what is not so.

@@ -31,7 +31,7 @@ void GrantChecker::Check(const std::vector<Write>& writes, const RecoveredState&
       Take(*grant);
     }
     if (const auto* drop = std::get_if<DropLease>(&write)) Free(*drop);
-    if (const auto* event = std::get_if<AppendEvent>(&write)) Note(*event, now);
+    if (const auto* event = std::get_if<AppendEvent>(&write)) Note(*event);
   }
 }
 
@@ -99,13 +99,13 @@ void GrantChecker::Free(const DropLease& drop) {
   if (drop.cause != CauseClass::kNone) past_[grant.member].push_back({grant.attempt, drop.cause});
 }
 
-void GrantChecker::Note(const AppendEvent& event, absl::Time now) {
+void GrantChecker::Note(const AppendEvent& event) {
   if (event.kind == "released_by_person") {
     NoteReleased(event.text.substr(0, event.text.find(" gets leases again")));
   }
   if (event.kind != "worker_quarantined") return;
   const size_t end = event.text.find(" gets no leases");
-  quarantined_until_[event.text.substr(0, end)] = now + options_.quarantine;
+  quarantined_until_[event.text.substr(0, end)] = event.at + options_.quarantine;
 }
 
 // A worker is released with all its devices; a worker's only device goes by the worker's name.

@@ -32,7 +32,7 @@ class GrantChecker {
   void CheckBudget(const scheduler::GrantLease& grant, const scheduler::RecoveredState& kept);
   void Take(const scheduler::GrantLease& grant);
   void Free(const scheduler::DropLease& drop);
-  void Note(const scheduler::AppendEvent& event, absl::Time now);
+  void Note(const scheduler::AppendEvent& event);
   void NoteReleased(const std::string& released);
 
   struct Past {  // An attempt that came to nothing.

@@ -333,6 +333,7 @@ void World::Restart() {
     worker->BreakStream(clocks_.World() + absl::Milliseconds(chance_.Below(8000)));
   }
   network_.Clear();  // Nobody hears of the broken streams.
+  if (calm_) OpenEverything();
   worker_of_.clear();
   Check();
 }

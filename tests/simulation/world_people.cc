@@ -149,7 +149,8 @@ void World::PeopleGrow(SweepId id) {
   network_.FromPeople(event, clocks_.World());
 }
 
-// What people have closed; after all that was said before.
+// What people have closed; after all that was said before. What was asked of a coordinator that
+// ends is asked of the next.
 void World::OpenEverything() {
   const absl::Time later = clocks_.World() + absl::Seconds(3);
   for (uint64_t sweep = 1; sweep <= submitted_; ++sweep) {
