@@ -1,7 +1,6 @@
 // A client finds a server that comes back as soon as it is there.
 #include "common/rpc/reconnect.h"
 
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include "common/rpc/channel.h"
+#include "tests/support/loopback_port.h"
 
 namespace noisefloor {
 namespace {
@@ -19,34 +19,27 @@ namespace {
 // Takes connections and ends each at once; says nothing.
 class Doorman {
  public:
-  Doorman() : file_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(file_, reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(file_, 64), 0);
-    EXPECT_EQ(getsockname(file_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  Doorman() {
+    port_.Listen();
     address_.host = "127.0.0.1";
-    address_.port = ntohs(address.sin_port);
+    address_.port = port_.port();
     thread_ = std::thread([this] {
-      for (int guest = accept(file_, nullptr, nullptr); guest >= 0;
-           guest = accept(file_, nullptr, nullptr)) {
+      for (int guest = accept(port_.file(), nullptr, nullptr); guest >= 0;
+           guest = accept(port_.file(), nullptr, nullptr)) {
         ++tries_;
         close(guest);
       }
     });
   }
   ~Doorman() {
-    shutdown(file_, SHUT_RDWR);  // Wakes the thread.
+    shutdown(port_.file(), SHUT_RDWR);  // Wakes the thread.
     thread_.join();
-    close(file_);
   }
   const Address& address() const { return address_; }
   int tries() const { return tries_; }
 
  private:
-  const int file_;
+  test::LoopbackPort port_;
   Address address_;
   std::atomic<int> tries_ = 0;
   std::thread thread_;

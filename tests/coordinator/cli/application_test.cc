@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tests/coordinator/cli/command_line.h"
-#include "tests/coordinator/cli/deaf_port.h"
+#include "tests/support/loopback_port.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -210,7 +210,7 @@ TEST(ExitCodes, ABrokenSweepFileIsOneAndNamedByItsPlace) {
 }
 
 TEST(ExitCodes, ACoordinatorThatCannotBeReachedIsThree) {
-  const DeafPort port;
+  const test::LoopbackPort port;
   CommandLine line;
   const Printed printed = line.Run({"members", "--coordinator=" + port.address()});
   EXPECT_EQ(printed.code, kUnreachable) << printed.err;

@@ -1,7 +1,5 @@
 // What `doctor` finds on the machine: crashes, the port, drivers, caches.
 #include <elf.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +10,7 @@
 
 #include "coordinator/cli/doctor_machine.h"
 #include "tests/coordinator/store/temp_home.h"
+#include "tests/support/loopback_port.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -76,18 +75,11 @@ TEST(DoctorMachine, WhatBecomesOfACrashIsTold) {
 }
 
 TEST(DoctorMachine, WhoListensOnAPortIsFound) {
-  const int file = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT_EQ(bind(file, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(getsockname(file, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const uint16_t port = ntohs(address.sin_port);
+  test::LoopbackPort port;
 
-  EXPECT_FALSE(FindPortHolder(port).has_value()) << "bound, and nobody listens";
-  ASSERT_EQ(listen(file, 1), 0);
-  const auto holder = FindPortHolder(port);
+  EXPECT_FALSE(FindPortHolder(port.port()).has_value()) << "bound, and nobody listens";
+  port.Listen();
+  const auto holder = FindPortHolder(port.port());
 
   ASSERT_TRUE(holder.has_value());
   EXPECT_EQ(holder->process, getpid());
@@ -96,7 +88,6 @@ TEST(DoctorMachine, WhoListensOnAPortIsFound) {
   EXPECT_THAT(taken.text, HasSubstr("process " + std::to_string(getpid())));
   EXPECT_THAT(JudgePort("127.0.0.1:1", PortHolder{}).text, HasSubstr("another user"));
   EXPECT_EQ(JudgePort("127.0.0.1:1", std::nullopt).level, Level::kOk);
-  close(file);
 }
 
 TEST(DoctorMachine, OneModelHasOneDriver) {

@@ -7,8 +7,8 @@
 #include "nlohmann/json.hpp"
 
 #include "tests/coordinator/cli/command_line.h"
-#include "tests/coordinator/cli/deaf_port.h"
 #include "tests/support/full_disk.h"
+#include "tests/support/loopback_port.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -277,7 +277,7 @@ Printed StatusOfAHomeHeldBy(const std::string& address) {
 }
 
 TEST_F(HomeTest, AHolderThatDoesNotAnswerIsNamed) {
-  const DeafPort port;
+  const test::LoopbackPort port;
   const Printed printed = StatusOfAHomeHeldBy(port.address());
   EXPECT_EQ(printed.code, kRefused);
   EXPECT_THAT(printed.err, AllOf(StartsWith("noisefloor status: h: in use by the coordinator at A"),

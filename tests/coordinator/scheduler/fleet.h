@@ -32,6 +32,15 @@ inline scheduler::SweepSubmitted Submit(sweep::Sweep sweep) {
   return event;
 }
 
+// What `owner` submits: replicates that differ in all seeded sources.
+inline scheduler::SweepSubmitted SubmitFor(const std::string& owner, uint32_t replicates,
+                                           int32_t priority = 0) {
+  scheduler::SweepSubmitted event = Submit(MakeSweep({"algo"}, replicates));
+  event.caller = owner;
+  event.priority = priority;
+  return event;
+}
+
 // Slots of one unit, of which each offers every class with every stack.
 struct SameSlots {
   std::string unit;

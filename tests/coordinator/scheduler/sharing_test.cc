@@ -18,16 +18,10 @@ using test::MakeSweep;
 using test::Of;
 using test::Started;
 using test::Submit;
+using test::SubmitFor;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-SweepSubmitted SubmitFor(const std::string& owner, uint32_t replicates, int32_t priority = 0) {
-  SweepSubmitted event = Submit(MakeSweep({"algo"}, replicates));
-  event.caller = owner;
-  event.priority = priority;
-  return event;
-}
 
 TEST(Turns, GoByPriorityThenOwnerThenSweep) {
   Turns turns;

@@ -15,18 +15,15 @@ namespace {
 using test::Finish;
 using test::Join;
 using test::kT0;
-using test::MakeSweep;
 using test::Of;
-using test::Submit;
+using test::SubmitFor;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-SweepSubmitted SubmitFor(const std::string& owner, uint32_t replicates, uint32_t weight = 1) {
-  SweepSubmitted event = Submit(MakeSweep({"algo"}, replicates));
-  event.caller = owner;
+SweepSubmitted Weighing(uint32_t weight, SweepSubmitted event) {
   event.weight = weight;
   return event;
 }
@@ -75,7 +72,7 @@ TEST(Weights, InSaturationTwoOwnersOfThreeToOneRunThreeToOneAllTheTime) {
 
 TEST(Weights, OfSweepsCountAmongTheirOwnersOnly) {
   Scheduler scheduler{Options{}};
-  (void)scheduler.Step(SubmitFor("ada", 1000, 4), kT0);
+  (void)scheduler.Step(Weighing(4, SubmitFor("ada", 1000)), kT0);
   (void)scheduler.Step(SubmitFor("ada", 1000), kT0);
   (void)scheduler.Step(SubmitFor("grace", 1000), kT0);
   (void)scheduler.Step(Join(1, 20, "u"), kT0);

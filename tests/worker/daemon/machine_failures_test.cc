@@ -1,11 +1,9 @@
 // What goes wrong on this machine or at the coordinator, and must not cost a member or a result.
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 #include <map>
 #include <sstream>
 
 #include "common/files/atomic_file.h"
+#include "tests/support/loopback_port.h"
 #include "tests/worker/daemon/daemon_fixture.h"
 
 namespace noisefloor {
@@ -199,17 +197,10 @@ TEST_F(MachineTest, ACoordinatorThatIsAwayForAMomentIsNothingToWarnOf) {
 
 TEST_F(MachineTest, AWrongAddressIsSaidAfterSecondsWithWhatWasTriedAndWhy) {
   log_ = folder_ + "/log";
-  const int closed = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);  // Bound; nobody listens.
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT_EQ(bind(closed, reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(getsockname(closed, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const std::string wrong = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  const test::LoopbackPort closed;
+  const std::string wrong = closed.address();
   StartDaemon({"--coordinator=" + wrong, "--give-up-after=7"});
   EXPECT_EQ(daemon_->Wait(), 3);
-  close(closed);
   const std::string log = ReadFile(log_, 1 << 20).value();
   EXPECT_EQ(Logged("no_coordinator"), 2) << "after 3 s and after 6: at growing intervals\n" << log;
   EXPECT_THAT(log, HasSubstr("no_coordinator coordinator=" + wrong + " tried_s=3 error=\""));
