@@ -1,6 +1,7 @@
 // What makes an outcome storable, whatever came.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "common/base/sha256_text.h"
 #include "common/base/utf8.h"
@@ -15,9 +16,20 @@ bool IsShown(char c) {
   return (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) || c == '\n' || c == '\t';
 }
 
-// Keeps the first `most` entries whose cleaned name is not empty.
+// Nearly all texts are as they may be: these are not built up anew.
+bool IsPlain(std::string_view text, size_t most_bytes) {
+  return text.size() <= most_bytes &&
+         std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+// Keeps the first kMaxEntries whose cleaned name is not empty.
 template <typename Value>
-std::map<std::string, Value> CleanNames(const std::map<std::string, Value>& entries) {
+std::map<std::string, Value> CleanNames(std::map<std::string, Value> entries) {
+  const bool is_clean =
+      entries.size() <= kMaxEntries && std::ranges::all_of(entries, [](const auto& entry) {
+        return !entry.first.empty() && IsPlain(entry.first, kMaxNameBytes);
+      });
+  if (is_clean) return entries;
   std::map<std::string, Value> cleaned;
   for (const auto& [name, value] : entries) {
     if (cleaned.size() == kMaxEntries) break;
@@ -65,6 +77,7 @@ void CleanArtifacts(AttemptOutcome& outcome) {
 }  // namespace
 
 std::string ToStorableText(std::string_view text, size_t most_bytes) {
+  if (IsPlain(text, most_bytes)) return std::string(text);
   std::string cleaned;
   while (!text.empty()) {
     const size_t length = CharacterBytes(text);
@@ -88,8 +101,8 @@ AttemptOutcome MakeStorable(AttemptOutcome outcome) {
   outcome.message = ToStorableText(outcome.message, kMaxMessageBytes);
   outcome.data_identity = ToStorableText(outcome.data_identity, kMaxNameBytes);
   std::erase_if(outcome.hashes, [](const auto& entry) { return !IsSha256(entry.second); });
-  outcome.hashes = CleanNames(outcome.hashes);
-  outcome.metrics = CleanNames(outcome.metrics);
+  outcome.hashes = CleanNames(std::move(outcome.hashes));
+  outcome.metrics = CleanNames(std::move(outcome.metrics));
   if (outcome.per_class_accuracy.size() > kMaxEntries) {
     outcome.per_class_accuracy.resize(kMaxEntries);
     NoteLoss(outcome, "accuracy of later classes left out");

@@ -16,10 +16,9 @@ namespace noisefloor {
 inline std::string HashBytes(std::string_view text) {
   if (!IsSha256(text)) return std::string(text);
   const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  std::string bytes;
-  bytes.reserve(text.size() / 2);
-  for (size_t i = 0; i < text.size(); i += 2) {
-    bytes += static_cast<char>(digit(text[i]) * 16 + digit(text[i + 1]));
+  std::string bytes(text.size() / 2, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<char>(digit(text[2 * i]) * 16 + digit(text[2 * i + 1]));
   }
   return bytes;
 }

@@ -59,12 +59,16 @@ void RecordRows::Keep(LeaseId lease, uint64_t sequence, const std::vector<Record
 
 void RecordRows::Forget() { leases_.clear(); }
 
+void RecordRows::Begin(LeaseId lease) { Know(lease, std::nullopt); }
+
+RecordRows::Steps::iterator RecordRows::Know(LeaseId lease, std::optional<int64_t> steps) {
+  if (leases_.size() >= kMostLeases) leases_.clear();
+  return leases_.insert_or_assign(lease, steps).first;
+}
+
 std::optional<int64_t> RecordRows::StepsOf(LeaseId lease, const std::vector<Record>& records) {
   auto known = leases_.find(lease);
-  if (known == leases_.end()) {
-    if (leases_.size() >= kMostLeases) leases_.clear();
-    known = leases_.emplace(lease, Kept(lease)).first;
-  }
+  if (known == leases_.end()) known = Know(lease, Kept(lease));
   for (auto record = records.begin(); !known->second && record != records.end(); ++record) {
     known->second = StepsPerEpoch(*record);
     if (!known->second) continue;

@@ -25,6 +25,8 @@ class RecordRows {
  public:
   explicit RecordRows(SQLite::Database& database);
 
+  // A lease that is new: it has no records yet.
+  void Begin(LeaseId lease);
   // A batch of that number. `number` gives what stands for the name of a metric. A batch that is
   // there changes nothing.
   void Keep(LeaseId lease, uint64_t sequence, const std::vector<Record>& records,
@@ -32,12 +34,14 @@ class RecordRows {
   void Forget();
 
  private:
+  using Steps = std::map<LeaseId, std::optional<int64_t>>;
+  Steps::iterator Know(LeaseId lease, std::optional<int64_t> steps);
   std::optional<int64_t> StepsOf(LeaseId lease, const std::vector<Record>& records);
   std::optional<int64_t> Kept(LeaseId lease);
 
   SQLite::Statement row_, find_, set_;
-  // Steps of an epoch of those that have sent records of late; nothing: none of theirs said it.
-  std::map<LeaseId, std::optional<int64_t>> leases_;
+  // Steps of an epoch of those that began or sent records of late; nothing: no record says it.
+  Steps leases_;
 };
 
 }  // namespace noisefloor

@@ -169,12 +169,9 @@ void Run(SQLite::Statement& statement, const Values&... values) {
 // [0.5,1,"nan"]; empty for none.
 std::string NumberList(const std::vector<double>& values) {
   if (values.empty()) return "";
-  std::string list;
-  for (const double value : values) {
-    list += list.empty() ? '[' : ',';
-    list += NumberToJson(value).dump();
-  }
-  return list + ']';
+  Json list = Json::array();
+  for (const double value : values) list.push_back(NumberToJson(value));
+  return list.dump();
 }
 
 std::string TagsToJson(const sweep::Sweep& content) {
@@ -363,6 +360,7 @@ void RowWriter::Keep(const scheduler::GrantLease& write) {
   Run(lease_, write.lease.value, member.sweep.value, member.cell, member.replicate, write.attempt,
       write.worker.value, write.slot, NumberOf(units_, write.unit),
       Blob{HashBytes(Sha256Hex(write.specification))}, Micros(write.at));
+  records_.Begin(write.lease);
 }
 
 void RowWriter::Keep(const scheduler::DropLease& write) {
