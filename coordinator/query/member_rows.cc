@@ -17,6 +17,7 @@
 #include "coordinator/query/event_reader.h"
 #include "coordinator/query/member_order.h"
 #include "coordinator/query/member_reader.h"
+#include "coordinator/query/member_selected.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/store/hash_bytes.h"
@@ -159,130 +160,16 @@ absl::Status CheckThereIs(SQLite::Database& database, const MemberId& member) {
 
 namespace {
 
-// Of a cell, from `first` on.
-struct CellRange {
-  MemberId first;
-  uint32_t replicates = 0;
-  bool with_untouched = false;  // Whether members without a row are asked for, too.
-};
-
-template <typename Set, typename Value>
-bool Asks(const Set& asked, const Value& value) {
-  return asked.empty() || asked.contains(value);
-}
-
-// A state that makes no sense is told of where the member is read.
-bool HasState(const scheduler::Selection& selection, std::string_view stored) {
-  const auto state = scheduler::ParseMemberState(stored);
-  return !state || Asks(selection.states, *state);
-}
-
-// The members of cells in order: those that have a row, and between them those that need none.
-class TouchedMembers {
- public:
-  TouchedMembers(SQLite::Database& database, const scheduler::Selection& selection)
-      : selection_(selection),
-        of_state_(database,
-                  "SELECT replicate, state FROM member WHERE sweep = ? AND cell = ? AND "
-                  "replicate >= ? AND state = ? ORDER BY replicate"),
-        all_(database,
-             "SELECT replicate, state FROM member WHERE sweep = ? AND cell = ? AND replicate >= ? "
-             "ORDER BY replicate"),
-        worker_(database,
-                "SELECT w.name FROM lease l JOIN worker w USING (worker) WHERE l.sweep = ? AND "
-                "l.cell = ? AND l.replicate = ? ORDER BY l.attempt DESC LIMIT 1") {}
-
-  // Those that are asked for, until `ids` holds `most`.
-  void Append(const CellRange& range, size_t most, std::vector<MemberId>& ids) {
-    MemberId next = range.first;
-    const bool of_one = !range.with_untouched && selection_.states.size() == 1;
-    SQLite::Statement& row = of_one ? of_state_ : all_;
-    Bind(row, next);
-    if (of_one) row.bind(4, std::string(scheduler::Name(*selection_.states.begin())));
-    while (ids.size() < most && row.executeStep()) {
-      const uint32_t touched = row.getColumn(0).getUInt();
-      if (range.with_untouched) Fill(next, std::min(touched, range.replicates), most, ids);
-      next.replicate = touched;
-      const bool asked =
-          touched < range.replicates && HasState(selection_, row.getColumn(1).getString());
-      if (asked && ids.size() < most && IsNamed(next) && IsOfWorker(next)) ids.push_back(next);
-      ++next.replicate;
-    }
-    if (range.with_untouched) Fill(next, range.replicates, most, ids);
-  }
-
- private:
-  static void Bind(SQLite::Statement& statement, const MemberId& id) {
-    statement.reset();
-    statement.bind(1, static_cast<int64_t>(id.sweep.value));
-    statement.bind(2, static_cast<int64_t>(id.cell));
-    statement.bind(3, static_cast<int64_t>(id.replicate));
-  }
-  void Fill(MemberId& next, uint32_t end, size_t most, std::vector<MemberId>& ids) const {
-    for (; next.replicate < end && ids.size() < most; ++next.replicate) {
-      if (IsNamed(next)) ids.push_back(next);
-    }
-  }
-  bool IsNamed(const MemberId& id) const {
-    return selection_.members.empty() || selection_.members.contains({id.cell, id.replicate});
-  }
-  bool IsOfWorker(const MemberId& id) {
-    if (selection_.workers.empty()) return true;
-    Bind(worker_, id);
-    return worker_.executeStep() && selection_.workers.contains(worker_.getColumn(0).getString());
-  }
-
-  const scheduler::Selection& selection_;
-  SQLite::Statement of_state_;
-  SQLite::Statement all_;
-  SQLite::Statement worker_;
-};
-
-bool IsOfCell(const scheduler::Selection& selection, SQLite::Statement& cell) {
-  return Asks(selection.cells, cell.getColumn(0).getUInt()) &&
-         Asks(selection.plans, cell.getColumn(3).getString()) &&
-         Asks(selection.hardware, cell.getColumn(4).getString()) &&
-         Asks(selection.stacks, cell.getColumn(5).getString()) &&
-         (selection.axes.empty() ||
-          scheduler::HasAxes(selection, SettingsIn(cell.getColumn(6).getString())));
-}
-
-// Members that are asked for, in order of cell and replicate, from after `after` on.
-std::vector<MemberId> Selected(SQLite::Database& database, const MemberQuestion& question,
-                               const std::optional<MemberId>& after, size_t most) {
-  const MemberId last = after.value_or(MemberId{});
-  const scheduler::Selection& selection = question.selection;
-  SQLite::Statement cells(
-      database,
-      "SELECT cell, replicates, untouched, plan, hardware, stack, axes FROM cell "
-      "WHERE sweep = ? AND cell >= ? ORDER BY cell");
-  cells.bind(1, static_cast<int64_t>(question.sweep.value));
-  cells.bind(2, static_cast<int64_t>(last.cell));
-  TouchedMembers touched(database, selection);
-  std::vector<MemberId> ids;
-  while (ids.size() < most && cells.executeStep()) {
-    if (!IsOfCell(selection, cells)) continue;
-    const uint32_t index = cells.getColumn(0).getUInt();
-    const bool begun = after && index == last.cell;
-    const CellRange range = {
-        {question.sweep, index, begun ? last.replicate + 1 : 0},
-        cells.getColumn(1).getUInt(),
-        selection.workers.empty() && HasState(selection, cells.getColumn(2).getString())};
-    touched.Append(range, most, ids);
-  }
-  return ids;
-}
-
 // The members of a page, and one more if there is one.
 std::vector<ListedMember> PageOf(SQLite::Database& database, const MemberQuestion& question) {
   const size_t most = size_t{question.most} + 1;
   if (!question.order.plain()) {
     const std::vector<MemberId> all =
-        Selected(database, question, std::nullopt, std::numeric_limits<size_t>::max());
+        FindSelected(database, question, std::nullopt, std::numeric_limits<size_t>::max());
     return FirstInOrder(database, question, all, most);
   }
   std::vector<ListedMember> listed;
-  for (const MemberId& id : Selected(database, question, question.after, most)) {
+  for (const MemberId& id : FindSelected(database, question, question.after, most)) {
     listed.push_back({id, {}});
   }
   return listed;
@@ -293,6 +180,7 @@ std::vector<ListedMember> PageOf(SQLite::Database& database, const MemberQuestio
 absl::StatusOr<MemberPage> ReadMembers(SQLite::Database& database, const MemberQuestion& question,
                                        const LiveFacts& live) {
   NF_RETURN_IF_ERROR(FindSweep(database, question.sweep.value).status());
+  NF_RETURN_IF_ERROR(CheckSelection(database, question));
   std::optional<Specifications> specifications;
   if (question.view == MemberView::kFull) {
     NF_ASSIGN_OR_RETURN(specifications, Specifications::Of(database, question.sweep.value));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "common/base/printable.h"
 #include "coordinator/scheduler/extend.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/past_leases.h"
@@ -171,81 +170,12 @@ void Finish(Turn& turn, const Change& change) {
   if (change.request != 0) turn.Tell(AnswerCount{change.request, change.count});
 }
 
-// "s3 has no plan x; it has a, b": for the first that is wanted and not there.
-std::string Missing(const SweepState& sweep, const std::string& what,
-                    const std::set<std::string>& wanted, const std::set<std::string>& there) {
-  constexpr size_t kMostNamed = 8;
-  constexpr size_t kMostQuoted = 100;
-  for (const std::string& name : wanted) {
-    if (there.contains(name)) continue;
-    std::string text =
-        ToText(sweep.id) + " has no " + what + " " + PrintableLine(name.substr(0, kMostQuoted));
-    size_t named = 0;
-    for (const std::string& one : there) {
-      if (one.empty()) continue;
-      if (named == kMostNamed) return text + ", ...";
-      text += (named++ == 0 ? "; it has " : ", ") + one;
-    }
-    return text;
-  }
-  return "";
-}
-
-}  // namespace
-
-namespace {
-
-// Values are told by path, as the cells have them.
-std::string FaultOfAxes(const SweepState& sweep, const Selection& selection) {
-  if (selection.axes.empty()) return "";
-  std::map<std::string, std::set<std::string>> there;
-  std::set<std::string> asked;
-  std::set<std::string> paths;
-  for (const CellState& cell : sweep.cells) {
-    for (const auto& [path, value] : cell.cell.axes) {
-      paths.insert(path);
-      if (selection.axes.contains(path)) there[path].insert(ToText(value));
-    }
-  }
-  for (const auto& [path, values] : selection.axes) asked.insert(path);
-  if (std::string fault = Missing(sweep, "axis", asked, paths); !fault.empty()) return fault;
-  for (const auto& [path, values] : selection.axes) {
-    std::string fault = Missing(sweep, PrintableLine(path), values, there[path]);
-    if (!fault.empty()) return fault;
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string FaultOf(const SweepState& sweep, const Selection& selection) {
-  std::set<std::string> plans;
-  std::set<std::string> hardware;
-  std::set<std::string> stacks;
-  for (const sweep::NoisePlan& plan : sweep.content.plans) plans.insert(plan.name);
-  if (!selection.hardware.empty() || !selection.stacks.empty()) {
-    for (const CellState& cell : sweep.cells) {
-      hardware.insert(cell.cell.hardware);
-      stacks.insert(cell.cell.stack);
-    }
-  }
-  for (const auto& [what, wanted, there] :
-       {std::tuple("plan", &selection.plans, &plans),
-        std::tuple("hardware class", &selection.hardware, &hardware),
-        std::tuple("stack", &selection.stacks, &stacks)}) {
-    if (std::string fault = Missing(sweep, what, *wanted, *there); !fault.empty()) return fault;
-  }
-  if (std::string fault = FaultOfAxes(sweep, selection); !fault.empty()) return fault;
-  const size_t cells = sweep.cells.size();
-  if (!selection.cells.empty() && *selection.cells.rbegin() >= cells) {
-    return ToText(sweep.id) + " has no cell " + std::to_string(*selection.cells.rbegin()) +
-           "; its cells are 0 to " + std::to_string(cells - 1);
-  }
-  for (const auto& [cell, replicate] : selection.members) {
-    if (cell < cells && replicate < sweep.cells[cell].cell.replicates) continue;
-    return "there is no member " + ToText(MemberId{sweep.id, cell, replicate});
-  }
-  return "";
+  SelectionCheck check(sweep.id, selection);
+  for (const CellState& cell : sweep.cells) check.Add(cell.cell);
+  return check.Fault();
 }
 
 uint32_t FailuresThatCount(const SweepState& sweep) {

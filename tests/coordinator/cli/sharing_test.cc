@@ -73,9 +73,13 @@ TEST_F(SharingCommands, MembersAreChosenSortedAndLimited) {
   EXPECT_EQ(ids({"--limit=3"}), "s1c0r0 s1c0r1 s1c1r0 ");
   EXPECT_EQ(ids({"--sort=state", "--limit=2"}), "s1c0r0 s1c0r1 ");
   EXPECT_EQ(ids({"--worker=nobody"}), "");
-  EXPECT_EQ(ids({"--axis=train.epochs=9"}), "");
-  EXPECT_THAT(line_.Run({"cancel", "s1", "--axis=train.epochs=9"}).err,
-              HasSubstr("s1 has no axis train.epochs"));
+  for (const char* command : {"cancel", "members"}) {
+    EXPECT_THAT(line_.Run({command, "s1", "--axis=train.epochs=9"}).err,
+                HasSubstr("s1 has no axis train.epochs"));
+    EXPECT_THAT(line_.Run({command, "s1", "--plan=contrl"}).err,
+                HasSubstr("s1 has no plan contrl; it has algo, control"));
+    EXPECT_THAT(line_.Run({command, "s1", "--cell=99"}).err, HasSubstr("s1 has no cell 99"));
+  }
   EXPECT_THAT(line_.Run({"cancel", "s1", "--axis=train.epochs"}).err,
               HasSubstr("--axis=train.epochs: expected PATH=VALUE, such as train.batch=64"));
   EXPECT_THAT(line_.Run({"members", "s1", "--cell=1", "--limit=1"}).out,

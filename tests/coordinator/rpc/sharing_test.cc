@@ -221,7 +221,8 @@ TEST_F(SharingTest, ASelectionIsCancelledRetriedAndListed) {
   list.mutable_selection()->clear_states();
   EXPECT_THAT(ids(), ElementsAre("s1c0r3", "s1c0r4"));
   list.mutable_selection()->add_plans("impl");
-  EXPECT_THAT(ids(), IsEmpty());
+  EXPECT_THAT(Message(Call(&People::ListMembers, list).status()),
+              HasSubstr("s1 has no plan impl; it has control"));
   list.mutable_selection()->Clear();
   list.mutable_selection()->add_workers("box");
   EXPECT_THAT(ids(), IsEmpty());
