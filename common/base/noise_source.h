@@ -30,7 +30,7 @@ inline constexpr std::array<NoiseSource, 9> kAllNoiseSources = {
 enum class SourceState : uint8_t {
   kOff = 0,    // Does not act at all (poke when not asked for).
   kFixed = 1,  // One lane for all replicates; physical sources held still.
-  kFree = 2,   // A lane per replicate; physical sources let go.
+  kFree = 2,   // A lane per replicate or per level (seed.h); physical sources let go.
 };
 
 std::string_view Name(NoiseSource source);  // "data_order"

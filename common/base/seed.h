@@ -2,8 +2,10 @@
 // worker/trainer/README.md. Seeds do not depend on axes, hardware or stack.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
+#include <vector>
 
 #include "common/base/noise_source.h"
 
@@ -12,14 +14,33 @@ namespace noisefloor {
 // Members with the same lane of a source get the same draws from it.
 struct Lane {
   uint32_t block = 0;
-  uint32_t number = 0;  // 0 fixed, replicate + 1 free.
+  uint32_t number = 0;  // 0 fixed, level + 1 free.
   friend auto operator<=>(const Lane&, const Lane&) = default;
 };
 
-// The rule of each state, and the only place that knows it: a lane is never kept, it follows from
-// the cell (state and block) and the replicate.
-constexpr Lane LaneOf(SourceState state, uint32_t block, uint32_t replicate) {
-  return {block, state == SourceState::kFree ? replicate + 1 : 0};
+// What gives the members of a cell their lanes of one source.
+struct LaneRule {
+  SourceState state = SourceState::kFixed;
+  // Of a free source: replicate r has level levels[r % size], so that any design can be written
+  // down. Empty: the level is the replicate, each member's own.
+  std::vector<uint32_t> levels;
+  friend bool operator==(const LaneRule&, const LaneRule&) = default;
+};
+using LaneRules = std::array<LaneRule, kAllNoiseSources.size()>;  // kAllNoiseSources' order.
+
+inline LaneRule& RuleOf(LaneRules& rules, NoiseSource source) {
+  return rules[static_cast<size_t>(source) - 1];
+}
+inline const LaneRule& RuleOf(const LaneRules& rules, NoiseSource source) {
+  return rules[static_cast<size_t>(source) - 1];
+}
+
+// The only place that knows what a rule means: a lane is never kept, it follows from the cell
+// (rule and block) and the replicate.
+inline Lane LaneOf(const LaneRule& rule, uint32_t block, uint32_t replicate) {
+  if (rule.state != SourceState::kFree) return {block, 0};
+  return {block,
+          (rule.levels.empty() ? replicate : rule.levels[replicate % rule.levels.size()]) + 1};
 }
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA'14) after its increment: a bijection.

@@ -11,6 +11,7 @@ inline constexpr uint32_t kMaxMembers = 100000;
 inline constexpr uint32_t kMaxBlocks = 10000;
 inline constexpr uint32_t kMaxAxes = 20;
 inline constexpr uint32_t kMaxPlans = 100;
+inline constexpr uint32_t kMaxLevels = 10000;  // Entries of a source's list, before it repeats.
 inline constexpr size_t kMaxNotesBytes = 10000;
 inline constexpr size_t kMaxTags = 100;
 inline constexpr size_t kMaxTagBytes = 200;               // Of its value.

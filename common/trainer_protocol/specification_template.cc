@@ -1,9 +1,9 @@
 #include "common/trainer_protocol/specification_template.h"
 
+#include <optional>
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/seed.h"
 #include "common/trainer_protocol/json_reader.h"
 
 namespace noisefloor {
@@ -18,10 +18,38 @@ absl::Status NoTemplate(std::string_view what) {
   return MakeError(absl::StatusCode::kDataLoss, "not a specification: " + std::string(what));
 }
 
+// In place of what only a member has of a free source, what gives it to its cell's members.
+void LeaveOpen(Json& spec, const LaneRule& rule) {
+  spec.erase("lane");
+  spec.erase("seed");
+  if (!rule.levels.empty()) spec["levels"] = rule.levels;
+}
+
+// Nothing where it is none.
+std::optional<LaneRule> RuleIn(const Json& spec) {
+  LaneRule rule{SourceState::kFree, {}};
+  if (!spec.contains("levels")) return rule;
+  const Json& levels = spec["levels"];
+  if (!levels.is_array() || levels.empty()) return std::nullopt;
+  for (const Json& level : levels) {
+    if (!level.is_number_unsigned()) return std::nullopt;
+    rule.levels.push_back(level.get<uint32_t>());
+  }
+  return rule;
+}
+
 }  // namespace
 
-SpecificationTemplate SpecificationTemplate::Of(const Training& member, uint64_t sweep_seed) {
-  auto made = OfText(TrainingToJson(member), sweep_seed);
+SpecificationTemplate SpecificationTemplate::Of(const Training& member, const LaneRules& rules,
+                                                uint64_t sweep_seed) {
+  absl::StatusOr<Json> parsed = ParseJson(TrainingToJson(member));
+  NF_CHECK(parsed.ok());
+  for (const NoiseSource source : kAllNoiseSources) {
+    const LaneRule& rule = RuleOf(rules, source);
+    if (rule.state != SourceState::kFree) continue;
+    LeaveOpen((*parsed)["noise"][std::string(Name(source))], rule);
+  }
+  auto made = Parse(parsed->dump(), sweep_seed);
   NF_CHECK(made.ok());
   return *std::move(made);
 }
@@ -39,8 +67,7 @@ absl::StatusOr<SpecificationTemplate> SpecificationTemplate::OfText(std::string_
   if (!parsed->is_object() || !parsed->contains("noise")) return NoTemplate("noise");
   for (auto& [name, spec] : (*parsed)["noise"].items()) {
     if (!spec.is_object() || spec.value("state", "") != Name(SourceState::kFree)) continue;
-    spec.erase("lane");
-    spec.erase("seed");
+    LeaveOpen(spec, {});
   }
   return Parse(parsed->dump(), sweep_seed);
 }
@@ -62,11 +89,14 @@ absl::StatusOr<SpecificationTemplate> SpecificationTemplate::Parse(std::string_v
       return NoTemplate("noise." + name);
     }
     if (spec.contains("lane")) continue;
-    made.holes_.push_back({*source, spec["block"].get<uint32_t>(), ""});
+    std::optional<LaneRule> rule = RuleIn(spec);
+    if (!rule) return NoTemplate("noise." + name + ".levels");
+    made.holes_.push_back({*source, *std::move(rule), spec["block"].get<uint32_t>(), ""});
   }
   made.text_ = parsed->dump();
   for (const Hole& hole : made.holes_) {
     Json& spec = noise[std::string(Name(hole.source))];
+    spec.erase("levels");
     spec["lane"] = 0;
     spec["seed"] = "";
   }
@@ -85,7 +115,7 @@ std::string SpecificationTemplate::ForReplicate(uint32_t replicate) const {
   std::string member;
   member.reserve(text_.size() + holes_.size() * 48);
   for (const Hole& hole : holes_) {
-    const Lane lane = LaneOf(SourceState::kFree, hole.block, replicate);
+    const Lane lane = LaneOf(hole.rule, hole.block, replicate);
     member.append(hole.before).append("\"lane\":").append(std::to_string(lane.number));
     member.append(",\"seed\":\"");
     member.append(std::to_string(DeriveSeed(sweep_seed_, hole.source, lane))).append("\"");

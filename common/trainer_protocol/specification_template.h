@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/noise_source.h"
+#include "common/base/seed.h"
 #include "common/base/status.h"
 #include "common/trainer_protocol/training.h"
 
@@ -16,16 +17,19 @@ namespace noisefloor {
 // Immutable; any thread.
 class SpecificationTemplate {
  public:
-  // Of the cell of any of its members. `sweep_seed`: what DeriveSeed is given.
-  static SpecificationTemplate Of(const Training& member, uint64_t sweep_seed);
+  // Of the cell of any of its members. `rules`: what gives them their lanes; `sweep_seed`: what
+  // DeriveSeed is given.
+  static SpecificationTemplate Of(const Training& member, const LaneRules& rules,
+                                  uint64_t sweep_seed);
   // Of a cell whose members are all the same training, that of `member`: a replay's.
   static SpecificationTemplate Fixed(const Training& member);
-  // Of a member's canonical text, as Of. DataLoss for what is none.
+  // Of a member's canonical text, as Of where no rule has levels. DataLoss for what is none.
   static absl::StatusOr<SpecificationTemplate> OfText(std::string_view member, uint64_t sweep_seed);
   // Of text(). DataLoss for what is none.
   static absl::StatusOr<SpecificationTemplate> Parse(std::string_view text, uint64_t sweep_seed);
 
-  // Canonical JSON without "lane" and "seed" of the sources in which members differ.
+  // Canonical JSON in which the sources in which members differ have neither "lane" nor "seed";
+  // "levels" where their rule has some.
   const std::string& text() const { return text_; }
 
   // The canonical JSON of a member: equal to TrainingToJson of its training.
@@ -34,6 +38,7 @@ class SpecificationTemplate {
  private:
   struct Hole {
     NoiseSource source = NoiseSource::kInit;
+    LaneRule rule;
     uint32_t block = 0;
     std::string before;  // What stands between the hole before it and this one.
   };

@@ -14,13 +14,13 @@ sweep::PlanRequest AsSubmitted(const sweep::NoisePlan& plan) {
                             .rules = {},
                             .replicates = plan.replicates,
                             .blocks = plan.blocks};
-  const sweep::SourceStates* built_in = sweep::BuiltInPlan(plan.name);
-  if (built_in != nullptr && *built_in == plan.states) return out;
+  const LaneRules* built_in = sweep::BuiltInPlan(plan.name);
+  if (built_in != nullptr && *built_in == plan.rules) return out;
   out.base = "control";
-  const sweep::SourceStates* control = sweep::BuiltInPlan("control");
+  const LaneRules* control = sweep::BuiltInPlan("control");
   for (size_t i = 0; i < kAllNoiseSources.size(); ++i) {
-    if (control != nullptr && (*control)[i] == plan.states[i]) continue;
-    out.rules.push_back({std::string(Name(kAllNoiseSources[i])), plan.states[i]});
+    if (control != nullptr && (*control)[i] == plan.rules[i]) continue;
+    out.rules.push_back({std::string(Name(kAllNoiseSources[i])), plan.rules[i]});
   }
   return out;
 }

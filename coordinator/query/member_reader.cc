@@ -13,6 +13,7 @@
 #include "coordinator/store/hash_bytes.h"
 #include "coordinator/store/recover_check.h"
 #include "coordinator/store/special.h"
+#include "coordinator/store/sweep_json.h"
 
 namespace noisefloor::query {
 
@@ -70,7 +71,7 @@ MemberReader::MemberReader(SQLite::Database& database)
               "LEFT JOIN member m ON m.sweep = c.sweep AND m.cell = c.cell AND m.replicate = ?3 "
               "WHERE c.sweep = ?1 AND c.cell = ?2 AND ?3 < c.replicates"),
       sources_(database,
-               "SELECT p.source, p.state, c.block, s.seed, coalesce(s.of_replicate, ?3) "
+               "SELECT p.source, p.state, c.block, s.seed, coalesce(s.of_replicate, ?3), p.levels "
                "FROM cell c JOIN sweep s USING (sweep) "
                "JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan "
                "WHERE c.sweep = ?1 AND c.cell = ?2 AND ?3 < c.replicates"),
@@ -133,9 +134,11 @@ void MemberReader::ReadSources(const MemberId& id, Member& member) {
   while (sources_.executeStep()) {
     const auto source = ParseNoiseSource(sources_.getColumn(0).getString());
     const auto state = ParseSourceState(sources_.getColumn(1).getString());
-    if (!source || !state) continue;
+    auto levels = LevelsFromJson(sources_.getColumn(5).getString());
+    if (!source || !state || !levels) continue;
+    const LaneRule rule{*state, *std::move(levels)};
     const Lane lane =
-        LaneOf(*state, sources_.getColumn(2).getUInt(), sources_.getColumn(4).getUInt());
+        LaneOf(rule, sources_.getColumn(2).getUInt(), sources_.getColumn(4).getUInt());
     const uint64_t seed = DeriveSeed(UnsignedOf(sources_.getColumn(3).getString()), *source, lane);
     member.sources[*source] = {*state, lane, seed};
   }

@@ -192,13 +192,33 @@ void Warn(Plan& plan) {
   }
 }
 
+// What members that share draws are good for, and designs that are not complete.
+void WarnOfLevels(const sweep::NoisePlan& noise, const PlannedPlan& part, Plan& plan) {
+  std::vector<std::string_view> shared;
+  for (const NoiseSource source : sweep::SharedAmong(noise.rules, part.replicates)) {
+    shared.push_back(Name(source));
+  }
+  if (!shared.empty()) {
+    plan.warnings.push_back(fmt::format(
+        "members of {} share draws of {}: its report has means, with intervals over blocks, and "
+        "no spread",
+        part.name, fmt::join(shared, ", ")));
+  }
+  for (const NoiseSource source : kAllNoiseSources) {
+    const size_t period = RuleOf(noise.rules, source).levels.size();
+    if (period == 0 || part.replicates % period == 0) continue;
+    plan.warnings.push_back(
+        fmt::format("{} replicates of {} do not complete the levels of {}, which repeat every {}",
+                    part.replicates, part.name, Name(source), period));
+  }
+}
+
 // Free sources that act on nothing: by plan and words, in how many of its cells.
 using IdleSources = std::map<std::tuple<std::string, NoiseSource, std::string>, int64_t>;
 
 void CountIdle(const sweep::Cell& cell, const Specification& specification, IdleSources& idle) {
-  for (size_t place = 0; place < cell.states.size(); ++place) {
-    const NoiseSource source = kAllNoiseSources[place];
-    if (cell.states[place] != SourceState::kFree) continue;
+  for (const NoiseSource source : kAllNoiseSources) {
+    if (RuleOf(cell.rules, source).state != SourceState::kFree) continue;
     const std::optional<std::string> why = IdleReason(specification, source);
     if (why) ++idle[{cell.plan, source, *why}];
   }
@@ -220,10 +240,11 @@ struct PlanCells {
   bool hold_a_draw = false;
 };
 
-// Of a control nothing spreads, so that there is nothing to see. The report pools standard
-// deviations over blocks: each adds its replicates less one to the degrees of freedom.
-void SetDetectable(PlannedPlan& plan) {
-  if (plan.control) return;
+// Of a control nothing spreads, so that there is nothing to see, and members that share draws do
+// not say how far others would spread. The report pools standard deviations over blocks: each adds
+// its replicates less one to the degrees of freedom.
+void SetDetectable(bool shares_draws, PlannedPlan& plan) {
+  if (plan.control || shares_draws) return;
   const int64_t degrees = int64_t{plan.blocks} * (plan.replicates - 1);
   plan.detectable_sd_ratio = analysis::DetectableSdRatio(degrees + 1).value_or(0);
   plan.detectable_mean_shift = analysis::DetectableMeanDifference(plan.replicates, 1.0).value_or(0);
@@ -233,8 +254,7 @@ void SetDetectable(PlannedPlan& plan) {
 // source acts unless we know better.
 bool HoldsADraw(const sweep::Cell& cell, const std::optional<Specification>& training) {
   return std::ranges::any_of(kAllNoiseSources, [&](NoiseSource source) {
-    return !IsPhysical(source) &&
-           cell.states[static_cast<size_t>(source) - 1] == SourceState::kFixed &&
+    return !IsPhysical(source) && RuleOf(cell.rules, source).state == SourceState::kFixed &&
            !(training && IdleReason(*training, source));
   });
 }
@@ -253,9 +273,10 @@ PlannedPlan PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
   out.blocks = sweep::BlocksOf(sweep, plan);
   out.cells = cells.count;
   out.members = cells.count * out.replicates;
-  out.draws = out.blocks * (cells.hold_a_draw ? 1 : out.replicates);
-  out.control = sweep::IsControl(plan.states);
-  SetDetectable(out);
+  const bool shares_draws = !sweep::SharedAmong(plan.rules, out.replicates).empty();
+  out.draws = out.blocks * (cells.hold_a_draw || shares_draws ? 1 : out.replicates);
+  out.control = sweep::IsControl(plan.rules);
+  SetDetectable(shares_draws, out);
   return out;
 }
 
@@ -298,6 +319,7 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
   plan.members = static_cast<uint32_t>(sweep::MemberCount(sweep));
   for (const sweep::NoisePlan& noise : sweep.plans) {
     plan.plans.push_back(PlanOf(sweep, noise, cells_of.at(noise.name)));
+    WarnOfLevels(noise, plan.plans.back(), plan);
   }
   SetTime(load, fleet, plan);
   Warn(plan);

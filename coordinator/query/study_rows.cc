@@ -50,7 +50,7 @@ report::PlanInput PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan
   report::PlanInput input{
       plan.name, {}, sweep::ReplicatesOf(sweep, plan), sweep::BlocksOf(sweep, plan)};
   for (const NoiseSource source : kAllNoiseSources) {
-    input.sources[source] = plan.states[static_cast<size_t>(source) - 1];
+    input.sources[source] = RuleOf(plan.rules, source);
   }
   return input;
 }
@@ -221,17 +221,20 @@ void ReadFailures(SQLite::Database& database, uint64_t sweep, const MemberPlaces
 }
 
 void FillLanes(StudyRows& rows) {
-  std::map<uint32_t, CellInput*> cells;
+  const std::vector<report::PlanInput>& plans = rows.input.sweep.plans;
+  std::map<uint32_t, std::pair<uint32_t, const report::PlanInput*>> cells;  // Block and plan.
   for (CellInput& cell : rows.input.cells) {
-    cells[cell.index] = &cell;
-    const auto plan =
-        std::ranges::find(rows.input.sweep.plans, cell.plan, &report::PlanInput::name);
-    if (plan != rows.input.sweep.plans.end()) cell.sources = plan->sources;
+    const auto plan = std::ranges::find(plans, cell.plan, &report::PlanInput::name);
+    if (plan == plans.end()) continue;
+    cells[cell.index] = {cell.block, &*plan};
+    for (const auto& [source, rule] : plan->sources) cell.sources[source] = rule.state;
   }
   for (MemberInput& member : rows.input.members) {
-    const CellInput& cell = *cells.at(member.cell);
-    for (const auto& [source, state] : cell.sources) {
-      member.lanes[source] = LaneOf(state, cell.block, member.replicate);
+    const auto cell = cells.find(member.cell);
+    if (cell == cells.end()) continue;
+    const auto& [block, plan] = cell->second;
+    for (const auto& [source, rule] : plan->sources) {
+      member.lanes[source] = LaneOf(rule, block, member.replicate);
     }
   }
 }

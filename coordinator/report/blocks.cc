@@ -5,16 +5,19 @@
 #include <tuple>
 
 #include "coordinator/analysis/spread.h"
+#include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
 
 Estimate OverBlocks(const std::vector<const Cohort*>& cohorts, Estimate Cohort::*figure) {
+  const Estimate& first = cohorts[0]->*figure;
+  if (!cohorts[0]->shared.empty() && !first.value) return first;
   std::vector<double> values;
   for (const Cohort* cohort : cohorts) {
     values.push_back((cohort->*figure).value.value_or(std::numeric_limits<double>::quiet_NaN()));
   }
-  Estimate estimate = analysis::MeanEstimate(values, (cohorts[0]->*figure).unit);
+  Estimate estimate = analysis::MeanEstimate(values, first.unit);
   if (estimate.value) estimate.method = "mean over blocks; Student's t over blocks, n = blocks";
   analysis::CutInterval(estimate, 0, 1);
   return estimate;
@@ -22,6 +25,9 @@ Estimate OverBlocks(const std::vector<const Cohort*>& cohorts, Estimate Cohort::
 
 // The SD inside the blocks, from the members of all of them.
 Estimate SdInsideBlocks(const Gathered& gathered, const std::vector<const Cohort*>& cohorts) {
+  if (!cohorts[0]->shared.empty()) {
+    return analysis::Absent("fraction", 0, SharingText(cohorts[0]->shared));
+  }
   std::map<uint32_t, const CellFacts*> cells;
   for (const CellFacts& cell : gathered.cells) cells[cell.input->index] = &cell;
   std::vector<std::vector<double>> blocks;

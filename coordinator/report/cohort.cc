@@ -35,6 +35,7 @@ void FillFacts(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) 
   cohort.acting = NamesOf(cell.free_seeded);
   for (const NoiseSource source : cell.free_physical) cohort.acting.emplace_back(Name(source));
   cohort.held = NamesOf(cell.held);
+  cohort.shared = NamesOf(cell.shared);
   cohort.idle = NamesOf(cell.idle);
   cohort.stack_fingerprint = cell.input->stack_fingerprint;
   std::set<std::string> builds;
@@ -150,6 +151,34 @@ void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& coho
   cohort.l2_normalised_all = std::move(of_all.normalised);
 }
 
+// Where members share draws a mean is one of the cell's only block, and what is told of pairs or of
+// spread would be that of members who have more in common than two trainings have.
+void TellOneDraw(Cohort& cohort) {
+  const std::string why = SharingText(cohort.shared);
+  const auto one_draw = [&](Estimate& estimate) {
+    Estimate mean = Absent(estimate.unit, 1, why + ": no interval");
+    mean.value = estimate.value;
+    mean.method = "mean over members";
+    if (!mean.value) mean.note = estimate.note;
+    estimate = std::move(mean);
+  };
+  const auto withhold = [&](Estimate& estimate) { estimate = Absent(estimate.unit, 1, why); };
+  for (Estimate* mean : {&cohort.accuracy, &cohort.top5, &cohort.loss, &cohort.seconds}) {
+    one_draw(*mean);
+  }
+  for (Estimate* spread : {&cohort.accuracy_sd, &cohort.churn, &cohort.churn_to_error,
+                           &cohort.any_disagreement, &cohort.l2_raw, &cohort.l2_normalised,
+                           &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine}) {
+    withhold(*spread);
+  }
+  for (ClassSensitivity& row : cohort.per_class) {
+    one_draw(row.accuracy);
+    for (Estimate* spread : {&row.accuracy_sd, &row.range, &row.ratio, &row.churn}) {
+      withhold(*spread);
+    }
+  }
+}
+
 std::vector<double> SecondsOf(const Gathered& gathered, const CellFacts& cell) {
   std::vector<double> seconds;
   for (const size_t m : cell.done) {
@@ -178,6 +207,7 @@ Cohort BuildCohort(const Gathered& gathered, const CellFacts& cell) {
   cohort.churn_to_error = ChurnToError(cohort.churn, cohort.accuracy);
   FillDistances(gathered, cell, cohort);
   cohort.seconds = analysis::MeanEstimate(SecondsOf(gathered, cell), "seconds");
+  if (!cohort.shared.empty()) TellOneDraw(cohort);
   return cohort;
 }
 

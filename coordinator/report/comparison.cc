@@ -98,14 +98,24 @@ double MeanAccuracy(const Gathered& gathered, const std::vector<size_t>& members
   return analysis::MeanOf(ValuesOf(gathered, members, &MemberFacts::accuracy));
 }
 
+// Figures of pairs of different replicates, where these share draws: of no use beside those of
+// two trainings with nothing in common.
+void WithholdUnpaired(const std::vector<std::string>& shared, HardwareComparison& out) {
+  for (Estimate* estimate : {&out.churn_unpaired, &out.churn_excess, &out.churn_within_a,
+                             &out.churn_within_b, &out.logits_correlation_unpaired}) {
+    *estimate = Absent(estimate->unit, 0, SharingText(shared));
+  }
+}
+
 // The figures where the draws are the blocks, whose replicates share some or all lanes.
 void FillFiguresOverBlocks(const Gathered& gathered, const std::vector<Sides>& by_block,
-                           HardwareComparison& out) {
+                           const std::vector<std::string>& shared, HardwareComparison& out) {
   std::vector<HardwareComparison> blocks;
   std::vector<double> a;
   std::vector<double> b;
   for (const Sides& pairs : by_block) {
     FillFigures(gathered, pairs, blocks.emplace_back());
+    if (!shared.empty()) WithholdUnpaired(shared, blocks.back());
     a.push_back(MeanAccuracy(gathered, pairs[0]));
     b.push_back(MeanAccuracy(gathered, pairs[1]));
   }
@@ -201,7 +211,7 @@ HardwareComparison Compare(const Gathered& gathered, const std::vector<CellPair>
   if (each) {
     FillFigures(gathered, all, out);
   } else {
-    FillFiguresOverBlocks(gathered, by_block, out);
+    FillFiguresOverBlocks(gathered, by_block, NamesOf(blocks[0].first->shared), out);
   }
   return out;
 }

@@ -56,7 +56,8 @@ CurveMember LineOf(const MemberInput& member, const std::vector<CurvePoint>& poi
 }
 
 // Mean and spread at each step over the lines, not yet rounded, of members that are done.
-void FillBand(const std::vector<const CurveMember*>& lines, Curve& curve) {
+// Without a spread where these share draws.
+void FillBand(const std::vector<const CurveMember*>& lines, bool share, Curve& curve) {
   for (size_t k = 0; k < curve.steps.size(); ++k) {
     std::vector<double> finite;
     for (const CurveMember* line : lines) {
@@ -64,8 +65,8 @@ void FillBand(const std::vector<const CurveMember*>& lines, Curve& curve) {
     }
     const bool any = !finite.empty();
     curve.mean.push_back(any ? std::optional(Rounded(analysis::MeanOf(finite))) : std::nullopt);
-    curve.sd.push_back(finite.size() < 2 ? std::nullopt
-                                         : std::optional(Rounded(analysis::SdOf(finite))));
+    curve.sd.push_back(share || finite.size() < 2 ? std::nullopt
+                                                  : std::optional(Rounded(analysis::SdOf(finite))));
     curve.n.push_back(static_cast<int64_t>(finite.size()));
   }
 }
@@ -94,7 +95,7 @@ Curve BuildCurve(const Gathered& gathered, const CellFacts& cell, const std::str
   }
   std::vector<const CurveMember*> lines;
   for (const size_t position : done) lines.push_back(&curve.members[position]);
-  FillBand(lines, curve);
+  FillBand(lines, !cell.shared.empty(), curve);
   for (CurveMember& line : curve.members) {
     for (std::optional<double>& value : line.values) value = RoundedIfAny(value);
   }

@@ -223,6 +223,18 @@ std::vector<std::string> PlansOfOneDraw(const Gathered& gathered) {
   return plans;
 }
 
+void NoteShared(const Gathered& gathered, Warnings& warnings) {
+  std::set<std::string> told;
+  for (const CellFacts& cell : gathered.cells) {
+    if (cell.shared.empty() || !told.insert(cell.input->plan).second) continue;
+    warnings.Note("sweep",
+                  fmt::format("In {} {}: a block is one draw. Its means are given, without an "
+                              "interval where there is one block; what two trainings differ in is "
+                              "not. Who shares what stands in the view v_lane.",
+                              cell.input->plan, SharingText(NamesOf(cell.shared))));
+  }
+}
+
 void NoteUncontrolled(const Gathered& gathered, Warnings& warnings) {
   std::map<std::string, std::vector<std::string>> sources_by_plan;
   for (const CellFacts& cell : gathered.cells) {
@@ -294,6 +306,7 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   WarnOfSets(gathered, warnings);
   study.warnings.insert(study.warnings.end(), gathered.warnings.begin(), gathered.warnings.end());
   NoteUncontrolled(gathered, warnings);
+  NoteShared(gathered, warnings);
   const auto rank = [](const Warning& warning) {
     return warning.severity == "error" ? 0 : warning.severity == "warning" ? 1 : 2;
   };

@@ -57,9 +57,12 @@ Pool PoolOf(const Gathered& gathered, const std::string& who, const Admits& admi
 // under-trained (equal to guessing), unless nothing else is there.
 Pool ChoosePool(const Gathered& gathered) {
   Pool noisy = PoolOf(gathered, "members of all cohorts but control and under-trained ones",
-                      [](const CellFacts& cell) { return !cell.all_fixed && !cell.under_trained; });
+                      [](const CellFacts& cell) {
+                        return !cell.all_fixed && !cell.under_trained && cell.shared.empty();
+                      });
   if (noisy.can_choose) return noisy;
-  return PoolOf(gathered, "all members", [](const CellFacts&) { return true; });
+  return PoolOf(gathered, "all members whose draws are their own",
+                [](const CellFacts& cell) { return cell.shared.empty(); });
 }
 
 // By replicate, so that members of several cells which share their seeds stay together.

@@ -76,7 +76,7 @@ std::vector<FixedDraw> BuildFixedDraws(const Gathered& gathered) {
       AddMembers(gathered, cell, false, point.held);
       point.held_plans.insert(cell.input->plan);
       point.sources = NamesOf(cell.held);
-    } else if (!cell.free_seeded.empty() && cell.held.empty()) {
+    } else if (!cell.free_seeded.empty() && cell.held.empty() && cell.shared.empty()) {
       AddMembers(gathered, cell, true, point.free);
       point.free_plans.insert(cell.input->plan);
     }

@@ -48,6 +48,19 @@ CellFacts FactsOf(const CellInput& cell) {
   return facts;
 }
 
+// From the lanes themselves: levels that no two members share are draws as any others.
+void FindShared(const Gathered& gathered, CellFacts& cell) {
+  for (const NoiseSource source : cell.free_seeded) {
+    std::set<Lane> lanes;
+    const bool all_differ = std::ranges::all_of(cell.members, [&](size_t m) {
+      const auto& of_member = gathered.members[m].input->lanes;
+      const auto lane = of_member.find(source);
+      return lane == of_member.end() || lanes.insert(lane->second).second;
+    });
+    if (!all_differ) cell.shared.push_back(source);
+  }
+}
+
 void SortIntoCells(Gathered& gathered) {
   std::map<uint32_t, size_t> position;
   for (size_t c = 0; c < gathered.cells.size(); ++c) {
@@ -68,6 +81,7 @@ void SortIntoCells(Gathered& gathered) {
     std::stable_sort(cell.members.begin(), cell.members.end(), [&](size_t a, size_t b) {
       return gathered.members[a].input->replicate < gathered.members[b].input->replicate;
     });
+    FindShared(gathered, cell);
     for (const size_t m : cell.members) {
       gathered.members[m].set = cell.set;
       if (gathered.members[m].input->state == MemberState::kDone) cell.done.push_back(m);

@@ -34,6 +34,9 @@ struct CellFacts {
   std::vector<NoiseSource> free_seeded;
   std::vector<NoiseSource> free_physical;
   std::vector<NoiseSource> held;  // Seeded, drawn once for each block.
+  // Of free_seeded: drawn by some members together, as their levels say. Then members are no
+  // independent draws.
+  std::vector<NoiseSource> shared;
   std::vector<NoiseSource> idle;  // Free.
   bool seeded_free = false;       // A seeded source is free.
   bool under_trained = false;

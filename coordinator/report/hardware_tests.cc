@@ -216,6 +216,8 @@ void TestComparisons(const Gathered& gathered, const Settings& settings,
     const std::vector<Block> blocks = BlocksOf(gathered, comparison);
     if (comparison.all_fixed) {
       claim.note = "nothing is free: its bits are equal or they are not";
+    } else if (!blocks[0][0]->shared.empty()) {
+      claim.note = "not tested: " + SharingText(NamesOf(blocks[0][0]->shared));
     } else if (comparison.mixes_stacks && !all.contains(settings.KeyOf(*blocks[0][0]))) {
       claim.note = "the stacks differ as well";
     } else {
@@ -239,7 +241,7 @@ std::vector<HardwareTest> BuildHardwareTests(const Gathered& gathered,
   const Settings settings(gathered);
   std::map<SettingKey, std::vector<const CellFacts*>> cells_of;
   for (const CellFacts& cell : gathered.cells) {
-    if (!cell.all_fixed) cells_of[settings.KeyOf(cell)].push_back(&cell);
+    if (!cell.all_fixed && cell.shared.empty()) cells_of[settings.KeyOf(cell)].push_back(&cell);
   }
   std::vector<HardwareTest> tests;
   tests.reserve(cells_of.size());  // Candidates and claims point into it.

@@ -47,7 +47,7 @@ std::vector<std::vector<size_t>> WithPredictions(const Gathered& gathered,
 }
 
 bool ReplicatesAreDraws(const CellFacts& cell, size_t blocks) {
-  return cell.seeded_free && (cell.held.empty() || blocks == 1);
+  return cell.seeded_free && cell.shared.empty() && (cell.held.empty() || blocks == 1);
 }
 
 }  // namespace noisefloor::report

@@ -19,8 +19,9 @@ std::vector<std::vector<size_t>> WithPredictions(const Gathered& gathered,
                                                  const std::vector<std::vector<size_t>>& matched);
 
 // Is every replicate of a plan with so many blocks an independent draw of its seeded sources? Where
-// some are held, replicates of a block share them: over several blocks the blocks are the draws.
-// Where none is free, the replicates of a block are copies of one draw.
+// some are held, replicates of a block share them: over several blocks the blocks are the draws,
+// and so they are where members share levels. Where none is free, the replicates of a block are
+// copies of one draw.
 bool ReplicatesAreDraws(const CellFacts& cell, size_t blocks);
 
 }  // namespace noisefloor::report

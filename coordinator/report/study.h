@@ -84,9 +84,12 @@ struct Cohort {
   bool all_fixed = false;           // A control cohort: must be bit-identical.
   std::vector<std::string> acting;  // Sources that are free and act.
   std::vector<std::string> held;    // Seeded sources with one draw for all its members.
-  std::vector<std::string> idle;    // Sources that are free and act on nothing.
-  Estimate accuracy;                // Mean of test top-1.
-  Estimate accuracy_sd;             // ddof 1.
+  // Sources that are free and of which members share draws, as their levels say: then there is no
+  // spread of independent trainings and no interval.
+  std::vector<std::string> shared;
+  std::vector<std::string> idle;  // Sources that are free and act on nothing.
+  Estimate accuracy;              // Mean of test top-1.
+  Estimate accuracy_sd;           // ddof 1.
   Estimate top5;
   Estimate loss;
   Estimate churn;             // Mean over pairs.

@@ -24,7 +24,7 @@ namespace noisefloor::report {
 // What a noise plan frees and fixes, and how often it is repeated.
 struct PlanInput {
   std::string name;
-  std::map<NoiseSource, SourceState> sources;
+  std::map<NoiseSource, LaneRule> sources;
   uint32_t replicates = 0;
   uint32_t blocks = 1;
 };

@@ -46,9 +46,14 @@ Json ToJson(const Estimate& e) {
 
 Json ToJson(const PlanInput& p) {
   Json sources = Json::object();
-  for (const auto& [source, state] : p.sources) sources[std::string(Name(source))] = Name(state);
+  Json levels = Json::object();
+  for (const auto& [source, rule] : p.sources) {
+    sources[std::string(Name(source))] = Name(rule.state);
+    if (!rule.levels.empty()) levels[std::string(Name(source))] = rule.levels;
+  }
   return {{"name", p.name},
           {"sources", std::move(sources)},
+          {"levels", std::move(levels)},
           {"replicates", p.replicates},
           {"blocks", p.blocks}};
 }
@@ -155,6 +160,7 @@ Json ToJson(const Cohort& c) {
           {"all_fixed", c.all_fixed},
           {"acting", c.acting},
           {"held", c.held},
+          {"shared", c.shared},
           {"idle", c.idle},
           {"accuracy", ToJson(c.accuracy)},
           {"accuracy_sd", ToJson(c.accuracy_sd)},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -77,8 +78,11 @@ std::string Training(const SweepInput& sweep) {
 
 std::string SourcesOf(const PlanInput& plan, SourceState state) {
   std::vector<std::string> names;
-  for (const auto& [source, held] : plan.sources) {
-    if (held == state) names.emplace_back(Name(source));
+  for (const auto& [source, rule] : plan.sources) {
+    if (rule.state != state) continue;
+    const std::set<uint32_t> levels(rule.levels.begin(), rule.levels.end());
+    names.push_back(levels.empty() ? std::string(Name(source))
+                                   : fmt::format("{} ({} levels)", Name(source), levels.size()));
   }
   return names.empty() ? "nothing" : Listed(names);
 }

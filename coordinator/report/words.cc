@@ -142,6 +142,10 @@ std::vector<std::string> NamesOf(std::span<const NoiseSource> sources) {
   return names;
 }
 
+std::string SharingText(std::span<const std::string> shared) {
+  return fmt::format("members share draws of {} by design", Listed(shared));
+}
+
 void SetLabels(std::vector<CellFacts>& cells) {
   std::map<std::string, std::set<std::string>> of_last;
   std::set<std::string> stacks;

@@ -35,6 +35,8 @@ std::string HardwareName(const std::string& hardware);
 std::string SettingOf(const CellFacts& cell);
 
 std::vector<std::string> NamesOf(std::span<const NoiseSource> sources);
+// Why members are no independent draws: "members share draws of init and data_order by design".
+std::string SharingText(std::span<const std::string> shared);
 
 // Gives each cell its axes_label (the last part of each axis's path, or the whole path where two
 // axes end alike) and a label that tells it from the others.

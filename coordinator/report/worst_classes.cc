@@ -31,7 +31,8 @@ struct CellChurns {
 };
 
 bool HasNoise(const Gathered& gathered, const CellFacts& cell) {
-  return !cell.all_fixed && !cell.under_trained && gathered.sets[cell.set].labels_known;
+  return !cell.all_fixed && !cell.under_trained && cell.shared.empty() &&
+         gathered.sets[cell.set].labels_known;
 }
 
 // The cells that are judged together.

@@ -36,7 +36,8 @@ v1::NoisePlan ToProto(const sweep::PlanRequest& plan, Texts& texts) {
   for (const sweep::SourceRule& rule : plan.rules) {
     v1::SourceRule& out_rule = *out.add_rules();
     out_rule.set_source(texts.Of(rule.source));
-    out_rule.set_state(ToProto(rule.state));
+    out_rule.set_state(ToProto(rule.rule.state));
+    for (const uint32_t level : rule.rule.levels) out_rule.add_levels(level);
   }
   return out;
 }

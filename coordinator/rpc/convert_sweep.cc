@@ -92,7 +92,7 @@ sweep::PlanRequest PlanFrom(const v1::NoisePlan& plan, const std::string& field,
   for (const v1::SourceRule& rule : plan.rules()) {
     const std::string source = check.Text(field, rule.source(), kMaxText);
     if (const auto state = StateFrom(rule.state())) {
-      result.rules.push_back({source, *state});
+      result.rules.push_back({source, {*state, {rule.levels().begin(), rule.levels().end()}}});
     } else {
       check.Add(fmt::format("{}.{}", field, source),
                 fmt::format("expected off, fixed or free, got {}", static_cast<int>(rule.state())));

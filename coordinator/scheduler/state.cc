@@ -380,7 +380,7 @@ CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
   made.own_identity = text(sweep::kDataIdentity);
   made.evaluation_key = made.data_set + "/" + text(sweep::kTestExamples);
   made.schema = sweep.schema;
-  made.control = sweep::IsControl(cell.states);
+  made.control = sweep::IsControl(cell.rules);
   made.cell = std::move(cell);
   return made;
 }

@@ -154,15 +154,15 @@ bool MayBeUntouched(MemberState state) {
 // The rules that the rows of plans say are those of the definition.
 absl::Status CheckPlanSources(SQLite::Database& database, const RecoveredState& state) {
   SQLite::Statement row(database,
-                        "SELECT plan, source, state FROM plan_source WHERE sweep = ? "
+                        "SELECT plan, source, state, levels FROM plan_source WHERE sweep = ? "
                         "ORDER BY plan, source");
   for (const RecoveredSweep& sweep : state.sweeps) {
     std::set<std::string> expected;
     for (const sweep::NoisePlan& plan : sweep.content.plans) {
       for (const NoiseSource source : kAllNoiseSources) {
-        const SourceState of_source = plan.states[static_cast<size_t>(source) - 1];
+        const LaneRule& rule = RuleOf(plan.rules, source);
         expected.insert(plan.name + " " + std::string(Name(source)) + " " +
-                        std::string(Name(of_source)));
+                        std::string(Name(rule.state)) + " " + LevelsToJson(rule.levels));
       }
     }
     row.reset();
@@ -170,7 +170,7 @@ absl::Status CheckPlanSources(SQLite::Database& database, const RecoveredState& 
     std::set<std::string> found;
     while (row.executeStep()) {
       found.insert(row.getColumn(0).getString() + " " + row.getColumn(1).getString() + " " +
-                   row.getColumn(2).getString());
+                   row.getColumn(2).getString() + " " + row.getColumn(3).getString());
     }
     if (found == expected) continue;
     return Damaged("plans of " + ToText(sweep.id), "their sources are not those of its definition");

@@ -53,7 +53,7 @@ constexpr const char* kCellSql =
     "INSERT INTO cell (sweep, cell, plan, block, hardware, stack, axes, replicates) VALUES "
     "(?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kPlanSourceSql =
-    "INSERT INTO plan_source (sweep, plan, source, state) VALUES (?, ?, ?, ?)";
+    "INSERT INTO plan_source (sweep, plan, source, state, levels) VALUES (?, ?, ?, ?, ?)";
 constexpr const char* kSpecificationSql =
     "INSERT INTO specification (sweep, cell, version, text) SELECT ?1, ?2, count(*) + 1, ?3 "
     "FROM specification WHERE sweep = ?1 AND cell = ?2 "
@@ -262,8 +262,9 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
   KeepCells(write.sweep, write.cells);
   for (const sweep::NoisePlan& plan : content.plans) {
     for (const NoiseSource source : kAllNoiseSources) {
-      const SourceState state = plan.states[static_cast<size_t>(source) - 1];
-      Run(plan_source_, write.sweep.value, plan.name, Name(source), Name(state));
+      const LaneRule& rule = RuleOf(plan.rules, source);
+      Run(plan_source_, write.sweep.value, plan.name, Name(source), Name(rule.state),
+          LevelsToJson(rule.levels));
     }
   }
 }

@@ -66,13 +66,14 @@ WITH RECURSIVE up(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM up WHERE n < 4095)
 SELECT n FROM up;
 
 -- What a noise plan does with each source: the rule that gives a member its lane. Off and fixed:
--- lane 0 of the cell's block; free: lane replicate + 1. Members with equal block and lane have the
--- same draws.
+-- lane 0 of the cell's block; free: lane level + 1, where the level of replicate r is r itself or, of
+-- k levels, the one at r % k. Members with equal block and lane have the same draws.
 CREATE TABLE plan_source (
   sweep  INTEGER NOT NULL REFERENCES sweep,
   plan   TEXT    NOT NULL,
   source TEXT    NOT NULL,   -- 'init', 'data_order', ...
   state  TEXT    NOT NULL CHECK (state = 'off' OR state = 'fixed' OR state = 'free'),
+  levels TEXT    NOT NULL DEFAULT '',  -- JSON list of a free source's levels; '': the replicates
   PRIMARY KEY (sweep, plan, source)
 ) STRICT, WITHOUT ROWID;
 

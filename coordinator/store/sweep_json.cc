@@ -27,10 +27,15 @@ Json PlansToJson(const std::vector<sweep::NoisePlan>& plans) {
   Json json = Json::array();
   for (const sweep::NoisePlan& plan : plans) {
     Json states = Json::object();
+    Json levels = Json::object();
     for (size_t i = 0; i < kAllNoiseSources.size(); ++i) {
-      states[std::string(Name(kAllNoiseSources[i]))] = Name(plan.states[i]);
+      const LaneRule& rule = plan.rules[i];
+      const std::string name(Name(kAllNoiseSources[i]));
+      states[name] = Name(rule.state);
+      if (!rule.levels.empty()) levels[name] = rule.levels;
     }
     json.push_back({{"name", plan.name}, {"states", std::move(states)}});
+    if (!levels.empty()) json.back()["levels"] = std::move(levels);
     if (plan.replicates != 0) json.back()["replicates"] = plan.replicates;
     if (plan.blocks != 0) json.back()["blocks"] = plan.blocks;
   }
@@ -104,7 +109,14 @@ absl::Status ReadPlans(const Json& json, std::vector<sweep::NoisePlan>& plans) {
       const auto source = ParseNoiseSource(name);
       const auto parsed = ParseSourceState(state.get<std::string>());
       if (!source || !parsed) return Damaged("plan " + out.name);
-      out.states[static_cast<size_t>(*source) - 1] = *parsed;
+      RuleOf(out.rules, *source).state = *parsed;
+    }
+    const Json levels_of = plan.value("levels", Json::object());
+    for (const auto& [name, levels] : levels_of.items()) {
+      const auto source = ParseNoiseSource(name);
+      auto parsed = LevelsFromJson(Dump(levels));
+      if (!source || !parsed || parsed->empty()) return Damaged("plan " + out.name);
+      RuleOf(out.rules, *source).levels = *std::move(parsed);
     }
   }
   return absl::OkStatus();
@@ -174,6 +186,22 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
     json["subject"] = {{"member", ToText(sweep.subject->member)}, {"block", sweep.subject->block}};
   }
   return Dump(json);
+}
+
+std::string LevelsToJson(const std::vector<uint32_t>& levels) {
+  return levels.empty() ? "" : Dump(Json(levels));
+}
+
+std::optional<std::vector<uint32_t>> LevelsFromJson(std::string_view text) {
+  std::vector<uint32_t> levels;
+  if (text.empty()) return levels;
+  const absl::StatusOr<Json> json = ParseJson(text);
+  if (!json.ok() || !json->is_array() || json->empty()) return std::nullopt;
+  for (const Json& level : *json) {
+    if (!level.is_number_unsigned()) return std::nullopt;
+    levels.push_back(level.get<uint32_t>());
+  }
+  return levels;
 }
 
 std::string LimitsToJson(const std::map<std::string, uint32_t>& limits) {

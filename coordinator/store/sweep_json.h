@@ -22,6 +22,11 @@ std::string SweepToJson(const sweep::Sweep& sweep);
 // writes.
 absl::StatusOr<sweep::Sweep> SweepFromJson(std::string_view text);
 
+// "[0,0,1,1]": the levels of a lane rule; "" where it has none.
+std::string LevelsToJson(const std::vector<uint32_t>& levels);
+// Nothing for texts that it does not write.
+std::optional<std::vector<uint32_t>> LevelsFromJson(std::string_view text);
+
 // {"nvidia-h200": 4}: how many members may run at once on a class. Internal for other texts.
 std::string LimitsToJson(const std::map<std::string, uint32_t>& limits);
 absl::StatusOr<std::map<std::string, uint32_t>> LimitsFromJson(std::string_view text);

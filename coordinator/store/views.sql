@@ -110,7 +110,12 @@ WHERE s.deleted_us IS NULL;
 CREATE VIEW v_lane AS
 SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member,
        c.sweep, c.cell, n.n AS replicate, p.source, p.state, c.block,
-       iif(p.state = 'free', coalesce(s.of_replicate, n.n) + 1, 0) AS lane
+       CASE WHEN p.state <> 'free' THEN 0
+            WHEN p.levels = '' THEN coalesce(s.of_replicate, n.n) + 1
+            ELSE (SELECT e.value + 1 FROM json_each(p.levels) e
+                  WHERE e.key = coalesce(s.of_replicate, n.n) %
+                                (SELECT count(*) FROM json_each(p.levels)))
+       END AS lane
 FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
      JOIN plan_source p ON p.sweep = c.sweep AND p.plan = c.plan
 WHERE s.deleted_us IS NULL;

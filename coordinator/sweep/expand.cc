@@ -65,7 +65,7 @@ void AddCells(const Sweep& sweep, const std::vector<Setting>& settings, size_t i
     for (const std::string& stack : sweep.stacks) {
       for (uint32_t block = FirstNewBlock(before, index, hardware);
            block < extent.plans[index].blocks; ++block) {
-        cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.states,
+        cells.push_back({static_cast<uint32_t>(cells.size()), settings, plan.name, plan.rules,
                          hardware, stack, first + block, ReplicatesOf(sweep, plan)});
       }
     }
@@ -159,7 +159,7 @@ std::optional<Specification> CellReader::Of(const Cell& cell) const {
     if (!SetField(*specification, path, value).ok()) return std::nullopt;
   }
   for (const NoiseSource source : kAllNoiseSources) {
-    specification->Source(source).state = cell.states[static_cast<size_t>(source) - 1];
+    specification->Source(source).state = RuleOf(cell.rules, source).state;
   }
   return specification;
 }
@@ -174,8 +174,8 @@ Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate
   const uint32_t draw = sweep.subject ? sweep.subject->member.replicate : replicate;
   for (const NoiseSource source : kAllNoiseSources) {
     SourceSpec& noise = training.Source(source);
-    noise.state = cell.states[static_cast<size_t>(source) - 1];
-    noise.lane = LaneOf(noise.state, cell.block, draw);
+    noise.state = RuleOf(cell.rules, source).state;
+    noise.lane = LaneOf(RuleOf(cell.rules, source), cell.block, draw);
     noise.seed = DeriveSeed(sweep.seed, source, noise.lane);
   }
   return training;
@@ -184,7 +184,7 @@ Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate
 SpecificationTemplate TemplateOf(const Sweep& sweep, const Cell& cell, std::string_view identity) {
   const Training first = MemberTraining(sweep, cell, 0, cell.hardware, cell.stack, identity);
   return sweep.subject ? SpecificationTemplate::Fixed(first)
-                       : SpecificationTemplate::Of(first, sweep.seed);
+                       : SpecificationTemplate::Of(first, cell.rules, sweep.seed);
 }
 
 Sweep ReplayOf(const Sweep& original, const Cell& cell, const ReplayWish& wish) {
@@ -197,7 +197,7 @@ Sweep ReplayOf(const Sweep& original, const Cell& cell, const ReplayWish& wish) 
   replay.base = original.base;
   for (const auto& [path, value] : cell.axes) PutSetting(replay.base, path, value);
   SetIdentity(replay.base, wish.identity);
-  replay.plans = {{cell.plan, cell.states}};
+  replay.plans = {{cell.plan, cell.rules}};
   replay.hardware = {wish.hardware};
   replay.stacks = {wish.stack};
   replay.replicates = wish.count;
@@ -239,7 +239,9 @@ std::string CanonicalText(const Sweep& sweep) {
     AppendLine(text, "plan", plan.name);
     if (plans_differ) AppendCounts(text, sweep, plan);
     for (const NoiseSource source : kAllNoiseSources) {
-      AppendLine(text, Name(source), Name(plan.states[static_cast<size_t>(source) - 1]));
+      const LaneRule& rule = RuleOf(plan.rules, source);
+      AppendLine(text, Name(source), Name(rule.state));
+      for (const uint32_t level : rule.levels) AppendLine(text, "level", std::to_string(level));
     }
   }
   for (const std::string& hardware : sweep.hardware) AppendLine(text, "hardware", hardware);

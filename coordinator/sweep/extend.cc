@@ -69,7 +69,7 @@ void SetCounts(Sweep& sweep, const Extent& extent) {
 
 bool SamePlans(const Sweep& a, const Sweep& b) {
   return std::ranges::equal(a.plans, b.plans, [](const NoisePlan& x, const NoisePlan& y) {
-    return x.name == y.name && x.states == y.states;
+    return x.name == y.name && x.rules == y.rules;
   });
 }
 

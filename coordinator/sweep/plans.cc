@@ -1,5 +1,6 @@
 // The built-in noise plans.
 #include <algorithm>
+#include <set>
 
 #include "coordinator/sweep/sweep.h"
 
@@ -7,36 +8,31 @@ namespace noisefloor::sweep {
 
 namespace {
 
-SourceState& StateOf(SourceStates& states, NoiseSource source) {
-  return states[static_cast<size_t>(source) - 1];
-}
-
 // Everything fixed, but for what acts only when it is asked for.
-SourceStates Control() {
-  SourceStates states;
-  states.fill(SourceState::kFixed);
-  StateOf(states, NoiseSource::kPoke) = SourceState::kOff;
-  StateOf(states, NoiseSource::kThreads) = SourceState::kOff;
-  return states;
+LaneRules Control() {
+  LaneRules rules;
+  RuleOf(rules, NoiseSource::kPoke).state = SourceState::kOff;
+  RuleOf(rules, NoiseSource::kThreads).state = SourceState::kOff;
+  return rules;
 }
 
-SourceStates Freeing(bool algorithmic, bool physical) {
-  SourceStates states = Control();
+LaneRules Freeing(bool algorithmic, bool physical) {
+  LaneRules rules = Control();
   for (const NoiseSource source : kAllNoiseSources) {
-    SourceState& state = StateOf(states, source);
+    SourceState& state = RuleOf(rules, source).state;
     if (state == SourceState::kOff) continue;
     if (IsPhysical(source) ? physical : algorithmic) state = SourceState::kFree;
   }
-  return states;
+  return rules;
 }
 
 }  // namespace
 
-const SourceStates* BuiltInPlan(std::string_view name) {
-  static const SourceStates control = Control();
-  static const SourceStates algo = Freeing(true, false);
-  static const SourceStates impl = Freeing(false, true);
-  static const SourceStates both = Freeing(true, true);
+const LaneRules* BuiltInPlan(std::string_view name) {
+  static const LaneRules control = Control();
+  static const LaneRules algo = Freeing(true, false);
+  static const LaneRules impl = Freeing(false, true);
+  static const LaneRules both = Freeing(true, true);
   if (name == "control") return &control;
   if (name == "algo") return &algo;
   if (name == "impl") return &impl;
@@ -44,8 +40,21 @@ const SourceStates* BuiltInPlan(std::string_view name) {
   return nullptr;
 }
 
-bool IsControl(const SourceStates& states) {
-  return std::ranges::find(states, SourceState::kFree) == states.end();
+bool IsControl(const LaneRules& rules) {
+  return std::ranges::find(rules, SourceState::kFree, &LaneRule::state) == rules.end();
+}
+
+std::vector<NoiseSource> SharedAmong(const LaneRules& rules, uint32_t replicates) {
+  std::vector<NoiseSource> shared;
+  for (const NoiseSource source : kAllNoiseSources) {
+    const LaneRule& rule = RuleOf(rules, source);
+    if (rule.state != SourceState::kFree || rule.levels.empty()) continue;
+    const size_t used = std::min<size_t>(replicates, rule.levels.size());
+    const std::set<uint32_t> levels(rule.levels.begin(),
+                                    rule.levels.begin() + static_cast<ptrdiff_t>(used));
+    if (levels.size() < replicates) shared.push_back(source);
+  }
+  return shared;
 }
 
 }  // namespace noisefloor::sweep

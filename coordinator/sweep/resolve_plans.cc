@@ -1,6 +1,9 @@
 // The noise plans of a request.
+#include <algorithm>
 #include <array>
 #include <set>
+
+#include "fmt/format.h"
 
 #include "coordinator/sweep/problems.h"
 
@@ -17,10 +20,47 @@ std::vector<std::string_view> SourceNames() {
   return names;
 }
 
-void ApplyRules(const std::vector<SourceRule>& rules, const std::string& field,
-                SourceStates& states, Problems& problems) {
+// Levels that repeat are kept once: the shortest list that says the same of every replicate.
+void ToOnePeriod(std::vector<uint32_t>& levels) {
+  for (size_t period = 1; period <= levels.size() / 2; ++period) {
+    if (levels.size() % period != 0) continue;
+    if (!std::equal(levels.begin() + static_cast<ptrdiff_t>(period), levels.end(),
+                    levels.begin())) {
+      continue;
+    }
+    levels.resize(period);
+    return;
+  }
+}
+
+// The rule as it is kept; one that makes no sense is told of at `field`.
+LaneRule Checked(NoiseSource source, LaneRule rule, const std::string& field, Problems& problems) {
+  if (rule.levels.empty()) return rule;
+  const std::set<uint32_t> different(rule.levels.begin(), rule.levels.end());
+  if (IsPhysical(source)) {
+    problems.Add(field,
+                 fmt::format("expected off, fixed or free: {} has no draws that levels could "
+                             "share",
+                             Name(source)));
+  } else if (rule.state != SourceState::kFree) {
+    problems.Add(field, fmt::format("expected no levels of a source that is {}", Name(rule.state)));
+  } else if (rule.levels.size() > kMaxLevels) {
+    problems.Add(field + ".levels",
+                 fmt::format("expected at most {} levels, got {}", kMaxLevels, rule.levels.size()));
+  } else if (different.size() == 1) {
+    problems.Add(field + ".levels", "expected two different levels or more; with one, it is fixed");
+  } else if (*different.rbegin() >= kMaxMembers) {
+    problems.Add(field + ".levels", fmt::format("expected levels from 0 to {}, got {}",
+                                                kMaxMembers - 1, *different.rbegin()));
+  }
+  ToOnePeriod(rule.levels);
+  return rule;
+}
+
+void ApplyRules(const std::vector<SourceRule>& requested, const std::string& field,
+                LaneRules& rules, Problems& problems) {
   std::set<std::string> seen;
-  for (const SourceRule& rule : rules) {
+  for (const SourceRule& rule : requested) {
     const auto source = ParseNoiseSource(rule.source);
     if (!source) {
       problems.Add(field + "." + rule.source,
@@ -30,7 +70,7 @@ void ApplyRules(const std::vector<SourceRule>& rules, const std::string& field,
     if (!seen.insert(rule.source).second) {
       problems.Add(field + "." + rule.source, "is given twice");
     }
-    states[static_cast<size_t>(*source) - 1] = rule.state;
+    RuleOf(rules, *source) = Checked(*source, rule.rule, field + "." + rule.source, problems);
   }
 }
 
@@ -45,10 +85,10 @@ void CheckCounts(const PlanRequest& request, const std::string& field, Problems&
 NoisePlan ResolvePlan(const PlanRequest& request, const std::string& field, Problems& problems) {
   NoisePlan plan{request.name, *BuiltInPlan("control"), request.replicates, request.blocks};
   CheckCounts(request, field, problems);
-  const SourceStates* built_in = BuiltInPlan(request.name);
+  const LaneRules* built_in = BuiltInPlan(request.name);
   if (request.base.empty() && request.rules.empty()) {
     if (built_in != nullptr)
-      plan.states = *built_in;
+      plan.rules = *built_in;
     else
       problems.Add(field, "expected control, algo, impl, algo+impl or a plan with rules, got " +
                               Quoted(request.name) + DidYouMean(request.name, kBuiltIns));
@@ -60,13 +100,13 @@ NoisePlan ResolvePlan(const PlanRequest& request, const std::string& field, Prob
   }
   problems.CheckLabel(field + ".name", request.name, 100);
   const std::string base = request.base.empty() ? "control" : request.base;
-  if (const SourceStates* states = BuiltInPlan(base)) {
-    plan.states = *states;
+  if (const LaneRules* rules = BuiltInPlan(base)) {
+    plan.rules = *rules;
   } else {
     problems.Add(field + ".base", "expected control, algo, impl or algo+impl, got " + Quoted(base) +
                                       DidYouMean(base, kBuiltIns));
   }
-  ApplyRules(request.rules, field, plan.states, problems);
+  ApplyRules(request.rules, field, plan.rules, problems);
   return plan;
 }
 

@@ -42,6 +42,12 @@ std::string List(const Items& items, const Write& write) {
   return "[" + list + "]";
 }
 
+std::string RuleText(const LaneRule& rule) {
+  if (rule.levels.empty()) return std::string(Name(rule.state));
+  const auto number = [](uint32_t level) { return std::to_string(level); };
+  return "{levels: " + List(rule.levels, number) + "}";
+}
+
 Path Split(std::string_view path) {
   Path parts;
   while (true) {
@@ -92,11 +98,13 @@ void AddAxes(const Sweep& sweep, std::string& text) {
 
 std::string Plan(const Sweep& sweep, const NoisePlan& plan) {
   std::string text = "{name: " + Quote(plan.name);
-  const SourceStates* built_in = BuiltInPlan(plan.name);
+  const LaneRules* built_in = BuiltInPlan(plan.name);
   if (built_in == nullptr) {
     for (const NoiseSource source : kAllNoiseSources) {
-      const SourceState state = plan.states[static_cast<size_t>(source) - 1];
-      text.append(", ").append(Name(source)).append(": ").append(Name(state));
+      text.append(", ")
+          .append(Name(source))
+          .append(": ")
+          .append(RuleText(RuleOf(plan.rules, source)));
     }
   }
   return text + ", blocks: " + std::to_string(BlocksOf(sweep, plan)) +

@@ -1,7 +1,6 @@
 // A sweep, from what a person submits to the cells and members it means. Pure values.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "common/base/ids.h"
 #include "common/base/noise_source.h"
+#include "common/base/seed.h"
 #include "common/base/sweep_limits.h"
 #include "common/trainer_protocol/schema.h"
 #include "common/trainer_protocol/specification.h"
@@ -35,7 +35,7 @@ struct Axis {
 
 struct SourceRule {
   std::string source;
-  SourceState state = SourceState::kFixed;
+  LaneRule rule;
 };
 
 // A plan as submitted: a built-in one by its name, or rules on top of a built-in base.
@@ -71,11 +71,9 @@ struct SweepRequest {
   std::map<std::string, std::string> tags;
 };
 
-using SourceStates = std::array<SourceState, kAllNoiseSources.size()>;  // kAllNoiseSources' order.
-
 struct NoisePlan {
   std::string name;
-  SourceStates states{};
+  LaneRules rules;
   uint32_t replicates = 0;  // 0: the sweep's.
   uint32_t blocks = 0;      // 0: the sweep's.
 };
@@ -134,7 +132,7 @@ struct Cell {
   uint32_t index = 0;
   std::vector<Setting> axes;
   std::string plan;
-  SourceStates states{};
+  LaneRules rules;
   std::string hardware;  // "" = any, until pinned.
   std::string stack;     // "" = any, until pinned.
   uint32_t block = 0;
@@ -172,9 +170,12 @@ std::string NobodyOffers(std::string_view stack, const Known& known);
 // Checks and resolves; every problem is reported, not only the first.
 std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, const Known& known);
 
-// The states of control, algo, impl or algo+impl; null for another name.
-const SourceStates* BuiltInPlan(std::string_view name);
-bool IsControl(const SourceStates& states);  // No source is free: replicates must be bit-identical.
+// The rules of control, algo, impl or algo+impl; null for another name.
+const LaneRules* BuiltInPlan(std::string_view name);
+bool IsControl(const LaneRules& rules);  // No source is free: replicates must be bit-identical.
+// The free sources of which some of so many replicates share a lane: these are no independent
+// draws.
+std::vector<NoiseSource> SharedAmong(const LaneRules& rules, uint32_t replicates);
 
 // Axes (last varies fastest) x plans x hardware x stacks x blocks, in this order of loops, hardware
 // outermost of the three inner ones. Of an extended sweep the cells that it had before come first,
@@ -204,8 +205,8 @@ class CellReader {
   std::optional<Specification> base_;
 };
 
-// The training of one member, lanes and seeds filled in: fixed and off = lane (block, 0), free =
-// (block, replicate + 1); of a replay those of its subject. `hardware`, `stack` and `identity` are
+// The training of one member, lanes and seeds filled in as its rules say; of a replay those of its
+// subject. `hardware`, `stack` and `identity` are
 // what the cell and sweep are pinned to; empty ones stay empty.
 Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate,
                         std::string_view hardware, std::string_view stack,

@@ -28,7 +28,7 @@ std::string DidYouMean(std::string_view wrong, std::span<const std::string_view>
 
 std::string_view NearestPlanKey(std::string_view key) {
   if (key == "plan") return "name";
-  std::vector<std::string_view> known = {"name", "base", "replicates", "blocks"};
+  std::vector<std::string_view> known = {"name", "base", "replicates", "blocks", "cross", "levels"};
   for (const NoiseSource source : kAllNoiseSources) known.push_back(Name(source));
   return Nearest(key, known);
 }
@@ -50,14 +50,31 @@ std::string ReadBuiltInName(SweepReader& reader, const std::string& path, const 
   return "";
 }
 
+// "{levels: [0, 0, 1, 1]}"
+void ReadLevelsRule(SweepReader& reader, v1::NoisePlan& plan, const std::string& path,
+                    NoiseSource source, const YamlNode& node) {
+  v1::SourceRule& rule = *plan.add_rules();
+  rule.set_source(std::string(Name(source)));
+  rule.set_state(v1::SOURCE_STATE_FREE);
+  reader.EachKey(node, path, [&](const std::string& key, Place place, const YamlNode& value) {
+    const std::string value_path = path + "." + key;
+    if (key != "levels") return reader.RefuseUnknownKey(place, value_path, "levels");
+    reader.places[value_path] = value.place;
+    ReadLevels(reader, rule, value_path, value);
+  });
+  if (node.items.empty()) reader.Refuse(node.place, path, "expected levels: [0, 1, ...]");
+}
+
 void ReadRule(SweepReader& reader, v1::NoisePlan& plan, const std::string& path, NoiseSource source,
               const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::kMap) return ReadLevelsRule(reader, plan, path, source, node);
   const auto state = node.IsScalar() ? ParseSourceState(node.text) : std::nullopt;
   if (!state) {
     // "true" is as near to "free" as "fre" is, and means something else.
     const bool boolean = node.text == "true" || node.text == "false";
     const std::string hint = node.IsScalar() && !boolean ? DidYouMean(node.text, kStates) : "";
-    reader.Refuse(node.place, path, "expected one of off, fixed, free, got " + Found(node) + hint);
+    reader.Refuse(node.place, path,
+                  "expected one of off, fixed, free or {levels: [...]}, got " + Found(node) + hint);
     return;
   }
   v1::SourceRule& rule = *plan.add_rules();
@@ -89,11 +106,20 @@ v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const Ya
   const size_t mistakes_before = reader.mistakes.size();
   bool named = false;
   bool changed = false;  // Not only how often it is repeated.
+  CrossingNodes crossing;
   reader.EachKey(node, path, [&](const std::string& key, Place place, const YamlNode& value) {
     named = named || key == "name";
-    changed = changed || key == "base" || ParseNoiseSource(key).has_value();
-    ReadPlanKey(reader, plan, path, key, place, value);
+    changed = changed || key == "base" || key == "cross" || key == "levels" ||
+              ParseNoiseSource(key).has_value();
+    if (key == "cross") {
+      crossing.cross = &value;
+    } else if (key == "levels") {
+      crossing.levels = &value;
+    } else {
+      ReadPlanKey(reader, plan, path, key, place, value);
+    }
   });
+  ReadCrossing(reader, plan, path, crossing);
   if (!named) {
     reader.Refuse(node.place, path, "expected a name for this plan: {name: ..., ...}");
   } else if (IsBuiltIn(plan.name()) && changed) {

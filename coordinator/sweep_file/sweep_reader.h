@@ -41,4 +41,17 @@ void ReadSection(SweepReader& reader, const std::string& path, Place key, const 
 void ReadAxes(SweepReader& reader, const YamlNode& node);
 void ReadNoise(SweepReader& reader, const YamlNode& node);
 
+// The levels of one source.
+void ReadLevels(SweepReader& reader, v1::SourceRule& rule, const std::string& path,
+                const YamlNode& node);
+// What a plan crosses, where it says so; null: it does not.
+struct CrossingNodes {
+  const YamlNode* cross = nullptr;
+  const YamlNode* levels = nullptr;
+};
+// Adds the rules of all combinations to the plan at `path`, whose other keys are read. As many
+// replicates as there are combinations, where the plan states none.
+void ReadCrossing(SweepReader& reader, v1::NoisePlan& plan, const std::string& path,
+                  const CrossingNodes& nodes);
+
 }  // namespace noisefloor::sweep_file

@@ -239,7 +239,7 @@ void FakeStore::On(const KeepExtension& write) {
     sweep::Cell& kept = sweep.cells[i].cell;
     const sweep::Cell& cell = cells[i];
     const bool same = kept.plan == cell.plan && kept.block == cell.block &&
-                      kept.axes == cell.axes && kept.states == cell.states &&
+                      kept.axes == cell.axes && kept.rules == cell.rules &&
                       (cell.hardware.empty() || kept.hardware == cell.hardware);
     if (!same) Violate(ToText(write.sweep) + ": a cell became another when it was extended");
     if (cell.replicates < kept.replicates) Violate(ToText(write.sweep) + " became smaller");

@@ -1,6 +1,7 @@
 #include "common/base/seed.h"
 
 #include <set>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -21,6 +22,24 @@ TEST(SeedTest, KnownSeedsComeOut) {
   EXPECT_EQ(DeriveSeed(7, NoiseSource::kDropout, {1, 3}), 12748227150047101360u);
   EXPECT_EQ(DeriveSeed(~uint64_t{0}, NoiseSource::kThreads, {0xffffffff, 0xffffffff}),
             7259443468122906681u);
+}
+
+TEST(SeedTest, ALaneFollowsFromTheRuleTheBlockAndTheReplicate) {
+  const auto lanes = [](const LaneRule& rule) {
+    std::vector<uint32_t> numbers;
+    for (uint32_t replicate = 0; replicate < 6; ++replicate) {
+      const Lane lane = LaneOf(rule, 7, replicate);
+      EXPECT_EQ(lane.block, 7u);
+      numbers.push_back(lane.number);
+    }
+    return numbers;
+  };
+  using Numbers = std::vector<uint32_t>;
+  EXPECT_EQ(lanes({SourceState::kOff, {}}), (Numbers{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(lanes({SourceState::kFixed, {}}), (Numbers{0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(lanes({SourceState::kFree, {}}), (Numbers{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(lanes({SourceState::kFree, {0, 0, 1, 1}}), (Numbers{1, 1, 2, 2, 1, 1}));
+  EXPECT_EQ(lanes({SourceState::kFree, {4, 0, 2}}), (Numbers{5, 1, 3, 5, 1, 3}));
 }
 
 TEST(SeedTest, SweepSourceBlockAndLaneEachGiveAnotherSeed) {

@@ -518,7 +518,7 @@ TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
                  {"algo", *sweep::BuiltInPlan("algo"), 6, 0},
                  {"impl", *sweep::BuiltInPlan("impl"), 0, 4},
                  {"init", *sweep::BuiltInPlan("control"), 6, 0}};
-  sweep.plans[3].states[0] = SourceState::kFree;
+  RuleOf(sweep.plans[3].rules, NoiseSource::kInit).state = SourceState::kFree;
   const auto draws = [](const Plan& plan) {
     std::vector<uint32_t> found;
     for (const PlannedPlan& one : plan.plans) found.push_back(one.draws);
@@ -543,6 +543,27 @@ TEST_F(QueryTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
   PutSetting(sweep.base, "augment.flip", false);
   PutSetting(sweep.base, "sources.data_order.window", int64_t{1});
   EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, {})), ElementsAre(3, 6, 4, 6));
+}
+
+TEST_F(QueryTest, APlanSaysWhatMembersThatShareDrawsAreGoodFor) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.plans = {{"crossed", *sweep::BuiltInPlan("algo"), 4, 3},
+                 {"half", *sweep::BuiltInPlan("algo"), 3, 0}};
+  for (sweep::NoisePlan& plan : sweep.plans) {
+    RuleOf(plan.rules, NoiseSource::kInit).levels = {0, 0, 1, 1};
+  }
+
+  const auto plan = home_.query().PlanSweep(sweep, {});
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->plans[0].draws, 3u) << "a block is one draw";
+  EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "no spread is told of";
+  EXPECT_THAT(plan->warnings,
+              testing::IsSupersetOf(
+                  {"members of crossed share draws of init: its report has means, with intervals "
+                   "over blocks, and no spread",
+                   "3 replicates of half do not complete the levels of init, which repeat every "
+                   "4"}));
 }
 
 TEST_F(QueryTest, APlanLooksAtTheShardsOfEachCell) {

@@ -235,8 +235,8 @@ TEST_F(StudyRowsTest, TheSweepIsToldAsItWasSubmitted) {
   EXPECT_EQ(sweep.plans[0].blocks, 2u);
   EXPECT_EQ(sweep.plans[0].replicates, 3u);
   EXPECT_EQ(sweep.plans[1].blocks, 1u);
-  EXPECT_EQ(sweep.plans[1].sources.at(NoiseSource::kInit), SourceState::kFree);
-  EXPECT_EQ(sweep.plans[0].sources.at(NoiseSource::kInit), SourceState::kFixed);
+  EXPECT_EQ(sweep.plans[1].sources.at(NoiseSource::kInit).state, SourceState::kFree);
+  EXPECT_EQ(sweep.plans[0].sources.at(NoiseSource::kInit).state, SourceState::kFixed);
   ASSERT_EQ(sweep.axes.size(), 1u);
   EXPECT_EQ(sweep.axes[0][0].path, "train.optimizer.learning_rate");
   EXPECT_THAT(sweep.axes[0][0].values, ElementsAre("0.05", "0.5"));

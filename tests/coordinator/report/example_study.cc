@@ -89,7 +89,10 @@ class Maker {
 
   void MakeRecipe(SweepInput& sweep) {
     for (const char* plan : kPlans) {
-      sweep.plans.push_back({plan, SourcesOf(plan), options_.replicates, 1});
+      PlanInput& input = sweep.plans.emplace_back();
+      input.name = plan;
+      input.replicates = options_.replicates;
+      for (const auto& [source, state] : SourcesOf(plan)) input.sources[source].state = state;
     }
     sweep.settings = {{"model.name", "small_cnn", false},
                       {"model.dropout", "0", false},

@@ -119,8 +119,9 @@ TEST_F(AnswersTest, WhatIsToldOfASweepCanBeSubmittedAgain) {
   scheduler::KeepSweep other = sample::Keep(2);
   other.content.plans = {{"mine", *sweep::BuiltInPlan("control"), 2, 3},
                          {"impl", *sweep::BuiltInPlan("impl"), 0, 0}};
-  other.content.plans[0].states[0] = SourceState::kFree;
-  other.content.plans[0].states[3] = SourceState::kOff;
+  RuleOf(other.content.plans[0].rules, NoiseSource::kInit) = {SourceState::kFree, {}};
+  RuleOf(other.content.plans[0].rules, NoiseSource::kDataOrder) = {SourceState::kFree, {2, 0, 1}};
+  RuleOf(other.content.plans[0].rules, NoiseSource::kDropout).state = SourceState::kOff;
   other.content.reference_accuracy = 0.875;
   other.content.hardware = {""};
   other.content.stacks = {"torch-2.11"};

@@ -113,6 +113,8 @@ TEST(RecoverTest, ARowThatContradictsTheOthersIsRefusedByName) {
       {"UPDATE cell SET untouched = 'done' WHERE cell = 3", "cell s1c3: untouched \"done\""},
       {"UPDATE plan_source SET state = 'fixed' WHERE plan = 'algo' AND source = 'init'",
        "plans of s1: their sources are not those of its definition"},
+      {"UPDATE plan_source SET levels = '[0,1]' WHERE plan = 'algo' AND source = 'init'",
+       "plans of s1: their sources are not those of its definition"},
       {"DELETE FROM plan_source WHERE plan = 'algo' AND source = 'init'",
        "plans of s1: their sources are not those of its definition"},
       {"DELETE FROM member WHERE cell = 0 AND replicate = 0",

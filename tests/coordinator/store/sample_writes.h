@@ -83,7 +83,9 @@ inline Training SpecificationOf(MemberId member) {
 }
 
 inline scheduler::KeepSpecification Specify(uint32_t cell) {
-  const auto shared = SpecificationTemplate::Of(SpecificationOf(Member(cell, 0)), Content().seed);
+  const sweep::Sweep content = Content();
+  const auto shared = SpecificationTemplate::Of(
+      SpecificationOf(Member(cell, 0)), sweep::Expand(content).at(cell).rules, content.seed);
   return {SweepId{1}, cell, shared.text()};
 }
 

@@ -213,7 +213,7 @@ TEST_F(StoreRecoveryTest, CellsComeBackWithTheirPins) {
   EXPECT_EQ(pinned.build, "build-1");
   EXPECT_EQ(pinned.cell.stack, "torch-2.11");
   EXPECT_EQ(pinned.cell.axes, sweep::Expand(sample::Content())[1].axes);
-  EXPECT_EQ(pinned.cell.states, sweep::Expand(sample::Content())[1].states);
+  EXPECT_EQ(pinned.cell.rules, sweep::Expand(sample::Content())[1].rules);
   EXPECT_EQ(state.sweeps[0].cells[3].fingerprint, "");
   EXPECT_EQ(state.sweeps[0].cells[3].cell.stack, "");
 }

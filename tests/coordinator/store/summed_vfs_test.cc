@@ -205,11 +205,10 @@ TEST_F(SummedVfsTest, WhatAnotherProgramChangesIsNamedUntilItWritesAllAnew) {
 }
 
 TEST_F(SummedVfsTest, AHomeOfBeforeGetsThemWhenItIsBroughtOver) {
-  // Of which the last changes no table.
-  static constexpr std::array<std::string_view, kFirstVersionWithSums - 1> kSteps = {};
-  const std::span<const std::string_view> steps = kSteps;
+  const std::vector<std::string_view> none(CurrentSchema().steps.size());  // They change no table.
+  const std::span<const std::string_view> steps = none;
   const Schema now = {CurrentSchema().tables, CurrentSchema().views, steps};
-  const Schema then = {now.tables, now.views, steps.first(steps.size() - 1)};
+  const Schema then = {now.tables, now.views, steps.first(kFirstVersionWithSums - 2)};
   Fill(path_, then);
   ASSERT_EQ(Sums(path_).count(PageSum::kHolds), 0u);
   SQLite::Database(path_, SQLite::OPEN_READONLY).execAndGet("SELECT 1");

@@ -19,6 +19,7 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   sweep.hardware = {""};
   sweep.plans[0].blocks = 3;
   sweep.plans[1].replicates = 6;
+  RuleOf(sweep.plans[1].rules, NoiseSource::kDropout).levels = {1, 0, 1};
   sweep.reference_accuracy = 0.1 + 0.2;
 
   const auto back = SweepFromJson(SweepToJson(sweep));
@@ -28,6 +29,7 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   EXPECT_EQ(sweep::CanonicalText(*back), sweep::CanonicalText(sweep));
   EXPECT_EQ(*FindSetting(back->base, "train.optimizer.learning_rate"), SettingValue(0.1 + 0.2));
   EXPECT_EQ(back->seed, sweep.seed);
+  EXPECT_EQ(back->plans[1].rules, sweep.plans[1].rules);
   EXPECT_EQ(sweep::MemberCount(*back), sweep::MemberCount(sweep));
   EXPECT_EQ(back->reference_accuracy, 0.1 + 0.2);
   EXPECT_EQ(SweepFromJson(SweepToJson(sample::Content()))->reference_accuracy, std::nullopt);

@@ -5,9 +5,11 @@
 #include <sstream>
 
 #include "SQLiteCpp/Statement.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/seed.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/rows_of.h"
@@ -123,6 +125,30 @@ TEST_F(ViewsTest, AReplayHasTheLanesOfWhatItReplaysAndNamesIt) {
               ElementsAre("s2c0r0|3", "s2c0r1|3"));
   EXPECT_THAT(Ask("SELECT lane FROM v_lane WHERE member = 's1c1r2' AND source = 'init'"),
               ElementsAre("3"));
+}
+
+// Every lane that the view computes is the one that the trainer was given.
+TEST_F(ViewsTest, LanesOfLevelsAreThoseOfTheRule) {
+  scheduler::KeepSweep crossed = sample::Keep(2);
+  crossed.content.plans = {{"crossed", *sweep::BuiltInPlan("algo"), 7, 2}};
+  LaneRules& rules = crossed.content.plans[0].rules;
+  RuleOf(rules, NoiseSource::kInit).levels = {0, 0, 1, 1};
+  RuleOf(rules, NoiseSource::kDropout).levels = {4, 0, 12345};
+  crossed.cells = sweep::Expand(crossed.content);
+  ASSERT_TRUE(store_->Apply(std::vector<scheduler::Write>{crossed}).ok());
+
+  Rows expected;
+  for (const sweep::Cell& cell : crossed.cells) {
+    for (uint32_t replicate = 0; replicate < 7; ++replicate) {
+      for (const NoiseSource source : kAllNoiseSources) {
+        const Lane lane = LaneOf(RuleOf(rules, source), cell.block, replicate);
+        expected.push_back(fmt::format("s2c{}r{}|{}|{}|{}", cell.index, replicate, Name(source),
+                                       lane.block, lane.number));
+      }
+    }
+  }
+  EXPECT_THAT(Ask("SELECT member, source, block, lane FROM v_lane WHERE sweep = 2"),
+              testing::UnorderedElementsAreArray(expected));
 }
 
 TEST_F(ViewsTest, WhatAWorkerHasAndWithholdsIsThere) {

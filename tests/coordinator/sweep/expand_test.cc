@@ -1,4 +1,6 @@
 // Cells, lanes and seeds against values worked out by hand.
+#include <set>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -11,6 +13,7 @@ namespace {
 using test::GoodRequest;
 using test::MustResolve;
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 constexpr SourceState kFixed = SourceState::kFixed;
 constexpr SourceState kFree = SourceState::kFree;
@@ -26,15 +29,26 @@ std::vector<std::string> Describe(const std::vector<Cell>& cells) {
   return lines;
 }
 
+using States = std::vector<SourceState>;
+
+States StatesOf(std::string_view plan) {
+  States states;
+  for (const LaneRule& rule : *BuiltInPlan(plan)) {
+    EXPECT_TRUE(rule.levels.empty());
+    states.push_back(rule.state);
+  }
+  return states;
+}
+
 TEST(BuiltInPlan, FreesWhatTheDesignSays) {
-  EXPECT_EQ(*BuiltInPlan("control"),
-            (SourceStates{kFixed, kFixed, kFixed, kFixed, kOff, kFixed, kFixed, kFixed, kOff}));
-  EXPECT_EQ(*BuiltInPlan("algo"),
-            (SourceStates{kFree, kFree, kFree, kFree, kOff, kFixed, kFixed, kFixed, kOff}));
-  EXPECT_EQ(*BuiltInPlan("impl"),
-            (SourceStates{kFixed, kFixed, kFixed, kFixed, kOff, kFree, kFree, kFree, kOff}));
-  EXPECT_EQ(*BuiltInPlan("algo+impl"),
-            (SourceStates{kFree, kFree, kFree, kFree, kOff, kFree, kFree, kFree, kOff}));
+  EXPECT_EQ(StatesOf("control"),
+            (States{kFixed, kFixed, kFixed, kFixed, kOff, kFixed, kFixed, kFixed, kOff}));
+  EXPECT_EQ(StatesOf("algo"),
+            (States{kFree, kFree, kFree, kFree, kOff, kFixed, kFixed, kFixed, kOff}));
+  EXPECT_EQ(StatesOf("impl"),
+            (States{kFixed, kFixed, kFixed, kFixed, kOff, kFree, kFree, kFree, kOff}));
+  EXPECT_EQ(StatesOf("algo+impl"),
+            (States{kFree, kFree, kFree, kFree, kOff, kFree, kFree, kFree, kOff}));
   EXPECT_EQ(BuiltInPlan("mine"), nullptr);
 }
 
@@ -129,6 +143,49 @@ TEST(MemberTraining, GivesFixedSourcesOneLaneAndFreeOnesALaneForEachReplicate) {
   EXPECT_EQ(TextSetting(member.settings, "data.identity"), "id");
 }
 
+// Two by three: the second source walks faster; from the seventh replicate on, once more.
+TEST(MemberTraining, LevelsAreSharedAndRepeatInEachBlock) {
+  SweepRequest request = GoodRequest();
+  request.noise = {{"crossed",
+                    "algo",
+                    {{"init", kFree, {0, 0, 0, 1, 1, 1}}, {"data_order", kFree, {0, 1, 2}}},
+                    8,
+                    2}};
+  const Sweep sweep = MustResolve(request);
+  const Cell cell = Expand(sweep)[1];
+  const SpecificationTemplate shared = TemplateOf(sweep, cell, "id");
+  std::vector<uint32_t> init;
+  std::vector<uint32_t> order;
+  std::set<std::string> different;
+
+  for (uint32_t replicate = 0; replicate < 8; ++replicate) {
+    const Training member = MemberTraining(sweep, cell, replicate, "cpu-a", "", "id");
+    EXPECT_EQ(member.Source(NoiseSource::kInit).state, kFree) << "to a trainer a draw is a draw";
+    EXPECT_EQ(member.Source(NoiseSource::kInit).lane.block, 1u);
+    init.push_back(member.Source(NoiseSource::kInit).lane.number);
+    order.push_back(member.Source(NoiseSource::kDataOrder).lane.number);
+    EXPECT_EQ(member.Source(NoiseSource::kAugment).lane.number, replicate + 1) << "as before";
+    EXPECT_EQ(shared.ForReplicate(replicate), TrainingToJson(member));
+    different.insert(TrainingToJson(member));
+  }
+
+  EXPECT_THAT(init, ElementsAre(1, 1, 1, 2, 2, 2, 1, 1));
+  EXPECT_THAT(order, ElementsAre(1, 2, 3, 1, 2, 3, 1, 2));
+  EXPECT_EQ(different.size(), 8u);
+}
+
+TEST(SharedAmong, NamesTheSourcesOfWhichReplicatesShareALane) {
+  LaneRules rules = *BuiltInPlan("algo");
+  EXPECT_THAT(SharedAmong(rules, 1000), IsEmpty());
+  RuleOf(rules, NoiseSource::kInit).levels = {0, 0, 1, 1};
+  RuleOf(rules, NoiseSource::kDropout).levels = {3, 1, 2};
+  EXPECT_THAT(SharedAmong(rules, 1), IsEmpty());
+  EXPECT_THAT(SharedAmong(rules, 2), ElementsAre(NoiseSource::kInit));
+  EXPECT_THAT(SharedAmong(rules, 3), ElementsAre(NoiseSource::kInit))
+      << "three levels, three lanes";
+  EXPECT_THAT(SharedAmong(rules, 4), ElementsAre(NoiseSource::kInit, NoiseSource::kDropout));
+}
+
 // SplitMix64's finaliser applied four times, worked out by a program of its own.
 TEST(MemberTraining, DerivesSeedsFromSweepSourceAndLaneAlone) {
   SweepRequest request = GoodRequest();
@@ -189,6 +246,15 @@ TEST(CanonicalText, ChangesWithEverythingElse) {
   EXPECT_TRUE(changed([](auto& r) { r.replicates = 2; }));
   EXPECT_TRUE(changed([](auto& r) { r.blocks = 2; }));
   EXPECT_TRUE(changed([](auto& r) { r.noise[0].replicates = 2; }));
+  const auto with_levels = [](std::vector<uint32_t> levels) {
+    SweepRequest request = GoodRequest();
+    request.noise = {{"own", "", {{"init", {kFree, std::move(levels)}}}}};
+    return CanonicalText(MustResolve(request));
+  };
+  EXPECT_NE(with_levels({}), with_levels({0, 1}));
+  EXPECT_NE(with_levels({0, 1}), with_levels({1, 0}));
+  EXPECT_NE(with_levels({0, 1}), with_levels({0, 1, 0}));
+  EXPECT_EQ(with_levels({0, 1}), with_levels({0, 1, 0, 1})) << "the same of every replicate";
   EXPECT_TRUE(changed([](auto& r) { r.noise[0].blocks = 2; }));
   EXPECT_TRUE(changed([](auto& r) { r.reference_accuracy = 0.9; }));
   EXPECT_TRUE(changed([](auto& r) { r.axes = {{{{"train.epochs", {int64_t{2}}}}}}; }));

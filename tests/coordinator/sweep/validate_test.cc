@@ -1,6 +1,7 @@
 // Every broken request is refused whole, with the exact field and words.
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -71,6 +72,33 @@ const Broken kBroken[] = {
        r.training = {{"model.name", std::string("vgg")}};
      },
      "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got vgg"},
+    {"LevelsOfAPhysicalSource",
+     [](auto& r) {
+       r.noise = {{"own", "", {{"kernels", SourceState::kFree, {0, 1}}}}};
+     },
+     "noise[0].kernels: expected off, fixed or free: kernels has no draws that levels could share"},
+    {"LevelsOfAFixedSource",
+     [](auto& r) {
+       r.noise = {{"own", "", {{"init", SourceState::kFixed, {0, 1}}}}};
+     },
+     "noise[0].init: expected no levels of a source that is fixed"},
+    {"OneLevel",
+     [](auto& r) {
+       r.noise = {{"own", "", {{"init", SourceState::kFree, {3, 3}}}}};
+     },
+     "noise[0].init.levels: expected two different levels or more; with one, it is fixed"},
+    {"LevelTooHigh",
+     [](auto& r) {
+       r.noise = {{"own", "", {{"init", SourceState::kFree, {0, 100000}}}}};
+     },
+     "noise[0].init.levels: expected levels from 0 to 99999, got 100000"},
+    {"TooManyLevels",
+     [](auto& r) {
+       std::vector<uint32_t> levels(10001);
+       std::iota(levels.begin(), levels.end(), 0u);
+       r.noise = {{"own", "", {{"init", SourceState::kFree, levels}}}};
+     },
+     "noise[0].init.levels: expected at most 10000 levels, got 10001"},
     {"SettingTwice",
      [](auto& r) {
        r.training.push_back({"train.epochs", int64_t{3}});
@@ -368,10 +396,23 @@ TEST(Resolve, BuildsAPlanOnItsBase) {
 
   const Sweep sweep = test::MustResolve(request);
 
-  EXPECT_EQ(sweep.plans[0].states,
-            (SourceStates{SourceState::kFree, SourceState::kFixed, SourceState::kFree,
-                          SourceState::kFree, SourceState::kOff, SourceState::kFixed,
-                          SourceState::kFixed, SourceState::kFixed, SourceState::kOff}));
+  std::vector<SourceState> states;
+  for (const LaneRule& rule : sweep.plans[0].rules) states.push_back(rule.state);
+  EXPECT_THAT(states, ElementsAre(SourceState::kFree, SourceState::kFixed, SourceState::kFree,
+                                  SourceState::kFree, SourceState::kOff, SourceState::kFixed,
+                                  SourceState::kFixed, SourceState::kFixed, SourceState::kOff));
+}
+
+TEST(Resolve, KeepsTheShortestListOfLevelsThatSaysTheSame) {
+  const auto kept = [](std::vector<uint32_t> levels) {
+    SweepRequest request = test::GoodRequest();
+    request.noise = {{"own", "", {{"init", SourceState::kFree, std::move(levels)}}}};
+    return RuleOf(test::MustResolve(request).plans[0].rules, NoiseSource::kInit).levels;
+  };
+  EXPECT_THAT(kept({0, 1, 0, 1, 0, 1}), ElementsAre(0, 1));
+  EXPECT_THAT(kept({0, 1, 0, 1, 0}), ElementsAre(0, 1, 0, 1, 0));
+  EXPECT_THAT(kept({0, 0, 1, 0, 0, 1}), ElementsAre(0, 0, 1));
+  EXPECT_THAT(kept({0, 0, 1, 1}), ElementsAre(0, 0, 1, 1));
 }
 
 // A stack is known by what somebody told of its settings.

@@ -23,6 +23,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 v1::Sweep Read(const std::string& text) {
   const absl::StatusOr<SweepFile> file = ParseSweep(text, "s.yaml", OwnSettings);
@@ -115,6 +117,41 @@ TEST(SweepFileTest, AxesAreAProductAndZipWalksInStep) {
   EXPECT_EQ(sweep.axes(1).columns(0).path(), "train.batch_size");
   EXPECT_EQ(sweep.axes(1).columns(0).values(1).integer(), 128);
   EXPECT_EQ(sweep.axes(1).columns(1).values(1).text(), "small_cnn");
+}
+
+std::map<std::string, std::vector<uint32_t>> LevelsOf(const v1::NoisePlan& plan) {
+  std::map<std::string, std::vector<uint32_t>> levels;
+  for (const v1::SourceRule& rule : plan.rules()) {
+    levels[rule.source()] = {rule.levels().begin(), rule.levels().end()};
+    EXPECT_EQ(rule.state(), v1::SOURCE_STATE_FREE);
+  }
+  return levels;
+}
+
+TEST(SweepFileTest, ACrossingHasEveryCombinationOnceAndTheLastSourceWalksFastest) {
+  const v1::Sweep sweep = Read(
+      "name: a\nreplicates: 5\nnoise:\n"
+      "  - {name: cube, cross: [init, data_order, augment], levels: 2, blocks: 6}\n"
+      "  - {name: grid, cross: [data_order, init], levels: [2, 3], replicates: 12, base: impl}\n"
+      "  - {name: latin, init: {levels: [0, 1, 2]}, data_order: {levels: [0, 0, 0, 1, 1, 1]}}\n");
+
+  ASSERT_EQ(sweep.noise_size(), 3);
+  EXPECT_EQ(sweep.noise(0).replicates(), 8u) << "all combinations, whatever the sweep says";
+  EXPECT_EQ(sweep.noise(0).blocks(), 6u);
+  EXPECT_THAT(LevelsOf(sweep.noise(0)),
+              UnorderedElementsAre(Pair("init", ElementsAre(0, 0, 0, 0, 1, 1, 1, 1)),
+                                   Pair("data_order", ElementsAre(0, 0, 1, 1)),
+                                   Pair("augment", ElementsAre(0, 1))))
+      << "as axes do";
+  EXPECT_EQ(sweep.noise(1).replicates(), 12u);
+  EXPECT_EQ(sweep.noise(1).base(), "impl");
+  EXPECT_THAT(LevelsOf(sweep.noise(1)),
+              UnorderedElementsAre(Pair("data_order", ElementsAre(0, 0, 0, 1, 1, 1)),
+                                   Pair("init", ElementsAre(0, 1, 2))));
+  EXPECT_EQ(sweep.noise(2).replicates(), 0u);
+  EXPECT_THAT(LevelsOf(sweep.noise(2)),
+              UnorderedElementsAre(Pair("init", ElementsAre(0, 1, 2)),
+                                   Pair("data_order", ElementsAre(0, 0, 0, 1, 1, 1))));
 }
 
 TEST(SweepFileTest, NoisePlansKeepTheirBaseAndRules) {

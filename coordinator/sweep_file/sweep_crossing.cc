@@ -1,0 +1,158 @@
+// Levels of the sources of a noise plan: a list by hand, or the product of some sources.
+#include <algorithm>
+
+#include "fmt/format.h"
+
+#include "common/base/nearest.h"
+#include "common/base/noise_source.h"
+#include "common/base/sweep_limits.h"
+#include "coordinator/sweep_file/sweep_reader.h"
+#include "coordinator/sweep_file/yaml_scalar.h"
+
+namespace noisefloor::sweep_file {
+
+namespace {
+
+std::vector<std::string_view> SeededNames() {
+  std::vector<std::string_view> names;
+  for (const NoiseSource source : kAllNoiseSources) {
+    if (!IsPhysical(source)) names.push_back(Name(source));
+  }
+  return names;
+}
+
+// One source of a crossing.
+struct Factor {
+  std::string source;
+  uint32_t levels = 0;
+};
+
+bool HasRule(const v1::NoisePlan& plan, const std::string& source) {
+  return std::ranges::any_of(plan.rules(),
+                             [&](const v1::SourceRule& rule) { return rule.source() == source; });
+}
+
+void ReadSource(SweepReader& reader, const v1::NoisePlan& plan, const std::string& path,
+                const YamlNode& node, std::vector<Factor>& factors) {
+  const auto source = node.IsScalar() ? ParseNoiseSource(node.text) : std::nullopt;
+  if (!source || IsPhysical(*source)) {
+    const std::vector<std::string_view> names = SeededNames();
+    const std::string_view nearest =
+        node.IsScalar() && !source ? Nearest(node.text, names) : std::string_view();
+    std::string got = Found(node);
+    if (source) got += ", which has no draws that levels could share";
+    if (!nearest.empty()) got += fmt::format("; did you mean {}?", nearest);
+    return reader.Refuse(node.place, path, "expected a seeded noise source, got " + got);
+  }
+  const bool twice = std::ranges::find(factors, node.text, &Factor::source) != factors.end();
+  if (twice || HasRule(plan, node.text)) {
+    return reader.Refuse(node.place, path,
+                         fmt::format("expected each source once, got {} {}", node.text,
+                                     twice ? "again" : "beside a rule of its own"));
+  }
+  factors.push_back({node.text, 0});
+}
+
+uint32_t ReadLevelCount(SweepReader& reader, const std::string& path, const YamlNode& node) {
+  const auto count = AsUnsigned(node);
+  if (count && *count >= 2 && *count <= sweep::kMaxLevels) return static_cast<uint32_t>(*count);
+  reader.Refuse(
+      node.place, path,
+      fmt::format("expected an integer from 2 to {}, got {}", sweep::kMaxLevels, Found(node)));
+  return 0;
+}
+
+// One number for all factors, or one for each.
+void ReadLevelCounts(SweepReader& reader, const std::string& path, const YamlNode& node,
+                     std::vector<Factor>& factors) {
+  if (node.kind != YamlNode::Kind::kList) {
+    const uint32_t levels = ReadLevelCount(reader, path, node);
+    for (Factor& factor : factors) factor.levels = levels;
+    return;
+  }
+  if (node.items.size() != factors.size()) {
+    return reader.Refuse(node.place, path,
+                         fmt::format("expected one number for each of {} crossed sources, got {}",
+                                     factors.size(), node.items.size()));
+  }
+  for (size_t i = 0; i < factors.size(); ++i) {
+    factors[i].levels = ReadLevelCount(reader, fmt::format("{}[{}]", path, i), node.items[i]);
+  }
+}
+
+std::vector<Factor> ReadFactors(SweepReader& reader, const v1::NoisePlan& plan,
+                                const std::string& path, const CrossingNodes& nodes) {
+  std::vector<Factor> factors;
+  const std::string cross = path + ".cross";
+  if (!reader.IsListOf(*nodes.cross, cross, "seeded noise sources", kAllNoiseSources.size())) {
+    return factors;
+  }
+  for (size_t i = 0; i < nodes.cross->items.size(); ++i) {
+    const YamlNode& item = nodes.cross->items[i];
+    ReadSource(reader, plan, fmt::format("{}[{}]", cross, i), item, factors);
+    if (item.IsScalar()) reader.places[path + "." + item.text] = item.place;
+  }
+  return factors;
+}
+
+// As axes do: the last factor varies fastest.
+void AddRules(const std::vector<Factor>& factors, v1::NoisePlan& plan) {
+  uint32_t run = 1;  // How many replicates in a row have the same level.
+  for (size_t i = factors.size(); i-- > 0;) {
+    v1::SourceRule& rule = *plan.add_rules();
+    rule.set_source(factors[i].source);
+    rule.set_state(v1::SOURCE_STATE_FREE);
+    for (uint32_t r = 0; r < run * factors[i].levels; ++r) rule.add_levels(r / run);
+    run *= factors[i].levels;
+  }
+}
+
+}  // namespace
+
+void ReadLevels(SweepReader& reader, v1::SourceRule& rule, const std::string& path,
+                const YamlNode& node) {
+  if (!reader.IsListOf(node, path, "levels", sweep::kMaxLevels)) return;
+  for (size_t i = 0; i < node.items.size(); ++i) {
+    const auto level = AsUnsigned(node.items[i]);
+    if (level && *level < sweep::kMaxMembers) {
+      rule.add_levels(static_cast<uint32_t>(*level));
+      continue;
+    }
+    reader.Refuse(node.items[i].place, fmt::format("{}[{}]", path, i),
+                  fmt::format("expected a level from 0 to {}, got {}", sweep::kMaxMembers - 1,
+                              Found(node.items[i])));
+  }
+}
+
+void ReadCrossing(SweepReader& reader, v1::NoisePlan& plan, const std::string& path,
+                  const CrossingNodes& nodes) {
+  if (nodes.cross == nullptr && nodes.levels == nullptr) return;
+  if (nodes.cross == nullptr || nodes.levels == nullptr) {
+    return reader.Refuse((nodes.cross != nullptr ? nodes.cross : nodes.levels)->place, path,
+                         "expected cross and levels together: {name: ..., cross: [init, "
+                         "data_order], levels: 2}");
+  }
+  const size_t mistakes_before = reader.mistakes.size();
+  std::vector<Factor> factors = ReadFactors(reader, plan, path, nodes);
+  if (mistakes_before != reader.mistakes.size()) return;
+  ReadLevelCounts(reader, path + ".levels", *nodes.levels, factors);
+  if (mistakes_before != reader.mistakes.size()) return;
+  uint64_t combinations = 1;
+  for (const Factor& factor : factors) {
+    combinations *= factor.levels;
+    if (combinations <= sweep::kMaxLevels) continue;
+    return reader.Refuse(
+        nodes.levels->place, path + ".levels",
+        fmt::format("expected at most {} combinations of levels, got more", sweep::kMaxLevels));
+  }
+  const auto all = static_cast<uint32_t>(combinations);
+  if (plan.replicates() == 0) plan.set_replicates(all);
+  if (plan.replicates() % all != 0) {
+    reader.Refuse(reader.places[path + ".replicates"], path + ".replicates",
+                  fmt::format("expected a multiple of {}, the combinations of levels, got {}", all,
+                              plan.replicates()));
+  }
+  AddRules(factors, plan);
+}
+
+}  // namespace noisefloor::sweep_file

@@ -1,0 +1,127 @@
+// Members that share draws by design are no independent draws: what is told of them, and what not.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Draws;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kExamples = 60;
+constexpr const char* kWhy = "members share draws of init by design";
+
+std::vector<int16_t> Answers(Draws& draws) {
+  std::vector<int16_t> answers;
+  for (int64_t x = 0; x < kExamples; ++x) {
+    answers.push_back(static_cast<int16_t>((x % 2) ^ (draws.Uniform() < 0.2 ? 1 : 0)));
+  }
+  return answers;
+}
+
+// Six members on each of two classes in so many blocks, of which `together` have each lane of init.
+void AddCells(TinyStudy& tiny, const std::string& plan, uint32_t blocks, uint32_t together) {
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    Draws draws(static_cast<uint64_t>(hardware[4]));
+    for (uint32_t block = 0; block < blocks; ++block) {
+      tiny.AddCell(plan, Algo(), hardware, block);
+      for (uint32_t r = 0; r < 6; ++r) {
+        MemberInput& member = tiny.AddMember(Answers(draws));
+        member.lanes[NoiseSource::kInit] = {block, r / together + 1};
+        member.per_class_accuracy = {0.5, 0.75};
+        member.curves["test_top1"] = {{1, 1, 0.1 * r}};
+      }
+    }
+  }
+}
+
+void ExpectNone(const Estimate& estimate) {
+  EXPECT_FALSE(estimate.value.has_value());
+  EXPECT_FALSE(estimate.low.has_value());
+  EXPECT_THAT(estimate.note, HasSubstr(kWhy));
+}
+
+TEST(SharedDrawsTest, OneBlockHasMeansWithoutAnIntervalAndNoSpread) {
+  TinyStudy tiny(kExamples, 2);
+  AddCells(tiny, "crossed", 1, 2);
+
+  const Study study = BuildStudy(tiny.input);
+
+  const Cohort& cohort = study.cohorts[0];
+  EXPECT_THAT(cohort.shared, testing::ElementsAre("init"));
+  double sum = 0;
+  for (int r = 0; r < 6; ++r) sum += tiny.input.members[r].final_metrics.at("top1");
+  EXPECT_NEAR(*cohort.accuracy.value, sum / 6, 1e-12);
+  EXPECT_FALSE(cohort.accuracy.low.has_value());
+  EXPECT_EQ(cohort.accuracy.n, 1) << "of independent draws";
+  EXPECT_THAT(cohort.accuracy.note, HasSubstr(kWhy));
+  for (const Estimate* spread : {&cohort.accuracy_sd, &cohort.churn, &cohort.churn_to_error,
+                                 &cohort.any_disagreement, &cohort.l2_raw, &cohort.cosine}) {
+    ExpectNone(*spread);
+  }
+  ASSERT_EQ(cohort.per_class.size(), 2u);
+  EXPECT_TRUE(cohort.per_class[0].accuracy.value.has_value());
+  EXPECT_FALSE(cohort.per_class[0].accuracy.low.has_value());
+  ExpectNone(cohort.per_class[0].accuracy_sd);
+  ExpectNone(cohort.per_class[0].churn);
+  ASSERT_FALSE(study.curves.empty());
+  EXPECT_TRUE(study.curves[0].mean[0].has_value());
+  EXPECT_FALSE(study.curves[0].sd[0].has_value());
+  EXPECT_THAT(study.headlines, Each(Not(HasSubstr("two trainings"))));
+  EXPECT_EQ(study.worst_classes.text, "");
+  EXPECT_TRUE(study.divergent.examples.empty());
+  std::vector<std::string> warnings;
+  for (const Warning& warning : study.warnings) warnings.push_back(warning.text);
+  EXPECT_THAT(warnings, Contains(HasSubstr("In crossed " + std::string(kWhy))));
+}
+
+TEST(SharedDrawsTest, HardwareIsComparedOverBlocksAndNotTested) {
+  TinyStudy tiny(kExamples, 2);
+  AddCells(tiny, "crossed", 3, 3);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.hardware.size(), 1u);
+  const HardwareComparison& comparison = study.hardware[0];
+  EXPECT_EQ(comparison.draws, 3) << "blocks, not 18 pairs";
+  EXPECT_EQ(comparison.churn_paired.n, 3);
+  EXPECT_TRUE(comparison.churn_paired.low.has_value());
+  for (const Estimate* unpaired : {&comparison.churn_unpaired, &comparison.churn_excess,
+                                   &comparison.churn_within_a, &comparison.churn_within_b}) {
+    ExpectNone(*unpaired);
+  }
+  EXPECT_FALSE(comparison.shift.p.has_value());
+  EXPECT_EQ(comparison.shift.note, "not tested: " + std::string(kWhy));
+  EXPECT_TRUE(study.hardware_tests.empty());
+  ASSERT_EQ(study.blocks.size(), 2u);
+  EXPECT_EQ(study.blocks[0].accuracy.n, 3);
+  EXPECT_TRUE(study.blocks[0].accuracy.low.has_value()) << "over blocks, which are draws";
+  ExpectNone(study.blocks[0].accuracy_sd);
+  ExpectNone(study.blocks[0].churn);
+}
+
+// The rule is what members share, not how it was written.
+TEST(SharedDrawsTest, LevelsThatNoTwoMembersShareAreDrawsAsAnyOthers) {
+  TinyStudy free(kExamples, 2);
+  AddCells(free, "crossed", 1, 1);
+
+  const Study study = BuildStudy(free.input);
+
+  EXPECT_TRUE(study.cohorts[0].shared.empty());
+  EXPECT_EQ(study.cohorts[0].accuracy.n, 6);
+  EXPECT_TRUE(study.cohorts[0].churn.low.has_value());
+  EXPECT_EQ(study.hardware[0].draws, 6);
+  EXPECT_EQ(study.hardware_tests.size(), 1u);
+}
+
+}  // namespace
+}  // namespace noisefloor::report
