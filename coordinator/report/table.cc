@@ -162,7 +162,7 @@ void AddBlocks(const Study& study, Page& page) {
   page.Heading("Over blocks: does it hang on one draw of the fixed sources?");
   TextRows rows;
   for (const BlockSummary& b : study.blocks) {
-    rows.push_back({b.label, std::to_string(b.churn.n), WithInterval(b.accuracy),
+    rows.push_back({b.label, std::to_string(b.accuracy.n), WithInterval(b.accuracy),
                     WithInterval(b.accuracy_sd), WithInterval(b.churn)});
   }
   page.Table({"cells", "blocks", "top-1", "SD inside a block", "churn"}, rows);

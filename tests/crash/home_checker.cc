@@ -91,7 +91,7 @@ std::vector<std::string> StudyOf(const std::string& home) {
   std::vector<std::string> lines;
   for (const char* sql :
        {"SELECT 'sweep ' || sweep || ' ' || name || ' ' || request_id || ' ' || kind || ' ' || "
-        "specification_sha256 FROM sweep ORDER BY sweep",
+        "specification_sha256 FROM sweep WHERE deleted_us IS NULL ORDER BY sweep",
         "SELECT 'member ' || member || ' ' || state FROM v_member ORDER BY sweep, cell, replicate",
         "SELECT 'hash ' || member || ' ' || hash || ' ' || sha256 FROM v_hash WHERE accepted "
         "ORDER BY member, hash",

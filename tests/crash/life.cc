@@ -51,7 +51,7 @@ const std::vector<Life::Step>& Life::All() {
       {"AttemptRecords", train("s1c0r0", Stage::kRecords)},
       {"Upload", train("s1c0r0", Stage::kUploaded)},
       {"AttemptFinished", train("s1c0r0", Stage::kSettled)},
-      {"CancelSweep", [](Life& life) { return life.Cancel(); }},
+      {"CancelSweep", [](Life& life) { return life.CancelSecond(); }},
       {"RetrySweep", [](Life& life) { return life.Retry(); }},
       {"UpdateSweep", [](Life& life) { return life.Update(); }},
       {"ExtendSweep", [](Life& life) { return life.Extend(); }},
@@ -59,6 +59,8 @@ const std::vector<Life::Step>& Life::All() {
       {"the next member", train("s1c0r1", Stage::kSettled)},
       {"the replay", train("s3c0r0", Stage::kSettled)},
       {"UpdateWorker", [](Life& life) { return life.Quarantine(); }},
+      {"UpdateShare", [](Life& life) { return life.Share(); }},
+      {"DeleteSweep", [](Life& life) { return life.Delete(); }},
       {"Draining", [](Life& life) { return life.Drain(); }},
       {kCheckpoint, [](Life& life) { return life.FillTheLog(); }}};
   return steps;
@@ -86,11 +88,14 @@ absl::Status Life::Submit(const std::string& request, const std::string& hardwar
   return absl::OkStatus();
 }
 
-absl::Status Life::Cancel() {
+absl::Status Life::Cancel(uint64_t sweep) {
   v1::CancelSweepRequest request;
-  request.set_sweep_id(2);
-  NF_RETURN_IF_ERROR(
-      Ask(coordinator_.people(), &v1::CoordinatorService::Stub::CancelSweep, request).status());
+  request.set_sweep_id(sweep);
+  return Ask(coordinator_.people(), &v1::CoordinatorService::Stub::CancelSweep, request).status();
+}
+
+absl::Status Life::CancelSecond() {
+  NF_RETURN_IF_ERROR(Cancel(2));
   second_sweep_ = "cancelled";
   return absl::OkStatus();
 }
@@ -153,6 +158,34 @@ absl::Status Life::Quarantine() {
   NF_RETURN_IF_ERROR(
       Ask(coordinator_.people(), &v1::CoordinatorService::Stub::UpdateWorker, request).status());
   quarantined_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Life::Share() {
+  v1::UpdateShareRequest request;
+  request.set_owner("ada");
+  request.set_weight(3);
+  NF_RETURN_IF_ERROR(
+      Ask(coordinator_.people(), &v1::CoordinatorService::Stub::UpdateShare, request).status());
+  shared_ = true;
+  return absl::OkStatus();
+}
+
+// Of a sweep that comes and ends for it.
+absl::Status Life::Delete() {
+  if (to_delete_ == 0) {
+    NF_RETURN_IF_ERROR(Submit("third", kNobodysClass, 1));
+    NF_RETURN_IF_ERROR(Cancel(sweeps_.at("third")));
+    to_delete_ = sweeps_.at("third");
+    sweeps_.erase("third");  // Until it answers, either will do.
+  }
+  v1::DeleteSweepRequest request;
+  request.set_sweep_id(to_delete_);
+  const absl::Status deleted =
+      Ask(coordinator_.people(), &v1::CoordinatorService::Stub::DeleteSweep, request).status();
+  // It may be gone already, though nobody said so.
+  if (!deleted.ok() && !absl::IsNotFound(deleted)) return deleted;
+  deleted_ = true;
   return absl::OkStatus();
 }
 
@@ -356,6 +389,11 @@ std::vector<std::string> Life::Broken() const {
   if (extended_) {
     expect("the extension of the second sweep",
            "SELECT members || ' ' || waiting FROM v_sweep WHERE sweep = 2", "6 6");
+  }
+  if (shared_) expect("the share", "SELECT owner || ' ' || weight FROM share", "ada 3");
+  if (deleted_) {
+    expect("the deletion",
+           "SELECT count(*) FROM v_sweep WHERE sweep = " + std::to_string(to_delete_), "0");
   }
   if (quarantined_) expect("the quarantine", "SELECT unit FROM quarantine", "host-box");
   const auto blobs = BlobStore::Open(home);

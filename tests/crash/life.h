@@ -51,11 +51,14 @@ class Life {
   // --- People ---
 
   absl::Status Submit(const std::string& request, const std::string& hardware, uint32_t replicates);
-  absl::Status Cancel();
+  absl::Status Cancel(uint64_t sweep);
+  absl::Status CancelSecond();
   absl::Status Retry();
   absl::Status Update();
   absl::Status Extend();
   absl::Status Quarantine();
+  absl::Status Share();
+  absl::Status Delete();
   absl::Status Replay();
   absl::Status FillTheLog();
 
@@ -92,6 +95,9 @@ class Life {
   bool updated_ = false;                    // That sweep.
   bool extended_ = false;                   // Likewise.
   bool quarantined_ = false;                // The worker's device.
+  bool shared_ = false;                     // A weight was given.
+  uint64_t to_delete_ = 0;                  // The third sweep, once it has ended.
+  bool deleted_ = false;                    // Likewise.
   std::string notes_;                       // Of that sweep; empty: not known.
   int filled_ = 0;                          // Updates of FillTheLog that came through.
 };
