@@ -52,7 +52,7 @@ export async function open(value, { width = 1100, colorScheme = "light", drawn =
       heard.push(`request: ${request.url()}`);
     }
   });
-  page.on("close", () => void context.close());
+  page.on("close", () => context.close().catch(() => {}));  // The browser may be gone before it.
   await page.goto(pathToFileURL(html).href);
   await page.waitForSelector(drawn, { state: "attached" });
   return { page, heard };
