@@ -3,6 +3,7 @@
 #include <map>
 
 #include "common/base/ids.h"
+#include "common/rpc/kinds.h"
 
 namespace noisefloor::cli {
 
@@ -80,12 +81,8 @@ void AddOutcome(const v1::Outcome& outcome, Json& json) {
 }  // namespace
 
 std::string_view Name(v1::SourceState state) {
-  switch (state) {
-    case v1::SOURCE_STATE_OFF: return "off";
-    case v1::SOURCE_STATE_FIXED: return "fixed";
-    case v1::SOURCE_STATE_FREE: return "free";
-    default: return "unspecified";
-  }
+  const auto known = SourceStateFrom(state);
+  return known ? noisefloor::Name(*known) : "unspecified";
 }
 
 Json MemberJson(const v1::Member& member) {

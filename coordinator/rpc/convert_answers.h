@@ -20,7 +20,6 @@ namespace noisefloor {
 
 // --- Answers. Every text goes through `texts`, to be checked at the end: see Told.
 
-v1::SourceState ToProto(SourceState state);
 v1::Sweep ToProto(const sweep::SweepRequest& submitted, Texts& texts);
 v1::SweepSummary ToProto(const query::SweepSummary& sweep, Texts& texts);
 v1::GetSweepResponse ToProto(query::SweepWhole whole, Texts& texts);

@@ -1,6 +1,7 @@
 // Members, as messages.
 #include <utility>
 
+#include "common/rpc/kinds.h"
 #include "common/rpc/settings.h"
 #include "coordinator/rpc/convert_answers.h"
 #include "coordinator/rpc/member_token.h"
@@ -8,15 +9,6 @@
 namespace noisefloor {
 
 namespace {
-
-v1::Outcome::Kind ToProto(OutcomeEvent::Kind kind) {
-  switch (kind) {
-    case OutcomeEvent::Kind::kDone: return v1::Outcome::KIND_DONE;
-    case OutcomeEvent::Kind::kDiverged: return v1::Outcome::KIND_DIVERGED;
-    case OutcomeEvent::Kind::kFailed: return v1::Outcome::KIND_FAILED;
-  }
-  return v1::Outcome::KIND_UNSPECIFIED;
-}
 
 v1::Outcome ToProto(query::Outcome outcome, Texts& texts) {
   ingest::AttemptOutcome& attempt = outcome.attempt;

@@ -1,6 +1,7 @@
 // A sweep as it would be submitted, as a message.
 #include <utility>
 
+#include "common/rpc/kinds.h"
 #include "common/rpc/settings.h"
 #include "coordinator/rpc/convert_answers.h"
 
@@ -52,15 +53,6 @@ v1::HardwareChoice::Kind ToProto(sweep::HardwareKind kind) {
 }
 
 }  // namespace
-
-v1::SourceState ToProto(SourceState state) {
-  switch (state) {
-    case SourceState::kOff: return v1::SOURCE_STATE_OFF;
-    case SourceState::kFixed: return v1::SOURCE_STATE_FIXED;
-    case SourceState::kFree: return v1::SOURCE_STATE_FREE;
-  }
-  return v1::SOURCE_STATE_UNSPECIFIED;
-}
 
 v1::Sweep ToProto(const sweep::SweepRequest& submitted, Texts& texts) {
   v1::Sweep out;

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 
+#include "common/rpc/kinds.h"
 #include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/convert.h"
@@ -73,15 +74,6 @@ sweep::Axis AxisFrom(const v1::Axis& axis, const std::string& field, Check& chec
   return result;
 }
 
-std::optional<SourceState> StateFrom(v1::SourceState state) {
-  switch (state) {
-    case v1::SOURCE_STATE_OFF: return SourceState::kOff;
-    case v1::SOURCE_STATE_FIXED: return SourceState::kFixed;
-    case v1::SOURCE_STATE_FREE: return SourceState::kFree;
-    default: return std::nullopt;
-  }
-}
-
 sweep::PlanRequest PlanFrom(const v1::NoisePlan& plan, const std::string& field, Check& check) {
   sweep::PlanRequest result;
   result.name = check.Text(field + ".name", plan.name(), kMaxText);
@@ -91,7 +83,7 @@ sweep::PlanRequest PlanFrom(const v1::NoisePlan& plan, const std::string& field,
   if (!check.Count(field, plan.rules_size(), kMaxRules)) return result;
   for (const v1::SourceRule& rule : plan.rules()) {
     const std::string source = check.Text(field, rule.source(), kMaxText);
-    if (const auto state = StateFrom(rule.state())) {
+    if (const auto state = SourceStateFrom(rule.state())) {
       result.rules.push_back({source, {*state, {rule.levels().begin(), rule.levels().end()}}});
     } else {
       check.Add(fmt::format("{}.{}", field, source),

@@ -14,6 +14,7 @@
 #include "common/base/check.h"
 #include "common/base/names.h"
 #include "common/files/sha256.h"
+#include "common/rpc/kinds.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/ingest/accept.h"
 #include "coordinator/rpc/convert.h"
@@ -117,15 +118,6 @@ absl::StatusOr<scheduler::Event> RecordsFrom(SessionId session, const v1::Attemp
   return event;
 }
 
-std::optional<OutcomeEvent::Kind> KindFrom(v1::Outcome::Kind kind) {
-  switch (kind) {
-    case v1::Outcome::KIND_DONE: return OutcomeEvent::Kind::kDone;
-    case v1::Outcome::KIND_DIVERGED: return OutcomeEvent::Kind::kDiverged;
-    case v1::Outcome::KIND_FAILED: return OutcomeEvent::Kind::kFailed;
-    default: return std::nullopt;
-  }
-}
-
 // Nothing for what is not a worker's to say.
 std::optional<CauseClass> CauseFrom(OutcomeEvent::Kind kind, const std::string& name) {
   if (kind != OutcomeEvent::Kind::kFailed) return CauseClass::kNone;
@@ -136,7 +128,7 @@ std::optional<CauseClass> CauseFrom(OutcomeEvent::Kind kind, const std::string& 
 
 // How it ended. What makes no sense is a failure by a bug, and its message says why.
 void FillEnd(const v1::Outcome& from, ingest::AttemptOutcome& outcome) {
-  const auto kind = KindFrom(from.kind());
+  const auto kind = OutcomeKindFrom(from.kind());
   const auto cause = CauseFrom(kind.value_or(OutcomeEvent::Kind::kFailed), from.cause());
   outcome.kind = kind.value_or(OutcomeEvent::Kind::kFailed);
   outcome.cause = kind ? cause.value_or(CauseClass::kBug) : CauseClass::kBug;

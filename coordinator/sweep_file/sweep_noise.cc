@@ -7,6 +7,7 @@
 #include "common/base/nearest.h"
 #include "common/base/noise_source.h"
 #include "common/base/sweep_limits.h"
+#include "common/rpc/kinds.h"
 #include "coordinator/sweep_file/sweep_reader.h"
 
 namespace noisefloor::sweep_file {
@@ -31,15 +32,6 @@ std::string_view NearestPlanKey(std::string_view key) {
   std::vector<std::string_view> known = {"name", "base", "replicates", "blocks", "cross", "levels"};
   for (const NoiseSource source : kAllNoiseSources) known.push_back(Name(source));
   return Nearest(key, known);
-}
-
-v1::SourceState ToProto(SourceState state) {
-  switch (state) {
-    case SourceState::kOff: return v1::SOURCE_STATE_OFF;
-    case SourceState::kFixed: return v1::SOURCE_STATE_FIXED;
-    case SourceState::kFree: return v1::SOURCE_STATE_FREE;
-  }
-  return v1::SOURCE_STATE_UNSPECIFIED;
 }
 
 std::string ReadBuiltInName(SweepReader& reader, const std::string& path, const YamlNode& node) {

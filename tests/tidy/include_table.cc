@@ -51,7 +51,7 @@ const std::vector<FolderRule>& AllRules() {
       {"common/options", {"common/base/"}, {"CLI/", "fmt/"}},
       {"common/rpc",
        {"common/access/access_file.h", "common/base/", "common/files/directory.h",
-        "common/trainer_protocol/schema.h"},
+        "common/trainer_protocol/json.h", "common/trainer_protocol/schema.h"},
        {"absl/", "grpc", "google/", "noisefloor/v1/", "fmt/", "openssl/", "thread", "mutex"}},
       {"common/trainer_protocol",
        {"common/base/", "common/files/sha256.h"},

@@ -3,6 +3,8 @@
 #include <limits>
 #include <map>
 
+#include "common/rpc/kinds.h"
+
 namespace noisefloor {
 
 namespace {
@@ -11,15 +13,6 @@ namespace {
 // repetition.
 std::string Clean(std::string_view text) {
   return ToUtf8(text, std::numeric_limits<size_t>::max());
-}
-
-v1::Outcome::Kind ToProto(OutcomeEvent::Kind kind) {
-  switch (kind) {
-    case OutcomeEvent::Kind::kDone: return v1::Outcome::KIND_DONE;
-    case OutcomeEvent::Kind::kDiverged: return v1::Outcome::KIND_DIVERGED;
-    case OutcomeEvent::Kind::kFailed: return v1::Outcome::KIND_FAILED;
-  }
-  return v1::Outcome::KIND_UNSPECIFIED;
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+// Kinds and states as messages, and back. Pure.
+#pragma once
+
+#include <optional>
+
+#include "common/base/noise_source.h"
+#include "common/trainer_protocol/json.h"
+#include "noisefloor/v1/record.pb.h"
+#include "noisefloor/v1/sweep.pb.h"
+
+namespace noisefloor {
+
+v1::SourceState ToProto(SourceState state);
+// Nothing for a number that is no state.
+std::optional<SourceState> SourceStateFrom(v1::SourceState state);
+
+v1::Outcome::Kind ToProto(OutcomeEvent::Kind kind);
+// Nothing for a number that is no kind.
+std::optional<OutcomeEvent::Kind> OutcomeKindFrom(v1::Outcome::Kind kind);
+
+}  // namespace noisefloor
