@@ -9,6 +9,7 @@
 
 #include "SQLiteCpp/Database.h"
 #include "SQLiteCpp/Statement.h"
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "grpcpp/grpcpp.h"
 #include "gtest/gtest.h"
@@ -36,7 +37,7 @@ class HistoryChecker : public testing::Test {
  protected:
   // One client: s1 of request "a" with two members; one is done, then it is cancelled.
   HistoryChecker() {
-    Add({.kind = Kind::kSubmit, .request = "a", .sweep = 1});
+    Add({.kind = Kind::kSubmit, .request = "a", .sweep = 1, .members = 2});
     Add({.kind = Kind::kWatch, .sweep = 1, .counts = {.waiting = 2}, .token = 5});
     Add({.kind = Kind::kRead, .sweep = 1, .counts = {.waiting = 1, .done = 1}});
     Add({.kind = Kind::kCancel, .sweep = 1});
@@ -106,11 +107,61 @@ TEST_F(HistoryChecker, AResultThatIsLostInTheEndIsSeen) {
 }
 TEST_F(HistoryChecker, CountsThatDoNotSumAreSeen) {
   Add({.kind = Kind::kRead, .sweep = 1, .counts = {.done = 1}});
-  ExpectSeen("with 1 members of 2");
+  ExpectSeen("with 1 members of 2 to 2");
 }
 TEST_F(HistoryChecker, ATokenThatGoesBackIsSeen) {
   Add({.kind = Kind::kWatch, .sweep = 1, .counts = {.done = 1, .cancelled = 1}, .token = 4});
   ExpectSeen("a token that goes back");
+}
+
+TEST_F(HistoryChecker, AnExtensionThatIsLostIsSeen) {
+  Add({.kind = Kind::kExtend, .end = End::kUnknown, .sweep = 1, .members = 3});
+  EXPECT_THAT(Faults(), IsEmpty()) << "it may not have been done";
+  Add({.kind = Kind::kExtend, .sweep = 1, .members = 3});
+  ExpectSeen("s1 is there with 2 members of 3 to 3");
+  kept_.sweeps[1].members = 3;
+  kept_.sweeps[1].counts.waiting = 1;
+  EXPECT_THAT(Faults(), IsEmpty()) << "though it was cancelled before";
+  Add({.kind = Kind::kRead, .sweep = 1, .counts = {.done = 1, .cancelled = 1}});
+  ExpectSeen("client 0 saw s1 with 2 members of 3 to 3");
+}
+TEST_F(HistoryChecker, MembersThatNobodyAskedForAreSeen) {
+  Add({.kind = Kind::kExtend, .end = End::kRefused, .sweep = 1, .members = 5});
+  kept_.sweeps[1].members = 5;
+  ExpectSeen("s1 is there with 5 members of 2 to 2");
+}
+TEST_F(HistoryChecker, AnUpdateThatIsLostOrReplacedByAnOlderOneIsSeen) {
+  kept_.sweeps[1].notes = "one";
+  ExpectSeen("s1 is there with the notes \"one\"");
+  Add({.kind = Kind::kUpdate, .sweep = 1, .notes = "one"});
+  EXPECT_THAT(Faults(), IsEmpty());
+  Add({.kind = Kind::kUpdate, .end = End::kUnknown, .sweep = 1, .notes = "two"});
+  EXPECT_THAT(Faults(), IsEmpty()) << "it may not have been done";
+  Add({.kind = Kind::kUpdate, .sweep = 1, .notes = "three"});
+  ExpectSeen("s1 is there with the notes \"one\"");
+  kept_.sweeps[1].notes = "two";
+  EXPECT_THAT(Faults(), IsEmpty()) << "it may have been done late";
+  kept_.sweeps[1].notes = "";
+  ExpectSeen("s1 is there with the notes \"\"");
+  kept_.sweeps[1].notes = "three";
+  Add({.kind = Kind::kRead, .sweep = 1, .notes = "one", .counts = {.done = 1, .cancelled = 1}});
+  ExpectSeen("client 0 saw s1 with the notes \"one\"");
+}
+TEST_F(HistoryChecker, ADeletedOneThatIsSeenIsSeen) {
+  Add({.kind = Kind::kDelete, .end = End::kUnknown, .sweep = 1});
+  EXPECT_THAT(Faults(), IsEmpty()) << "it may not have been done";
+  const Kept::Sweep sweep = kept_.sweeps.at(1);
+  kept_.sweeps.clear();
+  EXPECT_THAT(Faults(), IsEmpty()) << "or it may";
+  Add({.kind = Kind::kDelete, .sweep = 1});
+  Add({.kind = Kind::kSubmit, .request = "a", .sweep = 2, .members = 2});
+  kept_.sweeps[2] = {"a", 2, {.waiting = 2}};
+  EXPECT_THAT(Faults(), IsEmpty()) << "its request makes another";
+  kept_.sweeps[1] = {"", 2, sweep.counts};
+  ExpectSeen("s1 was deleted and is there");
+  kept_.sweeps.erase(1);
+  Add({.kind = Kind::kRead, .sweep = 1, .counts = {.done = 1, .cancelled = 1}});
+  ExpectSeen("client 0 saw s1 after it was deleted");
 }
 
 // --- Clients ---
@@ -179,12 +230,15 @@ class Clients {
 
   absl::Status Do(Stub& stub, Chance& chance, Operation& operation) {
     const uint64_t last = last_sweep_;
-    const uint64_t what = last == 0 ? 0 : chance.Below(12);
+    const uint64_t what = last == 0 ? 0 : chance.Below(16);
     operation.sweep = last == 0 ? 0 : 1 + chance.Below(last);
     if (what < 3) return Submit(stub, chance, operation);
     if (what == 3) return Replay(stub, operation);
     if (what == 4) return Change(stub, operation, Kind::kCancel);
     if (what == 5) return Change(stub, operation, Kind::kRetry);
+    if (what == 12) return Extend(stub, chance, operation);
+    if (what == 13) return Update(stub, operation);
+    if (what > 13) return Delete(stub, operation);
     return what < 9 ? Read(stub, operation) : Watch(stub, operation);
   }
 
@@ -209,7 +263,7 @@ class Clients {
     sweep.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_LIST);
     sweep.mutable_hardware()->add_classes(which % 2 == 0 ? hardware_ : "cpu-nobody-has");
     sweep.add_stacks("noop");
-    sweep.set_replicates(1 + static_cast<uint32_t>(which));
+    sweep.set_replicates(operation.members = 1 + static_cast<uint32_t>(which));
     sweep.set_blocks(1);
     NF_ASSIGN_OR_RETURN(const auto answer, Ask(stub, &Stub::SubmitSweep, request));
     Learn(operation.sweep = answer.sweep_id());
@@ -219,6 +273,7 @@ class Clients {
   absl::Status Replay(Stub& stub, Operation& operation) {
     operation.kind = Kind::kReplay;
     operation.request = "replay-" + std::to_string(operation.sweep);
+    operation.members = 1;
     v1::ReplayMemberRequest request;
     request.set_member("s" + std::to_string(operation.sweep) + "c0r0");
     request.set_request_id(operation.request);
@@ -237,6 +292,31 @@ class Clients {
                                  : Ask(stub, &Stub::RetrySweep, retry).status();
   }
 
+  static absl::Status Extend(Stub& stub, Chance& chance, Operation& operation) {
+    operation.kind = Kind::kExtend;
+    operation.members = 2 + static_cast<uint32_t>(chance.Below(kRequests));
+    v1::ExtendSweepRequest request;
+    request.set_sweep_id(operation.sweep);
+    request.set_replicates(operation.members);
+    return Ask(stub, &Stub::ExtendSweep, request).status();
+  }
+
+  static absl::Status Update(Stub& stub, Operation& operation) {
+    operation.kind = Kind::kUpdate;
+    operation.notes = fmt::format("client {} at {}", operation.client, operation.began);
+    v1::UpdateSweepRequest request;
+    request.set_sweep_id(operation.sweep);
+    request.set_notes(operation.notes);
+    return Ask(stub, &Stub::UpdateSweep, request).status();
+  }
+
+  static absl::Status Delete(Stub& stub, Operation& operation) {
+    operation.kind = Kind::kDelete;
+    v1::DeleteSweepRequest request;
+    request.set_sweep_id(operation.sweep);
+    return Ask(stub, &Stub::DeleteSweep, request).status();
+  }
+
   static Counts CountsOf(const v1::SweepSummary& sweep) {
     return {sweep.waiting(), sweep.leased(), sweep.done() + sweep.diverged(), sweep.failed(),
             sweep.cancelled()};
@@ -248,6 +328,7 @@ class Clients {
     request.set_sweep_id(operation.sweep);
     NF_ASSIGN_OR_RETURN(const auto answer, Ask(stub, &Stub::GetSweep, request));
     operation.counts = CountsOf(answer.sweep());
+    operation.notes = answer.sweep().sweep().notes();
     return absl::OkStatus();
   }
 
@@ -285,17 +366,19 @@ class Clients {
 Kept KeptIn(const std::string& home) {
   Kept kept;
   const SQLite::Database database(DatabasePath(home), SQLite::OPEN_READONLY);
-  SQLite::Statement row(database,
-                        "SELECT v.sweep, s.request_id, v.members, v.waiting, v.leased, v.done, "
-                        "v.diverged, v.failed, v.cancelled FROM v_sweep v JOIN sweep s USING "
-                        "(sweep)");
+  SQLite::Statement row(
+      database,
+      "SELECT v.sweep, s.request_id, v.members, v.waiting, v.leased, v.done, "
+      "v.diverged, v.failed, v.cancelled, v.notes FROM v_sweep v JOIN sweep s USING "
+      "(sweep)");
   const auto number = [&](int column) {
     return static_cast<uint32_t>(row.getColumn(column).getInt64());
   };
   while (row.executeStep()) {
     kept.sweeps[number(0)] = {row.getColumn(1).getString(),
                               number(2),
-                              {number(3), number(4), number(5) + number(6), number(7), number(8)}};
+                              {number(3), number(4), number(5) + number(6), number(7), number(8)},
+                              row.getColumn(9).getString()};
   }
   return kept;
 }
@@ -340,8 +423,8 @@ TEST(HistoryTest, WhatClientsWerePromisedHoldsThoughTheCoordinatorIsKilledAgainA
   EXPECT_THAT(FaultsOf(coordinator.home()), IsEmpty());
   std::map<std::pair<Kind, End>, int> seen;
   for (const Operation& operation : history) ++seen[{operation.kind, operation.end}];
-  for (const Kind kind :
-       {Kind::kSubmit, Kind::kReplay, Kind::kCancel, Kind::kRetry, Kind::kRead, Kind::kWatch}) {
+  for (const Kind kind : {Kind::kSubmit, Kind::kReplay, Kind::kCancel, Kind::kRetry, Kind::kExtend,
+                          Kind::kUpdate, Kind::kDelete, Kind::kRead, Kind::kWatch}) {
     const int done = seen[{kind, End::kOk}];
     EXPECT_GT(done, 0) << "of kind " << static_cast<int>(kind);
   }
