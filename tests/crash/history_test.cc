@@ -2,9 +2,11 @@
 // And the checker of that sees what is planted.
 #include "tests/crash/history.h"
 
+#include <poll.h>
 #include <signal.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "SQLiteCpp/Database.h"
@@ -19,6 +21,7 @@
 #include "tests/coordinator/store/temp_home.h"
 #include "tests/crash/budget.h"
 #include "tests/crash/home_checker.h"
+#include "tests/crash/proxy.h"
 #include "tests/crash/served.h"
 
 namespace noisefloor::test {
@@ -383,53 +386,101 @@ Kept KeptIn(const std::string& home) {
   return kept;
 }
 
-TEST(HistoryTest, WhatClientsWerePromisedHoldsThoughTheCoordinatorIsKilledAgainAndAgain) {
-  const TempHome folder;
-  Served coordinator(folder.path(), nullptr);
-  ASSERT_TRUE(coordinator.Start().ok()) << coordinator.Log();
-  const std::string address = coordinator.address();
-  auto worker = Process::Start(
-      {WORKER, "--coordinator=" + address, "--name=box", "--state=" + folder.path() + "/state",
-       "--slots=2", "--grace=1", "--trainer=noop"},
-      folder.path() + "/worker.log");
-  ASSERT_TRUE(worker.ok()) << worker.status();
-  std::string hardware;
-  while (hardware.empty()) {
-    ASSERT_FALSE(worker->EndsWithin(absl::Milliseconds(50)));
-    const auto there = Ask(coordinator.people(), &Stub::ListWorkers, v1::ListWorkersRequest());
-    ASSERT_TRUE(there.ok()) << there.status();
-    if (there->workers_size() == 0) continue;
-    hardware = there->workers(0).inventory().offers(0).hardware_class();
+class HistoryTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(coordinator_.Start().ok()) << coordinator_.Log(); }
+
+  // A worker with two slots there; its class.
+  std::string StartWorker(const std::string& address) {
+    auto worker = Process::Start(
+        {WORKER, "--coordinator=" + address, "--name=box", "--state=" + folder_.path() + "/state",
+         "--slots=2", "--grace=1", "--trainer=noop"},
+        folder_.path() + "/worker.log");
+    EXPECT_TRUE(worker.ok()) << worker.status();
+    worker_.emplace(*std::move(worker));
+    while (!worker_->EndsWithin(absl::Milliseconds(50))) {
+      const auto there = Ask(coordinator_.people(), &Stub::ListWorkers, v1::ListWorkersRequest());
+      EXPECT_TRUE(there.ok()) << there.status();
+      if (there.ok() && there->workers_size() == 0) continue;
+      return there.ok() ? there->workers(0).inventory().offers(0).hardware_class() : "";
+    }
+    ADD_FAILURE() << "the worker has ended";
+    return "";
   }
 
+  // After the last call: was every kind done, and was what was promised kept?
+  void Check(const std::vector<Operation>& history) {
+    worker_->Signal(SIGTERM);
+    EXPECT_EQ(worker_->Wait(absl::Minutes(2)).value_or(-1), 0);
+    const std::string address = coordinator_.address();
+    coordinator_.Kill();
+    ASSERT_TRUE(coordinator_.Start(address).ok());
+    EXPECT_THAT(WhatDoesNotFit(history, KeptIn(coordinator_.home())), IsEmpty());
+    EXPECT_THAT(FaultsOf(coordinator_.home()), IsEmpty());
+    std::map<Kind, int> done;
+    int unknown = 0;
+    for (const Operation& operation : history) {
+      done[operation.kind] += operation.end == End::kOk;
+      unknown += operation.end == End::kUnknown;
+    }
+    for (const Kind kind :
+         {Kind::kSubmit, Kind::kReplay, Kind::kCancel, Kind::kRetry, Kind::kExtend, Kind::kUpdate,
+          Kind::kDelete, Kind::kRead, Kind::kWatch}) {
+      EXPECT_GT(done[kind], 0) << "of kind " << static_cast<int>(kind);
+    }
+    std::cout << history.size() << " calls, of " << unknown << " the end is not known\n";
+    EXPECT_GT(unknown, 0);
+  }
+
+  const TempHome folder_;
+  Served coordinator_{folder_.path(), nullptr};
+  std::optional<Process> worker_;
+};
+
+TEST_F(HistoryTest, WhatClientsWerePromisedHoldsThoughTheCoordinatorIsKilledAgainAndAgain) {
+  const std::string address = coordinator_.address();
+  const std::string hardware = StartWorker(address);
   Chance chance(CrashSeed());
   Clients clients(address, hardware, CrashSeed(), EveryPoint() ? 3000 : 500);
   clients.AwaitReplay();
   // By answers, not by time: how many kills there are is no matter of the machine's speed.
   int kills = 0;
   while (clients.AwaitAnswers(static_cast<int>(chance.Below(kAnswersOfALife)))) {
-    coordinator.Kill();
+    coordinator_.Kill();
     ++kills;
-    const absl::Status again = coordinator.Start(address);
+    const absl::Status again = coordinator_.Start(address);
     ASSERT_TRUE(again.ok()) << again;
   }
-  const std::vector<Operation> history = clients.Join();
-  worker->Signal(SIGTERM);
-  EXPECT_EQ(worker->Wait(absl::Minutes(2)).value_or(-1), 0);
-  coordinator.Kill();
-  ASSERT_TRUE(coordinator.Start(address).ok());
-
-  EXPECT_THAT(WhatDoesNotFit(history, KeptIn(coordinator.home())), IsEmpty());
-  EXPECT_THAT(FaultsOf(coordinator.home()), IsEmpty());
-  std::map<std::pair<Kind, End>, int> seen;
-  for (const Operation& operation : history) ++seen[{operation.kind, operation.end}];
-  for (const Kind kind : {Kind::kSubmit, Kind::kReplay, Kind::kCancel, Kind::kRetry, Kind::kExtend,
-                          Kind::kUpdate, Kind::kDelete, Kind::kRead, Kind::kWatch}) {
-    const int done = seen[{kind, End::kOk}];
-    EXPECT_GT(done, 0) << "of kind " << static_cast<int>(kind);
-  }
-  std::cout << history.size() << " calls, " << kills << " kills\n";
+  Check(clients.Join());
+  std::cout << kills << " kills\n";
   EXPECT_GE(kills, 3);
+}
+
+// Its own, between people and it, and between its worker and it: a connection breaks in the middle
+// of calls, or carries one way only for a while before.
+TEST_F(HistoryTest, WhatClientsWerePromisedHoldsThoughTheirConnectionsBreakAndCarryOneWayOnly) {
+  using Stalls = Proxy::Stalls;
+  constexpr Stalls kStalls[] = {Stalls::kNothing, Stalls::kRequests, Stalls::kAnswers,
+                                Stalls::kBoth};
+  constexpr int kStallMs = 20;
+  Proxy of_people(coordinator_.address());
+  Proxy of_worker(coordinator_.address());
+  const std::string hardware = StartWorker(of_worker.address());
+  Chance chance(CrashSeed());
+  Clients clients(of_people.address(), hardware, CrashSeed(), EveryPoint() ? 3000 : 500);
+  clients.AwaitReplay();
+  std::map<Stalls, int> cuts;
+  while (clients.AwaitAnswers(static_cast<int>(chance.Below(kAnswersOfALife / 4)))) {
+    Proxy& proxy = chance.OneIn(3) ? of_worker : of_people;
+    const Stalls stalls = kStalls[chance.Below(4)];
+    proxy.Stall(stalls);
+    if (stalls != Stalls::kNothing) poll(nullptr, 0, kStallMs);  // How long the fault lasts.
+    proxy.Cut();
+    proxy.Stall(Stalls::kNothing);
+    ++cuts[stalls];
+  }
+  Check(clients.Join());
+  for (const Stalls stalls : kStalls) EXPECT_GT(cuts[stalls], 0);
 }
 
 }  // namespace

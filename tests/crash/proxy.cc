@@ -7,9 +7,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <utility>
 #include <vector>
-
-#include "common/base/check.h"
 
 namespace noisefloor::test {
 
@@ -25,8 +24,7 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// Two sockets, one for each side. -1: that side has closed.
-using Pair = std::array<int, 2>;
+constexpr int kNobody = -1;  // Whom poll() does not look at.
 
 // False when the connection is over.
 bool Carry(int from, int to) {
@@ -42,67 +40,87 @@ bool Carry(int from, int to) {
   return true;
 }
 
+// Both ends learn of it at once, and what was not read is lost.
+void Break(int socket) {
+  const linger now = {1, 0};
+  (void)setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  close(socket);
+}
+
 }  // namespace
 
 Proxy::Proxy(const std::string& to) : to_port_(std::stoi(to.substr(to.rfind(':') + 1))) {
-  listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof address;
-  NF_CHECK(bind(listener_, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  NF_CHECK(listen(listener_, 16) == 0);
-  NF_CHECK(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  port_ = ntohs(address.sin_port);
+  port_.Listen();
   thread_ = std::thread([this] { Run(); });
 }
 
 Proxy::~Proxy() {
   ends_ = true;
   thread_.join();
-  close(listener_);
 }
 
-std::string Proxy::address() const { return "127.0.0.1:" + std::to_string(port_); }
+void Proxy::Cut() {
+  const uint64_t wanted = ++to_cut_;
+  for (uint64_t is = cut_; is < wanted; is = cut_) cut_.wait(is);
+}
 
 void Proxy::Run() {
-  std::vector<Pair> pairs;
+  Pairs pairs;
   while (!ends_) {
-    std::vector<pollfd> waits = {{listener_, POLLIN, 0}};
-    for (const Pair& pair : pairs) {
-      for (const int side : pair) waits.push_back({side, POLLIN, 0});
+    Look(pairs);
+    const uint64_t wanted = to_cut_;
+    if (cut_ == wanted) continue;
+    for (const auto& pair : pairs) {
+      for (const int side : pair) Break(side);
     }
-    if (stalls_) {
-      poll(nullptr, 0, kLookMs);
-      continue;
-    }
-    if (poll(waits.data(), waits.size(), kLookMs) <= 0) continue;
-    std::vector<Pair> left;
-    for (size_t i = 0; i < pairs.size(); ++i) {
-      bool lives = true;
-      for (size_t side = 0; side < 2; ++side) {
-        if (waits[1 + 2 * i + side].revents == 0) continue;
-        lives = lives && Carry(pairs[i][side], pairs[i][1 - side]);
-      }
-      if (lives) {
-        left.push_back(pairs[i]);
-        continue;
-      }
-      for (const int side : pairs[i]) close(side);
-    }
-    pairs = std::move(left);
-    if (waits[0].revents == 0) continue;
-    const int near = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    const int far = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const sockaddr_in address = Loopback(to_port_);
-    if (connect(far, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-      pairs.push_back({near, far});
-      continue;
-    }
-    close(near);
-    close(far);
+    pairs.clear();
+    cut_ = wanted;
+    cut_.notify_all();
   }
-  for (const Pair& pair : pairs) {
+  for (const auto& pair : pairs) {
     for (const int side : pair) close(side);
   }
+}
+
+// Waits a moment for something to carry, and carries it.
+void Proxy::Look(Pairs& pairs) {
+  const Stalls stalls = stalls_;
+  const bool carries[] = {stalls != Stalls::kRequests && stalls != Stalls::kBoth,
+                          stalls != Stalls::kAnswers && stalls != Stalls::kBoth};
+  std::vector<pollfd> waits = {{stalls == Stalls::kBoth ? kNobody : port_.file(), POLLIN, 0}};
+  for (const auto& pair : pairs) {
+    for (size_t side = 0; side < 2; ++side) {
+      waits.push_back({carries[side] ? pair[side] : kNobody, POLLIN, 0});
+    }
+  }
+  if (poll(waits.data(), waits.size(), kLookMs) <= 0) return;
+  Pairs left;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    bool lives = true;
+    for (size_t side = 0; side < 2; ++side) {
+      if (waits[1 + 2 * i + side].revents == 0) continue;
+      lives = lives && Carry(pairs[i][side], pairs[i][1 - side]);
+    }
+    if (lives) {
+      left.push_back(pairs[i]);
+      continue;
+    }
+    for (const int side : pairs[i]) close(side);
+  }
+  pairs = std::move(left);
+  if (waits[0].revents != 0) Accept(pairs);
+}
+
+void Proxy::Accept(Pairs& pairs) {
+  const int near = accept4(port_.file(), nullptr, nullptr, SOCK_CLOEXEC);
+  const int far = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in address = Loopback(to_port_);
+  if (connect(far, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    pairs.push_back({near, far});
+    return;
+  }
+  close(near);
+  close(far);
 }
 
 }  // namespace noisefloor::test

@@ -1,9 +1,15 @@
-// A connection's way through the test, which can stop carrying anything without closing.
+// A connection's way through the test, which can stop carrying without closing, either way or one
+// way only, and break in the middle.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "tests/support/loopback_port.h"
 
 namespace noisefloor::test {
 
@@ -16,18 +22,26 @@ class Proxy {
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
-  std::string address() const;
-  // While it stalls, nothing arrives anywhere, and nobody is told. What was sent meanwhile arrives
-  // afterwards.
-  void Stall(bool stalls) { stalls_ = stalls; }
+  std::string address() const { return port_.address(); }
+  // What does not arrive while it stalls, and nobody is told. What was sent meanwhile arrives
+  // afterwards. While nothing does, nobody connects either.
+  enum class Stalls : uint8_t { kNothing, kRequests, kAnswers, kBoth };
+  void Stall(Stalls what) { stalls_ = what; }
+  // Breaks every connection there is, and with it what is on its way. Returns when they are gone.
+  void Cut();
 
  private:
+  using Pairs = std::vector<std::array<int, 2>>;  // Sockets, of who connected and of where to.
+
   void Run();
+  void Look(Pairs& pairs);
+  void Accept(Pairs& pairs);
 
   const int to_port_;
-  int listener_ = -1;
-  int port_ = 0;
-  std::atomic<bool> stalls_ = false;
+  LoopbackPort port_;
+  std::atomic<Stalls> stalls_ = Stalls::kNothing;
+  std::atomic<uint64_t> to_cut_ = 0;  // How often it was asked to,
+  std::atomic<uint64_t> cut_ = 0;     // and has.
   std::atomic<bool> ends_ = false;
   std::thread thread_;
 };

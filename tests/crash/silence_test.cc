@@ -122,13 +122,13 @@ TEST_F(SilenceTest, OneIsStoppedAndOneCutOffForLongerThanTheirLeasesLive) {
   ASSERT_TRUE(Until([&] { return Count("lease") == 2; })) << Logs();
 
   ASSERT_TRUE(workers_.at("stopped").Signal(SIGSTOP));
-  proxy.Stall(true);
+  proxy.Stall(Proxy::Stalls::kBoth);
   ASSERT_TRUE(Until([&] { return Count("lease WHERE dropped_us IS NOT NULL") == 2; })) << Logs();
   StartWorker("third", coordinator_.address());
   ASSERT_TRUE(Until([&] { return Count("lease") == 3; })) << Logs();
   OpenGate();
   ASSERT_TRUE(workers_.at("stopped").Signal(SIGCONT));
-  proxy.Stall(false);
+  proxy.Stall(Proxy::Stalls::kNothing);
 
   FinishAll(2);
   EXPECT_EQ(Count("lease WHERE drop_cause = 'lost_worker'"), 2) << Logs();
