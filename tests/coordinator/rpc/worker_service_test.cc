@@ -303,6 +303,25 @@ TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
   EXPECT_TRUE(worker.Settled().accepted());
 }
 
+// It asks about leases that are not its own, each of which is answered, and reads no answer.
+TEST_F(WorkerServiceTest, WhoDoesNotReadIsEndedAtTheBoundAndOthersGoOn) {
+  constexpr int kHeld = 1000;
+  ScriptedWorker silent(*workers_, "silent", 8);
+  v1::SessionRequest question;
+  for (uint64_t lease = 1; lease <= kHeld; ++lease) {
+    question.mutable_heartbeat()->add_held()->set_lease_id(1000 + lease);
+  }
+  for (int asked = 0; asked < 1000 && silent.Send(question); ++asked) {
+  }
+
+  ScriptedWorker worker(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  EXPECT_EQ(worker.Started().member(), "s1c0r0");
+  const absl::Status ended = silent.End();
+  EXPECT_EQ(ended.code(), Code::kResourceExhausted);
+  EXPECT_THAT(Message(ended), HasSubstr("the worker does not read what the coordinator sends"));
+}
+
 // More bytes than the window of a session holds, in few messages.
 TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfBytes) {
   ScriptedWorker worker(*workers_, "box", 7);
