@@ -5,6 +5,7 @@
 
 #include "common/base/check.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/training_json.h"
 
 namespace noisefloor {
 
@@ -40,22 +41,26 @@ std::optional<LaneRule> RuleIn(const Json& spec) {
 
 }  // namespace
 
+class TemplateMaker {
+ public:
+  // Of what text() says, parsed. DataLoss for what is none.
+  static absl::StatusOr<SpecificationTemplate> From(Json cell, uint64_t sweep_seed);
+};
+
 SpecificationTemplate SpecificationTemplate::Of(const Training& member, const LaneRules& rules,
                                                 uint64_t sweep_seed) {
-  absl::StatusOr<Json> parsed = ParseJson(TrainingToJson(member));
-  NF_CHECK(parsed.ok());
+  Json cell = TrainingAsJson(member);
   for (const NoiseSource source : kAllNoiseSources) {
     const LaneRule& rule = RuleOf(rules, source);
-    if (rule.state != SourceState::kFree) continue;
-    LeaveOpen((*parsed)["noise"][std::string(Name(source))], rule);
+    if (rule.state == SourceState::kFree) LeaveOpen(cell["noise"][std::string(Name(source))], rule);
   }
-  auto made = Parse(parsed->dump(), sweep_seed);
+  auto made = TemplateMaker::From(std::move(cell), sweep_seed);
   NF_CHECK(made.ok());
   return *std::move(made);
 }
 
 SpecificationTemplate SpecificationTemplate::Fixed(const Training& member) {
-  auto made = Parse(TrainingToJson(member), 0);
+  auto made = TemplateMaker::From(TrainingAsJson(member), 0);
   NF_CHECK(made.ok());
   return *std::move(made);
 }
@@ -69,19 +74,23 @@ absl::StatusOr<SpecificationTemplate> SpecificationTemplate::OfText(std::string_
     if (!spec.is_object() || spec.value("state", "") != Name(SourceState::kFree)) continue;
     LeaveOpen(spec, {});
   }
-  return Parse(parsed->dump(), sweep_seed);
+  return TemplateMaker::From(*std::move(parsed), sweep_seed);
 }
 
 absl::StatusOr<SpecificationTemplate> SpecificationTemplate::Parse(std::string_view text,
                                                                    uint64_t sweep_seed) {
   absl::StatusOr<Json> parsed = ParseJson(text);
   if (!parsed.ok()) return NoTemplate(Message(parsed.status()));
-  if (!parsed->is_object() || !parsed->contains("noise") || !(*parsed)["noise"].is_object()) {
+  return TemplateMaker::From(*std::move(parsed), sweep_seed);
+}
+
+absl::StatusOr<SpecificationTemplate> TemplateMaker::From(Json cell, uint64_t sweep_seed) {
+  if (!cell.is_object() || !cell.contains("noise") || !cell["noise"].is_object()) {
     return NoTemplate("an object with \"noise\" was expected");
   }
   SpecificationTemplate made;
   made.sweep_seed_ = sweep_seed;
-  Json& noise = (*parsed)["noise"];
+  Json& noise = cell["noise"];
   for (auto& [name, spec] : noise.items()) {  // In the order in which they are written.
     const auto source = ParseNoiseSource(name);
     if (!source || !spec.is_object() || !spec.contains("state") || !spec.contains("block") ||
@@ -93,15 +102,15 @@ absl::StatusOr<SpecificationTemplate> SpecificationTemplate::Parse(std::string_v
     if (!rule) return NoTemplate("noise." + name + ".levels");
     made.holes_.push_back({*source, *std::move(rule), spec["block"].get<uint32_t>(), ""});
   }
-  made.text_ = parsed->dump();
-  for (const Hole& hole : made.holes_) {
+  made.text_ = cell.dump();
+  for (const SpecificationTemplate::Hole& hole : made.holes_) {
     Json& spec = noise[std::string(Name(hole.source))];
     spec.erase("levels");
     spec["lane"] = 0;
     spec["seed"] = "";
   }
-  std::string whole = parsed->dump();
-  for (Hole& hole : made.holes_) {
+  std::string whole = cell.dump();
+  for (SpecificationTemplate::Hole& hole : made.holes_) {
     const size_t at = whole.find(kHole);
     if (at == std::string::npos) return NoTemplate("noise");
     hole.before = whole.substr(0, at);

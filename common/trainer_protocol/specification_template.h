@@ -36,6 +36,7 @@ class SpecificationTemplate {
   std::string ForReplicate(uint32_t replicate) const;
 
  private:
+  friend class TemplateMaker;  // Beside the code: what is made of JSON.
   struct Hole {
     NoiseSource source = NoiseSource::kInit;
     LaneRule rule;

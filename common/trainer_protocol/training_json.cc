@@ -50,7 +50,7 @@ absl::Status ReadSettings(const Json& json, const std::string& prefix, Settings&
 
 }  // namespace
 
-std::string TrainingToJson(const Training& training) {
+Json TrainingAsJson(const Training& training) {
   Json json = Json::object();
   for (const auto& [path, value] : training.settings) json[PointerTo(path)] = ToJson(value);
   for (const NoiseSource source : kAllNoiseSources) {
@@ -62,8 +62,10 @@ std::string TrainingToJson(const Training& training) {
   }
   json["hardware_class"] = training.hardware_class;
   json["stack"] = training.stack;
-  return json.dump();
+  return json;
 }
+
+std::string TrainingToJson(const Training& training) { return TrainingAsJson(training).dump(); }
 
 absl::StatusOr<Training> TrainingFrom(const Json& json) {
   if (!json.is_object()) return InvalidInput("specification: expected a JSON object");

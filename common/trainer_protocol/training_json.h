@@ -9,6 +9,8 @@
 
 namespace noisefloor {
 
+// What TrainingToJson writes.
+Json TrainingAsJson(const Training& training);
 // Of what TrainingToJson writes, whoever's settings it holds. InvalidArgument names the path of
 // what is no setting, and of what is missing or wrong besides settings.
 absl::StatusOr<Training> TrainingFrom(const Json& json);

@@ -26,11 +26,13 @@ using noisefloor::Setting;
 struct AxisColumn {
   std::string path;
   std::vector<SettingValue> values;
+  friend bool operator==(const AxisColumn&, const AxisColumn&) = default;
 };
 
 // Columns walk in step; axes combine as a product.
 struct Axis {
   std::vector<AxisColumn> columns;
+  friend bool operator==(const Axis&, const Axis&) = default;
 };
 
 struct SourceRule {
@@ -76,6 +78,7 @@ struct NoisePlan {
   LaneRules rules;
   uint32_t replicates = 0;  // 0: the sweep's.
   uint32_t blocks = 0;      // 0: the sweep's.
+  friend bool operator==(const NoisePlan&, const NoisePlan&) = default;
 };
 
 // What the members of a sweep do. Placement does not ask for it.
@@ -90,6 +93,7 @@ std::optional<Kind> ParseKind(std::string_view name);
 struct Subject {
   MemberId member;
   uint32_t block = 0;  // Of its cell.
+  friend bool operator==(const Subject&, const Subject&) = default;
 };
 
 // How large a sweep is: its classes, and the members of a cell and the blocks of each plan, in
@@ -126,6 +130,7 @@ struct Sweep {
   // What it was before it was extended, first to last. Says in which order its cells came, and
   // nothing of what they train.
   std::vector<Extent> before;
+  friend bool operator==(const Sweep&, const Sweep&) = default;
 };
 
 struct Cell {

@@ -28,8 +28,7 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
   if (a.sharing != b.sharing) return name + "sharing";
   if (a.revision != b.revision) return name + "revision";
   if (a.content.notes != b.content.notes || a.content.tags != b.content.tags) return name + "notes";
-  if (sweep::CanonicalText(a.content) != sweep::CanonicalText(b.content)) return name + "content";
-  if (a.content.before != b.content.before) return name + "what it was before";
+  if (a.content != b.content) return name + "content";
   if (a.identities != b.identities) return name + "identities";
   if (a.cells_with_evaluation_set != b.cells_with_evaluation_set) return name + "evaluation sets";
   if (a.cells.size() != b.cells.size()) return name + "cells";
@@ -316,6 +315,8 @@ void FakeStore::On(const PinCell& write) {
 }
 
 void FakeStore::On(const KeepSpecification& write) {
+  const auto kept = specifications_.find({write.sweep, write.cell});
+  if (kept != specifications_.end() && kept->second.text() == write.text) return;
   const auto shared = SpecificationTemplate::Parse(write.text, SweepOf(write.sweep).content.seed);
   if (!shared.ok()) return Violate(ToText(write.sweep) + ": a specification that is none");
   specifications_.insert_or_assign({write.sweep, write.cell}, *shared);
