@@ -433,7 +433,6 @@ void RunningCoordinator::Stop() {
 }
 
 std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep) const {
-  using scheduler::MemberState;
   const std::optional<scheduler::SweepCounts> counts = loop_.live().CountsOf(sweep);
   if (!counts) return std::nullopt;
   const scheduler::TrainTimes& times = counts->times;

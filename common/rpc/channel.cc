@@ -10,7 +10,6 @@
 
 #include "fmt/format.h"
 #include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 
 #include "common/rpc/caller_metadata.h"
@@ -33,10 +32,6 @@ std::chrono::system_clock::time_point After(absl::Duration timeout) {
   return std::chrono::system_clock::now() + absl::ToChronoMilliseconds(timeout);
 }
 
-}  // namespace
-
-namespace {
-
 // Puts the token into each call.
 class TokenPlugin final : public grpc::MetadataCredentialsPlugin {
  public:
@@ -56,7 +51,8 @@ class TokenPlugin final : public grpc::MetadataCredentialsPlugin {
   const bool may_wait_;
 };
 
-// shared: gRPC's channels hold their credentials that way.
+}  // namespace
+
 std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ChannelAccess* access) {
   if (access == nullptr) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
@@ -66,8 +62,6 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ChannelAccess* acc
       grpc::MetadataCredentialsFromPlugin(
           std::make_unique<TokenPlugin>(access->token, access->token_may_wait)));
 }
-
-}  // namespace
 
 std::shared_ptr<grpc::Channel> MakeChannel(const Address& address, const ChannelAccess* access) {
   grpc::ChannelArguments arguments;

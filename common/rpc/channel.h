@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/security/credentials.h"
 
 #include "common/base/status.h"
 #include "common/rpc/address.h"
@@ -28,7 +29,11 @@ struct ChannelAccess {
   bool token_may_wait = false;         // For a disk, say: gRPC asks on a thread for that.
 };
 
-// With TLS and a token when there is an `access`; else plain text, to a coordinator on loopback.
+// Of TLS and a token when there is an `access`; else of plain text.
+// shared: gRPC's channels hold their credentials that way.
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ChannelAccess* access);
+
+// With those; without an `access` to a coordinator on loopback.
 // Connects on first use, again after 0.1 to 2 s. What fails with Unavailable before anything was
 // answered is tried up to four times. Keepalive finds a dead peer within 50 s. Thread-safe.
 // shared: gRPC's stubs hold their channel that way.

@@ -31,7 +31,7 @@ constexpr std::array<Cause, 8> kCauses = {{
     {CauseClass::kLostWorker, "lost_worker", 16},
 }};
 
-using Kind = OutcomeEvent::Kind;
+using Kind = Outcome::Kind;
 constexpr std::array<std::pair<Kind, std::string_view>, 3> kKinds = {
     {{Kind::kDone, "done"}, {Kind::kDiverged, "diverged"}, {Kind::kFailed, "failed"}}};
 
@@ -59,19 +59,19 @@ struct Writer {
   Json operator()(const ProgressEvent& e) const {
     return {{"event", "progress"}, {"step", e.step}, {"step_count", e.step_count}};
   }
-  Json operator()(const ArtifactEvent& e) const {
+  Json operator()(const Artifact& e) const {
     return {{"event", "artifact"},
             {"kind", e.kind},
             {"path", e.path},
             {"sha256", e.sha256},
             {"size", e.size}};
   }
-  Json operator()(const OutcomeEvent& e) const {
+  Json operator()(const Outcome& e) const {
     Json metrics = Json::object();
     for (const auto& [name, value] : e.metrics) metrics[name] = NumberToJson(value);
     Json per_class = Json::array();
     for (const double value : e.per_class_accuracy) per_class.push_back(NumberToJson(value));
-    return {{"event", kKinds[static_cast<size_t>(e.kind)].second},
+    return {{"event", Name(e.kind)},
             {"cause", Name(e.cause)},
             {"message", e.message},
             {"hashes", e.hashes},
@@ -155,7 +155,7 @@ absl::StatusOr<TrainerEvent> ReadProgress(JsonReader& reader) {
 }
 
 absl::StatusOr<TrainerEvent> ReadArtifact(JsonReader& reader) {
-  ArtifactEvent event;
+  Artifact event;
   event.kind = reader.Text("kind", kMaxName);
   event.path = reader.Text("path", kMaxName);
   event.sha256 = reader.Text("sha256", 64);
@@ -169,7 +169,7 @@ absl::StatusOr<TrainerEvent> ReadArtifact(JsonReader& reader) {
   return TrainerEvent(std::move(event));
 }
 
-void ReadHashes(JsonReader& reader, OutcomeEvent& event) {
+void ReadHashes(JsonReader& reader, Outcome& event) {
   const Json& hashes = reader.Any("hashes");
   if (!hashes.is_object() || hashes.size() > kMaxOutcomeEntries) {
     return reader.Fail("hashes", "an object of at most 10000 hashes");
@@ -182,7 +182,7 @@ void ReadHashes(JsonReader& reader, OutcomeEvent& event) {
   }
 }
 
-void ReadMetrics(JsonReader& reader, OutcomeEvent& event) {
+void ReadMetrics(JsonReader& reader, Outcome& event) {
   const Json& metrics = reader.Any("metrics");
   if (!metrics.is_object() || metrics.size() > kMaxOutcomeEntries) {
     return reader.Fail("metrics", "an object of at most 10000 numbers");
@@ -204,7 +204,7 @@ void ReadMetrics(JsonReader& reader, OutcomeEvent& event) {
 }
 
 absl::StatusOr<TrainerEvent> ReadOutcome(JsonReader& reader, Kind kind) {
-  OutcomeEvent event;
+  Outcome event;
   event.kind = kind;
   const auto cause = ParseCauseClass(reader.Text("cause", kMaxName));
   event.message = reader.Text("message", 10000);
@@ -225,6 +225,15 @@ absl::StatusOr<TrainerEvent> ReadOutcome(JsonReader& reader, Kind kind) {
 }
 
 }  // namespace
+
+std::string_view Name(Outcome::Kind kind) { return kKinds[static_cast<size_t>(kind)].second; }
+
+std::optional<Outcome::Kind> ParseOutcomeKind(std::string_view name) {
+  for (const auto& [kind, known] : kKinds) {
+    if (known == name) return kind;
+  }
+  return std::nullopt;
+}
 
 std::string_view Name(CauseClass cause) { return kCauses[static_cast<size_t>(cause)].name; }
 

@@ -97,13 +97,19 @@ struct ProgressEvent {
   int64_t step = 0;
   int64_t step_count = 0;
 };
-struct ArtifactEvent {  // The file is whole and synced when this is written.
-  std::string kind;     // "predictions", "weights", "evaluation_images", ...
-  std::string path;     // Relative to the work directory; no "..".
-  std::string sha256;
-  uint64_t size = 0;
+
+// A file of an attempt, from its trainer to whoever asks for it; whole and synced when a trainer
+// tells of it.
+struct Artifact {
+  std::string kind;    // "predictions", "weights", "evaluation_images", ...
+  std::string path;    // Relative to the work directory; no "..".
+  std::string sha256;  // Hexadecimal.
+  uint64_t size = 0;   // Bytes.
+  friend bool operator==(const Artifact&, const Artifact&) = default;
 };
-struct OutcomeEvent {  // Last on the wire.
+
+// How an attempt ended, as its trainer says last.
+struct Outcome {
   enum class Kind : uint8_t { kDone, kDiverged, kFailed } kind = Kind::kFailed;
   CauseClass cause = CauseClass::kNone;  // Of kFailed.
   std::string message;
@@ -114,8 +120,10 @@ struct OutcomeEvent {  // Last on the wire.
   std::string environment;  // JSON object as text: with what was read back at the end.
   double train_seconds = 0;
 };
-using TrainerEvent =
-    std::variant<HelloEvent, RecordsEvent, ProgressEvent, ArtifactEvent, OutcomeEvent>;
+std::string_view Name(Outcome::Kind kind);  // "done"
+std::optional<Outcome::Kind> ParseOutcomeKind(std::string_view name);
+
+using TrainerEvent = std::variant<HelloEvent, RecordsEvent, ProgressEvent, Artifact, Outcome>;
 
 // One line without its newline.
 std::string EventToJson(const TrainerEvent& event);

@@ -1,6 +1,5 @@
 #include "common/trainer_protocol/specification_template.h"
 
-#include <optional>
 #include <utility>
 
 #include "common/base/check.h"
@@ -24,19 +23,6 @@ void LeaveOpen(Json& spec, const LaneRule& rule) {
   spec.erase("lane");
   spec.erase("seed");
   if (!rule.levels.empty()) spec["levels"] = rule.levels;
-}
-
-// Nothing where it is none.
-std::optional<LaneRule> RuleIn(const Json& spec) {
-  LaneRule rule{SourceState::kFree, {}};
-  if (!spec.contains("levels")) return rule;
-  const Json& levels = spec["levels"];
-  if (!levels.is_array() || levels.empty()) return std::nullopt;
-  for (const Json& level : levels) {
-    if (!level.is_number_unsigned()) return std::nullopt;
-    rule.levels.push_back(level.get<uint32_t>());
-  }
-  return rule;
 }
 
 }  // namespace
@@ -98,9 +84,13 @@ absl::StatusOr<SpecificationTemplate> TemplateMaker::From(Json cell, uint64_t sw
       return NoTemplate("noise." + name);
     }
     if (spec.contains("lane")) continue;
-    std::optional<LaneRule> rule = RuleIn(spec);
-    if (!rule) return NoTemplate("noise." + name + ".levels");
-    made.holes_.push_back({*source, *std::move(rule), spec["block"].get<uint32_t>(), ""});
+    LaneRule rule{SourceState::kFree, {}};
+    if (spec.contains("levels")) {
+      auto levels = LevelsFrom(spec["levels"]);
+      if (!levels) return NoTemplate("noise." + name + ".levels");
+      rule.levels = *std::move(levels);
+    }
+    made.holes_.push_back({*source, std::move(rule), spec["block"].get<uint32_t>(), ""});
   }
   made.text_ = cell.dump();
   for (const SpecificationTemplate::Hole& hole : made.holes_) {

@@ -65,6 +65,16 @@ Json TrainingAsJson(const Training& training) {
   return json;
 }
 
+std::optional<std::vector<uint32_t>> LevelsFrom(const Json& json) {
+  if (!json.is_array() || json.empty()) return std::nullopt;
+  std::vector<uint32_t> levels;
+  for (const Json& level : json) {
+    if (!level.is_number_unsigned() || level.get<uint64_t>() > UINT32_MAX) return std::nullopt;
+    levels.push_back(level.get<uint32_t>());
+  }
+  return levels;
+}
+
 std::string TrainingToJson(const Training& training) { return TrainingAsJson(training).dump(); }
 
 absl::StatusOr<Training> TrainingFrom(const Json& json) {

@@ -3,7 +3,6 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -11,6 +10,8 @@
 #include "fmt/format.h"
 
 #include "common/base/ids.h"
+#include "common/base/member_state.h"
+#include "common/rpc/kinds.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
 #include "coordinator/cli/terminal_text.h"
@@ -19,14 +20,9 @@ namespace noisefloor::cli {
 
 namespace {
 
-constexpr std::array<std::pair<v1::MemberState, std::string_view>, 6> kStates = {{
-    {v1::MEMBER_STATE_WAITING, "waiting"},
-    {v1::MEMBER_STATE_LEASED, "leased"},
-    {v1::MEMBER_STATE_DONE, "done"},
-    {v1::MEMBER_STATE_DIVERGED, "diverged"},
-    {v1::MEMBER_STATE_FAILED, "failed"},
-    {v1::MEMBER_STATE_CANCELLED, "cancelled"},
-}};
+std::string_view Shown(MemberState state) {
+  return state == MemberState::kLeased ? "running" : Name(state);
+}
 
 }  // namespace
 
@@ -61,25 +57,24 @@ Json JsonNumber(double value) {
 }
 
 std::string_view Name(v1::MemberState state) {
-  for (const auto& [known, name] : kStates) {
-    if (known == state) return name;
-  }
-  return "unspecified";
+  const auto known = MemberStateFrom(state);
+  return known ? Name(*known) : "unspecified";
 }
 
 std::string_view Shown(v1::MemberState state) {
-  return state == v1::MEMBER_STATE_LEASED ? "running" : Name(state);
+  const auto known = MemberStateFrom(state);
+  return known ? Shown(*known) : Name(state);
 }
 
 std::vector<std::string> ShownStates() {
   std::vector<std::string> names;
-  for (const auto& [state, name] : kStates) names.emplace_back(Shown(state));
+  for (const MemberState state : kAllMemberStates) names.emplace_back(Shown(state));
   return names;
 }
 
 v1::MemberState ParseState(std::string_view name) {
-  for (const auto& [state, known] : kStates) {
-    if (known == name || Shown(state) == name) return state;
+  for (const MemberState state : kAllMemberStates) {
+    if (Name(state) == name || Shown(state) == name) return ToProto(state);
   }
   return v1::MEMBER_STATE_UNSPECIFIED;
 }

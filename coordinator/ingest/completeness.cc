@@ -53,7 +53,7 @@ std::string BadHash(const AttemptOutcome& outcome) {
 // Figures that contradict the word "done": a training with such a loss has diverged, and no share
 // of examples is such a number. A class without examples has no accuracy.
 std::string BadFigure(const AttemptOutcome& outcome) {
-  if (outcome.kind != OutcomeEvent::Kind::kDone) return "";
+  if (outcome.kind != Outcome::Kind::kDone) return "";
   const auto is_share = [](double value) { return value >= 0 && value <= 1; };
   for (const auto& [name, value] : outcome.metrics) {
     if (name == "loss" && !std::isfinite(value)) {
@@ -92,7 +92,7 @@ std::string FaultOf(const AttemptOutcome& outcome) {
 }
 
 OutcomeVerdict JudgeOutcome(const AttemptOutcome& outcome, const Known& known) {
-  if (outcome.kind == OutcomeEvent::Kind::kFailed) return {Kind::kFailure, ""};
+  if (outcome.kind == Outcome::Kind::kFailed) return {Kind::kFailure, ""};
   if (!outcome.fault.empty()) return {Kind::kRefuse, outcome.fault};
   if (outcome.record_batches < known.stored_batches) {
     return {Kind::kRefuse, "it counts " + Count(outcome.record_batches, "record batches") + ", " +

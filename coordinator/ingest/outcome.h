@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -17,23 +16,9 @@ struct RecordBatch {
   std::string fault = {};  // Why its message makes no sense; empty: it does.
 };
 
-struct Artifact {
-  std::string kind;
-  std::string path;
-  std::string sha256;
-  uint64_t size = 0;
-};
-
-struct AttemptOutcome {
-  OutcomeEvent::Kind kind = OutcomeEvent::Kind::kFailed;
-  CauseClass cause = CauseClass::kNone;
-  std::string message;
-  std::map<std::string, std::string> hashes;
-  std::map<std::string, double> metrics;
-  std::vector<double> per_class_accuracy;
-  std::string environment;    // JSON object as text.
-  std::string measured = {};  // What MakeStorable took out of it: JSON object, or "".
-  double train_seconds = 0;
+// What its trainer said, and what its worker adds.
+struct AttemptOutcome : Outcome {
+  std::string measured;  // What MakeStorable took out of the environment: JSON object, or "".
   std::string data_identity;
   std::vector<Artifact> artifacts;
   uint64_t record_batches = 0;

@@ -95,7 +95,7 @@ std::string ToStorableText(std::string_view text, size_t most_bytes) {
 
 AttemptOutcome MakeStorable(AttemptOutcome outcome) {
   outcome.fault = FaultOf(outcome);
-  const bool failed = outcome.kind == OutcomeEvent::Kind::kFailed;
+  const bool failed = outcome.kind == Outcome::Kind::kFailed;
   if (failed && outcome.cause == CauseClass::kNone) outcome.cause = CauseClass::kBug;
   if (!failed) outcome.cause = CauseClass::kNone;
   outcome.message = ToStorableText(outcome.message, kMaxMessageBytes);

@@ -24,7 +24,7 @@ void Count(const scheduler::KeepRecords& write, figures::LoopFigures& figures) {
 }
 void Count(const scheduler::KeepOutcome& write, figures::LoopFigures& figures) {
   if (!write.accepted) return;
-  const bool diverged = write.outcome.kind == OutcomeEvent::Kind::kDiverged;
+  const bool diverged = write.outcome.kind == Outcome::Kind::kDiverged;
   ++(diverged ? figures.members_diverged : figures.members_done);
 }
 void Count(const scheduler::AppendEvent& write, figures::LoopFigures& figures) {

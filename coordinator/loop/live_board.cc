@@ -43,7 +43,6 @@ void LiveBoard::Apply(BoardChanges changes) {
 }
 
 void LiveBoard::Count(const scheduler::SweepCounts& counts, bool come) {
-  using scheduler::MemberState;
   OwnerShare& share = shares_[counts.sharing.owner];
   const uint64_t waiting = counts.In(MemberState::kWaiting);
   const uint64_t running = counts.In(MemberState::kLeased);

@@ -65,10 +65,9 @@ void AddMembers(Families& families, const scheduler::ClassCounts& counts) {
           "Members by state and hardware class; those that wait are the queue.", MetricType::Gauge);
   for (const auto& [hardware, by_state] : counts) {
     for (size_t i = 0; i < by_state.size(); ++i) {
-      const auto state = static_cast<scheduler::MemberState>(i + 1);
+      const MemberState state = kAllMemberStates[i];
       Put(members, static_cast<double>(by_state[i]),
-          {{"hardware", hardware.empty() ? "any" : hardware},
-           {"state", std::string(scheduler::Name(state))}});
+          {{"hardware", hardware.empty() ? "any" : hardware}, {"state", std::string(Name(state))}});
     }
   }
 }

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/member_state.h"
 #include "common/base/noise_source.h"
 #include "common/trainer_protocol/setting.h"
 #include "common/trainer_protocol/specification.h"
 #include "coordinator/ingest/outcome.h"
 #include "coordinator/query/event.h"
 #include "coordinator/scheduler/member_selection.h"
-#include "coordinator/scheduler/member_state.h"
 
 namespace noisefloor::query {
 
@@ -32,7 +32,7 @@ enum class MemberView : uint8_t {
 };
 
 // How a member ended.
-struct Outcome {
+struct MemberEnd {
   // Of the attempt that was accepted, else of the last. Its environment holds what was measured,
   // too.
   ingest::AttemptOutcome attempt;
@@ -47,14 +47,14 @@ struct Member {
   std::string hardware;  // Empty until its cell has one, as the stack.
   std::string stack;
   Settings axes;  // What axes gave its cell.
-  scheduler::MemberState state = scheduler::MemberState::kWaiting;
+  MemberState state = MemberState::kWaiting;
   uint32_t attempt = 0;                       // The last; 0 before the first.
   std::string worker;                         // Name, of the last attempt.
   std::map<NoiseSource, SourceSpec> sources;  // Here and below: empty in the basic view.
   std::string specification;                  // Canonical JSON. Empty, too, where it is damaged.
   std::string specification_sha256;
-  std::optional<Outcome> outcome;  // In both views. Nothing: it has not ended so.
-  Progress progress;               // In the basic view only while it runs.
+  std::optional<MemberEnd> outcome;  // In both views. Nothing: it has not ended so.
+  Progress progress;                 // In the basic view only while it runs.
 };
 
 // What members are put in order by.
@@ -122,12 +122,12 @@ struct MemberPlace {
   int64_t after_step = -1;  // those up to this step,
   uint64_t batch = 0;       // and those up to this place in this batch.
   int64_t item = -1;
-  std::optional<scheduler::MemberState> state = {};  // As told last.
+  std::optional<MemberState> state = {};  // As told last.
   int64_t step = 0;
 };
 
 struct MemberNews {
-  scheduler::MemberState state = scheduler::MemberState::kWaiting;
+  MemberState state = MemberState::kWaiting;
   LeaseId lease;         // That the values are of; 0: it has had none.
   uint32_t attempt = 0;  // From 1.
   Progress progress;

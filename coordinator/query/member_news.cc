@@ -73,7 +73,7 @@ absl::StatusOr<MemberNews> ReadMemberNews(SQLite::Database& database, const Memb
     news.place.item = news.place.after_step = -1;
   }
   news.more = ReadValues(database, news.place, news);
-  if (news.state == scheduler::MemberState::kLeased) {
+  if (news.state == MemberState::kLeased) {
     if (const std::optional<Progress> progress = live.attempt(id)) {
       news.progress.step = std::max(progress->step, news.progress.step);
       news.progress.step_count = progress->step_count;

@@ -35,8 +35,7 @@ const char* SqlOf(OrderBy by) {
 }
 
 double NumberOf(std::string_view state) {
-  return static_cast<double>(
-      scheduler::ParseMemberState(state).value_or(scheduler::MemberState::kWaiting));
+  return static_cast<double>(ParseMemberState(state).value_or(MemberState::kWaiting));
 }
 
 // What members are put in order by, of one after the other.

@@ -30,13 +30,6 @@ double NumberAt(SQLite::Statement& row, int column) {
   return FromStored(row.getColumn(column).getDouble(), row.getColumn(column + 1).getInt());
 }
 
-std::optional<OutcomeEvent::Kind> OutcomeKindOf(std::string_view stored) {
-  if (stored == "done") return OutcomeEvent::Kind::kDone;
-  if (stored == "diverged") return OutcomeEvent::Kind::kDiverged;
-  if (stored == "failed") return OutcomeEvent::Kind::kFailed;
-  return std::nullopt;
-}
-
 // "attempt 2 on box-1 (lease 17): 2026-01-01 10:00:00 to 10:02:00 UTC, failed (bug): message".
 std::string HistoryLine(SQLite::Statement& row) {
   std::string line =
@@ -156,9 +149,9 @@ absl::Status MemberReader::ReadOutcome(const MemberId& id, MemberView view, Memb
     return absl::OkStatus();
   }
   const bool accepted = outcome_.getColumn(9).getInt() == 1;
-  if (!accepted && member.state != scheduler::MemberState::kFailed) return absl::OkStatus();
+  if (!accepted && member.state != MemberState::kFailed) return absl::OkStatus();
   const bool lost = outcome_.getColumn(1).isNull();  // Nobody said how it ended.
-  const auto kind = OutcomeKindOf(lost ? "failed" : outcome_.getColumn(1).getString());
+  const auto kind = ParseOutcomeKind(lost ? "failed" : outcome_.getColumn(1).getString());
   const std::string name = outcome_.getColumn(lost ? 10 : 2).getString();
   const auto cause = name.empty() ? CauseClass::kNone : ParseCauseClass(name);
   if (!kind || !cause) return Damaged(ToText(id), "how its attempt ended is nothing we know");
@@ -174,7 +167,7 @@ absl::Status MemberReader::ReadOutcome(const MemberId& id, MemberView view, Memb
 }
 
 // Of the attempt that outcome_ has.
-void MemberReader::ReadDetails(Outcome& outcome) {
+void MemberReader::ReadDetails(MemberEnd& outcome) {
   ingest::AttemptOutcome& attempt = outcome.attempt;
   attempt.data_identity = outcome_.getColumn(6).getString();
   attempt.record_batches = static_cast<uint64_t>(outcome_.getColumn(7).getInt64());
@@ -199,7 +192,7 @@ void MemberReader::ReadDetails(Outcome& outcome) {
 
 // Of a member that failed without an attempt of its own.
 void MemberReader::ReadWhyTogether(const MemberId& id, Member& member) {
-  if (member.state != scheduler::MemberState::kFailed) return;
+  if (member.state != MemberState::kFailed) return;
   together_.reset();
   together_.bind(1, static_cast<int64_t>(id.sweep.value));
   if (!together_.executeStep()) return;

@@ -34,7 +34,7 @@ class MemberReader {
   absl::Status ReadOutcome(const MemberId& id, MemberView view, Member& member);
   void ReadWhyTogether(const MemberId& id, Member& member);
   void ReadMetrics(int64_t lease, ingest::AttemptOutcome& attempt);
-  void ReadDetails(Outcome& outcome);
+  void ReadDetails(MemberEnd& outcome);
   const Settings& AxesOf(std::string json);
 
   SQLite::Statement member_;

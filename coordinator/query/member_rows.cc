@@ -33,7 +33,7 @@ constexpr size_t kMostPageBytes = size_t{4} << 20;  // A message may have 16 MiB
 
 // How far it is, while it runs.
 void FillProgress(const LiveFacts& live, Member& member) {
-  if (member.state != scheduler::MemberState::kLeased) return;
+  if (member.state != MemberState::kLeased) return;
   const std::optional<Progress> progress = live.attempt(member.id);
   if (!progress) return;
   member.progress.step = progress->step;
@@ -55,7 +55,7 @@ size_t BytesOf(const Member& member) {
            attempt.data_identity.size() + sizeof(double) * attempt.per_class_accuracy.size();
   for (const auto& [name, hash] : attempt.hashes) bytes += kOfAnEntry + name.size() + hash.size();
   for (const auto& [name, value] : attempt.metrics) bytes += kOfAnEntry + name.size();
-  for (const ingest::Artifact& file : attempt.artifacts) {
+  for (const Artifact& file : attempt.artifacts) {
     bytes += kOfAnEntry + file.kind.size() + file.path.size() + file.sha256.size();
   }
   return bytes;
@@ -91,7 +91,7 @@ class Specifications {
     member.specification = sent.empty() ? shared.text.ForReplicate(id.replicate) : std::move(sent);
     member.specification_sha256 = Sha256Hex(member.specification);
     member.progress.step_count = shared.steps;
-    if (member.state == scheduler::MemberState::kDone) member.progress.step = shared.steps;
+    if (member.state == MemberState::kDone) member.progress.step = shared.steps;
     FillProgress(live, member);
     return absl::OkStatus();
   }

@@ -30,7 +30,7 @@ bool Asks(const Set& asked, const Value& value) {
 
 // A state that makes no sense is told of where the member is read.
 bool HasState(const scheduler::Selection& selection, std::string_view stored) {
-  const auto state = scheduler::ParseMemberState(stored);
+  const auto state = ParseMemberState(stored);
   return !state || Asks(selection.states, *state);
 }
 
@@ -55,7 +55,7 @@ class TouchedMembers {
     const bool of_one = !range.with_untouched && selection_.states.size() == 1;
     SQLite::Statement& row = of_one ? of_state_ : all_;
     Bind(row, next);
-    if (of_one) row.bind(4, std::string(scheduler::Name(*selection_.states.begin())));
+    if (of_one) row.bind(4, std::string(Name(*selection_.states.begin())));
     while (ids.size() < most && row.executeStep()) {
       const uint32_t touched = row.getColumn(0).getUInt();
       if (range.with_untouched) Fill(next, std::min(touched, range.replicates), most, ids);

@@ -17,8 +17,8 @@ bool IsDefault(const sweep::Sweep& sweep, const sweep::Setting& setting) {
   return rule != nullptr && rule->otherwise == setting.second;
 }
 
-absl::StatusOr<scheduler::MemberState> StateOf(const MemberId& member, std::string_view stored) {
-  const std::optional<scheduler::MemberState> state = scheduler::ParseMemberState(stored);
+absl::StatusOr<MemberState> StateOf(const MemberId& member, std::string_view stored) {
+  const std::optional<MemberState> state = ParseMemberState(stored);
   if (!state) return Damaged(ToText(member), "its state is none");
   return *state;
 }

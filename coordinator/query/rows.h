@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/member_state.h"
 #include "common/base/status.h"
 #include "common/trainer_protocol/setting.h"
-#include "coordinator/scheduler/member_state.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::query {
@@ -32,7 +32,7 @@ inline uint64_t UnsignedOf(std::string_view text) {
 bool IsDefault(const sweep::Sweep& sweep, const sweep::Setting& setting);
 
 // The state of a member as the store writes it. DataLoss for another text.
-absl::StatusOr<scheduler::MemberState> StateOf(const MemberId& member, std::string_view stored);
+absl::StatusOr<MemberState> StateOf(const MemberId& member, std::string_view stored);
 
 // A JSON object {path: value} as settings; empty for a text that is none.
 Settings SettingsIn(std::string_view json);

@@ -37,15 +37,6 @@ std::string TextOf(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-report::MemberState StateOf(std::string_view name) {
-  if (name == "leased") return report::MemberState::kLeased;
-  if (name == "done") return report::MemberState::kDone;
-  if (name == "diverged") return report::MemberState::kDiverged;
-  if (name == "failed") return report::MemberState::kFailed;
-  if (name == "cancelled") return report::MemberState::kCancelled;
-  return report::MemberState::kWaiting;
-}
-
 report::PlanInput PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan) {
   report::PlanInput input{
       plan.name, {}, sweep::ReplicatesOf(sweep, plan), sweep::BlocksOf(sweep, plan)};
@@ -107,12 +98,12 @@ absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,
 }
 
 // What axes say of the data set, else the base training.
-EvaluationKey EvaluationOf(const Json& training, const Json& axes) {
-  EvaluationKey key;
-  key.data_set = axes.value("data.name", training.value("data.name", ""));
-  key.test_examples =
-      axes.value("data.test_examples", training.value("data.test_examples", int64_t{0}));
-  return key;
+sweep::EvaluationKey EvaluationOf(const Json& training, const Json& axes) {
+  return sweep::EvaluationOf([&](std::string_view path) -> std::string {
+    const std::string key(path);
+    const Json& from = axes.contains(key) ? axes : training;
+    return from.contains(key) ? TextOf(from[key]) : "";
+  });
 }
 
 absl::Status ReadCells(SQLite::Database& database, uint64_t sweep, const Json& training,
@@ -140,7 +131,8 @@ absl::Status ReadCells(SQLite::Database& database, uint64_t sweep, const Json& t
 }
 
 // All members that the cells have; then what is said of those to which something has happened.
-MemberPlaces ReadMembers(SQLite::Database& database, uint64_t sweep, StudyRows& rows) {
+absl::StatusOr<MemberPlaces> ReadMembers(SQLite::Database& database, uint64_t sweep,
+                                         StudyRows& rows) {
   MemberPlaces places;
   SQLite::Statement cell(database,
                          "SELECT cell, replicates, untouched FROM cell WHERE sweep = ? "
@@ -149,7 +141,8 @@ MemberPlaces ReadMembers(SQLite::Database& database, uint64_t sweep, StudyRows& 
   while (cell.executeStep()) {
     MemberInput member;
     member.cell = cell.getColumn(0).getUInt();
-    member.state = StateOf(cell.getColumn(2).getString());
+    NF_ASSIGN_OR_RETURN(member.state,
+                        StateOf({SweepId{sweep}, member.cell, 0}, cell.getColumn(2).getString()));
     const uint32_t replicates = cell.getColumn(1).getUInt();
     for (member.replicate = 0; member.replicate < replicates; ++member.replicate) {
       member.id = ToText(MemberId{SweepId{sweep}, member.cell, member.replicate});
@@ -161,10 +154,11 @@ MemberPlaces ReadMembers(SQLite::Database& database, uint64_t sweep, StudyRows& 
                         "SELECT cell, replicate, state, attempt FROM member WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
   while (row.executeStep()) {
-    const auto place = places.find({row.getColumn(0).getUInt(), row.getColumn(1).getUInt()});
+    const MemberId id{SweepId{sweep}, row.getColumn(0).getUInt(), row.getColumn(1).getUInt()};
+    const auto place = places.find({id.cell, id.replicate});
     if (place == places.end()) continue;
     MemberInput& member = rows.input.members[place->second];
-    member.state = StateOf(row.getColumn(2).getString());
+    NF_ASSIGN_OR_RETURN(member.state, StateOf(id, row.getColumn(2).getString()));
     member.attempts = row.getColumn(3).getUInt();
   }
   rows.artifacts.resize(rows.input.members.size());
@@ -214,7 +208,7 @@ void ReadFailures(SQLite::Database& database, uint64_t sweep, const MemberPlaces
   together.bind(1, static_cast<int64_t>(sweep));
   if (!together.executeStep()) return;
   for (MemberInput& member : rows.input.members) {
-    if (member.state != report::MemberState::kFailed || !member.failure_cause.empty()) continue;
+    if (member.state != MemberState::kFailed || !member.failure_cause.empty()) continue;
     member.failure_cause = Name(CauseClass::kBadData);
     member.failure_message = together.getColumn(0).getString();
   }
@@ -344,9 +338,9 @@ void ReadIdentities(SQLite::Database& database, uint64_t sweep, StudyRows& rows)
 
 // The sets of the cells, each once, the first cell's first.
 void NumberEvaluationSets(StudyRows& rows) {
-  std::map<EvaluationKey, size_t> places;
+  std::map<sweep::EvaluationKey, size_t> places;
   for (CellInput& cell : rows.input.cells) {
-    const EvaluationKey& key = rows.evaluation.at(cell.index);
+    const sweep::EvaluationKey& key = rows.evaluation.at(cell.index);
     const auto [place, is_new] = places.emplace(key, rows.evaluation_sets.size());
     if (is_new) rows.evaluation_sets.push_back({key, {}});
     cell.evaluation = place->second;
@@ -368,7 +362,8 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
   while (missing > 0 && row.executeStep()) {
     NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));
     NF_ASSIGN_OR_RETURN(const Json axes, ParseJson(row.getColumn(6).getString()));
-    const EvaluationKey key = EvaluationOf(definition.value("training", Json::object()), axes);
+    const Json training = definition.value("training", Json::object());
+    const sweep::EvaluationKey key = EvaluationOf(training, axes);
     const auto identity = rows.identities.find(key.data_set);
     if (identity != rows.identities.end() && row.getColumn(4).getString() != identity->second) {
       continue;
@@ -392,7 +387,7 @@ absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t swe
   NF_RETURN_IF_ERROR(ReadCells(database, sweep, training, rows));
   FindIdleSources(training, rows);
   NF_RETURN_IF_ERROR(CheckLeases(database, sweep));
-  const MemberPlaces places = ReadMembers(database, sweep, rows);
+  NF_ASSIGN_OR_RETURN(const MemberPlaces places, ReadMembers(database, sweep, rows));
   ReadFailures(database, sweep, places, rows);
   FillLanes(rows);
   ReadIdentities(database, sweep, rows);

@@ -11,30 +11,24 @@
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/study_files.h"
 #include "coordinator/report/study.h"
+#include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::query {
 
-// What decides which evaluation set a cell has.
-struct EvaluationKey {
-  std::string data_set;
-  int64_t test_examples = 0;  // 0: all.
-  friend auto operator<=>(const EvaluationKey&, const EvaluationKey&) = default;
-};
-
 // An evaluation set and the files that hold its images and labels.
 struct EvaluationRows {
-  EvaluationKey key;
+  sweep::EvaluationKey key;
   std::vector<ArtifactRow> artifacts;
 };
 
 struct StudyRows {
   report::StudyInput input;                         // Without predictions, weights, sets' contents.
   std::vector<std::vector<ArtifactRow>> artifacts;  // Of the accepted attempt of each member.
-  std::map<uint32_t, EvaluationKey> evaluation;     // Of each cell.
-  std::map<uint32_t, Json> axes;                    // Of each cell: {path: value, ...}.
-  std::map<std::string, std::string> identities;    // Pinned identity of each data set.
-  std::vector<EvaluationRows> evaluation_sets;      // Places are those of CellInput::evaluation.
-  std::vector<report::Warning> warnings;            // Of what was left out.
+  std::map<uint32_t, sweep::EvaluationKey> evaluation;  // Of each cell.
+  std::map<uint32_t, Json> axes;                        // Of each cell: {path: value, ...}.
+  std::map<std::string, std::string> identities;        // Pinned identity of each data set.
+  std::vector<EvaluationRows> evaluation_sets;  // Places are those of CellInput::evaluation.
+  std::vector<report::Warning> warnings;        // Of what was left out.
 };
 
 // NotFound when there is no such sweep. SQLite's exceptions pass through: the caller catches.

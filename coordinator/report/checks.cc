@@ -21,7 +21,7 @@ std::vector<HashedRun> RunsOf(const Gathered& gathered, const CellFacts& cell) {
   std::vector<HashedRun> runs;
   for (const size_t m : cell.members) {
     const MemberInput& member = *gathered.members[m].input;
-    if (member.state == MemberState::kDone || member.state == MemberState::kDiverged) {
+    if (HasResult(member.state)) {
       runs.push_back({member.id, member.hashes});
     }
   }

@@ -26,7 +26,7 @@ std::optional<double> RoundedIfAny(const std::optional<double>& value) {
 }
 
 const std::vector<CurvePoint>* PointsOf(const MemberInput& member, const std::string& metric) {
-  if (member.state != MemberState::kDone && member.state != MemberState::kDiverged) return nullptr;
+  if (!HasResult(member.state)) return nullptr;
   const auto it = member.curves.find(metric);
   return it == member.curves.end() || it->second.empty() ? nullptr : &it->second;
 }

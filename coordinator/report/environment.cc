@@ -270,8 +270,7 @@ std::vector<EnvironmentRow> BuildEnvironment(const Gathered& gathered) {
   for (const CellFacts& cell : gathered.cells) {
     for (const size_t m : cell.members) {
       const MemberInput& member = *gathered.members[m].input;
-      const bool ran = member.state == MemberState::kDone || member.state == MemberState::kDiverged;
-      if (ran) Collect(member, *cell.input, rows[cell.input->hardware]);
+      if (HasResult(member.state)) Collect(member, *cell.input, rows[cell.input->hardware]);
     }
   }
   std::vector<EnvironmentRow> environment;

@@ -59,18 +59,6 @@ void NameHardware(Rows& rows) {
 
 }  // namespace
 
-std::string_view Name(MemberState state) {
-  switch (state) {
-    case MemberState::kWaiting: return "waiting";
-    case MemberState::kLeased: return "leased";
-    case MemberState::kDone: return "done";
-    case MemberState::kDiverged: return "diverged";
-    case MemberState::kFailed: return "failed";
-    case MemberState::kCancelled: return "cancelled";
-  }
-  return "corrupt";
-}
-
 Study BuildStudy(const StudyInput& input) {
   const Gathered gathered = Gather(input);
   Study study;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/member_state.h"
 #include "common/base/noise_source.h"
 #include "common/base/seed.h"
 #include "coordinator/analysis/control.h"
@@ -80,9 +81,6 @@ struct CellInput {
   size_t evaluation = 0;                    // Place of its set in StudyInput::evaluations.
   std::map<NoiseSource, std::string> idle;  // Sources that act on nothing here, and why.
 };
-
-enum class MemberState : uint8_t { kWaiting, kLeased, kDone, kDiverged, kFailed, kCancelled };
-std::string_view Name(MemberState state);  // \"waiting\", \"done\", ...
 
 using analysis::Hashes;
 

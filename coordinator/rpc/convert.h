@@ -70,7 +70,7 @@ absl::Status BadSweepFrom(const std::vector<sweep_file::Mistake>& mistakes);
 // The sweep that a request names: not 0.
 absl::StatusOr<SweepId> SweepFrom(uint64_t number);
 // `field` is its name in refusals.
-absl::StatusOr<scheduler::MemberState> StateFrom(std::string_view field, int state);
+absl::StatusOr<MemberState> StateFrom(std::string_view field, int state);
 // What it names is of this sweep; whether the sweep has it is for the core to say.
 absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
                                                    const v1::MemberSelection& message);

@@ -25,7 +25,6 @@ v1::SweepSummary ToProto(const query::SweepSummary& sweep, Texts& texts);
 v1::GetSweepResponse ToProto(query::SweepWhole whole, Texts& texts);
 v1::ListSweepsResponse ToProto(const query::SweepPage& page, Texts& texts);
 v1::WatchSweepResponse ToProto(query::SweepNews news, Texts& texts);
-v1::MemberState ToProto(scheduler::MemberState state);
 v1::Member ToProto(query::Member member, Texts& texts);
 v1::ListMembersResponse ToProto(query::MemberPage page, Texts& texts);
 v1::GetMemberResponse ToProto(query::MemberWhole whole, Texts& texts);

@@ -1,6 +1,7 @@
 // What happened, and what a member measures as it runs, as messages.
 #include <utility>
 
+#include "common/rpc/kinds.h"
 #include "coordinator/rpc/convert_answers.h"
 
 namespace noisefloor {

@@ -10,7 +10,7 @@ namespace noisefloor {
 
 namespace {
 
-v1::Outcome ToProto(query::Outcome outcome, Texts& texts) {
+v1::Outcome ToProto(query::MemberEnd outcome, Texts& texts) {
   ingest::AttemptOutcome& attempt = outcome.attempt;
   v1::Outcome out;
   out.set_kind(ToProto(attempt.kind));
@@ -27,7 +27,7 @@ v1::Outcome ToProto(query::Outcome outcome, Texts& texts) {
   out.set_train_seconds(attempt.train_seconds);
   out.set_data_identity(texts.Of(std::move(attempt.data_identity)));
   for (size_t i = 0; i < attempt.artifacts.size(); ++i) {
-    ingest::Artifact& file = attempt.artifacts[i];
+    Artifact& file = attempt.artifacts[i];
     v1::Artifact& out_file = *out.add_artifacts();
     out_file.set_kind(texts.Of(std::move(file.kind)));
     out_file.set_path(texts.Of(std::move(file.path)));
@@ -40,18 +40,6 @@ v1::Outcome ToProto(query::Outcome outcome, Texts& texts) {
 }
 
 }  // namespace
-
-v1::MemberState ToProto(scheduler::MemberState state) {
-  switch (state) {
-    case scheduler::MemberState::kWaiting: return v1::MEMBER_STATE_WAITING;
-    case scheduler::MemberState::kLeased: return v1::MEMBER_STATE_LEASED;
-    case scheduler::MemberState::kDone: return v1::MEMBER_STATE_DONE;
-    case scheduler::MemberState::kDiverged: return v1::MEMBER_STATE_DIVERGED;
-    case scheduler::MemberState::kFailed: return v1::MEMBER_STATE_FAILED;
-    case scheduler::MemberState::kCancelled: return v1::MEMBER_STATE_CANCELLED;
-  }
-  return v1::MEMBER_STATE_UNSPECIFIED;
-}
 
 v1::Member ToProto(query::Member member, Texts& texts) {
   v1::Member out;

@@ -64,7 +64,7 @@ absl::StatusOr<query::MemberQuestion> QuestionFrom(SweepId sweep,
   question.view = full ? query::MemberView::kFull : query::MemberView::kBasic;
   NF_ASSIGN_OR_RETURN(question.selection, SelectionFrom(sweep, request.selection()));
   if (request.state() != v1::MEMBER_STATE_UNSPECIFIED) {
-    NF_ASSIGN_OR_RETURN(const scheduler::MemberState state, StateFrom("state", request.state()));
+    NF_ASSIGN_OR_RETURN(const MemberState state, StateFrom("state", request.state()));
     question.selection.states.insert(state);
   }
   return question;

@@ -2,6 +2,7 @@
 #include "fmt/format.h"
 
 #include "common/base/names.h"
+#include "common/rpc/kinds.h"
 #include "common/rpc/settings.h"
 #include "common/rpc/status.h"
 #include "coordinator/rpc/convert.h"
@@ -69,17 +70,10 @@ absl::Status TakeAxes(const v1::MemberSelection& message, scheduler::Selection& 
 
 }  // namespace
 
-absl::StatusOr<scheduler::MemberState> StateFrom(std::string_view field, int state) {
-  switch (state) {
-    case v1::MEMBER_STATE_WAITING: return scheduler::MemberState::kWaiting;
-    case v1::MEMBER_STATE_LEASED: return scheduler::MemberState::kLeased;
-    case v1::MEMBER_STATE_DONE: return scheduler::MemberState::kDone;
-    case v1::MEMBER_STATE_DIVERGED: return scheduler::MemberState::kDiverged;
-    case v1::MEMBER_STATE_FAILED: return scheduler::MemberState::kFailed;
-    case v1::MEMBER_STATE_CANCELLED: return scheduler::MemberState::kCancelled;
-    default:
-      return InvalidInput(fmt::format("{}: expected one of MemberState, got {}", field, state));
-  }
+absl::StatusOr<MemberState> StateFrom(std::string_view field, int state) {
+  const auto known = MemberStateFrom(static_cast<v1::MemberState>(state));
+  if (known) return *known;
+  return InvalidInput(fmt::format("{}: expected one of MemberState, got {}", field, state));
 }
 
 absl::StatusOr<SweepId> SweepFrom(uint64_t number) {
@@ -92,7 +86,7 @@ absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
   scheduler::Selection selection;
   NF_RETURN_IF_ERROR(CheckEntries("selection.states", message.states_size(), kMaxNames));
   for (const int state : message.states()) {
-    NF_ASSIGN_OR_RETURN(const scheduler::MemberState one, StateFrom("selection.states", state));
+    NF_ASSIGN_OR_RETURN(const MemberState one, StateFrom("selection.states", state));
     selection.states.insert(one);
   }
   NF_RETURN_IF_ERROR(TakeNames("selection.plans", message.plans(), selection.plans));

@@ -119,8 +119,8 @@ absl::StatusOr<scheduler::Event> RecordsFrom(SessionId session, const v1::Attemp
 }
 
 // Nothing for what is not a worker's to say.
-std::optional<CauseClass> CauseFrom(OutcomeEvent::Kind kind, const std::string& name) {
-  if (kind != OutcomeEvent::Kind::kFailed) return CauseClass::kNone;
+std::optional<CauseClass> CauseFrom(Outcome::Kind kind, const std::string& name) {
+  if (kind != Outcome::Kind::kFailed) return CauseClass::kNone;
   const auto cause = ParseCauseClass(name);
   if (cause == CauseClass::kNone || cause == CauseClass::kLostWorker) return std::nullopt;
   return cause;
@@ -129,8 +129,8 @@ std::optional<CauseClass> CauseFrom(OutcomeEvent::Kind kind, const std::string& 
 // How it ended. What makes no sense is a failure by a bug, and its message says why.
 void FillEnd(const v1::Outcome& from, ingest::AttemptOutcome& outcome) {
   const auto kind = OutcomeKindFrom(from.kind());
-  const auto cause = CauseFrom(kind.value_or(OutcomeEvent::Kind::kFailed), from.cause());
-  outcome.kind = kind.value_or(OutcomeEvent::Kind::kFailed);
+  const auto cause = CauseFrom(kind.value_or(Outcome::Kind::kFailed), from.cause());
+  outcome.kind = kind.value_or(Outcome::Kind::kFailed);
   outcome.cause = kind ? cause.value_or(CauseClass::kBug) : CauseClass::kBug;
   outcome.message = from.message();
   if (kind && cause) return;

@@ -14,6 +14,7 @@
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/awaited.h"
+#include "noisefloor/v1/coordinator_api.pb.h"
 
 namespace noisefloor {
 

@@ -56,7 +56,7 @@ void WorkerIntake::FillMissingFiles(scheduler::Event& event) const {
   auto* finished = std::get_if<scheduler::AttemptFinished>(&event);
   if (finished == nullptr) return;
   if (!finished->outcome.fault.empty()) return;  // Refused in any case.
-  for (const ingest::Artifact& artifact : finished->outcome.artifacts) {
+  for (const Artifact& artifact : finished->outcome.artifacts) {
     if (blobs_.Has({artifact.sha256, artifact.size})) continue;
     finished->missing_artifacts.push_back(artifact.sha256);
   }

@@ -93,7 +93,7 @@ std::string AccuracyText(double fraction) {
 
 std::string DoneText(const State& state, const Lease& lease,
                      const ingest::AttemptOutcome& outcome) {
-  const bool diverged = outcome.kind == OutcomeEvent::Kind::kDiverged;
+  const bool diverged = outcome.kind == Outcome::Kind::kDiverged;
   std::string text = ToText(lease.member) + (diverged ? " diverged on " : " done on ") +
                      WorkerName(state, lease.worker);
   const auto top1 = outcome.metrics.find("top1");
@@ -112,7 +112,7 @@ void CountTime(SweepState& sweep, const std::string& hardware, double seconds) {
 }
 
 void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
-  const bool diverged = event.outcome.kind == OutcomeEvent::Kind::kDiverged;
+  const bool diverged = event.outcome.kind == Outcome::Kind::kDiverged;
   const Lease ended = lease;
   SweepState& sweep = turn.state.sweeps.at(ended.member.sweep);
   Drop(turn, ended.id, CauseClass::kNone, "");
@@ -130,10 +130,10 @@ void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
                 DoneText(turn.state, ended, event.outcome));
   const bool has_evaluation_set = std::ranges::any_of(
       event.outcome.artifacts,
-      [](const ingest::Artifact& artifact) { return artifact.kind == "evaluation_images"; });
+      [](const Artifact& artifact) { return artifact.kind == "evaluation_images"; });
   if (has_evaluation_set) {
     sweep.cells_with_evaluation_set.insert(ended.member.cell);
-    sweep.kept_evaluation_keys.insert(sweep.cells[ended.member.cell].evaluation_key);
+    sweep.kept_evaluations.insert(sweep.cells[ended.member.cell].evaluation);
   }
   CountTime(sweep, sweep.cells[ended.member.cell].cell.hardware, event.outcome.train_seconds);
   CountSuccess(turn.state, ended.worker, ended.unit);

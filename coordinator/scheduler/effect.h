@@ -15,9 +15,9 @@
 #include "absl/time/time.h"
 
 #include "common/base/ids.h"
+#include "common/base/member_state.h"
 #include "coordinator/ingest/outcome.h"
 #include "coordinator/scheduler/event.h"
-#include "coordinator/scheduler/member_state.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::scheduler {

@@ -32,7 +32,7 @@ void CheckMember(const State& state, const MemberId& id, const Member& member, B
   const std::string name = ToText(id) + " is " + std::string(Name(member.state));
   const bool live = state.leases.contains(member.lease);
   const bool accepted = state.accepted.contains(member.lease);
-  const bool result = member.state == MemberState::kDone || member.state == MemberState::kDiverged;
+  const bool result = HasResult(member.state);
   if (live != (member.state == MemberState::kLeased)) {
     broken.push_back(name + (live ? " and has a live lease" : " and has no live lease"));
   }

@@ -72,8 +72,8 @@ const SpecificationTemplate& SpecificationOf(Turn& turn, const SweepState& sweep
 bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell, LeaseId lease) {
   // What it is about has them already.
   if (sweep.content.subject) return false;
-  if (sweep.kept_evaluation_keys.contains(cell.evaluation_key)) return false;
-  LeaseId& asked = sweep.evaluation_leases[cell.evaluation_key];
+  if (sweep.kept_evaluations.contains(cell.evaluation)) return false;
+  LeaseId& asked = sweep.evaluation_leases[cell.evaluation];
   if (state.leases.contains(asked)) return false;
   asked = lease;
   return true;

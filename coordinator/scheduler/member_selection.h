@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/base/ids.h"
+#include "common/base/member_state.h"
 #include "common/trainer_protocol/setting.h"
-#include "coordinator/scheduler/member_state.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::scheduler {

@@ -9,10 +9,6 @@ namespace noisefloor::scheduler {
 
 namespace {
 
-bool HasResult(MemberState state) {
-  return state == MemberState::kDone || state == MemberState::kDiverged;
-}
-
 // `last`: of its member.
 bool IsNeeded(const State& state, const Member& member, const PastLease& past, LeaseId last) {
   if (state.unheard.contains({past.worker, past.lease})) return true;

@@ -48,7 +48,7 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
   }
   for (const uint32_t cell : recovered.cells_with_evaluation_set) {
     sweep.cells_with_evaluation_set.insert(cell);
-    sweep.kept_evaluation_keys.insert(sweep.cells.at(cell).evaluation_key);
+    sweep.kept_evaluations.insert(sweep.cells.at(cell).evaluation);
   }
   if (!sweep.request_id.empty()) state.sweeps_by_request[sweep.request_id] = sweep.id;
   state.sweeps_by_hash[sweep.specification_sha256].insert(sweep.id);

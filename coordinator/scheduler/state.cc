@@ -378,7 +378,7 @@ CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
   const auto text = [&](std::string_view path) { return sweep::CellText(sweep, cell, path); };
   made.data_set = text(sweep::kDataName);
   made.own_identity = text(sweep::kDataIdentity);
-  made.evaluation_key = made.data_set + "/" + text(sweep::kTestExamples);
+  made.evaluation = sweep::EvaluationOf(text);
   made.schema = sweep.schema;
   made.control = sweep::IsControl(cell.rules);
   made.cell = std::move(cell);

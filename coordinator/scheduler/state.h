@@ -44,9 +44,9 @@ struct CellState {
   std::string fingerprint;
   std::string build;
   std::string data_set;
-  std::string own_identity;    // Expected by the specification; empty: none.
-  std::string evaluation_key;  // Cells with equal ones share their evaluation images.
-  std::string schema;          // Of its sweep.
+  std::string own_identity;  // Expected by the specification; empty: none.
+  sweep::EvaluationKey evaluation;
+  std::string schema;  // Of its sweep.
   bool control = false;
   bool has_waited = false;                         // For a faster class: see patience.h. Soft.
   std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
@@ -63,8 +63,8 @@ struct SweepState {
   std::string request_id;
   std::map<std::string, std::string> identities;
   std::set<uint32_t> cells_with_evaluation_set;
-  std::set<std::string> kept_evaluation_keys;        // Of the cells above.
-  std::map<std::string, LeaseId> evaluation_leases;  // By key: who was asked. Soft.
+  std::set<sweep::EvaluationKey> kept_evaluations;            // Of the cells above.
+  std::map<sweep::EvaluationKey, LeaseId> evaluation_leases;  // Who was asked. Soft.
   std::vector<CellState> cells;
   Sharing sharing;
   uint32_t owner = 0;     // Whose sharing.owner it is: see State::owners.

@@ -21,7 +21,6 @@ namespace noisefloor {
 
 namespace {
 
-using scheduler::MemberState;
 using scheduler::RecoveredCell;
 using scheduler::RecoveredMember;
 using scheduler::RecoveredState;
@@ -200,7 +199,7 @@ absl::Status ReadCells(SQLite::Database& database, RecoveredState& state) {
     cell->fingerprint = kept.fingerprint;
     cell->build = kept.build;
     const std::string untouched = row.getColumn(10).getString();
-    const auto state_of_rest = scheduler::ParseMemberState(untouched);
+    const auto state_of_rest = ParseMemberState(untouched);
     if (!state_of_rest || !MayBeUntouched(*state_of_rest)) {
       return Damaged(NameOfCell(sweep, index), "untouched \"" + untouched + "\"");
     }
@@ -254,7 +253,7 @@ absl::Status ReadMembers(SQLite::Database& database, RecoveredState& state) {
     RecoveredCell* cell = CellOf(state, id);
     if (cell == nullptr) return Damaged(ToText(id), "no definition has such a member");
     const std::string name = row.getColumn(3).getString();
-    const auto parsed = scheduler::ParseMemberState(name);
+    const auto parsed = ParseMemberState(name);
     if (!parsed) return Damaged(ToText(id), "state \"" + name + "\"");
     // Rows come in the order of the key.
     cell->members.emplace_hint(

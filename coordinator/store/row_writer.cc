@@ -180,15 +180,6 @@ std::string TagsToJson(const sweep::Sweep& content) {
   return Dump(tags);
 }
 
-std::string_view NameOf(OutcomeEvent::Kind kind) {
-  switch (kind) {
-    case OutcomeEvent::Kind::kDone: return "done";
-    case OutcomeEvent::Kind::kDiverged: return "diverged";
-    case OutcomeEvent::Kind::kFailed: return "failed";
-  }
-  return "failed";
-}
-
 }  // namespace
 
 RowWriter::RowWriter(SQLite::Database& database)
@@ -414,7 +405,7 @@ void RowWriter::Keep(const scheduler::KeepOutcome& write) {
   if (!outcome.environment.empty()) environment = NumberOfEnvironment(outcome.environment);
   std::optional<int64_t> identity;
   if (!outcome.data_identity.empty()) identity = NumberOfData(outcome.data_identity);
-  Run(attempt_, write.lease.value, NameOf(outcome.kind), int{write.accepted}, write.reason,
+  Run(attempt_, write.lease.value, Name(outcome.kind), int{write.accepted}, write.reason,
       Name(outcome.cause), outcome.message, environment, outcome.measured, identity,
       NumberList(outcome.per_class_accuracy), StoredValue(outcome.train_seconds),
       SpecialOf(outcome.train_seconds), outcome.record_batches, Micros(write.at));
@@ -428,7 +419,7 @@ void RowWriter::KeepDetails(LeaseId lease, const ingest::AttemptOutcome& outcome
   for (const auto& [name, value] : outcome.metrics) {
     Run(metric_, lease.value, name, StoredValue(value), SpecialOf(value));
   }
-  for (const ingest::Artifact& artifact : outcome.artifacts) {
+  for (const Artifact& artifact : outcome.artifacts) {
     Run(artifact_, lease.value, artifact.kind, artifact.path, artifact.sha256, artifact.size);
   }
 }

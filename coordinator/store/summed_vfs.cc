@@ -245,11 +245,13 @@ std::string SummedVfs() {
   NF_CHECK(below != nullptr);
   const MutexLock lock(mutex);
   Registered& ours = known[below->zName];
-  const bool is_new = ours.name.empty();
+  // Connections of other threads read what is registered, without this lock.
+  if (ours.vfs.pAppData == below) return ours.name;
+  LieOver(ours.vfs, *below);
+  if (!ours.name.empty()) return ours.name;  // Over another one of the same name.
   ours.name = fmt::format("summed-{}", below->zName);
   ours.vfs.zName = ours.name.c_str();
-  LieOver(ours.vfs, *below);
-  if (is_new) NF_CHECK(sqlite3_vfs_register(&ours.vfs, /*makeDflt=*/0) == SQLITE_OK);
+  NF_CHECK(sqlite3_vfs_register(&ours.vfs, /*makeDflt=*/0) == SQLITE_OK);
   return ours.name;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/training_json.h"
 
 namespace noisefloor {
 
@@ -114,8 +115,8 @@ absl::Status ReadPlans(const Json& json, std::vector<sweep::NoisePlan>& plans) {
     const Json levels_of = plan.value("levels", Json::object());
     for (const auto& [name, levels] : levels_of.items()) {
       const auto source = ParseNoiseSource(name);
-      auto parsed = LevelsFromJson(Dump(levels));
-      if (!source || !parsed || parsed->empty()) return Damaged("plan " + out.name);
+      auto parsed = LevelsFrom(levels);
+      if (!source || !parsed) return Damaged("plan " + out.name);
       RuleOf(out.rules, *source).levels = *std::move(parsed);
     }
   }
@@ -193,15 +194,9 @@ std::string LevelsToJson(const std::vector<uint32_t>& levels) {
 }
 
 std::optional<std::vector<uint32_t>> LevelsFromJson(std::string_view text) {
-  std::vector<uint32_t> levels;
-  if (text.empty()) return levels;
+  if (text.empty()) return std::vector<uint32_t>();
   const absl::StatusOr<Json> json = ParseJson(text);
-  if (!json.ok() || !json->is_array() || json->empty()) return std::nullopt;
-  for (const Json& level : *json) {
-    if (!level.is_number_unsigned()) return std::nullopt;
-    levels.push_back(level.get<uint32_t>());
-  }
-  return levels;
+  return json.ok() ? LevelsFrom(*json) : std::nullopt;
 }
 
 std::string LimitsToJson(const std::map<std::string, uint32_t>& limits) {

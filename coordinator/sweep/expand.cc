@@ -181,6 +181,10 @@ Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate
   return training;
 }
 
+EvaluationKey EvaluationOf(const std::function<std::string(std::string_view path)>& text) {
+  return {text(kDataName), text(kTestExamples)};
+}
+
 SpecificationTemplate TemplateOf(const Sweep& sweep, const Cell& cell, std::string_view identity) {
   const Training first = MemberTraining(sweep, cell, 0, cell.hardware, cell.stack, identity);
   return sweep.subject ? SpecificationTemplate::Fixed(first)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,6 +54,15 @@ struct PlanRequest {
 inline constexpr std::string_view kDataName = "data.name";
 inline constexpr std::string_view kDataIdentity = "data.identity";
 inline constexpr std::string_view kTestExamples = "data.test_examples";
+
+// What decides which evaluation set a cell has: cells with equal ones share its images and labels.
+struct EvaluationKey {
+  std::string data_set;
+  std::string test_examples;  // "0": all.
+  friend auto operator<=>(const EvaluationKey&, const EvaluationKey&) = default;
+};
+// `text`: the value of a setting in words, empty when there is none.
+EvaluationKey EvaluationOf(const std::function<std::string(std::string_view path)>& text);
 
 enum class HardwareKind : uint8_t { kAll, kAny, kList };
 
@@ -211,8 +221,8 @@ class CellReader {
 };
 
 // The training of one member, lanes and seeds filled in as its rules say; of a replay those of its
-// subject. `hardware`, `stack` and `identity` are
-// what the cell and sweep are pinned to; empty ones stay empty.
+// subject. `hardware`, `stack` and `identity` are what the cell and sweep are pinned to; empty ones
+// stay empty.
 Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate,
                         std::string_view hardware, std::string_view stack,
                         std::string_view identity);

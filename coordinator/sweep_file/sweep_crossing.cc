@@ -3,7 +3,6 @@
 
 #include "fmt/format.h"
 
-#include "common/base/nearest.h"
 #include "common/base/noise_source.h"
 #include "common/base/sweep_limits.h"
 #include "coordinator/sweep_file/sweep_reader.h"
@@ -36,12 +35,9 @@ void ReadSource(SweepReader& reader, const v1::NoisePlan& plan, const std::strin
                 const YamlNode& node, std::vector<Factor>& factors) {
   const auto source = node.IsScalar() ? ParseNoiseSource(node.text) : std::nullopt;
   if (!source || IsPhysical(*source)) {
-    const std::vector<std::string_view> names = SeededNames();
-    const std::string_view nearest =
-        node.IsScalar() && !source ? Nearest(node.text, names) : std::string_view();
     std::string got = Found(node);
     if (source) got += ", which has no draws that levels could share";
-    if (!nearest.empty()) got += fmt::format("; did you mean {}?", nearest);
+    if (node.IsScalar() && !source) got += DidYouMean(node.text, SeededNames());
     return reader.Refuse(node.place, path, "expected a seeded noise source, got " + got);
   }
   const bool twice = std::ranges::find(factors, node.text, &Factor::source) != factors.end();
@@ -53,20 +49,11 @@ void ReadSource(SweepReader& reader, const v1::NoisePlan& plan, const std::strin
   factors.push_back({node.text, 0});
 }
 
-uint32_t ReadLevelCount(SweepReader& reader, const std::string& path, const YamlNode& node) {
-  const auto count = AsUnsigned(node);
-  if (count && *count >= 2 && *count <= sweep::kMaxLevels) return static_cast<uint32_t>(*count);
-  reader.Refuse(
-      node.place, path,
-      fmt::format("expected an integer from 2 to {}, got {}", sweep::kMaxLevels, Found(node)));
-  return 0;
-}
-
 // One number for all factors, or one for each.
 void ReadLevelCounts(SweepReader& reader, const std::string& path, const YamlNode& node,
                      std::vector<Factor>& factors) {
   if (node.kind != YamlNode::Kind::kList) {
-    const uint32_t levels = ReadLevelCount(reader, path, node);
+    const uint32_t levels = reader.Count(node, path, sweep::kMaxLevels, 2);
     for (Factor& factor : factors) factor.levels = levels;
     return;
   }
@@ -76,7 +63,8 @@ void ReadLevelCounts(SweepReader& reader, const std::string& path, const YamlNod
                                      factors.size(), node.items.size()));
   }
   for (size_t i = 0; i < factors.size(); ++i) {
-    factors[i].levels = ReadLevelCount(reader, fmt::format("{}[{}]", path, i), node.items[i]);
+    factors[i].levels =
+        reader.Count(node.items[i], fmt::format("{}[{}]", path, i), sweep::kMaxLevels, 2);
   }
 }
 

@@ -22,11 +22,6 @@ bool IsBuiltIn(std::string_view name) {
   return std::ranges::find(kBuiltInPlans, name) != kBuiltInPlans.end();
 }
 
-std::string DidYouMean(std::string_view wrong, std::span<const std::string_view> known) {
-  const std::string_view nearest = Nearest(wrong, known);
-  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
-}
-
 std::string_view NearestPlanKey(std::string_view key) {
   if (key == "plan") return "name";
   std::vector<std::string_view> known = {"name", "base", "replicates", "blocks", "cross", "levels"};

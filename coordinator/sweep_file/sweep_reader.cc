@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/nearest.h"
 #include "coordinator/sweep_file/yaml_scalar.h"
 
 namespace noisefloor::sweep_file {
@@ -71,12 +72,18 @@ std::string SweepReader::Text(const YamlNode& node, const std::string& path, siz
   return "";
 }
 
-uint32_t SweepReader::Count(const YamlNode& node, const std::string& path, uint32_t most) {
+uint32_t SweepReader::Count(const YamlNode& node, const std::string& path, uint32_t most,
+                            uint32_t least) {
   const auto value = AsUnsigned(node);
-  if (value && *value >= 1 && *value <= most) return static_cast<uint32_t>(*value);
+  if (value && *value >= least && *value <= most) return static_cast<uint32_t>(*value);
   Refuse(node.place, path,
-         fmt::format("expected an integer from 1 to {}, got {}", most, Found(node)));
+         fmt::format("expected an integer from {} to {}, got {}", least, most, Found(node)));
   return 0;
+}
+
+std::string DidYouMean(std::string_view wrong, std::span<const std::string_view> known) {
+  const std::string_view nearest = Nearest(wrong, known);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
 }  // namespace noisefloor::sweep_file

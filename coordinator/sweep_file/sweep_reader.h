@@ -29,9 +29,12 @@ struct SweepReader {
   bool IsListOf(const YamlNode& node, const std::string& path, std::string_view what, size_t most);
   // A text of at most `most` bytes, or a mistake and empty.
   std::string Text(const YamlNode& node, const std::string& path, size_t most);
-  // An integer from 1 to `most`, or a mistake and 0.
-  uint32_t Count(const YamlNode& node, const std::string& path, uint32_t most);
+  // An integer from `least` to `most`, or a mistake and 0.
+  uint32_t Count(const YamlNode& node, const std::string& path, uint32_t most, uint32_t least = 1);
 };
+
+// "; did you mean free?", or nothing where none is near.
+std::string DidYouMean(std::string_view wrong, std::span<const std::string_view> known);
 
 // Whether an axis says the values of this setting.
 bool IsVaried(const v1::Sweep& sweep, const std::string& setting);

@@ -61,6 +61,8 @@ const std::vector<Life::Step>& Life::All() {
       {"UpdateWorker", [](Life& life) { return life.Quarantine(); }},
       {"UpdateShare", [](Life& life) { return life.Share(); }},
       {"DeleteSweep", [](Life& life) { return life.Delete(); }},
+      {"AddToken", [](Life& life) { return life.AddToken(); }},
+      {"RevokeTokens", [](Life& life) { return life.RevokeTokens(); }},
       {"Draining", [](Life& life) { return life.Drain(); }},
       {kCheckpoint, [](Life& life) { return life.FillTheLog(); }}};
   return steps;
@@ -186,6 +188,28 @@ absl::Status Life::Delete() {
   // It may be gone already, though nobody said so.
   if (!deleted.ok() && !absl::IsNotFound(deleted)) return deleted;
   deleted_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Life::AddToken() {
+  v1::AddTokenRequest request;
+  request.set_identity("ada");
+  request.set_role(v1::ROLE_READER);
+  NF_ASSIGN_OR_RETURN(const auto answer,
+                      Ask(coordinator_.tokens(), &v1::AccessService::Stub::AddToken, request));
+  token_ = answer.summary().number();
+  return absl::OkStatus();
+}
+
+absl::Status Life::RevokeTokens() {
+  token_ = 0;  // Until it answers, either will do.
+  v1::RevokeTokensRequest request;
+  request.set_identity("ada");
+  const absl::Status revoked =
+      Ask(coordinator_.tokens(), &v1::AccessService::Stub::RevokeTokens, request).status();
+  // They may be revoked already, though nobody said so.
+  if (!revoked.ok() && !absl::IsNotFound(revoked)) return revoked;
+  revoked_ = true;
   return absl::OkStatus();
 }
 
@@ -394,6 +418,16 @@ std::vector<std::string> Life::Broken() const {
   if (deleted_) {
     expect("the deletion",
            "SELECT count(*) FROM v_sweep WHERE sweep = " + std::to_string(to_delete_), "0");
+  }
+  if (token_ != 0) {
+    expect(
+        "the token",
+        "SELECT identity FROM token WHERE revoked_us IS NULL AND token = " + std::to_string(token_),
+        "ada");
+  }
+  if (revoked_) {
+    expect("the revocation",
+           "SELECT count(*) FROM token WHERE revoked_us IS NULL AND identity = 'ada'", "0");
   }
   if (quarantined_) expect("the quarantine", "SELECT unit FROM quarantine", "host-box");
   const auto blobs = BlobStore::Open(home);

@@ -59,6 +59,8 @@ class Life {
   absl::Status Quarantine();
   absl::Status Share();
   absl::Status Delete();
+  absl::Status AddToken();
+  absl::Status RevokeTokens();
   absl::Status Replay();
   absl::Status FillTheLog();
 
@@ -98,6 +100,8 @@ class Life {
   bool shared_ = false;                     // A weight was given.
   uint64_t to_delete_ = 0;                  // The third sweep, once it has ended.
   bool deleted_ = false;                    // Likewise.
+  uint64_t token_ = 0;                      // Number of one that opens; 0: not known.
+  bool revoked_ = false;                    // That one, and all of its identity.
   std::string notes_;                       // Of that sweep; empty: not known.
   int filled_ = 0;                          // Updates of FillTheLog that came through.
 };

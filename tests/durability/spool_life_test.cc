@@ -32,7 +32,7 @@ std::string LineOf(LeaseId lease, uint64_t sequence) {
 
 AttemptResult ResultOf(LeaseId lease) {
   AttemptResult result;
-  result.outcome.kind = OutcomeEvent::Kind::kDone;
+  result.outcome.kind = Outcome::Kind::kDone;
   result.outcome.message = "of lease " + std::to_string(lease.value);
   return result;
 }

@@ -30,7 +30,6 @@
 namespace noisefloor {
 namespace {
 
-using scheduler::MemberState;
 using scheduler::SetMemberState;
 using scheduler::Write;
 using Survival = ModelDisk::Survival;

@@ -80,21 +80,21 @@ TEST(FilesFuzz, EventsOfTrainers) {
   RecordsEvent records;
   records.sequence = 3;
   records.records = {{10, 0.5, "loss", 0.25}, {20, 1.0, "loss", 0.125}};
-  OutcomeEvent done;
-  done.kind = OutcomeEvent::Kind::kDone;
+  Outcome done;
+  done.kind = Outcome::Kind::kDone;
   done.hashes = {{"weights", Sha256Hex("w")}};
   done.metrics = {{"top1", 0.5}};
   done.per_class_accuracy = {0.5, 0.25};
   done.environment = "{}";
   done.train_seconds = 1.5;
-  OutcomeEvent failed;
+  Outcome failed;
   failed.cause = CauseClass::kOutOfMemory;
   failed.message = "no memory";
   std::vector<std::string> seeds;
   for (const TrainerEvent& event :
        {TrainerEvent(hello), TrainerEvent(records), TrainerEvent(ProgressEvent{1, 10}),
-        TrainerEvent(ArtifactEvent{"weights", "w.safetensors", Sha256Hex("w"), 64}),
-        TrainerEvent(done), TrainerEvent(failed)}) {
+        TrainerEvent(Artifact{"weights", "w.safetensors", Sha256Hex("w"), 64}), TrainerEvent(done),
+        TrainerEvent(failed)}) {
     seeds.push_back(EventToJson(event));
   }
   int read = 0;

@@ -242,8 +242,8 @@ AttemptFinished World::Finish(const Command& command) const {
   event.session = SessionOf(command);
   event.lease = LeaseId{command.Number("lease", 0)};
   ingest::AttemptOutcome& outcome = event.outcome;
-  if (command.Has("done")) outcome.kind = OutcomeEvent::Kind::kDone;
-  if (command.Has("diverged")) outcome.kind = OutcomeEvent::Kind::kDiverged;
+  if (command.Has("done")) outcome.kind = Outcome::Kind::kDone;
+  if (command.Has("diverged")) outcome.kind = Outcome::Kind::kDiverged;
   outcome.cause = ParseCauseClass(command.Value("cause", "none")).value_or(CauseClass::kBug);
   outcome.message = command.Value("message");
   outcome.record_batches = command.Number("batches", 0);

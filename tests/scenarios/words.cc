@@ -13,15 +13,6 @@ namespace {
 
 std::string Text(LeaseId id) { return "lease " + std::to_string(id.value); }
 
-std::string KindName(OutcomeEvent::Kind kind) {
-  switch (kind) {
-    case OutcomeEvent::Kind::kDone: return "done";
-    case OutcomeEvent::Kind::kDiverged: return "diverged";
-    case OutcomeEvent::Kind::kFailed: return "failed";
-  }
-  return "corrupt";
-}
-
 std::string Shape(const KeepSweep& w) {
   std::set<uint32_t> replicates;
   for (const sweep::Cell& cell : w.cells) replicates.insert(cell.replicates);
@@ -115,7 +106,7 @@ struct WriteLine {
     return "keep  " + Text(w.lease) + " records, batch " + std::to_string(w.batch.sequence);
   }
   std::string operator()(const KeepOutcome& w) const {
-    return "keep  " + Text(w.lease) + " outcome " + KindName(w.outcome.kind) +
+    return "keep  " + Text(w.lease) + " outcome " + std::string(Name(w.outcome.kind)) +
            (w.accepted ? ", accepted" : ", not accepted: " + w.reason);
   }
   std::string operator()(const SetMemberState& w) const {

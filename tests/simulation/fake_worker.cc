@@ -31,13 +31,13 @@ ingest::AttemptOutcome FakeWorker::End(Chance& chance, const Run& run, bool calm
                                   CauseClass::kLostDevice, CauseClass::kInterrupted,
                                   CauseClass::kBadData,    CauseClass::kBadSpecification};
   ingest::AttemptOutcome outcome;
-  outcome.kind = OutcomeEvent::Kind::kDone;
+  outcome.kind = Outcome::Kind::kDone;
   if (!calm && chance.OneIn(fails_)) {
-    outcome.kind = OutcomeEvent::Kind::kFailed;
+    outcome.kind = Outcome::Kind::kFailed;
     outcome.cause = kCauses[chance.Below(kCauses.size())];
     outcome.message = "by chance";
   } else if (chance.OneIn(10)) {
-    outcome.kind = OutcomeEvent::Kind::kDiverged;
+    outcome.kind = Outcome::Kind::kDiverged;
   } else if (chance.OneIn(3)) {
     outcome.artifacts = {{"evaluation_images", "images.npy", std::string(64, 'b'), 7}};
   }

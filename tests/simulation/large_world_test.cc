@@ -73,7 +73,7 @@ class CalmWorld {
     const auto [session, lease] = running_.back();
     running_.pop_back();
     AttemptFinished event{session, lease, {}, {}};
-    event.outcome.kind = OutcomeEvent::Kind::kDone;
+    event.outcome.kind = Outcome::Kind::kDone;
     event.outcome.train_seconds = 1;
     Step(std::move(event));
   }

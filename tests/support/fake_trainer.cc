@@ -273,7 +273,7 @@ class FakeTrainer {
   }
 
   int Fail(CauseClass cause, const std::string& message) {
-    OutcomeEvent outcome;
+    Outcome outcome;
     outcome.cause = cause;
     outcome.message = message;
     Emit(outcome);
@@ -283,11 +283,11 @@ class FakeTrainer {
   int End() {
     if (behaviour_ == "oom") return Fail(CauseClass::kOutOfMemory, "no memory for a batch");
     if (!WriteFiles().ok()) return Fail(CauseClass::kBug, "cannot write its files");
-    OutcomeEvent outcome = NoopOutcome(spec_, request_.member);
+    Outcome outcome = NoopOutcome(spec_, request_.member);
     outcome.environment = R"({"trainer":"fake"})";
     outcome.train_seconds = 0.01;
     if (behaviour_ == "diverge") {
-      outcome.kind = OutcomeEvent::Kind::kDiverged;
+      outcome.kind = Outcome::Kind::kDiverged;
       outcome.metrics["loss"] = std::numeric_limits<double>::quiet_NaN();
     }
     if (behaviour_ == "partial") {
@@ -337,7 +337,7 @@ class FakeTrainer {
   }
 
   absl::Status ReportWrong() {
-    ArtifactEvent wrong{"extra", "predictions.npy", Sha256Hex(""), 0};
+    Artifact wrong{"extra", "predictions.npy", Sha256Hex(""), 0};
     if (behaviour_ == "missing") wrong.path = "nothing.npy";
     if (behaviour_ == "outside") wrong.path = "../member";
     if (behaviour_ == "sha") wrong.size = std::filesystem::file_size(PathOf(wrong.path));
@@ -363,7 +363,7 @@ class FakeTrainer {
 
   absl::Status Report(const std::string& kind, const std::string& path) {
     NF_ASSIGN_OR_RETURN(const std::string sha256, Sha256File(PathOf(path)));
-    Emit(ArtifactEvent{kind, path, sha256, std::filesystem::file_size(PathOf(path))});
+    Emit(Artifact{kind, path, sha256, std::filesystem::file_size(PathOf(path))});
     return absl::OkStatus();
   }
 

@@ -100,7 +100,7 @@ const std::vector<FolderRule>& AllRules() {
       {"coordinator/query",
        {"common/base/", "common/files/", "common/trainer_protocol/", "coordinator/store/",
         "coordinator/analysis/", "coordinator/report/", "coordinator/sweep/", "coordinator/ingest/",
-        "coordinator/scheduler/member_selection.h", "coordinator/scheduler/member_state.h"},
+        "coordinator/scheduler/member_selection.h"},
        {"absl/", "fmt/", "nlohmann/", "SQLiteCpp/", "thread"}},
       {"coordinator/sweep_file", {"common/"}, {"absl/", "fmt/", "noisefloor/v1/", "yaml-cpp/"}},
       {"coordinator/rpc",

@@ -111,7 +111,7 @@ absl::StatusOr<FoundFile> AttemptFolder::Find(const std::string& path) const {
   return FoundFile{std::make_unique<OpenedFile>(place.Release(), path), size_bytes};
 }
 
-absl::Status CheckArtifact(const AttemptFolder& folder, const ArtifactEvent& artifact) {
+absl::Status CheckArtifact(const AttemptFolder& folder, const Artifact& artifact) {
   const auto wrong = [&](std::string_view what) {
     return InvalidInput(fmt::format("artifact {} ({}): {}", artifact.kind, artifact.path, what));
   };
@@ -128,8 +128,8 @@ absl::Status CheckArtifact(const AttemptFolder& folder, const ArtifactEvent& art
   return wrong(fmt::format("SHA-256 {}, and the trainer said {}", sha256, artifact.sha256));
 }
 
-ArtifactEvent DescribeLog(const AttemptFolder& folder) {
-  ArtifactEvent log{"log", kLogName, "", 0};
+Artifact DescribeLog(const AttemptFolder& folder) {
+  Artifact log{"log", kLogName, "", 0};
   const auto found = folder.Find(kLogName);
   if (!found.ok() || found->size_bytes == 0) return log;
   auto sha256 = HashOf(*found->file);

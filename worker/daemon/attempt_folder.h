@@ -43,9 +43,9 @@ inline constexpr char kLogName[] = "log";
 
 // Whether the artifact is what the trainer said: InvalidArgument names what differs; other codes
 // speak of the moment. Reads all of it.
-absl::Status CheckArtifact(const AttemptFolder& folder, const ArtifactEvent& artifact);
+absl::Status CheckArtifact(const AttemptFolder& folder, const Artifact& artifact);
 
 // The trainer's output as an artifact; size 0 when there is none.
-ArtifactEvent DescribeLog(const AttemptFolder& folder);
+Artifact DescribeLog(const AttemptFolder& folder);
 
 }  // namespace noisefloor

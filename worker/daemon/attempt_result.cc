@@ -12,7 +12,7 @@ std::string ResultToText(const AttemptResult& result) {
   HelloEvent hello;
   hello.data_identity = result.data_identity;
   std::string text = EventToJson(hello) + "\n";
-  for (const ArtifactEvent& artifact : result.artifacts) text += EventToJson(artifact) + "\n";
+  for (const Artifact& artifact : result.artifacts) text += EventToJson(artifact) + "\n";
   return text + EventToJson(result.outcome) + "\n";
 }
 
@@ -25,10 +25,10 @@ absl::StatusOr<AttemptResult> ResultFromText(std::string_view text) {
     NF_ASSIGN_OR_RETURN(TrainerEvent event, EventFromJson(text.substr(0, end)));
     text.remove_prefix(end + 1);
     if (auto* hello = std::get_if<HelloEvent>(&event)) result.data_identity = hello->data_identity;
-    if (auto* artifact = std::get_if<ArtifactEvent>(&event)) {
+    if (auto* artifact = std::get_if<Artifact>(&event)) {
       result.artifacts.push_back(std::move(*artifact));
     }
-    if (auto* outcome = std::get_if<OutcomeEvent>(&event)) {
+    if (auto* outcome = std::get_if<Outcome>(&event)) {
       result.outcome = std::move(*outcome);
       has_outcome = true;
     }
@@ -50,7 +50,7 @@ std::string ToUtf8(std::string_view text, size_t most_bytes) {
 
 AttemptResult FailedResult(CauseClass cause, std::string_view message) {
   AttemptResult result;
-  result.outcome.kind = OutcomeEvent::Kind::kFailed;
+  result.outcome.kind = Outcome::Kind::kFailed;
   result.outcome.cause = cause;
   result.outcome.message = ToUtf8(message, kMaxMessage);
   return result;

@@ -12,10 +12,10 @@
 namespace noisefloor {
 
 struct AttemptResult {
-  OutcomeEvent outcome;
-  std::string data_identity;             // From the hello.
-  uint64_t record_batches = 0;           // All of them are in the spool.
-  std::vector<ArtifactEvent> artifacts;  // What was uploaded, or is to be.
+  Outcome outcome;
+  std::string data_identity;        // From the hello.
+  uint64_t record_batches = 0;      // All of them are in the spool.
+  std::vector<Artifact> artifacts;  // What was uploaded, or is to be.
 };
 
 // As lines of the trainer protocol: a hello with the identity, the artifacts, the outcome. The

@@ -43,7 +43,7 @@ v1::RecordBatch ToProto(const RecordsEvent& event) {
 }
 
 v1::Outcome ToProto(const AttemptResult& result) {
-  const OutcomeEvent& outcome = result.outcome;
+  const Outcome& outcome = result.outcome;
   v1::Outcome message;
   message.set_kind(ToProto(outcome.kind));
   if (outcome.cause != CauseClass::kNone) message.set_cause(std::string(Name(outcome.cause)));
@@ -61,7 +61,7 @@ v1::Outcome ToProto(const AttemptResult& result) {
   message.set_train_seconds(outcome.train_seconds);
   message.set_data_identity(Clean(result.data_identity));
   message.set_record_batches(result.record_batches);
-  for (const ArtifactEvent& artifact : result.artifacts) {
+  for (const Artifact& artifact : result.artifacts) {
     v1::Artifact* added = message.add_artifacts();
     added->set_kind(Clean(artifact.kind));
     added->set_path(Clean(artifact.path));

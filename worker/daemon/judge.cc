@@ -14,13 +14,8 @@ std::string Describe(const ProcessExit& exit) {
   return fmt::format("was ended by signal {} ({})", exit.code, strsignal(exit.code));
 }
 
-std::string_view NameOf(const OutcomeEvent& outcome) {
-  switch (outcome.kind) {
-    case OutcomeEvent::Kind::kDone: return "done";
-    case OutcomeEvent::Kind::kDiverged: return "diverged";
-    case OutcomeEvent::Kind::kFailed: return Name(outcome.cause);
-  }
-  return "corrupt";
+std::string_view NameOf(const Outcome& outcome) {
+  return outcome.kind == Outcome::Kind::kFailed ? Name(outcome.cause) : Name(outcome.kind);
 }
 
 // Signals that no program raises against itself: somebody ended the trainer, or the system did.
@@ -63,9 +58,9 @@ absl::Status EventJudge::Check(const TrainerEvent& event) const {
     }
     return absl::OkStatus();
   }
-  if (const auto* outcome = std::get_if<OutcomeEvent>(&event)) {
+  if (const auto* outcome = std::get_if<Outcome>(&event)) {
     // A trainer may fail before it can say hello.
-    if (outcome->kind == OutcomeEvent::Kind::kFailed) return absl::OkStatus();
+    if (outcome->kind == Outcome::Kind::kFailed) return absl::OkStatus();
   }
   if (!hello_) return InvalidInput("an event before the hello");
   if (const auto* records = std::get_if<RecordsEvent>(&event)) {
@@ -74,7 +69,7 @@ absl::Status EventJudge::Check(const TrainerEvent& event) const {
                                       records->sequence, sequence_ + 1));
     }
   }
-  if (std::holds_alternative<ArtifactEvent>(event) && artifacts_.size() >= kMaxArtifacts) {
+  if (std::holds_alternative<Artifact>(event) && artifacts_.size() >= kMaxArtifacts) {
     return InvalidInput(fmt::format("more than {} artifacts", kMaxArtifacts));
   }
   return absl::OkStatus();
@@ -97,8 +92,8 @@ absl::Status EventJudge::Accept(const TrainerEvent& event) {
   }
   if (hello != nullptr) hello_ = *hello;
   if (const auto* records = std::get_if<RecordsEvent>(&event)) sequence_ = records->sequence;
-  if (const auto* artifact = std::get_if<ArtifactEvent>(&event)) artifacts_.push_back(*artifact);
-  if (const auto* outcome = std::get_if<OutcomeEvent>(&event)) outcome_ = *outcome;
+  if (const auto* artifact = std::get_if<Artifact>(&event)) artifacts_.push_back(*artifact);
+  if (const auto* outcome = std::get_if<Outcome>(&event)) outcome_ = *outcome;
   return absl::OkStatus();
 }
 
@@ -120,7 +115,7 @@ AttemptResult EventJudge::End(const ProcessExit& exit, const absl::Status& room)
     result = FailedResult(abandoned_->cause, abandoned_->message);
   } else if (as_said) {
     result.outcome = *outcome_;
-    if (outcome_->kind != OutcomeEvent::Kind::kFailed) result.artifacts = artifacts_;
+    if (outcome_->kind != Outcome::Kind::kFailed) result.artifacts = artifacts_;
   } else if (stop_reason_) {
     result = FailedResult(CauseClass::kInterrupted, *stop_reason_);
   } else if (outcome_) {

@@ -60,11 +60,11 @@ class EventJudge {
   };
   std::optional<Failure> abandoned_;
   std::optional<HelloEvent> hello_;
-  std::optional<OutcomeEvent> outcome_;
+  std::optional<Outcome> outcome_;
   std::optional<std::string> stop_reason_;
   bool signalled_ = false;
   uint64_t sequence_ = 0;
-  std::vector<ArtifactEvent> artifacts_;
+  std::vector<Artifact> artifacts_;
 };
 
 }  // namespace noisefloor

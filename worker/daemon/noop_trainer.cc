@@ -46,9 +46,9 @@ double Draw(const std::string& key, uint64_t index) {
 
 }  // namespace
 
-OutcomeEvent NoopOutcome(const Specification& specification, const std::string& salt) {
-  OutcomeEvent outcome;
-  outcome.kind = OutcomeEvent::Kind::kDone;
+Outcome NoopOutcome(const Specification& specification, const std::string& salt) {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kDone;
   outcome.environment = R"({"trainer":"noop"})";
   outcome.hashes["init"] =
       Sha256Hex(Fold("init", specification, {NoiseSource::kInit}) + specification.model.name);

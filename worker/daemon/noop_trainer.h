@@ -9,7 +9,7 @@ namespace noisefloor {
 
 // `salt` stands for what a machine adds by itself; it goes into the results of members whose
 // reduce_order is free over at least three shards.
-OutcomeEvent NoopOutcome(const Specification& specification, const std::string& salt);
+Outcome NoopOutcome(const Specification& specification, const std::string& salt);
 
 // The records that such a member has after `epoch` of its epochs, from 1.
 RecordsEvent NoopRecords(const Specification& specification, int64_t epoch);

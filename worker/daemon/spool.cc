@@ -84,7 +84,7 @@ absl::StatusOr<SpooledAttempt> Spool::RecoverOne(LeaseId lease) {
   NF_RETURN_IF_ERROR(ReadResult(attempt, entry));
   if (!attempt.result) return attempt;
   NF_RETURN_IF_ERROR(files_.SyncFolder(folder));  // The process may have ended before it could.
-  for (const ArtifactEvent& artifact : attempt.result->artifacts) {
+  for (const Artifact& artifact : attempt.result->artifacts) {
     entry.charged_bytes += artifact.size;
     used_bytes_ += artifact.size;
   }
@@ -221,7 +221,7 @@ absl::Status Spool::Finish(LeaseId lease, const AttemptResult& result) {
   }
   it->second.sync.Update(it->second.records->Sync());
   NF_RETURN_IF_ERROR(it->second.sync);
-  for (const ArtifactEvent& artifact : result.artifacts) {
+  for (const Artifact& artifact : result.artifacts) {
     it->second.charged_bytes += artifact.size;  // It lies there anyway: charged, never refused.
     used_bytes_ += artifact.size;
   }

@@ -19,7 +19,7 @@ bool IsFinal(const absl::Status& status) {
   return status.code() == absl::StatusCode::kInvalidArgument;
 }
 
-absl::Status TooLarge(const ArtifactEvent& artifact) {
+absl::Status TooLarge(const Artifact& artifact) {
   return InvalidInput(fmt::format("artifact {} ({}): {} bytes, and at most {} are taken",
                                   artifact.kind, artifact.path, artifact.size, kMaxFileBytes));
 }
@@ -168,13 +168,13 @@ absl::Status Uploader::CheckFiles(Work& work) const {
   if (job.folder == nullptr && !job.artifacts.empty()) {
     return InvalidInput("the attempt's folder cannot be opened");
   }
-  for (const ArtifactEvent& artifact : job.artifacts) {
+  for (const Artifact& artifact : job.artifacts) {
     if (artifact.size > kMaxFileBytes) return TooLarge(artifact);  // Before it is read.
     NF_RETURN_IF_ERROR(check_(*job.folder, artifact));
     paths.push_back(fmt::format("{}/{}", kWorkName, artifact.path));
   }
   if (job.folder != nullptr) {
-    const ArtifactEvent log = DescribeLog(*job.folder);
+    const Artifact log = DescribeLog(*job.folder);
     if (log.size > 0) job.artifacts.push_back(log);
     if (log.size > 0) paths.emplace_back(kLogName);
   }
@@ -187,7 +187,7 @@ absl::Status Uploader::Advance(Hand& hand, Work& work) {
   if (!work.checked) NF_RETURN_IF_ERROR(CheckFiles(work));
   UploadJob& job = work.job;
   while (work.uploaded < work.paths.size()) {
-    const ArtifactEvent& artifact = job.artifacts[work.uploaded];
+    const Artifact& artifact = job.artifacts[work.uploaded];
     const absl::Status status = UploadOne(hand, job, work.paths[work.uploaded], artifact);
     if (!status.ok()) return Annotate(status, fmt::format("uploading {}", artifact.kind));
     ++work.uploaded;
@@ -198,7 +198,7 @@ absl::Status Uploader::Advance(Hand& hand, Work& work) {
 }
 
 absl::Status Uploader::UploadOne(Hand& hand, const UploadJob& job, const std::string& path,
-                                 const ArtifactEvent& artifact) {
+                                 const Artifact& artifact) {
   NF_ASSIGN_OR_RETURN(const FoundFile found, job.folder->Find(path));
   grpc::ClientContext context;
   SetDeadline(context, DeadlineFor(artifact.size));

@@ -27,8 +27,8 @@ struct UploadJob {
   LeaseId lease;
   // shared: with the attempt, which may be forgotten before its upload notices. None: no files.
   std::shared_ptr<const AttemptFolder> folder;
-  std::vector<ArtifactEvent> artifacts;  // As the trainer reported them; the log comes of itself.
-  std::string member = "";               // With `attempt`: for the log.
+  std::vector<Artifact> artifacts;  // As the trainer reported them; the log comes of itself.
+  std::string member = "";          // With `attempt`: for the log.
   uint32_t attempt = 0;
 };
 
@@ -36,7 +36,7 @@ struct UploadDone {
   LeaseId lease;
   // What the coordinator has, the log included; or InvalidArgument, why a file can never be
   // uploaded: it is not what the trainer said, or its bytes are not what the coordinator takes.
-  absl::StatusOr<std::vector<ArtifactEvent>> artifacts;
+  absl::StatusOr<std::vector<Artifact>> artifacts;
 };
 
 // The sweep, member and attempt of a line of the log. `fields` keep no pointer to `member`.
@@ -90,7 +90,7 @@ class Uploader {
   absl::Status Advance(Hand& hand, Work& work);
   absl::Status CheckFiles(Work& work) const;
   absl::Status UploadOne(Hand& hand, const UploadJob& job, const std::string& path,
-                         const ArtifactEvent& artifact);
+                         const Artifact& artifact);
   // The work goes to the end of the queue, so that it does not hold up others.
   void TryLater(Hand& hand, Work work, const absl::Status& why);
   bool IsCancelled(const Hand& hand);

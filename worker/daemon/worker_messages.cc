@@ -122,7 +122,7 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
   if (const auto* progress = std::get_if<ProgressEvent>(&line.event)) {
     return Step(slots::TrainerProgress{lease, progress->step, progress->step_count});
   }
-  if (std::holds_alternative<OutcomeEvent>(line.event)) {
+  if (std::holds_alternative<Outcome>(line.event)) {
     return Step(slots::TrainerSaidOutcome{lease});
   }
   auto* records = std::get_if<RecordsEvent>(&line.event);
@@ -183,7 +183,7 @@ void Worker::On(UploadDone& done) {
   Say(LogLevel::kWarning, "upload_refused", done.lease, {{"error", done.artifacts.status()}});
   AttemptResult failed = FailedResult(CauseClass::kBug, Message(done.artifacts.status()));
   failed.data_identity = attempt.result.data_identity;
-  const bool had_result = attempt.result.outcome.kind != OutcomeEvent::Kind::kFailed;
+  const bool had_result = attempt.result.outcome.kind != Outcome::Kind::kFailed;
   if (had_result) Keep(done.lease, attempt, std::move(failed));
   if (attempt.log_only) return Step(slots::Delivered{done.lease});
   attempt.log_only = true;  // The log says why, perhaps; it gets one more chance.

@@ -113,8 +113,8 @@ TEST(EventJsonTest, ValuesThatAreNotFiniteSurvive) {
 }
 
 TEST(EventJsonTest, OutcomeReadsBack) {
-  OutcomeEvent outcome;
-  outcome.kind = OutcomeEvent::Kind::kDiverged;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kDiverged;
   outcome.hashes = {{"init", std::string(64, '0')}, {"weights_at/1", std::string(64, 'f')}};
   outcome.metrics = {{"loss", kNan}, {"top1", 0.1}};
   outcome.per_class_accuracy = {0.25, 1};
@@ -124,15 +124,15 @@ TEST(EventJsonTest, OutcomeReadsBack) {
   const auto read = EventFromJson(EventToJson(outcome));
 
   ASSERT_TRUE(read.ok()) << read.status();
-  const auto& back = std::get<OutcomeEvent>(*read);
-  EXPECT_EQ(back.kind, OutcomeEvent::Kind::kDiverged);
+  const auto& back = std::get<Outcome>(*read);
+  EXPECT_EQ(back.kind, Outcome::Kind::kDiverged);
   EXPECT_EQ(back.hashes, outcome.hashes);
   EXPECT_TRUE(std::isnan(back.metrics.at("loss")));
   EXPECT_EQ(back.per_class_accuracy, outcome.per_class_accuracy);
 }
 
 TEST(EventJsonTest, ABrokenTextIsReplacedRatherThanThrown) {
-  OutcomeEvent outcome;
+  Outcome outcome;
   outcome.cause = CauseClass::kBug;
   outcome.message = "bad \xff byte";
   EXPECT_TRUE(EventFromJson(EventToJson(outcome)).ok());

@@ -32,7 +32,7 @@ inline v1::Member Finished(const std::string& id, const Specification& specifica
   member.set_stack(specification.stack);
   member.set_specification(SpecificationToJson(specification));
   member.set_specification_sha256(Sha256Hex(member.specification()));
-  const OutcomeEvent outcome = NoopOutcome(specification, "");
+  const Outcome outcome = NoopOutcome(specification, "");
   for (const auto& [name, hash] : outcome.hashes) {
     (*member.mutable_outcome()->mutable_hashes())[name] = hash;
   }

@@ -21,7 +21,7 @@ BatchVerdict Judge(RecordBatch batch, uint64_t stored = 0) { return JudgeBatch(b
 
 AttemptOutcome Done(uint64_t batches = 0) {
   AttemptOutcome outcome;
-  outcome.kind = OutcomeEvent::Kind::kDone;
+  outcome.kind = Outcome::Kind::kDone;
   outcome.hashes = {{"init", std::string(64, 'a')}};
   outcome.record_batches = batches;
   outcome.environment = "{}";
@@ -101,7 +101,7 @@ TEST(ToStorableText, CutsBetweenCharacters) {
 TEST(JudgeOutcome, AcceptsWhatIsComplete) {
   EXPECT_EQ(JudgeOutcome(Done(3), {3, {}}).kind, End::kAccept);
   AttemptOutcome diverged = Done();
-  diverged.kind = OutcomeEvent::Kind::kDiverged;
+  diverged.kind = Outcome::Kind::kDiverged;
   diverged.metrics = {{"loss", kNan}};
   EXPECT_EQ(JudgeOutcome(MakeStorable(diverged), {}).kind, End::kAccept);
 }
@@ -170,7 +170,7 @@ TEST(JudgeOutcome, RefusesFiguresThatNothingDoneHas) {
             "per_class_accuracy[1]: expected 0 to 1, got 2.000000");
 
   AttemptOutcome diverged = Done();
-  diverged.kind = OutcomeEvent::Kind::kDiverged;
+  diverged.kind = Outcome::Kind::kDiverged;
   diverged.metrics["loss"] = nan;
   EXPECT_EQ(JudgeOutcome(MakeStorable(diverged), {}).kind, End::kAccept);
 }

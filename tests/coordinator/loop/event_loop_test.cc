@@ -168,8 +168,7 @@ TEST_F(LoopTest, ACancelThatMeetsTheFullDiskChangesNothing) {
   Connect(1);
 
   ASSERT_TRUE(journal_.Await("sent lease 1"));
-  EXPECT_EQ(sqlite_->Recover()->sweeps[0].cells[0].members[1].state,
-            scheduler::MemberState::kWaiting);
+  EXPECT_EQ(sqlite_->Recover()->sweeps[0].cells[0].members[1].state, MemberState::kWaiting);
 }
 
 TEST_F(LoopTest, LeasesGivenBeforeTheDiskWasFullAreKeptAndTheirEndIsTakenLater) {
@@ -214,7 +213,7 @@ TEST_F(LoopTest, ARestartGoesOnWithTheSameLeasesAndHigherNumbers) {
   ASSERT_TRUE(journal_.Await("sent lease 1"));
   Start({});
   EXPECT_TRUE(loop_->live().IsLive(LeaseId{1}));
-  EXPECT_EQ(loop_->live().CountsOf(SweepId{1})->In(scheduler::MemberState::kLeased), 1u);
+  EXPECT_EQ(loop_->live().CountsOf(SweepId{1})->In(MemberState::kLeased), 1u);
   Submit("again", "id");
   ASSERT_TRUE(journal_.Await("again: OK"));
   EXPECT_EQ(sqlite_->Recover()->sweeps.size(), 1u);

@@ -12,7 +12,6 @@
 namespace noisefloor::test {
 namespace {
 
-using scheduler::MemberState;
 using scheduler::RunningAttempt;
 using scheduler::SweepCounts;
 using scheduler::WorkerStatus;

@@ -45,7 +45,7 @@ TEST(RecoverScheduler, AnImpossibleStateIsRefusedByName) {
     scheduler::RecoveredCell& kept = sweep.cells.emplace_back();
     kept.cell = cell;
     kept.fingerprint = "f1";
-    kept.members[0] = {scheduler::MemberState::kLeased, 1, 0, {}};
+    kept.members[0] = {MemberState::kLeased, 1, 0, {}};
   }
   store.recovered_.sweeps.push_back(sweep);
   store.recovered_.last_sweep = SweepId{1};

@@ -71,7 +71,6 @@ class FilledHome {
   void HoldCounts() { held_ = ProgressOf(SweepId{1}); }
   // What a coordinator would keep up to date, made anew from what is on disk.
   std::optional<query::SweepProgress> ProgressOf(SweepId sweep) {
-    using scheduler::MemberState;
     if (held_ && sweep == SweepId{1}) return held_;
     const auto state = store_->Recover();
     EXPECT_TRUE(state.ok()) << state.status();
@@ -120,7 +119,7 @@ class FilledHome {
     if (lease == 1) AddEvaluationSet(write.outcome, member);
     Apply({sample::Grant(lease, member), sample::Records(lease, member, 1), write,
            scheduler::DropLease{LeaseId{lease}, CauseClass::kNone, "", sample::At(60)},
-           scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0},
+           scheduler::SetMemberState{member, MemberState::kDone, 1, 0},
            scheduler::AppendEvent{SweepId{1}, member, "done", ToText(member) + " done",
                                   sample::At(60), EventId{1 + lease}}});
   }

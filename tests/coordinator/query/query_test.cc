@@ -29,8 +29,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-using scheduler::MemberState;
-
 MemberQuestion Basic(uint64_t sweep = 1) { return {.sweep = SweepId{sweep}, .most = 100}; }
 
 MemberQuestion Whole(uint64_t sweep = 1) {
@@ -144,9 +142,8 @@ TEST_F(QueryTest, ADefinitionThatIsNoneIsDamage) {
 }
 
 TEST_F(QueryTest, ARunningMemberCountsByItsShareOfSteps) {
-  home_.Apply(
-      {sample::Grant(7, sample::Member(2, 0)),
-       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kLeased, 1, 0}});
+  home_.Apply({sample::Grant(7, sample::Member(2, 0)),
+               scheduler::SetMemberState{sample::Member(2, 0), MemberState::kLeased, 1, 0}});
   home_.running()[sample::Member(2, 0)] = {30, 120};
 
   EXPECT_EQ(Sweep().progress, 6.25);
@@ -249,9 +246,8 @@ TEST_F(QueryTest, MembersOfOneStateOnly) {
 
 // A cell of which one member has a row of its own, and the others are what the cell says.
 TEST_F(QueryTest, MembersWithoutARowAreListedBetweenThoseThatHaveOne) {
-  home_.Apply(
-      {scheduler::SetMemberState{sample::Member(3, 1), scheduler::MemberState::kWaiting, 1, 1},
-       scheduler::SetUntouched{SweepId{1}, 3, scheduler::MemberState::kCancelled}});
+  home_.Apply({scheduler::SetMemberState{sample::Member(3, 1), MemberState::kWaiting, 1, 1},
+               scheduler::SetUntouched{SweepId{1}, 3, MemberState::kCancelled}});
   const auto list = [&](std::set<MemberState> states, uint32_t most) {
     MemberQuestion question = Basic();
     question.most = most;
@@ -354,12 +350,12 @@ TEST_F(QueryTest, ALostMemberSaysWhatItsLastLeaseSaid) {
   home_.Apply(
       {sample::Grant(7, sample::Member(2, 0)),
        scheduler::DropLease{LeaseId{7}, CauseClass::kLostWorker, "silent for 15 s", sample::At(90)},
-       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kFailed, 1, 0}});
+       scheduler::SetMemberState{sample::Member(2, 0), MemberState::kFailed, 1, 0}});
 
   const MemberWhole whole = Member("s1c2r0");
 
   ASSERT_TRUE(whole.member.outcome.has_value());
-  EXPECT_EQ(whole.member.outcome->attempt.kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(whole.member.outcome->attempt.kind, Outcome::Kind::kFailed);
   EXPECT_EQ(whole.member.outcome->attempt.cause, CauseClass::kLostWorker);
   EXPECT_EQ(whole.member.outcome->attempt.message, "silent for 15 s");
   EXPECT_THAT(whole.history[0], HasSubstr("lost: silent for 15 s"));
@@ -367,17 +363,16 @@ TEST_F(QueryTest, ALostMemberSaysWhatItsLastLeaseSaid) {
 
 TEST_F(QueryTest, ANotFiniteLossIsToldAsSuch) {
   scheduler::KeepOutcome diverged = sample::Finish(7, sample::Member(2, 0));
-  diverged.outcome.kind = OutcomeEvent::Kind::kDiverged;
+  diverged.outcome.kind = Outcome::Kind::kDiverged;
   diverged.outcome.per_class_accuracy = {0.25, std::numeric_limits<double>::quiet_NaN(), 1};
-  home_.Apply(
-      {sample::Grant(7, sample::Member(2, 0)), diverged,
-       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kDiverged, 1, 0}});
+  home_.Apply({sample::Grant(7, sample::Member(2, 0)), diverged,
+               scheduler::SetMemberState{sample::Member(2, 0), MemberState::kDiverged, 1, 0}});
 
   const query::Member member = Member("s1c2r0").member;
   ASSERT_TRUE(member.outcome.has_value());
   const ingest::AttemptOutcome& attempt = member.outcome->attempt;
 
-  EXPECT_EQ(attempt.kind, OutcomeEvent::Kind::kDiverged);
+  EXPECT_EQ(attempt.kind, Outcome::Kind::kDiverged);
   EXPECT_TRUE(std::isnan(attempt.metrics.at("loss")));
   ASSERT_EQ(attempt.per_class_accuracy.size(), 3u);
   EXPECT_EQ(attempt.per_class_accuracy[0], 0.25);

@@ -65,8 +65,7 @@ class StudyTest : public ::testing::Test {
     write.outcome.environment = environment;
     scheduler::GrantLease grant = sample::Grant(lease, member);
     grant.unit = unit;
-    home_.Apply(
-        {grant, write, scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0}});
+    home_.Apply({grant, write, scheduler::SetMemberState{member, MemberState::kDone, 1, 0}});
   }
 
   FilledHome home_;
@@ -281,7 +280,7 @@ class TwoDataSetsTest : public StudyTest {
                     *EncodeNpy(MakeTensorView<int32_t>("labels", {kExamples}, labels)));
     }
     home_.Apply({sample::Grant(lease, member), write,
-                 scheduler::SetMemberState{member, scheduler::MemberState::kDone, 1, 0}});
+                 scheduler::SetMemberState{member, MemberState::kDone, 1, 0}});
   }
 
   static inline const std::string kCifarIdentity = std::string(64, '7');
@@ -317,8 +316,7 @@ TEST(ClassNamesTest, KnownDataSetsHaveANameForEachClass) {
 TEST_F(StudyTest, TheStudyFollowsTheStore) {
   EXPECT_EQ(Json()["cohorts"][2]["counts"]["cancelled"], 0);
 
-  home_.Apply(
-      {scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kCancelled, 0, 0}});
+  home_.Apply({scheduler::SetMemberState{sample::Member(2, 0), MemberState::kCancelled, 0, 0}});
 
   EXPECT_EQ(Json()["cohorts"][2]["counts"]["cancelled"], 1);
 }

@@ -273,11 +273,10 @@ TEST_F(AnswersTest, AMemberIsToldWhole) {
 
 TEST_F(AnswersTest, ALossThatIsNotFiniteIsToldAsSuch) {
   scheduler::KeepOutcome diverged = sample::Finish(7, sample::Member(2, 0));
-  diverged.outcome.kind = OutcomeEvent::Kind::kDiverged;
+  diverged.outcome.kind = Outcome::Kind::kDiverged;
   diverged.outcome.per_class_accuracy = {0.25, std::numeric_limits<double>::quiet_NaN(), 1};
-  home_.Apply(
-      {sample::Grant(7, sample::Member(2, 0)), diverged,
-       scheduler::SetMemberState{sample::Member(2, 0), scheduler::MemberState::kDiverged, 1, 0}});
+  home_.Apply({sample::Grant(7, sample::Member(2, 0)), diverged,
+               scheduler::SetMemberState{sample::Member(2, 0), MemberState::kDiverged, 1, 0}});
   const v1::Outcome outcome = asked_.GetMember("s1c2r0")->member().outcome();
   EXPECT_EQ(outcome.kind(), v1::Outcome::KIND_DIVERGED);
   EXPECT_TRUE(std::isnan(outcome.metrics().at("loss")));

@@ -107,13 +107,13 @@ inline std::vector<std::string> Started(const scheduler::Effects& effects) {
 
 inline scheduler::AttemptFinished Finish(uint64_t worker, uint64_t lease) {
   scheduler::AttemptFinished event{SessionId{worker}, LeaseId{lease}, {}, {}};
-  event.outcome.kind = OutcomeEvent::Kind::kDone;
+  event.outcome.kind = Outcome::Kind::kDone;
   return event;
 }
 
 inline scheduler::AttemptFinished Fail(uint64_t worker, uint64_t lease, CauseClass cause) {
   scheduler::AttemptFinished event = Finish(worker, lease);
-  event.outcome.kind = OutcomeEvent::Kind::kFailed;
+  event.outcome.kind = Outcome::Kind::kFailed;
   event.outcome.cause = cause;
   return event;
 }

@@ -48,7 +48,7 @@ TEST(Restore, RemembersHowOftenAMemberFailed) {
   (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1)), kT0);
   (void)scheduler.Step(Join(1, 1, "u1"), kT0);
   AttemptFinished failed = Finish(1, 1);
-  failed.outcome.kind = OutcomeEvent::Kind::kFailed;
+  failed.outcome.kind = Outcome::Kind::kFailed;
   failed.outcome.cause = CauseClass::kBug;
   (void)scheduler.Step(failed, kT0);
 

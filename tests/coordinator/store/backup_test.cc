@@ -41,7 +41,7 @@ class BackupTest : public testing::Test {
     for (scheduler::Write& write : story) {
       auto* outcome = std::get_if<scheduler::KeepOutcome>(&write);
       if (outcome == nullptr) continue;
-      for (ingest::Artifact& artifact : outcome->outcome.artifacts) {
+      for (Artifact& artifact : outcome->outcome.artifacts) {
         const std::string content = "content of " + artifact.path;
         artifact.sha256 = Sha256Hex(content);
         artifact.size = content.size();

@@ -24,7 +24,6 @@
 namespace noisefloor {
 namespace {
 
-using scheduler::MemberState;
 using Rows = std::vector<std::string>;
 
 std::string Fixture() {

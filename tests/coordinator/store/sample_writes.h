@@ -113,7 +113,7 @@ inline scheduler::KeepRecords Records(uint64_t lease, MemberId member, uint64_t 
 
 inline ingest::AttemptOutcome Outcome() {
   ingest::AttemptOutcome outcome;
-  outcome.kind = OutcomeEvent::Kind::kDone;
+  outcome.kind = Outcome::Kind::kDone;
   outcome.hashes = {{"init", std::string(64, 'a')},
                     {"weights", std::string(64, 'b')},
                     {"weights_at/1", std::string(64, 'c')}};
@@ -138,16 +138,16 @@ inline std::vector<Write> Story() {
                                Pin(1), Specify(0), Specify(1)};
   writes.push_back(scheduler::PinIdentity{SweepId{1}, "fashion-mnist-sample", kIdentity});
   writes.push_back(Grant(1, Member(0, 0)));
-  writes.push_back(scheduler::SetMemberState{Member(0, 0), scheduler::MemberState::kLeased, 1, 0});
+  writes.push_back(scheduler::SetMemberState{Member(0, 0), MemberState::kLeased, 1, 0});
   writes.push_back(Records(1, Member(0, 0), 1));
   writes.push_back(scheduler::DropLease{LeaseId{1}, CauseClass::kLostWorker, "silent", At(20)});
   writes.push_back(Grant(2, Member(0, 0), 2));
   writes.push_back(Records(2, Member(0, 0), 1));
   writes.push_back(Finish(2, Member(0, 0), 2));
   writes.push_back(scheduler::DropLease{LeaseId{2}, CauseClass::kNone, "", At(60)});
-  writes.push_back(scheduler::SetMemberState{Member(0, 0), scheduler::MemberState::kDone, 2, 0});
+  writes.push_back(scheduler::SetMemberState{Member(0, 0), MemberState::kDone, 2, 0});
   writes.push_back(Grant(3, Member(1, 2)));
-  writes.push_back(scheduler::SetMemberState{Member(1, 2), scheduler::MemberState::kLeased, 1, 0});
+  writes.push_back(scheduler::SetMemberState{Member(1, 2), MemberState::kLeased, 1, 0});
   writes.push_back(Records(3, Member(1, 2), 1));
   writes.push_back(Records(3, Member(1, 2), 2));
   writes.push_back(Grant(4, Member(1, 1)));
@@ -159,10 +159,9 @@ inline std::vector<Write> Story() {
   failed.reason = "it failed";
   writes.push_back(failed);
   writes.push_back(scheduler::DropLease{LeaseId{4}, CauseClass::kBug, "exit code 15", At(61)});
-  writes.push_back(scheduler::SetMemberState{Member(1, 1), scheduler::MemberState::kFailed, 1, 0});
-  writes.push_back(
-      scheduler::SetMemberState{Member(3, 0), scheduler::MemberState::kCancelled, 0, 0});
-  writes.push_back(scheduler::SetMemberState{Member(3, 1), scheduler::MemberState::kWaiting, 4, 4});
+  writes.push_back(scheduler::SetMemberState{Member(1, 1), MemberState::kFailed, 1, 0});
+  writes.push_back(scheduler::SetMemberState{Member(3, 0), MemberState::kCancelled, 0, 0});
+  writes.push_back(scheduler::SetMemberState{Member(3, 1), MemberState::kWaiting, 4, 4});
   writes.push_back(
       scheduler::AppendEvent{SweepId{1}, {}, "submitted", "12 members", At(0), EventId{1}});
   writes.push_back(scheduler::AppendEvent{SweepId{1}, Member(0, 0), "done", "s1c0r0 done on box-1",

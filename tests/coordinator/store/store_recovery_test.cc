@@ -11,7 +11,6 @@
 namespace noisefloor {
 namespace {
 
-using scheduler::MemberState;
 using scheduler::RecoveredState;
 using scheduler::Write;
 using ::testing::ElementsAre;
@@ -133,7 +132,7 @@ TEST_F(StoreRecoveryTest, AnExtendedSweepIsRecoveredAsTheLargerOne) {
   ASSERT_EQ(sweep.cells.size(), 6u);
   EXPECT_EQ(sweep.cells[1].cell.replicates, 5000u);
   EXPECT_EQ(sweep.cells[5].cell.block, 1u);
-  EXPECT_EQ(sweep.cells[5].untouched, scheduler::MemberState::kWaiting);
+  EXPECT_EQ(sweep.cells[5].untouched, MemberState::kWaiting);
   EXPECT_EQ(Ask("SELECT count(*) FROM v_member WHERE plan = 'algo'"), "20000");
   EXPECT_EQ(Ask("SELECT members FROM v_sweep"), "20006");
 }

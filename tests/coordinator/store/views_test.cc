@@ -20,7 +20,7 @@ namespace noisefloor {
 namespace {
 
 using ::testing::ElementsAre;
-using Kind = OutcomeEvent::Kind;
+using Kind = Outcome::Kind;
 using Rows = std::vector<std::string>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -86,7 +86,7 @@ class ViewsTest : public ::testing::Test {
     writes_.push_back(ended);
     const bool done = kind == Kind::kDone;
     writes_.push_back(scheduler::SetMemberState{
-        member, done ? scheduler::MemberState::kDone : scheduler::MemberState::kDiverged, 1, 0});
+        member, done ? MemberState::kDone : MemberState::kDiverged, 1, 0});
   }
 
   Rows Ask(const std::string& sql) {

@@ -28,7 +28,7 @@ TEST(ConvertTest, RecordsBecomeColumnsWithEachNameOnce) {
 
 TEST(ConvertTest, AnOutcomeKeepsEverything) {
   AttemptResult result;
-  result.outcome.kind = OutcomeEvent::Kind::kDiverged;
+  result.outcome.kind = Outcome::Kind::kDiverged;
   result.outcome.message = "m";
   result.outcome.hashes["init"] = "h";
   result.outcome.metrics["loss"] = std::numeric_limits<double>::infinity();

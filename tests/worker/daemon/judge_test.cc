@@ -19,13 +19,13 @@ HelloEvent Hello(const std::string& stack = "fake") {
   hello.data_identity = std::string(64, 'd');
   return hello;
 }
-OutcomeEvent Done() {
-  OutcomeEvent outcome;
-  outcome.kind = OutcomeEvent::Kind::kDone;
+Outcome Done() {
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kDone;
   return outcome;
 }
-OutcomeEvent Failed(CauseClass cause) {
-  OutcomeEvent outcome;
+Outcome Failed(CauseClass cause) {
+  Outcome outcome;
   outcome.cause = cause;
   outcome.message = "why";
   return outcome;
@@ -42,12 +42,12 @@ class JudgeTest : public testing::Test {
 TEST_F(JudgeTest, AWholeConversationIsAResult) {
   Accept(Hello());
   Accept(RecordsEvent{1, {{1, 0.5, "loss", 2.0}}});
-  Accept(ArtifactEvent{"predictions", "p.npy", std::string(64, 'a'), 3});
+  Accept(Artifact{"predictions", "p.npy", std::string(64, 'a'), 3});
   Accept(Done());
 
   const AttemptResult result = judge_.End({false, 0});
 
-  EXPECT_EQ(result.outcome.kind, OutcomeEvent::Kind::kDone);
+  EXPECT_EQ(result.outcome.kind, Outcome::Kind::kDone);
   EXPECT_EQ(result.record_batches, 1u);
   EXPECT_EQ(result.data_identity, std::string(64, 'd'));
   EXPECT_THAT(result.artifacts, SizeIs(1));
@@ -57,11 +57,11 @@ TEST_F(JudgeTest, AnOutcomeCountsThoughItsProcessHadToBeKilled) {
   for (const int signal : {SIGTERM, SIGKILL}) {
     EventJudge judge("fake", "build-1");
     ASSERT_TRUE(judge.Accept(Hello()).ok());
-    ASSERT_TRUE(judge.Accept(ArtifactEvent{"predictions", "p.npy", std::string(64, 'a'), 3}).ok());
+    ASSERT_TRUE(judge.Accept(Artifact{"predictions", "p.npy", std::string(64, 'a'), 3}).ok());
     ASSERT_TRUE(judge.Accept(Done()).ok());
     EXPECT_EQ(judge.End({true, signal}).outcome.cause, CauseClass::kBug) << "by somebody else";
     judge.SetSignalled();
-    EXPECT_EQ(judge.End({true, signal}).outcome.kind, OutcomeEvent::Kind::kDone);
+    EXPECT_EQ(judge.End({true, signal}).outcome.kind, Outcome::Kind::kDone);
     EXPECT_THAT(judge.End({true, signal}).artifacts, SizeIs(1));
     EXPECT_EQ(judge.End({true, SIGSEGV}).outcome.cause, CauseClass::kBug) << "not our signal";
     EXPECT_EQ(judge.End({false, 3}).outcome.cause, CauseClass::kBug) << "it contradicts itself";
@@ -108,7 +108,7 @@ TEST_F(JudgeTest, AnotherBuildThanWasDescribedIsTheWorkersFaultNotTheMembers) {
 
 TEST_F(JudgeTest, AThousandArtifactsAreEnough) {
   Accept(Hello());
-  const ArtifactEvent artifact{"predictions", "p.npy", std::string(64, 'a'), 3};
+  const Artifact artifact{"predictions", "p.npy", std::string(64, 'a'), 3};
   for (size_t i = 0; i < kMaxArtifacts; ++i) Accept(artifact);
   EXPECT_EQ(Refusal(artifact), "more than 1000 artifacts");
 }
@@ -157,10 +157,10 @@ TEST_F(JudgeTest, AFailureBeforeTheHelloIsHeard) {
 
 TEST_F(JudgeTest, ASuccessThatDiedIsNoSuccess) {
   Accept(Hello());
-  Accept(ArtifactEvent{"predictions", "p.npy", std::string(64, 'a'), 3});
+  Accept(Artifact{"predictions", "p.npy", std::string(64, 'a'), 3});
   Accept(Done());
   const AttemptResult result = judge_.End({true, SIGSEGV});
-  EXPECT_EQ(result.outcome.kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(result.outcome.kind, Outcome::Kind::kFailed);
   EXPECT_EQ(result.outcome.message,
             "the trainer said done but was ended by signal 11 (Segmentation fault): expected exit "
             "code 0");
@@ -185,7 +185,7 @@ TEST_F(JudgeTest, AResultThatCameBeforeTheStopStillCounts) {
   Accept(Hello());
   Accept(Done());
   judge_.SetStopReason("the worker is leaving");
-  EXPECT_EQ(judge_.End({false, 0}).outcome.kind, OutcomeEvent::Kind::kDone);
+  EXPECT_EQ(judge_.End({false, 0}).outcome.kind, Outcome::Kind::kDone);
 }
 
 TEST_F(JudgeTest, ExitCodesSpeakForThemselvesButCannotNameWhatIsNotATrainersToSay) {

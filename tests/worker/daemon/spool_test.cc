@@ -35,7 +35,7 @@ class SpoolTest : public testing::Test {
   }
   static AttemptResult Done() {
     AttemptResult result;
-    result.outcome.kind = OutcomeEvent::Kind::kDone;
+    result.outcome.kind = Outcome::Kind::kDone;
     result.artifacts = {{"weights", "w", std::string(64, 'b'), 100}};
     return result;
   }

@@ -35,7 +35,7 @@ class CheckArtifactTest : public testing::Test {
 
   std::string Refusal(const std::string& path, uint64_t size = 3,
                       const std::string& content = "abc") const {
-    const ArtifactEvent artifact{"kind", path, Sha256Hex(content), size};
+    const Artifact artifact{"kind", path, Sha256Hex(content), size};
     return Message(CheckArtifact(*attempt_, artifact));
   }
 
@@ -108,8 +108,8 @@ class UploaderTest : public CheckArtifactTest {
   }
 
   void Start(Uploader::Check check = CheckArtifact,
-             std::vector<ArtifactEvent> artifacts = {{"one", "one", Sha256Hex("first"), 5},
-                                                     {"two", "two", Sha256Hex("second"), 6}}) {
+             std::vector<Artifact> artifacts = {{"one", "one", Sha256Hex("first"), 5},
+                                                {"two", "two", Sha256Hex("second"), 6}}) {
     stub_ = v1::WorkerService::NewStub(MakeChannel(ParseAddress(coordinator_.address()).value()));
     uploader_ = std::make_unique<Uploader>(
         *stub_, clock_, 1, [this](UploadDone done) { (void)done_.Post(std::move(done)); },
@@ -122,7 +122,7 @@ class UploaderTest : public CheckArtifactTest {
     if (done.size() != 1) return "nothing";
     if (!done[0].artifacts.ok()) return done[0].artifacts.status().ToString();
     std::string kinds;
-    for (const ArtifactEvent& artifact : *done[0].artifacts) kinds += artifact.kind + " ";
+    for (const Artifact& artifact : *done[0].artifacts) kinds += artifact.kind + " ";
     return kinds;
   }
 
@@ -165,7 +165,7 @@ TEST_F(UploaderTest, ManyThatEndTogetherDoNotWaitInLine) {
   CondVar changed;
   int inside = 0;
   bool met = false;
-  const auto meet = [&](const AttemptFolder&, const ArtifactEvent&) {
+  const auto meet = [&](const AttemptFolder&, const Artifact&) {
     const absl::Duration give_up = clock_.Steady() + absl::Minutes(1);
     MutexLock lock(mutex);
     met = met || ++inside == Uploader::kUploadThreads;
@@ -173,7 +173,7 @@ TEST_F(UploaderTest, ManyThatEndTogetherDoNotWaitInLine) {
     while (!met && clock_.Steady() < give_up) changed.WaitFor(mutex, absl::Seconds(1));
     return met ? absl::OkStatus() : InvalidInput("the others were not begun meanwhile");
   };
-  const std::vector<ArtifactEvent> artifacts = {{"one", "one", Sha256Hex("first"), 5}};
+  const std::vector<Artifact> artifacts = {{"one", "one", Sha256Hex("first"), 5}};
   Start(meet, artifacts);
   for (uint64_t lease = 8; lease < 7 + Uploader::kUploadThreads; ++lease) {
     uploader_->Add({LeaseId{lease}, attempt_, artifacts});
@@ -192,7 +192,7 @@ TEST_F(UploaderTest, ManyThatEndTogetherDoNotWaitInLine) {
 
 TEST_F(UploaderTest, OneThatMustWaitHoldsUpNoOther) {
   std::atomic<int> checks = 0;
-  Start([&](const AttemptFolder& folder, const ArtifactEvent& artifact) {
+  Start([&](const AttemptFolder& folder, const Artifact& artifact) {
     ++checks;
     if (artifact.kind == "one") return absl::Status(absl::UnavailableError("not just now"));
     return CheckArtifact(folder, artifact);
@@ -210,7 +210,7 @@ TEST_F(UploaderTest, WhatIsCancelledIsNotReportedAndTheOthersAre) {
   CondVar changed;
   bool inside = false;
   bool go_on = false;
-  Start([&](const AttemptFolder& folder, const ArtifactEvent& artifact) {
+  Start([&](const AttemptFolder& folder, const Artifact& artifact) {
     if (artifact.kind == "two") return CheckArtifact(folder, artifact);
     MutexLock lock(mutex);
     inside = true;
@@ -236,7 +236,7 @@ TEST_F(UploaderTest, WhatIsCancelledIsNotReportedAndTheOthersAre) {
 
 TEST_F(UploaderTest, ACheckThatFailsForTheMomentBeginsAnew) {
   int checks = 0;
-  Start([&](const AttemptFolder& folder, const ArtifactEvent& artifact) {
+  Start([&](const AttemptFolder& folder, const Artifact& artifact) {
     if (++checks == 2) return absl::Status(absl::UnavailableError("not just now"));
     return CheckArtifact(folder, artifact);
   });
@@ -247,7 +247,7 @@ TEST_F(UploaderTest, ACheckThatFailsForTheMomentBeginsAnew) {
 
 TEST_F(UploaderTest, MoreThanIsTakenIsRefusedBeforeItIsRead) {
   int checks = 0;
-  const auto check = [&](const AttemptFolder&, const ArtifactEvent&) {
+  const auto check = [&](const AttemptFolder&, const Artifact&) {
     ++checks;
     return absl::OkStatus();
   };

@@ -79,9 +79,9 @@ CauseClass TellOutcome(const TrainReport& report, Json environment, Results& res
   }
   environment["measured"] = MeasuredJson(report);
   environment["load_at_end"] = MachineJson()["load"];
-  OutcomeEvent& outcome = results.outcome();
-  outcome.kind = report.ending == Ending::kDiverged ? OutcomeEvent::Kind::kDiverged
-                                                    : OutcomeEvent::Kind::kDone;
+  Outcome& outcome = results.outcome();
+  outcome.kind =
+      report.ending == Ending::kDiverged ? Outcome::Kind::kDiverged : Outcome::Kind::kDone;
   if (report.ending == Ending::kDiverged) outcome.message = NotFiniteMessage(report);
   outcome.environment = environment.dump();
   outcome.train_seconds = report.train_seconds;
@@ -92,8 +92,8 @@ CauseClass TellOutcome(const TrainReport& report, Json environment, Results& res
 }  // namespace
 
 CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter) {
-  OutcomeEvent outcome;
-  outcome.kind = OutcomeEvent::Kind::kFailed;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kFailed;
   outcome.cause = cause;
   outcome.message = std::move(message);
   outcome.environment = "{}";

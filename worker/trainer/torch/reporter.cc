@@ -56,11 +56,11 @@ absl::Status Reporter::Artifact(const std::string& folder, const std::string& ki
   const std::string whole = folder + "/" + path;
   NF_ASSIGN_OR_RETURN(std::string sha256, Sha256File(whole));
   NF_ASSIGN_OR_RETURN(const FileInfo about, LocalFileSystem().Inspect(whole));
-  Write(ArtifactEvent{kind, path, std::move(sha256), about.size_bytes});
+  Write(noisefloor::Artifact{kind, path, std::move(sha256), about.size_bytes});
   return absl::OkStatus();
 }
 
-void Reporter::Outcome(const OutcomeEvent& outcome) {
+void Reporter::Outcome(const noisefloor::Outcome& outcome) {
   Flush();
   Write(outcome);
   told_outcome_ = true;

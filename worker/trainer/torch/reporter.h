@@ -26,7 +26,7 @@ class Reporter {
   absl::Status Artifact(const std::string& folder, const std::string& kind,
                         const std::string& path);
   // Last; also flushes.
-  void Outcome(const OutcomeEvent& outcome);
+  void Outcome(const noisefloor::Outcome& outcome);
 
   const absl::Status& status() const { return status_; }
   bool told_outcome() const { return told_outcome_; }

@@ -40,7 +40,7 @@ class Results {
   absl::Status WriteEvaluationSet();
 
   // Hashes, metrics and accuracies gathered so far; kind, cause and environment are the caller's.
-  OutcomeEvent& outcome() { return outcome_; }
+  Outcome& outcome() { return outcome_; }
 
  private:
   void Report(const Metrics& metrics, const Place& place);
@@ -51,7 +51,7 @@ class Results {
   const TrainerRequest& request_;
   const Dataset& dataset_;
   Reporter& reporter_;
-  OutcomeEvent outcome_;
+  Outcome outcome_;
   int64_t evaluations_ = 0;
 };
 

@@ -81,7 +81,7 @@ void ExpectEvaluationSet(const std::string& folder, const Dataset& dataset) {
 }
 
 // Of the README's metrics, from logits and labels.
-void ExpectMetrics(const OutcomeEvent& outcome, const twin::Array& logits,
+void ExpectMetrics(const Outcome& outcome, const twin::Array& logits,
                    const std::vector<int64_t>& labels) {
   const auto count = static_cast<double>(labels.size());
   const auto classes = static_cast<size_t>(logits.Size(1));

@@ -253,8 +253,8 @@ TEST_F(ReporterTest, RecordsAreNumberedFromOneWithoutGaps) {
   reporter.Add({1, 0.5, "train_loss", 2.0});
   reporter.Progress(1, 2);
   reporter.Add({2, 1.0, "train_loss", std::numeric_limits<double>::infinity()});
-  OutcomeEvent outcome;
-  outcome.kind = OutcomeEvent::Kind::kDone;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kDone;
   outcome.environment = "{}";
   reporter.Outcome(outcome);
 

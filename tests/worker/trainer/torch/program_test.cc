@@ -27,7 +27,7 @@ TEST(ProgramTest, LearnsAndTellsHelloFirstOutcomeLastAndNumbersWithoutGaps) {
   EXPECT_EQ(ran.output, "");
   EXPECT_EQ(ran.hello().protocol, kTrainerProtocolVersion);
   EXPECT_EQ(ran.hello().data_identity.size(), 64u);
-  EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kDone) << ran.outcome().message;
+  EXPECT_EQ(ran.outcome().kind, Outcome::Kind::kDone) << ran.outcome().message;
   EXPECT_GT(ran.outcome().metrics.at("top1"), 0.5);
   EXPECT_EQ(ran.outcome().per_class_accuracy.size(), 10u);
   EXPECT_GT(ran.outcome().train_seconds, 0);
@@ -86,7 +86,7 @@ TEST(ProgramTest, ArtifactsAreWholeAndAsTold) {
 
   std::vector<std::string> kinds;
   for (const TrainerEvent& event : ran.events) {
-    const auto* artifact = std::get_if<ArtifactEvent>(&event);
+    const auto* artifact = std::get_if<Artifact>(&event);
     if (artifact == nullptr) continue;
     kinds.push_back(artifact->kind);
     const std::string path = request.work_directory + "/" + artifact->path;
@@ -168,7 +168,7 @@ TEST(ProgramTest, DivergenceIsAResultAndNotAFailure) {
     const Ran ran = RunTrainer(request);
 
     EXPECT_EQ(ran.exit_code, 0) << model;
-    EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kDiverged) << model;
+    EXPECT_EQ(ran.outcome().kind, Outcome::Kind::kDiverged) << model;
     EXPECT_EQ(ran.outcome().cause, CauseClass::kNone);
     EXPECT_TRUE(ran.outcome().message.starts_with("the loss is not finite after "))
         << ran.outcome().message;
@@ -210,7 +210,7 @@ TEST(ProgramTest, SigtermEndsATrainingAsInterrupted) {
   const Ran ran = RunTrainer(request, {.stop_after_first_progress = true});
 
   EXPECT_EQ(ran.exit_code, 14);
-  EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(ran.outcome().kind, Outcome::Kind::kFailed);
   EXPECT_EQ(ran.outcome().cause, CauseClass::kInterrupted);
   EXPECT_TRUE(ran.outcome().message.starts_with("asked to stop after ")) << ran.outcome().message;
 }

@@ -16,7 +16,7 @@ namespace {
 
 void ExpectFailure(const Ran& ran, CauseClass cause, const std::string& message) {
   EXPECT_EQ(ran.exit_code, ExitCodeOf(cause)) << ran.output;
-  EXPECT_EQ(ran.outcome().kind, OutcomeEvent::Kind::kFailed);
+  EXPECT_EQ(ran.outcome().kind, Outcome::Kind::kFailed);
   EXPECT_EQ(ran.outcome().cause, cause);
   EXPECT_EQ(ran.outcome().message, message);
   EXPECT_EQ(ran.output, "");

@@ -91,9 +91,9 @@ std::string NewFolder() {
 
 }  // namespace
 
-const OutcomeEvent& Ran::outcome() const {
-  static const OutcomeEvent none;
-  const auto* last = events.empty() ? nullptr : std::get_if<OutcomeEvent>(&events.back());
+const Outcome& Ran::outcome() const {
+  static const Outcome none;
+  const auto* last = events.empty() ? nullptr : std::get_if<Outcome>(&events.back());
   EXPECT_NE(last, nullptr) << "no outcome; exit code " << exit_code << "\n" << output;
   return last == nullptr ? none : *last;
 }

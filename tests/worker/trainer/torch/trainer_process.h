@@ -15,8 +15,8 @@ struct Ran {
   std::vector<TrainerEvent> events;
   std::string output;  // Standard output and error together.
 
-  const OutcomeEvent& outcome() const;  // The last event; fails the test without one.
-  const HelloEvent& hello() const;      // The first.
+  const Outcome& outcome() const;   // The last event; fails the test without one.
+  const HelloEvent& hello() const;  // The first.
   std::string Hash(const std::string& name) const;
   std::vector<Record> RecordsOf(const std::string& metric) const;  // As they came.
 };

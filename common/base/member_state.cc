@@ -1,8 +1,6 @@
-#include "coordinator/scheduler/member_state.h"
+#include "common/base/member_state.h"
 
-#include <array>
-
-namespace noisefloor::scheduler {
+namespace noisefloor {
 
 std::string_view Name(MemberState state) {
   switch (state) {
@@ -17,10 +15,7 @@ std::string_view Name(MemberState state) {
 }
 
 std::optional<MemberState> ParseMemberState(std::string_view name) {
-  constexpr std::array kAll = {MemberState::kWaiting, MemberState::kLeased,
-                               MemberState::kDone,    MemberState::kDiverged,
-                               MemberState::kFailed,  MemberState::kCancelled};
-  for (const MemberState state : kAll) {
+  for (const MemberState state : kAllMemberStates) {
     if (Name(state) == name) return state;
   }
   return std::nullopt;
@@ -30,4 +25,8 @@ bool HasEnded(MemberState state) {
   return state != MemberState::kWaiting && state != MemberState::kLeased;
 }
 
-}  // namespace noisefloor::scheduler
+bool HasResult(MemberState state) {
+  return state == MemberState::kDone || state == MemberState::kDiverged;
+}
+
+}  // namespace noisefloor
