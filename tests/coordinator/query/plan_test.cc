@@ -1,0 +1,182 @@
+// What a sweep would be, told before it is submitted.
+#include "coordinator/query/plan.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/analysis/detectable.h"
+#include "coordinator/query/query.h"
+#include "tests/coordinator/query/filled_home.h"
+
+namespace noisefloor::query {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A worker with slots of cpu-test-avx2.
+FleetWorker Box(uint32_t slots, const std::string& stack) {
+  Inventory inventory;
+  inventory.devices = {{"cpu of box-1", "Test 9000", 0, "", ""}};
+  inventory.offers = {{"cpu-test-avx2", stack, "f", "b"}};
+  inventory.slots.assign(slots, {{0}, 1, {0}});
+  return {"box-1", std::make_shared<const Inventory>(std::move(inventory))};
+}
+
+class PlanTest : public ::testing::Test {
+ protected:
+  FilledHome home_;
+};
+
+TEST_F(PlanTest, APlanTakesItsTimeFromEndedMembers) {
+  const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
+
+  const auto plan = home_.query().PlanSweep(sample::Content(), fleet);
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->members, 12u);
+  // 6000 examples, 47 batches of 128, 2 epochs; every ended member took 47 s for 94 steps.
+  EXPECT_EQ(plan->steps, 12 * 94);
+  EXPECT_DOUBLE_EQ(plan->expected_seconds, 12 * 47.0 / 2);
+  EXPECT_THAT(plan->expected_from, HasSubstr("6 ended members"));
+  EXPECT_THAT(plan->cells[0].workers, ElementsAre("box-1"));
+  ASSERT_EQ(plan->plans.size(), 2u);
+  EXPECT_TRUE(plan->plans[0].control);
+  EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "a control spreads nowhere";
+  EXPECT_GT(plan->plans[1].detectable_sd_ratio, 1);
+  EXPECT_THAT(plan->warnings, Each(HasSubstr("algo frees")));  // What acts on nothing.
+}
+
+TEST_F(PlanTest, APlanTakesAnotherBatchOrLengthIntoAccount) {
+  const std::vector<FleetWorker> fleet = {Box(2, "torch-2.11")};
+  sweep::Sweep sweep = sample::Content();
+  PutSetting(sweep.base, "train.batch_size", int64_t{64});
+  PutSetting(sweep.base, "train.epochs", int64_t{6});
+
+  const auto plan = home_.query().PlanSweep(sweep, fleet);
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->steps, 12 * 94 * 6);
+  EXPECT_DOUBLE_EQ(plan->expected_seconds, 12 * 47.0 * 3 / 2);
+}
+
+TEST_F(PlanTest, APlanForWhatNeverRanGuessesNothing) {
+  sweep::Sweep sweep = sample::Content();
+  PutSetting(sweep.base, "model.name", std::string("mlp"));
+  sweep.hardware = {"cpu-other"};
+  sweep.replicates = 1;
+
+  const auto plan = home_.query().PlanSweep(sweep, {});
+
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->expected_seconds, 0);
+  EXPECT_THAT(plan->expected_from, HasSubstr("for 4 of 4 cells no member"));
+  EXPECT_THAT(plan->warnings.at(0), HasSubstr("no worker offers cpu-other"));
+  EXPECT_THAT(plan->warnings.at(1), HasSubstr("no spread can be measured"));
+}
+
+TEST_F(PlanTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
+  sweep::Sweep sweep = sample::Content();  // Two rates, three replicates.
+  PutSetting(sweep.base, "augment.flip", true);
+  sweep.plans = {{"control", *sweep::BuiltInPlan("control"), 2, 3},
+                 {"algo", *sweep::BuiltInPlan("algo"), 6, 0},
+                 {"impl", *sweep::BuiltInPlan("impl"), 0, 4},
+                 {"init", *sweep::BuiltInPlan("control"), 6, 0}};
+  RuleOf(sweep.plans[3].rules, NoiseSource::kInit).state = SourceState::kFree;
+  const auto draws = [](const Plan& plan) {
+    std::vector<uint32_t> found;
+    for (const PlannedPlan& one : plan.plans) found.push_back(one.draws);
+    return found;
+  };
+
+  const auto plan = home_.query().PlanSweep(sweep, {});
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->members, 2u * (2 * 3 + 6 + 3 * 4 + 6));
+  EXPECT_EQ(plan->plans[0].members, 12u);
+  EXPECT_EQ(plan->plans[2].replicates, 3u);
+  EXPECT_EQ(plan->plans[2].cells, 8u);
+  EXPECT_EQ(plan->cells[0].cell.replicates, 2u);
+  EXPECT_EQ(plan->steps, 60 * 94);
+  EXPECT_THAT(draws(*plan), ElementsAre(3, 6, 4, 1)) << "blocks where a seeded source is fixed";
+  EXPECT_EQ(plan->plans[1].detectable_sd_ratio, *analysis::DetectableSdRatio(6));
+  EXPECT_EQ(plan->plans[2].detectable_sd_ratio, *analysis::DetectableSdRatio(9))
+      << "pooled: 4 blocks with 3 - 1 degrees of freedom";
+
+  // Without augmentation and order nothing seeded is left that the last plan fixes.
+  PutSetting(sweep.base, "augment.flip", false);
+  PutSetting(sweep.base, "sources.data_order.window", int64_t{1});
+  EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, {})), ElementsAre(3, 6, 4, 6));
+}
+
+TEST_F(PlanTest, APlanSaysWhatMembersThatShareDrawsAreGoodFor) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.plans = {{"crossed", *sweep::BuiltInPlan("algo"), 4, 3},
+                 {"half", *sweep::BuiltInPlan("algo"), 3, 0}};
+  for (sweep::NoisePlan& plan : sweep.plans) {
+    RuleOf(plan.rules, NoiseSource::kInit).levels = {0, 0, 1, 1};
+  }
+
+  const auto plan = home_.query().PlanSweep(sweep, {});
+
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->plans[0].draws, 3u) << "a block is one draw";
+  EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "no spread is told of";
+  EXPECT_THAT(plan->warnings,
+              testing::IsSupersetOf(
+                  {"members of crossed share draws of init: its report has means, with intervals "
+                   "over blocks, and no spread",
+                   "3 replicates of half do not complete the levels of init, which repeat every "
+                   "4"}));
+}
+
+TEST_F(PlanTest, APlanLooksAtTheShardsOfEachCell) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.plans = {{"impl", *sweep::BuiltInPlan("impl")}};
+  const auto about_shards = [&](const std::vector<SettingValue>& shards) {
+    sweep.axes = {{{{"train.shards", shards}}}};
+    std::vector<std::string> found;
+    const auto plan = home_.query().PlanSweep(sweep, {});
+    if (!plan.ok()) return found;
+    for (const std::string& warning : plan->warnings) {
+      if (warning.starts_with("impl frees reduce_order")) found.push_back(warning);
+    }
+    return found;
+  };
+
+  ASSERT_EQ(IntSetting(sweep.base, "train.shards"), 1);
+  EXPECT_TRUE(about_shards({int64_t{4}, int64_t{8}}).empty());
+  PutSetting(sweep.base, "train.shards", int64_t{8});
+  EXPECT_THAT(about_shards({int64_t{1}, int64_t{2}, int64_t{4}}),
+              ElementsAre(HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 1: "),
+                          HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 2: ")));
+}
+
+TEST_F(PlanTest, APlanNamesFreeSourcesThatActOnNothing) {
+  sweep::Sweep sweep = sample::Content();
+  sweep.plans = {{"control", *sweep::BuiltInPlan("control")},
+                 {"algo", *sweep::BuiltInPlan("algo")}};
+  PutSetting(sweep.base, "model.name", std::string("small_cnn"));
+  PutSetting(sweep.base, "augment.flip", false);
+
+  const auto plan = home_.query().PlanSweep(sweep, {});
+
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(
+      plan->warnings,
+      AllOf(Contains("algo frees dropout, which acts on nothing: small_cnn has no dropout"),
+            Contains("algo frees augment, which acts on nothing: no crop, flip or cutout is "
+                     "on"),
+            Not(Contains(HasSubstr("frees init"))), Not(Contains(HasSubstr("control frees")))));
+}
+
+}  // namespace
+}  // namespace noisefloor::query
