@@ -30,6 +30,7 @@ class DamageTest : public testing::Test {
   DamageTest() {
     Served coordinator(ended_.path(), nullptr);
     Life life(coordinator);
+    EXPECT_TRUE(coordinator.SetUpAccess().ok()) << coordinator.Log();
     EXPECT_TRUE(coordinator.Start().ok());
     for (size_t step = 0; step < Life::Steps(); ++step) {
       const absl::Status done = life.Do(step);
@@ -39,7 +40,7 @@ class DamageTest : public testing::Test {
     fs::copy(home(), ended_.path() + "/calm", fs::copy_options::recursive);
     calm_ = StudyOf(ended_.path() + "/calm");
     EXPECT_THAT(FaultsOf(ended_.path() + "/calm"), IsEmpty());
-    fs::copy(home(), folded_.path() + "/home", fs::copy_options::recursive);
+    Copy(home(), folded_);
     Served other(folded_.path(), nullptr);
     EXPECT_TRUE(other.Start().ok());
     EXPECT_TRUE(other.Stop().ok());
@@ -47,6 +48,12 @@ class DamageTest : public testing::Test {
   }
 
   std::string home() const { return ended_.path() + "/home"; }
+
+  // A home, and what opens it.
+  void Copy(const std::string& home, const TempHome& to) const {
+    fs::copy(home, to.path() + "/home", fs::copy_options::recursive);
+    fs::copy(ended_.path() + "/access", to.path() + "/access", fs::copy_options::recursive);
+  }
 
   static void Flip(const std::string& path, uint64_t at, int mask) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -85,7 +92,7 @@ class DamageTest : public testing::Test {
   void FlipOneOf(const std::string& from, const std::string& name, Chance& chance,
                  std::optional<Range> of = {}) {
     const TempHome folder;
-    fs::copy(from, folder.path() + "/home", fs::copy_options::recursive);
+    Copy(from, folder);
     const std::string path = folder.path() + "/home/" + name;
     other_ = 0;
     if (!of) of = Range{0, fs::file_size(path)};
