@@ -123,10 +123,14 @@ function(noisefloor_test name)
     target_compile_options(${name} PRIVATE -O0)
   endif()
   add_test(NAME ${name} COMMAND ${name})
+  set(leaks "")
+  if(NOISEFLOOR_SANITIZER)
+    set(leaks "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks_of_others.txt")
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 900)                  # Against hanging, never to prove speed.
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
     RUN_SERIAL "${ARG_SERIAL}" ENVIRONMENT
-    "NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};NOISEFLOOR_DATA=${NOISEFLOOR_TEST_DATA};${ARG_ENV}")
+    "NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};NOISEFLOOR_DATA=${NOISEFLOOR_TEST_DATA};${leaks};${ARG_ENV}")
 endfunction()

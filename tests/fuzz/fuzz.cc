@@ -13,12 +13,16 @@
 
 #include "tests/simulation/chance.h"
 
-void* operator new(size_t bytes) {
+// A sanitizer has one of its own, which would not fit what is freed here.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   if (bytes > noisefloor::test::kMostBytesAtOnce) {
     std::fprintf(stderr, "%zu bytes of memory were asked for at once\n", bytes);
     std::abort();
   }
-  void* memory = std::malloc(bytes);
+  return std::malloc(bytes);
+}
+void* operator new(size_t bytes) {
+  void* memory = operator new(bytes, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }

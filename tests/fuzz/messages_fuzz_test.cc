@@ -15,6 +15,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/rpc/upload.h"
 #include "coordinator/sweep_file/sweep_file.h"
+#include "noisefloor/v1/coordinator_api.grpc.pb.h"
 #include "tests/coordinator/rpc/scripted_worker.h"
 #include "tests/coordinator/store/temp_home.h"
 #include "tests/fuzz/fuzz.h"
