@@ -247,6 +247,20 @@ TEST_F(QueryTest, MembersOfOneStateOnly) {
   EXPECT_EQ(home_.query().ListMembers(OfState(MemberState::kCancelled))->members.size(), 0u);
 }
 
+TEST_F(QueryTest, AListOfWhatTheSweepHasNotIsRefusedByName) {
+  MemberQuestion question = Basic();
+  question.selection.plans = {"contrl"};
+  const absl::Status plan = home_.query().ListMembers(question).status();
+  EXPECT_EQ(plan.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(plan), HasSubstr("s1 has no plan contrl; it has "));
+
+  question = Basic();
+  question.selection.cells = {99};
+  const absl::Status cell = home_.query().ListMembers(question).status();
+  EXPECT_EQ(cell.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(cell), HasSubstr("s1 has no cell 99; its cells are 0 to 3"));
+}
+
 // A cell of which one member has a row of its own, and the others are what the cell says.
 TEST_F(QueryTest, MembersWithoutARowAreListedBetweenThoseThatHaveOne) {
   home_.Apply({scheduler::SetMemberState{sample::Member(3, 1), MemberState::kWaiting, 1, 1},
