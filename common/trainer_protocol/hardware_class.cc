@@ -87,6 +87,24 @@ bool IsAbout(std::string_view word, std::initializer_list<std::string_view> begi
   return false;
 }
 
+// Words alone, such as a misspelt `all`, and classes that are found are none.
+bool IsDeclaredName(std::string_view name) {
+  constexpr size_t kMost = 100;
+  if (name.empty() || name.size() > kMost || name.starts_with("cpu-") ||
+      name.starts_with(kGpuPrefix)) {
+    return false;
+  }
+  bool marked = false;
+  for (const char c : name) {
+    const bool lower = c >= 'a' && c <= 'z';
+    const bool mark = (c >= '0' && c <= '9') || c == '-';
+    if (!lower && !mark && c != '.') return false;
+    marked = marked || mark;
+  }
+  const char first = name.front();
+  return marked && first >= 'a' && first <= 'z' && name.back() != '-';
+}
+
 bool IsMemory(std::string_view word) {
   return word.size() > 2 && word.ends_with("gb") &&
          std::isdigit(static_cast<unsigned char>(word[0]));
@@ -98,6 +116,12 @@ absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name, bool ker
   if (IsGpuClass(name)) return OfGpu(kernels_fixed);
   for (const CpuRow& row : kCpuRows) {
     if (row.name == name) return OfCpu(row);
+  }
+  if (IsDeclaredName(name)) {
+    HardwareClass hardware;
+    hardware.declared = true;
+    hardware.variables = Common();
+    return hardware;
   }
   return InvalidInput("hardware_class: '" + std::string(name) + "'; expected " +
                       std::string(kHardwareClassNames));

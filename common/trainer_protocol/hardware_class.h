@@ -17,6 +17,9 @@ using Variables = std::map<std::string, std::string>;
 
 struct HardwareClass {
   bool gpu = false;
+  // Of hardware that we do not find by ourselves: its worker was told its name, and its trainers
+  // know what it is.
+  bool declared = false;
   std::string vendor;           // Of a CPU class: "intel", "amd" or "other".
   std::string aten_capability;  // Of a CPU class, as LibTorch says it: "DEFAULT", "AVX2", "AVX512".
   // What must be set before a trainer starts. A CPU class sees no GPU; which one a GPU class sees
@@ -26,10 +29,13 @@ struct HardwareClass {
 
 // What a name of a class looks like, for refusals.
 inline constexpr std::string_view kHardwareClassNames =
-    "cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or other, or nvidia-MODEL";
+    "cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or other, nvidia-MODEL, or what a "
+    "worker declares, such as tpu-v4";
 
-// "cpu-amd-avx2", "nvidia-h200". `kernels_fixed`: a GPU class asks cuBLAS for a deterministic
-// workspace. InvalidArgument for a name that is no class's.
+// "cpu-amd-avx2", "nvidia-h200", "tpu-v4"; a declared name is of lower-case letters, digits, '-'
+// and
+// '.', begins with a letter and has a digit or a '-'. `kernels_fixed`: a GPU class asks cuBLAS for
+// a deterministic workspace. InvalidArgument for a name that is no class's.
 absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name, bool kernels_fixed);
 
 bool IsGpuClass(std::string_view hardware_class);

@@ -37,6 +37,10 @@ ChildSettings Settings(const Context& context, const std::string& address,
                         fmt::format("--give-up-after={}", kGiveUpSeconds),
                         fmt::format("--state-wait={}", kStateWaitSeconds)};
   if (wish.slots > 0) settings.arguments.push_back(fmt::format("--slots={}", wish.slots));
+  if (!wish.trainers.empty()) settings.arguments.emplace_back("--trainer=ours");
+  for (const std::string& trainer : wish.trainers) {
+    settings.arguments.push_back("--trainer=" + trainer);
+  }
   settings.log_path = LocalWorkerLog(context);
   return settings;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/base/status.h"
 #include "coordinator/cli/child_process.h"
@@ -13,9 +14,14 @@ namespace noisefloor::cli {
 // How long it may finish what it trains once it is told to leave.
 inline constexpr int kLocalWorkerDrainSeconds = 30;
 
+inline constexpr char kTrainerHelp[] =
+    "a trainer of your own beside ours, such as \"mine=python train.py\", for a sweep that says "
+    "stack: mine; may be repeated";
+
 struct LocalWorkerSettings {
-  int slots = 0;           // 0: the worker decides.
-  std::string data_roots;  // "a:b".
+  int slots = 0;                           // 0: the worker decides.
+  std::string data_roots;                  // "a:b".
+  std::vector<std::string> trainers = {};  // STACK=COMMAND, beside ours.
 };
 
 // Starts it and waits until it has registered. Cancelled when `stop` came first; Unavailable with

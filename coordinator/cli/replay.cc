@@ -173,6 +173,9 @@ class Replay final : public Command {
     app.add_option("--stack", stack_, "with this stack, or any (default: the member's)")
         ->type_name("STACK");
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
+    app.add_option("--trainer", trainers_, kTrainerHelp)
+        ->type_name("STACK=COMMAND")
+        ->allow_extra_args(false);
   }
 
   // Here, with a worker beside this process; or, where a coordinator serves, with its workers.
@@ -213,8 +216,7 @@ class Replay final : public Command {
   // Who trains here is known when it has; until then only the processor is.
   static void SayExpectation(const Context& context, const Original& original, bool here) {
     TrainedBy trainer = original.trained_by;
-    const auto cpu = ReadCpuFacts();
-    if (here && cpu.ok()) trainer.conditions["processor"] = cpu->model;
+    if (here) trainer.conditions["processor"] = ReadCpuFacts().model;
     const auto reasons = WhyBitsMayDiffer(original.training, original.trained_by, trainer);
     context.err << (reasons.empty()
                         ? "expects equal bits from the same trainer: every physical source is fixed"
@@ -268,7 +270,7 @@ class Replay final : public Command {
   }
 
   LocalWorkerSettings Worker(const Context& context) const {
-    return {.slots = 0, .data_roots = JoinDataRoots(DataRoots(context, data_root_))};
+    return {.data_roots = JoinDataRoots(DataRoots(context, data_root_)), .trainers = trainers_};
   }
 
   template <typename Function>
@@ -372,6 +374,7 @@ class Replay final : public Command {
   std::string hardware_;
   std::string stack_;
   std::string data_root_;
+  std::vector<std::string> trainers_;
   int times_ = 1;
 };
 

@@ -1,5 +1,7 @@
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -29,7 +31,8 @@ class RunCommand final : public Command {
     return R"(  noisefloor run deploy/sweeps/first_study.yaml
   noisefloor run sweep.yaml --data-root=/data --slots=2 --report=study.html
   noisefloor run sweep.yaml          # interrupted: the same command goes on
-  noisefloor run sweep.yaml --again  # a new sweep beside the old one)";
+  noisefloor run sweep.yaml --again  # a new sweep beside the old one
+  noisefloor run sweep.yaml --trainer "mine=python train.py")";
   }
   void Describe(CLI::App& app) override {
     app.add_option("file", file_, "the sweep file")->required()->type_name("SWEEP");
@@ -44,6 +47,9 @@ class RunCommand final : public Command {
                    "where the page goes (default: <--home>/reports/NAME-sID.html)")
         ->type_name("FILE");
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
+    app.add_option("--trainer", trainers_, kTrainerHelp)
+        ->type_name("STACK=COMMAND")
+        ->allow_extra_args(false);
     sharing_.Describe(app);
   }
 
@@ -52,9 +58,10 @@ class RunCommand final : public Command {
       return InvalidInput(fmt::format("--coordinator: run brings its own; use {} and {}",
                                       context.Hint("submit"), context.Hint("watch")));
     }
+    OutliveReaders();
+    if (!trainers_.empty()) return RunOthers(context);
     NF_ASSIGN_OR_RETURN(const SweepFile file,
                         sweep_file::ReadSweepFile(file_, sweep_file::OwnSettings));
-    OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
     NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {here}));
@@ -68,6 +75,28 @@ class RunCommand final : public Command {
     NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     NF_RETURN_IF_ERROR(CheckDataIsHere(context, file.sweep, DataRoots(context, data_root_)));
     NF_ASSIGN_OR_RETURN(const TrainedHere trained, Train(context, connection, file, here));
+    return Tell(context, connection, trained);
+  }
+
+ private:
+  // Which settings the trainers have they say when the worker has started them, so the file is read
+  // then.
+  absl::StatusOr<int> RunOthers(Context& context) const {
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
+    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
+    NF_ASSIGN_OR_RETURN(const TrainedHere trained,
+                        TrainHere(context, connection, WorkerSettings(context),
+                                  [&](Connection& here_now) -> absl::StatusOr<uint64_t> {
+                                    NF_ASSIGN_OR_RETURN(const SweepFile file,
+                                                        ReadSweepFile(here_now, file_));
+                                    SayNotes(context, file);
+                                    return SubmitHere(context, here_now, file);
+                                  }));
+    return Tell(context, connection, trained);
+  }
+
+  absl::StatusOr<int> Tell(Context& context, Connection& connection,
+                           const TrainedHere& trained) const {
     const v1::SweepSummary& sweep = trained.sweep;
     for (const std::string& line : LeftHalfWay(context, connection, sweep.id())) {
       context.err << line << "\n";
@@ -80,7 +109,6 @@ class RunCommand final : public Command {
     return Report(context, connection, sweep);
   }
 
- private:
   absl::StatusOr<Connection> OpenHere(const Context& context) const {
     absl::StatusOr<Connection> connection = OpenToTrain(context, Connection::Home::kMake);
     if (!connection.ok()) return Queueable(context, connection.status());
@@ -96,7 +124,9 @@ class RunCommand final : public Command {
   }
 
   LocalWorkerSettings WorkerSettings(const Context& context) const {
-    return {.slots = slots_, .data_roots = JoinDataRoots(DataRoots(context, data_root_))};
+    return {.slots = slots_,
+            .data_roots = JoinDataRoots(DataRoots(context, data_root_)),
+            .trainers = trainers_};
   }
 
   // The sweep that a submission of this plan would go on with, when nothing of it is left to train:
@@ -122,23 +152,28 @@ class RunCommand final : public Command {
 
   absl::StatusOr<TrainedHere> Train(Context& context, Connection& here_now, const SweepFile& file,
                                     const v1::AssumedWorker& here) const {
-    return TrainHere(
-        context, here_now, WorkerSettings(context),
-        [&](Connection& connection) -> absl::StatusOr<uint64_t> {
-          // Now its stacks are known, too.
-          NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {}));
-          NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
-          NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
-                              SubmitSweep(context, connection, file, !again_, sharing_));
-          v1::GetSweepRequest request;
-          request.set_sweep_id(submitted.sweep_id());
-          NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
-                              connection.Call(&Stub::GetSweep, request));
-          context.err << fmt::format("{} s{}: {} on {}\n", Beginning(submitted, before.sweep()),
-                                     submitted.sweep_id(), CountsText(before.sweep()),
-                                     HardwareText(submitted));
-          return submitted.sweep_id();
-        });
+    return TrainHere(context, here_now, WorkerSettings(context),
+                     [&](Connection& connection) -> absl::StatusOr<uint64_t> {
+                       // Now its stacks are known, too.
+                       NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan,
+                                           PlanSweep(connection, file, {}));
+                       NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
+                       return SubmitHere(context, connection, file);
+                     });
+  }
+
+  absl::StatusOr<uint64_t> SubmitHere(Context& context, Connection& connection,
+                                      const SweepFile& file) const {
+    NF_ASSIGN_OR_RETURN(const v1::SubmitSweepResponse submitted,
+                        SubmitSweep(context, connection, file, !again_, sharing_));
+    v1::GetSweepRequest request;
+    request.set_sweep_id(submitted.sweep_id());
+    NF_ASSIGN_OR_RETURN(const v1::GetSweepResponse before,
+                        connection.Call(&Stub::GetSweep, request));
+    context.err << fmt::format("{} s{}: {} on {}\n", Beginning(submitted, before.sweep()),
+                               submitted.sweep_id(), CountsText(before.sweep()),
+                               HardwareText(submitted));
+    return submitted.sweep_id();
   }
 
   std::string ReportPath(const Context& context, const v1::SweepSummary& sweep) const {
@@ -177,6 +212,7 @@ class RunCommand final : public Command {
   std::string data_root_;
   int slots_ = 0;
   bool again_ = false;
+  std::vector<std::string> trainers_;
   SharingOptions sharing_;
 };
 

@@ -18,6 +18,19 @@ namespace noisefloor::cli {
 
 using sweep_file::WithPlaces;
 
+namespace {
+
+absl::StatusOr<SettingsSchemaRef> AskForSettings(Connection& connection, const std::string& stack) {
+  v1::ListSettingsRequest request;
+  request.set_stack(stack);
+  NF_ASSIGN_OR_RETURN(const v1::ListSettingsResponse answer,
+                      connection.Call(&Stub::ListSettings, request));
+  NF_ASSIGN_OR_RETURN(SettingsSchema schema, SchemaFrom(answer));
+  return std::make_shared<const SettingsSchema>(std::move(schema));
+}
+
+}  // namespace
+
 absl::StatusOr<SweepFile> ReadSweepFile(const Context& context, const std::string& path,
                                         const Connection::Wish& wish,
                                         std::optional<Connection>& connection) {
@@ -26,14 +39,16 @@ absl::StatusOr<SweepFile> ReadSweepFile(const Context& context, const std::strin
     if (ours.ok()) return ours;
     NF_ASSIGN_OR_RETURN(Connection opened, Connection::Open(context, wish));
     connection.emplace(std::move(opened));
-    v1::ListSettingsRequest request;
-    request.set_stack(stack);
-    NF_ASSIGN_OR_RETURN(const v1::ListSettingsResponse answer,
-                        connection->Call(&Stub::ListSettings, request));
-    NF_ASSIGN_OR_RETURN(SettingsSchema schema, SchemaFrom(answer));
-    return std::make_shared<const SettingsSchema>(std::move(schema));
+    return AskForSettings(*connection, stack);
   };
   return sweep_file::ReadSweepFile(path, ask);
+}
+
+absl::StatusOr<SweepFile> ReadSweepFile(Connection& connection, const std::string& path) {
+  return sweep_file::ReadSweepFile(path, [&](const std::string& stack) {
+    absl::StatusOr<SettingsSchemaRef> ours = sweep_file::OwnSettings(stack);
+    return ours.ok() ? ours : AskForSettings(connection, stack);
+  });
 }
 
 absl::StatusOr<Connection> OpenUnless(const Context& context, const Connection::Wish& wish,

@@ -20,6 +20,8 @@ using sweep_file::SweepFile;
 absl::StatusOr<SweepFile> ReadSweepFile(const Context& context, const std::string& path,
                                         const Connection::Wish& wish,
                                         std::optional<Connection>& connection);
+// The same by a connection that is open.
+absl::StatusOr<SweepFile> ReadSweepFile(Connection& connection, const std::string& path);
 // What was opened, or a new one.
 absl::StatusOr<Connection> OpenUnless(const Context& context, const Connection::Wish& wish,
                                       std::optional<Connection> opened);

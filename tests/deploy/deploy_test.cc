@@ -209,10 +209,14 @@ case "$*" in
     exit 1;;
   install*) cp out told_apt-get;;
 esac)");
-    Pretend("programs/python3", "[ \"$*\" = '-m pip --version' ] && exit 0\n" + Called("pip") + R"(
+    Pretend("programs/python3",
+            "case \"$*\" in '-m pip --version' | -c*) exit 0;; esac\n" + Called("pip") + R"(
 cp out told_pip
 while [ "$1" != --target ]; do shift; done
-mkdir -p "$2" && touch "$2/libtorch.so")");
+mkdir -p "$2/torch/lib" && touch "$2/libtorch.so" "$2/torch/lib/libtorch_python.so")");
+    // A LibTorch that lacks one library and one function of it.
+    Pretend("programs/ldd", "printf 'libcudnn.so.9 => not found\\nlibc.so.6 => /lib/libc.so.6\\n'");
+    Pretend("programs/nm", "printf ' U cudnnCreate@libcudnn.so.9\\n U malloc@GLIBC_2.2.5\\n'");
     Pretend("programs/npm", Called("npm") + "cp " + checkout_.Path("out") + " " +
                                 checkout_.Path("told_npm") + "\nmkdir node_modules");
   }
@@ -244,19 +248,20 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: system packages: all [0-9]+ are there\n"
                                       "setup: google.rpc: in .*/cache/googleapis-.*\n"
                                       "setup: libtorch: in .*/cache/stacks/.*\n"
+                                      "setup: python: in .*/cache/stacks/.*\n"
+                                      "setup: Python with torch: .*/cache/python-torch\n"
+                                      "setup: Python with jax: .*/cache/python-jax\n"
                                       "setup: Python with gRPC: in .*/cache/python-grpc-.*\n"
                                       "setup: page packages: in .*\n"
                                       "setup: buf: in .*\n"
                                       "setup: done\n"));
 }
 
-// By a LibTorch that lacks one library and one function of it.
 TEST_F(SetupTest, PythonsTorchFindsLibrariesThatStandInForThoseOfAGpu) {
-  Pretend("programs/ldd", "printf 'libcudnn.so.9 => not found\\nlibc.so.6 => /lib/libc.so.6\\n'");
-  Pretend("programs/nm", "printf ' U cudnnCreate@libcudnn.so.9\\n U malloc@GLIBC_2.2.5\\n'");
   Pretend("programs/python3", R"sh(case "$*" in
   "-m pip --version") ;;
-  -c*) echo "$PYTHONPATH with $(ls "$LD_LIBRARY_PATH")" >&2;;
+  *numpy,torch) echo "$PYTHONPATH with $(ls "$LD_LIBRARY_PATH")" >&2;;
+  -c*) ;;
   *) echo pip "$@" >>called; while [ "$1" != --target ]; do shift; done; mkdir -p "$2/torch/lib"
      touch "$2/torch/lib/libtorch_python.so";;
 esac)sh");

@@ -325,6 +325,38 @@ TEST_F(RunTest, WhatThisMachineDoesNotHaveIsRefusedBeforeAnythingStarts) {
   EXPECT_FALSE(std::filesystem::exists(Path("home/worker.log")));
 }
 
+TEST_F(RunTest, AScriptOfOnesOwnTrainsBesideOurs) {
+  const std::string source = std::getenv("NOISEFLOOR_SOURCE");
+  const std::string script = source + "/tests/worker/python/scripts/plain_clouds.py";
+  const std::string trainer =
+      "--trainer=plain_clouds=env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=" + source +
+      "/worker/python python3 " + script;
+  const std::string hardware = HardwareHere();
+  const auto sweep = [&](const std::string& settings) {
+    return Sweep("name: own\nstack: plain_clouds\nlearn: {" + settings + "}\nhardware: [" +
+                 hardware + "]\nreplicates: 3\nnoise: [control, {name: draw, init: free}]\n");
+  };
+  const Ended wrong = Do({"run", sweep("rate: 11"), trainer});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr(":3:15: learn.rate: expected a number from 0 to 10, got 11"));
+
+  const Ended run = Do({"run", sweep("epochs: 2"), trainer});
+  EXPECT_EQ(run.code, 0) << run.err;
+  const json members = Json({"members", "s1"})["members"];
+  ASSERT_EQ(members.size(), 6u);
+  std::set<std::string> control;
+  std::set<std::string> draw;
+  for (const json& member : members) {
+    (member["cell"] == 0 ? control : draw).insert(member["hashes"]["weights"].get<std::string>());
+  }
+  EXPECT_EQ(control.size(), 1u);
+  EXPECT_EQ(draw.size(), 3u);
+
+  const Ended replay = Do({"replay", "s1c1r2", trainer});
+  EXPECT_EQ(replay.code, 0) << replay.err;
+  EXPECT_THAT(replay.out, HasSubstr("equal"));
+}
+
 TEST_F(RunTest, AWrongSweepIsRefusedBeforeAnythingStarts) {
   const Ended run = Do({"run", Sweep("name: wrong\nmodel: {name: small_cnn, dropout: 2}\n")});
   EXPECT_EQ(run.code, 1);

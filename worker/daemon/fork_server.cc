@@ -64,16 +64,17 @@ void EndChild(pid_t pid) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ForkServer>> ForkServer::Start(
-    const std::string& program, const std::map<std::string, std::string>& environment,
+    const std::vector<std::string>& command, const std::map<std::string, std::string>& environment,
     const std::vector<int>& cores, absl::Duration answer_limit) {
   NF_RETURN_IF_ERROR(AdoptOrphans());  // So its forks become children of ours.
   std::array<int, 2> ends;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return FileError(program, "make a socket for", errno);
+    return FileError(command.at(0), "make a socket for", errno);
   }
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   SpawnRequest request;
-  request.arguments = {program, "--serve-forks"};
+  request.arguments = command;
+  request.arguments.emplace_back("--serve-forks");
   request.environment = environment;
   request.environment["NOISEFLOOR_EVENTS"] = "3";
   request.cores = cores;

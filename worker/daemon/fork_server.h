@@ -23,8 +23,9 @@ class ForkServer {
   // Starts `program` with these variables, pinned to these cores while it loads. From the first
   // call on this process is the parent that processes whose own has ended are given to.
   static absl::StatusOr<std::unique_ptr<ForkServer>> Start(
-      const std::string& program, const std::map<std::string, std::string>& environment,
-      const std::vector<int>& cores, absl::Duration answer_limit = absl::Seconds(10));
+      const std::vector<std::string>& command,
+      const std::map<std::string, std::string>& environment, const std::vector<int>& cores,
+      absl::Duration answer_limit = absl::Seconds(10));
   // Ends the server; what it forked lives on.
   ~ForkServer();
   ForkServer(const ForkServer&) = delete;

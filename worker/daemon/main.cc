@@ -32,7 +32,8 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
   WorkerSettings settings;
   settings.options = options;
   NF_ASSIGN_OR_RETURN(settings.access, ReadWorkerAccess(options.access_file));
-  NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
+  NF_ASSIGN_OR_RETURN(Host host, ReadHost());
+  host.declared = options.declared;
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, options.classes));
   NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(options.trainers));
   ProbedSlots probed = Probe(host, LayOut(host, classes, options.layout), settings.offer.stacks);

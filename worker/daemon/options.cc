@@ -1,6 +1,7 @@
 #include "worker/daemon/options.h"
 
 #include <unistd.h>
+#include <wordexp.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "common/files/directory.h"
 #include "common/options/wrong_argument.h"
 #include "common/rpc/find_coordinator.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "worker/daemon/stacks.h"
 
 namespace noisefloor {
@@ -28,6 +30,7 @@ Examples:
       the same for the coordinator of the access file that `noisefloor access init` has made
   noisefloor-worker --coordinator=box:7077 --slots=2 --classes=cpu-amd-sse,cpu-amd-avx2
   noisefloor-worker --coordinator=box:7077 --trainer=torch-2.11-cu130=/opt/nf/noisefloor-trainer
+  noisefloor-worker --coordinator=box:7077 --trainer="mine=/opt/env/bin/python train.py"
 
 SIGTERM or SIGINT: finish what runs, deliver it, leave; a second one: stop what runs.
 A coordinator that cannot be reached is tried again for ever, unless --give-up-after is given.
@@ -85,16 +88,25 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
       ->type_name("CLASS")
       ->delimiter(',')
       ->allow_extra_args(false);
+  app.add_option("--declare", options.declared,
+                 "What this machine is, where noisefloor cannot find it out (tpu-v4, mi300, "
+                 "arm-neoverse): the one class it offers, in one slot unless --slots says more")
+      ->type_name("CLASS");
   app.add_option("--data-root", options.data_roots,
                  "Folders that hold the data sets' folders, a:b (default: $NOISEFLOOR_DATA); the "
                  "sample that comes with noisefloor is always found")
       ->type_name("DIR")
       ->delimiter(':')
       ->allow_extra_args(false);
+  app.add_option("--checkpoints", options.checkpoints,
+                 "Folder in which interrupted members go on, where their trainers keep "
+                 "checkpoints; workers of one coordinator may share it (default: in --state)")
+      ->type_name("DIR");
   app.add_option("--trainer", raw.trainers,
-                 "A trainer that may run here, by the stack it is built for, or noop (default: the "
-                 "noisefloor-trainer beside this program); may be repeated")
-      ->type_name("STACK=PATH")
+                 "A trainer that may run here, by the stack it is built for: a program, or a "
+                 "command such as \"mine=python train.py\"; noop; or ours, the "
+                 "noisefloor-trainer beside this program (default: ours); may be repeated")
+      ->type_name("STACK=COMMAND")
       ->allow_extra_args(false);
   app.add_option("--grace", raw.grace_seconds,
                  "Seconds that a trainer has to end once it was asked to stop or has said its "
@@ -201,6 +213,19 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckDeclared(const Options& options) {
+  if (options.declared.empty()) return absl::OkStatus();
+  const auto hardware = ParseHardwareClass(options.declared, /*kernels_fixed=*/true);
+  if (!hardware.ok() || !hardware->declared) {
+    return InvalidInput(
+        fmt::format("--declare={}: expected lower-case letters, digits, '-' and '.', with a digit "
+                    "or a '-', and no class of processors or NVIDIA GPUs, which are found",
+                    options.declared));
+  }
+  if (options.classes.empty()) return absl::OkStatus();
+  return InvalidInput("--declare and --classes: expected only one of them");
+}
+
 absl::Status CheckLog(const Raw& raw, Options& options) {
   const auto level = ParseLogLevel(raw.log_level);
   if (!level) {
@@ -221,18 +246,34 @@ absl::Status CheckName(const std::string& name) {
       fmt::format("--name={}: expected at most 100 letters, digits, '-', '_' or '.'", name));
 }
 
+// As a shell does, without running anything; none where it cannot.
+std::vector<std::string> SplitWords(const std::string& text) {
+  std::vector<std::string> words;
+  wordexp_t split{};
+  if (wordexp(text.c_str(), &split, WRDE_NOCMD | WRDE_UNDEF) != 0) return words;
+  words.assign(split.we_wordv, split.we_wordv + split.we_wordc);
+  wordfree(&split);
+  return words;
+}
+
 absl::Status AddTrainers(const Raw& raw, const ProgramPlace& place, Options& options) {
+  bool ours = raw.trainers.empty();
   for (const std::string& text : raw.trainers) {
+    if (text == "ours") {
+      ours = true;
+      continue;
+    }
     NF_ASSIGN_OR_RETURN(auto trainer, ParseTrainer(text));
     options.trainers.insert(std::move(trainer));
   }
-  if (!options.trainers.empty()) return absl::OkStatus();
+  if (!ours) return absl::OkStatus();
   const fs::path beside = fs::path(place.executable).parent_path() / "noisefloor-trainer";
   if (!PathExists(beside.string())) {
-    return InvalidInput(
-        fmt::format("no trainer: there is no {}; expected --trainer=STACK=PATH", beside.string()));
+    if (!options.trainers.empty()) return absl::OkStatus();
+    return InvalidInput(fmt::format("no trainer: there is no {}; expected --trainer=STACK=COMMAND",
+                                    beside.string()));
   }
-  options.trainers.insert({"", beside.string()});
+  options.trainers.insert({"", {beside.string()}});
   return absl::OkStatus();
 }
 
@@ -263,8 +304,12 @@ absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options)
   options.use_cache = !raw.no_cache;
   if (options.cache.empty()) options.cache = place.noisefloor_cache;
   if (!options.cache.empty()) options.cache = fs::absolute(options.cache).string();
+  if (!options.checkpoints.empty()) {
+    options.checkpoints = fs::absolute(options.checkpoints).string();
+  }
   NF_RETURN_IF_ERROR(CheckName(options.name));
   NF_RETURN_IF_ERROR(CheckNumbers(raw, options));
+  NF_RETURN_IF_ERROR(CheckDeclared(options));
   NF_RETURN_IF_ERROR(CheckLog(raw, options));
   AddDataRoots(place, options);
   return AddTrainers(raw, place, options);
@@ -297,13 +342,21 @@ ProgramPlace FindProgramPlace() {
   return place;
 }
 
-absl::StatusOr<std::pair<std::string, std::string>> ParseTrainer(std::string_view text) {
-  if (text == kNoopStack) return std::pair(std::string(text), std::string());
+absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseTrainer(
+    std::string_view text) {
+  if (text == kNoopStack) return std::pair(std::string(text), std::vector<std::string>());
   const size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
-    return InvalidInput(fmt::format("--trainer={}: expected STACK=PATH, or noop", text));
+    return InvalidInput(fmt::format("--trainer={}: expected STACK=COMMAND, noop or ours", text));
   }
-  return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+  const std::string command(text.substr(equals + 1));
+  std::vector<std::string> words =
+      PathExists(command) ? std::vector<std::string>{command} : SplitWords(command);
+  if (words.empty()) {
+    return InvalidInput(
+        fmt::format("--trainer={}: expected a path or a command of plain words", text));
+  }
+  return std::pair(std::string(text.substr(0, equals)), std::move(words));
 }
 
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place) {

@@ -24,8 +24,11 @@ struct Options {
   absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
   LayoutWish layout;                                 // Of slots.
   std::vector<std::string> classes;                  // Empty: all.
+  std::string declared;                              // Host::declared.
   std::vector<std::string> data_roots;               // In the order in which they are searched.
-  std::multimap<std::string, std::string> trainers;  // Stack to program; an empty stack: ask it.
+  // Stack to the words of its command; an empty stack: ask it.
+  std::multimap<std::string, std::vector<std::string>> trainers;
+  std::string checkpoints;  // Absolute; empty: in the state directory.
   absl::Duration grace = absl::Seconds(10);
   absl::Duration drain_timeout = absl::InfiniteDuration();
   absl::Duration give_up_after = absl::InfiniteDuration();
@@ -60,7 +63,9 @@ struct ParsedOptions {
 // Pure but for looking whether default files exist, and reading the access file.
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place);
 
-// "STACK=PATH", or "noop". InvalidArgument otherwise.
-absl::StatusOr<std::pair<std::string, std::string>> ParseTrainer(std::string_view text);
+// "STACK=PATH", "STACK=COMMAND WITH WORDS", as a shell takes them apart where there is no such
+// path, or "noop", which has no words. InvalidArgument otherwise. Looks whether the path exists.
+absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseTrainer(
+    std::string_view text);
 
 }  // namespace noisefloor

@@ -78,7 +78,8 @@ Finding Judge(const absl::StatusOr<std::string>& text, const SlotPlan& slot, con
 
 Question QuestionOf(const Probed& probed, const Stack& stack) {
   Question question;
-  question.arguments = {stack.program, "--probe", probed.hardware_class};
+  question.arguments = stack.command;
+  question.arguments.insert(question.arguments.end(), {"--probe", probed.hardware_class});
   question.environment = InheritedEnvironment();
   const auto variables =
       VariablesOf({.hardware_class = probed.hardware_class, .gpu_uuid = probed.gpus});
@@ -123,7 +124,7 @@ class Prober {
     for (const SlotPlan& slot : layout_.slots) {
       EachWanted(slot, [&](const Probed& probed, const Stack& stack) {
         if (!findings_.try_emplace(probed).second) return;
-        if (stack.program.empty()) {
+        if (stack.command.empty()) {
           findings_[probed] = {"", FingerprintOf(stack, "", ""), stack.versions};
           return;
         }

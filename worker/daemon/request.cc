@@ -13,11 +13,12 @@ namespace noisefloor {
 
 namespace {
 
-// The first root that holds the data set's folder.
+// The first root that holds the data set's folder; of a data set that only its trainer knows, all
+// of them.
 absl::StatusOr<std::string> FindDataRoot(const std::string& name,
                                          const std::vector<std::string>& roots) {
   const KnownDataset* known = FindDataset(name);
-  if (known == nullptr) return InvalidInput(fmt::format("data.name: no data set '{}'", name));
+  if (known == nullptr) return fmt::format("{}", fmt::join(roots, ":"));
   for (const std::string& root : roots) {
     if (PathExists(fmt::format("{}/{}", root, known->folder))) return root;
   }
@@ -59,7 +60,7 @@ absl::Status PrepareRequest(const MemberOrder& order, const Offer& offer, Prepar
   request.specification_sha256 = order.specification_sha256;
   if (needs.stack == kNoopStack) {
     NF_ASSIGN_OR_RETURN(result.built_in, SpecificationFromJson(order.specification));
-  } else if (!needs.data_set.empty()) {
+  } else {
     NF_ASSIGN_OR_RETURN(request.data_root, FindDataRoot(needs.data_set, offer.data_roots));
   }
   return absl::OkStatus();

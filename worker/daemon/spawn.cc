@@ -133,12 +133,14 @@ std::map<std::string, std::string> InheritedEnvironment() {
     if (equals == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, equals);
     const bool wanted = name == "PATH" || name == "HOME" || name == "USER" || name == "TMPDIR" ||
-                        name == "LD_LIBRARY_PATH" || name == "ASAN_OPTIONS" ||
+                        name == "LD_LIBRARY_PATH" || name == "PYTHONPATH" ||
+                        name == "VIRTUAL_ENV" || name == "CONDA_PREFIX" || name == "ASAN_OPTIONS" ||
                         name == "UBSAN_OPTIONS" || name.rfind("NOISEFLOOR_", 0) == 0 ||
                         name.rfind("NVIDIA_", 0) == 0;
     if (wanted) result[std::string(name)] = std::string(text.substr(equals + 1));
   }
   result["LC_ALL"] = "C";
+  result["PYTHONHASHSEED"] = "0";  // Else the order of its sets is another in each process.
   return result;
 }
 

@@ -1,11 +1,17 @@
 #include "worker/daemon/stacks.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/files/sha256.h"
+#include "common/log/log.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/json.h"
@@ -28,15 +34,33 @@ Stack NoopStack() {
   return stack;
 }
 
-absl::Status AddStack(const std::string& name, const std::string& program, std::string_view answer,
-                      Stacks& stacks) {
-  auto description = ParseDescription(answer);
-  if (!description.ok()) return Annotate(description.status(), program + " --describe");
-  if (!name.empty() && description->name != name) {
-    return InvalidInput(fmt::format("--trainer={}={}: it says that its stack is '{}'", name,
-                                    program, description->name));
+using Command = std::vector<std::string>;
+
+// With the path of its program, where that is in $PATH.
+Command Found(Command command) {
+  std::string& program = command.at(0);
+  const char* path = std::getenv("PATH");
+  if (program.find('/') != std::string::npos || path == nullptr) return command;
+  const std::vector<std::string> folders = absl::StrSplit(path, ':');
+  for (const std::string& folder : folders) {
+    const std::string found = fmt::format("{}/{}", folder.empty() ? "." : folder, program);
+    if (access(found.c_str(), X_OK) != 0) continue;
+    program = found;
+    break;
   }
-  description->stack.program = program;
+  return command;
+}
+
+absl::Status AddStack(const std::string& name, const Command& command, std::string_view answer,
+                      Stacks& stacks) {
+  const std::string said = fmt::format("{}", fmt::join(command, " "));
+  auto description = ParseDescription(answer);
+  if (!description.ok()) return Annotate(description.status(), said + " --describe");
+  if (!name.empty() && description->name != name) {
+    return InvalidInput(fmt::format("--trainer={}={}: it says that its stack is '{}'", name, said,
+                                    description->name));
+  }
+  description->stack.command = command;
   if (!stacks.emplace(description->name, description->stack).second) {
     return InvalidInput(fmt::format("two trainers of stack '{}'", description->name));
   }
@@ -92,22 +116,29 @@ Versions VersionsFrom(const Json& object) {
   return versions;
 }
 
-absl::StatusOr<Stacks> FindStacks(const std::multimap<std::string, std::string>& wanted) {
+absl::StatusOr<Stacks> FindStacks(const std::multimap<std::string, Command>& wanted) {
   Stacks stacks;
   std::vector<Question> questions;
-  std::vector<std::pair<std::string, std::string>> asked;
-  for (const auto& [name, program] : wanted) {
-    if (name == kNoopStack && program.empty()) {
+  std::vector<std::pair<std::string, Command>> asked;
+  for (const auto& [name, words] : wanted) {
+    if (name == kNoopStack && words.empty()) {
       stacks[name] = NoopStack();
       continue;
     }
-    questions.push_back({{program, "--describe"}, InheritedEnvironment()});
-    asked.emplace_back(name, program);
+    asked.emplace_back(name, Found(words));
+    Question& question = questions.emplace_back();
+    question.arguments = asked.back().second;
+    question.arguments.emplace_back("--describe");
+    question.environment = InheritedEnvironment();
   }
   const std::vector<absl::StatusOr<std::string>> answers = Ask(questions, {});
   for (size_t i = 0; i < answers.size(); ++i) {
-    NF_RETURN_IF_ERROR(answers[i].status());
-    NF_RETURN_IF_ERROR(AddStack(asked[i].first, asked[i].second, *answers[i], stacks));
+    const auto& [name, command] = asked[i];
+    const absl::Status added =
+        answers[i].ok() ? AddStack(name, command, *answers[i], stacks) : answers[i].status();
+    if (added.ok()) continue;
+    if (!name.empty() || wanted.size() == 1) return added;
+    LogWarning("trainer_left_out", {{"trainer", command.at(0)}, {"error", added}});
   }
   return stacks;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/inventory.h"
 #include "common/base/status.h"
@@ -16,7 +17,7 @@ namespace noisefloor {
 inline constexpr std::string_view kNoopStack = "noop";
 
 struct Stack {
-  std::string program;  // Empty: the built-in one.
+  std::vector<std::string> command;  // [0] is a path. None: the built-in one.
   std::string build;
   std::string fingerprint;
   SettingsSchemaRef schema;   // Of its settings; null: of version 0.2. shared: immutable.
@@ -30,7 +31,7 @@ using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 // trainer that serves forks, the version of their protocol as
 // "serves_forks"; one that this worker does not speak is as if it were not there. Pure.
 // Of "environment" its "versions" are read, where it has them, as VersionsFrom does.
-// `Stack::program` stays empty.
+// `Stack::command` stays empty.
 struct Description {
   std::string name;
   Stack stack;
@@ -41,8 +42,11 @@ absl::StatusOr<Description> ParseDescription(std::string_view line);
 // bytes of each at most. Of anything else none. Pure.
 Versions VersionsFrom(const Json& object);
 
-// Runs every program of `wanted` (stack name to path; the name may be empty: whatever the program
-// says) with --describe. Refuses one that fails, is silent for long, or says another name.
-absl::StatusOr<Stacks> FindStacks(const std::multimap<std::string, std::string>& wanted);
+// Runs every command of `wanted` (stack name to words; the name may be empty: whatever the program
+// says) with --describe. Refuses one that fails, is silent for long, or says another name; but one
+// without a name, ours, is left out with a warning where there are others. A program that is named
+// without a folder is looked for in $PATH.
+absl::StatusOr<Stacks> FindStacks(
+    const std::multimap<std::string, std::vector<std::string>>& wanted);
 
 }  // namespace noisefloor

@@ -54,12 +54,13 @@ absl::StatusOr<TrainerCommand> TrainerPool::CommandFor(uint32_t slot,
                                                        const slots::TrainerKey& key) const {
   NF_ASSIGN_OR_RETURN(const Variables variables, VariablesFor(slot, key));
   TrainerCommand command;
-  command.program = settings_.stacks.at(key.stack).program;
+  command.words = settings_.stacks.at(key.stack).command;
   command.environment = InheritedEnvironment();
   for (const auto& [name, value] : variables) command.environment[name] = value;
   command.environment[kStateVariable] = settings_.state_directory;
   command.environment["NOISEFLOOR_CACHE"] = settings_.cache;
   command.environment["NOISEFLOOR_CACHE_LIMIT"] = fmt::format("{}", settings_.cache_limit_mib);
+  command.environment["NOISEFLOOR_CHECKPOINTS"] = settings_.checkpoints;
   command.cores = settings_.slots.at(slot).cores;
   return command;
 }
@@ -97,7 +98,7 @@ absl::Status TrainerPool::KeepForkServer(uint32_t slot, const slots::TrainerKey&
     servers_.erase(std::ranges::min_element(
         servers_, {}, [](const auto& entry) { return entry.second.last_use; }));
   }
-  auto server = ForkServer::Start(command.program, command.environment, command.cores);
+  auto server = ForkServer::Start(command.words, command.environment, command.cores);
   if (!server.ok()) {
     ++servers_lost_[key];
     return server.status();

@@ -26,6 +26,7 @@ struct PoolSettings {
   std::vector<SlotPlan> slots;
   std::string state_directory;   // Marks the processes as ours.
   std::string cache;             // NOISEFLOOR_CACHE of the trainers; empty: none.
+  std::string checkpoints;       // NOISEFLOOR_CHECKPOINTS.
   uint64_t cache_limit_mib = 0;  // NOISEFLOOR_CACHE_LIMIT.
 };
 

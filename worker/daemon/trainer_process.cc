@@ -49,11 +49,12 @@ TrainerProcess::TrainerProcess(Child child, Sink sink, uint64_t log_limit_bytes)
 
 absl::StatusOr<std::unique_ptr<TrainerProcess>> TrainerProcess::Start(const TrainerCommand& command,
                                                                       Sink sink) {
-  NF_ASSIGN_OR_RETURN(const Pipe input, MakePipe(command.program));
-  NF_ASSIGN_OR_RETURN(const Pipe events, MakePipe(command.program));
-  NF_ASSIGN_OR_RETURN(const Pipe output, MakePipe(command.program));
+  const std::string& program = command.words.at(0);
+  NF_ASSIGN_OR_RETURN(const Pipe input, MakePipe(program));
+  NF_ASSIGN_OR_RETURN(const Pipe events, MakePipe(program));
+  NF_ASSIGN_OR_RETURN(const Pipe output, MakePipe(program));
   SpawnRequest request;
-  request.arguments = {command.program};
+  request.arguments = command.words;
   request.environment = command.environment;
   request.environment["NOISEFLOOR_EVENTS"] = "3";
   request.cores = command.cores;

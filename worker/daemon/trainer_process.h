@@ -31,7 +31,7 @@ struct TrainerLine {
 using TrainerNews = std::variant<TrainerLine, absl::Status, ProcessExit>;
 
 struct TrainerCommand {
-  std::string program;
+  std::vector<std::string> words;                  // [0] is the path of the program.
   std::map<std::string, std::string> environment;  // All of it, but NOISEFLOOR_EVENTS.
   std::vector<int> cores;
   ForkServer* server = nullptr;  // Forks the process; else it is started. Borrowed by Start.

@@ -42,6 +42,10 @@ std::string CacheOf(const Options& options, const StateDirectory& state) {
   return options.cache.empty() ? state.path() + "/cache" : options.cache;
 }
 
+std::string CheckpointsOf(const Options& options, const StateDirectory& state) {
+  return options.checkpoints.empty() ? state.path() + "/checkpoints" : options.checkpoints;
+}
+
 }  // namespace
 
 Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock,
@@ -54,9 +58,10 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       spool_(state.spool(), settings_.options.spool_limit_bytes, files),
       stub_(v1::WorkerService::NewStub(
           MakeChannel(settings_.options.coordinator, settings_.access.get()))),
-      pool_({settings_.offer.stacks, settings_.slots, state.path(),
-             CacheOf(settings_.options, state), settings_.options.cache_limit_mib},
-            [this](PoolNews news) { NF_CHECK(mailbox_.Post(std::move(news))); }),
+      pool_(
+          {settings_.offer.stacks, settings_.slots, state.path(), CacheOf(settings_.options, state),
+           CheckpointsOf(settings_.options, state), settings_.options.cache_limit_mib},
+          [this](PoolNews news) { NF_CHECK(mailbox_.Post(std::move(news))); }),
       reconnect_({absl::Milliseconds(100), absl::Seconds(5)}, state.identity()),
       say_unreached_after_(kFirstWord),
       unreached_since_(clock.Steady()) {

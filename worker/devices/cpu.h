@@ -16,10 +16,10 @@ struct CpuFacts {
   std::set<std::string, std::less<>> flags;
 };
 
-// From the text of /proc/cpuinfo; the first processor speaks for all. FailedPrecondition when it
-// is not an x86-64 processor's.
-absl::StatusOr<CpuFacts> ParseCpuInfo(std::string_view text);
-absl::StatusOr<CpuFacts> ReadCpuFacts();
+// From the text of /proc/cpuinfo; the first processor speaks for all. Of one that is no x86-64
+// processor there are no flags, and so no classes.
+CpuFacts ParseCpuInfo(std::string_view text);
+CpuFacts ReadCpuFacts();
 
 // "cpu-amd-avx512", "cpu-amd-avx2", "cpu-amd-sse": those whose kernels the processor can run, the
 // fastest first.

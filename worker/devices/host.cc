@@ -14,6 +14,7 @@ namespace {
 
 // The fastest first: a sweep that leaves the class open gets the first one.
 std::vector<std::string> AllClasses(const Host& host) {
+  if (!host.declared.empty()) return {host.declared};
   std::vector<std::string> all;
   for (const Gpu& gpu : host.gpus.gpus) {
     const bool is_new = std::ranges::find(all, gpu.hardware_class) == all.end();
@@ -41,7 +42,7 @@ absl::StatusOr<Host> ReadHost(const std::string& nvml_library) {
     host.name = names.nodename;
     host.kernel = fmt::format("{} {}", names.sysname, names.release);
   }
-  NF_ASSIGN_OR_RETURN(host.cpu, ReadCpuFacts());
+  host.cpu = ReadCpuFacts();
   NF_ASSIGN_OR_RETURN(host.cores, AvailableCores());
   host.gpus = FindGpus(nvml_library);
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
@@ -65,7 +66,7 @@ absl::StatusOr<std::vector<std::string>> ChooseClasses(const Host& host,
   }
   if (all.empty()) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
-                     "this machine has no hardware class: expected at least SSE4.2");
+                     "this machine has no hardware class: expected at least SSE4.2, or --declare");
   }
   return all;
 }

@@ -16,6 +16,9 @@ struct Host {
   CpuFacts cpu;
   std::vector<int> cores;  // That we may use.
   GpuInventory gpus;       // That we may use.
+  // Whoever started the worker says what the host is: the one class of its processors' slots, and
+  // no other is offered. "" = its classes are those that are found.
+  std::string declared = {};
 };
 
 // Reads the machine. Honours CUDA_VISIBLE_DEVICES and the CPU affinity of this process. GPUs that

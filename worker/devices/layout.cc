@@ -86,7 +86,9 @@ Layout LayOut(const Host& host, const std::vector<std::string>& classes, const L
     if (cores.size() < left.size()) left = left.subspan(cores.size());
   }
   if (!cpu_classes.empty()) {
-    const auto room = static_cast<uint32_t>(left.size()) / wish.cores_per_slot;
+    // What a declared class is we do not know: it may take one trainer only.
+    const auto room =
+        host.declared.empty() ? static_cast<uint32_t>(left.size()) / wish.cores_per_slot : 1;
     layout.slots.resize(gpu_slots + (wish.cpu_slots > 0 ? wish.cpu_slots : std::max(1u, room)),
                         {{}, {}, cpu_classes});
   }
@@ -108,7 +110,9 @@ std::string ProcessorUnit(const Host& host) {
 
 std::vector<Inventory::Device> DevicesOf(const Host& host) {
   std::vector<std::string> classes = CpuClasses(host.cpu);
+  if (!host.declared.empty()) classes = {host.declared};
   std::vector<std::string> sets = classes;  // A class of processors is named by its set.
+  if (!host.declared.empty()) sets.clear();
   for (std::string& name : sets) name.erase(0, name.rfind('-') + 1);
   std::vector<Inventory::Device> devices = {
       {ProcessorUnit(host), host.cpu.model, 0, "", "", std::move(classes), std::move(sets)}};

@@ -56,8 +56,25 @@ TEST(HardwareClassTest, OtherNamesAreRefused) {
     EXPECT_EQ(Message(ParseHardwareClass(name, true).status()),
               "hardware_class: '" + std::string(name) +
                   "'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or other, "
-                  "or nvidia-MODEL");
+                  "nvidia-MODEL, or what a worker declares, such as tpu-v4");
   }
+}
+
+TEST(HardwareClassTest, ANameThatAWorkerDeclaresIsAClassWithoutFurtherMeaning) {
+  for (const char* name : {"tpu-v4", "mi300", "arm-neoverse", "gaudi2.hl-225"}) {
+    const auto hardware = ParseHardwareClass(name, true);
+    ASSERT_TRUE(hardware.ok()) << hardware.status();
+    EXPECT_TRUE(hardware->declared) << name;
+    EXPECT_FALSE(hardware->gpu);
+    EXPECT_EQ(hardware->variables.at("OMP_NUM_THREADS"), "1");
+    EXPECT_FALSE(hardware->variables.contains("CUDA_VISIBLE_DEVICES"));
+    EXPECT_FALSE(IsGpuClass(name));
+  }
+  for (const char* name : {"al", "tpu", "TPU-v4", "tpu-", "4tpu", "-tpu4", "tpu v4", "tpu_v4"}) {
+    EXPECT_FALSE(ParseHardwareClass(name, true).ok()) << name;
+  }
+  EXPECT_FALSE(ParseHardwareClass(std::string(101, 'a') + "1", true).ok());
+  EXPECT_FALSE(ParseHardwareClass("cpu-amd-avx2", true)->declared);
 }
 
 TEST(HardwareClassTest, EveryListedCpuClassIsOne) {

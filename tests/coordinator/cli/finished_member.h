@@ -11,7 +11,7 @@
 
 namespace noisefloor::cli {
 
-inline std::string ClassHere() { return CpuClasses(*ReadCpuFacts()).at(0); }
+inline std::string ClassHere() { return CpuClasses(ReadCpuFacts()).at(0); }
 
 inline Specification Small() {
   Specification specification;

@@ -59,10 +59,14 @@ const BrokenFile kBrokenFiles[] = {
      "other draws"},
     {"AlmostAllHardware", "name: a\nnoise: [control]\nhardware: al\n",
      "3:11: hardware: expected all, any, a list of classes, or cpu-VENDOR-sse, -avx2 or -avx512 "
-     "with vendor intel, amd or other, or nvidia-MODEL, got al; did you mean all?"},
+     "with vendor intel, amd or other, nvidia-MODEL, or what a worker declares, such as tpu-v4, "
+     "got "
+     "al; did you mean all?"},
     {"HardwareIsNoClass", "name: a\nnoise: [control]\nhardware: cpu-amd-avx9\n",
      "3:11: hardware: expected all, any, a list of classes, or cpu-VENDOR-sse, -avx2 or -avx512 "
-     "with vendor intel, amd or other, or nvidia-MODEL, got cpu-amd-avx9"},
+     "with vendor intel, amd or other, nvidia-MODEL, or what a worker declares, such as tpu-v4, "
+     "got "
+     "cpu-amd-avx9"},
     {"TwoDocuments", "name: a\nnoise: [control]\n---\nname: b\n",
      "3:1: expected one document, got a second (---)"},
     {"Anchor", "name: a\nnoise: [control]\ntrain: &base {epochs: 3}\n",
@@ -302,7 +306,7 @@ const BrokenFile kBrokenFiles[] = {
      "3:39: hardware[2]: expected different names, got cpu-amd-avx2 again"},
     {"HardwareOfAWordInAList", "name: a\nnoise: [control]\nhardware: [all, cpu-amd-sse]\n",
      "3:12: hardware[0]: expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor intel, amd or "
-     "other, or nvidia-MODEL, got all"},
+     "other, nvidia-MODEL, or what a worker declares, such as tpu-v4, got all"},
     {"StackIsAList", "name: a\nnoise: [control]\nstack: [a, b]\n",
      "3:8: stack: expected one stack, got [a, b]; use stacks"},
     {"StackAndStacks", "name: a\nnoise: [control]\nstacks: [a]\nstack: b\n",

@@ -86,7 +86,7 @@ class ForkServerTest : public testing::Test {
 
   void StartServer(const std::string& how = "serve", absl::Duration limit = absl::Minutes(2)) {
     environment_["NOISEFLOOR_FAKE_FORKS"] = how;
-    auto server = ForkServer::Start(FAKE_TRAINER, environment_, {}, limit);
+    auto server = ForkServer::Start({FAKE_TRAINER}, environment_, {}, limit);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -102,7 +102,7 @@ class ForkServerTest : public testing::Test {
   // A forked trainer that waits for its request; its number here.
   absl::StatusOr<size_t> Fork(const std::vector<int>& cores = {}) {
     TrainerCommand command;
-    command.program = FAKE_TRAINER;
+    command.words = {FAKE_TRAINER};
     command.cores = cores;
     command.server = server_.get();
     command.environment = environment_;

@@ -48,7 +48,7 @@ TEST_F(OptionsTest, ACoordinatorAndATrainerAreEnough) {
   const ParsedOptions parsed = Parse({"--coordinator=box:7411", "--trainer=noop"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   EXPECT_EQ(ToText(parsed.options.coordinator), "box:7411");
-  EXPECT_THAT(parsed.options.trainers, ElementsAre(Pair("noop", "")));
+  EXPECT_THAT(parsed.options.trainers, ElementsAre(Pair("noop", IsEmpty())));
   EXPECT_THAT(parsed.options.data_roots, ElementsAre(folder_ + "/deploy/data"));
   EXPECT_THAT(parsed.options.classes, IsEmpty());
   EXPECT_EQ(parsed.options.drain_timeout, absl::InfiniteDuration());
@@ -81,13 +81,14 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--spool-limit=10",    "--no-standby",
                                       "--no-cache",          "--cache=/c",
                                       "--cache-limit=7",     "--log-level=debug",
-                                      "--log-format=json"});
+                                      "--log-format=json",   "--checkpoints=/k"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.layout.cpu_slots, 3u);
   EXPECT_THAT(options.classes, ElementsAre("cpu-amd-sse", "cpu-amd-avx2"));
   EXPECT_THAT(options.data_roots, ElementsAre("/d1", "/d2", folder_ + "/deploy/data"));
-  EXPECT_THAT(options.trainers, ElementsAre(Pair("t1", "/p=1"), Pair("t2", "/p2")));
+  EXPECT_THAT(options.trainers,
+              ElementsAre(Pair("t1", ElementsAre("/p=1")), Pair("t2", ElementsAre("/p2"))));
   EXPECT_EQ(options.grace, absl::Milliseconds(500));
   EXPECT_EQ(options.drain_timeout, absl::Seconds(60));
   EXPECT_EQ(options.give_up_after, absl::Seconds(5));
@@ -98,6 +99,7 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_FALSE(options.use_cache);
   EXPECT_EQ(options.cache, "/c");
   EXPECT_EQ(options.cache_limit_mib, 7u);
+  EXPECT_EQ(options.checkpoints, "/k");
   EXPECT_EQ(options.log_format, LogFormat::kJson);
 }
 
@@ -113,7 +115,7 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
             "noisefloor-worker: --name=a b: expected at most 100 letters, digits, '-', '_' or "
             "'.'\n");
   EXPECT_EQ(Complaint("--trainer=torch"),
-            "noisefloor-worker: --trainer=torch: expected STACK=PATH, or noop\n");
+            "noisefloor-worker: --trainer=torch: expected STACK=COMMAND, noop or ours\n");
   EXPECT_EQ(Complaint("--grace=-1"),
             "noisefloor-worker: --grace=-1: expected seconds from 0 to 1e9\n");
   EXPECT_EQ(Complaint("--log-level=loud"),
@@ -140,13 +142,60 @@ TEST_F(OptionsTest, TheCoordinatorIsRequiredAndChecked) {
 TEST_F(OptionsTest, TheTrainerBesideTheProgramIsTheDefault) {
   EXPECT_EQ(Parse({"--coordinator=box:1"}).text,
             "noisefloor-worker: no trainer: there is no " + folder_ +
-                "/build/release/bin/noisefloor-trainer; expected --trainer=STACK=PATH\n"
+                "/build/release/bin/noisefloor-trainer; expected --trainer=STACK=COMMAND\n"
                 "See `noisefloor-worker --help`.\n");
 
   const std::string trainer = folder_ + "/build/release/bin/noisefloor-trainer";
   std::ofstream(trainer) << "";
 
-  EXPECT_THAT(Parse({"--coordinator=box:1"}).options.trainers, ElementsAre(Pair("", trainer)));
+  EXPECT_THAT(Parse({"--coordinator=box:1"}).options.trainers,
+              ElementsAre(Pair("", ElementsAre(trainer))));
+}
+
+TEST_F(OptionsTest, ATrainerIsAPathOrACommandOfWords) {
+  const auto words = [&](const std::string& command) {
+    return Parse({"--coordinator=box:1", "--trainer=mine=" + command})
+        .options.trainers.find("mine")
+        ->second;
+  };
+  EXPECT_THAT(words("python3 train.py --fast"), ElementsAre("python3", "train.py", "--fast"));
+  EXPECT_THAT(words("python3 'my train.py'"), ElementsAre("python3", "my train.py"));
+  const std::string path = folder_ + "/my trainer";
+  std::ofstream(path) << "";
+  EXPECT_THAT(words(path), ElementsAre(path)) << "a file that is there, whatever its name";
+  EXPECT_EQ(
+      Complaint("--trainer=mine=python $(touch /tmp/x)"),
+      "noisefloor-worker: --trainer=mine=python $(touch /tmp/x): expected a path or a command "
+      "of plain words\n");
+  EXPECT_THAT(Complaint("--trainer=mine=a 'b"), HasSubstr("expected a path or a command"));
+  EXPECT_THAT(Complaint("--trainer=mine=a; b"), HasSubstr("expected a path or a command"));
+}
+
+TEST_F(OptionsTest, OursMayStandBesideOthers) {
+  const std::string trainer = folder_ + "/build/release/bin/noisefloor-trainer";
+  EXPECT_THAT(Parse({"--coordinator=box:1", "--trainer=ours", "--trainer=t=/p"}).options.trainers,
+              ElementsAre(Pair("t", ElementsAre("/p"))))
+      << "where it is not installed, the others do";
+  std::ofstream(trainer) << "";
+  EXPECT_THAT(Parse({"--coordinator=box:1", "--trainer=t=/p"}).options.trainers,
+              ElementsAre(Pair("t", ElementsAre("/p"))));
+  EXPECT_THAT(Parse({"--coordinator=box:1", "--trainer=ours", "--trainer=t=/p"}).options.trainers,
+              ElementsAre(Pair("", ElementsAre(trainer)), Pair("t", ElementsAre("/p"))));
+}
+
+TEST_F(OptionsTest, HardwareIsDeclaredByNamesThatAreNotFound) {
+  EXPECT_EQ(Parse({"--coordinator=b:1", "--trainer=noop", "--declare=tpu-v4"}).options.declared,
+            "tpu-v4");
+  for (const char* name : {"cpu-amd-avx2", "nvidia-h200", "TPU-v4", "tpu", "-v4", "tpu v4"}) {
+    EXPECT_THAT(Complaint(std::string("--declare=") + name),
+                HasSubstr("expected lower-case letters"))
+        << name;
+  }
+  EXPECT_EQ(
+      Parse({"--coordinator=b:1", "--trainer=noop", "--declare=tpu-v4", "--classes=cpu-amd-sse"})
+          .text,
+      "noisefloor-worker: --declare and --classes: expected only one of them\n"
+      "See `noisefloor-worker --help`.\n");
 }
 
 TEST_F(OptionsTest, TheEnvironmentNamesDataBeforeTheSample) {

@@ -47,7 +47,7 @@ TEST(ProbeAnswerTest, IsReadStrictly) {
 }
 
 TEST(FingerprintTest, HoldsTheFactsAndTheDriverOfAGpuAndIsThatOfTheStackOnProcessors) {
-  const Stack stack = {"program", "build", "base"};
+  const Stack stack = {{"program"}, "build", "base"};
   EXPECT_EQ(FingerprintOf(stack, "", ""), "base");
   EXPECT_EQ(FingerprintOf(stack, "{}", "1"), Sha256Hex("base\n{}\n1"));
   EXPECT_NE(FingerprintOf(stack, "{\"cudnn\":9}", "1"),
@@ -95,14 +95,14 @@ class ProbeTest : public testing::Test {
 
   // A machine with the GPUs of the script and two cores.
   ProbedSlots Run(const std::string& script, LayoutWish wish = {},
-                  std::multimap<std::string, std::string> trainers = {}) {
+                  std::multimap<std::string, std::vector<std::string>> trainers = {}) {
     std::ofstream(folder_ + "/script") << script;
     Host host;
     host.name = "box";
     host.cpu = {"amd", "EPYC", {"sse2", "sse4_1", "sse4_2"}};
     host.cores = {0, 1};
     host.gpus = FindGpus(FAKE_NVML);
-    if (trainers.empty()) trainers = {{"old", folder_ + "/old"}, {"new", folder_ + "/new"}};
+    if (trainers.empty()) trainers = {{"old", {folder_ + "/old"}}, {"new", {folder_ + "/new"}}};
     const auto stacks = FindStacks(trainers);
     EXPECT_TRUE(stacks.ok()) << stacks.status();
     stacks_ = *stacks;
@@ -176,7 +176,7 @@ TEST_F(ProbeTest, WhatDoesNotWorkIsWithheldWithTheReasonAndKeepsNothingElseAway)
           "gpu GPU-2 name=NVIDIA_H200 gib=140 processes=1 free_gib=0\n"
           "gpu GPU-3 name=NVIDIA_H200 gib=140 rows=failed\n"
           "gpu GPU-4 name=NVIDIA_H200 gib=140\n",
-          {}, {{"new", folder_ + "/new"}});
+          {}, {{"new", {folder_ + "/new"}}});
 
   EXPECT_THAT(Slots(probed), ElementsAre("GPU-4: nvidia-h200/new", "box EPYC: cpu-amd-sse/new"));
   EXPECT_THAT(WithheldOf(probed),
@@ -194,7 +194,7 @@ TEST_F(ProbeTest, ADriverThatRefusesKeepsProcessorsInPlay) {
               ElementsAre("the GPUs of this machine /  / : NVML: init: Driver/library version "
                           "mismatch"));
   const ProbedSlots probed =
-      Run("cuda 803\ngpu GPU-1 name=NVIDIA_H200 gib=140\n", {}, {{"new", folder_ + "/new"}});
+      Run("cuda 803\ngpu GPU-1 name=NVIDIA_H200 gib=140\n", {}, {{"new", {folder_ + "/new"}}});
   EXPECT_THAT(Slots(probed), ElementsAre("box EPYC: cpu-amd-sse/new"));
   EXPECT_THAT(WithheldOf(probed),
               ElementsAre("GPU-1 (NVIDIA H200) / nvidia-h200 / new: CUDA: cuInit: system has "
@@ -205,7 +205,7 @@ TEST_F(ProbeTest, ASlotOfSeveralGpusSeesAllOfThem) {
   const ProbedSlots probed =
       Run("gpu GPU-1 name=NVIDIA_H200 gib=140\n"
           "gpu GPU-2 name=NVIDIA_H200 gib=140\n",
-          {.gpus_per_slot = 2}, {{"new", folder_ + "/new"}});
+          {.gpus_per_slot = 2}, {{"new", {folder_ + "/new"}}});
 
   EXPECT_THAT(Slots(probed),
               ElementsAre("GPU-1+GPU-2: nvidia-h200-x2/new", "box EPYC: cpu-amd-sse/new"));
@@ -219,7 +219,7 @@ TEST_F(ProbeTest, ATrainerThatAnswersNothingIsWithheld) {
                       << " --describe\nexit 3\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
 
-  const ProbedSlots probed = Run("", {}, {{"", path}});
+  const ProbedSlots probed = Run("", {}, {{"", {path}}});
 
   EXPECT_THAT(Slots(probed), IsEmpty());
   EXPECT_THAT(WithheldOf(probed), ElementsAre("box EPYC / cpu-amd-sse / fake: " + path +
@@ -227,7 +227,7 @@ TEST_F(ProbeTest, ATrainerThatAnswersNothingIsWithheld) {
 }
 
 TEST_F(ProbeTest, TheBuiltInTrainerIsOfferedEverywhere) {
-  EXPECT_THAT(Slots(Run("gpu GPU-1 name=NVIDIA_H200 gib=140\n", {}, {{"noop", ""}})),
+  EXPECT_THAT(Slots(Run("gpu GPU-1 name=NVIDIA_H200 gib=140\n", {}, {{"noop", {}}})),
               ElementsAre("GPU-1: nvidia-h200/noop", "box EPYC: cpu-amd-sse/noop"));
 }
 

@@ -20,8 +20,8 @@ class RequestTest : public testing::Test {
     folder_ = mkdtemp(pattern.data());
     std::filesystem::create_directories(folder_ + "/empty");
     std::filesystem::create_directories(folder_ + "/full/fashion-mnist-sample");
-    offer_.stacks["fake"] = {"/bin/true", "build", "fingerprint"};
-    offer_.stacks["noop"] = {"", "noop", "noop"};
+    offer_.stacks["fake"] = {{"/bin/true"}, "build", "fingerprint"};
+    offer_.stacks["noop"] = {{}, "noop", "noop"};
     offer_.inventory.devices = {{"box EPYC", "EPYC", 0, "", ""}};
     for (const char* stack : {"fake", "noop"}) {
       for (const char* name : {"cpu-amd-sse", "nvidia-t4"}) {
@@ -77,7 +77,8 @@ TEST_F(RequestTest, TheSpecificationIsPassedOnAsItCame) {
   ASSERT_TRUE(prepared.runs) << prepared.refusal.outcome.message;
   EXPECT_EQ(prepared.request.specification, order.specification);
   EXPECT_EQ(prepared.request.specification_sha256, order.specification_sha256);
-  EXPECT_EQ(prepared.request.data_root, "");
+  EXPECT_EQ(prepared.request.data_root, folder_ + "/empty:" + folder_ + "/full")
+      << "a trainer that names no data set of ours looks for its own";
   order.specification_sha256 = Sha256Hex("another");
   EXPECT_FALSE(Prepare(order, offer_).runs);
 }

@@ -66,18 +66,34 @@ TEST(StacksTest, BrokenDescriptionsAreRefused) {
 }
 
 TEST(StacksTest, ProgramsThatAreNoTrainersAreRefused) {
-  EXPECT_EQ(Message(FindStacks({{"", "/bin/false"}}).status()),
+  EXPECT_EQ(Message(FindStacks({{"", {"/bin/false"}}}).status()),
             "/bin/false --describe: exit code 1");
-  EXPECT_THAT(Message(FindStacks({{"x", "/no/such/program"}}).status()),
+  EXPECT_THAT(Message(FindStacks({{"x", {"/no/such/program"}}}).status()),
               HasSubstr("/no/such/program"));
-  EXPECT_THAT(Message(FindStacks({{"x", "/bin/true"}}).status()),
+  EXPECT_THAT(Message(FindStacks({{"x", {"/bin/true"}}}).status()),
               HasSubstr("/bin/true --describe"));
 }
 
-TEST(StacksTest, TheBuiltInTrainerNeedsNoProgram) {
-  const auto stacks = FindStacks({{"noop", ""}});
+TEST(StacksTest, OneOfNoNameMayBeMissingWhereOthersAre) {
+  const auto stacks = FindStacks({{"", {"/bin/false"}}, {"noop", {}}});
   ASSERT_TRUE(stacks.ok()) << stacks.status();
-  EXPECT_EQ(stacks->at("noop").program, "");
+  EXPECT_EQ(stacks->size(), 1u);
+  EXPECT_FALSE(FindStacks({{"mine", {"/bin/false"}}, {"noop", {}}}).ok()) << "it was asked for";
+}
+
+TEST(StacksTest, ProgramsAreLookedForInThePath) {
+  const std::string say = std::string("printf '%s' '") + kGood + "'";
+  const auto stacks = FindStacks({{"torch-2.11-cu130", {"sh", "-c", say}}});
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  const std::vector<std::string>& command = stacks->at("torch-2.11-cu130").command;
+  EXPECT_THAT(command.at(0), testing::EndsWith("/sh"));
+  EXPECT_EQ(command.at(2), say);
+}
+
+TEST(StacksTest, TheBuiltInTrainerNeedsNoProgram) {
+  const auto stacks = FindStacks({{"noop", {}}});
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  EXPECT_TRUE(stacks->at("noop").command.empty());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class TrainerProcessTest : public testing::Test {
     std::string pattern = testing::TempDir() + "nf-process-XXXXXX";
     folder_ = mkdtemp(pattern.data());
     std::filesystem::create_directories(folder_ + "/work");
-    command_.program = FAKE_TRAINER;
+    command_.words = {FAKE_TRAINER};
     command_.environment = InheritedEnvironment();
     command_.environment[kStateVariable] = folder_;
   }
@@ -158,7 +158,7 @@ TEST_F(TrainerProcessTest, TheLogIsCutAtItsLimit) {
 }
 
 TEST_F(TrainerProcessTest, AProgramThatIsNotThereIsNamed) {
-  command_.program = folder_ + "/nothing";
+  command_.words = {folder_ + "/nothing"};
   const auto process = TrainerProcess::Start(command_, [](TrainerNews) {});
   EXPECT_EQ(process.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(Message(process.status()), HasSubstr(folder_ + "/nothing"));

@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::string CpuInfo(std::string_view vendor, std::string_view flags) {
   return "processor\t: 0\nvendor_id\t: " + std::string(vendor) +
@@ -19,9 +20,7 @@ std::string CpuInfo(std::string_view vendor, std::string_view flags) {
 }
 
 std::vector<std::string> ClassesOf(std::string_view vendor, std::string_view flags) {
-  const auto facts = ParseCpuInfo(CpuInfo(vendor, flags));
-  EXPECT_TRUE(facts.ok()) << facts.status();
-  return facts.ok() ? CpuClasses(*facts) : std::vector<std::string>();
+  return CpuClasses(ParseCpuInfo(CpuInfo(vendor, flags)));
 }
 
 TEST(CpuTest, OffersTheClassesThatTheProcessorHasTheFastestFirst) {
@@ -41,15 +40,13 @@ TEST(CpuTest, HalfAnInstructionSetIsNotOffered) {
 }
 
 TEST(CpuTest, ModelAndVendorAreThoseOfTheFirstProcessor) {
-  const auto facts = ParseCpuInfo(CpuInfo("AuthenticAMD", "sse2"));
-  ASSERT_TRUE(facts.ok());
-  EXPECT_EQ(facts->vendor, "amd");
-  EXPECT_EQ(facts->model, "Model X: 3 GHz");
+  const CpuFacts facts = ParseCpuInfo(CpuInfo("AuthenticAMD", "sse2"));
+  EXPECT_EQ(facts.vendor, "amd");
+  EXPECT_EQ(facts.model, "Model X: 3 GHz");
 }
 
-TEST(CpuTest, AnotherArchitectureIsRefused) {
-  EXPECT_EQ(Message(ParseCpuInfo("processor : 0\nFeatures : asimd\n").status()),
-            "/proc/cpuinfo names no flag sse2: expected an x86-64 processor");
+TEST(CpuTest, AnotherArchitectureHasNoClasses) {
+  EXPECT_THAT(CpuClasses(ParseCpuInfo("processor : 0\nFeatures : asimd\n")), IsEmpty());
 }
 
 TEST(ClassVariablesTest, ACpuClassHasItsVariablesAndSeesNoGpu) {
@@ -73,7 +70,7 @@ TEST(ClassVariablesTest, AGpuClassSeesItsOneDevice) {
 TEST(ClassVariablesTest, WhatIsNoClassAndAGpuClassWithoutAGpuAreRefused) {
   EXPECT_EQ(Message(VariablesOf({.hardware_class = "cpu-amd-neon"}).status()),
             "hardware_class: 'cpu-amd-neon'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor "
-            "intel, amd or other, or nvidia-MODEL");
+            "intel, amd or other, nvidia-MODEL, or what a worker declares, such as tpu-v4");
   EXPECT_EQ(Message(VariablesOf({.hardware_class = "nvidia-h200"}).status()),
             "hardware class 'nvidia-h200': this slot has no GPU");
 }

@@ -72,6 +72,16 @@ TEST(LayoutTest, ProcessorsHaveASlotForEveryCoreUnlessTold) {
               ElementsAre("|cpu-amd-sse|0-0", "|cpu-amd-sse|0-0"));
 }
 
+TEST(LayoutTest, ADeclaredMachineIsThatAndHasOneSlotUnlessTold) {
+  Host host = Machine(4, {H200("GPU-1")});
+  host.declared = "tpu-v4";
+  EXPECT_THAT(Slots(host), ElementsAre("|tpu-v4|0-3"));
+  EXPECT_THAT(Slots(host, {.cpu_slots = 2}), ElementsAre("|tpu-v4|0-1", "|tpu-v4|2-3"));
+  const std::vector<Inventory::Device> devices = DevicesOf(host);
+  EXPECT_THAT(devices.front().hardware_classes, ElementsAre("tpu-v4"));
+  EXPECT_THAT(devices.front().architectures, IsEmpty());
+}
+
 TEST(LayoutTest, GpusAndProcessorsHaveSlotsAndCoresOfTheirOwn) {
   EXPECT_THAT(Slots(Machine(16, {H200("GPU-1"), T4("GPU-2")}), {.cores_per_slot = 4}),
               ElementsAre("GPU-1|nvidia-h200|0-3", "GPU-2|nvidia-t4|4-7",

@@ -34,7 +34,7 @@ class RealServer {
     const Variables variables = VariablesOf({.hardware_class = hardware_class}).value();
     for (const auto& [name, value] : variables) environment_[name] = value;
     for (const auto& [name, value] : more) environment_[name] = value;
-    auto server = ForkServer::Start(NOISEFLOOR_TRAINER_PATH, environment_, {}, absl::Minutes(2));
+    auto server = ForkServer::Start({NOISEFLOOR_TRAINER_PATH}, environment_, {}, absl::Minutes(2));
     EXPECT_TRUE(server.ok()) << server.status();
     if (server.ok()) server_ = *std::move(server);
   }
@@ -50,7 +50,7 @@ class RealServer {
 
   absl::StatusOr<Ran> Train(const TrainerRequest& request) {
     TrainerCommand command;
-    command.program = NOISEFLOOR_TRAINER_PATH;
+    command.words = {NOISEFLOOR_TRAINER_PATH};
     command.server = server_.get();
     auto process = TrainerProcess::Start(
         command, [this](TrainerNews news) { (void)news_.Post(std::move(news)); });
@@ -81,7 +81,7 @@ class RealServer {
   std::unique_ptr<ForkServer> server_;
 };
 
-std::vector<std::string> Classes() { return CpuClasses(ReadCpuFacts().value()); }
+std::vector<std::string> Classes() { return CpuClasses(ReadCpuFacts()); }
 
 // Several networks, threads of both kinds, and everything that draws.
 std::vector<TrainerRequest> Requests(const std::string& hardware_class) {

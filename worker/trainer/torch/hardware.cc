@@ -7,7 +7,10 @@ namespace noisefloor::trainer {
 absl::StatusOr<HardwareClass> HardwareOf(const Specification& specification) {
   if (specification.hardware_class.empty()) return HardwareClass();
   const bool fixed = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
-  return ParseHardwareClass(specification.hardware_class, fixed);
+  absl::StatusOr<HardwareClass> hardware = ParseHardwareClass(specification.hardware_class, fixed);
+  if (!hardware.ok() || !hardware->declared) return hardware;
+  return InvalidInput("hardware_class: this trainer knows processors and NVIDIA GPUs, not " +
+                      specification.hardware_class);
 }
 
 absl::Status CheckGpuClass(std::string_view asked, const Json& gpu) {

@@ -145,6 +145,7 @@ std::string Try(const std::string& hardware_class, char** argv, Json& answer) {
   if (!begun.ok()) return Message(begun);
   const auto hardware = ParseHardwareClass(hardware_class, /*kernels_fixed=*/true);
   if (!hardware.ok()) return Message(hardware.status());
+  if (hardware->declared) return "this trainer knows processors and NVIDIA GPUs";
   if (hardware->gpu && CountGpus(hardware_class).count > 1) {
     return "this trainer trains on one GPU";
   }

@@ -89,9 +89,7 @@ class ClassesTest : public testing::TestWithParam<const char*> {
       GTEST_SKIP() << "SKIPPED: set NOISEFLOOR_DATA to a folder with " << folder;
     }
     data_ = {GetParam(), root};
-    const auto facts = ReadCpuFacts();
-    ASSERT_TRUE(facts.ok());
-    classes_ = CpuClasses(*facts);
+    classes_ = CpuClasses(ReadCpuFacts());
     ASSERT_FALSE(classes_.empty());
   }
 
@@ -161,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Data, ClassesTest, testing::Values("cifar10", "fashion-
                          });
 
 TEST(ClassVariablesTest, VariablesThatDoNotMakeTheClassAreNoticed) {
-  const auto classes = CpuClasses(*ReadCpuFacts());
+  const auto classes = CpuClasses(ReadCpuFacts());
   if (classes.size() < 2) GTEST_SKIP() << "SKIPPED: this processor has only " << classes[0];
   TrainerRequest request = SmallRequest();
   request.specification.hardware_class = classes[classes.size() - 2];

@@ -207,7 +207,7 @@ TEST_P(KnownAnswersTest, AreStillGiven) {
   EXPECT_EQ(trained.first_batches_hash, portable->first_batches);
 
   bool known = true;
-  for (const std::string& hardware_class : CpuClasses(*ReadCpuFacts())) {
+  for (const std::string& hardware_class : CpuClasses(ReadCpuFacts())) {
     SCOPED_TRACE(hardware_class);
     const Left left = Run(hardware_class, *dataset);
     EXPECT_EQ(left.ran.Hash("init"), trained.init_hash);

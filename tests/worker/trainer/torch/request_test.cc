@@ -95,7 +95,7 @@ TEST(RequestTest, EachMistakeIsNamedWithItsPathAndWhatWasExpected) {
        "are: 63 or 66"},
       {[](Json& j) { j["specification"]["hardware_class"] = "cpu-vax-780"; },
        "hardware_class: 'cpu-vax-780'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor "
-       "intel, amd or other, or nvidia-MODEL"},
+       "intel, amd or other, nvidia-MODEL, or what a worker declares, such as tpu-v4"},
       {[](Json& j) { j["specification"]["model"]["dropout"] = 0.5; },
        "model.dropout: small_cnn has no dropout; expected 0, the default"},
       {[](Json& j) {

@@ -1,0 +1,536 @@
+"""The shim's parts that need no framework and no worker."""
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import tempfile
+import unittest
+from typing import Any, Iterator
+from unittest import mock
+
+from noisefloor.member import (by_hand, checkpoint, data, draws, environment, errors, generators,
+                               hardware, measures, settings, tensors)
+from noisefloor.member.journal import Journal
+from noisefloor.member.run import Run
+from noisefloor.member.sources import Source, owners
+
+HAS_NUMPY = draws.numpy_or_none() is not None
+
+
+def source(name: str = "augment", state: str = "fixed", lane: int = 0) -> Source:
+    seed = str(draws.derive_seed(0, name, 0, lane))
+    return Source(name, {"state": state, "block": 0, "lane": lane, "seed": seed})
+
+
+def request(work: str, schema: Any = (), free: Any = ()) -> dict[str, Any]:
+    made = by_hand.request([f"--work={work}", *(f"--free={name}" for name in free)],
+                           settings.schema_of(schema), "script")
+    return made
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[io.StringIO]:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        yield said
+
+
+class Settings(unittest.TestCase):
+    def test_defaults_make_a_schema_with_sections_together(self) -> None:
+        schema = settings.schema_of({"train.epochs": 3, "lr": 0.1, "train.name": "a", "b": True,
+                                     "model.hidden": [1, 2]})
+        self.assertEqual([(s["path"], s["kind"]) for s in schema],
+                         [("train.epochs", "integer"), ("train.name", "text"), ("lr", "number"),
+                          ("b", "boolean"), ("model.hidden", "integers")])
+        with self.assertRaisesRegex(TypeError, "setting x: expected a boolean, a number"):
+            settings.schema_of({"x": None})
+
+    def test_values_are_refused_as_the_coordinator_refuses_them(self) -> None:
+        bad = [(settings.integer("n", 1, 0, 9), 10, "n: expected an integer from 0 to 9, got 10"),
+               (settings.integer("n", 1, 0, 9), True, "an integer"),
+               (settings.integer("n", 1, 0, 9), 1.0, "an integer"),
+               (settings.number("x", 1.0, 0, 9), "1", "x: expected a number from 0 to 9, got '1'"),
+               (settings.number("x", 1.0, 0, 9), math.nan, "a number"),
+               (settings.boolean("b", True), 1, "b: expected true or false, got 1"),
+               (settings.choice("c", "p", ["p", "q"]), "r", "c: expected one of p, q, got 'r'"),
+               (settings.text("t", "", 2), "abc", "t: expected a text of at most 2 bytes"),
+               (settings.text("t", "", 2), "\u00e4\u00e4", "at most 2 bytes"),
+               (settings.integers("l", [], 0, 3), [1, 4], "l: expected a list of integers from 0")]
+        for setting, value, expected in bad:
+            self.assertIn(expected, settings.problem_with(setting, value))
+        good = [(settings.integer("n", 1, 0, 9), 9), (settings.number("x", 1.0, 0, 9), 0),
+                (settings.boolean("b", True), False), (settings.choice("c", "p", ["p", "q"]), "q"),
+                (settings.text("t", "", 2), "\u00e4"), (settings.integers("l", [], 0, 3), [0, 3])]
+        for setting, value in good:
+            self.assertEqual(settings.problem_with(setting, value), "")
+
+    def test_nested_and_flat_are_each_others_reverse(self) -> None:
+        flat = {"a.b.c": 1, "a.d": [1, 2], "e": "x"}
+        self.assertEqual(settings.nested(flat), {"a": {"b": {"c": 1}, "d": [1, 2]}, "e": "x"})
+        self.assertEqual(settings.flat(settings.nested(flat)), flat)
+
+
+class ByHand(unittest.TestCase):
+    schema = [settings.integer("n", 3, 0, 9), settings.number("x", 0.5), settings.text("t", "a")]
+
+    def test_a_person_sets_frees_and_chooses(self) -> None:
+        with quiet(), tempfile.TemporaryDirectory() as work:
+            made = by_hand.request(["--set=n=4", "--set=x=2", "--set=t=7", "--free=init,dropout",
+                                    "--replicate=2", f"--work={work}", "--data=/d"],
+                                   self.schema, "script")
+        specification = made["specification"]
+        self.assertEqual((specification["n"], specification["x"], specification["t"]), (4, 2.0, "7"))
+        self.assertIs(type(specification["x"]), float)
+        noise = specification["noise"]
+        self.assertEqual({name for name in noise if noise[name]["state"] == "free"},
+                         {"init", "dropout"})
+        self.assertEqual(noise["init"]["lane"], 3)
+        self.assertEqual(noise["init"]["seed"], str(draws.derive_seed(0, "init", 0, 3)))
+        self.assertEqual((noise["poke"]["state"], noise["data_order"]["state"]), ("off", "fixed"))
+        self.assertEqual(made["data_root"], "/d")
+
+    def test_mistakes_are_named(self) -> None:
+        for words, expected in ((["--set=m=1"], "this script has no setting 'm'"),
+                                (["--set=n=10"], "n: expected an integer from 0 to 9, got 10"),
+                                (["--set=n=a"], "got 'a'"),
+                                (["--free=luck"], "--free luck: expected some of init"),
+                                (["--frei=init"], "unrecognized arguments")):
+            with quiet() as said, self.assertRaises(SystemExit) as left:
+                by_hand.request(words, self.schema, "script")
+            self.assertEqual(left.exception.code, 2)
+            self.assertIn(expected, said.getvalue())
+
+    def test_help_lists_the_settings(self) -> None:
+        with quiet() as said, self.assertRaises(SystemExit):
+            by_hand.request(["--help"], self.schema, "script")
+        self.assertIn("n = 3", said.getvalue())
+
+
+class Sources(unittest.TestCase):
+    def test_bodies_give_and_take_the_process_generators(self) -> None:
+        random.seed(1)
+        before = random.getstate()
+        with source():
+            self.assertEqual(owners, ["augment"])
+            first = [random.random() for _ in range(3)]
+            with source("dropout"):
+                inner = random.random()
+            last = random.random()
+        self.assertEqual(owners, [])
+        self.assertEqual(random.getstate(), before)
+        with source():
+            again = [random.random() for _ in range(4)]
+        self.assertEqual(again, [*first, last], "the inner body took nothing of the outer one")
+        self.assertNotIn(inner, again)
+
+    def test_bodies_differ_and_lanes_differ(self) -> None:
+        def drawn(*sources: Source) -> list[float]:
+            values = []
+            for each in sources:
+                with each:
+                    values.append(random.random())
+            return values
+        one = source()
+        self.assertEqual(len(set(drawn(one, one, one))), 3)
+        self.assertEqual(drawn(source(), source(lane=0)), drawn(source()) * 2)
+        self.assertEqual(len(set(drawn(source(), source(lane=1), source("dropout")))), 3)
+
+    def test_a_key_decides_alone(self) -> None:
+        one = source()
+        with one.at(3, 7):
+            first = random.random()
+        with one.at(3, 8):
+            other = random.random()
+        with one, one.at(3, 7):
+            self.assertEqual(random.random(), first)
+        self.assertNotEqual(first, other)
+        self.assertEqual(one.random("a", 1).random(), source().random("a", 1).random())
+        self.assertNotEqual(one.key("a", 1), one.key("a", 2))
+
+    def test_an_error_gives_the_generators_back(self) -> None:
+        before = random.getstate()
+        with self.assertRaises(KeyError), source():
+            random.random()
+            raise KeyError
+        self.assertEqual(random.getstate(), before)
+        self.assertEqual(owners, [])
+
+    def test_ranks_draw_for_themselves(self) -> None:
+        def first(rank: int) -> float:
+            made = Source("dropout", {"state": "fixed", "block": 0, "lane": 0, "seed": "5"}, rank)
+            with made:
+                return random.random()
+        self.assertEqual(len({first(0), first(1), first(2)}), 3)
+
+    def test_the_ground_is_the_same_for_all(self) -> None:
+        generators.seed_all(generators.GROUND)
+        first = random.random()
+        generators.seed_all(generators.GROUND)
+        self.assertEqual(random.random(), first)
+
+
+class Events(unittest.TestCase):
+    def test_records_are_numbered_and_told_before_what_follows(self) -> None:
+        lines: list[str] = []
+        journal = Journal(lines.append, "")
+        journal.greeting = lambda: {"event": "hello"}
+        journal.record(1, 0.5, "loss", 2.0)
+        self.assertEqual(lines, [])
+        journal.record(2, 1.0, "loss", math.nan)
+        journal.tell("progress", step=2)
+        journal.record(3, 1.5, "loss", -math.inf)
+        journal.flush()
+        events = [json.loads(line) for line in lines]
+        self.assertEqual([e["event"] for e in events], ["hello", "records", "progress", "records"])
+        self.assertEqual(events[1]["records"], [[1, 0.5, "loss", 2.0], [2, 1.0, "loss", "nan"]])
+        self.assertEqual([events[1]["sequence"], events[3]["sequence"]], [1, 2])
+        self.assertEqual(events[3]["records"][0][3], "-inf")
+
+    def test_no_event_has_more_records_than_a_reader_takes(self) -> None:
+        lines: list[str] = []
+        journal = Journal(lines.append, "")
+        journal.SECONDS = math.inf
+        for step in range(25000):
+            journal.record(step, 0.0, "loss", 0.0)
+        journal.flush()
+        self.assertEqual([len(json.loads(line)["records"]) for line in lines], [10000, 10000, 5000])
+        again: list[str] = []
+        resumed = Journal(again.append, "")
+        resumed.resume(journal.all)
+        self.assertEqual(again, lines)
+
+    def test_a_silent_journal_keeps_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            journal = Journal(None, work)
+            journal.record(1, 0.5, "loss", 2.0)
+            journal.keep("weights", "weights", b"x")
+            journal.tell("progress")
+            self.assertEqual(os.listdir(work), [])
+
+    def test_files_are_whole_and_told(self) -> None:
+        lines: list[str] = []
+        with tempfile.TemporaryDirectory() as work:
+            Journal(lines.append, work).keep("weights", "w.bin", b"abc")
+            self.assertEqual(os.listdir(work), ["w.bin"])
+        self.assertEqual(json.loads(lines[0]), {
+            "event": "artifact", "kind": "weights", "path": "w.bin", "size": 3,
+            "sha256": hashlib.sha256(b"abc").hexdigest()})
+
+
+class Checkpoints(unittest.TestCase):
+    def test_another_identity_and_damage_are_no_checkpoint(self) -> None:
+        with tempfile.TemporaryDirectory() as base:
+            folder = checkpoint.folder_of(base, "ab" * 32)
+            self.assertIsNone(checkpoint.load(folder, "ab" * 32))
+            checkpoint.save(folder, "ab" * 32, {"x": [1, 2]})
+            kept = checkpoint.load(folder, "ab" * 32)
+            assert kept is not None
+            self.assertEqual(kept["x"], [1, 2])
+            self.assertIsNone(checkpoint.load(folder, "cd" * 32))
+            path = os.path.join(folder, "checkpoint")
+            with open(path, "r+b") as file:
+                file.seek(-1, os.SEEK_END)
+                file.write(b"!")
+            self.assertIsNone(checkpoint.load(folder, "ab" * 32))
+            with open(path, "r+b") as file:
+                file.truncate(40)
+            self.assertIsNone(checkpoint.load(folder, "ab" * 32))
+            checkpoint.remove(folder)
+            self.assertEqual(os.listdir(base), [])
+
+
+class Endings(unittest.TestCase):
+    def test_causes(self) -> None:
+        class OutOfMemoryError(RuntimeError):  # As torch.cuda has it.
+            pass
+        for error, cause in ((errors.Refused(), "bad_specification"), (errors.BadData(), "bad_data"),
+                             (errors.LostDevice(), "lost_device"), (MemoryError(), "out_of_memory"),
+                             (errors.Interrupted(), "interrupted"), (KeyboardInterrupt(), "interrupted"),
+                             (OutOfMemoryError(), "out_of_memory"), (ValueError(), "bug"),
+                             (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), "out_of_memory"),
+                             (RuntimeError("CUDA error: an illegal memory access"), "lost_device")):
+            self.assertEqual(errors.cause_of(error), cause)
+        self.assertEqual(errors.cause_of_code(12), "out_of_memory")
+        self.assertEqual(errors.cause_of_code(-9), "bug")
+
+    def test_an_interruption_is_not_swallowed(self) -> None:
+        with self.assertRaises(errors.Interrupted):
+            try:
+                raise errors.Interrupted("now")
+            except Exception:  # As scripts have it around a step.
+                pass
+
+
+class Measures(unittest.TestCase):
+    logits = [[2.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 3.0, 2.0], [5.0, 0.0, 1.0]]
+    labels = [0, 1, 2, 0]
+
+    def both(self) -> Iterator[measures.Measured]:
+        answers = tensors.tensor_of(self.logits, "float32")
+        right = tensors.tensor_of(self.labels, "int32")
+        with mock.patch.object(draws, "numpy_or_none", return_value=None):
+            yield measures.measure(answers, right)
+        yield measures.measure(answers, right)
+
+    def test_known_answers(self) -> None:
+        loss = sum(math.log(sum(math.exp(v - row[k]) for v in row))
+                   for row, k in zip(self.logits, self.labels)) / 4
+        for measured in self.both():
+            self.assertAlmostEqual(measured.metrics["loss"], loss, places=12)
+            self.assertEqual(measured.metrics["top1"], 0.5, "of equal logits the first is chosen")
+            self.assertEqual(measured.metrics["top5"], 1.0)
+            self.assertEqual(measured.per_class_accuracy, [1.0, 0.0, 0.0])
+
+    def test_nothing_is_right_among_nans(self) -> None:
+        self.logits = [[math.nan, 0.0], [0.0, math.nan]]
+        self.labels = [0, 1]
+        for measured in self.both():
+            self.assertTrue(math.isnan(measured.metrics["loss"]))
+            self.assertEqual(measured.metrics["top1"], 0.0)
+
+    def test_classes_without_examples_have_no_accuracy(self) -> None:
+        self.logits, self.labels = [[1.0, 0.0, 0.0]], [1]
+        for measured in self.both():
+            self.assertTrue(math.isnan(measured.per_class_accuracy[0]))
+            self.assertEqual(measured.per_class_accuracy[1], 0.0)
+
+    def test_what_does_not_fit_is_refused(self) -> None:
+        for logits, labels in (([[1.0, 2.0]], [0, 1]), ([[1.0, 2.0]], [2]), ([1.0], [0]), ([], [])):
+            with self.assertRaisesRegex(errors.Refused, "evaluation: "):
+                measures.measure(tensors.tensor_of(logits, "float32"),
+                                 tensors.tensor_of(labels, "int32"))
+
+
+class Files(unittest.TestCase):
+    def test_safetensors_are_of_the_two_types_that_reports_read(self) -> None:
+        named = {"b": tensors.tensor_of([1, 2, 3], "uint8"), "a": tensors.tensor_of([1.5], "float32"),
+                 "n": tensors.tensor_of(7, "int64"), "c": tensors.tensor_of([2.5, 1], "float64"),
+                 "h": tensors.Tensor("bfloat16", (2,), b"\xc0\x3f\x00\xc0"),
+                 "u": tensors.Tensor("uint32", (1, 1), b"\1\0\0\x80"),
+                 "f": tensors.Tensor("bool", (2,), b"\1\0")}
+        numpys = (draws.numpy_or_none(), None)
+        for numpy in numpys:
+            with mock.patch.object(draws, "numpy_or_none", return_value=numpy):
+                content = tensors.safetensors(named)
+            size = struct.unpack("<Q", content[:8])[0]
+            header = json.loads(content[8:8 + size])
+            self.assertEqual(size % 8, 0)
+            self.assertEqual(list(header), ["__metadata__", "b", "f", "n", "u", "a", "c", "h"])
+            body = content[8 + size:]
+            values = {}
+            for name in "bfnuach":
+                begin, end = header[name]["data_offsets"]
+                kind = {"I64": "q", "F32": "f"}[header[name]["dtype"]]
+                count = (end - begin) // struct.calcsize(kind)
+                values[name] = struct.unpack(f"<{count}{kind}", body[begin:end])
+            self.assertEqual(values, {"b": (1, 2, 3), "f": (1, 0), "n": (7,), "u": (0x80000001,),
+                                      "a": (1.5,), "c": (2.5, 1.0), "h": (1.5, -2.0)})
+            self.assertEqual(header["u"]["shape"], [1, 1])
+            self.assertEqual(header["n"]["shape"], [])
+
+    @unittest.skipUnless(HAS_NUMPY, "numpy reads it")
+    def test_npy_is_what_numpy_reads(self) -> None:
+        import numpy as np
+        for kind in ("float32", "int32", "uint8"):
+            content = tensors.npy(tensors.tensor_of([[1, 2], [3, 4]], kind))
+            read = np.load(io.BytesIO(content))
+            self.assertEqual((read.dtype, read.tolist()), (np.dtype(kind), [[1, 2], [3, 4]]))
+        self.assertEqual(tensors.tensor_of(np.arange(6).reshape(2, 3).T, "float32").data,
+                         struct.pack("<6f", 0, 3, 1, 4, 2, 5), "row-major, whatever the strides")
+        self.assertEqual(tensors.tensor_of(np.array([1], ">i4")).data, b"\1\0\0\0")
+
+    def test_ragged_lists_are_refused(self) -> None:
+        with self.assertRaisesRegex(ValueError, "equal lengths"):
+            tensors.tensor_of([[1, 2], [3]])
+
+
+class Environments(unittest.TestCase):
+    def test_secrets_are_no_variables_that_matter(self) -> None:
+        kept = {"CUDA_VISIBLE_DEVICES": "0", "XLA_FLAGS": "a", "OMP_NUM_THREADS": "2",
+                "TF_CUDNN_DETERMINISTIC": "1", "PYTHONHASHSEED": "0"}
+        left = {"TF_VAR_password": "x", "TF_TOKEN_app": "x", "AWS_SECRET_ACCESS_KEY": "x",
+                "WANDB_API_KEY": "x", "HF_TOKEN": "x", "JAX_TOKEN": "x", "PYTHON_PASSWORD": "x"}
+        with mock.patch.dict(os.environ, {**kept, **left}, clear=True):
+            self.assertEqual(environment.variables(), kept)
+
+    def test_the_build_is_of_the_script_and_what_it_imports_beside_it(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            script = os.path.join(folder, "train.py")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write("x = 1\n")
+            first = environment.build_of(script)
+            beside = mock.Mock(__file__=os.path.join(folder, "net.py"))
+            with open(beside.__file__, "w", encoding="utf-8") as file:
+                file.write("y = 1\n")
+            self.assertEqual(environment.build_of(script), first, "it is not imported")
+            with mock.patch.dict("sys.modules", {"net": beside}):
+                second = environment.build_of(script)
+                with open(beside.__file__, "w", encoding="utf-8") as file:
+                    file.write("y = 2\n")
+                self.assertEqual(len({first, second, environment.build_of(script)}), 3)
+
+    def test_the_uncommitted_diff_is_kept(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIsNone(environment.repository(folder))
+            path = os.path.join(folder, "train.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("x = 1\n")
+            for words in (["init", "-q"], ["add", "."],
+                          ["-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "c"]):
+                subprocess.run(["git", "-C", folder, *words], check=True)
+            clean = environment.repository(folder)
+            assert clean is not None
+            self.assertEqual((clean["changed"], len(clean["commit"])), (False, 40))
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("x = 2\n")
+            changed = environment.repository(folder)
+            assert changed is not None
+            self.assertTrue(changed["changed"])
+            self.assertIn("+x = 2", changed["diff"])
+            self.assertTrue(changed["diff_is_whole"])
+
+    def test_a_class_asks_libraries_for_its_kernels(self) -> None:
+        with mock.patch.dict(os.environ, {"ATEN_CPU_CAPABILITY": "avx2", "XLA_FLAGS": "--a=1"}):
+            wanted = hardware.wanted()
+        self.assertIn("--xla_cpu_max_isa=AVX2", wanted["XLA_FLAGS"])
+        self.assertIn("--a=1", wanted["XLA_FLAGS"])
+        self.assertEqual(wanted["OPENBLAS_CORETYPE"], "Haswell")
+        self.assertIn("AVX512F", wanted["NPY_DISABLE_CPU_FEATURES"])
+        with mock.patch.dict(os.environ, {}, clear=True):
+            self.assertEqual(hardware.wanted(), {})
+
+
+class Runs(unittest.TestCase):
+    """What a run tells and keeps."""
+
+    def made(self, work: str, **options: Any) -> tuple[Run, list[dict[str, Any]]]:
+        events: list[dict[str, Any]] = []
+        with quiet():
+            journal = Journal(lambda line: events.append(json.loads(line)), work)
+            return Run(request(work, {"lr": 0.5}), journal, "ab" * 32, **options), events
+
+    def test_settings_are_read_by_path(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, _ = self.made(work)
+            self.assertEqual(run["lr"], 0.5)
+            self.assertNotIn("noise.init.seed", run.settings)
+
+    def test_only_the_first_four_batches_are_hashed(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, _ = self.made(work)
+            for i in range(4):
+                run.batch([[float(i)]], [i])
+            four = run.hashes["first_batches"]
+            run.batch([[9.0]], [9])
+            self.assertEqual(run.hashes["first_batches"], four)
+            named = {}
+            for i in range(4):
+                named[f"images/{i}"] = tensors.tensor_of([[float(i)]], "float32")
+                named[f"labels/{i}"] = tensors.tensor_of([i], "int32")
+            self.assertEqual(four, tensors.hash_tensors(named))
+
+    def test_without_an_evaluation_there_is_no_end(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, _ = self.made(work)
+            with self.assertRaisesRegex(errors.Refused, "call run.evaluation first"):
+                run.finish()
+
+    def test_the_result_is_the_last_evaluation(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, events = self.made(work)
+            run.evaluation([[1.0, 0.0]], [1], weights={"w": [1.0]})
+            run.evaluation([[0.0, 1.0]], [1], keep=True)
+            run.finish({"w": [2.0]})
+            self.assertEqual(run.metrics["top1"], 1.0)
+            self.assertEqual(run.hashes["weights_at/1"],
+                             tensors.hash_tensors({"w": tensors.tensor_of([1.0])}))
+            self.assertEqual([e["kind"] for e in events if e["event"] == "artifact"],
+                             ["predictions-2", "predictions", "weights"])
+            self.assertEqual(sorted(os.listdir(work)),
+                             ["predictions-2.npy", "predictions.npy", "weights.safetensors"])
+
+    def test_a_stop_ends_at_the_step_or_at_the_next_checkpoint(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, _ = self.made(work)
+            run.stop_asked = True
+            with self.assertRaises(errors.Interrupted):
+                run.step()
+            folder = os.path.join(work, "kept")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=1000.0)
+            run.step()
+            run.checkpoint({"at": 1})
+            self.assertFalse(os.path.exists(folder), "it is not time to")
+            run.record(loss=1.0)
+            run.batch([[1.0]], [1])
+            run.stop_asked = True
+            run.step()
+            with self.assertRaises(errors.Interrupted):
+                run.checkpoint(lambda: {"at": 2})
+            again, events = self.made(work, checkpoints=folder, checkpoint_seconds=1000.0)
+            self.assertEqual(again.restore(), {"at": 2})
+            self.assertEqual((again.steps, again.resumed_at), (2, [2]))
+            self.assertEqual(again.hashes, run.hashes)
+            self.assertEqual([e["records"] for e in events], [[[1, 0.0, "loss", 1.0]]])
+
+    def test_checkpoints_come_by_time_and_go_at_the_end(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            folder = os.path.join(work, "kept")
+            run, _ = self.made(work, checkpoints=folder, checkpoint_seconds=0.0)
+            with run.augment:
+                first = random.random()
+            state = random.getstate()
+            run.step()
+            run.checkpoint({"at": 1})
+            self.assertTrue(os.path.exists(folder))
+            random.seed(99)
+            again, _ = self.made(work, checkpoints=folder)
+            again.restore()
+            self.assertEqual(random.getstate(), state)
+            with again.augment:
+                self.assertNotEqual(random.random(), first, "bodies go on to be counted")
+            again.forget_checkpoint()
+            self.assertFalse(os.path.exists(folder))
+            self.assertIsNone(again.restore())
+
+    def test_without_a_folder_nothing_is_kept(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, _ = self.made(work)
+            run.checkpoint({"at": 1})
+            self.assertEqual(os.listdir(work), [])
+            self.assertIsNone(run.restore())
+
+
+@unittest.skipUnless(HAS_NUMPY, "data sets need numpy")
+class DataSets(unittest.TestCase):
+    def test_the_sample_has_the_identity_of_the_document(self) -> None:
+        root = os.path.join(os.environ["NOISEFLOOR_SOURCE"], "deploy/data")
+        readme = os.path.join(os.environ["NOISEFLOOR_SOURCE"], "worker/trainer/noise/README.md")
+        with tempfile.TemporaryDirectory() as work, quiet():
+            run = Run(request(work, {"data.name": "fashion-mnist-sample"}), Journal(None, work))
+            run.data_root = "/nowhere:" + root
+            loaded = data.load(run, test_examples=10)
+            with open(readme, encoding="utf-8") as file:
+                self.assertIn(f"`{loaded.identity}`", file.read())
+            self.assertEqual(run.data_identity, loaded.identity)
+            self.assertEqual(loaded.test.images.shape, (10, 1, 28, 28))
+            with self.assertRaisesRegex(errors.BadData, "expected at least 999999 examples"):
+                data.load(run, train_examples=999999)
+            with self.assertRaisesRegex(errors.BadData, "expected one of cifar10"):
+                data.load(run, "imagenet")
+            run.data_root = "/nowhere"
+            with self.assertRaisesRegex(errors.BadData, "no folder fashion-mnist-sample in /nowhere"):
+                data.load(run)
+
+    def test_own_arrays_have_an_identity(self) -> None:
+        self.assertEqual(data.identity_of([1, 2], [3]), data.identity_of([1, 2], [3]))
+        self.assertNotEqual(data.identity_of([1, 2], [3]), data.identity_of([3], [1, 2]))
+
+
+if __name__ == "__main__":
+    unittest.main()

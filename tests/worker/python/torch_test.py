@@ -1,0 +1,105 @@
+"""Scripts of PyTorch as members: DataLoader workers, mixed precision, several processes."""
+
+import os
+import subprocess
+import unittest
+
+import member
+
+SCRIPTS = member.SCRIPTS
+PYTHON = member.interpreter("torch")
+
+
+@unittest.skipIf(PYTHON is None, "no Python with torch")
+class Parts(unittest.TestCase):
+    def test_the_parts_work_with_numpy(self) -> None:
+        assert PYTHON is not None
+        done = subprocess.run([*PYTHON, "-m", "unittest", "draws_test", "parts_test"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("skipped", done.stderr)
+
+
+@unittest.skipIf(PYTHON is None, "no Python with torch")
+class Clouds(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        assert PYTHON is not None
+        cls.script = member.Script([*PYTHON, os.path.join(SCRIPTS, "torch_clouds.py")])
+
+    def test_workers_of_a_loader_change_no_bit(self) -> None:
+        self.assertEqual(self.script.reference().bits(), self.script.train(workers=2).bits())
+
+    def test_free_sources_change_what_is_theirs(self) -> None:
+        fixed = self.script.reference().outcome["hashes"]
+        self.assertEqual(fixed, self.script.train().outcome["hashes"])
+        for name, changed in (("init", {"init"}), ("data_order", {"first_batches"}),
+                              ("augment", {"first_batches"}), ("dropout", set())):
+            freed = self.script.train([name]).outcome["hashes"]
+            got = {key for key in fixed if fixed[key] != freed[key]}
+            self.assertEqual(got, {*changed, "weights_at/1", "logits", "weights"}, name)
+
+    def test_it_goes_on_in_the_middle_of_an_epoch(self) -> None:
+        self.assertEqual(self.script.train(stop_at="progress", workers=2).code, 14)
+        rest = self.script.train(workers=2)
+        self.assertEqual(rest.outcome["environment"]["measured"]["resumed_at"], [1])
+        self.assertEqual(rest.bits(), self.script.reference().bits())
+
+    def test_switches_are_set_and_read_back(self) -> None:
+        switches = self.script.reference().outcome["environment"]["switches"]["torch"]
+        self.assertTrue(switches["deterministic_algorithms"])
+        self.assertFalse(switches["cudnn_benchmark"])
+        freed = self.script.train(["kernels", "autotune"]).outcome["environment"]["switches"]
+        self.assertFalse(freed["torch"]["deterministic_algorithms"])
+        self.assertTrue(freed["torch"]["cudnn_benchmark"])
+
+    def test_a_script_that_turns_a_switch_is_a_bug(self) -> None:
+        ended = self.script.train(turns_a_switch=True)
+        self.assertEqual((ended.outcome["cause"], ended.code), ("bug", 15))
+        self.assertIn("torch's switch cudnn_benchmark from False to True",
+                      ended.outcome["message"])
+
+    def test_drawing_as_our_trainer_needs_no_order(self) -> None:
+        """Parameters are drawn by name: making the layers in another order changes nothing."""
+        ours = self.script.train(init="glorot_uniform").outcome["hashes"]["init"]
+        self.assertEqual(self.script.train(init="glorot_uniform", backwards=True)
+                         .outcome["hashes"]["init"], ours)
+        self.assertNotEqual(self.script.train(init="he_normal").outcome["hashes"]["init"], ours)
+
+
+@unittest.skipIf(PYTHON is None, "no Python with torch")
+class Processes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        assert PYTHON is not None
+        cls.script = member.Script([*PYTHON, os.path.join(SCRIPTS, "ddp_clouds.py")])
+
+    def test_two_train_together_and_go_on_together(self) -> None:
+        whole = self.script.reference()
+        self.assertEqual(whole.bits(), self.script.train().bits())
+        half = self.script.train(stop_at="progress")
+        self.assertEqual((half.code, half.outcome["cause"]), (14, "interrupted"), half.said)
+        rest = self.script.train()
+        self.assertEqual(rest.outcome["environment"]["measured"]["resumed_at"], [1])
+        self.assertEqual(rest.bits(), whole.bits())
+
+    def test_they_share_batches_and_draw_for_themselves(self) -> None:
+        one, two = self.script.train(ranks=1), self.script.reference()
+        self.assertEqual(one.outcome["hashes"]["init"], two.outcome["hashes"]["init"])
+        self.assertNotEqual(one.outcome["hashes"]["weights"], two.outcome["hashes"]["weights"])
+
+    def test_one_that_fails_ends_all(self) -> None:
+        ended = self.script.train(mischief="raise")
+        self.assertEqual((ended.code, ended.outcome["event"]), (15, "failed"), ended.said)
+        self.assertIn("rank 1 ended with exit code 15", ended.outcome["message"])
+        ended = self.script.train(mischief="no_memory")
+        self.assertEqual((ended.code, ended.outcome["cause"]), (12, "out_of_memory"), ended.said)
+
+    def test_without_a_number_of_processes_it_is_refused(self) -> None:
+        ended = self.script.train(ranks=0)
+        self.assertEqual(ended.outcome["cause"], "bad_specification")
+        self.assertIn("processes: expected an integer from 1, got 0", ended.outcome["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,52 @@
+"""Where a member that was interrupted goes on.
+
+A checkpoint is the script's own state and ours (generators, counts, records, hashes) in one file,
+whole or absent, in the folder that the worker has for the member: other attempts of the same
+member find it there, on other machines too, where workers share the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+from typing import Any
+
+from noisefloor.member import tensors
+
+_NAME = "checkpoint"
+_MAGIC = b"noisefloor checkpoint 1\n"
+
+
+def folder_of(base: str, identity: str) -> str:
+    """Of a member, below the folder of all checkpoints. `identity`: a SHA-256 as text."""
+    return os.path.join(base, identity[:32])
+
+
+def save(folder: str, identity: str, state: dict[str, Any]) -> None:
+    """`identity`: of what may go on with it."""
+    body = pickle.dumps({"identity": identity, **state}, protocol=5)
+    digest = hashlib.sha256(body).hexdigest().encode()
+    os.makedirs(folder, exist_ok=True)
+    tensors.write_whole(os.path.join(folder, _NAME), _MAGIC + digest + b"\n" + body)
+
+
+def load(folder: str, identity: str) -> dict[str, Any] | None:
+    """None where there is none of this identity, or what is there is damaged."""
+    try:
+        with open(os.path.join(folder, _NAME), "rb") as file:
+            content = file.read()
+    except OSError:
+        return None
+    head, body = content[:len(_MAGIC) + 65], content[len(_MAGIC) + 65:]
+    if head != _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n":
+        return None
+    state: dict[str, Any] = pickle.loads(body)
+    return state if state["identity"] == identity else None
+
+
+def remove(folder: str) -> None:
+    for drop, path in ((os.remove, os.path.join(folder, _NAME)), (os.rmdir, folder)):
+        with contextlib.suppress(OSError):
+            drop(path)

@@ -1,0 +1,115 @@
+"""Batches of images as our own trainer's networks see them: worker/trainer/data/augment.h, bit for bit.
+
+From the settings that our trainer has (`augment.*`, `train.batch_size`, `train.drop_last`,
+`sources.data_order.window`, `sources.augment.key`), for scripts that publish them: `settings()`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Iterator, NamedTuple
+
+import numpy as np
+
+from noisefloor.member.data import Split
+from noisefloor.member.run import Run
+from noisefloor.member.settings import Setting
+
+
+def settings() -> list[Setting]:
+    """Those of our own trainer: a script that publishes them may stand beside it in one sweep, as
+    another stack. It refuses the values that it does not have."""
+    path = os.path.join(os.path.dirname(__file__), "our_settings.json")
+    with open(path, encoding="utf-8") as file:
+        ours: list[Setting] = json.load(file)
+    return ours
+
+
+class Batch(NamedTuple):
+    images: np.ndarray  # float32 {n, channels, height, width}
+    labels: np.ndarray  # int64 {n}
+
+
+def batches_of_epoch(run: Run, split: Split) -> int:
+    whole, rest = divmod(len(split.labels), run["train.batch_size"])
+    return int(whole if rest == 0 or run["train.drop_last"] else whole + 1)
+
+
+def batches(run: Run, split: Split, epoch: int, start: int = 0) -> Iterator[Batch]:
+    """The batches of an epoch from `start` on: order from data_order, crops, flips and cutouts from
+    augment."""
+    order = run.data_order.order(len(split.labels), epoch, run["sources.data_order.window"])
+    size = run["train.batch_size"]
+    by_position = run["sources.augment.key"] == "position"
+    for i in range(start, batches_of_epoch(run, split)):
+        chosen = order[i * size:(i + 1) * size]
+        keys = range(i * size, i * size + len(chosen)) if by_position else chosen
+        made = [_augmented(run, split.images[example], epoch, key)
+                for example, key in zip(chosen, keys)]
+        yield Batch(np.stack(made), split.labels[chosen])
+
+
+def evaluation(run: Run, split: Split) -> Batch:
+    """A whole split without random parts."""
+    return Batch(np.stack([_valued(run, image) for image in split.images]), split.labels)
+
+
+def _augmented(run: Run, image: np.ndarray, epoch: int, key: int) -> np.ndarray:
+    words = [int(w) for w in run.augment.words(epoch, 8, first=8 * key)]
+    _, height, width = image.shape
+    padding, size = run["augment.crop_padding"], run["augment.cutout"]
+    if padding > 0:
+        top, left = (word * (2 * padding + 1) >> 32 for word in words[:2])
+        framed = np.pad(image, ((0, 0), (padding, padding), (padding, padding)))
+        image = framed[:, top:top + height, left:left + width]
+    if run["augment.flip"] and words[2] >> 31:
+        image = image[:, :, ::-1]
+    values = _valued(run, image)
+    if size > 0:
+        top = (words[4] * height >> 32) - size // 2
+        left = (words[5] * width >> 32) - size // 2
+        values[:, max(0, top):max(0, top + size), max(0, left):max(0, left + size)] = 0.0
+    return values
+
+
+def _valued(run: Run, image: np.ndarray) -> np.ndarray:
+    if not run["augment.standardise"]:
+        return (image.astype(np.float32) / np.float32(255.0)).astype(np.float32)
+    whole = image.astype(np.int64)
+    n, total, squares = whole.size, int(whole.sum()), int((whole * whole).sum())
+    mean = total / (255.0 * n)
+    deviation = math.sqrt(float(n * squares - total * total)) / (255.0 * n)
+    divisor = max(deviation, 1.0 / math.sqrt(n))
+    return ((whole / 255.0 - mean) / divisor).astype(np.float32)
+
+
+def learning_rate(run: Run, step: int, steps_of_epoch: int) -> float:
+    """Of a step, from 0: worker/trainer/torch/schedule.h."""
+    base = float(run["train.optimizer.learning_rate"])
+    warmup = math.floor(run["train.schedule.warmup_epochs"] * steps_of_epoch + 0.5)
+    if step < warmup:
+        return base * ((step + 1) / warmup)
+    name = run["train.schedule.name"]
+    if name == "step":
+        factor = 1.0
+        for milestone in run["train.schedule.milestones"]:
+            factor *= run["train.schedule.factor"] if step // steps_of_epoch >= milestone else 1.0
+        return base * factor
+    if name == "cosine":
+        done = (step - warmup) / (run["train.epochs"] * steps_of_epoch - warmup)
+        return base * (0.5 * (1.0 + _cosine_of_pi(done)))
+    return base
+
+
+def _cosine_of_pi(x: float) -> float:
+    """Of pi * x, x from 0 to 1: a C library's cosine differs in bits between processors."""
+    if x > 0.5:
+        return -_cosine_of_pi(1.0 - x)
+    angle = 3.14159265358979323846 * x
+    square, term, total = angle * angle, 1.0, 1.0
+    for k in range(1, 13):
+        term *= -square / ((2.0 * k - 1.0) * (2.0 * k))
+        total += term
+    return total

@@ -1,0 +1,232 @@
+"""What a script has of the member that it trains."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Iterator, Mapping
+
+from noisefloor.member import checkpoint, draws, generators, measures, settings, tensors
+from noisefloor.member.errors import Interrupted, Refused
+from noisefloor.member.journal import Journal
+from noisefloor.member.sources import Source
+
+
+class Run:
+    """One member's training. Made by `main` and `member`; one thread."""
+
+    init: Source
+    data_order: Source
+    augment: Source
+    dropout: Source
+    poke: Source
+    kernels: Source
+    autotune: Source
+    reduce_order: Source
+    threads: Source
+
+    def __init__(self, request: dict[str, Any], journal: Journal, identity: str = "",
+                 checkpoints: str | None = None, checkpoint_seconds: float = 60.0,
+                 processes: int = 1) -> None:
+        """`identity`: of all that a checkpoint must have been made with. `checkpoints`: a folder."""
+        specification = request["specification"]
+        self.member: str = request["member"]
+        self.data_root: str = request["data_root"]
+        self.work_directory: str = request["work_directory"]
+        self.hardware_class: str = specification["hardware_class"]
+        # Of several processes: nf.torch.join. Ranks decide together, by rank 0's word.
+        self.rank = int(os.environ.get("RANK", "0")) if processes > 1 else 0
+        self.ranks = processes
+        self.agree: Callable[[bool], bool] = lambda word: word
+        self.gather: Callable[[Any], list[Any]] = lambda mine: [mine]
+        self.settings = {path: value for path, value in settings.flat(specification).items()
+                         if path.partition(".")[0] not in ("noise", "hardware_class", "stack")}
+        self.sources = {name: Source(name, specification["noise"][name],
+                                     self.rank if name in ("augment", "dropout") else 0)
+                        for name in draws.SOURCES}
+        for name, source in self.sources.items():
+            setattr(self, name, source)
+        self.wants_evaluation_set: bool = request["write_evaluation_set"]
+        self.steps = 0
+        self.step_count = 0  # Of the whole training, once it is known: tell it progress().
+        self.epoch = 0.0
+        self.hashes: dict[str, str] = {}
+        self.metrics: dict[str, float] = {}
+        self.per_class_accuracy: list[float] = []
+        self.notes: list[str] = []
+        self.data_identity = ""
+        self.finished = False
+        self.stop_asked = False  # By a signal.
+        self.resumed_at: list[int] = []  # Steps, of every attempt that went on.
+        self._journal = journal
+        self._identity = identity
+        self._checkpoints = checkpoints
+        self._checkpoint_seconds = checkpoint_seconds
+        self._told = 0.0  # When progress was.
+        self._last_checkpoint = time.monotonic()
+        self._makes_checkpoints = False
+        self._batches: dict[str, tensors.Tensor] = {}
+        self._batch_count = 0
+        self._evaluations = 0
+        self._logits: tensors.Tensor | None = None
+
+    def __getitem__(self, path: str) -> Any:
+        """The value of a setting."""
+        return self.settings[path]
+
+    # Going on.
+
+    def step(self) -> None:
+        """An optimiser step is done. Ends the training when a signal came, unless the script makes
+        checkpoints: then the next one does."""
+        self.steps += 1
+        if self.steps == 1:
+            self._journal.greet()
+        if self.stop_asked and self.rank == 0 and not self._makes_checkpoints:
+            raise Interrupted("a signal asked to stop")
+
+    def epochs(self, count: int, start: int = 0) -> Iterator[int]:
+        """The epochs from `start` to `count` - 1; `epoch`, of records, is at the end of each that
+        many."""
+        for epoch in range(start, count):
+            self.epoch = float(epoch)
+            yield epoch
+            self.epoch = epoch + 1.0
+
+    def progress(self, step_count: int) -> None:
+        """How many steps there will be."""
+        self.step_count = step_count
+        self._told = time.monotonic()
+        self._journal.tell("progress", step=self.steps, step_count=step_count)
+
+    def record(self, **values: float) -> None:
+        """Measured values at this step: run.record(train_loss=0.3)."""
+        for metric, value in values.items():
+            self._journal.record(self.steps, self.epoch, metric, float(value))
+        if self.step_count:
+            self._tell_progress()
+
+    def _tell_progress(self) -> None:
+        if time.monotonic() - self._told > 1.0:
+            self.progress(self.step_count)
+
+    # What is compared.
+
+    def data(self, identity: str) -> None:
+        """64 hexadecimal digits of what is learnt from and tested on, before the first step: members
+        of a study must have the same. nf.data and nf.data.identity_of make it."""
+        self.data_identity = identity
+
+    def hash(self, name: str, values: Any) -> None:
+        """Keeps the hash of arrays under a name, by which members are compared."""
+        self.hashes[name] = tensors.hash_tensors(tensors.named_tensors(values))
+
+    def initial(self, parameters: Any) -> None:
+        """The parameters before the first step, by name; of a module of PyTorch its parameters."""
+        if hasattr(parameters, "named_parameters"):
+            parameters = dict(parameters.named_parameters())
+        self.hash("init", parameters)
+
+    def batch(self, inputs: Any, labels: Any) -> None:
+        """What the network gets of a batch. The first four ever are hashed, the rest is ignored."""
+        if self._batch_count == 4:
+            return
+        self._batches[f"images/{self._batch_count}"] = tensors.tensor_of(inputs, "float32")
+        self._batches[f"labels/{self._batch_count}"] = tensors.tensor_of(labels, "int32")
+        self._batch_count += 1
+        self.hashes["first_batches"] = tensors.hash_tensors(self._batches)
+
+    def evaluation(self, logits: Any, labels: Any, weights: Any = None, keep: bool = False) -> None:
+        """The network's answers on the test set, {examples, classes}, and the right ones. The last
+        evaluation is the member's result. keep: these predictions are kept, too."""
+        answers = tensors.tensor_of(logits, "float32")
+        measured = measures.measure(answers, tensors.tensor_of(labels, "int32"))
+        self._evaluations += 1
+        self._logits = answers
+        self.metrics = measured.metrics
+        self.per_class_accuracy = measured.per_class_accuracy
+        for metric, value in measured.metrics.items():
+            self._journal.record(self.steps, self.epoch, "test_" + metric, value)
+        self._journal.flush()
+        if weights is not None:
+            self.hash(f"weights_at/{self._evaluations}", weights)
+        if keep:
+            self._journal.keep(f"predictions-{self._evaluations}",
+                               f"predictions-{self._evaluations}.npy", tensors.npy(answers))
+
+    def evaluation_set(self, labels: Any, images: Any = None) -> None:
+        """The test set, for reports: labels, and uint8 images {examples, height, width, channels}.
+        Written where it is asked for: `wants_evaluation_set`."""
+        if not self.wants_evaluation_set:
+            return
+        kept = tensors.tensor_of(labels, "int32")
+        self._journal.keep("evaluation_labels", "evaluation_labels.npy", tensors.npy(kept))
+        if images is not None:
+            self._journal.keep("evaluation_images", "evaluation_images.npy",
+                               tensors.npy(tensors.tensor_of(images, "uint8")))
+
+    def finish(self, weights: Any = None) -> None:
+        """The training is over: what was evaluated last is its result. weights: parameters and
+        buffers by name, or what has them; hashed and kept."""
+        if self._logits is None:
+            raise Refused("finish: the script has told no evaluation; call run.evaluation first")
+        self.hashes["logits"] = tensors.hash_tensors({"logits": self._logits})
+        self._journal.keep("predictions", "predictions.npy", tensors.npy(self._logits))
+        if weights is not None:
+            named = tensors.named_tensors(weights)
+            self.hashes["weights"] = tensors.hash_tensors(named)
+            self._journal.keep("weights", "weights.safetensors", tensors.safetensors(named))
+        self.finished = True
+
+    # Interruption.
+
+    def checkpoint(self, state: Callable[[], Mapping[str, Any]] | Mapping[str, Any]) -> None:
+        """Keeps the script's state (what can be pickled) where it is time to: a minute after the
+        last one, or when a signal asked to stop, after which the training ends here. A function is
+        called only then. Without a folder for checkpoints nothing is kept."""
+        self._makes_checkpoints = self._checkpoints is not None
+        due = time.monotonic() - self._last_checkpoint >= self._checkpoint_seconds
+        stop = self.stop_asked
+        if self.ranks > 1:
+            due, stop = self.agree(due), self.agree(stop)
+        if self._checkpoints is not None and (due or stop):
+            self._save(state() if callable(state) else state)
+        if stop:
+            raise Interrupted("a signal asked to stop")
+
+    def restore(self) -> Any:
+        """The state of the checkpoint with which this attempt goes on; None: it begins anew. Call
+        it where everything is made, before the first step."""
+        if self._checkpoints is None:
+            return None
+        self._makes_checkpoints = True
+        kept = checkpoint.load(self._checkpoints, self._identity)
+        if kept is None:
+            return None
+        self.steps, self.epoch, self.step_count = kept["steps"], kept["epoch"], kept["step_count"]
+        self.hashes, self._batches = kept["hashes"], kept["batches"]
+        self._batch_count, self._evaluations = kept["batch_count"], kept["evaluations"]
+        self.resumed_at = [*kept["resumed_at"], self.steps]
+        for name, source in self.sources.items():
+            source.entered, source.asked = kept["sources"][name]
+        generators.restore(kept["generators"][self.rank])
+        self._journal.resume(kept["records"])
+        return kept["state"]
+
+    def _save(self, state: Mapping[str, Any]) -> None:
+        assert self._checkpoints is not None
+        of_ranks = self.gather(generators.states())
+        self._last_checkpoint = time.monotonic()
+        if self.rank > 0:
+            return
+        checkpoint.save(self._checkpoints, self._identity, {
+            "state": state, "steps": self.steps, "epoch": self.epoch,
+            "step_count": self.step_count, "hashes": self.hashes, "batches": self._batches,
+            "batch_count": self._batch_count, "evaluations": self._evaluations,
+            "resumed_at": self.resumed_at, "generators": of_ranks,
+            "records": self._journal.all,
+            "sources": {name: (s.entered, s.asked) for name, s in self.sources.items()}})
+
+    def forget_checkpoint(self) -> None:
+        if self._checkpoints is not None and self.rank == 0:
+            checkpoint.remove(self._checkpoints)
