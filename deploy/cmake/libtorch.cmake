@@ -25,6 +25,8 @@ foreach(part torch_cpu c10)
 endforeach()
 add_library(noisefloor_torch INTERFACE)
 target_link_libraries(noisefloor_torch INTERFACE noisefloor_torch_cpu noisefloor_c10)
+# Its assertions name their files: not where they lay when this was built.
+target_compile_options(noisefloor_torch INTERFACE "-fmacro-prefix-map=${torch_root}/=")
 target_link_options(noisefloor_torch INTERFACE
   "-Wl,-rpath-link,${NOISEFLOOR_CACHE}/stacks/${NOISEFLOOR_STACK}/nvidia/cu13/lib"
   "-Wl,--allow-shlib-undefined")

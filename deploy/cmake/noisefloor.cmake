@@ -134,3 +134,11 @@ function(noisefloor_test name)
     RUN_SERIAL "${ARG_SERIAL}" ENVIRONMENT
     "NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};NOISEFLOOR_DATA=${NOISEFLOOR_TEST_DATA};${leaks};${ARG_ENV}")
 endfunction()
+
+# noisefloor_python_test(name label a_test b_test): modules of unittest in this folder, run by python3.
+function(noisefloor_python_test name label)
+  add_test(NAME ${name} COMMAND python3 -m unittest ${ARGN}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 900
+    ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/worker/python;PYTHONDONTWRITEBYTECODE=1;NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR}")
+endfunction()

@@ -246,11 +246,13 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
   EXPECT_EQ(Content(checkout_.Path("called")), "");
   EXPECT_THAT(again.out, MatchesRegex("setup: system packages: all [0-9]+ are there\n"
                                       "setup: system packages: all [0-9]+ are there\n"
+                                      "setup: system packages: all 1 are there\n"
                                       "setup: google.rpc: in .*/cache/googleapis-.*\n"
                                       "setup: libtorch: in .*/cache/stacks/.*\n"
                                       "setup: python: in .*/cache/stacks/.*\n"
                                       "setup: Python with torch: .*/cache/python-torch\n"
                                       "setup: Python with jax: .*/cache/python-jax\n"
+                                      "setup: Python with mypy: .*/cache/python-mypy\n"
                                       "setup: Python with gRPC: in .*/cache/python-grpc-.*\n"
                                       "setup: page packages: in .*\n"
                                       "setup: buf: in .*\n"

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 
 #include "common/base/clock.h"
 #include "common/files/file_error.h"
+#include "worker/daemon/attempt_result.h"
 #include "worker/daemon/spawn.h"
 
 namespace noisefloor {
@@ -30,6 +32,7 @@ struct Asked {
   std::string call;  // "PROGRAM --describe", for messages.
   Child child;
   int output = -1;
+  int error = -1;  // In memory.
   std::string text;
   absl::Duration heard;  // When it last said something.
 };
@@ -41,16 +44,19 @@ absl::StatusOr<Asked> Start(size_t place, const Question& question) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return FileError(asked.call, "make a pipe for", errno);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  asked.error = memfd_create("standard error", MFD_CLOEXEC);
   SpawnRequest request;
   request.arguments = question.arguments;
   request.environment = question.environment;
-  request.input = request.error = null;
+  request.input = null;
+  request.error = asked.error < 0 ? null : asked.error;
   request.output = ends[1];
   const absl::StatusOr<Child> child = Spawn(request);
   close(ends[1]);
   close(null);
   if (!child.ok()) {
     close(ends[0]);
+    close(asked.error);
     return child.status();
   }
   asked.child = *child;
@@ -68,6 +74,19 @@ bool Listen(Asked& asked) {
   return true;
 }
 
+// ": " and the last line that it wrote as an error, where there is one. Closes the file.
+std::string LastWords(int file) {
+  constexpr off_t kMost = 500;
+  const off_t size = std::max<off_t>(lseek(file, 0, SEEK_END), 0);
+  std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
+  const ssize_t got = pread(file, text.data(), text.size(), std::max<off_t>(size - kMost, 0));
+  close(file);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  text.erase(text.find_last_not_of(" \n\r\t") + 1);
+  text = ToUtf8(text.substr(text.rfind('\n') + 1), kMost);
+  return text.empty() ? "" : ": " + text;
+}
+
 // Waits for its end. `cut_off`: why it is not let finish; "" = it has closed its output.
 absl::StatusOr<std::string> End(Asked& asked, std::string cut_off, absl::Duration silence) {
   pollfd gone = {asked.child.pidfd, POLLIN, 0};
@@ -79,13 +98,15 @@ absl::StatusOr<std::string> End(Asked& asked, std::string cut_off, absl::Duratio
   close(asked.output);
   const Reaped end = Reap(asked.child);
   close(asked.child.pidfd);
+  const std::string words = LastWords(asked.error);
   if (!cut_off.empty()) {
     return MakeError(absl::StatusCode::kDeadlineExceeded,
-                     fmt::format("{}: {}", asked.call, cut_off));
+                     fmt::format("{}: {}{}", asked.call, cut_off, words));
   }
   if (end.signalled || end.code != 0) {
-    return InvalidInput(fmt::format("{}: {} {}", asked.call,
-                                    end.signalled ? "ended by signal" : "exit code", end.code));
+    return InvalidInput(fmt::format("{}: {} {}{}", asked.call,
+                                    end.signalled ? "ended by signal" : "exit code", end.code,
+                                    words));
   }
   return std::move(asked.text);
 }

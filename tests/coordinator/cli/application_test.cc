@@ -45,6 +45,26 @@ TEST(ExitCodes, EveryCommandHasHelpWithExamples) {
   }
 }
 
+TEST(Conform, AsksAPythonAndEndsAsItDoes) {
+  CommandLine line;
+  setenv("NOISEFLOOR_PYTHON", "/bin/echo", 1);
+  const Printed asked = line.Run({"conform", "--set=a=1", "--set=b=x y", "--jobs=3", "--timeout=9",
+                                  "--data-root=/d", "--", "python", "train.py", "--epochs", "1"});
+  EXPECT_EQ(asked.code, kDone) << asked.err;
+  EXPECT_EQ(asked.out,
+            "-m noisefloor.conform --set=a=1 --set=b=x y --data-root=/d --jobs=3 --timeout=9 -- "
+            "python train.py --epochs 1\n");
+  EXPECT_EQ(line.Run({"conform", "--output=json", "--", "x.py"}).out,
+            "-m noisefloor.conform --output=json -- x.py\n");
+  setenv("NOISEFLOOR_PYTHON", "/bin/false", 1);
+  EXPECT_EQ(line.Run({"conform", "--", "x.py"}).code, 1);
+  setenv("NOISEFLOOR_PYTHON", "/no/such/python", 1);
+  const Printed none = line.Run({"conform", "--", "x.py"});
+  EXPECT_EQ(none.code, kRefused);
+  EXPECT_THAT(none.err, HasSubstr("/no/such/python: No such file or directory; expected Python"));
+  unsetenv("NOISEFLOOR_PYTHON");
+}
+
 TEST(ExitCodes, MistakesOfUsageAreTwo) {
   const std::vector<std::vector<std::string>> mistakes = {
       {},

@@ -57,6 +57,18 @@ TEST(AskTest, EveryFailureHasItsReason) {
   EXPECT_EQ(*Ask({greets}, {})[0], "hello\n");
 }
 
+TEST(AskTest, ItsLastErrorIsPartOfTheReason) {
+  const auto answers = Ask({Shell("echo first >&2; echo 'no module torch' >&2; echo >&2; exit 1"),
+                            Shell("printf 'x%.0s' $(seq 3000) >&2; printf '\\377' >&2; exit 1"),
+                            Shell("echo noise >&2; echo fine")},
+                           {});
+  EXPECT_THAT(Message(answers[0].status()), testing::EndsWith("exit code 1: no module torch"));
+  EXPECT_THAT(Message(answers[1].status()), testing::MatchesRegex(".*exit code 1: x+[^x]*"))
+      << "cut, and of no other bytes than text has";
+  EXPECT_LT(Message(answers[1].status()).size(), 700u);
+  EXPECT_EQ(*answers[2], "fine\n");
+}
+
 TEST(AskTest, OneThatIsSilentIsKilled) {
   const AskOptions impatient = {.at_once = 2, .silence = absl::Milliseconds(100)};
   const auto answers =

@@ -88,14 +88,14 @@ def _valued(run: Run, image: np.ndarray) -> np.ndarray:
 def learning_rate(run: Run, step: int, steps_of_epoch: int) -> float:
     """Of a step, from 0: worker/trainer/torch/schedule.h."""
     base = float(run["train.optimizer.learning_rate"])
-    warmup = math.floor(run["train.schedule.warmup_epochs"] * steps_of_epoch + 0.5)
+    warmup = math.floor(float(run["train.schedule.warmup_epochs"]) * steps_of_epoch + 0.5)
     if step < warmup:
         return base * ((step + 1) / warmup)
     name = run["train.schedule.name"]
     if name == "step":
         factor = 1.0
         for milestone in run["train.schedule.milestones"]:
-            factor *= run["train.schedule.factor"] if step // steps_of_epoch >= milestone else 1.0
+            factor *= float(run["train.schedule.factor"]) if step // steps_of_epoch >= milestone else 1.0
         return base * factor
     if name == "cosine":
         done = (step - warmup) / (run["train.epochs"] * steps_of_epoch - warmup)

@@ -262,7 +262,7 @@ class _Program:
     def _outcome(self, run: Run, kind: str, cause: str, message: str) -> NoReturn:
         assert self._journal is not None
         measured = {"sources": {name: source.asked for name, source in run.sources.items()},
-                    "resumed_at": run.resumed_at, "notes": run.notes}
+                    "resumed_at": run.resumed_at, "steps": run.steps, "notes": run.notes}
         facts = {**self._environment(), "measured": measured}
         with contextlib.suppress(OSError):
             self._journal.tell(

@@ -81,7 +81,7 @@ def initialise(run: Run, model: torch.nn.Module, init: str = "glorot_uniform") -
 
 
 def _float32(value: float) -> float:
-    return torch.tensor(value, dtype=torch.float64).float().item()
+    return float(torch.tensor(value, dtype=torch.float64).float())
 
 
 class Loader:

@@ -1,0 +1,86 @@
+"""The command that a person types, taken apart: which Python, which script, which arguments."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from typing import NamedTuple, Sequence
+
+
+class Command(NamedTuple):
+    python: list[str]  # The interpreter and its flags.
+    script: list[str]  # A path, absolute, or "-m" and a module.
+    arguments: list[str]
+
+    @property
+    def folder(self) -> str:
+        """Where the script is; what is below it is the person's own."""
+        return os.path.dirname(self.script[0]) if self.script[0] != "-m" else os.getcwd()
+
+    @property
+    def words(self) -> list[str]:
+        return [*self.python, *self.script, *self.arguments]
+
+    def is_member(self) -> bool:
+        """Whether the script, or a module beside it that it imports, imports noisefloor.member."""
+        if self.script[0] == "-m":
+            return False
+        texts = [_text(self.script[0])]
+        for name in re.findall(r"^\s*(?:import|from)\s+([\w.]+)", texts[0], re.M):
+            texts.append(_text(os.path.join(self.folder, *name.split(".")) + ".py"))
+        return any(re.search(r"^\s*(?:import noisefloor\.member|from noisefloor(?:\.member)? import)",
+                             text, re.M) for text in texts)
+
+    def observed(self) -> list[str]:
+        return [*self.python, "-m", "noisefloor.conform.observe", *self.script, *self.arguments]
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+class BadCommand(Exception):
+    """What is wrong with it, for people."""
+
+
+_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+
+
+def parse(words: Sequence[str]) -> Command:
+    if not words:
+        raise BadCommand("expected a command, such as: -- python train.py")
+    if words[0].endswith(".py"):
+        return Command(_interpreter_of(words[0]), [_existing(words[0])], list(words[1:]))
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] != "-m":
+        if words[at] in ("-I", "-E", "-c", "-i", "-s"):
+            raise BadCommand(f"{words[at]}: this flag of Python cannot be checked")
+        at += 2 if words[at] in _WITH_VALUE else 1
+    if at < len(words) - 1 and words[at] == "-m":
+        return Command(list(words[:at]), list(words[at:at + 2]), list(words[at + 2:]))
+    if at < len(words) and (words[at].endswith(".py") or os.path.isfile(words[at])):
+        return Command(list(words[:at]), [_existing(words[at])], list(words[at + 1:]))
+    raise BadCommand(f"{shlex.join(words)}: expected a Python, then a script or -m MODULE; "
+                     "of other launchers give the command that they start")
+
+
+def _existing(path: str) -> str:
+    if not os.path.isfile(path):
+        raise BadCommand(f"{path}: no such file")
+    return os.path.abspath(path)
+
+
+def _interpreter_of(script: str) -> list[str]:
+    path = _existing(script)
+    with open(path, "rb") as file:
+        first = file.readline().decode(errors="replace")
+    if not first.startswith("#!"):
+        return [sys.executable]
+    words = shlex.split(first[2:])
+    return words[1:] if words and os.path.basename(words[0]) == "env" else words
