@@ -24,23 +24,23 @@ using Sides = std::vector<std::vector<size_t>>;  // A and B: positions in Gather
 // The estimates of a comparison, each with the lower end of what is possible (the upper is 1) and
 // whether it is set against zero.
 struct Figure {
-  Estimate HardwareComparison::*estimate;
+  Estimate Comparison::*estimate;
   double least = -1;
   bool from_zero = false;
 };
 constexpr double kNoLeast = -std::numeric_limits<double>::infinity();
 constexpr Figure kFigures[] = {
-    {&HardwareComparison::accuracy_difference, kNoLeast, true},
-    {&HardwareComparison::churn_paired, 0},
-    {&HardwareComparison::churn_unpaired, 0},
-    {&HardwareComparison::churn_excess, -1, true},
-    {&HardwareComparison::churn_within_a, 0},
-    {&HardwareComparison::churn_within_b, 0},
-    {&HardwareComparison::logits_correlation_paired},
-    {&HardwareComparison::logits_correlation_unpaired},
+    {&Comparison::accuracy_difference, kNoLeast, true},
+    {&Comparison::churn_paired, 0},
+    {&Comparison::churn_unpaired, 0},
+    {&Comparison::churn_excess, -1, true},
+    {&Comparison::churn_within_a, 0},
+    {&Comparison::churn_within_b, 0},
+    {&Comparison::logits_correlation_paired},
+    {&Comparison::logits_correlation_unpaired},
 };
 
-void FillChurn(const Gathered& gathered, const Sides& pairs, HardwareComparison& out) {
+void FillChurn(const Gathered& gathered, const Sides& pairs, Comparison& out) {
   if (pairs[0].empty()) {
     const Estimate absent = Absent("fraction", 0, "no replicate has predictions on both sides");
     out.churn_paired = out.churn_unpaired = out.churn_excess = absent;
@@ -68,7 +68,7 @@ void FillChurn(const Gathered& gathered, const Sides& pairs, HardwareComparison&
 }
 
 // The figures of pairs each of which is a draw of its own.
-void FillFigures(const Gathered& gathered, const Sides& pairs, HardwareComparison& out) {
+void FillFigures(const Gathered& gathered, const Sides& pairs, Comparison& out) {
   const std::vector<double> a = ValuesOf(gathered, pairs[0], &MemberFacts::accuracy);
   const std::vector<double> b = ValuesOf(gathered, pairs[1], &MemberFacts::accuracy);
   out.accuracy_difference = analysis::PairedDifference(a, b, "fraction");
@@ -77,10 +77,10 @@ void FillFigures(const Gathered& gathered, const Sides& pairs, HardwareCompariso
 }
 
 // A figure of every block: its mean, with Student's t over the blocks.
-Estimate OverBlocks(const std::vector<HardwareComparison>& blocks, const Figure& figure) {
+Estimate OverBlocks(const std::vector<Comparison>& blocks, const Figure& figure) {
   const Estimate& first = blocks[0].*figure.estimate;
   std::vector<double> values;
-  for (const HardwareComparison& block : blocks) {
+  for (const Comparison& block : blocks) {
     const std::optional<double>& value = (block.*figure.estimate).value;
     if (value) values.push_back(*value);
   }
@@ -100,7 +100,7 @@ double MeanAccuracy(const Gathered& gathered, const std::vector<size_t>& members
 
 // Figures of pairs of different replicates, where these share draws: of no use beside those of
 // two trainings with nothing in common.
-void WithholdUnpaired(const std::vector<std::string>& shared, HardwareComparison& out) {
+void WithholdUnpaired(const std::vector<std::string>& shared, Comparison& out) {
   for (Estimate* estimate : {&out.churn_unpaired, &out.churn_excess, &out.churn_within_a,
                              &out.churn_within_b, &out.logits_correlation_unpaired}) {
     *estimate = Absent(estimate->unit, 0, SharingText(shared));
@@ -109,8 +109,8 @@ void WithholdUnpaired(const std::vector<std::string>& shared, HardwareComparison
 
 // The figures where the draws are the blocks, whose replicates share some or all lanes.
 void FillFiguresOverBlocks(const Gathered& gathered, const std::vector<Sides>& by_block,
-                           const std::vector<std::string>& shared, HardwareComparison& out) {
-  std::vector<HardwareComparison> blocks;
+                           const std::vector<std::string>& shared, Comparison& out) {
+  std::vector<Comparison> blocks;
   std::vector<double> a;
   std::vector<double> b;
   for (const Sides& pairs : by_block) {
@@ -125,7 +125,7 @@ void FillFiguresOverBlocks(const Gathered& gathered, const std::vector<Sides>& b
 
 // Churn of the pairs of one block: one draw each, or one draw all together.
 void AddDraws(const Gathered& gathered, const Sides& pairs, uint32_t block, bool each,
-              std::vector<HardwareDraw>& draws) {
+              std::vector<Draw>& draws) {
   const Sides predicted = WithPredictions(gathered, pairs);
   if (predicted[0].empty()) return;
   const Answers a = AnswersOf(gathered, predicted[0]);
@@ -140,7 +140,7 @@ void AddDraws(const Gathered& gathered, const Sides& pairs, uint32_t block, bool
   if (!each) draws.push_back({block, std::nullopt, *analysis::MeanEstimate(churn, "").value});
 }
 
-// Cells of one setting on two classes: a pair of cells for each block.
+// Cells of one setting on two sides: a pair of cells for each block.
 using CellPair = std::pair<const CellFacts*, const CellFacts*>;
 
 // Have the cells several values of it, so that labels must name it?
@@ -151,8 +151,7 @@ bool Varies(const Gathered& gathered, Field CellInput::*field) {
   });
 }
 
-void FillFacts(const Gathered& gathered, const std::vector<CellPair>& blocks,
-               HardwareComparison& out) {
+void FillFacts(const Gathered& gathered, const std::vector<CellPair>& blocks, Comparison& out) {
   const CellFacts& a = *blocks[0].first;
   const CellFacts& b = *blocks[0].second;
   out.axes_label = a.axes_label;
@@ -166,20 +165,27 @@ void FillFacts(const Gathered& gathered, const std::vector<CellPair>& blocks,
   out.stack_a = a.input->stack;
   out.stack_b = b.input->stack;
   const bool has_stacks = !a.input->stack.empty() && !b.input->stack.empty();  // Else not begun.
-  out.mixes_stacks = has_stacks && a.input->stack != b.input->stack;
+  const bool of_hardware = out.factor == Factor::kHardware;
+  out.mixes_stacks = of_hardware && has_stacks && a.input->stack != b.input->stack;
   out.under_trained = a.under_trained || b.under_trained;
   out.all_fixed = a.all_fixed && b.all_fixed;
   out.kernels_fixed = a.free_physical.empty() && b.free_physical.empty();
   out.held = NamesOf(a.held);
   const auto& answers = gathered.sets[a.set].answers;
   out.examples = answers ? answers->examples() : 0;
+  if (!of_hardware) {
+    const bool names_class = Varies(gathered, &CellInput::hardware);
+    out.setting = SettingOf(a) + (names_class ? ", " + out.hardware_a : "");
+    out.label = fmt::format("{}: {} against {}", out.setting, out.stack_a, out.stack_b);
+    return;
+  }
   const bool names_stack = has_stacks && !out.mixes_stacks && Varies(gathered, &CellInput::stack);
   out.setting = SettingOf(a) + (names_stack ? ", " + a.input->stack : "");
   out.label = fmt::format("{}: {} against {}", out.setting, out.hardware_a, out.hardware_b);
 }
 
 void CountPairs(const Gathered& gathered, const std::vector<CellPair>& blocks,
-                const std::vector<Sides>& by_block, HardwareComparison& out) {
+                const std::vector<Sides>& by_block, Comparison& out) {
   for (size_t k = 0; k < blocks.size(); ++k) {
     const std::vector<size_t>& a = by_block[k][0];
     const std::vector<size_t>& b = by_block[k][1];
@@ -194,8 +200,9 @@ void CountPairs(const Gathered& gathered, const std::vector<CellPair>& blocks,
   }
 }
 
-HardwareComparison Compare(const Gathered& gathered, const std::vector<CellPair>& blocks) {
-  HardwareComparison out;
+Comparison Compare(const Gathered& gathered, const std::vector<CellPair>& blocks, Factor factor) {
+  Comparison out;
+  out.factor = factor;
   FillFacts(gathered, blocks, out);
   const bool each = ReplicatesAreDraws(*blocks[0].first, blocks.size());
   std::vector<Sides> by_block;
@@ -216,14 +223,18 @@ HardwareComparison Compare(const Gathered& gathered, const std::vector<CellPair>
   return out;
 }
 
-bool AllElseEqual(const CellInput& a, const CellInput& b) {
-  return a.axes == b.axes && a.plan == b.plan && a.block == b.block &&
-         a.evaluation == b.evaluation && a.hardware != b.hardware;
+bool AllElseEqual(const CellInput& a, const CellInput& b, Factor factor) {
+  const bool one_setting =
+      a.axes == b.axes && a.plan == b.plan && a.block == b.block && a.evaluation == b.evaluation;
+  if (factor == Factor::kHardware) return one_setting && a.hardware != b.hardware;
+  // A cell that nobody has begun may have no stack yet.
+  return one_setting && a.hardware == b.hardware && a.stack != b.stack && !a.stack.empty() &&
+         !b.stack.empty();
 }
 
 }  // namespace
 
-std::vector<HardwareComparison> BuildComparisons(const Gathered& gathered) {
+std::vector<Comparison> BuildComparisons(const Gathered& gathered, Factor factor) {
   // Is there a cell like `like` on this hardware with this stack?
   const auto has = [&](const CellInput& like, const std::string& hardware,
                        const std::string& stack) {
@@ -233,7 +244,7 @@ std::vector<HardwareComparison> BuildComparisons(const Gathered& gathered) {
              cell.input->stack == stack;
     });
   };
-  // Blocks of one setting and two classes belong together; settings in the order of their cells.
+  // Blocks of one setting and two sides belong together; settings in the order of their cells.
   using Key = std::tuple<std::string, std::vector<AxisSetting>, size_t, std::string, std::string,
                          std::string, std::string>;
   std::map<Key, size_t> places;
@@ -242,18 +253,18 @@ std::vector<HardwareComparison> BuildComparisons(const Gathered& gathered) {
     for (size_t j = i + 1; j < gathered.cells.size(); ++j) {
       const CellInput& a = *gathered.cells[i].input;
       const CellInput& b = *gathered.cells[j].input;
-      if (!AllElseEqual(a, b)) continue;
+      if (!AllElseEqual(a, b, factor)) continue;
       const bool better = has(a, b.hardware, a.stack) || has(b, a.hardware, b.stack);
-      if (a.stack != b.stack && better) continue;
+      if (factor == Factor::kHardware && a.stack != b.stack && better) continue;
       const Key key = {a.plan, a.axes, a.evaluation, a.hardware, b.hardware, a.stack, b.stack};
       const auto [place, is_new] = places.emplace(key, groups.size());
       if (is_new) groups.emplace_back();
       groups[place->second].push_back({&gathered.cells[i], &gathered.cells[j]});
     }
   }
-  std::vector<HardwareComparison> comparisons;
+  std::vector<Comparison> comparisons;
   for (const std::vector<CellPair>& blocks : groups) {
-    comparisons.push_back(Compare(gathered, blocks));
+    comparisons.push_back(Compare(gathered, blocks, factor));
   }
   return comparisons;
 }

@@ -1,4 +1,4 @@
-// Hardware classes compared, all else equal. Internal to this folder.
+// Hardware classes compared, or stacks, all else equal. Internal to this folder.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 namespace noisefloor::report {
 
 // One for each two hardware classes at each plan and point of the axes, over all blocks; without
-// tests and words (hardware_tests.h, hardware_words.h). Where a class has several stacks, cells of
-// equal stack are compared; else the mix is marked.
+// tests and words (shift_tests.h, comparison_words.h). Where a class has several stacks, cells of
+// equal stack are compared; else the mix is marked. Or one for each two stacks on one class.
 //
 // n counts independent draws of the seeded sources (ReplicatesAreDraws in pairing.h): each pair of
 // replicates, or each block, whose figure is then a mean over its pairs.
-std::vector<HardwareComparison> BuildComparisons(const Gathered& gathered);
+std::vector<Comparison> BuildComparisons(const Gathered& gathered, Factor factor);
 
 }  // namespace noisefloor::report

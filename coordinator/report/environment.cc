@@ -136,7 +136,7 @@ void WarnOfChecks(const Study& study, Warnings& warnings) {
 }
 
 void WarnOfLeftOut(const Study& study, Warnings& warnings) {
-  for (const HardwareComparison& comparison : study.hardware) {
+  for (const Comparison& comparison : study.hardware) {
     if (comparison.left_out == 0) continue;
     if (comparison.pairs == 0) {
       warnings.Warn(comparison.label,

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 
 #include "common/base/csv.h"
+#include "coordinator/report/comparison_words.h"
 
 namespace noisefloor::report {
 namespace {
@@ -96,15 +97,17 @@ void AddShift(const Place& place, const ShiftClaim& shift, int64_t n, Csv& csv) 
   csv.Add(place, "shift_least_p", shift.least_p, n);
 }
 
-void AddTest(const HardwareTest& test, Csv& csv) {
-  const Place place{"hardware_test", "", test.setting, ""};
+void AddTest(const SettingTest& test, Csv& csv) {
+  const Place place{std::string(Word(test.factor)) + "_test", "", test.setting, ""};
   AddShift(place, test.shift, test.replicates, csv);
   csv.AddText(place, "finding", test.text);
 }
 
-void AddHardware(const HardwareComparison& h, Csv& csv) {
-  const Place place{"hardware", std::to_string(h.cells_b.front()), h.label,
-                    fmt::format("{} against {}", h.hardware_a, h.hardware_b)};
+void AddComparison(const Comparison& h, Csv& csv) {
+  const bool of_hardware = h.factor == Factor::kHardware;
+  const Place place{std::string(Word(h.factor)), std::to_string(h.cells_b.front()), h.label,
+                    fmt::format("{} against {}", of_hardware ? h.hardware_a : h.stack_a,
+                                of_hardware ? h.hardware_b : h.stack_b)};
   csv.Add(place, "accuracy_difference", h.accuracy_difference);
   csv.Add(place, "churn_paired", h.churn_paired);
   csv.Add(place, "churn_unpaired", h.churn_unpaired);
@@ -178,8 +181,12 @@ std::string StudyToCsv(const Study& study) {
   Csv csv;
   for (const Cohort& cohort : study.cohorts) AddCohort(cohort, csv);
   for (const BlockSummary& summary : study.blocks) AddBlocks(summary, csv);
-  for (const HardwareTest& test : study.hardware_tests) AddTest(test, csv);
-  for (const HardwareComparison& comparison : study.hardware) AddHardware(comparison, csv);
+  for (const auto* tests : {&study.hardware_tests, &study.stack_tests}) {
+    for (const SettingTest& test : *tests) AddTest(test, csv);
+  }
+  for (const auto* comparisons : {&study.hardware, &study.stacks}) {
+    for (const Comparison& comparison : *comparisons) AddComparison(comparison, csv);
+  }
   AddChecks(study, csv);
   for (const Curve& curve : study.curves) AddCurve(curve, csv);
   AddPairs(study.heat_map, csv);

@@ -10,7 +10,7 @@
 #include "fmt/format.h"
 
 #include "coordinator/analysis/spread.h"
-#include "coordinator/report/hardware_words.h"
+#include "coordinator/report/comparison_words.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -190,16 +190,16 @@ void SayPlans(const Study& study, Headlines& headlines) {
   for (const auto& [plan, noisy] : plans) SayPlan(study, plan, headlines);
 }
 
-// Comparisons of one plan whose pairs differ by nothing but the hardware.
-using Comparisons = std::vector<const HardwareComparison*>;
+// Comparisons of one plan whose pairs differ by nothing but the factor.
+using Comparisons = std::vector<const Comparison*>;
 
 // The plan with the most independent draws of such pairs, the first of them: its comparisons at
 // each point of the axes. One draw has no interval, and nothing is said of it.
-std::map<std::string, Comparisons> MostDraws(const Study& study) {
+std::map<std::string, Comparisons> MostDraws(const std::vector<Comparison>& all) {
   std::map<std::string, std::map<std::string, Comparisons>> by_plan;
   const std::map<std::string, Comparisons>* most = nullptr;
   int64_t most_draws = 1;
-  for (const HardwareComparison& comparison : study.hardware) {
+  for (const Comparison& comparison : all) {
     if (!comparison.kernels_fixed || comparison.under_trained || comparison.draws < 2) continue;
     if (comparison.by_draw.empty()) continue;
     by_plan[comparison.plan][comparison.axes_label].push_back(&comparison);
@@ -217,8 +217,8 @@ std::map<std::string, Comparisons> MostDraws(const Study& study) {
 // For each draw that all comparisons have, the mean of its churns.
 std::vector<double> MeansByDraw(const Comparisons& comparisons) {
   std::map<std::pair<uint32_t, std::optional<uint32_t>>, std::vector<double>> by_draw;
-  for (const HardwareComparison* comparison : comparisons) {
-    for (const HardwareDraw& draw : comparison->by_draw) {
+  for (const Comparison* comparison : comparisons) {
+    for (const Draw& draw : comparison->by_draw) {
       by_draw[{draw.block, draw.replicate}].push_back(draw.churn);
     }
   }
@@ -229,9 +229,9 @@ std::vector<double> MeansByDraw(const Comparisons& comparisons) {
   return means;
 }
 
-// How much does changing only the hardware change, at one point of the axes?
-void SayHardwareAt(const std::string& axes, const Comparisons& comparisons, Headlines& headlines) {
-  const HardwareComparison& first = *comparisons[0];
+// How much does changing only the factor change, at one point of the axes?
+void SayFactorAt(const std::string& axes, const Comparisons& comparisons, Headlines& headlines) {
+  const Comparison& first = *comparisons[0];
   if (comparisons.size() == 1) {
     headlines.push_back(first.label + ". " + ChurnText(first));
     return;
@@ -239,52 +239,53 @@ void SayHardwareAt(const std::string& axes, const Comparisons& comparisons, Head
   Estimate mean = analysis::MeanEstimate(MeansByDraw(comparisons), "fraction");
   if (!mean.value || mean.n < 2) return;
   analysis::CutInterval(mean, 0, 1);
-  const auto by_value = [](const HardwareComparison* comparison) {
+  const auto by_value = [](const Comparison* comparison) {
     return *comparison->churn_paired.value;
   };
   const auto [least, most] = std::ranges::minmax_element(comparisons, {}, by_value);
   const std::string at = AtOneDraw(first.held, static_cast<int64_t>(first.cells_a.size()));
   headlines.push_back(fmt::format(
-      "{}hanging only the hardware changes {} of the answers of a member{} (n = {} of {}; the mean "
-      "of {} comparisons, which range from {} to {}).",
-      axes.empty() ? "C" : axes + ": c", WithInterval(mean), at, Counted(mean.n, "draw"),
-      first.plan, comparisons.size(), Value((*least)->churn_paired), Value((*most)->churn_paired)));
+      "{}hanging only the {} changes {} of the answers of a member{} (n = {} of {}; the mean of {} "
+      "comparisons, which range from {} to {}).",
+      axes.empty() ? "C" : axes + ": c", Word(first.factor), WithInterval(mean), at,
+      Counted(mean.n, "draw"), first.plan, comparisons.size(), Value((*least)->churn_paired),
+      Value((*most)->churn_paired)));
 }
 
-void SayHardwareAlone(const Study& study, Headlines& headlines) {
-  const std::map<std::string, Comparisons> points = MostDraws(study);
+void SayFactorAlone(const std::vector<Comparison>& all, Headlines& headlines) {
+  const std::map<std::string, Comparisons> points = MostDraws(all);
   if (points.size() > kMostPoints) {
     headlines.push_back(fmt::format(
-        "What changing only the hardware changes is in its table, for each of {} points of the "
-        "axes.",
-        points.size()));
+        "What changing only the {} changes is in its table, for each of {} points of the axes.",
+        Word(all[0].factor), points.size()));
     return;
   }
-  for (const auto& [axes, comparisons] : points) SayHardwareAt(axes, comparisons, headlines);
+  for (const auto& [axes, comparisons] : points) SayFactorAt(axes, comparisons, headlines);
 }
 
-// Where something is free: does the hardware shift the mean answer? What survives the correction,
+// Where something is free: does the factor shift the mean answer? What survives the correction,
 // and what was looked at.
-void SayShifts(const Study& study, Headlines& headlines) {
-  for (const HardwareTest& test : study.hardware_tests) {
+void SayShifts(const std::vector<SettingTest>& tests, const std::vector<Comparison>& comparisons,
+               Headlines& headlines) {
+  for (const SettingTest& test : tests) {
     if (!test.under_trained && test.shift.shown) headlines.push_back(test.text);
   }
   Comparisons shown;
-  for (const HardwareComparison& comparison : study.hardware) {
+  for (const Comparison& comparison : comparisons) {
     if (!comparison.under_trained && comparison.shift.shown) shown.push_back(&comparison);
   }
   if (shown.size() <= kMostPoints) {
-    for (const HardwareComparison* comparison : shown) {
+    for (const Comparison* comparison : shown) {
       headlines.push_back(comparison->label + ":" + ShiftText(*comparison));
     }
   } else {
-    headlines.push_back(
-        fmt::format("Of two classes, the mean answer shifts in {} of {} "
-                    "comparisons after Holm; each is in its table.",
-                    shown.size(), study.hardware.size()));
+    headlines.push_back(fmt::format(
+        "Of two {}, the mean answer shifts in {} of {} comparisons after Holm; each is in its "
+        "table.",
+        SidesWord(comparisons[0].factor), shown.size(), comparisons.size()));
   }
   std::vector<std::string> tested;
-  for (const HardwareTest& test : study.hardware_tests) {
+  for (const SettingTest& test : tests) {
     if (test.under_trained || test.shift.shown || test.replicates == 0) continue;
     const std::string p = test.shift.p_holm
                               ? fmt::format("p = {} after Holm", PValue(*test.shift.p_holm))
@@ -292,8 +293,8 @@ void SayShifts(const Study& study, Headlines& headlines) {
     tested.push_back(fmt::format("{} ({})", test.setting, p));
   }
   if (!tested.empty()) {
-    headlines.push_back(fmt::format("No shift of the mean answer by the hardware is claimed in {}.",
-                                    Listed(tested)));
+    headlines.push_back(fmt::format("No shift of the mean answer by the {} is claimed in {}.",
+                                    Word(tests[0].factor), Listed(tested)));
   }
 }
 
@@ -305,8 +306,10 @@ std::vector<std::string> BuildHeadlines(const Study& study) {
   SayEnds(study, headlines);
   SayControls(study, headlines);
   SayPlans(study, headlines);
-  SayHardwareAlone(study, headlines);
-  SayShifts(study, headlines);
+  SayFactorAlone(study.hardware, headlines);
+  SayShifts(study.hardware_tests, study.hardware, headlines);
+  SayFactorAlone(study.stacks, headlines);
+  SayShifts(study.stack_tests, study.stacks, headlines);
   if (!study.worst_classes.text.empty()) headlines.push_back(study.worst_classes.text);
   return headlines;
 }

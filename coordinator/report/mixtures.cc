@@ -86,17 +86,27 @@ void WarnOfCell(const Cohort& cohort, const Software& software, Study& study) {
 // A fingerprint that a worker offered covers more than the one that its trainer reports: each is
 // compared with its like.
 void WarnOfCells(const Gathered& gathered, const std::vector<Software>& software, Study& study) {
-  Values offered;
-  Values reported;
+  Values all_offered;
+  Values all_reported;
+  // Stacks that every class has are compared on purpose; else it is the classes that differ in it.
+  std::map<std::string, Values> of_class;
+  std::map<std::string, Values> of_stack;
   std::map<std::string, Values> builds;  // By stack: other stacks are other builds.
   for (size_t c = 0; c < software.size(); ++c) {
     const CellInput& cell = *gathered.cells[c].input;
-    AddIfSaid(cell.stack_fingerprint, offered);
-    reported.insert(software[c].fingerprints.begin(), software[c].fingerprints.end());
-    builds[cell.stack].insert(software[c].builds.begin(), software[c].builds.end());
+    AddIfSaid(cell.stack_fingerprint, all_offered);
+    Merge(software[c].fingerprints, all_reported);
+    Merge(software[c].builds, builds[cell.stack]);
+    // A fingerprint that a worker offered is that of stack and class.
+    Merge(software[c].fingerprints, of_stack[cell.stack]);
+    if (!cell.stack.empty()) of_class[cell.hardware].insert(cell.stack);
   }
-  const size_t fingerprints = std::max(offered.size(), reported.size());
-  if (fingerprints > 1) {
+  const bool several_of_one =
+      std::ranges::any_of(of_stack, [](const auto& entry) { return entry.second.size() > 1; });
+  const bool classes_differ = std::ranges::any_of(
+      of_class, [&](const auto& entry) { return entry.second != of_class.begin()->second; });
+  const size_t fingerprints = std::max(all_offered.size(), all_reported.size());
+  if (fingerprints > 1 && (several_of_one || classes_differ || of_stack.size() == 1)) {
     study.warnings.push_back(
         {"warning", "sweep",
          fmt::format("The cells have {} different stack fingerprints: a difference between "
@@ -113,7 +123,7 @@ void WarnOfCells(const Gathered& gathered, const std::vector<Software>& software
   }
 }
 
-void WarnOfComparison(const HardwareComparison& comparison, const Software& a, const Software& b,
+void WarnOfComparison(const Comparison& comparison, const Software& a, const Software& b,
                       Study& study) {
   const auto warn = [&](std::string text) {
     study.warnings.push_back({"warning", comparison.label, std::move(text)});
@@ -142,7 +152,7 @@ void WarnOfMixtures(const Gathered& gathered, Study& study) {
     WarnOfCell(study.cohorts[c], software[c], study);
   }
   WarnOfCells(gathered, software, study);
-  for (const HardwareComparison& comparison : study.hardware) {
+  for (const Comparison& comparison : study.hardware) {
     const auto side = [&](const std::vector<uint32_t>& cells) {
       std::vector<const Software*> of_cells;
       for (const uint32_t cell : cells) of_cells.push_back(&software[place.at(cell)]);

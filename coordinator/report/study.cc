@@ -8,15 +8,15 @@
 #include "coordinator/report/checks.h"
 #include "coordinator/report/cohort.h"
 #include "coordinator/report/comparison.h"
+#include "coordinator/report/comparison_words.h"
 #include "coordinator/report/curves.h"
 #include "coordinator/report/environment.h"
 #include "coordinator/report/examples.h"
 #include "coordinator/report/failures.h"
 #include "coordinator/report/fixed_draws.h"
 #include "coordinator/report/gather.h"
-#include "coordinator/report/hardware_tests.h"
-#include "coordinator/report/hardware_words.h"
 #include "coordinator/report/headlines.h"
+#include "coordinator/report/shift_tests.h"
 #include "coordinator/report/words.h"
 #include "coordinator/report/worst_classes.h"
 
@@ -75,9 +75,13 @@ Study BuildStudy(const StudyInput& input) {
   study.blocks = BuildBlocks(gathered, study.cohorts);
   study.controls = BuildControls(gathered);
   study.physical = BuildPhysical(gathered);
-  study.hardware = BuildComparisons(gathered);
-  study.hardware_tests = BuildHardwareTests(gathered, study.hardware);
-  for (HardwareComparison& comparison : study.hardware) comparison.text = TextOf(comparison);
+  study.hardware = BuildComparisons(gathered, Factor::kHardware);
+  study.hardware_tests = BuildShiftTests(gathered, Factor::kHardware, study.hardware);
+  study.stacks = BuildComparisons(gathered, Factor::kStack);
+  study.stack_tests = BuildShiftTests(gathered, Factor::kStack, study.stacks);
+  for (auto* const comparisons : {&study.hardware, &study.stacks}) {
+    for (Comparison& comparison : *comparisons) comparison.text = TextOf(comparison);
+  }
   study.worst_classes = BuildWorstClasses(gathered);
   study.fixed_draws = BuildFixedDraws(gathered);
   study.curves = BuildCurves(gathered);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coordinator/analysis/estimate.h"
-#include "coordinator/report/study_hardware.h"
+#include "coordinator/report/study_comparison.h"
 #include "coordinator/report/study_input.h"
 
 namespace noisefloor::report {
@@ -249,8 +249,10 @@ struct Study {
   std::vector<BlockSummary> blocks;    // Where a cell has two blocks or more.
   std::vector<ControlCheck> controls;
   std::vector<PhysicalCheck> physical;
-  std::vector<HardwareTest> hardware_tests;
-  std::vector<HardwareComparison> hardware;
+  std::vector<SettingTest> hardware_tests;
+  std::vector<Comparison> stacks;
+  std::vector<SettingTest> stack_tests;
+  std::vector<Comparison> hardware;
   WorstClasses worst_classes;
   std::vector<FixedDraw> fixed_draws;
   std::vector<Curve> curves;

@@ -222,13 +222,13 @@ Json ToJson(const ShiftClaim& s) {
           {"note", s.note}};
 }
 
-Json ToJson(const HardwareDraw& d) {
+Json ToJson(const Draw& d) {
   return {{"block", d.block},
           {"replicate", d.replicate ? Json(*d.replicate) : Json(nullptr)},
           {"churn", Number(d.churn)}};
 }
 
-Json ToJson(const HardwareComparison& h) {
+Json ToJson(const Comparison& h) {
   return {{"label", h.label},
           {"setting", h.setting},
           {"axes_label", h.axes_label},
@@ -263,11 +263,11 @@ Json ToJson(const HardwareComparison& h) {
           {"text", h.text}};
 }
 
-Json ToJson(const HardwareTest& t) {
+Json ToJson(const SettingTest& t) {
   return {{"setting", t.setting},
           {"plan", t.plan},
           {"axes_label", t.axes_label},
-          {"hardware", t.hardware},
+          {t.factor == Factor::kHardware ? "hardware" : "stacks", t.sides},
           {"held", t.held},
           {"blocks", t.blocks},
           {"replicates", t.replicates},
@@ -376,6 +376,8 @@ std::string StudyToJson(const Study& study) {
                      {"physical", All(study.physical)},
                      {"hardware_tests", All(study.hardware_tests)},
                      {"hardware", All(study.hardware)},
+                     {"stack_tests", All(study.stack_tests)},
+                     {"stacks", All(study.stacks)},
                      {"worst_classes", ToJson(study.worst_classes)},
                      {"fixed_draws", All(study.fixed_draws)},
                      {"curves", All(study.curves)},

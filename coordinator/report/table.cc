@@ -9,7 +9,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
-#include "coordinator/report/hardware_words.h"
+#include "coordinator/report/comparison_words.h"
 #include "coordinator/report/layout.h"
 #include "coordinator/report/words.h"
 
@@ -169,10 +169,10 @@ void AddBlocks(const Study& study, Page& page) {
 }
 
 // What all hardware names begin with, up to a "-": "cpu-intel-". The tables leave it out.
-std::string CommonBeginning(const Study& study) {
-  if (study.hardware.empty()) return "";
-  std::string common = study.hardware[0].hardware_a;
-  for (const HardwareComparison& h : study.hardware) {
+std::string CommonBeginning(const std::vector<Comparison>& comparisons) {
+  if (comparisons.empty()) return "";
+  std::string common = comparisons[0].hardware_a;
+  for (const Comparison& h : comparisons) {
     for (const std::string& name : {h.hardware_a, h.hardware_b}) {
       const auto end = std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first;
       common.erase(end, common.end());
@@ -202,14 +202,21 @@ std::string Shift(const ShiftClaim& shift) {
   return fmt::format("{}, {}", PValue(*shift.p), shift.p_holm ? PValue(*shift.p_holm) : "-");
 }
 
-void AddHardware(const Study& study, Page& page) {
-  const size_t cut = CommonBeginning(study).size();
+// "algo: avx2 / sse", "algo: small_cnn_torch / small_cnn_jax"
+std::string SidesOf(const Comparison& h, size_t cut) {
+  if (h.factor == Factor::kStack) {
+    return fmt::format("{}: {} / {}", h.setting, h.stack_a, h.stack_b);
+  }
+  return fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut), h.hardware_b.substr(cut),
+                     h.mixes_stacks ? " (stacks differ)" : "");
+}
+
+void AddComparisons(const std::string& heading, const std::vector<Comparison>& comparisons,
+                    const std::vector<SettingTest>& tests, size_t cut, Page& page) {
   TextRows rows;
-  for (const HardwareComparison& h : study.hardware) {
+  for (const Comparison& h : comparisons) {
     if (h.pairs == 0) continue;  // There is a warning of it.
-    rows.push_back({fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut),
-                                h.hardware_b.substr(cut), h.mixes_stacks ? " (stacks differ)" : ""),
-                    std::to_string(h.draws), WithInterval(h.accuracy_difference),
+    rows.push_back({SidesOf(h, cut), std::to_string(h.draws), WithInterval(h.accuracy_difference),
                     WithInterval(h.churn_paired),
                     fmt::format("{} / {}", Value(h.churn_within_a), Value(h.churn_within_b)),
                     WithInterval(h.churn_excess), Shift(h.shift), Value(h.accuracy_correlation),
@@ -217,8 +224,7 @@ void AddHardware(const Study& study, Page& page) {
                                 Value(h.logits_correlation_unpaired))});
   }
   if (rows.empty()) return;
-  page.Heading("Hardware: the same replicates on two classes, B - A" +
-               (cut == 0 ? "" : " (" + CommonBeginning(study) + "...)"));
+  page.Heading(heading);
   page.Table({"A / B", "draws", "top-1 difference", "churn of pairs", "churn within A / B",
               "shift of the mean", "p, Holm", "r top-1", "r logits, pairs / others"},
              rows);
@@ -228,7 +234,16 @@ void AddHardware(const Study& study, Page& page) {
       "of the mean: churn of unequal replicates across, less the mean inside A and B; p: exact "
       "test "
       "of no shift, and its p after Holm over the comparisons of the plan.");
-  for (const HardwareTest& test : study.hardware_tests) page.Line("- " + test.text);
+  for (const SettingTest& test : tests) page.Line("- " + test.text);
+}
+
+void AddHardware(const Study& study, Page& page) {
+  const std::string common = CommonBeginning(study.hardware);
+  AddComparisons("Hardware: the same replicates on two classes, B - A" +
+                     (common.empty() ? "" : " (" + common + "...)"),
+                 study.hardware, study.hardware_tests, common.size(), page);
+  AddComparisons("Stack: the same replicates with two trainers, B - A", study.stacks,
+                 study.stack_tests, 0, page);
 }
 
 // The noisiest cell with classes; the classes that pay most.

@@ -11,7 +11,7 @@
 #include "coordinator/analysis/hypothesis.h"
 #include "coordinator/analysis/per_class.h"
 #include "coordinator/analysis/spread.h"
-#include "coordinator/report/hardware_words.h"
+#include "coordinator/report/comparison_words.h"
 #include "coordinator/report/pairing.h"
 #include "coordinator/report/words.h"
 

@@ -50,16 +50,16 @@ constexpr Named<ClassSensitivity> kOfClass[] = {{"accuracy", &ClassSensitivity::
 constexpr Named<BlockSummary> kOfBlocks[] = {{"accuracy", &BlockSummary::accuracy},
                                              {"accuracy_sd", &BlockSummary::accuracy_sd},
                                              {"churn", &BlockSummary::churn}};
-constexpr Named<HardwareComparison> kOfHardware[] = {
-    {"accuracy_difference", &HardwareComparison::accuracy_difference},
-    {"churn_paired", &HardwareComparison::churn_paired},
-    {"churn_unpaired", &HardwareComparison::churn_unpaired},
-    {"churn_excess", &HardwareComparison::churn_excess},
-    {"churn_within_a", &HardwareComparison::churn_within_a},
-    {"churn_within_b", &HardwareComparison::churn_within_b},
-    {"accuracy_correlation", &HardwareComparison::accuracy_correlation},
-    {"logits_correlation_paired", &HardwareComparison::logits_correlation_paired},
-    {"logits_correlation_unpaired", &HardwareComparison::logits_correlation_unpaired}};
+constexpr Named<Comparison> kOfHardware[] = {
+    {"accuracy_difference", &Comparison::accuracy_difference},
+    {"churn_paired", &Comparison::churn_paired},
+    {"churn_unpaired", &Comparison::churn_unpaired},
+    {"churn_excess", &Comparison::churn_excess},
+    {"churn_within_a", &Comparison::churn_within_a},
+    {"churn_within_b", &Comparison::churn_within_b},
+    {"accuracy_correlation", &Comparison::accuracy_correlation},
+    {"logits_correlation_paired", &Comparison::logits_correlation_paired},
+    {"logits_correlation_unpaired", &Comparison::logits_correlation_unpaired}};
 constexpr Named<DivergentExample> kOfExample[] = {{"disagreement", &DivergentExample::disagreement},
                                                   {"accuracy", &DivergentExample::accuracy}};
 
@@ -115,7 +115,7 @@ void EachEstimate(Study& study, const Visit& visit) {
            visit);
   }
   for (size_t i = 0; i < study.hardware.size(); ++i) {
-    HardwareComparison& h = study.hardware[i];
+    Comparison& h = study.hardware[i];
     EachOf(h, kOfHardware, At("hardware", i),
            {"hardware", std::to_string(h.cells_b.front()), h.label,
             h.hardware_a + " against " + h.hardware_b},
@@ -255,7 +255,7 @@ TEST(EveryEstimateTest, OfHardwareStandsInItsColumnOfTheTables) {
 
   ASSERT_EQ(rows.size(), study.hardware.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    const HardwareComparison& h = study.hardware[i];
+    const Comparison& h = study.hardware[i];
     EXPECT_EQ(rows[i]["top-1 difference"], WithInterval(h.accuracy_difference));
     EXPECT_EQ(rows[i]["churn of pairs"], WithInterval(h.churn_paired));
     EXPECT_EQ(rows[i]["churn within A / B"],

@@ -68,7 +68,7 @@ TEST(DrawsTest, CopiesOfOnePairAreOneDrawAndBlocksAreDraws) {
     const Study study = BuildStudy(tiny.input);
 
     ASSERT_EQ(study.hardware.size(), 1u);
-    const HardwareComparison& comparison = study.hardware[0];
+    const Comparison& comparison = study.hardware[0];
     EXPECT_EQ(comparison.pairs, 3 * copies);
     EXPECT_EQ(comparison.draws, 3);
     EXPECT_THAT(comparison.cells_a, ElementsAre(0, 2, 4));
@@ -111,7 +111,7 @@ TEST(DrawsTest, OneDrawHasNoIntervalAndSaysSo) {
 
   const Study study = BuildStudy(tiny.input);
 
-  const HardwareComparison& comparison = study.hardware[0];
+  const Comparison& comparison = study.hardware[0];
   for (const Estimate* estimate : {&comparison.churn_paired, &comparison.churn_unpaired,
                                    &comparison.churn_excess, &comparison.accuracy_difference}) {
     EXPECT_EQ(estimate->n, 1);
@@ -145,17 +145,16 @@ TEST(DrawsTest, WhereEverySeededSourceIsFreeReplicatesOfAllBlocksAreDraws) {
   TinyStudy two(kExamples, 2);
   AddAlgo(two, "algo", {2, 4}, 3, 41);
 
-  const HardwareComparison of_one = BuildStudy(one.input).hardware[0];
+  const Comparison of_one = BuildStudy(one.input).hardware[0];
   const Study study = BuildStudy(two.input);
 
   ASSERT_EQ(study.hardware.size(), 1u);
-  const HardwareComparison& of_two = study.hardware[0];
+  const Comparison& of_two = study.hardware[0];
   EXPECT_EQ(of_two.draws, 6);
   for (const auto figure :
-       {&HardwareComparison::churn_paired, &HardwareComparison::churn_unpaired,
-        &HardwareComparison::churn_excess, &HardwareComparison::accuracy_difference,
-        &HardwareComparison::churn_within_a, &HardwareComparison::accuracy_correlation,
-        &HardwareComparison::logits_correlation_paired}) {
+       {&Comparison::churn_paired, &Comparison::churn_unpaired, &Comparison::churn_excess,
+        &Comparison::accuracy_difference, &Comparison::churn_within_a,
+        &Comparison::accuracy_correlation, &Comparison::logits_correlation_paired}) {
     EXPECT_EQ((of_two.*figure).n, 6);
     EXPECT_NEAR(*(of_two.*figure).value, *(of_one.*figure).value, 1e-14);
     EXPECT_NEAR(*(of_two.*figure).low, *(of_one.*figure).low, 1e-12);
@@ -202,18 +201,17 @@ TEST(DrawsTest, FiguresOverBlocksAreMeansOfThoseOfEachBlock) {
     }
     return BuildStudy(tiny.input).hardware[0];
   };
-  const HardwareComparison all = build({0, 1, 2});
-  const HardwareComparison each[] = {build({0}), build({1}), build({2})};
+  const Comparison all = build({0, 1, 2});
+  const Comparison each[] = {build({0}), build({1}), build({2})};
   for (const auto figure :
-       {&HardwareComparison::churn_paired, &HardwareComparison::churn_unpaired,
-        &HardwareComparison::churn_excess, &HardwareComparison::churn_within_a,
-        &HardwareComparison::churn_within_b, &HardwareComparison::logits_correlation_paired,
-        &HardwareComparison::logits_correlation_unpaired,
-        &HardwareComparison::accuracy_difference}) {
+       {&Comparison::churn_paired, &Comparison::churn_unpaired, &Comparison::churn_excess,
+        &Comparison::churn_within_a, &Comparison::churn_within_b,
+        &Comparison::logits_correlation_paired, &Comparison::logits_correlation_unpaired,
+        &Comparison::accuracy_difference}) {
     double sum = 0;
     double squares = 0;
-    for (const HardwareComparison& block : each) sum += *(block.*figure).value;
-    for (const HardwareComparison& block : each) {
+    for (const Comparison& block : each) sum += *(block.*figure).value;
+    for (const Comparison& block : each) {
       squares += std::pow(*(block.*figure).value - sum / 3, 2);
     }
     EXPECT_NEAR(*(all.*figure).value, sum / 3, 1e-12);
@@ -243,7 +241,7 @@ TEST(ClaimTest, SixPairedReplicatesCanShowAShiftAndFiveCannot) {
   TinyStudy six(kExamples, 2);
   AddAlgo(six, "algo", {6}, 9, 7);
   const Study study = BuildStudy(six.input);
-  const HardwareComparison& comparison = study.hardware[0];
+  const Comparison& comparison = study.hardware[0];
   EXPECT_DOUBLE_EQ(*comparison.shift.p, 1.0 / 32);
   EXPECT_DOUBLE_EQ(*comparison.shift.p_holm, 1.0 / 32);
   EXPECT_TRUE(comparison.shift.shown);
@@ -264,7 +262,7 @@ TEST(ClaimTest, ACorrectionForMoreTestsNeedsMoreReplicates) {
   AddAlgo(six, "algo", {6}, 9, 7);
   AddAlgo(six, "other", {6}, 9, 8);
   const Study study = BuildStudy(six.input);
-  for (const HardwareComparison& comparison : study.hardware) {
+  for (const Comparison& comparison : study.hardware) {
     EXPECT_FALSE(comparison.shift.shown);
     EXPECT_EQ(
         comparison.shift.note,
@@ -298,13 +296,13 @@ TEST(ClaimTest, AllClassesAtOnceCarryATestWhereNoTwoCan) {
   const Study study = BuildStudy(tiny.input);
 
   ASSERT_EQ(study.hardware_tests.size(), 1u);
-  EXPECT_THAT(study.hardware_tests[0].hardware, ElementsAre("cpu-a", "cpu-b", "cpu-c"));
+  EXPECT_THAT(study.hardware_tests[0].sides, ElementsAre("cpu-a", "cpu-b", "cpu-c"));
   EXPECT_EQ(study.hardware_tests[0].shift.arrangements, 1296);
   EXPECT_TRUE(study.hardware_tests[0].shift.shown);
   EXPECT_THAT(study.hardware_tests[0].text,
               HasSubstr("the hardware shifts the mean answer (3 hardware classes at once: p = "));
   ASSERT_EQ(study.hardware.size(), 3u);
-  for (const HardwareComparison& comparison : study.hardware) {
+  for (const Comparison& comparison : study.hardware) {
     EXPECT_FALSE(comparison.shift.p_holm.has_value());
     EXPECT_EQ(comparison.shift.note,
               "5 replicates cannot carry a test among 3: the least possible p is 0.062; 7 could");
@@ -321,7 +319,7 @@ TEST(ClaimTest, MembersOfFixedLanesMayBeOnAnySideAndTheClaimIsOfThatDraw) {
 
   const Study study = BuildStudy(tiny.input);
 
-  const HardwareComparison& comparison = study.hardware[0];
+  const Comparison& comparison = study.hardware[0];
   EXPECT_DOUBLE_EQ(*comparison.shift.p, 1.0 / 35);  // C(8, 4) / 2
   EXPECT_TRUE(comparison.shift.shown);
   EXPECT_EQ(comparison.draws, 1);
@@ -363,7 +361,7 @@ TEST(ClaimTest, NoClaimOfTwoClassesIsSurerThanThatOfAll) {
     }
     const Study study = BuildStudy(tiny.input);
     const double all = *study.hardware_tests[0].shift.p_holm;
-    for (const HardwareComparison& comparison : study.hardware) {
+    for (const Comparison& comparison : study.hardware) {
       EXPECT_GE(*comparison.shift.p_holm, all);
       EXPECT_GE(*comparison.shift.p_holm, *comparison.shift.p);
       held = held || *comparison.shift.p_holm == all;
@@ -396,8 +394,8 @@ TEST(ClaimTest, OtherStacksAreNotTestedAsHardware) {
 
   // By stack: a and b of one, a and c of the other.
   ASSERT_EQ(study.hardware_tests.size(), 2u);
-  EXPECT_THAT(study.hardware_tests[0].hardware, ElementsAre("cpu-a", "cpu-c"));
-  EXPECT_THAT(study.hardware_tests[1].hardware, ElementsAre("cpu-a", "cpu-b"));
+  EXPECT_THAT(study.hardware_tests[0].sides, ElementsAre("cpu-a", "cpu-c"));
+  EXPECT_THAT(study.hardware_tests[1].sides, ElementsAre("cpu-a", "cpu-b"));
 }
 
 TEST(HardwareAloneTest, TheMeanOfAllComparisonsIsSaidWithTheirRange) {

@@ -91,7 +91,7 @@ TEST(SharedDrawsTest, HardwareIsComparedOverBlocksAndNotTested) {
   const Study study = BuildStudy(tiny.input);
 
   ASSERT_EQ(study.hardware.size(), 1u);
-  const HardwareComparison& comparison = study.hardware[0];
+  const Comparison& comparison = study.hardware[0];
   EXPECT_EQ(comparison.draws, 3) << "blocks, not 18 pairs";
   EXPECT_EQ(comparison.churn_paired.n, 3);
   EXPECT_TRUE(comparison.churn_paired.low.has_value());

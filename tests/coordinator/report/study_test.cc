@@ -195,7 +195,7 @@ TEST(StudyTest, HardwareIsComparedPairedByReplicateAllElseEqual) {
   const Study study = BuildStudy(example.input);
 
   ASSERT_EQ(study.hardware.size(), 9u);  // Three plans, three pairs of classes.
-  const HardwareComparison& algo = study.hardware[3];
+  const Comparison& algo = study.hardware[3];
   EXPECT_EQ(algo.label, "algo: cpu-intel-avx2 against cpu-intel-avx512");
   EXPECT_THAT(algo.cells_a, ElementsAre(3));
   EXPECT_THAT(algo.cells_b, ElementsAre(4));
@@ -479,7 +479,7 @@ TEST(StudyTest, BlocksAreOneComparisonWhoseLabelNamesNone) {
   EXPECT_EQ(study.hardware[0].label, "algo: cpu-intel-avx2 against cpu-intel-avx512");
   EXPECT_THAT(study.hardware[0].cells_a, ElementsAre(0, 3));
   std::set<std::string> labels;
-  for (const HardwareComparison& comparison : study.hardware) labels.insert(comparison.label);
+  for (const Comparison& comparison : study.hardware) labels.insert(comparison.label);
   EXPECT_EQ(labels.size(), study.hardware.size());
 }
 

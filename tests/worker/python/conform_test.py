@@ -65,9 +65,10 @@ class Members(unittest.TestCase):
         self.assertEqual(told["sources"]["dropout"], ["logits", "weights", "weights_at/1"])
         self.assertIn("first_batches", told["sources"]["data_order"])
 
-    def fault(self, fault: str) -> tuple[dict[str, str], dict[str, str]]:
+    def fault(self, fault: str, steps: int = 30) -> tuple[dict[str, str], dict[str, str]]:
         """What is bad of it by name, and findings by place."""
-        code, told, said = conform(f"--set=fault={fault}", "--", sys.executable, CARELESS)
+        code, told, said = conform(f"--set=fault={fault}", f"--set=steps={steps}", "--",
+                                   sys.executable, CARELESS)
         self.assertEqual(code, 5, f"{fault}: {said}")
         return ({c["name"]: c["words"] for c in told["checks"] if not c["good"]},
                 {f["place"]: f["what"] for f in told["findings"]})
@@ -96,7 +97,7 @@ class Members(unittest.TestCase):
         self.assertIn("run.data", bad["data"])
         bad, _ = self.fault("other labels")
         self.assertIn("predictions and labels give", bad["files"])
-        bad, _ = self.fault("forgets")
+        bad, _ = self.fault("forgets", 30000)  # So many that a signal comes between them.
         self.assertIn("it ends elsewhere", bad["going on"])
         bad, _ = self.fault("no step")
         self.assertIn("run.step()", bad["stop"])

@@ -1,14 +1,39 @@
-// What does changing only the hardware change, and does it shift the mean answer?
+// What does changing only the hardware, or only the stack, change, and does it shift the mean answer?
 import * as Plot from "@observablehq/plot";
 import { el, estimate, figure, section, table, titledTable, wide } from "./format";
 import { leftMargin } from "./labels";
 import { GRID, INK } from "./palette";
-import { Estimate, finite, HardwareComparison, Num, Study } from "./study";
+import { Estimate, Comparison, finite, Num, SettingTest, Study } from "./study";
 
 const KINDS = ["within A", "within B", "across, same replicate", "across, other replicates"];
 const COLOURS = ["#999999", "#666666", "#d55e00", "#0072b2"];
 
-function short(h: HardwareComparison): string {
+// What differs between the sides, in the words of the section.
+interface Factor {
+  key: "hardware" | "stacks";  // Of the study.
+  title: string;
+  many: string;  // "hardware classes"
+  nothing: string;  // There is one side.
+  about: string;
+}
+
+const HARDWARE: Factor = {
+  key: "hardware",
+  title: "What does the hardware change?",
+  many: "hardware classes",
+  nothing: "This sweep ran on one hardware class: nothing to compare.",
+  about: "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware (and by physical sources, where the plan frees them). Churn across classes of the same replicate is the total effect of changing the class; beside the churn inside each class, the noise floor. Whether some of it is systematic is another question: does the class shift the mean answer? Each row counts independent draws of the seeded sources, never copies of one.",
+};
+const STACK: Factor = {
+  key: "stacks",
+  title: "What does the framework change?",
+  many: "stacks",
+  nothing: "",
+  about: "A stack is a trainer with its framework. The same replicate has the same seeds with every stack, so a pair on one hardware class differs only by what trains it: by the order of its sums, if both train the same, and by what they do otherwise, if not. Churn across stacks of the same replicate is all of that; beside the churn inside each stack, the noise floor.",
+};
+
+function short(h: Comparison, factor: Factor): string {
+  if (factor.key === "stacks") return `${h.stack_a} – ${h.stack_b}`;
   const a = h.hardware_a.split("-");
   const b = h.hardware_b.split("-");
   let common = 0;
@@ -22,11 +47,11 @@ function pValue(p: Num): string {
   return value < 0.0001 ? value.toExponential(1) : String(Number(value.toPrecision(2)));
 }
 
-function group(h: HardwareComparison): string {
-  return `${h.setting}, ${short(h)}`;
+function group(h: Comparison, factor: Factor): string {
+  return `${h.setting}, ${short(h, factor)}`;
 }
 
-function points(comparisons: HardwareComparison[]) {
+function points(comparisons: Comparison[], factor: Factor) {
   return comparisons.flatMap((h) => {
     const each: [string, Estimate][] = [
       ["within A", h.churn_within_a], ["within B", h.churn_within_b],
@@ -35,23 +60,30 @@ function points(comparisons: HardwareComparison[]) {
     return each.flatMap(([kind, e]) => {
       const value = finite(e.value);
       if (value === undefined) return [];
-      return [{ group: group(h), kind, value: value * 100, n: e.n,
+      return [{ group: group(h, factor), kind, value: value * 100, n: e.n,
         low: (finite(e.low) ?? value) * 100, high: (finite(e.high) ?? value) * 100 }];
     });
   });
 }
 
 export function hardware(study: Study): HTMLElement {
-  if (study.hardware.length === 0) {
-    return section("What does the hardware change?", "This sweep ran on one hardware class: nothing to compare.");
-  }
-  const data = points(study.hardware);
+  return compared(HARDWARE, study.hardware, study.hardware_tests);
+}
+
+// Only where a class has several stacks.
+export function stacks(study: Study): HTMLElement | null {
+  return study.stacks.length === 0 ? null : compared(STACK, study.stacks, study.stack_tests);
+}
+
+function compared(factor: Factor, comparisons: Comparison[], tests: SettingTest[]): HTMLElement {
+  if (comparisons.length === 0) return section(factor.title, factor.nothing);
+  const data = points(comparisons, factor);
   const groups = [...new Set(data.map((d) => d.group))];
-  const rows = study.hardware.flatMap((h, i) => {
+  const rows = comparisons.flatMap((h, i) => {
     if (h.pairs === 0) return [];  // There is a warning of it.
-    const at = (name: string) => `hardware.${i}.${name}`;
+    const at = (name: string) => `${factor.key}.${i}.${name}`;
     return [[
-      el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
+      el("span", { title: h.label, class: "cohort" }, group(h, factor) + (h.mixes_stacks ? " (mixes stacks)" : "")), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
       estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.churn_excess, at("churn_excess")),
       el("span", { "data-p": at("shift.p") }, pValue(h.shift.p)),
@@ -61,12 +93,11 @@ export function hardware(study: Study): HTMLElement {
     ]];
   });
   if (rows.length === 0) {
-    return section("What does the hardware change?", "No replicate with equal lanes is done on two hardware classes: nothing to compare.");
+    return section(factor.title, `No replicate with equal lanes is done on two ${factor.many}: nothing to compare.`);
   }
   const most = 24;
-  return section("What does the hardware change?",
-    "The same replicate has the same seeds on every hardware class, so a pair differs only by its hardware (and by physical sources, where the plan frees them). Churn across classes of the same replicate is the total effect of changing the class; beside the churn inside each class, the noise floor. Whether some of it is systematic is another question: does the class shift the mean answer? Each row counts independent draws of the seeded sources, never copies of one.",
-    figure("Churn between two hardware classes (A – B), beside the churn inside each; 95 % intervals.",
+  return section(factor.title, factor.about,
+    figure(`Churn between two ${factor.many} (A – B), beside the churn inside each; 95 % intervals.`,
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
       wide(Plot.plot({
         width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, marginBottom: 44, height: 60 + Math.min(groups.length, most) * 44,
@@ -84,8 +115,8 @@ export function hardware(study: Study): HTMLElement {
       groups.length > most ? el("p", { class: "facts" }, `The first ${most} of ${groups.length} are drawn; the table has all.`) : null),
     el("details", rows.length <= 4 ? { open: "" } : {},
       el("summary", {}, "Each comparison in words"),
-      el("ul", { class: "findings" }, ...study.hardware.filter((h) => h.pairs > 0).map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
-    study.hardware_tests.length === 0 ? null : el("ul", { class: "findings" }, ...study.hardware_tests.map((t) => el("li", {}, t.text))),
-    titledTable("Two classes over the independent draws of each plan: B minus A; churn of equal and of unequal replicates; shift of the mean answer (churn of unequal replicates across, less the mean churn inside A and inside B) with its exact p and the p after Holm over the comparisons of the plan; correlation of their accuracies over draws, mean correlation of their logits.",
+      el("ul", { class: "findings" }, ...comparisons.filter((h) => h.pairs > 0).map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),
+    tests.length === 0 ? null : el("ul", { class: "findings" }, ...tests.map((t) => el("li", {}, t.text))),
+    titledTable("Two sides over the independent draws of each plan: B minus A; churn of equal and of unequal replicates; shift of the mean answer (churn of unequal replicates across, less the mean churn inside A and inside B) with its exact p and the p after Holm over the comparisons of the plan; correlation of their accuracies over draws, mean correlation of their logits.",
       table(["A – B", "draws", "same bits", "top-1, B\u00a0−\u00a0A", "churn, same replicate", "other replicates", "shift of the mean", "p", "p, Holm", "r of top-1", "r of logits, same", "other"], rows)));
 }

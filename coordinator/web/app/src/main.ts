@@ -4,7 +4,7 @@ import { classes } from "./classes";
 import { curves } from "./curves";
 import { divergent } from "./divergent";
 import { el } from "./format";
-import { hardware } from "./hardware";
+import { hardware, stacks } from "./hardware";
 import { heatMap } from "./heat_map";
 import { header, environment, members, warnings } from "./frame";
 import { hardwarePalette } from "./palette";
@@ -29,6 +29,7 @@ function main(): void {
     control(study),
     sources(study, palette),
     hardware(study),
+    ...[stacks(study)].filter((part) => part !== null),
     curves(study, palette),
     heatMap(study),
     classes(study, palette),

@@ -108,13 +108,13 @@ export interface ShiftClaim {
   note: string;
 }
 
-export interface HardwareTest {
+export interface SettingTest {
   setting: string;
   shift: ShiftClaim;
   text: string;
 }
 
-export interface HardwareComparison {
+export interface Comparison {
   label: string;
   setting: string;
   axes_label: string;
@@ -123,6 +123,8 @@ export interface HardwareComparison {
   cells_b: number[];
   hardware_a: string;
   hardware_b: string;
+  stack_a: string;
+  stack_b: string;
   mixes_stacks: boolean;
   pairs: number;
   identical_pairs: number;
@@ -202,8 +204,10 @@ export interface Study {
   blocks: BlockSummary[];
   controls: ControlCheck[];
   physical: PhysicalCheck[];
-  hardware_tests: HardwareTest[];
-  hardware: HardwareComparison[];
+  hardware_tests: SettingTest[];
+  stacks: Comparison[];
+  stack_tests: SettingTest[];
+  hardware: Comparison[];
   worst_classes: { text: string };
   curves: Curve[];
   heat_map: {

@@ -1,4 +1,4 @@
-#include "coordinator/report/hardware_words.h"
+#include "coordinator/report/comparison_words.h"
 
 #include <algorithm>
 
@@ -9,19 +9,19 @@
 namespace noisefloor::report {
 namespace {
 
-std::string AtItsDraw(const HardwareComparison& comparison) {
+std::string AtItsDraw(const Comparison& comparison) {
   return AtOneDraw(comparison.held, static_cast<int64_t>(comparison.cells_a.size()));
 }
 
 // " (n = 6 draws)", " at this one init and data_order", " at this one data_order (n = 6 draws)"
-std::string Draws(const HardwareComparison& comparison) {
+std::string Draws(const Comparison& comparison) {
   std::string at = AtItsDraw(comparison);
   if (comparison.draws == 1 && !at.empty()) return at;
   return at + fmt::format(" (n = {})", Counted(comparison.draws, "draw"));
 }
 
 // "0.58 % [-0.25, 1.42], 5.8 of 1000 answers"
-std::string SizeOfShift(const HardwareComparison& comparison) {
+std::string SizeOfShift(const Comparison& comparison) {
   return fmt::format("{}, {:.1f} of {} answers", WithInterval(comparison.churn_excess),
                      *comparison.churn_excess.value * static_cast<double>(comparison.examples),
                      comparison.examples);
@@ -33,21 +33,31 @@ std::string Corrected(const ShiftClaim& shift) {
                      shift.family);
 }
 
-// The noise inside a class, beside which a change is to be read.
-std::string WithinText(const HardwareComparison& comparison) {
+std::string_view SideWord(Factor factor) { return factor == Factor::kHardware ? "class" : "stack"; }
+
+// The noise inside a side, beside which a change is to be read.
+std::string WithinText(const Comparison& comparison) {
   const Estimate& a = comparison.churn_within_a;
   const Estimate& b = comparison.churn_within_b;
   if (!a.value || !b.value) return "";
   if (*a.value == 0 && *b.value == 0 && *comparison.churn_paired.value == 0) {
-    return " Inside both classes nothing differs either.";
+    return fmt::format(" Inside both {} nothing differs either.", SidesWord(comparison.factor));
   }
   if (*a.value == 0 && *b.value == 0) {
-    return " Inside each class nothing differs: all of it is the hardware's.";
+    return fmt::format(" Inside each {} nothing differs: all of it is the {}'s.",
+                       SideWord(comparison.factor), Word(comparison.factor));
   }
-  return fmt::format(" Inside one class two members differ on {} and {}.", Value(a), Value(b));
+  return fmt::format(" Inside one {} two members differ on {} and {}.", SideWord(comparison.factor),
+                     Value(a), Value(b));
 }
 
 }  // namespace
+
+std::string_view Word(Factor factor) { return factor == Factor::kHardware ? "hardware" : "stack"; }
+
+std::string_view SidesWord(Factor factor) {
+  return factor == Factor::kHardware ? "classes" : "stacks";
+}
 
 std::string PValue(double p) {
   return p < 0.0001 ? fmt::format("{:.1e}", p) : fmt::format("{:.2g}", p);
@@ -62,22 +72,24 @@ std::string AtTheseDraws(std::span<const std::string> held, int64_t blocks) {
   return fmt::format(" at these {} draws of {}", blocks, Listed(held));
 }
 
-std::string TextOf(const HardwareTest& test) {
+std::string TextOf(const SettingTest& test) {
   const std::string what = fmt::format("mean answer{}", AtTheseDraws(test.held, test.blocks));
-  const std::string classes =
-      test.hardware.size() == 2 ? Listed(test.hardware)
-                                : fmt::format("{} hardware classes at once", test.hardware.size());
+  const bool of_hardware = test.factor == Factor::kHardware;
+  const std::string sides = test.sides.size() == 2
+                                ? Listed(test.sides)
+                                : fmt::format("{} {} at once", test.sides.size(),
+                                              of_hardware ? "hardware classes" : "stacks");
   const ShiftClaim& shift = test.shift;
   if (!shift.p_holm) {
     return fmt::format("{}: nothing is claimed of a shift of the {} ({}: {}).", test.setting, what,
-                       classes, shift.note);
+                       sides, shift.note);
   }
-  return fmt::format("{}: {} the {} ({}: {}).", test.setting,
-                     shift.shown ? "the hardware shifts" : "the hardware is not shown to shift",
-                     what, classes, Corrected(shift));
+  return fmt::format("{}: the {} {} the {} ({}: {}).", test.setting, Word(test.factor),
+                     shift.shown ? "shifts" : "is not shown to shift", what, sides,
+                     Corrected(shift));
 }
 
-std::string ChurnText(const HardwareComparison& comparison) {
+std::string ChurnText(const Comparison& comparison) {
   if (comparison.pairs > 0 && comparison.identical_pairs == comparison.pairs) {
     return fmt::format("All {} are bit-identical{}.", Counted(comparison.pairs, "pair"),
                        Draws(comparison));
@@ -86,15 +98,15 @@ std::string ChurnText(const HardwareComparison& comparison) {
   const std::string changed = WithInterval(comparison.churn_paired);
   if (!comparison.kernels_fixed) {
     return fmt::format(
-        "Between the classes {} of the answers of a member change{}, by its hardware "
-        "and by the physical sources that are free.",
-        changed, Draws(comparison));
+        "Between the {} {} of the answers of a member change{}, by its {} and by the physical "
+        "sources that are free.",
+        SidesWord(comparison.factor), changed, Draws(comparison), Word(comparison.factor));
   }
-  return fmt::format("Changing only the hardware changes {} of the answers of a member{}.", changed,
-                     Draws(comparison));
+  return fmt::format("Changing only the {} changes {} of the answers of a member{}.",
+                     Word(comparison.factor), changed, Draws(comparison));
 }
 
-std::string ShiftText(const HardwareComparison& comparison) {
+std::string ShiftText(const Comparison& comparison) {
   const Estimate& excess = comparison.churn_excess;
   const ShiftClaim& shift = comparison.shift;
   if (!excess.value) return " Too few replicates to tell whether the mean answer shifts.";
@@ -106,7 +118,7 @@ std::string ShiftText(const HardwareComparison& comparison) {
   const std::string at =
       AtTheseDraws(comparison.held, comparison.cells_a.size() == 1 ? 1 : comparison.draws);
   if (shift.shown) {
-    return fmt::format(" The hardware shifts the mean answer{}: {} ({}).", at,
+    return fmt::format(" The {} shifts the mean answer{}: {} ({}).", Word(comparison.factor), at,
                        SizeOfShift(comparison), Corrected(shift));
   }
   const std::string most =
@@ -115,7 +127,7 @@ std::string ShiftText(const HardwareComparison& comparison) {
                      SizeOfShift(comparison), Corrected(shift), most);
 }
 
-std::string TextOf(const HardwareComparison& comparison) {
+std::string TextOf(const Comparison& comparison) {
   std::string text = ChurnText(comparison);
   if (comparison.churn_paired.value && comparison.identical_pairs != comparison.pairs) {
     text += WithinText(comparison);

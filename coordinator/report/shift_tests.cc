@@ -1,4 +1,4 @@
-#include "coordinator/report/hardware_tests.h"
+#include "coordinator/report/shift_tests.h"
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@
 #include "common/base/check.h"
 #include "coordinator/analysis/hypothesis.h"
 #include "coordinator/analysis/interval.h"
-#include "coordinator/report/hardware_words.h"
+#include "coordinator/report/comparison_words.h"
 #include "coordinator/report/pairing.h"
 #include "coordinator/report/words.h"
 
@@ -23,7 +23,7 @@ namespace {
 using analysis::Exchange;
 using analysis::Sides;
 
-// The cells of one setting in one block, one for each class.
+// The cells of one setting in one block, one for each side: class or stack.
 using Block = std::vector<const CellFacts*>;
 
 // What is exchanged, block by block.
@@ -128,12 +128,13 @@ void Correct(const std::vector<Candidate>& family, const std::string& name) {
   }
 }
 
-// Plan, point of the axes, evaluation set and, where a class has several of them, stack.
+// Plan, point of the axes, evaluation set and what else is equal on all sides: of classes, where
+// one has several of them, the stack; of stacks the class.
 using SettingKey = std::tuple<std::string, std::vector<AxisSetting>, size_t, std::string>;
 
 class Settings {
  public:
-  explicit Settings(const Gathered& gathered) {
+  Settings(const Gathered& gathered, Factor factor) : factor_(factor) {
     std::map<std::string, std::string> stack_of;
     for (const CellFacts& cell : gathered.cells) {
       const std::string& stack = cell.input->stack;
@@ -141,41 +142,59 @@ class Settings {
     }
   }
   SettingKey KeyOf(const CellFacts& cell) const {
-    return {cell.input->plan, cell.input->axes, cell.input->evaluation,
-            by_stack_ ? cell.input->stack : ""};
+    return {cell.input->plan, cell.input->axes, cell.input->evaluation, Besides(cell)};
   }
+  const std::string& SideOf(const CellFacts& cell) const {
+    return factor_ == Factor::kHardware ? cell.input->hardware : cell.input->stack;
+  }
+  // Its name for people.
+  std::string NameOf(const CellFacts& cell) const {
+    return factor_ == Factor::kHardware ? HardwareName(cell.input->hardware) : cell.input->stack;
+  }
+  Factor factor() const { return factor_; }
 
  private:
+  std::string Besides(const CellFacts& cell) const {
+    if (factor_ == Factor::kStack) return cell.input->hardware;
+    return by_stack_ ? cell.input->stack : "";
+  }
+
+  Factor factor_;
   bool by_stack_ = false;
 };
 
-// The cells of one setting: for each block those of the classes, the same classes in each; empty
-// where there is one class.
-std::vector<Block> BlocksOf(const std::vector<const CellFacts*>& cells) {
+// The cells of one setting: for each block those of the sides, the same sides in each; empty where
+// there is one side.
+std::vector<Block> BlocksOf(const Settings& settings, const std::vector<const CellFacts*>& cells) {
   std::map<uint32_t, std::map<std::string, const CellFacts*>> by_block;
-  std::set<std::string> classes;
+  std::set<std::string> sides;
   for (const CellFacts* cell : cells) {
-    classes.insert(cell->input->hardware);
-    by_block[cell->input->block].emplace(cell->input->hardware, cell);
+    sides.insert(settings.SideOf(*cell));
+    by_block[cell->input->block].emplace(settings.SideOf(*cell), cell);
   }
   std::vector<Block> blocks;
-  if (classes.size() < 2) return blocks;
-  for (const auto& [number, of_class] : by_block) {
-    if (of_class.size() != classes.size()) continue;
+  // Where a cell has no stack yet, nobody has begun it.
+  if (sides.size() < 2 || (settings.factor() == Factor::kStack && sides.contains(""))) {
+    return blocks;
+  }
+  for (const auto& [number, of_side] : by_block) {
+    if (of_side.size() != sides.size()) continue;
     Block& block = blocks.emplace_back();
-    for (const auto& [hardware, cell] : of_class) block.push_back(cell);
+    for (const auto& [side, cell] : of_side) block.push_back(cell);
   }
   return blocks;
 }
 
-HardwareTest FactsOf(const std::vector<Block>& blocks, const Design& design) {
+SettingTest FactsOf(const Settings& settings, const std::vector<Block>& blocks,
+                    const Design& design) {
   const CellFacts& first = *blocks[0][0];
-  HardwareTest test;
+  SettingTest test;
+  test.factor = settings.factor();
   test.setting = SettingOf(first);
   test.plan = first.input->plan;
   test.axes_label = first.axes_label;
   for (const CellFacts* cell : blocks[0]) {
-    test.hardware.push_back(HardwareName(cell->input->hardware));
+    test.sides.push_back(settings.NameOf(*cell));
   }
   test.held = NamesOf(first.held);
   // Where the blocks are the draws, those that were exchanged in.
@@ -185,7 +204,7 @@ HardwareTest FactsOf(const std::vector<Block>& blocks, const Design& design) {
   return test;
 }
 
-std::vector<Block> BlocksOf(const Gathered& gathered, const HardwareComparison& comparison) {
+std::vector<Block> BlocksOf(const Gathered& gathered, const Comparison& comparison) {
   std::map<uint32_t, const CellFacts*> cells;
   for (const CellFacts& cell : gathered.cells) cells[cell.input->index] = &cell;
   std::vector<Block> blocks;
@@ -195,9 +214,12 @@ std::vector<Block> BlocksOf(const Gathered& gathered, const HardwareComparison& 
   return blocks;
 }
 
-// A claim of two classes needs that of all classes of their setting: its p is not below that.
-void HoldToAllClasses(const ShiftClaim& all, ShiftClaim& claim) {
-  if (!all.p_holm && claim.note.empty()) claim.note = "of all classes at once: " + all.note;
+// A claim of two sides needs that of all sides of their setting: its p is not below that.
+void HoldToAll(const ShiftClaim& all, Comparison& comparison) {
+  ShiftClaim& claim = comparison.shift;
+  if (!all.p_holm && claim.note.empty()) {
+    claim.note = fmt::format("of all {} at once: {}", SidesWord(comparison.factor), all.note);
+  }
   if (all.p_holm && claim.p_holm) {
     claim.p_holm = std::max(*claim.p_holm, *all.p_holm);
   } else {
@@ -206,12 +228,12 @@ void HoldToAllClasses(const ShiftClaim& all, ShiftClaim& claim) {
   claim.shown = claim.p_holm && *claim.p_holm <= analysis::kLevel;
 }
 
-// Tests of two classes; `all` are those of all classes of a setting.
+// Tests of two sides; `all` are those of all sides of a setting.
 void TestComparisons(const Gathered& gathered, const Settings& settings,
                      const std::map<SettingKey, const ShiftClaim*>& all,
-                     std::vector<HardwareComparison>& comparisons) {
+                     std::vector<Comparison>& comparisons) {
   std::map<std::string, std::vector<Candidate>> by_plan;
-  for (HardwareComparison& comparison : comparisons) {
+  for (Comparison& comparison : comparisons) {
     ShiftClaim& claim = comparison.shift;
     const std::vector<Block> blocks = BlocksOf(gathered, comparison);
     if (comparison.all_fixed) {
@@ -228,39 +250,39 @@ void TestComparisons(const Gathered& gathered, const Settings& settings,
     Correct(family, fmt::format("{} of {}",
                                 Counted(static_cast<int64_t>(family.size()), "comparison"), plan));
   }
-  for (HardwareComparison& comparison : comparisons) {
+  for (Comparison& comparison : comparisons) {
     const auto of_all = all.find(settings.KeyOf(*BlocksOf(gathered, comparison)[0][0]));
-    if (of_all != all.end()) HoldToAllClasses(*of_all->second, comparison.shift);
+    if (of_all != all.end()) HoldToAll(*of_all->second, comparison);
   }
 }
 
 }  // namespace
 
-std::vector<HardwareTest> BuildHardwareTests(const Gathered& gathered,
-                                             std::vector<HardwareComparison>& comparisons) {
-  const Settings settings(gathered);
+std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor,
+                                         std::vector<Comparison>& comparisons) {
+  const Settings settings(gathered, factor);
   std::map<SettingKey, std::vector<const CellFacts*>> cells_of;
   for (const CellFacts& cell : gathered.cells) {
     if (!cell.all_fixed && cell.shared.empty()) cells_of[settings.KeyOf(cell)].push_back(&cell);
   }
-  std::vector<HardwareTest> tests;
+  std::vector<SettingTest> tests;
   tests.reserve(cells_of.size());  // Candidates and claims point into it.
   std::vector<Candidate> family;
   std::map<SettingKey, const ShiftClaim*> all;
   for (const auto& [key, cells] : cells_of) {
-    const std::vector<Block> blocks = BlocksOf(cells);
+    const std::vector<Block> blocks = BlocksOf(settings, cells);
     if (blocks.empty()) continue;
     const Design design = DesignOf(gathered, blocks);
-    HardwareTest& test = tests.emplace_back(FactsOf(blocks, design));
-    const auto classes = static_cast<int64_t>(test.hardware.size());
-    family.push_back(RunTest(design, classes, test.shift));
+    SettingTest& test = tests.emplace_back(FactsOf(settings, blocks, design));
+    const auto sides = static_cast<int64_t>(test.sides.size());
+    family.push_back(RunTest(design, sides, test.shift));
     all[key] = &test.shift;
   }
   const auto count = static_cast<int64_t>(family.size());
   Correct(family,
           count == 1 ? "this test alone" : fmt::format("{} tests of plans and settings", count));
   TestComparisons(gathered, settings, all, comparisons);
-  for (HardwareTest& test : tests) test.text = TextOf(test);
+  for (SettingTest& test : tests) test.text = TextOf(test);
   return tests;
 }
 

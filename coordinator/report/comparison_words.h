@@ -1,9 +1,10 @@
-// Comparisons of hardware in words. Internal to this folder.
+// Comparisons of hardware, or of stacks, in words. Internal to this folder.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "coordinator/report/study.h"
 
@@ -20,17 +21,22 @@ std::string AtOneDraw(std::span<const std::string> held, int64_t blocks);
 // their draws only. " at these 3 draws of init and data_order" over several.
 std::string AtTheseDraws(std::span<const std::string> held, int64_t blocks);
 
-// Does any of the classes shift the mean answer?
-std::string TextOf(const HardwareTest& test);
+// "hardware", "stack"
+std::string_view Word(Factor factor);
+// "classes", "stacks"
+std::string_view SidesWord(Factor factor);
+
+// Does any of the sides shift the mean answer?
+std::string TextOf(const SettingTest& test);
 
 // "Changing only the hardware changes ...": how much, over how many draws.
-std::string ChurnText(const HardwareComparison& comparison);
+std::string ChurnText(const Comparison& comparison);
 
 // " The hardware shifts the mean answer ...", or why that is not said.
-std::string ShiftText(const HardwareComparison& comparison);
+std::string ShiftText(const Comparison& comparison);
 
-// What changing the hardware changes, beside the noise inside a class, and whether the mean answer
+// What changing the factor changes, beside the noise inside a side, and whether the mean answer
 // shifts.
-std::string TextOf(const HardwareComparison& comparison);
+std::string TextOf(const Comparison& comparison);
 
 }  // namespace noisefloor::report

@@ -1,4 +1,5 @@
-// The part of a study that compares hardware classes; names as in its JSON. Plain values.
+// The part of a study that compares hardware classes, or stacks; names as in its JSON. Plain
+// values.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,11 @@ namespace noisefloor::report {
 
 using analysis::Estimate;
 
-// An exact test of "the hardware class does not matter", corrected for the others of its family.
+// What differs between the sides of a comparison, all else equal. A stack is a trainer with its
+// framework: "torch-2.11-cu130".
+enum class Factor : uint8_t { kHardware, kStack };
+
+// An exact test of "the factor does not matter", corrected for the others of its family.
 struct ShiftClaim {
   std::optional<double> p;       // Absent: there is no such test, see note.
   std::optional<double> p_holm;  // Absent: in no family, for it could never be claimed.
@@ -23,30 +28,33 @@ struct ShiftClaim {
   std::string note;  // Why nothing can be claimed, and which number of replicates could.
 };
 
-// All hardware classes of one plan at one point of the axes at once: does any of them matter?
-struct HardwareTest {
+// All hardware classes, or stacks, of one plan at one point of the axes at once: does any of them
+// matter?
+struct SettingTest {
+  Factor factor = Factor::kHardware;
   std::string setting;  // "algo, learning_rate=0.05"
   std::string plan;
   std::string axes_label;
-  std::vector<std::string> hardware;
-  std::vector<std::string> held;  // Seeded sources with one draw for each block.
+  std::vector<std::string> sides;  // Classes, or stacks.
+  std::vector<std::string> held;   // Seeded sources with one draw for each block.
   int64_t blocks = 0;
-  int64_t replicates = 0;  // That every class has finished, over blocks.
+  int64_t replicates = 0;  // That every side has finished, over blocks.
   bool under_trained = false;
   ShiftClaim shift;
   std::string text;  // In words.
 };
 
-// What changing only the hardware did to one draw of the seeded sources.
-struct HardwareDraw {
+// What changing only the factor did to one draw of the seeded sources.
+struct Draw {
   uint32_t block = 0;
   std::optional<uint32_t> replicate;  // Absent where the block has one draw for all of them.
   double churn = 0;                   // Fraction of answers; a mean over the block's pairs.
 };
 
-// Two hardware classes, all else equal, paired by replicate (equal lanes): B minus A; over all
-// blocks. `n` of the estimates is the number of independent draws, never of copies of one.
-struct HardwareComparison {
+// Two hardware classes, or stacks, all else equal, paired by replicate (equal lanes): B minus A;
+// over all blocks. `n` of the estimates is the number of independent draws, never of copies of one.
+struct Comparison {
+  Factor factor = Factor::kHardware;
   std::string label;    // "algo, learning_rate=0.05: cpu-intel-avx2 against cpu-intel-sse"
   std::string setting;  // "algo, learning_rate=0.05", with the stack where it varies.
   std::string axes_label;
@@ -57,7 +65,7 @@ struct HardwareComparison {
   std::string hardware_b;
   std::string stack_a;
   std::string stack_b;
-  bool mixes_stacks = false;
+  bool mixes_stacks = false;      // Of hardware: the stacks differ, too.
   bool under_trained = false;     // Either side.
   bool all_fixed = false;         // No source is free.
   bool kernels_fixed = false;     // No physical source is free: a pair differs by its class only.
@@ -66,7 +74,7 @@ struct HardwareComparison {
   int64_t identical_pairs = 0;    // Equal weight hashes.
   int64_t left_out = 0;           // Members without a partner.
   int64_t draws = 0;              // Independent draws of the seeded sources among the pairs.
-  std::vector<HardwareDraw> by_draw;
+  std::vector<Draw> by_draw;
   Estimate accuracy_difference;  // Paired, B - A.
   Estimate churn_paired;         // Equal replicate, A against B.
   Estimate churn_unpaired;       // Unequal replicates, A against B.

@@ -1,0 +1,144 @@
+// Stacks as a factor: what another trainer or framework changes, all else equal.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "coordinator/report/export.h"
+#include "coordinator/report/study_json.h"
+#include "coordinator/report/table.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Draws;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr int64_t kExamples = 100;
+
+// Right but for a random tenth of those from `moved` on; the first `moved` are wrong.
+std::vector<int16_t> Noisy(Draws& draws, int64_t moved) {
+  std::vector<int16_t> answers;
+  for (int64_t x = 0; x < kExamples; ++x) {
+    const bool wrong = x < moved || draws.Uniform() < 0.1;
+    answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
+  }
+  return answers;
+}
+
+// Six replicates with a stack, which answers `moved` examples wrong in all of them. Equal seeds
+// give equal answers to the rest.
+void AddStack(TinyStudy& tiny, const std::string& hardware, const std::string& stack,
+              int64_t moved) {
+  tiny.AddCell("algo", Algo(), hardware).stack = stack;
+  for (uint64_t r = 0; r < 6; ++r) {
+    Draws draws(r + 1);
+    std::vector<int16_t> answers = Noisy(draws, 0);
+    for (int64_t x = 0; x < moved; ++x) answers[static_cast<size_t>(x)] ^= 1;
+    tiny.AddMember(answers);
+  }
+}
+
+TEST(StackTest, WhatOnlyTheStackChangesIsSaidWithItsDraws) {
+  TinyStudy tiny(kExamples, 2);
+  AddStack(tiny, "cpu-a", "ours", 0);
+  AddStack(tiny, "cpu-a", "theirs", 12);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.hardware, IsEmpty());
+  ASSERT_EQ(study.stacks.size(), 1u);
+  const Comparison& comparison = study.stacks[0];
+  EXPECT_EQ(comparison.label, "algo: ours against theirs");
+  EXPECT_FALSE(comparison.mixes_stacks);
+  EXPECT_EQ(comparison.draws, 6);
+  EXPECT_DOUBLE_EQ(*comparison.churn_paired.value, 0.12);
+  EXPECT_THAT(comparison.text,
+              AllOf(HasSubstr("Changing only the stack changes 12.00 %"), HasSubstr("n = 6 draws"),
+                    HasSubstr("Inside one stack two members differ"),
+                    HasSubstr("The stack shifts the mean answer"), Not(HasSubstr("hardware"))));
+  ASSERT_EQ(study.stack_tests.size(), 1u);
+  EXPECT_THAT(study.stack_tests[0].sides, ElementsAre("ours", "theirs"));
+  EXPECT_TRUE(study.stack_tests[0].shift.shown);
+  EXPECT_THAT(study.stack_tests[0].text, HasSubstr("the stack shifts the mean answer"));
+  EXPECT_THAT(study.headlines, Contains(HasSubstr("Changing only the stack changes")));
+  for (const Warning& warning : study.warnings) {
+    EXPECT_THAT(warning.text, Not(HasSubstr("fingerprints")));
+  }
+}
+
+TEST(StackTest, StacksAreComparedOnEachClassAndClassesWithEachStack) {
+  TinyStudy tiny(kExamples, 2);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    AddStack(tiny, hardware, "ours", 0);
+    AddStack(tiny, hardware, "theirs", 5);
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.stacks.size(), 2u);
+  EXPECT_EQ(study.stacks[0].label, "algo, cpu-a: ours against theirs");
+  EXPECT_EQ(study.stacks[1].label, "algo, cpu-b: ours against theirs");
+  ASSERT_EQ(study.hardware.size(), 2u);
+  EXPECT_EQ(study.hardware[0].label, "algo, ours: cpu-a against cpu-b");
+  EXPECT_EQ(study.hardware[0].identical_pairs, 6) << "the same program gives the same answers";
+  EXPECT_EQ(study.stack_tests.size(), 2u);
+  EXPECT_THAT(study.headlines, Contains(HasSubstr("hanging only the stack changes 5.00 %")));
+}
+
+TEST(StackTest, ThreeStacksHaveOneTestOfAll) {
+  TinyStudy tiny(kExamples, 2);
+  AddStack(tiny, "cpu-a", "one", 0);
+  AddStack(tiny, "cpu-a", "two", 0);
+  AddStack(tiny, "cpu-a", "three", 9);
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_EQ(study.stacks.size(), 3u);
+  ASSERT_EQ(study.stack_tests.size(), 1u);
+  EXPECT_THAT(study.stack_tests[0].text, HasSubstr("3 stacks at once"));
+  EXPECT_EQ(study.stacks[0].identical_pairs, 6);
+  EXPECT_FALSE(study.stacks[0].shift.shown) << "these two answer alike";
+}
+
+TEST(StackTest, ACellThatNobodyHasBegunIsNotCompared) {
+  TinyStudy tiny(kExamples, 2);
+  AddStack(tiny, "cpu-a", "ours", 0);
+  tiny.AddCell("algo", Algo(), "cpu-a").stack.clear();
+
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(study.stacks, IsEmpty());
+  EXPECT_THAT(study.stack_tests, IsEmpty());
+}
+
+TEST(StackTest, EveryFormOfTheReportHasThem) {
+  TinyStudy tiny(kExamples, 2);
+  AddStack(tiny, "cpu-a", "ours", 0);
+  AddStack(tiny, "cpu-a", "theirs", 12);
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_THAT(RenderTables(study),
+              AllOf(HasSubstr("Stack: the same replicates with two trainers, B - A"),
+                    HasSubstr("algo: ours / theirs"), Not(HasSubstr("Hardware:"))));
+  EXPECT_THAT(StudyToCsv(study),
+              AllOf(HasSubstr("\nstack,1,algo: ours against theirs,ours against theirs,"
+                              "churn_paired,0.12"),
+                    HasSubstr("\nstack_test,,algo,,shift_p,")));
+  const auto json = nlohmann::json::parse(StudyToJson(study));
+  EXPECT_EQ(json["stacks"][0]["stack_b"], "theirs");
+  EXPECT_EQ(json["stack_tests"][0]["stacks"], nlohmann::json({"ours", "theirs"}));
+  EXPECT_TRUE(json["hardware"].empty());
+}
+
+}  // namespace
+}  // namespace noisefloor::report
