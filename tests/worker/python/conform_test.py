@@ -97,7 +97,7 @@ class Members(unittest.TestCase):
         self.assertIn("run.data", bad["data"])
         bad, _ = self.fault("other labels")
         self.assertIn("predictions and labels give", bad["files"])
-        bad, _ = self.fault("forgets", 30000)  # So many that a signal comes between them.
+        bad, _ = self.fault("forgets", 3000)  # So many that a signal comes between them.
         self.assertIn("it ends elsewhere", bad["going on"])
         bad, _ = self.fault("no step")
         self.assertIn("run.step()", bad["stop"])
