@@ -81,7 +81,8 @@ std::vector<std::string> ReadNames(SweepReader& reader, const std::string& path,
 
 void ReadHardware(SweepReader& reader, const YamlNode& node) {
   v1::HardwareChoice& choice = *reader.sweep.mutable_hardware();
-  if (node.kind == YamlNode::Kind::kPlain && (node.text == "all" || node.text == "any")) {
+  // Quoted, too, as in JSON; in a list they are names of classes.
+  if (node.IsScalar() && (node.text == "all" || node.text == "any")) {
     choice.set_kind(node.text == "all" ? v1::HardwareChoice::KIND_ALL
                                        : v1::HardwareChoice::KIND_ANY);
     return;

@@ -135,10 +135,17 @@ function(noisefloor_test name)
     "NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};NOISEFLOOR_DATA=${NOISEFLOOR_TEST_DATA};${leaks};${ARG_ENV}")
 endfunction()
 
-# noisefloor_python_test(name label a_test b_test): modules of unittest in this folder, run by python3.
+# noisefloor_python_test(name label a_test b_test [WITH client]): modules of unittest in this folder, run by
+# python3, or by the Python with what is named.
 function(noisefloor_python_test name label)
-  add_test(NAME ${name} COMMAND python3 -m unittest ${ARGN}
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "WITH" "")
+  set(python python3)
+  if(arg_WITH)
+    set(python ${PROJECT_SOURCE_DIR}/tests/support/python_with ${arg_WITH})
+  endif()
+  add_test(NAME ${name} COMMAND ${python} -m unittest ${arg_UNPARSED_ARGUMENTS}
     WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 900
-    ENVIRONMENT "PYTHONPATH=${PROJECT_SOURCE_DIR}/worker/python;PYTHONDONTWRITEBYTECODE=1;NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR}")
+  set(path ${PROJECT_SOURCE_DIR}/worker/python:${PROJECT_SOURCE_DIR}/coordinator/python)
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 900 SKIP_RETURN_CODE 77
+    ENVIRONMENT "PYTHONPATH=${path}:${PROJECT_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1;NOISEFLOOR_SOURCE=${PROJECT_SOURCE_DIR};NOISEFLOOR_BIN=${PROJECT_BINARY_DIR}/bin")
 endfunction()

@@ -253,7 +253,7 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: Python with torch: .*/cache/python-torch\n"
                                       "setup: Python with jax: .*/cache/python-jax\n"
                                       "setup: Python with mypy: .*/cache/python-mypy\n"
-                                      "setup: Python with gRPC: in .*/cache/python-grpc-.*\n"
+                                      "setup: Python with client: .*/cache/python-client\n"
                                       "setup: page packages: in .*\n"
                                       "setup: buf: in .*\n"
                                       "setup: done\n"));

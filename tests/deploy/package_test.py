@@ -34,6 +34,13 @@ with nf.member({"n": 3}, stack="own") as run:
     run.evaluation(w, [0] * run["n"])
     run.finish({"w": w})
 """
+ASK = """\
+import noisefloor.client as nf
+with nf.serve(trainers={"own": "python own.py"}) as here, nf.Client(here.address) as client:
+    sweep = client.submit("own.yaml")
+    client.wait(sweep)
+    print(nf.tables.members(client.members(sweep)).groupby("plan").state.agg(set).to_dict())
+"""
 OWN = "name: own\nstack: own\nnoise: [control, {name: draw, init: free}]\nreplicates: 2\n"
 
 
@@ -48,16 +55,17 @@ class Packages(unittest.TestCase):
             check=True, capture_output=True, text=True).stdout
         cls.torch = glob.glob(os.path.join(CACHE, "stacks/torch-*/torch"))[0]
 
-    def run_in(self, name: str, *words: str, code: int = 0, path: str = "") -> str:
+    def run_in(self, name: str, *words: str, code: int = 0, path: str = "", **more: str) -> str:
         """In a folder and a home of its own, with nothing of this environment."""
         work = os.path.join(self.folder, name)
         os.makedirs(work, exist_ok=True)
-        for file, content in (("small.yaml", SWEEP), ("own.py", SCRIPT), ("own.yaml", OWN)):
+        for file, content in (("small.yaml", SWEEP), ("own.py", SCRIPT), ("own.yaml", OWN),
+                              ("ask.py", ASK)):
             with open(os.path.join(work, file), "w", encoding="utf-8") as into:
                 into.write(content)
         done = subprocess.run(words, cwd=work, capture_output=True, text=True,
                               env={"PATH": path + "/usr/local/bin:/usr/bin:/bin", "HOME": work,
-                                   "TERM": "dumb"}, stdin=subprocess.DEVNULL)
+                                   "TERM": "dumb", **more}, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -135,6 +143,11 @@ class Packages(unittest.TestCase):
         self.assertIn("own-s1.html", said)
         self.assertIn("Nothing comes in from outside", self.run_in(
             "own", program, "conform", "--", environment + "/bin/python", "own.py"))
+        client = os.path.join(CACHE, "python-client-packages")
+        if os.path.exists(client):
+            self.assertIn("{'control': {'done'}, 'draw': {'done'}}", self.run_in(
+                "ask", environment + "/bin/python", "ask.py", path=environment + "/bin:",
+                PYTHONPATH=client))
         os.symlink(self.torch, packages + "/torch")
         self.assertIn("small-s1.html", self.run_in("first", program, "run", "small.yaml"))
 

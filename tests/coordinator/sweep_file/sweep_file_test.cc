@@ -194,10 +194,12 @@ TEST(SweepFileTest, WhatIsLeftOutHasADefault) {
   EXPECT_FALSE(sweep.has_reference_accuracy());
 }
 
-TEST(SweepFileTest, AllAndAnyAreWordsUnlessQuoted) {
+TEST(SweepFileTest, AllAndAnyAreWordsUnlessInAList) {
   EXPECT_EQ(Read("name: a\nnoise: [control]\nhardware: any\n").hardware().kind(),
             v1::HardwareChoice::KIND_ANY);
-  EXPECT_THAT(Read("name: a\nnoise: [control]\nhardware: 'any'\n").hardware().classes(),
+  EXPECT_EQ(Read("{\"name\": \"a\", \"noise\": [\"control\"], \"hardware\": \"any\"}").hardware().kind(),
+            v1::HardwareChoice::KIND_ANY);
+  EXPECT_THAT(Read("name: a\nnoise: [control]\nhardware: ['any']\n").hardware().classes(),
               ElementsAre("any"));
 }
 

@@ -1,0 +1,56 @@
+"""A coordinator for a notebook: it is there, and it goes."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import noisefloor.client as nf
+
+CHILD = """
+import sys, noisefloor.client as nf
+local = nf.serve(sys.argv[1], worker=["--trainer=noop"])
+client = nf.Client(local.address)
+sweep = {"name": "a", "noise": ["control"], "stack": "noop", "hardware": "any", "replicates": 2}
+print(client.submit(sweep).members, flush=True)
+sys.stdin.read()
+"""
+
+
+class Serve(unittest.TestCase):
+    def test_it_ends_with_whoever_is_killed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home = os.path.join(folder, "home")
+            child = subprocess.Popen([sys.executable, "-c", CHILD, home], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+            self.assertEqual(child.stdout.readline(), "2\n")
+            child.send_signal(signal.SIGKILL)
+            child.communicate()
+            # The data directory can be opened again when its coordinator has gone: its lock says so.
+            with nf.serve(home, worker=None) as local, nf.Client(local.address) as client:
+                self.assertEqual(client.get_sweep().counts.members, 2)
+                self.assertFalse(any(one.connected for one in client.workers()))
+
+    def test_what_is_temporary_goes(self) -> None:
+        local = nf.serve(worker=None)
+        self.assertTrue(os.path.isdir(local.home))
+        local.stop()
+        self.assertFalse(os.path.exists(local.home))
+        local.stop()
+
+    def test_why_it_does_not_start_is_said(self) -> None:
+        with self.assertRaisesRegex(nf.NoCoordinator, "--bogus"):
+            nf.serve(worker=["--bogus"])
+        with nf.serve(worker=None) as local:
+            with self.assertRaisesRegex(nf.NoCoordinator, f"in use by the coordinator at {local.address}"):
+                nf.serve(local.home, worker=None)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.environ["PATH"]
+            os.environ["PATH"], binaries = folder, os.environ.pop("NOISEFLOOR_BIN")
+            try:
+                with self.assertRaisesRegex(nf.NoCoordinator, "no program noisefloor on the path"):
+                    nf.serve()
+            finally:
+                os.environ["PATH"], os.environ["NOISEFLOOR_BIN"] = path, binaries
