@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/printable.h"
+#include "common/files/directory.h"
 #include "common/log/log.h"
 #include "common/options/print.h"
 #include "worker/daemon/options.h"
@@ -72,6 +73,12 @@ absl::StatusOr<StateDirectory> OpenState(const Options& options, const Clock& cl
   });
 }
 
+// All that was to be delivered is: what is left is of use to nobody.
+void RemoveState(const std::string& path) {
+  const absl::Status removed = RemoveTree(path);
+  if (!removed.ok()) LogWarning("state_stays", {{"error", removed}});
+}
+
 int Refuse(const absl::Status& status) {
   LogError("refused", {{"error", status}});
   return 1;
@@ -95,7 +102,7 @@ int Main(const std::vector<std::string>& arguments) {
   if (!state.ok()) return Refuse(state.status());
   auto settings = [&options] {
     // Nothing is held yet but trainers that are asked, and these die with us.
-    const StopSignals signals([] {
+    const StopSignals signals([](StopSignal) {
       LogInfo("worker_stopped_before_start");
       _exit(0);
     });
@@ -104,8 +111,10 @@ int Main(const std::vector<std::string>& arguments) {
   if (!settings.ok()) return Refuse(settings.status());
   LogStart(*settings, *state);
   Worker worker(*std::move(settings), *state, clock);
-  const StopSignals signals([&worker] { worker.Stop(); });
-  return worker.Run();
+  const StopSignals signals([&worker](StopSignal signal) { worker.Stop(signal); });
+  const int code = worker.Run();
+  if (code == 0 && options.state_is_temporary) RemoveState(state->path());
+  return code;
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ Examples:
   noisefloor-worker --coordinator=box:7077 --trainer="mine=/opt/env/bin/python train.py"
 
 SIGTERM or SIGINT: finish what runs, deliver it, leave; a second one: stop what runs.
+SIGUSR1, by which a cluster warns of a time limit: the same as the first, without --drain-timeout.
 A coordinator that cannot be reached is tried again for ever, unless --give-up-after is given.
 Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable.)";
 
@@ -47,6 +48,7 @@ struct Raw {
   double grace_seconds = 10;
   double drain_seconds = 0;
   double give_up_seconds = 0;
+  double idle_seconds = 0;
   double hello_seconds = 600;
   double silence_seconds = 3600;
   double state_wait_seconds = 0;
@@ -79,6 +81,8 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Folder of this worker's own: results that wait for delivery, trainers' files")
       ->type_name("DIR")
       ->capture_default_str();
+  app.add_flag("--state-temporary", options.state_is_temporary,
+               "Remove the folder of --state when the worker leaves with nothing undelivered");
   app.add_option("--state-wait", raw.state_wait_seconds,
                  "Seconds to wait for another worker to leave the folder of --state")
       ->type_name("SECONDS")
@@ -119,6 +123,10 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
       ->capture_default_str();
   app.add_option("--give-up-after", raw.give_up_seconds,
                  "Seconds without a coordinator until the program ends with code 3; 0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--idle-timeout", raw.idle_seconds,
+                 "Seconds without a member until the worker leaves; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
@@ -197,6 +205,7 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_ASSIGN_OR_RETURN(options.grace, Seconds("--grace", raw.grace_seconds, false));
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.idle_timeout, Seconds("--idle-timeout", raw.idle_seconds, true));
   NF_ASSIGN_OR_RETURN(options.hello_timeout, Seconds("--hello-timeout", raw.hello_seconds, true));
   NF_ASSIGN_OR_RETURN(options.silence_timeout,
                       Seconds("--silence-timeout", raw.silence_seconds, true));

@@ -21,6 +21,7 @@ struct Options {
   std::string access_file;                           // Path; empty: plain text, no token.
   std::string name;                                  // Empty: the host's.
   std::string state;                                 // The state directory.
+  bool state_is_temporary = false;                   // It goes when the worker leaves with code 0.
   absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
   LayoutWish layout;                                 // Of slots.
   std::vector<std::string> classes;                  // Empty: all.
@@ -32,6 +33,7 @@ struct Options {
   absl::Duration grace = absl::Seconds(10);
   absl::Duration drain_timeout = absl::InfiniteDuration();
   absl::Duration give_up_after = absl::InfiniteDuration();
+  absl::Duration idle_timeout = absl::InfiniteDuration();
   absl::Duration hello_timeout = absl::InfiniteDuration();
   absl::Duration silence_timeout = absl::InfiniteDuration();
   bool standby = true;

@@ -24,6 +24,7 @@ sigset_t StopSet() {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGUSR1);
   if (!IsIgnored(SIGHUP)) sigaddset(&set, SIGHUP);
   return set;
 }
@@ -47,7 +48,7 @@ bool WaitForStopSignal(absl::Duration time) {
   return sigtimedwait(&set, nullptr, &limit) > 0;
 }
 
-StopSignals::StopSignals(std::function<void()> stop)
+StopSignals::StopSignals(std::function<void(StopSignal)> stop)
     : stop_(std::move(stop)), signals_(OpenSignals()), quit_(eventfd(0, EFD_CLOEXEC)) {
   NF_CHECK(signals_ >= 0 && quit_ >= 0);
   thread_ = std::thread([this] { Wait(); });
@@ -70,7 +71,8 @@ void StopSignals::Wait() {
     signalfd_siginfo info;
     if (read(signals_, &info, sizeof(info)) != sizeof(info)) continue;
     const bool hangup = info.ssi_signo == SIGHUP;
-    if (!hangup || !std::exchange(hung_up, true)) stop_();
+    if (hangup && std::exchange(hung_up, true)) continue;
+    stop_(info.ssi_signo == SIGUSR1 ? StopSignal::kWarn : StopSignal::kStop);
   }
 }
 

@@ -1,7 +1,9 @@
-// SIGTERM, SIGINT and SIGHUP (a closed terminal; not under nohup, which ignores it): waited for, or
-// as calls of a function on a thread where all is allowed.
+// SIGTERM, SIGINT and SIGHUP (a closed terminal; not under nohup, which ignores it), and SIGUSR1,
+// by which cluster schedulers warn: waited for, or as calls of a function on a thread where all is
+// allowed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -16,11 +18,16 @@ void BlockStopSignals();
 // Waits for one of them, blocked before; false when none came in time. The signal is consumed.
 bool WaitForStopSignal(absl::Duration time);
 
+enum class StopSignal : uint8_t {
+  kStop,  // End soon.
+  kWarn,  // SIGUSR1: begin nothing new; what runs may finish.
+};
+
 // Calls `stop` once for every signal that comes, but for SIGHUP only once in all: a shell repeats
 // what the terminal has said. Thread-safe by having nothing to call.
 class StopSignals {
  public:
-  explicit StopSignals(std::function<void()> stop);
+  explicit StopSignals(std::function<void(StopSignal)> stop);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -28,7 +35,7 @@ class StopSignals {
  private:
   void Wait();
 
-  const std::function<void()> stop_;
+  const std::function<void(StopSignal)> stop_;
   const int signals_;
   const int quit_;
   std::thread thread_;

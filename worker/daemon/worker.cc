@@ -72,7 +72,7 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
 
 Worker::~Worker() { CloseSession(); }
 
-void Worker::Stop() { NF_CHECK(mailbox_.Post(StopWanted{})); }
+void Worker::Stop(StopSignal signal) { NF_CHECK(mailbox_.Post(StopWanted{signal})); }
 
 int Worker::Run() {
   if (const absl::Status status = Recover(); !status.ok()) {
@@ -220,7 +220,8 @@ void Worker::CloseSession() {
 }
 
 absl::Duration Worker::UntilNext() const {
-  absl::Duration next = std::min({slots_.NextTick(), welcome_by_, hurry_at_});
+  absl::Duration next = std::min(
+      {slots_.NextTick(), welcome_by_, hurry_at_, idle_since_ + settings_.options.idle_timeout});
   if (session_ == nullptr) next = std::min(next, open_at_);
   if (!connected_) {
     next = std::min({next, unreached_since_ + settings_.options.give_up_after,
@@ -245,6 +246,7 @@ void Worker::WatchTheClock() {
     LogWarning("no_welcome", {{"coordinator", ToText(settings_.options.coordinator)}});
     session_->Cancel();
   }
+  LeaveWhenIdle(now);
   SayUnreached(now);
   const bool given_up = !connected_ && now - unreached_since_ >= settings_.options.give_up_after &&
                         lease_of_process_.empty();
@@ -254,7 +256,25 @@ void Worker::WatchTheClock() {
   }
 }
 
-void Worker::On(StopWanted&) {
+// What it would be given meanwhile is given back: the coordinator hears that it drains.
+void Worker::LeaveWhenIdle(absl::Duration now) {
+  const bool idle = connected_ && attempts_.empty() && !slots_.draining();
+  if (!idle) {
+    idle_since_ = absl::InfiniteDuration();
+    return;
+  }
+  idle_since_ = std::min(idle_since_, now);
+  if (now - idle_since_ < settings_.options.idle_timeout) return;
+  idle_since_ = absl::InfiniteDuration();
+  LogInfo("idle", {{"seconds", absl::ToDoubleSeconds(settings_.options.idle_timeout)}});
+  Step(slots::Drain{});
+}
+
+void Worker::On(const StopWanted& wanted) {
+  if (wanted.signal == StopSignal::kWarn) {
+    if (!slots_.draining()) LogInfo("draining", {{"help", "SIGUSR1: nothing new is begun"}});
+    return Step(slots::Drain{});
+  }
   ++stops_;
   LogInfo(stops_ == 1 ? "draining" : "hurrying");
   if (stops_ > 1) return Step(slots::Hurry{});

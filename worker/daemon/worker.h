@@ -24,6 +24,7 @@
 #include "worker/daemon/pulse.h"
 #include "worker/daemon/request.h"
 #include "worker/daemon/session.h"
+#include "worker/daemon/signals.h"
 #include "worker/daemon/spool.h"
 #include "worker/daemon/state_directory.h"
 #include "worker/daemon/trainer_pool.h"
@@ -49,15 +50,17 @@ class Worker final : public SessionListener {
 
   // Until drained, refused or given up; the exit code of the program.
   int Run();
-  // Any thread: drain; the second time, hurry.
-  void Stop();
+  // Any thread: drain; the second kStop, hurry.
+  void Stop(StopSignal signal = StopSignal::kStop);
 
  private:
   struct HeartbeatTaken {};
   struct SessionClosed {
     absl::Status status;
   };
-  struct StopWanted {};
+  struct StopWanted {
+    StopSignal signal;
+  };
   using News = std::variant<v1::SessionResponse, HeartbeatTaken, SessionClosed, PoolNews,
                             UploadDone, StopWanted>;
 
@@ -92,7 +95,8 @@ class Worker final : public SessionListener {
   void On(SessionClosed& closed);
   void On(PoolNews& news);
   void On(UploadDone& done);
-  void On(StopWanted&);
+  void On(const StopWanted& wanted);
+  void LeaveWhenIdle(absl::Duration now);
   void OnWelcome(const v1::Welcome& welcome);
   void OnStart(const v1::StartMember& start);
   void OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line);
@@ -164,6 +168,7 @@ class Worker final : public SessionListener {
   absl::Duration welcome_by_ = absl::InfiniteDuration();
   absl::Duration unreached_since_;
   absl::Duration hurry_at_ = absl::InfiniteDuration();
+  absl::Duration idle_since_ = absl::InfiniteDuration();  // Connected, without a lease.
   int stops_ = 0;
   int leave_code_ = 0;  // The exit code when there is nothing left to do.
   std::optional<int> exit_code_;

@@ -188,6 +188,56 @@ TEST_F(DaemonTest, TheDrainTimeoutStopsWhatRuns) {
   EXPECT_EQ(daemon_->Wait(), 0);
 }
 
+TEST_F(DaemonTest, AWarningLetsWhatRunsFinishHoweverLongThatTakes) {
+  StartDaemon({"--drain-timeout=0.01"});
+  (void)Registered();
+  const std::string gate = MakeGate();
+  Start(Member(7, "gate:" + gate));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+
+  ASSERT_TRUE(daemon_->Signal(SIGUSR1));
+  ASSERT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+  ASSERT_TRUE(daemon_->Signal(SIGUSR1));  // Again says nothing new.
+  Start(Member(8));
+  EXPECT_EQ(Finished().outcome().message(), "the worker is leaving");
+  OpenGate(gate);
+
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(daemon_->Wait(), 0);
+}
+
+TEST_F(DaemonTest, AfterAWarningTheFirstSigtermStillHasItsTimeout) {
+  StartDaemon({"--drain-timeout=0.1"});
+  (void)Registered();
+  Start(Member(7, "hang"));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+  ASSERT_TRUE(daemon_->Signal(SIGUSR1));
+  ASSERT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+
+  EXPECT_EQ(Finished().outcome().cause(), "interrupted");
+  EXPECT_EQ(daemon_->Wait(), 0);
+}
+
+TEST_F(DaemonTest, WithoutAMemberForLongItLeavesAndTakesItsFolderAlong) {
+  StartDaemon({"--idle-timeout=0.2", "--state-temporary"});
+  (void)Registered();
+  const std::string gate = MakeGate();
+  Start(Member(7, "gate:" + gate));
+  ASSERT_TRUE(coordinator_.Wait(Case::kStarted).has_value());
+  // Longer than that; what runs is something to do.
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(coordinator_.NextHeartbeat().has_value());
+  Start(Member(8));
+  OpenGate(gate);
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+
+  EXPECT_TRUE(coordinator_.Wait(Case::kDraining).has_value());
+  EXPECT_EQ(daemon_->Wait(), 0);
+  EXPECT_FALSE(std::filesystem::exists(State()));
+}
+
 TEST_F(DaemonTest, AKilledDaemonDeliversItsSpooledResultAfterARestart) {
   coordinator_.Set({.takes_uploads = false});
   StartDaemon();

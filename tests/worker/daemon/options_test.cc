@@ -81,7 +81,8 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--spool-limit=10",    "--no-standby",
                                       "--no-cache",          "--cache=/c",
                                       "--cache-limit=7",     "--log-level=debug",
-                                      "--log-format=json",   "--checkpoints=/k"});
+                                      "--log-format=json",   "--checkpoints=/k",
+                                      "--idle-timeout=9",    "--state-temporary"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.layout.cpu_slots, 3u);
@@ -92,6 +93,8 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_EQ(options.grace, absl::Milliseconds(500));
   EXPECT_EQ(options.drain_timeout, absl::Seconds(60));
   EXPECT_EQ(options.give_up_after, absl::Seconds(5));
+  EXPECT_EQ(options.idle_timeout, absl::Seconds(9));
+  EXPECT_TRUE(options.state_is_temporary);
   EXPECT_EQ(options.hello_timeout, absl::Seconds(7));
   EXPECT_EQ(options.silence_timeout, absl::InfiniteDuration());
   EXPECT_EQ(options.spool_limit_bytes, 10u << 20);
