@@ -21,6 +21,7 @@
 #include "coordinator/loop/recovery.h"
 #include "coordinator/metrics/metrics.h"
 #include "coordinator/metrics/metrics_server.h"
+#include "coordinator/pools/pool_keeper.h"
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/access_gate.h"
@@ -28,16 +29,19 @@
 #include "coordinator/rpc/call_meter.h"
 #include "coordinator/rpc/coordinator_service.h"
 #include "coordinator/rpc/door.h"
+#include "coordinator/rpc/fleet_service.h"
 #include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/stack_book.h"
 #include "coordinator/rpc/worker_service.h"
+#include "coordinator/slurm/environment.h"
 #include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
+#include "coordinator/store/pool_rows.h"
 #include "coordinator/store/restore.h"
 #include "coordinator/store/stack_rows.h"
 #include "coordinator/store/store.h"
@@ -233,6 +237,7 @@ class RunningCoordinator final : public Coordinator {
   std::optional<UploadedBy> UploaderOf(LeaseId lease) const;
   std::string StorageProblem() const;
   absl::Status OpenServices(const CoordinatorOptions& options);
+  absl::Status OpenPools(const CoordinatorOptions& options);
   std::vector<grpc::Service*> CloseDoors();
   absl::Status WriteOwnerAccess(const std::string& home);
   absl::Status ServeMetrics(const CoordinatorOptions& options);
@@ -255,6 +260,8 @@ class RunningCoordinator final : public Coordinator {
   std::optional<CoordinatorServiceImpl> people_;
   std::optional<WorkerServiceImpl> workers_;
   std::optional<AccessServiceImpl> access_service_;
+  std::unique_ptr<PoolKeeper> pools_;
+  std::optional<FleetServiceImpl> fleet_service_;
   std::vector<std::unique_ptr<Door>> doors_;  // Of the three, where access is enforced.
   std::string owner_access_;                  // Where it lies; empty: there is none.
   std::unique_ptr<RpcServer> server_;
@@ -317,6 +324,21 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
                                .coordinator = kept->coordinator,
                                .certificate = kept->certificate,
                                .open = !options.listen.empty() && !access_.enforced()});
+  return OpenPools(options);
+}
+
+absl::Status RunningCoordinator::OpenPools(const CoordinatorOptions& options) {
+  NF_ASSIGN_OR_RETURN(KeptFleet kept, ReadFleet(options.home));
+  fleet::Fleet fleet({}, std::move(kept.pools), std::move(kept.launches), kept.used, kept.last_pool,
+                     kept.last_launch);
+  pools_ = std::make_unique<PoolKeeper>(
+      PoolKeeper::Parts{.loop = loop_,
+                        .clock = clock_,
+                        .slurm = Slurm(SlurmEnvironment()),
+                        .address = [this] { return address_; },
+                        .chance = [] { return ToHex(Chance()).substr(0, 16); }},
+      PoolKeeperOptions{.poll = options.cluster_poll}, std::move(fleet));
+  fleet_service_.emplace(*pools_, clock_);
   return absl::OkStatus();
 }
 
@@ -353,6 +375,7 @@ std::vector<grpc::Service*> RunningCoordinator::CloseDoors() {
   add(v1::CoordinatorService::service_full_name(), *people_, "");
   add(v1::WorkerService::service_full_name(), *workers_, "Upload");
   add(v1::AccessService::service_full_name(), *access_service_, "");
+  add(v1::FleetService::service_full_name(), *fleet_service_, "");
   std::vector<grpc::Service*> services;
   for (const auto& door : doors_) services.push_back(door.get());
   return services;
@@ -360,7 +383,8 @@ std::vector<grpc::Service*> RunningCoordinator::CloseDoors() {
 
 absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, ServerSettings settings) {
   NF_RETURN_IF_ERROR(OpenServices(options));
-  std::vector<grpc::Service*> services = {&*people_, &*workers_, &*access_service_};
+  std::vector<grpc::Service*> services = {&*people_, &*workers_, &*access_service_,
+                                          &*fleet_service_};
   if (access_.enforced()) {
     settings.gate = MakeAccessGate(access_, RulesOf(AllServices()));
     services = CloseDoors();
@@ -380,6 +404,8 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
   }
   if (!options.metrics.empty()) NF_RETURN_IF_ERROR(ServeMetrics(options));
   loop_.Start();
+  // Without an address no worker could come.
+  if (!address_.empty()) pools_->Start();
   return absl::OkStatus();
 }
 
@@ -427,6 +453,7 @@ void RunningCoordinator::Stop() {
   if (server_) server_->StopServing();
   registry_.CloseAll(Stopping());
   watches_.CloseAll(Stopping());
+  if (pools_) pools_->Stop();  // Before the loop, which keeps what it decides.
   loop_.Stop();  // Before the server: what it answers must still have a call to go to.
   if (server_) server_->Shutdown(kStopGrace);
   if (!owner_access_.empty()) (void)RemoveFile(owner_access_);

@@ -34,6 +34,7 @@ struct CoordinatorOptions {
   absl::Duration upload_idle = absl::Minutes(1);         // Without a piece, an upload ends.
   absl::Duration register_by = absl::Seconds(10);        // Without a word, a session ends.
   uint32_t max_workers = 1000;                           // Connected at one time.
+  absl::Duration cluster_poll = absl::Seconds(15);       // Between two questions to a cluster.
 };
 
 // Thread-safe after Start. Owns the lock on the home, the store's writing connection and every

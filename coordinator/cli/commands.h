@@ -38,6 +38,7 @@ std::unique_ptr<Command> MakeRelease();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeReplay();
 std::unique_ptr<Command> MakeExport();
+std::unique_ptr<Command> MakeFleet();
 std::unique_ptr<Command> MakeAccess();
 std::unique_ptr<Command> MakeSql();
 std::unique_ptr<Command> MakeBackupCommand();

@@ -1,4 +1,3 @@
-#include <charconv>
 #include <tuple>
 
 #include "fmt/format.h"
@@ -7,6 +6,7 @@
 #include "coordinator/cli/caches.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
+#include "coordinator/cli/duration.h"
 #include "coordinator/cli/output.h"
 
 namespace noisefloor::cli {
@@ -14,24 +14,6 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Hours(6);
-
-// "30d", "12h", "90m", "45s" as seconds.
-absl::StatusOr<int64_t> SecondsOf(std::string_view text) {
-  constexpr int64_t kMost = int64_t{100} * 365 * 86400;
-  int64_t count = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, count);
-  const std::string_view unit(at, static_cast<size_t>(end - at));
-  const int64_t seconds = unit == "d"   ? 86400
-                          : unit == "h" ? 3600
-                          : unit == "m" ? 60
-                          : unit == "s" ? 1
-                                        : 0;
-  if (error != std::errc() || count < 0 || seconds == 0 || count > kMost / seconds) {
-    return InvalidInput(fmt::format("--older-than={}: expected a time such as 30d or 12h", text));
-  }
-  return count * seconds;
-}
 
 std::string Amount(uint64_t files, uint64_t bytes) {
   return fmt::format("{} ({:.1f} MB)", Counted(files, "file"), bytes / 1e6);
@@ -104,7 +86,7 @@ class Gc final : public Command {
     }
     if (kinds_.empty() && !sweeps_.empty()) return InvalidInput("--sweep: expected --kind with it");
     if (!older_than_.empty()) {
-      NF_ASSIGN_OR_RETURN(const int64_t seconds, SecondsOf(older_than_));
+      NF_ASSIGN_OR_RETURN(const int64_t seconds, SecondsOf("--older-than", older_than_));
       request.set_older_than_seconds(seconds);
     }
     for (const std::string& kind : kinds_) request.add_kinds(kind);
@@ -128,7 +110,7 @@ class Gc final : public Command {
       return MakeError(absl::StatusCode::kNotFound, folder + ": there is no such folder");
     }
     NF_ASSIGN_OR_RETURN(const int64_t seconds,
-                        SecondsOf(older_than_.empty() ? "30d" : older_than_));
+                        SecondsOf("--older-than", older_than_.empty() ? "30d" : older_than_));
     const CachePlaces places = FindCachePlaces(context, states_, folders_);
     NF_ASSIGN_OR_RETURN(
         const CacheUse use,

@@ -4,6 +4,7 @@
 #include "common/rpc/address.h"
 #include "coordinator/certificates/access_folder.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/duration.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/stop_signal.h"
 #include "coordinator/store/restore.h"
@@ -32,6 +33,9 @@ class Serve final : public Command {
                    "address where Prometheus reads figures, at /metrics (default: nowhere); off "
                    "loopback with TLS and a reader's token, once access is set up")
         ->type_name("HOST:PORT");
+    app.add_option("--cluster-poll", cluster_poll_,
+                   "how often the cluster of pools is asked for their jobs (default 15s)")
+        ->type_name("TIME");
     app.add_option("--log-level", log_level_, "debug, info, warning, error or off (default info)")
         ->type_name("LEVEL");
     app.add_option("--log-format", log_format_, "text or json (default text)")->type_name("FORMAT");
@@ -42,12 +46,18 @@ class Serve final : public Command {
     }
     NF_ASSIGN_OR_RETURN(const std::string listen, ListenAddress(context));
     NF_ASSIGN_OR_RETURN(const LogSettings log, Log());
+    NF_ASSIGN_OR_RETURN(const int64_t poll, SecondsOf("--cluster-poll", cluster_poll_));
+    if (poll == 0) return InvalidInput("--cluster-poll=0s: expected a second or more");
     if (!metrics_.empty()) NF_RETURN_IF_ERROR(CheckMetrics(context));
     OutliveReaders();
     SetUpLog(log);
     const StopSignal stop;
-    absl::StatusOr<std::unique_ptr<Coordinator>> started = context.start_coordinator(
-        {.home = context.options.home, .listen = listen, .use_access = true, .metrics = metrics_});
+    absl::StatusOr<std::unique_ptr<Coordinator>> started =
+        context.start_coordinator({.home = context.options.home,
+                                   .listen = listen,
+                                   .use_access = true,
+                                   .metrics = metrics_,
+                                   .cluster_poll = absl::Seconds(poll)});
     // Nobody was to be reached: what cannot be had here is refused.
     if (absl::IsUnavailable(started.status())) {
       return MakeError(absl::StatusCode::kFailedPrecondition, Message(started.status()));
@@ -126,6 +136,7 @@ class Serve final : public Command {
 
   std::string listen_;
   std::string metrics_;
+  std::string cluster_poll_ = "15s";
   std::string log_level_ = "info";
   std::string log_format_ = "text";
 };

@@ -166,6 +166,11 @@ scheduler::ClassCounts EventLoop::CountsByClass() const {
   return scheduler_.CountsByClass();
 }
 
+std::vector<scheduler::Need> EventLoop::Needs() const {
+  const MutexLock lock(deciding_);
+  return scheduler_.Needs();
+}
+
 scheduler::Effects EventLoop::DecideOn(scheduler::Event event) {
   MutexLock lock(deciding_);
   return scheduler_.Step(std::move(event), Now());

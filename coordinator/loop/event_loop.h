@@ -48,7 +48,7 @@ using CallEvent =
     std::variant<scheduler::SweepSubmitted, scheduler::SweepCancelled, scheduler::SweepRetried,
                  scheduler::SweepUpdated, scheduler::SweepExtended, scheduler::SweepDeleted,
                  scheduler::ShareUpdated, scheduler::WorkerUpdated, scheduler::TokenAdded,
-                 scheduler::TokensRevoked, scheduler::ArtifactsCollected>;
+                 scheduler::TokensRevoked, scheduler::FleetDecided, scheduler::ArtifactsCollected>;
 
 // What a call came to. The status is OK only when what was asked is on disk.
 struct CallResult {
@@ -121,6 +121,7 @@ class EventLoop {
 
   // As the scheduler counts them, over all sweeps; likewise.
   scheduler::ClassCounts CountsByClass() const ABSL_LOCKS_EXCLUDED(deciding_);
+  std::vector<scheduler::Need> Needs() const ABSL_LOCKS_EXCLUDED(deciding_);
   // What waits to be dealt with at this moment.
   size_t waiting() const { return mailbox_.size() + taken_; }
 

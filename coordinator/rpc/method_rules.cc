@@ -8,6 +8,7 @@
 #include "noisefloor/v1/access.pb.h"
 #include "noisefloor/v1/access_api.grpc.pb.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
+#include "noisefloor/v1/fleet_api.grpc.pb.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
 
 namespace noisefloor {
@@ -30,7 +31,7 @@ MethodRules RulesOf(const std::vector<std::string>& services) {
 
 std::vector<std::string> AllServices() {
   return {v1::AccessService::service_full_name(), v1::CoordinatorService::service_full_name(),
-          v1::WorkerService::service_full_name()};
+          v1::FleetService::service_full_name(), v1::WorkerService::service_full_name()};
 }
 
 }  // namespace noisefloor

@@ -182,16 +182,29 @@ struct RevokeToken {
   uint64_t token = 0;
   absl::Time at;
 };
+// As it is from now on; likewise the next.
+struct KeepPool {
+  fleet::PoolRecord pool;
+};
+struct KeepLaunch {
+  fleet::LaunchRecord launch;
+};
+// It is no more; what is told of it and its launches stays.
+struct DropPool {
+  uint64_t pool = 0;
+  absl::Time at;
+};
 // Their files are no longer kept. Each is there once, named as in its KeepOutcome.
 struct CollectArtifacts {
   std::vector<CollectedArtifact> artifacts;
   absl::Time at;
 };
-using Write = std::variant<KeepSweep, KeepSharing, KeepShare, KeepExtension, DeleteSweep, KeepNotes,
-                           PinCell, KeepSpecification, PinIdentity, KeepSchema, KeepSoftware,
-                           KeepWorker, KeepWorkerUse, ForgetWorker, GrantLease, DropLease,
-                           KeepRecords, KeepOutcome, SetMemberState, SetUntouched, AppendEvent,
-                           KeepToken, RevokeToken, CollectArtifacts>;
+using Write =
+    std::variant<KeepSweep, KeepSharing, KeepShare, KeepExtension, DeleteSweep, KeepNotes, PinCell,
+                 KeepSpecification, PinIdentity, KeepSchema, KeepSoftware, KeepWorker,
+                 KeepWorkerUse, ForgetWorker, GrantLease, DropLease, KeepRecords, KeepOutcome,
+                 SetMemberState, SetUntouched, AppendEvent, KeepToken, RevokeToken, KeepPool,
+                 KeepLaunch, DropPool, CollectArtifacts>;
 
 // ---- Sends.
 

@@ -14,6 +14,7 @@
 #include "common/base/ids.h"
 #include "common/base/inventory.h"
 #include "coordinator/access/access_list.h"
+#include "coordinator/fleet/pool.h"
 #include "coordinator/ingest/outcome.h"
 #include "coordinator/scheduler/member_selection.h"
 #include "coordinator/sweep/sweep.h"
@@ -94,6 +95,15 @@ struct ArtifactsCollected {
   RequestNumber request = 0;
   SweepId sweep;
   std::vector<CollectedArtifact> artifacts;
+  std::string caller;
+};
+// What a fleet::Fleet has decided: it is kept before the cluster hears of it.
+struct FleetDecided {
+  RequestNumber request = 0;
+  std::vector<fleet::PoolRecord> pools;
+  std::vector<fleet::LaunchRecord> launches;
+  std::vector<uint64_t> gone;  // Pools that are no more.
+  std::vector<fleet::Happening> happenings;
   std::string caller;
 };
 // The store is a backup's: whoever holds a lease of it holds it of a coordinator that is no more.
@@ -188,10 +198,11 @@ struct Tick {};
 // What Effects::more asks for.
 struct Continue {};
 
-using Event = std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated,
-                           SweepExtended, SweepDeleted, ShareUpdated, WorkerUpdated, TokenAdded,
-                           TokensRevoked, ArtifactsCollected, DataRestored, WorkerConnected,
-                           SessionLost, Heartbeat, WorkerDraining, AttemptStarted, RecordsArrived,
-                           AttemptFinished, StorageFailed, StorageRecovered, Tick, Continue>;
+using Event =
+    std::variant<SweepSubmitted, SweepCancelled, SweepRetried, SweepUpdated, SweepExtended,
+                 SweepDeleted, ShareUpdated, WorkerUpdated, TokenAdded, TokensRevoked, FleetDecided,
+                 ArtifactsCollected, DataRestored, WorkerConnected, SessionLost, Heartbeat,
+                 WorkerDraining, AttemptStarted, RecordsArrived, AttemptFinished, StorageFailed,
+                 StorageRecovered, Tick, Continue>;
 
 }  // namespace noisefloor::scheduler

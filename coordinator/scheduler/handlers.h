@@ -16,6 +16,7 @@ void On(Turn& turn, const SweepDeleted& event);
 void On(Turn& turn, const TokenAdded& event);
 void On(Turn& turn, const TokensRevoked& event);
 
+void On(Turn& turn, const FleetDecided& event);
 void On(Turn& turn, const ArtifactsCollected& event);
 void On(Turn& turn, const DataRestored& event);
 

@@ -79,6 +79,13 @@ struct SweepCounts {
 // Members by hardware class ("": any) and state, in the order of MemberState.
 using ClassCounts = std::map<std::string, std::array<int64_t, 6>>;
 
+// Members that wait for the same; empty = any.
+struct Need {
+  std::string hardware;
+  std::string stack;
+  uint64_t members = 0;
+};
+
 // A unit of a worker that gets no leases for a while.
 struct Pause {
   std::string unit;
@@ -135,6 +142,8 @@ class Scheduler {
   std::optional<RunningAttempt> FindLease(LeaseId lease) const;  // Live ones only.
   std::optional<SweepCounts> CountsOf(SweepId sweep) const;      // Nothing: there is no such sweep.
   ClassCounts CountsByClass() const;  // Over all sweeps; kept up to date, not counted.
+  // Of what could be leased now, had it a worker: neither paused nor over a limit. By queue.
+  std::vector<Need> Needs() const;
   uint32_t WeightOf(const std::string& owner) const;  // 1 unless said.
   bool Knows(SessionId session) const;                // A worker's, not lost yet.
   std::vector<RunningAttempt> Running() const;        // By lease.

@@ -8,6 +8,7 @@
 
 #include "common/files/sha256.h"
 #include "coordinator/store/hash_bytes.h"
+#include "coordinator/store/pool_rows.h"
 #include "coordinator/store/special.h"
 #include "coordinator/store/sweep_json.h"
 
@@ -117,6 +118,20 @@ constexpr const char* kTokenSql =
     "(?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kRevokeTokenSql =
     "UPDATE token SET revoked_us = ? WHERE token = ? AND revoked_us IS NULL";
+constexpr const char* kPoolSql =
+    "INSERT INTO pool (pool, name, wish, tag, state, why, forgiven, learned, created_by, "
+    "created_us) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (pool) DO UPDATE SET wish = excluded.wish, "
+    "state = excluded.state, why = excluded.why, forgiven = excluded.forgiven, learned = "
+    "excluded.learned";
+constexpr const char* kLaunchSql =
+    "INSERT INTO launch (launch, pool, nonce, place, stays, job, phase, ending, reason, node, "
+    "heard, created_us, began_us, ended_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (launch) DO UPDATE SET job = excluded.job, phase = excluded.phase, "
+    "ending = excluded.ending, reason = excluded.reason, node = excluded.node, "
+    "heard = excluded.heard, began_us = excluded.began_us, ended_us = excluded.ended_us";
+constexpr const char* kDropPoolSql =
+    "UPDATE pool SET gone_us = ? WHERE pool = ? AND gone_us IS NULL";
 constexpr const char* kCollectSql =
     "UPDATE artifact SET collected_us = ? WHERE lease = ? AND kind = ? AND path = ? "
     "AND collected_us IS NULL";
@@ -219,6 +234,9 @@ RowWriter::RowWriter(SQLite::Database& database)
       drained_(database, kDrainedSql),
       release_(database, kReleaseSql),
       quarantine_(database, kQuarantineSql),
+      pool_(database, kPoolSql),
+      launch_(database, kLaunchSql),
+      drop_pool_(database, kDropPoolSql),
       records_(database),
       metrics_{{database, kAddMetricSql}, {database, kFindMetricSql}, {}},
       units_{{database, kAddUnitSql}, {database, kFindUnitSql}, {}} {}
@@ -456,6 +474,29 @@ void RowWriter::Keep(const scheduler::KeepToken& write) {
 
 void RowWriter::Keep(const scheduler::RevokeToken& write) {
   Run(revoke_token_, Micros(write.at), write.token);
+}
+
+void RowWriter::Keep(const scheduler::KeepPool& write) {
+  const fleet::PoolRecord& pool = write.pool;
+  Run(pool_, pool.number, pool.wish.name, WishToJson(pool.wish), pool.tag,
+      static_cast<int>(pool.state), pool.why, pool.forgiven, LearnedToJson(pool), pool.created_by,
+      Micros(pool.created));
+}
+
+void RowWriter::Keep(const scheduler::KeepLaunch& write) {
+  const fleet::LaunchRecord& launch = write.launch;
+  const auto when = [](absl::Time time) -> std::optional<int64_t> {
+    if (time == absl::InfiniteFuture()) return std::nullopt;
+    return Micros(time);
+  };
+  Run(launch_, launch.number, launch.pool, launch.nonce, launch.index, launch.stays ? 1 : 0,
+      launch.job, static_cast<int>(launch.phase), static_cast<int>(launch.end), launch.reason,
+      launch.node, launch.heard ? 1 : 0, Micros(launch.created), when(launch.began),
+      when(launch.ended));
+}
+
+void RowWriter::Keep(const scheduler::DropPool& write) {
+  Run(drop_pool_, Micros(write.at), write.pool);
 }
 
 void RowWriter::Keep(const scheduler::CollectArtifacts& write) {

@@ -48,6 +48,9 @@ class RowWriter {
   void Keep(const scheduler::AppendEvent& write);
   void Keep(const scheduler::KeepToken& write);
   void Keep(const scheduler::RevokeToken& write);
+  void Keep(const scheduler::KeepPool& write);
+  void Keep(const scheduler::KeepLaunch& write);
+  void Keep(const scheduler::DropPool& write);
   void Keep(const scheduler::CollectArtifacts& write);
 
   void KeepCells(SweepId sweep, const std::vector<sweep::Cell>& cells);
@@ -68,7 +71,7 @@ class RowWriter {
       software_, worker_, forget_worker_, lease_, drop_lease_, attempt_, hash_, metric_, artifact_,
       member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_,
       token_, revoke_token_, collect_, sharing_, share_, even_share_, extension_, wider_, delete_,
-      notes_, drained_, release_, quarantine_;
+      notes_, drained_, release_, quarantine_, pool_, launch_, drop_pool_;
   RecordRows records_;
   Names metrics_;
   Names units_;

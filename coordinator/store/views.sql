@@ -175,6 +175,32 @@ SELECT token, identity,
        datetime(revoked_us / 1000000, 'unixepoch') AS revoked_utc, created_by
 FROM token;
 
+-- Pools of workers on a cluster; those that are gone, too.
+CREATE VIEW v_pool AS
+SELECT pool, name,
+       CASE WHEN gone_us IS NOT NULL THEN 'gone'
+            ELSE CASE state WHEN 1 THEN 'active' WHEN 2 THEN 'paused' ELSE 'removing' END END
+         AS state,
+       why, wish, learned,
+       (SELECT count(*) FROM launch l WHERE l.pool = p.pool) AS launches,
+       (SELECT count(*) FROM launch l WHERE l.pool = p.pool AND l.phase < 4) AS live,
+       (SELECT coalesce(sum(l.ended_us - l.began_us), 0) / 3.6e9 FROM launch l
+        WHERE l.pool = p.pool AND l.ended_us IS NOT NULL AND l.began_us IS NOT NULL) AS hours,
+       created_by, datetime(created_us / 1000000, 'unixepoch') AS created_utc
+FROM pool p;
+
+-- Their jobs, and the worker in each.
+CREATE VIEW v_launch AS
+SELECT launch, p.name AS pool, p.name || '-' || nonce || '-' || place AS worker, job,
+       CASE phase WHEN 1 THEN 'intended' WHEN 2 THEN 'waiting' WHEN 3 THEN 'alive' ELSE 'ended' END
+         AS phase,
+       CASE ending WHEN 1 THEN 'well' WHEN 2 THEN 'taken' WHEN 3 THEN 'broken' WHEN 4 THEN 'refused'
+                   WHEN 5 THEN 'gone' WHEN 6 THEN 'surplus' END AS ending,
+       reason, node, heard, datetime(l.created_us / 1000000, 'unixepoch') AS created_utc,
+       datetime(began_us / 1000000, 'unixepoch') AS began_utc,
+       datetime(ended_us / 1000000, 'unixepoch') AS ended_utc
+FROM launch l JOIN pool p USING (pool);
+
 -- Members that train again what another has trained.
 CREATE VIEW v_replay AS
 SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member, c.sweep, c.cell, n.n AS replicate,

@@ -124,6 +124,14 @@ struct WriteLine {
   std::string operator()(const RevokeToken& w) const {
     return "keep  token " + std::to_string(w.token) + " is revoked";
   }
+  std::string operator()(const KeepPool& w) const { return "keep  pool " + w.pool.wish.name; }
+  std::string operator()(const KeepLaunch& w) const {
+    return "keep  launch " + std::to_string(w.launch.number) + " of pool " +
+           std::to_string(w.launch.pool);
+  }
+  std::string operator()(const DropPool& w) const {
+    return "keep  pool " + std::to_string(w.pool) + " is no more";
+  }
   std::string operator()(const CollectArtifacts& w) const {
     std::string line = "keep  files removed:";
     for (const CollectedArtifact& one : w.artifacts) line += " " + Text(one.lease) + " " + one.path;

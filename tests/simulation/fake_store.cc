@@ -458,6 +458,9 @@ void FakeStore::On(const AppendEvent& write) {
 }
 
 // No world of the simulation has people who make tokens.
+void FakeStore::On(const KeepPool&) { Violate("a pool that nobody asked for"); }
+void FakeStore::On(const KeepLaunch&) { Violate("a launch that nobody asked for"); }
+void FakeStore::On(const DropPool&) { Violate("a pool that nobody asked to drop"); }
 void FakeStore::On(const KeepToken&) { Violate("a token that nobody asked for"); }
 
 void FakeStore::On(const RevokeToken&) { Violate("a token is revoked that nobody has"); }

@@ -62,6 +62,9 @@ class FakeStore {
   void On(const scheduler::AppendEvent& write);
   void On(const scheduler::KeepToken& write);
   void On(const scheduler::RevokeToken& write);
+  void On(const scheduler::KeepPool& write);
+  void On(const scheduler::KeepLaunch& write);
+  void On(const scheduler::DropPool& write);
   void On(const scheduler::CollectArtifacts& write);
 
   void Violate(const std::string& what) { violations_.push_back(what); }

@@ -69,14 +69,7 @@ void AddCache(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--no-cache", raw.no_cache, "Read data sets anew for each member");
 }
 
-void AddOptions(CLI::App& app, Options& options, Raw& raw) {
-  app.add_option(
-         "--coordinator", raw.coordinator,
-         "The coordinator (default: $NOISEFLOOR_COORDINATOR, else that of the access file in "
-         "$NOISEFLOOR_ACCESS or ~/.config/noisefloor/access)")
-      ->type_name("HOST:PORT");
-  app.add_option("--name", options.name, "Name in the fleet (default: the host's name)")
-      ->type_name("NAME");
+void AddState(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--state", options.state,
                  "Folder of this worker's own: results that wait for delivery, trainers' files")
       ->type_name("DIR")
@@ -87,6 +80,17 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Seconds to wait for another worker to leave the folder of --state")
       ->type_name("SECONDS")
       ->capture_default_str();
+}
+
+void AddOptions(CLI::App& app, Options& options, Raw& raw) {
+  app.add_option(
+         "--coordinator", raw.coordinator,
+         "The coordinator (default: $NOISEFLOOR_COORDINATOR, else that of the access file in "
+         "$NOISEFLOOR_ACCESS or ~/.config/noisefloor/access)")
+      ->type_name("HOST:PORT");
+  app.add_option("--name", options.name, "Name in the fleet (default: the host's name)")
+      ->type_name("NAME");
+  AddState(app, options, raw);
   app.add_option("--classes", options.classes,
                  "Hardware classes to offer, separated by ',' (default: all)")
       ->type_name("CLASS")

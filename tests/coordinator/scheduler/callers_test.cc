@@ -88,5 +88,51 @@ TEST(Callers, TokensAreKeptAndRevokedAndAnswered) {
   EXPECT_EQ(Of<AnswerCount>(revoked).at(0).members, 2u);
 }
 
+TEST(Callers, WhatAFleetDecidesIsKeptAsItIsAndAnswered) {
+  Scheduler scheduler{Options{}};
+  fleet::PoolRecord pool;
+  pool.number = 4;
+  fleet::LaunchRecord launch;
+  launch.number = 9;
+
+  const Effects kept = scheduler.Step(
+      FleetDecided{7, {pool}, {launch}, {2}, {{"pool_added", "pool a added"}}, "root"}, kT0);
+
+  ASSERT_EQ(Of<KeepPool>(kept).size(), 1u);
+  EXPECT_EQ(Of<KeepPool>(kept)[0].pool, pool);
+  ASSERT_EQ(Of<KeepLaunch>(kept).size(), 1u);
+  EXPECT_EQ(Of<KeepLaunch>(kept)[0].launch, launch);
+  ASSERT_EQ(Of<DropPool>(kept).size(), 1u);
+  EXPECT_EQ(Of<DropPool>(kept)[0].pool, 2u);
+  EXPECT_EQ(Of<DropPool>(kept)[0].at, kT0);
+  EXPECT_THAT(Happened(kept), ElementsAre("pool_added: pool a added (root)"));
+  EXPECT_EQ(Of<AnswerCount>(kept).at(0).request, 7u);
+}
+
+// "class/stack: members" of each.
+std::vector<std::string> NeedsOf(const Scheduler& scheduler) {
+  std::vector<std::string> lines;
+  for (const Need& need : scheduler.Needs()) {
+    lines.push_back(need.hardware + "/" + need.stack + ": " + std::to_string(need.members));
+  }
+  return lines;
+}
+
+TEST(Needs, AreOfWhatCouldBeLeasedNow) {
+  Scheduler scheduler{Options{}};
+  EXPECT_THAT(NeedsOf(scheduler), ElementsAre());
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 5, {"gpu-a", "gpu-b"})), kT0);
+  EXPECT_THAT(NeedsOf(scheduler), ElementsAre("gpu-a/: 5", "gpu-b/: 5"));
+
+  (void)scheduler.Step(
+      SweepUpdated{.request = 1, .sweep = SweepId{1}, .set_limits = {{"gpu-a", 2}}}, kT0);
+  EXPECT_THAT(NeedsOf(scheduler), ElementsAre("gpu-a/: 2", "gpu-b/: 5"));
+  (void)scheduler.Step(SweepUpdated{.request = 2, .sweep = SweepId{1}, .paused = true}, kT0);
+  EXPECT_THAT(NeedsOf(scheduler), ElementsAre());
+  (void)scheduler.Step(SweepUpdated{.request = 3, .sweep = SweepId{1}, .paused = false}, kT0);
+  (void)scheduler.Step(SweepCancelled{4, SweepId{1}, ""}, kT0);
+  EXPECT_THAT(NeedsOf(scheduler), ElementsAre());
+}
+
 }  // namespace
 }  // namespace noisefloor::scheduler

@@ -197,8 +197,9 @@ TEST(SweepFileTest, WhatIsLeftOutHasADefault) {
 TEST(SweepFileTest, AllAndAnyAreWordsUnlessInAList) {
   EXPECT_EQ(Read("name: a\nnoise: [control]\nhardware: any\n").hardware().kind(),
             v1::HardwareChoice::KIND_ANY);
-  EXPECT_EQ(Read("{\"name\": \"a\", \"noise\": [\"control\"], \"hardware\": \"any\"}").hardware().kind(),
-            v1::HardwareChoice::KIND_ANY);
+  EXPECT_EQ(
+      Read("{\"name\": \"a\", \"noise\": [\"control\"], \"hardware\": \"any\"}").hardware().kind(),
+      v1::HardwareChoice::KIND_ANY);
   EXPECT_THAT(Read("name: a\nnoise: [control]\nhardware: ['any']\n").hardware().classes(),
               ElementsAre("any"));
 }

@@ -46,13 +46,14 @@ class Local:
 
 
 def serve(home: str | os.PathLike[str] = "", *, slots: int = 0,
-          trainers: Mapping[str, str] | None = None, worker: Sequence[str] | None = (), log: str | os.PathLike[str] = "") -> Local:
-    """Starts a coordinator on a free port of loopback, and a worker. Both are there when it returns.
+          trainers: Mapping[str, str] | None = None, worker: Sequence[str] | None = (),
+          log: str | os.PathLike[str] = "") -> Local:
+    """Starts a coordinator on a free port of loopback and a worker, which are there when it returns.
 
     `home`: its data directory; without one a temporary one, removed at the end. `slots`: trainers
     side by side; 0: one for each core. `trainers`: by stack, as `--trainer STACK=COMMAND` says
-    them; none: our own. `worker`: more options of noisefloor-worker; None: no worker. `log`: a file for
-    what both say; without one inside the home. NoCoordinator says why it does not start.
+    them; none: our own. `worker`: more options of noisefloor-worker; None: no worker. `log`: a
+    file for what both say; without one inside the home. NoCoordinator says why it does not start.
     """
     folder = os.path.abspath(os.fspath(home)) if home else tempfile.mkdtemp(prefix="noisefloor-")
     options = [f"--trainer={name}={command}" for name, command in (trainers or {}).items()]

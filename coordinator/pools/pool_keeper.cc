@@ -1,0 +1,291 @@
+#include "coordinator/pools/pool_keeper.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "fmt/format.h"
+
+#include "common/files/directory.h"
+#include "common/log/log.h"
+#include "coordinator/slurm/script.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr size_t kMostItems = 1000;
+constexpr absl::Duration kSoon = absl::Seconds(3);
+constexpr absl::Duration kSleep = absl::Minutes(1);  // While there is no pool.
+// A worker that the cluster ends gets half a minute from SIGTERM to SIGKILL, where nobody has
+// changed that: what it trains is stopped at once, so that it can still say so.
+constexpr absl::Duration kDrainTimeout = absl::Seconds(1);
+constexpr absl::Duration kGiveUpAfter = absl::Minutes(30);
+
+absl::Status Stopping() {
+  return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
+}
+
+bool Says(const std::vector<std::string>& options, std::string_view option) {
+  return std::ranges::any_of(options, [&](const std::string& word) {
+    return word == option || word.starts_with(std::string(option) + "=");
+  });
+}
+
+std::vector<std::string> WorkerOptions(const fleet::PoolWish& wish, bool stays) {
+  std::vector<std::string> options = {
+      "--state-temporary", fmt::format("--drain-timeout={}", absl::ToDoubleSeconds(kDrainTimeout)),
+      fmt::format("--give-up-after={}", absl::ToDoubleSeconds(kGiveUpAfter))};
+  if (!stays) {
+    options.push_back(fmt::format("--idle-timeout={}", absl::ToDoubleSeconds(wish.idle)));
+  }
+  const bool chosen = Says(wish.worker, "--declare") || Says(wish.worker, "--classes");
+  if (!wish.hardware.empty() && !chosen) options.push_back("--classes=" + wish.hardware);
+  options.insert(options.end(), wish.worker.begin(), wish.worker.end());
+  return options;
+}
+
+bool IsOf(const fleet::Fleet& fleet, const std::string& worker) {
+  return std::ranges::any_of(fleet.pools(), [&](const auto& pool) {
+    return worker.starts_with(pool.second.record.wish.name + "-");
+  });
+}
+
+fleet::SeenWorker SeenOf(const Inventory& inventory) {
+  fleet::SeenWorker seen;
+  for (const Inventory::Offer& offer : inventory.offers) {
+    const auto add = [](std::vector<std::string>& all, const std::string& one) {
+      if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+    };
+    add(seen.classes, offer.hardware_class);
+    add(seen.stacks, offer.stack);
+  }
+  seen.slots = static_cast<uint32_t>(inventory.slots.size());
+  return seen;
+}
+
+}  // namespace
+
+std::string LogPathOf(const fleet::PoolWish& wish, const std::string& worker) {
+  return wish.logs + "/" + worker + ".log";
+}
+
+PoolKeeper::PoolKeeper(Parts parts, PoolKeeperOptions options, fleet::Fleet fleet)
+    : parts_(std::move(parts)), options_(options), mailbox_(kMostItems), fleet_(std::move(fleet)) {
+  Publish();
+}
+
+PoolKeeper::~PoolKeeper() { Stop(); }
+
+void PoolKeeper::Start() {
+  started_ = true;
+  thread_ = std::thread([this] { Run(); });
+}
+
+void PoolKeeper::Stop() {
+  mailbox_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<const PoolsNow> PoolKeeper::pools() const {
+  MutexLock lock(mutex_);
+  return now_;
+}
+
+void PoolKeeper::Add(fleet::PoolWish wish, bool dry_run, std::string caller, Tried done) {
+  const absl::Status posted = Post(AddWanted{std::move(wish), dry_run, std::move(caller), done});
+  if (!posted.ok()) done(posted);
+}
+
+void PoolKeeper::SetPaused(std::string name, bool paused, std::string caller, Done done) {
+  const auto decide = [name = std::move(name), paused, caller](fleet::Fleet& fleet) {
+    return paused ? fleet.Pause(name, caller) : fleet.Resume(name, caller);
+  };
+  const absl::Status posted = Post(Change{decide, std::move(caller), done});
+  if (!posted.ok()) done(posted);
+}
+
+void PoolKeeper::Remove(std::string name, std::string caller, Done done) {
+  const auto decide = [name = std::move(name), caller](fleet::Fleet& fleet) {
+    return fleet.Remove(name, caller);
+  };
+  const absl::Status posted = Post(Change{decide, std::move(caller), done});
+  if (!posted.ok()) done(posted);
+}
+
+absl::Status PoolKeeper::Post(Item item) {
+  if (!started_) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     "pools need a coordinator that workers can reach: `noisefloor serve`");
+  }
+  return mailbox_.Post(std::move(item)) ? absl::OkStatus() : Stopping();
+}
+
+void PoolKeeper::Run() {
+  while (true) {
+    const std::vector<Item> items = mailbox_.TakeAll(fleet_.empty() ? kSleep : options_.look);
+    const bool closed = mailbox_.closed();
+    for (Item item : items) {
+      if (!closed) {
+        std::visit([this](auto& one) { On(one); }, item);
+      } else {
+        std::visit([](auto& one) { one.done(Stopping()); }, item);
+      }
+    }
+    if (closed) return;
+    if (!fleet_.empty()) LookNow();
+  }
+}
+
+void PoolKeeper::On(AddWanted& wanted) {
+  const absl::StatusOr<PoolTried> tried = Try(wanted.wish);
+  if (!tried.ok() || wanted.dry_run) return wanted.done(tried);
+  fleet::Fleet next = fleet_;
+  const absl::StatusOr<fleet::Decisions> decided =
+      next.Add(wanted.wish, parts_.chance().substr(0, 8), wanted.caller, parts_.clock.Now());
+  if (!decided.ok()) return wanted.done(decided.status());
+  const absl::Status kept = Keep(std::move(next), *decided, wanted.caller);
+  if (!kept.ok()) return wanted.done(kept);
+  wanted.done(tried);
+}
+
+void PoolKeeper::On(Change& change) {
+  fleet::Fleet next = fleet_;
+  const absl::StatusOr<fleet::Decisions> decided = change.decide(next);
+  if (!decided.ok()) return change.done(decided.status());
+  change.done(Keep(std::move(next), *decided, change.caller));
+  next_poll_ = -absl::InfiniteDuration();  // What was changed shows soon.
+}
+
+fleet::View PoolKeeper::Seen() {
+  fleet::View view;
+  view.now = parts_.clock.Now();
+  view.nonce = parts_.chance();
+  for (const scheduler::Need& need : parts_.loop.Needs()) {
+    view.waiting.push_back({need.hardware, need.stack, need.members});
+  }
+  for (const LiveBoard::Worker& worker : parts_.loop.live().Workers()) {
+    if (!worker->connected || worker->inventory == nullptr) continue;
+    if (IsOf(fleet_, worker->name)) view.workers[worker->name] = SeenOf(*worker->inventory);
+  }
+  // Where one has left, its job has ended, or will have soon.
+  const size_t here = view.workers.size();
+  if (here < std::exchange(workers_here_, here)) {
+    next_poll_ = std::min(next_poll_, parts_.clock.Steady() + options_.look);
+  }
+  return view;
+}
+
+void PoolKeeper::PollWhenDue(fleet::View& view) {
+  const absl::Duration now = parts_.clock.Steady();
+  if (now < next_poll_) {
+    view.unasked = cluster_problem_.empty();
+    return;
+  }
+  // One question for all pools: nobody else's jobs have names that begin so.
+  absl::StatusOr<std::vector<fleet::Job>> jobs = parts_.slurm.Poll("nf-");
+  next_poll_ = parts_.clock.Steady() + options_.poll;
+  const std::string problem = jobs.ok() ? "" : Message(jobs.status());
+  if (problem != cluster_problem_) {
+    cluster_problem_ = problem;
+    if (problem.empty()) LogInfo("cluster_answers");
+    if (!problem.empty()) LogWarning("cluster_does_not_answer", {{"error", problem}});
+    Publish();
+  }
+  if (jobs.ok()) view.jobs = *std::move(jobs);
+}
+
+void PoolKeeper::LookNow() {
+  fleet::View view = Seen();
+  PollWhenDue(view);
+  fleet::Fleet next = fleet_;
+  const fleet::Decisions decisions = next.Look(view);
+  if (!Keep(std::move(next), decisions, "").ok()) return;  // Decided anew at the next look.
+  Do(decisions);
+}
+
+// Nothing that is decided is so before it is on disk.
+absl::Status PoolKeeper::Keep(fleet::Fleet next, const fleet::Decisions& decisions,
+                              const std::string& caller) {
+  const bool nothing = decisions.pools.empty() && decisions.launches.empty() &&
+                       decisions.gone.empty() && decisions.happenings.empty();
+  if (!nothing) {
+    std::promise<absl::Status> kept;
+    parts_.loop.Call(scheduler::FleetDecided{0, decisions.pools, decisions.launches, decisions.gone,
+                                             decisions.happenings, caller},
+                     [&kept](const CallResult& result) { kept.set_value(result.status); });
+    const absl::Status status = kept.get_future().get();
+    if (!status.ok()) {
+      LogWarning("fleet_not_kept", {{"error", status}});
+      return status;
+    }
+  }
+  fleet_ = std::move(next);
+  if (!nothing) Publish();
+  return absl::OkStatus();
+}
+
+void PoolKeeper::Do(const fleet::Decisions& decisions) {
+  for (const fleet::Cancel& cancel : decisions.cancels) {
+    const absl::Status status = parts_.slurm.Cancel(cancel.name, cancel.job);
+    if (!status.ok()) LogWarning("cancel_failed", {{"job", cancel.job}, {"error", status}});
+  }
+  for (const fleet::Submit& submit : decisions.submits) Do(submit);
+  // What was asked of the cluster shows soon.
+  if (!decisions.submits.empty()) next_poll_ = -absl::InfiniteDuration();
+  if (!decisions.cancels.empty()) {
+    next_poll_ = std::min(next_poll_, parts_.clock.Steady() + kSoon);
+  }
+}
+
+void PoolKeeper::Do(const fleet::Submit& submit) {
+  const auto pool = fleet_.pools().find(submit.pool);
+  if (pool == fleet_.pools().end()) return;
+  const SubmitWish wish = WishOf(pool->second.record, submit.nonce, submit.count, submit.stays);
+  const absl::StatusOr<std::string> job = parts_.slurm.Submit(wish);
+  LogInfo("jobs_submitted", {{"pool", pool->second.record.wish.name},
+                             {"count", submit.count},
+                             {"job", job.ok() ? *job : Message(job.status())}});
+  fleet::Fleet next = fleet_;
+  const fleet::Decisions decisions = next.Submitted(submit, job, parts_.clock.Now());
+  (void)Keep(std::move(next), decisions, "");  // Else found by its name.
+}
+
+absl::StatusOr<PoolTried> PoolKeeper::Try(const fleet::PoolWish& wish) const {
+  fleet::PoolRecord pool;
+  pool.wish = wish;
+  pool.tag = "try";
+  NF_RETURN_IF_ERROR(fleet::Check(wish));
+  NF_RETURN_IF_ERROR(CheckArguments(wish.cluster));
+  NF_RETURN_IF_ERROR(CreateDirectories(wish.logs));
+  const SubmitWish submit = WishOf(pool, "dry", 1, false);
+  NF_ASSIGN_OR_RETURN(std::string says, parts_.slurm.Try(submit));
+  return PoolTried{std::move(says), submit.script};
+}
+
+SubmitWish PoolKeeper::WishOf(const fleet::PoolRecord& pool, const std::string& nonce,
+                              uint32_t count, bool stays) const {
+  const fleet::PoolWish& wish = pool.wish;
+  return {.job_name = fleet::JobPrefix(pool) + nonce,
+          .script = BatchScript({.pool = wish.name,
+                                 .nonce = nonce,
+                                 .prologue = wish.prologue,
+                                 .worker_program = wish.program,
+                                 .worker_options = WorkerOptions(wish, stays),
+                                 .coordinator = wish.access.empty() ? parts_.address() : "",
+                                 .access = wish.access,
+                                 .logs = wish.logs}),
+          .log = wish.logs + "/%x.out",
+          .count = count,
+          .time_limit = wish.time_limit,
+          .warn_before = wish.drain_before,
+          .arguments = wish.cluster};
+}
+
+void PoolKeeper::Publish() {
+  auto now = std::make_shared<const PoolsNow>(PoolsNow{fleet_.pools(), cluster_problem_});
+  MutexLock lock(mutex_);
+  now_ = std::move(now);
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,99 @@
+// The script of a job, run by bash: whatever is in its texts.
+#include "coordinator/slurm/script.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/slurm/command.h"
+#include "coordinator/slurm/environment.h"
+
+namespace noisefloor {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ScriptTest : public ::testing::Test {
+ protected:
+  ScriptTest() {
+    std::string pattern = testing::TempDir() + "nf-script-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    // A worker that says what it was given.
+    std::ofstream(folder_ + "/wor ker") << "#!/bin/sh\nprintf '<%s>\\n' \"$@\"\n"
+                                           "echo \"access $NOISEFLOOR_ACCESS\"\n"
+                                           "echo \"coordinator $NOISEFLOOR_COORDINATOR\"\n";
+    chmod((folder_ + "/wor ker").c_str(), 0755);
+  }
+  ~ScriptTest() override { std::filesystem::remove_all(folder_); }
+
+  ScriptWish Wish() const {
+    return {.pool = "a100",
+            .nonce = "ab12",
+            .prologue = "",
+            .worker_program = folder_ + "/wor ker",
+            .worker_options = {"--slots=2", "--trainer=x=a 'b' \"c\" $HOME `id` \\ \n;*"},
+            .coordinator = "box:7077",
+            .access = "",
+            .logs = folder_};
+  }
+  // What the worker said; it lies in LOGS/NAME.log.
+  std::string Run(const ScriptWish& wish, const std::string& name,
+                  std::vector<std::string> variables = {}) const {
+    variables.insert(variables.end(), {"PATH=/usr/bin:/bin", "TMPDIR=/tm p"});
+    const auto result =
+        RunCommand({.words = {"bash", "-s"}, .input = BatchScript(wish), .environment = variables});
+    EXPECT_TRUE(result.ok() && result->exit_code == 0) << result->err;
+    std::stringstream text;
+    text << std::ifstream(folder_ + "/" + name + ".log").rdbuf();
+    return text.str();
+  }
+  std::string folder_;
+};
+
+TEST_F(ScriptTest, GivesTheWorkerItsWordsAsTheyAre) {
+  EXPECT_EQ(Run(Wish(), "a100-ab12-0", {"NOISEFLOOR_ACCESS=x", "NOISEFLOOR_COORDINATOR=y"}),
+            "<--name=a100-ab12-0>\n<--coordinator=box:7077>\n"
+            "<--state=/tm p/noisefloor-a100-ab12-0>\n<--slots=2>\n"
+            "<--trainer=x=a 'b' \"c\" $HOME `id` \\ \n;*>\naccess \ncoordinator \n");
+}
+
+TEST_F(ScriptTest, AnAccessFileTakesThePlaceOfTheAddress) {
+  ScriptWish wish = Wish();
+  wish.access = "/ho me/it's";
+  const std::string said = Run(wish, "a100-ab12-0", {"NOISEFLOOR_COORDINATOR=y"});
+  EXPECT_THAT(said, HasSubstr("\naccess /ho me/it's\ncoordinator \n"));
+  EXPECT_THAT(said, Not(HasSubstr("--coordinator=")));
+}
+
+TEST_F(ScriptTest, NamesItByItsPlaceInTheArrayAndByHowOftenItWasStarted) {
+  EXPECT_THAT(Run(Wish(), "a100-ab12-3-r2", {"SLURM_ARRAY_TASK_ID=3", "SLURM_RESTART_COUNT=2"}),
+              HasSubstr("<--name=a100-ab12-3-r2>"));
+  EXPECT_THAT(Run(Wish(), "a100-ab12-4", {"SLURM_ARRAY_TASK_ID=4", "SLURM_RESTART_COUNT=0"}),
+              HasSubstr("<--name=a100-ab12-4>"));
+}
+
+TEST_F(ScriptTest, ThePrologueRunsBeforeAndItsWordsAreInTheLog) {
+  ScriptWish wish = Wish();
+  wish.prologue = "echo first\nexport X=1; echo \"name $name\"";
+  EXPECT_THAT(Run(wish, "a100-ab12-0"), HasSubstr("first\nname a100-ab12-0\n<--name"));
+}
+
+TEST(EnvironmentTest, OnlyWhatFindsProgramsPasses) {
+  const std::vector<std::string> cleared =
+      Cleared({"PATH=/bin", "SQUEUE_STATES=PD", "SBATCH_PARTITION=x", "SLURM_JOB_ID=1", "SECRET=a",
+               "SLURM_CONF=/c", "PATHS=x", "HOME=/h"});
+  EXPECT_THAT(cleared, ElementsAre("PATH=/bin", "SLURM_CONF=/c", "HOME=/h", "LC_ALL=C",
+                                   "SLURM_TIME_FORMAT=%s"));
+  EXPECT_THAT(SlurmEnvironment(), Contains("SLURM_TIME_FORMAT=%s"));
+}
+
+}  // namespace
+}  // namespace noisefloor
