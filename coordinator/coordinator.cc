@@ -285,18 +285,20 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
   NF_ASSIGN_OR_RETURN(epoch_, ReadEpoch(options.home));
   NF_ASSIGN_OR_RETURN(garbage_, Garbage::Open({loop_, home_.blobs, pins_, clock_, options.home,
                                                [this] { return StorageProblem(); }}));
-  people_.emplace(
-      CoordinatorServiceImpl::Parts{.loop = loop_,
-                                    .query = *query_,
-                                    .watches = watches_,
-                                    .access = access_,
-                                    .storage_problem = [this] { return StorageProblem(); },
-                                    .garbage = *garbage_,
-                                    .stacks = stacks_,
-                                    .clock = clock_,
-                                    .version = NOISEFLOOR_VERSION,
-                                    .home = AbsolutePath(options.home),
-                                    .epoch = epoch_});
+  people_.emplace(CoordinatorServiceImpl::Parts{
+      .loop = loop_,
+      .query = *query_,
+      .watches = watches_,
+      .access = access_,
+      .storage_problem = [this] { return StorageProblem(); },
+      .garbage = *garbage_,
+      .stacks = stacks_,
+      .clock = clock_,
+      .version = NOISEFLOOR_VERSION,
+      .home = AbsolutePath(options.home),
+      .epoch = epoch_,
+      .pool_classes = [this] { return PoolClasses(*pools_->pools()); },
+      .pools_stand = [this] { return PoolsStand(*pools_->pools(), clock_.Now()); }});
   workers_.emplace(
       registry_, intake_, home_.blobs, access_,
       UploadLimits{

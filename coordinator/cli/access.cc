@@ -20,8 +20,6 @@ namespace {
 
 using AccessStub = v1::AccessService::StubInterface;
 
-constexpr absl::Duration kTimeout = absl::Seconds(60);
-
 struct RoleName {
   std::string_view name;
   v1::Role role;
@@ -157,20 +155,6 @@ class Access final : public Command {
         ->allow_extra_args(false);
   }
 
-  template <typename Request, typename Response>
-  static absl::StatusOr<Response> Ask(const Connection& connection,
-                                      grpc::Status (AccessStub::*method)(grpc::ClientContext*,
-                                                                         const Request&, Response*),
-                                      const Request& request) {
-    const std::unique_ptr<AccessStub> stub = v1::AccessService::NewStub(connection.channel());
-    grpc::ClientContext call;
-    connection.Prepare(call, kTimeout);
-    Response response;
-    const grpc::Status status = (stub.get()->*method)(&call, request, &response);
-    if (!status.ok()) return connection.Named(Connection::InWords(FromGrpc(status), kTimeout));
-    return response;
-  }
-
   absl::StatusOr<std::string> FolderOfFiles(const Context& context) const {
     const std::string folder = folder_.empty() ? context.access_places.usual : folder_;
     if (folder.empty()) return InvalidInput("$HOME is not set; name a folder: access init DIR");
@@ -189,19 +173,23 @@ class Access final : public Command {
   // What an attempt before this one has left is of no use to anybody.
   static absl::StatusOr<std::vector<v1::AddTokenResponse>> MakeTokens(
       const Connection& connection) {
-    NF_ASSIGN_OR_RETURN(const v1::ListTokensResponse there,
-                        Ask(connection, &AccessStub::ListTokens, v1::ListTokensRequest()));
+    NF_ASSIGN_OR_RETURN(
+        const v1::ListTokensResponse there,
+        connection.Ask<v1::AccessService>(&AccessStub::ListTokens, v1::ListTokensRequest()));
     std::vector<v1::AddTokenResponse> made;
     for (const std::string_view name : kFirst) {
       v1::RevokeTokensRequest revoke;
       revoke.set_identity(std::string(name));
       bool left = false;
       for (const v1::TokenSummary& token : there.tokens()) left |= token.identity() == name;
-      if (left) NF_RETURN_IF_ERROR(Ask(connection, &AccessStub::RevokeTokens, revoke).status());
+      if (left)
+        NF_RETURN_IF_ERROR(
+            connection.Ask<v1::AccessService>(&AccessStub::RevokeTokens, revoke).status());
       v1::AddTokenRequest add;
       add.set_identity(std::string(name));
       add.set_role(RoleNamed(name).role);
-      NF_ASSIGN_OR_RETURN(v1::AddTokenResponse answer, Ask(connection, &AccessStub::AddToken, add));
+      NF_ASSIGN_OR_RETURN(v1::AddTokenResponse answer,
+                          connection.Ask<v1::AccessService>(&AccessStub::AddToken, add));
       made.push_back(std::move(answer));
     }
     return made;
@@ -295,7 +283,7 @@ class Access final : public Command {
     if (!role_.empty()) request.set_role(RoleNamed(role_).role);
     request.set_days(days_);
     NF_ASSIGN_OR_RETURN(const v1::AddTokenResponse made,
-                        Ask(connection, &AccessStub::AddToken, request));
+                        connection.Ask<v1::AccessService>(&AccessStub::AddToken, request));
     if (!to_.empty()) NF_RETURN_IF_ERROR(WriteTo(made));
     const v1::TokenSummary& token = made.summary();
     if (context.Json()) {
@@ -328,7 +316,7 @@ class Access final : public Command {
     v1::ListTokensRequest request;
     request.set_all(all_);
     NF_ASSIGN_OR_RETURN(const v1::ListTokensResponse answer,
-                        Ask(connection, &AccessStub::ListTokens, request));
+                        connection.Ask<v1::AccessService>(&AccessStub::ListTokens, request));
     if (context.Json()) {
       Json tokens = Json::array();
       for (const v1::TokenSummary& token : answer.tokens()) tokens.push_back(ToJson(token));
@@ -355,7 +343,7 @@ class Access final : public Command {
     request.set_identity(identity_);
     request.set_number(number_);
     NF_ASSIGN_OR_RETURN(const v1::RevokeTokensResponse answer,
-                        Ask(connection, &AccessStub::RevokeTokens, request));
+                        connection.Ask<v1::AccessService>(&AccessStub::RevokeTokens, request));
     if (context.Json()) {
       PrintJson(context.out, {{"identity", identity_}, {"tokens", answer.tokens()}});
     } else {
@@ -365,8 +353,9 @@ class Access final : public Command {
   }
 
   static absl::StatusOr<int> WhoAmI(Context& context, const Connection& connection) {
-    NF_ASSIGN_OR_RETURN(const v1::WhoAmIResponse answer,
-                        Ask(connection, &AccessStub::WhoAmI, v1::WhoAmIRequest()));
+    NF_ASSIGN_OR_RETURN(
+        const v1::WhoAmIResponse answer,
+        connection.Ask<v1::AccessService>(&AccessStub::WhoAmI, v1::WhoAmIRequest()));
     if (context.Json()) {
       PrintJson(context.out, {{"identity", answer.identity()},
                               {"role", NameOf(answer.role())},

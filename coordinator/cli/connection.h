@@ -75,12 +75,17 @@ class Connection {
                                                              Response*),
                                 const Request& request,
                                 absl::Duration timeout = absl::Seconds(60)) {
-    grpc::ClientContext context;
-    Prepare(context, timeout);
-    Response response;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
-    if (!status.ok()) return Named(InWords(FromGrpc(status), timeout));
-    return response;
+    return CallOn<Stub>(*stub_, method, request, timeout);
+  }
+  // The same of another service.
+  template <typename Service, typename Request, typename Response>
+  absl::StatusOr<Response> Ask(grpc::Status (Service::StubInterface::*method)(grpc::ClientContext*,
+                                                                              const Request&,
+                                                                              Response*),
+                               const Request& request,
+                               absl::Duration timeout = absl::Seconds(60)) const {
+    const auto stub = Service::NewStub(channel_);
+    return CallOn<typename Service::StubInterface>(*stub, method, request, timeout);
   }
 
   // What gRPC says of an answer that did not come, or cannot be read, as a person would.
@@ -90,6 +95,19 @@ class Connection {
 
  private:
   Connection() = default;
+
+  template <typename OfService, typename Request, typename Response>
+  absl::StatusOr<Response> CallOn(OfService& stub,
+                                  grpc::Status (OfService::*method)(grpc::ClientContext*,
+                                                                    const Request&, Response*),
+                                  const Request& request, absl::Duration timeout) const {
+    grpc::ClientContext context;
+    Prepare(context, timeout);
+    Response response;
+    const grpc::Status status = (stub.*method)(&context, request, &response);
+    if (!status.ok()) return Named(InWords(FromGrpc(status), timeout));
+    return response;
+  }
 
   absl::Status Reach(const FoundCoordinator& found);
   absl::Status OpenHome(const Context& context, const Wish& wish);

@@ -22,9 +22,6 @@ namespace fs = std::filesystem;
 
 using FleetStub = v1::FleetService::StubInterface;
 
-// The cluster is asked, which may take its time to say that it cannot be.
-constexpr absl::Duration kTimeout = absl::Seconds(60);
-
 std::string_view StateName(v1::PoolState state) {
   if (state == v1::POOL_STATE_PAUSED) return "paused";
   return state == v1::POOL_STATE_REMOVING ? "removing" : "active";
@@ -191,20 +188,6 @@ class Fleet final : public Command {
     add_->add_flag("--dry-run", dry_run_, "only ask what the cluster would do");
   }
 
-  template <typename Request, typename Response>
-  static absl::StatusOr<Response> Ask(const Connection& connection,
-                                      grpc::Status (FleetStub::*method)(grpc::ClientContext*,
-                                                                        const Request&, Response*),
-                                      const Request& request) {
-    const std::unique_ptr<FleetStub> stub = v1::FleetService::NewStub(connection.channel());
-    grpc::ClientContext call;
-    connection.Prepare(call, kTimeout);
-    Response response;
-    const grpc::Status status = (stub.get()->*method)(&call, request, &response);
-    if (!status.ok()) return connection.Named(Connection::InWords(FromGrpc(status), kTimeout));
-    return response;
-  }
-
   absl::StatusOr<v1::PoolWish> Wish(const Context& context) const {
     if (!slurm_) return InvalidInput("fleet add: expected --slurm: other clusters have no pools");
     v1::PoolWish wish;
@@ -252,7 +235,7 @@ class Fleet final : public Command {
     NF_ASSIGN_OR_RETURN(*request.mutable_wish(), Wish(context));
     request.set_dry_run(dry_run_);
     NF_ASSIGN_OR_RETURN(const v1::AddPoolResponse answer,
-                        Ask(connection, &FleetStub::AddPool, request));
+                        connection.Ask<v1::FleetService>(&FleetStub::AddPool, request));
     const v1::PoolWish& wish = request.wish();
     if (context.Json()) {
       PrintJson(context.out, {{"pool", ToJson(wish)},
@@ -282,7 +265,7 @@ class Fleet final : public Command {
     v1::ListPoolsRequest request;
     request.set_name(name_);
     NF_ASSIGN_OR_RETURN(const v1::ListPoolsResponse answer,
-                        Ask(connection, &FleetStub::ListPools, request));
+                        connection.Ask<v1::FleetService>(&FleetStub::ListPools, request));
     if (context.Json()) {
       Json pools = Json::array();
       for (const v1::Pool& pool : answer.pools()) pools.push_back(ToJson(pool));
@@ -340,7 +323,7 @@ class Fleet final : public Command {
     request.set_name(name_);
     request.set_paused(paused);
     NF_ASSIGN_OR_RETURN(const v1::UpdatePoolResponse answer,
-                        Ask(connection, &FleetStub::UpdatePool, request));
+                        connection.Ask<v1::FleetService>(&FleetStub::UpdatePool, request));
     if (context.Json()) {
       PrintJson(context.out, ToJson(answer.pool()));
     } else {
@@ -353,7 +336,7 @@ class Fleet final : public Command {
     v1::RemovePoolRequest request;
     request.set_name(name_);
     NF_ASSIGN_OR_RETURN(const v1::RemovePoolResponse answer,
-                        Ask(connection, &FleetStub::RemovePool, request));
+                        connection.Ask<v1::FleetService>(&FleetStub::RemovePool, request));
     if (context.Json()) {
       PrintJson(context.out, {{"pool", name_}, {"jobs", answer.jobs()}});
     } else {
@@ -369,7 +352,7 @@ class Fleet final : public Command {
     request.set_pool(name_);
     request.set_worker(worker_);
     NF_ASSIGN_OR_RETURN(const v1::GetPoolLogResponse answer,
-                        Ask(connection, &FleetStub::GetPoolLog, request));
+                        connection.Ask<v1::FleetService>(&FleetStub::GetPoolLog, request));
     if (context.Json()) {
       PrintJson(context.out, {{"worker", answer.worker()},
                               {"path", answer.path()},

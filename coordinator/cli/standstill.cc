@@ -12,6 +12,7 @@
 #include "coordinator/cli/local_worker.h"
 #include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
+#include "noisefloor/v1/fleet_api.grpc.pb.h"
 
 namespace noisefloor::cli {
 
@@ -86,6 +87,15 @@ std::string NoWorker(const Context& context, Connection& connection) {
                ? fmt::format("nothing runs on {}; {} goes on with it", context.options.home,
                              context.Hint("run SWEEP.yaml"))
                : "the worker of this run is not connected; see " + LocalWorkerLog(context);
+  }
+  const auto pools = connection.Ask<v1::FleetService>(&v1::FleetService::StubInterface::ListPools,
+                                                      v1::ListPoolsRequest());
+  if (pools.ok() && !pools->pools().empty()) {
+    std::string text = "no worker is connected yet";
+    for (const v1::Pool& pool : pools->pools()) {
+      text += fmt::format("; pool {}: {}", pool.wish().name(), pool.standing());
+    }
+    return text;
   }
   return fmt::format("no worker is connected; {} starts one",
                      context.WorkerHint(connection.secure() ? "" : connection.address()));

@@ -31,10 +31,21 @@ constexpr std::array<Word, 26> kStates = {{
 
 // What no waiting mends: the job itself, or who submits it, does not fit. Limits pass, nodes come
 // back, and what a person holds a person can release.
-constexpr std::array<std::string_view, 12> kNever = {
-    "PartitionConfig",  "BadConstraints",  "AccountNotAllowed",  "QOSNotAllowed",
-    "InvalidAccount",   "InvalidQOS",      "PartitionTimeLimit", "PartitionNodeLimit",
-    "JobLaunchFailure", "NonZeroExitCode", "SystemFailure",      "DeadLine"};
+constexpr std::array<std::string_view, 16> kNever = {
+    "PartitionConfig",      "BadConstraints",     "AccountNotAllowed",
+    "QOSNotAllowed",        "InvalidAccount",     "InvalidQOS",
+    "PartitionTimeLimit",   "PartitionNodeLimit", "JobLaunchFailure",
+    "NonZeroExitCode",      "SystemFailure",      "DeadLine",
+    "AssociationTimeLimit", "QOSTimeLimit",       "DependencyNeverSatisfied",
+    "MaxMemPerLimit"};
+
+// Limits of one job, not of all that a person has: "QOSMaxGRESPerJob", "AssocMaxCpuPerNode",
+// "QOSMinGRES".
+bool IsOfOneJob(std::string_view reason) {
+  if (!reason.starts_with("QOS") && !reason.starts_with("Assoc")) return false;
+  return reason.find("PerJob") != std::string_view::npos || reason.ends_with("PerNode") ||
+         reason.starts_with("QOSMin");
+}
 
 // By the first that begins so.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kReasons = {{
@@ -76,10 +87,11 @@ JobPhase PhaseOf(std::string_view slurm_state) {
 }
 
 bool NeverBegins(std::string_view slurm_reason) {
-  return std::ranges::find(kNever, slurm_reason) != kNever.end();
+  return IsOfOneJob(slurm_reason) || std::ranges::find(kNever, slurm_reason) != kNever.end();
 }
 
 std::string_view InWords(std::string_view slurm_reason) {
+  if (IsOfOneJob(slurm_reason)) return "one job may not have so much, or so little";
   for (const auto& [reason, words] : kReasons) {
     if (slurm_reason.starts_with(reason)) return words;
   }

@@ -66,6 +66,26 @@ fleet::SeenWorker SeenOf(const Inventory& inventory) {
 
 }  // namespace
 
+std::vector<std::string> PoolClasses(const PoolsNow& now) {
+  std::vector<std::string> classes;
+  for (const auto& [number, pool] : now.pools) {
+    if (pool.record.state != fleet::PoolState::kActive) continue;
+    classes.insert(classes.end(), pool.record.classes.begin(), pool.record.classes.end());
+  }
+  return classes;
+}
+
+std::string PoolsStand(const PoolsNow& now, absl::Time at) {
+  std::string text;
+  for (const auto& [number, pool] : now.pools) {
+    text += fmt::format("\nPool {}: {}.", pool.record.wish.name, fleet::Explain(pool, at));
+  }
+  if (!now.cluster_problem.empty()) {
+    text += "\nThe cluster does not answer: " + now.cluster_problem + ".";
+  }
+  return text;
+}
+
 std::string LogPathOf(const fleet::PoolWish& wish, const std::string& worker) {
   return wish.logs + "/" + worker + ".log";
 }

@@ -38,6 +38,11 @@ struct PoolsNow {
   std::string cluster_problem;  // Why it cannot be asked; empty: it answers, or was not asked.
 };
 
+// Classes that workers of active pools have, each as often as pools have it.
+std::vector<std::string> PoolClasses(const PoolsNow& now);
+// "Pool a100: waits for the cluster: Resources (...).\n" of each.
+std::string PoolsStand(const PoolsNow& now, absl::Time at);
+
 // What is said of a pool that is tried.
 struct PoolTried {
   std::string cluster_says;

@@ -238,7 +238,12 @@ Unary* CoordinatorServiceImpl::Read(Context* context, Response* response, Functi
 }
 
 sweep::Known CoordinatorServiceImpl::KnownNow() {
-  return parts_.stacks.KnownNow(parts_.loop.live(), parts_.clock.Now());
+  sweep::Known known = parts_.stacks.KnownNow(parts_.loop.live(), parts_.clock.Now());
+  if (!parts_.pool_classes) return known;
+  for (std::string& one : parts_.pool_classes()) known.classes.push_back(std::move(one));
+  std::ranges::sort(known.classes);
+  known.classes.erase(std::ranges::unique(known.classes).begin(), known.classes.end());
+  return known;
 }
 
 Unary* CoordinatorServiceImpl::SubmitSweep(Context* context, const v1::SubmitSweepRequest* request,
@@ -374,7 +379,11 @@ Unary* CoordinatorServiceImpl::ExplainSweep(Context* context,
   return Read(context, response, [this, request]() -> absl::StatusOr<v1::ExplainSweepResponse> {
     NF_ASSIGN_OR_RETURN(const SweepId sweep, parts_.query.FindSweep(SweepId{request->sweep_id()}));
     v1::ExplainSweepResponse answer;
-    answer.set_text(parts_.loop.ExplainSweep(sweep).value_or(""));
+    std::string text = parts_.loop.ExplainSweep(sweep).value_or("");
+    const auto counts = parts_.loop.live().CountsOf(sweep);
+    const bool waits = counts && counts->In(MemberState::kWaiting) > 0;
+    if (waits && parts_.pools_stand) text += parts_.pools_stand();
+    answer.set_text(std::move(text));
     return answer;
   });
 }

@@ -30,6 +30,10 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     std::string version;
     std::string home;    // Absolute.
     uint32_t epoch = 0;  // How often the data were restored.
+    // Hardware classes of workers that come when members wait, and where their pools stand, a line
+    // each. May be empty.
+    std::function<std::vector<std::string>()> pool_classes = nullptr;
+    std::function<std::string()> pools_stand = nullptr;
   };
   explicit CoordinatorServiceImpl(Parts parts) : parts_(std::move(parts)) {}
 

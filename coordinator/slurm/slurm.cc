@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <csignal>
 #include <optional>
+#include <set>
 
 #include "fmt/format.h"
 
@@ -16,11 +18,15 @@ constexpr const char* kFormat = "%i|%F|%K|%T|%r|%j|%N|%e|%S";
 constexpr size_t kFields = 9;
 constexpr size_t kMostWords = 2000;  // Of what Slurm says.
 
-// Names of options that we give, or that take the script or the answer away.
-constexpr std::array<std::string_view, 20> kOurs = {
-    "--wrap",      "--array", "-a",        "--job-name",   "-J",         "--output", "-o",
-    "--error",     "-e",      "--requeue", "--no-requeue", "--parsable", "--export", "--signal",
-    "--test-only", "--wait",  "-W",        "--open-mode",  "--clusters", "-M"};
+// Names of options that we give, or that take the script, the answer or the job away.
+constexpr std::array<std::string_view, 29> kOurs = {
+    "--wrap",   "--array",    "-a",     "--job-name", "-J",           "--output",
+    "-o",       "--error",    "-e",     "--requeue",  "--no-requeue", "--parsable",
+    "--export", "--signal",   "--wait", "-W",         "--test-only",  "--open-mode",
+    "-M",       "--clusters", "-Q",     "--quiet",    "-h",           "--help",
+    "--usage",  "-V",         "--uid",  "--gid",      "--version"};
+// Letters of sbatch that have no value, so that more can follow in the same word.
+constexpr std::string_view kFlags = "HIOksuv";
 
 std::string_view Trimmed(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
@@ -33,17 +39,40 @@ std::string Said(const CommandResult& result) {
   return words.empty() ? fmt::format("exit code {}", result.exit_code) : std::string(words);
 }
 
+bool IsGone(const CommandResult& result) {
+  return result.exit_code != 0 && result.err.find("Invalid job id specified") != std::string::npos;
+}
+
 // Slurm's programs say with the same code that a job is refused and that they reached nobody.
 bool NobodyAnswered(std::string_view words) {
-  constexpr std::array<std::string_view, 7> kSigns = {"Unable to contact slurm controller",
-                                                      "Connection refused",
-                                                      "Connection timed out",
-                                                      "Socket timed out",
-                                                      "Zero Bytes were transmitted",
-                                                      "Slurm temporarily unable",
-                                                      "Slurm backup controller in standby"};
+  constexpr std::array<std::string_view, 18> kSigns = {"Unable to contact slurm controller",
+                                                       "Communication connection failure",
+                                                       "Communication shutdown failure",
+                                                       "Connection refused",
+                                                       "Connection reset by peer",
+                                                       "Connection timed out",
+                                                       "Broken pipe",
+                                                       "Socket timed out",
+                                                       "Message send failure",
+                                                       "Message receive failure",
+                                                       "Unexpected message received",
+                                                       "Insane message length",
+                                                       "Header lengths are longer",
+                                                       "Zero Bytes were transmitted",
+                                                       "Protocol authentication error",
+                                                       "authentication credential",
+                                                       "Slurm temporarily unable",
+                                                       "in standby mode"};
   return std::ranges::any_of(
       kSigns, [&](std::string_view sign) { return words.find(sign) != std::string_view::npos; });
+}
+
+// What a program that submits and has failed means; a signal ended it where it was.
+absl::Status Refusal(const CommandResult& result) {
+  const std::string said = Said(result);
+  const bool signalled = result.exit_code > 128 && result.exit_code <= 128 + SIGRTMAX;
+  return NobodyAnswered(said) || signalled ? MakeError(absl::StatusCode::kUnavailable, said)
+                                           : InvalidInput(said);
 }
 
 std::vector<std::string> Words(const SubmitWish& wish) {
@@ -59,8 +88,10 @@ std::vector<std::string> Words(const SubmitWish& wish) {
   }
   if (wish.warn_before > absl::ZeroDuration()) {
     // To the batch process alone, which is the worker: its trainers go on.
-    words.push_back(fmt::format("--signal=B:USR1@{}",
-                                std::min<int64_t>(absl::ToInt64Seconds(wish.warn_before), 65535)));
+    words.push_back(fmt::format(
+        "--signal=B:USR1@{}",
+        std::min<int64_t>(absl::ToInt64Seconds(absl::Ceil(wish.warn_before, absl::Seconds(1))),
+                          65535)));
   }
   if (wish.count > 1) words.push_back(fmt::format("--array=0-{}", wish.count - 1));
   return words;
@@ -73,7 +104,13 @@ std::optional<int64_t> Number(std::string_view text) {
   return value;
 }
 
-std::optional<fleet::Job> JobOf(std::string_view line) {
+struct Line {
+  fleet::Job job;
+  std::string_view number;  // Of the job, or of the array.
+  bool has_index = false;
+};
+
+std::optional<Line> LineOf(std::string_view line) {
   std::array<std::string_view, kFields> fields;
   for (size_t i = 0; i < kFields; ++i) {
     const size_t end = line.find('|');
@@ -83,9 +120,8 @@ std::optional<fleet::Job> JobOf(std::string_view line) {
   }
   fleet::Job job;
   job.key = std::string(fields[0]);
-  if (const auto index = Number(fields[2]); index && *index >= 0) {
-    job.index = static_cast<uint32_t>(*index);
-  }
+  const int64_t index = Number(fields[2]).value_or(-1);
+  if (index >= 0) job.index = static_cast<uint32_t>(index);
   job.state = std::string(fields[3]);
   job.phase = fleet::PhaseOf(job.state);
   if (fields[4] != "None") job.reason = std::string(fields[4]);
@@ -93,22 +129,36 @@ std::optional<fleet::Job> JobOf(std::string_view line) {
   job.node = std::string(fields[6]);
   if (const auto ends = Number(fields[7])) job.ends = absl::FromUnixSeconds(*ends);
   if (const auto begins = Number(fields[8])) job.begins = absl::FromUnixSeconds(*begins);
-  return job;
+  return Line{std::move(job), fields[1], index >= 0};
+}
+
+// Whether a word of sbatch says what a pool says itself. Long names may be shortened, letters
+// gathered: "--arr=0-3", "-Ha0-3".
+bool IsOurs(std::string_view argument) {
+  const auto ours = [](std::string_view name) {
+    return std::ranges::find(kOurs, name) != kOurs.end();
+  };
+  if (argument.starts_with("--")) {
+    const std::string_view name = argument.substr(0, argument.find('='));
+    return std::ranges::any_of(kOurs, [&](auto one) { return one.starts_with(name); });
+  }
+  for (const char letter : argument.substr(1)) {
+    if (ours(std::string("-") + letter)) return true;
+    if (kFlags.find(letter) == std::string_view::npos) return false;  // The rest is its value.
+  }
+  return false;
 }
 
 }  // namespace
 
 absl::Status CheckArguments(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
-    if (!argument.starts_with("-")) {
+    if (!argument.starts_with("-") || argument == "-" || argument == "--") {
       return InvalidInput(
           fmt::format("{}: expected an option of sbatch, with its value behind '='", argument));
     }
-    const std::string name = argument.substr(0, argument.find('='));
-    const bool glued = argument.size() > 2 && argument[1] != '-' &&
-                       std::ranges::find(kOurs, argument.substr(0, 2)) != kOurs.end();
-    if (glued || std::ranges::find(kOurs, name) != kOurs.end()) {
-      return InvalidInput(name + ": a pool says that itself");
+    if (IsOurs(argument)) {
+      return InvalidInput(argument.substr(0, argument.find('=')) + ": a pool says that itself");
     }
   }
   return absl::OkStatus();
@@ -123,11 +173,7 @@ absl::StatusOr<CommandResult> Slurm::Run(std::vector<std::string> words, std::st
 
 absl::StatusOr<std::string> Slurm::Submit(const SubmitWish& wish) const {
   NF_ASSIGN_OR_RETURN(const CommandResult result, Run(Words(wish), wish.script));
-  if (result.exit_code != 0) {
-    const std::string said = Said(result);
-    return NobodyAnswered(said) ? MakeError(absl::StatusCode::kUnavailable, said)
-                                : InvalidInput(said);
-  }
+  if (result.exit_code != 0) return Refusal(result);
   // "25" or "25;cluster".
   const std::string_view answer = Trimmed(result.out);
   const std::string_view number = answer.substr(0, answer.find(';'));
@@ -147,10 +193,8 @@ absl::StatusOr<std::string> Slurm::Try(const SubmitWish& wish) const {
                                                               .input = wish.script,
                                                               .environment = std::move(environment),
                                                               .deadline = deadline_}));
-  const std::string said = Said(result);
-  if (result.exit_code == 0) return said;
-  return NobodyAnswered(said) ? MakeError(absl::StatusCode::kUnavailable, said)
-                              : InvalidInput(said);
+  if (result.exit_code != 0) return Refusal(result);
+  return Said(result);
 }
 
 absl::StatusOr<std::vector<fleet::Job>> Slurm::Poll(const std::string& prefix) const {
@@ -161,20 +205,51 @@ absl::StatusOr<std::vector<fleet::Job>> Slurm::Poll(const std::string& prefix) c
 }
 
 absl::Status Slurm::Cancel(const std::string& job_name, const std::string& key) const {
-  std::vector<std::string> words = {"scancel", "--me", "--name=" + job_name};
-  if (!key.empty()) words.push_back(key);
+  if (job_name.empty()) return InvalidInput("scancel: no name");
+  std::vector<std::string> words = {"scancel"};
+  if (key.empty()) {
+    words.insert(words.end(), {"--me", "--name=" + job_name});
+  } else {
+    // scancel itself must not choose: with any of its filters one place of an array that waits
+    // means all that wait. It would look first and cancel by number then, as we do.
+    NF_ASSIGN_OR_RETURN(const bool there, IsThere(job_name, key));
+    if (!there) return absl::OkStatus();
+    words.push_back(key);
+  }
   NF_ASSIGN_OR_RETURN(const CommandResult result, Run(std::move(words)));
-  if (result.exit_code == 0) return absl::OkStatus();
+  if (result.exit_code == 0 || IsGone(result)) return absl::OkStatus();
   return MakeError(absl::StatusCode::kUnavailable, Said(result));
 }
 
+absl::StatusOr<bool> Slurm::IsThere(const std::string& job_name, const std::string& key) const {
+  NF_ASSIGN_OR_RETURN(const CommandResult result,
+                      Run({"squeue", "--me", "-r", "-h", "-t", "all", "-j", key, "-o", kFormat}));
+  if (IsGone(result)) return false;
+  if (result.exit_code != 0) return MakeError(absl::StatusCode::kUnavailable, Said(result));
+  return std::ranges::any_of(ParseQueue(result.out, job_name), [&](const fleet::Job& job) {
+    const bool lives =
+        job.phase == fleet::JobPhase::kWaiting || job.phase == fleet::JobPhase::kAlive;
+    return lives && job.name == job_name &&
+           (job.key == key || key == job.key.substr(0, job.key.find('_')));
+  });
+}
+
 std::vector<fleet::Job> ParseQueue(std::string_view text, std::string_view prefix) {
-  std::vector<fleet::Job> jobs;
+  std::vector<Line> lines;
+  std::set<std::string_view> arrays;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    std::optional<fleet::Job> job = JobOf(line);
-    if (job && job->name.starts_with(prefix)) jobs.push_back(*std::move(job));
+    std::optional<Line> read = LineOf(line);
+    if (!read || !read->job.name.starts_with(prefix)) continue;
+    if (read->has_index) arrays.insert(read->number);
+    lines.push_back(*std::move(read));
+  }
+  std::vector<fleet::Job> jobs;
+  for (Line& line : lines) {
+    // The places of an array that were cancelled before they began are one line without an index.
+    // It is none of those that are shown.
+    if (line.has_index || !arrays.contains(line.number)) jobs.push_back(std::move(line.job));
   }
   return jobs;
 }

@@ -47,18 +47,21 @@ class Slurm {
   // is no information.
   absl::StatusOr<std::vector<fleet::Job>> Poll(const std::string& prefix) const;
 
-  // The job must have the name: a number that was used again is somebody else's. `key` empty: all
-  // of the name. OK when there is none.
+  // The job must have the name: a number that was used again is somebody else's. `key` of an array
+  // ends all its places, empty: all of the name. OK when there is none.
   absl::Status Cancel(const std::string& job_name, const std::string& key) const;
 
  private:
+  // Whether that job has that name and has not ended.
+  absl::StatusOr<bool> IsThere(const std::string& job_name, const std::string& key) const;
   absl::StatusOr<CommandResult> Run(std::vector<std::string> words, std::string input = "") const;
 
   const std::vector<std::string> environment_;
   const absl::Duration deadline_;
 };
 
-// What squeue prints with the format of Poll; lines that are not so are passed over.
+// What squeue prints with the format of Poll; lines that are not so are passed over, and so is what
+// was cancelled of an array that goes on.
 std::vector<fleet::Job> ParseQueue(std::string_view text, std::string_view prefix);
 
 }  // namespace noisefloor

@@ -67,8 +67,8 @@ std::vector<std::string> ResolveHardware(const SweepRequest& request,
     case HardwareKind::kAll:
       if (registered.empty()) {
         problems.Add("hardware",
-                     "all means every class of the connected workers, and none is connected; "
-                     "start a worker, name the classes, or say any");
+                     "all means every class of the connected workers and of pools, and there is "
+                     "none; start a worker, name the classes, or say any");
       }
       return registered;
     case HardwareKind::kList:

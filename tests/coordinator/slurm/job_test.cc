@@ -38,12 +38,15 @@ TEST(JobPhaseTest, NothingIsGivenUpForAWordThatIsNotKnown) {
 }
 
 TEST(ReasonTest, OnlyWhatNoWaitingMendsNeverBegins) {
-  for (const char* word : {"PartitionConfig", "BadConstraints", "AccountNotAllowed",
-                           "QOSNotAllowed", "InvalidAccount", "InvalidQOS", "PartitionTimeLimit"}) {
+  for (const char* word :
+       {"PartitionConfig", "BadConstraints", "AccountNotAllowed", "QOSNotAllowed", "InvalidAccount",
+        "InvalidQOS", "PartitionTimeLimit", "DependencyNeverSatisfied",
+        "QOSMaxWallDurationPerJobLimit", "AssocMaxCpuPerNode", "QOSMinGRES"}) {
     EXPECT_TRUE(NeverBegins(word)) << word;
   }
   for (const char* word : {"Resources", "Priority", "ReqNodeNotAvail", "JobHeldAdmin", "Dependency",
-                           "QOSMaxGRESPerUser", "AssocGrpGRES", "BeginTime", "", "None"}) {
+                           "QOSMaxGRESPerUser", "AssocMaxJobsLimit", "QOSMaxJobsPerUserLimit",
+                           "MaxJobsPerAccount", "AssocGrpGRES", "BeginTime", "", "None"}) {
     EXPECT_FALSE(NeverBegins(word)) << word;
   }
 }
@@ -51,6 +54,7 @@ TEST(ReasonTest, OnlyWhatNoWaitingMendsNeverBegins) {
 TEST(ReasonTest, IsSaidInWordsByItsFamily) {
   EXPECT_EQ(InWords("Resources"), "all that it asks for is in use");
   EXPECT_EQ(InWords("QOSMaxGRESPerUser"), "you have as much as your quality of service allows");
+  EXPECT_EQ(InWords("QOSMaxGRESPerJob"), "one job may not have so much, or so little");
   EXPECT_EQ(InWords("AssocGrpCpuLimit"), "your account is used up by all who share it");
   EXPECT_EQ(InWords("ReqNodeNotAvail, UnavailableNodes:n7"),
             "the nodes that it needs are down, drained or reserved");

@@ -90,12 +90,42 @@ TEST_F(SlurmTest, ATryPassesOnWhatIsSaid) {
   EXPECT_THAT(Content("words"), HasSubstr("--test-only\n"));
 }
 
-TEST_F(SlurmTest, AJobIsCancelledByNumberAndName) {
+TEST_F(SlurmTest, ASubmissionThatASignalEndedMayHaveBeenTaken) {
+  Pretend("sbatch", "kill -9 $$");
+  EXPECT_EQ(Make().Submit(Wish()).status().code(), absl::StatusCode::kUnavailable);
+  Pretend("sbatch", "exit 255");  // Its usage.
+  EXPECT_EQ(Make().Submit(Wish()).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SlurmTest, AJobIsCancelledByNumberIfItHasTheName) {
+  Pretend("squeue", "echo '24_0|24|0|PENDING|None|nf-a-1-2||N/A|N/A'");
   Pretend("scancel", "");
   EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24_0").ok());
-  EXPECT_EQ(Content("words"), "--me\n--name=nf-a-1-2\n24_0\n");
+  // With a filter it would be all that wait of the array.
+  EXPECT_EQ(Content("words"), "24_0\n");
+  EXPECT_TRUE(Make().Cancel("nf-a-1", "24_0").ok());
+  EXPECT_EQ(Content("words"), "--me\n-r\n-h\n-t\nall\n-j\n24_0\n-o\n%i|%F|%K|%T|%r|%j|%N|%e|%S\n");
+  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
+  EXPECT_EQ(Content("words"), "24\n");
   EXPECT_TRUE(Make().Cancel("nf-a-1-2", "").ok());
   EXPECT_EQ(Content("words"), "--me\n--name=nf-a-1-2\n");
+  EXPECT_FALSE(Make().Cancel("", "").ok());
+}
+
+TEST_F(SlurmTest, WhatHasEndedOrIsGoneNeedNoCancelling) {
+  Pretend("scancel", "echo 'scancel: error: x' >&2; exit 1");
+  Pretend("squeue", "echo '24|24|N/A|COMPLETED|None|nf-a-1-2|n|1|1'");
+  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
+  Pretend("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
+  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
+  Pretend("squeue", "echo '24|24|N/A|RUNNING|None|nf-a-1-2|n|1|1'");
+  EXPECT_EQ(Make().Cancel("nf-a-1-2", "24").code(), absl::StatusCode::kUnavailable);
+  Pretend(
+      "scancel",
+      "echo 'scancel: error: Kill job error on job id 24: Invalid job id specified' >&2; exit 1");
+  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
+  Pretend("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
+  EXPECT_EQ(Make().Cancel("nf-a-1-2", "24").code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(SlurmTest, APollIsOneQuestionAndAnErrorNoAnswer) {
@@ -131,16 +161,33 @@ TEST(ParseQueueTest, ReadsWhatIsThereAndPassesOverTheRest) {
   EXPECT_EQ(jobs[1].ends, absl::InfiniteFuture());
 }
 
+TEST(ParseQueueTest, WhatWasCancelledOfAnArrayIsNoneOfItsPlaces) {
+  const std::vector<Job> jobs = ParseQueue(
+      "34|34|N/A|CANCELLED|Resources|nf-x||1795227579|1795226979\n"
+      "34_0|34|0|RUNNING|None|nf-x|nfa100|1795227579|1795226979\n"
+      "35|35|N/A|CANCELLED|Resources|nf-y||1795227579|1795226979\n",
+      "nf-");
+  ASSERT_THAT(jobs, SizeIs(2));
+  EXPECT_EQ(jobs[0].key, "34_0");
+  EXPECT_EQ(jobs[0].phase, JobPhase::kAlive);
+  EXPECT_EQ(jobs[1].key, "35");
+  EXPECT_EQ(jobs[1].phase, JobPhase::kTaken);
+}
+
 TEST(CheckArgumentsTest, WhatAPoolSaysItselfIsRefused) {
   for (const char* argument :
        {"--array=0-3", "-a0-3", "--job-name=x", "-Jx", "-o/x", "--output=/x", "--wrap=ls",
-        "--requeue", "--export=ALL", "--signal=USR1", "-W", "--test-only"}) {
+        "--requeue", "--export=ALL", "--signal=USR1", "-W", "--test-only",
+        // Shortened, gathered, and what keeps the answer back.
+        "--arr=0-1", "--wra=ls", "--test", "-Ha0-3", "-vW", "-Q", "--quiet", "--help", "--uid=x"}) {
     EXPECT_THAT(std::string(CheckArguments({argument}).message()),
                 HasSubstr(": a pool says that itself"))
         << argument;
   }
   EXPECT_THAT(std::string(CheckArguments({"script.sh"}).message()),
               HasSubstr("script.sh: expected an option of sbatch"));
+  for (const char* argument : {"-", "--", ""}) EXPECT_FALSE(CheckArguments({argument}).ok());
+  EXPECT_TRUE(CheckArguments({"-Hpscavenge", "-pAWa", "--wait-all-nodes=1", "--exclusive"}).ok());
   EXPECT_TRUE(CheckArguments({"--gres=gpu:1", "-c8", "-pmain", "--account=x", "--qos=y"}).ok());
 }
 

@@ -359,9 +359,10 @@ TEST(Resolve, RefusesAllWhenNobodyIsConnected) {
   SweepRequest request = test::GoodRequest();
   request.hardware = HardwareKind::kAll;
 
-  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, {}))),
-            "hardware: all means every class of the connected workers, and none is connected; "
-            "start a worker, name the classes, or say any");
+  EXPECT_EQ(
+      Text(std::get<std::vector<Problem>>(Resolve(request, {}))),
+      "hardware: all means every class of the connected workers and of pools, and there is none; "
+      "start a worker, name the classes, or say any");
 }
 
 TEST(Resolve, LeavesAnyHardwareAndStackOpen) {
