@@ -482,6 +482,8 @@ std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep
                               .max_failures = counts->sharing.max_failures,
                               .archived = counts->sharing.archived,
                               .limits = counts->sharing.limits,
+                              .gpu_hours = counts->sharing.gpu_hours,
+                              .gpu_hours_used = absl::ToDoubleHours(counts->gpus.At(clock_.Now())),
                               .members_per_hour = counts->ended.PerHour(clock_.Now()),
                               .revision = counts->revision};
 }

@@ -42,12 +42,14 @@ Json Environment(const std::string& text) {
 
 struct Writer {
   Json operator()(const HelloEvent& e) const {
-    return {{"event", "hello"},
-            {"protocol", e.protocol},
-            {"stack", e.stack},
-            {"build", e.build},
-            {"environment", Environment(e.environment)},
-            {"data_identity", e.data_identity}};
+    Json hello = {{"event", "hello"},
+                  {"protocol", e.protocol},
+                  {"stack", e.stack},
+                  {"build", e.build},
+                  {"environment", Environment(e.environment)},
+                  {"data_identity", e.data_identity}};
+    if (e.resumes) hello["resumes"] = true;
+    return hello;
   }
   Json operator()(const RecordsEvent& e) const {
     Json records = Json::array();
@@ -97,6 +99,7 @@ absl::StatusOr<TrainerEvent> ReadHello(JsonReader& reader) {
   event.build = reader.Text("build", kMaxName);
   event.data_identity = reader.Text("data_identity", 64);
   event.environment = ReadEnvironment(reader);
+  if (reader.Has("resumes")) event.resumes = reader.Bool("resumes");
   NF_RETURN_IF_ERROR(reader.Finish());
   return TrainerEvent(std::move(event));
 }

@@ -90,8 +90,7 @@ bool IsAbout(std::string_view word, std::initializer_list<std::string_view> begi
 // Words alone, such as a misspelt `all`, and classes that are found are none.
 bool IsDeclaredName(std::string_view name) {
   constexpr size_t kMost = 100;
-  if (name.empty() || name.size() > kMost || name.starts_with("cpu-") ||
-      name.starts_with(kGpuPrefix)) {
+  if (name.empty() || name.size() > kMost || IsCpuClass(name) || name.starts_with(kGpuPrefix)) {
     return false;
   }
   bool marked = false;
@@ -130,6 +129,8 @@ absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name, bool ker
 bool IsGpuClass(std::string_view hardware_class) {
   return hardware_class.starts_with(kGpuPrefix) && hardware_class.size() > kGpuPrefix.size();
 }
+
+bool IsCpuClass(std::string_view hardware_class) { return hardware_class.starts_with("cpu-"); }
 
 std::vector<std::string> AllCpuClasses() {
   std::vector<std::string> names;

@@ -39,6 +39,8 @@ inline constexpr std::string_view kHardwareClassNames =
 absl::StatusOr<HardwareClass> ParseHardwareClass(std::string_view name, bool kernels_fixed);
 
 bool IsGpuClass(std::string_view hardware_class);
+// Of processors: the others are GPUs, or declared.
+bool IsCpuClass(std::string_view hardware_class);
 
 // Every CPU class that there is, on whatever machine.
 std::vector<std::string> AllCpuClasses();

@@ -88,6 +88,7 @@ struct HelloEvent {  // First on the wire.
   std::string build;          // Hash of the trainer's own executable.
   std::string environment;    // JSON object as text.
   std::string data_identity;  // Of the whole data set; empty when no data were read.
+  bool resumes = false;  // It goes on from checkpoints in NOISEFLOOR_CHECKPOINTS. May be absent.
 };
 struct RecordsEvent {  // Numbered from 1 within an attempt, without gaps.
   uint64_t sequence = 0;

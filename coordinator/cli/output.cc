@@ -156,6 +156,8 @@ Json SummaryJson(const v1::SweepSummary& sweep) {
       {"max_failures", sweep.max_failures()},
       {"archived", sweep.archived()},
       {"limits", std::map<std::string, uint32_t>(sweep.limits().begin(), sweep.limits().end())},
+      {"gpu_hours", JsonNumber(sweep.gpu_hours())},
+      {"gpu_hours_used", JsonNumber(sweep.gpu_hours_used())},
       {"hardware", std::vector<std::string>(sweep.hardware().begin(), sweep.hardware().end())},
       {"members_per_hour", JsonNumber(sweep.members_per_hour())},
       {"expected_seconds_left", JsonNumber(sweep.expected_seconds_left())},

@@ -24,6 +24,10 @@ void SharingOptions::Describe(CLI::App& app) {
                  "cancel what waits when so many members failed (default: 0, never)")
       ->type_name("N");
   DescribeLimits(app, limits);
+  app.add_option("--gpu-hours", gpu_hours,
+                 "begin nothing more when its attempts have had so many (default: 0, no bound)")
+      ->type_name("HOURS")
+      ->check(CLI::NonNegativeNumber);
 }
 
 void DescribeLimits(CLI::App& app, std::vector<std::string>& limits) {
@@ -63,6 +67,9 @@ std::string SharingText(const v1::SweepSummary& sweep) {
     add(fmt::format("stops at {}", Counted(sweep.max_failures(), "failed member")));
   }
   const std::map<std::string, uint32_t> limits(sweep.limits().begin(), sweep.limits().end());
+  if (sweep.gpu_hours() != 0) {
+    add(fmt::format("{:.1f} of {:g} GPU hours", sweep.gpu_hours_used(), sweep.gpu_hours()));
+  }
   for (const auto& [hardware, most] : limits) {
     add(fmt::format("at most {} on {}", most, PrintableLine(hardware)));
   }

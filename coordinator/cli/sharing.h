@@ -19,6 +19,7 @@ struct SharingOptions {
   uint32_t weight = 0;  // 0: not said.
   uint32_t max_failures = 0;
   std::vector<std::string> limits;  // "CLASS=N".
+  double gpu_hours = 0;
 
   void Describe(CLI::App& app);
 };

@@ -135,6 +135,7 @@ absl::StatusOr<v1::SubmitSweepResponse> SubmitSweep(const Context& context, Conn
   request.set_priority(sharing.priority);
   request.set_weight(sharing.weight);
   request.set_max_failures(sharing.max_failures);
+  request.set_gpu_hours(sharing.gpu_hours);
   NF_RETURN_IF_ERROR(TakeLimits(sharing.limits, 1, *request.mutable_limits()));
   request.set_request_id(fmt::format("cli-{:x}-{:x}-{:x}", absl::ToUnixNanos(context.clock.Now()),
                                      absl::ToInt64Nanoseconds(context.clock.Steady()), getpid()));

@@ -21,6 +21,7 @@ class Update final : public Command {
   noisefloor update s3 --weight=3
   noisefloor update s3 --max-failures=5 --notes="for the second figure"
   noisefloor update s3 --limit nvidia-h200=4
+  noisefloor update s3 --gpu-hours=200
   noisefloor update s3 --tag paper=main --untag draft)";
   }
   void Describe(CLI::App& app) override {
@@ -36,6 +37,10 @@ class Update final : public Command {
                    "cancel what waits when so many members failed; 0: never")
         ->type_name("N");
     DescribeLimits(app, limits_);
+    app.add_option("--gpu-hours", gpu_hours_,
+                   "begin nothing more when its attempts have had so many; 0: no bound")
+        ->type_name("HOURS")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--notes", notes_, "what is said of it from now on")->type_name("TEXT");
     app.add_option("--tag", tags_, "a tag to set, as key=value; may be repeated")
         ->type_name("KEY=VALUE")
@@ -49,6 +54,7 @@ class Update final : public Command {
     if (priority_) change.set_priority(*priority_);
     if (weight_) change.set_weight(*weight_);
     if (max_failures_) change.set_max_failures(*max_failures_);
+    if (gpu_hours_) change.set_gpu_hours(*gpu_hours_);
     if (notes_) change.set_notes(*notes_);
     for (const std::string& tag : tags_) {
       const size_t equals = tag.find('=');
@@ -68,6 +74,7 @@ class Update final : public Command {
   std::optional<uint32_t> weight_;
   std::optional<uint32_t> max_failures_;
   std::vector<std::string> limits_;
+  std::optional<double> gpu_hours_;
   std::optional<std::string> notes_;
   std::vector<std::string> tags_;
   std::vector<std::string> removed_;

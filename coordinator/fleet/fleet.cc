@@ -149,6 +149,7 @@ Decisions Fleet::Look(const View& view) {
     CheckBounds(pool, view.now, decisions);
   }
   const std::map<uint64_t, uint64_t> shares = Share(pools_, view.waiting);
+  for (auto& [number, pool] : pools_) pool.too_long = TooLongFor(pool, view.waiting);
   for (auto it = pools_.begin(); it != pools_.end();) {
     Pool& pool = it->second;
     const auto share = shares.find(it->first);

@@ -30,6 +30,7 @@ struct Waiting {
   std::string hardware;
   std::string stack;
   uint64_t members = 0;
+  absl::Duration time;  // That a worker must live for, to end one of them; 0: any does.
 };
 
 // A connected worker.
@@ -95,6 +96,8 @@ struct Pool {
   absl::Time next_submit = absl::InfinitePast();
   uint32_t surplus_looks = 0;
   uint32_t strays = 0;  // Jobs that the cluster has of it though they were given up.
+  // Of what waits, as of the last look: what it would train if its jobs lived so long.
+  std::optional<Waiting> too_long;
   absl::Duration used;  // By jobs that have ended.
   std::optional<LaunchRecord> last_crash;
 };
@@ -149,6 +152,10 @@ class Fleet {
 // what it needs and has room. Takes them out of `waiting`.
 std::map<uint64_t, uint64_t> Share(const std::map<uint64_t, Pool>& pools,
                                    std::vector<Waiting> waiting);
+
+// Of `waiting`, what the pool would train if its jobs lived long enough: how many, and the shortest
+// time that one must live for. Nothing: it has time for all.
+std::optional<Waiting> TooLongFor(const Pool& pool, const std::vector<Waiting>& waiting);
 
 // What all its jobs have had of GPUs so far.
 double GpuHours(const Pool& pool, absl::Time now);

@@ -19,6 +19,11 @@ bool Offers(const Pool& pool, const Waiting& need) {
   return Offers(record.classes, need.hardware) && Offers(record.stacks, need.stack);
 }
 
+// Whether a new worker lives long enough: until it begins nothing new, to be on the safe side.
+bool LivesFor(const PoolWish& wish, absl::Duration time) {
+  return wish.time_limit == absl::ZeroDuration() || time <= wish.time_limit - wish.drain_before;
+}
+
 // For how many members it may still have workers; those that are here are busy while any wait.
 uint64_t RoomOf(const Pool& pool) {
   const PoolRecord& record = pool.record;
@@ -45,7 +50,8 @@ std::map<uint64_t, uint64_t> Share(const std::map<uint64_t, Pool>& pools,
   });
   for (Waiting& need : waiting) {
     for (auto& [number, left] : room) {
-      if (!Offers(pools.at(number), need)) continue;
+      const Pool& pool = pools.at(number);
+      if (!Offers(pool, need) || !LivesFor(pool.record.wish, need.time)) continue;
       const uint64_t taken = std::min(need.members, left);
       need.members -= taken;
       left -= taken;
@@ -53,6 +59,17 @@ std::map<uint64_t, uint64_t> Share(const std::map<uint64_t, Pool>& pools,
     }
   }
   return shares;
+}
+
+std::optional<Waiting> TooLongFor(const Pool& pool, const std::vector<Waiting>& waiting) {
+  std::optional<Waiting> all;
+  for (const Waiting& need : waiting) {
+    if (!Offers(pool, need) || LivesFor(pool.record.wish, need.time)) continue;
+    if (!all) all = Waiting{need.hardware, need.stack, 0, need.time};
+    all->members += need.members;
+    all->time = std::min(all->time, need.time);
+  }
+  return all;
 }
 
 std::string Explain(const Pool& pool, absl::Time now) {
@@ -70,6 +87,12 @@ std::string Explain(const Pool& pool, absl::Time now) {
            " times in a row; next try in " +
            absl::FormatDuration(absl::Trunc(std::max(pool.next_submit - now, absl::ZeroDuration()),
                                             absl::Seconds(1)));
+  }
+  if (pool.live.empty() && pool.too_long) {
+    return std::to_string(pool.too_long->members) + " that wait take up to " +
+           absl::FormatDuration(absl::Ceil(pool.too_long->time, absl::Seconds(1))) +
+           " and keep no checkpoints; its jobs live " +
+           absl::FormatDuration(pool.record.wish.time_limit) + " (--time)";
   }
   if (pool.live.empty()) return "nothing waits that it could train";
   const auto heard = std::ranges::count_if(

@@ -182,7 +182,7 @@ fleet::View PoolKeeper::Seen() {
   view.now = parts_.clock.Now();
   view.nonce = parts_.chance();
   for (const scheduler::Need& need : parts_.loop.Needs()) {
-    view.waiting.push_back({need.hardware, need.stack, need.members});
+    view.waiting.push_back({need.hardware, need.stack, need.members, need.time});
   }
   for (const LiveBoard::Worker& worker : parts_.loop.live().Workers()) {
     if (!worker->connected || worker->inventory == nullptr) continue;
@@ -294,7 +294,8 @@ SubmitWish PoolKeeper::WishOf(const fleet::PoolRecord& pool, const std::string& 
                                  .worker_options = WorkerOptions(wish, stays),
                                  .coordinator = wish.access.empty() ? parts_.address() : "",
                                  .access = wish.access,
-                                 .logs = wish.logs}),
+                                 .logs = wish.logs,
+                                 .time_limit = wish.time_limit}),
           .log = wish.logs + "/%x.out",
           .count = count,
           .time_limit = wish.time_limit,

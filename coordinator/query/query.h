@@ -41,6 +41,8 @@ struct SweepProgress {
   uint32_t max_failures = 0;
   bool archived = false;
   std::map<std::string, uint32_t> limits = {};
+  double gpu_hours = 0;  // That it may use; 0: no bound.
+  double gpu_hours_used = 0;
   double members_per_hour = 0;
   uint32_t revision = 0;  // Of its notes, tags and extent.
 };

@@ -1,9 +1,12 @@
 #include "coordinator/report/checks.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "coordinator/analysis/control.h"
 #include "coordinator/analysis/detectable.h"
@@ -34,6 +37,57 @@ int64_t UnitCount(const Gathered& gathered, const CellFacts& cell) {
     if (!gathered.members[m].input->unit.empty()) units.insert(gathered.members[m].input->unit);
   }
   return static_cast<int64_t>(units.size());
+}
+
+std::vector<UnitResults> ByUnit(const Gathered& gathered, const CellFacts& cell) {
+  std::map<std::string, std::vector<HashedRun>> runs;
+  for (const size_t m : cell.members) {
+    const MemberInput& member = *gathered.members[m].input;
+    if (HasResult(member.state) && !member.unit.empty()) {
+      runs[member.unit].push_back({member.id, member.hashes});
+    }
+  }
+  std::vector<UnitResults> units;
+  for (const auto& [unit, of_unit] : runs) {
+    UnitResults& results = units.emplace_back();
+    results.unit = unit;
+    for (const HashedRun& run : of_unit) results.members.push_back(run.id);
+    results.different_results = analysis::DistinctResults(of_unit);
+  }
+  return units;
+}
+
+// "GPU-a: 1 result of 3 members (s1c0r0, s1c0r1 and 1 more)"
+std::string UnitText(const UnitResults& of) {
+  constexpr size_t kMostNamed = 4;
+  std::vector<std::string> names(of.members.begin(),
+                                 of.members.begin() + std::min(kMostNamed, of.members.size()));
+  if (of.members.size() > kMostNamed) {
+    names.push_back(fmt::format("{} more", of.members.size() - kMostNamed));
+  }
+  return fmt::format("{}: {} of {} ({})", of.unit, Counted(of.different_results, "result"),
+                     Counted(static_cast<int64_t>(of.members.size()), "member"), Listed(names));
+}
+
+// Whether it is a device: a unit that does not repeat itself, or units that differ though each
+// does. Empty: there is one unit, or no unit has two members to tell by.
+std::string WhichUnit(const std::vector<UnitResults>& units) {
+  if (units.size() < 2) return "";
+  std::vector<std::string> parts;
+  std::vector<std::string> restless;
+  bool known = true;
+  for (const UnitResults& one : units) {
+    parts.push_back(UnitText(one));
+    if (one.different_results > 1) restless.push_back(one.unit);
+    known = known && one.members.size() > 1;
+  }
+  std::string text = fmt::format(" By unit: {}.", fmt::join(parts, "; "));
+  if (!restless.empty()) {
+    return text + fmt::format(" {} {} not repeat {}.", Listed(restless),
+                              restless.size() == 1 ? "does" : "do",
+                              restless.size() == 1 ? "itself" : "themselves");
+  }
+  return known ? text + " Each repeats itself: it is the units that differ." : text;
 }
 
 // " (epoch 2)" of evaluation number k, from any curve of the test set.
@@ -70,6 +124,7 @@ ControlCheck CheckControl(const Gathered& gathered, const CellFacts& cell) {
   std::vector<HashedRun> runs = RunsOf(gathered, cell);
   check.members = static_cast<int64_t>(runs.size());
   check.units = UnitCount(gathered, cell);
+  check.by_unit = ByUnit(gathered, cell);
   for (const size_t m : cell.members) {
     const MemberInput& member = *gathered.members[m].input;
     for (const Hashes& duplicate : member.duplicates) {
@@ -87,7 +142,8 @@ ControlCheck CheckControl(const Gathered& gathered, const CellFacts& cell) {
     case BitVerdict::kDifferent:
       check.first_difference = bits.stage + EpochOf(gathered, cell, bits.evaluation);
       check.text = fmt::format("{} differs from {} first in its {}.", bits.run, runs[0].id,
-                               check.first_difference);
+                               check.first_difference) +
+                   WhichUnit(check.by_unit);
       break;
     case BitVerdict::kUnproved: check.text = "Not proved: " + bits.missing + "."; break;
   }

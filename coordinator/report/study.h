@@ -117,15 +117,23 @@ struct BlockSummary {
   Estimate churn;
 };
 
+// What the members of a control cohort came to on one physical device.
+struct UnitResults {
+  std::string unit;
+  std::vector<std::string> members;  // Those with a result.
+  int64_t different_results = 0;     // Of those with a hash of their weights.
+};
+
 // Are the members of a control cohort bit-identical?
 struct ControlCheck {
   uint32_t cell = 0;
   std::string label;
   std::string verdict;  // "identical", "different", "unproved" (fewer than two members).
   int64_t members = 0;
-  int64_t units = 0;             // Different physical devices they ran on.
-  int64_t duplicates = 0;        // Late results compared as well.
-  std::string first_difference;  // "weights at evaluation 2"; "" when identical.
+  int64_t units = 0;                 // Different physical devices they ran on.
+  std::vector<UnitResults> by_unit;  // Where it is known; by name.
+  int64_t duplicates = 0;            // Late results compared as well.
+  std::string first_difference;      // "weights at evaluation 2"; "" when identical.
   // When identical: at most this share of runs differ from this result, at 95 %.
   std::optional<double> upper_bound;
   std::string text;  // In words.

@@ -189,12 +189,17 @@ Json ToJson(const BlockSummary& b) {
           {"churn", ToJson(b.churn)}};
 }
 
+Json ToJson(const UnitResults& u) {
+  return {{"unit", u.unit}, {"members", u.members}, {"different_results", u.different_results}};
+}
+
 Json ToJson(const ControlCheck& c) {
   return {{"cell", c.cell},
           {"label", c.label},
           {"verdict", c.verdict},
           {"members", c.members},
           {"units", c.units},
+          {"by_unit", List(c.by_unit, [](const UnitResults& unit) { return ToJson(unit); })},
           {"duplicates", c.duplicates},
           {"first_difference", c.first_difference},
           {"upper_bound", Number(c.upper_bound)},

@@ -76,6 +76,7 @@ absl::StatusOr<scheduler::Selection> SelectionFrom(SweepId sweep,
                                                    const v1::MemberSelection& message);
 absl::Status CheckPriority(int32_t priority);
 absl::Status CheckWeight(uint32_t weight);  // Of a sweep or an owner.
+absl::Status CheckGpuHours(double hours);
 // How many members may run on each class; `field` is its name in refusals. 0: as many as there are.
 absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
     std::string_view field, const google::protobuf::Map<std::string, uint32_t>& limits);

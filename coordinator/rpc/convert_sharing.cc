@@ -111,6 +111,11 @@ absl::Status CheckWeight(uint32_t weight) {
   return InvalidInput(fmt::format("weight: expected 1 to {}, got {}", kMaxWeight, weight));
 }
 
+absl::Status CheckGpuHours(double hours) {
+  if (std::isfinite(hours) && hours >= 0) return absl::OkStatus();
+  return InvalidInput(fmt::format("gpu_hours: expected a number from 0, got {}", hours));
+}
+
 absl::StatusOr<std::map<std::string, uint32_t>> LimitsFrom(
     std::string_view field, const google::protobuf::Map<std::string, uint32_t>& limits) {
   NF_RETURN_IF_ERROR(CheckEntries(field, static_cast<int>(limits.size()), sweep::kMaxTags));
@@ -148,6 +153,10 @@ absl::StatusOr<scheduler::SweepUpdated> UpdateFrom(const v1::UpdateSweepRequest&
   if (message.has_weight()) {
     NF_RETURN_IF_ERROR(CheckWeight(message.weight()));
     event.weight = message.weight();
+  }
+  if (message.has_gpu_hours()) {
+    NF_RETURN_IF_ERROR(CheckGpuHours(message.gpu_hours()));
+    event.gpu_hours = message.gpu_hours();
   }
   if (message.has_paused()) event.paused = message.paused();
   if (message.has_max_failures()) event.max_failures = message.max_failures();

@@ -49,6 +49,8 @@ v1::SweepSummary ToProto(const query::SweepSummary& sweep, Texts& texts) {
   out.set_paused(now.paused);
   out.set_max_failures(now.max_failures);
   out.set_archived(now.archived);
+  out.set_gpu_hours(now.gpu_hours);
+  out.set_gpu_hours_used(now.gpu_hours_used);
   for (const auto& [hardware, most] : now.limits)
     (*out.mutable_limits())[texts.Of(hardware)] = most;
   out.set_members_per_hour(now.members_per_hour);

@@ -76,7 +76,7 @@ absl::StatusOr<scheduler::Event> HeartbeatFrom(SessionId session, const v1::Hear
 
 absl::StatusOr<scheduler::Event> StartedFrom(SessionId session, const v1::AttemptStarted& message) {
   NF_ASSIGN_OR_RETURN(const LeaseId lease, LeaseFrom("started.lease_id", message.lease_id()));
-  return scheduler::AttemptStarted{session, lease, message.data_identity()};
+  return scheduler::AttemptStarted{session, lease, message.data_identity(), message.resumes()};
 }
 
 // Why the columns are no records; empty: they are.
@@ -216,6 +216,12 @@ absl::Status CheckHasSomething(const v1::Inventory& inventory) {
   return Expected("register.inventory", "slots, or what is withheld and why", "neither");
 }
 
+// A year is as good as for ever, and no number of a worker's overflows.
+absl::Duration LivesFrom(uint64_t milliseconds) {
+  constexpr uint64_t kYear = uint64_t{365} * 24 * 3600 * 1000;
+  return absl::Milliseconds(std::min(milliseconds, kYear));
+}
+
 v1::SessionResponse StartFrom(const scheduler::SendStart& send) {
   v1::SessionResponse response;
   v1::StartMember& start = *response.mutable_start();
@@ -250,6 +256,7 @@ absl::StatusOr<scheduler::WorkerConnected> WorkerFrom(SessionId session,
   event.inventory = std::make_shared<const Inventory>(std::move(inventory));
   NF_ASSIGN_OR_RETURN(event.inventory_text, JsonOf(told));
   event.version = message.version();
+  if (message.lives_ms() > 0) event.lives = LivesFrom(message.lives_ms());
   NF_ASSIGN_OR_RETURN(event.held, HeldFrom("register.held", message.held()));
   return event;
 }

@@ -108,6 +108,7 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   NF_RETURN_IF_ERROR(CheckRequestId(request.request_id()));
   NF_RETURN_IF_ERROR(CheckPriority(request.priority()));
   if (request.weight() != 0) NF_RETURN_IF_ERROR(CheckWeight(request.weight()));
+  NF_RETURN_IF_ERROR(CheckGpuHours(request.gpu_hours()));
   NF_RETURN_IF_ERROR(CheckFile(request.file()));
   NF_ASSIGN_OR_RETURN(sweep::Sweep resolved, ResolveAsked(request, known));
   scheduler::SweepSubmitted event;
@@ -120,6 +121,7 @@ absl::StatusOr<CallEvent> SubmissionFrom(const v1::SubmitSweepRequest& request,
   event.priority = request.priority();
   event.weight = std::max(1u, request.weight());
   event.max_failures = request.max_failures();
+  event.gpu_hours = request.gpu_hours();
   NF_ASSIGN_OR_RETURN(event.limits, LimitsFrom("limits", request.limits()));
   std::erase_if(event.limits, [](const auto& limit) { return limit.second == 0; });
   NF_RETURN_IF_ERROR(CheckLimits(event));

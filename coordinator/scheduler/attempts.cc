@@ -9,6 +9,7 @@
 #include "coordinator/ingest/accept.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/lifetime.h"
 #include "coordinator/scheduler/past_leases.h"
 #include "coordinator/scheduler/quarantine.h"
 
@@ -115,6 +116,7 @@ void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
   const bool diverged = event.outcome.kind == Outcome::Kind::kDiverged;
   const Lease ended = lease;
   SweepState& sweep = turn.state.sweeps.at(ended.member.sweep);
+  NoteLength(turn.state, ended, turn.now);
   Drop(turn, ended.id, CauseClass::kNone, "");
   KeepEnd(turn,
           {.lease = ended.id,
@@ -170,6 +172,7 @@ void Judge(Turn& turn, const AttemptFinished& event, Lease& lease) {
 void On(Turn& turn, const AttemptStarted& event) {
   const Lease* lease = FindLive(turn, event.session, event.lease);
   if (lease == nullptr) return AnswerDeadLease(turn, event.session, event.lease);
+  NoteResumes(turn.state, *lease, event.resumes);
   if (AcceptIdentity(turn, *lease, event.data_identity)) return;
   const std::string reason = ExclusionReason(turn.state, *lease);
   Stop(turn, *lease, reason);

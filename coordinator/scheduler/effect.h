@@ -35,6 +35,8 @@ struct Sharing {
   std::map<std::string, uint32_t> limits = {};
   // Its part of what its owner gets, against the owner's other sweeps; never 0.
   uint32_t weight = 1;
+  // When its attempts have had so many hours of GPUs, no more of it begins; 0: no bound.
+  double gpu_hours = 0;
   friend bool operator==(const Sharing&, const Sharing&) = default;
 };
 
@@ -132,6 +134,7 @@ struct GrantLease {
   absl::Time at;
   uint32_t slot = 0;  // Of the worker.
   std::string unit;   // The device of that slot: see UnitOf.
+  uint32_t gpus = 0;  // Of that slot, or what is declared; of processors 0.
 };
 struct DropLease {
   LeaseId lease;

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/time/time.h"
+
 #include "common/base/ids.h"
 #include "common/base/inventory.h"
 #include "coordinator/access/access_list.h"
@@ -42,7 +44,8 @@ struct SweepSubmitted {
   int32_t priority = 0;              // As in Sharing.
   uint32_t max_failures = 0;
   std::map<std::string, uint32_t> limits = {};
-  uint32_t weight = 1;  // As in Sharing; never 0.
+  uint32_t weight = 1;   // As in Sharing; never 0.
+  double gpu_hours = 0;  // As in Sharing; finite, from 0.
 };
 struct SweepCancelled {
   RequestNumber request = 0;
@@ -124,6 +127,7 @@ struct SweepUpdated {
   std::string caller = {};
   std::map<std::string, uint32_t> set_limits = {};  // As in Sharing; 0 takes one away.
   std::optional<uint32_t> weight = {};              // Never 0.
+  std::optional<double> gpu_hours = {};             // Finite, from 0.
 };
 // What an owner gets of the fleet, from the next lease on.
 struct ShareUpdated {
@@ -162,6 +166,7 @@ struct WorkerConnected {
   std::vector<Software> software = {};  // Of the offers that tell of it, each fingerprint once.
   std::string version;
   std::vector<HeldLease> held;
+  absl::Duration lives = absl::InfiniteDuration();  // Until a cluster ends it.
 };
 struct SessionLost {
   SessionId session;
@@ -177,6 +182,7 @@ struct AttemptStarted {
   SessionId session;
   LeaseId lease;
   std::string data_identity;
+  bool resumes = false;  // Cut off, another attempt goes on, on whatever worker.
 };
 struct RecordsArrived {
   SessionId session;

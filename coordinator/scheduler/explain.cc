@@ -7,6 +7,7 @@
 
 #include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
+#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
@@ -271,6 +272,7 @@ std::string Waiting(const State& state, const MemberId& id, absl::Time now) {
   if (sweep.sharing.paused) {
     return "a person has paused its sweep. `resume " + ToText(id.sweep) + "` lets it go on.";
   }
+  if (sweep.spent) return SpentText(sweep, now);
   const std::string& hardware = CellOf(state, id).cell.hardware;
   if (AtLimit(sweep, hardware)) return LimitText(sweep, hardware);
   if (std::string text = PatienceText(state, id, now); !text.empty()) return text;

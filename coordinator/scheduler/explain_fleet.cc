@@ -3,6 +3,7 @@
 #include <map>
 
 #include "coordinator/scheduler/explain.h"
+#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/selection.h"
@@ -107,6 +108,7 @@ std::vector<std::string> SweepLines(const State& state, const SweepState& sweep,
                     "` lets it go on.");
     return lines;
   }
+  if (sweep.spent) lines.push_back("It begins nothing more: " + SpentText(sweep, now));
   for (const auto& [pool, queue] : state.waiting) {
     const auto line = queue.lines.find(sweep.id);
     if (line == queue.lines.end()) continue;
@@ -134,6 +136,10 @@ std::string Presence(const State& state, const Worker& worker, absl::Time now) {
   std::string text = worker.name + " is connected";
   if (IsSilent(worker, state.options, now)) text += ", but was not heard of for " + heard;
   if (worker.draining) text += "; it leaves when what it has is finished";
+  if (worker.ends != absl::InfiniteFuture()) {
+    const absl::Duration left = std::max(worker.ends - now, absl::ZeroDuration());
+    text += "; its time limit ends it in " + std::to_string(absl::ToInt64Seconds(left)) + " s";
+  }
   return text + "; it has " + Count(worker.leases.size(), "member") + ".";
 }
 

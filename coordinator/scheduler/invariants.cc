@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/past_leases.h"
 
 namespace noisefloor::scheduler {
@@ -72,6 +73,7 @@ void CheckSweep(const State& state, const SweepState& sweep, Broken& broken) {
   }
   counted.times = sweep.counts.times;
   counted.running = sweep.counts.running;
+  counted.gpus = sweep.counts.gpus;  // See CheckGpus.
   const bool runs = sweep.counts.In(MemberState::kLeased) > 0;
   if (!runs && std::abs(sweep.counts.running) > 1e-6) {
     broken.push_back(ToText(sweep.id) + " counts steps of members that do not run");
@@ -150,6 +152,16 @@ void CheckOwners(const State& state, Broken& broken) {
   }
 }
 
+void CheckGpus(const State& state, Broken& broken) {
+  std::map<SweepId, SweepState> counted;
+  for (const auto& [id, lease] : state.leases) BeginUse(counted[lease.member.sweep], lease);
+  for (const auto& [id, sweep] : state.sweeps) {
+    const GpuUse& use = counted[id].counts.gpus;
+    if (use.live == sweep.counts.gpus.live && use.begun == sweep.counts.gpus.begun) continue;
+    broken.push_back(ToText(id) + " counts other GPUs than its leases have");
+  }
+}
+
 void CheckClasses(const State& state, Broken& broken) {
   State counted;
   for (const auto& [id, sweep] : state.sweeps) {
@@ -190,6 +202,7 @@ std::vector<std::string> CheckInvariants(const State& state) {
   }
   CheckOwners(state, broken);
   CheckClasses(state, broken);
+  CheckGpus(state, broken);
   size_t places = 0;
   size_t cells = 0;
   size_t waiting = 0;

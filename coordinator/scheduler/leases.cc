@@ -1,6 +1,8 @@
 #include "coordinator/scheduler/leases.h"
 
 #include "common/base/check.h"
+#include "coordinator/scheduler/gpu_use.h"
+#include "coordinator/scheduler/lifetime.h"
 #include "coordinator/scheduler/past_leases.h"
 #include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
@@ -112,12 +114,14 @@ void Grant(Turn& turn, const MemberId& id, const Place& place) {
   lease.slot = TakeSlot(state, worker, group, lease);
   lease.specification = std::make_shared<const std::string>(
       SpecificationOf(turn, sweep, cell).ForReplicate(id.replicate));
-  lease.granted = turn.now;
+  lease.granted = AsKept(turn.now);
+  lease.gpus = GpusOf(*worker.inventory, *lease.slot, offer->hardware_class);
+  BeginUse(sweep, lease);
   lease.expires = turn.now + state.options.lease_ttl;
   lease.write_evaluation_set = AskForEvaluationSet(state, sweep, cell, lease.id);
 
   turn.Keep(GrantLease{lease.id, id, lease.attempt, worker.id, *lease.specification, turn.now,
-                       *lease.slot, lease.unit});
+                       *lease.slot, lease.unit, lease.gpus});
   if (lease.attempt > 1) ++sweep.counts.retries;
   SetState(turn, id, MemberState::kLeased);
   member.lease = lease.id;
@@ -158,6 +162,7 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   state.expiry.erase({lease.expires, id});
   Worker& worker = state.workers.at(lease.worker);
   FreeSlot(state, worker, lease);
+  EndUse(state.sweeps.at(lease.member.sweep), lease, turn.now);
   if (cause == CauseClass::kNone) {
     state.accepted.insert(id);
   } else {
@@ -170,7 +175,11 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
 }
 
 void Lose(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
-  const MemberId member = turn.state.leases.at(id).member;
+  const Lease& lease = turn.state.leases.at(id);
+  const MemberId member = lease.member;
+  if (cause == CauseClass::kInterrupted || cause == CauseClass::kLostWorker) {
+    NoteLength(turn.state, lease, turn.now);  // It takes longer than that.
+  }
   Drop(turn, id, cause, reason);
   RetryOrFail(turn, member, cause, reason);
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "coordinator/scheduler/leases.h"
+#include "coordinator/scheduler/lifetime.h"
 #include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/retry.h"
@@ -18,6 +19,9 @@ constexpr size_t kSpreadWindow = 16;
 // Members with an attempt behind them that no free place may have: after so many the others of
 // their kind are left for the next time.
 constexpr size_t kMostPassedOver = 64;
+// Fresh ones of a sweep, which take longer than the free places live: after so many the others of
+// their sweep are left.
+constexpr size_t kMostTooLong = 1000;
 
 using FreePlaces = std::vector<Place>;
 
@@ -254,6 +258,8 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
   std::optional<Choice> first;
   size_t seen = 0;
   size_t passed_over = 0;
+  size_t too_long = 0;  // Of its last sweep.
+  SweepId last;
   Walk walk(state.waiting.at(pool));
   while (!walk.ended() && seen < kSpreadWindow) {
     if (AllExcluded(state, pool, walk.key().sweep, free)) {
@@ -269,6 +275,9 @@ std::optional<Choice> ChooseFrom(const State& state, const Pool& pool, const Fre
     if (!place) {
       // What has failed in these places waits for another; what has not is behind it.
       if (!fresh && ++passed_over == kMostPassedOver) walk.SkipAgain();
+      if (std::exchange(last, member.sweep) != member.sweep) too_long = 0;
+      const bool more = !walk.ended() && walk.key().sweep == member.sweep;
+      if (fresh && ++too_long == kMostTooLong && more) walk.SkipSweep();
       continue;
     }
     if (IsPatient(state, member, *place, now)) continue;
@@ -368,7 +377,7 @@ std::string Obstacle(const State& state, const Place& place, const MemberId& id,
   if (Avoids(state, id, place) && HasUntriedPlace(state, id, now)) {
     return "it failed this member before, and another worker or device can have it";
   }
-  return "";
+  return EndsTooSoon(state, place, id, now);
 }
 
 bool HasUntriedPlace(const State& state, const MemberId& id, absl::Time now) {

@@ -47,7 +47,8 @@ struct RecoveredSweep {
   // By hardware class. Not to the last bit what was added up before: the order is another.
   std::map<std::string, TrainTimes> times;
   Sharing sharing;
-  uint32_t revision = 0;  // As in the last KeepNotes.
+  uint32_t revision = 0;    // As in the last KeepNotes.
+  absl::Duration gpu_time;  // As in GpuUse::ended.
 };
 struct RecoveredLease {
   LeaseId lease;
@@ -58,6 +59,8 @@ struct RecoveredLease {
   uint64_t sequence = 0;         // Highest record batch stored without a gap.
   std::optional<uint32_t> slot;  // Nothing: it was granted before leases named one.
   std::string unit;
+  absl::Time granted;
+  uint32_t gpus = 0;  // As in GrantLease.
 };
 struct PastLease {  // Dropped without an accepted result: the budget of its member counts it.
   LeaseId lease;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/past_leases.h"
 #include "coordinator/scheduler/shares.h"
 
@@ -38,6 +39,7 @@ void RestoreSweep(State& state, const RecoveredSweep& recovered) {
   sweep.identities = recovered.identities;
   sweep.sharing = recovered.sharing;
   sweep.revision = recovered.revision;
+  sweep.counts.gpus.ended = recovered.gpu_time;
   SetOwner(state, sweep);
   for (const RecoveredCell& cell : recovered.cells) RestoreCell(state, sweep, cell);
   state.owners[sweep.owner].standing.running += sweep.counts.In(MemberState::kLeased);
@@ -78,7 +80,9 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     lease.sequence = one.sequence;
     lease.slot = one.slot;
     lease.unit = one.unit;
-    lease.granted = now;
+    lease.granted = one.granted;
+    lease.gpus = one.gpus;
+    BeginUse(state.sweeps.at(one.member.sweep), lease);
     lease.expires = now + state.options.lease_ttl;
     state.expiry.emplace(lease.expires, lease.id);
     state.workers.at(lease.worker).leases.emplace(lease.id, lease.member);
@@ -135,6 +139,7 @@ RecoveredSweep DurableSweep(const SweepState& sweep) {
   durable.times = sweep.times;
   durable.sharing = sweep.sharing;
   durable.revision = sweep.revision;
+  durable.gpu_time = sweep.counts.gpus.ended;
   return durable;
 }
 
@@ -153,6 +158,7 @@ std::unique_ptr<State> RestoreState(const Options& options, const RecoveredState
   for (const RecoveredSweep& sweep : recovered.sweeps) RestoreSweep(*state, sweep);
   RestoreWorkers(*state, recovered, now);
   RestoreLeases(*state, recovered, now);
+  for (auto& [id, sweep] : state->sweeps) sweep.spent = IsSpent(sweep, now);
   IndexMembers(*state);
   state->last_tick = now;
   state->now = now;
@@ -164,7 +170,7 @@ RecoveredState DurableState(const State& state) {
   for (const auto& [id, sweep] : state.sweeps) durable.sweeps.push_back(DurableSweep(sweep));
   for (const auto& [id, lease] : state.leases) {
     durable.leases.push_back({id, lease.member, lease.attempt, lease.worker, *lease.specification,
-                              lease.sequence, lease.slot, lease.unit});
+                              lease.sequence, lease.slot, lease.unit, lease.granted, lease.gpus});
   }
   for (const auto& [id, past] : state.past_leases) {
     // Those of deleted ones are about to be forgotten.

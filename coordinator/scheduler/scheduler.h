@@ -58,6 +58,19 @@ struct RunningAttempt {
   int64_t step_count = 0;  // 0: not known yet.
 };
 
+// What the leases of a sweep have had of GPUs: each from its grant to its end, times those of its
+// slot. What is declared counts as a GPU; processors do not count.
+struct GpuUse {
+  absl::Duration ended;  // By leases that have ended.
+  uint32_t live = 0;     // GPUs that live leases have;
+  absl::Duration begun;  // the times since 1970 at which they were granted, added up over these.
+
+  absl::Duration At(absl::Time now) const {
+    return ended + live * (now - absl::UnixEpoch()) - begun;
+  }
+  friend bool operator==(const GpuUse&, const GpuUse&) = default;
+};
+
 // How far a sweep is, and how it shares the fleet. Kept up to date by what changes it; nothing is
 // counted for it.
 struct SweepCounts {
@@ -70,6 +83,7 @@ struct SweepCounts {
   Sharing sharing;     // From here on as CountsOf tells it.
   Rate ended;
   uint32_t revision = 0;  // How often notes or tags were changed.
+  GpuUse gpus;
 
   uint32_t& In(MemberState state) { return by_state[static_cast<size_t>(state) - 1]; }
   uint32_t In(MemberState state) const { return by_state[static_cast<size_t>(state) - 1]; }
@@ -84,6 +98,7 @@ struct Need {
   std::string hardware;
   std::string stack;
   uint64_t members = 0;
+  absl::Duration time;  // That a worker must live for, to end one of them; 0: any does.
 };
 
 // A unit of a worker that gets no leases for a while.

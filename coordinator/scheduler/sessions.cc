@@ -112,6 +112,7 @@ void Describe(Turn& turn, Worker& worker, WorkerConnected& event) {
   TakeSoftware(turn, std::move(event.software));
   worker.draining = false;
   worker.heard = turn.now;
+  worker.ends = turn.now + event.lives;
   worker.session = event.session;
   CountOffers(turn, worker, true);
   UpdateReady(turn.state, worker);

@@ -224,7 +224,7 @@ void SetOwner(State& state, SweepState& sweep) {
   sweep.owner = NumberOfOwner(state, sweep.sharing.owner);
 }
 
-bool MayLease(const SweepState& sweep) { return !sweep.sharing.paused; }
+bool MayLease(const SweepState& sweep) { return !sweep.sharing.paused && !sweep.spent; }
 
 bool MayLease(const SweepState& sweep, const Pool& pool) {
   return MayLease(sweep) && !AtLimit(sweep, pool.hardware);
@@ -246,7 +246,7 @@ Turnstile TurnOf(const State& state, const SweepState& sweep) {
           StandingOf(sweep)};
 }
 
-void SetSharing(State& state, SweepState& sweep, Sharing sharing) {
+void SetSharing(State& state, SweepState& sweep, Sharing sharing, bool spent) {
   const auto each_turn = [&](auto change) {
     for (auto& [pool, queue] : state.waiting) {
       if (MayLease(sweep, pool) && queue.lines.contains(sweep.id)) change(queue.turns);
@@ -254,6 +254,7 @@ void SetSharing(State& state, SweepState& sweep, Sharing sharing) {
   };
   each_turn([&](Turns& turns) { turns.Erase(TurnOf(state, sweep)); });
   sweep.sharing = std::move(sharing);
+  sweep.spent = spent;
   each_turn([&](Turns& turns) { turns.Insert(TurnOf(state, sweep)); });
 }
 

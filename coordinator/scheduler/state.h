@@ -49,6 +49,7 @@ struct CellState {
   std::string schema;  // Of its sweep.
   bool control = false;
   bool has_waited = false;                         // For a faster class: see patience.h. Soft.
+  absl::Duration longest;                          // Of its attempts: see lifetime.h. Soft.
   std::map<std::string, uint32_t> leases_by_unit;  // Ever granted since the start. Soft.
   // What its members are given now, and the identity in it; made at its first lease. Soft.
   // shared: with copies of this state.
@@ -73,7 +74,9 @@ struct SweepState {
   SweepCounts counts;
   std::map<std::string, uint32_t> running;       // Members with a live lease, by class; no zeros.
   std::map<std::string, TrainTimes> times;       // By hardware class.
+  std::map<std::string, bool> resumes;           // By stack: see lifetime.h. Soft.
   Rate ended;                                    // Members that did. Soft.
+  bool spent = false;                            // Its GPU hours are: see gpu_use.h. Soft.
   std::map<WorkerId, std::string> excluded;      // And why. Soft.
   std::optional<absl::Time> without_data_since;  // See data_grace. Soft.
 };
@@ -111,6 +114,7 @@ struct Worker {
   std::map<std::string, Health> health;  // By unit; of those without a failure none.
   bool draining = false;
   absl::Time heard;  // Last sign of life in its session; after a restart: the restart.
+  absl::Time ends = absl::InfiniteFuture();  // A cluster ends it: nothing longer begins.
   std::map<LeaseId, MemberId> leases;
   uint32_t unheard = 0;  // Leases that it has lost, and of whose end it may still tell.
   uint32_t past = 0;     // Of State::past_leases.
@@ -139,8 +143,9 @@ struct Lease {
   uint64_t sequence = 0;
   std::optional<uint32_t> slot;  // Nothing: granted before leases named one.
   std::string unit;
-  absl::Time expires;  // From here on soft.
   absl::Time granted;
+  uint32_t gpus = 0;       // Of its slot; see gpu_use.h.
+  absl::Time expires;      // From here on soft.
   bool confirmed = false;  // The worker has named it.
   bool write_evaluation_set = false;
   uint32_t incomplete_ends = 0;
@@ -261,8 +266,9 @@ bool MayLease(const SweepState& sweep, const Pool& pool);
 bool AtLimit(const SweepState& sweep, const std::string& hardware);
 Standing StandingOf(const SweepState& sweep);
 Turnstile TurnOf(const State& state, const SweepState& sweep);
-// Shares as `sharing` says from now on; the store's row is the caller's.
-void SetSharing(State& state, SweepState& sweep, Sharing sharing);
+// Shares as `sharing` says from now on, and may or may not begin anything for its GPU hours; the
+// store's row is the caller's.
+void SetSharing(State& state, SweepState& sweep, Sharing sharing, bool spent);
 
 // Into and out of the waiting members; the state itself is the caller's.
 void AddWaiting(State& state, const MemberId& id);

@@ -119,6 +119,7 @@ SweepState& AddSweep(State& state, const SweepSubmitted& event,
   sweep.sharing.priority = event.priority;
   sweep.sharing.weight = event.weight;
   sweep.sharing.max_failures = event.max_failures;
+  sweep.sharing.gpu_hours = event.gpu_hours;
   sweep.sharing.limits = event.limits;
   SetOwner(state, sweep);
   for (const sweep::Cell& cell : cells) {

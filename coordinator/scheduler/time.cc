@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/scheduler/deletion.h"
+#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/past_leases.h"
@@ -169,6 +170,7 @@ void On(Turn& turn, const Tick&) {
   for (auto& [id, sweep] : state.sweeps) {
     FailWithoutData(turn, sweep);
     StopAtMaxFailures(turn, sweep);  // After a restart; else it has happened already.
+    CheckUse(turn, sweep);
   }
   ForgetWorkers(turn);
   EndWaits(state, turn.now);

@@ -1,7 +1,10 @@
 // What people change of a kept sweep: how it shares the fleet, and what they say of it.
 #include <algorithm>
 
+#include "fmt/format.h"
+
 #include "common/base/printable.h"
+#include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/handlers.h"
 
 namespace noisefloor::scheduler {
@@ -14,6 +17,7 @@ Sharing SharingAfter(const SweepUpdated& event, Sharing sharing) {
   sharing.paused = event.paused.value_or(sharing.paused);
   sharing.max_failures = event.max_failures.value_or(sharing.max_failures);
   sharing.archived = event.archived.value_or(sharing.archived);
+  sharing.gpu_hours = event.gpu_hours.value_or(sharing.gpu_hours);
   for (const auto& [hardware, most] : event.set_limits) {
     if (most == 0) {
       sharing.limits.erase(hardware);
@@ -38,6 +42,10 @@ std::string Difference(const Sharing& before, const Sharing& after) {
   if (before.max_failures != after.max_failures) {
     add(after.max_failures == 0 ? "stops at no number of failures"
                                 : "stops at " + Count(after.max_failures, "failed member"));
+  }
+  if (before.gpu_hours != after.gpu_hours) {
+    add(after.gpu_hours == 0 ? std::string("any number of GPU hours")
+                             : fmt::format("at most {:g} GPU hours", after.gpu_hours));
   }
   for (const auto& [hardware, most] : after.limits) {
     const auto was = before.limits.find(hardware);
@@ -120,7 +128,8 @@ void On(Turn& turn, const SweepUpdated& event) {
   const Sharing after = SharingAfter(event, sweep->sharing);
   std::string text = Difference(sweep->sharing, after);
   if (!text.empty()) {
-    SetSharing(turn.state, *sweep, after);
+    SetSharing(turn.state, *sweep, after, sweep->spent);
+    CheckUse(turn, *sweep);
     turn.state.placement_due = true;
     turn.Keep(KeepSharing{sweep->id, after});
   }

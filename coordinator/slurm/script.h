@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/time/time.h"
+
 namespace noisefloor {
 
 struct ScriptWish {
@@ -16,10 +18,12 @@ struct ScriptWish {
   std::string coordinator;  // "box:7077"; empty: as `access` says.
   std::string access;       // Path of an access file. No secret is in the script.
   std::string logs;         // Folder.
+  absl::Duration time_limit = absl::ZeroDuration();  // Of the job; zero: the cluster's own.
 };
 
 // For bash. It names the worker POOL-NONCE-INDEX, with "-r1" behind it when the cluster has started
-// the job again, writes to LOGS/NAME.log, and becomes the worker, so that signals reach it.
+// the job again, writes to LOGS/NAME.log, and becomes the worker, so that signals reach it. The
+// worker is told how long it lives, as far as the job knows (--lifetime).
 std::string BatchScript(const ScriptWish& wish);
 
 // One word for a shell, whatever is in it but a zero byte.

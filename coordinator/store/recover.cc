@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -79,8 +80,8 @@ absl::StatusOr<uint32_t> WeightAt(SQLite::Statement& row, int column, const std:
   return Damaged(of, "weight " + std::to_string(weight));
 }
 
-// Owner, priority, paused, max_failures, archived, revision, pardoned, limits and weight from
-// `column` on.
+// Owner, priority, paused, max_failures, archived, revision, pardoned, limits, weight and GPU hours
+// from `column` on.
 absl::Status ReadSharing(SQLite::Statement& row, int column, RecoveredSweep& sweep) {
   sweep.sharing.owner = row.getColumn(column).getString();
   const int64_t priority = row.getColumn(column + 1).getInt64();
@@ -96,16 +97,23 @@ absl::Status ReadSharing(SQLite::Statement& row, int column, RecoveredSweep& swe
   auto limits = LimitsFromJson(row.getColumn(column + 7).getString());
   if (!limits.ok()) return Damaged("sweep " + ToText(sweep.id), Message(limits.status()));
   sweep.sharing.limits = *std::move(limits);
-  NF_ASSIGN_OR_RETURN(sweep.sharing.weight, WeightAt(row, column + 8, "sweep " + ToText(sweep.id)));
+  const std::string name = "sweep " + ToText(sweep.id);
+  NF_ASSIGN_OR_RETURN(sweep.sharing.weight, WeightAt(row, column + 8, name));
+  const double hours = row.getColumn(column + 9).getDouble();
+  if (!std::isfinite(hours) || hours < 0) {
+    return Damaged(name, "gpu_hours " + std::to_string(hours));
+  }
+  sweep.sharing.gpu_hours = hours;
   return absl::OkStatus();
 }
 
 absl::Status ReadSweeps(SQLite::Database& database, RecoveredState& state) {
-  SQLite::Statement row(database,
-                        "SELECT sweep, request_id, specification_sha256, definition, name, seed, "
-                        "replicates, blocks, owner, priority, paused, max_failures, archived, "
-                        "revision, pardoned, limits, weight FROM sweep WHERE deleted_us IS NULL "
-                        "ORDER BY sweep");
+  SQLite::Statement row(
+      database,
+      "SELECT sweep, request_id, specification_sha256, definition, name, seed, "
+      "replicates, blocks, owner, priority, paused, max_failures, archived, "
+      "revision, pardoned, limits, weight, gpu_hours FROM sweep WHERE deleted_us IS NULL "
+      "ORDER BY sweep");
   while (row.executeStep()) {
     RecoveredSweep& sweep = state.sweeps.emplace_back();
     sweep.id = SweepId{UnsignedAt(row, 0)};
@@ -340,7 +348,7 @@ absl::Status ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
       "SELECT l.sweep, l.cell, l.replicate, l.lease, l.attempt, l.worker, "
       "EXISTS (SELECT 1 FROM worker w WHERE w.worker = l.worker "
       "AND w.forgotten = 0), u.name, l.specification_sha256, "
-      "(SELECT max(batch) FROM record r WHERE r.lease = l.lease), l.slot "
+      "(SELECT max(batch) FROM record r WHERE r.lease = l.lease), l.slot, l.granted_us, l.gpus "
       "FROM lease l LEFT JOIN unit u USING (unit) WHERE l.dropped_us IS NULL ORDER BY l.lease");
   while (row.executeStep()) {
     scheduler::RecoveredLease& lease = state.leases.emplace_back();
@@ -350,6 +358,22 @@ absl::Status ReadLiveLeases(SQLite::Database& database, RecoveredState& state) {
     NF_ASSIGN_OR_RETURN(lease.specification, specifications.Of(lease.member, seed, hash));
     lease.sequence = UnsignedAt(row, 9);
     if (!row.getColumn(10).isNull()) lease.slot = CountAt(row, 10);
+    lease.granted = absl::FromUnixMicros(row.getColumn(11).getInt64());
+    lease.gpus = CountAt(row, 12);
+  }
+  return absl::OkStatus();
+}
+
+// Of leases that have ended. A clock may have been put back meanwhile.
+absl::Status ReadGpuTimes(SQLite::Database& database, RecoveredState& state) {
+  SQLite::Statement row(database,
+                        "SELECT sweep, sum(gpus * max(0, dropped_us - granted_us)) FROM lease "
+                        "WHERE gpus > 0 AND dropped_us IS NOT NULL AND " +
+                            IsKept("sweep") + " GROUP BY sweep");
+  while (row.executeStep()) {
+    RecoveredSweep* sweep = FindSweep(state, SweepId{UnsignedAt(row, 0)});
+    if (sweep == nullptr) continue;  // ReadPastLeases names it.
+    sweep->gpu_time = absl::Microseconds(row.getColumn(1).getInt64());
   }
   return absl::OkStatus();
 }
@@ -454,6 +478,7 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   NF_RETURN_IF_ERROR(ReadWorkers(database, state));
   NF_RETURN_IF_ERROR(ReadLiveLeases(database, state));
   NF_RETURN_IF_ERROR(ReadPastLeases(database, state));
+  NF_RETURN_IF_ERROR(ReadGpuTimes(database, state));
   state.last_sweep = SweepId{LargestOf(database, "SELECT max(sweep) FROM sweep")};
   const uint64_t above = LargestOf(database, "SELECT max(above) FROM restoration");
   const uint64_t leases = LargestOf(database,

@@ -27,11 +27,11 @@ constexpr size_t kMostKnownEnvironments = 100;
 constexpr const char* kSweepSql =
     "INSERT INTO sweep (sweep, name, specification_sha256, request_id, seed, replicates, "
     "blocks, definition, notes, tags, submitted_us, file, kind, of_sweep, of_cell, "
-    "of_replicate, owner, priority, paused, max_failures, archived, limits, weight) VALUES "
-    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "of_replicate, owner, priority, paused, max_failures, archived, limits, weight, gpu_hours) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kSharingSql =
     "UPDATE sweep SET priority = ?, paused = ?, max_failures = ?, archived = ?, pardoned = ?, "
-    "limits = ?, weight = ? WHERE sweep = ?";
+    "limits = ?, weight = ?, gpu_hours = ? WHERE sweep = ?";
 constexpr const char* kShareSql =
     "INSERT INTO share (owner, weight) VALUES (?, ?) "
     "ON CONFLICT (owner) DO UPDATE SET weight = excluded.weight";
@@ -79,7 +79,7 @@ constexpr const char* kWorkerSql =
 constexpr const char* kForgetWorkerSql = "UPDATE worker SET forgotten = 1 WHERE worker = ?";
 constexpr const char* kLeaseSql =
     "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, slot, unit, "
-    "specification_sha256, granted_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "specification_sha256, granted_us, gpus) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kDropLeaseSql =
     "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ? WHERE lease = ? "
     "AND dropped_us IS NULL";
@@ -267,7 +267,7 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       of([](const MemberId& id) { return id.cell; }),
       of([](const MemberId& id) { return id.replicate; }), sharing.owner, sharing.priority,
       int{sharing.paused}, sharing.max_failures, int{sharing.archived},
-      LimitsToJson(sharing.limits), sharing.weight);
+      LimitsToJson(sharing.limits), sharing.weight, sharing.gpu_hours);
   KeepCells(write.sweep, write.cells);
   for (const sweep::NoisePlan& plan : content.plans) {
     for (const NoiseSource source : kAllNoiseSources) {
@@ -289,7 +289,8 @@ void RowWriter::KeepCells(SweepId sweep, const std::vector<sweep::Cell>& cells) 
 void RowWriter::Keep(const scheduler::KeepSharing& write) {
   const scheduler::Sharing& sharing = write.sharing;
   Run(sharing_, sharing.priority, int{sharing.paused}, sharing.max_failures, int{sharing.archived},
-      sharing.pardoned, LimitsToJson(sharing.limits), sharing.weight, write.sweep.value);
+      sharing.pardoned, LimitsToJson(sharing.limits), sharing.weight, sharing.gpu_hours,
+      write.sweep.value);
 }
 
 void RowWriter::Keep(const scheduler::KeepShare& write) {
@@ -369,7 +370,7 @@ void RowWriter::Keep(const scheduler::GrantLease& write) {
   const MemberId& member = write.member;
   Run(lease_, write.lease.value, member.sweep.value, member.cell, member.replicate, write.attempt,
       write.worker.value, write.slot, NumberOf(units_, write.unit),
-      Blob{HashBytes(Sha256Hex(write.specification))}, Micros(write.at));
+      Blob{HashBytes(Sha256Hex(write.specification))}, Micros(write.at), write.gpus);
   records_.Begin(write.lease);
 }
 

@@ -31,7 +31,8 @@ CREATE TABLE sweep (
   limits       TEXT    NOT NULL DEFAULT '{}', -- JSON object: class -> members that may run at once
   deleted_us   INTEGER,                      -- NULL: it was not; else its rows go, and this one stays
   deleted_lease INTEGER NOT NULL DEFAULT 0,  -- the highest lease of then: none is used again
-  weight       INTEGER NOT NULL DEFAULT 1    -- its part of what its owner gets
+  weight       INTEGER NOT NULL DEFAULT 1,   -- its part of what its owner gets
+  gpu_hours    REAL    NOT NULL DEFAULT 0    -- when it has used so many, nothing more begins; 0 = no bound
 ) STRICT;
 CREATE INDEX sweep_deleted ON sweep (sweep) WHERE deleted_us IS NOT NULL;
 CREATE UNIQUE INDEX sweep_by_request ON sweep (request_id) WHERE request_id <> '';
@@ -162,6 +163,7 @@ CREATE TABLE lease (
   drop_cause  TEXT    NOT NULL DEFAULT '',  -- cause class of the drop; 'none': its result was accepted
   drop_reason TEXT    NOT NULL DEFAULT '',  -- in words
   steps_per_epoch INTEGER,               -- step / this is the epoch of a record that has none; NULL: all have one
+  gpus        INTEGER NOT NULL DEFAULT 0,  -- GPUs, or what is declared, of that slot; of processors 0
   UNIQUE (sweep, cell, replicate, attempt),
   FOREIGN KEY (sweep, cell) REFERENCES cell
 ) STRICT;

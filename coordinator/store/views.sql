@@ -32,7 +32,7 @@ GROUP BY s.sweep;
 -- How sweeps share the fleet, as people say.
 CREATE VIEW v_sharing AS
 SELECT sweep, name, owner, priority, paused, max_failures, archived, limits, weight,
-       coalesce((SELECT o.weight FROM share o WHERE o.owner = sweep.owner), 1) AS owner_weight
+       gpu_hours, coalesce((SELECT o.weight FROM share o WHERE o.owner = sweep.owner), 1) AS owner_weight
 FROM sweep
 WHERE deleted_us IS NULL;
 
@@ -50,7 +50,7 @@ SELECT 's' || l.sweep || 'c' || l.cell || 'r' || l.replicate AS member,
        CASE a.train_seconds_special WHEN 0 THEN a.train_seconds END AS train_seconds,
        (SELECT e.sha256 FROM environment e WHERE e.environment = a.environment)
          AS environment_sha256,
-       nullif(a.measured, '') AS measured
+       nullif(a.measured, '') AS measured, l.gpus
 FROM lease l JOIN worker w USING (worker) JOIN unit u USING (unit)
      LEFT JOIN attempt a USING (lease)
 WHERE l.sweep NOT IN (SELECT sweep FROM sweep WHERE deleted_us IS NOT NULL);

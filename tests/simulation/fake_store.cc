@@ -27,6 +27,7 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
   if (a.specification_sha256 != b.specification_sha256) return name + "hash";
   if (a.sharing != b.sharing) return name + "sharing";
   if (a.revision != b.revision) return name + "revision";
+  if (a.gpu_time != b.gpu_time) return name + "GPU time";
   if (a.content.notes != b.content.notes || a.content.tags != b.content.tags) return name + "notes";
   if (a.content != b.content) return name + "content";
   if (a.identities != b.identities) return name + "identities";
@@ -54,7 +55,7 @@ std::string DifferenceOf(const RecoveredSweep& a, const RecoveredSweep& b) {
 bool Same(const RecoveredLease& a, const RecoveredLease& b) {
   return a.lease == b.lease && a.member == b.member && a.attempt == b.attempt &&
          a.worker == b.worker && a.specification == b.specification && a.sequence == b.sequence &&
-         a.slot == b.slot && a.unit == b.unit;
+         a.slot == b.slot && a.unit == b.unit && a.granted == b.granted && a.gpus == b.gpus;
 }
 
 bool Same(const PastLease& a, const PastLease& b) {
@@ -363,7 +364,7 @@ void FakeStore::On(const GrantLease& write) {
   live_[write.member].insert(write.lease);
   state_.last_lease = std::max(state_.last_lease, write.lease);
   state_.leases.push_back({write.lease, write.member, write.attempt, write.worker,
-                           write.specification, 0, write.slot, write.unit});
+                           write.specification, 0, write.slot, write.unit, write.at, write.gpus});
 }
 
 void FakeStore::On(const DropLease& write) {
@@ -375,7 +376,11 @@ void FakeStore::On(const DropLease& write) {
   touched_.insert(it->second.member);
   const auto live =
       std::ranges::lower_bound(state_.leases, write.lease, {}, &RecoveredLease::lease);
-  if (live != state_.leases.end() && live->lease == write.lease) state_.leases.erase(live);
+  if (live != state_.leases.end() && live->lease == write.lease) {
+    SweepOf(it->second.member.sweep).gpu_time +=
+        live->gpus * std::max(write.at - live->granted, absl::ZeroDuration());
+    state_.leases.erase(live);
+  }
   if (write.cause == CauseClass::kNone) return;
   const PastLease past = {write.lease, it->second.member, it->second.attempt,     it->second.worker,
                           write.cause, write.reason,      it->second.has_outcome, it->second.unit};

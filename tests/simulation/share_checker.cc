@@ -79,6 +79,7 @@ void ShareChecker::CheckGrant(const GrantLease& grant) {
   }
   for (const RecoveredSweep& other : kept.sweeps) {
     if (other.id == served.id || other.sharing.paused) continue;
+    if (other.sharing.gpu_hours > 0) continue;  // It may have used them since which tick.
     if (HasAllItMay(other, cell.cell.hardware)) continue;
     if (!HasItsData(other, traits_.at(worker.identity)) || !Waits(other, cell)) continue;
     Compare(served, other);

@@ -100,6 +100,7 @@ void World::PeopleShare(SweepId sweep) {
     if (size_.points == 0 && chance_.OneIn(6))
       update.max_failures = static_cast<uint32_t>(chance_.Below(4));
     if (chance_.OneIn(4)) update.set_limits["a"] = chance_.OneIn(3) ? 0 : Limit();
+    if (chance_.OneIn(6)) update.gpu_hours = 0.005 * static_cast<double>(chance_.Below(3));
     if (chance_.OneIn(6)) update.notes = "note " + std::to_string(result_.steps);
     network_.FromPeople(update, clocks_.World());
   }
@@ -154,7 +155,9 @@ void World::PeopleGrow(SweepId id) {
 void World::OpenEverything() {
   const absl::Time later = clocks_.World() + absl::Seconds(3);
   for (uint64_t sweep = 1; sweep <= submitted_; ++sweep) {
-    network_.Post(later, SweepUpdated{.request = 7, .sweep = SweepId{sweep}, .paused = false});
+    SweepUpdated update{.request = 7, .sweep = SweepId{sweep}, .paused = false};
+    update.gpu_hours = 0;
+    network_.Post(later, update);
   }
   for (const auto& worker : workers_) {
     network_.Post(

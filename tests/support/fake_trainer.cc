@@ -216,6 +216,7 @@ class FakeTrainer {
     hello.environment = std::string(R"({"trainer":"fake","capability":")") +
                         (capability == nullptr ? "" : capability) + "\"}";
     hello.data_identity = behaviour_ == "identity" ? Sha256Hex("another") : NoopDataIdentity(spec_);
+    hello.resumes = behaviour_ == "resumes";
     Emit(hello);
   }
 

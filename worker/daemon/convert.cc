@@ -78,10 +78,11 @@ v1::SessionRequest HeartbeatMessage(const std::vector<slots::Held>& held) {
   return request;
 }
 
-v1::SessionRequest StartedMessage(LeaseId lease, const std::string& data_identity) {
+v1::SessionRequest StartedMessage(LeaseId lease, const std::string& data_identity, bool resumes) {
   v1::SessionRequest request;
   request.mutable_started()->set_lease_id(lease.value);
   request.mutable_started()->set_data_identity(Clean(data_identity));
+  request.mutable_started()->set_resumes(resumes);
   return request;
 }
 

@@ -14,7 +14,7 @@ v1::RecordBatch ToProto(const RecordsEvent& event);
 v1::Outcome ToProto(const AttemptResult& result);
 
 v1::SessionRequest HeartbeatMessage(const std::vector<slots::Held>& held);
-v1::SessionRequest StartedMessage(LeaseId lease, const std::string& data_identity);
+v1::SessionRequest StartedMessage(LeaseId lease, const std::string& data_identity, bool resumes);
 v1::SessionRequest RecordsMessage(LeaseId lease, const RecordsEvent& event);
 v1::SessionRequest FinishedMessage(LeaseId lease, const AttemptResult& result);
 v1::SessionRequest DrainingMessage();

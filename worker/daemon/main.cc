@@ -98,6 +98,7 @@ int Main(const std::vector<std::string>& arguments) {
   const Options& options = parsed.options;
   SetUpLog({"noisefloor-worker", options.log_level, options.log_format});
   const SystemClock clock;
+  const absl::Duration ends_at = clock.Steady() + options.lifetime;
   const auto state = OpenState(options, clock);
   if (!state.ok()) return Refuse(state.status());
   auto settings = [&options] {
@@ -109,6 +110,7 @@ int Main(const std::vector<std::string>& arguments) {
     return MakeSettings(options);
   }();
   if (!settings.ok()) return Refuse(settings.status());
+  settings->ends_at = ends_at;
   LogStart(*settings, *state);
   Worker worker(*std::move(settings), *state, clock);
   const StopSignals signals([&worker](StopSignal signal) { worker.Stop(signal); });

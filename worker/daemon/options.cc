@@ -49,6 +49,7 @@ struct Raw {
   double drain_seconds = 0;
   double give_up_seconds = 0;
   double idle_seconds = 0;
+  double lifetime_seconds = 0;
   double hello_seconds = 600;
   double silence_seconds = 3600;
   double state_wait_seconds = 0;
@@ -133,6 +134,11 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Seconds without a member until the worker leaves; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
+  app.add_option("--lifetime", raw.lifetime_seconds,
+                 "Seconds until a cluster ends this worker: what would take longer is not begun "
+                 "here, unless it can go on elsewhere; 0: nobody ends it")
+      ->type_name("SECONDS")
+      ->capture_default_str();
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
       ->type_name("MIB")
       ->capture_default_str();
@@ -210,6 +216,7 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
   NF_ASSIGN_OR_RETURN(options.idle_timeout, Seconds("--idle-timeout", raw.idle_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.lifetime, Seconds("--lifetime", raw.lifetime_seconds, true));
   NF_ASSIGN_OR_RETURN(options.hello_timeout, Seconds("--hello-timeout", raw.hello_seconds, true));
   NF_ASSIGN_OR_RETURN(options.silence_timeout,
                       Seconds("--silence-timeout", raw.silence_seconds, true));

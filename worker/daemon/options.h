@@ -34,6 +34,7 @@ struct Options {
   absl::Duration drain_timeout = absl::InfiniteDuration();
   absl::Duration give_up_after = absl::InfiniteDuration();
   absl::Duration idle_timeout = absl::InfiniteDuration();
+  absl::Duration lifetime = absl::InfiniteDuration();  // From its start; then a cluster ends it.
   absl::Duration hello_timeout = absl::InfiniteDuration();
   absl::Duration silence_timeout = absl::InfiniteDuration();
   bool standby = true;

@@ -144,6 +144,10 @@ v1::SessionRequest Worker::Registration() const {
     registration->mutable_inventory()->add_schemas(stack.schema->ToJson());
   }
   registration->set_version(NOISEFLOOR_VERSION);
+  if (settings_.ends_at != absl::InfiniteDuration()) {
+    const absl::Duration left = settings_.ends_at - clock_.Steady();
+    registration->set_lives_ms(std::max<int64_t>(1, absl::ToInt64Milliseconds(left)));
+  }
   for (const slots::Held& held : slots_.HeldLeases()) *registration->add_held() = ToProto(held);
   return request;
 }

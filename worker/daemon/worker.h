@@ -37,7 +37,8 @@ struct WorkerSettings {
   Options options;
   Offer offer;
   std::string name;
-  std::vector<SlotPlan> slots;                            // Of the offer's inventory, in its order.
+  std::vector<SlotPlan> slots;                        // Of the offer's inventory, in its order.
+  absl::Duration ends_at = absl::InfiniteDuration();  // Steady: a cluster ends the process then.
   std::shared_ptr<const ChannelAccess> access = nullptr;  // shared: settings are copied.
 };
 
@@ -75,6 +76,7 @@ class Worker final : public SessionListener {
     std::optional<uint64_t> process;
     std::shared_ptr<const AttemptFolder> folder;  // shared: with its upload. None: it has no files.
     std::string data_identity;
+    bool resumes = false;                       // As its hello says.
     std::vector<RecordsEvent> noop_records;     // Of a built-in trainer, which has no spool.
     std::optional<RecordsEvent> fresh_records;  // The batch that has just come.
     AttemptResult result;

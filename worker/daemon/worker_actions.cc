@@ -161,7 +161,10 @@ void Worker::Perform(const slots::Forget& action) {
 }
 
 void Worker::Perform(const slots::SendStarted& action) {
-  Send(StartedMessage(action.lease, attempts_.at(action.lease).data_identity));
+  const Attempt& attempt = attempts_.at(action.lease);
+  // What is in a folder of this worker's own ends with it.
+  const bool resumes = attempt.resumes && !settings_.options.checkpoints.empty();
+  Send(StartedMessage(action.lease, attempt.data_identity, resumes));
 }
 
 absl::StatusOr<RecordsEvent> Worker::RecordsOf(LeaseId lease, const Attempt& attempt,

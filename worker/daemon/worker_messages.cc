@@ -117,6 +117,7 @@ void Worker::OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line) {
   }
   if (const auto* hello = std::get_if<HelloEvent>(&line.event)) {
     attempt.data_identity = hello->data_identity;
+    attempt.resumes = hello->resumes;
     return Step(slots::TrainerHello{lease});
   }
   if (const auto* progress = std::get_if<ProgressEvent>(&line.event)) {

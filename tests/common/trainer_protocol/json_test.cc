@@ -96,6 +96,10 @@ TEST(EventJsonTest, HelloReadsBack) {
   const auto read = EventFromJson(EventToJson(hello));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(std::get<HelloEvent>(*read).environment, R"({"cpu":"EPYC"})");
+  EXPECT_FALSE(std::get<HelloEvent>(*read).resumes);
+  HelloEvent resumes = hello;
+  resumes.resumes = true;
+  EXPECT_TRUE(std::get<HelloEvent>(*EventFromJson(EventToJson(resumes))).resumes);
 }
 
 TEST(EventJsonTest, ValuesThatAreNotFiniteSurvive) {

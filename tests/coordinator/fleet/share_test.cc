@@ -74,6 +74,41 @@ TEST(Shares, FillTheFirstPoolOfAClassAndThenTheNext) {
       << "nobody has room for the rest";
 }
 
+TEST(Shares, WhatTakesLongerThanAJobLivesFallsToNobody) {
+  PoolRecord brief = PoolOf(1, "a100", 4);
+  brief.wish.time_limit = absl::Hours(1);
+  brief.wish.drain_before = absl::Minutes(10);
+  const std::vector<Waiting> waiting = {{"a100", "", 3, absl::Minutes(50)},
+                                        {"a100", "", 2, absl::Minutes(51)},
+                                        {"a100", "", 1, absl::Hours(9)},
+                                        {"h100", "", 7, absl::Hours(9)}};
+  const auto alone = PoolsOf({brief});
+  EXPECT_THAT(Share(alone, waiting), ElementsAre(Pair(1, 3)));
+  const std::optional<Waiting> too_long = TooLongFor(alone.at(1), waiting);
+  ASSERT_TRUE(too_long);
+  EXPECT_EQ(too_long->members, 3u);
+  EXPECT_EQ(too_long->time, absl::Minutes(51));
+  const auto both = PoolsOf({brief, PoolOf(2, "a100", 9)});
+  EXPECT_THAT(Share(both, waiting), ElementsAre(Pair(1, 3), Pair(2, 3))) << "of no limit";
+  EXPECT_FALSE(TooLongFor(both.at(2), waiting));
+}
+
+TEST(Shares, APoolSaysThatItsJobsAreTooShort) {
+  PoolRecord brief = PoolOf(1, "a100", 4);
+  brief.wish.time_limit = absl::Hours(1);
+  Fleet fleet({}, {brief}, {}, {}, 9, 99);
+  View view;
+  view.now = kNow;
+  view.jobs.emplace();
+  view.waiting = {{"a100", "", 3, absl::Hours(2)}};
+  EXPECT_THAT(fleet.Look(view).submits, IsEmpty());
+  EXPECT_EQ(Explain(fleet.pools().at(1), kNow),
+            "3 that wait take up to 2h and keep no checkpoints; its jobs live 1h (--time)");
+  view.waiting = {};
+  EXPECT_THAT(fleet.Look(view).submits, IsEmpty());
+  EXPECT_EQ(Explain(fleet.pools().at(1), kNow), "nothing waits that it could train");
+}
+
 TEST(Shares, WhoTakesAnyClassStandsBack) {
   const auto pools = PoolsOf({PoolOf(1, "a100", 4), PoolOf(2, "h100", 4)});
   EXPECT_THAT(Share(pools, {{"", "", 5}, {"a100", "", 3}}), ElementsAre(Pair(1, 4), Pair(2, 4)));

@@ -136,6 +136,7 @@ class Noop(unittest.TestCase):
         self.assertEqual(self.client.update(sweep, paused=True, notes="n", set_tags={"x": "y"},
                                             limits={"cpu-of-nobody": 2}).paused, True)
         self.assertEqual(self.client.update(sweep, priority=0).paused, True)
+        self.assertEqual(self.client.update(sweep, gpu_hours=2.5).gpu_hours, 2.5)
         kept = self.client.get_sweep(sweep)
         self.assertEqual((kept.notes, kept.tags), ("n", {"x": "y"}))
         self.assertEqual(self.client.extend(sweep, replicates=6, dry_run=True).members, 2)

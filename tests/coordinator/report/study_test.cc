@@ -16,6 +16,7 @@
 namespace noisefloor::report {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
@@ -150,6 +151,34 @@ TEST(StudyTest, ABrokenControlNamesTheFirstEpochThatDiffers) {
                                          "s1c2r3 differs from s1c2r0 first in its "
                                          "weights at evaluation 2 (epoch 2)."));
   EXPECT_EQ(study.warnings[0].severity, "error");
+}
+
+// Members of a broken control on two devices: is it one of them?
+TEST(StudyTest, ABrokenControlSaysWhichDeviceDoesNotRepeatItself) {
+  ExampleStudy example = MakeExampleStudy({.break_control = true});
+  for (const char* r : {"s1c2r0", "s1c2r1"}) example.Member(r).unit = "GPU-a";
+  for (const char* r : {"s1c2r2", "s1c2r3"}) example.Member(r).unit = "GPU-b";
+  const ControlCheck one = BuildStudy(example.input).controls[2];
+  EXPECT_THAT(one.text, HasSubstr("By unit: GPU-a: 1 result of 2 members (s1c2r0 and s1c2r1); "
+                                  "GPU-b: 2 results of 2 members (s1c2r2 and s1c2r3). GPU-b does "
+                                  "not repeat itself."));
+  ASSERT_EQ(one.by_unit.size(), 2u);
+  EXPECT_THAT(one.by_unit[1].members, ElementsAre("s1c2r2", "s1c2r3"));
+  EXPECT_EQ(one.by_unit[1].different_results, 2);
+
+  example.Member("s1c2r2").hashes = example.Member("s1c2r3").hashes;
+  EXPECT_THAT(BuildStudy(example.input).controls[2].text,
+              HasSubstr("GPU-b: 1 result of 2 members (s1c2r2 and s1c2r3). Each repeats itself: it "
+                        "is the units that differ."));
+
+  example.Member("s1c2r2").unit = "GPU-a";
+  const std::string text = BuildStudy(example.input).controls[2].text;
+  EXPECT_THAT(text, HasSubstr("GPU-a does not repeat itself.")) << "r2 and r3 agree, r0 and r1 do";
+
+  example.Member("s1c2r2").hashes = example.Member("s1c2r0").hashes;
+  EXPECT_THAT(BuildStudy(example.input).controls[2].text,
+              AllOf(HasSubstr("GPU-b: 1 result of 1 member (s1c2r3)."), Not(HasSubstr("repeat"))))
+      << "one member says nothing of its device";
 }
 
 TEST(StudyTest, ALateResultWithOtherBitsBreaksTheControl) {

@@ -319,6 +319,28 @@ TEST_F(SharingTest, ASweepStopsAtSoManyFailures) {
   EXPECT_EQ(sweep.max_failures(), 1u);
 }
 
+TEST_F(SharingTest, GpuHoursAreBoundedKeptAndTold) {
+  v1::SubmitSweepRequest request;
+  *request.mutable_sweep() = SmallSweep("a", 2);
+  for (const double wrong :
+       {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    request.set_gpu_hours(wrong);
+    EXPECT_EQ(Call(&People::SubmitSweep, request).status().code(), Code::kInvalidArgument);
+  }
+  request.set_gpu_hours(12.5);
+  ASSERT_TRUE(Call(&People::SubmitSweep, request).ok());
+  EXPECT_EQ(Sweep(1).gpu_hours(), 12.5);
+  EXPECT_EQ(Sweep(1).gpu_hours_used(), 0);
+  v1::UpdateSweepRequest update;
+  update.set_sweep_id(1);
+  update.set_gpu_hours(-1);
+  EXPECT_EQ(Call(&People::UpdateSweep, update).status().code(), Code::kInvalidArgument);
+  update.set_gpu_hours(7);
+  ASSERT_TRUE(Call(&People::UpdateSweep, update).ok());
+  Restart();
+  EXPECT_EQ(Sweep(1).gpu_hours(), 7);
+}
+
 TEST_F(SharingTest, ASweepIsOfWhoSubmittedIt) {
   v1::SubmitSweepRequest request;
   *request.mutable_sweep() = SmallSweep("a", 1);

@@ -56,6 +56,32 @@ TEST_F(WorkerServiceTest, AMemberIsLeasedReportedUploadedFinishedAndSettled) {
   EXPECT_TRUE(worker.Leave().ok());
 }
 
+TEST_F(WorkerServiceTest, AWorkerThatWillSoonEndGetsWhatGoesOnElsewhereAlone) {
+  ASSERT_TRUE(Submit(SmallSweep("first", 3)).ok());
+  const auto joined = [&](const std::string& name, uint64_t identity, uint64_t lives_ms) {
+    auto worker = std::make_unique<ScriptedWorker>(*workers_);
+    v1::SessionRequest request = RegisterAs(name, identity);
+    request.mutable_register_()->set_lives_ms(lives_ms);
+    EXPECT_TRUE(worker->Send(request));
+    EXPECT_TRUE(worker->Next(ScriptedWorker::Case::kWelcome).has_value());
+    return worker;
+  };
+  // However much it says.
+  const auto first = joined("lasting", 7, ~uint64_t{0});
+  const uint64_t lease = first->Started().lease_id();
+  first->SayRecords(lease, 1);  // Longer than a millisecond: it is synced.
+  ASSERT_TRUE(first->Next(ScriptedWorker::Case::kKept).has_value());
+  ASSERT_TRUE(first->Send(ScriptedWorker::Finish(lease, 1)));
+  const uint64_t second = first->Started().lease_id();
+  const auto brief = joined("brief", 8, 1);
+  EXPECT_EQ(Member("s1c0r2").state(), v1::MEMBER_STATE_WAITING);
+  v1::SessionRequest started;
+  started.mutable_started()->set_lease_id(second);
+  started.mutable_started()->set_resumes(true);
+  ASSERT_TRUE(first->Send(started));
+  EXPECT_EQ(brief->Started().member(), "s1c0r2");
+}
+
 TEST_F(WorkerServiceTest, AnEndThatComesTwiceIsSettledTwiceAndKeptOnce) {
   ScriptedWorker worker(*workers_, "box", 7);
   ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -16,9 +17,13 @@
 namespace noisefloor {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
 using ::testing::Not;
 
 class ScriptTest : public ::testing::Test {
@@ -61,7 +66,7 @@ class ScriptTest : public ::testing::Test {
 TEST_F(ScriptTest, GivesTheWorkerItsWordsAsTheyAre) {
   EXPECT_EQ(Run(Wish(), "a100-ab12-0", {"NOISEFLOOR_ACCESS=x", "NOISEFLOOR_COORDINATOR=y"}),
             "<--name=a100-ab12-0>\n<--coordinator=box:7077>\n"
-            "<--state=/tm p/noisefloor-a100-ab12-0>\n<--slots=2>\n"
+            "<--state=/tm p/noisefloor-a100-ab12-0>\n<--lifetime=0>\n<--slots=2>\n"
             "<--trainer=x=a 'b' \"c\" $HOME `id` \\ \n;*>\naccess \ncoordinator \n");
 }
 
@@ -84,6 +89,33 @@ TEST_F(ScriptTest, ThePrologueRunsBeforeAndItsWordsAreInTheLog) {
   ScriptWish wish = Wish();
   wish.prologue = "echo first\nexport X=1; echo \"name $name\"";
   EXPECT_THAT(Run(wish, "a100-ab12-0"), HasSubstr("first\nname a100-ab12-0\n<--name"));
+}
+
+TEST_F(ScriptTest, TheWorkerIsToldHowLongItLives) {
+  const auto lifetime = [&](absl::Duration limit, std::vector<std::string> variables) {
+    std::filesystem::remove(folder_ + "/a100-ab12-0.log");
+    ScriptWish wish = Wish();
+    wish.time_limit = limit;
+    const std::string said = Run(wish, "a100-ab12-0", std::move(variables));
+    const size_t at = said.find("<--lifetime=");
+    return at == std::string::npos ? -1 : std::stol(said.substr(at + 12));
+  };
+  // The seconds that the script itself takes are gone.
+  EXPECT_THAT(lifetime(absl::Hours(4), {}), AllOf(Ge(14400 - 30), Le(14400)));
+  const std::string soon = std::to_string(absl::ToUnixSeconds(absl::Now()) + 1000);
+  EXPECT_THAT(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=" + soon}), AllOf(Ge(970), Le(1000)));
+  EXPECT_EQ(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=5"}), 1) << "its end has passed";
+  EXPECT_THAT(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=Unknown"}), Ge(14400 - 30));
+  EXPECT_EQ(lifetime({}, {"SLURM_JOB_ID=7"}), 0) << "nobody knows";
+  std::ofstream(folder_ + "/squeue") << "#!/bin/sh\n[ \"$*\" = '-h -j 8_3 -o %e' ] && "
+                                        "[ \"$SLURM_TIME_FORMAT\" = %s ] && echo "
+                                     << soon << "\n";
+  chmod((folder_ + "/squeue").c_str(), 0755);
+  ScriptWish wish = Wish();
+  wish.prologue = "PATH=$PWD/none:" + ShellQuoted(folder_) + ":$PATH";
+  const std::string said =
+      Run(wish, "a100-ab12-3", {"SLURM_ARRAY_JOB_ID=8", "SLURM_ARRAY_TASK_ID=3"});
+  EXPECT_THAT(said, AnyOf(HasSubstr("<--lifetime=9"), HasSubstr("<--lifetime=1000>"))) << said;
 }
 
 TEST(EnvironmentTest, OnlyWhatFindsProgramsPasses) {

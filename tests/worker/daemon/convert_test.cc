@@ -76,7 +76,7 @@ TEST(ConvertTest, NoTextLeavesThatIsNotUtf8) {
   EXPECT_EQ(outcome.data_identity(), "\uFFFD");
   EXPECT_EQ(outcome.artifacts(0).kind(), "\uFFFD");
   EXPECT_EQ(outcome.artifacts(0).path(), "\uFFFD");
-  EXPECT_EQ(StartedMessage(LeaseId{1}, "\xfe").started().data_identity(), "\uFFFD");
+  EXPECT_EQ(StartedMessage(LeaseId{1}, "\xfe", false).started().data_identity(), "\uFFFD");
   EXPECT_EQ(ToProto(RecordsEvent{1, {{1, 1, "\xfe", 1}}}).metric_names(0), "\uFFFD");
 }
 

@@ -220,6 +220,31 @@ TEST_F(DaemonTest, AfterAWarningTheFirstSigtermStillHasItsTimeout) {
   EXPECT_EQ(daemon_->Wait(), 0);
 }
 
+TEST_F(DaemonTest, ItSaysHowLongItLivesEachTimeThatItComes) {
+  StartDaemon({"--lifetime=1000"});
+  const uint64_t first = Registered().lives_ms();
+  EXPECT_GT(first, 600'000u);
+  EXPECT_LE(first, 1'000'000u);
+  coordinator_.DropSession();
+  EXPECT_LT(Registered().lives_ms(), first);
+}
+
+TEST_F(DaemonTest, WhatGoesOnFromACheckpointGoesOnElsewhereOnlyWhereItsFolderIsShared) {
+  StartDaemon();
+  EXPECT_EQ(Registered().lives_ms(), 0u) << "nobody ends it";
+  Start(Member(7, "resumes"));
+  EXPECT_FALSE(coordinator_.Wait(Case::kStarted)->started().resumes());
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  daemon_.reset();
+  StartDaemon({"--checkpoints=" + folder_ + "/checkpoints"});
+  (void)Registered();
+  Start(Member(8, "resumes"));
+  EXPECT_TRUE(coordinator_.Wait(Case::kStarted)->started().resumes());
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  Start(Member(9));
+  EXPECT_FALSE(coordinator_.Wait(Case::kStarted)->started().resumes());
+}
+
 TEST_F(DaemonTest, WithoutAMemberForLongItLeavesAndTakesItsFolderAlong) {
   StartDaemon({"--idle-timeout=0.2", "--state-temporary"});
   (void)Registered();

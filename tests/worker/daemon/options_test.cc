@@ -52,6 +52,7 @@ TEST_F(OptionsTest, ACoordinatorAndATrainerAreEnough) {
   EXPECT_THAT(parsed.options.data_roots, ElementsAre(folder_ + "/deploy/data"));
   EXPECT_THAT(parsed.options.classes, IsEmpty());
   EXPECT_EQ(parsed.options.drain_timeout, absl::InfiniteDuration());
+  EXPECT_EQ(parsed.options.lifetime, absl::InfiniteDuration());
   EXPECT_EQ(parsed.options.hello_timeout, absl::Minutes(10));
   EXPECT_EQ(parsed.options.silence_timeout, absl::Hours(1));
   EXPECT_TRUE(parsed.options.standby);
@@ -82,7 +83,8 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--no-cache",          "--cache=/c",
                                       "--cache-limit=7",     "--log-level=debug",
                                       "--log-format=json",   "--checkpoints=/k",
-                                      "--idle-timeout=9",    "--state-temporary"});
+                                      "--idle-timeout=9",    "--state-temporary",
+                                      "--lifetime=14400"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.layout.cpu_slots, 3u);
@@ -94,6 +96,7 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_EQ(options.drain_timeout, absl::Seconds(60));
   EXPECT_EQ(options.give_up_after, absl::Seconds(5));
   EXPECT_EQ(options.idle_timeout, absl::Seconds(9));
+  EXPECT_EQ(options.lifetime, absl::Hours(4));
   EXPECT_TRUE(options.state_is_temporary);
   EXPECT_EQ(options.hello_timeout, absl::Seconds(7));
   EXPECT_EQ(options.silence_timeout, absl::InfiniteDuration());

@@ -106,18 +106,19 @@ def who_am_i() -> Call[Identity]:
 
 
 def submit(source: Source, *, resume: bool = False, priority: int = 0, weight: int = 1,
-           max_failures: int = 0, limits: Mapping[str, int] | None = None,
+           max_failures: int = 0, limits: Mapping[str, int] | None = None, gpu_hours: float = 0,
            request_id: str | None = None) -> Call[Submitted]:
     """Gives the coordinator a sweep to do. BadSweep has every mistake.
 
     `resume`: where the same sweep exists, that one. `priority` and `weight`: how it shares the
     fleet; `limits`: how many members at once, by hardware class; `max_failures`: after so many the
-    rest is cancelled, 0: never. `request_id`: the same id is the same sweep, however often it is
+    rest is cancelled, 0: never; `gpu_hours`: after so many nothing more begins, 0: no bound.
+    `request_id`: the same id is the same sweep, however often it is
     asked for; unless given a new one, under which lost answers are asked for again.
     """
     request = api.SubmitSweepRequest(
         file=sweep_text(source), resume=resume, priority=priority, weight=weight,
-        max_failures=max_failures, limits=dict(limits or {}),
+        max_failures=max_failures, limits=dict(limits or {}), gpu_hours=gpu_hours,
         request_id=request_id or f"python-{uuid.uuid4().hex}")
     return Call("SubmitSweep", request,
                 lambda m: Submitted(m.sweep_id, m.members, m.resumed, tuple(m.hardware)))
@@ -279,10 +280,12 @@ def extend(sweep: Which, *, replicates: int = 0, blocks: int = 0, hardware: Sequ
 def update(sweep: Which, *, priority: int | None = None, paused: bool | None = None,
            max_failures: int | None = None, archived: bool | None = None, notes: str | None = None,
            set_tags: Mapping[str, str] | None = None, remove_tags: Sequence[str] = (),
-           limits: Mapping[str, int] | None = None, weight: int | None = None) -> Call[SweepInfo]:
+           limits: Mapping[str, int] | None = None, weight: int | None = None,
+           gpu_hours: float | None = None) -> Call[SweepInfo]:
     """Changes what may change of a sweep; what is left out stays. A limit of 0 takes it away."""
     said: dict[str, Any] = {"priority": priority, "paused": paused, "max_failures": max_failures,
-                            "archived": archived, "notes": notes, "weight": weight}
+                            "archived": archived, "notes": notes, "weight": weight,
+                            "gpu_hours": gpu_hours}
     request = api.UpdateSweepRequest(
         sweep_id=sweep_number(sweep), set_tags=dict(set_tags or {}), remove_tags=list(remove_tags),
         set_limits=dict(limits or {}),

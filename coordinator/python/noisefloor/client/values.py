@@ -115,6 +115,8 @@ class SweepInfo:
     archived: bool
     priority: int
     weight: int
+    gpu_hours: float           # That it may use; 0: no bound.
+    gpu_hours_used: float
     hardware: tuple[str, ...]
     specification_sha256: str
     mean_member_seconds: float | None
@@ -325,7 +327,8 @@ def sweep(message: api.SweepSummary, given: sweep_pb2.Sweep | None = None, file:
         submitted=_time(message.submitted_unix_seconds), cells=message.cells, counts=counts,
         retries=message.retries, progress=message.progress / max(1, counts.members),
         paused=message.paused, archived=message.archived, priority=message.priority,
-        weight=message.weight, hardware=tuple(message.hardware),
+        weight=message.weight, gpu_hours=message.gpu_hours,
+        gpu_hours_used=message.gpu_hours_used, hardware=tuple(message.hardware),
         specification_sha256=message.specification_sha256,
         mean_member_seconds=message.mean_member_seconds or None,
         expected_seconds_left=message.expected_seconds_left or None, notes=submitted.notes,

@@ -198,7 +198,8 @@ class _Program:
     def _hello(self, run: Run) -> dict[str, Any]:
         """Said late, with the identity of data that were read by then."""
         return {"event": "hello", "protocol": 1, "stack": self._stack, "build": self._build,
-                "environment": self._environment(), "data_identity": run.data_identity}
+                "environment": self._environment(), "data_identity": run.data_identity,
+                "resumes": run.makes_checkpoints}
 
     def _describe(self) -> dict[str, Any]:
         facts = environment.environment(self._script, self._stack, {})

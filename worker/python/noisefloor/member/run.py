@@ -64,7 +64,7 @@ class Run:
         self._checkpoint_seconds = checkpoint_seconds
         self._told = 0.0  # When progress was.
         self._last_checkpoint = time.monotonic()
-        self._makes_checkpoints = False
+        self.makes_checkpoints = False  # And keeps them: there is a folder for them.
         self._batches: dict[str, tensors.Tensor] = {}
         self._batch_count = 0
         self._evaluations = 0
@@ -82,7 +82,7 @@ class Run:
         self.steps += 1
         if self.steps == 1:
             self._journal.greet()
-        if self.stop_asked and self.rank == 0 and not self._makes_checkpoints:
+        if self.stop_asked and self.rank == 0 and not self.makes_checkpoints:
             raise Interrupted("a signal asked to stop")
 
     def epochs(self, count: int, start: int = 0) -> Iterator[int]:
@@ -184,7 +184,7 @@ class Run:
         """Keeps the script's state (what can be pickled) where it is time to: a minute after the
         last one, or when a signal asked to stop, after which the training ends here. A function is
         called only then. Without a folder for checkpoints nothing is kept."""
-        self._makes_checkpoints = self._checkpoints is not None
+        self.makes_checkpoints = self._checkpoints is not None
         due = time.monotonic() - self._last_checkpoint >= self._checkpoint_seconds
         stop = self.stop_asked
         if self.ranks > 1:
@@ -199,7 +199,7 @@ class Run:
         it where everything is made, before the first step."""
         if self._checkpoints is None:
             return None
-        self._makes_checkpoints = True
+        self.makes_checkpoints = True
         kept = checkpoint.load(self._checkpoints, self._identity)
         if kept is None:
             return None
