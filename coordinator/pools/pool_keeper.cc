@@ -12,6 +12,7 @@
 
 #include "common/files/directory.h"
 #include "common/log/log.h"
+#include "coordinator/pools/last_words.h"
 #include "coordinator/slurm/script.h"
 
 namespace noisefloor {
@@ -75,8 +76,24 @@ bool IsSilent(const absl::Status& status) {
 // A job whose output cannot be written ends without a word, and with nobody's.
 absl::Status MakeLogs(const std::string& folder) {
   NF_RETURN_IF_ERROR(CreateDirectories(folder));
-  if (access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
   return InvalidInput(fmt::format("{}: nothing can be written there", folder));
+}
+
+// Of jobs that have just failed, behind the cluster's reason, what their workers said last.
+void AddLastWords(const fleet::Fleet& fleet, std::vector<fleet::Job>& jobs) {
+  const fleet::JobIndex index(jobs);
+  for (const auto& [number, pool] : fleet.pools()) {
+    for (const auto& [launch, one] : pool.live) {
+      const fleet::Job* found =
+          index.Find(fleet::JobName(pool.record, one.record), one.record.index);
+      if (found == nullptr || found->phase != fleet::JobPhase::kBroken) continue;
+      const std::string words =
+          LastWords(LogPathOf(pool.record.wish, fleet::WorkerName(pool.record, one.record)));
+      fleet::Job& job = jobs[static_cast<size_t>(found - jobs.data())];
+      if (!words.empty()) job.reason += (job.reason.empty() ? "" : ": ") + words;
+    }
+  }
 }
 
 fleet::SeenWorker SeenOf(const scheduler::WorkerStatus& worker) {
@@ -247,7 +264,9 @@ void PoolKeeper::PollWhenDue(fleet::View& view) {
     if (!problem.empty()) LogWarning("cluster_does_not_answer", {{"error", problem}});
     Publish();
   }
-  if (jobs.ok()) view.jobs = *std::move(jobs);
+  if (!jobs.ok()) return;
+  view.jobs = *std::move(jobs);
+  AddLastWords(fleet_, *view.jobs);
 }
 
 void PoolKeeper::LookNow() {

@@ -9,6 +9,8 @@ import unittest
 from cluster import wait_until
 from fleet import BIN, Fleet, Pools
 
+FAKE_GPUS = os.path.join(os.path.dirname(BIN), "tests/support/fake_gpus")  # For LD_LIBRARY_PATH.
+
 
 class Refusals(Pools):
     def test_the_dry_run_says_what_the_cluster_says(self) -> None:
@@ -107,7 +109,9 @@ class Workers(Pools):
 
     @staticmethod
     def add_with_gpus(fleet: Fleet, name: str, *words: str) -> None:
-        fleet.add(name, f"--gres=gpu:{name}:1", *words, trainer=f"fake={BIN}/fake-trainer",
+        fleet.add(name, f"--gres=gpu:{name}:1", *words,
+                  f"--prologue=export LD_LIBRARY_PATH={FAKE_GPUS} "
+                  f"NOISEFLOOR_FAKE_GPUS={fleet.folder}/gpus", trainer=f"fake={BIN}/fake-trainer",
                   declared=False)
 
 
