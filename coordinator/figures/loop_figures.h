@@ -11,10 +11,11 @@ namespace noisefloor::figures {
 
 using Counter = std::atomic<uint64_t>;  // Only rises.
 
-// One writes, any thread reads. All but the times is of what is on disk.
+// One writes, any thread reads. All but the times and the heartbeats is of what is on disk.
 struct LoopFigures {
   static constexpr size_t kMostCauses = 32;
 
+  Counter heartbeats{0};  // Of workers: each renews all leases that it names.
   Counter leases_granted{0};
   Counter leases_expired{0};                        // No sign of life came in time.
   std::array<Counter, kMostCauses> leases_ended{};  // By CauseClass; kNone: with its result.

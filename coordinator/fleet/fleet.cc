@@ -1,6 +1,7 @@
 #include "coordinator/fleet/fleet.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace noisefloor::fleet {
@@ -29,12 +30,15 @@ LaunchEnd EndOf(JobPhase phase) {
   return phase == JobPhase::kTaken ? LaunchEnd::kTaken : LaunchEnd::kBroken;
 }
 
-// A worker of that name, started again or not.
+// A worker of that name, started again or not: the one that is connected, if any is.
 const SeenWorker* Seen(const std::map<std::string, SeenWorker>& workers, const std::string& name) {
-  const auto found = workers.lower_bound(name);
-  if (found == workers.end()) return nullptr;
-  const bool ours = found->first == name || found->first.starts_with(name + "-r");
-  return ours ? &found->second : nullptr;
+  const SeenWorker* seen = nullptr;
+  for (auto it = workers.lower_bound(name); it != workers.end(); ++it) {
+    if (!it->first.starts_with(name)) break;
+    const bool ours = it->first == name || it->first.starts_with(name + "-r");
+    if (ours && (seen == nullptr || !seen->connected)) seen = &it->second;
+  }
+  return seen;
 }
 
 bool Has(const std::vector<std::string>& all, const std::string& one) {
@@ -46,6 +50,21 @@ absl::Status NoPool(const std::string& name) {
 }
 
 std::string By(const std::string& caller) { return caller.empty() ? "" : " by " + caller; }
+
+std::string Listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// Places of live launches, as jobs have them: name and index.
+std::set<std::pair<std::string, uint32_t>> PlacesOf(const Pool& pool) {
+  std::set<std::pair<std::string, uint32_t>> places;
+  for (const auto& [number, launch] : pool.live) {
+    places.emplace(JobName(pool.record, launch.record), launch.record.index);
+  }
+  return places;
+}
 
 }  // namespace
 
@@ -123,6 +142,7 @@ absl::StatusOr<Decisions> Fleet::Resume(const std::string& name, const std::stri
   pool->record.why.clear();
   pool->record.forgiven = last_launch_;
   pool->crashes = pool->refusals = 0;
+  pool->array = {};
   pool->next_submit = absl::InfinitePast();
   decisions.pools.push_back(pool->record);
   decisions.happenings.push_back({"pool_resumed", "pool " + name + " resumed" + By(caller)});
@@ -141,13 +161,14 @@ absl::StatusOr<Decisions> Fleet::Remove(const std::string& name, const std::stri
 
 Decisions Fleet::Look(const View& view) {
   Decisions decisions;
+  std::optional<JobIndex> jobs;
+  if (view.jobs) jobs.emplace(*view.jobs);
+  polled_ = polled_ || view.jobs.has_value();
   for (auto& [number, pool] : pools_) {
-    std::vector<uint64_t> live;
-    for (const auto& [launch, unused] : pool.live) live.push_back(launch);
-    for (const uint64_t launch : live) See(pool, pool.live.at(launch), view, decisions);
-    if (view.jobs) EndStrays(pool, *view.jobs, decisions);
+    SeeAll(pool, view, jobs, decisions);
     CheckBounds(pool, view.now, decisions);
   }
+  if (jobs) looked_at_ += jobs->looked_at();
   const std::map<uint64_t, uint64_t> shares = Share(pools_, view.waiting);
   for (auto& [number, pool] : pools_) pool.too_long = TooLongFor(pool, view.waiting);
   for (auto it = pools_.begin(); it != pools_.end();) {
@@ -162,15 +183,24 @@ Decisions Fleet::Look(const View& view) {
   return decisions;
 }
 
-void Fleet::See(Pool& pool, Launch& launch, const View& view, Decisions& decisions) {
+void Fleet::SeeAll(Pool& pool, const View& view, const std::optional<JobIndex>& jobs,
+                   Decisions& decisions) {
+  std::vector<uint64_t> live;
+  for (const auto& [launch, unused] : pool.live) live.push_back(launch);
+  looked_at_ += live.size();
+  const size_t cancels_before = decisions.cancels.size();
+  for (const uint64_t launch : live) See(pool, pool.live.at(launch), view, jobs, decisions);
+  if (jobs) EndStrays(pool, *jobs, cancels_before, decisions);
+}
+
+void Fleet::See(Pool& pool, Launch& launch, const View& view, const std::optional<JobIndex>& jobs,
+                Decisions& decisions) {
   Hear(pool, launch, view, decisions);
-  if (!view.jobs) return;
-  const std::string name = JobName(pool.record, launch.record);
-  const auto job = std::ranges::find_if(*view.jobs, [&](const Job& one) {
-    return one.name == name && one.index == launch.record.index;
-  });
-  if (job != view.jobs->end()) return SeeJob(pool, launch, *job, view.now, decisions);
-  const bool here = Seen(view.workers, WorkerName(pool.record, launch.record)) != nullptr;
+  if (!jobs) return;
+  const Job* job = jobs->Find(JobName(pool.record, launch.record), launch.record.index);
+  if (job != nullptr) return SeeJob(pool, launch, *job, view.now, decisions);
+  const SeenWorker* worker = Seen(view.workers, WorkerName(pool.record, launch.record));
+  const bool here = worker != nullptr && worker->connected;
   launch.absent = here ? 0 : launch.absent + 1;
   if (launch.absent < rules_.polls_until_gone) return;
   const bool asked = launch.record.phase != LaunchPhase::kIntended;
@@ -208,49 +238,62 @@ void Fleet::SeeJob(Pool& pool, Launch& launch, const Job& job, absl::Time now,
 }
 
 // What was given up and is there all the same is ended: its place has been filled, or nothing waits
-// for it, or a cancellation was lost.
-void Fleet::EndStrays(Pool& pool, const std::vector<Job>& jobs, Decisions& decisions) const {
+// for it, or a cancellation was lost. `cancels_before`: those of this pool come behind them.
+void Fleet::EndStrays(Pool& pool, const JobIndex& jobs, size_t cancels_before,
+                      Decisions& decisions) const {
   pool.strays = 0;
-  for (const Job& job : jobs) {
-    const bool lives = job.phase == JobPhase::kWaiting || job.phase == JobPhase::kAlive;
-    if (!lives || !job.name.starts_with(JobPrefix(pool.record))) continue;
-    const bool known = std::ranges::any_of(pool.live, [&](const auto& launch) {
-      return launch.second.record.index == job.index &&
-             JobName(pool.record, launch.second.record) == job.name;
-    });
-    if (known) continue;
+  const auto places = PlacesOf(pool);
+  std::set<std::string> said;
+  for (size_t i = cancels_before; i < decisions.cancels.size(); ++i) {
+    said.insert(decisions.cancels[i].job);
+  }
+  for (const Job* job : jobs.Beginning(JobPrefix(pool.record))) {
+    const bool lives = job->phase == JobPhase::kWaiting || job->phase == JobPhase::kAlive;
+    if (!lives || places.contains({job->name, job->index})) continue;
     ++pool.strays;
-    const bool said = std::ranges::any_of(
-        decisions.cancels, [&](const Cancel& cancel) { return cancel.job == job.key; });
-    if (!said) decisions.cancels.push_back({pool.record.number, job.name, job.key});
+    if (!said.contains(job->key)) {
+      decisions.cancels.push_back({pool.record.number, job->name, job->key});
+    }
   }
 }
 
 void Fleet::Hear(Pool& pool, Launch& launch, const View& view, Decisions& decisions) {
   const std::string name = WorkerName(pool.record, launch.record);
   const SeenWorker* worker = Seen(view.workers, name);
-  if (worker == nullptr || launch.record.heard) return;
-  launch.record.heard = true;
-  decisions.launches.push_back(launch.record);
+  if (worker == nullptr) return;
+  const bool is_new = !launch.record.heard;
+  if (is_new) {
+    launch.record.heard = true;
+    decisions.launches.push_back(launch.record);
+  }
   PoolRecord& record = pool.record;
   if (worker->classes.empty()) {
+    // Of one that was here before this process was, nobody knows what it had.
+    if (!is_new || !worker->connected) return;
     return PauseFor(pool, "its worker " + name + " offers nothing: `noisefloor explain` says why",
                     decisions);
   }
   const std::string& wished = record.wish.hardware;
-  if (!wished.empty() && !Has(worker->classes, wished)) {
-    std::string has;
-    for (const std::string& one : worker->classes) has += (has.empty() ? "" : ", ") + one;
-    decisions.cancels.push_back({record.number, JobName(record, launch.record), launch.record.job});
-    return PauseFor(
-        pool,
-        "its worker " + name + " has no " + wished + " but " + (has.empty() ? "nothing" : has),
-        decisions);
+  if (wished.empty() || Has(worker->classes, wished)) {
+    if (is_new) Learn(pool, *worker, decisions);
+    return;
   }
+  // Again with each poll that still shows it: a cancellation may have been lost.
+  if (is_new || view.jobs) {
+    decisions.cancels.push_back({record.number, JobName(record, launch.record), launch.record.job});
+  }
+  PauseFor(pool, "its worker " + name + " has no " + wished + " but " + Listed(worker->classes),
+           decisions);
+}
+
+// What workers of the pool have.
+void Fleet::Learn(Pool& pool, const SeenWorker& worker, Decisions& decisions) {
+  PoolRecord& record = pool.record;
+  const std::string& wished = record.wish.hardware;
   PoolRecord learned = record;
-  learned.classes = wished.empty() ? worker->classes : std::vector<std::string>{wished};
-  learned.stacks = worker->stacks;
-  learned.slots = std::max(worker->slots, 1u);
+  learned.classes = wished.empty() ? worker.classes : std::vector<std::string>{wished};
+  learned.stacks = worker.stacks;
+  learned.slots = std::max(worker.slots, 1u);
   if (learned == record) return;
   record = std::move(learned);
   decisions.pools.push_back(record);
@@ -265,6 +308,10 @@ void Fleet::End(Pool& pool, Launch& launch, LaunchEnd how, std::string reason, a
   record.reason = std::move(reason);
   record.ended = std::min(record.ended, now);
   pool.used += TimeOf(record, now);
+  // Where the cluster bounds how many there may be, there is a place again.
+  if (how != LaunchEnd::kRefused && how != LaunchEnd::kGone) {
+    pool.next_submit = std::min(pool.next_submit, now);
+  }
   Count(pool, record);
   decisions.launches.push_back(record);
   if (pool.crashes < rules_.most_crashes || pool.record.state != PoolState::kActive) return;
@@ -305,7 +352,7 @@ void Fleet::CheckBounds(Pool& pool, absl::Time now, Decisions& decisions) {
 void Fleet::Size(Pool& pool, uint64_t members, const View& view, Decisions& decisions) {
   const PoolRecord& record = pool.record;
   if (record.state == PoolState::kRemoving) {
-    if (view.jobs) TakeBack(pool, static_cast<uint32_t>(pool.live.size()), view.now, decisions);
+    if (view.jobs) CancelAll(pool, decisions);
     return;
   }
   const auto live = static_cast<uint32_t>(pool.live.size());
@@ -320,7 +367,9 @@ void Fleet::Size(Pool& pool, uint64_t members, const View& view, Decisions& deci
       coming > wanted && live > record.wish.least
           ? static_cast<uint32_t>(std::min<uint64_t>(coming - wanted, live - record.wish.least))
           : 0;
-  if (!view.jobs && !view.unasked) return;  // Nothing can be asked of a cluster that is not heard.
+  // Nothing can be asked of a cluster that is not heard, or that was not heard yet: it may have
+  // jobs that a process before this one was about to end.
+  if (!view.jobs && !(view.unasked && polled_)) return;
   pool.surplus_looks = surplus == 0 ? 0 : pool.surplus_looks + 1;
   if (pool.surplus_looks >= rules_.looks_until_surplus)
     TakeBack(pool, surplus, view.now, decisions);
@@ -328,12 +377,14 @@ void Fleet::Size(Pool& pool, uint64_t members, const View& view, Decisions& deci
   const uint32_t queued = CountLive(pool, IsQueued);
   uint32_t room = std::min(record.wish.most - std::min(record.wish.most, live + pool.strays),
                            record.wish.backlog - std::min(record.wish.backlog, queued));
-  const uint32_t stays = std::min(room, record.wish.least - std::min(record.wish.least, staying));
+  const uint32_t together = pool.array.Next(rules_.most_together);
+  const uint32_t stays =
+      std::min({room, together, record.wish.least - std::min(record.wish.least, staying)});
   Launches(pool, stays, /*stays=*/true, view, decisions);
   room -= stays;
   const uint64_t needed = wanted > coming + stays ? wanted - coming - stays : 0;
-  Launches(pool, static_cast<uint32_t>(std::min<uint64_t>(room, needed)), /*stays=*/false, view,
-           decisions);
+  Launches(pool, static_cast<uint32_t>(std::min<uint64_t>({room, together, needed})),
+           /*stays=*/false, view, decisions);
 }
 
 void Fleet::Launches(Pool& pool, uint32_t count, bool stays, const View& view,
@@ -355,21 +406,32 @@ void Fleet::Launches(Pool& pool, uint32_t count, bool stays, const View& view,
   decisions.submits.push_back({pool.record.number, nonce, count, stays});
 }
 
-// The newest first. Of a pool that is removed all: those that run, too.
+// The newest first.
 void Fleet::TakeBack(Pool& pool, uint32_t surplus, absl::Time now, Decisions& decisions) {
-  const bool all = pool.record.state == PoolState::kRemoving;
   std::vector<uint64_t> chosen;
   for (auto it = pool.live.rbegin(); it != pool.live.rend() && chosen.size() < surplus; ++it) {
     const LaunchRecord& launch = it->second.record;
-    if (all || (launch.phase == LaunchPhase::kWaiting && !launch.stays && !launch.heard))
+    if (launch.phase == LaunchPhase::kWaiting && !launch.stays && !launch.heard) {
       chosen.push_back(it->first);
+    }
   }
   for (const uint64_t number : chosen) {
     Launch& launch = pool.live.at(number);
     decisions.cancels.push_back(
         {pool.record.number, JobName(pool.record, launch.record), launch.record.job});
-    // What is removed is gone when the cluster says so, and not before.
-    if (!all) End(pool, launch, LaunchEnd::kSurplus, "nothing waits for it", now, decisions);
+    End(pool, launch, LaunchEnd::kSurplus, "nothing waits for it", now, decisions);
+  }
+}
+
+// Those that were submitted together are one question to the cluster. What is cancelled is gone
+// when the cluster says so, and not before.
+void Fleet::CancelAll(const Pool& pool, Decisions& decisions) {
+  std::set<std::string> names;
+  for (const auto& [number, launch] : pool.live) {
+    names.insert(JobName(pool.record, launch.record));
+  }
+  for (const std::string& name : names) {
+    decisions.cancels.push_back({pool.record.number, name, ""});
   }
 }
 
@@ -379,30 +441,53 @@ Decisions Fleet::Submitted(const Submit& submit, const absl::StatusOr<std::strin
   const auto found = pools_.find(submit.pool);
   if (found == pools_.end()) return decisions;
   Pool& pool = found->second;
-  std::vector<uint64_t> numbers;
-  for (const auto& [number, launch] : pool.live) {
-    if (launch.record.nonce == submit.nonce) numbers.push_back(number);
-  }
-  if (job.ok()) {
-    pool.refusals = 0;
-    for (const uint64_t number : numbers) {
-      LaunchRecord& record = pool.live.at(number).record;
-      record.phase = LaunchPhase::kWaiting;
-      record.job = submit.count > 1 ? *job + "_" + std::to_string(record.index) : *job;
-      decisions.launches.push_back(record);
-    }
+  if (!job.ok()) {
+    Refused(pool, submit, job.status(), now, decisions);
     return decisions;
   }
+  // One that is taken after refusals shows that its number was not what was wrong.
+  if (pool.refusals > 0) {
+    pool.array = {};
+  } else {
+    pool.array.Take(submit.count);
+  }
+  pool.refusals = 0;
+  for (auto& [number, launch] : pool.live) {
+    LaunchRecord& record = launch.record;
+    if (record.nonce != submit.nonce) continue;
+    record.phase = LaunchPhase::kWaiting;
+    record.job = submit.count > 1 ? *job + "_" + std::to_string(record.index) : *job;
+    decisions.launches.push_back(record);
+  }
+  return decisions;
+}
+
+void Fleet::Refused(Pool& pool, const Submit& submit, const absl::Status& why, absl::Time now,
+                    Decisions& decisions) {
+  // What was not answered is found by name, or gone.
+  const bool refused = absl::IsInvalidArgument(why);
+  std::vector<uint64_t> numbers;
+  for (const auto& [number, launch] : pool.live) {
+    if (refused && launch.record.nonce == submit.nonce) numbers.push_back(number);
+  }
+  for (const uint64_t number : numbers) {
+    End(pool, pool.live.at(number), LaunchEnd::kRefused, Message(why), now, decisions);
+  }
+  if (refused && submit.count > 1) return pool.array.Refuse(submit.count);  // Fewer, then.
   const size_t last = rules_.delays.size() - 1;
   pool.next_submit = now + rules_.delays[std::min<size_t>(pool.refusals, last)];
   ++pool.refusals;
-  if (!absl::IsInvalidArgument(job.status())) return decisions;  // Found by name, or gone.
-  for (const uint64_t number : numbers) {
-    End(pool, pool.live.at(number), LaunchEnd::kRefused, Message(job.status()), now, decisions);
-  }
-  if (pool.refusals < rules_.most_refusals) return decisions;
-  PauseFor(pool, "the cluster refuses its jobs: " + Message(job.status()), decisions);
-  return decisions;
+  pool.refusal = Message(why);
+  // One that has jobs has as many as it may: there are bounds that only the cluster knows.
+  const bool has_jobs = std::ranges::any_of(pool.live, [](const auto& launch) {
+    return launch.second.record.phase != LaunchPhase::kIntended;
+  });
+  if (pool.refusals < rules_.most_refusals || has_jobs) return;
+  PauseFor(pool,
+           std::string(refused ? "the cluster refuses its jobs: "
+                               : "the cluster does not answer when its jobs are submitted: ") +
+               Message(why),
+           decisions);
 }
 
 double GpuHours(const Pool& pool, absl::Time now) {

@@ -20,7 +20,9 @@
 #include "absl/time/time.h"
 
 #include "common/base/status.h"
+#include "coordinator/fleet/array_size.h"
 #include "coordinator/fleet/job.h"
+#include "coordinator/fleet/job_index.h"
 #include "coordinator/fleet/pool.h"
 
 namespace noisefloor::fleet {
@@ -33,18 +35,19 @@ struct Waiting {
   absl::Duration time;  // That a worker must live for, to end one of them; 0: any does.
 };
 
-// A connected worker.
+// A worker that is connected, or that was.
 struct SeenWorker {
   std::vector<std::string> classes;
   std::vector<std::string> stacks;
   uint32_t slots = 0;
+  bool connected = true;  // If not, and it was so long ago, what it has may not be known.
 };
 
 // What is the case.
 struct View {
   absl::Time now;
   std::vector<Waiting> waiting;
-  std::map<std::string, SeenWorker> workers;  // Connected ones, by name.
+  std::map<std::string, SeenWorker> workers;  // By name; those of live launches will do.
   std::optional<std::vector<Job>> jobs;       // Of ours; nothing: the cluster was not heard.
   // Nobody has asked the cluster this time, and the last time it answered.
   bool unasked = false;
@@ -73,8 +76,9 @@ struct Decisions {
 };
 
 struct Rules {
-  uint32_t most_crashes = 3;    // In a row, until a pool is paused.
-  uint32_t most_refusals = 10;  // Likewise, of submissions.
+  uint32_t most_together = 1000;  // Jobs in one array; Slurm's own bound is 1,001.
+  uint32_t most_crashes = 3;      // In a row, until a pool is paused.
+  uint32_t most_refusals = 10;    // Likewise, of submissions, while it has no job.
   // After so many failed submissions in a row: how long until the next. The last one holds on.
   std::vector<absl::Duration> delays = {absl::ZeroDuration(), absl::Minutes(1), absl::Minutes(5),
                                         absl::Minutes(15), absl::Minutes(60)};
@@ -92,7 +96,9 @@ struct Pool {
   PoolRecord record;
   std::map<uint64_t, Launch> live;  // By number.
   uint32_t crashes = 0;             // In a row.
-  uint32_t refusals = 0;            // In a row.
+  uint32_t refusals = 0;            // In a row, of whatever could not be made smaller.
+  std::string refusal;              // What was said of the last one.
+  ArraySize array;
   absl::Time next_submit = absl::InfinitePast();
   uint32_t surplus_looks = 0;
   uint32_t strays = 0;  // Jobs that the cluster has of it though they were given up.
@@ -126,11 +132,18 @@ class Fleet {
   const std::map<uint64_t, Pool>& pools() const { return pools_; }
   const Pool* Find(std::string_view name) const;
   bool empty() const { return pools_.empty(); }
+  // Launches and jobs that looks have cost so far: their budget grows with what there is, not
+  // faster.
+  uint64_t looked_at() const { return looked_at_; }
 
  private:
-  void See(Pool& pool, Launch& launch, const View& view, Decisions& decisions);
+  void SeeAll(Pool& pool, const View& view, const std::optional<JobIndex>& jobs,
+              Decisions& decisions);
+  void See(Pool& pool, Launch& launch, const View& view, const std::optional<JobIndex>& jobs,
+           Decisions& decisions);
   void SeeJob(Pool& pool, Launch& launch, const Job& job, absl::Time now, Decisions& decisions);
   void Hear(Pool& pool, Launch& launch, const View& view, Decisions& decisions);
+  void Learn(Pool& pool, const SeenWorker& worker, Decisions& decisions);
   void End(Pool& pool, Launch& launch, LaunchEnd how, std::string reason, absl::Time now,
            Decisions& decisions);
   void Count(Pool& pool, const LaunchRecord& ended) const;
@@ -138,14 +151,20 @@ class Fleet {
   void CheckBounds(Pool& pool, absl::Time now, Decisions& decisions);
   void Size(Pool& pool, uint64_t members, const View& view, Decisions& decisions);
   void Launches(Pool& pool, uint32_t count, bool stays, const View& view, Decisions& decisions);
-  void EndStrays(Pool& pool, const std::vector<Job>& jobs, Decisions& decisions) const;
+  void EndStrays(Pool& pool, const JobIndex& jobs, size_t cancels_before,
+                 Decisions& decisions) const;
+  void Refused(Pool& pool, const Submit& submit, const absl::Status& why, absl::Time now,
+               Decisions& decisions);
   void TakeBack(Pool& pool, uint32_t surplus, absl::Time now, Decisions& decisions);
+  static void CancelAll(const Pool& pool, Decisions& decisions);
   Pool* FindMutable(std::string_view name);
 
   Rules rules_;
   std::map<uint64_t, Pool> pools_;
   uint64_t last_pool_ = 0;
   uint64_t last_launch_ = 0;
+  uint64_t looked_at_ = 0;
+  bool polled_ = false;  // The cluster has answered once.
 };
 
 // Of `waiting`, what falls to each pool, by its number: each member to the first pool that offers

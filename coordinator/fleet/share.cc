@@ -84,7 +84,7 @@ std::string Explain(const Pool& pool, absl::Time now) {
   }
   if (pool.refusals > 0) {
     return "the cluster has refused its jobs " + std::to_string(pool.refusals) +
-           " times in a row; next try in " +
+           " times in a row: " + pool.refusal + "; next try in " +
            absl::FormatDuration(absl::Trunc(std::max(pool.next_submit - now, absl::ZeroDuration()),
                                             absl::Seconds(1)));
   }

@@ -246,6 +246,9 @@ void EventLoop::DealWithArrived() {
 void EventLoop::Take(FromSession item) {
   if (!storage_.ok()) return Hold(std::move(item));
   if (item.counted) ++consumed_[item.session];
+  if (parts_.figures != nullptr && std::holds_alternative<scheduler::Heartbeat>(item.event)) {
+    ++parts_.figures->heartbeats;
+  }
   Step(std::move(item.event));
 }
 

@@ -73,6 +73,8 @@ void AddMembers(Families& families, const scheduler::ClassCounts& counts) {
 }
 
 void AddLeases(Families& families, const figures::LoopFigures& loop) {
+  AddCounter(families, "noisefloor_heartbeats_total",
+             "Heartbeats of workers; each renews all leases that it names.", loop.heartbeats);
   AddCounter(families, "noisefloor_leases_granted_total", "Leases that workers got.",
              loop.leases_granted);
   AddCounter(families, "noisefloor_leases_expired_total",

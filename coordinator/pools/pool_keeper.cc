@@ -1,13 +1,18 @@
 #include "coordinator/pools/pool_keeper.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <functional>
 #include <future>
+#include <string_view>
 #include <utility>
 
 #include "fmt/format.h"
 
 #include "common/files/directory.h"
 #include "common/log/log.h"
+#include "coordinator/pools/last_words.h"
 #include "coordinator/slurm/script.h"
 
 namespace noisefloor {
@@ -45,22 +50,64 @@ std::vector<std::string> WorkerOptions(const fleet::PoolWish& wish, bool stays) 
   return options;
 }
 
-bool IsOf(const fleet::Fleet& fleet, const std::string& worker) {
-  return std::ranges::any_of(fleet.pools(), [&](const auto& pool) {
-    return worker.starts_with(pool.second.record.wish.name + "-");
-  });
+// Names of the workers of all live launches, as they are before the cluster starts one again.
+std::set<std::string, std::less<>> NamesIn(const fleet::Fleet& fleet) {
+  std::set<std::string, std::less<>> names;
+  for (const auto& [number, pool] : fleet.pools()) {
+    for (const auto& [launch, one] : pool.live) {
+      names.insert(fleet::WorkerName(pool.record, one.record));
+    }
+  }
+  return names;
 }
 
-fleet::SeenWorker SeenOf(const Inventory& inventory) {
+// "a100-9f8e-0" of "a100-9f8e-0-r1".
+std::string_view WithoutRestarts(std::string_view name) {
+  const size_t digits = name.find_last_not_of("0123456789") + 1;
+  const bool again = digits < name.size() && name.substr(0, digits).ends_with("-r");
+  return again ? name.substr(0, digits - 2) : name;
+}
+
+// The cluster has not answered, and will not answer the next question soon.
+bool IsSilent(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+// A job whose output cannot be written ends without a word, and with nobody's.
+absl::Status MakeLogs(const std::string& folder) {
+  NF_RETURN_IF_ERROR(CreateDirectories(folder));
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return InvalidInput(fmt::format("{}: nothing can be written there", folder));
+}
+
+// Of jobs that have just failed, behind the cluster's reason, what their workers said last.
+void AddLastWords(const fleet::Fleet& fleet, std::vector<fleet::Job>& jobs) {
+  const fleet::JobIndex index(jobs);
+  for (const auto& [number, pool] : fleet.pools()) {
+    for (const auto& [launch, one] : pool.live) {
+      const fleet::Job* found =
+          index.Find(fleet::JobName(pool.record, one.record), one.record.index);
+      if (found == nullptr || found->phase != fleet::JobPhase::kBroken) continue;
+      const std::string words =
+          LastWords(LogPathOf(pool.record.wish, fleet::WorkerName(pool.record, one.record)));
+      fleet::Job& job = jobs[static_cast<size_t>(found - jobs.data())];
+      if (!words.empty()) job.reason += (job.reason.empty() ? "" : ": ") + words;
+    }
+  }
+}
+
+fleet::SeenWorker SeenOf(const scheduler::WorkerStatus& worker) {
   fleet::SeenWorker seen;
-  for (const Inventory::Offer& offer : inventory.offers) {
+  seen.connected = worker.connected;
+  if (worker.inventory == nullptr) return seen;
+  for (const Inventory::Offer& offer : worker.inventory->offers) {
     const auto add = [](std::vector<std::string>& all, const std::string& one) {
       if (std::ranges::find(all, one) == all.end()) all.push_back(one);
     };
     add(seen.classes, offer.hardware_class);
     add(seen.stacks, offer.stack);
   }
-  seen.slots = static_cast<uint32_t>(inventory.slots.size());
+  seen.slots = static_cast<uint32_t>(worker.inventory->slots.size());
   return seen;
 }
 
@@ -184,15 +231,20 @@ fleet::View PoolKeeper::Seen() {
   for (const scheduler::Need& need : parts_.loop.Needs()) {
     view.waiting.push_back({need.hardware, need.stack, need.members, need.time});
   }
+  const auto names = NamesIn(fleet_);
+  std::set<std::string, std::less<>> here;
   for (const LiveBoard::Worker& worker : parts_.loop.live().Workers()) {
-    if (!worker->connected || worker->inventory == nullptr) continue;
-    if (IsOf(fleet_, worker->name)) view.workers[worker->name] = SeenOf(*worker->inventory);
+    // One that came and went between two looks was here, too.
+    if (!names.contains(WithoutRestarts(worker->name))) continue;
+    view.workers[worker->name] = SeenOf(*worker);
+    if (worker->connected) here.insert(worker->name);
   }
   // Where one has left, its job has ended, or will have soon.
-  const size_t here = view.workers.size();
-  if (here < std::exchange(workers_here_, here)) {
-    next_poll_ = std::min(next_poll_, parts_.clock.Steady() + options_.look);
-  }
+  const bool left = std::ranges::any_of(here_, [&](const std::string& name) {
+    return !here.contains(name) && names.contains(WithoutRestarts(name));
+  });
+  here_ = std::move(here);
+  if (left) next_poll_ = std::min(next_poll_, parts_.clock.Steady() + options_.look);
   return view;
 }
 
@@ -212,7 +264,9 @@ void PoolKeeper::PollWhenDue(fleet::View& view) {
     if (!problem.empty()) LogWarning("cluster_does_not_answer", {{"error", problem}});
     Publish();
   }
-  if (jobs.ok()) view.jobs = *std::move(jobs);
+  if (!jobs.ok()) return;
+  view.jobs = *std::move(jobs);
+  AddLastWords(fleet_, *view.jobs);
 }
 
 void PoolKeeper::LookNow() {
@@ -245,12 +299,20 @@ absl::Status PoolKeeper::Keep(fleet::Fleet next, const fleet::Decisions& decisio
   return absl::OkStatus();
 }
 
+// What is not done for want of an answer, or of time, is not lost: a job that was to be cancelled
+// is seen as a stray, one that was to be submitted is found nowhere.
 void PoolKeeper::Do(const fleet::Decisions& decisions) {
+  bool answers = true;
   for (const fleet::Cancel& cancel : decisions.cancels) {
+    if (!answers || mailbox_.closed()) break;
     const absl::Status status = parts_.slurm.Cancel(cancel.name, cancel.job);
     if (!status.ok()) LogWarning("cancel_failed", {{"job", cancel.job}, {"error", status}});
+    answers = !IsSilent(status);
   }
-  for (const fleet::Submit& submit : decisions.submits) Do(submit);
+  for (const fleet::Submit& submit : decisions.submits) {
+    if (!answers || mailbox_.closed()) break;
+    answers = Do(submit);
+  }
   // What was asked of the cluster shows soon.
   if (!decisions.submits.empty()) next_poll_ = -absl::InfiniteDuration();
   if (!decisions.cancels.empty()) {
@@ -258,17 +320,20 @@ void PoolKeeper::Do(const fleet::Decisions& decisions) {
   }
 }
 
-void PoolKeeper::Do(const fleet::Submit& submit) {
+bool PoolKeeper::Do(const fleet::Submit& submit) {
   const auto pool = fleet_.pools().find(submit.pool);
-  if (pool == fleet_.pools().end()) return;
+  if (pool == fleet_.pools().end()) return true;
   const SubmitWish wish = WishOf(pool->second.record, submit.nonce, submit.count, submit.stays);
-  const absl::StatusOr<std::string> job = parts_.slurm.Submit(wish);
+  const absl::Status logs = MakeLogs(pool->second.record.wish.logs);
+  const absl::StatusOr<std::string> job =
+      logs.ok() ? parts_.slurm.Submit(wish) : InvalidInput("its logs: " + Message(logs));
   LogInfo("jobs_submitted", {{"pool", pool->second.record.wish.name},
                              {"count", submit.count},
                              {"job", job.ok() ? *job : Message(job.status())}});
   fleet::Fleet next = fleet_;
   const fleet::Decisions decisions = next.Submitted(submit, job, parts_.clock.Now());
   (void)Keep(std::move(next), decisions, "");  // Else found by its name.
+  return !IsSilent(job.status());
 }
 
 absl::StatusOr<PoolTried> PoolKeeper::Try(const fleet::PoolWish& wish) const {
@@ -277,7 +342,7 @@ absl::StatusOr<PoolTried> PoolKeeper::Try(const fleet::PoolWish& wish) const {
   pool.tag = "try";
   NF_RETURN_IF_ERROR(fleet::Check(wish));
   NF_RETURN_IF_ERROR(CheckArguments(wish.cluster));
-  NF_RETURN_IF_ERROR(CreateDirectories(wish.logs));
+  NF_RETURN_IF_ERROR(MakeLogs(wish.logs));
   const SubmitWish submit = WishOf(pool, "dry", 1, false);
   NF_ASSIGN_OR_RETURN(std::string says, parts_.slurm.Try(submit));
   return PoolTried{std::move(says), submit.script};

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <variant>
@@ -99,7 +100,7 @@ class PoolKeeper {
   absl::Status Keep(fleet::Fleet next, const fleet::Decisions& decisions,
                     const std::string& caller);
   void Do(const fleet::Decisions& decisions);
-  void Do(const fleet::Submit& submit);
+  bool Do(const fleet::Submit& submit);  // Whether the cluster answered.
   void Publish();
   absl::StatusOr<PoolTried> Try(const fleet::PoolWish& wish) const;
   SubmitWish WishOf(const fleet::PoolRecord& pool, const std::string& nonce, uint32_t count,
@@ -112,7 +113,7 @@ class PoolKeeper {
   Mailbox<Item> mailbox_;
   fleet::Fleet fleet_;  // Its thread's, from here on.
   absl::Duration next_poll_ = -absl::InfiniteDuration();
-  size_t workers_here_ = 0;  // At the last look.
+  std::set<std::string, std::less<>> here_;  // Workers that were connected at the last look.
   std::string cluster_problem_;
   mutable Mutex mutex_;
   // shared: see pools().

@@ -218,7 +218,7 @@ absl::Status Slurm::Cancel(const std::string& job_name, const std::string& key) 
   }
   NF_ASSIGN_OR_RETURN(const CommandResult result, Run(std::move(words)));
   if (result.exit_code == 0 || IsGone(result)) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kUnavailable, Said(result));
+  return Refusal(result);
 }
 
 absl::StatusOr<bool> Slurm::IsThere(const std::string& job_name, const std::string& key) const {

@@ -48,7 +48,8 @@ class Slurm {
   absl::StatusOr<std::vector<fleet::Job>> Poll(const std::string& prefix) const;
 
   // The job must have the name: a number that was used again is somebody else's. `key` of an array
-  // ends all its places, empty: all of the name. OK when there is none.
+  // ends all its places, empty: all of the name. OK when there is none. InvalidArgument: Slurm will
+  // not; any other error: it did not answer.
   absl::Status Cancel(const std::string& job_name, const std::string& key) const;
 
  private:

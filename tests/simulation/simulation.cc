@@ -28,6 +28,15 @@ WorldSize LargeWorld() {
   return size;
 }
 
+WorldSize HugeWorld() {
+  WorldSize size = LargeWorld();
+  size.fewest_workers = size.most_workers = 10'000;
+  size.chaos_rounds = 150;
+  size.mishaps = 200;
+  size.whole_every = 50'000;
+  return size;
+}
+
 SimulationResult Simulate(uint64_t seed, Mutant mutant, Witness witness) {
   return Simulate(SmallWorld(), seed, mutant, std::move(witness));
 }

@@ -85,6 +85,8 @@ struct WorldSize {
 WorldSize SmallWorld();
 // 1,000 workers with two slots each, and 100,000 members.
 WorldSize LargeWorld();
+// Ten times the workers, and as many members: most have one at the same time.
+WorldSize HugeWorld();
 
 struct SimulationResult {
   std::set<std::string> problems;  // Empty: all checkers were silent.

@@ -88,7 +88,8 @@ class Cluster:
     def available() -> bool:
         return all(shutil.which(name, path=PATH) for name in PROGRAMS)
 
-    def __init__(self) -> None:
+    def __init__(self, conf: dict[str, str] | None = None) -> None:
+        """`conf`: of slurm.conf, by key, what is to be otherwise."""
         # Short: the paths of sockets are. Others must be let through: munged asks for it.
         self.folder = tempfile.mkdtemp(prefix="nfs-", dir="/tmp")
         os.chmod(self.folder, 0o711)
@@ -96,7 +97,7 @@ class Cluster:
             os.mkdir(os.path.join(self.folder, name), 0o755)
         os.chmod(os.path.join(self.folder, "munge"), 0o711)
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
-        self._configure()
+        self._configure(conf or {})
         try:
             self._start_all()
         except BaseException:
@@ -190,13 +191,14 @@ class Cluster:
                 os.kill(int(name), signal.SIGKILL)
         return left
 
-    def _configure(self) -> None:
+    def _configure(self, conf: dict[str, str]) -> None:
         user = getpass.getuser()
         port = self._free_ports(len(NODES) + 1)
         nodes, gres = [], []
         for number, (name, features, gpus) in enumerate(NODES):
             line = (f"NodeName={name} NodeAddr=127.0.0.1 NodeHostname={name} "
-                    f"Port={port + 1 + number} CPUs=4 RealMemory=4000 Feature={features} State=UNKNOWN")
+                    f"Port={port + 1 + number} CPUs=4 RealMemory=4000 Feature={features} "
+                    "State=UNKNOWN")
             for kind, count in gpus.items():
                 line += f" Gres=gpu:{kind}:{count}"
                 files = []
@@ -206,9 +208,11 @@ class Cluster:
                 gres.append(f"NodeName={name} Name=gpu Type={kind} File={','.join(files)}")
             nodes.append(line)
             os.mkdir(os.path.join(self.folder, "spool", name))
-        files = {"slurm.conf": CONF.format(port=port, user=user, folder=self.folder,
-                                           nodes="\n".join(nodes),
-                                           names=",".join(name for name, *_ in NODES)),
+        text = CONF.format(port=port, user=user, folder=self.folder, nodes="\n".join(nodes),
+                           names=",".join(name for name, *_ in NODES))
+        lines = [line for line in text.splitlines() if line.partition("=")[0] not in conf]
+        lines += [f"{key}={value}" for key, value in conf.items()]
+        files = {"slurm.conf": "\n".join(lines) + "\n",
                  "gres.conf": "\n".join(gres) + "\n", "cgroup.conf": "CgroupAutomount=no\n"}
         for name, content in files.items():
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:

@@ -22,6 +22,7 @@ def train(run: nf.Run) -> None:
         w = [0.9 * one + 0.1 * x for one in w]
         run.batch([[x]], [0])
         run.step()
+        run.record(train_loss=w[0])
         step += 1
         run.checkpoint({"w": w, "step": step})
     run.evaluation([[w[0], w[1]], [w[1], w[2]]], [0, 1])

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -135,6 +136,12 @@ class Server:
         self.process.wait()
 
 
+def free_address():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{one.getsockname()[1]}"
+
+
 class Coordinator(Server):
     """`noisefloor serve` on a free port and a home, new or as it was left."""
     def __init__(self, shop, home="home", tls=False, programs=None, fresh=True, address=None,
@@ -143,12 +150,14 @@ class Coordinator(Server):
         if fresh:
             shutil.rmtree(self.home, ignore_errors=True)
         noisefloor = shop.program("noisefloor", programs)
+        if tls and address is None:
+            address = free_address()  # Access files name it before it listens.
         if tls:
             self.access = self.home + ".access"
             if fresh:
                 shutil.rmtree(self.access, ignore_errors=True)
                 subprocess.run([noisefloor, "access", "init", self.access, f"--home={self.home}",
-                                "--address=127.0.0.1:7077"], check=True, stdout=subprocess.DEVNULL)
+                                f"--address={address}"], check=True, stdout=subprocess.DEVNULL)
         self.begin = time.monotonic()
         self.process = shop.start([noisefloor, "serve", f"--home={self.home}",
                                    f"--listen={address or '127.0.0.1:0'}"] +

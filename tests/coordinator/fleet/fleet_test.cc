@@ -184,7 +184,7 @@ TEST_F(FleetTest, ASingleJobHasItsOwnKeyAndTheJobsOfAnArrayTheirIndexBehindIt) {
 
 TEST_F(FleetTest, ARefusedSubmissionIsTriedAgainLaterAndLater) {
   Start();
-  members_ = 2;
+  members_ = 1;
   const std::vector<absl::Duration> delays = {absl::ZeroDuration(), absl::Minutes(1),
                                               absl::Minutes(5),     absl::Minutes(15),
                                               absl::Minutes(60),    absl::Minutes(60)};
@@ -193,7 +193,7 @@ TEST_F(FleetTest, ARefusedSubmissionIsTriedAgainLaterAndLater) {
     ASSERT_EQ(decisions.submits.size(), 1u);
     const absl::Time refused = now_;
     const Decisions answered = Answer(decisions.submits[0], InvalidInput("bad account"));
-    ASSERT_EQ(answered.launches.size(), 2u);
+    ASSERT_EQ(answered.launches.size(), 1u);
     EXPECT_EQ(answered.launches[0].end, LaunchEnd::kRefused);
     EXPECT_EQ(answered.launches[0].reason, "bad account");
     EXPECT_TRUE(ThePool().live.empty());
@@ -222,6 +222,58 @@ TEST_F(FleetTest, AfterTenRefusalsInARowAPoolIsPausedUntilItIsResumed) {
   ASSERT_EQ(resumed.submits.size(), 1u) << "at once";
   (void)Answer(resumed.submits[0], InvalidInput("bad account"));
   EXPECT_EQ(ThePool().refusals, 1u);
+}
+
+TEST_F(FleetTest, ARefusedArrayIsTriedAgainSmallerAtOnceAndIsNoRefusal) {
+  Start();
+  members_ = 8;
+  std::vector<uint32_t> counts;
+  for (int i = 0; i < 4; ++i) {
+    const Decisions decisions = Look();
+    ASSERT_EQ(decisions.submits.size(), 1u);
+    counts.push_back(decisions.submits[0].count);
+    const bool taken = counts.back() <= 2;
+    if (!taken) (void)Answer(decisions.submits[0], InvalidInput("Invalid job array specification"));
+    if (taken) (void)Answer(decisions.submits[0], std::to_string(20 + i));
+  }
+  EXPECT_THAT(counts, ElementsAre(8, 4, 2, 3)) << "between what was taken and what was not";
+  EXPECT_EQ(ThePool().refusals, 0u);
+  EXPECT_EQ(ThePool().live.size(), 2u);
+}
+
+TEST_F(FleetTest, AfterTenSubmissionsThatNobodyAnsweredAPoolIsPaused) {
+  Start();
+  members_ = 1;
+  for (int i = 1; i <= 10; ++i) {
+    EXPECT_EQ(ThePool().record.state, PoolState::kActive) << i;
+    now_ += absl::Hours(2);
+    Decisions decisions = Look();
+    while (decisions.submits.empty()) {  // Two polls until the last one is given up.
+      now_ += absl::Hours(2);
+      decisions = Look();
+    }
+    (void)Answer(decisions.submits.at(0), absl::DeadlineExceededError("15 s"));
+  }
+  EXPECT_EQ(pools_.at(1).state, PoolState::kPaused);
+  EXPECT_EQ(pools_.at(1).why, "the cluster does not answer when its jobs are submitted: 15 s");
+}
+
+// There are bounds on what one person may have in the queue that only the cluster knows.
+TEST_F(FleetTest, APoolThatHasJobsIsNotPausedForRefusalsAndTriesWhenAPlaceIsFree) {
+  Start();
+  const std::string nonce = LaunchOne("25");
+  Show("25", nonce, JobPhase::kAlive);
+  Connect("a100-" + nonce + "-0");
+  members_ = 1;
+  for (int i = 0; i < 12; ++i) {
+    now_ += absl::Hours(2);
+    (void)Answer(Look().submits.at(0), InvalidInput("job submit limit"));
+  }
+  EXPECT_EQ(ThePool().record.state, PoolState::kActive);
+  EXPECT_THAT(Look().submits, IsEmpty()) << "in an hour";
+  workers_.clear();
+  Show("25", nonce, JobPhase::kWell);
+  EXPECT_EQ(Look().submits.size(), 1u);
 }
 
 TEST_F(FleetTest, OneThatIsTakenForgivesTheRefusals) {
@@ -413,6 +465,65 @@ TEST_F(FleetTest, WrongHardwareIsCancelledAndPausesThePool) {
   EXPECT_EQ(pools_.at(1).why, "its worker a100-n1-0 has no a100 but v100, cpu");
   EXPECT_THAT(pools_.at(1).classes, IsEmpty());
   EXPECT_EQ(ThePool().live.size(), 1u) << "until the cluster says that it has ended";
+}
+
+// The cluster may not have heard the first cancellation.
+TEST_F(FleetTest, WrongHardwareIsCancelledAgainWhileThePollsShowIt) {
+  PoolRecord pool = KnownPool();
+  pool.wish.hardware = "a100";
+  Start(pool);
+  const std::string nonce = LaunchOne("25");
+  Show("25", nonce, JobPhase::kAlive);
+  workers_["a100-" + nonce + "-0"] = {{"v100"}, {"cuda"}, 1};
+  EXPECT_EQ(Look().cancels.size(), 1u);
+  EXPECT_THAT(Look(true, /*unasked=*/true).cancels, IsEmpty());
+  EXPECT_EQ(Look().cancels.size(), 1u);
+  EXPECT_THAT(happened_, ElementsAre("pool_paused"));
+  Show("25", nonce, JobPhase::kTaken);
+  workers_.clear();
+  (void)Look();
+  EXPECT_THAT(Look().cancels, IsEmpty());
+}
+
+// While the cluster was slow to answer, say.
+TEST_F(FleetTest, AWorkerThatCameAndWentBetweenTwoLooksWasHere) {
+  PoolRecord pool = KnownPool();
+  pool.stacks = {};
+  Start(pool);
+  for (const char* key : {"21", "22", "23", "24"}) {
+    const std::string nonce = LaunchOne(key);
+    workers_["a100-" + nonce + "-0"] = {{"a100"}, {"cuda"}, 1, /*connected=*/false};
+    Show(key, nonce, JobPhase::kWell);
+    (void)Look();
+    EXPECT_TRUE(Last().heard);
+    EXPECT_EQ(Last().end, LaunchEnd::kWell);
+  }
+  EXPECT_EQ(ThePool().record.state, PoolState::kActive);
+  EXPECT_THAT(ThePool().record.stacks, ElementsAre("cuda")) << "it has shown what it has";
+}
+
+TEST_F(FleetTest, OfAWorkerThatWasHereBeforeTheCoordinatorNothingIsLearned) {
+  Start();
+  const std::string nonce = LaunchOne("25");
+  workers_["a100-" + nonce + "-0"] = {{}, {}, 0, /*connected=*/false};
+  Show("25", nonce, JobPhase::kAlive);
+  (void)Look();
+  EXPECT_TRUE(Last().heard);
+  EXPECT_EQ(ThePool().record, KnownPool());
+}
+
+TEST_F(FleetTest, OfAWorkerThatTheClusterHasStartedAgainTheConnectedOneCounts) {
+  Start();
+  const std::string nonce = LaunchOne("25");
+  workers_["a100-" + nonce + "-0"] = {{"a100"}, {"cuda"}, 1, /*connected=*/false};
+  workers_["a100-" + nonce + "-0-r1"] = {{"a100"}, {"cuda"}, 1};
+  jobs_.clear();
+  for (int i = 0; i < 5; ++i) (void)Look();
+  EXPECT_EQ(ThePool().live.size(), 1u);
+  workers_["a100-" + nonce + "-0-r1"].connected = false;
+  (void)Look();
+  (void)Look();
+  EXPECT_EQ(Last().end, LaunchEnd::kGone);
 }
 
 TEST_F(FleetTest, AWorkerThatIsHereIsNotGivenUpThoughItsJobIsNotShown) {
@@ -632,8 +743,7 @@ TEST_F(FleetTest, ARemovedPoolGoesWhenTheClusterSaysThatItsLastJobHasEnded) {
   EXPECT_THAT(decisions.gone, IsEmpty());
   std::set<std::string> cancelled;
   for (const Cancel& one : decisions.cancels) cancelled.insert(one.name + " " + one.job);
-  EXPECT_THAT(cancelled,
-              ElementsAre("nf-a100-1f2e-" + runs + " 25", "nf-a100-1f2e-" + waits + " 26"));
+  EXPECT_THAT(cancelled, ElementsAre("nf-a100-1f2e-" + runs + " ", "nf-a100-1f2e-" + waits + " "));
   EXPECT_EQ(fleet_.Add(WishOf("a100"), "x", "", now_).status().code(),
             absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(fleet_.Resume("a100", "").status().code(), absl::StatusCode::kFailedPrecondition);
@@ -651,6 +761,17 @@ TEST_F(FleetTest, ARemovedPoolWithoutJobsGoesAtTheNextLook) {
   Start();
   (void)Keep(*fleet_.Remove("a100", ""));
   EXPECT_THAT(Look().gone, ElementsAre(1));
+}
+
+TEST_F(FleetTest, WhatWasSubmittedTogetherIsEndedByOneQuestion) {
+  Start();
+  members_ = 3;
+  (void)Answer(Look().submits.at(0), "24");
+  for (uint32_t i = 0; i < 3; ++i) {
+    Show("24_" + std::to_string(i), "n1", i == 0 ? JobPhase::kAlive : JobPhase::kWaiting, i);
+  }
+  (void)Keep(*fleet_.Remove("a100", ""));
+  EXPECT_EQ(Look().cancels.size(), 1u);
 }
 
 TEST_F(FleetTest, OfARemovedPoolWhatWasNotAnsweredIsCancelledByItsName) {

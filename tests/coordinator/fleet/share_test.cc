@@ -360,12 +360,23 @@ TEST_F(SizeTest, WhatStaysOrRunsIsNotTakenBack) {
 TEST_F(SizeTest, AWorkerThatIsHereIsNotTakenBackThoughItsJobIsNotYetSeenToRun) {
   Start(PoolOf(1, "a100", 8),
         {LaunchOf(1, LaunchPhase::kWaiting, false), LaunchOf(2, LaunchPhase::kWaiting, false)});
+  (void)Look(2);
   workers_["p1-old2-0"] = {{"a100"}, {"cuda"}, 1};
   View view = ViewOf(0);
   view.jobs.reset();
   view.unasked = true;
   EXPECT_THAT(Cancelled(fleet_.Look(view)), IsEmpty());
   EXPECT_THAT(Cancelled(fleet_.Look(view)), ElementsAre("1"));
+}
+
+// It may have jobs that a process before this one was about to end.
+TEST_F(SizeTest, NothingIsLaunchedBeforeTheClusterIsHeardOnce) {
+  Start(PoolOf(1, "a100", 8));
+  View view = ViewOf(3);
+  view.jobs.reset();
+  view.unasked = true;
+  EXPECT_THAT(fleet_.Look(view).submits, IsEmpty());
+  EXPECT_THAT(Asked(Look(3)), ElementsAre("3"));
 }
 
 TEST_F(SizeTest, NothingIsTakenBackOfAClusterThatIsNotHeard) {
@@ -433,7 +444,7 @@ TEST(WhereAPoolStands, SaysWhenARefusedOneTriesAgain) {
     (void)fleet.Submitted({1, "n", 1, false}, InvalidInput("bad account"), kNow);
   }
   EXPECT_EQ(Explain(*fleet.Find("p1"), kNow + absl::Milliseconds(61500)),
-            "the cluster has refused its jobs 3 times in a row; next try in 3m58s");
+            "the cluster has refused its jobs 3 times in a row: bad account; next try in 3m58s");
 }
 
 // ---- Anything that may happen, in any order.
@@ -690,7 +701,7 @@ class Walk {
 
 TEST(AnyFleet, KeepsItsBoundsIsTheSameAfterARestartAndLeavesNothingBehind) {
   size_t launched = 0;
-  for (uint64_t seed = 1; seed <= 30; ++seed) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Walk walk(seed);
     for (int step = 0; step < 400 && !testing::Test::HasFailure(); ++step) walk.Step();

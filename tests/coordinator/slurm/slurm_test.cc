@@ -119,6 +119,8 @@ TEST_F(SlurmTest, WhatHasEndedOrIsGoneNeedNoCancelling) {
   Pretend("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
   EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
   Pretend("squeue", "echo '24|24|N/A|RUNNING|None|nf-a-1-2|n|1|1'");
+  EXPECT_EQ(Make().Cancel("nf-a-1-2", "24").code(), absl::StatusCode::kInvalidArgument);
+  Pretend("scancel", "echo 'scancel: error: Socket timed out on send/recv operation' >&2; exit 1");
   EXPECT_EQ(Make().Cancel("nf-a-1-2", "24").code(), absl::StatusCode::kUnavailable);
   Pretend(
       "scancel",
