@@ -49,6 +49,7 @@ struct Raw {
   double drain_seconds = 0;
   double give_up_seconds = 0;
   double idle_seconds = 0;
+  double leave_seconds = 0;
   double hello_seconds = 600;
   double silence_seconds = 3600;
   double state_wait_seconds = 0;
@@ -89,6 +90,10 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
          "$NOISEFLOOR_ACCESS or ~/.config/noisefloor/access)")
       ->type_name("HOST:PORT");
   app.add_option("--name", options.name, "Name in the fleet (default: the host's name)")
+      ->type_name("NAME");
+  app.add_option("--host", options.host,
+                 "Name of the machine, where the system's is that of a container (default: the "
+                 "system's): workers of one machine share its processors as a unit")
       ->type_name("NAME");
   AddState(app, options, raw);
   app.add_option("--classes", options.classes,
@@ -131,6 +136,11 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
       ->capture_default_str();
   app.add_option("--idle-timeout", raw.idle_seconds,
                  "Seconds without a member until the worker leaves; 0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--leave-after", raw.leave_seconds,
+                 "Seconds from the start until the worker begins nothing new, and leaves when what "
+                 "runs has ended; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
@@ -210,6 +220,7 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
   NF_ASSIGN_OR_RETURN(options.idle_timeout, Seconds("--idle-timeout", raw.idle_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.leave_after, Seconds("--leave-after", raw.leave_seconds, true));
   NF_ASSIGN_OR_RETURN(options.hello_timeout, Seconds("--hello-timeout", raw.hello_seconds, true));
   NF_ASSIGN_OR_RETURN(options.silence_timeout,
                       Seconds("--silence-timeout", raw.silence_seconds, true));

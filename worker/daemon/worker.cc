@@ -64,9 +64,10 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
           {settings_.offer.stacks, settings_.slots, state.path(), CacheOf(settings_.options, state),
            CheckpointsOf(settings_.options, state), settings_.options.cache_limit_mib},
           [this](PoolNews news) { NF_CHECK(mailbox_.Post(std::move(news))); }),
-      reconnect_({absl::Milliseconds(100), absl::Seconds(5)}, state.identity()),
+      reconnect_(kReconnectBackoff, state.identity()),
       say_unreached_after_(kFirstWord),
-      unreached_since_(clock.Steady()) {
+      unreached_since_(clock.Steady()),
+      leave_at_(clock.Steady() + settings_.options.leave_after) {
   uploader_ = std::make_unique<Uploader>(*stub_, clock_, state.identity(), [this](UploadDone done) {
     NF_CHECK(mailbox_.Post(std::move(done)));
   });
@@ -146,6 +147,7 @@ v1::SessionRequest Worker::Registration() const {
     registration->mutable_inventory()->add_schemas(stack.schema->ToJson());
   }
   registration->set_version(NOISEFLOOR_VERSION);
+  registration->set_unix_micros(absl::ToUnixMicros(clock_.Now()));
   for (const slots::Held& held : slots_.HeldLeases()) *registration->add_held() = ToProto(held);
   return request;
 }
@@ -235,8 +237,8 @@ void Worker::CloseSession() {
 }
 
 absl::Duration Worker::UntilNext() const {
-  absl::Duration next = std::min(
-      {slots_.NextTick(), welcome_by_, hurry_at_, idle_since_ + settings_.options.idle_timeout});
+  absl::Duration next = std::min({slots_.NextTick(), welcome_by_, hurry_at_, leave_at_,
+                                  idle_since_ + settings_.options.idle_timeout});
   if (session_ == nullptr) next = std::min(next, open_at_);
   if (!connected_) {
     next = std::min({next, unreached_since_ + settings_.options.give_up_after,
@@ -261,6 +263,7 @@ void Worker::WatchTheClock() {
     LogWarning("no_welcome", {{"coordinator", ToText(coordinator_)}});
     session_->Cancel();
   }
+  LeaveWhenTold(now);
   LeaveWhenIdle(now);
   SayUnreached(now);
   const bool given_up = !connected_ && now - unreached_since_ >= settings_.options.give_up_after &&
@@ -282,6 +285,13 @@ void Worker::LeaveWhenIdle(absl::Duration now) {
   if (now - idle_since_ < settings_.options.idle_timeout) return;
   idle_since_ = absl::InfiniteDuration();
   LogInfo("idle", {{"seconds", absl::ToDoubleSeconds(settings_.options.idle_timeout)}});
+  Step(slots::Drain{});
+}
+
+void Worker::LeaveWhenTold(absl::Duration now) {
+  if (now < leave_at_) return;
+  leave_at_ = absl::InfiniteDuration();
+  if (!slots_.draining()) LogInfo("draining", {{"help", "--leave-after: nothing new is begun"}});
   Step(slots::Drain{});
 }
 

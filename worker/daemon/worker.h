@@ -97,6 +97,7 @@ class Worker final : public SessionListener {
   void On(UploadDone& done);
   void On(const StopWanted& wanted);
   void LeaveWhenIdle(absl::Duration now);
+  void LeaveWhenTold(absl::Duration now);
   void OnWelcome(const v1::Welcome& welcome);
   void OnStart(const v1::StartMember& start);
   void OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line);
@@ -171,6 +172,7 @@ class Worker final : public SessionListener {
   absl::Duration welcome_by_ = absl::InfiniteDuration();
   absl::Duration unreached_since_;
   absl::Duration hurry_at_ = absl::InfiniteDuration();
+  absl::Duration leave_at_;
   absl::Duration idle_since_ = absl::InfiniteDuration();  // Connected, without a lease.
   int stops_ = 0;
   int leave_code_ = 0;  // The exit code when there is nothing left to do.
