@@ -218,7 +218,7 @@ class RunningCoordinator final : public Coordinator {
                options.metrics.empty() ? nullptr : &loop_figures_},
               {.storage_retry = options.storage_retry}, std::move(found.scheduler), now),
         stacks_(StacksOf(options.home)),
-        intake_(loop_, registry_, home_.blobs),
+        intake_(loop_, registry_, home_.blobs, clock_),
         pins_([this](LeaseId id) { return loop_.live().IsLive(id); }) {}
 
   ~RunningCoordinator() override { Stop(); }

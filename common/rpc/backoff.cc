@@ -12,7 +12,7 @@ absl::Duration Backoff::Next() {
   whole = std::min(whole, settings_.most);
   if (whole < settings_.most) ++tries_;
   const uint32_t word = PhiloxStream(seed_, StreamOf("backoff")).Word(draws_++);
-  return whole / 2 + whole / 2 * static_cast<double>(UniformFloat(word));
+  return whole * static_cast<double>(UniformFloat(word));
 }
 
 }  // namespace noisefloor

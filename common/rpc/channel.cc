@@ -14,6 +14,7 @@
 
 #include "common/rpc/caller_metadata.h"
 #include "common/rpc/greeting.h"
+#include "common/rpc/proxy.h"
 
 namespace noisefloor {
 
@@ -76,9 +77,12 @@ std::shared_ptr<grpc::Channel> MakeChannel(const Address& address, const Channel
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   // A connection of its own for each channel: a coordinator that was killed must not hang on in a
-  // shared subchannel, and proxies of the environment never stand between our own programs.
+  // shared subchannel.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // gRPC alone would send loopback to a proxy, too.
+  const Proxy proxy = ProxyTo(address, ProxyVariablesOfThisProcess());
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, proxy.is_used ? 1 : 0);
+  if (proxy.is_used) arguments.SetString(GRPC_ARG_HTTP_PROXY, ToUri(proxy));
   return grpc::CreateCustomChannel(ToText(address), CredentialsOf(access), arguments);
 }
 
@@ -104,6 +108,12 @@ std::string WhyNotResolved(const Address& address) {
 }
 
 absl::Status NotConnected(const Address& address, absl::Duration timeout) {
+  const Proxy proxy = ProxyTo(address, ProxyVariablesOfThisProcess());
+  if (proxy.is_used) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     fmt::format("no coordinator answers at {} within {} {}", ToText(address),
+                                 absl::FormatDuration(timeout), Described(proxy)));
+  }
   if (const std::string why = WhyNotResolved(address); !why.empty()) {
     return MakeError(absl::StatusCode::kUnavailable,
                      fmt::format("no coordinator answers at {}: the name does not resolve: {}",

@@ -33,7 +33,8 @@ struct ChannelAccess {
 // shared: gRPC's channels hold their credentials that way.
 std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ChannelAccess* access);
 
-// With those; without an `access` to a coordinator on loopback.
+// With those; without an `access` to a coordinator on loopback. Through the proxy that the
+// environment names, where that is elsewhere: see proxy.h.
 // Connects on first use, again after 0.1 to 2 s. What fails with Unavailable before anything was
 // answered is tried up to four times. Keepalive finds a dead peer within 50 s. Thread-safe.
 // shared: gRPC's stubs hold their channel that way.

@@ -16,6 +16,7 @@
 #include "fmt/format.h"
 
 #include "common/base/free_with.h"
+#include "common/rpc/proxy.h"
 
 namespace noisefloor {
 
@@ -128,8 +129,14 @@ std::string Fault(SSL* session, const Address& address) {
 }  // namespace
 
 std::string WhyNotUnderstood(const Address& address, const std::string& authority) {
-  const Socket socket(ConnectTo(address));
+  const Proxy proxy = ProxyTo(address, ProxyVariablesOfThisProcess());
+  const Socket socket(ConnectTo(proxy.is_used ? proxy.address : address));
   if (socket.file() < 0) return "";
+  if (proxy.is_used) {
+    const absl::Status tunnel = OpenTunnel(socket.file(), proxy, address);
+    if (tunnel.code() == absl::StatusCode::kPermissionDenied) return Message(tunnel);
+    if (!tunnel.ok()) return "";
+  }
   const Settings settings(SSL_CTX_new(TLS_client_method()));
   const Session session(settings ? SSL_new(settings.get()) : nullptr);
   if (!session || SSL_set_fd(session.get(), socket.file()) != 1) return "";

@@ -7,7 +7,8 @@
 
 namespace noisefloor {
 
-// Greets the server at `address` with TLS, once, and says in words what is wrong with its answer.
+// Greets the server at `address` with TLS, once, through the proxy that the environment names, and
+// says in words what is wrong with its answer, or that the proxy will not go there.
 // `authority`: certificate (PEM) that the server's must be signed by; empty: we speak plain text.
 // Empty when nobody answers, or nothing is wrong. Waits for at most some seconds. Any thread.
 std::string WhyNotUnderstood(const Address& address, const std::string& authority);

@@ -5,11 +5,11 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
-#include "common/access/access_file.h"
 #include "common/base/printable.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/duration.h"
+#include "coordinator/cli/fleet_manifest.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/table.h"
 #include "noisefloor/v1/fleet_api.grpc.pb.h"
@@ -76,17 +76,6 @@ Json ToJson(const v1::Pool& pool) {
           {"launches", std::move(launches)}};
 }
 
-// The folder of access files that workers on the nodes see, too; empty: there is none.
-std::string AccessOf(const Context& context, const std::string& given) {
-  if (!given.empty()) return fs::absolute(given).string();
-  for (const std::string& place : {context.access_places.named, context.access_places.usual}) {
-    if (place.empty()) continue;
-    const auto file = FindAccessFile(place, AccessUser::kWorker);
-    if (file.ok()) return fs::absolute(*file).string();
-  }
-  return "";
-}
-
 class Fleet final : public Command {
  public:
   std::string_view Name() const override { return "fleet"; }
@@ -101,7 +90,9 @@ class Fleet final : public Command {
   noisefloor fleet status a100
   noisefloor fleet pause a100      # what runs goes on; `resume` goes on after a pause, ours too
   noisefloor fleet logs a100       # of the worker that failed last, else of the newest
-  noisefloor fleet remove a100)";
+  noisefloor fleet remove a100
+  noisefloor fleet manifest a100 --kubernetes --image=registry.example/noisefloor:0.2 --gpu=NVIDIA-A100-SXM4-40GB --max=8
+  noisefloor fleet manifest lab --systemd --worker=--slots=4)";
   }
   void Describe(CLI::App& app) override {
     app.require_subcommand(1);
@@ -116,9 +107,11 @@ class Fleet final : public Command {
         ->add_option("worker", worker_,
                      "which (default: the one that failed last, else the newest)")
         ->type_name("WORKER");
+    manifest_.Describe(app);
   }
 
   absl::StatusOr<int> Run(Context& context) override {
+    if (manifest_.IsChosen()) return manifest_.Print(context);
     const bool changes = *add_ || *pause_ || *resume_ || *remove_;
     NF_ASSIGN_OR_RETURN(
         const Connection connection,
@@ -201,7 +194,7 @@ class Fleet final : public Command {
     wish.set_prologue(fmt::format("{}", fmt::join(prologue_, "\n")));
     const std::string usual = context.program_folder + "/noisefloor-worker";
     wish.set_program(fs::absolute(program_.empty() ? usual : program_).string());
-    wish.set_access(AccessOf(context, access_));
+    wish.set_access(WorkerAccessFile(context, access_));
     NF_ASSIGN_OR_RETURN(const std::string logs, LogsFolder());
     wish.set_logs(logs);
     wish.set_min(min_);
@@ -370,6 +363,7 @@ class Fleet final : public Command {
   CLI::App* resume_ = nullptr;
   CLI::App* remove_ = nullptr;
   CLI::App* logs_ = nullptr;
+  FleetManifest manifest_;
   std::string name_;
   std::string worker_;
   std::string gres_;

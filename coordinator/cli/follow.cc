@@ -1,6 +1,7 @@
 #include "coordinator/cli/follow.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -42,7 +43,7 @@ class Follower {
   }
 
   absl::StatusOr<v1::SweepSummary> Follow() {
-    Backoff backoff({}, request_.sweep_id());
+    Backoff backoff({}, static_cast<uint64_t>(getpid()));  // Others watch the same sweep.
     for (int tries = 0; tries < kMostTries; ++tries) {
       heard_ = false;
       const absl::Status status = WatchOnce();

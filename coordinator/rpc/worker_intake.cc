@@ -11,6 +11,22 @@ namespace noisefloor {
 
 namespace {
 
+// More than a message takes on its way, and than people overlook in a table of times.
+constexpr absl::Duration kClocksApart = absl::Seconds(10);
+
+// Leases and durations go by steady clocks. Certificates, tokens and times in reports do not.
+void WarnOfClock(const std::string& worker, int64_t unix_micros, absl::Time now) {
+  if (unix_micros == 0) return;
+  const absl::Duration ahead = absl::FromUnixMicros(unix_micros) - now;
+  if (absl::AbsDuration(ahead) < kClocksApart) return;
+  LogWarning("worker_clock",
+             {{"worker", worker},
+              {"ahead_s", absl::ToInt64Seconds(ahead)},
+              {"help",
+               "its members train all the same; set the clock of its machine, or this one: "
+               "`noisefloor doctor` there compares them"}});
+}
+
 absl::Status Stopping() {
   return MakeError(absl::StatusCode::kUnavailable, "the coordinator is stopping");
 }
@@ -48,6 +64,7 @@ absl::Status WorkerIntake::Register(SessionId session, const std::string& caller
                                {"version", event.version},
                                {"devices_known", message.has_inventory()},
                                {"held", event.held.size()}});
+  WarnOfClock(event.name, message.unix_micros(), clock_.Now());
   return loop_.Post(session, std::move(event), true) ? absl::OkStatus() : Stopping();
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "common/base/clock.h"
 #include "common/base/ids.h"
 #include "common/base/status.h"
 #include "coordinator/loop/event_loop.h"
@@ -15,8 +16,9 @@ namespace noisefloor {
 // Thread-safe; never blocks on the loop. Borrows what it is given.
 class WorkerIntake {
  public:
-  WorkerIntake(EventLoop& loop, SessionRegistry& registry, const BlobStore& blobs)
-      : loop_(loop), registry_(registry), blobs_(blobs) {}
+  WorkerIntake(EventLoop& loop, SessionRegistry& registry, const BlobStore& blobs,
+               const Clock& clock)
+      : loop_(loop), registry_(registry), blobs_(blobs), clock_(clock) {}
 
   // One message of a stream, in order. `registered`: it is not the first; `caller`: whose token
   // opened the stream, for the log. Not OK: the stream must
@@ -35,6 +37,7 @@ class WorkerIntake {
   EventLoop& loop_;
   SessionRegistry& registry_;
   const BlobStore& blobs_;
+  const Clock& clock_;
 };
 
 }  // namespace noisefloor

@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
+#include "common/files/network_file_system.h"
 
 namespace noisefloor {
 
@@ -85,9 +85,7 @@ bool IsAt(const std::string& path, int file) {
 }
 
 absl::Status RefuseNetwork(const std::string& home) {
-  struct statfs about {};
-  if (statfs(home.c_str(), &about) != 0) return FileError(home, "inspect", errno);
-  const std::string_view name = NetworkFileSystem(static_cast<uint32_t>(about.f_type));
+  NF_ASSIGN_OR_RETURN(const std::string name, NetworkFileSystemAt(home));
   if (name.empty()) return absl::OkStatus();
   return MakeError(absl::StatusCode::kFailedPrecondition,
                    fmt::format("{}: lies on a network file system ({}), where SQLite can lose "
@@ -96,25 +94,6 @@ absl::Status RefuseNetwork(const std::string& home) {
 }
 
 }  // namespace
-
-// Numbers from statfs(2) and the kernel's linux/magic.h.
-std::string_view NetworkFileSystem(uint32_t statfs_type) {
-  switch (statfs_type) {
-    case 0x6969: return "nfs";
-    case 0x517B: return "smb";
-    case 0xFF534D42: return "cifs";
-    case 0xFE534D42: return "smb2";
-    case 0x5346414F: return "afs";
-    case 0x00C36400: return "ceph";
-    case 0x0BD00BD0: return "lustre";
-    case 0x47504653: return "gpfs";
-    case 0x19830326: return "beegfs";
-    case 0x73757245: return "coda";
-    case 0x01161970: return "gfs2";
-    case 0x7461636F: return "ocfs2";
-    default: return "";
-  }
-}
 
 absl::StatusOr<HomeLock> HomeLock::Acquire(const std::string& home) {
   NF_RETURN_IF_ERROR(CreateDirectories(home));

@@ -56,7 +56,4 @@ class HomeLock {
   int file_ = -1;  // HOME/lock.
 };
 
-// The name of a network file system by the number that statfs gives; empty for a local one.
-std::string_view NetworkFileSystem(uint32_t statfs_type);
-
 }  // namespace noisefloor

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/printable.h"
 #include "common/files/directory.h"
+#include "common/files/network_file_system.h"
 #include "common/log/log.h"
 #include "common/options/print.h"
 #include "worker/daemon/options.h"
@@ -35,6 +36,7 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
   NF_ASSIGN_OR_RETURN(settings.access, ReadWorkerAccess(options.access_file));
   NF_ASSIGN_OR_RETURN(Host host, ReadHost());
   host.declared = options.declared;
+  if (!options.host.empty()) host.name = options.host;
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, options.classes));
   NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(options.trainers));
   ProbedSlots probed = Probe(host, LayOut(host, classes, options.layout), settings.offer.stacks);
@@ -73,6 +75,18 @@ absl::StatusOr<StateDirectory> OpenState(const Options& options, const Clock& cl
   });
 }
 
+// A worker there works, and is slower: each record waits for that file system's sync.
+void WarnOfNetwork(const StateDirectory& state) {
+  const absl::StatusOr<std::string> network = NetworkFileSystemAt(state.path());
+  if (!network.ok() || network->empty()) return;
+  LogWarning("state_on_network_file_system",
+             {{"state", state.path()},
+              {"file_system", *network},
+              {"help",
+               "expected a folder on a disk of this machine: --state=/tmp/DIR, and with it "
+               "--state-temporary where it shall not stay"}});
+}
+
 // All that was to be delivered is: what is left is of use to nobody.
 void RemoveState(const std::string& path) {
   const absl::Status removed = RemoveTree(path);
@@ -101,6 +115,7 @@ int Main(const std::vector<std::string>& arguments) {
   const absl::Duration ends_at = clock.Steady() + options.lifetime;
   const auto state = OpenState(options, clock);
   if (!state.ok()) return Refuse(state.status());
+  WarnOfNetwork(*state);
   auto settings = [&options] {
     // Nothing is held yet but trainers that are asked, and these die with us.
     const StopSignals signals([](StopSignal) {

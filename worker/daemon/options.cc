@@ -50,6 +50,7 @@ struct Raw {
   double give_up_seconds = 0;
   double idle_seconds = 0;
   double lifetime_seconds = 0;
+  double leave_seconds = 0;
   double hello_seconds = 600;
   double silence_seconds = 3600;
   double state_wait_seconds = 0;
@@ -90,6 +91,10 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
          "$NOISEFLOOR_ACCESS or ~/.config/noisefloor/access)")
       ->type_name("HOST:PORT");
   app.add_option("--name", options.name, "Name in the fleet (default: the host's name)")
+      ->type_name("NAME");
+  app.add_option("--host", options.host,
+                 "Name of the machine, where the system's is that of a container (default: the "
+                 "system's): workers of one machine share its processors as a unit")
       ->type_name("NAME");
   AddState(app, options, raw);
   app.add_option("--classes", options.classes,
@@ -137,6 +142,11 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--lifetime", raw.lifetime_seconds,
                  "Seconds until a cluster ends this worker: what would take longer is not begun "
                  "here, unless it can go on elsewhere; 0: nobody ends it")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--leave-after", raw.leave_seconds,
+                 "Seconds from the start until the worker begins nothing new, and leaves when what "
+                 "runs has ended; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
@@ -217,6 +227,7 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
   NF_ASSIGN_OR_RETURN(options.idle_timeout, Seconds("--idle-timeout", raw.idle_seconds, true));
   NF_ASSIGN_OR_RETURN(options.lifetime, Seconds("--lifetime", raw.lifetime_seconds, true));
+  NF_ASSIGN_OR_RETURN(options.leave_after, Seconds("--leave-after", raw.leave_seconds, true));
   NF_ASSIGN_OR_RETURN(options.hello_timeout, Seconds("--hello-timeout", raw.hello_seconds, true));
   NF_ASSIGN_OR_RETURN(options.silence_timeout,
                       Seconds("--silence-timeout", raw.silence_seconds, true));
@@ -315,6 +326,8 @@ absl::Status NameCoordinator(const Raw& raw, const ProgramPlace& place, Options&
   }
   NF_ASSIGN_OR_RETURN(options.coordinator, ParseAddress(found->address));
   options.access_file = found->access_path;
+  const bool said = !raw.coordinator.empty() || !place.noisefloor_coordinator.empty();
+  options.follows = !said && !found->access_path.empty();
   return absl::OkStatus();
 }
 

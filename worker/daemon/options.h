@@ -18,9 +18,11 @@ namespace noisefloor {
 
 struct Options {
   Address coordinator;
-  std::string access_file;                           // Path; empty: plain text, no token.
-  std::string name;                                  // Empty: the host's.
-  std::string state;                                 // The state directory.
+  std::string access_file;  // Path; empty: plain text, no token.
+  bool follows = false;     // The address is that of the access file, whatever it says by now.
+  std::string name;         // Empty: the host's.
+  std::string state;        // The state directory.
+  std::string host;         // Of the machine; empty: the system's.
   bool state_is_temporary = false;                   // It goes when the worker leaves with code 0.
   absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
   LayoutWish layout;                                 // Of slots.
@@ -35,6 +37,7 @@ struct Options {
   absl::Duration give_up_after = absl::InfiniteDuration();
   absl::Duration idle_timeout = absl::InfiniteDuration();
   absl::Duration lifetime = absl::InfiniteDuration();  // From its start; then a cluster ends it.
+  absl::Duration leave_after = absl::InfiniteDuration();  // From the start: nothing new is begun.
   absl::Duration hello_timeout = absl::InfiniteDuration();
   absl::Duration silence_timeout = absl::InfiniteDuration();
   bool standby = true;

@@ -28,12 +28,18 @@ std::string_view Phrase(TrainerPool::Origin origin) {
   return "";
 }
 
+// That its trainers are pinned to; none: wherever the system puts them.
+std::vector<int> CoresOf(const SlotPlan& slot) {
+  return slot.pinned ? slot.cores : std::vector<int>();
+}
+
 // The first lines of every log: under which conditions the trainer ran.
 std::string LogHead(const slots::StartTrainer& start, const Variables& variables,
                     const std::vector<int>& cores, TrainerPool::Origin origin) {
-  std::string text = fmt::format("# lease {}, slot {}, stack {}, class {}, cores {}{}\n",
-                                 start.lease.value, start.slot, start.key.stack,
-                                 start.key.hardware_class, fmt::join(cores, " "), Phrase(origin));
+  std::string text =
+      fmt::format("# lease {}, slot {}, stack {}, class {}, cores {}{}\n", start.lease.value,
+                  start.slot, start.key.stack, start.key.hardware_class,
+                  cores.empty() ? "any" : fmt::format("{}", fmt::join(cores, " ")), Phrase(origin));
   for (const auto& [name, value] : variables) text += fmt::format("# {}={}\n", name, value);
   return text;
 }
@@ -61,7 +67,7 @@ absl::StatusOr<TrainerCommand> TrainerPool::CommandFor(uint32_t slot,
   command.environment["NOISEFLOOR_CACHE"] = settings_.cache;
   command.environment["NOISEFLOOR_CACHE_LIMIT"] = fmt::format("{}", settings_.cache_limit_mib);
   command.environment["NOISEFLOOR_CHECKPOINTS"] = settings_.checkpoints;
-  command.cores = settings_.slots.at(slot).cores;
+  command.cores = CoresOf(settings_.slots.at(slot));
   return command;
 }
 
@@ -162,7 +168,7 @@ absl::StatusOr<TrainerPool::Started> TrainerPool::Start(const slots::StartTraine
   NF_ASSIGN_OR_RETURN(Started started, Begin(start));
   const absl::Status headed = WriteFileAtomically(
       work.log_path,
-      LogHead(start, variables, settings_.slots.at(start.slot).cores, started.origin));
+      LogHead(start, variables, CoresOf(settings_.slots.at(start.slot)), started.origin));
   if (!headed.ok()) {
     Kill(started.process);
     return headed;

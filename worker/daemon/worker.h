@@ -99,6 +99,7 @@ class Worker final : public SessionListener {
   void On(UploadDone& done);
   void On(const StopWanted& wanted);
   void LeaveWhenIdle(absl::Duration now);
+  void LeaveWhenTold(absl::Duration now);
   void OnWelcome(const v1::Welcome& welcome);
   void OnStart(const v1::StartMember& start);
   void OnTrainerLine(LeaseId lease, Attempt& attempt, TrainerLine& line);
@@ -137,6 +138,7 @@ class Worker final : public SessionListener {
   void Send(v1::SessionRequest message);
 
   void OpenSessionIfDue();
+  void FollowCoordinator();
   void WatchTheClock();
   Pulse::Wait WaitForDisk();
   absl::Duration UntilNext() const;
@@ -155,7 +157,9 @@ class Worker final : public SessionListener {
   std::map<LeaseId, Attempt> attempts_;
   std::map<uint64_t, LeaseId> lease_of_process_;
   Spool spool_;
-  std::unique_ptr<v1::WorkerService::StubInterface> stub_;
+  Address coordinator_;  // Where it is, as far as is known.
+  // shared: with uploads that run when it moves.
+  std::shared_ptr<v1::WorkerService::StubInterface> stub_;
   TrainerPool pool_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Session> session_;
@@ -170,6 +174,7 @@ class Worker final : public SessionListener {
   absl::Duration welcome_by_ = absl::InfiniteDuration();
   absl::Duration unreached_since_;
   absl::Duration hurry_at_ = absl::InfiniteDuration();
+  absl::Duration leave_at_;
   absl::Duration idle_since_ = absl::InfiniteDuration();  // Connected, without a lease.
   int stops_ = 0;
   int leave_code_ = 0;  // The exit code when there is nothing left to do.

@@ -8,6 +8,8 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "worker/devices/cpu_quota.h"
+
 namespace noisefloor {
 
 namespace {
@@ -35,6 +37,12 @@ std::string FaultsOf(const GpuInventory& gpus) {
 
 }  // namespace
 
+void BoundCores(std::optional<double> quota, Host& host) {
+  if (!quota || *quota >= static_cast<double>(host.cores.size())) return;
+  host.cores.resize(std::max<size_t>(1, static_cast<size_t>(*quota)));
+  host.cores_are_shared = true;
+}
+
 absl::StatusOr<Host> ReadHost(const std::string& nvml_library) {
   Host host;
   utsname names{};
@@ -44,6 +52,7 @@ absl::StatusOr<Host> ReadHost(const std::string& nvml_library) {
   }
   host.cpu = ReadCpuFacts();
   NF_ASSIGN_OR_RETURN(host.cores, AvailableCores());
+  BoundCores(CpuQuota(), host);
   host.gpus = FindGpus(nvml_library);
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     host.gpus.gpus = VisibleGpus(host.gpus.gpus, visible);

@@ -95,6 +95,7 @@ Layout LayOut(const Host& host, const std::vector<std::string>& classes, const L
   const std::span<SlotPlan> slots = layout.slots;
   GiveCores(cores, slots.first(gpu_slots));
   GiveCores(left, slots.subspan(gpu_slots));
+  for (SlotPlan& slot : slots) slot.pinned = !host.cores_are_shared;
   return layout;
 }
 

@@ -22,8 +22,9 @@ struct LayoutWish {
 // sits in them.
 struct SlotPlan {
   std::vector<Gpu> gpus;             // None: a slot of the processors.
-  std::vector<int> cores;            // That its trainers are pinned to.
+  std::vector<int> cores;            // That its trainers are pinned to, if `pinned`; else how many.
   std::vector<std::string> classes;  // The fastest first.
+  bool pinned = true;                // False where cores are shared: Host::cores_are_shared.
 };
 
 struct Layout {

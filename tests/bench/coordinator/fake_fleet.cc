@@ -88,7 +88,7 @@ FakeWorker::FakeWorker(FakeFleet& fleet, const Target& target, const FleetShape&
       place_(place),
       name_(shape.prefix + std::to_string(place)),
       stub_(v1::WorkerService::NewStub(fleet.channels_[place])),
-      backoff_({absl::Milliseconds(100), absl::Seconds(5)}, StreamOf(name_)) {}
+      backoff_(kReconnectBackoff, StreamOf(name_)) {}
 
 void FakeWorker::Open() {
   MutexLock lock(mutex_);

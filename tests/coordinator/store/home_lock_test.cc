@@ -138,11 +138,5 @@ TEST(HomeLockTest, NobodyHoldsADirectoryThatIsNotThere) {
   EXPECT_FALSE(HomeLock::Holder(home.path() + "/nothing").has_value());
 }
 
-TEST(HomeLockTest, NetworkFileSystemsAreKnownByNumber) {
-  EXPECT_EQ(NetworkFileSystem(0x6969), "nfs");
-  EXPECT_EQ(NetworkFileSystem(0xFF534D42), "cifs");
-  EXPECT_EQ(NetworkFileSystem(0xEF53), "") << "ext4 is local";
-}
-
 }  // namespace
 }  // namespace noisefloor

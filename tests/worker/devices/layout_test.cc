@@ -139,6 +139,22 @@ TEST(LayoutTest, WhatIsWrongIsWithheldWithItsReason) {
               ElementsAre(Inventory::Withheld{"the GPUs of this machine", "", "", "no driver"}));
 }
 
+TEST(LayoutTest, WithAShareOfTheProcessorsTimeNothingIsPinned) {
+  Host host = Machine(64);
+  BoundCores(std::nullopt, host);
+  BoundCores(64.0, host);
+  EXPECT_EQ(host.cores.size(), 64u);
+  EXPECT_TRUE(LayOut(host, {"cpu-amd-sse"}, {}).slots.at(0).pinned);
+
+  BoundCores(4.7, host);
+
+  const Layout layout = LayOut(host, {"cpu-amd-sse"}, {});
+  EXPECT_EQ(layout.slots.size(), 4u);
+  for (const SlotPlan& slot : layout.slots) EXPECT_FALSE(slot.pinned);
+  BoundCores(0.3, host);
+  EXPECT_EQ(host.cores.size(), 1u);
+}
+
 TEST(LayoutTest, WhatIsAssumedIsOfAnyStack) {
   const Host host = Machine(2, {H200("GPU-1")});
   const Inventory inventory =
