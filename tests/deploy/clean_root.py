@@ -78,6 +78,7 @@ class Machine(CleanRoot):
         super().__init__(test, "machine", binds=binds)
         for unit in ("console-getty", "getty@tty1", "systemd-sysctl", "systemd-binfmt"):
             os.symlink("/dev/null", f"{self.path}/etc/systemd/system/{unit}.service")
+        self.put("/etc/hosts", "127.0.0.1 localhost\n127.0.1.1 box\n")
         self._said = os.path.join(self.path, "boot.log")
         with open(self._said, "wb") as log:
             self._unshare = subprocess.Popen(
