@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,8 @@ Stack NoopStack() {
 
 using Command = std::vector<std::string>;
 
+constexpr std::string_view kLibTorch = "2.11";  // Which packages are made with.
+
 // With the path of its program, where that is in $PATH.
 Command Found(Command command) {
   std::string& program = command.at(0);
@@ -65,6 +68,21 @@ absl::Status AddStack(const std::string& name, const Command& command, std::stri
     return InvalidInput(fmt::format("two trainers of stack '{}'", description->name));
   }
   return absl::OkStatus();
+}
+
+// What to do, where the loader did not find LibTorch for a trainer that a package has installed.
+absl::Status WithLibTorchsPlace(const absl::Status& status, const Command& command) {
+  const std::filesystem::path folder = std::filesystem::path(command.at(0)).parent_path();
+  const bool installed = folder.filename() == "libexec";
+  if (!installed || status.message().find("libtorch") == std::string_view::npos) return status;
+  const std::filesystem::path tree = folder.parent_path();
+  const std::string what =
+      tree.filename() == "programs"  // Of the wheel.
+          ? fmt::format("pip install 'torch=={}.*' where noisefloor is installed", kLibTorch)
+          : fmt::format(
+                "{} is to be the folder `torch` of a Python that has torch {}, or a link to it",
+                (tree / "torch").string(), kLibTorch);
+  return MakeError(status.code(), fmt::format("{}; {}", Message(status), what));
 }
 
 }  // namespace
@@ -134,8 +152,8 @@ absl::StatusOr<Stacks> FindStacks(const std::multimap<std::string, Command>& wan
   const std::vector<absl::StatusOr<std::string>> answers = Ask(questions, {});
   for (size_t i = 0; i < answers.size(); ++i) {
     const auto& [name, command] = asked[i];
-    const absl::Status added =
-        answers[i].ok() ? AddStack(name, command, *answers[i], stacks) : answers[i].status();
+    const absl::Status added = answers[i].ok() ? AddStack(name, command, *answers[i], stacks)
+                                               : WithLibTorchsPlace(answers[i].status(), command);
     if (added.ok()) continue;
     if (!name.empty() || wanted.size() == 1) return added;
     LogWarning("trainer_left_out", {{"trainer", command.at(0)}, {"error", added}});
