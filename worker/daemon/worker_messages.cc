@@ -30,6 +30,7 @@ void Worker::OnWelcome(const v1::Welcome& welcome) {
   last_refusal_.clear();
   reconnect_.Reset();
   uploader_->Wake();
+  if (fetcher_) fetcher_->Wake();
   LogInfo("connected", {{"coordinator", ToText(settings_.options.coordinator)},
                         {"number", welcome.worker_id()}});
   const absl::Duration interval =
@@ -60,6 +61,8 @@ void Worker::OnStart(const v1::StartMember& start) {
   attempt.stack = prepared.key.stack;
   attempt.request = std::move(prepared.request);
   attempt.built_in = std::move(prepared.built_in);
+  attempt.fetch = std::move(prepared.fetch);
+  attempt.can_do_without = prepared.can_do_without;
   attempt.noop = prepared.key.stack == kNoopStack;
   attempts_.insert_or_assign(lease, std::move(attempt));
   Step(slots::StartMember{lease, order.slot, prepared.key, pool_.Forks(prepared.key)});
