@@ -34,6 +34,7 @@
 #include "coordinator/rpc/method_rules.h"
 #include "coordinator/rpc/session_registry.h"
 #include "coordinator/rpc/stack_book.h"
+#include "coordinator/rpc/tree_calls.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/slurm/environment.h"
 #include "coordinator/store/blob_pins.h"
@@ -258,6 +259,7 @@ class RunningCoordinator final : public Coordinator {
   std::unique_ptr<query::Query> query_;
   std::unique_ptr<Garbage> garbage_;
   std::optional<CoordinatorServiceImpl> people_;
+  std::optional<TreeCalls> trees_;
   std::optional<WorkerServiceImpl> workers_;
   std::optional<AccessServiceImpl> access_service_;
   std::unique_ptr<PoolKeeper> pools_;
@@ -299,8 +301,9 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       .epoch = epoch_,
       .pool_classes = [this] { return PoolClasses(*pools_->pools()); },
       .pools_stand = [this] { return PoolsStand(*pools_->pools(), clock_.Now()); }});
+  trees_.emplace(options.data_roots, access_, TreeLimits{.idle = options.upload_idle});
   workers_.emplace(
-      registry_, intake_, home_.blobs, access_,
+      registry_, intake_, home_.blobs, access_, *trees_,
       UploadLimits{
           .max_bytes = options.max_upload_bytes,
           .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/time/time.h"
@@ -31,10 +32,13 @@ struct CoordinatorOptions {
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
   uint64_t max_upload_bytes = 4ull << 30;                // Of one file.
-  absl::Duration upload_idle = absl::Minutes(1);         // Without a piece, an upload ends.
-  absl::Duration register_by = absl::Seconds(10);        // Without a word, a session ends.
-  uint32_t max_workers = 1000;                           // Connected at one time.
-  absl::Duration cluster_poll = absl::Seconds(15);       // Between two questions to a cluster.
+  // An upload without a piece for so long ends, and so does a data set of which none is taken.
+  absl::Duration upload_idle = absl::Minutes(1);
+  absl::Duration register_by = absl::Seconds(10);  // Without a word, a session ends.
+  // Where data sets lie that workers without them may have, searched in order.
+  std::vector<std::string> data_roots = {};
+  uint32_t max_workers = 1000;                      // Connected at one time.
+  absl::Duration cluster_poll = absl::Seconds(15);  // Between two questions to a cluster.
 };
 
 // Thread-safe after Start. Owns the lock on the home, the store's writing connection and every

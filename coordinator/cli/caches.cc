@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "common/cache/upkeep.h"
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
-#include "worker/trainer/data/cache_upkeep.h"
 
 namespace noisefloor::cli {
 
@@ -73,15 +73,15 @@ absl::StatusOr<FolderFacts> FactsOf(const std::string& folder) {
   return facts;
 }
 
-absl::Status LookAtSets(const std::string& cache, absl::Time before, bool remove, CacheUse& use) {
-  NF_ASSIGN_OR_RETURN(const std::vector<trainer::CachedSet> sets, trainer::ListCachedSets(cache));
-  for (const trainer::CachedSet& set : sets) {
-    const bool old = set.last_use < before;
+absl::Status LookAtCached(const std::string& cache, absl::Time before, bool remove, CacheUse& use) {
+  NF_ASSIGN_OR_RETURN(const std::vector<Cached> all, ListCached(cache));
+  for (const Cached& one : all) {
+    const bool old = one.last_use < before;
     // One that is to go is asked by its removal: nothing comes in between.
-    const bool used =
-        old && remove ? !trainer::RemoveUnusedSet(set.path) : trainer::IsSetInUse(set.path);
-    DiskShare& share = used ? use.sets_in_use : old ? use.sets_old : use.sets_young;
-    share.Add(set.bytes);
+    const bool used = old && remove ? !RemoveUnused(one.path) : IsInUse(one.path);
+    CachedUse& kind = one.is_tree ? use.trees : use.sets;
+    DiskShare& share = used ? kind.in_use : old ? kind.old : kind.young;
+    share.Add(one.bytes);
   }
   return absl::OkStatus();
 }
@@ -132,8 +132,8 @@ CachePlaces FindCachePlaces(const Context& context, const std::vector<std::strin
 absl::StatusOr<CacheUse> LookAtCaches(const CachePlaces& places, absl::Time before, bool remove) {
   CacheUse use;
   for (const std::string& cache : places.caches) {
-    NF_RETURN_IF_ERROR(LookAtSets(cache, before, remove, use));
-    if (remove) trainer::RemoveCacheOrphans(cache, before);
+    NF_RETURN_IF_ERROR(LookAtCached(cache, before, remove, use));
+    if (remove) RemoveCacheOrphans(cache, before);
   }
   for (const std::string& state : places.states) {
     NF_RETURN_IF_ERROR(LookAtAttempts(state, before, remove, use));

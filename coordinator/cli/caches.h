@@ -30,11 +30,16 @@ struct DiskShare {
   void Add(uint64_t of_bytes) { ++count, bytes += of_bytes; }
 };
 
+struct CachedUse {
+  DiskShare old;     // Used by nobody, last before the time asked for.
+  DiskShare young;   // Used since.
+  DiskShare in_use;  // Now.
+};
+
 // What lies there.
 struct CacheUse {
-  DiskShare sets_old;     // Data sets that nobody maps, last used before the time asked for.
-  DiskShare sets_young;   // Used since.
-  DiskShare sets_in_use;  // Mapped now.
+  CachedUse sets;   // Data sets as trainers map them.
+  CachedUse trees;  // What was brought here from elsewhere, or a part of it.
   // Folders of attempts of workers that do not run: without a result, last written before that
   // time, or since; and with one, which waits for its worker to deliver it.
   DiskShare attempts_old;

@@ -203,16 +203,25 @@ Finding JudgeDrivers(const v1::ListWorkersResponse& workers) {
           "install one version everywhere"};
 }
 
+namespace {
+
+DiskShare All(const CachedUse& use) {
+  return {use.old.count + use.young.count + use.in_use.count,
+          use.old.bytes + use.young.bytes + use.in_use.bytes};
+}
+
+}  // namespace
+
 Finding JudgeCaches(const absl::StatusOr<CacheUse>& use) {
   if (!use.ok()) {
     return {"caches", Level::kWarning, Message(use.status()), "mend the disk, or the rights there"};
   }
-  DiskShare sets;
-  for (const DiskShare& share : {use->sets_old, use->sets_young, use->sets_in_use}) {
-    sets.count += share.count;
-    sets.bytes += share.bytes;
-  }
+  const DiskShare sets = All(use->sets);
+  const DiskShare trees = All(use->trees);
   std::string text = fmt::format("{} ({})", Counted(sets.count, "data set"), Megabytes(sets.bytes));
+  if (trees.count > 0) {
+    text += fmt::format(", {} ({})", Counted(trees.count, "fetched copy"), Megabytes(trees.bytes));
+  }
   const DiskShare& results = use->attempts_waiting;
   const uint64_t unfinished = use->attempts_old.bytes + use->attempts_young.bytes;
   if (unfinished > 0) text += ", unfinished attempts " + Megabytes(unfinished);
@@ -222,13 +231,14 @@ Finding JudgeCaches(const absl::StatusOr<CacheUse>& use) {
                         Counted(results.count, "result"), Megabytes(results.bytes)),
             "start that worker, so that they are delivered"};
   }
-  if (use->sets_old.count + use->attempts_old.count == 0) {
+  if (use->sets.old.count + use->trees.old.count + use->attempts_old.count == 0) {
     return {"caches", Level::kOk, text, ""};
   }
-  return {"caches", Level::kOk,
-          fmt::format("{}; unused for 30 days: {}", text,
-                      Megabytes(use->sets_old.bytes + use->attempts_old.bytes)),
-          "`noisefloor gc --caches` removes that"};
+  return {
+      "caches", Level::kOk,
+      fmt::format("{}; unused for 30 days: {}", text,
+                  Megabytes(use->sets.old.bytes + use->trees.old.bytes + use->attempts_old.bytes)),
+      "`noisefloor gc --caches` removes that"};
 }
 
 }  // namespace noisefloor::cli

@@ -128,9 +128,12 @@ class Gc final : public Command {
   void SayCaches(Context& context, const CachePlaces& places, const CacheUse& use) const {
     const std::string_view done = dry_run_ ? "would go" : "removed";
     const std::tuple<const char*, std::string_view, const DiskShare&, bool> lines[] = {
-        {"data set", done, use.sets_old, true},
-        {"data set", "in use", use.sets_in_use, false},
-        {"data set", "used lately", use.sets_young, false},
+        {"data set", done, use.sets.old, true},
+        {"data set", "in use", use.sets.in_use, false},
+        {"data set", "used lately", use.sets.young, false},
+        {"fetched copy", done, use.trees.old, false},
+        {"fetched copy", "in use", use.trees.in_use, false},
+        {"fetched copy", "used lately", use.trees.young, false},
         {"unfinished attempt", done, use.attempts_old, true},
         {"unfinished attempt", "left lately", use.attempts_young, false},
         {"result", "waiting for its worker", use.attempts_waiting, false}};

@@ -4,6 +4,7 @@
 #include "common/rpc/address.h"
 #include "coordinator/certificates/access_folder.h"
 #include "coordinator/cli/commands.h"
+#include "coordinator/cli/data_search.h"
 #include "coordinator/cli/duration.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/stop_signal.h"
@@ -22,6 +23,7 @@ class Serve final : public Command {
   std::string_view Examples() const override {
     return R"(  noisefloor serve
   noisefloor serve --listen=127.0.0.1:7077 --home=/data/noisefloor
+  noisefloor serve --data-root=/data/sets      # for workers that have no data themselves
   noisefloor access init --address=box:7077 && noisefloor serve   # for other machines, with TLS)";
   }
   void Describe(CLI::App& app) override {
@@ -33,6 +35,10 @@ class Serve final : public Command {
                    "address where Prometheus reads figures, at /metrics (default: nowhere); off "
                    "loopback with TLS and a reader's token, once access is set up")
         ->type_name("HOST:PORT");
+    app.add_option("--data-root", data_root_,
+                   "folders with data sets that workers without them get from here, a:b (default: "
+                   "$NOISEFLOOR_DATA, else data/ of the data directory)")
+        ->type_name("DIRS");
     app.add_option("--cluster-poll", cluster_poll_,
                    "how often the cluster of pools is asked for their jobs (default 15s)")
         ->type_name("TIME");
@@ -49,6 +55,7 @@ class Serve final : public Command {
     NF_ASSIGN_OR_RETURN(const int64_t poll, SecondsOf("--cluster-poll", cluster_poll_));
     if (poll == 0) return InvalidInput("--cluster-poll=0s: expected a second or more");
     if (!metrics_.empty()) NF_RETURN_IF_ERROR(CheckMetrics(context));
+    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     OutliveReaders();
     SetUpLog(log);
     const StopSignal stop;
@@ -57,6 +64,7 @@ class Serve final : public Command {
                                    .listen = listen,
                                    .use_access = true,
                                    .metrics = metrics_,
+                                   .data_roots = DataRoots(context, data_root_),
                                    .cluster_poll = absl::Seconds(poll)});
     // Nobody was to be reached: what cannot be had here is refused.
     if (absl::IsUnavailable(started.status())) {
@@ -136,6 +144,7 @@ class Serve final : public Command {
 
   std::string listen_;
   std::string metrics_;
+  std::string data_root_;
   std::string cluster_poll_ = "15s";
   std::string log_level_ = "info";
   std::string log_format_ = "text";

@@ -47,8 +47,8 @@ std::string Head(const SystemdWish& wish) {
   const std::string file = CommentWord(wish.access.empty() ? "worker.access" : wish.access);
   return fmt::format(
       "# Worker HOST-{} of noisefloor. On its machine, as root, with {} brought there:\n"
-      "#   groupadd --system --force noisefloor-worker\n"
-      "#   install -D -g noisefloor-worker -m 0640 worker.access /etc/noisefloor/worker.access\n"
+      "#   groupadd --system --force noisefloor-access\n"
+      "#   install -D -g noisefloor-access -m 0640 worker.access /etc/noisefloor/worker.access\n"
       "#   install -m 0644 FILE /etc/systemd/system/{}\n"
       "#   systemctl daemon-reload\n"
       "#   systemctl enable --now {}\n",

@@ -5,10 +5,12 @@
 #include <atomic>
 #include <cstddef>
 #include <string>
+#include <utility>
 
 #include "common/base/mutex.h"
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/session_registry.h"
+#include "coordinator/rpc/tree_calls.h"
 #include "coordinator/rpc/upload.h"
 #include "coordinator/rpc/worker_intake.h"
 #include "coordinator/store/blob_store.h"
@@ -18,14 +20,17 @@ namespace noisefloor {
 
 // Thread-safe. Borrows what it is given; all of it outlives the server.
 class WorkerServiceImpl final
-    : public v1::WorkerService::WithCallbackMethod_Session<v1::WorkerService::Service> {
+    : public v1::WorkerService::WithCallbackMethod_Session<
+          v1::WorkerService::WithCallbackMethod_DescribeTree<
+              v1::WorkerService::WithCallbackMethod_ReadTree<v1::WorkerService::Service>>> {
  public:
   WorkerServiceImpl(SessionRegistry& registry, WorkerIntake& intake, const BlobStore& blobs,
-                    AccessBook& access, UploadLimits limits)
+                    AccessBook& access, TreeCalls& trees, UploadLimits limits)
       : registry_(registry),
         intake_(intake),
         blobs_(blobs),
         access_(access),
+        trees_(trees),
         limits_(std::move(limits)) {}
 
   using grpc::Service::GetHandler;  // For its door.
@@ -33,6 +38,15 @@ class WorkerServiceImpl final
       grpc::CallbackServerContext* context) override;
   grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
                       v1::UploadResponse* response) override;
+  grpc::ServerUnaryReactor* DescribeTree(grpc::CallbackServerContext* context,
+                                         const v1::DescribeTreeRequest* request,
+                                         v1::DescribeTreeResponse* response) override {
+    return trees_.Describe(context, request, response);
+  }
+  grpc::ServerWriteReactor<v1::ReadTreeResponse>* ReadTree(
+      grpc::CallbackServerContext* context, const v1::ReadTreeRequest* request) override {
+    return trees_.Read(context, request);
+  }
 
   // Why the last file could not be kept, the disk's fault; empty when the last one could.
   std::string upload_problem() const;
@@ -45,6 +59,7 @@ class WorkerServiceImpl final
   WorkerIntake& intake_;
   const BlobStore& blobs_;
   AccessBook& access_;
+  TreeCalls& trees_;
   const UploadLimits limits_;
   std::atomic<size_t> uploads_{0};  // That run now.
   mutable Mutex problem_mutex_;

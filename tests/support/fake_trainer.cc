@@ -208,7 +208,8 @@ class FakeTrainer {
 
   void Hello() {
     // The log first: who has heard the hello may look into it.
-    std::cout << "trains " << request_.member << " attempt " << request_.attempt << std::endl;
+    std::cout << "trains " << request_.member << " attempt " << request_.attempt << "\n"
+              << "data root " << request_.data_root << std::endl;
     HelloEvent hello;
     hello.stack = Stack();
     hello.build = "fake-build";

@@ -1,5 +1,7 @@
 #include "tests/support/mini_coordinator.h"
 
+#include <algorithm>
+
 #include "common/base/check.h"
 #include "common/files/sha256.h"
 
@@ -21,6 +23,7 @@ MiniCoordinator::MiniCoordinator(MiniCoordinatorOptions options) : options_(opti
 
 MiniCoordinator::~MiniCoordinator() {
   DropSession();
+  DropReads();
   server_->Shutdown(absl::ZeroDuration());
 }
 
@@ -158,6 +161,110 @@ grpc::Status MiniCoordinator::Upload(grpc::ServerContext*,
     return {grpc::StatusCode::INVALID_ARGUMENT, "another content than the header says"};
   }
   uploads_[header.kind()] = std::move(content);
+  return grpc::Status::OK;
+}
+
+void MiniCoordinator::OfferData(const std::string& data_set,
+                                std::map<std::string, std::string> files) {
+  MutexLock lock(mutex_);
+  Tree& tree = offered_[data_set];
+  tree.files.clear();
+  for (auto& [path, content] : files) {
+    const std::string sha256 = Sha256Hex(content);
+    tree.files.push_back({path, content.size(), sha256});
+    files_[sha256] = std::move(content);
+  }
+}
+
+void MiniCoordinator::LetThrough(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  bytes_left_ = bytes;
+  changed_.NotifyAll();
+}
+
+void MiniCoordinator::DropReads() {
+  MutexLock lock(mutex_);
+  ++drops_;
+  changed_.NotifyAll();
+}
+
+bool MiniCoordinator::WaitForBytesSent(uint64_t bytes) {
+  MutexLock lock(mutex_);
+  while (bytes_sent_ < bytes) {
+    const uint64_t before = bytes_sent_;
+    if (!changed_.WaitFor(mutex_, kPatience) && bytes_sent_ == before) return false;
+  }
+  return true;
+}
+
+uint64_t MiniCoordinator::bytes_sent() {
+  MutexLock lock(mutex_);
+  return bytes_sent_;
+}
+
+std::vector<std::pair<std::string, uint64_t>> MiniCoordinator::reads() {
+  MutexLock lock(mutex_);
+  return reads_;
+}
+
+grpc::Status MiniCoordinator::DescribeTree(grpc::ServerContext*,
+                                           const v1::DescribeTreeRequest* request,
+                                           v1::DescribeTreeResponse* response) {
+  MutexLock lock(mutex_);
+  const auto offered = offered_.find(request->data_set());
+  if (offered == offered_.end()) {
+    return {grpc::StatusCode::NOT_FOUND, "the coordinator has no " + request->data_set()};
+  }
+  response->set_identity(IdentityOf(offered->second));
+  for (const TreeFile& file : offered->second.files) {
+    v1::TreeFile& told = *response->add_files();
+    told.set_path(file.path);
+    told.set_size(file.size_bytes);
+    told.set_sha256(file.sha256);
+  }
+  return grpc::Status::OK;
+}
+
+uint64_t MiniCoordinator::WaitForLeave(const grpc::ServerContext& context, uint64_t wanted) {
+  MutexLock lock(mutex_);
+  const uint64_t drops = drops_;
+  // A caller that goes tells nobody here: asked again and again.
+  while (bytes_left_ == 0 && drops == drops_ && !context.IsCancelled()) {
+    changed_.WaitFor(mutex_, absl::Milliseconds(20));
+  }
+  if (bytes_left_ == 0 || drops != drops_) return 0;
+  const uint64_t leave = std::min(wanted, bytes_left_);
+  bytes_left_ -= leave;
+  return leave;
+}
+
+grpc::Status MiniCoordinator::ReadTree(grpc::ServerContext* context,
+                                       const v1::ReadTreeRequest* request,
+                                       grpc::ServerWriter<v1::ReadTreeResponse>* writer) {
+  std::string content;
+  {
+    MutexLock lock(mutex_);
+    reads_.emplace_back(request->path(), request->offset());
+    for (const auto& [data_set, tree] : offered_) {
+      if (IdentityOf(tree) != request->identity()) continue;
+      for (const TreeFile& file : tree.files) {
+        if (file.path == request->path()) content = files_.at(file.sha256);
+      }
+    }
+  }
+  if (content.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, "it has changed"};
+  for (uint64_t at = request->offset(); at < content.size();) {
+    constexpr uint64_t kPiece = 1000;
+    const uint64_t leave = WaitForLeave(*context, std::min(kPiece, content.size() - at));
+    if (leave == 0) return {grpc::StatusCode::UNAVAILABLE, "it goes"};
+    v1::ReadTreeResponse response;
+    response.set_piece(content.substr(at, leave));
+    if (!writer->Write(response)) return {grpc::StatusCode::CANCELLED, ""};
+    at += leave;
+    MutexLock lock(mutex_);
+    bytes_sent_ += leave;
+    changed_.NotifyAll();
+  }
   return grpc::Status::OK;
 }
 

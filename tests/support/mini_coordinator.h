@@ -5,12 +5,16 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/mutex.h"
+#include "common/cache/tree.h"
 #include "common/rpc/server.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
 
@@ -50,6 +54,17 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   bool WaitForUploadTries(int count) { return WaitForTries(upload_tries_, count); }
   bool WaitForSessionTries(int count) { return WaitForTries(session_tries_, count); }
   int session_tries();
+  // Offers a data set, or what it is from now on: files by path below the folder of all sets.
+  void OfferData(const std::string& data_set, std::map<std::string, std::string> files);
+  // From now on so many bytes more of data sets are sent; then their calls stand until more may.
+  void LetThrough(uint64_t bytes);
+  // Ends the calls that stand, as a coordinator does that goes.
+  void DropReads();
+  // Waits until that many bytes of data sets were sent in all.
+  bool WaitForBytesSent(uint64_t bytes);
+  uint64_t bytes_sent();
+  // Path and offset of each call.
+  std::vector<std::pair<std::string, uint64_t>> reads();
   // Content by kind, of the last upload.
   std::map<std::string, std::string> uploads();
 
@@ -58,6 +73,12 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   grpc::Status Session(grpc::ServerContext* context, Stream* stream) override;
   grpc::Status Upload(grpc::ServerContext* context, grpc::ServerReader<v1::UploadRequest>* reader,
                       v1::UploadResponse* response) override;
+  grpc::Status DescribeTree(grpc::ServerContext* context, const v1::DescribeTreeRequest* request,
+                            v1::DescribeTreeResponse* response) override;
+  grpc::Status ReadTree(grpc::ServerContext* context, const v1::ReadTreeRequest* request,
+                        grpc::ServerWriter<v1::ReadTreeResponse>* writer) override;
+  // At most `wanted`, 1 or more; 0: the call is to end.
+  uint64_t WaitForLeave(const grpc::ServerContext& context, uint64_t wanted);
   bool WaitForTries(const int& tries, int count);
   void Answer(const v1::SessionRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -72,6 +93,12 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   int upload_tries_ = 0;  // Both guarded by mutex_.
   int session_tries_ = 0;
   std::map<std::string, std::string> uploads_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Tree> offered_ ABSL_GUARDED_BY(mutex_);       // By data set.
+  std::map<std::string, std::string> files_ ABSL_GUARDED_BY(mutex_);  // By hash.
+  std::vector<std::pair<std::string, uint64_t>> reads_ ABSL_GUARDED_BY(mutex_);
+  uint64_t bytes_sent_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_left_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
+  uint64_t drops_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<RpcServer> server_;
 };
 

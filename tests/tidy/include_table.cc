@@ -47,6 +47,7 @@ const std::vector<FolderRule>& AllRules() {
   static const std::vector<FolderRule> rules = {
       {"common/base", {}, {"absl/", "mutex"}},
       {"common/files", {"common/base/"}, {"absl/", "fmt/", "openssl/", "zlib.h", "nlohmann/"}},
+      {"common/cache", {"common/base/", "common/files/"}, {"absl/", "fmt/"}},
       {"common/log", {"common/base/"}, {"absl/", "spdlog/", "fmt/"}},
       {"common/options", {"common/base/"}, {"CLI/", "fmt/"}},
       {"common/rpc",
@@ -134,7 +135,7 @@ const std::vector<FolderRule>& AllRules() {
        {"common/", "coordinator/analysis/interval.h", "coordinator/certificates/",
         "coordinator/coordinator.h", "coordinator/manifest/", "coordinator/store/backup.h",
         "coordinator/store/own_sql.h", "coordinator/store/restore.h", "coordinator/sweep_file/",
-        "worker/devices/", "worker/trainer/data/cache_upkeep.h", "worker/trainer/data/dataset.h"},
+        "worker/devices/", "worker/trainer/data/dataset.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "curl/",
         "archive", "thread"}},
 
@@ -151,7 +152,8 @@ const std::vector<FolderRule>& AllRules() {
        {"absl/", "fmt/"},
        Kind::kCore},
       {"worker/trainer/data",
-       {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/"},
+       {"common/base/", "common/cache/", "common/files/", "common/trainer_protocol/",
+        "worker/trainer/"},
        {"absl/", "fmt/", "thread"}},
       {"worker/trainer/fused", {}, {}},
       {"worker/trainer/torch",

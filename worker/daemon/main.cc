@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "worker/daemon/options.h"
 #include "worker/daemon/probe.h"
 #include "worker/daemon/signals.h"
+#include "worker/daemon/stack_copy.h"
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/state_directory.h"
 #include "worker/daemon/worker.h"
@@ -30,7 +32,28 @@ namespace {
 
 constexpr absl::Duration kStateLook = absl::Milliseconds(50);
 
-absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
+// Without room for it, or whatever else fails, trainers run from where they lie.
+std::shared_ptr<const TreeUse> CopyStacks(const Options& options, const StateDirectory& state,
+                                          const Clock& clock) {
+  if (options.copy_stacks.empty()) return nullptr;
+  const absl::Duration begin = clock.Steady();
+  auto copy =
+      CopyStack(options.copy_stacks, {CacheOf(options, state), options.cache_limit_mib << 20},
+                clock.Now(), {.note = [](const std::string& what) {
+                  LogWarning("stacks_copied_anew", {{"reason", what}});
+                }});
+  if (!copy.ok()) {
+    LogWarning("stacks_not_copied", {{"from", options.copy_stacks}, {"error", copy.status()}});
+    return nullptr;
+  }
+  LogInfo("stacks_copied", {{"from", options.copy_stacks},
+                            {"to", copy->path()},
+                            {"seconds", absl::ToDoubleSeconds(clock.Steady() - begin)}});
+  return std::make_shared<const TreeUse>(*std::move(copy));
+}
+
+absl::StatusOr<WorkerSettings> MakeSettings(const Options& options, const StateDirectory& state,
+                                            const Clock& clock) {
   WorkerSettings settings;
   settings.options = options;
   NF_ASSIGN_OR_RETURN(settings.access, ReadWorkerAccess(options.access_file));
@@ -38,11 +61,17 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options) {
   host.declared = options.declared;
   if (!options.host.empty()) host.name = options.host;
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, options.classes));
-  NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(options.trainers));
+  settings.stack_copy = CopyStacks(options, state, clock);
+  NF_ASSIGN_OR_RETURN(
+      settings.offer.stacks,
+      FindStacks(settings.stack_copy == nullptr ? options.trainers
+                                                : FromCopy(options.trainers, options.copy_stacks,
+                                                           settings.stack_copy->path())));
   ProbedSlots probed = Probe(host, LayOut(host, classes, options.layout), settings.offer.stacks);
   settings.offer.inventory = std::move(probed.inventory);
   settings.slots = std::move(probed.slots);
   settings.offer.data_roots = options.data_roots;
+  settings.offer.may_fetch = options.use_cache;
   settings.name = options.name.empty() ? host.name : options.name;
   return settings;
 }
@@ -116,13 +145,13 @@ int Main(const std::vector<std::string>& arguments) {
   const auto state = OpenState(options, clock);
   if (!state.ok()) return Refuse(state.status());
   WarnOfNetwork(*state);
-  auto settings = [&options] {
+  auto settings = [&] {
     // Nothing is held yet but trainers that are asked, and these die with us.
     const StopSignals signals([](StopSignal) {
       LogInfo("worker_stopped_before_start");
       _exit(0);
     });
-    return MakeSettings(options);
+    return MakeSettings(options, *state, clock);
   }();
   if (!settings.ok()) return Refuse(settings.status());
   settings->ends_at = ends_at;

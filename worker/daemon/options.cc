@@ -62,13 +62,19 @@ struct Raw {
 
 void AddCache(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--cache", options.cache,
-                 "Folder of data sets that were read once, for all trainers and any number of "
-                 "workers of this machine (default: $NOISEFLOOR_CACHE, else in --state)")
+                 "Folder of data sets that were read or fetched once, for all trainers and any "
+                 "number of workers of this machine (default: $NOISEFLOOR_CACHE, else in --state)")
       ->type_name("DIR");
   app.add_option("--cache-limit", options.cache_limit_mib, "MiB that may lie there unused")
       ->type_name("MIB")
       ->capture_default_str();
-  app.add_flag("--no-cache", raw.no_cache, "Read data sets anew for each member");
+  app.add_flag("--no-cache", raw.no_cache,
+               "Read data sets anew for each member, and fetch none from the coordinator");
+  app.add_option("--copy-stacks", options.copy_stacks,
+                 "Folder on a shared file system that holds trainers with all that they need: it "
+                 "is copied to the cache once for all workers of this machine, and trainers below "
+                 "it run from the copy")
+      ->type_name("DIR");
 }
 
 void AddState(CLI::App& app, Options& options, Raw& raw) {
@@ -244,6 +250,15 @@ absl::Status CheckNumbers(const Raw& raw, Options& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckCopyStacks(const Options& options) {
+  if (options.copy_stacks.empty()) return absl::OkStatus();
+  if (!options.use_cache) return InvalidInput("--copy-stacks and --no-cache: expected one of them");
+  std::error_code error;
+  if (fs::is_directory(options.copy_stacks, error)) return absl::OkStatus();
+  return InvalidInput(
+      fmt::format("--copy-stacks={}: there is no such folder", options.copy_stacks));
+}
+
 absl::Status CheckDeclared(const Options& options) {
   if (options.declared.empty()) return absl::OkStatus();
   const auto hardware = ParseHardwareClass(options.declared, /*kernels_fixed=*/true);
@@ -343,6 +358,7 @@ absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options)
   NF_RETURN_IF_ERROR(CheckName(options.name));
   NF_RETURN_IF_ERROR(CheckNumbers(raw, options));
   NF_RETURN_IF_ERROR(CheckDeclared(options));
+  NF_RETURN_IF_ERROR(CheckCopyStacks(options));
   NF_RETURN_IF_ERROR(CheckLog(raw, options));
   AddDataRoots(place, options);
   return AddTrainers(raw, place, options);

@@ -44,6 +44,7 @@ struct Options {
   bool use_cache = true;
   std::string cache;  // Absolute; empty: in the state directory.
   uint64_t cache_limit_mib = 4096;
+  std::string copy_stacks;  // A folder, which exists; empty: trainers run from where they lie.
   uint64_t spool_limit_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kKeyValue;

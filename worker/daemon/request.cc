@@ -1,10 +1,12 @@
 #include "worker/daemon/request.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
+#include "common/base/names.h"
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/datasets.h"
@@ -13,20 +15,36 @@ namespace noisefloor {
 
 namespace {
 
+std::string FolderOf(const std::string& data_set) {
+  const KnownDataset* known = FindDataset(data_set);
+  return known == nullptr ? data_set : std::string(known->folder);
+}
+
+// Where a trainer looks for its data, and what must be fetched before.
+struct DataPlace {
+  std::string roots;
+  std::string fetch = {};
+  bool can_do_without = false;
+};
+
 // The first root that holds the data set's folder; of a data set that only its trainer knows, all
 // of them.
-absl::StatusOr<std::string> FindDataRoot(const std::string& name,
-                                         const std::vector<std::string>& roots) {
+absl::StatusOr<DataPlace> FindData(const std::string& name, const Offer& offer) {
   const KnownDataset* known = FindDataset(name);
-  if (known == nullptr) return fmt::format("{}", fmt::join(roots, ":"));
-  for (const std::string& root : roots) {
-    if (PathExists(fmt::format("{}/{}", root, known->folder))) return root;
+  DataPlace place = {fmt::format("{}", fmt::join(offer.data_roots, ":"))};
+  if (known == nullptr && (!IsName(name) || name[0] == '.')) return place;
+  for (const std::string& root : offer.data_roots) {
+    if (!PathExists(fmt::format("{}/{}", root, FolderOf(name)))) continue;
+    if (known != nullptr) place.roots = root;
+    return place;
   }
-  return MakeError(
-      absl::StatusCode::kNotFound,
-      fmt::format("data set '{}': this worker has no folder {} in {}", name, known->folder,
-                  roots.empty() ? "any data root (--data-root, $NOISEFLOOR_DATA)"
-                                : fmt::format("{}", fmt::join(roots, ", "))));
+  if (offer.may_fetch) {
+    place.fetch = name;
+    place.can_do_without = known == nullptr;
+    return place;
+  }
+  if (known == nullptr) return place;
+  return MakeError(absl::StatusCode::kNotFound, NotInRoots(name, offer.data_roots));
 }
 
 absl::Status CheckOffer(const TrainerNeeds& needs, const Offer& offer, uint32_t slot) {
@@ -61,12 +79,22 @@ absl::Status PrepareRequest(const MemberOrder& order, const Offer& offer, Prepar
   if (needs.stack == kNoopStack) {
     NF_ASSIGN_OR_RETURN(result.built_in, SpecificationFromJson(order.specification));
   } else {
-    NF_ASSIGN_OR_RETURN(request.data_root, FindDataRoot(needs.data_set, offer.data_roots));
+    NF_ASSIGN_OR_RETURN(DataPlace place, FindData(needs.data_set, offer));
+    request.data_root = std::move(place.roots);
+    result.fetch = std::move(place.fetch);
+    result.can_do_without = place.can_do_without;
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+std::string NotInRoots(const std::string& data_set, const std::vector<std::string>& roots) {
+  return fmt::format("data set '{}': this worker has no folder {} in {}", data_set,
+                     FolderOf(data_set),
+                     roots.empty() ? "any data root (--data-root, $NOISEFLOOR_DATA)"
+                                   : fmt::format("{}", fmt::join(roots, ", ")));
+}
 
 PreparedMember Prepare(const MemberOrder& order, const Offer& offer) {
   PreparedMember result;

@@ -33,15 +33,21 @@ struct Offer {
   Stacks stacks;
   Inventory inventory;
   std::vector<std::string> data_roots;
+  bool may_fetch = false;  // Data sets that are in none of them, from the coordinator.
 };
 
 struct PreparedMember {
   PassedRequest request;  // Without its work directory.
   slots::TrainerKey key;
   std::optional<Specification> built_in;  // For the trainer without a program, which reads it here.
-  AttemptResult refusal;  // When `runs` is false: what the coordinator is told at once.
+  std::string fetch;            // The data set that must come before it starts; empty: none.
+  bool can_do_without = false;  // It may be one that its trainer makes by itself.
+  AttemptResult refusal;        // When `runs` is false: what the coordinator is told at once.
   bool runs = false;
 };
 PreparedMember Prepare(const MemberOrder& order, const Offer& offer);
+
+// That a data set is in none of the roots, for people.
+std::string NotInRoots(const std::string& data_set, const std::vector<std::string>& roots);
 
 }  // namespace noisefloor

@@ -39,16 +39,16 @@ slots::SlotsOptions SlotsOptionsOf(const WorkerSettings& settings) {
           .silence_timeout = settings.options.silence_timeout};
 }
 
-std::string CacheOf(const Options& options, const StateDirectory& state) {
-  if (!options.use_cache) return "";
-  return options.cache.empty() ? state.path() + "/cache" : options.cache;
-}
-
 std::string CheckpointsOf(const Options& options, const StateDirectory& state) {
   return options.checkpoints.empty() ? state.path() + "/checkpoints" : options.checkpoints;
 }
 
 }  // namespace
+
+std::string CacheOf(const Options& options, const StateDirectory& state) {
+  if (!options.use_cache) return "";
+  return options.cache.empty() ? state.path() + "/cache" : options.cache;
+}
 
 Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock& clock,
                FileSystem& files)
@@ -71,6 +71,11 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
   uploader_ = std::make_unique<Uploader>(*stub_, clock_, state.identity(), [this](UploadDone done) {
     NF_CHECK(mailbox_.Post(std::move(done)));
   });
+  if (!settings_.options.use_cache) return;
+  fetcher_ = std::make_unique<TreeFetcher>(
+      *stub_, TreeCache(CacheOf(settings_.options, state), settings_.options.cache_limit_mib << 20),
+      clock_, state.identity(),
+      [this](FetchNews news) { NF_CHECK(mailbox_.Post(std::move(news))); });
 }
 
 Worker::~Worker() { CloseSession(); }

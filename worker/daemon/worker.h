@@ -28,6 +28,7 @@
 #include "worker/daemon/spool.h"
 #include "worker/daemon/state_directory.h"
 #include "worker/daemon/trainer_pool.h"
+#include "worker/daemon/tree_fetcher.h"
 #include "worker/daemon/uploader.h"
 #include "worker/slots/slots.h"
 
@@ -40,7 +41,12 @@ struct WorkerSettings {
   std::vector<SlotPlan> slots;                        // Of the offer's inventory, in its order.
   absl::Duration ends_at = absl::InfiniteDuration();  // Steady: a cluster ends the process then.
   std::shared_ptr<const ChannelAccess> access = nullptr;  // shared: settings are copied.
+  // That trainers run from; none: there is no copy. shared: likewise.
+  std::shared_ptr<const TreeUse> stack_copy = nullptr;
 };
+
+// Where this worker and its trainers keep what was read, fetched or copied; empty: nowhere.
+std::string CacheOf(const Options& options, const StateDirectory& state);
 
 class Worker final : public SessionListener {
  public:
@@ -63,7 +69,7 @@ class Worker final : public SessionListener {
     StopSignal signal;
   };
   using News = std::variant<v1::SessionResponse, HeartbeatTaken, SessionClosed, PoolNews,
-                            UploadDone, StopWanted>;
+                            UploadDone, FetchNews, StopWanted>;
 
   // A lease and everything the worker knows of it beyond Slots.
   struct Attempt {
@@ -73,6 +79,10 @@ class Worker final : public SessionListener {
     PassedRequest request;
     std::optional<Specification> built_in;  // As in PreparedMember.
     EventJudge judge{"", ""};
+    std::string fetch;                         // As in PreparedMember,
+    bool can_do_without = false;               // likewise.
+    std::optional<slots::StartTrainer> waits;  // For what is fetched; then its trainer starts.
+    std::shared_ptr<const TreeUse> data;       // shared: with other attempts. What was fetched.
     std::optional<uint64_t> process;
     std::shared_ptr<const AttemptFolder> folder;  // shared: with its upload. None: it has no files.
     std::string data_identity;
@@ -97,6 +107,7 @@ class Worker final : public SessionListener {
   void On(SessionClosed& closed);
   void On(PoolNews& news);
   void On(UploadDone& done);
+  void On(FetchNews& news);
   void On(const StopWanted& wanted);
   void LeaveWhenIdle(absl::Duration now);
   void LeaveWhenTold(absl::Duration now);
@@ -127,6 +138,14 @@ class Worker final : public SessionListener {
   void Perform(const slots::Leave& action);
 
   void RunNoop(LeaseId lease, Attempt& attempt);
+  void Launch(const slots::StartTrainer& start, Attempt& attempt);
+  void FetchFirst(const slots::StartTrainer& start, Attempt& attempt);
+  void SayHowFar(LeaseId lease, const FetchNews& news);
+  void GoOnWithData(LeaseId lease, const FetchNews& news);
+  void StopWaiting(const slots::TerminateTrainer& action, Attempt& attempt);
+  void LetGoOfFetch(Attempt& attempt);
+  // The attempt ends without ever having had a trainer.
+  void EndUnstarted(LeaseId lease, Attempt& attempt, AttemptResult result, bool machine_failed);
   absl::StatusOr<TrainerPool::Started> StartProcess(const slots::StartTrainer& start,
                                                     Attempt& attempt);
   // A line of the log about a lease, with its sweep, member and attempt while they are known.
@@ -162,6 +181,8 @@ class Worker final : public SessionListener {
   std::shared_ptr<v1::WorkerService::StubInterface> stub_;
   TrainerPool pool_;
   std::unique_ptr<Uploader> uploader_;
+  std::unique_ptr<TreeFetcher> fetcher_;  // None without a cache.
+  absl::Duration say_fetch_at_ = -absl::InfiniteDuration();
   std::unique_ptr<Session> session_;
   std::atomic<bool> beat_taken_{false};  // Since the clock was last watched.
   Pulse pulse_;

@@ -47,6 +47,11 @@ void Worker::Say(LogLevel level, std::string_view event, LeaseId lease,
 void Worker::Perform(const slots::StartTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return RunNoop(action.lease, attempt);
+  if (!attempt.fetch.empty() && fetcher_) return FetchFirst(action, attempt);
+  Launch(action, attempt);
+}
+
+void Worker::Launch(const slots::StartTrainer& action, Attempt& attempt) {
   const absl::StatusOr<TrainerPool::Started> started = StartProcess(action, attempt);
   const absl::Status& status = started.status();
   Say(LogLevel::kInfo, "trainer_started", action.lease,
@@ -118,6 +123,7 @@ void Worker::Perform(const slots::EndForkServers&) { pool_.EndForkServers(); }
 
 void Worker::Perform(const slots::TerminateTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
+  if (attempt.waits) return StopWaiting(action, attempt);
   Say(LogLevel::kInfo, "trainer_terminated", action.lease, {{"reason", action.reason}});
   if (action.hung) {
     attempt.judge.Abandon(CauseClass::kLostDevice, action.reason);
@@ -152,6 +158,7 @@ void Worker::Perform(const slots::DropFiles& action) {
 void Worker::Perform(const slots::Forget& action) {
   const auto it = attempts_.find(action.lease);
   if (it == attempts_.end()) return;
+  LetGoOfFetch(it->second);
   if (!it->second.noop) {
     uploader_->Cancel(action.lease);
     const Pulse::Wait wait = WaitForDisk();

@@ -30,6 +30,7 @@ void Worker::OnWelcome(const v1::Welcome& welcome) {
   last_refusal_.clear();
   reconnect_.Reset();
   uploader_->Wake();
+  if (fetcher_) fetcher_->Wake();
   LogInfo("connected", {{"coordinator", ToText(coordinator_)}, {"number", welcome.worker_id()}});
   const absl::Duration interval =
       absl::Milliseconds(std::max(10u, welcome.heartbeat_interval_ms()));
@@ -59,6 +60,8 @@ void Worker::OnStart(const v1::StartMember& start) {
   attempt.stack = prepared.key.stack;
   attempt.request = std::move(prepared.request);
   attempt.built_in = std::move(prepared.built_in);
+  attempt.fetch = std::move(prepared.fetch);
+  attempt.can_do_without = prepared.can_do_without;
   attempt.noop = prepared.key.stack == kNoopStack;
   attempts_.insert_or_assign(lease, std::move(attempt));
   Step(slots::StartMember{lease, order.slot, prepared.key, pool_.Forks(prepared.key)});

@@ -66,6 +66,9 @@ struct ResultFound {
   LeaseId lease;
   uint64_t sequence = 0;
 };
+struct DataComes {  // What its trainer needs before it starts is on its way: it does not hang.
+  LeaseId lease;
+};
 struct TrainerHello {
   LeaseId lease;
 };
@@ -110,9 +113,9 @@ struct Tick {};   // Time has passed.
 
 using Message =
     std::variant<Connected, Disconnected, HeartbeatSent, StartMember, StopMember, RecordsKept,
-                 Settled, ResultFound, TrainerHello, TrainerRecords, TrainerProgress, TrainerSpoke,
-                 TrainerBroken, TrainerSaidOutcome, MachineFailed, TrainerEnded, StandbyEnded,
-                 Delivered, Drain, Hurry, Tick>;
+                 Settled, ResultFound, DataComes, TrainerHello, TrainerRecords, TrainerProgress,
+                 TrainerSpoke, TrainerBroken, TrainerSaidOutcome, MachineFailed, TrainerEnded,
+                 StandbyEnded, Delivered, Drain, Hurry, Tick>;
 
 // --- What to do, in this order ---
 

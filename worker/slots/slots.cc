@@ -94,6 +94,13 @@ void Slots::On(const ResultFound& message, absl::Duration, Actions& actions) {
   actions.push_back(Deliver{message.lease});
 }
 
+void Slots::On(const DataComes& message, absl::Duration now, Actions&) {
+  Lease* lease = Find(message.lease);
+  if (lease == nullptr || lease->phase != Phase::kRunning || lease->spoke || lease->stopping)
+    return;
+  lease->silent_at = now + options_.hello_timeout;
+}
+
 void Slots::On(const TrainerHello& message, absl::Duration now, Actions& actions) {
   Lease* lease = Find(message.lease);
   if (lease == nullptr || lease->unwanted) return;

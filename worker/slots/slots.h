@@ -93,6 +93,7 @@ class Slots {
   void On(const RecordsKept& message, absl::Duration now, Actions& actions);
   void On(const Settled& message, absl::Duration now, Actions& actions);
   void On(const ResultFound& message, absl::Duration now, Actions& actions);
+  void On(const DataComes& message, absl::Duration now, Actions& actions);
   void On(const TrainerHello& message, absl::Duration now, Actions& actions);
   void On(const TrainerRecords& message, absl::Duration now, Actions& actions);
   void On(const TrainerProgress& message, absl::Duration now, Actions& actions);

@@ -118,10 +118,10 @@ TEST(DoctorMachine, OneModelHasOneDriver) {
 
 TEST(DoctorMachine, CachesAreToldAndResultsThatWait) {
   CacheUse use;
-  use.sets_young = {2, 3'000'000};
+  use.sets.young = {2, 3'000'000};
   EXPECT_EQ(JudgeCaches(use).text, "2 data sets (3.0 MB)");
   EXPECT_EQ(JudgeCaches(use).help, "");
-  use.sets_old = {1, 1'000'000};
+  use.sets.old = {1, 1'000'000};
   use.attempts_old = {1, 500'000};
   EXPECT_EQ(JudgeCaches(use).text,
             "3 data sets (4.0 MB), unfinished attempts 0.5 MB; unused for 30 days: 1.5 MB");

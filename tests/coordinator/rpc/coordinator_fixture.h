@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,6 +44,7 @@ class CoordinatorTest : public testing::Test {
                                            .max_upload_bytes = kUploadLimit,
                                            .upload_idle = upload_idle_,
                                            .register_by = register_by_,
+                                           .data_roots = data_roots_,
                                            .max_workers = max_workers_});
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
     coordinator_ = *std::move(coordinator);
@@ -87,6 +89,7 @@ class CoordinatorTest : public testing::Test {
   absl::Duration upload_idle_ = absl::Minutes(1);  // As of the next start.
   absl::Duration register_by_ = absl::Minutes(2);
   uint32_t max_workers_ = 1000;
+  std::vector<std::string> data_roots_;
   TempHome home_;
   std::unique_ptr<Coordinator> coordinator_;
   std::shared_ptr<grpc::Channel> channel_;

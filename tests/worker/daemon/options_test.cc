@@ -130,6 +130,12 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
             "noisefloor-worker: --log-format=xml: expected text or json\n");
   EXPECT_EQ(Complaint("--spool-limit=0"),
             "noisefloor-worker: --spool-limit=0: expected 1 to 1073741824 MiB\n");
+  EXPECT_EQ(Complaint("--copy-stacks=" + folder_ + "/nowhere"),
+            "noisefloor-worker: --copy-stacks=" + folder_ + "/nowhere: there is no such folder\n");
+  EXPECT_THAT(
+      Parse({"--coordinator=box:1", "--trainer=noop", "--copy-stacks=" + folder_, "--no-cache"})
+          .text,
+      HasSubstr("--copy-stacks and --no-cache: expected one of them"));
   EXPECT_THAT(Complaint("--slots=many"), HasSubstr("--slots"));
   EXPECT_THAT(Complaint("--colour"), HasSubstr("--colour"));
 }

@@ -67,6 +67,30 @@ TEST_F(RequestTest, MissingDataNameTheRoots) {
   EXPECT_THAT(Prepared().refusal.outcome.message, testing::HasSubstr("$NOISEFLOOR_DATA"));
 }
 
+TEST_F(RequestTest, WhatIsInNoRootIsFetchedWhereThatMayBe) {
+  offer_.may_fetch = true;
+  EXPECT_EQ(Prepared().fetch, "") << "it is in a root";
+  offer_.data_roots = {folder_ + "/empty"};
+  PreparedMember prepared = Prepared();
+  EXPECT_TRUE(prepared.runs);
+  EXPECT_EQ(prepared.fetch, "fashion-mnist-sample");
+  EXPECT_FALSE(prepared.can_do_without);
+  EXPECT_EQ(prepared.request.data_root, folder_ + "/empty");
+
+  specification_.data.name = "own-set";
+  prepared = Prepared();
+  EXPECT_TRUE(prepared.runs);
+  EXPECT_EQ(prepared.fetch, "own-set");
+  EXPECT_TRUE(prepared.can_do_without) << "its trainer may make it by itself";
+  std::filesystem::create_directories(folder_ + "/empty/own-set");
+  EXPECT_EQ(Prepared().fetch, "") << "its folder is here";
+  for (const char* name : {"../own-set", "/etc", ".", "..", ".own"}) {
+    specification_.data.name = name;
+    EXPECT_EQ(Prepared().fetch, "") << name;
+    EXPECT_EQ(Prepared().request.data_root, folder_ + "/empty");
+  }
+}
+
 // Settings of a trainer that this worker knows nothing of.
 TEST_F(RequestTest, TheSpecificationIsPassedOnAsItCame) {
   MemberOrder order{LeaseId{7}, "s1c0r0", 2,

@@ -298,6 +298,28 @@ TEST_F(HangTest, ATrainerWithoutAHelloIsEndedAndReported) {
   EXPECT_THAT(Wait(100), IsEmpty());
 }
 
+TEST_F(HangTest, OneThatWaitsForItsDataDoesNotHangWhileTheyCome) {
+  (void)Start(7);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(Wait(19), IsEmpty());
+    EXPECT_THAT(Do(DataComes{LeaseId{7}}), IsEmpty());
+  }
+  EXPECT_THAT(Do(DataComes{LeaseId{8}}), IsEmpty()) << "there is no such lease";
+  EXPECT_THAT(Wait(20),
+              ElementsAre("terminate trainer of lease 7: the trainer gave no hello within "
+                          "20s (--hello-timeout)"));
+  (void)Do(DataComes{LeaseId{7}});
+  EXPECT_THAT(Wait(3), ElementsAre("kill trainer of lease 7")) << "it is stopped already";
+}
+
+TEST_F(HangTest, DataThatComeAfterAWordOfItsTrainerChangeNothing) {
+  (void)Start(7);
+  (void)Do(TrainerHello{LeaseId{7}});
+  (void)Wait(15);
+  (void)Do(DataComes{LeaseId{7}});
+  EXPECT_EQ(slots_.NextTick(), now_ + absl::Seconds(15));
+}
+
 TEST_F(HangTest, EveryEventOfATrainerIsASignOfLife) {
   (void)Start(7);
   for (const Message& event :

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "common/cache/upkeep.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
 #include "common/files/mapped_file.h"
 #include "common/files/sha256.h"
-#include "worker/trainer/data/cache_upkeep.h"
 #include "worker/trainer/data/canonical_file.h"
 
 namespace noisefloor::trainer {
@@ -62,10 +62,6 @@ class Used {
 };
 
 }  // namespace
-
-absl::Time NewestTime(const struct stat& about) {
-  return std::max(absl::TimeFromTimespec(about.st_mtim), absl::TimeFromTimespec(about.st_ctim));
-}
 
 absl::StatusOr<SourceState> StateOf(const KnownDataset& known, const std::string& folder) {
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder));
@@ -112,7 +108,10 @@ absl::Status DataCache::Keep(const std::string& identity, std::string_view file)
   NF_RETURN_IF_ERROR(CreateDirectories(folder_));
   const std::string path = PathOf(identity + std::string(kCacheData));
   NF_RETURN_IF_ERROR(WriteFileAtomically(path, file));
-  MakeRoom(path);
+  MakeRoom(folder_, limit_bytes_, 0, path);
+  // The time of the file system: what was just written is of now.
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0) RemoveCacheOrphans(folder_, NewestTime(about));
   return absl::OkStatus();
 }
 
@@ -120,21 +119,6 @@ absl::Status DataCache::Remember(const SourceState& state, const std::string& id
                                  absl::Time now) const {
   if (now - state.newest < kTooYoung) return absl::OkStatus();
   return WriteFileAtomically(PathOf(state.key + std::string(kCacheSource)), identity + "\n");
-}
-
-// Never fails: what cannot be looked at or removed stays.
-void DataCache::MakeRoom(const std::string& kept) const {
-  const auto sets = ListCachedSets(folder_);
-  if (!sets.ok()) return;
-  uint64_t total = 0;
-  for (const CachedSet& set : *sets) total += set.bytes;
-  for (const CachedSet& set : *sets) {
-    if (total <= limit_bytes_) break;
-    if (set.path != kept && RemoveUnusedSet(set.path)) total -= set.bytes;
-  }
-  // The time of the file system: what was just written is of now.
-  struct stat about {};
-  if (stat(kept.c_str(), &about) == 0) RemoveCacheOrphans(folder_, NewestTime(about));
 }
 
 }  // namespace noisefloor::trainer

@@ -16,8 +16,6 @@
 // file that is in use is locked (shared), and is not removed for want of room. Any thread.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,12 +27,6 @@
 #include "worker/trainer/data/dataset.h"
 
 namespace noisefloor::trainer {
-
-inline constexpr std::string_view kCacheData = ".data";      // After the identity.
-inline constexpr std::string_view kCacheSource = ".source";  // After the key.
-
-// The last change of a file's content or of anything else about it.
-absl::Time NewestTime(const struct stat& about);
 
 struct SourceState {
   std::string key;    // 64 hexadecimal digits.
@@ -67,7 +59,6 @@ class DataCache {
 
  private:
   std::string PathOf(std::string_view name) const { return folder_ + "/" + std::string(name); }
-  void MakeRoom(const std::string& kept) const;
 
   const std::string folder_;
   const uint64_t limit_bytes_;

@@ -15,9 +15,9 @@
 #include "gtest/gtest.h"
 
 #include "common/base/clock.h"
+#include "common/cache/upkeep.h"
 #include "common/files/atomic_file.h"
 #include "tests/worker/trainer/data/data_files.h"
-#include "worker/trainer/data/cache_upkeep.h"
 #include "worker/trainer/data/canonical_file.h"
 
 namespace noisefloor::trainer {
@@ -287,12 +287,12 @@ TEST_F(EvictionTest, WhatIsInUseStaysAndWhatWasUsedGoes) {
 }
 
 TEST_F(EvictionTest, AListNamesEachSetTheLongestUnusedFirst) {
-  EXPECT_THAT(ListCachedSets(Folder()).value(), IsEmpty()) << "there is no folder";
+  EXPECT_THAT(ListCached(Folder()).value(), IsEmpty()) << "there is no folder";
   Put('a', 300);
   Put('b', 100);
   std::ofstream(Folder() + "/other") << "x";
 
-  const std::vector<CachedSet> sets = ListCachedSets(Folder()).value();
+  const std::vector<Cached> sets = ListCached(Folder()).value();
 
   ASSERT_EQ(sets.size(), 2u);
   EXPECT_EQ(sets[0].path, PathOf('b'));
@@ -304,14 +304,14 @@ TEST_F(EvictionTest, ASetThatIsMappedIsInUseAndIsNotRemoved) {
   auto used = std::make_optional(Load());
   const std::string path = Files(".data").at(0);
 
-  EXPECT_TRUE(IsSetInUse(path));
-  EXPECT_FALSE(RemoveUnusedSet(path));
+  EXPECT_TRUE(IsInUse(path));
+  EXPECT_FALSE(RemoveUnused(path));
   ExpectSame(Load(), WithoutCache());
 
   used.reset();
-  EXPECT_FALSE(IsSetInUse(path));
-  EXPECT_TRUE(RemoveUnusedSet(path));
-  EXPECT_TRUE(RemoveUnusedSet(path)) << "it has gone";
+  EXPECT_FALSE(IsInUse(path));
+  EXPECT_TRUE(RemoveUnused(path));
+  EXPECT_TRUE(RemoveUnused(path)) << "it has gone";
   EXPECT_FALSE(PathExists(path));
 }
 
@@ -326,7 +326,7 @@ TEST_F(EvictionTest, WhatLeadsNowhereGoesWhenItIsOld) {
   EXPECT_FALSE(PathExists(aside));
   EXPECT_TRUE(PathExists(source)) << "its set is there";
 
-  ASSERT_TRUE(RemoveUnusedSet(Files(".data").at(0)));
+  ASSERT_TRUE(RemoveUnused(Files(".data").at(0)));
   RemoveCacheOrphans(Folder(), now);
   EXPECT_TRUE(PathExists(source)) << "a set may just be made";
   RemoveCacheOrphans(Folder(), now + absl::Hours(2));

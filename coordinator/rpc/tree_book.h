@@ -1,0 +1,76 @@
+// What the coordinator's own data roots offer to workers that lack it: data sets as trees.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+#include "common/cache/tree.h"
+
+namespace noisefloor {
+
+// A file of a tree, open, read from some byte on. One thread at a time.
+class OfferedFile {
+ public:
+  OfferedFile(int file, std::string path, uint64_t left)
+      : file_(file), path_(std::move(path)), left_(left) {}
+  ~OfferedFile();
+  OfferedFile(const OfferedFile&) = delete;
+  OfferedFile& operator=(const OfferedFile&) = delete;
+
+  // At most kPieceBytes; empty at the end. DataLoss when the file is shorter than it was.
+  absl::StatusOr<std::string> Next();
+
+ private:
+  const int file_;
+  const std::string path_;
+  uint64_t left_;
+};
+
+// Thread-safe. Both calls wait for the disk.
+class TreeBook {
+ public:
+  explicit TreeBook(std::vector<std::string> data_roots) : roots_(std::move(data_roots)) {}
+
+  // The data set of the first root that has its folder with all files of a layout that is known.
+  // Reads them whole when they are not those (by number, size and times) of which it knows the
+  // hashes. InvalidArgument: no name of a data set. NotFound names every place. Unavailable: a file
+  // changes at this moment.
+  absl::StatusOr<Tree> Describe(std::string_view data_set) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // One of the files that were described, and no other. FailedPrecondition: it has changed since,
+  // or there is no such tree. InvalidArgument: the tree has no such file, or it is shorter.
+  absl::StatusOr<std::unique_ptr<OfferedFile>> Open(std::string_view identity,
+                                                    std::string_view path,
+                                                    uint64_t offset_bytes) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // What tells a file from what it was: path and all that a change of it changes.
+  struct Local {
+    std::string path;
+    std::string state;
+  };
+  struct Offered {
+    std::string identity;
+    Tree tree;
+    std::vector<Local> files;  // As those of the tree.
+  };
+
+  absl::StatusOr<std::vector<std::string>> FindFiles(std::string_view data_set) const;
+  absl::StatusOr<TreeFile> Hashed(const Local& local) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const std::vector<std::string> roots_;
+  mutable Mutex mutex_;
+  // By name. shared: with those that read from one while a newer takes its place.
+  std::map<std::string, std::shared_ptr<const Offered>, std::less<>> offered_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,261 @@
+#include "worker/daemon/tree_fetcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+
+#include "common/log/log.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/status.h"
+
+namespace noisefloor {
+
+namespace {
+
+constexpr absl::Duration kDescribing = absl::Minutes(2);  // The coordinator reads the files once.
+constexpr absl::Duration kLook = absl::Milliseconds(50);  // While another process brings it.
+constexpr absl::Duration kBetweenNews = absl::Seconds(1);
+constexpr int kMostWrongContents = 3;
+
+absl::Duration DeadlineFor(uint64_t size) {
+  return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 20));
+}
+
+Tree TreeFrom(const v1::DescribeTreeResponse& response) {
+  Tree tree;
+  for (const v1::TreeFile& file : response.files()) {
+    tree.files.push_back({file.path(), file.size(), file.sha256(), /*executable=*/false});
+  }
+  return tree;
+}
+
+// A token may be renewed, a coordinator may come back; these stay as they are.
+bool IsForGood(absl::StatusCode code) {
+  return code == absl::StatusCode::kNotFound || code == absl::StatusCode::kInvalidArgument ||
+         code == absl::StatusCode::kPermissionDenied || code == absl::StatusCode::kUnimplemented;
+}
+
+}  // namespace
+
+// The files as the coordinator sends them.
+class TreeFetcher::Source final : public TreeSource {
+ public:
+  Source(TreeFetcher& fetcher, Job& job) : fetcher_(fetcher), job_(job) {}
+
+  absl::Status Read(const TreeFile& file, uint64_t offset_bytes, const Take& take) override {
+    v1::ReadTreeRequest request;
+    request.set_identity(job_.identity);
+    request.set_path(file.path);
+    request.set_offset(offset_bytes);
+    grpc::ClientContext context;
+    SetDeadline(context, DeadlineFor(file.size_bytes - offset_bytes));
+    NF_RETURN_IF_ERROR(fetcher_.Enter(context));
+    const auto reader = fetcher_.stub_.ReadTree(&context, request);
+    absl::Status taken;
+    v1::ReadTreeResponse response;
+    uint64_t sent = 0;
+    while (taken.ok() && reader->Read(&response)) {
+      sent += response.piece().size();
+      job_.bytes_taken += response.piece().size();
+      job_.moved_at = fetcher_.clock_.Steady();
+      taken = take(response.piece());
+    }
+    if (!taken.ok()) context.TryCancel();
+    const absl::Status ended = FromGrpc(reader->Finish());
+    fetcher_.LeaveCall();
+    if (!taken.ok()) return taken;
+    // A stream that ends early and says nothing is not this machine's fault either.
+    job_.coordinator_failed = !ended.ok() || sent < file.size_bytes - offset_bytes;
+    return ended;
+  }
+
+ private:
+  TreeFetcher& fetcher_;
+  Job& job_;
+};
+
+TreeFetcher::TreeFetcher(v1::WorkerService::StubInterface& stub, TreeCache cache,
+                         const Clock& clock, uint64_t seed, Sink sink, absl::Duration patience)
+    : stub_(stub),
+      cache_(std::move(cache)),
+      clock_(clock),
+      sink_(std::move(sink)),
+      patience_(patience),
+      backoff_({absl::Milliseconds(50), absl::Seconds(2)}, seed),
+      thread_([this] { Run(); }) {}
+
+TreeFetcher::~TreeFetcher() {
+  {
+    MutexLock lock(mutex_);
+    stop_ = true;
+    if (call_ != nullptr) call_->TryCancel();
+    changed_.NotifyAll();
+  }
+  thread_.join();
+}
+
+void TreeFetcher::Want(const std::string& data_set) {
+  MutexLock lock(mutex_);
+  if (current_ == data_set || std::ranges::find(queue_, data_set) != queue_.end()) return;
+  queue_.push_back(data_set);
+  changed_.NotifyAll();
+}
+
+void TreeFetcher::Forget(const std::string& data_set) {
+  MutexLock lock(mutex_);
+  std::erase(queue_, data_set);
+  if (current_ != data_set) return;
+  current_.clear();
+  if (call_ != nullptr) call_->TryCancel();
+  changed_.NotifyAll();
+}
+
+void TreeFetcher::Wake() {
+  MutexLock lock(mutex_);
+  ++wakes_;
+  backoff_.Reset();
+  changed_.NotifyAll();
+}
+
+bool TreeFetcher::Wanted() {
+  MutexLock lock(mutex_);
+  return !stop_ && !current_.empty();
+}
+
+bool TreeFetcher::Release() {
+  MutexLock lock(mutex_);
+  const bool wanted = !stop_ && !current_.empty();
+  current_.clear();
+  return wanted;
+}
+
+absl::Status TreeFetcher::Enter(grpc::ClientContext& context) {
+  MutexLock lock(mutex_);
+  if (stop_ || current_.empty()) return absl::CancelledError("");
+  call_ = &context;
+  return absl::OkStatus();
+}
+
+void TreeFetcher::LeaveCall() {
+  MutexLock lock(mutex_);
+  call_ = nullptr;
+}
+
+void TreeFetcher::Run() {
+  while (true) {
+    Job job;
+    {
+      MutexLock lock(mutex_);
+      while (queue_.empty() && !stop_) changed_.Wait(mutex_);
+      if (stop_) return;
+      job.data_set = current_ = queue_.front();
+      queue_.pop_front();
+      backoff_.Reset();
+    }
+    job.moved_at = clock_.Steady();
+    auto tree = Fetch(job);
+    // Before it is told: who wants it from now on wants it anew.
+    if (!Release()) continue;
+    const bool of_source = job.coordinator_failed || absl::IsDataLoss(tree.status()) ||
+                           absl::IsInvalidArgument(tree.status());
+    sink_({.data_set = job.data_set,
+           .ended = true,
+           .bytes_here = job.bytes_here,
+           .bytes = job.bytes,
+           .bytes_taken = job.bytes_taken,
+           .machine_failed = !tree.ok() && !of_source,
+           .tree = std::move(tree)});
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const TreeUse>> TreeFetcher::Fetch(Job& job) {
+  while (true) {
+    auto tree = TryOnce(job);
+    if (tree.ok() || !MayTryAgain(job, tree.status())) return tree;
+    if (!WaitForNextTry(tree.status())) return absl::CancelledError("");
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const TreeUse>> TreeFetcher::TryOnce(Job& job) {
+  NF_ASSIGN_OR_RETURN(const Tree tree, Describe(job));
+  job.identity = IdentityOf(tree);
+  job.bytes = BytesOf(tree);
+  const TreeWatch watch = {
+      .progress =
+          [&](uint64_t bytes_here) {
+            job.bytes_here = bytes_here;
+            Tell(job);
+            return Wanted();
+          },
+      .note =
+          [&](const std::string& what) {
+            LogWarning("fetched_anew", {{"data_set", job.data_set}, {"reason", what}});
+          }};
+  Source source(*this, job);
+  NF_ASSIGN_OR_RETURN(TreeUse use, cache_.Bring(tree, source, watch));
+  job.bytes_here = job.bytes;
+  return std::make_shared<const TreeUse>(std::move(use));
+}
+
+absl::StatusOr<Tree> TreeFetcher::Describe(Job& job) {
+  v1::DescribeTreeRequest request;
+  request.set_data_set(job.data_set);
+  grpc::ClientContext context;
+  SetDeadline(context, kDescribing);
+  NF_RETURN_IF_ERROR(Enter(context));
+  v1::DescribeTreeResponse response;
+  const absl::Status status = FromGrpc(stub_.DescribeTree(&context, request, &response));
+  LeaveCall();
+  job.coordinator_failed = !status.ok();
+  NF_RETURN_IF_ERROR(status);
+  return TreeFrom(response);
+}
+
+// Not too soon after the last time.
+void TreeFetcher::Tell(Job& job) {
+  const absl::Duration now = clock_.Steady();
+  if (now - job.told_at < kBetweenNews) return;
+  job.told_at = now;
+  sink_({.data_set = job.data_set,
+         .bytes_here = job.bytes_here,
+         .bytes = job.bytes,
+         .bytes_taken = job.bytes_taken});
+}
+
+bool TreeFetcher::MayTryAgain(Job& job, const absl::Status& failed) {
+  if (absl::IsAborted(failed)) {
+    // Another process of this machine brings it: what comes to that one counts.
+    const uint64_t here = cache_.BytesHere(job.identity);
+    if (here != std::exchange(job.bytes_here, here)) job.moved_at = clock_.Steady();
+    Tell(job);
+    return clock_.Steady() - job.moved_at < patience_;
+  }
+  const bool wrong = absl::IsDataLoss(failed);
+  if (wrong && ++job.wrong_contents >= kMostWrongContents) return false;
+  if (!wrong && (!job.coordinator_failed || IsForGood(failed.code()))) return false;
+  if (absl::IsResourceExhausted(failed)) {
+    job.moved_at = clock_.Steady();
+    Tell(job);
+  }
+  if (std::string failure = Message(failed); failure != job.failure) {
+    LogWarning("fetch_broke_off", {{"data_set", job.data_set}, {"error", failed}});
+    job.failure = std::move(failure);
+  }
+  return clock_.Steady() - job.moved_at < patience_;
+}
+
+bool TreeFetcher::WaitForNextTry(const absl::Status& failed) {
+  MutexLock lock(mutex_);
+  const absl::Duration pause = absl::IsAborted(failed) ? kLook : backoff_.Next();
+  const absl::Duration until = clock_.Steady() + pause;
+  const uint64_t wakes = wakes_;
+  while (!stop_ && !current_.empty() && wakes == wakes_) {
+    const absl::Duration wait = until - clock_.Steady();
+    if (wait <= absl::ZeroDuration()) break;
+    changed_.WaitFor(mutex_, wait);
+  }
+  return !stop_ && !current_.empty();
+}
+
+}  // namespace noisefloor

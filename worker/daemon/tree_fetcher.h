@@ -1,0 +1,111 @@
+// Brings data sets that this machine lacks from the coordinator into its cache (common/cache).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "grpcpp/client_context.h"
+
+#include "common/base/clock.h"
+#include "common/base/mutex.h"
+#include "common/cache/tree_cache.h"
+#include "common/rpc/backoff.h"
+#include "noisefloor/v1/worker_api.grpc.pb.h"
+
+namespace noisefloor {
+
+// Of a data set that was wanted.
+struct FetchNews {
+  std::string data_set;
+  bool ended = false;           // Nothing more is told of it.
+  uint64_t bytes_here = 0;      // Of those of all its files, also where
+  uint64_t bytes = 0;           // another process of this machine brings it.
+  uint64_t bytes_taken = 0;     // By us from the coordinator.
+  bool machine_failed = false;  // It failed by this machine: its disk, or the rights there.
+  // How it ended. The tree stays in the cache while this lives.
+  // shared: with every attempt that trains on it.
+  absl::StatusOr<std::shared_ptr<const TreeUse>> tree = nullptr;
+};
+
+// One data set at a time, in the order in which they were wanted. What fails for the moment (no
+// coordinator, one that was restarted, files that changed in the middle) is tried again with
+// back-off and goes on where it was, as long as bytes come; after kPatience without one it is given
+// up, and so is what came thrice with a wrong content. A coordinator that is busy serves others,
+// and each of them ends: that one is waited for. Any thread.
+class TreeFetcher {
+ public:
+  static constexpr absl::Duration kPatience = absl::Minutes(2);
+
+  // Called on its thread; must not wait. Progress comes about once a second at most.
+  using Sink = std::function<void(FetchNews)>;
+
+  TreeFetcher(v1::WorkerService::StubInterface& stub, TreeCache cache, const Clock& clock,
+              uint64_t seed, Sink sink, absl::Duration patience = kPatience);
+  // Stops at once; what has come stays.
+  ~TreeFetcher();
+  TreeFetcher(const TreeFetcher&) = delete;
+  TreeFetcher& operator=(const TreeFetcher&) = delete;
+
+  const std::string& folder() const { return cache_.folder(); }
+
+  // Fine when it is wanted already: the news are for all.
+  void Want(const std::string& data_set) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nobody wants it any more. No news follow, or some are on their way.
+  void Forget(const std::string& data_set) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The coordinator is there again: try now.
+  void Wake() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  class Source;
+  // A data set that is being brought, by the thread of this.
+  struct Job {
+    std::string data_set;
+    std::string identity;  // As described last.
+    uint64_t bytes = 0;
+    uint64_t bytes_here = 0;
+    uint64_t bytes_taken = 0;
+    absl::Duration moved_at;          // When a byte came, or the coordinator was busy.
+    bool coordinator_failed = false;  // The last try, and not this machine.
+    absl::Duration told_at = -absl::InfiniteDuration();
+    int wrong_contents = 0;
+    std::string failure;  // The last one, for the log.
+  };
+
+  void Run();
+  absl::StatusOr<std::shared_ptr<const TreeUse>> Fetch(Job& job);
+  absl::StatusOr<std::shared_ptr<const TreeUse>> TryOnce(Job& job);
+  absl::StatusOr<Tree> Describe(Job& job);
+  bool MayTryAgain(Job& job, const absl::Status& failed);
+  void Tell(Job& job);
+  // False when it is not wanted any more.
+  bool WaitForNextTry(const absl::Status& failed);
+  // The call that is under way, so that Forget can end it; Cancelled when it was.
+  absl::Status Enter(grpc::ClientContext& context);
+  void LeaveCall();
+  bool Wanted();
+  // The same, once it has ended.
+  bool Release();
+
+  v1::WorkerService::StubInterface& stub_;
+  const TreeCache cache_;
+  const Clock& clock_;
+  const Sink sink_;
+  const absl::Duration patience_;
+  Mutex mutex_;
+  CondVar changed_;
+  Backoff backoff_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
+  std::string current_ ABSL_GUARDED_BY(mutex_);  // Empty: none, or nobody wants it any more.
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  uint64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;  // Calls of Wake.
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace noisefloor
