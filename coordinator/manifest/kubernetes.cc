@@ -51,6 +51,7 @@ Json Arguments(const KubernetesWish& wish) {
   words.push_back(fmt::format("--grace={}", wish.grace_seconds));
   if (wish.time_seconds > 0) {
     words.push_back(fmt::format("--leave-after={}", wish.time_seconds - wish.drain_before_seconds));
+    words.push_back(fmt::format("--lifetime={}", wish.time_seconds));
   }
   if (!wish.hardware.empty()) words.push_back("--classes=" + Literal(wish.hardware));
   if (!wish.data_claim.empty()) words.push_back(fmt::format("--data-root={}", kData));

@@ -182,8 +182,9 @@ absl::Status CheckMounts(const KubernetesWish& wish) {
 
 absl::Status CheckOptions(const KubernetesWish& wish) {
   std::vector<std::string> ours = {
-      "--name",          "--host",         "--state", "--state-temporary", "--drain-timeout",
-      "--give-up-after", "--idle-timeout", "--grace", "--leave-after",     "--coordinator"};
+      "--name",          "--host",          "--state",        "--state-temporary",
+      "--drain-timeout", "--give-up-after", "--idle-timeout", "--grace",
+      "--leave-after",   "--lifetime",      "--coordinator"};
   if (!wish.hardware.empty()) ours.insert(ours.end(), {"--classes", "--declare"});
   if (!wish.data_claim.empty()) ours.emplace_back("--data-root");
   if (!wish.checkpoints_claim.empty()) ours.emplace_back("--checkpoints");

@@ -51,7 +51,8 @@ class TreeFetcher::Source final : public TreeSource {
     grpc::ClientContext context;
     SetDeadline(context, DeadlineFor(file.size_bytes - offset_bytes));
     NF_RETURN_IF_ERROR(fetcher_.Enter(context));
-    const auto reader = fetcher_.stub_.ReadTree(&context, request);
+    const WorkerStub::Stub stub = fetcher_.stub_.Get();
+    const auto reader = stub->ReadTree(&context, request);
     absl::Status taken;
     v1::ReadTreeResponse response;
     uint64_t sent = 0;
@@ -75,8 +76,8 @@ class TreeFetcher::Source final : public TreeSource {
   Job& job_;
 };
 
-TreeFetcher::TreeFetcher(v1::WorkerService::StubInterface& stub, TreeCache cache,
-                         const Clock& clock, uint64_t seed, Sink sink, absl::Duration patience)
+TreeFetcher::TreeFetcher(const WorkerStub& stub, TreeCache cache, const Clock& clock, uint64_t seed,
+                         Sink sink, absl::Duration patience)
     : stub_(stub),
       cache_(std::move(cache)),
       clock_(clock),
@@ -205,7 +206,7 @@ absl::StatusOr<Tree> TreeFetcher::Describe(Job& job) {
   SetDeadline(context, kDescribing);
   NF_RETURN_IF_ERROR(Enter(context));
   v1::DescribeTreeResponse response;
-  const absl::Status status = FromGrpc(stub_.DescribeTree(&context, request, &response));
+  const absl::Status status = FromGrpc(stub_.Get()->DescribeTree(&context, request, &response));
   LeaveCall();
   job.coordinator_failed = !status.ok();
   NF_RETURN_IF_ERROR(status);

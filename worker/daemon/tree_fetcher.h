@@ -17,6 +17,7 @@
 #include "common/cache/tree_cache.h"
 #include "common/rpc/backoff.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
+#include "worker/daemon/worker_stub.h"
 
 namespace noisefloor {
 
@@ -45,8 +46,9 @@ class TreeFetcher {
   // Called on its thread; must not wait. Progress comes about once a second at most.
   using Sink = std::function<void(FetchNews)>;
 
-  TreeFetcher(v1::WorkerService::StubInterface& stub, TreeCache cache, const Clock& clock,
-              uint64_t seed, Sink sink, absl::Duration patience = kPatience);
+  // `stub` outlives it.
+  TreeFetcher(const WorkerStub& stub, TreeCache cache, const Clock& clock, uint64_t seed, Sink sink,
+              absl::Duration patience = kPatience);
   // Stops at once; what has come stays.
   ~TreeFetcher();
   TreeFetcher(const TreeFetcher&) = delete;
@@ -92,7 +94,7 @@ class TreeFetcher {
   // The same, once it has ended.
   bool Release();
 
-  v1::WorkerService::StubInterface& stub_;
+  const WorkerStub& stub_;
   const TreeCache cache_;
   const Clock& clock_;
   const Sink sink_;

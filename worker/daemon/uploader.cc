@@ -51,9 +51,9 @@ void AddMember(const std::string& member, uint32_t attempt, std::vector<LogField
   fields.emplace_back("attempt", attempt);
 }
 
-Uploader::Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed,
-                   Sink sink, Check check)
-    : first_stub_(stub),
+Uploader::Uploader(const WorkerStub& stub, const Clock& clock, uint64_t seed, Sink sink,
+                   Check check)
+    : stub_(stub),
       clock_(clock),
       sink_(std::move(sink)),
       check_(std::move(check)),
@@ -95,11 +95,6 @@ void Uploader::Wake() {
   backoff_.Reset();
   for (Work& work : queue_) work.not_before = -absl::InfiniteDuration();
   changed_.NotifyAll();
-}
-
-void Uploader::Follow(std::shared_ptr<v1::WorkerService::StubInterface> stub) {
-  MutexLock lock(mutex_);
-  stub_ = std::move(stub);
 }
 
 bool Uploader::IsCancelled(const Hand& hand) {
@@ -207,15 +202,14 @@ absl::Status Uploader::UploadOne(Hand& hand, const UploadJob& job, const std::st
   NF_ASSIGN_OR_RETURN(const FoundFile found, job.folder->Find(path));
   grpc::ClientContext context;
   SetDeadline(context, DeadlineFor(artifact.size));
-  std::shared_ptr<v1::WorkerService::StubInterface> stub;  // shared: see Follow.
   {
     MutexLock lock(mutex_);
     if (stop_ || hand.cancelled) return absl::CancelledError("");
     hand.call = &context;
-    stub = stub_;
   }
   v1::UploadResponse response;
-  const auto writer = (stub == nullptr ? first_stub_ : *stub).Upload(&context, &response);
+  const WorkerStub::Stub stub = stub_.Get();
+  const auto writer = stub->Upload(&context, &response);
   v1::UploadRequest request;
   request.mutable_header()->set_lease_id(job.lease.value);
   request.mutable_header()->set_kind(artifact.kind);

@@ -20,6 +20,7 @@
 #include "common/trainer_protocol/json.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
 #include "worker/daemon/attempt_folder.h"
+#include "worker/daemon/worker_stub.h"
 
 namespace noisefloor {
 
@@ -53,7 +54,8 @@ class Uploader {
   using Sink = std::function<void(UploadDone)>;  // Called on its threads; must not wait.
   using Check = std::function<decltype(CheckArtifact)>;
 
-  Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed, Sink sink,
+  // `stub` outlives it.
+  Uploader(const WorkerStub& stub, const Clock& clock, uint64_t seed, Sink sink,
            Check check = CheckArtifact);
   // Stops at once; what was not uploaded is uploaded by the next process.
   ~Uploader();
@@ -63,9 +65,6 @@ class Uploader {
   void Cancel(LeaseId lease);
   // The coordinator is there again: try now.
   void Wake();
-  // The coordinator is somewhere else: the next calls go there.
-  // shared: with calls that run.
-  void Follow(std::shared_ptr<v1::WorkerService::StubInterface> stub);
 
  private:
   // A job with what has been done of it.
@@ -98,13 +97,11 @@ class Uploader {
   void TryLater(Hand& hand, Work work, const absl::Status& why);
   bool IsCancelled(const Hand& hand);
 
-  v1::WorkerService::StubInterface& first_stub_;
+  const WorkerStub& stub_;
   const Clock& clock_;
   const Sink sink_;
   const Check check_;
   Mutex mutex_;
-  // shared: see Follow. Null: the first one.
-  std::shared_ptr<v1::WorkerService::StubInterface> stub_ ABSL_GUARDED_BY(mutex_);
   CondVar changed_;
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::deque<Work> queue_ ABSL_GUARDED_BY(mutex_);

@@ -68,12 +68,12 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       say_unreached_after_(kFirstWord),
       unreached_since_(clock.Steady()),
       leave_at_(clock.Steady() + settings_.options.leave_after) {
-  uploader_ = std::make_unique<Uploader>(*stub_, clock_, state.identity(), [this](UploadDone done) {
+  uploader_ = std::make_unique<Uploader>(stub_, clock_, state.identity(), [this](UploadDone done) {
     NF_CHECK(mailbox_.Post(std::move(done)));
   });
   if (!settings_.options.use_cache) return;
   fetcher_ = std::make_unique<TreeFetcher>(
-      *stub_, TreeCache(CacheOf(settings_.options, state), settings_.options.cache_limit_mib << 20),
+      stub_, TreeCache(CacheOf(settings_.options, state), settings_.options.cache_limit_mib << 20),
       clock_, state.identity(),
       [this](FetchNews news) { NF_CHECK(mailbox_.Post(std::move(news))); });
 }
@@ -170,15 +170,14 @@ void Worker::FollowCoordinator() {
   if (!address.ok() || ToText(*address) == ToText(coordinator_)) return;
   LogInfo("coordinator_moved", {{"from", ToText(coordinator_)}, {"to", ToText(*address)}});
   coordinator_ = *address;
-  stub_ = v1::WorkerService::NewStub(MakeChannel(coordinator_, settings_.access.get()));
-  uploader_->Follow(stub_);
+  stub_.Follow(v1::WorkerService::NewStub(MakeChannel(coordinator_, settings_.access.get())));
 }
 
 void Worker::OpenSessionIfDue() {
   if (session_ != nullptr || exit_code_ || clock_.Steady() < open_at_) return;
   FollowCoordinator();
   welcome_by_ = clock_.Steady() + kWelcomeTimeout;
-  session_ = std::make_unique<Session>(*stub_, Registration(), *this);
+  session_ = std::make_unique<Session>(*stub_.Get(), Registration(), *this);
 }
 
 void Worker::On(SessionClosed& closed) {

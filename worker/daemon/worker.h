@@ -30,6 +30,7 @@
 #include "worker/daemon/trainer_pool.h"
 #include "worker/daemon/tree_fetcher.h"
 #include "worker/daemon/uploader.h"
+#include "worker/daemon/worker_stub.h"
 #include "worker/slots/slots.h"
 
 namespace noisefloor {
@@ -177,8 +178,7 @@ class Worker final : public SessionListener {
   std::map<uint64_t, LeaseId> lease_of_process_;
   Spool spool_;
   Address coordinator_;  // Where it is, as far as is known.
-  // shared: with uploads that run when it moves.
-  std::shared_ptr<v1::WorkerService::StubInterface> stub_;
+  WorkerStub stub_;
   TrainerPool pool_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<TreeFetcher> fetcher_;  // None without a cache.

@@ -75,6 +75,7 @@ TEST(KubernetesTest, ItLeavesBeforeItsTimeIsUp) {
   wish.drain_before_seconds = 600;
   EXPECT_EQ(PodOf(KubernetesJobs(wish))["activeDeadlineSeconds"], 3600);
   EXPECT_THAT(ArgumentsOf(wish), Contains("--leave-after=3000"));
+  EXPECT_THAT(ArgumentsOf(wish), Contains("--lifetime=3600"));
 }
 
 TEST(KubernetesTest, WhatLooksLikeAVariableStaysAsItIs) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <list>
 #include <memory>
 #include <optional>
 
@@ -42,10 +43,10 @@ class TreeFetcherTest : public testing::Test {
 
   std::unique_ptr<TreeFetcher> Make(absl::Duration patience = absl::Minutes(2),
                                     uint64_t limit = 1 << 20) {
-    stubs_.push_back(
+    stubs_.emplace_back(
         v1::WorkerService::NewStub(MakeChannel(ParseAddress(coordinator_.address()).value())));
     return std::make_unique<TreeFetcher>(
-        *stubs_.back(), TreeCache(folder_, limit), clock_, 1,
+        stubs_.back(), TreeCache(folder_, limit), clock_, 1,
         [this](FetchNews news) { (void)news_.Post(std::move(news)); }, patience);
   }
   // How the next one ends, of whichever fetcher.
@@ -78,7 +79,7 @@ class TreeFetcherTest : public testing::Test {
   SystemClock clock_;
   Mailbox<FetchNews> news_{1000};
   std::deque<FetchNews> ended_;
-  std::vector<std::unique_ptr<v1::WorkerService::Stub>> stubs_;
+  std::list<WorkerStub> stubs_;
   std::unique_ptr<TreeFetcher> fetcher_;
 };
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "gmock/gmock.h"
@@ -110,7 +111,8 @@ class UploaderTest : public CheckArtifactTest {
   void Start(Uploader::Check check = CheckArtifact,
              std::vector<Artifact> artifacts = {{"one", "one", Sha256Hex("first"), 5},
                                                 {"two", "two", Sha256Hex("second"), 6}}) {
-    stub_ = v1::WorkerService::NewStub(MakeChannel(ParseAddress(coordinator_.address()).value()));
+    stub_.emplace(
+        v1::WorkerService::NewStub(MakeChannel(ParseAddress(coordinator_.address()).value())));
     uploader_ = std::make_unique<Uploader>(
         *stub_, clock_, 1, [this](UploadDone done) { (void)done_.Post(std::move(done)); },
         std::move(check));
@@ -129,7 +131,7 @@ class UploaderTest : public CheckArtifactTest {
   MiniCoordinator coordinator_;
   SystemClock clock_;
   Mailbox<UploadDone> done_;
-  std::unique_ptr<v1::WorkerService::StubInterface> stub_;
+  std::optional<WorkerStub> stub_;
   std::unique_ptr<Uploader> uploader_;
 };
 
