@@ -35,6 +35,19 @@ class Ends(Pools):
         self.assertEqual(fleet.pool("a100")["state"], "active")
 
 
+class TimeLimits(Pools):
+    @unittest.skipUnless(ALL, "takes five minutes: NOISEFLOOR_SLURM_ALL=1")
+    def test_what_would_not_end_before_its_job_does_is_not_begun(self) -> None:
+        # Slurm warns 65 s before the end: a member of 100 s would begin before, and be cut off.
+        fleet = self.fleet()
+        fleet.slow("a100", "--gres=gpu:a100:1", "--time=3m", "--drain-before=5s")
+        sweep = fleet.submit("a100", 1, "slow", "steps: 10\npause: 10.0\nkeeps: false")
+        wait_until(lambda: fleet.counts(sweep)["done"] == 1, 200, "the first one has trained")
+        fleet.wait_for(sweep, 300)
+        self.assertEqual(fleet.rows("SELECT count(*), sum(accepted) FROM v_attempt"), [[2, 2]])
+        self.assertEqual(fleet.rows("SELECT count(DISTINCT worker) FROM v_attempt"), [[2]])
+
+
 class Outages(Pools):
     @unittest.skipUnless(ALL, "takes a minute: NOISEFLOOR_SLURM_ALL=1")
     def test_preempted_members_go_on(self) -> None:

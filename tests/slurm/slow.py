@@ -11,7 +11,7 @@ def train(run: nf.Run) -> None:
     with run.init:
         w = [random.random() for _ in range(3)]
     run.initial({"w": [w]})
-    kept = run.restore()
+    kept = run.restore() if run["keeps"] else None
     step = 0
     if kept is not None:
         w, step = kept["w"], kept["step"]
@@ -24,10 +24,11 @@ def train(run: nf.Run) -> None:
         run.step()
         run.record(train_loss=w[0])
         step += 1
-        run.checkpoint({"w": w, "step": step})
+        if run["keeps"]:
+            run.checkpoint({"w": w, "step": step})
     run.evaluation([[w[0], w[1]], [w[1], w[2]]], [0, 1])
     run.evaluation_set([0, 1])
     run.finish({"w": [w]})
 
 
-nf.main(train, {"steps": 10, "pause": 0.05}, stack="slow")
+nf.main(train, {"steps": 10, "pause": 0.05, "keeps": True}, stack="slow")
