@@ -91,7 +91,7 @@ class Fleet final : public Command {
   noisefloor fleet pause a100      # what runs goes on; `resume` goes on after a pause, ours too
   noisefloor fleet logs a100       # of the worker that failed last, else of the newest
   noisefloor fleet remove a100
-  noisefloor fleet manifest a100 --kubernetes --image=registry.example/noisefloor:0.2 --gpu=NVIDIA-A100-SXM4-40GB --max=8
+  noisefloor fleet manifest a100 --kubernetes --image=registry.example/nf:0.2 --gpus=1 --max=8
   noisefloor fleet manifest lab --systemd --worker=--slots=4)";
   }
   void Describe(CLI::App& app) override {

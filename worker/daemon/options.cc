@@ -90,6 +90,27 @@ void AddState(CLI::App& app, Options& options, Raw& raw) {
       ->capture_default_str();
 }
 
+void AddLeaving(CLI::App& app, Raw& raw) {
+  app.add_option("--give-up-after", raw.give_up_seconds,
+                 "Seconds without a coordinator until the program ends with code 3; 0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--idle-timeout", raw.idle_seconds,
+                 "Seconds without a member until the worker leaves; 0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--lifetime", raw.lifetime_seconds,
+                 "Seconds until a cluster ends this worker: what would take longer is not begun "
+                 "here, unless it can go on elsewhere; 0: nobody ends it")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  app.add_option("--leave-after", raw.leave_seconds,
+                 "Seconds from the start until the worker begins nothing new, and leaves when what "
+                 "runs has ended; 0: never")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
 void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option(
          "--coordinator", raw.coordinator,
@@ -137,24 +158,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Seconds after SIGTERM until what runs is stopped; 0: never")
       ->type_name("SECONDS")
       ->capture_default_str();
-  app.add_option("--give-up-after", raw.give_up_seconds,
-                 "Seconds without a coordinator until the program ends with code 3; 0: never")
-      ->type_name("SECONDS")
-      ->capture_default_str();
-  app.add_option("--idle-timeout", raw.idle_seconds,
-                 "Seconds without a member until the worker leaves; 0: never")
-      ->type_name("SECONDS")
-      ->capture_default_str();
-  app.add_option("--lifetime", raw.lifetime_seconds,
-                 "Seconds until a cluster ends this worker: what would take longer is not begun "
-                 "here, unless it can go on elsewhere; 0: nobody ends it")
-      ->type_name("SECONDS")
-      ->capture_default_str();
-  app.add_option("--leave-after", raw.leave_seconds,
-                 "Seconds from the start until the worker begins nothing new, and leaves when what "
-                 "runs has ended; 0: never")
-      ->type_name("SECONDS")
-      ->capture_default_str();
+  AddLeaving(app, raw);
   app.add_option("--spool-limit", raw.spool_limit_mib, "MiB that may wait for delivery")
       ->type_name("MIB")
       ->capture_default_str();
