@@ -308,6 +308,8 @@ absl::Status NameCoordinator(const Raw& raw, const ProgramPlace& place, Options&
   }
   NF_ASSIGN_OR_RETURN(options.coordinator, ParseAddress(found->address));
   options.access_file = found->access_path;
+  const bool said = !raw.coordinator.empty() || !place.noisefloor_coordinator.empty();
+  options.follows = !said && !found->access_path.empty();
   return absl::OkStatus();
 }
 

@@ -18,9 +18,10 @@ namespace noisefloor {
 
 struct Options {
   Address coordinator;
-  std::string access_file;                           // Path; empty: plain text, no token.
-  std::string name;                                  // Empty: the host's.
-  std::string state;                                 // The state directory.
+  std::string access_file;  // Path; empty: plain text, no token.
+  bool follows = false;     // The address is that of the access file, whatever it says by now.
+  std::string name;         // Empty: the host's.
+  std::string state;        // The state directory.
   bool state_is_temporary = false;                   // It goes when the worker leaves with code 0.
   absl::Duration state_wait = absl::ZeroDuration();  // For another worker to leave it.
   LayoutWish layout;                                 // Of slots.

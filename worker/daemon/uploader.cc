@@ -53,7 +53,7 @@ void AddMember(const std::string& member, uint32_t attempt, std::vector<LogField
 
 Uploader::Uploader(v1::WorkerService::StubInterface& stub, const Clock& clock, uint64_t seed,
                    Sink sink, Check check)
-    : stub_(stub),
+    : first_stub_(stub),
       clock_(clock),
       sink_(std::move(sink)),
       check_(std::move(check)),
@@ -95,6 +95,11 @@ void Uploader::Wake() {
   backoff_.Reset();
   for (Work& work : queue_) work.not_before = -absl::InfiniteDuration();
   changed_.NotifyAll();
+}
+
+void Uploader::Follow(std::shared_ptr<v1::WorkerService::StubInterface> stub) {
+  MutexLock lock(mutex_);
+  stub_ = std::move(stub);
 }
 
 bool Uploader::IsCancelled(const Hand& hand) {
@@ -202,13 +207,15 @@ absl::Status Uploader::UploadOne(Hand& hand, const UploadJob& job, const std::st
   NF_ASSIGN_OR_RETURN(const FoundFile found, job.folder->Find(path));
   grpc::ClientContext context;
   SetDeadline(context, DeadlineFor(artifact.size));
+  std::shared_ptr<v1::WorkerService::StubInterface> stub;  // shared: see Follow.
   {
     MutexLock lock(mutex_);
     if (stop_ || hand.cancelled) return absl::CancelledError("");
     hand.call = &context;
+    stub = stub_;
   }
   v1::UploadResponse response;
-  const auto writer = stub_.Upload(&context, &response);
+  const auto writer = (stub == nullptr ? first_stub_ : *stub).Upload(&context, &response);
   v1::UploadRequest request;
   request.mutable_header()->set_lease_id(job.lease.value);
   request.mutable_header()->set_kind(artifact.kind);

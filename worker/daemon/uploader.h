@@ -63,6 +63,9 @@ class Uploader {
   void Cancel(LeaseId lease);
   // The coordinator is there again: try now.
   void Wake();
+  // The coordinator is somewhere else: the next calls go there.
+  // shared: with calls that run.
+  void Follow(std::shared_ptr<v1::WorkerService::StubInterface> stub);
 
  private:
   // A job with what has been done of it.
@@ -95,11 +98,13 @@ class Uploader {
   void TryLater(Hand& hand, Work work, const absl::Status& why);
   bool IsCancelled(const Hand& hand);
 
-  v1::WorkerService::StubInterface& stub_;
+  v1::WorkerService::StubInterface& first_stub_;
   const Clock& clock_;
   const Sink sink_;
   const Check check_;
   Mutex mutex_;
+  // shared: see Follow. Null: the first one.
+  std::shared_ptr<v1::WorkerService::StubInterface> stub_ ABSL_GUARDED_BY(mutex_);
   CondVar changed_;
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
   std::deque<Work> queue_ ABSL_GUARDED_BY(mutex_);

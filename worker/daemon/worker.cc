@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "common/access/access_file.h"
 #include "common/base/check.h"
 #include "common/log/log.h"
+#include "common/rpc/address.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/greeting.h"
 #include "common/rpc/inventory.h"
@@ -56,8 +58,8 @@ Worker::Worker(WorkerSettings settings, const StateDirectory& state, const Clock
       mailbox_(kMailboxLimit),
       slots_(SlotsOptionsOf(settings_)),
       spool_(state.spool(), settings_.options.spool_limit_bytes, files),
-      stub_(v1::WorkerService::NewStub(
-          MakeChannel(settings_.options.coordinator, settings_.access.get()))),
+      coordinator_(settings_.options.coordinator),
+      stub_(v1::WorkerService::NewStub(MakeChannel(coordinator_, settings_.access.get()))),
       pool_(
           {settings_.offer.stacks, settings_.slots, state.path(), CacheOf(settings_.options, state),
            CheckpointsOf(settings_.options, state), settings_.options.cache_limit_mib},
@@ -148,8 +150,22 @@ v1::SessionRequest Worker::Registration() const {
   return request;
 }
 
+// Its access file may name another address by now. While it cannot be read, nothing changes.
+void Worker::FollowCoordinator() {
+  if (!settings_.options.follows) return;
+  const absl::StatusOr<AccessFile> file = ReadAccessFile(settings_.options.access_file);
+  if (!file.ok() || file->coordinator == ToText(coordinator_)) return;
+  const absl::StatusOr<Address> address = ParseAddress(file->coordinator);
+  if (!address.ok() || ToText(*address) == ToText(coordinator_)) return;
+  LogInfo("coordinator_moved", {{"from", ToText(coordinator_)}, {"to", ToText(*address)}});
+  coordinator_ = *address;
+  stub_ = v1::WorkerService::NewStub(MakeChannel(coordinator_, settings_.access.get()));
+  uploader_->Follow(stub_);
+}
+
 void Worker::OpenSessionIfDue() {
   if (session_ != nullptr || exit_code_ || clock_.Steady() < open_at_) return;
+  FollowCoordinator();
   welcome_by_ = clock_.Steady() + kWelcomeTimeout;
   session_ = std::make_unique<Session>(*stub_, Registration(), *this);
 }
@@ -176,8 +192,7 @@ void Worker::On(SessionClosed& closed) {
   // away for it.
   const bool waits = code == absl::StatusCode::kUnauthenticated && !slots_.HeldLeases().empty();
   if (!refused || waits || exit_code_) return;
-  LogError("refused",
-           {{"coordinator", ToText(settings_.options.coordinator)}, {"error", closed.status}});
+  LogError("refused", {{"coordinator", ToText(coordinator_)}, {"error", closed.status}});
   exit_code_ = 1;
 }
 
@@ -188,18 +203,18 @@ void Worker::LogRefusal(const absl::Status& status) {
   const bool is_new = refused && last_refusal_ != Message(status);
   if (refused) last_refusal_ = Message(status);
   Log(is_new ? LogLevel::kWarning : LogLevel::kDebug, "not_connected",
-      {{"coordinator", ToText(settings_.options.coordinator)}, {"error", status}});
+      {{"coordinator", ToText(coordinator_)}, {"error", status}});
 }
 
 void Worker::SayUnreached(absl::Duration now) {
   const absl::Duration without = now - unreached_since_;
   if (connected_ || exit_code_ || without < say_unreached_after_) return;
   say_unreached_after_ = without + std::min(without, kLongestSilence);
-  const std::string stranger = WhyNotUnderstood(
-      settings_.options.coordinator, settings_.access ? settings_.access->certificate : "");
+  const std::string stranger =
+      WhyNotUnderstood(coordinator_, settings_.access ? settings_.access->certificate : "");
   LogWarning(
       "no_coordinator",
-      {{"coordinator", ToText(settings_.options.coordinator)},
+      {{"coordinator", ToText(coordinator_)},
        {"tried_s", absl::ToInt64Seconds(without)},
        {"error", why_unreached_},
        {"help",
@@ -243,7 +258,7 @@ void Worker::WatchTheClock() {
   }
   if (session_ != nullptr && now >= welcome_by_) {
     welcome_by_ = absl::InfiniteDuration();
-    LogWarning("no_welcome", {{"coordinator", ToText(settings_.options.coordinator)}});
+    LogWarning("no_welcome", {{"coordinator", ToText(coordinator_)}});
     session_->Cancel();
   }
   LeaveWhenIdle(now);
@@ -251,7 +266,7 @@ void Worker::WatchTheClock() {
   const bool given_up = !connected_ && now - unreached_since_ >= settings_.options.give_up_after &&
                         lease_of_process_.empty();
   if (given_up && !exit_code_) {
-    LogError("unreachable", {{"coordinator", ToText(settings_.options.coordinator)}});
+    LogError("unreachable", {{"coordinator", ToText(coordinator_)}});
     exit_code_ = 3;
   }
 }

@@ -135,6 +135,7 @@ class Worker final : public SessionListener {
   void Send(v1::SessionRequest message);
 
   void OpenSessionIfDue();
+  void FollowCoordinator();
   void WatchTheClock();
   Pulse::Wait WaitForDisk();
   absl::Duration UntilNext() const;
@@ -153,7 +154,9 @@ class Worker final : public SessionListener {
   std::map<LeaseId, Attempt> attempts_;
   std::map<uint64_t, LeaseId> lease_of_process_;
   Spool spool_;
-  std::unique_ptr<v1::WorkerService::StubInterface> stub_;
+  Address coordinator_;  // Where it is, as far as is known.
+  // shared: with uploads that run when it moves.
+  std::shared_ptr<v1::WorkerService::StubInterface> stub_;
   TrainerPool pool_;
   std::unique_ptr<Uploader> uploader_;
   std::unique_ptr<Session> session_;

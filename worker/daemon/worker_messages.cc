@@ -30,8 +30,7 @@ void Worker::OnWelcome(const v1::Welcome& welcome) {
   last_refusal_.clear();
   reconnect_.Reset();
   uploader_->Wake();
-  LogInfo("connected", {{"coordinator", ToText(settings_.options.coordinator)},
-                        {"number", welcome.worker_id()}});
+  LogInfo("connected", {{"coordinator", ToText(coordinator_)}, {"number", welcome.worker_id()}});
   const absl::Duration interval =
       absl::Milliseconds(std::max(10u, welcome.heartbeat_interval_ms()));
   if (session_ != nullptr) pulse_.Open(*session_, interval);
