@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/access/redirect.h"
-#include "common/files/directory.h"
 #include "common/files/sha256.h"
 #include "common/log/log.h"
 #include "common/rpc/address.h"
@@ -86,23 +85,30 @@ absl::StatusOr<std::string> Handover::HostAt(const std::string& listen) const {
   return host;
 }
 
-absl::Status Handover::PointToIt(const Coordinator& coordinator) const {
-  const HandoverFolder folder(wish_.folder);
-  if (term() > 1) NF_RETURN_IF_ERROR(folder.Forget(term() - 1));
-  const std::string& home = context_->options.home;
-  const AccessPlaces& places = context_->access_places;
-  const std::string& place = places.named.empty() ? places.usual : places.named;
-  if (!AccessIsSetUp(home) || coordinator.address().empty()) return absl::OkStatus();
-  NF_ASSIGN_OR_RETURN(const KeptAccess kept, ReadAccess(home));
-  if (!PathExists(place)) {
-    LogWarning("no_access_files", {{"place", place}, {"coordinator", kept.coordinator}});
-    return absl::OkStatus();
-  }
+absl::StatusOr<size_t> Handover::Point(const std::string& place) const {
+  NF_ASSIGN_OR_RETURN(const KeptAccess kept, ReadAccess(context_->options.home));
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> pointed,
                       PointAccessFiles(place, kept.certificate, kept.coordinator));
-  LogInfo("access_files_name_it",
-          {{"place", place}, {"files", pointed.size()}, {"coordinator", kept.coordinator}});
-  return absl::OkStatus();
+  if (pointed.empty()) {
+    return MakeError(absl::StatusCode::kNotFound,
+                     place +
+                         ": no access file there is one of this coordinator; workers look for "
+                         "it where their own say. $NOISEFLOOR_ACCESS names another place");
+  }
+  return pointed.size();
+}
+
+void Handover::PointToIt(const Coordinator& coordinator) const {
+  if (term() > 1) (void)HandoverFolder(wish_.folder).Forget(term() - 1);  // Of no use and no harm.
+  if (!AccessIsSetUp(context_->options.home) || coordinator.address().empty()) return;
+  const AccessPlaces& places = context_->access_places;
+  const std::string& place = places.named.empty() ? places.usual : places.named;
+  const absl::StatusOr<size_t> pointed = Point(place);
+  if (pointed.ok()) {
+    LogInfo("access_files_name_it", {{"place", place}, {"files", *pointed}});
+  } else {
+    LogWarning("no_access_file_names_it", {{"error", pointed.status()}});
+  }
 }
 
 void Handover::WaitForTheEnd() {

@@ -30,8 +30,8 @@ class Handover {
   // Where others find a coordinator that listens there: its certificate holds for it then. Empty:
   // access is not set up.
   absl::StatusOr<std::string> HostAt(const std::string& listen) const;
-  // It serves: the access files of this machine's user name it.
-  absl::Status PointToIt(const Coordinator& coordinator) const;
+  // It serves: the access files of this machine's user name it. What fails is in the log.
+  void PointToIt(const Coordinator& coordinator) const;
   // Until a signal came, or a successor is ready.
   void WaitForTheEnd();
   // The coordinator has stopped, and still has its home.
@@ -41,6 +41,8 @@ class Handover {
 
  private:
   Handover(Context& context, HandoverWish wish, const StopSignal& stop, TakenOver taken);
+  // How many access files name it now.
+  absl::StatusOr<size_t> Point(const std::string& place) const;
 
   Context* context_;
   HandoverWish wish_;

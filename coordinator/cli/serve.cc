@@ -70,7 +70,7 @@ class Serve final : public Command {
       NF_ASSIGN_OR_RETURN(handover, Handover::Take(context, handover_, stop));
     }
     NF_ASSIGN_OR_RETURN(const std::unique_ptr<Coordinator> coordinator, Start(context, handover));
-    if (handover) NF_RETURN_IF_ERROR(handover->PointToIt(*coordinator));
+    if (handover) handover->PointToIt(*coordinator);
     Say(context, *coordinator, handover);
     if (handover) {
       handover->WaitForTheEnd();

@@ -58,6 +58,7 @@ absl::Status TermHolder::CopyAhead(const Word& wanted) {
   beat_ = wanted.beat;
   Tell("copies");
   const absl::Status made = MakeState().status();
+  if (absl::IsCancelled(made)) return absl::OkStatus();  // Our own end has come: see Finish.
   if (made.ok()) {
     Tell("copied");
   } else {

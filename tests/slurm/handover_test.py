@@ -39,10 +39,12 @@ class Study:
         self.folder = tempfile.mkdtemp(prefix="nf-jobs-")
         test.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.shared = os.path.join(self.folder, "shared")
-        os.mkdir(os.path.join(self.folder, "local"))
+        for name in ("local", "bin"):
+            os.mkdir(os.path.join(self.folder, name))
+        self._wrap_sbatch()
         self.environment = {
             **cluster.environment(), "HOME": self.folder,
-            "PATH": f"{BIN}:{cluster.environment()['PATH']}",
+            "PATH": f"{self.folder}/bin:{BIN}:{cluster.environment()['PATH']}",
             "PYTHONPATH": os.path.join(SOURCE, "worker/python"),
             "NOISEFLOOR_PYTHON": sys.executable,
             "NOISEFLOOR_LOCAL": os.path.join(self.folder, "local"),
@@ -54,6 +56,20 @@ class Study:
                                   env=self.environment, text=True, capture_output=True,
                                   timeout=60).stdout.strip()
         wait_until(self.answers, 60, "the coordinator answers")
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def _wrap_sbatch(self) -> None:
+        """Of a pool's jobs it waits while FOLDER/hold is there, and leaves FOLDER/held."""
+        with open(self.path("bin/sbatch"), "w", encoding="utf-8") as file:
+            file.write(f"""#!/bin/sh
+case "$*" in *=nf-*)
+  while [ -e {self.folder}/hold ]; do : >{self.folder}/held; sleep 0.1; done;;
+esac
+exec {shutil.which("sbatch")} "$@"
+""")
+        os.chmod(self.path("bin/sbatch"), 0o755)
 
     def _end(self) -> None:
         for worker in self._workers:
@@ -133,6 +149,18 @@ class Study:
         rows: list[list[Any]] = self.ask(f"--home={self.term()[1]['home']}", "sql", sql)["rows"]
         return rows
 
+    def write(self, name: str, content: str) -> None:
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content)
+
+    def pool(self) -> dict[str, Any]:
+        pool: dict[str, Any] = self.ask("fleet", "status", "a100")["pools"][0]
+        return pool
+
+    def workers(self) -> list[dict[str, str]]:
+        """Jobs of pools."""
+        return [job for job in self.cluster.jobs() if job["name"].startswith("nf-")]
+
     def jobs(self) -> list[dict[str, str]]:
         """Of the coordinator, in order."""
         return sorted((job for job in self.cluster.jobs()
@@ -198,6 +226,46 @@ class Handover(unittest.TestCase):
         again = study.submit("calm again", 1 + rounds, 60)
         study.wait_for(again)
         self.assertEqual(self.hashes(study, sweep), self.hashes(study, again))
+
+    def test_a_pool_goes_on_with_what_was_begun(self) -> None:
+        """Two jobs that run, and some that are being submitted at that moment."""
+        study = Study(self, self.cluster)
+        study.ask("fleet", "add", "a100", "--slurm", "--gres=gpu:a100:1", "--max=4", "--idle=5s",
+                  "--worker=--declare=any-1", f"--prologue=export PYTHONPATH={SOURCE}/worker/python",
+                  f"--worker=--trainer=slow={sys.executable} {SLOW}")
+        wait_until(lambda: study.pool()["classes"], 60, "a worker has come")
+        # The node has two GPUs.
+        sweep = study.submit("pooled", 1, 300)
+        wait_until(lambda: sorted(job["state"] for job in study.workers()
+                                  if job["state"] in ("PENDING", "RUNNING"))[-2:] ==
+                   ["RUNNING", "RUNNING"], 60, "two run")
+        study.write("hold", "")
+        more = study.submit("more", 3, 60)
+        wait_until(lambda: os.path.exists(study.path("held")), 60, "one is being submitted")
+        before = study.term()[0]
+        self.cluster.run("scancel", "--batch", "--signal=USR1", study.job)
+        wanted = f"{study.shared}/handover/term-{before}/wanted.json"
+
+        def ready() -> bool:
+            try:
+                with open(wanted, encoding="utf-8") as file:
+                    return '"ready"' in file.read()
+            except FileNotFoundError:
+                return False
+        wait_until(ready, 60, "the next one is ready")
+        os.unlink(study.path("hold"))
+        wait_until(lambda: study.term()[0] == before + 1, 60, "the next one has the data")
+        for one in (sweep, more):
+            study.wait_for(one)
+        self.assertEqual(study.rows("SELECT count(*) FROM v_attempt WHERE NOT accepted"), [[0]])
+        names = [job["name"] for job in study.workers() if "_" not in job["key"]]
+        self.assertEqual(len(names), len(set(names)), f"one was submitted twice: {names}")
+        launches = study.rows("SELECT count(DISTINCT nonce), count(*) FROM launch")
+        self.assertEqual(launches[0][0], len({job["name"] for job in study.workers()}),
+                         f"one is not known: {launches} {study.workers()}")
+        study.ask("fleet", "remove", "a100")
+        wait_until(lambda: not study.ask("fleet", "status")["pools"], 60, "it is gone")
+        self.assertEqual([job for job in study.workers() if job["state"] == "RUNNING"], [])
 
 
 if __name__ == "__main__":

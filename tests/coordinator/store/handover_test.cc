@@ -77,17 +77,21 @@ class HandoverTest : public testing::Test {
     return TakeOver(options, clock_);
   }
 
-  TermHolder HolderOf(const std::string& name, const TakenOver& taken) {
+  TermHolder HolderOf(
+      const std::string& name, const TakenOver& taken,
+      const std::function<bool()>& stopped = [] { return false; }) {
     return TermHolder({.home = Home(name),
                        .folder = HandoverFolder(folder_),
                        .mark = taken.mark,
                        .version = "test",
                        .clock = clock_,
-                       .stopped = [] { return false; }});
+                       .stopped = stopped});
   }
 
   // The first home serves, and hands over to the second, which is ready when it says so.
-  void HandOver(const std::string& from, const std::string& to) {
+  void HandOver(
+      const std::string& from, const std::string& to,
+      const std::function<void()>& before_the_end = [] {}) {
     const auto taken = Take(from);
     ASSERT_TRUE(taken.ok()) << taken.status();
     TermHolder holder = HolderOf(from, *taken);
@@ -100,6 +104,7 @@ class HandoverTest : public testing::Test {
           if (!*ready) return;
           EXPECT_TRUE(fs::exists(Home(to) + "/blobs/" + HashOf("images.npy").substr(0, 2)))
               << "what could be copied ahead of the end was";
+          before_the_end();
           ASSERT_TRUE(holder.Finish().ok());
           ended = true;
         },
@@ -151,6 +156,25 @@ TEST_F(HandoverTest, ASuccessorHasEverythingInTheSameEpochWithAllLeases) {
   EXPECT_TRUE(CheckHandedOver(Home("b")).ok());
   EXPECT_FALSE(fs::exists(Home("b") + "/restore-unfinished"));
   EXPECT_THAT(said_, ElementsAre(HasSubstr("waits for host-of-a"), "takes over"));
+}
+
+TEST_F(HandoverTest, WhatIsKeptWhileASuccessorFetchesIsHandedOverToo) {
+  MakeHome("a");
+  const std::string late = "the last file";
+  HandOver("a", "b", [&] {
+    auto store = SqliteStore::Open(Home("a"));
+    ASSERT_TRUE(store.ok()) << store.status();
+    scheduler::KeepOutcome outcome = sample::Finish(3, sample::Member(1, 2));
+    outcome.outcome.artifacts = {{"log", "log", Sha256Hex(late), late.size()}};
+    ASSERT_TRUE(BlobStore::At(Home("a")).Put({Sha256Hex(late), late.size()}, late).ok());
+    const absl::Status kept = (*store)->Apply(std::vector<scheduler::Write>{
+        outcome, scheduler::DropLease{LeaseId{3}, CauseClass::kNone, "", sample::At(60)},
+        scheduler::SetMemberState{sample::Member(1, 2), MemberState::kDone, 1, 0}});
+    ASSERT_TRUE(kept.ok()) << kept;
+  });
+  EXPECT_EQ(RowsIn("b"), RowsIn("a"));
+  EXPECT_TRUE(BlobStore::At(Home("b")).Verify({Sha256Hex(late), late.size()}).ok());
+  EXPECT_THAT((*SqliteStore::Open(Home("b")))->Recover()->leases, IsEmpty());
 }
 
 TEST_F(HandoverTest, AHomeThatWasHandedOverIsNotServedAgainAndSaysWhoHasIt) {
@@ -325,6 +349,24 @@ TEST_F(HandoverTest, ASuccessorThatSaysNothingMoreGetsNothing) {
   EXPECT_EQ(folder.Answer(1)->stage, "copied");
   ASSERT_TRUE(folder.Want(1, {.id = "dead", .stage = "ready", .problem = "", .beat = 5}).ok());
   EXPECT_TRUE(holder.SuccessorIsReady().value()) << "it lives";
+}
+
+TEST_F(HandoverTest, WhoIsStoppedWhileItCopiesAheadHandsOverAllTheSame) {
+  MakeHome("a");
+  const auto taken = Take("a");
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  TermHolder holder = HolderOf("a", *taken, [] { return true; });
+  bool ended = false;
+  const auto come = Take(
+      "b",
+      [&] {
+        EXPECT_FALSE(holder.SuccessorIsReady().value());
+        if (std::exchange(ended, true)) return;
+        ASSERT_TRUE(holder.Finish().ok());
+      },
+      absl::Minutes(2));
+  ASSERT_TRUE(come.ok()) << come.status();
+  EXPECT_EQ(RowsIn("b"), RowsIn("a"));
 }
 
 TEST_F(HandoverTest, AHomeWithDataOfItsOwnTakesNoOthers) {
