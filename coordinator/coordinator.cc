@@ -40,6 +40,7 @@
 #include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/handover_folder.h"
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
 #include "coordinator/store/pool_rows.h"
@@ -148,6 +149,7 @@ absl::StatusOr<HomeLock> LockHome(const std::string& path) {
 
 absl::StatusOr<Home> OpenHome(const std::string& path) {
   NF_ASSIGN_OR_RETURN(HomeLock lock, LockHome(path));
+  NF_RETURN_IF_ERROR(CheckHandedOver(path));
   NF_RETURN_IF_ERROR(CheckDatabaseFile(path));
   NF_ASSIGN_OR_RETURN(BlobStore blobs, BlobStore::Open(path));
   // Of no use and no harm: an archive that cannot be written to is read beside them.
@@ -326,7 +328,11 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
                                .book = access_,
                                .clock = clock_,
                                .chance = Chance,
-                               .coordinator = kept->coordinator,
+                               .coordinator =
+                                   [home = options.home] {
+                                     const absl::StatusOr<KeptAccess> now = ReadAccess(home);
+                                     return now.ok() ? now->coordinator : "";
+                                   },
                                .certificate = kept->certificate,
                                .open = !options.listen.empty() && !access_.enforced()});
   return OpenPools(options);
@@ -400,6 +406,10 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
   NF_ASSIGN_OR_RETURN(server_, RpcServer::Start(settings, services));
   if (!settings.in_process_only) {
     address_ = ToText(server_->address());
+    if (access_.enforced() && !options.host.empty()) {
+      const Address found = {options.host, server_->address().port};
+      NF_RETURN_IF_ERROR(KeepAddress(options.home, ToText(found)));
+    }
     if (access_.enforced()) NF_RETURN_IF_ERROR(WriteOwnerAccess(options.home));
     NF_RETURN_IF_ERROR(home_.lock.SetAddress(address_));  // The loop's thread has it from then on.
     LogInfo("coordinator_serves", {{"address", address_},
@@ -455,10 +465,12 @@ absl::Status RunningCoordinator::ServeMetrics(const CoordinatorOptions& options)
 void RunningCoordinator::Stop() {
   if (stopped_.exchange(true)) return;
   metrics_.reset();
+  // Before the loop, which keeps what it decides; and first of all: a cluster that takes its time
+  // is waited for while workers are still served.
+  if (pools_) pools_->Stop();
   if (server_) server_->StopServing();
   registry_.CloseAll(Stopping());
   watches_.CloseAll(Stopping());
-  if (pools_) pools_->Stop();  // Before the loop, which keeps what it decides.
   loop_.Stop();  // Before the server: what it answers must still have a call to go to.
   if (server_) server_->Shutdown(kStopGrace);
   if (!owner_access_.empty()) (void)RemoveFile(owner_access_);

@@ -25,6 +25,9 @@ struct CoordinatorOptions {
   // TLS and tokens, once `noisefloor access init` has set them up in `home`; else `listen` must be
   // on loopback, where everybody on this machine may do everything.
   bool use_access = false;
+  // With them: from now on it is found at this host, and the port that is bound. Empty: as access
+  // was set up.
+  std::string host = "";
   // Where Prometheus reads figures: "127.0.0.1:9464"; empty: nowhere. Off loopback only with TLS
   // and tokens, of which that of any reader will do.
   std::string metrics = "";
@@ -49,7 +52,7 @@ class Coordinator {
   // InvalidArgument: an address that cannot be understood, or off loopback without TLS and
   // tokens.
   // FailedPrecondition: another process holds the home; the message and HolderAddress say where it
-  // serves.
+  // serves. Or it was handed over (store/handover_folder.h).
   // PermissionDenied: the home cannot be written to.
   // Unavailable: the address cannot be bound. Others: the store cannot be opened.
   static absl::StatusOr<std::unique_ptr<Coordinator>> Start(const CoordinatorOptions& options);
@@ -68,8 +71,9 @@ class Coordinator {
   // shared: gRPC's stubs hold their channel so.
   virtual std::shared_ptr<grpc::Channel> InProcessChannel() = 0;
 
-  // Health becomes NOT_SERVING, open streams end, the loop commits what it has taken, the lock is
-  // released. Sweeps are not cancelled. Idempotent.
+  // Pools begin nothing more, health becomes NOT_SERVING, open streams end, the loop commits what
+  // it has taken. From then on nothing is written; the lock is released with this object. Sweeps
+  // are not cancelled. Idempotent.
   virtual void Stop() = 0;
 
  protected:

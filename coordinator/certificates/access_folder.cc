@@ -130,4 +130,18 @@ absl::StatusOr<CertificateFacts> RenewServerCertificate(const std::string& home,
   return ReadCertificate(server.certificate);
 }
 
+absl::Status LetCertificateHold(const std::string& home, const std::string& host, absl::Time now) {
+  NF_RETURN_IF_ERROR(ReadAccess(home).status());
+  NF_ASSIGN_OR_RETURN(const std::string pem, ReadFile(ServerPemPath(home), kMostBytes));
+  NF_ASSIGN_OR_RETURN(const CertificateFacts facts, ReadCertificate(pem));
+  if (std::ranges::find(facts.names, host) != facts.names.end()) return absl::OkStatus();
+  return Annotate(RenewServerCertificate(home, {host}, now).status(),
+                  fmt::format("the certificate does not hold for {}, and a new one", host));
+}
+
+absl::Status KeepAddress(const std::string& home, const std::string& coordinator) {
+  NF_RETURN_IF_ERROR(ParseAddress(coordinator).status());
+  return WritePrivateFile(FolderOf(home) + "/address", coordinator + "\n");
+}
+
 }  // namespace noisefloor

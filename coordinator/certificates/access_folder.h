@@ -53,4 +53,12 @@ absl::StatusOr<CertificateFacts> RenewServerCertificate(const std::string& home,
                                                         const std::vector<std::string>& more_names,
                                                         absl::Time now);
 
+// For a coordinator that has come to another machine: its certificate holds for `host`, by a new
+// one where the old one does not. NotFound: access is not set up, or the key that would sign it is
+// not there.
+absl::Status LetCertificateHold(const std::string& home, const std::string& host, absl::Time now);
+
+// From now on it is found at `coordinator` ("box:7077").
+absl::Status KeepAddress(const std::string& home, const std::string& coordinator);
+
 }  // namespace noisefloor

@@ -6,8 +6,8 @@
 
 #include "common/base/names.h"
 #include "common/files/directory.h"
-#include "common/rpc/address.h"
 #include "common/rpc/caller_metadata.h"
+#include "common/rpc/reconnect.h"
 #include "coordinator/certificates/access_folder.h"
 #include "coordinator/cli/read_only_home.h"
 
@@ -16,6 +16,8 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
+constexpr absl::Duration kComeBack = absl::Seconds(8);
+constexpr absl::Duration kLookAgain = absl::Seconds(1);  // Into the access file, meanwhile.
 
 // Looking at a folder that is none makes nothing in it.
 absl::Status CheckNamesHome(const std::string& path) {
@@ -37,6 +39,8 @@ absl::StatusOr<Connection> Connection::Open(const Context& context, const Wish& 
   if (!found) {
     NF_RETURN_IF_ERROR(connection.OpenHome(context, wish));
   } else {
+    const bool said = !context.options.coordinator.empty() || !context.default_coordinator.empty();
+    if (!said) connection.access_path_ = found->access_path;
     const absl::Status reached = connection.Reach(*found);
     if (absl::IsUnavailable(reached)) {
       return MakeError(reached.code(), fmt::format("{}; `{} serve` on that machine starts one",
@@ -54,13 +58,36 @@ void Connection::Prepare(grpc::ClientContext& call, absl::Duration timeout) cons
 
 absl::Status Connection::Reach(const FoundCoordinator& found) {
   NF_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(found.address));
+  Connect(found, parsed);
+  const std::unique_ptr<ChannelAccess> access = ChannelAccessOf(found.access);
+  return WaitUntilConnected(*channel_, parsed, kConnectTimeout, access.get());
+}
+
+void Connection::Connect(const FoundCoordinator& found, const Address& address) {
   address_ = found.address;
   const std::unique_ptr<ChannelAccess> access = ChannelAccessOf(found.access);
   secure_ = access != nullptr;
-  channel_ = MakeChannel(parsed, access.get());
-  NF_RETURN_IF_ERROR(WaitUntilConnected(*channel_, parsed, kConnectTimeout, access.get()));
+  channel_ = MakeChannel(address, access.get());
   stub_ = v1::CoordinatorService::NewStub(channel_);
-  return absl::OkStatus();
+}
+
+// The coordinator may have been handed over to another machine.
+void Connection::FollowAccessFile() {
+  if (access_path_.empty()) return;
+  const absl::StatusOr<AccessFile> file = ReadAccessFile(access_path_);
+  if (!file.ok() || file->coordinator == address_) return;
+  const absl::StatusOr<Address> address = ParseAddress(file->coordinator);
+  if (!address.ok()) return;
+  Connect({.address = file->coordinator, .access_path = access_path_, .access = *file}, *address);
+}
+
+bool Connection::WaitUntilBack(const std::function<bool()>& stopped) {
+  for (absl::Duration left = kComeBack; left > absl::ZeroDuration(); left -= kLookAgain) {
+    FollowAccessFile();
+    if (WaitUntilConnectedAgain(*channel_, kLookAgain, stopped)) return true;
+    if (stopped()) return false;
+  }
+  return false;
 }
 
 absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {

@@ -12,8 +12,8 @@
 #include "grpcpp/client_context.h"
 
 #include "common/base/status.h"
+#include "common/rpc/address.h"
 #include "common/rpc/channel.h"
-#include "common/rpc/reconnect.h"
 #include "common/rpc/status.h"
 #include "coordinator/cli/command.h"
 #include "coordinator/cli/find_coordinator.h"
@@ -63,11 +63,10 @@ class Connection {
   absl::Duration PauseOf(bool lost, absl::Duration backoff) const {
     return lost && !connected() ? std::min(backoff, absl::Milliseconds(100)) : backoff;
   }
-  // After a call that was lost: true once its coordinator answers again; false after a while, or
-  // when `stopped` says so.
-  bool WaitUntilBack(const std::function<bool()>& stopped) {
-    return WaitUntilConnectedAgain(*channel_, absl::Seconds(8), stopped);
-  }
+  // After a call that was lost: true once its coordinator answers again, where its access file says
+  // by then; false after a while, or when `stopped` says so. The stub may be another one
+  // afterwards.
+  bool WaitUntilBack(const std::function<bool()>& stopped);
 
   // One call with a deadline.
   template <typename Request, typename Response>
@@ -110,6 +109,8 @@ class Connection {
   }
 
   absl::Status Reach(const FoundCoordinator& found);
+  void Connect(const FoundCoordinator& found, const Address& address);
+  void FollowAccessFile();
   absl::Status OpenHome(const Context& context, const Wish& wish);
   // To the one that holds `home`, as the refusal to start another says; else that refusal.
   absl::Status ReachHolder(const std::string& home, const absl::Status& refused);
@@ -119,7 +120,8 @@ class Connection {
 
   bool secure_ = false;
   std::string user_;            // Who asks; may be empty.
-  std::string address_;         // Of the coordinator in another process.
+  std::string address_;         // Of the coordinator in another process,
+  std::string access_path_;     // and the file that says it; empty: it was said otherwise.
   std::string temporary_home_;  // Removed at the end.
   std::unique_ptr<Coordinator> coordinator_;
   // shared: gRPC's stubs hold their channel so.

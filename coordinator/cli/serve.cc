@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "fmt/format.h"
 
 #include "common/log/log.h"
@@ -6,6 +8,7 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/data_search.h"
 #include "coordinator/cli/duration.h"
+#include "coordinator/cli/handover.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/stop_signal.h"
 #include "coordinator/store/restore.h"
@@ -24,7 +27,8 @@ class Serve final : public Command {
     return R"(  noisefloor serve
   noisefloor serve --listen=127.0.0.1:7077 --home=/data/noisefloor
   noisefloor serve --data-root=/data/sets      # for workers that have no data themselves
-  noisefloor access init --address=box:7077 && noisefloor serve   # for other machines, with TLS)";
+  noisefloor access init --address=box:7077 && noisefloor serve   # for other machines, with TLS
+  noisefloor serve --home=/local/study --handover=/shared/study   # its successor goes on elsewhere)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("--listen", listen_,
@@ -42,6 +46,18 @@ class Serve final : public Command {
     app.add_option("--cluster-poll", cluster_poll_,
                    "how often the cluster of pools is asked for their jobs (default 15s)")
         ->type_name("TIME");
+    app.add_option("--handover", handover_.folder,
+                   "folder that other machines see, too: takes the data over from the coordinator "
+                   "that serves with it, and hands them over at its own end (SIGUSR1, SIGTERM, or "
+                   "when a successor comes)")
+        ->type_name("DIR");
+    app.add_option("--host", handover_.host,
+                   "with --handover: name or address by which others reach this machine (default: "
+                   "its name)")
+        ->type_name("HOST");
+    app.add_option("--handover-wait", patience_,
+                   "how long a coordinator that does not answer is waited for (default 2m)")
+        ->type_name("TIME");
     app.add_option("--log-level", log_level_, "debug, info, warning, error or off (default info)")
         ->type_name("LEVEL");
     app.add_option("--log-format", log_format_, "text or json (default text)")->type_name("FORMAT");
@@ -50,49 +66,86 @@ class Serve final : public Command {
     if (!context.options.coordinator.empty()) {
       return InvalidInput("--coordinator: serve is a coordinator itself; use --listen");
     }
-    NF_ASSIGN_OR_RETURN(const std::string listen, ListenAddress(context));
     NF_ASSIGN_OR_RETURN(const LogSettings log, Log());
-    NF_ASSIGN_OR_RETURN(const int64_t poll, SecondsOf("--cluster-poll", cluster_poll_));
-    if (poll == 0) return InvalidInput("--cluster-poll=0s: expected a second or more");
-    if (!metrics_.empty()) NF_RETURN_IF_ERROR(CheckMetrics(context));
+    NF_RETURN_IF_ERROR(ReadTimes());
     NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     OutliveReaders();
     SetUpLog(log);
-    const StopSignal stop;
-    absl::StatusOr<std::unique_ptr<Coordinator>> started =
-        context.start_coordinator({.home = context.options.home,
-                                   .listen = listen,
-                                   .use_access = true,
-                                   .metrics = metrics_,
-                                   .data_roots = DataRoots(context, data_root_),
-                                   .cluster_poll = absl::Seconds(poll)});
-    // Nobody was to be reached: what cannot be had here is refused.
-    if (absl::IsUnavailable(started.status())) {
-      return MakeError(absl::StatusCode::kFailedPrecondition, Message(started.status()));
+    const StopSignal stop(/*also_warning=*/!handover_.folder.empty());
+    std::optional<Handover> handover;
+    if (!handover_.folder.empty()) {
+      NF_ASSIGN_OR_RETURN(handover, Handover::Take(context, handover_, stop));
     }
-    NF_ASSIGN_OR_RETURN(const std::unique_ptr<Coordinator> coordinator, std::move(started));
-    if (context.Json()) {
-      PrintJson(context.out, {{"address", coordinator->address()},
-                              {"home", context.options.home},
-                              {"metrics", coordinator->metrics_address()}});
+    NF_ASSIGN_OR_RETURN(const std::unique_ptr<Coordinator> coordinator, Start(context, handover));
+    if (handover) handover->PointToIt(*coordinator);
+    Say(context, *coordinator, handover);
+    if (handover) {
+      handover->WaitForTheEnd();
     } else {
-      context.out << "noisefloor " << NOISEFLOOR_VERSION << " listens on " << coordinator->address()
-                  << (AccessIsSetUp(context.options.home) ? " with TLS and tokens" : "")
-                  << ", data in " << context.options.home << EpochText(context.options.home)
-                  << "\n";
-      if (!metrics_.empty()) {
-        context.out << "metrics on " << coordinator->metrics_address() << "\n";
+      while (!stop.WaitFor(absl::InfiniteDuration())) {
       }
     }
-    context.out.flush();
-    while (!stop.WaitFor(absl::InfiniteDuration())) {
-    }
     coordinator->Stop();
-    if (!context.Json()) context.out << "stopped\n";
+    // It still has the lock: nobody opens the home before that is done.
+    if (handover) NF_RETURN_IF_ERROR(handover->Finish());
+    if (!context.Json()) context.out << (handover ? "handed over\n" : "stopped\n");
     return kDone;
   }
 
  private:
+  absl::Status ReadTimes() {
+    NF_ASSIGN_OR_RETURN(const int64_t poll, SecondsOf("--cluster-poll", cluster_poll_));
+    if (poll == 0) return InvalidInput("--cluster-poll=0s: expected a second or more");
+    poll_ = absl::Seconds(poll);
+    NF_ASSIGN_OR_RETURN(const int64_t patience, SecondsOf("--handover-wait", patience_));
+    handover_.patience = absl::Seconds(patience);
+    if (!handover_.folder.empty() || handover_.host.empty()) return absl::OkStatus();
+    return InvalidInput(fmt::format(
+        "--host={}: is for --handover; `access init --address` says where others find a "
+        "coordinator that stays",
+        handover_.host));
+  }
+
+  absl::StatusOr<std::unique_ptr<Coordinator>> Start(Context& context,
+                                                     const std::optional<Handover>& handover) {
+    NF_ASSIGN_OR_RETURN(const std::string listen, ListenAddress(context));
+    if (!metrics_.empty()) NF_RETURN_IF_ERROR(CheckMetrics(context));
+    CoordinatorOptions options = {.home = context.options.home,
+                                  .listen = listen,
+                                  .use_access = true,
+                                  .metrics = metrics_,
+                                  .data_roots = DataRoots(context, data_root_),
+                                  .cluster_poll = poll_};
+    if (handover) {
+      NF_ASSIGN_OR_RETURN(options.host, handover->HostAt(listen));
+    }
+    absl::StatusOr<std::unique_ptr<Coordinator>> started = context.start_coordinator(options);
+    // Nobody was to be reached: what cannot be had here is refused.
+    if (absl::IsUnavailable(started.status())) {
+      return MakeError(absl::StatusCode::kFailedPrecondition, Message(started.status()));
+    }
+    return started;
+  }
+
+  void Say(Context& context, const Coordinator& coordinator,
+           const std::optional<Handover>& handover) const {
+    const std::string& home = context.options.home;
+    if (context.Json()) {
+      Json said = {{"address", coordinator.address()},
+                   {"home", home},
+                   {"metrics", coordinator.metrics_address()}};
+      if (handover) said["term"] = handover->term();
+      PrintJson(context.out, said);
+    } else {
+      context.out << "noisefloor " << NOISEFLOOR_VERSION << " listens on " << coordinator.address()
+                  << (AccessIsSetUp(home) ? " with TLS and tokens" : "") << ", data in " << home
+                  << EpochText(home) << (handover ? fmt::format(", term {}", handover->term()) : "")
+                  << "\n";
+      if (!metrics_.empty()) context.out << "metrics on " << coordinator.metrics_address() << "\n";
+    }
+    context.out.flush();
+  }
+
   // Of a home that was restored.
   static std::string EpochText(const std::string& home) {
     const absl::StatusOr<uint32_t> epoch = ReadEpoch(home);
@@ -146,6 +199,9 @@ class Serve final : public Command {
   std::string metrics_;
   std::string data_root_;
   std::string cluster_poll_ = "15s";
+  std::string patience_ = "2m";
+  HandoverWish handover_;
+  absl::Duration poll_;
   std::string log_level_ = "info";
   std::string log_format_ = "text";
 };

@@ -17,6 +17,7 @@ std::atomic<int> signal_pipe = -1;  // The handler may touch nothing else.
 struct sigaction interrupt_before;
 struct sigaction terminate_before;
 struct sigaction hangup_before;
+struct sigaction warning_before;
 
 extern "C" void OnSignal(int) {
   const char byte = 1;
@@ -28,7 +29,7 @@ extern "C" void OnSignal(int) {
 
 void OutliveReaders() { signal(SIGPIPE, SIG_IGN); }
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(bool also_warning) : also_warning_(also_warning) {
   NF_CHECK(signal_pipe.load() < 0);
   NF_CHECK(pipe2(pipe_.data(), O_CLOEXEC | O_NONBLOCK) == 0);
   signal_pipe = pipe_[1];
@@ -38,12 +39,14 @@ StopSignal::StopSignal() {
   sigaction(SIGTERM, &action, &terminate_before);
   sigaction(SIGHUP, nullptr, &hangup_before);
   if (hangup_before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  if (also_warning_) sigaction(SIGUSR1, &action, &warning_before);
 }
 
 StopSignal::~StopSignal() {
   sigaction(SIGINT, &interrupt_before, nullptr);
   sigaction(SIGTERM, &terminate_before, nullptr);
   sigaction(SIGHUP, &hangup_before, nullptr);
+  if (also_warning_) sigaction(SIGUSR1, &warning_before, nullptr);
   signal_pipe = -1;
   close(pipe_[0]);
   close(pipe_[1]);

@@ -14,7 +14,9 @@ void OutliveReaders();
 
 class StopSignal {
  public:
-  StopSignal();   // From now on the signals do not end the process.
+  // From now on the signals do not end the process. `also_warning`: SIGUSR1 is one of them, with
+  // which a cluster says that it will end soon.
+  explicit StopSignal(bool also_warning = false);
   ~StopSignal();  // As before.
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
@@ -29,6 +31,7 @@ class StopSignal {
 
  private:
   std::array<int, 2> pipe_ = {-1, -1};
+  const bool also_warning_;
 };
 
 }  // namespace noisefloor::cli

@@ -69,7 +69,8 @@ Unary* AccessServiceImpl::AddToken(Context* context, const v1::AddTokenRequest* 
   if (!record.ok()) return FinishWith(reactor, record.status());
   parts_.loop.Call(
       scheduler::TokenAdded{0, *record, wish->by},
-      [this, reactor, response, record = *record, token](const CallResult& result) {
+      [this, reactor, response, record = *record, token,
+       coordinator = parts_.coordinator()](const CallResult& result) {
         if (!result.status.ok()) {
           parts_.book.Drop(record.number);
           return reactor->Finish(ToGrpc(result.status));
@@ -77,7 +78,7 @@ Unary* AccessServiceImpl::AddToken(Context* context, const v1::AddTokenRequest* 
         parts_.book.Keep(record);
         response->set_token(token);
         *response->mutable_summary() = ToProto(record, record.created);
-        response->set_coordinator(parts_.coordinator);
+        response->set_coordinator(coordinator);
         response->set_certificate(parts_.certificate);
         reactor->Finish(grpc::Status::OK);
       },

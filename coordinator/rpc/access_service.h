@@ -19,9 +19,9 @@ class AccessServiceImpl final : public v1::AccessService::CallbackService {
     EventLoop& loop;
     AccessBook& book;
     const Clock& clock;
-    std::function<Sha256Digest()> chance;  // 256 bits that nobody can guess. Any thread.
-    std::string coordinator;               // Of access files; empty: access is not set up.
-    std::string certificate;               // PEM; the same.
+    std::function<Sha256Digest()> chance;      // 256 bits that nobody can guess. Any thread.
+    std::function<std::string()> coordinator;  // Of access files; empty: access is not set up.
+    std::string certificate;                   // PEM; the same.
     bool open = false;  // Anybody on this machine can call: tokens are not to be had that way.
   };
   explicit AccessServiceImpl(Parts parts) : parts_(std::move(parts)) {}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -34,7 +35,6 @@ namespace fs = std::filesystem;
 
 constexpr int kPagesAtOnce = 2048;
 constexpr int kMostTries = 5;
-constexpr size_t kPieceBytes = 1 << 20;
 constexpr std::string_view kUnfinishedText =
     "A backup into this folder was begun and has not ended. The same command again finishes it.\n"
     "When backup.json is there, it is of the backup before, which is whole.\n";
@@ -54,6 +54,12 @@ class FolderLock {
     FolderLock lock;
     lock.file_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock.file_ >= 0 && flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
+    if (lock.file_ >= 0 && errno == EBADF) {
+      // NFS locks only what can be written to, and a folder is not.
+      close(lock.file_);
+      lock.file_ = open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      if (lock.file_ >= 0 && flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
+    }
     return Refuse(folder + ": another backup is being made there, or it cannot be locked");
   }
   FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
@@ -90,7 +96,6 @@ class Backup {
   absl::Status CopyPages(const std::string& path);
   absl::Status ReadSnapshot(const std::string& path, Snapshot& snapshot) const;
   absl::StatusOr<bool> CopyFiles(const BlobStore& blobs, Snapshot& snapshot);
-  absl::Status CopyFile(const BlobStore& from, const BlobStore& blobs, const BlobName& name);
   // Who names it in the home as it is now.
   enum class Name : uint8_t { kNone, kOfOthers, kOfResult };
   absl::StatusOr<Name> NameNow(const std::string& sha256) const;
@@ -214,17 +219,6 @@ absl::StatusOr<Snapshot> Backup::CopyDatabase() {
   return snapshot;
 }
 
-absl::Status Backup::CopyFile(const BlobStore& from, const BlobStore& blobs, const BlobName& name) {
-  NF_ASSIGN_OR_RETURN(const auto source, files_.OpenToRead(from.PathOf(name.sha256)));
-  NF_ASSIGN_OR_RETURN(BlobWriter writer, blobs.Create(name));
-  std::string piece(kPieceBytes, '\0');
-  for (;;) {
-    NF_ASSIGN_OR_RETURN(const size_t read, source->Read(piece));
-    if (read == 0) return writer.Commit();
-    NF_RETURN_IF_ERROR(writer.Write(std::string_view(piece).substr(0, read)));
-  }
-}
-
 absl::StatusOr<Backup::Name> Backup::NameNow(const std::string& sha256) const {
   NF_ASSIGN_OR_RETURN(const auto database, OpenForReading(DatabasePath(home_)));
   try {
@@ -244,7 +238,7 @@ absl::StatusOr<bool> Backup::CopyFiles(const BlobStore& blobs, Snapshot& snapsho
   for (const BlobName& name : snapshot.blobs) {
     NF_RETURN_IF_ERROR(Report(BackupProgress::Stage::kFiles, looked_at++, snapshot.blobs.size()));
     if (!blobs.Has(name)) {
-      const absl::Status copied = CopyFile(from, blobs, name);
+      const absl::Status copied = CopyBlob(from, blobs, name);
       const bool damaged = absl::IsInvalidArgument(copied);  // Not of the announced size and hash.
       if (!copied.ok() && !damaged && !absl::IsNotFound(copied)) return copied;
       if (!copied.ok()) {

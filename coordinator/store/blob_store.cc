@@ -13,6 +13,7 @@ namespace noisefloor {
 namespace {
 
 constexpr size_t kFolderDigits = 2;
+constexpr size_t kPieceBytes = 1 << 20;
 
 std::string FolderOfNumber(const std::string& blobs, int number) {
   return fmt::format("{}/{:02x}", blobs, number);
@@ -150,6 +151,17 @@ absl::Status BlobStore::RemoveLeftovers() const {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CopyBlob(const BlobStore& from, const BlobStore& to, const BlobName& name) {
+  NF_ASSIGN_OR_RETURN(const auto source, from.files_->OpenToRead(from.PathOf(name.sha256)));
+  NF_ASSIGN_OR_RETURN(BlobWriter writer, to.Create(name));
+  std::string piece(kPieceBytes, '\0');
+  for (;;) {
+    NF_ASSIGN_OR_RETURN(const size_t read, source->Read(piece));
+    if (read == 0) return writer.Commit();
+    NF_RETURN_IF_ERROR(writer.Write(std::string_view(piece).substr(0, read)));
+  }
 }
 
 }  // namespace noisefloor

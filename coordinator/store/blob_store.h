@@ -91,6 +91,8 @@ class BlobStore {
   absl::Status SyncFolders() const;
 
  private:
+  friend absl::Status CopyBlob(const BlobStore& from, const BlobStore& to, const BlobName& name);
+
   BlobStore(std::string folder, FileSystem& files)
       : folder_(std::move(folder)),
         files_(&files),
@@ -100,5 +102,8 @@ class BlobStore {
   FileSystem* files_;
   BlobWriter::Doubt doubt_;
 };
+
+// Verified as it is written: NotFound, or InvalidArgument when it is damaged, and nothing is kept.
+absl::Status CopyBlob(const BlobStore& from, const BlobStore& to, const BlobName& name);
 
 }  // namespace noisefloor

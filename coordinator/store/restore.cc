@@ -14,6 +14,7 @@
 #include "common/files/directory.h"
 #include "coordinator/scheduler/scheduler.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/handover_folder.h"
 #include "coordinator/store/migrations.h"
 #include "coordinator/store/recover.h"
 #include "coordinator/store/row_writer.h"
@@ -104,6 +105,8 @@ absl::StatusOr<std::vector<std::string>> Restoration::Leftovers() const {
 
 absl::Status Restoration::CheckHome() const {
   std::error_code error;
+  // Whoever takes over into it goes on with that.
+  if (!options_.same_epoch) NF_RETURN_IF_ERROR(CheckHandedOver(home_, files_));
   if (!fs::exists(home_, error) || fs::is_empty(home_, error)) return absl::OkStatus();
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> leftovers, Leftovers());
   const auto all = std::distance(fs::directory_iterator(home_, error), fs::directory_iterator());
@@ -151,11 +154,12 @@ absl::Status Restoration::CheckFiles() const {
   Sha256 names;
   uint64_t done = 0;
   for (const BlobName& name : blobs_) {
+    names.Update(name.sha256 + "\n");
+    if (options_.held != nullptr && options_.held->contains(name.sha256)) continue;
     NF_RETURN_IF_ERROR(Report(done++));
     const absl::Status there = from.Verify(name);
     if (absl::IsNotFound(there)) return Damaged(from.PathOf(name.sha256), "is not there");
     NF_RETURN_IF_ERROR(there);
-    names.Update(name.sha256 + "\n");
   }
   if (blobs_.size() == result_.manifest.blobs && names.Hex() == result_.manifest.blobs_sha256) {
     return absl::OkStatus();
@@ -180,6 +184,7 @@ absl::Status Restoration::CopyFiles() const {
   NF_RETURN_IF_ERROR(to.RemoveLeftovers());
   uint64_t done = blobs_.size();
   for (const BlobName& name : blobs_) {
+    if (options_.held != nullptr && options_.held->contains(name.sha256)) continue;
     NF_RETURN_IF_ERROR(Report(done++));
     NF_ASSIGN_OR_RETURN(const bool held, to.Holds(name));
     if (held) continue;
@@ -228,9 +233,11 @@ absl::Status Restoration::MakeDatabase() {
   NF_RETURN_IF_ERROR(Copy(fmt::format("{}/{}", folder_, result_.manifest.database), writer));
   try {
     NF_ASSIGN_OR_RETURN(const auto database, OpenForWriting(aside, CurrentSchema()));
-    SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
-    NF_RETURN_IF_ERROR(BeginEpoch(*database));
-    transaction.commit();
+    if (!options_.same_epoch) {
+      SQLite::Transaction transaction(*database, SQLite::TransactionBehavior::IMMEDIATE);
+      NF_RETURN_IF_ERROR(BeginEpoch(*database));
+      transaction.commit();
+    }
     // Into one file, which can be renamed.
     database->exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
   } catch (const SQLite::Exception& error) {
@@ -268,6 +275,36 @@ absl::StatusOr<RestoreResult> RestoreBackup(const std::string& folder, const std
                                             const Clock& clock, const RestoreOptions& options,
                                             FileSystem& files) {
   return Restoration(folder, home, clock, options, files).Make();
+}
+
+absl::Status FetchFiles(const std::string& folder, const std::string& home,
+                        std::set<std::string>& fetched, const std::function<bool()>& stopped,
+                        FileSystem& files) {
+  NF_ASSIGN_OR_RETURN(const BlobStore to, BlobStore::Open(home, files));
+  NF_RETURN_IF_ERROR(to.RemoveLeftovers());
+  const BlobStore from = BlobStore::At(folder, files);
+  const absl::StatusOr<BackupManifest> manifest = ReadManifest(folder, files);
+  if (!manifest.ok()) return absl::OkStatus();
+  std::vector<BlobName> names;
+  try {
+    SQLite::Database database(fmt::format("{}/{}", folder, manifest->database),
+                              SQLite::OPEN_READONLY, 0, SummedVfs());
+    names = NamedBlobs(database);
+  } catch (const SQLite::Exception&) {
+    return absl::OkStatus();  // Gone with the next one.
+  }
+  for (const BlobName& name : names) {
+    if (stopped()) return MakeError(absl::StatusCode::kCancelled, "stopped while files came");
+    NF_ASSIGN_OR_RETURN(bool held, to.Holds(name));
+    if (!held) {
+      const absl::Status copied = CopyBlob(from, to, name);
+      held = copied.ok();
+      const bool not_there = absl::IsNotFound(copied) || absl::IsInvalidArgument(copied);
+      if (!held && !not_there) return copied;
+    }
+    if (held) fetched.insert(name.sha256);
+  }
+  return absl::OkStatus();
 }
 
 uint32_t EpochOf(SQLite::Database& database) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,11 @@ struct RestoreOptions {
   bool check_only = false;  // Verifies the backup and writes nothing.
   std::function<void(uint64_t done, uint64_t all)> progress;  // In files. May be empty.
   std::function<bool()> stopped;                              // Asked now and then. May be empty.
+  // The backup is what its home was at its end, and that home is not served again (take_over.h):
+  // the new one goes on in the same epoch, with all leases.
+  bool same_epoch = false;
+  // With that: files that are in `home` already, by hash, verified and synced. May be null.
+  const std::set<std::string>* held = nullptr;
 };
 
 struct RestoreResult {
@@ -45,6 +51,13 @@ struct RestoreResult {
 absl::StatusOr<RestoreResult> RestoreBackup(const std::string& folder, const std::string& home,
                                             const Clock& clock, const RestoreOptions& options,
                                             FileSystem& files = LocalFileSystem());
+
+// Brings files that the backup in `folder` names into `home`, each verified as it comes, and adds
+// them to `fetched`. What cannot be had now, since a later backup is being made, is left out.
+// Cancelled: stopped. Others are of the disk of `home`.
+absl::Status FetchFiles(const std::string& folder, const std::string& home,
+                        std::set<std::string>& fetched, const std::function<bool()>& stopped,
+                        FileSystem& files = LocalFileSystem());
 
 // How often the data were restored. SQLite's exceptions pass through.
 uint32_t EpochOf(SQLite::Database& database);

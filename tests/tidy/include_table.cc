@@ -134,8 +134,9 @@ const std::vector<FolderRule>& AllRules() {
       {"coordinator/cli",
        {"common/", "coordinator/analysis/interval.h", "coordinator/certificates/",
         "coordinator/coordinator.h", "coordinator/manifest/", "coordinator/store/backup.h",
-        "coordinator/store/own_sql.h", "coordinator/store/restore.h", "coordinator/sweep_file/",
-        "worker/devices/", "worker/trainer/data/dataset.h"},
+        "coordinator/store/own_sql.h", "coordinator/store/restore.h",
+        "coordinator/store/take_over.h", "coordinator/store/term_holder.h",
+        "coordinator/sweep_file/", "worker/devices/", "worker/trainer/data/dataset.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "nlohmann/", "CLI/", "curl/",
         "archive", "thread"}},
 

@@ -36,7 +36,7 @@ struct Options {
   absl::Duration drain_timeout = absl::InfiniteDuration();
   absl::Duration give_up_after = absl::InfiniteDuration();
   absl::Duration idle_timeout = absl::InfiniteDuration();
-  absl::Duration lifetime = absl::InfiniteDuration();  // From its start; then a cluster ends it.
+  absl::Duration lifetime = absl::InfiniteDuration();     // From its start; then a cluster ends it.
   absl::Duration leave_after = absl::InfiniteDuration();  // From the start: nothing new is begun.
   absl::Duration hello_timeout = absl::InfiniteDuration();
   absl::Duration silence_timeout = absl::InfiniteDuration();

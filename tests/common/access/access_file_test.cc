@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/access/redirect.h"
 #include "common/files/atomic_file.h"
 #include "common/files/private_file.h"
 #include "tests/coordinator/store/temp_home.h"
@@ -106,6 +107,35 @@ TEST(AccessFile, AFolderHasOneForEachKindOfProgram) {
   EXPECT_EQ(*FindAccessFile(file, AccessUser::kPerson), file) << "a file is for whoever names it";
   EXPECT_EQ(FindAccessFile(file + "x", AccessUser::kPerson).status().code(),
             absl::StatusCode::kNotFound);
+}
+
+TEST(AccessFile, ThoseOfACoordinatorThatMovedNameItWhereItIs) {
+  const TempHome folder;
+  const auto at = [&](const std::string& name) { return folder.path() + "/" + name; };
+  AccessFile others = kFile;
+  others.certificate = "-----BEGIN CERTIFICATE-----\nof another authority\n";
+  ASSERT_TRUE(WriteAccessFile(at("admin.access"), kFile).ok());
+  ASSERT_TRUE(WriteAccessFile(at("others.access"), others).ok());
+  ASSERT_TRUE(WriteAccessFile(at("worker.access"), kFile).ok());
+  std::ofstream(at("broken.access")) << "no access file";
+  std::ofstream(at("notes.txt")) << "coordinator box:7077";
+
+  const auto pointed = PointAccessFiles(folder.path(), kFile.certificate, "nas:4000");
+
+  ASSERT_TRUE(pointed.ok()) << pointed.status();
+  EXPECT_EQ(*pointed, (std::vector<std::string>{at("admin.access"), at("worker.access")}));
+  for (const std::string& path : *pointed) {
+    const AccessFile read = ReadAccessFile(path).value_or(AccessFile());
+    EXPECT_EQ(read.coordinator, "nas:4000");
+    EXPECT_EQ(read.token, kFile.token);
+    EXPECT_EQ(read.certificate, kFile.certificate);
+    EXPECT_EQ(ModeOf(path), 0600u);
+  }
+  EXPECT_EQ(ReadAccessFile(at("others.access"))->coordinator, "box:7077");
+  EXPECT_EQ(ReadFile(at("broken.access"), 100).value_or(""), "no access file");
+  // One file alone.
+  EXPECT_EQ(PointAccessFiles(at("worker.access"), kFile.certificate, "box:1")->size(), 1u);
+  EXPECT_EQ(ReadAccessFile(at("admin.access"))->coordinator, "nas:4000");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include "common/files/atomic_file.h"
+#include "common/files/directory.h"
 #include "coordinator/certificates/access_folder.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -188,6 +189,27 @@ TEST(AccessFolder, RenewingKeepsNamesAndAuthority) {
   const std::string authority = ReadAccess(home.path())->certificate;
   EXPECT_EQ(Verdict(authority, after, "nas", later), "good");
   EXPECT_EQ(Verdict(authority, before, "box", later), "good") << "open connections live on";
+}
+
+TEST(AccessFolder, GoesToAnotherMachine) {
+  const TempHome home;
+  EXPECT_TRUE(absl::IsNotFound(LetCertificateHold(home.path(), "nas", kNow)));
+  ASSERT_TRUE(SetUpAccess(home.path(), "box:7077", {}, kNow).ok());
+  const std::string before = ReadFile(ServerPemPath(home.path()), 1 << 16).value();
+
+  ASSERT_TRUE(LetCertificateHold(home.path(), "box", kNow).ok());
+  EXPECT_EQ(ReadFile(ServerPemPath(home.path()), 1 << 16).value(), before) << "it holds already";
+  ASSERT_TRUE(LetCertificateHold(home.path(), "nas", kNow).ok());
+  ASSERT_TRUE(KeepAddress(home.path(), "nas:4000").ok());
+
+  const std::string after = ReadFile(ServerPemPath(home.path()), 1 << 16).value();
+  EXPECT_EQ(Verdict(ReadAccess(home.path())->certificate, after, "nas", kNow), "good");
+  EXPECT_EQ(ReadAccess(home.path())->coordinator, "nas:4000");
+  EXPECT_FALSE(KeepAddress(home.path(), "nas").ok());
+  // Its key is kept elsewhere.
+  ASSERT_TRUE(RemoveFile(home.path() + "/access/ca.key").ok());
+  EXPECT_TRUE(LetCertificateHold(home.path(), "nas", kNow).ok());
+  EXPECT_THAT(Message(LetCertificateHold(home.path(), "other", kNow)), HasSubstr("ca.key"));
 }
 
 }  // namespace
