@@ -30,6 +30,13 @@ std::string ProgramFolder() {
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
+// How people call it, for hints: what a package starts it by knows, whose path is not our own.
+std::string Called(const char* program) {
+  std::string called = Variable("NOISEFLOOR_CALLED", program);
+  unsetenv("NOISEFLOOR_CALLED");
+  return called;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -47,7 +54,7 @@ int main(int argc, char** argv) {
       .err = std::cerr,
       .clock = clock,
       .start_coordinator = noisefloor::Coordinator::Start,
-      .program = argv[0],
+      .program = Called(argv[0]),
       .program_folder = ProgramFolder(),
       .out_file = &out_file,
       .out_is_terminal = isatty(STDOUT_FILENO) == 1,

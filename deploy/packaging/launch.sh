@@ -11,4 +11,8 @@ esac || {
   exit 1
 }
 real=$(readlink -f "$0")  # Links to it may have other names.
+# As it was typed, for what it proposes to type next.
+NOISEFLOOR_CALLED=$0
+[ "$(command -v "$(basename "$0")")" != "$0" ] || NOISEFLOOR_CALLED=$(basename "$0")
+export NOISEFLOOR_CALLED
 exec "$(dirname "$real")/../libexec/$(basename "$real")" "$@"
