@@ -99,6 +99,7 @@ class Debs(Roots):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
+@unittest.skipUnless(ALL, "the wheel is installed by package_test, too: NOISEFLOOR_ROOTS_ALL=1")
 class Wheel(Roots):
     def test_the_wheel_needs_python_alone(self) -> None:
         root = CleanRoot(self, "machine", binds=[stack()])
