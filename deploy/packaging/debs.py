@@ -142,7 +142,8 @@ def manual(program: str, what: str, version: str) -> str:
 
 
 def place_control(root: str, package: Package, glibc: str, version: str) -> None:
-    size = sum((os.path.getsize(os.path.join(root, name)) + 1023) // 1024 for name in files_of(root))
+    size = sum((os.path.getsize(os.path.join(root, name)) + 1023) // 1024
+               for name in files_of(root))
     recommends = f"Recommends: {package.recommends}\n" if package.recommends else ""
     control = (f"Package: {package.name}\nSource: noisefloor\nVersion: {version}\n"
                f"Architecture: amd64\nMaintainer: {maintainer()}\nInstalled-Size: {size}\n"
@@ -153,7 +154,8 @@ def place_control(root: str, package: Package, glibc: str, version: str) -> None
                    if not name.startswith("etc/"))
     put(root, "DEBIAN/control", control.encode())
     put(root, "DEBIAN/md5sums", sums.encode())
-    put(root, "DEBIAN/conffiles", f"/etc/default/{package.default.removesuffix('.default')}\n".encode())
+    default = package.default.removesuffix(".default")
+    put(root, "DEBIAN/conffiles", f"/etc/default/{default}\n".encode())
     for script in ("postinst", "prerm", "postrm"):
         text = packaged(f"debian/{script}").decode()
         put(root, f"DEBIAN/{script}",

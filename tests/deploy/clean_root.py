@@ -19,7 +19,9 @@ from typing import Callable, Iterable
 
 CACHE = os.environ.get("NOISEFLOOR_CACHE", os.path.expanduser("~/.cache/noisefloor"))
 HERE = os.path.dirname(os.path.abspath(__file__))
-NAMESPACES = ("unshare", "-m", "-p", "-n", "-i", "-u", "-C", "--fork", "--kill-child")
+# Whatever ends the test ends them, too.
+NAMESPACES = ("setpriv", "--pdeathsig=KILL",
+              "unshare", "-m", "-p", "-n", "-i", "-u", "-C", "--fork", "--kill-child")
 
 
 def why_not(image: str) -> str:
