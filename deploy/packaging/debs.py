@@ -87,7 +87,8 @@ def place_programs(tree: str, root: str, package: Package) -> None:
 def place_shared(tree: str, root: str) -> None:
     """Libraries, and what programs and people look for in share/noisefloor."""
     shutil.copytree(os.path.join(tree, "lib"), os.path.join(root, TREE, "lib"))
-    shutil.copytree(os.path.join(tree, "share/noisefloor"), os.path.join(root, "usr/share/noisefloor"))
+    shutil.copytree(os.path.join(tree, "share/noisefloor"),
+                    os.path.join(root, "usr/share/noisefloor"))
     os.makedirs(os.path.join(root, TREE, "share"))
     os.symlink("../../../share/noisefloor", os.path.join(root, TREE, "share/noisefloor"))
     # For the system's Python; an environment of one's own has the wheel, or PYTHONPATH.
@@ -109,15 +110,15 @@ def place_documents(tree: str, build: str, root: str, package: Package, version:
     documents = f"usr/share/doc/{package.name}"
     put(root, f"{documents}/copyright", copyright_of(tree).encode())
     put(root, f"{documents}/README.Debian", packaged("debian/README.Debian"))
-    change = (f"noisefloor ({version}) stable; urgency=medium\n\n  * CHANGELOG.md has what changed.\n"
+    change = (f"noisefloor ({version}) stable; urgency=medium\n\n  * Version {version}.\n"
               f"\n -- {maintainer()}  Wed, 01 Jan 2020 00:00:00 +0000\n")
     put(root, f"{documents}/changelog.gz", gzip.compress(change.encode(), 9, mtime=0))
     if package.name == "noisefloor":
         shutil.copytree(os.path.join(tree, "share/doc/noisefloor/libraries"),
                         os.path.join(root, documents, "libraries"))
     for name, what in package.programs.items():
-        put(root, f"usr/share/man/man1/{name}.1.gz",
-            gzip.compress(manual(os.path.join(build, "bin", name), what, version).encode(), 9, mtime=0))
+        page = manual(os.path.join(build, "bin", name), what, version)
+        put(root, f"usr/share/man/man1/{name}.1.gz", gzip.compress(page.encode(), 9, mtime=0))
     put(root, f"usr/share/lintian/overrides/{package.name}",
         packaged(f"debian/{package.name}.lintian-overrides"))
 
@@ -134,14 +135,15 @@ def manual(program: str, what: str, version: str) -> str:
     said = subprocess.run([program, "--help"], check=True, capture_output=True, text=True).stdout
     name = os.path.basename(program)
     # A line that begins with a dot or a quote is a request.
-    lines = [("\\&" if line[:1] in (".", "'") else "") + line.replace("\\", "\\e").replace("-", "\\-")
-             for line in said.splitlines()]
+    lines = [("\\&" if line[:1] in (".", "'") else "")
+             + line.replace("\\", "\\e").replace("-", "\\-") for line in said.splitlines()]
     return (f'.TH {name.upper()} 1 2020-01-01 "noisefloor {version}"\n.SH NAME\n{name} \\- {what}\n'
             ".SH DESCRIPTION\n.nf\n" + "\n".join(lines) + "\n.fi\n")
 
 
 def place_control(root: str, package: Package, glibc: str, version: str) -> None:
-    size = sum((os.path.getsize(os.path.join(root, name)) + 1023) // 1024 for name in files_of(root))
+    size = sum((os.path.getsize(os.path.join(root, name)) + 1023) // 1024
+               for name in files_of(root))
     recommends = f"Recommends: {package.recommends}\n" if package.recommends else ""
     control = (f"Package: {package.name}\nSource: noisefloor\nVersion: {version}\n"
                f"Architecture: amd64\nMaintainer: {maintainer()}\nInstalled-Size: {size}\n"
@@ -152,7 +154,8 @@ def place_control(root: str, package: Package, glibc: str, version: str) -> None
                    if not name.startswith("etc/"))
     put(root, "DEBIAN/control", control.encode())
     put(root, "DEBIAN/md5sums", sums.encode())
-    put(root, "DEBIAN/conffiles", f"/etc/default/{package.default.removesuffix('.default')}\n".encode())
+    default = package.default.removesuffix(".default")
+    put(root, "DEBIAN/conffiles", f"/etc/default/{default}\n".encode())
     for script in ("postinst", "prerm", "postrm"):
         text = packaged(f"debian/{script}").decode()
         put(root, f"DEBIAN/{script}",

@@ -15,11 +15,13 @@ import tarfile
 import tempfile
 import time
 import unittest
-from typing import Iterable
+from typing import Callable, Iterable
 
 CACHE = os.environ.get("NOISEFLOOR_CACHE", os.path.expanduser("~/.cache/noisefloor"))
 HERE = os.path.dirname(os.path.abspath(__file__))
-NAMESPACES = ("unshare", "-m", "-p", "-n", "-i", "-u", "-C", "--fork", "--kill-child")
+# Whatever ends the test ends them, too.
+NAMESPACES = ("setpriv", "--pdeathsig=KILL",
+              "unshare", "-m", "-p", "-n", "-i", "-u", "-C", "--fork", "--kill-child")
 
 
 def why_not(image: str) -> str:
@@ -126,7 +128,8 @@ class Machine(CleanRoot):
         self._unshare.wait(60)
 
 
-def wait_until(good, seconds: float, what: str, told=lambda: "") -> None:
+def wait_until(good: Callable[[], bool], seconds: float, what: str,
+               told: Callable[[], str] = str) -> None:
     until = time.monotonic() + seconds
     while not good():
         if time.monotonic() > until:
@@ -157,4 +160,4 @@ def files_of(archive: tarfile.TarFile, package: str) -> set[str]:
         lines = listed.read().decode().split()
         merged = ("/bin/", "/lib/", "/lib64/", "/sbin/")
         return {"." + ("/usr" + line if line.startswith(merged) else line) for line in lines}
-    raise AssertionError(f"no {package} in {archive.name}")
+    raise AssertionError(f"no package {package} in the image")

@@ -217,6 +217,7 @@ mkdir -p "$2/torch/lib" && touch "$2/libtorch.so" "$2/torch/lib/libtorch_python.
     // A LibTorch that lacks one library and one function of it.
     Pretend("programs/ldd", "printf 'libcudnn.so.9 => not found\\nlibc.so.6 => /lib/libc.so.6\\n'");
     Pretend("programs/nm", "printf ' U cudnnCreate@libcudnn.so.9\\n U malloc@GLIBC_2.2.5\\n'");
+    Pretend("programs/mmdebstrap", Called("mmdebstrap") + "for image; do :; done; touch $image");
     Pretend("programs/npm", Called("npm") + "cp " + checkout_.Path("out") + " " +
                                 checkout_.Path("told_npm") + "\nmkdir node_modules");
   }
@@ -254,6 +255,8 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: Python with jax: .*/cache/python-jax\n"
                                       "setup: Python with mypy: .*/cache/python-mypy\n"
                                       "setup: Python with client: .*/cache/python-client\n"
+                                      "setup: Debian .minimal.: .*-12-minimal.tar\n"
+                                      "setup: Debian .machine.: .*-12-machine.tar\n"
                                       "setup: page packages: in .*\n"
                                       "setup: buf: in .*\n"
                                       "setup: done\n"));
@@ -322,6 +325,27 @@ TEST_F(SetupTest, LibTorchThatCannotBeHadIsNamedAndTriedAgain) {
   EXPECT_EQ(offline.code, 1);
   EXPECT_THAT(offline.err, HasSubstr("setup: libtorch: could not get torch=="));
   EXPECT_THAT(Run("deploy/setup").out, HasSubstr("libtorch: downloading"));
+}
+
+TEST_F(SetupTest, ImagesOfDebianThatCannotBeHadAreNamedAndTriedAgain) {
+  Pretend("programs/mmdebstrap", "for image; do :; done; echo half >$image; exit 25");
+
+  const Answer offline = Run("deploy/setup --check");
+
+  EXPECT_EQ(offline.code, 1);
+  EXPECT_THAT(offline.err, HasSubstr("setup: Debian (minimal): could not get bookworm; "));
+  EXPECT_THAT(Run("deploy/setup --check").out, HasSubstr("Debian (minimal): downloading"));
+}
+
+TEST_F(SetupTest, OnlyRootMakesImagesOfDebian) {
+  Pretend("programs/id", "echo 1000");
+  Pretend("programs/dpkg-query", "printf installed");
+
+  const Answer setup = Run("deploy/setup --check");
+
+  EXPECT_EQ(setup.code, 0) << setup.err;
+  EXPECT_THAT(setup.out, HasSubstr("Debian (minimal): only root can make it; "));
+  EXPECT_THAT(Content(checkout_.Path("called")), Not(HasSubstr("mmdebstrap")));
 }
 
 TEST_F(SetupTest, PackagesOfThePageThatCannotBeHadAreNamedAndTriedAgain) {

@@ -24,7 +24,7 @@ def loopback_up() -> None:
 
 
 def become_root(path: str) -> None:
-    """Nothing of what was the root stays; a chroot, where it does, may make no namespaces of users."""
+    """Nothing of what was the root stays: in a chroot there would be no namespaces of users."""
     libc = ctypes.CDLL(None, use_errno=True)
     pivot_root, detach = 155, 2  # SYS_pivot_root of x86-64, MNT_DETACH.
     os.chdir(path)

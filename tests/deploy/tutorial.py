@@ -5,8 +5,8 @@
     ```python file=train.py   a file, written when the tutorial comes to it
 
 In what is printed a line `...` stands for any lines, `...` inside a line for any text, and runs of
-spaces are one space. `[5]` as the last line: the command ends with 5; without it, with 0. All commands
-are of one shell, as they are for whoever follows the tutorial.
+spaces are one space. `[5]` as the last line: the command ends with 5; without it, with 0. All
+commands are of one shell, as they are for whoever follows the tutorial.
 """
 
 from __future__ import annotations

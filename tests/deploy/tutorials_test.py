@@ -57,7 +57,8 @@ class Reading(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             def run(text: str) -> int:
                 return tutorial.run(text, folder, {"PATH": "/usr/bin:/bin"}, {})
-            good = "```text file=a\nb\n```\n```console\n$ cd . && x=$(cat a)\n$ echo $x; false\nb\n[1]\n```"
+            good = ("```text file=a\nb\n```\n"
+                    "```console\n$ cd . && x=$(cat a)\n$ echo $x; false\nb\n[1]\n```")
             self.assertEqual(run(good), 2)
             for stale in (good.replace("[1]", "[2]"), good.replace("\nb\n[", "\nc\n["),
                           good.replace("false", "true"), good.replace("cat a", "cat b")):

@@ -1,13 +1,19 @@
 #include "worker/daemon/stacks.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "common/trainer_protocol/fields.h"
+#include "tests/common/files/scratch.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr char kGood[] =
@@ -72,6 +78,28 @@ TEST(StacksTest, ProgramsThatAreNoTrainersAreRefused) {
               HasSubstr("/no/such/program"));
   EXPECT_THAT(Message(FindStacks({{"x", {"/bin/true"}}}).status()),
               HasSubstr("/bin/true --describe"));
+}
+
+// As the loader ends it. `place`: "/usr/lib/noisefloor/libexec".
+std::string WordsWithoutLibTorch(const Scratch& scratch, const std::string& place) {
+  const std::string program = scratch.Path(place + "/noisefloor-trainer");
+  std::filesystem::create_directories(scratch.Path(place));
+  std::ofstream(program) << "#!/bin/sh\n"
+                            "echo error while loading: libtorch_cpu.so: No such file >&2\n"
+                            "exit 127\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  return Message(FindStacks({{"", {program}}}).status());
+}
+
+TEST(StacksTest, AnInstalledTrainerWithoutLibTorchSaysWhereItGoes) {
+  const Scratch scratch;
+  EXPECT_THAT(WordsWithoutLibTorch(scratch, "noisefloor/libexec"),
+              AllOf(HasSubstr("libtorch_cpu.so: No such file; "),
+                    HasSubstr(scratch.Path("noisefloor/torch") + " is to be the folder `torch`")));
+  EXPECT_THAT(WordsWithoutLibTorch(scratch, "noisefloor/programs/libexec"),
+              EndsWith("; pip install 'torch==2.11.*' where noisefloor is installed"));
+  EXPECT_THAT(WordsWithoutLibTorch(scratch, "build/bin"), EndsWith("libtorch_cpu.so: No such file"))
+      << "not installed: the build knows where it is";
 }
 
 TEST(StacksTest, OneOfNoNameMayBeMissingWhereOthersAre) {
