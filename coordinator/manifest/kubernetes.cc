@@ -184,9 +184,11 @@ Json FailurePolicy() {
   const Json taken = {
       {"action", "Ignore"},
       {"onPodConditions", Json::array({Json{{"type", "DisruptionTarget"}, {"status", "True"}}})}};
+  // Before 1.29 the schema wants both kinds of conditions in each rule, and the server only one.
   const Json hopeless = {
       {"action", "FailJob"},
-      {"onExitCodes", {{"containerName", "worker"}, {"operator", "In"}, {"values", {1, 2}}}}};
+      {"onExitCodes", {{"containerName", "worker"}, {"operator", "In"}, {"values", {1, 2}}}},
+      {"onPodConditions", Json::array()}};
   return {{"rules", Json::array({taken, hopeless})}};
 }
 

@@ -94,12 +94,21 @@ class Container(unittest.TestCase):
         self.world.serve()
         self.claims = {"kept": self.world.path("kept")}
         os.mkdir(self.claims["kept"])
+        self.script = self.world.path("stepping.py")
+        with open(f"{SOURCE}/tests/slurm/slow.py", encoding="utf-8") as file:
+            text = file.read()
+        # It leaves a mark once it trains.
+        marked = text.replace("        run.step()\n", "        run.step()\n        open(MARK, 'w').close()\n")
+        self.assertNotEqual(marked, text)
+        with open(self.script, "w", encoding="utf-8") as file:
+            file.write("import os\nMARK = os.path.expanduser('~/stepped')\n" + marked)
 
     def pod(self, *words: str) -> Pod:
         listed = self.world.ask(
             "fleet", "manifest", "a100", "--kubernetes", "--image=registry.example/noisefloor:0.2",
             "--checkpoints-claim=kept", "--grace=5s", f"--env=PYTHONPATH={SOURCE}/worker/python",
-            f"--worker=--trainer={SLOW}", "--worker=--declare=test-cpu", *words)
+            f"--worker=--trainer=slow={sys.executable} {self.script}",
+            "--worker=--declare=test-cpu", *words)
         return Pod(self.world, listed["items"][0], self.claims)
 
     def names(self) -> list[str]:
@@ -112,14 +121,15 @@ class Container(unittest.TestCase):
         self.assertEqual(self.names(), [f"{POD}.{NODE}"])
         unit = self.world.ask("workers")["workers"][0]["devices"][0]["unit"]
         self.assertTrue(unit.startswith(NODE + " "), unit)
-        sweep = self.world.submit(1, more="steps: 40")
-        wait_until(lambda: [name for _, _, names in os.walk(self.claims["kept"]) for name in names],
-                   "a checkpoint is kept")
+        sweep = self.world.submit(1, more="steps: 150")
+        wait_until(lambda: os.path.exists(os.path.join(pod.places["/tmp"], "stepped")), "it trains")
         process.send_signal(signal.SIGTERM)
         begun = time.monotonic()
         self.assertEqual(process.wait(pod.grace), 0, pod.said())
         self.assertLess(time.monotonic() - begun, pod.grace - 5, "with time to spare")
         self.assertEqual(os.listdir(pod.places["/var/lib/noisefloor"]), [], "its state has gone")
+        kept = [name for _, _, names in os.walk(self.claims["kept"]) for name in names]
+        self.assertTrue(kept, "a checkpoint is kept")
         wait_until(lambda: self.world.counts(sweep)["waiting"] == 1, "its member waits again")
 
         # The next one goes on from there, and leaves by itself: its Job is complete.
