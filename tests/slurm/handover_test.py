@@ -52,10 +52,13 @@ class Study:
             "NOISEFLOOR_ACCESS": os.path.join(self.shared, "access")}
         self._workers: list[subprocess.Popen[bytes]] = []
         test.addCleanup(self._end)
-        self.job = subprocess.run(["sbatch", "--parsable", SCRIPT, self.shared], check=True,
+        self.sbatch(self.shared)
+        wait_until(self.answers, 60, "the coordinator answers")
+
+    def sbatch(self, *words: str) -> None:
+        self.job = subprocess.run(["sbatch", "--parsable", SCRIPT, *words], check=True,
                                   env=self.environment, text=True, capture_output=True,
                                   timeout=60).stdout.strip()
-        wait_until(self.answers, 60, "the coordinator answers")
 
     def path(self, name: str) -> str:
         return os.path.join(self.folder, name)
@@ -236,11 +239,29 @@ class Handover(unittest.TestCase):
         study.wait_for(again)
         self.assertEqual(self.hashes(study, sweep), self.hashes(study, again))
 
+    @unittest.skipUnless(ALL, "takes half a minute: NOISEFLOOR_SLURM_ALL=1")
+    def test_a_job_that_died_goes_on_where_its_home_is(self) -> None:
+        study = Study(self, self.cluster)
+        study.worker("a")
+        wait_until(lambda: study.ask("workers")["workers"], 60, "a worker is here")
+        sweep = study.submit("killed", 1, 150)
+        wait_until(lambda: study.counts(sweep)["leased"] == 1, 60, "one trains")
+        home = study.term()[1]["home"]
+        self.cluster.run("scancel", "--full", "--signal=KILL", study.job)
+        wait_until(lambda: study.jobs()[-1]["state"] not in ("RUNNING", "COMPLETING"), 60,
+                   "it has died")
+        study.sbatch(study.shared, home)
+        study.wait_for(sweep)
+        self.assertEqual(study.term()[0], 1)
+        self.assertEqual(study.rows("SELECT count(*) FROM v_attempt WHERE NOT accepted"), [[0]])
+
+    @unittest.skipUnless(ALL, "takes a minute: NOISEFLOOR_SLURM_ALL=1")
     def test_a_pool_goes_on_with_what_was_begun(self) -> None:
         """Two jobs that run, and some that are being submitted at that moment."""
         study = Study(self, self.cluster)
         study.ask("fleet", "add", "a100", "--slurm", "--gres=gpu:a100:1", "--max=4", "--idle=5s",
-                  "--worker=--declare=any-1", f"--prologue=export PYTHONPATH={SOURCE}/worker/python",
+                  "--worker=--declare=any-1",
+                  f"--prologue=export PYTHONPATH={SOURCE}/worker/python",
                   f"--worker=--trainer=slow={sys.executable} {SLOW}")
         wait_until(lambda: study.pool()["classes"], 60, "a worker has come")
         # The node has two GPUs.
