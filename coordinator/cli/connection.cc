@@ -41,7 +41,14 @@ absl::StatusOr<Connection> Connection::Open(const Context& context, const Wish& 
   } else {
     const bool said = !context.options.coordinator.empty() || !context.default_coordinator.empty();
     if (!said) connection.access_path_ = found->access_path;
-    const absl::Status reached = connection.Reach(*found);
+    absl::Status reached = connection.Reach(*found);
+    if (absl::IsUnavailable(reached)) {
+      connection.FollowAccessFile();  // It may have moved just now.
+      NF_ASSIGN_OR_RETURN(const Address moved, ParseAddress(connection.address_));
+      const bool is_there = connection.address_ != found->address &&
+                            WaitUntilConnected(*connection.channel_, moved, kConnectTimeout).ok();
+      if (is_there) reached = absl::OkStatus();
+    }
     if (absl::IsUnavailable(reached)) {
       return MakeError(reached.code(), fmt::format("{}; `{} serve` on that machine starts one",
                                                    Message(reached), context.program));

@@ -28,7 +28,7 @@ class Serve final : public Command {
   noisefloor serve --listen=127.0.0.1:7077 --home=/data/noisefloor
   noisefloor serve --data-root=/data/sets      # for workers that have no data themselves
   noisefloor access init --address=box:7077 && noisefloor serve   # for other machines, with TLS
-  noisefloor serve --home=/local/study --handover=/shared/study   # its successor goes on elsewhere)";
+  noisefloor serve --home=/local/study --handover=/shared   # another one goes on with it)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("--listen", listen_,

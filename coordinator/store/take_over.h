@@ -39,7 +39,7 @@ struct TakenOver {
 //   - was handed over and nobody has taken it: it takes itself back, and nothing is copied;
 //   - is new, and so is the folder: its first term begins;
 //   - is empty, while another coordinator has the data: asks that one, fetches what it copies ahead
-//     of its end, verifies every byte as a restoration does once the term is over, and then claims
+//     of its end, verifies every byte once the term is over, and then claims
 //     the next one: it has the data in the same epoch, with all leases.
 // Killed anywhere, the same call goes on, and before its claim another home's does as well.
 //

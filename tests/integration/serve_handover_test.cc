@@ -96,30 +96,30 @@ class HandoverProcessTest : public testing::Test {
 TEST_F(HandoverProcessTest, WorkersAndWatchersFindTheNextOneWithNothingTyped) {
   ASSERT_EQ(Run("access init --address=127.0.0.1:7077 --home=first").first, 0);
   Process first = Serve("first");
-  Process early = Worker("early");
+  Process early = Worker("early-1");
   WaitUntilSaid("first.log", "worker_connected");
-  Submit("before", "early");
+  Submit("before", "early-1");
   EXPECT_EQ(Run("watch s1").first, 0);
-  Submit("between", "late");
+  Submit("between", "late-1");
   Process watch = Start(std::string(NOISEFLOOR) + " watch s2", "watch.log");
   ASSERT_TRUE(watch.ReadLine(kPatience).ok());
 
   Process second = Serve("second");
 
   EXPECT_EQ(first.Wait(kPatience).value_or(-1), 0) << TextOf(At("first.log"));
-  WaitUntilSaid("early.log", "coordinator_moved");
+  WaitUntilSaid("early-1.log", "coordinator_moved");
   WaitUntilSaid("second.log", "worker_connected");
-  Submit("after", "early");
+  Submit("after", "early-1");
   EXPECT_THAT(Run("watch s3").second, HasSubstr("s3 has ended: 2 members: 2 done"));
-  Process late = Worker("late");
+  Process late = Worker("late-1");
   EXPECT_EQ(watch.Wait(kPatience).value_or(-1), 0) << TextOf(At("watch.log"));
   // Nobody is served by what was left.
   EXPECT_EQ(Run("status --home=first").first, 1);
   EXPECT_THAT(TextOf(At("commands.log")),
-              AllOf(HasSubstr("was handed over in " + At("shared")), HasSubstr("term 1")));
+              AllOf(HasSubstr("first: was handed over in /"), HasSubstr("term 1")));
   second.Signal(SIGUSR1);
   EXPECT_EQ(second.Wait(kPatience).value_or(-1), 0) << TextOf(At("second.log"));
-  for (const std::string log : {"first.log", "second.log", "early.log", "commands.log"}) {
+  for (const std::string log : {"first.log", "second.log", "early-1.log", "commands.log"}) {
     EXPECT_THAT(TextOf(At(log)), Not(HasSubstr("nfl_"))) << log;
   }
 }
@@ -127,11 +127,11 @@ TEST_F(HandoverProcessTest, WorkersAndWatchersFindTheNextOneWithNothingTyped) {
 TEST_F(HandoverProcessTest, ANewerProgramTakesTheSameHomeOver) {
   ASSERT_EQ(Run("access init --address=127.0.0.1:7077 --home=same").first, 0);
   Process first = Serve("same");
-  Process early = Worker("early");
+  Process early = Worker("early-1");
   WaitUntilSaid("same.log", "worker_connected");
   const Process second = Serve("same");
   EXPECT_EQ(first.Wait(kPatience).value_or(-1), 0) << TextOf(At("same.log"));
-  Submit("after", "early");
+  Submit("after", "early-1");
   EXPECT_EQ(Run("watch s1").first, 0);
   EXPECT_THAT(TextOf(At("shared/term-2/claim.json")), HasSubstr("\"process\""));
 }
