@@ -220,7 +220,7 @@ Finding JudgeCaches(const absl::StatusOr<CacheUse>& use) {
   const DiskShare trees = All(use->trees);
   std::string text = fmt::format("{} ({})", Counted(sets.count, "data set"), Megabytes(sets.bytes));
   if (trees.count > 0) {
-    text += fmt::format(", {} ({})", Counted(trees.count, "fetched copy"), Megabytes(trees.bytes));
+    text += fmt::format(", {} ({})", Counted(trees.count, "fetched tree"), Megabytes(trees.bytes));
   }
   const DiskShare& results = use->attempts_waiting;
   const uint64_t unfinished = use->attempts_old.bytes + use->attempts_young.bytes;

@@ -131,9 +131,9 @@ class Gc final : public Command {
         {"data set", done, use.sets.old, true},
         {"data set", "in use", use.sets.in_use, false},
         {"data set", "used lately", use.sets.young, false},
-        {"fetched copy", done, use.trees.old, false},
-        {"fetched copy", "in use", use.trees.in_use, false},
-        {"fetched copy", "used lately", use.trees.young, false},
+        {"fetched tree", done, use.trees.old, false},
+        {"fetched tree", "in use", use.trees.in_use, false},
+        {"fetched tree", "used lately", use.trees.young, false},
         {"unfinished attempt", done, use.attempts_old, true},
         {"unfinished attempt", "left lately", use.attempts_young, false},
         {"result", "waiting for its worker", use.attempts_waiting, false}};

@@ -68,7 +68,8 @@ class TreeBook {
 
   const std::vector<std::string> roots_;
   mutable Mutex mutex_;
-  // By name. shared: with those that read from one while a newer takes its place.
+  // By name.
+  // shared: with those that read from one while a newer takes its place.
   std::map<std::string, std::shared_ptr<const Offered>, std::less<>> offered_
       ABSL_GUARDED_BY(mutex_);
 };

@@ -225,9 +225,9 @@ grpc::Status MiniCoordinator::DescribeTree(grpc::ServerContext*,
   return grpc::Status::OK;
 }
 
-uint64_t MiniCoordinator::WaitForLeave(const grpc::ServerContext& context, uint64_t wanted) {
+uint64_t MiniCoordinator::WaitForLeave(const grpc::ServerContext& context, uint64_t drops,
+                                       uint64_t wanted) {
   MutexLock lock(mutex_);
-  const uint64_t drops = drops_;
   // A caller that goes tells nobody here: asked again and again.
   while (bytes_left_ == 0 && drops == drops_ && !context.IsCancelled()) {
     changed_.WaitFor(mutex_, absl::Milliseconds(20));
@@ -242,9 +242,11 @@ grpc::Status MiniCoordinator::ReadTree(grpc::ServerContext* context,
                                        const v1::ReadTreeRequest* request,
                                        grpc::ServerWriter<v1::ReadTreeResponse>* writer) {
   std::string content;
+  uint64_t drops = 0;
   {
     MutexLock lock(mutex_);
     reads_.emplace_back(request->path(), request->offset());
+    drops = drops_;
     for (const auto& [data_set, tree] : offered_) {
       if (IdentityOf(tree) != request->identity()) continue;
       for (const TreeFile& file : tree.files) {
@@ -255,7 +257,7 @@ grpc::Status MiniCoordinator::ReadTree(grpc::ServerContext* context,
   if (content.empty()) return {grpc::StatusCode::FAILED_PRECONDITION, "it has changed"};
   for (uint64_t at = request->offset(); at < content.size();) {
     constexpr uint64_t kPiece = 1000;
-    const uint64_t leave = WaitForLeave(*context, std::min(kPiece, content.size() - at));
+    const uint64_t leave = WaitForLeave(*context, drops, std::min(kPiece, content.size() - at));
     if (leave == 0) return {grpc::StatusCode::UNAVAILABLE, "it goes"};
     v1::ReadTreeResponse response;
     response.set_piece(content.substr(at, leave));

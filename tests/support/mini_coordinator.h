@@ -77,8 +77,8 @@ class MiniCoordinator final : private v1::WorkerService::Service {
                             v1::DescribeTreeResponse* response) override;
   grpc::Status ReadTree(grpc::ServerContext* context, const v1::ReadTreeRequest* request,
                         grpc::ServerWriter<v1::ReadTreeResponse>* writer) override;
-  // At most `wanted`, 1 or more; 0: the call is to end.
-  uint64_t WaitForLeave(const grpc::ServerContext& context, uint64_t wanted);
+  // At most `wanted`, 1 or more; 0: the call is to end. `drops`: drops_ when it began.
+  uint64_t WaitForLeave(const grpc::ServerContext& context, uint64_t drops, uint64_t wanted);
   bool WaitForTries(const int& tries, int count);
   void Answer(const v1::SessionRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

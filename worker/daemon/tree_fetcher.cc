@@ -170,7 +170,7 @@ void TreeFetcher::Run() {
   }
 }
 
-absl::StatusOr<std::shared_ptr<const TreeUse>> TreeFetcher::Fetch(Job& job) {
+absl::StatusOr<SharedTree> TreeFetcher::Fetch(Job& job) {
   while (true) {
     auto tree = TryOnce(job);
     if (tree.ok() || !MayTryAgain(job, tree.status())) return tree;
@@ -178,7 +178,7 @@ absl::StatusOr<std::shared_ptr<const TreeUse>> TreeFetcher::Fetch(Job& job) {
   }
 }
 
-absl::StatusOr<std::shared_ptr<const TreeUse>> TreeFetcher::TryOnce(Job& job) {
+absl::StatusOr<SharedTree> TreeFetcher::TryOnce(Job& job) {
   NF_ASSIGN_OR_RETURN(const Tree tree, Describe(job));
   job.identity = IdentityOf(tree);
   job.bytes = BytesOf(tree);

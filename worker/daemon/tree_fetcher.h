@@ -21,17 +21,18 @@
 
 namespace noisefloor {
 
+// A tree that stays in the cache while this lives.
+using SharedTree = std::shared_ptr<const TreeUse>;  // shared: with every attempt that trains on it.
+
 // Of a data set that was wanted.
 struct FetchNews {
   std::string data_set;
   bool ended = false;           // Nothing more is told of it.
-  uint64_t bytes_here = 0;      // Of those of all its files, also where
-  uint64_t bytes = 0;           // another process of this machine brings it.
+  uint64_t bytes_here = 0;      // On disk, also where another process of this machine brings it.
+  uint64_t bytes = 0;           // Of all its files.
   uint64_t bytes_taken = 0;     // By us from the coordinator.
   bool machine_failed = false;  // It failed by this machine: its disk, or the rights there.
-  // How it ended. The tree stays in the cache while this lives.
-  // shared: with every attempt that trains on it.
-  absl::StatusOr<std::shared_ptr<const TreeUse>> tree = nullptr;
+  absl::StatusOr<SharedTree> tree = nullptr;  // How it ended.
 };
 
 // One data set at a time, in the order in which they were wanted. What fails for the moment (no
@@ -80,8 +81,8 @@ class TreeFetcher {
   };
 
   void Run();
-  absl::StatusOr<std::shared_ptr<const TreeUse>> Fetch(Job& job);
-  absl::StatusOr<std::shared_ptr<const TreeUse>> TryOnce(Job& job);
+  absl::StatusOr<SharedTree> Fetch(Job& job);
+  absl::StatusOr<SharedTree> TryOnce(Job& job);
   absl::StatusOr<Tree> Describe(Job& job);
   bool MayTryAgain(Job& job, const absl::Status& failed);
   void Tell(Job& job);

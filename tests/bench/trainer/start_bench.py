@@ -94,7 +94,7 @@ class Bench:
             file.write(SWEEP.format(number=self.sweeps, data=self.args.data,
                                     hardware=self.args.hardware, replicates=replicates))
         subprocess.run([os.path.join(self.args.bin, "noisefloor"), "submit", path,
-                        f"--coordinator={self.address}"], check=True, stdout=subprocess.DEVNULL)
+                        f"--coordinator={self.address}"], check=True, capture_output=True)
 
     def worker(self, name, data_root, cache):
         return Worker(self.args, self.address, self.folder, name, data_root,

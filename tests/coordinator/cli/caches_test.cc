@@ -91,6 +91,32 @@ TEST_F(CachesTest, WhatNobodyHasUsedLatelyGoes) {
   EXPECT_FALSE(fs::exists(young));
 }
 
+TEST_F(CachesTest, TreesThatWereFetchedGoAsSetsDo) {
+  const auto put = [&](const std::string& name, int days) {
+    const std::string tree = state_ + "/cache/trees/" + name;
+    fs::create_directories(tree + "/mnist");
+    std::ofstream(tree + "/mnist/images") << std::string(2'000'000, 'i');
+    Age(tree, days);
+    return tree;
+  };
+  const std::string old = put(std::string(64, 'a'), 40);
+  const std::string half = put(std::string(64, 'b') + ".part", 40);
+  const std::string young = put(std::string(64, 'c'), 20);
+
+  EXPECT_THAT(Gc({"--dry-run"}).out, HasSubstr("2 fetched trees (4.0 MB) would go\n"
+                                               "1 fetched tree (2.0 MB) used lately\n"));
+  {
+    const int folder = open(half.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ASSERT_EQ(flock(folder, LOCK_EX | LOCK_NB), 0);  // As whoever brings it.
+    EXPECT_THAT(Gc().out, HasSubstr("1 fetched tree (2.0 MB) removed\n"
+                                    "1 fetched tree (2.0 MB) in use\n"));
+    close(folder);
+  }
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(half));
+  EXPECT_TRUE(fs::exists(young));
+}
+
 TEST_F(CachesTest, ASetInUseStaysHoweverOld) {
   const std::string used = PutSet('a', 400);
   {

@@ -127,6 +127,12 @@ TEST(DoctorMachine, CachesAreToldAndResultsThatWait) {
             "3 data sets (4.0 MB), unfinished attempts 0.5 MB; unused for 30 days: 1.5 MB");
   EXPECT_THAT(JudgeCaches(use).help, HasSubstr("gc --caches"));
   EXPECT_EQ(JudgeCaches(use).level, Level::kOk);
+  use.trees.young = {1, 2'000'000};
+  use.trees.old = {1, 1'000'000};
+  EXPECT_EQ(
+      JudgeCaches(use).text,
+      "3 data sets (4.0 MB), 2 fetched trees (3.0 MB), unfinished attempts 0.5 MB; unused for "
+      "30 days: 2.5 MB");
   use.attempts_waiting = {2, 100'000};
   EXPECT_EQ(JudgeCaches(use).level, Level::kWarning);
   EXPECT_THAT(JudgeCaches(use).text, HasSubstr("2 results (0.1 MB) of a worker"));
