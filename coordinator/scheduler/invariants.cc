@@ -122,6 +122,10 @@ void CheckWorker(const State& state, const Worker& worker, Broken& broken) {
     broken.push_back(worker.name + (ready ? " has a slot that nobody sees" : " has no free slot"));
   }
   if (!worker.session) return;
+  const auto named = state.connected_by_name.find(worker.name);
+  if (named == state.connected_by_name.end() || named->second != worker.id) {
+    broken.push_back(worker.name + " is connected, and nobody finds it by its name");
+  }
   const auto it = state.sessions.find(*worker.session);
   if (it == state.sessions.end() || it->second != worker.id) {
     broken.push_back(worker.name + " has a session that is not its own");
@@ -196,6 +200,9 @@ std::vector<std::string> CheckInvariants(const State& state) {
     if (state.accepted.contains(id)) broken.push_back(Text(id) + " is both lost and accepted");
   }
   for (const auto& [id, worker] : state.workers) CheckWorker(state, worker, broken);
+  if (state.connected_by_name.size() != state.sessions.size()) {
+    broken.push_back("there are other names of connected workers than sessions");
+  }
   std::ranges::move(BrokenPast(state), std::back_inserter(broken));
   if (state.expiry.size() != state.leases.size()) {
     broken.push_back("there are other expiry times than leases");

@@ -19,15 +19,18 @@ constexpr size_t kMostRefused = 1000;
 // Why it cannot be taken now: who else holds its name or identity, or too much is known already.
 // Empty: it can.
 std::string Conflict(const State& state, const WorkerConnected& event) {
-  for (const auto& [id, worker] : state.workers) {
-    if (!worker.session) continue;
-    if (worker.identity == event.identity && worker.name != event.name) {
+  const auto identity = state.workers_by_identity.find(event.identity);
+  if (identity != state.workers_by_identity.end()) {
+    const Worker& worker = state.workers.at(identity->second);
+    if (worker.session && worker.name != event.name) {
       return "the identity of its state directory is in use by worker " + worker.name +
              ": was the directory copied?";
     }
-    if (worker.identity != event.identity && worker.name == event.name) {
-      return "the name " + event.name + " is in use by another worker";
-    }
+  }
+  const auto name = state.connected_by_name.find(event.name);
+  if (name != state.connected_by_name.end() &&
+      state.workers.at(name->second).identity != event.identity) {
+    return "the name " + event.name + " is in use by another worker";
   }
   size_t schemas = state.schemas.size();
   for (const SettingsSchemaRef& schema : event.schemas) {
@@ -114,6 +117,7 @@ void Describe(Turn& turn, Worker& worker, WorkerConnected& event) {
   worker.heard = turn.now;
   worker.ends = turn.now + event.lives;
   worker.session = event.session;
+  turn.state.connected_by_name[worker.name] = worker.id;
   CountOffers(turn, worker, true);
   UpdateReady(turn.state, worker);
   turn.effects.changed.workers.insert(worker.id);
@@ -180,6 +184,7 @@ void On(Turn& turn, const SessionLost& event) {
   CountOffers(turn, *worker, false);
   turn.effects.changed.workers.insert(worker->id);
   worker->session.reset();
+  turn.state.connected_by_name.erase(worker->name);
   UpdateReady(turn.state, *worker);
   turn.state.sessions.erase(event.session);
 }

@@ -170,6 +170,7 @@ struct LargeState {
   UndoSet<WorkerId> ready;
   UndoMap<Pool, UndoSet<WorkerId>> ready_by_offer;  // The same by what they offer; no empty ones.
   UndoMap<uint64_t, WorkerId> workers_by_identity;
+  UndoMap<std::string, WorkerId> connected_by_name;
   UndoMap<SessionId, WorkerId> sessions;
   UndoMap<LeaseId, Lease> leases;
   UndoSet<std::pair<absl::Time, LeaseId>> expiry;
@@ -188,9 +189,10 @@ struct LargeState {
   // All of the above: whoever adds to it must name it here.
   template <typename Visit>
   void Each(const Visit& visit) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = *this;
+    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = *this;
     (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g), visit(h), visit(i),
-     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o), visit(p), visit(q), visit(r));
+     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o), visit(p), visit(q), visit(r),
+     visit(s));
   }
 };
 

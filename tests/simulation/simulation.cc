@@ -33,6 +33,8 @@ WorldSize HugeWorld() {
   size.fewest_workers = size.most_workers = 10'000;
   size.chaos_rounds = 150;
   size.mishaps = 200;
+  size.dies = 300;
+  size.dies_between = 30;
   size.whole_every = 50'000;
   return size;
 }

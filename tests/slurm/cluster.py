@@ -144,12 +144,16 @@ class Cluster:
         self._start(daemon, [name, "-D", "-f", conf, *(["-N", node] if node else [])])
 
     def wait_for_nodes(self) -> None:
+        """Resumes those that are down: a controller that was killed may have kept that a node was,
+        and not that it came back."""
         def ready() -> bool:
             done = subprocess.run(["sinfo", "-hN", "-o", "%N %T"], env=self.environment(),
                                   capture_output=True, text=True, timeout=30)
-            lines = {line for line in done.stdout.splitlines()
-                     if line.split()[1] in ("idle", "mixed", "allocated", "completing")}
-            return len({line.split()[0] for line in lines}) == len(NODES)
+            states = {words[0]: words[1] for words in map(str.split, done.stdout.splitlines())}
+            for node in [node for node, state in states.items() if state == "down"]:
+                self.run("scontrol", "update", f"nodename={node}", "state=resume", code=None)
+            return sum(state in ("idle", "mixed", "allocated", "completing")
+                       for state in states.values()) == len(NODES)
         wait_until(ready, 60, "all nodes answer")
 
     def stop(self) -> None:

@@ -74,7 +74,7 @@ class Study:
         live = [job for job in self.cluster.jobs() if job["name"].startswith("nf-")
                 and job["state"] in ("PENDING", "RUNNING", "COMPLETING")]
         self.test.assertEqual(live, [])
-        wait_until(lambda: not workers(self.cluster), 60, "no worker is left")
+        wait_until(lambda: not processes(self.cluster), 60, "no process of a job is left")
 
     def told(self) -> str:
         causes = self.rows("SELECT CASE WHEN accepted THEN 'accepted' ELSE coalesce(nullif(cause, "
@@ -84,16 +84,16 @@ class Study:
                 f"jobs {dict(ends)}")
 
 
-def workers(cluster: Cluster) -> list[int]:
-    """Processes that are workers in jobs of the cluster."""
+def processes(cluster: Cluster, program: str = "") -> list[int]:
+    """Of jobs of the cluster; those that run the program alone, if one is named."""
     ours = b"SLURM_CONF=" + os.fsencode(cluster.environment()["SLURM_CONF"])
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{name}/environ", "rb") as file:
                 variables = file.read().split(b"\0")
-            if ours in variables and os.readlink(f"/proc/{name}/exe").endswith(
-                    "/noisefloor-worker"):
+            of_job = any(one.startswith(b"SLURM_JOB_ID=") for one in variables)
+            if ours in variables and of_job and os.readlink(f"/proc/{name}/exe").endswith(program):
                 found.append(int(name))
         except OSError:
             continue
@@ -178,7 +178,7 @@ class Storm:
         self.count("coordinators killed")
 
     def kill_worker(self) -> None:
-        if found := workers(self.cluster):
+        if found := processes(self.cluster, "/noisefloor-worker"):
             try:
                 os.kill(self.random.choice(found), signal.SIGKILL)
                 self.count("workers killed")
@@ -191,7 +191,7 @@ class Storm:
             if pool["state"] == "paused":
                 self.study.test.assertTrue(
                     re.search("its last [0-9]+ workers failed", pool["standing"]), pool)
-                self.study.fleet.ask("fleet", "resume", pool["name"])
+                self.study.fleet.ask("fleet", "resume", pool["wish"]["name"])
                 self.count("pools paused and resumed")
 
 
