@@ -325,7 +325,8 @@ TEST_F(SharingTest, GpuHoursAreBoundedKeptAndTold) {
   for (const double wrong :
        {-1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     request.set_gpu_hours(wrong);
-    EXPECT_EQ(Call(&People::SubmitSweep, request).status().code(), Code::kInvalidArgument);
+    EXPECT_EQ(Call(&People::SubmitSweep, request).status().code(),
+              absl::StatusCode::kInvalidArgument);
   }
   request.set_gpu_hours(12.5);
   ASSERT_TRUE(Call(&People::SubmitSweep, request).ok());
@@ -334,7 +335,7 @@ TEST_F(SharingTest, GpuHoursAreBoundedKeptAndTold) {
   v1::UpdateSweepRequest update;
   update.set_sweep_id(1);
   update.set_gpu_hours(-1);
-  EXPECT_EQ(Call(&People::UpdateSweep, update).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Call(&People::UpdateSweep, update).status().code(), absl::StatusCode::kInvalidArgument);
   update.set_gpu_hours(7);
   ASSERT_TRUE(Call(&People::UpdateSweep, update).ok());
   Restart();
