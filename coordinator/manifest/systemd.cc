@@ -42,17 +42,27 @@ std::string Options(const SystemdWish& wish) {
   return text;
 }
 
+// Who may read the access file: the unit says it.
+std::string GroupOf(std::string_view unit) {
+  constexpr std::string_view kLine = "\nSupplementaryGroups=";
+  const size_t at = unit.find(kLine);
+  NF_CHECK(at != std::string_view::npos);
+  const std::string_view rest = unit.substr(at + kLine.size());
+  return std::string(rest.substr(0, rest.find('\n')));
+}
+
 std::string Head(const SystemdWish& wish) {
   const std::string unit = fmt::format("noisefloor-worker-{}.service", wish.name);
   const std::string file = CommentWord(wish.access.empty() ? "worker.access" : wish.access);
+  const std::string group = GroupOf(WorkerUnit());
   return fmt::format(
       "# Worker HOST-{} of noisefloor. On its machine, as root, with {} brought there:\n"
-      "#   groupadd --system --force noisefloor-access\n"
-      "#   install -D -g noisefloor-access -m 0640 worker.access /etc/noisefloor/worker.access\n"
+      "#   groupadd --system --force {}\n"
+      "#   install -D -g {} -m 0640 worker.access /etc/noisefloor/worker.access\n"
       "#   install -m 0644 FILE /etc/systemd/system/{}\n"
       "#   systemctl daemon-reload\n"
       "#   systemctl enable --now {}\n",
-      wish.name, file, unit, unit);
+      wish.name, file, group, group, unit, unit);
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ TEST(SystemdTest, TheUnitOfThePackagesIsFilledIn) {
   EXPECT_EQ(LineOf(text, "StateDirectory="), "StateDirectory=noisefloor-worker/lab");
   EXPECT_THAT(text, Not(HasSubstr("%i")));
   EXPECT_THAT(text, HasSubstr("systemctl enable --now noisefloor-worker-lab.service"));
+  const std::string group = LineOf(text, "SupplementaryGroups=").substr(20);
+  EXPECT_THAT(text, HasSubstr("#   install -D -g " + group + " -m 0640 worker.access "));
   // What hardens it is that of the packages, word for word.
   const std::string unit(WorkerUnit());
   const size_t hardened = unit.find("CapabilityBoundingSet=");
