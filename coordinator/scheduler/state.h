@@ -190,9 +190,8 @@ struct LargeState {
   template <typename Visit>
   void Each(const Visit& visit) {
     auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = *this;
-    (visit(a), visit(b), visit(c), visit(d), visit(e), visit(f), visit(g), visit(h), visit(i),
-     visit(j), visit(k), visit(l), visit(m), visit(n), visit(o), visit(p), visit(q), visit(r),
-     visit(s));
+    const auto each = [&](auto&... all) { (visit(all), ...); };
+    each(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
   }
 };
 

@@ -149,12 +149,21 @@ class Cluster:
         def ready() -> bool:
             done = subprocess.run(["sinfo", "-hN", "-o", "%N %T"], env=self.environment(),
                                   capture_output=True, text=True, timeout=30)
-            states = {words[0]: words[1] for words in map(str.split, done.stdout.splitlines())}
+            # "down*": it does not answer, either.
+            states = {words[0]: words[1].rstrip("*") for words in
+                      map(str.split, done.stdout.splitlines())}
+            for daemon in [name for name, process in self._daemons.items()
+                           if name.startswith("slurmd") and process.poll() is not None]:
+                self.start(daemon)  # Its port was still in use, perhaps.
             for node in [node for node, state in states.items() if state == "down"]:
                 self.run("scontrol", "update", f"nodename={node}", "state=resume", code=None)
             return sum(state in ("idle", "mixed", "allocated", "completing")
                        for state in states.values()) == len(NODES)
-        wait_until(ready, 60, "all nodes answer")
+        try:
+            wait_until(ready, 60, "all nodes answer")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.run('sinfo', '-NlR', code=None)}\n"
+                                 f"{self.run('scontrol', 'show', 'nodes', code=None)}") from None
 
     def stop(self) -> None:
         """Jobs first: they outlive their slurmd. Again: nothing."""

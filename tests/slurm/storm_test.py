@@ -208,7 +208,9 @@ class Storms(Pools):
         calm.fleet.stop()
         for seed in range(SEED, SEED + ROUNDS):
             with self.subTest(seed=seed):
-                study = Study(self, self.cluster)
+                cluster = Cluster()
+                self.addCleanup(cluster.stop)
+                study = Study(self, cluster)
                 storm = Storm(study, seed)
                 storm.blow()
                 print(f"storm {seed}: {study.told()}; {dict(storm.happened)}", file=sys.stderr,

@@ -189,7 +189,8 @@ class PoolBench:
             file.write(SWEEP.format(replicates=replicates, classes=", ".join(
                 f"c{number}" for number in range(self.args.pools))))
         done = self.metric("noisefloor_results_total")
-        leases = self.metric("noisefloor_leases_granted_total")
+        leases, expired = (self.metric(f"noisefloor_leases_{what}_total")
+                           for what in ("granted", "expired"))
         cpu, begun = self.process.cpu_s(), time.monotonic()
         self.command("submit", path)
         members = 2 * self.args.pools * replicates
@@ -200,6 +201,7 @@ class PoolBench:
         self.note("train", members=members, seconds=seconds, per_s=members / seconds,
                   coordinator_us=used / members * 1e6, cores=used / seconds,
                   leases=self.metric("noisefloor_leases_granted_total") - leases,
+                  expired=self.metric("noisefloor_leases_expired_total") - expired,
                   **self.process.memory_mb())
         self.server.check()
 
