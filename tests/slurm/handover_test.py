@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -246,8 +247,9 @@ class Handover(unittest.TestCase):
         wait_until(lambda: study.ask("workers")["workers"], 60, "a worker is here")
         sweep = study.submit("killed", 1, 150)
         wait_until(lambda: study.counts(sweep)["leased"] == 1, 60, "one trains")
-        home = study.term()[1]["home"]
-        self.cluster.run("scancel", "--full", "--signal=KILL", study.job)
+        claim = study.term()[1]
+        home = claim["home"]
+        os.kill(claim["process"], signal.SIGKILL)
         wait_until(lambda: study.jobs()[-1]["state"] not in ("RUNNING", "COMPLETING"), 60,
                    "it has died")
         study.sbatch(study.shared, home)
