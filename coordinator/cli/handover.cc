@@ -119,6 +119,12 @@ void Handover::WaitForTheEnd() {
   }
 }
 
+void Handover::GiveBack() {
+  const absl::Status handed = holder_->FinishUnserved();
+  if (handed.ok()) LogInfo("handed_over", {{"folder", wish_.folder}, {"term", term()}});
+  if (!handed.ok()) LogWarning("cannot_hand_over", {{"error", handed}});
+}
+
 absl::Status Handover::Finish() {
   LogInfo("hands_over", {{"folder", wish_.folder}, {"term", term()}});
   const absl::Status handed = holder_->Finish();

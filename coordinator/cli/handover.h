@@ -36,6 +36,8 @@ class Handover {
   void WaitForTheEnd();
   // The coordinator has stopped, and still has its home.
   absl::Status Finish();
+  // No coordinator could be started: the data are there for another.
+  void GiveBack();
 
   uint64_t term() const { return taken_.mark.term; }
 

@@ -68,6 +68,9 @@ class Serve final : public Command {
     }
     NF_ASSIGN_OR_RETURN(const LogSettings log, Log());
     NF_RETURN_IF_ERROR(ReadTimes());
+    for (const std::string* address : {&listen_, &metrics_}) {
+      if (!address->empty()) NF_RETURN_IF_ERROR(ParseAddress(*address).status());
+    }
     NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
     OutliveReaders();
     SetUpLog(log);
@@ -76,7 +79,9 @@ class Serve final : public Command {
     if (!handover_.folder.empty()) {
       NF_ASSIGN_OR_RETURN(handover, Handover::Take(context, handover_, stop));
     }
-    NF_ASSIGN_OR_RETURN(const std::unique_ptr<Coordinator> coordinator, Start(context, handover));
+    absl::StatusOr<std::unique_ptr<Coordinator>> started = Start(context, handover);
+    if (!started.ok() && handover) handover->GiveBack();
+    NF_ASSIGN_OR_RETURN(const std::unique_ptr<Coordinator> coordinator, std::move(started));
     if (handover) handover->PointToIt(*coordinator);
     Say(context, *coordinator, handover);
     if (handover) {

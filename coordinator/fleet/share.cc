@@ -19,9 +19,15 @@ bool Offers(const Pool& pool, const Waiting& need) {
   return Offers(record.classes, need.hardware) && Offers(record.stacks, need.stack);
 }
 
+// Of a job's time, what goes by before its worker can begin anything, at most: prologue, start, and
+// stacks that are copied and tried.
+constexpr absl::Duration kStart = absl::Minutes(2);
+
 // Whether a new worker lives long enough: until it begins nothing new, to be on the safe side.
 bool LivesFor(const PoolWish& wish, absl::Duration time) {
-  return wish.time_limit == absl::ZeroDuration() || time <= wish.time_limit - wish.drain_before;
+  const absl::Duration start = std::min(kStart, wish.time_limit / 10);
+  return wish.time_limit == absl::ZeroDuration() ||
+         time <= wish.time_limit - wish.drain_before - start;
 }
 
 // For how many members it may still have workers; those that are here are busy while any wait.
@@ -89,9 +95,9 @@ std::string Explain(const Pool& pool, absl::Time now) {
                                             absl::Seconds(1)));
   }
   if (pool.live.empty() && pool.too_long) {
-    return std::to_string(pool.too_long->members) + " that wait take up to " +
+    return std::to_string(pool.too_long->members) + " that wait take " +
            absl::FormatDuration(absl::Ceil(pool.too_long->time, absl::Seconds(1))) +
-           " and keep no checkpoints; its jobs live " +
+           " or more and keep no checkpoints; its jobs live " +
            absl::FormatDuration(pool.record.wish.time_limit) + " (--time)";
   }
   if (pool.live.empty()) return "nothing waits that it could train";

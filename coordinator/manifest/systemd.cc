@@ -67,7 +67,7 @@ std::string Head(const SystemdWish& wish) {
 
 }  // namespace
 
-std::string UnitWord(std::string_view text) {
+std::string UnitWord(std::string_view text, bool variables) {
   const bool simple = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
     return std::isalnum(c) != 0 ||
            std::string_view("-_./=:,+@").find(static_cast<char>(c)) != std::string_view::npos;
@@ -76,7 +76,7 @@ std::string UnitWord(std::string_view text) {
   std::string word = "\"";
   for (const char c : text) {
     if (c == '\\' || c == '"') word += '\\';
-    if (c == '%' || c == '$') word += c;
+    if (c == '%' || (variables && c == '$')) word += c;
     word += c;
   }
   return word + "\"";
@@ -98,9 +98,9 @@ absl::Status Check(const SystemdWish& wish) {
 
 std::string SystemdUnit(const SystemdWish& wish) {
   std::string text(WorkerUnit());
+  ReplaceAll(text, "%i", wish.name);  // First: what is put in may have one of its own.
   Replace(text, "ExecStart=noisefloor-worker ", "ExecStart=" + UnitWord(wish.program) + " ");
   Replace(text, " $NOISEFLOOR_WORKER_OPTIONS", Options(wish));
-  ReplaceAll(text, "%i", wish.name);
   if (wish.grace_seconds > 0) {
     Replace(text, "TimeoutStopSec=360s",
             fmt::format("TimeoutStopSec={}s",
@@ -108,7 +108,7 @@ std::string SystemdUnit(const SystemdWish& wish) {
   }
   std::string more;
   for (const auto& [name, value] : wish.variables) {
-    more += "Environment=" + UnitWord(name + "=" + value) + "\n";
+    more += "Environment=" + UnitWord(name + "=" + value, /*variables=*/false) + "\n";
   }
   Replace(text, "DynamicUser=yes\n", more + "DynamicUser=yes\n");
   return Head(wish) + text;

@@ -33,6 +33,6 @@ std::string SystemdUnit(const SystemdWish& wish);
 std::string_view WorkerUnit();
 
 // A word of a line of a unit, whatever is in it: no specifier, variable or blank counts.
-std::string UnitWord(std::string_view text);
+std::string UnitWord(std::string_view text, bool variables = true);
 
 }  // namespace noisefloor

@@ -116,7 +116,7 @@ void Accept(Turn& turn, const AttemptFinished& event, const Lease& lease) {
   const bool diverged = event.outcome.kind == Outcome::Kind::kDiverged;
   const Lease ended = lease;
   SweepState& sweep = turn.state.sweeps.at(ended.member.sweep);
-  NoteLength(turn.state, ended, turn.now);
+  NoteLength(sweep.cells[ended.member.cell], absl::Seconds(event.outcome.train_seconds));
   Drop(turn, ended.id, CauseClass::kNone, "");
   KeepEnd(turn,
           {.lease = ended.id,

@@ -141,6 +141,7 @@ struct DropLease {
   CauseClass cause = CauseClass::kLostWorker;
   std::string reason;
   absl::Time at;
+  bool used = true;  // False: no worker was heard of it since the start; its GPUs do not count.
 };
 struct KeepRecords {
   LeaseId lease;

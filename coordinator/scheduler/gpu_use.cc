@@ -25,6 +25,7 @@ void EndUse(SweepState& sweep, const Lease& lease, absl::Time now) {
   GpuUse& use = sweep.counts.gpus;
   use.live -= lease.gpus;
   use.begun -= lease.gpus * (lease.granted - absl::UnixEpoch());
+  if (!lease.confirmed) return;
   // A clock may have been put back meanwhile.
   use.ended += lease.gpus * std::max(AsKept(now) - lease.granted, absl::ZeroDuration());
 }

@@ -16,7 +16,8 @@ uint32_t GpusOf(const Inventory& inventory, uint32_t slot, const std::string& ha
 // The store keeps whole microseconds.
 absl::Time AsKept(absl::Time time);
 
-// A lease is granted, or ends.
+// A lease is granted, or ends. One that no worker has named since the coordinator began counts
+// nothing: while nobody coordinated, its worker may have given up at any time.
 void BeginUse(SweepState& sweep, const Lease& lease);
 void EndUse(SweepState& sweep, const Lease& lease, absl::Time now);
 

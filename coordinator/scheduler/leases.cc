@@ -171,14 +171,14 @@ void Drop(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
             {id, lease.member, lease.attempt, lease.worker, cause, reason, false, lease.unit});
   }
   state.placement_due = true;
-  turn.Keep(DropLease{id, cause, reason, turn.now});
+  turn.Keep(DropLease{id, cause, reason, turn.now, lease.confirmed});
 }
 
 void Lose(Turn& turn, LeaseId id, CauseClass cause, const std::string& reason) {
   const Lease& lease = turn.state.leases.at(id);
   const MemberId member = lease.member;
   if (cause == CauseClass::kInterrupted || cause == CauseClass::kLostWorker) {
-    NoteLength(turn.state, lease, turn.now);  // It takes longer than that.
+    NoteCutOff(turn.state, lease, turn.now);
   }
   Drop(turn, id, cause, reason);
   RetryOrFail(turn, member, cause, reason);

@@ -48,9 +48,15 @@ void NoteResumes(State& state, const Lease& lease, bool resumes) {
   if (resumes && !before) state.placement_due = true;
 }
 
-void NoteLength(State& state, const Lease& lease, absl::Time now) {
-  CellState& cell = CellOf(state, lease.member);
-  cell.longest = std::max(cell.longest, now - lease.granted);
+void NoteLength(CellState& cell, absl::Duration length) {
+  if (length < absl::InfiniteDuration()) cell.longest = std::max(cell.longest, length);
+}
+
+// Of one from before nobody knows for how long it was only waited for.
+void NoteCutOff(State& state, const Lease& lease, absl::Time now) {
+  if (!lease.confirmed || lease.restored) return;
+  const absl::Time heard = std::min(now, state.workers.at(lease.worker).heard);
+  NoteLength(CellOf(state, lease.member), heard - lease.granted);
 }
 
 }  // namespace noisefloor::scheduler

@@ -21,7 +21,9 @@ std::string EndsTooSoon(const State& state, const Place& place, const MemberId& 
 
 // An attempt has said whether it goes on elsewhere.
 void NoteResumes(State& state, const Lease& lease, bool resumes);
-// The lease, which is live, ends: its member takes at least as long.
-void NoteLength(State& state, const Lease& lease, absl::Time now);
+// A member of the cell has trained for so long; what is no time counts nothing.
+void NoteLength(CellState& cell, absl::Duration length);
+// The lease, which is live, is cut off: its member takes longer than its worker was heard of.
+void NoteCutOff(State& state, const Lease& lease, absl::Time now);
 
 }  // namespace noisefloor::scheduler

@@ -309,6 +309,15 @@ std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate
   return next;
 }
 
+// A place that may train the member, has not failed it, and is `wanted`.
+bool AnyUntriedPlace(const State& state, const MemberId& id, absl::Time now,
+                     const std::function<bool(const Place&)>& wanted) {
+  const auto& excluded = state.sweeps.at(id.sweep).excluded;
+  return AnyPlace(state, PoolOf(CellOf(state, id)), now, [&](const Place& place) {
+    return !excluded.contains(place.worker->id) && !Avoids(state, id, place) && wanted(place);
+  });
+}
+
 bool IsStackOf(const Inventory::Offer& offer, const Pool& pool) {
   return (pool.stack.empty() || offer.stack == pool.stack) &&
          (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint) &&
@@ -374,17 +383,18 @@ std::string Obstacle(const State& state, const Place& place, const MemberId& id,
   if (!sweep.sharing.limits.empty() && IsOfFullClass(sweep, place, PoolOf(sweep.cells[id.cell]))) {
     return "as many members of " + ToText(id.sweep) + " run on its class as may";
   }
-  if (Avoids(state, id, place) && HasUntriedPlace(state, id, now)) {
+  // One that ends too soon is no other place to wait for.
+  const auto has_time = [&](const Place& other) {
+    return EndsTooSoon(state, other, id, now).empty();
+  };
+  if (Avoids(state, id, place) && AnyUntriedPlace(state, id, now, has_time)) {
     return "it failed this member before, and another worker or device can have it";
   }
   return EndsTooSoon(state, place, id, now);
 }
 
 bool HasUntriedPlace(const State& state, const MemberId& id, absl::Time now) {
-  const auto& excluded = state.sweeps.at(id.sweep).excluded;
-  return AnyPlace(state, PoolOf(CellOf(state, id)), now, [&](const Place& place) {
-    return !excluded.contains(place.worker->id) && !Avoids(state, id, place);
-  });
+  return AnyUntriedPlace(state, id, now, [](const Place&) { return true; });
 }
 
 void PlaceMembers(Turn& turn) {

@@ -82,6 +82,7 @@ void RestoreLeases(State& state, const RecoveredState& recovered, absl::Time now
     lease.unit = one.unit;
     lease.granted = one.granted;
     lease.gpus = one.gpus;
+    lease.restored = true;
     BeginUse(state.sweeps.at(one.member.sweep), lease);
     lease.expires = now + state.options.lease_ttl;
     state.expiry.emplace(lease.expires, lease.id);

@@ -147,6 +147,7 @@ struct Lease {
   uint32_t gpus = 0;       // Of its slot; see gpu_use.h.
   absl::Time expires;      // From here on soft.
   bool confirmed = false;  // The worker has named it.
+  bool restored = false;   // Granted before the coordinator began.
   bool write_evaluation_set = false;
   uint32_t incomplete_ends = 0;
   int64_t step = 0;

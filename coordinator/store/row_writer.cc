@@ -81,8 +81,8 @@ constexpr const char* kLeaseSql =
     "INSERT INTO lease (lease, sweep, cell, replicate, attempt, worker, slot, unit, "
     "specification_sha256, granted_us, gpus) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kDropLeaseSql =
-    "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ? WHERE lease = ? "
-    "AND dropped_us IS NULL";
+    "UPDATE lease SET dropped_us = ?, drop_cause = ?, drop_reason = ?, gpus = iif(?, gpus, 0) "
+    "WHERE lease = ? AND dropped_us IS NULL";
 constexpr const char* kAddMetricSql =
     "INSERT INTO metric (name) VALUES (?) ON CONFLICT (name) DO NOTHING";
 constexpr const char* kFindMetricSql = "SELECT metric FROM metric WHERE name = ?";
@@ -375,7 +375,8 @@ void RowWriter::Keep(const scheduler::GrantLease& write) {
 }
 
 void RowWriter::Keep(const scheduler::DropLease& write) {
-  Run(drop_lease_, Micros(write.at), Name(write.cause), write.reason, write.lease.value);
+  Run(drop_lease_, Micros(write.at), Name(write.cause), write.reason, int{write.used},
+      write.lease.value);
 }
 
 int64_t RowWriter::NumberOf(Names& names, const std::string& name) {

@@ -163,7 +163,7 @@ CREATE TABLE lease (
   drop_cause  TEXT    NOT NULL DEFAULT '',  -- cause class of the drop; 'none': its result was accepted
   drop_reason TEXT    NOT NULL DEFAULT '',  -- in words
   steps_per_epoch INTEGER,               -- step / this is the epoch of a record that has none; NULL: all have one
-  gpus        INTEGER NOT NULL DEFAULT 0,  -- GPUs, or what is declared, of that slot; of processors 0
+  gpus        INTEGER NOT NULL DEFAULT 0,  -- GPUs, or what is declared, of that slot; of processors, and where nobody took it up, 0
   UNIQUE (sweep, cell, replicate, attempt),
   FOREIGN KEY (sweep, cell) REFERENCES cell
 ) STRICT;

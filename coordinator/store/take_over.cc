@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -226,6 +228,9 @@ absl::Status Successor::CopyAccess(const TermEnd& end) const {
   if (end.access.empty()) return absl::OkStatus();
   if (mkdir(aside.c_str(), S_IRWXU) != 0) return FileError(aside, "make", errno);
   for (const auto& [name, sha256] : end.access) {
+    if (std::ranges::find(kAccessNames, name) == std::end(kAccessNames)) {
+      return MakeError(absl::StatusCode::kDataLoss, name + ": is no file of access");
+    }
     const std::string path = fmt::format("{}/{}", folder_.AccessPath(), name);
     NF_ASSIGN_OR_RETURN(const std::string content, ReadFile(path, kMostBytes, files_));
     if (Sha256Hex(content) != sha256) {

@@ -10,6 +10,7 @@
 #include "common/files/private_file.h"
 #include "common/files/sha256.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/home_lock.h"
 #include "coordinator/store/step_mark.h"
 
 namespace noisefloor {
@@ -109,6 +110,11 @@ absl::StatusOr<TermEnd> TermHolder::WriteEverything() {
       Sha256File(fmt::format("{}/{}", settings_.folder.StatePath(), kManifestName), files_));
   NF_ASSIGN_OR_RETURN(end.access, CopyAccess());
   return end;
+}
+
+absl::Status TermHolder::FinishUnserved() {
+  NF_ASSIGN_OR_RETURN(const HomeLock lock, HomeLock::Acquire(settings_.home));
+  return Finish();
 }
 
 absl::Status TermHolder::Finish() {

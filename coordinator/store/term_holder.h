@@ -44,6 +44,8 @@ class TermHolder {
   // home is not ours any more. Anything else: nothing was handed over, or (the folder cannot be
   // reached any more) it is open; `serve` on the same home goes on where it is not.
   absl::Status Finish();
+  // The same of a home that nobody serves, whose lock it takes meanwhile.
+  absl::Status FinishUnserved();
 
  private:
   absl::Status CopyAhead(const Word& wanted);

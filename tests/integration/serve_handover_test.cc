@@ -124,6 +124,23 @@ TEST_F(HandoverProcessTest, WorkersAndWatchersFindTheNextOneWithNothingTyped) {
   }
 }
 
+TEST_F(HandoverProcessTest, OneThatCannotServeGivesTheDataBack) {
+  ASSERT_EQ(Run("access init --address=127.0.0.1:7077 --home=first").first, 0);
+  Process first = Serve("first");
+  Process other = Start(std::string(NOISEFLOOR) + " serve --home=other --listen=127.0.0.1:0", "o");
+  const std::string line = other.ReadLine(kPatience).value_or("");
+  const std::string address = line.substr(line.find("127.0.0.1:"));
+  const std::string taken = address.substr(0, address.find_first_of(" ,"));
+  // What can be seen at once is seen before anybody is asked for the data.
+  EXPECT_EQ(Run("serve --handover=shared --home=second --metrics=x").first, 1);
+  EXPECT_EQ(Run("status --home=first").first, 0);
+  EXPECT_EQ(Run("serve --handover=shared --home=second --listen=" + taken).first, 1);
+  EXPECT_THAT(TextOf(At("commands.log")), HasSubstr("handed_over"));
+  EXPECT_EQ(first.Wait(kPatience).value_or(-1), 0) << TextOf(At("first.log"));
+  const Process third = Serve("third");
+  EXPECT_THAT(TextOf(At("third.log")), HasSubstr("term=3"));
+}
+
 TEST_F(HandoverProcessTest, ANewerProgramTakesTheSameHomeOver) {
   ASSERT_EQ(Run("access init --address=127.0.0.1:7077 --home=same").first, 0);
   Process first = Serve("same");

@@ -377,8 +377,8 @@ void FakeStore::On(const DropLease& write) {
   const auto live =
       std::ranges::lower_bound(state_.leases, write.lease, {}, &RecoveredLease::lease);
   if (live != state_.leases.end() && live->lease == write.lease) {
-    SweepOf(it->second.member.sweep).gpu_time +=
-        live->gpus * std::max(write.at - live->granted, absl::ZeroDuration());
+    const absl::Duration used = std::max(write.at - live->granted, absl::ZeroDuration());
+    if (write.used) SweepOf(it->second.member.sweep).gpu_time += live->gpus * used;
     state_.leases.erase(live);
   }
   if (write.cause == CauseClass::kNone) return;

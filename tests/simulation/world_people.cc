@@ -100,7 +100,8 @@ void World::PeopleShare(SweepId sweep) {
     if (size_.points == 0 && chance_.OneIn(6))
       update.max_failures = static_cast<uint32_t>(chance_.Below(4));
     if (chance_.OneIn(4)) update.set_limits["a"] = chance_.OneIn(3) ? 0 : Limit();
-    if (chance_.OneIn(6)) update.gpu_hours = 0.005 * static_cast<double>(chance_.Below(3));
+    if (size_.points == 0 && chance_.OneIn(20))
+      update.gpu_hours = 0.005 * static_cast<double>(chance_.Below(3));
     if (chance_.OneIn(6)) update.notes = "note " + std::to_string(result_.steps);
     network_.FromPeople(update, clocks_.World());
   }

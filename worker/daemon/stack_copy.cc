@@ -12,6 +12,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/sha256_text.h"
 #include "common/cache/upkeep.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
@@ -93,12 +94,19 @@ std::string IndexOf(const TreeCache& cache, const std::string& key) {
   return fmt::format("{}/{}{}", cache.folder(), key, kCacheStack);
 }
 
+// Programs that somebody else has put there are not run.
+bool IsOurs(const std::string& path) {
+  struct stat about {};
+  return lstat(path.c_str(), &about) == 0 && about.st_uid == geteuid();
+}
+
 // The copy of a folder that looks as it did when it was copied.
 std::optional<TreeUse> Known(const TreeCache& cache, const std::string& key) {
-  const auto identity = ReadFile(IndexOf(cache, key), 100);
-  if (!identity.ok()) return std::nullopt;
+  const std::string index = IndexOf(cache, key);
+  const auto identity = ReadFile(index, 100);
+  if (!identity.ok() || !IsSha256(*identity) || !IsOurs(index)) return std::nullopt;
   absl::StatusOr<TreeUse> use = cache.Find(*identity);
-  if (!use.ok()) return std::nullopt;
+  if (!use.ok() || !IsOurs(use->path())) return std::nullopt;
   return *std::move(use);
 }
 

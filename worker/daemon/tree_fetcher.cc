@@ -14,7 +14,9 @@ namespace noisefloor {
 namespace {
 
 constexpr absl::Duration kDescribing = absl::Minutes(2);  // The coordinator reads the files once.
-constexpr absl::Duration kLook = absl::Milliseconds(50);  // While another process brings it.
+// Of which each takes kDescribing: what is larger is not read by then.
+constexpr int kMostSlowAnswers = 10;
+constexpr absl::Duration kLook = absl::Milliseconds(500);  // While another process brings it.
 constexpr absl::Duration kBetweenNews = absl::Seconds(1);
 constexpr int kMostWrongContents = 3;
 
@@ -179,7 +181,11 @@ absl::StatusOr<SharedTree> TreeFetcher::Fetch(Job& job) {
 }
 
 absl::StatusOr<SharedTree> TreeFetcher::TryOnce(Job& job) {
-  NF_ASSIGN_OR_RETURN(const Tree tree, Describe(job));
+  // Of what another process brings it is known already.
+  if (!job.tree) {
+    NF_ASSIGN_OR_RETURN(job.tree, Describe(job));
+  }
+  const Tree& tree = *job.tree;
   job.identity = IdentityOf(tree);
   job.bytes = BytesOf(tree);
   const TreeWatch watch = {
@@ -232,10 +238,13 @@ bool TreeFetcher::MayTryAgain(Job& job, const absl::Status& failed) {
     Tell(job);
     return clock_.Steady() - job.moved_at < patience_;
   }
+  job.tree.reset();
   const bool wrong = absl::IsDataLoss(failed);
   if (wrong && ++job.wrong_contents >= kMostWrongContents) return false;
   if (!wrong && (!job.coordinator_failed || IsForGood(failed.code()))) return false;
-  if (absl::IsResourceExhausted(failed)) {
+  // A coordinator that is busy, or reads the files for its first answer about them.
+  const bool reads = absl::IsDeadlineExceeded(failed) && ++job.slow_answers <= kMostSlowAnswers;
+  if (absl::IsResourceExhausted(failed) || reads) {
     job.moved_at = clock_.Steady();
     Tell(job);
   }

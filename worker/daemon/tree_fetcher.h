@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -69,7 +70,9 @@ class TreeFetcher {
   // A data set that is being brought, by the thread of this.
   struct Job {
     std::string data_set;
-    std::string identity;  // As described last.
+    std::optional<Tree> tree;  // As described last; nothing: to be described anew.
+    std::string identity;      // Of it.
+    int slow_answers = 0;
     uint64_t bytes = 0;
     uint64_t bytes_here = 0;
     uint64_t bytes_taken = 0;

@@ -27,9 +27,12 @@ void Worker::FetchFirst(const slots::StartTrainer& start, Attempt& attempt) {
 
 void Worker::On(FetchNews& news) {
   std::vector<LeaseId> waiting;
+  std::vector<LeaseId> behind;  // Their data set is brought after this one.
   for (const auto& [lease, attempt] : attempts_) {
-    if (attempt.waits && attempt.fetch == news.data_set) waiting.push_back(lease);
+    if (!attempt.waits) continue;
+    (attempt.fetch == news.data_set ? waiting : behind).push_back(lease);
   }
+  for (const LeaseId lease : behind) Step(slots::DataComes{lease});
   for (const LeaseId lease : waiting) {
     Step(slots::DataComes{lease});
     if (news.ended) GoOnWithData(lease, news);

@@ -78,8 +78,8 @@ TEST(Shares, WhatTakesLongerThanAJobLivesFallsToNobody) {
   PoolRecord brief = PoolOf(1, "a100", 4);
   brief.wish.time_limit = absl::Hours(1);
   brief.wish.drain_before = absl::Minutes(10);
-  const std::vector<Waiting> waiting = {{"a100", "", 3, absl::Minutes(50)},
-                                        {"a100", "", 2, absl::Minutes(51)},
+  const std::vector<Waiting> waiting = {{"a100", "", 3, absl::Minutes(48)},
+                                        {"a100", "", 2, absl::Minutes(49)},
                                         {"a100", "", 1, absl::Hours(9)},
                                         {"h100", "", 7, absl::Hours(9)}};
   const auto alone = PoolsOf({brief});
@@ -87,7 +87,7 @@ TEST(Shares, WhatTakesLongerThanAJobLivesFallsToNobody) {
   const std::optional<Waiting> too_long = TooLongFor(alone.at(1), waiting);
   ASSERT_TRUE(too_long);
   EXPECT_EQ(too_long->members, 3u);
-  EXPECT_EQ(too_long->time, absl::Minutes(51));
+  EXPECT_EQ(too_long->time, absl::Minutes(49));
   const auto both = PoolsOf({brief, PoolOf(2, "a100", 9)});
   EXPECT_THAT(Share(both, waiting), ElementsAre(Pair(1, 3), Pair(2, 3))) << "of no limit";
   EXPECT_FALSE(TooLongFor(both.at(2), waiting));
@@ -103,7 +103,7 @@ TEST(Shares, APoolSaysThatItsJobsAreTooShort) {
   view.waiting = {{"a100", "", 3, absl::Hours(2)}};
   EXPECT_THAT(fleet.Look(view).submits, IsEmpty());
   EXPECT_EQ(Explain(fleet.pools().at(1), kNow),
-            "3 that wait take up to 2h and keep no checkpoints; its jobs live 1h (--time)");
+            "3 that wait take 2h or more and keep no checkpoints; its jobs live 1h (--time)");
   view.waiting = {};
   EXPECT_THAT(fleet.Look(view).submits, IsEmpty());
   EXPECT_EQ(Explain(fleet.pools().at(1), kNow), "nothing waits that it could train");

@@ -54,6 +54,15 @@ TEST(SystemdTest, OptionsAreWordsWhateverIsInThem) {
   EXPECT_THAT(text, HasSubstr("\nEnvironment=\"A=x y\"\n"));
 }
 
+TEST(SystemdTest, WhatIsPutInIsNotTakenForTheNameOrAVariable) {
+  SystemdWish wish = SmallWish();
+  wish.worker_options = {"--trainer=x=100%ideal"};
+  wish.variables = {{"A", "a$b c"}};
+  const std::string text = SystemdUnit(wish);
+  EXPECT_THAT(text, HasSubstr("\"--trainer=x=100%%ideal\""));
+  EXPECT_THAT(text, HasSubstr("\nEnvironment=\"A=a$b c\"\n")) << "it has no variables there";
+}
+
 TEST(SystemdTest, SystemdWaitsLongerThanAWorkerNeeds) {
   SystemdWish wish = SmallWish();
   wish.grace_seconds = 120;

@@ -165,6 +165,20 @@ TEST_F(GpuUseTest, ARestartForgetsNothingOfIt) {
       << "used before the first tick after the restart";
 }
 
+TEST_F(GpuUseTest, ALeaseThatNobodyNamesAfterARestartCountsNothing) {
+  Begin(0);
+  ASSERT_THAT(Started(Tell(test::Join(1, 1, "u", {"nvidia-h100"}))), SizeIs(1));
+  Pass(absl::Hours(1));
+  const RecoveredState kept = scheduler_.Durable();
+  now_ += absl::Hours(100);  // No coordinator is there.
+  scheduler_ = Scheduler::Restore(Options{}, kept, now_);
+  now_ += absl::Seconds(20);
+  const std::vector<DropLease> drops = Of<DropLease>(Tell(Tick{}));
+  ASSERT_THAT(drops, SizeIs(1));
+  EXPECT_FALSE(drops[0].used);
+  EXPECT_DOUBLE_EQ(Used(), 0);
+}
+
 // A clock that is put back takes nothing away.
 TEST_F(GpuUseTest, AClockThatIsPutBackTakesNothingAway) {
   Begin(0);

@@ -129,6 +129,28 @@ TEST_F(Lifetime, WhatWaitsSaysWhatAWorkerMustLiveFor) {
       << "one of four of the other sweep has begun on w1";
 }
 
+// A worker that lives too short is no other place that a member could wait for.
+TEST_F(Lifetime, WhatFailedOnTheOnlyWorkerWithTimeGoesThereAgain) {
+  ASSERT_THAT(Join(1, kForEver), ElementsAre("s1c0r0 w1"));
+  EXPECT_THAT(End(1, 1, absl::Seconds(100)), ElementsAre("s1c0r1 w1"));
+  EXPECT_THAT(Join(2, absl::Seconds(10)), IsEmpty());
+  for (uint64_t lease = 2; lease <= 6; ++lease) {
+    (void)Tell(Fail(1, lease, CauseClass::kOutOfMemory));
+  }
+  EXPECT_THAT(scheduler_.Explain({SweepId{1}, 0, 1}, now_), Not(HasSubstr("failed this member")));
+}
+
+TEST_F(Lifetime, TimeInWhichNobodyCoordinatedSaysNothingOfHowLongItTakes) {
+  ASSERT_THAT(Join(1, kForEver), ElementsAre("s1c0r0 w1"));
+  Pass(1, 1, absl::Seconds(10));
+  const RecoveredState kept = scheduler_.Durable();
+  now_ += absl::Hours(10);
+  scheduler_ = Scheduler::Restore(Options{}, kept, now_);
+  now_ += absl::Seconds(20);
+  (void)Tell(Tick{});
+  EXPECT_THAT(Join(2, absl::Seconds(60)), Not(IsEmpty()));
+}
+
 // What is too long for a worker stands in nobody's way.
 TEST_F(Lifetime, OthersGoOnBehindWhatIsTooLong) {
   ASSERT_THAT(Join(1, absl::Seconds(110)), ElementsAre("s1c0r0 w1"));
