@@ -19,6 +19,7 @@ from typing import Callable, Iterable
 
 CACHE = os.environ.get("NOISEFLOOR_CACHE", os.path.expanduser("~/.cache/noisefloor"))
 HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE = 240  # Seconds, for what takes a few where nobody else computes.
 # Whatever ends the test ends them, too.
 NAMESPACES = ("setpriv", "--pdeathsig=KILL",
               "unshare", "-m", "-p", "-n", "-i", "-u", "-C", "--fork", "--kill-child")
@@ -87,7 +88,7 @@ class Machine(CleanRoot):
                 [*NAMESPACES, *self._enter("/lib/systemd/systemd", "--unit=multi-user.target")],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         test.addCleanup(self._stop)
-        wait_until(self._started, 60, "systemd runs", self._boot_log)
+        wait_until(self._started, PATIENCE, "systemd runs", self._boot_log)
 
     def run(self, *words: str, code: int = 0) -> str:
         """Beside what systemd runs."""

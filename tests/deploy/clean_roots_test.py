@@ -19,7 +19,7 @@ import tempfile
 import time
 import unittest
 
-from clean_root import CACHE, CleanRoot, Machine, wait_until
+from clean_root import CACHE, PATIENCE, CleanRoot, Machine, wait_until
 
 PACKAGES = os.environ["NOISEFLOOR_PACKAGES"]
 ALL = os.environ.get("NOISEFLOOR_ROOTS_ALL") == "1"
@@ -202,7 +202,7 @@ class Units(unittest.TestCase):
     def wait_for_log(self, event: str, times: int) -> None:
         def told() -> str:
             return self.journal(WORKER)
-        wait_until(lambda: len(re.findall(rf"\b{event}\b", told())) >= times, 60, event, told)
+        wait_until(lambda: len(re.findall(rf"\b{event}\b", told())) >= times, PATIENCE, event, told)
 
     def check_a_new_token_needs_no_restart(self) -> None:
         run = self.machine.run
@@ -224,7 +224,7 @@ class Units(unittest.TestCase):
         def done() -> int:
             return int(json.loads(run("noisefloor", "--output=json", "status", "s2"))
                        ["sweep"]["members"]["done"])
-        wait_until(lambda: done() > 0, 60, "a member is done")
+        wait_until(lambda: done() > 0, PATIENCE, "a member is done")
         run("systemctl", "stop", WORKER)
         self.assertEqual(self.property_of(WORKER, "Result"), "success")
         self.wait_for_log("left", 1)
