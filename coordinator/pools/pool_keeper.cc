@@ -221,7 +221,7 @@ void PoolKeeper::On(Change& change) {
   const absl::StatusOr<fleet::Decisions> decided = change.decide(next);
   if (!decided.ok()) return change.done(decided.status());
   change.done(Keep(std::move(next), *decided, change.caller));
-  next_poll_ = -absl::InfiniteDuration();  // What was changed shows soon.
+  next_poll_ = std::min(next_poll_, parts_.clock.Steady() + options_.look);  // It shows soon.
 }
 
 fleet::View PoolKeeper::Seen() {
@@ -302,13 +302,11 @@ absl::Status PoolKeeper::Keep(fleet::Fleet next, const fleet::Decisions& decisio
 // What is not done for want of an answer, or of time, is not lost: a job that was to be cancelled
 // is seen as a stray, one that was to be submitted is found nowhere.
 void PoolKeeper::Do(const fleet::Decisions& decisions) {
-  bool answers = true;
-  for (const fleet::Cancel& cancel : decisions.cancels) {
-    if (!answers || mailbox_.closed()) break;
-    const absl::Status status = parts_.slurm.Cancel(cancel.name, cancel.job);
-    if (!status.ok()) LogWarning("cancel_failed", {{"job", cancel.job}, {"error", status}});
-    answers = !IsSilent(status);
-  }
+  std::vector<JobToCancel> jobs;
+  for (const fleet::Cancel& cancel : decisions.cancels) jobs.push_back({cancel.name, cancel.job});
+  const absl::Status cancelled = parts_.slurm.Cancel(jobs);
+  if (!cancelled.ok()) LogWarning("cancel_failed", {{"jobs", jobs.size()}, {"error", cancelled}});
+  bool answers = !IsSilent(cancelled);
   for (const fleet::Submit& submit : decisions.submits) {
     if (!answers || mailbox_.closed()) break;
     answers = Do(submit);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -204,34 +205,28 @@ absl::StatusOr<std::vector<fleet::Job>> Slurm::Poll(const std::string& prefix) c
   return ParseQueue(result.out, prefix);
 }
 
-absl::Status Slurm::Cancel(const std::string& job_name, const std::string& key) const {
-  if (job_name.empty()) return InvalidInput("scancel: no name");
-  std::vector<std::string> words = {"scancel"};
-  if (key.empty()) {
-    words.insert(words.end(), {"--me", "--name=" + job_name});
-  } else {
-    // scancel itself must not choose: with any of its filters one place of an array that waits
-    // means all that wait. It would look first and cancel by number then, as we do.
-    NF_ASSIGN_OR_RETURN(const bool there, IsThere(job_name, key));
-    if (!there) return absl::OkStatus();
-    words.push_back(key);
+absl::Status Slurm::Cancel(const std::vector<JobToCancel>& jobs) const {
+  if (jobs.empty()) return absl::OkStatus();
+  std::set<std::pair<std::string, std::string>> wanted;
+  for (const JobToCancel& job : jobs) {
+    if (job.name.empty()) return InvalidInput("scancel: no name");
+    wanted.emplace(job.name, job.key);
   }
-  NF_ASSIGN_OR_RETURN(const CommandResult result, Run(std::move(words)));
-  if (result.exit_code == 0 || IsGone(result)) return absl::OkStatus();
-  return Refusal(result);
-}
-
-absl::StatusOr<bool> Slurm::IsThere(const std::string& job_name, const std::string& key) const {
-  NF_ASSIGN_OR_RETURN(const CommandResult result,
-                      Run({"squeue", "--me", "-r", "-h", "-t", "all", "-j", key, "-o", kFormat}));
-  if (IsGone(result)) return false;
-  if (result.exit_code != 0) return MakeError(absl::StatusCode::kUnavailable, Said(result));
-  return std::ranges::any_of(ParseQueue(result.out, job_name), [&](const fleet::Job& job) {
+  NF_ASSIGN_OR_RETURN(const std::vector<fleet::Job> shown, Poll(""));
+  // scancel itself must not choose: with any of its filters one place of an array that waits means
+  // all that wait. It would look first and cancel by number then, as we do.
+  std::vector<std::string> words = {"scancel"};
+  for (const fleet::Job& job : shown) {
+    const std::string array = job.key.substr(0, job.key.find('_'));
+    const bool meant = wanted.contains({job.name, ""}) || wanted.contains({job.name, job.key}) ||
+                       wanted.contains({job.name, array});
     const bool lives =
         job.phase == fleet::JobPhase::kWaiting || job.phase == fleet::JobPhase::kAlive;
-    return lives && job.name == job_name &&
-           (job.key == key || key == job.key.substr(0, job.key.find('_')));
-  });
+    if (meant && lives) words.push_back(job.key);
+  }
+  if (words.size() == 1) return absl::OkStatus();
+  NF_ASSIGN_OR_RETURN(const CommandResult result, Run(std::move(words)));
+  return result.exit_code == 0 || IsGone(result) ? absl::OkStatus() : Refusal(result);
 }
 
 std::vector<fleet::Job> ParseQueue(std::string_view text, std::string_view prefix) {

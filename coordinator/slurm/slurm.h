@@ -26,6 +26,12 @@ struct SubmitWish {
   std::vector<std::string> arguments;                 // Of sbatch, before ours, so that ours hold.
 };
 
+// The job must have the name: a number that was used again is somebody else's.
+struct JobToCancel {
+  std::string name;
+  std::string key;  // Of an array: all its places. Empty: all of the name.
+};
+
 // InvalidArgument names the argument of sbatch that a pool's job cannot have, and says why.
 absl::Status CheckArguments(const std::vector<std::string>& arguments);
 
@@ -47,14 +53,11 @@ class Slurm {
   // is no information.
   absl::StatusOr<std::vector<fleet::Job>> Poll(const std::string& prefix) const;
 
-  // The job must have the name: a number that was used again is somebody else's. `key` of an array
-  // ends all its places, empty: all of the name. OK when there is none. InvalidArgument: Slurm will
-  // not; any other error: it did not answer.
-  absl::Status Cancel(const std::string& job_name, const std::string& key) const;
+  // All of them with two commands. OK when there is none any more. InvalidArgument: Slurm will not
+  // end one of them; any other error: it did not answer.
+  absl::Status Cancel(const std::vector<JobToCancel>& jobs) const;
 
  private:
-  // Whether that job has that name and has not ended.
-  absl::StatusOr<bool> IsThere(const std::string& job_name, const std::string& key) const;
   absl::StatusOr<CommandResult> Run(std::vector<std::string> words, std::string input = "") const;
 
   const std::vector<std::string> environment_;

@@ -56,7 +56,7 @@ class Crashes(Pools):
                 sweep = fleet.submit("a100", 2, name=f"sweep-{len(fleet.states())}")
                 wait_until(lambda: "PENDING" in fleet.states(), 60, "one waits")
                 fleet.wrap("scancel", script)
-                fleet.ask("cancel", f"s{sweep}", "--yes")
+                fleet.ask("cancel", f"s{sweep}")
                 fleet.wait_for_the_end()
                 fleet.serve()
                 wait_until(lambda: "PENDING" not in fleet.states(), 60, "it is taken back")

@@ -96,7 +96,7 @@ class Ends(Pools):
     def test_a_poisoned_environment_changes_nothing_and_no_secret_leaves(self) -> None:
         fleet = self.fleet(SQUEUE_STATES="PD", SBATCH_PARTITION="nosuch", SLURM_JOB_ID="1",
                            SCANCEL_STATE="PENDING", NF_SECRET="hush")
-        fleet.add("a100", "--prologue=env")
+        fleet.add("a100", "--prologue=env", "--idle=10s")
         wait_until(lambda: fleet.heard("a100") == 1, 60, "one is here")
         self.assertTrue(fleet.pool("a100")["launches"][0]["job"])
         name = fleet.pool("a100")["launches"][0]["worker"]

@@ -98,36 +98,41 @@ TEST_F(SlurmTest, ASubmissionThatASignalEndedMayHaveBeenTaken) {
 }
 
 TEST_F(SlurmTest, AJobIsCancelledByNumberIfItHasTheName) {
-  Pretend("squeue", "echo '24_0|24|0|PENDING|None|nf-a-1-2||N/A|N/A'");
+  Pretend("squeue",
+          "echo '24_0|24|0|PENDING|None|nf-a-1-2||N/A|N/A'\n"
+          "echo '24_1|24|1|RUNNING|None|nf-a-1-2|n|N/A|N/A'\n"
+          "echo '25|25|N/A|RUNNING|None|nf-a-1-3|n|N/A|N/A'\n"
+          "echo '26|26|N/A|RUNNING|None|training|n|N/A|N/A'");
   Pretend("scancel", "");
-  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24_0").ok());
+  EXPECT_TRUE(Make().Cancel({{"nf-a-1-2", "24_0"}}).ok());
   // With a filter it would be all that wait of the array.
   EXPECT_EQ(Content("words"), "24_0\n");
-  EXPECT_TRUE(Make().Cancel("nf-a-1", "24_0").ok());
-  EXPECT_EQ(Content("words"), "--me\n-r\n-h\n-t\nall\n-j\n24_0\n-o\n%i|%F|%K|%T|%r|%j|%N|%e|%S\n");
-  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
-  EXPECT_EQ(Content("words"), "24\n");
-  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "").ok());
-  EXPECT_EQ(Content("words"), "--me\n--name=nf-a-1-2\n");
-  EXPECT_FALSE(Make().Cancel("", "").ok());
+  EXPECT_TRUE(Make().Cancel({{"nf-a-1", "24_0"}, {"nf-a-1-3", "26"}}).ok());
+  EXPECT_EQ(Content("words"), "--me\n-r\n-h\n-t\nall\n-o\n%i|%F|%K|%T|%r|%j|%N|%e|%S\n");
+  EXPECT_TRUE(Make().Cancel({{"nf-a-1-2", "24"}}).ok());
+  EXPECT_EQ(Content("words"), "24_0\n24_1\n");
+  EXPECT_TRUE(Make().Cancel({{"nf-a-1-2", ""}, {"nf-a-1-3", "25"}}).ok());
+  EXPECT_EQ(Content("words"), "24_0\n24_1\n25\n") << "all at once";
+  EXPECT_FALSE(Make().Cancel({{"", ""}}).ok());
+  EXPECT_TRUE(Make().Cancel({}).ok());
 }
 
 TEST_F(SlurmTest, WhatHasEndedOrIsGoneNeedNoCancelling) {
   Pretend("scancel", "echo 'scancel: error: x' >&2; exit 1");
   Pretend("squeue", "echo '24|24|N/A|COMPLETED|None|nf-a-1-2|n|1|1'");
-  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
-  Pretend("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
-  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
+  EXPECT_TRUE(Make().Cancel({{"nf-a-1-2", "24"}}).ok());
+  Pretend("squeue", "");
+  EXPECT_TRUE(Make().Cancel({{"nf-a-1-2", "24"}}).ok());
   Pretend("squeue", "echo '24|24|N/A|RUNNING|None|nf-a-1-2|n|1|1'");
-  EXPECT_EQ(Make().Cancel("nf-a-1-2", "24").code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Make().Cancel({{"nf-a-1-2", "24"}}).code(), absl::StatusCode::kInvalidArgument);
   Pretend("scancel", "echo 'scancel: error: Socket timed out on send/recv operation' >&2; exit 1");
-  EXPECT_EQ(Make().Cancel("nf-a-1-2", "24").code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Make().Cancel({{"nf-a-1-2", "24"}}).code(), absl::StatusCode::kUnavailable);
   Pretend(
       "scancel",
       "echo 'scancel: error: Kill job error on job id 24: Invalid job id specified' >&2; exit 1");
-  EXPECT_TRUE(Make().Cancel("nf-a-1-2", "24").ok());
+  EXPECT_TRUE(Make().Cancel({{"nf-a-1-2", "24"}}).ok());
   Pretend("squeue", "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1");
-  EXPECT_EQ(Make().Cancel("nf-a-1-2", "24").code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Make().Cancel({{"nf-a-1-2", "24"}}).code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(SlurmTest, APollIsOneQuestionAndAnErrorNoAnswer) {
