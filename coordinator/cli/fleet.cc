@@ -11,6 +11,7 @@
 #include "coordinator/cli/duration.h"
 #include "coordinator/cli/fleet_manifest.h"
 #include "coordinator/cli/output.h"
+#include "coordinator/cli/sharing.h"
 #include "coordinator/cli/table.h"
 #include "noisefloor/v1/fleet_api.grpc.pb.h"
 
@@ -156,7 +157,8 @@ class Fleet final : public Command {
     add_->add_option("--idle", idle_, "how long a worker waits for a member (default 5m)")
         ->type_name("TIME");
     add_->add_option("--gpu-hours", gpu_hours_, "of all its jobs together; then it is paused")
-        ->type_name("HOURS");
+        ->type_name("HOURS")
+        ->check(Hours());
     add_->add_option("--class", class_,
                      "hardware class that its workers must have (default: what the first one has)")
         ->type_name("CLASS");

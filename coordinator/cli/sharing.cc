@@ -1,5 +1,6 @@
 #include "coordinator/cli/sharing.h"
 
+#include <cmath>
 #include <map>
 
 #include "absl/strings/numbers.h"
@@ -27,7 +28,18 @@ void SharingOptions::Describe(CLI::App& app) {
   app.add_option("--gpu-hours", gpu_hours,
                  "begin nothing more when its attempts have had so many (default: 0, no bound)")
       ->type_name("HOURS")
-      ->check(CLI::NonNegativeNumber);
+      ->check(Hours());
+}
+
+CLI::Validator Hours() {
+  return {[](std::string& text) {
+            double hours = 0;
+            if (absl::SimpleAtod(text, &hours) && std::isfinite(hours) && hours >= 0) {
+              return std::string();
+            }
+            return fmt::format("{}: expected hours, from 0 on; 0: no bound", PrintableLine(text));
+          },
+          ""};
 }
 
 void DescribeLimits(CLI::App& app, std::vector<std::string>& limits) {

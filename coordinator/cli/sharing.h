@@ -24,6 +24,9 @@ struct SharingOptions {
   void Describe(CLI::App& app);
 };
 
+// Of a text that is a number of hours; the message says what was expected.
+CLI::Validator Hours();
+
 // The option --limit of commands that take it, into `limits`.
 void DescribeLimits(CLI::App& app, std::vector<std::string>& limits);
 // What those say; `least`: 0 where a limit can be taken away.

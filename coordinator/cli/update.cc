@@ -40,7 +40,7 @@ class Update final : public Command {
     app.add_option("--gpu-hours", gpu_hours_,
                    "begin nothing more when its attempts have had so many; 0: no bound")
         ->type_name("HOURS")
-        ->check(CLI::NonNegativeNumber);
+        ->check(Hours());
     app.add_option("--notes", notes_, "what is said of it from now on")->type_name("TEXT");
     app.add_option("--tag", tags_, "a tag to set, as key=value; may be repeated")
         ->type_name("KEY=VALUE")

@@ -40,8 +40,11 @@ bool AcceptIdentity(Turn& turn, const Lease& lease, const std::string& reported)
   const std::string expected = ExpectedIdentity(sweep, cell);
   const bool is_hash = IsSha256(identity);  // It goes into specifications.
   if (!is_hash || (!expected.empty() && expected != identity)) {
-    const std::string reason = WorkerName(turn.state, lease.worker) + " has other data of " +
-                               cell.data_set + ": identity " + identity + ", expected " +
+    const std::string reason = WorkerName(turn.state, lease.worker) + " has other data" +
+                               (cell.data_set.empty() ? " on " + cell.cell.hardware +
+                                                            " (do they depend on its arithmetic?)"
+                                                      : " of " + cell.data_set) +
+                               ": identity " + identity + ", expected " +
                                (expected.empty() ? "64 lower-case hexadecimal digits" : expected);
     sweep.excluded[lease.worker] = reason;
     turn.Happened(lease.member, "worker_refused", reason);

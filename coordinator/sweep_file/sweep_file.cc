@@ -238,8 +238,9 @@ absl::StatusOr<SettingsSchemaRef> OwnSettings(const std::string& stack) {
   }
   return MakeError(absl::StatusCode::kNotFound,
                    fmt::format("{} is none of the stacks that noisefloor ships ({}); a worker that "
-                               "has it tells its coordinator the settings: submit it there",
-                               stack, fmt::join(kOwnStacks, ", ")));
+                               "has it tells its coordinator the settings: submit it there, or run "
+                               "it here with --trainer \"{}=COMMAND\"",
+                               stack, fmt::join(kOwnStacks, ", "), stack));
 }
 
 Place PlaceOf(const Places& places, std::string path) {

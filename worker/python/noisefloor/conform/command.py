@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
 from typing import NamedTuple, Sequence
 
@@ -57,6 +58,8 @@ def parse(words: Sequence[str]) -> Command:
         raise BadCommand("expected a command, such as: -- python train.py")
     if words[0].endswith(".py"):
         return Command(_interpreter_of(words[0]), [_existing(words[0])], list(words[1:]))
+    if shutil.which(words[0]) is None:
+        raise BadCommand(f"{words[0]}: no such program")
     at = 1
     while at < len(words) and words[at].startswith("-") and words[at] != "-m":
         if words[at] in ("-I", "-E", "-c", "-i", "-s"):
