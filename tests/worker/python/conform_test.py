@@ -130,6 +130,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(command.parse(words), command.Command(python, script, arguments))
         for words, expected in (([], "expected a command"), (["python3"], "expected a Python"),
                                 (["python3", "no.py"], "no.py: no such file"),
+                                (["pyhton3", "train.py"], "pyhton3: no such program"),
                                 (["python3", "-I", here], "-I: this flag"),
                                 (["torchrun", "--x", "2"], "of other launchers")):
             with self.assertRaisesRegex(command.BadCommand, expected):

@@ -58,19 +58,23 @@ def parse(words: Sequence[str]) -> Command:
         raise BadCommand("expected a command, such as: -- python train.py")
     if words[0].endswith(".py"):
         return Command(_interpreter_of(words[0]), [_existing(words[0])], list(words[1:]))
-    if shutil.which(words[0]) is None:
-        raise BadCommand(f"{words[0]}: no such program")
     at = 1
     while at < len(words) and words[at].startswith("-") and words[at] != "-m":
         if words[at] in ("-I", "-E", "-c", "-i", "-s"):
             raise BadCommand(f"{words[at]}: this flag of Python cannot be checked")
         at += 2 if words[at] in _WITH_VALUE else 1
     if at < len(words) - 1 and words[at] == "-m":
-        return Command(list(words[:at]), list(words[at:at + 2]), list(words[at + 2:]))
+        return Command(_started(words[:at]), list(words[at:at + 2]), list(words[at + 2:]))
     if at < len(words) and (words[at].endswith(".py") or os.path.isfile(words[at])):
-        return Command(list(words[:at]), [_existing(words[at])], list(words[at + 1:]))
+        return Command(_started(words[:at]), [_existing(words[at])], list(words[at + 1:]))
     raise BadCommand(f"{shlex.join(words)}: expected a Python, then a script or -m MODULE; "
                      "of other launchers give the command that they start")
+
+
+def _started(python: Sequence[str]) -> list[str]:
+    if shutil.which(python[0]) is None:
+        raise BadCommand(f"{python[0]}: no such program")
+    return list(python)
 
 
 def _existing(path: str) -> str:
