@@ -177,7 +177,8 @@ int CoordinatorMatrix::lives_ = 0;
 
 // A call that comes new and is in no life is told of here.
 TEST(CallsThatChangeSomething, AreEachInALife) {
-  constexpr const char* kOnlyRead[] = {"Get", "List", "Watch", "Explain", "Plan", "WhoAmI"};
+  constexpr const char* kOnlyRead[] = {"Get",  "List",   "Watch",    "Explain",
+                                       "Plan", "WhoAmI", "Describe", "Read"};
   const std::set<std::string> elsewhere = {"CollectGarbage",  // upkeep_matrix_test.cc
                                            "Session"};  // Its messages have steps of their own.
   std::string steps;
