@@ -17,6 +17,7 @@
 #include "common/trainer_protocol/specification_template.h"
 #include "coordinator/scheduler/effect.h"
 #include "coordinator/scheduler/event.h"
+#include "coordinator/scheduler/lease.h"
 #include "coordinator/scheduler/lease_set.h"
 #include "coordinator/scheduler/queue.h"
 #include "coordinator/scheduler/recovered.h"
@@ -131,27 +132,6 @@ struct Place {
   const Worker* worker = nullptr;
   const SlotGroup* group = nullptr;
   friend bool operator==(const Place&, const Place&) = default;
-};
-
-struct Lease {
-  LeaseId id;
-  MemberId member;
-  uint32_t attempt = 0;
-  WorkerId worker;
-  // shared: with copies of the state, and it never changes.
-  std::shared_ptr<const std::string> specification;
-  uint64_t sequence = 0;
-  std::optional<uint32_t> slot;  // Nothing: granted before leases named one.
-  std::string unit;
-  absl::Time granted;
-  uint32_t gpus = 0;       // Of its slot; see gpu_use.h.
-  absl::Time expires;      // From here on soft.
-  bool confirmed = false;  // The worker has named it.
-  bool restored = false;   // Granted before the coordinator began.
-  bool write_evaluation_set = false;
-  uint32_t incomplete_ends = 0;
-  int64_t step = 0;
-  int64_t step_count = 0;
 };
 
 // What is left of a sweep that was deleted.

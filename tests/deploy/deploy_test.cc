@@ -255,6 +255,7 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: Python with jax: .*/cache/python-jax\n"
                                       "setup: Python with mypy: .*/cache/python-mypy\n"
                                       "setup: Python with client: .*/cache/python-client\n"
+                                      "setup: Python with kubernetes: .*/cache/python-kubernetes\n"
                                       "setup: Debian .minimal.: .*-12-minimal.tar\n"
                                       "setup: Debian .machine.: .*-12-machine.tar\n"
                                       "setup: page packages: in .*\n"

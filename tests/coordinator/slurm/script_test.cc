@@ -7,10 +7,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/clock.h"
 #include "coordinator/slurm/command.h"
 #include "coordinator/slurm/environment.h"
 
@@ -102,7 +102,7 @@ TEST_F(ScriptTest, TheWorkerIsToldHowLongItLives) {
   };
   // The seconds that the script itself takes are gone.
   EXPECT_THAT(lifetime(absl::Hours(4), {}), AllOf(Ge(14400 - 30), Le(14400)));
-  const std::string soon = std::to_string(absl::ToUnixSeconds(absl::Now()) + 1000);
+  const std::string soon = std::to_string(absl::ToUnixSeconds(SystemClock().Now()) + 1000);
   EXPECT_THAT(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=" + soon}), AllOf(Ge(970), Le(1000)));
   EXPECT_EQ(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=5"}), 1) << "its end has passed";
   EXPECT_THAT(lifetime(absl::Hours(4), {"SLURM_JOB_END_TIME=Unknown"}), Ge(14400 - 30));
