@@ -144,8 +144,9 @@ class Cluster:
         self._start(daemon, [name, "-D", "-f", conf, *(["-N", node] if node else [])])
 
     def wait_for_nodes(self) -> None:
-        """Resumes those that are down: a controller that was killed may have kept that a node was,
-        and not that it came back."""
+        """Resumes those that are out of use, as a person would: a controller that was killed may
+        have kept that a node was down, and not that it came back, and one that has given a number
+        twice drains the node on which it finds that ("Duplicate jobid")."""
         def ready() -> bool:
             done = subprocess.run(["sinfo", "-hN", "-o", "%N %T"], env=self.environment(),
                                   capture_output=True, text=True, timeout=30)
@@ -155,7 +156,8 @@ class Cluster:
             for daemon in [name for name, process in self._daemons.items()
                            if name.startswith("slurmd") and process.poll() is not None]:
                 self.start(daemon)  # Its port was still in use, perhaps.
-            for node in [node for node, state in states.items() if state == "down"]:
+            for node in [node for node, state in states.items()
+                         if state in ("down", "draining", "drained")]:
                 self.run("scontrol", "update", f"nodename={node}", "state=resume", code=None)
             return sum(state in ("idle", "mixed", "allocated", "completing")
                        for state in states.values()) == len(NODES)

@@ -103,6 +103,7 @@ class Outages(Pools):
         fleet.slow("a100", "--time=1m", "--drain-before=5s")
         sweep = fleet.submit("a100", 1, "slow", "steps: 1800")  # Each 90 s; the limit is a minute.
         fleet.wait_for(sweep, 400)
+        fleet.wait_until_empty("a100")
         ends = fleet.rows("SELECT DISTINCT ending FROM v_launch ORDER BY 1")
         self.assertLessEqual({end for end, in ends}, {"well", "surplus"})
         self.assertIn("TIMEOUT", fleet.states())
