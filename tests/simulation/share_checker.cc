@@ -66,16 +66,6 @@ bool ShareChecker::HasAllItMay(const RecoveredSweep& sweep, const std::string& h
   return (count == running->second.end() ? 0 : count->second) >= limit->second;
 }
 
-// Whether its GPU hours may be used up: the last tick decides, and clocks jump.
-bool ShareChecker::MayBeSpent(const RecoveredSweep& sweep, absl::Time at) const {
-  if (sweep.sharing.gpu_hours == 0) return false;
-  absl::Duration used = sweep.gpu_time;
-  for (const RecoveredLease& lease : kept_.Recovered().leases) {
-    if (lease.member.sweep == sweep.id) used += lease.gpus * (at - lease.granted);
-  }
-  return 2 * absl::ToDoubleHours(used) > sweep.sharing.gpu_hours;
-}
-
 void ShareChecker::CheckGrant(const GrantLease& grant) {
   const RecoveredState& kept = kept_.Recovered();
   const RecoveredSweep& served = SweepOf(kept, grant.member.sweep);
@@ -89,7 +79,8 @@ void ShareChecker::CheckGrant(const GrantLease& grant) {
   }
   for (const RecoveredSweep& other : kept.sweeps) {
     if (other.id == served.id || other.sharing.paused) continue;
-    if (MayBeSpent(other, grant.at)) continue;
+    if (other.sharing.gpu_hours > 0)
+      continue;  // Ticks decide when they are used up, and clocks jump.
     if (HasAllItMay(other, cell.cell.hardware)) continue;
     if (!HasItsData(other, traits_.at(worker.identity)) || !Waits(other, cell)) continue;
     Compare(served, other);

@@ -35,7 +35,6 @@ class ShareChecker {
   void CheckGrant(const scheduler::GrantLease& grant);
   void Count(const scheduler::Write& write);
   bool Waits(const scheduler::RecoveredSweep& sweep, const scheduler::RecoveredCell& cell) const;
-  bool MayBeSpent(const scheduler::RecoveredSweep& sweep, absl::Time at) const;
   bool HasAllItMay(const scheduler::RecoveredSweep& sweep, const std::string& hardware) const;
   void CheckUse(const scheduler::GrantLease& grant, const scheduler::RecoveredWorker& worker);
   void Compare(const scheduler::RecoveredSweep& served, const scheduler::RecoveredSweep& waits);
