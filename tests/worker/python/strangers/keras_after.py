@@ -39,7 +39,7 @@ def main(run):
             layers.Dense(32, activation="relu"),
             layers.Dense(3),
         ])
-    run.initial(model)
+    run.initial(model.trainable_variables)
     model.compile(optimizer=keras.optimizers.Adam(run["lr"]),
                   loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
                   metrics=["accuracy"])
