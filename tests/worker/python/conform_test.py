@@ -8,6 +8,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
 from typing import Any
 
 from noisefloor.conform import command, rewrite, sites
@@ -16,6 +17,7 @@ import member
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LEAKS = os.path.join(HERE, "leaks")
+STRANGERS = os.path.join(HERE, "strangers")
 ALL = os.environ.get("NOISEFLOOR_LEAKS_ALL") == "1"
 QUICK = {"leak_04.py", "leak_10.py", "leak_13.py", "leak_16.py", "leak_17.py", "leak_18.py",
          "leak_19.py", "clean_02.py", "clean_04.py", "clean_06.py", "clean_10.py"}
@@ -55,6 +57,36 @@ class Corpus(unittest.TestCase):
                 self.assertEqual({p for p in places if p not in named}, set(), entry["file"])
         print(f"leaks missed: {missed}, false alarms: {alarms}", file=sys.stderr)
         self.assertEqual((missed, alarms), ([], []))
+
+
+@unittest.skipUnless(ALL, "minutes: NOISEFLOOR_LEAKS_ALL=1")
+class Strangers(unittest.TestCase):
+    """Scripts of each framework as they were, and made members by the guide."""
+
+    def both(self, name: str, framework: str, leaks: bool) -> None:
+        python = member.interpreter(framework)
+        if python is None:
+            self.skipTest(f"no Python with {framework}")
+        with tempfile.TemporaryDirectory() as folder:  # The scripts may write where they run.
+            code, told, said = conform("--", *python, os.path.join(STRANGERS, f"{name}_before.py"),
+                                       folder=folder)
+            self.assertEqual(code, 5 if leaks else 0, said)
+            self.assertEqual(bool(told["findings"]), code == 5)
+            self.assertFalse(told["member"])
+            code, told, said = conform("--set=epochs=1", "--", *python,
+                                       os.path.join(STRANGERS, f"{name}_after.py"), folder=folder)
+            self.assertEqual(code, 0, f"{told}\n{said}")
+            self.assertTrue(told["conforms"] and told["member"])
+
+    def test_torch(self) -> None:
+        self.both("torch", "torch", leaks=False)  # It seeds what it draws from.
+
+    def test_jax(self) -> None:
+        self.both("jax", "jax", leaks=True)
+
+    def test_keras(self) -> None:
+        with unittest.mock.patch.dict(os.environ, {"KERAS_BACKEND": "jax"}):
+            self.both("keras", "jax", leaks=True)
 
 
 class Members(unittest.TestCase):
