@@ -40,7 +40,7 @@ class Study:
         self.folder = tempfile.mkdtemp(prefix="nf-jobs-")
         test.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.shared = os.path.join(self.folder, "shared")
-        for name in ("local", "bin"):
+        for name in ("local", "bin", "shared"):
             os.mkdir(os.path.join(self.folder, name))
         self._wrap_sbatch()
         self.environment = {
