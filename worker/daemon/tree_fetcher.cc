@@ -20,10 +20,6 @@ constexpr absl::Duration kLook = absl::Milliseconds(500);  // While another proc
 constexpr absl::Duration kBetweenNews = absl::Seconds(1);
 constexpr int kMostWrongContents = 3;
 
-absl::Duration DeadlineFor(uint64_t size) {
-  return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 20));
-}
-
 Tree TreeFrom(const v1::DescribeTreeResponse& response) {
   Tree tree;
   for (const v1::TreeFile& file : response.files()) {

@@ -24,10 +24,6 @@ absl::Status TooLarge(const Artifact& artifact) {
                                   artifact.kind, artifact.path, artifact.size, kMaxFileBytes));
 }
 
-absl::Duration DeadlineFor(uint64_t size) {
-  return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 20));
-}
-
 // OK when all was sent, or the coordinator ended the call, whose status says why; else why the file
 // could not be read.
 absl::Status WritePieces(grpc::ClientWriterInterface<v1::UploadRequest>& writer,

@@ -1,13 +1,21 @@
 // The coordinator's service for workers, wherever the coordinator is by now.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
+
+#include "absl/time/time.h"
 
 #include "common/base/mutex.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
 
 namespace noisefloor {
+
+// Of a call that carries a file of `size` bytes, either way: a MiB a second, and a minute.
+inline absl::Duration DeadlineFor(uint64_t size) {
+  return absl::Seconds(60) + absl::Seconds(static_cast<int64_t>(size >> 20));
+}
 
 // Any thread. Who calls takes the stub first and keeps it while the call lasts: one that is
 // replaced meanwhile is not gone.

@@ -15,6 +15,7 @@
 #include "coordinator/store/restore.h"
 #include "coordinator/store/store.h"
 #include "tests/coordinator/store/rows_of.h"
+#include "tests/coordinator/store/sample_files.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -37,18 +38,7 @@ class BackupTest : public testing::Test {
 
   // The story with files that are really there.
   void Live() {
-    std::vector<scheduler::Write> story = sample::Story();
-    for (scheduler::Write& write : story) {
-      auto* outcome = std::get_if<scheduler::KeepOutcome>(&write);
-      if (outcome == nullptr) continue;
-      for (Artifact& artifact : outcome->outcome.artifacts) {
-        const std::string content = "content of " + artifact.path;
-        artifact.sha256 = Sha256Hex(content);
-        artifact.size = content.size();
-        ASSERT_TRUE(blobs_->Put({artifact.sha256, artifact.size}, content).ok());
-      }
-    }
-    const absl::Status applied = store_->Apply(story);
+    const absl::Status applied = store_->Apply(sample::StoryWithFiles(*blobs_));
     ASSERT_TRUE(applied.ok()) << applied;
   }
   static std::string HashOf(const std::string& path) { return Sha256Hex("content of " + path); }

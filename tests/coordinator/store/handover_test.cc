@@ -16,6 +16,7 @@
 #include "coordinator/store/take_over.h"
 #include "coordinator/store/term_holder.h"
 #include "tests/coordinator/store/rows_of.h"
+#include "tests/coordinator/store/sample_files.h"
 #include "tests/coordinator/store/sample_writes.h"
 #include "tests/coordinator/store/temp_home.h"
 
@@ -40,18 +41,7 @@ class HandoverTest : public testing::Test {
     ASSERT_TRUE(store.ok()) << store.status();
     const auto blobs = BlobStore::Open(Home(name));
     ASSERT_TRUE(blobs.ok()) << blobs.status();
-    std::vector<scheduler::Write> story = sample::Story();
-    for (scheduler::Write& write : story) {
-      auto* outcome = std::get_if<scheduler::KeepOutcome>(&write);
-      if (outcome == nullptr) continue;
-      for (Artifact& artifact : outcome->outcome.artifacts) {
-        const std::string content = "content of " + artifact.path;
-        artifact.sha256 = Sha256Hex(content);
-        artifact.size = content.size();
-        ASSERT_TRUE(blobs->Put({artifact.sha256, artifact.size}, content).ok());
-      }
-    }
-    ASSERT_TRUE((*store)->Apply(story).ok());
+    ASSERT_TRUE((*store)->Apply(sample::StoryWithFiles(*blobs)).ok());
   }
   void MakeHome(const std::string& name) {
     fs::create_directories(Home(name));
