@@ -21,7 +21,7 @@ import sys
 import time
 
 from machine import (Coordinator, Floor, Foreign, Workshop, fail, memory_of,
-                     pieces_between)
+                     pieces_between, write_result)
 
 SHAPES = ((8, 64), (2, 16), (2, 1))
 
@@ -492,12 +492,7 @@ def main():
         for row in rows:
             getattr(bench, row)()
         result["rows"] = bench.summary()
-    text = json.dumps(result, indent=1) + "\n"
-    if args.out == "-":
-        sys.stdout.write(text)
-    else:
-        with open(args.out, "w", encoding="utf-8") as file:
-            file.write(text)
+    write_result(result, args.out)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,16 @@ def fail(message):
     sys.exit(f"coordinator_bench: {message}")
 
 
+def write_result(result, path):
+    """`result` as JSON in the file `path`; "-": what the program prints."""
+    text = json.dumps(result, indent=1) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
 def memory_of(process):
     """MB: private (what it has written: nobody else has it, and it cannot be dropped), resident."""
     found = {}

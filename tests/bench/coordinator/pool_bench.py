@@ -10,7 +10,6 @@ TLS and tokens, a noisefloor-worker for each job, which trains nothing (--traine
 JSON; what must hold whatever the machine is checked. See README.md beside this file.
 """
 import argparse
-import json
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ import sys
 import time
 import urllib.request
 
-from machine import Coordinator, Workshop, fail
+from machine import Coordinator, Workshop, fail, write_result
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -265,12 +264,7 @@ def main():
             bench.end()
         result = {"at": time.strftime("%Y-%m-%d %H:%M:%S"), "cores": os.cpu_count(),
                   "load": os.getloadavg()[0], "rows": bench.found}
-    text = json.dumps(result, indent=1) + "\n"
-    if args.out == "-":
-        sys.stdout.write(text)
-    else:
-        with open(args.out, "w", encoding="utf-8") as file:
-            file.write(text)
+    write_result(result, args.out)
 
 
 if __name__ == "__main__":
