@@ -303,7 +303,7 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       .epoch = epoch_,
       .pool_classes = [this] { return PoolClasses(*pools_->pools()); },
       .pools_stand = [this] { return PoolsStand(*pools_->pools(), clock_.Now()); }});
-  trees_.emplace(options.data_roots, access_,
+  trees_.emplace(TreeRoots{options.data_roots, options.stack_roots}, access_,
                  TreeLimits{.most_at_once = options.max_tree_reads, .idle = options.upload_idle});
   workers_.emplace(
       registry_, intake_, home_.blobs, access_, *trees_,

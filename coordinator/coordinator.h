@@ -40,6 +40,7 @@ struct CoordinatorOptions {
   absl::Duration register_by = absl::Seconds(10);  // Without a word, a session ends.
   // Where data sets lie that workers without them may have, searched in order.
   std::vector<std::string> data_roots = {};
+  std::vector<std::string> stack_roots = {};        // Likewise, of folders with a stack each.
   uint32_t max_tree_reads = 64;                     // Of their files, at one time.
   uint32_t max_workers = 1000;                      // Connected at one time.
   absl::Duration cluster_poll = absl::Seconds(15);  // Between two questions to a cluster.

@@ -43,11 +43,11 @@ std::vector<std::string> DataRoots(const Context& context, const std::string& gi
   return roots;
 }
 
-absl::Status CheckGivenRoots(const std::string& given) {
+absl::Status CheckGivenRoots(std::string_view option, const std::string& given) {
   for (const std::string& root : SplitDataRoots(given)) {
     std::error_code error;
     if (std::filesystem::is_directory(root, error)) continue;
-    return InvalidInput(fmt::format("--data-root={}: there is no folder {}", given, root));
+    return InvalidInput(fmt::format("{}={}: there is no folder {}", option, given, root));
   }
   return absl::OkStatus();
 }

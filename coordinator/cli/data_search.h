@@ -14,8 +14,8 @@ namespace noisefloor::cli {
 // At least one; downloads go to the first.
 std::vector<std::string> DataRoots(const Context& context, const std::string& given);
 
-// InvalidArgument when a folder of `given`, the text of --data-root, is not there.
-absl::Status CheckGivenRoots(const std::string& given);
+// InvalidArgument when a folder of `given`, the text of that option, is not there.
+absl::Status CheckGivenRoots(std::string_view option, const std::string& given);
 
 // NotFound, with what to do, when a data set of the sweep has no folder in any root. Names that
 // are no data set's are for the coordinator to refuse.

@@ -181,7 +181,7 @@ class Replay final : public Command {
   // Here, with a worker beside this process; or, where a coordinator serves, with its workers.
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(CheckMember(member_));
-    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
+    NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenSomewhere(context));
     NF_ASSIGN_OR_RETURN(const Original original, Fetch(connection, member_));

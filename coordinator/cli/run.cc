@@ -72,7 +72,7 @@ class RunCommand final : public Command {
     }
     SayNotes(context, file);
     NF_RETURN_IF_ERROR(CheckEveryCellHasAWorker(plan, here));
-    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
+    NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     NF_RETURN_IF_ERROR(CheckDataIsHere(context, file.sweep, DataRoots(context, data_root_)));
     NF_ASSIGN_OR_RETURN(const TrainedHere trained, Train(context, connection, file, here));
     return Tell(context, connection, trained);
@@ -83,7 +83,7 @@ class RunCommand final : public Command {
   // then.
   absl::StatusOr<int> RunOthers(Context& context) const {
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
-    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
+    NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     NF_ASSIGN_OR_RETURN(const TrainedHere trained,
                         TrainHere(context, connection, WorkerSettings(context),
                                   [&](Connection& here_now) -> absl::StatusOr<uint64_t> {

@@ -2,6 +2,7 @@
 
 #include "fmt/format.h"
 
+#include "common/files/data_roots.h"
 #include "common/log/log.h"
 #include "common/rpc/address.h"
 #include "coordinator/certificates/access_folder.h"
@@ -43,6 +44,10 @@ class Serve final : public Command {
                    "folders with data sets that workers without them get from here, a:b (default: "
                    "$NOISEFLOOR_DATA, else data/ of the data directory)")
         ->type_name("DIRS");
+    app.add_option("--stack-root", stack_root_,
+                   "folders of stacks that workers get from here with --fetch-stack, a:b (default: "
+                   "none)")
+        ->type_name("DIRS");
     app.add_option("--cluster-poll", cluster_poll_,
                    "how often the cluster of pools is asked for their jobs (default 15s)")
         ->type_name("TIME");
@@ -71,7 +76,8 @@ class Serve final : public Command {
     for (const std::string* address : {&listen_, &metrics_}) {
       if (!address->empty()) NF_RETURN_IF_ERROR(ParseAddress(*address).status());
     }
-    NF_RETURN_IF_ERROR(CheckGivenRoots(data_root_));
+    NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
+    NF_RETURN_IF_ERROR(CheckGivenRoots("--stack-root", stack_root_));
     OutliveReaders();
     SetUpLog(log);
     const StopSignal stop(/*also_warning=*/!handover_.folder.empty());
@@ -120,6 +126,7 @@ class Serve final : public Command {
                                   .use_access = true,
                                   .metrics = metrics_,
                                   .data_roots = DataRoots(context, data_root_),
+                                  .stack_roots = SplitDataRoots(stack_root_),
                                   .cluster_poll = poll_};
     if (handover) {
       NF_ASSIGN_OR_RETURN(options.host, handover->HostAt(listen));
@@ -203,6 +210,7 @@ class Serve final : public Command {
   std::string listen_;
   std::string metrics_;
   std::string data_root_;
+  std::string stack_root_;
   std::string cluster_poll_ = "15s";
   std::string patience_ = "2m";
   HandoverWish handover_;

@@ -13,6 +13,7 @@
 #include "fmt/ranges.h"
 
 #include "common/base/names.h"
+#include "common/cache/folder.h"
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
 #include "common/files/sha256.h"
@@ -24,12 +25,6 @@ namespace noisefloor {
 
 namespace {
 
-std::string StateText(const struct stat& about) {
-  return fmt::format("{} {} {} {}.{} {}.{}", about.st_dev, about.st_ino, about.st_size,
-                     about.st_mtim.tv_sec, about.st_mtim.tv_nsec, about.st_ctim.tv_sec,
-                     about.st_ctim.tv_nsec);
-}
-
 // Of a regular file.
 absl::StatusOr<struct stat> LookAt(const std::string& path) {
   struct stat about {};
@@ -39,6 +34,11 @@ absl::StatusOr<struct stat> LookAt(const std::string& path) {
 }
 
 bool IsFile(const std::string& path) { return LookAt(path).ok(); }
+
+bool IsFolder(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
 
 // The names of a layout's files as they lie in a folder; none unless all are there.
 std::vector<std::string> FilesIn(const std::string& folder, const DataLayout& layout) {
@@ -57,9 +57,33 @@ std::vector<DataLayout> LayoutsOf(const KnownDataset* known) {
   return {DataLayouts().begin(), DataLayouts().end()};
 }
 
-absl::Status CheckName(std::string_view data_set) {
-  if (IsName(data_set) && data_set[0] != '.') return absl::OkStatus();
-  return InvalidInput(fmt::format("data_set: expected {}, and no '.' first", kNameRule));
+absl::Status CheckName(std::string_view what, std::string_view name) {
+  if (IsName(name) && name[0] != '.') return absl::OkStatus();
+  return InvalidInput(fmt::format("{}: expected {}, and no '.' first", what, kNameRule));
+}
+
+std::string Places(std::string_view kind, const std::vector<std::string>& roots) {
+  return roots.empty() ? fmt::format("any {}", kind) : fmt::format("{}", fmt::join(roots, ", "));
+}
+
+// The paths of a data set's files, of the first root that has it.
+absl::StatusOr<std::vector<std::string>> FindFiles(std::string_view data_set,
+                                                   const std::vector<std::string>& roots) {
+  const KnownDataset* known = FindDataset(data_set);
+  const std::string_view folder = known == nullptr ? data_set : known->folder;
+  for (const std::string& root : roots) {
+    for (const DataLayout& layout : LayoutsOf(known)) {
+      const std::string place = fmt::format("{}/{}", root, folder);
+      std::vector<std::string> names = FilesIn(place, layout);
+      if (names.empty()) continue;
+      for (std::string& name : names) name = place + "/" + name;
+      return names;
+    }
+  }
+  return MakeError(absl::StatusCode::kNotFound,
+                   fmt::format("the coordinator has no folder {} with the files of a data set in "
+                               "{} (serve --data-root)",
+                               folder, Places("data root", roots)));
 }
 
 }  // namespace
@@ -83,63 +107,72 @@ absl::StatusOr<std::string> OfferedFile::Next() {
   return piece;
 }
 
-absl::StatusOr<std::vector<std::string>> TreeBook::FindFiles(std::string_view data_set) const {
-  const KnownDataset* known = FindDataset(data_set);
-  const std::string_view folder = known == nullptr ? data_set : known->folder;
-  for (const std::string& root : roots_) {
-    for (const DataLayout& layout : LayoutsOf(known)) {
-      const std::string place = fmt::format("{}/{}", root, folder);
-      std::vector<std::string> names = FilesIn(place, layout);
-      if (names.empty()) continue;
-      for (std::string& name : names) name = place + "/" + name;
-      return names;
-    }
-  }
-  return MakeError(
-      absl::StatusCode::kNotFound,
-      fmt::format("the coordinator has no folder {} with the files of a data set in "
-                  "{} (serve --data-root)",
-                  folder,
-                  roots_.empty() ? "any data root" : fmt::format("{}", fmt::join(roots_, ", "))));
-}
-
-// What it was when it was described before holds as long as it looks the same.
-absl::StatusOr<TreeFile> TreeBook::Hashed(const Local& local) {
+// What it was when it was read before holds as long as it looks the same.
+absl::Status TreeBook::Hash(const Local& local, TreeFile& file) {
   {
     MutexLock lock(mutex_);
-    for (const auto& [name, offered] : offered_) {
-      for (size_t i = 0; i < offered->files.size(); ++i) {
-        const Local& known = offered->files[i];
-        if (known.path == local.path && known.state == local.state) return offered->tree.files[i];
-      }
+    const auto known = known_.find(local.path);
+    if (known != known_.end() && known->second.state == local.state) {
+      file.size_bytes = known->second.size_bytes;
+      file.sha256 = known->second.sha256;
+      return absl::OkStatus();
     }
   }
-  TreeFile file;
   NF_ASSIGN_OR_RETURN(file.sha256, Sha256File(local.path));
   NF_ASSIGN_OR_RETURN(const struct stat after, LookAt(local.path));
   file.size_bytes = static_cast<uint64_t>(after.st_size);
-  if (StateText(after) == local.state) return file;
-  return MakeError(absl::StatusCode::kUnavailable,
-                   local.path + " changes at this moment; try again");
+  if (StateOf(after) != local.state) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     local.path + " changes at this moment; try again");
+  }
+  MutexLock lock(mutex_);
+  known_[local.path] = {local.state, file.size_bytes, file.sha256};
+  return absl::OkStatus();
 }
 
-absl::StatusOr<Tree> TreeBook::Describe(std::string_view data_set) {
-  NF_RETURN_IF_ERROR(CheckName(data_set));
-  NF_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(data_set));
-  auto offered = std::make_shared<Offered>();
+absl::StatusOr<Tree> TreeBook::Offer(std::string key, Tree tree, std::vector<Local> files) {
+  for (size_t i = 0; i < files.size(); ++i) NF_RETURN_IF_ERROR(Hash(files[i], tree.files[i]));
+  auto offered = std::make_shared<Offered>(
+      Offered{.identity = IdentityOf(tree), .tree = std::move(tree), .files = std::move(files)});
+  MutexLock lock(mutex_);
+  offered_[std::move(key)] = offered;
+  return offered->tree;
+}
+
+absl::StatusOr<Tree> TreeBook::DescribeDataSet(std::string_view name) {
+  NF_RETURN_IF_ERROR(CheckName("data_set", name));
+  NF_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(name, roots_.data_sets));
+  Tree tree;
+  std::vector<Local> files;
   for (const std::string& path : paths) {
     NF_ASSIGN_OR_RETURN(const struct stat about, LookAt(path));
-    offered->files.push_back({path, StateText(about)});
-    NF_ASSIGN_OR_RETURN(TreeFile file, Hashed(offered->files.back()));
-    const size_t name = path.rfind('/') + 1;
-    const size_t folder = path.rfind('/', name - 2) + 1;
-    file.path = path.substr(folder);
-    offered->tree.files.push_back(std::move(file));
+    files.push_back({path, StateOf(about)});
+    const size_t file = path.rfind('/') + 1;
+    const size_t folder = path.rfind('/', file - 2) + 1;
+    tree.files.emplace_back().path = path.substr(folder);
   }
-  offered->identity = IdentityOf(offered->tree);
-  MutexLock lock(mutex_);
-  offered_[std::string(data_set)] = offered;
-  return offered->tree;
+  return Offer(fmt::format("data_set/{}", name), std::move(tree), std::move(files));
+}
+
+absl::StatusOr<Tree> TreeBook::DescribeStack(std::string_view name) {
+  NF_RETURN_IF_ERROR(CheckName("stack", name));
+  for (const std::string& root : roots_.stacks) {
+    const std::string folder = fmt::format("{}/{}", root, name);
+    if (!IsFolder(folder)) continue;
+    NF_ASSIGN_OR_RETURN(std::vector<FolderFile> found, ListFolder(folder));
+    if (found.empty()) continue;
+    Tree tree;
+    std::vector<Local> files;
+    for (FolderFile& file : found) {
+      files.push_back({folder + "/" + file.file.path, std::move(file.state)});
+      tree.files.push_back(std::move(file.file));
+    }
+    return Offer(fmt::format("stack/{}", name), std::move(tree), std::move(files));
+  }
+  return MakeError(absl::StatusCode::kNotFound,
+                   fmt::format("the coordinator has no folder {} with a stack in {} "
+                               "(serve --stack-root)",
+                               name, Places("stack root", roots_.stacks)));
 }
 
 absl::StatusOr<std::unique_ptr<OfferedFile>> TreeBook::Open(std::string_view identity,
@@ -156,8 +189,8 @@ absl::StatusOr<std::unique_ptr<OfferedFile>> TreeBook::Open(std::string_view ide
       MakeError(absl::StatusCode::kFailedPrecondition,
                 fmt::format("{}: not what was described last; ask again", path.substr(0, 200)));
   if (found == nullptr) return changed;
-  const auto file = std::ranges::find(found->tree.files, path, &TreeFile::path);
-  if (file == found->tree.files.end() || offset_bytes > file->size_bytes) {
+  const auto file = std::ranges::lower_bound(found->tree.files, path, {}, &TreeFile::path);
+  if (file == found->tree.files.end() || file->path != path || offset_bytes > file->size_bytes) {
     return InvalidInput(fmt::format("{}: that tree has no such file, or it ends before byte {}",
                                     path.substr(0, 200), offset_bytes));
   }
@@ -167,7 +200,7 @@ absl::StatusOr<std::unique_ptr<OfferedFile>> TreeBook::Open(std::string_view ide
   auto reader = std::make_unique<OfferedFile>(opened, local.path, file->size_bytes - offset_bytes);
   struct stat about {};
   if (fstat(opened, &about) != 0) return FileError(local.path, "look at", errno);
-  if (StateText(about) != local.state) return changed;
+  if (StateOf(about) != local.state) return changed;
   if (lseek(opened, static_cast<off_t>(offset_bytes), SEEK_SET) < 0) {
     return FileError(local.path, "seek in", errno);
   }

@@ -1,4 +1,4 @@
-// What the coordinator's own data roots offer to workers that lack it: data sets as trees.
+// What the coordinator's own folders offer to workers that lack it, as trees: data sets and stacks.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +33,26 @@ class OfferedFile {
   uint64_t left_;
 };
 
-// Thread-safe. Both calls wait for the disk.
+// Folders whose folders are offered, in the order in which they are searched.
+struct TreeRoots {
+  std::vector<std::string> data_sets;
+  std::vector<std::string> stacks;
+};
+
+// Thread-safe. All calls wait for the disk.
 class TreeBook {
  public:
-  explicit TreeBook(std::vector<std::string> data_roots) : roots_(std::move(data_roots)) {}
+  explicit TreeBook(TreeRoots roots) : roots_(std::move(roots)) {}
 
   // The data set of the first root that has its folder with all files of a layout that is known.
   // Reads them whole when they are not those (by number, size and times) of which it knows the
   // hashes. InvalidArgument: no name of a data set. NotFound names every place. Unavailable: a file
   // changes at this moment.
-  absl::StatusOr<Tree> Describe(std::string_view data_set) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Tree> DescribeDataSet(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The same for all files below the stack's folder, of the first root that has it. Paths are those
+  // below that folder, so that a copy that a worker made by itself is the same tree.
+  absl::StatusOr<Tree> DescribeStack(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // One of the files that were described, and no other. FailedPrecondition: it has changed since,
   // or there is no such tree. InvalidArgument: the tree has no such file, or it is shorter.
@@ -62,16 +72,23 @@ class TreeBook {
     Tree tree;
     std::vector<Local> files;  // As those of the tree.
   };
+  // What a file was when it was read.
+  struct Known {
+    std::string state;
+    uint64_t size_bytes = 0;
+    std::string sha256;
+  };
 
-  absl::StatusOr<std::vector<std::string>> FindFiles(std::string_view data_set) const;
-  absl::StatusOr<TreeFile> Hashed(const Local& local) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<Tree> Offer(std::string key, Tree tree, std::vector<Local> files)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Hash(const Local& local, TreeFile& file) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const std::vector<std::string> roots_;
+  const TreeRoots roots_;
   mutable Mutex mutex_;
-  // By name.
+  // By kind and name.
   // shared: with those that read from one while a newer takes its place.
-  std::map<std::string, std::shared_ptr<const Offered>, std::less<>> offered_
-      ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<const Offered>> offered_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);  // By path.
 };
 
 }  // namespace noisefloor

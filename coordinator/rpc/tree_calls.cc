@@ -111,16 +111,22 @@ void Fill(const Tree& tree, v1::DescribeTreeResponse& response) {
     told.set_path(file.path);
     told.set_size(file.size_bytes);
     told.set_sha256(file.sha256);
+    told.set_executable(file.executable);
   }
+}
+
+absl::StatusOr<Tree> Wanted(TreeBook& book, const v1::DescribeTreeRequest& request) {
+  if (request.stack().empty()) return book.DescribeDataSet(request.data_set());
+  if (request.data_set().empty()) return book.DescribeStack(request.stack());
+  return InvalidInput("data_set and stack: expected one of them");
 }
 
 }  // namespace
 
-TreeCalls::TreeCalls(std::vector<std::string> data_roots, const AccessBook& access,
-                     TreeLimits limits)
+TreeCalls::TreeCalls(TreeRoots roots, const AccessBook& access, TreeLimits limits)
     : shared_{.access = access,
               .limits = limits,
-              .book = TreeBook(std::move(data_roots)),
+              .book = TreeBook(std::move(roots)),
               .reads = query::WorkQueue(kReadThreads, limits.most_waiting),
               .describes = query::WorkQueue(1, limits.most_waiting)} {}
 
@@ -131,7 +137,7 @@ grpc::ServerUnaryReactor* TreeCalls::Describe(grpc::CallbackServerContext* conte
   const auto work = [=, this] {
     absl::Status status = StillAwaited(*context);
     if (status.ok()) {
-      const absl::StatusOr<Tree> tree = shared_.book.Describe(request->data_set());
+      const absl::StatusOr<Tree> tree = Wanted(shared_.book, *request);
       if (tree.ok()) Fill(*tree, *response);
       status = tree.status();
     }

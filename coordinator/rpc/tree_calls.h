@@ -5,8 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/time/time.h"
 #include "grpcpp/server_context.h"
@@ -29,7 +27,7 @@ struct TreeLimits {
 class TreeCalls {
  public:
   // `access` outlives it.
-  TreeCalls(std::vector<std::string> data_roots, const AccessBook& access, TreeLimits limits = {});
+  TreeCalls(TreeRoots roots, const AccessBook& access, TreeLimits limits = {});
 
   grpc::ServerUnaryReactor* Describe(grpc::CallbackServerContext* context,
                                      const v1::DescribeTreeRequest* request,

@@ -167,13 +167,23 @@ grpc::Status MiniCoordinator::Upload(grpc::ServerContext*,
 void MiniCoordinator::OfferData(const std::string& data_set,
                                 std::map<std::string, std::string> files) {
   MutexLock lock(mutex_);
-  Tree& tree = offered_[data_set];
-  tree.files.clear();
+  offered_["data_set/" + data_set] = Take(std::move(files), /*executable=*/false);
+}
+
+void MiniCoordinator::OfferStack(const std::string& stack,
+                                 std::map<std::string, std::string> files) {
+  MutexLock lock(mutex_);
+  offered_["stack/" + stack] = Take(std::move(files), /*executable=*/true);
+}
+
+Tree MiniCoordinator::Take(std::map<std::string, std::string> files, bool executable) {
+  Tree tree;
   for (auto& [path, content] : files) {
     const std::string sha256 = Sha256Hex(content);
-    tree.files.push_back({path, content.size(), sha256});
+    tree.files.push_back({path, content.size(), sha256, executable});
     files_[sha256] = std::move(content);
   }
+  return tree;
 }
 
 void MiniCoordinator::LetThrough(uint64_t bytes) {
@@ -211,9 +221,11 @@ grpc::Status MiniCoordinator::DescribeTree(grpc::ServerContext*,
                                            const v1::DescribeTreeRequest* request,
                                            v1::DescribeTreeResponse* response) {
   MutexLock lock(mutex_);
-  const auto offered = offered_.find(request->data_set());
+  const bool stack = !request->stack().empty();
+  const std::string& name = stack ? request->stack() : request->data_set();
+  const auto offered = offered_.find((stack ? "stack/" : "data_set/") + name);
   if (offered == offered_.end()) {
-    return {grpc::StatusCode::NOT_FOUND, "the coordinator has no " + request->data_set()};
+    return {grpc::StatusCode::NOT_FOUND, "the coordinator has no " + name};
   }
   response->set_identity(IdentityOf(offered->second));
   for (const TreeFile& file : offered->second.files) {
@@ -221,6 +233,7 @@ grpc::Status MiniCoordinator::DescribeTree(grpc::ServerContext*,
     told.set_path(file.path);
     told.set_size(file.size_bytes);
     told.set_sha256(file.sha256);
+    told.set_executable(file.executable);
   }
   return grpc::Status::OK;
 }

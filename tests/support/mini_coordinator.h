@@ -56,7 +56,10 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   int session_tries();
   // Offers a data set, or what it is from now on: files by path below the folder of all sets.
   void OfferData(const std::string& data_set, std::map<std::string, std::string> files);
-  // From now on so many bytes more of data sets are sent; then their calls stand until more may.
+  // The same for a stack, whose paths are below its own folder; all its files can be run.
+  void OfferStack(const std::string& stack, std::map<std::string, std::string> files);
+  // From now on so many bytes more of data sets and stacks are sent; then their calls stand until
+  // more may.
   void LetThrough(uint64_t bytes);
   // Ends the calls that stand, as a coordinator does that goes.
   void DropReads();
@@ -80,6 +83,8 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   // At most `wanted`, 1 or more; 0: the call is to end. `drops`: drops_ when it began.
   uint64_t WaitForLeave(const grpc::ServerContext& context, uint64_t drops, uint64_t wanted);
   bool WaitForTries(const int& tries, int count);
+  Tree Take(std::map<std::string, std::string> files, bool executable)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Answer(const v1::SessionRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
@@ -93,7 +98,7 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   int upload_tries_ = 0;  // Both guarded by mutex_.
   int session_tries_ = 0;
   std::map<std::string, std::string> uploads_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Tree> offered_ ABSL_GUARDED_BY(mutex_);       // By data set.
+  std::map<std::string, Tree> offered_ ABSL_GUARDED_BY(mutex_);       // By kind and name.
   std::map<std::string, std::string> files_ ABSL_GUARDED_BY(mutex_);  // By hash.
   std::vector<std::pair<std::string, uint64_t>> reads_ ABSL_GUARDED_BY(mutex_);
   uint64_t bytes_sent_ ABSL_GUARDED_BY(mutex_) = 0;

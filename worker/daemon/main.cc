@@ -16,10 +16,12 @@
 #include "common/files/network_file_system.h"
 #include "common/log/log.h"
 #include "common/options/print.h"
+#include "common/rpc/channel.h"
 #include "worker/daemon/options.h"
 #include "worker/daemon/probe.h"
 #include "worker/daemon/signals.h"
 #include "worker/daemon/stack_copy.h"
+#include "worker/daemon/stack_fetch.h"
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/state_directory.h"
 #include "worker/daemon/worker.h"
@@ -33,8 +35,7 @@ namespace {
 constexpr absl::Duration kStateLook = absl::Milliseconds(50);
 
 // Without room for it, or whatever else fails, trainers run from where they lie.
-std::shared_ptr<const TreeUse> CopyStacks(const Options& options, const StateDirectory& state,
-                                          const Clock& clock) {
+SharedTree CopyStacks(const Options& options, const StateDirectory& state, const Clock& clock) {
   if (options.copy_stacks.empty()) return nullptr;
   const absl::Duration begin = clock.Steady();
   auto copy =
@@ -52,6 +53,24 @@ std::shared_ptr<const TreeUse> CopyStacks(const Options& options, const StateDir
   return std::make_shared<const TreeUse>(*std::move(copy));
 }
 
+// Adds the programs of stacks that the coordinator has to `trainers`.
+absl::StatusOr<std::vector<SharedTree>> FetchStacks(const WorkerSettings& settings,
+                                                    const StateDirectory& state, const Clock& clock,
+                                                    Commands& trainers) {
+  std::vector<SharedTree> trees;
+  const Options& options = settings.options;
+  if (options.fetch_stacks.empty()) return trees;
+  const WorkerStub stub(
+      v1::WorkerService::NewStub(MakeChannel(options.coordinator, settings.access.get())));
+  const TreeCache cache(CacheOf(options, state), options.cache_limit_mib << 20);
+  for (const StackWish& wish : options.fetch_stacks) {
+    NF_ASSIGN_OR_RETURN(trees.emplace_back(),
+                        FetchStack(wish, stub, cache, clock, state.identity()));
+    trainers.insert({wish.name, {trees.back()->path() + "/" + wish.program}});
+  }
+  return trees;
+}
+
 absl::StatusOr<WorkerSettings> MakeSettings(const Options& options, const StateDirectory& state,
                                             const Clock& clock) {
   WorkerSettings settings;
@@ -61,12 +80,15 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options, const StateD
   host.declared = options.declared;
   if (!options.host.empty()) host.name = options.host;
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, options.classes));
-  settings.stack_copy = CopyStacks(options, state, clock);
-  NF_ASSIGN_OR_RETURN(
-      settings.offer.stacks,
-      FindStacks(settings.stack_copy == nullptr ? options.trainers
-                                                : FromCopy(options.trainers, options.copy_stacks,
-                                                           settings.stack_copy->path())));
+  Commands trainers = options.trainers;
+  if (const SharedTree copy = CopyStacks(options, state, clock); copy != nullptr) {
+    trainers = FromCopy(std::move(trainers), options.copy_stacks, copy->path());
+    settings.stack_trees.push_back(copy);
+  }
+  NF_ASSIGN_OR_RETURN(const std::vector<SharedTree> fetched,
+                      FetchStacks(settings, state, clock, trainers));
+  settings.stack_trees.insert(settings.stack_trees.end(), fetched.begin(), fetched.end());
+  NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(trainers));
   ProbedSlots probed = Probe(host, LayOut(host, classes, options.layout), settings.offer.stacks);
   settings.offer.inventory = std::move(probed.inventory);
   settings.slots = std::move(probed.slots);

@@ -39,12 +39,16 @@ Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable.)";
 
 namespace fs = std::filesystem;
 
+// Where packages have our trainer, below the folder into which they are installed.
+constexpr std::string_view kPackagedTrainer = "libexec/noisefloor-trainer";
+
 // What CLI11 fills in; texts where a wrong value deserves our own message.
 struct Raw {
   std::string coordinator;
   std::string log_level = "info";
   std::string log_format = "text";
   std::vector<std::string> trainers;
+  std::vector<std::string> fetch_stacks;
   double grace_seconds = 10;
   double drain_seconds = 0;
   double give_up_seconds = 0;
@@ -75,6 +79,11 @@ void AddCache(CLI::App& app, Options& options, Raw& raw) {
                  "is copied to the cache once for all workers of this machine, and trainers below "
                  "it run from the copy")
       ->type_name("DIR");
+  app.add_option("--fetch-stack", raw.fetch_stacks,
+                 "Stack that the coordinator has (serve --stack-root), brought to the cache once "
+                 "for all workers of this machine; PROGRAM: its trainer, below the stack's folder "
+                 "(default: libexec/noisefloor-trainer). May be given several times")
+      ->type_name("NAME[=PROGRAM]");
 }
 
 void AddState(CLI::App& app, Options& options, Raw& raw) {
@@ -263,6 +272,16 @@ absl::Status CheckCopyStacks(const Options& options) {
       fmt::format("--copy-stacks={}: there is no such folder", options.copy_stacks));
 }
 
+absl::Status AddFetchedStacks(const Raw& raw, Options& options) {
+  if (!raw.fetch_stacks.empty() && !options.use_cache) {
+    return InvalidInput("--fetch-stack and --no-cache: expected one of them");
+  }
+  for (const std::string& text : raw.fetch_stacks) {
+    NF_ASSIGN_OR_RETURN(options.fetch_stacks.emplace_back(), ParseStackWish(text));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckDeclared(const Options& options) {
   if (options.declared.empty()) return absl::OkStatus();
   const auto hardware = ParseHardwareClass(options.declared, /*kernels_fixed=*/true);
@@ -307,7 +326,7 @@ std::vector<std::string> SplitWords(const std::string& text) {
 }
 
 absl::Status AddTrainers(const Raw& raw, const ProgramPlace& place, Options& options) {
-  bool ours = raw.trainers.empty();
+  bool ours = raw.trainers.empty() && raw.fetch_stacks.empty();
   for (const std::string& text : raw.trainers) {
     if (text == "ours") {
       ours = true;
@@ -319,7 +338,7 @@ absl::Status AddTrainers(const Raw& raw, const ProgramPlace& place, Options& opt
   if (!ours) return absl::OkStatus();
   const fs::path beside = fs::path(place.executable).parent_path() / "noisefloor-trainer";
   if (!PathExists(beside.string())) {
-    if (!options.trainers.empty()) return absl::OkStatus();
+    if (!options.trainers.empty() || !options.fetch_stacks.empty()) return absl::OkStatus();
     return InvalidInput(fmt::format("no trainer: there is no {}; expected --trainer=STACK=COMMAND",
                                     beside.string()));
   }
@@ -363,6 +382,7 @@ absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options)
   NF_RETURN_IF_ERROR(CheckNumbers(raw, options));
   NF_RETURN_IF_ERROR(CheckDeclared(options));
   NF_RETURN_IF_ERROR(CheckCopyStacks(options));
+  NF_RETURN_IF_ERROR(AddFetchedStacks(raw, options));
   NF_RETURN_IF_ERROR(CheckLog(raw, options));
   AddDataRoots(place, options);
   return AddTrainers(raw, place, options);
@@ -410,6 +430,17 @@ absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseTrainer(
         fmt::format("--trainer={}: expected a path or a command of plain words", text));
   }
   return std::pair(std::string(text.substr(0, equals)), std::move(words));
+}
+
+absl::StatusOr<StackWish> ParseStackWish(std::string_view text) {
+  const size_t equals = text.find('=');
+  StackWish wish = {
+      .name = std::string(text.substr(0, equals)),
+      .program = std::string(equals == text.npos ? kPackagedTrainer : text.substr(equals + 1))};
+  if (IsName(wish.name) && wish.name[0] != '.' && !wish.program.empty()) return wish;
+  return InvalidInput(fmt::format(
+      "--fetch-stack={}: expected NAME, or NAME=PROGRAM with a path below the stack's folder",
+      text));
 }
 
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place) {

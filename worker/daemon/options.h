@@ -16,6 +16,13 @@
 
 namespace noisefloor {
 
+// A stack that the coordinator has.
+struct StackWish {
+  std::string name;     // Of the coordinator's folder, and what its trainer says.
+  std::string program;  // Path below that folder.
+  friend bool operator==(const StackWish&, const StackWish&) = default;
+};
+
 struct Options {
   Address coordinator;
   std::string access_file;  // Path; empty: plain text, no token.
@@ -45,6 +52,7 @@ struct Options {
   std::string cache;  // Absolute; empty: in the state directory.
   uint64_t cache_limit_mib = 4096;
   std::string copy_stacks;  // A folder, which exists; empty: trainers run from where they lie.
+  std::vector<StackWish> fetch_stacks;  // With programs that `trainers` does not have.
   uint64_t spool_limit_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kKeyValue;
@@ -74,5 +82,9 @@ ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const Prog
 // path, or "noop", which has no words. InvalidArgument otherwise. Looks whether the path exists.
 absl::StatusOr<std::pair<std::string, std::vector<std::string>>> ParseTrainer(
     std::string_view text);
+
+// "NAME" or "NAME=PROGRAM"; without a program that of our packages. InvalidArgument otherwise.
+// Pure.
+absl::StatusOr<StackWish> ParseStackWish(std::string_view text);
 
 }  // namespace noisefloor

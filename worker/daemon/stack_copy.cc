@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 
 #include "common/base/sha256_text.h"
+#include "common/cache/folder.h"
 #include "common/cache/upkeep.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
@@ -37,29 +38,13 @@ struct Look {
 };
 
 absl::StatusOr<Look> LookAt(const std::string& folder) {
+  NF_ASSIGN_OR_RETURN(std::vector<FolderFile> files, ListFolder(folder));
   Look look;
-  std::map<std::string, struct stat> found;
-  std::error_code error;
-  fs::recursive_directory_iterator it(folder, fs::directory_options::follow_directory_symlink,
-                                      error);
-  for (; !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
-    struct stat about {};
-    const std::string path = it->path().string();
-    if (stat(path.c_str(), &about) != 0) return FileError(path, "look at", errno);
-    if (S_ISREG(about.st_mode)) found[path.substr(folder.size() + 1)] = about;
-    if (found.size() > kMostTreeFiles) {
-      return InvalidInput(fmt::format("{}: more than {} files", folder, kMostTreeFiles));
-    }
-  }
-  if (error) return FileError(folder, "list", error.value());
-  std::string text = fmt::format("noisefloor folder 1\n{}\n", folder);
-  for (const auto& [path, about] : found) {
-    const absl::Time newest = NewestTime(about);
-    look.newest = std::max(look.newest, newest);
-    text += fmt::format("{} {} {} {} {} {}\n", path, about.st_dev, about.st_ino, about.st_size,
-                        about.st_mode, absl::ToUnixNanos(newest));
-    look.tree.files.push_back(
-        {path, static_cast<uint64_t>(about.st_size), "", (about.st_mode & S_IXUSR) != 0});
+  std::string text = fmt::format("noisefloor folder 2\n{}\n", folder);
+  for (FolderFile& file : files) {
+    look.newest = std::max(look.newest, file.newest);
+    text += fmt::format("{} {}\n", file.file.path, file.state);
+    look.tree.files.push_back(std::move(file.file));
   }
   look.key = Sha256Hex(text);
   return look;
@@ -94,12 +79,6 @@ std::string IndexOf(const TreeCache& cache, const std::string& key) {
   return fmt::format("{}/{}{}", cache.folder(), key, kCacheStack);
 }
 
-// Programs that somebody else has put there are not run.
-bool IsOurs(const std::string& path) {
-  struct stat about {};
-  return lstat(path.c_str(), &about) == 0 && about.st_uid == geteuid();
-}
-
 // The copy of a folder that looks as it did when it was copied.
 std::optional<TreeUse> Known(const TreeCache& cache, const std::string& key) {
   const std::string index = IndexOf(cache, key);
@@ -111,6 +90,16 @@ std::optional<TreeUse> Known(const TreeCache& cache, const std::string& key) {
 }
 
 }  // namespace
+
+bool IsOurs(const std::string& path) {
+  struct stat about {};
+  return lstat(path.c_str(), &about) == 0 && about.st_uid == geteuid();
+}
+
+absl::Status NotOurs(const TreeUse& use) {
+  return MakeError(absl::StatusCode::kPermissionDenied,
+                   use.path() + ": somebody else has put it there; its programs are not run");
+}
 
 absl::StatusOr<TreeUse> CopyStack(const std::string& folder, const TreeCache& cache, absl::Time now,
                                   const TreeWatch& watch) {
@@ -125,9 +114,10 @@ absl::StatusOr<TreeUse> CopyStack(const std::string& folder, const TreeCache& ca
   FolderSource source(real);
   while (true) {
     absl::StatusOr<TreeUse> use = cache.Bring(look.tree, source, watch);
-    if (use.ok() && now - look.newest >= kTooYoung) {
+    if (use.ok() && IsOurs(use->path()) && now - look.newest >= kTooYoung) {
       NF_RETURN_IF_ERROR(WriteFileAtomically(IndexOf(cache, look.key), IdentityOf(look.tree)));
     }
+    if (use.ok() && !IsOurs(use->path())) return NotOurs(*use);
     if (!absl::IsAborted(use.status())) return use;
     cache.WaitForBringer(IdentityOf(look.tree));
   }

@@ -22,6 +22,10 @@ namespace noisefloor {
 absl::StatusOr<TreeUse> CopyStack(const std::string& folder, const TreeCache& cache, absl::Time now,
                                   const TreeWatch& watch = {});
 
+// Programs that somebody else has put into a cache are not run.
+bool IsOurs(const std::string& path);
+absl::Status NotOurs(const TreeUse& use);
+
 // The commands with those programs that lie below `folder` replaced by the same ones below `copy`.
 // Looks where links lead.
 using Commands = std::multimap<std::string, std::vector<std::string>>;

@@ -60,7 +60,7 @@ absl::Status AddStack(const std::string& name, const Command& command, std::stri
   auto description = ParseDescription(answer);
   if (!description.ok()) return Annotate(description.status(), said + " --describe");
   if (!name.empty() && description->name != name) {
-    return InvalidInput(fmt::format("--trainer={}={}: it says that its stack is '{}'", name, said,
+    return InvalidInput(fmt::format("stack '{}', {}: it says that its stack is '{}'", name, said,
                                     description->name));
   }
   description->stack.command = command;

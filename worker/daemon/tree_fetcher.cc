@@ -23,9 +23,13 @@ constexpr int kMostWrongContents = 3;
 Tree TreeFrom(const v1::DescribeTreeResponse& response) {
   Tree tree;
   for (const v1::TreeFile& file : response.files()) {
-    tree.files.push_back({file.path(), file.size(), file.sha256(), /*executable=*/false});
+    tree.files.push_back({file.path(), file.size(), file.sha256(), file.executable()});
   }
   return tree;
+}
+
+std::string_view Kind(const TreeName& wanted) {
+  return wanted.kind == TreeName::Kind::kStack ? "stack" : "data_set";
 }
 
 // A token may be renewed, a coordinator may come back; these stay as they are.
@@ -35,6 +39,11 @@ bool IsForGood(absl::StatusCode code) {
 }
 
 }  // namespace
+
+std::string HowFar(const FetchNews& news) {
+  return fmt::format("{:.0f} of {:.0f} MB", static_cast<double>(news.bytes_here) / 1e6,
+                     static_cast<double>(news.bytes) / 1e6);
+}
 
 // The files as the coordinator sends them.
 class TreeFetcher::Source final : public TreeSource {
@@ -94,18 +103,18 @@ TreeFetcher::~TreeFetcher() {
   thread_.join();
 }
 
-void TreeFetcher::Want(const std::string& data_set) {
+void TreeFetcher::Want(const TreeName& wanted) {
   MutexLock lock(mutex_);
-  if (current_ == data_set || std::ranges::find(queue_, data_set) != queue_.end()) return;
-  queue_.push_back(data_set);
+  if (current_ == wanted || std::ranges::find(queue_, wanted) != queue_.end()) return;
+  queue_.push_back(wanted);
   changed_.NotifyAll();
 }
 
-void TreeFetcher::Forget(const std::string& data_set) {
+void TreeFetcher::Forget(const TreeName& wanted) {
   MutexLock lock(mutex_);
-  std::erase(queue_, data_set);
-  if (current_ != data_set) return;
-  current_.clear();
+  std::erase(queue_, wanted);
+  if (current_ != wanted) return;
+  current_.reset();
   if (call_ != nullptr) call_->TryCancel();
   changed_.NotifyAll();
 }
@@ -119,19 +128,19 @@ void TreeFetcher::Wake() {
 
 bool TreeFetcher::Wanted() {
   MutexLock lock(mutex_);
-  return !stop_ && !current_.empty();
+  return !stop_ && current_.has_value();
 }
 
 bool TreeFetcher::Release() {
   MutexLock lock(mutex_);
-  const bool wanted = !stop_ && !current_.empty();
-  current_.clear();
+  const bool wanted = !stop_ && current_.has_value();
+  current_.reset();
   return wanted;
 }
 
 absl::Status TreeFetcher::Enter(grpc::ClientContext& context) {
   MutexLock lock(mutex_);
-  if (stop_ || current_.empty()) return absl::CancelledError("");
+  if (stop_ || !current_) return absl::CancelledError("");
   call_ = &context;
   return absl::OkStatus();
 }
@@ -148,7 +157,7 @@ void TreeFetcher::Run() {
       MutexLock lock(mutex_);
       while (queue_.empty() && !stop_) changed_.Wait(mutex_);
       if (stop_) return;
-      job.data_set = current_ = queue_.front();
+      current_ = job.wanted = queue_.front();
       queue_.pop_front();
       backoff_.Reset();
     }
@@ -158,7 +167,7 @@ void TreeFetcher::Run() {
     if (!Release()) continue;
     const bool of_source = job.coordinator_failed || absl::IsDataLoss(tree.status()) ||
                            absl::IsInvalidArgument(tree.status());
-    sink_({.data_set = job.data_set,
+    sink_({.wanted = job.wanted,
            .ended = true,
            .bytes_here = job.bytes_here,
            .bytes = job.bytes,
@@ -193,7 +202,7 @@ absl::StatusOr<SharedTree> TreeFetcher::TryOnce(Job& job) {
           },
       .note =
           [&](const std::string& what) {
-            LogWarning("fetched_anew", {{"data_set", job.data_set}, {"reason", what}});
+            LogWarning("fetched_anew", {{Kind(job.wanted), job.wanted.name}, {"reason", what}});
           }};
   Source source(*this, job);
   NF_ASSIGN_OR_RETURN(TreeUse use, cache_.Bring(tree, source, watch));
@@ -203,7 +212,8 @@ absl::StatusOr<SharedTree> TreeFetcher::TryOnce(Job& job) {
 
 absl::StatusOr<Tree> TreeFetcher::Describe(Job& job) {
   v1::DescribeTreeRequest request;
-  request.set_data_set(job.data_set);
+  if (job.wanted.kind == TreeName::Kind::kDataSet) request.set_data_set(job.wanted.name);
+  if (job.wanted.kind == TreeName::Kind::kStack) request.set_stack(job.wanted.name);
   grpc::ClientContext context;
   SetDeadline(context, kDescribing);
   NF_RETURN_IF_ERROR(Enter(context));
@@ -220,7 +230,7 @@ void TreeFetcher::Tell(Job& job) {
   const absl::Duration now = clock_.Steady();
   if (now - job.told_at < kBetweenNews) return;
   job.told_at = now;
-  sink_({.data_set = job.data_set,
+  sink_({.wanted = job.wanted,
          .bytes_here = job.bytes_here,
          .bytes = job.bytes,
          .bytes_taken = job.bytes_taken});
@@ -245,7 +255,7 @@ bool TreeFetcher::MayTryAgain(Job& job, const absl::Status& failed) {
     Tell(job);
   }
   if (std::string failure = Message(failed); failure != job.failure) {
-    LogWarning("fetch_broke_off", {{"data_set", job.data_set}, {"error", failed}});
+    LogWarning("fetch_broke_off", {{Kind(job.wanted), job.wanted.name}, {"error", failed}});
     job.failure = std::move(failure);
   }
   return clock_.Steady() - job.moved_at < patience_;
@@ -256,12 +266,12 @@ bool TreeFetcher::WaitForNextTry(const absl::Status& failed) {
   const absl::Duration pause = absl::IsAborted(failed) ? kLook : backoff_.Next();
   const absl::Duration until = clock_.Steady() + pause;
   const uint64_t wakes = wakes_;
-  while (!stop_ && !current_.empty() && wakes == wakes_) {
+  while (!stop_ && current_ && wakes == wakes_) {
     const absl::Duration wait = until - clock_.Steady();
     if (wait <= absl::ZeroDuration()) break;
     changed_.WaitFor(mutex_, wait);
   }
-  return !stop_ && !current_.empty();
+  return !stop_ && current_.has_value();
 }
 
 }  // namespace noisefloor

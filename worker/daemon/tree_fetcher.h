@@ -1,4 +1,5 @@
-// Brings data sets that this machine lacks from the coordinator into its cache (common/cache).
+// Brings data sets and stacks that this machine lacks from the coordinator into its cache
+// (common/cache).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,9 +25,17 @@ namespace noisefloor {
 // A tree that stays in the cache while this lives.
 using SharedTree = std::shared_ptr<const TreeUse>;  // shared: with every attempt that trains on it.
 
-// Of a data set that was wanted.
+// What a coordinator may offer as a tree.
+struct TreeName {
+  enum class Kind { kDataSet, kStack };
+  Kind kind = Kind::kDataSet;
+  std::string name;
+  friend bool operator==(const TreeName&, const TreeName&) = default;
+};
+
+// Of a tree that was wanted.
 struct FetchNews {
-  std::string data_set;
+  TreeName wanted;
   bool ended = false;           // Nothing more is told of it.
   uint64_t bytes_here = 0;      // On disk, also where another process of this machine brings it.
   uint64_t bytes = 0;           // Of all its files.
@@ -36,7 +44,11 @@ struct FetchNews {
   absl::StatusOr<SharedTree> tree = nullptr;  // How it ended.
 };
 
-// One data set at a time, in the order in which they were wanted. What fails for the moment (no
+// "61 of 184 MB", for the log; and how often it is told there.
+std::string HowFar(const FetchNews& news);
+inline constexpr absl::Duration kBetweenFetchLines = absl::Seconds(10);
+
+// One tree at a time, in the order in which they were wanted. What fails for the moment (no
 // coordinator, one that was restarted, files that changed in the middle) is tried again with
 // back-off and goes on where it was, as long as bytes come; after kPatience without one it is given
 // up, and so is what came thrice with a wrong content. A coordinator that is busy serves others,
@@ -59,17 +71,17 @@ class TreeFetcher {
   const std::string& folder() const { return cache_.folder(); }
 
   // Fine when it is wanted already: the news are for all.
-  void Want(const std::string& data_set) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Want(const TreeName& wanted) ABSL_LOCKS_EXCLUDED(mutex_);
   // Nobody wants it any more. No news follow, or some are on their way.
-  void Forget(const std::string& data_set) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Forget(const TreeName& wanted) ABSL_LOCKS_EXCLUDED(mutex_);
   // The coordinator is there again: try now.
   void Wake() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   class Source;
-  // A data set that is being brought, by the thread of this.
+  // A tree that is being brought, by the thread of this.
   struct Job {
-    std::string data_set;
+    TreeName wanted;
     std::optional<Tree> tree;  // As described last; nothing: to be described anew.
     std::string identity;      // Of it.
     int slow_answers = 0;
@@ -106,8 +118,9 @@ class TreeFetcher {
   Mutex mutex_;
   CondVar changed_;
   Backoff backoff_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
-  std::string current_ ABSL_GUARDED_BY(mutex_);  // Empty: none, or nobody wants it any more.
+  std::deque<TreeName> queue_ ABSL_GUARDED_BY(mutex_);
+  // Nothing: there is none, or nobody wants it any more.
+  std::optional<TreeName> current_ ABSL_GUARDED_BY(mutex_);
   grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
   uint64_t wakes_ ABSL_GUARDED_BY(mutex_) = 0;  // Calls of Wake.
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;

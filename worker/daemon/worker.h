@@ -42,8 +42,7 @@ struct WorkerSettings {
   std::vector<SlotPlan> slots;                        // Of the offer's inventory, in its order.
   absl::Duration ends_at = absl::InfiniteDuration();  // Steady: a cluster ends the process then.
   std::shared_ptr<const ChannelAccess> access = nullptr;  // shared: settings are copied.
-  // That trainers run from; none: there is no copy. shared: likewise.
-  std::shared_ptr<const TreeUse> stack_copy = nullptr;
+  std::vector<SharedTree> stack_trees = {};  // That trainers run from. shared: likewise.
 };
 
 // Where this worker and its trainers keep what was read, fetched or copied; empty: nowhere.

@@ -7,22 +7,11 @@
 
 namespace noisefloor {
 
-namespace {
-
-constexpr absl::Duration kBetweenLines = absl::Seconds(10);
-
-std::string Megabytes(uint64_t here, uint64_t all) {
-  return fmt::format("{:.0f} of {:.0f} MB", static_cast<double>(here) / 1e6,
-                     static_cast<double>(all) / 1e6);
-}
-
-}  // namespace
-
 void Worker::FetchFirst(const slots::StartTrainer& start, Attempt& attempt) {
   attempt.waits = start;
   Say(LogLevel::kInfo, "fetches_data", start.lease,
       {{"data_set", attempt.fetch}, {"into", fetcher_->folder()}});
-  fetcher_->Want(attempt.fetch);
+  fetcher_->Want({TreeName::Kind::kDataSet, attempt.fetch});
 }
 
 void Worker::On(FetchNews& news) {
@@ -30,7 +19,7 @@ void Worker::On(FetchNews& news) {
   std::vector<LeaseId> behind;  // Their data set is brought after this one.
   for (const auto& [lease, attempt] : attempts_) {
     if (!attempt.waits) continue;
-    (attempt.fetch == news.data_set ? waiting : behind).push_back(lease);
+    (attempt.fetch == news.wanted.name ? waiting : behind).push_back(lease);
   }
   for (const LeaseId lease : behind) Step(slots::DataComes{lease});
   for (const LeaseId lease : waiting) {
@@ -43,9 +32,9 @@ void Worker::On(FetchNews& news) {
 void Worker::SayHowFar(LeaseId lease, const FetchNews& news) {
   const absl::Duration now = clock_.Steady();
   if (now < say_fetch_at_) return;
-  say_fetch_at_ = now + kBetweenLines;
+  say_fetch_at_ = now + kBetweenFetchLines;
   Say(LogLevel::kInfo, "data_comes", lease,
-      {{"data_set", news.data_set}, {"here", Megabytes(news.bytes_here, news.bytes)}});
+      {{"data_set", news.wanted.name}, {"here", HowFar(news)}});
 }
 
 void Worker::GoOnWithData(LeaseId lease, const FetchNews& news) {
@@ -55,7 +44,7 @@ void Worker::GoOnWithData(LeaseId lease, const FetchNews& news) {
   if (status.ok()) {
     attempt.data = *news.tree;
     Say(LogLevel::kInfo, "data_is_here", lease,
-        {{"data_set", news.data_set}, {"bytes", news.bytes}, {"fetched", news.bytes_taken}});
+        {{"data_set", news.wanted.name}, {"bytes", news.bytes}, {"fetched", news.bytes_taken}});
     std::string& roots = attempt.request.data_root;
     roots = attempt.data->path() + (roots.empty() ? "" : ":") + roots;
     return Launch(start, attempt);
@@ -64,7 +53,7 @@ void Worker::GoOnWithData(LeaseId lease, const FetchNews& news) {
     return Launch(start, attempt);
   }
   const std::string why = fmt::format("{}, nor is it in the cache {}; from the coordinator: {}",
-                                      NotInRoots(news.data_set, settings_.offer.data_roots),
+                                      NotInRoots(news.wanted.name, settings_.offer.data_roots),
                                       fetcher_->folder(), Message(status));
   const CauseClass cause = news.machine_failed ? CauseClass::kLostDevice : CauseClass::kBadData;
   EndUnstarted(lease, attempt, FailedResult(cause, why), news.machine_failed);
@@ -82,7 +71,7 @@ void Worker::LetGoOfFetch(Attempt& attempt) {
   for (const auto& [lease, other] : attempts_) {
     if (other.waits && other.fetch == attempt.fetch) return;
   }
-  fetcher_->Forget(attempt.fetch);
+  fetcher_->Forget({TreeName::Kind::kDataSet, attempt.fetch});
 }
 
 void Worker::EndUnstarted(LeaseId lease, Attempt& attempt, AttemptResult result,

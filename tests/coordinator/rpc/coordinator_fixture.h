@@ -45,6 +45,7 @@ class CoordinatorTest : public testing::Test {
                                            .upload_idle = upload_idle_,
                                            .register_by = register_by_,
                                            .data_roots = data_roots_,
+                                           .stack_roots = stack_roots_,
                                            .max_tree_reads = max_tree_reads_,
                                            .max_workers = max_workers_});
     ASSERT_TRUE(coordinator.ok()) << coordinator.status();
@@ -91,6 +92,7 @@ class CoordinatorTest : public testing::Test {
   absl::Duration register_by_ = absl::Minutes(2);
   uint32_t max_workers_ = 1000;
   std::vector<std::string> data_roots_;
+  std::vector<std::string> stack_roots_;
   uint32_t max_tree_reads_ = 64;
   TempHome home_;
   std::unique_ptr<Coordinator> coordinator_;

@@ -36,9 +36,14 @@ class TreeCallsTest : public CoordinatorTest {
     std::ofstream(Root(path), std::ios::binary) << content;
   }
 
-  absl::StatusOr<v1::DescribeTreeResponse> Describe(const std::string& data_set) {
+  absl::StatusOr<v1::DescribeTreeResponse> DescribeStack(const std::string& stack) {
+    return Describe("", stack);
+  }
+  absl::StatusOr<v1::DescribeTreeResponse> Describe(const std::string& data_set,
+                                                    const std::string& stack = "") {
     v1::DescribeTreeRequest request;
     request.set_data_set(data_set);
+    request.set_stack(stack);
     grpc::ClientContext context;
     SetDeadline(context, kPatience);
     v1::DescribeTreeResponse response;
@@ -109,6 +114,38 @@ TEST_F(TreeCallsTest, AFolderOfOnesOwnCountsWhenItIsLaidOutAsOneThatIsKnown) {
   ASSERT_TRUE(described.ok()) << described.status();
   EXPECT_THAT(Paths(*described), ElementsAre("own-set/test.bin", "own-set/train.bin"));
   EXPECT_EQ(Describe("no-set").status().code(), Code::kNotFound);
+}
+
+TEST_F(TreeCallsTest, AStackIsAllFilesOfItsFolderWithWhatLinksLeadTo) {
+  Put("stacks/torch-2.7/libexec/trainer", "program");
+  fs::permissions(Root("stacks/torch-2.7/libexec/trainer"), fs::perms::owner_all);
+  Put("elsewhere/torch/lib/libtorch.so", "library");
+  fs::create_directory_symlink(Root("elsewhere/torch"), Root("stacks/torch-2.7/torch"));
+  fs::create_directories(Root("stacks/nothing"));
+  stack_roots_ = {Root("no-stacks"), Root("stacks")};
+  Restart();
+
+  const auto described = DescribeStack("torch-2.7");
+
+  ASSERT_TRUE(described.ok()) << described.status();
+  EXPECT_THAT(Paths(*described), ElementsAre("libexec/trainer", "torch/lib/libtorch.so"));
+  EXPECT_TRUE(described->files(0).executable());
+  EXPECT_FALSE(described->files(1).executable());
+  EXPECT_EQ(described->files(1).sha256(), Sha256Hex("library"));
+  EXPECT_EQ(*Read(described->identity(), "torch/lib/libtorch.so", 3), "rary");
+
+  Put("elsewhere/torch/lib/libtorch.so", "another");
+  EXPECT_EQ(Read(described->identity(), "torch/lib/libtorch.so").status().code(),
+            Code::kFailedPrecondition);
+  EXPECT_NE(DescribeStack("torch-2.7")->identity(), described->identity());
+
+  for (const std::string name : {"..", "../stacks/torch-2.7", ".hidden", "torch-2.7/libexec"}) {
+    EXPECT_EQ(DescribeStack(name).status().code(), Code::kInvalidArgument) << name;
+  }
+  EXPECT_EQ(Message(DescribeStack("nothing").status()),
+            "the coordinator has no folder nothing with a stack in " + Root("no-stacks") + ", " +
+                Root("stacks") + " (serve --stack-root)");
+  EXPECT_EQ(Describe("mnist", "torch-2.7").status().code(), Code::kInvalidArgument);
 }
 
 TEST_F(TreeCallsTest, WhatIsNotThereIsSaidWithItsPlaces) {

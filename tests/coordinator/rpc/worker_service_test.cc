@@ -332,7 +332,12 @@ TEST_F(WorkerServiceTest, ASessionTakesAnyNumberOfMessages) {
 // It asks about leases that are not its own, each of which is answered, and reads no answer.
 TEST_F(WorkerServiceTest, WhoDoesNotReadIsEndedAtTheBoundAndOthersGoOn) {
   constexpr int kHeld = 1000;
-  ScriptedWorker silent(*workers_, "silent", 8);
+  ScriptedWorker silent(*workers_);
+  v1::SessionRequest as_another = RegisterAs("silent", 8);  // The member is not for it.
+  as_another.mutable_register_()->mutable_inventory()->mutable_offers(0)->set_hardware_class(
+      "cpu-intel-avx2");
+  silent.Send(as_another);
+  ASSERT_TRUE(silent.Next(ScriptedWorker::Case::kWelcome).has_value());
   v1::SessionRequest question;
   for (uint64_t lease = 1; lease <= kHeld; ++lease) {
     question.mutable_heartbeat()->add_held()->set_lease_id(1000 + lease);

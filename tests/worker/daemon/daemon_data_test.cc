@@ -215,5 +215,60 @@ TEST_F(DaemonCopyTest, WithoutRoomForACopyItRunsFromWhereItLies) {
   EXPECT_THAT(std::string(std::istreambuf_iterator<char>(log), {}), HasSubstr("stacks_not_copied"));
 }
 
+class DaemonFetchTest : public DaemonTest {
+ protected:
+  DaemonFetchTest() {
+    trainer_.clear();
+    log_ = folder_ + "/log";
+    coordinator_.OfferStack("fake", {{"bin/library", std::string(5000, 'l')}, {"bin/t", kScript}});
+  }
+  std::string Log() const {
+    std::ifstream log(log_);
+    return {std::istreambuf_iterator<char>(log), {}};
+  }
+  static inline const std::string kScript = "#!/bin/sh\nexec " FAKE_TRAINER " \"$@\"\n";
+};
+
+TEST_F(DaemonFetchTest, AStackOfTheCoordinatorIsBroughtOnceAndItsTrainerRuns) {
+  StartDaemon({"--fetch-stack=fake=bin/t"});
+  EXPECT_EQ(Registered().inventory().offers(0).stack(), "fake");
+  Start(Member(7));
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  const uint64_t whole = 5000 + kScript.size();
+  EXPECT_EQ(coordinator_.bytes_sent(), whole);
+  ASSERT_TRUE(daemon_->Signal(SIGTERM));
+  EXPECT_EQ(daemon_->Wait(), 0);
+
+  StartDaemon({"--fetch-stack=fake=bin/t"});
+  (void)Registered();
+  EXPECT_EQ(coordinator_.bytes_sent(), whole) << "it was there";
+}
+
+TEST_F(DaemonFetchTest, AWorkerThatIsKilledGoesOnWhereItWas) {
+  coordinator_.LetThrough(2000);
+  StartDaemon({"--fetch-stack=fake=bin/t"});
+  ASSERT_TRUE(coordinator_.WaitForBytesSent(2000));
+  ASSERT_TRUE(daemon_->Signal(SIGKILL));
+  daemon_.reset();
+  coordinator_.LetThrough(100000);
+  StartDaemon({"--fetch-stack=fake=bin/t"});
+  EXPECT_EQ(Registered().inventory().offers(0).stack(), "fake");
+  EXPECT_LT(coordinator_.bytes_sent(), 2 * (5000 + kScript.size()));
+}
+
+TEST_F(DaemonFetchTest, WhatIsNotThereOrHasNoSuchProgramIsRefusedWithItsName) {
+  StartDaemon({"--fetch-stack=torch-2.7"});
+  EXPECT_EQ(daemon_->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("--fetch-stack=torch-2.7: the coordinator has no torch-2.7"));
+  StartDaemon({"--fetch-stack=fake"});
+  EXPECT_EQ(daemon_->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("that stack has no program libexec/noisefloor-trainer; expected "
+                               "--fetch-stack=fake=PROGRAM"));
+  coordinator_.OfferStack("other", {{"t", kScript}});
+  StartDaemon({"--fetch-stack=other=t"});
+  EXPECT_EQ(daemon_->Wait(), 1);
+  EXPECT_THAT(Log(), HasSubstr("it says that its stack is 'fake'"));
+}
+
 }  // namespace
 }  // namespace noisefloor

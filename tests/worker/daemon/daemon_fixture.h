@@ -107,7 +107,8 @@ class DaemonTest : public testing::Test {
         "--grace=0.3",
         "--data-root=" + folder_ + "/data",
         "--log-level=" + (log_.empty() ? "error" : log_level_),
-        "--trainer=fake=" + trainer_};
+    };
+    if (!trainer_.empty()) arguments.push_back("--trainer=fake=" + trainer_);
     arguments.insert(arguments.end(), more.begin(), more.end());
     daemon_ = std::make_unique<DaemonProcess>(std::move(arguments), log_);
   }
@@ -190,7 +191,7 @@ class DaemonTest : public testing::Test {
 
   std::string folder_;
   std::string class_ = "cpu-amd-sse";
-  std::string trainer_ = FAKE_TRAINER;
+  std::string trainer_ = FAKE_TRAINER;  // Empty: none is given.
   std::string log_;  // Where the daemon's warnings go; empty: its errors go to the test's own.
   std::string log_level_ = "warning";
   MiniCoordinator coordinator_;

@@ -136,6 +136,15 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
       Parse({"--coordinator=box:1", "--trainer=noop", "--copy-stacks=" + folder_, "--no-cache"})
           .text,
       HasSubstr("--copy-stacks and --no-cache: expected one of them"));
+  EXPECT_THAT(Parse({"--coordinator=box:1", "--fetch-stack=torch-2.7", "--no-cache"}).text,
+              HasSubstr("--fetch-stack and --no-cache: expected one of them"));
+  for (const char* wrong : {"=bin/t", "../up", ".up", "a/b", "torch-2.7="}) {
+    EXPECT_THAT(Complaint(std::string("--fetch-stack=") + wrong),
+                HasSubstr("expected NAME, or NAME=PROGRAM"))
+        << wrong;
+  }
+  EXPECT_EQ(ParseStackWish("torch-2.7")->program, "libexec/noisefloor-trainer");
+  EXPECT_EQ(*ParseStackWish("mine=bin/t=1"), (StackWish{"mine", "bin/t=1"}));
   EXPECT_THAT(Complaint("--slots=many"), HasSubstr("--slots"));
   EXPECT_THAT(Complaint("--colour"), HasSubstr("--colour"));
 }

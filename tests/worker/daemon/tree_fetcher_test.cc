@@ -28,6 +28,8 @@ std::string Content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+TreeName Set(const std::string& name) { return {TreeName::Kind::kDataSet, name}; }
+
 class TreeFetcherTest : public testing::Test {
  protected:
   TreeFetcherTest() {
@@ -84,14 +86,14 @@ class TreeFetcherTest : public testing::Test {
 };
 
 TEST_F(TreeFetcherTest, ADataSetComesOnceAndIsThereTheNextTime) {
-  fetcher_->Want("own");
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
+  fetcher_->Want(Set("own"));
   const auto first = End();
   ExpectWhole(first);
   EXPECT_EQ(first->bytes, 8003u);
   EXPECT_EQ(first->bytes_taken, 8003u);
 
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
   const auto second = End();
   ExpectWhole(second);
   EXPECT_EQ(second->bytes_taken, 0u);
@@ -100,7 +102,7 @@ TEST_F(TreeFetcherTest, ADataSetComesOnceAndIsThereTheNextTime) {
 
 TEST_F(TreeFetcherTest, ABrokenCallGoesOnBehindTheLastByte) {
   coordinator_.LetThrough(6000);
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
   ASSERT_TRUE(coordinator_.WaitForBytesSent(6000));
   coordinator_.DropReads();
   coordinator_.LetThrough(100000);
@@ -114,7 +116,7 @@ TEST_F(TreeFetcherTest, ABrokenCallGoesOnBehindTheLastByte) {
 
 TEST_F(TreeFetcherTest, WhatChangesInTheMiddleIsDescribedAgainAndBeginsAnew) {
   coordinator_.LetThrough(2000);
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
   ASSERT_TRUE(coordinator_.WaitForBytesSent(2000));
   const std::string other(5000, 'x');
   coordinator_.OfferData("own", {{"own/a", other}, {"own/b", b_}});
@@ -131,9 +133,9 @@ TEST_F(TreeFetcherTest, WhatChangesInTheMiddleIsDescribedAgainAndBeginsAnew) {
 TEST_F(TreeFetcherTest, TwoOfOneMachineBringItOnce) {
   const auto second = Make();
   coordinator_.LetThrough(3000);
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
   ASSERT_TRUE(coordinator_.WaitForBytesSent(3000));
-  second->Want("own");
+  second->Want(Set("own"));
   coordinator_.LetThrough(100000);
 
   ExpectWhole(End());
@@ -143,7 +145,7 @@ TEST_F(TreeFetcherTest, TwoOfOneMachineBringItOnce) {
 }
 
 TEST_F(TreeFetcherTest, WhatTheCoordinatorDoesNotHaveIsSaidAtOnce) {
-  fetcher_->Want("other");
+  fetcher_->Want(Set("other"));
   const auto end = End();
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(end->tree.status().code(), Code::kNotFound);
@@ -153,7 +155,7 @@ TEST_F(TreeFetcherTest, WhatTheCoordinatorDoesNotHaveIsSaidAtOnce) {
 
 TEST_F(TreeFetcherTest, AHostileTreeWritesNothing) {
   coordinator_.OfferData("own", {{"../../escaped", "x"}});
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
   const auto end = End();
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(end->tree.status().code(), Code::kInvalidArgument);
@@ -164,7 +166,7 @@ TEST_F(TreeFetcherTest, AHostileTreeWritesNothing) {
 TEST_F(TreeFetcherTest, WithoutAByteForLongItIsGivenUp) {
   coordinator_.LetThrough(0);
   const auto impatient = Make(absl::Milliseconds(1));
-  impatient->Want("own");
+  impatient->Want(Set("own"));
   std::optional<FetchNews> end;
   while (!end) {  // gRPC itself tries calls again that have said nothing yet.
     coordinator_.DropReads();
@@ -178,7 +180,7 @@ TEST_F(TreeFetcherTest, WithoutAByteForLongItIsGivenUp) {
 
 TEST_F(TreeFetcherTest, ACacheThatCannotBeWrittenToIsThisMachinesFault) {
   std::ofstream(folder_ + "/trees") << "no folder";
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
   const auto end = End();
   ASSERT_TRUE(end.has_value());
   EXPECT_FALSE(end->tree.ok());
@@ -188,16 +190,16 @@ TEST_F(TreeFetcherTest, ACacheThatCannotBeWrittenToIsThisMachinesFault) {
 TEST_F(TreeFetcherTest, WhatNobodyWantsAnyMoreMakesWayForTheNext) {
   coordinator_.OfferData("another", {{"another/c", "c"}});
   coordinator_.LetThrough(1000);
-  fetcher_->Want("own");
+  fetcher_->Want(Set("own"));
   ASSERT_TRUE(coordinator_.WaitForBytesSent(1000));
-  fetcher_->Want("another");
-  fetcher_->Forget("own");
+  fetcher_->Want(Set("another"));
+  fetcher_->Forget(Set("own"));
   coordinator_.LetThrough(100000);
 
   const auto end = End();
 
   ASSERT_TRUE(end.has_value());
-  EXPECT_EQ(end->data_set, "another");
+  EXPECT_EQ(end->wanted.name, "another");
   EXPECT_TRUE(end->tree.ok()) << end->tree.status();
 }
 
