@@ -18,15 +18,15 @@
 #include "common/base/check.h"
 #include "common/base/philox.h"
 #include "worker/trainer/noise/streams.h"
-#include "worker/trainer/torch/batches.h"
-#include "worker/trainer/torch/evaluate.h"
-#include "worker/trainer/torch/init.h"
+#include "worker/trainer/torch/facts/switches.h"
 #include "worker/trainer/torch/intake.h"
-#include "worker/trainer/torch/memory.h"
-#include "worker/trainer/torch/model.h"
-#include "worker/trainer/torch/optimizer.h"
-#include "worker/trainer/torch/shards.h"
-#include "worker/trainer/torch/switches.h"
+#include "worker/trainer/torch/model/init.h"
+#include "worker/trainer/torch/model/model.h"
+#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/step/batches.h"
+#include "worker/trainer/torch/step/evaluate.h"
+#include "worker/trainer/torch/step/memory.h"
+#include "worker/trainer/torch/step/shards.h"
 
 namespace noisefloor::trainer {
 namespace {

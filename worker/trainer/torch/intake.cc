@@ -11,8 +11,8 @@
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
-#include "worker/trainer/torch/hardware.h"
-#include "worker/trainer/torch/stop.h"
+#include "worker/trainer/torch/facts/hardware.h"
+#include "worker/trainer/torch/step/stop.h"
 
 namespace noisefloor::trainer {
 

@@ -5,13 +5,13 @@
 
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/noise/streams.h"
-#include "worker/trainer/torch/device.h"
-#include "worker/trainer/torch/hardware.h"
-#include "worker/trainer/torch/machine.h"
-#include "worker/trainer/torch/memory.h"
-#include "worker/trainer/torch/probe.h"
-#include "worker/trainer/torch/results.h"
-#include "worker/trainer/torch/train.h"
+#include "worker/trainer/torch/facts/device.h"
+#include "worker/trainer/torch/facts/hardware.h"
+#include "worker/trainer/torch/facts/machine.h"
+#include "worker/trainer/torch/facts/probe.h"
+#include "worker/trainer/torch/step/memory.h"
+#include "worker/trainer/torch/step/results.h"
+#include "worker/trainer/torch/step/train.h"
 
 namespace noisefloor::trainer {
 

@@ -6,8 +6,8 @@
 #include "common/base/clock.h"
 #include "common/trainer_protocol/json.h"
 #include "worker/trainer/data/data_cache.h"
-#include "worker/trainer/torch/environment.h"
-#include "worker/trainer/torch/reporter.h"
+#include "worker/trainer/torch/facts/environment.h"
+#include "worker/trainer/torch/step/reporter.h"
 
 namespace noisefloor::trainer {
 

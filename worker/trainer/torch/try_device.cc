@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "common/trainer_protocol/hardware_class.h"
-#include "worker/trainer/torch/device.h"
-#include "worker/trainer/torch/hardware.h"
+#include "worker/trainer/torch/facts/device.h"
+#include "worker/trainer/torch/facts/hardware.h"
+#include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/intake.h"
-#include "worker/trainer/torch/machine.h"
 
 namespace noisefloor::trainer {
 

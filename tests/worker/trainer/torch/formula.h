@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/trainer/torch/model.h"
+#include "worker/trainer/torch/model/model.h"
 
 namespace noisefloor::trainer {
 

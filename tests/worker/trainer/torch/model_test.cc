@@ -1,4 +1,4 @@
-#include "worker/trainer/torch/model.h"
+#include "worker/trainer/torch/model/model.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -15,10 +15,10 @@
 #include "common/trainer_protocol/fields.h"
 #include "tests/worker/trainer/torch/capability.h"
 #include "tests/worker/trainer/torch/formula.h"
-#include "worker/trainer/torch/evaluate.h"
-#include "worker/trainer/torch/host_tensors.h"
-#include "worker/trainer/torch/init.h"
-#include "worker/trainer/torch/shards.h"
+#include "worker/trainer/torch/model/host_tensors.h"
+#include "worker/trainer/torch/model/init.h"
+#include "worker/trainer/torch/step/evaluate.h"
+#include "worker/trainer/torch/step/shards.h"
 
 namespace noisefloor::trainer {
 namespace {

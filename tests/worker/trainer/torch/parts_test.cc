@@ -14,12 +14,12 @@
 #include "common/base/mutex.h"
 #include "common/base/philox.h"
 #include "tests/worker/trainer/torch/formula.h"
-#include "worker/trainer/torch/evaluate.h"
-#include "worker/trainer/torch/host_tensors.h"
-#include "worker/trainer/torch/memory.h"
-#include "worker/trainer/torch/optimizer.h"
-#include "worker/trainer/torch/poke.h"
-#include "worker/trainer/torch/switches.h"
+#include "worker/trainer/torch/facts/switches.h"
+#include "worker/trainer/torch/model/host_tensors.h"
+#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/optim/poke.h"
+#include "worker/trainer/torch/step/evaluate.h"
+#include "worker/trainer/torch/step/memory.h"
 
 namespace noisefloor::trainer {
 namespace {

@@ -18,15 +18,15 @@
 
 #include "common/trainer_protocol/json.h"
 #include "worker/devices/class_variables.h"
-#include "worker/trainer/torch/hardware.h"
+#include "worker/trainer/torch/facts/hardware.h"
+#include "worker/trainer/torch/facts/machine.h"
+#include "worker/trainer/torch/facts/probe.h"
 #include "worker/trainer/torch/intake.h"
-#include "worker/trainer/torch/machine.h"
-#include "worker/trainer/torch/metrics.h"
+#include "worker/trainer/torch/optim/schedule.h"
 #include "worker/trainer/torch/options.h"
-#include "worker/trainer/torch/probe.h"
-#include "worker/trainer/torch/reporter.h"
-#include "worker/trainer/torch/schedule.h"
-#include "worker/trainer/torch/stop.h"
+#include "worker/trainer/torch/step/metrics.h"
+#include "worker/trainer/torch/step/reporter.h"
+#include "worker/trainer/torch/step/stop.h"
 
 namespace noisefloor::trainer {
 namespace {

@@ -1,5 +1,5 @@
 // Our pass over pooling and ReLU against LibTorch's own operations, bit for bit.
-#include "worker/trainer/torch/pool_relu.h"
+#include "worker/trainer/torch/model/pool_relu.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>

@@ -13,9 +13,9 @@
 
 #include "common/trainer_protocol/json_reader.h"
 #include "tests/worker/trainer/torch/formula.h"
-#include "worker/trainer/torch/host_tensors.h"
-#include "worker/trainer/torch/optimizer.h"
-#include "worker/trainer/torch/shards.h"
+#include "worker/trainer/torch/model/host_tensors.h"
+#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/step/shards.h"
 
 namespace noisefloor::trainer {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
-#include "worker/trainer/torch/machine.h"
+#include "worker/trainer/torch/facts/machine.h"
 
 namespace noisefloor::trainer {
 namespace {

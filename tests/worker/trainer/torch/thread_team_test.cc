@@ -1,5 +1,5 @@
 // The threads of a training, without LibTorch: the thread sanitizer looks at this test.
-#include "worker/trainer/torch/thread_team.h"
+#include "worker/trainer/torch/step/thread_team.h"
 
 #include <gtest/gtest.h>
 

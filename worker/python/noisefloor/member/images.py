@@ -86,7 +86,7 @@ def _valued(run: Run, image: np.ndarray) -> np.ndarray:
 
 
 def learning_rate(run: Run, step: int, steps_of_epoch: int) -> float:
-    """Of a step, from 0: worker/trainer/torch/schedule.h."""
+    """Of a step, from 0: worker/trainer/torch/optim/schedule.h."""
     base = float(run["train.optimizer.learning_rate"])
     warmup = math.floor(float(run["train.schedule.warmup_epochs"]) * steps_of_epoch + 0.5)
     if step < warmup:

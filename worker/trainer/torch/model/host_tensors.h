@@ -1,0 +1,31 @@
+// Tensors as files and hashes see them: values on the host, in logical order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/files/tensor.h"
+#include "worker/trainer/torch/model/model.h"
+
+namespace noisefloor::trainer {
+
+// Owns copies of float tensors; its views borrow them and are valid as long as it lives.
+class HostTensors {
+ public:
+  explicit HostTensors(const std::vector<NamedTensor>& tensors);
+  static HostTensors Parameters(const Model& model);
+  static HostTensors ParametersAndBuffers(const Model& model);
+
+  const std::vector<TensorView>& views() const { return views_; }
+  std::string Hash() const;  // common/files/tensor_hash.h
+
+ private:
+  std::vector<std::vector<float>> values_;
+  std::vector<TensorView> views_;
+};
+
+// A tensor's float values on the host in logical order.
+std::vector<float> HostValues(const at::Tensor& tensor);
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,63 @@
+#include "worker/trainer/torch/model/init.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <vector>
+
+#include "common/base/check.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+struct Fans {
+  double in = 0;
+  double out = 0;
+};
+
+// Of a weight {out, in} or {out, in, height, width}.
+Fans FansOf(const at::Tensor& weight) {
+  const double taps = weight.dim() == 4 ? static_cast<double>(weight.size(2) * weight.size(3)) : 1;
+  return {static_cast<double>(weight.size(1)) * taps, static_cast<double>(weight.size(0)) * taps};
+}
+
+void Draw(const NamedTensor& parameter, std::string_view init, const InitDraws& draws) {
+  at::Tensor weight = parameter.value;
+  std::vector<float> values(static_cast<size_t>(weight.numel()));
+  const Fans fans = FansOf(weight);
+  if (init == "he_normal") {
+    draws.FillNormal(parameter.name, static_cast<float>(std::sqrt(2.0 / fans.in)), values);
+  } else {
+    NF_CHECK(init == "glorot_uniform");
+    const auto limit = static_cast<float>(std::sqrt(6.0 / (fans.in + fans.out)));
+    draws.FillUniform(parameter.name, limit, values);
+  }
+  weight.copy_(at::from_blob(values.data(), weight.sizes(), at::kFloat));
+}
+
+void CheckAllSet(const std::vector<NamedTensor>& tensors) {
+  for (const NamedTensor& tensor : tensors) NF_CHECK(tensor.value.isfinite().all().item<bool>());
+}
+
+}  // namespace
+
+void InitWeights(const Model& model, std::string_view init, const InitDraws& draws) {
+  const at::NoGradGuard no_grad;
+  for (const NamedTensor& parameter : model.parameters()) {
+    at::Tensor value = parameter.value;
+    if (value.dim() > 1) {
+      Draw(parameter, init, draws);
+    } else {
+      value.fill_(parameter.name.ends_with(".weight") ? 1.0 : 0.0);
+    }
+  }
+  for (const NamedTensor& buffer : model.buffers()) {
+    at::Tensor value = buffer.value;
+    value.fill_(buffer.name.ends_with(".running_var") ? 1.0 : 0.0);
+  }
+  CheckAllSet(model.parameters());
+  CheckAllSet(model.buffers());
+}
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,42 @@
+#include "worker/trainer/torch/model/layers.h"
+
+#include <vector>
+
+namespace noisefloor::trainer {
+
+at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) const {
+  // With momentum 1 the batch's own statistics are what is written.
+  return pass.training
+             ? at::batch_norm(x, weight, bias, batch_mean, batch_variance, /*training=*/true,
+                              /*momentum=*/1.0, epsilon, at::globalContext().userEnabledCuDNN())
+             : at::batch_norm(x, weight, bias, running_mean, running_var, /*training=*/false,
+                              /*momentum=*/0.0, epsilon, at::globalContext().userEnabledCuDNN());
+}
+
+at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) const {
+  if (!pass.training || probability == 0) return x;
+  const int64_t each = x.numel() / x.size(0);
+  const at::Tensor mask = at::empty(x.sizes(), at::kFloat);
+  pass.dropout.Fill(static_cast<uint64_t>(pass.step), name, probability,
+                    static_cast<uint64_t>(pass.first_example * each),
+                    {mask.mutable_data_ptr<float>(), static_cast<size_t>(x.numel())});
+  return x *
+         mask.to(x.options(), /*non_blocking=*/false, /*copy=*/false, x.suggest_memory_format());
+}
+
+at::Tensor InParts(const at::Tensor& images, const ForwardPass& pass,
+                   const std::function<at::Tensor(const at::Tensor&)>& layers) {
+  const int64_t count = images.size(0);
+  if (pass.training || !images.is_cpu() || count <= pass.images_at_once) return layers(images);
+  // Parts of sizes that differ by one at most: never a few images alone, for which libraries may
+  // have kernels of their own.
+  const int64_t parts = (count + pass.images_at_once - 1) / pass.images_at_once;
+  std::vector<at::Tensor> results;
+  for (int64_t i = 0; i < parts; ++i) {
+    const int64_t first = i * count / parts;
+    results.push_back(layers(images.narrow(0, first, (i + 1) * count / parts - first)));
+  }
+  return at::cat(results);
+}
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,65 @@
+#include "worker/trainer/torch/step/batches.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "common/files/tensor_hash.h"
+#include "worker/trainer/torch/model/host_tensors.h"
+#include "worker/trainer/torch/step/evaluate.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+constexpr int64_t kHashedBatches = 4;
+
+}  // namespace
+
+absl::StatusOr<TrainingBatches> TrainingBatches::Make(const Specification& specification,
+                                                      const Dataset& dataset,
+                                                      const Streams& streams, at::Device device) {
+  const LoaderSettings settings{.batch_size = specification.train.batch_size,
+                                .drop_last = specification.train.drop_last};
+  NF_ASSIGN_OR_RETURN(Loader loader, Loader::Make(dataset.train, streams.data_order, settings));
+  const Augmenter augmenter(dataset.shape, specification.augment, LayoutOf(specification.model));
+  return TrainingBatches(dataset, std::move(loader), augmenter, streams.augment, device);
+}
+
+Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count) const {
+  const auto begin = static_cast<size_t>(first);
+  const auto size = static_cast<size_t>(count);
+  const Augmenter::Selection selection{.epoch = batch.epoch,
+                                       .first_position = batch.first_position + begin,
+                                       .examples = std::span(batch.examples).subspan(begin, size)};
+  const at::Tensor labels = at::empty({count}, at::kLong);
+  std::copy_n(batch.labels.begin() + first, count, labels.mutable_data_ptr<int64_t>());
+  return {NewImages(
+              count, split_->shape, augmenter_.layout(),
+              [&](std::span<float> out) { augmenter_.Training(*split_, selection, draws_, out); },
+              device_),
+          labels.to(device_)};
+}
+
+absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
+  Loader loader = fresh_;
+  std::vector<std::vector<float>> images;
+  std::vector<std::vector<int32_t>> labels;
+  std::vector<TensorView> views;
+  const int64_t count = std::min(kHashedBatches, per_epoch());
+  images.reserve(static_cast<size_t>(count));  // Views borrow: no element may move.
+  labels.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    NF_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
+    const auto size = static_cast<int64_t>(batch.examples.size());
+    const Examples examples = Load(batch, 0, size);
+    images.push_back(HostValues(examples.images));
+    labels.emplace_back(batch.labels.begin(), batch.labels.end());
+    const std::string number = std::to_string(i);
+    views.push_back(
+        MakeTensorView<float>("images/" + number, examples.images.sizes().vec(), images.back()));
+    views.push_back(MakeTensorView<int32_t>("labels/" + number, {size}, labels.back()));
+  }
+  return HashTensors(views);
+}
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,52 @@
+// The training batches of a member as tensors: order from `data_order`, images from `augment`.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <string>
+
+#include "common/base/status.h"
+#include "worker/trainer/data/augment.h"
+#include "worker/trainer/data/loader.h"
+#include "worker/trainer/noise/streams.h"
+#include "worker/trainer/torch/step/shards.h"
+
+namespace noisefloor::trainer {
+
+// Borrows the dataset. Next on one thread; Load on any.
+class TrainingBatches {
+ public:
+  static absl::StatusOr<TrainingBatches> Make(const Specification& specification,
+                                              const Dataset& dataset, const Streams& streams,
+                                              at::Device device);
+
+  absl::StatusOr<Batch> Next() { return loader_.Next(); }
+  int64_t per_epoch() const { return static_cast<int64_t>(loader_.batches_per_epoch()); }
+
+  // Examples [first, first + count) of the batch.
+  Examples Load(const Batch& batch, int64_t first, int64_t count) const;
+
+  // The hash over the first 4 batches ever ("images/0" {n, channels, height, width}, "labels/0"
+  // {n} int32, ...), fewer if the first epoch has fewer. Leaves Next where it is.
+  absl::StatusOr<std::string> HashFirst() const;
+
+ private:
+  TrainingBatches(const Dataset& dataset, Loader loader, Augmenter augmenter,
+                  const AugmentDraws& draws, at::Device device)
+      : split_(&dataset.train),
+        fresh_(loader),
+        loader_(std::move(loader)),
+        augmenter_(augmenter),
+        draws_(draws),
+        device_(device) {}
+
+  const Split* split_;
+  Loader fresh_;  // Never moved on.
+  Loader loader_;
+  Augmenter augmenter_;
+  AugmentDraws draws_;
+  at::Device device_;
+};
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,42 @@
+#include "worker/trainer/torch/step/journal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace noisefloor::trainer {
+
+namespace {
+constexpr int64_t kReportsPerEpoch = 10;
+}  // namespace
+
+Journal::Journal(const StepCounts& counts, Reporter& reporter)
+    : counts_(counts),
+      interval_(std::max<int64_t>(1, counts.per_epoch / kReportsPerEpoch)),
+      reporter_(reporter) {}
+
+bool Journal::Add(int64_t step, const at::Tensor& loss) {
+  sum_ = sum_.defined() ? sum_ + loss : loss;
+  ++summed_;
+  const int64_t in_epoch = step % counts_.per_epoch + 1;
+  if (in_epoch % interval_ != 0 && in_epoch != counts_.per_epoch) return true;
+  return Report(step + 1);
+}
+
+bool Journal::Report(int64_t done) {
+  const double sum = std::exchange(sum_, at::Tensor()).item<double>();
+  const auto count = std::exchange(summed_, 0);
+  const double epoch = static_cast<double>(done) / static_cast<double>(counts_.per_epoch);
+  epoch_sum_ += sum;
+  epoch_summed_ += count;
+  reporter_.Add({done, epoch, "train_loss", sum / static_cast<double>(count)});
+  if (done % counts_.per_epoch == 0) {
+    reporter_.Add(
+        {done, epoch, "train_loss_epoch",
+         std::exchange(epoch_sum_, 0) / static_cast<double>(std::exchange(epoch_summed_, 0))});
+  }
+  reporter_.Progress(done, counts_.total);
+  return std::isfinite(sum);
+}
+
+}  // namespace noisefloor::trainer

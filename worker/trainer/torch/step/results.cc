@@ -1,0 +1,83 @@
+#include "worker/trainer/torch/step/results.h"
+
+#include "common/base/check.h"
+#include "common/files/npy.h"
+#include "common/files/safetensors.h"
+#include "common/files/tensor_hash.h"
+#include "worker/trainer/torch/model/host_tensors.h"
+
+namespace noisefloor::trainer {
+
+absl::Status Results::Evaluate(const Model& model, at::Device device, const Evaluator& evaluator,
+                               const Place& place, bool last) {
+  NF_ASSIGN_OR_RETURN(const std::vector<float> logits,
+                      evaluator.Predict(model, dataset_.classes, device));
+  const Metrics metrics = Measure(logits, evaluator.Labels(), dataset_.classes);
+  Report(metrics, place);
+  const std::string number = std::to_string(++evaluations_);
+  const std::string weights_hash = HostTensors::ParametersAndBuffers(model).Hash();
+  SetHash("weights_at/" + number, weights_hash);
+  const std::string& kept = request_.specification.evaluate.predictions;
+  if (kept == "all") NF_RETURN_IF_ERROR(WritePredictions("predictions-" + number, logits));
+  if (!last) return absl::OkStatus();
+
+  SetHash("weights", weights_hash);
+  const Shape shape = {dataset_.test.size(), dataset_.classes};
+  NF_ASSIGN_OR_RETURN(outcome_.hashes["logits"],
+                      HashTensors({MakeTensorView<float>("logits", shape, logits)}));
+  outcome_.metrics = {{"loss", metrics.loss}, {"top1", metrics.top1}, {"top5", metrics.top5}};
+  outcome_.per_class_accuracy = metrics.per_class_accuracy;
+  if (kept != "none") NF_RETURN_IF_ERROR(WritePredictions("predictions", logits));
+  return WriteWeights(model);
+}
+
+void Results::Report(const Metrics& metrics, const Place& place) {
+  const auto add = [&](const std::string& metric, double value) {
+    reporter_.Add({place.step, place.epoch, metric, value});
+  };
+  add("test_loss", metrics.loss);
+  add("test_top1", metrics.top1);
+  add("test_top5", metrics.top5);
+  reporter_.Flush();
+}
+
+absl::Status Results::Keep(const std::string& kind, const std::string& file,
+                           const TensorView& tensor) {
+  NF_RETURN_IF_ERROR(WriteNpy(request_.work_directory + "/" + file, tensor));
+  return reporter_.Artifact(request_.work_directory, kind, file);
+}
+
+absl::Status Results::WritePredictions(const std::string& name, const std::vector<float>& logits) {
+  const Shape shape = {dataset_.test.size(), dataset_.classes};
+  return Keep(name, name + ".npy", MakeTensorView<float>(name, shape, logits));
+}
+
+absl::Status Results::WriteWeights(const Model& model) {
+  const HostTensors tensors = HostTensors::ParametersAndBuffers(model);
+  const std::string file = "weights.safetensors";
+  NF_RETURN_IF_ERROR(
+      WriteSafetensors(request_.work_directory + "/" + file, tensors.views(), {{"format", "pt"}}));
+  return reporter_.Artifact(request_.work_directory, "weights", file);
+}
+
+absl::Status Results::WriteEvaluationSet() {
+  const Split& test = dataset_.test;
+  const ImageShape& shape = test.shape;
+  const int64_t plane = shape.height * shape.width;
+  std::vector<uint8_t> images;
+  images.reserve(test.images.size());
+  for (uint32_t i = 0; i < test.size(); ++i) {
+    const uint8_t* image = test.Image(i);
+    for (int64_t pixel = 0; pixel < plane; ++pixel) {
+      for (int64_t c = 0; c < shape.channels; ++c) images.push_back(image[c * plane + pixel]);
+    }
+  }
+  const Shape image_shape = {test.size(), shape.height, shape.width, shape.channels};
+  NF_RETURN_IF_ERROR(Keep("evaluation_images", "evaluation_images.npy",
+                          MakeTensorView<uint8_t>("evaluation_images", image_shape, images)));
+  const std::vector<int32_t> labels(test.labels.begin(), test.labels.end());
+  return Keep("evaluation_labels", "evaluation_labels.npy",
+              MakeTensorView<int32_t>("evaluation_labels", {test.size()}, labels));
+}
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,58 @@
+// What a member leaves behind: records, hashes, predictions, weights. All that is written goes
+// through here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/base/status.h"
+#include "common/files/tensor.h"
+#include "common/trainer_protocol/json.h"
+#include "worker/trainer/data/dataset.h"
+#include "worker/trainer/torch/model/model.h"
+#include "worker/trainer/torch/step/evaluate.h"
+#include "worker/trainer/torch/step/reporter.h"
+
+namespace noisefloor::trainer {
+
+// Borrows what it is given. Not thread-safe.
+class Results {
+ public:
+  Results(const TrainerRequest& request, const Dataset& dataset, Reporter& reporter)
+      : request_(request), dataset_(dataset), reporter_(reporter) {}
+
+  void SetHash(const std::string& name, std::string hash) {
+    outcome_.hashes[name] = std::move(hash);
+  }
+
+  // Where training is: steps and (fractional) epochs done.
+  struct Place {
+    int64_t step = 0;
+    double epoch = 0;
+  };
+  // Evaluates, reports the metrics and notes the hash of the weights. `last`: also writes the
+  // files that are left at the end.
+  absl::Status Evaluate(const Model& model, at::Device device, const Evaluator& evaluator,
+                        const Place& place, bool last);
+
+  // Test images {examples, height, width, channels} and labels, for reports.
+  absl::Status WriteEvaluationSet();
+
+  // Hashes, metrics and accuracies gathered so far; kind, cause and environment are the caller's.
+  Outcome& outcome() { return outcome_; }
+
+ private:
+  void Report(const Metrics& metrics, const Place& place);
+  absl::Status WritePredictions(const std::string& name, const std::vector<float>& logits);
+  absl::Status WriteWeights(const Model& model);
+  absl::Status Keep(const std::string& kind, const std::string& file, const TensorView& tensor);
+
+  const TrainerRequest& request_;
+  const Dataset& dataset_;
+  Reporter& reporter_;
+  Outcome outcome_;
+  int64_t evaluations_ = 0;
+};
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,116 @@
+#include "worker/trainer/torch/step/shards.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+
+#include <utility>
+
+#include "common/base/check.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+constexpr size_t kMostArrivalOrders = 5000;  // Of up to 64! possible ones.
+}  // namespace
+
+GradientShards::GradientShards(const ShardOptions& options,
+                               std::vector<std::unique_ptr<Model>> replicas)
+    : options_(options),
+      replicas_(std::move(replicas)),
+      shares_(replicas_.size()),
+      losses_(replicas_.size()),
+      team_(options.shards,
+            [threads = options.threads] { at::set_num_threads(static_cast<int>(threads)); }) {
+  NF_CHECK(static_cast<int64_t>(replicas_.size()) == options_.shards);
+}
+
+const std::vector<at::Tensor>& GradientShards::Compute(int64_t batch_size, int64_t step,
+                                                       const LoadExamples& load) {
+  NF_CHECK(batch_size % options_.shards == 0);
+  sum_.clear();
+  {
+    MutexLock lock(mutex_);
+    arrival_order_.clear();
+  }
+  team_.Run([&](int64_t rank) { ComputeShard(rank, batch_size, step, load); });
+  if (!options_.in_arrival_order) {
+    AddByRank();
+    return sum_;
+  }
+  MutexLock lock(mutex_);
+  if (arrival_orders_.size() < kMostArrivalOrders || arrival_orders_.contains(arrival_order_)) {
+    ++arrival_orders_[arrival_order_];
+  }
+  return sum_;
+}
+
+void GradientShards::ComputeShard(int64_t rank, int64_t batch_size, int64_t step,
+                                  const LoadExamples& load) {
+  const int64_t count = batch_size / options_.shards;
+  const int64_t first = rank * count;
+  const auto place = static_cast<size_t>(rank);
+  const Model& replica = *replicas_[place];
+  const Examples examples = load(first, count);
+  const at::Tensor logits = replica.Forward(
+      examples.images,
+      {.training = true, .step = step, .first_example = first, .dropout = options_.dropout});
+  const at::Tensor loss = at::cross_entropy_loss(logits, examples.labels, {}, at::Reduction::Sum,
+                                                 /*ignore_index=*/-100, options_.label_smoothing)
+                              .div(static_cast<double>(batch_size));
+  loss.backward();
+  losses_[place] = loss.detach();
+  std::vector<at::Tensor> share = TakeGradients(replica);
+  if (!options_.in_arrival_order) {
+    shares_[place] = std::move(share);
+    return;
+  }
+  MutexLock lock(mutex_);  // Who comes first adds first: this is the noise source.
+  AddShare(rank, std::move(share));
+}
+
+std::vector<at::Tensor> GradientShards::TakeGradients(const Model& replica) const {
+  std::vector<at::Tensor> gradients;
+  for (const NamedTensor& parameter : replica.parameters()) {
+    gradients.push_back(std::exchange(parameter.value.mutable_grad(), at::Tensor()));
+  }
+  return gradients;
+}
+
+void GradientShards::AddShare(int64_t rank, std::vector<at::Tensor> share) {
+  if (!arrival_order_.empty()) arrival_order_ += ",";
+  arrival_order_ += std::to_string(rank);
+  if (sum_.empty()) {
+    sum_ = std::move(share);
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  at::_foreach_add_(sum_, share);
+}
+
+void GradientShards::AddByRank() {
+  const at::NoGradGuard no_grad;
+  sum_ = std::move(shares_.front());
+  for (size_t rank = 1; rank < shares_.size(); ++rank) at::_foreach_add_(sum_, shares_[rank]);
+}
+
+at::Tensor GradientShards::loss() const {
+  at::Tensor sum = losses_.front();
+  for (size_t rank = 1; rank < losses_.size(); ++rank) sum = sum + losses_[rank];
+  return sum;
+}
+
+void GradientShards::UpdateRunningStatistics() {
+  const at::NoGradGuard no_grad;
+  const auto& running = replicas_.front()->buffers();
+  for (size_t i = 0; i < running.size(); ++i) {
+    at::Tensor mean = replicas_.front()->batch_statistics()[i].clone();
+    for (size_t rank = 1; rank < replicas_.size(); ++rank) {
+      mean.add_(replicas_[rank]->batch_statistics()[i]);
+    }
+    if (replicas_.size() > 1) mean.div_(static_cast<double>(replicas_.size()));
+    at::Tensor value = running[i].value;
+    value.mul_(1.0 - options_.batch_norm_momentum).add_(mean, options_.batch_norm_momentum);
+  }
+}
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,77 @@
+// Gradients of a batch by k shards on k threads, as in data-parallel training: each shard has a
+// replica that shares the weights and has gradients of its own.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "worker/trainer/torch/model/model.h"
+#include "worker/trainer/torch/step/thread_team.h"
+
+namespace noisefloor::trainer {
+
+struct Examples {
+  at::Tensor images;  // {n, channels, height, width} float, in the network's layout
+  at::Tensor labels;  // {n} int64
+};
+// Gives examples [first, first + count) of the batch at hand. Called on the shards' threads.
+using LoadExamples = std::function<Examples(int64_t first, int64_t count)>;
+
+struct ShardOptions {
+  int64_t shards = 1;
+  int64_t threads = 1;            // Intra-op threads of each shard.
+  bool in_arrival_order = false;  // Add shares as they arrive instead of by rank.
+  double label_smoothing = 0;
+  double batch_norm_momentum = 0.01;
+  DropoutDraws dropout{0};
+};
+
+// One caller at a time. Batch norm normalises per shard; running statistics move by the mean over
+// the shards, added by rank.
+class GradientShards {
+ public:
+  // `replicas`: one a shard, sharing the weights of one model.
+  GradientShards(const ShardOptions& options, std::vector<std::unique_ptr<Model>> replicas);
+
+  // The gradient of the mean loss over the whole batch, for each parameter; valid until the next
+  // call. `batch_size` is a multiple of the shards.
+  const std::vector<at::Tensor>& Compute(int64_t batch_size, int64_t step,
+                                         const LoadExamples& load);
+  // Mean loss over the batch of the last Compute: the shards' shares, added by rank. On the device.
+  at::Tensor loss() const;
+
+  // Moves the running statistics by those of the last batch.
+  void UpdateRunningStatistics();
+
+  // The threads of the shards, for other work between two calls of Compute.
+  ThreadTeam& team() { return team_; }
+
+  // How often each order of arrival was seen ("2,0,1,3"); only with in_arrival_order.
+  const std::map<std::string, int64_t>& arrival_orders() const { return arrival_orders_; }
+
+ private:
+  void ComputeShard(int64_t rank, int64_t batch_size, int64_t step, const LoadExamples& load)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  std::vector<at::Tensor> TakeGradients(const Model& replica) const;
+  void AddShare(int64_t rank, std::vector<at::Tensor> share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AddByRank();
+
+  const ShardOptions options_;
+  const std::vector<std::unique_ptr<Model>> replicas_;
+  std::vector<std::vector<at::Tensor>> shares_;  // By rank; each written by its thread.
+  std::vector<at::Tensor> losses_;               // Likewise.
+  std::vector<at::Tensor> sum_;                  // With in_arrival_order: under mutex_.
+  Mutex mutex_;
+  std::string arrival_order_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int64_t> arrival_orders_;
+  ThreadTeam team_;  // Last: its threads use all of the above.
+};
+
+}  // namespace noisefloor::trainer
