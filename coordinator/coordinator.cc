@@ -297,14 +297,17 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
       .storage_problem = [this] { return StorageProblem(); },
       .garbage = *garbage_,
       .stacks = stacks_,
+      .blobs = home_.blobs,
       .clock = clock_,
       .version = NOISEFLOOR_VERSION,
       .home = AbsolutePath(options.home),
       .epoch = epoch_,
       .pool_classes = [this] { return PoolClasses(*pools_->pools()); },
       .pools_stand = [this] { return PoolsStand(*pools_->pools(), clock_.Now()); }});
-  trees_.emplace(TreeRoots{options.data_roots, options.stack_roots}, access_,
-                 TreeLimits{.most_at_once = options.max_tree_reads, .idle = options.upload_idle});
+  trees_.emplace(
+      TreeRoots{options.data_roots, options.stack_roots,
+                [this](const std::string& sha256) { return query_->FindWeights(sha256); }},
+      access_, TreeLimits{.most_at_once = options.max_tree_reads, .idle = options.upload_idle});
   workers_.emplace(
       registry_, intake_, home_.blobs, access_, *trees_,
       UploadLimits{

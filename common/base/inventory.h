@@ -34,6 +34,7 @@ struct Inventory {
     std::string build;           // Hash of the trainer's executable.
     std::string schema;          // Identity of its settings; "" = those of version 0.2.
     Versions versions = {};      // What the fingerprint was taken of, where it has a name.
+    bool infers = false;         // Its trainer evaluates weights that it is given.
     friend bool operator==(const Offer&, const Offer&) = default;
   };
   // Where one trainer runs at a time.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/status.h"
@@ -22,6 +23,9 @@ struct Tree {
   std::vector<TreeFile> files;  // By path, each once.
   friend bool operator==(const Tree&, const Tree&) = default;
 };
+
+// The one file of a tree of weights.
+inline constexpr std::string_view kWeightsFile = "weights.safetensors";
 
 // Hash of all that a tree is: 64 hexadecimal digits. Equal trees have equal ones, whatever they are
 // called and wherever they lie.

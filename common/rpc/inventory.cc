@@ -23,6 +23,7 @@ v1::Inventory ToProto(const Inventory& inventory) {
     added.set_build(offer.build);
     added.set_schema(offer.schema);
     added.mutable_versions()->insert(offer.versions.begin(), offer.versions.end());
+    added.set_infers(offer.infers);
   }
   for (const Inventory::Slot& slot : inventory.slots) {
     v1::Slot& added = *message.add_slots();

@@ -33,6 +33,8 @@ struct TrainerRequest {
   bool write_evaluation_set = false;  // Also write the test images and labels, for reports.
   // Hexadecimal SHA-256 of the specification's canonical JSON, as who gave it said; "" = not said.
   std::string specification_sha256 = {};
+  // A .safetensors file: nothing is trained, and these weights are evaluated. "" = train.
+  std::string weights = {};
 };
 std::string RequestToJson(const TrainerRequest& request);
 absl::StatusOr<TrainerRequest> RequestFromJson(std::string_view json);
@@ -46,8 +48,12 @@ struct PassedRequest {
   std::string data_root;
   std::string work_directory;
   bool write_evaluation_set = false;
+  std::string weights = {};  // As in TrainerRequest. Only for a trainer that says that it infers.
 };
 std::string RequestToJson(const PassedRequest& request);
+
+// Of a trainer's description, "infers": what it understands of a request's "weights".
+inline constexpr int kInferVersion = 1;
 
 // The few settings that a worker must know to start a trainer. InvalidArgument when `specification`
 // is no JSON object, or they are not there as texts.

@@ -40,21 +40,22 @@ absl::StatusOr<Specification> SpecificationFromJson(std::string_view json) {
 }
 
 std::string RequestToJson(const TrainerRequest& request) {
-  return RequestToJson(PassedRequest{request.member, request.attempt,
-                                     SpecificationToJson(request.specification),
-                                     request.specification_sha256, request.data_root,
-                                     request.work_directory, request.write_evaluation_set});
+  return RequestToJson(
+      PassedRequest{request.member, request.attempt, SpecificationToJson(request.specification),
+                    request.specification_sha256, request.data_root, request.work_directory,
+                    request.write_evaluation_set, request.weights});
 }
 
 std::string RequestToJson(const PassedRequest& request) {
-  std::string text = Json{{"protocol", kTrainerProtocolVersion},
-                          {"member", request.member},
-                          {"attempt", request.attempt},
-                          {"specification_sha256", request.specification_sha256},
-                          {"data_root", request.data_root},
-                          {"work_directory", request.work_directory},
-                          {"write_evaluation_set", request.write_evaluation_set}}
-                         .dump();
+  Json json = {{"protocol", kTrainerProtocolVersion},
+               {"member", request.member},
+               {"attempt", request.attempt},
+               {"specification_sha256", request.specification_sha256},
+               {"data_root", request.data_root},
+               {"work_directory", request.work_directory},
+               {"write_evaluation_set", request.write_evaluation_set}};
+  if (!request.weights.empty()) json["weights"] = request.weights;
+  std::string text = json.dump();
   text.pop_back();  // The closing brace.
   return text.append(",\"specification\":").append(request.specification).append("}");
 }
@@ -94,6 +95,7 @@ absl::StatusOr<TrainerRequest> RequestFromJson(std::string_view json) {
   request.data_root = reader.Text("data_root", 4096);
   request.work_directory = reader.Text("work_directory", 4096);
   request.write_evaluation_set = reader.Bool("write_evaluation_set");
+  if (reader.Has("weights")) request.weights = reader.Text("weights", 4096);
   const Json& specification = reader.Any("specification");
   NF_RETURN_IF_ERROR(reader.Finish());
   NF_ASSIGN_OR_RETURN(request.specification, SpecificationFrom(specification));

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -11,6 +12,7 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/export_readme.h"
+#include "coordinator/cli/infer_rows.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_json.h"
 #include "coordinator/cli/output.h"
@@ -63,10 +65,16 @@ std::string PlaceOf(const v1::Member& member, const std::string& kind) {
 struct Written {
   size_t members = 0;
   bool page = false;
+  bool inference = false;  // And no study.
   size_t files = 0;
   uint64_t bytes = 0;
   size_t collected = 0;  // Files that made room and are not there any more.
 };
+
+bool IsInference(const std::vector<v1::Member>& members) {
+  return std::ranges::any_of(members,
+                             [](const v1::Member& member) { return !member.subject().empty(); });
+}
 
 absl::StatusOr<bool> IsEmptyFolder(const std::string& path) {
   std::error_code error;
@@ -142,15 +150,26 @@ class Export final : public Command {
     NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/README.md", ExportReadme()));
     NF_RETURN_IF_ERROR(WriteSweepFile(connection, sweep, folder + "/sweep.yaml"));
     Written written = {.members = members.size()};
-    for (const Study& study : kStudies) {
-      NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, study.form, folder + "/" + study.name));
+    if (IsInference(members)) {
+      NF_ASSIGN_OR_RETURN(const std::vector<InferRow> rows, InferRows(connection, members));
+      NF_RETURN_IF_ERROR(WriteFileAtomically(folder + "/infer.csv", InferCsv(rows)));
+      written.inference = true;
+    } else {
+      NF_ASSIGN_OR_RETURN(written.page, WriteStudies(connection, context, sweep, folder));
     }
-    NF_ASSIGN_OR_RETURN(written.page,
-                        WritePage(connection, context, sweep, folder + "/report.html"));
     for (const v1::Member& member : members) {
       NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
     }
     return written;
+  }
+
+  // The study in all its forms; whether there is a page among them.
+  static absl::StatusOr<bool> WriteStudies(Connection& connection, const Context& context,
+                                           uint64_t sweep, const std::string& folder) {
+    for (const Study& study : kStudies) {
+      NF_RETURN_IF_ERROR(WriteStudy(connection, sweep, study.form, folder + "/" + study.name));
+    }
+    return WritePage(connection, context, sweep, folder + "/report.html");
   }
 
   // As submitted, or what it means when it came without a file.
@@ -210,11 +229,12 @@ class Export final : public Command {
       return;
     }
     context.out << fmt::format(
-        "wrote {}: README.md, sweep.yaml, members.json ({}), study.json, study.csv, {}{} of "
+        "wrote {}: README.md, sweep.yaml, members.json ({}), {}, {}{} of "
         "predictions, "
         "weights and test sets ({:.1f} MB)\n",
-        to_, Counted(written.members, "member"), written.page ? "report.html, " : "",
-        Counted(written.files, "file"), written.bytes / 1e6);
+        to_, Counted(written.members, "member"),
+        written.inference ? "infer.csv" : "study.json, study.csv",
+        written.page ? "report.html, " : "", Counted(written.files, "file"), written.bytes / 1e6);
     if (written.collected > 0) {
       context.out << Counted(written.collected, "file")
                   << " made room and could not be written; members.json has the hashes\n";

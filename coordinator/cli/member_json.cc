@@ -99,6 +99,10 @@ Json MemberJson(const v1::Member& member) {
                {"worker", member.worker()},
                {"step", Step(member)},
                {"step_count", member.step_count()}};
+  if (!member.subject().empty()) {
+    json["subject"] = member.subject();
+    json["weights_file"] = member.weights_file();
+  }
   json["axes"] = Json::object();
   for (const v1::Setting& setting : member.axes()) {
     json["axes"][setting.path()] = ToText(setting.value());

@@ -41,9 +41,18 @@ void MemberOptions::Describe(CLI::App& app, const std::vector<std::string>& stat
   AddList(app, "--state", states_, "only those that are " + JoinChoices(states), "STATE")
       ->transform(AsShown)
       ->check(OneOf(states));
-  AddList(app, "--plan", plans_, "only those of this noise plan", "NAME");
   AddList(app, "--hardware", hardware_, "only those of this hardware class", "CLASS");
   AddList(app, "--stack", stacks_, "only those of this stack", "NAME");
+  DescribeRest(app);
+}
+
+void MemberOptions::DescribeTrained(CLI::App& app) {
+  AddList(app, "--trained-on", hardware_, "only those of this hardware class", "CLASS");
+  DescribeRest(app);
+}
+
+void MemberOptions::DescribeRest(CLI::App& app) {
+  AddList(app, "--plan", plans_, "only those of this noise plan", "NAME");
   app.add_option("--cell", cells_, "only those of this cell: 12 of s3c12r4")
       ->delimiter(',')
       ->allow_extra_args(false)

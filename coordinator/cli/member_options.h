@@ -17,6 +17,9 @@ class MemberOptions {
  public:
   // `states`: those that the command has a use for, as people see them.
   void Describe(CLI::App& app, const std::vector<std::string>& states);
+  // Without states, classes and stacks: of a command to which --hardware and --stack say where.
+  // "--trained-on" says which class the members are of.
+  void DescribeTrained(CLI::App& app);
   bool empty() const;  // None was given: all members are meant.
   // FailedPrecondition when some were given and the coordinator knows of none: it would take all.
   absl::Status CheckIsUnderstood(Connection& connection) const;
@@ -24,6 +27,8 @@ class MemberOptions {
   absl::StatusOr<v1::MemberSelection> Selection(uint64_t sweep) const;
 
  private:
+  void DescribeRest(CLI::App& app);
+
   std::vector<std::string> states_;
   std::vector<std::string> plans_;
   std::vector<std::string> hardware_;

@@ -34,7 +34,8 @@ template <typename Other>
 void Count(const Other&, figures::LoopFigures&) {}
 
 size_t Rows(const scheduler::KeepSweep& write) {
-  return 1 + write.cells.size() + write.content.plans.size() * kAllNoiseSources.size();
+  const size_t inferred = write.content.inference ? sweep::MemberCount(write.content) : 0;
+  return 1 + write.cells.size() + write.content.plans.size() * kAllNoiseSources.size() + inferred;
 }
 size_t Rows(const scheduler::KeepExtension& write) { return 1 + write.cells.size(); }
 size_t Rows(const scheduler::KeepRecords& write) { return write.batch.records.size(); }

@@ -53,6 +53,8 @@ struct Member {
   std::map<NoiseSource, SourceSpec> sources;  // Here and below: empty in the basic view.
   std::string specification;                  // Canonical JSON. Empty, too, where it is damaged.
   std::string specification_sha256;
+  std::optional<MemberId> subject;   // Of an inference: whose weights, or whose test set.
+  std::string weights_file;          // As in sweep::GivenWeights.
   std::optional<MemberEnd> outcome;  // In both views. Nothing: it has not ended so.
   Progress progress;                 // In the basic view only while it runs.
 };

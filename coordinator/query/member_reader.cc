@@ -89,6 +89,9 @@ MemberReader::MemberReader(SQLite::Database& database)
           database,
           "SELECT kind, path, sha256, size_bytes, collected_us FROM artifact WHERE lease = ? "
           "ORDER BY kind, path"),
+      inference_(database,
+                 "SELECT of_sweep, of_cell, of_replicate, file FROM inference "
+                 "WHERE sweep = ? AND cell = ? AND replicate = ?"),
       history_(database,
                "SELECT l.attempt, w.name, l.lease, l.granted_us, l.dropped_us, a.ended_us, "
                "a.outcome, a.cause, a.message, a.accepted, a.refused_because, l.drop_reason "
@@ -109,6 +112,7 @@ absl::StatusOr<std::optional<Member>> MemberReader::Read(const MemberId& id, Mem
   member.attempt = member_.getColumn(6).getUInt();
   if (view == MemberView::kFull) ReadSources(id, member);
   ReadLastWorker(id, member);
+  ReadSubject(id, member);
   NF_RETURN_IF_ERROR(ReadOutcome(id, view, member));
   return member;
 }
@@ -140,6 +144,14 @@ void MemberReader::ReadSources(const MemberId& id, Member& member) {
 void MemberReader::ReadLastWorker(const MemberId& id, Member& member) {
   Bind(worker_, id);
   if (worker_.executeStep()) member.worker = worker_.getColumn(0).getString();
+}
+
+void MemberReader::ReadSubject(const MemberId& id, Member& member) {
+  Bind(inference_, id);
+  if (!inference_.executeStep()) return;
+  member.subject = {SweepId{static_cast<uint64_t>(inference_.getColumn(0).getInt64())},
+                    inference_.getColumn(1).getUInt(), inference_.getColumn(2).getUInt()};
+  member.weights_file = inference_.getColumn(3).getString();
 }
 
 absl::Status MemberReader::ReadOutcome(const MemberId& id, MemberView view, Member& member) {

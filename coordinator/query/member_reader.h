@@ -30,6 +30,7 @@ class MemberReader {
 
  private:
   void ReadSources(const MemberId& id, Member& member);
+  void ReadSubject(const MemberId& id, Member& member);
   void ReadLastWorker(const MemberId& id, Member& member);
   absl::Status ReadOutcome(const MemberId& id, MemberView view, Member& member);
   void ReadWhyTogether(const MemberId& id, Member& member);
@@ -45,6 +46,7 @@ class MemberReader {
   SQLite::Statement hashes_;
   SQLite::Statement metrics_;
   SQLite::Statement artifacts_;
+  SQLite::Statement inference_;
   SQLite::Statement history_;
   std::string axes_text_;  // Of the cell that was read last,
   Settings axes_;          // and what it says.

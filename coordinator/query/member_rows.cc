@@ -131,7 +131,7 @@ class Specifications {
     shared_ = {
         cell.index,
         sweep::TemplateOf(content_, cell, identity == identities_.end() ? "" : identity->second),
-        training ? PlannedSteps(*training) : 0};
+        training && !content_.inference ? PlannedSteps(*training) : 0};
     return *shared_;
   }
 

@@ -10,6 +10,7 @@
 
 #include "common/base/mutex.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "coordinator/query/infer_source.h"
 #include "coordinator/query/load_study.h"
 #include "coordinator/query/member_news.h"
 #include "coordinator/query/member_rows.h"
@@ -130,6 +131,17 @@ class StoreQuery final : public Query {
   absl::StatusOr<ReplaySource> FindReplaySource(const MemberId& member) override {
     return Read<ReplaySource>(
         [&](auto& database) { return query::FindReplaySource(database, member); });
+  }
+
+  absl::StatusOr<InferSources> FindInferSources(const InferQuestion& question) override {
+    return Read<InferSources>(
+        [&](auto& database) { return query::FindInferSources(database, question, blobs_); });
+  }
+
+  absl::StatusOr<std::string> FindWeights(const std::string& sha256) override {
+    NF_RETURN_IF_ERROR(
+        Read<bool>([&](auto& database) { return CheckIsInferred(database, sha256); }).status());
+    return blobs_.PathOf(sha256);
   }
 
   absl::StatusOr<Definition> FindDefinition(SweepId sweep) override {

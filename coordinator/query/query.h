@@ -18,6 +18,7 @@
 #include "common/base/status.h"
 #include "coordinator/query/event.h"
 #include "coordinator/query/member.h"
+#include "coordinator/sweep/infer.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::query {
@@ -60,7 +61,8 @@ struct SweepFacts {
   int64_t submitted_unix_seconds = 0;
   std::string specification_sha256;
   sweep::Kind kind = sweep::Kind::kTrain;
-  std::optional<MemberId> of;         // The member that it is about; of kTrain nothing.
+  std::optional<MemberId> of;         // The member that a replay is about.
+  std::optional<SweepId> of_sweep;    // The sweep that an inference is about.
   std::vector<std::string> hardware;  // Classes; none: any.
 };
 
@@ -176,6 +178,20 @@ struct ReplaySource {
   std::string identity;  // Of its data; "" = not known.
 };
 
+// Members whose weights are to be evaluated.
+struct InferQuestion {
+  SweepId sweep;  // Not 0.
+  scheduler::Selection selection;
+  bool own_weights = true;  // False: they only say which networks and test sets are meant.
+};
+
+// Of the members that were asked for those that can be, by their cells.
+struct InferSources {
+  sweep::Sweep sweep;
+  std::vector<sweep::InferSource> cells;
+  uint32_t left_out = 0;  // Asked for, and not done, or without weights that are there.
+};
+
 // What a sweep is now.
 struct Definition {
   sweep::Sweep sweep;
@@ -239,11 +255,16 @@ class Query {
                                          std::span<const FleetWorker> fleet) = 0;
   // FailedPrecondition when it has no result, or is a replay itself.
   virtual absl::StatusOr<ReplaySource> FindReplaySource(const MemberId& member) = 0;
+  // FailedPrecondition when the sweep does not train, or none of the members is done and has its
+  // weights.
+  virtual absl::StatusOr<InferSources> FindInferSources(const InferQuestion& question) = 0;
   // Of the sweep of that number, which is not 0.
   virtual absl::StatusOr<Definition> FindDefinition(SweepId sweep) = 0;
   // The whole text of one form; FailedPrecondition for a sweep that is no study. What is damaged is
   // left out and named in the study's warnings.
   virtual absl::StatusOr<std::string> GetStudy(const StudyQuestion& question) = 0;
+  // Where the weights of that hash would lie. NotFound when no inference evaluates them.
+  virtual absl::StatusOr<std::string> FindWeights(const std::string& sha256) = 0;
   // Of the accepted attempt, else of the last that has one. DataLoss when the file is missing or of
   // another size than it was.
   virtual absl::StatusOr<ArtifactFile> FindArtifact(const MemberId& member,

@@ -28,16 +28,6 @@ absl::StatusOr<sweep::Sweep> DefinitionOf(SQLite::Database& database, const Memb
   return SweepFromJson(row.getColumn(0).getString());
 }
 
-// The identity that its sweep is pinned to; "" = none.
-std::string IdentityOf(SQLite::Database& database, const MemberId& member,
-                       const std::string& data_set) {
-  SQLite::Statement row(database,
-                        "SELECT identity FROM sweep_data WHERE sweep = ? AND data_set = ?");
-  row.bind(1, static_cast<int64_t>(member.sweep.value));
-  row.bind(2, data_set);
-  return row.executeStep() ? row.getColumn(0).getString() : "";
-}
-
 absl::Status CheckHasEnded(SQLite::Database& database, const MemberId& member) {
   SQLite::Statement row(database,
                         "SELECT state FROM member WHERE sweep = ? AND cell = ? AND replicate = ?");
@@ -53,12 +43,25 @@ absl::Status CheckHasEnded(SQLite::Database& database, const MemberId& member) {
 
 }  // namespace
 
+std::string IdentityOf(SQLite::Database& database, SweepId sweep, const std::string& data_set) {
+  SQLite::Statement row(database,
+                        "SELECT identity FROM sweep_data WHERE sweep = ? AND data_set = ?");
+  row.bind(1, static_cast<int64_t>(sweep.value));
+  row.bind(2, data_set);
+  return row.executeStep() ? row.getColumn(0).getString() : "";
+}
+
 absl::StatusOr<ReplaySource> FindReplaySource(SQLite::Database& database, const MemberId& member) {
   ReplaySource source;
   NF_ASSIGN_OR_RETURN(source.sweep, DefinitionOf(database, member));
   std::vector<sweep::Cell> cells = sweep::Expand(source.sweep);
   if (member.cell >= cells.size() || member.replicate >= cells[member.cell].replicates) {
     return None(member);
+  }
+  if (source.sweep.inference) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     fmt::format("{} trains nothing: it evaluates weights of {}", ToText(member),
+                                 ToText(source.sweep.inference->sweep)));
   }
   if (source.sweep.subject) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
@@ -73,8 +76,8 @@ absl::StatusOr<ReplaySource> FindReplaySource(SQLite::Database& database, const 
   if (!row.executeStep()) return None(member);
   source.cell.hardware = row.getColumn(0).getString();
   source.cell.stack = row.getColumn(1).getString();
-  source.identity =
-      IdentityOf(database, member, sweep::CellText(source.sweep, source.cell, sweep::kDataName));
+  source.identity = IdentityOf(database, member.sweep,
+                               sweep::CellText(source.sweep, source.cell, sweep::kDataName));
   return source;
 }
 

@@ -12,4 +12,7 @@ namespace noisefloor::query {
 // NotFound when there is no such member, FailedPrecondition when it has no result, or is a replay.
 absl::StatusOr<ReplaySource> FindReplaySource(SQLite::Database& database, const MemberId& member);
 
+// The identity of the data set that the sweep is pinned to; "" = none.
+std::string IdentityOf(SQLite::Database& database, SweepId sweep, const std::string& data_set);
+
 }  // namespace noisefloor::query

@@ -97,8 +97,9 @@ absl::StatusOr<std::set<std::string>> StorageReader::NamedIn(int folder) {
   return Read<std::set<std::string>>([&] {
     std::set<std::string> named;
     SQLite::Statement row(*database_,
-                          "SELECT DISTINCT sha256 FROM artifact WHERE collected_us IS NULL AND "
-                          "sha256 >= ? AND sha256 < ?");
+                          "SELECT sha256 FROM artifact WHERE collected_us IS NULL AND sha256 >= ?1 "
+                          "AND sha256 < ?2 UNION SELECT sha256 FROM inference WHERE sha256 >= ?1 "
+                          "AND sha256 < ?2");
     row.bind(1, fmt::format("{:02x}", folder));
     row.bind(2, fmt::format("{:02x}g", folder));  // Behind every digit.
     while (row.executeStep()) named.insert(row.getColumn(0).getString());

@@ -80,7 +80,9 @@ absl::StatusOr<RevisionCache<SweepFacts>::Entry> ReadFacts(SQLite::Database& dat
   facts.submitted_unix_seconds = row.getColumn(1).getInt64() / kMicroseconds;
   facts.specification_sha256 = row.getColumn(2).getString();
   facts.kind = *kind;
-  if (!row.getColumn(5).isNull()) {
+  if (*kind == sweep::Kind::kInfer) {
+    facts.of_sweep = SweepId{static_cast<uint64_t>(row.getColumn(5).getInt64())};
+  } else if (!row.getColumn(5).isNull()) {
     facts.of = {SweepId{static_cast<uint64_t>(row.getColumn(5).getInt64())},
                 row.getColumn(6).getUInt(), row.getColumn(7).getUInt()};
   }
@@ -162,6 +164,12 @@ absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep) {
   if (!row.executeStep() || row.getColumn(0).getString() == "train") return absl::OkStatus();
   const MemberId of = {SweepId{static_cast<uint64_t>(row.getColumn(1).getInt64())},
                        row.getColumn(2).getUInt(), row.getColumn(3).getUInt()};
+  if (row.getColumn(0).getString() == Name(sweep::Kind::kInfer)) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     fmt::format("s{} evaluates weights of {} and is no study of its own; `export` "
+                                 "has its figures, and v_infer",
+                                 sweep, ToText(of.sweep)));
+  }
   return MakeError(absl::StatusCode::kFailedPrecondition,
                    fmt::format("s{} is a {} of {} and no study of its own", sweep,
                                row.getColumn(0).getString(), ToText(of)));

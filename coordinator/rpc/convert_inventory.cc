@@ -114,7 +114,8 @@ std::vector<Inventory::Offer> OffersFrom(const v1::Inventory& message, bool assu
                       offer.fingerprint(),
                       offer.build(),
                       offer.schema() == kSettingsOf02 ? "" : offer.schema(),
-                      {offer.versions().begin(), offer.versions().end()}});
+                      {offer.versions().begin(), offer.versions().end()},
+                      offer.infers()});
   }
   return offers;
 }

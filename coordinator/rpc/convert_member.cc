@@ -65,6 +65,8 @@ v1::Member ToProto(query::Member member, Texts& texts) {
   out.set_specification(texts.Of(std::move(member.specification)));
   out.set_specification_sha256(texts.Of(std::move(member.specification_sha256)));
   if (member.outcome) *out.mutable_outcome() = ToProto(*std::move(member.outcome), texts);
+  if (member.subject) out.set_subject(ToText(*member.subject));
+  out.set_weights_file(texts.Of(std::move(member.weights_file)));
   out.set_step(member.progress.step);
   out.set_step_count(member.progress.step_count);
   return out;

@@ -23,6 +23,7 @@ void SetFacts(const query::SweepFacts& facts, Texts& texts, v1::SweepSummary& ou
   out.set_specification_sha256(texts.Of(facts.specification_sha256));
   out.set_kind(std::string(sweep::Name(facts.kind)));
   if (facts.of) out.set_of(ToText(*facts.of));
+  if (facts.of_sweep) out.set_of(ToText(*facts.of_sweep));
   for (const std::string& name : facts.hardware) out.add_hardware(texts.Of(name));
 }
 

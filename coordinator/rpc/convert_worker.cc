@@ -232,6 +232,7 @@ v1::SessionResponse StartFrom(const scheduler::SendStart& send) {
   start.set_specification_sha256(Sha256Hex(send.specification));
   start.set_write_evaluation_set(send.write_evaluation_set);
   start.set_slot(send.slot);
+  start.set_weights_sha256(send.weights_sha256);
   return response;
 }
 

@@ -2,6 +2,8 @@
 // changes go to the loop and are answered when they are on disk, reads go to query's threads.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -11,6 +13,7 @@
 #include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/stack_book.h"
 #include "coordinator/rpc/watch_hub.h"
+#include "coordinator/store/blob_store.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
 
 namespace noisefloor {
@@ -26,6 +29,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
     std::function<std::string()> storage_problem;  // Why nothing can be kept at present, or empty.
     Garbage& garbage;
     StackBook& stacks;
+    const BlobStore& blobs;  // Where weights that people bring go.
     const Clock& clock;
     std::string version;
     std::string home;    // Absolute.
@@ -61,6 +65,9 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
   Unary* ExplainWorker(Context*, const v1::ExplainWorkerRequest*,
                        v1::ExplainWorkerResponse*) override;
   Unary* ReplayMember(Context*, const v1::ReplayMemberRequest*, v1::ReplayMemberResponse*) override;
+  Unary* InferMembers(Context*, const v1::InferMembersRequest*, v1::InferMembersResponse*) override;
+  grpc::ServerReadReactor<v1::PutWeightsRequest>* PutWeights(Context*,
+                                                             v1::PutWeightsResponse*) override;
   Unary* ListWorkers(Context*, const v1::ListWorkersRequest*, v1::ListWorkersResponse*) override;
   Unary* ListSettings(Context*, const v1::ListSettingsRequest*, v1::ListSettingsResponse*) override;
   Unary* GetStorage(Context*, const v1::GetStorageRequest*, v1::GetStorageResponse*) override;
@@ -95,6 +102,7 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
               v1::ExtendSweepResponse* response, int tries);
 
   Parts parts_;
+  std::atomic<size_t> weights_on_their_way_{0};
 };
 
 }  // namespace noisefloor

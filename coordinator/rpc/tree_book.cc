@@ -20,6 +20,7 @@
 #include "common/rpc/channel.h"
 #include "common/trainer_protocol/data_layout.h"
 #include "common/trainer_protocol/datasets.h"
+#include "coordinator/store/blob_store.h"
 
 namespace noisefloor {
 
@@ -173,6 +174,22 @@ absl::StatusOr<Tree> TreeBook::DescribeStack(std::string_view name) {
                    fmt::format("the coordinator has no folder {} with a stack in {} "
                                "(serve --stack-root)",
                                name, Places("stack root", roots_.stacks)));
+}
+
+absl::StatusOr<Tree> TreeBook::DescribeWeights(const std::string& sha256) {
+  NF_RETURN_IF_ERROR(Annotate(CheckSha256(sha256), "weights_sha256"));
+  const absl::Status none =
+      MakeError(absl::StatusCode::kNotFound,
+                fmt::format("the coordinator has no weights {} that are to be evaluated", sha256));
+  if (!roots_.weights) return none;
+  NF_ASSIGN_OR_RETURN(const std::string path, roots_.weights(sha256));
+  const absl::StatusOr<struct stat> about = LookAt(path);
+  if (!about.ok()) return absl::IsNotFound(about.status()) ? none : about.status();
+  Tree tree;
+  tree.files.emplace_back().path = kWeightsFile;
+  NF_ASSIGN_OR_RETURN(tree, Offer("weights/" + sha256, std::move(tree), {{path, StateOf(*about)}}));
+  if (tree.files.front().sha256 == sha256) return tree;
+  return MakeError(absl::StatusCode::kDataLoss, path + ": its content is not what was kept");
 }
 
 absl::StatusOr<std::unique_ptr<OfferedFile>> TreeBook::Open(std::string_view identity,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,9 @@ class OfferedFile {
 struct TreeRoots {
   std::vector<std::string> data_sets;
   std::vector<std::string> stacks;
+  // Where the content of this hash would lie, of weights that some inference evaluates; NotFound:
+  // of none. May be empty.
+  std::function<absl::StatusOr<std::string>(const std::string& sha256)> weights = nullptr;
 };
 
 // Thread-safe. All calls wait for the disk.
@@ -53,6 +57,10 @@ class TreeBook {
   // The same for all files below the stack's folder, of the first root that has it. Paths are those
   // below that folder, so that a copy that a worker made by itself is the same tree.
   absl::StatusOr<Tree> DescribeStack(std::string_view name) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // The weights of that hash, as one file. InvalidArgument: no hash. NotFound: no inference names
+  // them, or they are not there any more. DataLoss: their content is another one.
+  absl::StatusOr<Tree> DescribeWeights(const std::string& sha256) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // One of the files that were described, and no other. FailedPrecondition: it has changed since,
   // or there is no such tree. InvalidArgument: the tree has no such file, or it is shorter.

@@ -116,9 +116,12 @@ void Fill(const Tree& tree, v1::DescribeTreeResponse& response) {
 }
 
 absl::StatusOr<Tree> Wanted(TreeBook& book, const v1::DescribeTreeRequest& request) {
-  if (request.stack().empty()) return book.DescribeDataSet(request.data_set());
-  if (request.data_set().empty()) return book.DescribeStack(request.stack());
-  return InvalidInput("data_set and stack: expected one of them");
+  const int named = int{!request.data_set().empty()} + int{!request.stack().empty()} +
+                    int{!request.weights_sha256().empty()};
+  if (named > 1) return InvalidInput("data_set, stack and weights_sha256: expected one of them");
+  if (!request.weights_sha256().empty()) return book.DescribeWeights(request.weights_sha256());
+  if (!request.stack().empty()) return book.DescribeStack(request.stack());
+  return book.DescribeDataSet(request.data_set());
 }
 
 }  // namespace

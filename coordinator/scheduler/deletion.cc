@@ -5,6 +5,7 @@
 
 #include "coordinator/scheduler/handlers.h"
 #include "coordinator/scheduler/past_leases.h"
+#include "coordinator/sweep/infer.h"
 
 namespace noisefloor::scheduler {
 
@@ -13,13 +14,15 @@ namespace {
 // Members that are looked at, or forgotten, for each that would be changed in a piece.
 constexpr uint32_t kForgottenAtOnce = 8;
 
-// The first of those that replay a member of it; empty: none does.
-std::string ReplayerOf(const State& state, SweepId id) {
-  for (const auto& [replay, sweep] : state.sweeps) {
-    const std::optional<sweep::Subject>& subject = sweep.content.subject;
-    if (!subject || subject->member.sweep != id) continue;
-    return ToText(replay) + " replays " + ToText(subject->member) + ": `delete " + ToText(replay) +
-           "` first";
+// The first of those that are about members of it; empty: none is.
+std::string WhoIsAbout(const State& state, SweepId id) {
+  for (const auto& [other, sweep] : state.sweeps) {
+    const sweep::Sweep& content = sweep.content;
+    if (sweep::AboutSweep(content) != id) continue;
+    return ToText(other) +
+           (content.subject ? " replays " + ToText(content.subject->member)
+                            : " infers with members of " + ToText(id)) +
+           ": `delete " + ToText(other) + "` first";
   }
   return "";
 }
@@ -36,7 +39,7 @@ std::string Obstacle(const State& state, const SweepState& sweep) {
   const bool changes = std::ranges::any_of(
       state.changes, [&](const Change& change) { return change.sweep == sweep.id; });
   if (changes) return "members of " + name + " are being changed; try again";
-  return ReplayerOf(state, sweep.id);
+  return WhoIsAbout(state, sweep.id);
 }
 
 void ForgetMember(State& state, const MemberId& id, const Member& member) {

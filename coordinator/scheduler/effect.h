@@ -224,6 +224,7 @@ struct SendStart {
   std::string specification;  // Canonical JSON.
   bool write_evaluation_set = false;
   uint32_t slot = 0;
+  std::string weights_sha256 = {};  // Of an inference; else "".
 };
 struct SendStop {
   SessionId session;

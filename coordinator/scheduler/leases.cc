@@ -7,6 +7,7 @@
 #include "coordinator/scheduler/patience.h"
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/retry.h"
+#include "coordinator/sweep/infer.h"
 
 namespace noisefloor::scheduler {
 
@@ -73,7 +74,7 @@ const SpecificationTemplate& SpecificationOf(Turn& turn, const SweepState& sweep
 // The first attempt with an evaluation set writes its images; others while that one lives do not.
 bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell, LeaseId lease) {
   // What it is about has them already.
-  if (sweep.content.subject) return false;
+  if (sweep::AboutSweep(sweep.content)) return false;
   if (sweep.kept_evaluations.contains(cell.evaluation)) return false;
   LeaseId& asked = sweep.evaluation_leases[cell.evaluation];
   if (state.leases.contains(asked)) return false;
@@ -140,8 +141,11 @@ void Unpin(Turn& turn, SweepState& sweep, const sweep::Cell& definition) {
 }
 
 void SendStartAgain(Turn& turn, const Lease& lease, SessionId session) {
+  const sweep::Sweep& content = turn.state.sweeps.at(lease.member.sweep).content;
+  const sweep::GivenWeights* given = sweep::WeightsOf(content, lease.member);
   turn.Tell(SendStart{session, lease.id, lease.member, lease.attempt, *lease.specification,
-                      lease.write_evaluation_set, lease.slot.value_or(0)});
+                      lease.write_evaluation_set, lease.slot.value_or(0),
+                      given == nullptr ? "" : given->sha256});
 }
 
 void Renew(Turn& turn, Lease& lease) {

@@ -178,11 +178,20 @@ bool IsOfFullClass(const SweepState& sweep, const Place& place, const Pool& pool
   return offer != nullptr && AtLimit(sweep, offer->hardware_class);
 }
 
+// Whether the trainer of the place cannot do what the sweep asks for. Not part of the pool: what a
+// trainer of a pool cannot do is told as what keeps a place from a member.
+bool CannotInfer(const SweepState& sweep, const Place& place, const Pool& pool) {
+  if (!sweep.content.inference) return false;
+  const Inventory::Offer* offer = OfferFor(place, pool);
+  return offer != nullptr && !offer->infers;
+}
+
 // Whether nothing of this sweep may be trained on any of the free places.
 bool AllExcluded(const State& state, const Pool& pool, SweepId id, const FreePlaces& free) {
   const SweepState& sweep = state.sweeps.at(id);
   return std::ranges::all_of(free, [&](const Place& place) {
-    return sweep.excluded.contains(place.worker->id) || IsOfFullClass(sweep, place, pool);
+    return sweep.excluded.contains(place.worker->id) || IsOfFullClass(sweep, place, pool) ||
+           CannotInfer(sweep, place, pool);
   });
 }
 
@@ -312,9 +321,11 @@ std::optional<Choice> ChooseNext(const State& state, const std::vector<Candidate
 // A place that may train the member, has not failed it, and is `wanted`.
 bool AnyUntriedPlace(const State& state, const MemberId& id, absl::Time now,
                      const std::function<bool(const Place&)>& wanted) {
-  const auto& excluded = state.sweeps.at(id.sweep).excluded;
-  return AnyPlace(state, PoolOf(CellOf(state, id)), now, [&](const Place& place) {
-    return !excluded.contains(place.worker->id) && !Avoids(state, id, place) && wanted(place);
+  const SweepState& sweep = state.sweeps.at(id.sweep);
+  const Pool pool = PoolOf(sweep.cells[id.cell]);
+  return AnyPlace(state, pool, now, [&](const Place& place) {
+    return !sweep.excluded.contains(place.worker->id) && !CannotInfer(sweep, place, pool) &&
+           !Avoids(state, id, place) && wanted(place);
   });
 }
 
@@ -380,6 +391,9 @@ std::string Obstacle(const State& state, const Place& place, const MemberId& id,
   const SweepState& sweep = state.sweeps.at(id.sweep);
   const auto excluded = sweep.excluded.find(place.worker->id);
   if (excluded != sweep.excluded.end()) return excluded->second;
+  if (CannotInfer(sweep, place, PoolOf(sweep.cells[id.cell]))) {
+    return "its trainer evaluates no weights that it is given (no \"infers\" in its --describe)";
+  }
   if (!sweep.sharing.limits.empty() && IsOfFullClass(sweep, place, PoolOf(sweep.cells[id.cell]))) {
     return "as many members of " + ToText(id.sweep) + " run on its class as may";
   }

@@ -4,6 +4,7 @@
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/selection.h"
 #include "coordinator/sweep/extend.h"
+#include "coordinator/sweep/infer.h"
 
 namespace noisefloor::scheduler {
 
@@ -173,10 +174,11 @@ void On(Turn& turn, const SweepSubmitted& event) {
   const SweepState* equal = OfSpecification(turn.state, event.specification_sha256);
   if (event.resume && equal != nullptr) return AnswerKept(turn, event.request, *equal, true);
   if (equal == nullptr && IsOtherwiseKept(turn, event)) return;
-  if (const auto& of = event.sweep.subject;
-      of && FindSweep(turn.state, of->member.sweep) == nullptr) {
-    return turn.Tell(AnswerError{event.request, absl::StatusCode::kNotFound,
-                                 ToText(of->member) + " was deleted meanwhile"});
+  if (const auto of = sweep::AboutSweep(event.sweep); of && FindSweep(turn.state, *of) == nullptr) {
+    const std::string what =
+        event.sweep.subject ? ToText(event.sweep.subject->member) : ToText(*of);
+    return turn.Tell(
+        AnswerError{event.request, absl::StatusCode::kNotFound, what + " was deleted meanwhile"});
   }
   std::vector<sweep::Cell> cells = sweep::Expand(event.sweep);
   SweepState& sweep = AddSweep(turn.state, event, cells);

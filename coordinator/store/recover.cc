@@ -17,6 +17,7 @@
 #include "coordinator/store/recover_check.h"
 #include "coordinator/store/specification_rows.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/infer.h"
 
 namespace noisefloor {
 
@@ -251,6 +252,35 @@ absl::Status CheckCellCounts(SQLite::Database& database, const RecoveredState& s
   return absl::OkStatus();
 }
 
+// What inferences are about is in their definitions; the rows, which name the files, say the same.
+absl::Status CheckInferences(SQLite::Database& database, const RecoveredState& state) {
+  SQLite::Statement rows(database,
+                         "SELECT cell, replicate, of_sweep, of_cell, of_replicate, sha256 FROM "
+                         "inference WHERE sweep = ? ORDER BY cell, replicate");
+  for (const RecoveredSweep& sweep : state.sweeps) {
+    if (!sweep.content.inference) continue;
+    rows.reset();
+    rows.bind(1, static_cast<int64_t>(sweep.id.value));
+    uint64_t found = 0;
+    for (; rows.executeStep(); ++found) {
+      const MemberId member = {sweep.id, rows.getColumn(0).getUInt(), rows.getColumn(1).getUInt()};
+      const sweep::GivenWeights* given = sweep::WeightsOf(sweep.content, member);
+      const MemberId of = MemberAt(rows, 2);
+      if (given == nullptr || sweep::SubjectOf(sweep.content, member) != of ||
+          given->sha256 != rows.getColumn(5).getString()) {
+        return Damaged(ToText(member), "what it evaluates is not what its definition says");
+      }
+    }
+    if (found == sweep::MemberCount(sweep.content)) continue;
+    return Damaged("sweep " + ToText(sweep.id),
+                   std::to_string(found) +
+                       " members have weights to evaluate, and its definition "
+                       "has " +
+                       std::to_string(sweep::MemberCount(sweep.content)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadMembers(SQLite::Database& database, RecoveredState& state) {
   SQLite::Statement row(database,
                         "SELECT sweep, cell, replicate, state, attempt, forgiven FROM member "
@@ -470,6 +500,7 @@ absl::StatusOr<RecoveredState> ReadRecoveredState(SQLite::Database& database) {
   NF_RETURN_IF_ERROR(ReadIdentities(database, state));
   NF_RETURN_IF_ERROR(CheckPlanSources(database, state));
   NF_RETURN_IF_ERROR(CheckCellCounts(database, state));
+  NF_RETURN_IF_ERROR(CheckInferences(database, state));
   NF_RETURN_IF_ERROR(ReadMembers(database, state));
   NF_RETURN_IF_ERROR(ReadResults(database, state));
   NF_RETURN_IF_ERROR(ReadEvaluationSets(database, state));

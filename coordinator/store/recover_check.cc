@@ -81,9 +81,28 @@ std::string ExtentFault(const sweep::Sweep& sweep) {
   return "";
 }
 
+// Of what an inference is about: cells of plans that it has, and in each somebody.
+std::string InferenceFault(const sweep::Sweep& sweep) {
+  const std::vector<sweep::SubjectCell>& cells = sweep.inference->cells;
+  if (cells.empty() || sweep.hardware.empty()) return "its definition has no cells";
+  if (cells.size() > sweep::kMaxCells || sweep::CellCount(sweep) > sweep::kMaxCells) {
+    return "its definition has too many cells";
+  }
+  for (const sweep::SubjectCell& cell : cells) {
+    if (cell.weights.empty()) return "its definition has a cell without weights";
+    const auto has_name = [&](const auto& plan) { return plan.name == cell.plan; };
+    if (std::ranges::none_of(sweep.plans, has_name)) {
+      return "its definition has a cell of no plan: " + cell.plan;
+    }
+  }
+  return sweep::MemberCount(sweep) <= sweep::kMaxMembers ? ""
+                                                         : "its definition has too many members";
+}
+
 }  // namespace
 
 std::string DefinitionFault(const sweep::Sweep& sweep) {
+  if (sweep.inference) return InferenceFault(sweep);
   if (std::string fault = ExtentFault(sweep); !fault.empty()) return fault;
   uint64_t cells = 1;
   for (const sweep::Axis& axis : sweep.axes) {

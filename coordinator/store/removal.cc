@@ -68,6 +68,7 @@ void RemoveSweep(SQLite::Database& database, Piece& piece, int64_t sweep) {
   piece.Remove("event", "event", "sweep = ?1 AND kind <> 'sweep_deleted'", sweep);
   piece.Remove("member", "sweep, cell, replicate", "sweep = ?1", sweep);
   piece.Remove("specification", "sweep, cell, version", "sweep = ?1", sweep);
+  piece.Remove("inference", "sweep, cell, replicate", "sweep = ?1", sweep);
   piece.Remove("cell", "sweep, cell", "sweep = ?1", sweep);
   piece.Remove("plan_source", "sweep, plan, source", "sweep = ?1", sweep);
   piece.Remove("sweep_data", "sweep, data_set", "sweep = ?1", sweep);

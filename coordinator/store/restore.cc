@@ -338,8 +338,9 @@ absl::Status QuickCheck(const std::string& home) {
 std::vector<BlobName> NamedBlobs(SQLite::Database& database) {
   std::vector<BlobName> blobs;
   SQLite::Statement row(database,
-                        "SELECT sha256, max(size_bytes) FROM artifact WHERE collected_us IS NULL "
-                        "GROUP BY sha256 ORDER BY sha256");
+                        "SELECT sha256, max(size_bytes) FROM (SELECT sha256, size_bytes FROM "
+                        "artifact WHERE collected_us IS NULL UNION ALL SELECT sha256, size_bytes "
+                        "FROM inference) GROUP BY sha256 ORDER BY sha256");
   while (row.executeStep()) {
     blobs.push_back(
         {row.getColumn(0).getString(), static_cast<uint64_t>(row.getColumn(1).getInt64())});
@@ -349,15 +350,18 @@ std::vector<BlobName> NamedBlobs(SQLite::Database& database) {
 
 bool IsNamed(SQLite::Database& database, const std::string& sha256) {
   SQLite::Statement row(database,
-                        "SELECT 1 FROM artifact WHERE sha256 = ? AND collected_us IS NULL LIMIT 1");
+                        "SELECT 1 WHERE EXISTS (SELECT 1 FROM artifact WHERE sha256 = ?1 AND "
+                        "collected_us IS NULL) OR EXISTS (SELECT 1 FROM inference WHERE sha256 = "
+                        "?1)");
   row.bind(1, sha256);
   return row.executeStep();
 }
 
 bool IsOfResult(SQLite::Database& database, const std::string& sha256) {
   SQLite::Statement row(database,
-                        "SELECT 1 FROM artifact f JOIN attempt a USING (lease) WHERE f.sha256 = ? "
-                        "AND f.collected_us IS NULL AND a.accepted = 1 LIMIT 1");
+                        "SELECT 1 WHERE EXISTS (SELECT 1 FROM artifact f JOIN attempt a USING "
+                        "(lease) WHERE f.sha256 = ?1 AND f.collected_us IS NULL AND a.accepted = "
+                        "1) OR EXISTS (SELECT 1 FROM inference WHERE sha256 = ?1)");
   row.bind(1, sha256);
   return row.executeStep();
 }

@@ -11,6 +11,7 @@
 #include "coordinator/store/pool_rows.h"
 #include "coordinator/store/special.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/infer.h"
 
 namespace noisefloor {
 
@@ -55,6 +56,9 @@ constexpr const char* kCellSql =
     "(?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kPlanSourceSql =
     "INSERT INTO plan_source (sweep, plan, source, state, levels) VALUES (?, ?, ?, ?, ?)";
+constexpr const char* kInferenceSql =
+    "INSERT INTO inference (sweep, cell, replicate, of_sweep, of_cell, of_replicate, sha256, "
+    "size_bytes, file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr const char* kSpecificationSql =
     "INSERT INTO specification (sweep, cell, version, text) SELECT ?1, ?2, count(*) + 1, ?3 "
     "FROM specification WHERE sweep = ?1 AND cell = ?2 "
@@ -201,6 +205,7 @@ RowWriter::RowWriter(SQLite::Database& database)
     : sweep_(database, kSweepSql),
       cell_(database, kCellSql),
       plan_source_(database, kPlanSourceSql),
+      inference_(database, kInferenceSql),
       specification_(database, kSpecificationSql),
       pin_cell_(database, kPinCellSql),
       pin_identity_(database, kPinIdentitySql),
@@ -260,11 +265,12 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
   const auto of = [&](auto part) {
     return content.subject ? std::optional(part(content.subject->member)) : std::nullopt;
   };
+  const std::optional<SweepId> about = sweep::AboutSweep(content);
+  const auto of_sweep = about ? std::optional(about->value) : std::nullopt;
   Run(sweep_, write.sweep.value, content.name, write.specification_sha256, write.request_id,
       std::to_string(content.seed), content.replicates, content.blocks, SweepToJson(content),
       content.notes, TagsToJson(content), Micros(write.at), write.file, Name(content.kind),
-      of([](const MemberId& id) { return id.sweep.value; }),
-      of([](const MemberId& id) { return id.cell; }),
+      of_sweep, of([](const MemberId& id) { return id.cell; }),
       of([](const MemberId& id) { return id.replicate; }), sharing.owner, sharing.priority,
       int{sharing.paused}, sharing.max_failures, int{sharing.archived},
       LimitsToJson(sharing.limits), sharing.weight, sharing.gpu_hours);
@@ -274,6 +280,19 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
       const LaneRule& rule = RuleOf(plan.rules, source);
       Run(plan_source_, write.sweep.value, plan.name, Name(source), Name(rule.state),
           LevelsToJson(rule.levels));
+    }
+  }
+  if (content.inference) KeepInference(write);
+}
+
+void RowWriter::KeepInference(const scheduler::KeepSweep& write) {
+  for (const sweep::Cell& cell : write.cells) {
+    for (uint32_t replicate = 0; replicate < cell.replicates; ++replicate) {
+      const MemberId member = {write.sweep, cell.index, replicate};
+      const MemberId of = sweep::SubjectOf(write.content, member).value();
+      const sweep::GivenWeights& given = *sweep::WeightsOf(write.content, member);
+      Run(inference_, write.sweep.value, cell.index, replicate, of.sweep.value, of.cell,
+          of.replicate, given.sha256, given.size_bytes, given.file);
     }
   }
 }

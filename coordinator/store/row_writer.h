@@ -53,6 +53,7 @@ class RowWriter {
   void Keep(const scheduler::DropPool& write);
   void Keep(const scheduler::CollectArtifacts& write);
 
+  void KeepInference(const scheduler::KeepSweep& write);
   void KeepCells(SweepId sweep, const std::vector<sweep::Cell>& cells);
   void FillNumbers(uint32_t replicates);
   void KeepDetails(LeaseId lease, const ingest::AttemptOutcome& outcome);
@@ -67,11 +68,12 @@ class RowWriter {
   int64_t NumberOfEnvironment(const std::string& facts);
   int64_t NumberOfData(const std::string& identity);
 
-  SQLite::Statement sweep_, cell_, plan_source_, specification_, pin_cell_, pin_identity_, schema_,
-      software_, worker_, forget_worker_, lease_, drop_lease_, attempt_, hash_, metric_, artifact_,
-      member_state_, untouched_, event_, count_numbers_, more_numbers_, environment_, identity_,
-      token_, revoke_token_, collect_, sharing_, share_, even_share_, extension_, wider_, delete_,
-      notes_, drained_, release_, quarantine_, pool_, launch_, drop_pool_;
+  SQLite::Statement sweep_, cell_, plan_source_, inference_, specification_, pin_cell_,
+      pin_identity_, schema_, software_, worker_, forget_worker_, lease_, drop_lease_, attempt_,
+      hash_, metric_, artifact_, member_state_, untouched_, event_, count_numbers_, more_numbers_,
+      environment_, identity_, token_, revoke_token_, collect_, sharing_, share_, even_share_,
+      extension_, wider_, delete_, notes_, drained_, release_, quarantine_, pool_, launch_,
+      drop_pool_;
   RecordRows records_;
   Names metrics_;
   Names units_;

@@ -17,9 +17,9 @@ CREATE TABLE sweep (
   tags                 TEXT    NOT NULL,     -- JSON object
   submitted_us         INTEGER NOT NULL,
   file                 TEXT    NOT NULL DEFAULT '',  -- as submitted; '' = there was none
-  kind                 TEXT    NOT NULL DEFAULT 'train',  -- what its members do: 'train', 'replay'
+  kind                 TEXT    NOT NULL DEFAULT 'train',  -- what its members do: 'train', 'replay', 'infer'
   of_sweep             INTEGER,              -- member that they are about; of 'train' NULL
-  of_cell              INTEGER,
+  of_cell              INTEGER,              -- of 'infer' NULL, too: see inference
   of_replicate         INTEGER,
   owner        TEXT    NOT NULL DEFAULT '',  -- who submitted it; '' = not known
   priority     INTEGER NOT NULL DEFAULT 0,   -- higher ones go first
@@ -101,6 +101,23 @@ CREATE TABLE member (
   PRIMARY KEY (sweep, cell, replicate),
   FOREIGN KEY (sweep, cell) REFERENCES cell
 ) STRICT, WITHOUT ROWID;
+
+-- Whose weights the members of sweeps of kind 'infer' evaluate. Their files stay as long as they are
+-- named here.
+CREATE TABLE inference (
+  sweep        INTEGER NOT NULL,
+  cell         INTEGER NOT NULL,
+  replicate    INTEGER NOT NULL,
+  of_sweep     INTEGER NOT NULL,  -- the member whose network and test set they are evaluated with
+  of_cell      INTEGER NOT NULL,
+  of_replicate INTEGER NOT NULL,
+  sha256       TEXT    NOT NULL,  -- the content lies in blobs/ under this
+  size_bytes   INTEGER NOT NULL,
+  file         TEXT    NOT NULL,  -- what who brought them calls it; '' = that member trained them
+  PRIMARY KEY (sweep, cell, replicate),
+  FOREIGN KEY (sweep, cell) REFERENCES cell
+) STRICT, WITHOUT ROWID;
+CREATE INDEX inference_by_content ON inference (sha256);
 
 -- The data set that a sweep is pinned to by its first hello.
 CREATE TABLE sweep_data (

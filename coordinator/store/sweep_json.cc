@@ -123,6 +123,46 @@ absl::Status ReadPlans(const Json& json, std::vector<sweep::NoisePlan>& plans) {
   return absl::OkStatus();
 }
 
+Json InferenceToJson(const sweep::Inference& inference) {
+  Json cells = Json::array();
+  for (const sweep::SubjectCell& cell : inference.cells) {
+    Json weights = Json::array();
+    for (const sweep::GivenWeights& given : cell.weights) {
+      weights.push_back({given.replicate, given.sha256, given.size_bytes, given.file});
+    }
+    Json axes = Json::object();
+    for (const auto& [path, value] : cell.axes) axes[path] = ToJson(value);
+    cells.push_back({{"cell", cell.cell},
+                     {"axes", std::move(axes)},
+                     {"plan", cell.plan},
+                     {"stack", cell.stack},
+                     {"block", cell.block},
+                     {"weights", std::move(weights)}});
+  }
+  return {{"sweep", inference.sweep.value}, {"cells", std::move(cells)}};
+}
+
+absl::StatusOr<sweep::Inference> InferenceFrom(const Json& json) {
+  sweep::Inference inference;
+  inference.sweep = SweepId{json.at("sweep").get<uint64_t>()};
+  for (const Json& cell : json.at("cells")) {
+    sweep::SubjectCell& out = inference.cells.emplace_back();
+    out.cell = cell.at("cell").get<uint32_t>();
+    for (const auto& [path, value] : cell.at("axes").items()) {
+      NF_ASSIGN_OR_RETURN(SettingValue setting, SettingFromJson(value));
+      out.axes.emplace_back(path, std::move(setting));
+    }
+    out.plan = cell.at("plan").get<std::string>();
+    out.stack = cell.at("stack").get<std::string>();
+    out.block = cell.at("block").get<uint32_t>();
+    for (const Json& given : cell.at("weights")) {
+      out.weights.push_back({given.at(0).get<uint32_t>(), given.at(1).get<std::string>(),
+                             given.at(2).get<uint64_t>(), given.at(3).get<std::string>()});
+    }
+  }
+  return inference;
+}
+
 absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
   sweep::Sweep sweep;
   sweep.name = json.at("name").get<std::string>();
@@ -146,6 +186,10 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
     if (!kind || !member) return Damaged("its kind or its subject");
     sweep.kind = *kind;
     sweep.subject = {*member, subject.at("block").get<uint32_t>()};
+  }
+  if (json.contains("inference")) {
+    sweep.kind = sweep::Kind::kInfer;
+    NF_ASSIGN_OR_RETURN(sweep.inference, InferenceFrom(json.at("inference")));
   }
   if (json.contains("before")) sweep.before = ExtentsFrom(json.at("before"));
   sweep.notes = json.at("notes").get<std::string>();
@@ -185,6 +229,10 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
   if (sweep.subject) {
     json["kind"] = Name(sweep.kind);
     json["subject"] = {{"member", ToText(sweep.subject->member)}, {"block", sweep.subject->block}};
+  }
+  if (sweep.inference) {
+    json["kind"] = Name(sweep.kind);
+    json["inference"] = InferenceToJson(*sweep.inference);
   }
   return Dump(json);
 }

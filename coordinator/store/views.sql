@@ -208,6 +208,33 @@ SELECT 's' || c.sweep || 'c' || c.cell || 'r' || n.n AS member, c.sweep, c.cell,
 FROM sweep s JOIN cell c USING (sweep) JOIN number n ON n.n < c.replicates
 WHERE s.kind = 'replay' AND s.deleted_us IS NULL;
 
+-- Members that evaluate weights on another class, or the same: train-on x infer-on. `same_logits`: 1,
+-- its predictions are those of the member that trained the weights, to the bit; 0, they are not; NULL:
+-- one of them has not ended, or the weights were brought as a file.
+CREATE VIEW v_infer AS
+SELECT 's' || i.sweep || 'c' || i.cell || 'r' || i.replicate AS member,
+       i.sweep, i.cell, i.replicate,
+       's' || i.of_sweep || 'c' || i.of_cell || 'r' || i.of_replicate AS of, i.file,
+       i.sha256 AS weights_file_sha256, c.plan, c.block, c.axes,
+       t.hardware AS train_hardware, c.hardware AS infer_hardware,
+       t.stack AS train_stack, c.stack AS infer_stack,
+       t.stack_fingerprint AS train_fingerprint, c.stack_fingerprint AS infer_fingerprint,
+       m.state, ma.top1, ma.loss, ma.loss_special, oa.top1 AS train_top1, oa.loss AS train_loss,
+       m.logits_sha256, o.logits_sha256 AS train_logits_sha256,
+       CASE WHEN i.file = '' THEN m.logits_sha256 = o.logits_sha256 END AS same_logits
+FROM inference i JOIN sweep s USING (sweep)
+     JOIN cell c ON c.sweep = i.sweep AND c.cell = i.cell
+     LEFT JOIN cell t ON t.sweep = i.of_sweep AND t.cell = i.of_cell
+     LEFT JOIN v_member m
+       ON m.sweep = i.sweep AND m.cell = i.cell AND m.replicate = i.replicate
+     LEFT JOIN v_accuracy ma
+       ON ma.sweep = i.sweep AND ma.cell = i.cell AND ma.replicate = i.replicate
+     LEFT JOIN v_member o
+       ON o.sweep = i.of_sweep AND o.cell = i.of_cell AND o.replicate = i.of_replicate
+     LEFT JOIN v_accuracy oa
+       ON oa.sweep = i.of_sweep AND oa.cell = i.of_cell AND oa.replicate = i.of_replicate
+WHERE s.deleted_us IS NULL;
+
 -- What workers had when they were last there.
 CREATE VIEW v_device AS
 SELECT w.name AS worker, d.key AS device,

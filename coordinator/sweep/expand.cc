@@ -3,6 +3,7 @@
 
 #include "common/trainer_protocol/fields.h"
 #include "coordinator/sweep/extend.h"
+#include "coordinator/sweep/infer.h"
 #include "coordinator/sweep/sweep.h"
 
 namespace noisefloor::sweep {
@@ -109,6 +110,7 @@ uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan) {
 }
 
 uint64_t CellCount(const Sweep& sweep) {
+  if (sweep.inference) return sweep.inference->cells.size() * sweep.hardware.size();
   uint64_t blocks = 0;
   for (const NoisePlan& plan : sweep.plans) blocks += BlocksOf(sweep, plan);
   return PlaceCount(sweep) * blocks;
@@ -116,6 +118,10 @@ uint64_t CellCount(const Sweep& sweep) {
 
 uint64_t MemberCount(const Sweep& sweep) {
   uint64_t repeats = 0;
+  if (sweep.inference) {
+    for (const SubjectCell& cell : sweep.inference->cells) repeats += cell.weights.size();
+    return repeats * sweep.hardware.size();
+  }
   for (const NoisePlan& plan : sweep.plans) {
     repeats += uint64_t{BlocksOf(sweep, plan)} * ReplicatesOf(sweep, plan);
   }
@@ -123,6 +129,7 @@ uint64_t MemberCount(const Sweep& sweep) {
 }
 
 std::vector<Cell> Expand(const Sweep& sweep) {
+  if (sweep.inference) return InferenceCells(sweep);
   std::vector<Cell> cells;
   cells.reserve(CellCount(sweep));
   const uint64_t points = PointCount(sweep);
@@ -212,22 +219,41 @@ std::string_view Name(Kind kind) {
   switch (kind) {
     case Kind::kTrain: return "train";
     case Kind::kReplay: return "replay";
+    case Kind::kInfer: return "infer";
   }
   return "corrupt";
 }
 
 std::optional<Kind> ParseKind(std::string_view name) {
-  for (const Kind kind : {Kind::kTrain, Kind::kReplay}) {
+  for (const Kind kind : {Kind::kTrain, Kind::kReplay, Kind::kInfer}) {
     if (Name(kind) == name) return kind;
   }
   return std::nullopt;
 }
+
+namespace {
+
+// Which weights: who trained them says nothing that their content does not.
+void AppendInference(std::string& text, const Sweep& sweep) {
+  AppendLine(text, Name(sweep.kind), ToText(sweep.inference->sweep));
+  for (const SubjectCell& cell : sweep.inference->cells) {
+    AppendLine(text, "cell", std::to_string(cell.cell));
+    AppendLine(text, "cell.plan", cell.plan);
+    AppendLine(text, "cell.stack", cell.stack);
+    for (const GivenWeights& given : cell.weights) {
+      AppendLine(text, "weights", std::to_string(given.replicate) + " " + given.sha256);
+    }
+  }
+}
+
+}  // namespace
 
 std::string CanonicalText(const Sweep& sweep) {
   std::string text = "noisefloor sweep 1\n";
   if (sweep.subject) {
     AppendLine(text, Name(sweep.kind), ToText(sweep.subject->member));
   }
+  if (sweep.inference) AppendInference(text, sweep);
   AppendLine(text, "name", sweep.name);
   AppendLine(text, "seed", std::to_string(sweep.seed));
   for (const auto& [path, value] : sweep.base) AppendLine(text, path, ToText(value));

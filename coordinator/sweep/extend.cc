@@ -102,6 +102,10 @@ Extent ExtentOf(const Sweep& sweep) {
 
 std::variant<Sweep, Problem> Extend(const Sweep& sweep, const Extension& wish) {
   Problems problems;
+  if (sweep.kind == Kind::kInfer) {
+    problems.Add("sweep_id", "an inference is not extended; `infer` makes another");
+    return problems.Take().front();
+  }
   if (sweep.kind != Kind::kTrain) {
     problems.Add("sweep_id", "a replay is not extended; `replay` with a count makes another");
     return problems.Take().front();

@@ -95,15 +95,44 @@ struct NoisePlan {
 enum class Kind : uint8_t {
   kTrain = 1,
   kReplay = 2,  // Each trains what its subject trained, draw by draw, once more.
+  kInfer = 3,   // Each evaluates weights on the test set of its subject, and trains nothing.
 };
 std::string_view Name(Kind kind);  // "train"
 std::optional<Kind> ParseKind(std::string_view name);
 
-// The member that the members of a sweep are about.
+// The member that the members of a replay are about.
 struct Subject {
   MemberId member;
   uint32_t block = 0;  // Of its cell.
   friend bool operator==(const Subject&, const Subject&) = default;
+};
+
+// Weights that a member of an inference evaluates.
+struct GivenWeights {
+  uint32_t replicate = 0;  // Of the cell that they are of: its subject.
+  std::string sha256;      // Of a .safetensors file that the coordinator has.
+  uint64_t size_bytes = 0;
+  std::string file;  // What a person calls it who brought them; "" = the subject has trained them.
+  friend bool operator==(const GivenWeights&, const GivenWeights&) = default;
+};
+
+// A cell of another sweep of which some members are the subjects of an inference.
+struct SubjectCell {
+  uint32_t cell = 0;
+  std::vector<Setting> axes;
+  std::string plan;   // Of the inference: see InferenceOf.
+  std::string stack;  // On which the inference goes; "" = any.
+  uint32_t block = 0;
+  std::vector<GivenWeights> weights;  // Of its members, in their order. At least one.
+  friend bool operator==(const SubjectCell&, const SubjectCell&) = default;
+};
+
+// What the members of an inference are about. On each of its hardware classes it has a cell for
+// each of these, and in it a member for each of their weights.
+struct Inference {
+  SweepId sweep;  // That trained the subjects.
+  std::vector<SubjectCell> cells;
+  friend bool operator==(const Inference&, const Inference&) = default;
 };
 
 // How large a sweep is: its classes, and the members of a cell and the blocks of each plan, in
@@ -122,7 +151,8 @@ struct Extent {
 // Checked and resolved. Once accepted it changes only by being extended: see extend.h.
 struct Sweep {
   Kind kind = Kind::kTrain;
-  std::optional<Subject> subject;  // Of every kind but kTrain.
+  std::optional<Subject> subject;      // Of kReplay, and of no other.
+  std::optional<Inference> inference;  // Of kInfer, and of no other.
   std::string name;
   uint64_t seed = 0;
   Settings base;       // All that its trainers have, in the order of their schema.

@@ -135,6 +135,67 @@ replicates: 2
                      hardware);
 }
 
+// Train-on x infer-on: on the class that trained them the predictions are theirs to the bit, and a
+// file of weights gives what these weights gave.
+TEST_F(RunTest, WeightsThatAreEvaluatedWhereTheyWereTrainedPredictTheSame) {
+  const std::string here = HardwareHere();
+  const Ended run = Do({"run", Sweep(fmt::format(R"(name: trained
+model: {{name: small_cnn, batch_norm: true}}
+data: {{name: fashion-mnist-sample, train_examples: 256, test_examples: 200}}
+train: {{epochs: 1, batch_size: 64}}
+noise: [algo]
+hardware: [{}]
+replicates: 2
+)",
+                                                 here))});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(Do({"infer", "s1", "--member=s2c0r0"}).code, 1) << "no member of s1";
+
+  const json members = Json({"infer", "s1"})["members"];
+
+  std::set<std::string> classes;
+  int same = 0;
+  for (const json& member : members) {
+    EXPECT_EQ(member["state"], "done") << member;
+    EXPECT_EQ(member["train_hardware"], here);
+    classes.insert(member["infer_hardware"].get<std::string>());
+    if (member["infer_hardware"] != here) continue;
+    ++same;
+    EXPECT_EQ(member["same_logits"], "yes") << member;
+    EXPECT_EQ(member["top1"], member["train_top1"]);
+    EXPECT_EQ(member["loss"], member["train_loss"]);
+  }
+  EXPECT_EQ(same, 2);
+  EXPECT_EQ(members.size(), 2 * classes.size());
+  EXPECT_TRUE(classes.contains(here));
+  EXPECT_THAT(Do({"sql", "SELECT count(*), sum(same_logits) FROM v_infer WHERE infer_hardware = '" +
+                             here + "'"})
+                  .out,
+              HasSubstr("2"));
+
+  ASSERT_EQ(Do({"export", "s2", "--to", Path("inferred")}).code, 0);
+  EXPECT_TRUE(PathExists(Path("inferred/predictions/s2c0r0.npy")));
+  EXPECT_FALSE(PathExists(Path("inferred/study.json")));
+  std::ifstream csv(Path("inferred/infer.csv"));
+  std::string line;
+  std::getline(csv, line);
+  EXPECT_TRUE(line.starts_with("member,subject,weights_file,train_hardware,infer_hardware,"))
+      << line;
+  std::getline(csv, line);
+  EXPECT_TRUE(line.starts_with("s2c0r0,s1c0r0,," + here + ",")) << line;
+
+  ASSERT_EQ(Do({"export", "s1", "--to", Path("trained")}).code, 0);
+  const json given = Json({"infer", "s1", "--hardware=" + here,
+                           "--weights=" + Path("trained/weights/s1c0r1.safetensors")})["members"];
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_EQ(given[0]["weights_file"], "s1c0r1.safetensors");
+  EXPECT_EQ(given[0]["subject"], "s1c0r0");
+  EXPECT_EQ(given[0]["same_logits"], "");
+  const json trained = Json({"members", "s1"})["members"];
+  EXPECT_EQ(given[0]["logits_sha256"], trained[1]["hashes"]["logits"]);
+  EXPECT_EQ(Do({"infer", "s1", "--weights=" + Path("sweep.yaml")}).code, 1) << "no weights";
+}
+
 TEST_F(RunTest, AHopelessLearningRateEndsAsDivergedBesideHealthyMembers) {
   const std::string file = Sweep(HealthyAndHopeless(HardwareHere()));
   const Ended run = Do({"run", file});

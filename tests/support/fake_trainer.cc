@@ -36,6 +36,9 @@
 // capabilities of GPUs that it has kernels for. On a GPU it fails as lost_device when the driver
 // gives it no memory before an epoch.
 //
+// With NOISEFLOOR_FAKE_INFERS it says that it evaluates weights; its log names those of its
+// request.
+//
 // With NOISEFLOOR_FAKE_FORKS it serves forks, by the real trainer's code. Its value says how:
 //
 //   serve          as it should
@@ -77,6 +80,7 @@ namespace {
 constexpr int64_t kTestExamples = 100;
 constexpr int64_t kClasses = 10;
 constexpr char kForks[] = "NOISEFLOOR_FAKE_FORKS";
+constexpr char kInfers[] = "NOISEFLOOR_FAKE_INFERS";
 
 std::string Stack() {
   const char* name = std::getenv("NOISEFLOOR_FAKE_STACK");
@@ -90,6 +94,7 @@ int Describe() {
   std::cout << R"({"protocol":1,"stack":")" << Stack()
             << R"(","build":"fake-build","environment":{},)"
             << (std::getenv(kForks) == nullptr ? "" : R"("serves_forks":1,)")
+            << (std::getenv(kInfers) == nullptr ? "" : R"("infers":1,)")
             << R"("probes":1,"fingerprint":"fake-fingerprint"})" << std::endl;
   return 0;
 }
@@ -209,7 +214,12 @@ class FakeTrainer {
   void Hello() {
     // The log first: who has heard the hello may look into it.
     std::cout << "trains " << request_.member << " attempt " << request_.attempt << "\n"
-              << "data root " << request_.data_root << std::endl;
+              << "data root " << request_.data_root << "\n";
+    if (!request_.weights.empty()) {
+      std::cout << "weights " << request_.weights << " "
+                << Sha256File(request_.weights).value_or("not there") << "\n";
+    }
+    std::cout << std::flush;
     HelloEvent hello;
     hello.stack = Stack();
     hello.build = "fake-build";

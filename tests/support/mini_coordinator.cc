@@ -176,6 +176,13 @@ void MiniCoordinator::OfferStack(const std::string& stack,
   offered_["stack/" + stack] = Take(std::move(files), /*executable=*/true);
 }
 
+void MiniCoordinator::OfferWeights(std::string content) {
+  MutexLock lock(mutex_);
+  const std::string sha256 = Sha256Hex(content);
+  offered_["weights/" + sha256] =
+      Take({{std::string(kWeightsFile), std::move(content)}}, /*executable=*/false);
+}
+
 Tree MiniCoordinator::Take(std::map<std::string, std::string> files, bool executable) {
   Tree tree;
   for (auto& [path, content] : files) {
@@ -221,11 +228,12 @@ grpc::Status MiniCoordinator::DescribeTree(grpc::ServerContext*,
                                            const v1::DescribeTreeRequest* request,
                                            v1::DescribeTreeResponse* response) {
   MutexLock lock(mutex_);
-  const bool stack = !request->stack().empty();
-  const std::string& name = stack ? request->stack() : request->data_set();
-  const auto offered = offered_.find((stack ? "stack/" : "data_set/") + name);
+  std::string key = "data_set/" + request->data_set();
+  if (!request->stack().empty()) key = "stack/" + request->stack();
+  if (!request->weights_sha256().empty()) key = "weights/" + request->weights_sha256();
+  const auto offered = offered_.find(key);
   if (offered == offered_.end()) {
-    return {grpc::StatusCode::NOT_FOUND, "the coordinator has no " + name};
+    return {grpc::StatusCode::NOT_FOUND, "the coordinator has no " + key.substr(key.find('/') + 1)};
   }
   response->set_identity(IdentityOf(offered->second));
   for (const TreeFile& file : offered->second.files) {

@@ -58,6 +58,8 @@ class MiniCoordinator final : private v1::WorkerService::Service {
   void OfferData(const std::string& data_set, std::map<std::string, std::string> files);
   // The same for a stack, whose paths are below its own folder; all its files can be run.
   void OfferStack(const std::string& stack, std::map<std::string, std::string> files);
+  // The same for weights, known by their content.
+  void OfferWeights(std::string content);
   // From now on so many bytes more of data sets and stacks are sent; then their calls stand until
   // more may.
   void LetThrough(uint64_t bytes);

@@ -89,6 +89,9 @@ absl::StatusOr<WorkerSettings> MakeSettings(const Options& options, const StateD
                       FetchStacks(settings, state, clock, trainers));
   settings.stack_trees.insert(settings.stack_trees.end(), fetched.begin(), fetched.end());
   NF_ASSIGN_OR_RETURN(settings.offer.stacks, FindStacks(trainers));
+  if (!options.use_cache) {  // Weights are brought to the cache.
+    for (auto& [name, stack] : settings.offer.stacks) stack.infers = false;
+  }
   ProbedSlots probed = Probe(host, LayOut(host, classes, options.layout), settings.offer.stacks);
   settings.offer.inventory = std::move(probed.inventory);
   settings.slots = std::move(probed.slots);

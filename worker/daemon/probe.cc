@@ -158,7 +158,8 @@ class Prober {
       if (finding.reason.empty()) {
         slot.offers.push_back(
             PlaceOf({probed.hardware_class, probed.stack, finding.fingerprint, stack.build,
-                     stack.schema == nullptr ? "" : IdentityOf(*stack.schema), finding.versions},
+                     stack.schema == nullptr ? "" : IdentityOf(*stack.schema), finding.versions,
+                     stack.infers},
                     result_.inventory));
       } else {
         Withhold(slot, probed.hardware_class, probed.stack, finding.reason);

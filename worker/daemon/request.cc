@@ -61,12 +61,27 @@ absl::Status CheckOffer(const TrainerNeeds& needs, const Offer& offer, uint32_t 
                                   needs.hardware_class, needs.stack, slot));
 }
 
+// Not found: another worker may be able to.
+absl::Status CheckMayInfer(const MemberOrder& order, const Offer& offer, const std::string& stack) {
+  if (order.weights_sha256.empty()) return absl::OkStatus();
+  const auto known = offer.stacks.find(stack);
+  if (known == offer.stacks.end() || !known->second.infers) {
+    return MakeError(absl::StatusCode::kNotFound,
+                     fmt::format("the trainer of {} evaluates no weights that it is given", stack));
+  }
+  if (offer.may_fetch) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kNotFound,
+                   "this worker has no cache that weights could be brought to");
+}
+
 absl::Status PrepareRequest(const MemberOrder& order, const Offer& offer, PreparedMember& result) {
   if (Sha256Hex(order.specification) != order.specification_sha256) {
     return InvalidInput("the specification does not have the hash that came with it");
   }
   NF_ASSIGN_OR_RETURN(const TrainerNeeds needs, NeedsOf(order.specification));
   NF_RETURN_IF_ERROR(CheckOffer(needs, offer, order.slot));
+  NF_RETURN_IF_ERROR(CheckMayInfer(order, offer, needs.stack));
+  result.weights = order.weights_sha256;
   result.key = {needs.stack, needs.hardware_class, ""};
   // A GPU trainer's workspace variable depends on the switch.
   if (IsGpuClass(needs.hardware_class) && needs.kernels_free) result.key.variables = "kernels_free";

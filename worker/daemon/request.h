@@ -26,6 +26,7 @@ struct MemberOrder {
   std::string specification_sha256;
   bool write_evaluation_set = false;
   uint32_t slot = 0;
+  std::string weights_sha256 = {};  // Of an inference; else "".
 };
 
 // What this worker can do.
@@ -42,6 +43,7 @@ struct PreparedMember {
   std::optional<Specification> built_in;  // For the trainer without a program, which reads it here.
   std::string fetch;            // The data set that must come before it starts; empty: none.
   bool can_do_without = false;  // It may be one that its trainer makes by itself.
+  std::string weights;          // SHA-256 of those that must come before it starts; empty: none.
   AttemptResult refusal;        // When `runs` is false: what the coordinator is told at once.
   bool runs = false;
 };

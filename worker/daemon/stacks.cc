@@ -105,6 +105,9 @@ absl::StatusOr<Description> ParseDescription(std::string_view line) {
   if (reader.Has("serves_forks")) {
     description.stack.serves_forks = reader.Int("serves_forks", 1, 1000000) == kForkProtocolVersion;
   }
+  if (reader.Has("infers")) {
+    description.stack.infers = reader.Int("infers", 1, 1000000) == kInferVersion;
+  }
   const Json settings = reader.Has("settings") ? reader.Any("settings") : Json();
   if (!reader.Has("probes")) {
     reader.Fail("probes",

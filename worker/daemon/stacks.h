@@ -23,6 +23,7 @@ struct Stack {
   SettingsSchemaRef schema;   // Of its settings; null: of version 0.2. shared: immutable.
   bool serves_forks = false;  // PROGRAM --serve-forks works: worker/daemon/fork_server.h.
   Versions versions = {};     // Of its libraries: what `fingerprint` was taken of.
+  bool infers = false;        // A request may have "weights".
 };
 using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 
@@ -30,6 +31,7 @@ using Stacks = std::map<std::string, Stack, std::less<>>;  // By name.
 // "fingerprint", "probes"}, of one that publishes its settings "settings" (schema.h) and, of a
 // trainer that serves forks, the version of their protocol as
 // "serves_forks"; one that this worker does not speak is as if it were not there. Pure.
+// "infers" likewise: the version of "weights" in a request that it understands.
 // Of "environment" its "versions" are read, where it has them, as VersionsFrom does.
 // `Stack::command` stays empty.
 struct Description {

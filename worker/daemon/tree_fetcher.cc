@@ -28,10 +28,6 @@ Tree TreeFrom(const v1::DescribeTreeResponse& response) {
   return tree;
 }
 
-std::string_view Kind(const TreeName& wanted) {
-  return wanted.kind == TreeName::Kind::kStack ? "stack" : "data_set";
-}
-
 // A token may be renewed, a coordinator may come back; these stay as they are.
 bool IsForGood(absl::StatusCode code) {
   return code == absl::StatusCode::kNotFound || code == absl::StatusCode::kInvalidArgument ||
@@ -39,6 +35,15 @@ bool IsForGood(absl::StatusCode code) {
 }
 
 }  // namespace
+
+std::string_view KindOf(const TreeName& wanted) {
+  switch (wanted.kind) {
+    case TreeName::Kind::kDataSet: return "data_set";
+    case TreeName::Kind::kStack: return "stack";
+    case TreeName::Kind::kWeights: return "weights";
+  }
+  return "";
+}
 
 std::string HowFar(const FetchNews& news) {
   return fmt::format("{:.0f} of {:.0f} MB", static_cast<double>(news.bytes_here) / 1e6,
@@ -202,7 +207,7 @@ absl::StatusOr<SharedTree> TreeFetcher::TryOnce(Job& job) {
           },
       .note =
           [&](const std::string& what) {
-            LogWarning("fetched_anew", {{Kind(job.wanted), job.wanted.name}, {"reason", what}});
+            LogWarning("fetched_anew", {{KindOf(job.wanted), job.wanted.name}, {"reason", what}});
           }};
   Source source(*this, job);
   NF_ASSIGN_OR_RETURN(TreeUse use, cache_.Bring(tree, source, watch));
@@ -214,6 +219,7 @@ absl::StatusOr<Tree> TreeFetcher::Describe(Job& job) {
   v1::DescribeTreeRequest request;
   if (job.wanted.kind == TreeName::Kind::kDataSet) request.set_data_set(job.wanted.name);
   if (job.wanted.kind == TreeName::Kind::kStack) request.set_stack(job.wanted.name);
+  if (job.wanted.kind == TreeName::Kind::kWeights) request.set_weights_sha256(job.wanted.name);
   grpc::ClientContext context;
   SetDeadline(context, kDescribing);
   NF_RETURN_IF_ERROR(Enter(context));
@@ -255,7 +261,7 @@ bool TreeFetcher::MayTryAgain(Job& job, const absl::Status& failed) {
     Tell(job);
   }
   if (std::string failure = Message(failed); failure != job.failure) {
-    LogWarning("fetch_broke_off", {{Kind(job.wanted), job.wanted.name}, {"error", failed}});
+    LogWarning("fetch_broke_off", {{KindOf(job.wanted), job.wanted.name}, {"error", failed}});
     job.failure = std::move(failure);
   }
   return clock_.Steady() - job.moved_at < patience_;

@@ -1,4 +1,4 @@
-// Brings data sets and stacks that this machine lacks from the coordinator into its cache
+// Brings data sets, stacks and weights that this machine lacks from the coordinator into its cache
 // (common/cache).
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -27,11 +28,12 @@ using SharedTree = std::shared_ptr<const TreeUse>;  // shared: with every attemp
 
 // What a coordinator may offer as a tree.
 struct TreeName {
-  enum class Kind { kDataSet, kStack };
+  enum class Kind { kDataSet, kStack, kWeights };
   Kind kind = Kind::kDataSet;
-  std::string name;
+  std::string name;  // Of weights the hexadecimal SHA-256.
   friend bool operator==(const TreeName&, const TreeName&) = default;
 };
+std::string_view KindOf(const TreeName& wanted);  // "data_set"
 
 // Of a tree that was wanted.
 struct FetchNews {

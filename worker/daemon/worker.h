@@ -79,10 +79,10 @@ class Worker final : public SessionListener {
     PassedRequest request;
     std::optional<Specification> built_in;  // As in PreparedMember.
     EventJudge judge{"", ""};
-    std::string fetch;                         // As in PreparedMember,
-    bool can_do_without = false;               // likewise.
+    std::deque<TreeName> fetches;              // What must come, one after the other.
+    bool can_do_without = false;               // As in PreparedMember.
     std::optional<slots::StartTrainer> waits;  // For what is fetched; then its trainer starts.
-    std::shared_ptr<const TreeUse> data;       // shared: with other attempts. What was fetched.
+    std::vector<SharedTree> fetched;           // shared: with other attempts.
     std::optional<uint64_t> process;
     std::shared_ptr<const AttemptFolder> folder;  // shared: with its upload. None: it has no files.
     std::string data_identity;
@@ -141,7 +141,9 @@ class Worker final : public SessionListener {
   void Launch(const slots::StartTrainer& start, Attempt& attempt);
   void FetchFirst(const slots::StartTrainer& start, Attempt& attempt);
   void SayHowFar(LeaseId lease, const FetchNews& news);
-  void GoOnWithData(LeaseId lease, const FetchNews& news);
+  void GoOnWith(LeaseId lease, const FetchNews& news);
+  // Fetches what it still lacks, or starts its trainer.
+  void FetchOrLaunch(const slots::StartTrainer& start, Attempt& attempt);
   void StopWaiting(const slots::TerminateTrainer& action, Attempt& attempt);
   void LetGoOfFetch(Attempt& attempt);
   // The attempt ends without ever having had a trainer.

@@ -47,8 +47,7 @@ void Worker::Say(LogLevel level, std::string_view event, LeaseId lease,
 void Worker::Perform(const slots::StartTrainer& action) {
   Attempt& attempt = attempts_.at(action.lease);
   if (attempt.noop) return RunNoop(action.lease, attempt);
-  if (!attempt.fetch.empty() && fetcher_) return FetchFirst(action, attempt);
-  Launch(action, attempt);
+  FetchOrLaunch(action, attempt);
 }
 
 void Worker::Launch(const slots::StartTrainer& action, Attempt& attempt) {

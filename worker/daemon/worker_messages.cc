@@ -47,7 +47,8 @@ void Worker::OnStart(const v1::StartMember& start) {
                           start.specification(),
                           start.specification_sha256(),
                           start.write_evaluation_set(),
-                          start.slot()};
+                          start.slot(),
+                          start.weights_sha256()};
   PreparedMember prepared = Prepare(order, settings_.offer);
   Attempt attempt;
   attempt.member = order.member;
@@ -60,7 +61,12 @@ void Worker::OnStart(const v1::StartMember& start) {
   attempt.stack = prepared.key.stack;
   attempt.request = std::move(prepared.request);
   attempt.built_in = std::move(prepared.built_in);
-  attempt.fetch = std::move(prepared.fetch);
+  if (!prepared.fetch.empty()) {
+    attempt.fetches.push_back({TreeName::Kind::kDataSet, std::move(prepared.fetch)});
+  }
+  if (!prepared.weights.empty()) {
+    attempt.fetches.push_back({TreeName::Kind::kWeights, std::move(prepared.weights)});
+  }
   attempt.can_do_without = prepared.can_do_without;
   attempt.noop = prepared.key.stack == kNoopStack;
   attempts_.insert_or_assign(lease, std::move(attempt));

@@ -58,6 +58,16 @@ TEST(RequestJsonTest, ReadsBackWhatItWrites) {
   EXPECT_TRUE(read->write_evaluation_set);
 }
 
+TEST(RequestJsonTest, WeightsAreNamedOnlyWhereThereAreSome) {
+  TrainerRequest request{"s1c2r3", 4, Unusual(), "/data", "/work", true};
+  EXPECT_FALSE(Json::parse(RequestToJson(request)).contains("weights"));
+  EXPECT_EQ(RequestFromJson(RequestToJson(request))->weights, "");
+  request.weights = "/cache/trees/ab/weights.safetensors";
+  EXPECT_EQ(RequestFromJson(RequestToJson(request))->weights, request.weights);
+  const PassedRequest passed{"s1c2r3", 4, "{}", "", "/data", "/work", true, request.weights};
+  EXPECT_EQ(Json::parse(RequestToJson(passed))["weights"], request.weights);
+}
+
 // Settings that this program does not know, in an order of their own.
 TEST(RequestJsonTest, WhatIsPassedOnIsNotChangedByAByte) {
   const std::string foreign =

@@ -79,6 +79,10 @@ class HeldQuery final : public query::Query {
     return None();
   }
   absl::StatusOr<query::ReplaySource> FindReplaySource(const MemberId&) override { return None(); }
+  absl::StatusOr<query::InferSources> FindInferSources(const query::InferQuestion&) override {
+    return None();
+  }
+  absl::StatusOr<std::string> FindWeights(const std::string&) override { return None(); }
   absl::StatusOr<query::Definition> FindDefinition(SweepId) override { return None(); }
   absl::StatusOr<query::ArtifactFile> FindArtifact(const MemberId&, const std::string&) override {
     return None();
@@ -109,6 +113,7 @@ class DeadlineTest : public LoopTest {
                   .storage_problem = NoProblem,
                   .garbage = *garbage_,
                   .stacks = stacks_,
+                  .blobs = blobs_,
                   .clock = clock_,
                   .version = "test",
                   .home = home_.path()}) {

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/sweep/infer.h"
 #include "tests/coordinator/store/sample_writes.h"
 
 namespace noisefloor {
@@ -33,6 +34,27 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   EXPECT_EQ(sweep::MemberCount(*back), sweep::MemberCount(sweep));
   EXPECT_EQ(back->reference_accuracy, 0.1 + 0.2);
   EXPECT_EQ(SweepFromJson(SweepToJson(sample::Content()))->reference_accuracy, std::nullopt);
+}
+
+TEST(SweepJsonTest, AnInferenceComesBackWithItsWeights) {
+  const sweep::Sweep original = sample::Content();
+  const std::vector<sweep::Cell> cells = sweep::Expand(original);
+  const std::string hash(64, 'a');
+  const sweep::Sweep infer =
+      sweep::InferenceOf(original,
+                         {{cells.at(1),
+                           sample::kIdentity,
+                           {{0, hash, 12, ""}, {2, hash, 12, "their \"own\".safetensors"}}},
+                          {cells.at(2), sample::kIdentity, {{1, hash, uint64_t{1} << 40, ""}}}},
+                         {SweepId{1}, {"cpu-x", "cpu-y"}, "any"});
+
+  const auto back = SweepFromJson(SweepToJson(infer));
+
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->kind, sweep::Kind::kInfer);
+  EXPECT_EQ(back->inference, infer.inference);
+  EXPECT_EQ(sweep::CanonicalText(*back), sweep::CanonicalText(infer));
+  EXPECT_EQ(SweepFromJson(SweepToJson(original))->inference, std::nullopt);
 }
 
 // They come back in the order of their paths, and mean the same.

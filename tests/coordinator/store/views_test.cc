@@ -164,7 +164,7 @@ TEST_F(ViewsTest, TheExamplesOfTheReadmeSayWhatTheReportSays) {
   ASSERT_NE(source, nullptr) << "run through ctest, which sets NOISEFLOOR_SOURCE";
   const std::vector<std::string> examples =
       Statements(std::string(source) + "/coordinator/store/README.md");
-  ASSERT_EQ(examples.size(), 3u);
+  ASSERT_EQ(examples.size(), 4u);
 
   const std::string slow = R"({"train.optimizer.learning_rate":0.05})";
   const std::string fast = R"({"train.optimizer.learning_rate":0.5})";
@@ -175,6 +175,7 @@ TEST_F(ViewsTest, TheExamplesOfTheReadmeSayWhatTheReportSays) {
       << examples[0];
   EXPECT_THAT(Ask(examples[1]), ElementsAre("2|cpu-test-avx2|2")) << examples[1];
   EXPECT_THAT(Ask(examples[2]), ElementsAre("10|0.5|NULL|nan")) << examples[2];
+  EXPECT_THAT(Ask(examples[3]), testing::IsEmpty()) << "there is no inference";
 }
 
 }  // namespace

@@ -337,7 +337,8 @@ TEST(ReplayOf, IsAnotherSweepThanWhatItReplays) {
 }
 
 TEST(Kind, HasANameThatIsReadBack) {
-  for (const Kind kind : {Kind::kTrain, Kind::kReplay}) EXPECT_EQ(ParseKind(Name(kind)), kind);
+  for (const Kind kind : {Kind::kTrain, Kind::kReplay, Kind::kInfer})
+    EXPECT_EQ(ParseKind(Name(kind)), kind);
   EXPECT_EQ(ParseKind("dance"), std::nullopt);
 }
 

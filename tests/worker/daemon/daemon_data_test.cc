@@ -215,6 +215,68 @@ TEST_F(DaemonCopyTest, WithoutRoomForACopyItRunsFromWhereItLies) {
   EXPECT_THAT(std::string(std::istreambuf_iterator<char>(log), {}), HasSubstr("stacks_not_copied"));
 }
 
+// Members that evaluate weights: these come after the data, before the trainer starts.
+class DaemonWeightsTest : public DaemonDataTest {
+ protected:
+  DaemonWeightsTest() { setenv("NOISEFLOOR_FAKE_INFERS", "1", 1); }
+  ~DaemonWeightsTest() override { unsetenv("NOISEFLOOR_FAKE_INFERS"); }
+
+  static v1::StartMember Given(v1::StartMember start, const std::string& content) {
+    start.set_weights_sha256(Sha256Hex(content));
+    return start;
+  }
+};
+
+TEST_F(DaemonWeightsTest, TheyAreBroughtOnceAndNamedInTheRequest) {
+  coordinator_.OfferWeights("my weights");
+  StartDaemon();
+  const v1::Register registered = Registered();
+  ASSERT_GT(registered.inventory().offers_size(), 0);
+  EXPECT_TRUE(registered.inventory().offers(0).infers());
+  Start(Given(Lacking(7), "my weights"));
+
+  v1::AttemptFinished finished = Finished();
+
+  EXPECT_EQ(finished.outcome().kind(), v1::Outcome::KIND_DONE) << finished.outcome().message();
+  const std::string log = coordinator_.uploads().at("log");
+  EXPECT_THAT(log, HasSubstr("data root " + State() + "/cache/trees/"));
+  EXPECT_THAT(log, HasSubstr("weights " + State() + "/cache/trees/"));
+  EXPECT_THAT(log, HasSubstr("/weights.safetensors " + Sha256Hex("my weights") + "\n"));
+  const uint64_t sent = coordinator_.bytes_sent();
+  EXPECT_EQ(sent, 4001u + 10u);
+  EXPECT_TRUE(BecomesIdle());
+  Start(Given(Member(8), "my weights"));
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_EQ(coordinator_.bytes_sent(), sent) << "they were there";
+  EXPECT_TRUE(BecomesIdle());
+  Start(Member(9));
+  EXPECT_EQ(Finished().outcome().kind(), v1::Outcome::KIND_DONE);
+  EXPECT_THAT(coordinator_.uploads().at("log"), testing::Not(HasSubstr("weights ")))
+      << "this one trains";
+}
+
+TEST_F(DaemonWeightsTest, WhatTheCoordinatorDoesNotHaveIsNotTriedAgain) {
+  StartDaemon();
+  (void)Registered();
+  Start(Given(Member(7), "gone"));
+
+  const v1::AttemptFinished finished = Finished();
+
+  EXPECT_EQ(finished.outcome().cause(), "bad_specification");
+  EXPECT_THAT(finished.outcome().message(),
+              HasSubstr("weights " + Sha256Hex("gone") + ": not in the cache " + State() +
+                        "/cache; from the coordinator: the coordinator has no "));
+}
+
+TEST_F(DaemonWeightsTest, WithoutACacheNoTrainerInfers) {
+  StartDaemon({"--no-cache"});
+  const v1::Register registered = Registered();
+  ASSERT_GT(registered.inventory().offers_size(), 0);
+  EXPECT_FALSE(registered.inventory().offers(0).infers());
+  Start(Given(Member(7), "mine"));
+  EXPECT_EQ(Finished().outcome().cause(), "bad_data") << "it never trains in their place";
+}
+
 class DaemonFetchTest : public DaemonTest {
  protected:
   DaemonFetchTest() {

@@ -120,6 +120,28 @@ TEST_F(RequestTest, GpuTrainersWithFreeKernelsAreOfAnotherKey) {
   EXPECT_EQ(Prepared().key.variables, "kernels_free");
 }
 
+TEST_F(RequestTest, WeightsComeOnlyToATrainerThatInfers) {
+  MemberOrder order{LeaseId{7}, "s1c0r0", 2, SpecificationToJson(specification_), "", false};
+  order.specification_sha256 = Sha256Hex(order.specification);
+  order.weights_sha256 = std::string(64, 'a');
+  offer_.may_fetch = true;
+  PreparedMember prepared = Prepare(order, offer_);
+  EXPECT_FALSE(prepared.runs);
+  EXPECT_EQ(prepared.refusal.outcome.cause, CauseClass::kBadData) << "another worker may";
+  EXPECT_EQ(prepared.refusal.outcome.message,
+            "the trainer of fake evaluates no weights that it is given");
+
+  offer_.stacks["fake"].infers = true;
+  prepared = Prepare(order, offer_);
+  ASSERT_TRUE(prepared.runs) << prepared.refusal.outcome.message;
+  EXPECT_EQ(prepared.weights, order.weights_sha256);
+  EXPECT_EQ(prepared.request.weights, "") << "they are not here yet";
+  EXPECT_EQ(Prepared().weights, "");
+  offer_.may_fetch = false;
+  EXPECT_EQ(Prepare(order, offer_).refusal.outcome.message,
+            "this worker has no cache that weights could be brought to");
+}
+
 TEST_F(RequestTest, ASpecificationThatIsNoneIsRefused) {
   const MemberOrder order{LeaseId{7}, "s1c0r0", 1, "{}", Sha256Hex("{}"), false};
   const PreparedMember prepared = Prepare(order, offer_);

@@ -41,6 +41,17 @@ TEST(StacksTest, ATrainerSaysThatItServesForks) {
   EXPECT_FALSE(ParseDescription(with("true")).ok());
 }
 
+TEST(StacksTest, ATrainerSaysThatItInfers) {
+  EXPECT_FALSE(ParseDescription(kGood)->stack.infers);
+  const auto with = [](const std::string& value) {
+    std::string text = kGood;
+    return ParseDescription(text.insert(1, "\"infers\":" + value + ","));
+  };
+  EXPECT_TRUE(with("1")->stack.infers);
+  EXPECT_FALSE(with("2")->stack.infers) << "of another time";
+  EXPECT_FALSE(with("true").ok());
+}
+
 TEST(StacksTest, ATrainerPublishesItsSettings) {
   EXPECT_EQ(ParseDescription(kGood)->stack.schema, nullptr) << "a trainer of version 0.2";
   const auto with = [](const std::string& settings) {

@@ -65,6 +65,7 @@ absl::StatusOr<TrainerRequest> RequestOf(const Options& options) {
   request.data_root = options.data_root;
   request.work_directory = options.work_directory;
   request.write_evaluation_set = options.write_evaluation_set;
+  request.weights = options.weights;
   return request;
 }
 

@@ -64,6 +64,7 @@ int Describe() {
                             {"fingerprint", build.fingerprint},
                             {"serves_forks", kForkProtocolVersion},
                             {"probes", kProbeVersion},
+                            {"infers", kInferVersion},
                             {"settings", Json::parse(OwnSchema()->ToJson())},
                             {"environment", environment}};
   return Print(description.dump() + "\n");

@@ -9,6 +9,7 @@
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/facts/probe.h"
+#include "worker/trainer/torch/step/infer.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/results.h"
 #include "worker/trainer/torch/step/train.h"
@@ -142,7 +143,9 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
     const absl::Status written = results.WriteEvaluationSet();
     if (!written.ok()) return fail(CauseOf(written), written);
   }
-  const auto report = Train({spec, *dataset, streams, switches, *device, clock}, results, reporter);
+  const TrainInput input = {spec, *dataset, streams, switches, *device, clock};
+  const auto report = request.weights.empty() ? Train(input, results, reporter)
+                                              : Infer(input, request.weights, results);
   if (!report.ok()) return fail(CauseOf(report.status()), report.status());
   return TellOutcome(*report, std::move(environment), results, reporter);
 }

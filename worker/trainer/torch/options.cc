@@ -72,6 +72,10 @@ Options ParseOptions(int argc, char** argv) {
   auto* work = app.add_option("--work", options.work_directory, "Folder for the files; made if new")
                    ->needs(spec);
   spec->needs(work);
+  app.add_option("--weights", options.weights,
+                 "Train nothing: evaluate the weights of this .safetensors file")
+      ->type_name("FILE")
+      ->needs(spec);
   app.add_flag("--evaluation-set", options.write_evaluation_set,
                "Also write the test images and labels")
       ->needs(spec);

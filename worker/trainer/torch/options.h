@@ -26,6 +26,7 @@ struct Options {
   std::string cache;  // Folder of worker/trainer/data/data_cache.h; empty: none.
   uint64_t cache_limit_bytes = 0;
   std::string work_directory;
+  std::string weights;  // To be evaluated; empty: train.
   bool write_evaluation_set = false;
 };
 

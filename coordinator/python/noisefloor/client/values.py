@@ -103,8 +103,8 @@ class SweepInfo:
     """A sweep with its counts."""
     sweep: int
     name: str
-    kind: str                  # "train", "replay".
-    of: str                    # Of a replay, the member.
+    kind: str                  # "train", "replay", "infer".
+    of: str                    # Of a replay, the member; of "infer" the sweep.
     owner: str
     submitted: datetime.datetime
     cells: int

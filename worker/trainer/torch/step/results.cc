@@ -21,14 +21,30 @@ absl::Status Results::Evaluate(const Model& model, at::Device device, const Eval
   if (kept == "all") NF_RETURN_IF_ERROR(WritePredictions("predictions-" + number, logits));
   if (!last) return absl::OkStatus();
 
-  SetHash("weights", weights_hash);
+  NF_RETURN_IF_ERROR(NoteLast(metrics, logits, weights_hash));
+  if (kept != "none") NF_RETURN_IF_ERROR(WritePredictions("predictions", logits));
+  return WriteWeights(model);
+}
+
+absl::Status Results::EvaluateGiven(const Model& model, at::Device device,
+                                    const Evaluator& evaluator) {
+  NF_ASSIGN_OR_RETURN(const std::vector<float> logits,
+                      evaluator.Predict(model, dataset_.classes, device));
+  const Metrics metrics = Measure(logits, evaluator.Labels(), dataset_.classes);
+  Report(metrics, {});
+  NF_RETURN_IF_ERROR(NoteLast(metrics, logits, HostTensors::ParametersAndBuffers(model).Hash()));
+  return WritePredictions("predictions", logits);
+}
+
+absl::Status Results::NoteLast(const Metrics& metrics, const std::vector<float>& logits,
+                               std::string weights_hash) {
+  SetHash("weights", std::move(weights_hash));
   const Shape shape = {dataset_.test.size(), dataset_.classes};
   NF_ASSIGN_OR_RETURN(outcome_.hashes["logits"],
                       HashTensors({MakeTensorView<float>("logits", shape, logits)}));
   outcome_.metrics = {{"loss", metrics.loss}, {"top1", metrics.top1}, {"top5", metrics.top5}};
   outcome_.per_class_accuracy = metrics.per_class_accuracy;
-  if (kept != "none") NF_RETURN_IF_ERROR(WritePredictions("predictions", logits));
-  return WriteWeights(model);
+  return absl::OkStatus();
 }
 
 void Results::Report(const Metrics& metrics, const Place& place) {

@@ -36,6 +36,10 @@ class Results {
   absl::Status Evaluate(const Model& model, at::Device device, const Evaluator& evaluator,
                         const Place& place, bool last);
 
+  // The same of weights that were given, which nothing is written of again: of a training that
+  // makes no step. The predictions are always written: they are what it is for.
+  absl::Status EvaluateGiven(const Model& model, at::Device device, const Evaluator& evaluator);
+
   // Test images {examples, height, width, channels} and labels, for reports.
   absl::Status WriteEvaluationSet();
 
@@ -44,6 +48,9 @@ class Results {
 
  private:
   void Report(const Metrics& metrics, const Place& place);
+  // What is left at the end, but for files.
+  absl::Status NoteLast(const Metrics& metrics, const std::vector<float>& logits,
+                        std::string weights_hash);
   absl::Status WritePredictions(const std::string& name, const std::vector<float>& logits);
   absl::Status WriteWeights(const Model& model);
   absl::Status Keep(const std::string& kind, const std::string& file, const TensorView& tensor);

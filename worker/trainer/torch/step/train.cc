@@ -22,10 +22,6 @@ namespace noisefloor::trainer {
 
 namespace {
 
-ModelShape ShapeOf(const Dataset& dataset) {
-  return {dataset.shape.channels, dataset.shape.height, dataset.shape.width, dataset.classes};
-}
-
 std::vector<std::unique_ptr<Model>> MakeReplicas(const TrainInput& input, const Model& model) {
   std::vector<std::unique_ptr<Model>> replicas;
   for (int64_t rank = 0; rank < input.specification.train.shards; ++rank) {
@@ -52,11 +48,7 @@ class Examiner {
       : input_(input),
         augmenter_(input.dataset.shape, input.specification.augment,
                    LayoutOf(input.specification.model)),
-        evaluator_({.batch_size = input.specification.evaluate.batch_size,
-                    .threads = input.specification.train.threads,
-                    .training = input.switches,
-                    .fresh_threads = input.switches.autotune && input.device.is_cuda()},
-                   input.dataset.test, augmenter_, team),
+        evaluator_(EvaluationOf(input), input.dataset.test, augmenter_, team),
         results_(results),
         report_(report) {}
 
@@ -85,6 +77,17 @@ class Examiner {
 };
 
 }  // namespace
+
+ModelShape ShapeOf(const Dataset& dataset) {
+  return {dataset.shape.channels, dataset.shape.height, dataset.shape.width, dataset.classes};
+}
+
+EvaluationPlan EvaluationOf(const TrainInput& input) {
+  return {.batch_size = input.specification.evaluate.batch_size,
+          .threads = input.specification.train.threads,
+          .training = input.switches,
+          .fresh_threads = input.switches.autotune && input.device.is_cuda()};
+}
 
 Json MeasuredJson(const TrainReport& report) {
   int64_t most = 0;

@@ -13,6 +13,7 @@
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/facts/switches.h"
+#include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/reporter.h"
 #include "worker/trainer/torch/step/results.h"
 
@@ -37,6 +38,10 @@ struct TrainReport {
   double evaluate_seconds = 0;
   std::map<std::string, int64_t> arrival_orders;  // shards.h
 };
+
+// What a network for the data set is made for, and how it is evaluated.
+ModelShape ShapeOf(const Dataset& dataset);
+EvaluationPlan EvaluationOf(const TrainInput& input);
 
 // What was measured and seen, for the environment of an outcome.
 Json MeasuredJson(const TrainReport& report);

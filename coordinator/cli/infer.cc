@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+
+#include "common/files/data_roots.h"
+#include "common/files/mapped_file.h"
+#include "common/files/safetensors.h"
+#include "common/files/sha256.h"
+#include "common/rpc/channel.h"
+#include "common/rpc/status.h"
+#include "coordinator/cli/commands.h"
+#include "coordinator/cli/connection.h"
+#include "coordinator/cli/data_search.h"
+#include "coordinator/cli/follow.h"
+#include "coordinator/cli/infer_rows.h"
+#include "coordinator/cli/listing.h"
+#include "coordinator/cli/member_options.h"
+#include "coordinator/cli/output.h"
+#include "coordinator/cli/stop_signal.h"
+#include "coordinator/cli/table.h"
+#include "coordinator/cli/train_here.h"
+
+namespace noisefloor::cli {
+
+namespace {
+
+constexpr size_t kMostFileName = 200;   // Bytes.
+constexpr uint64_t kSlowest = 1 << 20;  // Bytes a second: a slower network is a broken one.
+
+// A file of weights, brought to the coordinator.
+absl::StatusOr<v1::WeightsFile> Bring(Connection& connection, const std::string& path) {
+  NF_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()),
+                               file.bytes().size());
+  v1::WeightsFile weights;
+  weights.set_sha256(Sha256Hex(bytes));
+  weights.set_size(bytes.size());
+  weights.set_name(path.substr(path.rfind('/') + 1).substr(0, kMostFileName));
+
+  grpc::ClientContext context;
+  connection.Prepare(context, absl::Seconds(60 + bytes.size() / kSlowest));
+  v1::PutWeightsResponse response;
+  const auto writer = connection.stub().PutWeights(&context, &response);
+  v1::PutWeightsRequest request;
+  request.mutable_header()->set_sha256(weights.sha256());
+  request.mutable_header()->set_size(weights.size());
+  bool goes_on = writer->Write(request);
+  for (size_t at = 0; goes_on && at < bytes.size(); at += kPieceBytes) {
+    request.set_piece(std::string(bytes.substr(at, kPieceBytes)));
+    goes_on = writer->Write(request);
+  }
+  writer->WritesDone();
+  NF_RETURN_IF_ERROR(connection.Named(FromGrpc(writer->Finish())));
+  return weights;
+}
+
+class Infer final : public Command {
+ public:
+  std::string_view Name() const override { return "infer"; }
+  std::string_view Help() const override {
+    return "Evaluate the weights of finished members on hardware classes, and train nothing";
+  }
+  std::string_view Examples() const override {
+    return R"(  noisefloor infer s3                       # on all classes that are here
+  noisefloor infer s3 --hardware=cpu-intel-avx2,cpu-intel-avx512 --plan=algo
+  noisefloor infer s3 --hardware=nvidia-h200 --stack=any --coordinator=box:7077
+  noisefloor infer s3 --cell=0 --weights=theirs.safetensors --output=json)";
+  }
+  void Describe(CLI::App& app) override {
+    app.add_option("sweep", sweep_, "the sweep that trained them, such as s3")
+        ->required()
+        ->type_name("ID");
+    app.add_option("--hardware", hardware_,
+                   "on these hardware classes (default: all that are connected)")
+        ->type_name("CLASSES")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    app.add_option("--stack", stack_, "with this stack, or any (default: each member's)")
+        ->type_name("STACK");
+    app.add_option("--weights", weights_,
+                   "these in the place of the members' own: a .safetensors file of their network")
+        ->type_name("FILE");
+    members_.DescribeTrained(app);
+    app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
+    app.add_option("--trainer", trainers_, kTrainerHelp)
+        ->type_name("STACK=COMMAND")
+        ->allow_extra_args(false);
+  }
+
+  // Here, with a worker beside this process; or, where a coordinator serves, with its workers.
+  absl::StatusOr<int> Run(Context& context) override {
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, SweepNumber(sweep_));
+    NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
+    NF_ASSIGN_OR_RETURN(request_, RequestFor(sweep));
+    if (!weights_.empty()) {
+      NF_RETURN_IF_ERROR(Annotate(SafetensorsFile::Open(weights_).status(), "--weights"));
+    }
+    OutliveReaders();
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenSomewhere(context));
+    const auto submit = [&](Connection& to) { return Submit(context, to); };
+    NF_ASSIGN_OR_RETURN(const TrainedHere done,
+                        connection.remote()
+                            ? InferThere(context, connection, submit)
+                            : TrainHere(context, connection, Worker(context), submit));
+    if (done.stopped) return Withdraw(context, connection, done.sweep);
+    return Print(context, connection, done.sweep.id());
+  }
+
+ private:
+  absl::StatusOr<v1::InferMembersRequest> RequestFor(uint64_t sweep) const {
+    v1::InferMembersRequest request;
+    request.set_sweep_id(sweep);
+    request.mutable_hardware_classes()->Add(hardware_.begin(), hardware_.end());
+    request.set_stack(stack_);
+    NF_ASSIGN_OR_RETURN(*request.mutable_selection(), members_.Selection(sweep));
+    return request;
+  }
+
+  static absl::StatusOr<Connection> OpenSomewhere(const Context& context) {
+    NF_ASSIGN_OR_RETURN(const std::optional<FoundCoordinator> named, FindCoordinator(context));
+    if (named) return Connection::Open(context, {.home = Connection::Home::kToChange});
+    absl::StatusOr<Connection> here = OpenToTrain(context, Connection::Home::kToChange);
+    const bool held = !here.ok() && !HolderAddress(here.status()).empty();
+    return held ? Connection::Open(context, {.home = Connection::Home::kToChange})
+                : std::move(here);
+  }
+
+  absl::StatusOr<uint64_t> Submit(const Context& context, Connection& connection) {
+    if (!weights_.empty()) {
+      NF_ASSIGN_OR_RETURN(*request_.mutable_weights(), Bring(connection, weights_));
+    }
+    NF_ASSIGN_OR_RETURN(const v1::InferMembersResponse answer,
+                        connection.Call(&Stub::InferMembers, request_));
+    context.err << fmt::format("s{} evaluates {}\n", answer.sweep_id(),
+                               Counted(answer.members(), "member"));
+    if (answer.without_weights() > 0) {
+      context.err << fmt::format("left out: {} that {} not done, or whose weights are not there\n",
+                                 Counted(answer.without_weights(), "member"),
+                                 answer.without_weights() == 1 ? "is" : "are");
+    }
+    return answer.sweep_id();
+  }
+
+  template <typename Function>
+  static absl::StatusOr<TrainedHere> InferThere(Context& context, Connection& connection,
+                                                const Function& submit) {
+    const StopSignal stop;
+    TrainedHere done;
+    NF_ASSIGN_OR_RETURN(const uint64_t sweep, submit(connection));
+    NF_ASSIGN_OR_RETURN(done.sweep,
+                        FollowSweep(context, connection, sweep, {.stop = &stop, .quiet = true}));
+    done.stopped = stop.Requested();
+    return done;
+  }
+
+  // Who began it has gone; `infer` again makes another.
+  static absl::StatusOr<int> Withdraw(const Context& context, Connection& connection,
+                                      const v1::SweepSummary& sweep) {
+    v1::CancelSweepRequest request;
+    request.set_sweep_id(sweep.id());
+    NF_RETURN_IF_ERROR(connection.Call(&Stub::CancelSweep, request).status());
+    context.err << fmt::format("stopped; s{} is cancelled\n", sweep.id());
+    return kStopped;
+  }
+
+  LocalWorkerSettings Worker(const Context& context) const {
+    return {.data_roots = JoinDataRoots(DataRoots(context, data_root_)), .trainers = trainers_};
+  }
+
+  static absl::StatusOr<int> Print(Context& context, Connection& connection, uint64_t sweep) {
+    NF_ASSIGN_OR_RETURN(
+        const std::vector<v1::Member> members,
+        ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED, Detail::kHashes));
+    NF_ASSIGN_OR_RETURN(const std::vector<InferRow> rows, InferRows(connection, members));
+    if (context.Json()) {
+      Json listed = Json::array();
+      for (const InferRow& row : rows) listed.push_back(InferJson(row));
+      PrintJson(context.out,
+                {{"version", 1}, {"sweep", fmt::format("s{}", sweep)}, {"members", listed}});
+    } else {
+      PrintTable(context, rows, sweep);
+    }
+    const bool all = std::ranges::all_of(rows, [](const InferRow& row) {
+      return row.member.state() == v1::MEMBER_STATE_DONE ||
+             row.member.state() == v1::MEMBER_STATE_DIVERGED;
+    });
+    return all ? kDone : kDidNotHold;
+  }
+
+  static void PrintTable(const Context& context, const std::vector<InferRow>& rows,
+                         uint64_t sweep) {
+    Table table({"trained on", "evaluated on", "members", "done", "same predictions",
+                 "largest top-1 difference"});
+    for (const InferPair& pair : PairClasses(rows)) {
+      const bool own = pair.same + pair.different > 0;
+      table.Add({pair.train_hardware, pair.infer_hardware, std::to_string(pair.members),
+                 std::to_string(pair.done),
+                 own ? fmt::format("{} of {}", pair.same, pair.same + pair.different) : "-",
+                 own ? fmt::format("{:.2f} %", 100 * pair.largest_top1_difference) : "-"});
+    }
+    table.Print(context);
+    context.out << fmt::format("kept as s{}: `members s{}`, `export s{} --to=DIR`\n", sweep, sweep,
+                               sweep);
+  }
+
+  std::string sweep_;
+  std::vector<std::string> hardware_;
+  std::string stack_;
+  std::string weights_;
+  std::string data_root_;
+  std::vector<std::string> trainers_;
+  MemberOptions members_;
+  v1::InferMembersRequest request_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeInfer() { return std::make_unique<Infer>(); }
+
+}  // namespace noisefloor::cli

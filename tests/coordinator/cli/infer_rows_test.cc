@@ -1,0 +1,73 @@
+// What an inference says of its subjects, as rows.
+#include "coordinator/cli/infer_rows.h"
+
+#include <cmath>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace noisefloor::cli {
+namespace {
+
+v1::Member Member(const std::string& id, const std::string& hardware, char logits, double top1) {
+  v1::Member member;
+  member.set_id(id);
+  member.set_hardware(hardware);
+  member.set_stack("torch");
+  member.set_state(v1::MEMBER_STATE_DONE);
+  (*member.mutable_outcome()->mutable_hashes())["logits"] = std::string(4, logits);
+  (*member.mutable_outcome()->mutable_metrics())["top1"] = top1;
+  return member;
+}
+
+InferRow Row(const std::string& on, char logits, double top1) {
+  InferRow row = {Member("s2c0r0", on, logits, top1), Member("s1c0r0", "cpu-a", 'a', 0.5)};
+  row.member.set_subject("s1c0r0");
+  row.subject.set_plan("algo");
+  return row;
+}
+
+TEST(InferRowsTest, LogitsAreComparedOnlyWithThoseOfTheSameWeights) {
+  EXPECT_EQ(SameLogits(Row("cpu-a", 'a', 0.5)), "yes");
+  EXPECT_EQ(SameLogits(Row("cpu-b", 'b', 0.5)), "no");
+  InferRow row = Row("cpu-a", 'a', 0.5);
+  row.member.set_weights_file("theirs.safetensors");
+  EXPECT_EQ(SameLogits(row), "");
+  row = Row("cpu-a", 'a', 0.5);
+  row.member.mutable_outcome()->clear_hashes();
+  EXPECT_EQ(SameLogits(row), "") << "it has not ended";
+}
+
+TEST(InferRowsTest, TheCsvHasEveryDigitAndQuotesWhatItMust) {
+  InferRow row = Row("cpu-b", 'b', 0.1 + 0.2);
+  row.member.set_weights_file("my, \"own\".safetensors");
+  const std::string csv = InferCsv({row});
+  EXPECT_EQ(
+      csv,
+      "member,subject,weights_file,train_hardware,infer_hardware,train_stack,infer_stack,plan,"
+      "block,state,same_logits,top1,top5,loss,train_top1,train_top5,train_loss,weights_sha256,"
+      "logits_sha256,train_logits_sha256\n"
+      "s2c0r0,s1c0r0,\"my, \"\"own\"\".safetensors\",cpu-a,cpu-b,torch,torch,algo,0,done,,"
+      "0.30000000000000004,,,0.5,,,,bbbb,aaaa\n");
+}
+
+TEST(InferRowsTest, PairsOfClassesCountWhatIsTheSame) {
+  InferRow waiting = Row("cpu-b", 'b', 0.5);
+  waiting.member.clear_outcome();
+  const auto pairs =
+      PairClasses({Row("cpu-b", 'b', 0.75), Row("cpu-a", 'a', 0.5), Row("cpu-b", 'a', 0.5),
+                   Row("cpu-b", 'c', std::nan("")), waiting});
+  ASSERT_EQ(pairs.size(), 2u);
+  EXPECT_EQ(pairs[0].infer_hardware, "cpu-a");
+  EXPECT_EQ(pairs[0].same, 1u);
+  EXPECT_EQ(pairs[0].different, 0u);
+  EXPECT_EQ(pairs[0].largest_top1_difference, 0);
+  EXPECT_EQ(pairs[1].members, 4u);
+  EXPECT_EQ(pairs[1].done, 3u);
+  EXPECT_EQ(pairs[1].same, 1u);
+  EXPECT_EQ(pairs[1].different, 2u);
+  EXPECT_EQ(pairs[1].largest_top1_difference, 0.25);
+}
+
+}  // namespace
+}  // namespace noisefloor::cli
