@@ -30,7 +30,8 @@ const Field* FindField(std::string_view path);
 
 // The stacks that we ship: what a sweep that names one of them, or none, is checked against needs
 // no worker to tell of it.
-inline constexpr std::array<std::string_view, 1> kOwnStacks = {"torch-2.11-cu130"};
+inline constexpr std::array<std::string_view, 2> kOwnStacks = {"torch-2.11-cu130",
+                                                               "torch-2.7-cu126"};
 
 // The rules of all fields: what our own trainers publish. Lives for ever.
 const SettingsSchemaRef& OwnSchema();

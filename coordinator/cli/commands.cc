@@ -11,7 +11,7 @@ std::vector<std::unique_ptr<Command>> AllCommands() {
         MakeArchive, MakeUnarchive, MakeDelete,   MakeDrain,         MakeUndrain, MakeQuarantine,
         MakeRelease, MakeShares,    MakeShare,    MakeReport,        MakeReplay,  MakeExport,
         MakeFleet,   MakeAccess,    MakeSql,      MakeBackupCommand, MakeRestore, MakeGc,
-        MakeDoctor,  MakeData,      MakeConform,  MakeCompletion,    MakeVersion}) {
+        MakeDoctor,  MakeData,      MakeStacks, MakeConform,  MakeCompletion,    MakeVersion}) {
     all.push_back(make());
   }
   return all;

@@ -50,6 +50,7 @@ const std::vector<FolderRule>& AllRules() {
       {"common/cache", {"common/base/", "common/files/"}, {"absl/", "fmt/"}},
       {"common/log", {"common/base/"}, {"absl/", "spdlog/", "fmt/"}},
       {"common/options", {"common/base/"}, {"CLI/", "fmt/"}},
+      {"common/stacks", {"common/base/", "common/files/"}, {"absl/", "fmt/", "nlohmann/"}},
       {"common/rpc",
        {"common/access/access_file.h", "common/base/", "common/files/directory.h",
         "common/trainer_protocol/json.h", "common/trainer_protocol/schema.h"},

@@ -52,6 +52,7 @@ struct Options {
   std::string cache;  // Absolute; empty: in the state directory.
   uint64_t cache_limit_mib = 4096;
   std::string copy_stacks;  // A folder, which exists; empty: trainers run from where they lie.
+  std::vector<std::string> stacks;      // Of noisefloor's, beside that of `trainers`: installed.
   std::vector<StackWish> fetch_stacks;  // With programs that `trainers` does not have.
   uint64_t spool_limit_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;
