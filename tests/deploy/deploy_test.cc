@@ -249,6 +249,7 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: system packages: all [0-9]+ are there\n"
                                       "setup: system packages: all 1 are there\n"
                                       "setup: google.rpc: in .*/cache/googleapis-.*\n"
+                                      "setup: NVRTC: in .*/cache/nvrtc-.*\n"
                                       "setup: libtorch: in .*/cache/stacks/.*\n"
                                       "setup: python: in .*/cache/stacks/.*\n"
                                       "setup: Python with torch: .*/cache/python-torch\n"

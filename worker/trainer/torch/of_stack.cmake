@@ -10,19 +10,19 @@ function(noisefloor_trainer_of stack suffix)
       model/host_tensors.cc model/init.cc model/layers.cc model/medium_cnn.cc model/mlp.cc
       model/model.cc model/pool_relu.cc model/resnet18.cc model/small_cnn.cc
       optim/optimizer.cc optim/poke.cc
-      step/batches.cc step/evaluate.cc step/journal.cc step/memory.cc step/results.cc step/shards.cc
-      step/train.cc
+      step/batches.cc step/device_images.cc step/evaluate.cc step/journal.cc step/memory.cc
+      step/results.cc step/shards.cc step/train.cc
     HEADERS
       member.h pch.h try_device.h
       facts/adapter.h facts/device.h facts/environment.h facts/switches.h
       model/host_tensors.h model/init.h model/layers.h model/model.h model/pool_relu.h
       optim/optimizer.h optim/poke.h
-      step/batches.h step/evaluate.h step/journal.h step/memory.h step/results.h step/shards.h
-      step/train.h
+      step/batches.h step/device_images.h step/evaluate.h step/journal.h step/memory.h step/results.h
+      step/shards.h step/train.h
     DEPS
-      noisefloor_torch-${stack} noisefloor::base noisefloor::files noisefloor::trainer_data
-      noisefloor::trainer_fused noisefloor::trainer_noise noisefloor::trainer_plain
-      noisefloor::trainer_protocol)
+      noisefloor_torch-${stack} noisefloor::base noisefloor::files noisefloor::trainer_cubins
+      noisefloor::trainer_cuda noisefloor::trainer_data noisefloor::trainer_fused
+      noisefloor::trainer_noise noisefloor::trainer_plain noisefloor::trainer_protocol)
   target_precompile_headers(noisefloor_trainer_torch${suffix} PRIVATE pch.h)
   target_compile_definitions(noisefloor_trainer_torch${suffix} PRIVATE
     NOISEFLOOR_STACK="${stack}" NOISEFLOOR_VERSION="${PROJECT_VERSION}")
