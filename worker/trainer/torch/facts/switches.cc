@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "worker/trainer/torch/facts/adapter.h"
+
 namespace noisefloor::trainer {
 
 namespace {
@@ -74,11 +76,6 @@ std::vector<Switch> CudnnSwitches(const SwitchPlan& plan) {
 // Of the two interfaces for precision only the older one: mixing them makes its getters throw.
 std::vector<Switch> PrecisionSwitches() {
   Context& context = at::globalContext();
-  using Reduction = at::CuBLASReductionOption;
-  const auto full = [](Reduction option) {
-    return option == Reduction::DisallowReducedPrecisionAllowSplitK ||
-           option == Reduction::DisallowReducedPrecisionDisallowSplitK;
-  };
   return {
       {"float32_matmul_precision", "highest", [&] { context.setFloat32MatmulPrecision("highest"); },
        [&] {
@@ -94,10 +91,10 @@ std::vector<Switch> PrecisionSwitches() {
           "tf32_onednn", false, [](bool) {}, [&] { return context.allowTF32OneDNN(); }),
       Bool(
           "fp16_reduction_cublas", false, [&](bool on) { context.setAllowFP16ReductionCuBLAS(on); },
-          [&, full] { return !full(context.allowFP16ReductionCuBLAS()); }),
+          [&] { return ReducesFp16(context); }),
       Bool(
           "bf16_reduction_cublas", false, [&](bool on) { context.setAllowBF16ReductionCuBLAS(on); },
-          [&, full] { return !full(context.allowBF16ReductionCuBLAS()); }),
+          [&] { return ReducesBf16(context); }),
       OfContext("fp16_accumulation_cublas", false, &Context::setAllowFP16AccumulationCuBLAS,
                 &Context::allowFP16AccumulationCuBLAS),
   };
@@ -134,8 +131,7 @@ std::vector<Switch> ProcessorSwitches(const SwitchPlan& plan) {
        [] { return std::to_string(at::get_num_interop_threads()); }},
   };
   if (!plan.aten_capability.empty()) {
-    switches.push_back({"aten_cpu_capability", plan.aten_capability, [] {},
-                        [] { return at::get_cpu_capability(); }});
+    switches.push_back({"aten_cpu_capability", plan.aten_capability, [] {}, CpuCapability});
   }
   return switches;
 }

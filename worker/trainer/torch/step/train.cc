@@ -107,8 +107,10 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device);
   InitWeights(*model, spec.model.init, input.streams.init);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
+  NF_ASSIGN_OR_RETURN(const GpuKernels kernels, OpenGpuKernels(input.device));
   NF_ASSIGN_OR_RETURN(TrainingBatches batches,
-                      TrainingBatches::Make(spec, input.dataset, input.streams, input.device));
+                      TrainingBatches::Make(spec, input.dataset, input.streams, input.device,
+                                            kernels.launcher.get()));
   results.SetHash("init", HostTensors::Parameters(*model).Hash());
   NF_ASSIGN_OR_RETURN(std::string first_batches, batches.HashFirst());
   results.SetHash("first_batches", std::move(first_batches));
