@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -36,14 +37,23 @@ class Results {
   absl::Status Evaluate(const Model& model, at::Device device, const Evaluator& evaluator,
                         const Place& place, bool last);
 
-  // Test images {examples, height, width, channels} and labels, for reports.
+  // Test images {examples, height, width, channels}, labels or attributes, and groups where there
+  // are some, for reports.
   absl::Status WriteEvaluationSet();
 
   // Hashes, metrics and accuracies gathered so far; kind, cause and environment are the caller's.
   Outcome& outcome() { return outcome_; }
 
  private:
-  void Report(const Metrics& metrics, const Place& place);
+  // What is measured of logits: by the name that the outcome has for it, in the order of records.
+  struct Figures {
+    std::vector<std::pair<std::string, double>> metrics;
+    std::vector<double> per_class_accuracy;
+  };
+  Figures FiguresOf(const std::vector<float>& logits, const Evaluator& evaluator) const;
+  void Report(const Figures& figures, const Place& place);
+  absl::Status WriteEvaluationLabels();
+  absl::Status WriteEvaluationGroups();
   absl::Status WritePredictions(const std::string& name, const std::vector<float>& logits);
   absl::Status WriteWeights(const Model& model);
   absl::Status Keep(const std::string& kind, const std::string& file, const TensorView& tensor);
