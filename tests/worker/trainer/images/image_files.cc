@@ -47,6 +47,14 @@ std::string Jpeg(std::string_view pixels, int64_t width, int64_t height,
   info.dct_method = JDCT_ISLOW;
   if (!options.half_colour) info.comp_info[0].h_samp_factor = info.comp_info[0].v_samp_factor = 1;
   if (options.progressive) jpeg_simple_progression(&info);
+  std::vector<jpeg_scan_info> scans;
+  if (options.many_scans) {
+    for (const int low : {1, 0}) {  // All bits but the last, then the last, of each coefficient.
+      for (int k = 0; k < 64; ++k) scans.push_back({1, {0}, k, k, low == 1 ? 0 : 1, low});
+    }
+    info.scan_info = scans.data();
+    info.num_scans = static_cast<int>(scans.size());
+  }
   jpeg_start_compress(&info, TRUE);
   if (options.exif_orientation != 0) {
     // "Exif", TIFF of big endian with one entry: 0x0112, a short.

@@ -15,9 +15,9 @@ struct JpegOptions {
   int quality = 90;
   int components = 3;  // 1: grey; 4: CMYK.
   bool progressive = false;
-  bool half_colour = true;      // 4:2:0, else 4:4:4.
-  int exif_orientation = 0;     // 0: no EXIF.
-  std::vector<int> scans = {};  // Of a grey progressive one: as many scans of nothing new.
+  bool half_colour = true;   // 4:2:0, else 4:4:4.
+  int exif_orientation = 0;  // 0: no EXIF.
+  bool many_scans = false;   // Of a grey one: 128, as far as the format goes without repeating any.
 };
 // `pixels`: {height, width, components}.
 std::string Jpeg(std::string_view pixels, int64_t width, int64_t height,

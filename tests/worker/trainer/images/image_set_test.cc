@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -91,7 +92,7 @@ TEST(ImageSetTest, OrderAndIdentityAreThoseOfTheDefinition) {
     for (const std::string& digest : split) text += digest;
   }
   EXPECT_EQ(set.identity, Sha256Hex(text));
-  EXPECT_EQ(set.identity, "PETSIDENTITY");
+  EXPECT_EQ(set.identity, "ad5fb69fd1494854da76751ce38ca9a7f5a1c42d1990050719c892815e180e44");
 }
 
 TEST(ImageSetTest, ATarIsTheFolderItWasMadeOf) {
