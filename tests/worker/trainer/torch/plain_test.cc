@@ -50,7 +50,6 @@ TEST(MetricsTest, CountsByHand) {
 
 TEST(MetricsTest, AttributesAreDecidedEachByItself) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  //                                 both right   one right   nan       0 is no
   const std::vector<float> logits = {2.0f, -1.0f, 3.0f, 0.5f, static_cast<float>(nan),
                                      1.0f, 0.0f,  -2.0f};
   const std::vector<uint8_t> truths = {1, 0, 1, 0, 0, 1, 0, 1};
