@@ -38,7 +38,7 @@ const SettingsSchemaRef& OwnSchema();
 // Identity of the settings of version 0.2, which told nobody of them. Where an identity is kept or
 // compared, "" stands for it, so that what that version kept and tells is what it was.
 inline constexpr std::string_view kSettingsOf02 =
-    "e6857f2887b66e466b90ba9389d9b9e58212822d86fd819d84bc7697b61d8ef6";
+    "1d7dc547fc6ddf07ed178e43c95a8b6220567cfb08c3f80e1cdd22ce1cd1c659";
 std::string IdentityOf(const SettingsSchema& schema);
 
 // Sets one field. An int is accepted where a number is expected. InvalidArgument says what was
