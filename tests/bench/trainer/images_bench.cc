@@ -3,6 +3,7 @@
 // cache. Rounds in turn; medians of the rounds' ratios; JSON.
 //
 //   noisefloor-images-bench [--pictures=400] [--rounds=5] [--folder=DIR]
+#include <malloc.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -99,6 +100,8 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "how often")->capture_default_str();
   app.add_option("--folder", folder, "where they are made")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);  // As in the trainer (step/memory.cc).
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   folder += "/nf-images-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return 1;
   noisefloor::trainer::Run(folder, pictures, rounds);

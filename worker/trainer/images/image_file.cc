@@ -41,6 +41,10 @@ struct Plan {
   uint64_t body_begin = 0, body_bytes = 0, chunks = 0, file_bytes = 0;
 };
 
+size_t ImageBytesOf(const ImageSetFacts& facts) {
+  return static_cast<size_t>(3 * facts.image_size * facts.image_size);
+}
+
 Plan PlanOf(const ImageSetFacts& facts, uint64_t description_bytes) {
   Plan plan;
   const auto place = [&](uint64_t size) {
@@ -50,12 +54,11 @@ Plan PlanOf(const ImageSetFacts& facts, uint64_t description_bytes) {
   };
   for (size_t s = 0; s < 2; ++s) {
     const auto examples = static_cast<uint64_t>(facts.examples[s]);
-    const auto pixels = static_cast<uint64_t>(3 * facts.image_size * facts.image_size);
     SplitPlan& split = plan.splits[s];
     split.labels = place(examples * sizeof(int64_t));
     split.attributes = place(examples * facts.attributes.size());
     split.groups = place(examples * facts.groups.size() * sizeof(uint16_t));
-    split.images = place(examples * pixels);
+    split.images = place(examples * ImageBytesOf(facts));
   }
   plan.chunks = RoundUp(plan.body_bytes, kChunkBytes) / kChunkBytes;
   plan.body_begin = RoundUp(2 * sizeof(uint64_t) + description_bytes, kPageBytes);
@@ -114,23 +117,32 @@ class BodyWriter {
   uint64_t written_ = 0;
 };
 
-absl::Status PutSplit(const SplitPlan& plan, size_t split, int64_t examples,
-                      const ExampleAt& example, BodyWriter& body) {
+struct SplitSource {
+  size_t split = 0;
+  int64_t count = 0;
+  size_t image_bytes = 0;
+};
+
+absl::Status PutSplit(const SplitPlan& plan, const SplitSource& from, const ImageExamples& examples,
+                      BodyWriter& body) {
   const auto all = [&](const Range& range, const auto& put) -> absl::Status {
     NF_RETURN_IF_ERROR(body.PadTo(range.begin));
-    for (int64_t rank = 0; rank < examples; ++rank) {
-      NF_RETURN_IF_ERROR(put(example(split, rank)));
-    }
+    for (int64_t rank = 0; rank < from.count; ++rank) NF_RETURN_IF_ERROR(put(rank));
     return absl::OkStatus();
   };
-  NF_RETURN_IF_ERROR(all(plan.labels, [&](const ImageExample& one) {
-    return body.Put(std::span<const int64_t>(&one.label, 1));
+  const auto at = [&](int64_t rank) { return examples.example(from.split, rank); };
+  NF_RETURN_IF_ERROR(all(plan.labels, [&](int64_t rank) {
+    const int64_t label = at(rank).label;
+    return body.Put(std::span<const int64_t>(&label, 1));
   }));
   NF_RETURN_IF_ERROR(
-      all(plan.attributes, [&](const ImageExample& one) { return body.Put(one.attributes); }));
-  NF_RETURN_IF_ERROR(
-      all(plan.groups, [&](const ImageExample& one) { return body.Put(one.groups); }));
-  return all(plan.images, [&](const ImageExample& one) { return body.Put(one.image); });
+      all(plan.attributes, [&](int64_t rank) { return body.Put(at(rank).attributes); }));
+  NF_RETURN_IF_ERROR(all(plan.groups, [&](int64_t rank) { return body.Put(at(rank).groups); }));
+  std::vector<uint8_t> image(from.image_bytes);
+  return all(plan.images, [&](int64_t rank) -> absl::Status {
+    NF_RETURN_IF_ERROR(examples.read_image(from.split, rank, image));
+    return body.Put(std::span<const uint8_t>(image));
+  });
 }
 
 absl::Status Damaged(std::string_view what) { return MakeError(absl::StatusCode::kDataLoss, what); }
@@ -233,7 +245,7 @@ std::string DescribeSet(const ImageSetFacts& facts, bool bare) {
   return json.dump();
 }
 
-absl::Status WriteImageFile(const ImageSetFacts& facts, const ExampleAt& example,
+absl::Status WriteImageFile(const ImageSetFacts& facts, const ImageExamples& examples,
                             AtomicFileWriter& writer) {
   const std::string description = DescribeSet(facts, false);
   const Plan plan = PlanOf(facts, description.size());
@@ -241,7 +253,8 @@ absl::Status WriteImageFile(const ImageSetFacts& facts, const ExampleAt& example
   NF_RETURN_IF_ERROR(writer.Write(head));
   BodyWriter body(writer);
   for (size_t s = 0; s < 2; ++s) {
-    NF_RETURN_IF_ERROR(PutSplit(plan.splits[s], s, facts.examples[s], example, body));
+    const SplitSource from = {s, facts.examples[s], ImageBytesOf(facts)};
+    NF_RETURN_IF_ERROR(PutSplit(plan.splits[s], from, examples, body));
   }
   NF_RETURN_IF_ERROR(body.PadTo(plan.body_bytes));
   NF_RETURN_IF_ERROR(body.Finish());
@@ -264,7 +277,8 @@ absl::Status CheckLimits(const std::string& name, const std::array<int64_t, 2>& 
 }
 
 absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::string& name,
-                                      std::string_view identity, ExampleLimits limits) {
+                                      std::string_view identity, ExampleLimits limits,
+                                      Trust trust) {
   NF_ASSIGN_OR_RETURN(const ImageSetFacts facts, FactsIn(file.bytes));
   if (facts.identity != identity) return Damaged("it is of another set");
   NF_RETURN_IF_ERROR(CheckLimits(name, facts.examples, limits));
@@ -273,6 +287,7 @@ absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::
                                          Shortened(plan.splits[1], facts.examples[1], limits.test)};
   std::vector<Range> ranges;
   for (const SplitPlan& split : used) {
+    if (trust == Trust::kBody) break;
     ranges.insert(ranges.end(), {split.labels, split.attributes, split.groups, split.images});
   }
   NF_RETURN_IF_ERROR(CheckBytes(file.bytes, plan, ranges));

@@ -36,24 +36,29 @@ struct ImageSetFacts {
 // As JSON, keys sorted, without the identity when `bare`.
 std::string DescribeSet(const ImageSetFacts& facts, bool bare);
 
-// An example as it lies in the file; spans are borrowed until the next one is asked for.
+// An example as it lies in the file, without its image.
 struct ImageExample {
   int64_t label = 0;
   std::span<const uint8_t> attributes;
   std::span<const uint16_t> groups;
-  std::span<const uint8_t> image;
 };
-// `example`: that of a rank of a split, 0 train and 1 test. Asked for several times.
-using ExampleAt = std::function<ImageExample(size_t split, int64_t rank)>;
+// What is known of a rank of a split, 0 train and 1 test; examples are asked for several times.
+struct ImageExamples {
+  std::function<ImageExample(size_t split, int64_t rank)> example;
+  std::function<absl::Status(size_t split, int64_t rank, std::span<uint8_t> image)> read_image;
+};
 
-absl::Status WriteImageFile(const ImageSetFacts& facts, const ExampleAt& example,
+absl::Status WriteImageFile(const ImageSetFacts& facts, const ImageExamples& examples,
                             AtomicFileWriter& writer);
 
 // As FromCanonicalFile: DataLoss, saying what is wrong, unless the head and what is used of the
 // body are as they were written and of this identity. InvalidArgument for limits above what there
 // is.
+// With Trust::kBody the checksums of the body are not compared.
+enum class Trust : uint8_t { kNothing, kBody };
 absl::StatusOr<Dataset> FromImageFile(const DataCache::Mapped& file, const std::string& name,
-                                      std::string_view identity, ExampleLimits limits);
+                                      std::string_view identity, ExampleLimits limits,
+                                      Trust trust = Trust::kNothing);
 
 // InvalidArgument, in the words of LoadDataset.
 absl::Status CheckLimits(const std::string& name, const std::array<int64_t, 2>& examples,

@@ -44,14 +44,13 @@ struct ReadSet {
   PixelStore pixels;                  // {used pictures, 3, size, size}
   std::vector<uint64_t> slots;        // Of each place in the tree: which of `pixels`.
   std::vector<Sha256Digest> digests;  // By place.
-  size_t picture_bytes = 0;
 };
 
-std::span<uint8_t> PixelsOf(const ReadSet& set, size_t place) {
-  return set.pixels.bytes().subspan(set.slots[place] * set.picture_bytes, set.picture_bytes);
+absl::Status PixelsOf(const ReadSet& set, size_t place, std::span<uint8_t> pixels) {
+  return set.pixels.Get(set.slots[place], pixels);
 }
 
-Sha256Digest DigestOf(const ReadSet& set, size_t place) {
+Sha256Digest DigestOf(const ReadSet& set, size_t place, std::span<const uint8_t> pixels) {
   const ImageLabels& labels = set.labels;
   const uint16_t label = labels.label[place];
   const std::array<uint8_t, 3> head = {static_cast<uint8_t>(labels.parts[place]),
@@ -62,7 +61,7 @@ Sha256Digest DigestOf(const ReadSet& set, size_t place) {
   hash.Update(std::as_bytes(std::span(head)));
   hash.Update(std::as_bytes(std::span(labels.attribute).subspan(place * attributes, attributes)));
   hash.Update(std::as_bytes(std::span(labels.group).subspan(place * groups, groups)));
-  hash.Update(std::as_bytes(PixelsOf(set, place)));
+  hash.Update(std::as_bytes(pixels));
   return hash.Digest();
 }
 
@@ -70,7 +69,9 @@ Sha256Digest DigestOf(const ReadSet& set, size_t place) {
 class Decoding {
  public:
   Decoding(ReadSet& set, int64_t image_size, int64_t threads) : set_(set) {
-    for (int64_t i = 0; i < threads; ++i) tools_.push_back({Resizer(image_size), {}});
+    for (int64_t i = 0; i < threads; ++i) {
+      tools_.push_back({Resizer(image_size), {}, std::vector<uint8_t>(set.pixels.slot_bytes())});
+    }
   }
 
   absl::Status Take(size_t place, std::string bytes) {
@@ -103,14 +104,15 @@ class Decoding {
   struct Tools {
     Resizer resizer;
     Picture picture;
+    std::vector<uint8_t> pixels;
   };
 
   absl::Status Decode(size_t place, std::string_view bytes, Tools& tools) {
     const absl::Status decoded = DecodePicture(bytes, tools.picture);
     if (!decoded.ok()) return Annotate(decoded, NameOf(set_.tree, set_.tree.entries[place]));
-    tools.resizer.Resize(tools.picture, PixelsOf(set_, place));
-    set_.digests[place] = DigestOf(set_, place);
-    return absl::OkStatus();
+    tools.resizer.Resize(tools.picture, tools.pixels);
+    set_.digests[place] = DigestOf(set_, place, tools.pixels);
+    return set_.pixels.Put(set_.slots[place], tools.pixels);
   }
 
   ReadSet& set_;
@@ -119,15 +121,15 @@ class Decoding {
   size_t waiting_bytes_ = 0;
 };
 
-absl::StatusOr<PixelStore> MakeStore(uint64_t bytes, const DataCache* cache,
-                                     std::vector<std::string>& notes) {
-  if (cache != nullptr) {
-    auto store = PixelStore::Make(bytes, cache->folder());
+absl::StatusOr<PixelStore> MakeStore(uint64_t pictures, size_t picture_bytes,
+                                     const ImageSource& source, std::vector<std::string>& notes) {
+  if (source.cache != nullptr) {
+    auto store = PixelStore::Make(pictures, picture_bytes, source.cache->folder());
     if (store.ok()) return store;
     notes.push_back(
         fmt::format("data cache: {}; decoded in memory instead", Message(store.status())));
   }
-  return PixelStore::Make(bytes, "");
+  return PixelStore::Make(pictures, picture_bytes, "");
 }
 
 absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings& settings,
@@ -143,10 +145,10 @@ absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings
     slots.push_back(wanted.back() ? used++ : 0);
   }
   const auto picture_bytes = static_cast<size_t>(3 * settings.image_size * settings.image_size);
-  NF_ASSIGN_OR_RETURN(PixelStore pixels, MakeStore(used * picture_bytes, source.cache, notes));
+  NF_ASSIGN_OR_RETURN(PixelStore pixels, MakeStore(used, picture_bytes, source, notes));
   std::vector<Sha256Digest> digests(tree.entries.size());
-  ReadSet set = {std::move(tree),  std::move(labels),  std::move(pixels),
-                 std::move(slots), std::move(digests), picture_bytes};
+  ReadSet set = {std::move(tree), std::move(labels), std::move(pixels), std::move(slots),
+                 std::move(digests)};
   Decoding decoding(set, settings.image_size, std::max<int64_t>(1, source.threads));
   const absl::Status read = ReadImages(set.tree, wanted, [&](size_t place, std::string bytes) {
     return decoding.Take(place, std::move(bytes));
@@ -194,26 +196,28 @@ ImageExample ExampleOf(const ReadSet& set, size_t place) {
   const ImageLabels& labels = set.labels;
   const size_t attributes = labels.attributes.size(), groups = labels.groups.size();
   return {labels.label[place], std::span(labels.attribute).subspan(place * attributes, attributes),
-          std::span(labels.group).subspan(place * groups, groups), PixelsOf(set, place)};
+          std::span(labels.group).subspan(place * groups, groups)};
 }
 
-Split InMemory(const ReadSet& set, std::span<const size_t> places, const ImageShape& shape) {
-  std::vector<uint8_t> images, attributes;
+absl::StatusOr<Split> InMemory(const ReadSet& set, std::span<const size_t> places,
+                               const ImageShape& shape) {
+  const size_t bytes = set.pixels.slot_bytes();
+  std::vector<uint8_t> images(places.size() * bytes), attributes;
   std::vector<int64_t> labels;
   std::vector<uint16_t> groups;
-  images.reserve(places.size() * set.picture_bytes);
-  for (const size_t place : places) {
-    const ImageExample one = ExampleOf(set, place);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const ImageExample one = ExampleOf(set, places[i]);
     labels.push_back(one.label);
     attributes.insert(attributes.end(), one.attributes.begin(), one.attributes.end());
     groups.insert(groups.end(), one.groups.begin(), one.groups.end());
-    images.insert(images.end(), one.image.begin(), one.image.end());
+    NF_RETURN_IF_ERROR(PixelsOf(set, places[i], std::span(images).subspan(i * bytes, bytes)));
   }
-  return {shape, std::move(images), std::move(labels), std::move(attributes), std::move(groups)};
+  return Split{shape, std::move(images), std::move(labels), std::move(attributes),
+               std::move(groups)};
 }
 
-Dataset InMemory(const ReadSet& set, const Order& order, const ImageSetFacts& facts,
-                 const std::string& name, ExampleLimits limits) {
+absl::StatusOr<Dataset> InMemory(const ReadSet& set, const Order& order, const ImageSetFacts& facts,
+                                 const std::string& name, ExampleLimits limits) {
   Dataset dataset;
   dataset.name = name;
   dataset.identity = facts.identity;
@@ -226,15 +230,16 @@ Dataset InMemory(const ReadSet& set, const Order& order, const ImageSetFacts& fa
     const std::span all(order[split]);
     return InMemory(set, limit == 0 ? all : all.first(static_cast<size_t>(limit)), dataset.shape);
   };
-  dataset.train = first(0, limits.train);
-  dataset.test = first(1, limits.test);
+  NF_ASSIGN_OR_RETURN(dataset.train, first(0, limits.train));
+  NF_ASSIGN_OR_RETURN(dataset.test, first(1, limits.test));
   return dataset;
 }
 
 absl::StatusOr<Dataset> FromCache(const DataCache& cache, const std::string& name,
-                                  const std::string& identity, ExampleLimits limits) {
+                                  const std::string& identity, ExampleLimits limits,
+                                  Trust trust = Trust::kNothing) {
   NF_ASSIGN_OR_RETURN(const DataCache::Mapped mapped, cache.Map(identity));
-  auto dataset = FromImageFile(mapped, name, identity, limits);
+  auto dataset = FromImageFile(mapped, name, identity, limits, trust);
   if (dataset.ok() || dataset.status().code() == absl::StatusCode::kInvalidArgument) return dataset;
   return Annotate(dataset.status(), cache.PathOfSet(identity));
 }
@@ -244,14 +249,19 @@ absl::StatusOr<Dataset> ThroughCache(const DataCache& cache, const ReadSet& set,
                                      ExampleLimits limits) {
   if (auto there = FromCache(cache, name, facts.identity, limits); there.ok()) return there;
   NF_RETURN_IF_ERROR(cache.Keep(facts.identity, [&](AtomicFileWriter& writer) {
+    const auto place = [&](size_t split, int64_t rank) {
+      return order[split][static_cast<size_t>(rank)];
+    };
     return WriteImageFile(
         facts,
-        [&](size_t split, int64_t rank) {
-          return ExampleOf(set, order[split][static_cast<size_t>(rank)]);
-        },
+        {[&](size_t split, int64_t rank) { return ExampleOf(set, place(split, rank)); },
+         [&](size_t split, int64_t rank, std::span<uint8_t> image) {
+           return PixelsOf(set, place(split, rank), image);
+         }},
         writer);
   }));
-  return FromCache(cache, name, facts.identity, limits);
+  // What was written just now has not been to the disk and back.
+  return FromCache(cache, name, facts.identity, limits, Trust::kBody);
 }
 
 // All that a state of the files and these settings decides.
@@ -308,7 +318,9 @@ absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSou
       note(kept.status(), "done without");
     }
   }
-  if (!dataset) dataset = InMemory(set, order, facts, settings.name, limits);
+  if (!dataset) {
+    NF_ASSIGN_OR_RETURN(dataset, InMemory(set, order, facts, settings.name, limits));
+  }
   dataset->notes = std::move(notes);
   return *std::move(dataset);
 }

@@ -10,50 +10,80 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/check.h"
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
 
 namespace noisefloor::trainer {
 
-namespace {
-
-absl::StatusOr<std::span<uint8_t>> Map(uint64_t bytes, int flags, int file) {
-  void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, file, 0);
-  if (mapped == MAP_FAILED) {
-    return MakeError(
-        absl::StatusCode::kResourceExhausted,
-        fmt::format("no memory for {} bytes of pixels: {}", bytes, std::strerror(errno)));
+absl::StatusOr<PixelStore> PixelStore::Make(uint64_t slots, size_t slot_bytes,
+                                            const std::string& folder) {
+  PixelStore store(slot_bytes);
+  const uint64_t bytes = slots * slot_bytes;
+  if (bytes == 0) return store;
+  if (folder.empty()) {
+    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+      return MakeError(
+          absl::StatusCode::kResourceExhausted,
+          fmt::format("no memory for {} bytes of pixels: {}", bytes, std::strerror(errno)));
+    }
+    madvise(mapped, bytes, MADV_HUGEPAGE);  // Advice: a refusal only costs time.
+    store.memory_ = std::span(static_cast<uint8_t*>(mapped), bytes);
+    return store;
   }
-  return std::span(static_cast<uint8_t*>(mapped), bytes);
-}
-
-absl::StatusOr<std::span<uint8_t>> MapFile(uint64_t bytes, const std::string& folder) {
   NF_RETURN_IF_ERROR(CreateDirectories(folder));
-  std::string path = folder + "/pixels-XXXXXX";
-  const int file = mkostemp(path.data(), O_CLOEXEC);
-  if (file < 0) return FileError(path, "make", errno);
-  (void)unlink(path.c_str());
-  // With its room: writing to a hole of a full disk would end the process.
-  const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
-  auto mapped = error == 0 ? Map(bytes, MAP_SHARED, file) : FileError(path, "make room in", error);
-  close(file);
-  return mapped;
-}
-
-}  // namespace
-
-absl::StatusOr<PixelStore> PixelStore::Make(uint64_t bytes, const std::string& folder) {
-  if (bytes == 0) return PixelStore({});
-  NF_ASSIGN_OR_RETURN(
-      const std::span<uint8_t> mapped,
-      folder.empty() ? Map(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1) : MapFile(bytes, folder));
-  return PixelStore(mapped);
+  store.path_ = folder + "/pixels-XXXXXX";
+  store.file_ = mkostemp(store.path_.data(), O_CLOEXEC);
+  if (store.file_ < 0) return FileError(store.path_, "make", errno);
+  (void)unlink(store.path_.c_str());
+  const int error = posix_fallocate(store.file_, 0, static_cast<off_t>(bytes));
+  if (error != 0) return FileError(store.path_, "make room in", error);
+  return store;
 }
 
 PixelStore::~PixelStore() {
-  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+  if (file_ >= 0) close(file_);
+  if (!memory_.empty()) munmap(memory_.data(), memory_.size());
 }
 
-PixelStore::PixelStore(PixelStore&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+PixelStore::PixelStore(PixelStore&& other) noexcept
+    : slot_bytes_(other.slot_bytes_),
+      file_(std::exchange(other.file_, -1)),
+      path_(std::move(other.path_)),
+      memory_(std::exchange(other.memory_, {})) {}
+
+absl::Status PixelStore::Put(uint64_t slot, std::span<const uint8_t> pixels) {
+  NF_CHECK(pixels.size() == slot_bytes_);
+  if (file_ < 0) {
+    std::memcpy(memory_.data() + slot * slot_bytes_, pixels.data(), slot_bytes_);
+    return absl::OkStatus();
+  }
+  for (size_t done = 0; done < slot_bytes_;) {
+    const ssize_t count = pwrite(file_, pixels.data() + done, slot_bytes_ - done,
+                                 static_cast<off_t>(slot * slot_bytes_ + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(path_, "write", errno);
+    done += static_cast<size_t>(count);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PixelStore::Get(uint64_t slot, std::span<uint8_t> pixels) const {
+  NF_CHECK(pixels.size() == slot_bytes_);
+  if (file_ < 0) {
+    std::memcpy(pixels.data(), memory_.data() + slot * slot_bytes_, slot_bytes_);
+    return absl::OkStatus();
+  }
+  for (size_t done = 0; done < slot_bytes_;) {
+    const ssize_t count = pread(file_, pixels.data() + done, slot_bytes_ - done,
+                                static_cast<off_t>(slot * slot_bytes_ + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError(path_, "read", errno);
+    if (count == 0) return MakeError(absl::StatusCode::kDataLoss, path_ + ": it became shorter");
+    done += static_cast<size_t>(count);
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace noisefloor::trainer

@@ -245,6 +245,18 @@ TEST_F(ImageCacheTest, ASetFromTheCacheIsTheSet) {
   EXPECT_EQ(FilesOfCache(".source").size(), 1u);
 }
 
+TEST_F(ImageCacheTest, WhatLiesInAFileMeanwhileIsLeftNowhere) {
+  const Dataset set =
+      LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_, .threads = 3}, {},
+                 absl::InfiniteFuture())
+          .value();
+  const Dataset plain = Load(root_, FacesSettings()).value();
+  EXPECT_EQ(set.identity, plain.identity);
+  EXPECT_EQ(set.train.images, plain.train.images);
+  EXPECT_THAT(set.notes, IsEmpty());
+  EXPECT_THAT(FilesOfCache(""), testing::SizeIs(2));  // The set and its source: nothing is left.
+}
+
 TEST_F(ImageCacheTest, ChangedFilesAreReadAgain) {
   const std::string before = LoadCached().value().identity;
   root_.Put("faces/a.png", Shot(77));
