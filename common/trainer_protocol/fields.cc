@@ -46,8 +46,9 @@ std::vector<Field> FieldsOfModelAndData() {
       NF_INT("model.hidden", model.hidden, 1, 8192, "width of the two hidden layers of mlp"),
       NF_CHOICE("model.init", model.init, "distribution of the initial weights", "glorot_uniform",
                 "he_normal"),
-      NF_CHOICE("data.name", data.name, "the data set", "cifar10", "cifar100", "mnist",
-                "fashion-mnist", "fashion-mnist-sample"),
+      NF_TEXT("data.name", data.name, 100,
+              "the data set: cifar10, cifar100, mnist, fashion-mnist, fashion-mnist-sample, or the "
+              "folder of your own images"),
       NF_TEXT(
           "data.identity", data.identity, 64,
           "identity hash that the data must have; empty: what the first member reads is pinned"),
@@ -55,6 +56,14 @@ std::vector<Field> FieldsOfModelAndData() {
              "the first n in canonical order; 0: all"),
       NF_INT("data.test_examples", data.test_examples, 0, 1e8,
              "the first n in canonical order; 0: all"),
+      NF_INT("data.image_size", data.image_size, 0, 1024,
+             "side in pixels that your own images are made; 0: the set is none of them"),
+      NF_TEXT(
+          "data.labels", data.labels, 4000,
+          "of your own images: the column that is the class, or attributes, separated by commas; "
+          "empty: label"),
+      NF_TEXT("data.groups", data.groups, 4000,
+              "of your own images: columns, separated by commas, that are kept with the test set"),
       NF_INT("augment.crop_padding", augment.crop_padding, 0, 64,
              "pixels of zeros round an image before a random crop; 0: no crop"),
       NF_BOOL("augment.flip", augment.flip, "left and right exchanged at random"),
@@ -78,6 +87,9 @@ std::vector<Field> FieldsOfTraining() {
               "leaves out the last batch of an epoch when it is not full"),
       NF_NUMBER("train.label_smoothing", train.label_smoothing, 0, 0.99,
                 "share of a label that is spread over all classes"),
+      NF_CHOICE("train.loss", train.loss,
+                "of one class out of many, or of several attributes, each yes or no",
+                "cross_entropy", "binary_cross_entropy"),
       NF_CHOICE("train.precision", train.precision, "the arithmetic", "fp32"),
       NF_CHOICE("train.optimizer.name", train.optimizer.name, "the optimiser", "sgd", "adam"),
       NF_NUMBER("train.optimizer.learning_rate", train.optimizer.learning_rate, 0, 1e30,

@@ -25,10 +25,13 @@ struct ModelSettings {
 };
 
 struct DataSettings {
-  std::string name = "fashion-mnist-sample";
+  std::string name = "fashion-mnist-sample";  // Of a known set, or the folder of own images.
   std::string identity;        // Expected identity hash; empty: the first hello pins it.
   int64_t train_examples = 0;  // The first n in canonical order; 0: all.
   int64_t test_examples = 0;
+  int64_t image_size = 0;  // Side in pixels that own images are made; 0: the set is a known one.
+  std::string labels;      // Of own images: a column, or attributes separated by commas.
+  std::string groups;      // Columns separated by commas that go with the test set.
 };
 
 struct AugmentSettings {
@@ -63,6 +66,7 @@ struct TrainSettings {
   int64_t threads = 1;  // Intra-op threads, when the source `threads` is off.
   bool drop_last = false;
   double label_smoothing = 0.0;
+  std::string loss = "cross_entropy";
   std::string precision = "fp32";
   OptimizerSettings optimizer;
   ScheduleSettings schedule;

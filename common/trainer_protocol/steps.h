@@ -7,7 +7,8 @@
 
 namespace noisefloor {
 
-// Examples that are trained on; 0 for a data set that is not known.
+// Examples that are trained on; 0 for a data set that is not known, unless it is a folder of own
+// images of which so many are asked for.
 int64_t PlannedExamples(const Specification& specification);
 
 // Optimiser steps of the whole training; 0 for a data set that is not known.

@@ -10,10 +10,10 @@ namespace {
 
 // What counts as a library: a header whose first folder or name is one of these.
 const std::vector<std::string> kLibraries = {
-    "absl/",      "grpc",    "google/",   "noisefloor/v1/", "nlohmann/", "fmt/",      "spdlog/",
-    "SQLiteCpp/", "sqlite3", "yaml-cpp/", "CLI/",           "boost/",    "openssl/",  "zlib.h",
-    "curl/",      "archive", "torch/",    "ATen/",          "c10/",      "httplib.h", "prometheus/",
-    "thread",     "mutex",   "gtest/",    "gmock/"};
+    "absl/",      "grpc",        "google/",   "noisefloor/v1/", "nlohmann/", "fmt/",     "spdlog/",
+    "SQLiteCpp/", "sqlite3",     "yaml-cpp/", "CLI/",           "boost/",    "openssl/", "zlib.h",
+    "curl/",      "archive",     "jpeglib.h", "png.h",          "torch/",    "ATen/",    "c10/",
+    "httplib.h",  "prometheus/", "thread",    "mutex",          "gtest/",    "gmock/"};
 
 const std::vector<std::string> kOurs = {"common/", "coordinator/", "worker/", "tests/"};
 
@@ -157,6 +157,9 @@ const std::vector<FolderRule>& AllRules() {
        {"common/base/", "common/cache/", "common/files/", "common/trainer_protocol/",
         "worker/trainer/"},
        {"absl/", "fmt/", "thread"}},
+      {"worker/trainer/images",
+       {"common/base/", "common/files/", "worker/trainer/data/"},
+       {"absl/", "fmt/", "nlohmann/", "archive", "jpeglib.h", "png.h", "thread"}},
       {"worker/trainer/fused", {}, {}},
       {"worker/trainer/cuda",
        {"common/base/", "common/files/tensor.h", "common/trainer_protocol/",

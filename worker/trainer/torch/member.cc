@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "worker/trainer/data/dataset.h"
+#include "worker/trainer/images/image_set.h"
 #include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/hardware.h"
@@ -58,14 +59,32 @@ std::string NotFiniteMessage(const TrainReport& report) {
   return "the loss is not finite after " + std::to_string(report.steps) + " steps";
 }
 
+absl::StatusOr<Dataset> LoadOwnImages(const TrainerRequest& request, const Process& process,
+                                      ExampleLimits limits, absl::Time now) {
+  const DataSettings& data = request.specification.data;
+  return LoadImages({.name = data.name,
+                     .image_size = data.image_size,
+                     .labels = data.labels,
+                     .groups = data.groups,
+                     .attributes = request.specification.train.loss == "binary_cross_entropy"},
+                    {.data_root = request.data_root,
+                     .cache = process.cache ? &*process.cache : nullptr,
+                     .threads = UsableProcessors()},
+                    limits, now);
+}
+
 // The data, with nothing left in memory of how they were read.
 absl::StatusOr<Dataset> Load(const TrainerRequest& request, const Process& process,
                              const Clock& clock) {
   const DataSettings& data = request.specification.data;
   const ExampleLimits limits = {data.train_examples, data.test_examples};
+  const auto known = [&] {
+    return process.cache
+               ? LoadDataset(data.name, request.data_root, limits, *process.cache, clock.Now())
+               : LoadDataset(data.name, request.data_root, limits);
+  };
   auto dataset =
-      process.cache ? LoadDataset(data.name, request.data_root, limits, *process.cache, clock.Now())
-                    : LoadDataset(data.name, request.data_root, limits);
+      data.image_size > 0 ? LoadOwnImages(request, process, limits, clock.Now()) : known();
   ReleaseKeptMemory();
   if (!dataset.ok()) return dataset;
   for (const std::string& note : dataset->notes) std::fprintf(stderr, "%s\n", note.c_str());

@@ -22,7 +22,8 @@ function(noisefloor_trainer_of stack suffix)
     DEPS
       noisefloor_torch-${stack} noisefloor::base noisefloor::files noisefloor::trainer_cubins
       noisefloor::trainer_cuda noisefloor::trainer_data noisefloor::trainer_fused
-      noisefloor::trainer_noise noisefloor::trainer_plain noisefloor::trainer_protocol)
+      noisefloor::trainer_images noisefloor::trainer_noise noisefloor::trainer_plain
+      noisefloor::trainer_protocol)
   target_precompile_headers(noisefloor_trainer_torch${suffix} PRIVATE pch.h)
   target_compile_definitions(noisefloor_trainer_torch${suffix} PRIVATE
     NOISEFLOOR_STACK="${stack}" NOISEFLOOR_VERSION="${PROJECT_VERSION}")

@@ -61,6 +61,30 @@ TEST(DeviceImagesTest, BatchesOfADeviceAreThoseOfTheHost) {
   }
 }
 
+TEST(DeviceImagesTest, AttributesOfExamplesOnADeviceAreThoseOfTheHost) {
+  Dataset dataset = DrawnDataset({1, 4, 4}, 8);
+  dataset.attributes = {"young", "smiling"};
+  dataset.classes = 2;
+  std::vector<uint8_t> attributes(16);
+  for (size_t i = 0; i < attributes.size(); ++i) attributes[i] = i % 3 == 0 ? 1 : 0;
+  dataset.train.attributes = std::move(attributes);
+  const Specification specification = SpecificationOf("mlp");
+  const Streams streams = MakeStreams(specification);
+  cuda::rehearsal::RehearsalLauncher launcher(1);
+  auto host = TrainingBatches::Make(specification, dataset, streams, at::kCPU);
+  auto device = TrainingBatches::Make(specification, dataset, streams, at::kCPU, &launcher);
+  ASSERT_TRUE(host.ok() && device.ok());
+  const auto batch = host->Next();
+  ASSERT_TRUE(batch.ok());
+  const Examples a = host->Load(*batch, 3, 5);
+  const Examples b = device->Load(*batch, 3, 5);
+  ASSERT_EQ(b.labels.sizes(), (std::vector<int64_t>{5, 2}));
+  EXPECT_EQ(b.labels.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(a.labels, b.labels));
+  EXPECT_TRUE(at::equal(a.images, b.images));
+  EXPECT_EQ(launcher.launches(), 1u);
+}
+
 class FailingLauncher : public cuda::KernelLauncher {
  public:
   absl::Status Launch(const cuda::KernelLaunch&) override {

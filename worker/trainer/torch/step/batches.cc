@@ -33,19 +33,38 @@ absl::StatusOr<TrainingBatches> TrainingBatches::Make(const Specification& speci
 }
 
 Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count) const {
-  if (resident_) return resident_->Load(batch, first, count);
   const auto begin = static_cast<size_t>(first);
   const auto size = static_cast<size_t>(count);
   const Augmenter::Selection selection{.epoch = batch.epoch,
                                        .first_position = batch.first_position + begin,
                                        .examples = std::span(batch.examples).subspan(begin, size)};
-  const at::Tensor labels = at::empty({count}, at::kLong);
-  std::copy_n(batch.labels.begin() + first, count, labels.mutable_data_ptr<int64_t>());
+  if (resident_) {
+    Examples resident = resident_->Load(batch, first, count);
+    // The kernel knows classes alone.
+    if (attributes_ > 0) resident.labels = AttributesOf(selection.examples).to(device_);
+    return resident;
+  }
+  const at::Tensor labels =
+      attributes_ > 0 ? AttributesOf(selection.examples) : at::empty({count}, at::kLong);
+  if (attributes_ == 0) {
+    std::copy_n(batch.labels.begin() + first, count, labels.mutable_data_ptr<int64_t>());
+  }
   return {NewImages(
               count, split_->shape, augmenter_.layout(),
               [&](std::span<float> out) { augmenter_.Training(*split_, selection, draws_, out); },
               device_),
           labels.to(device_)};
+}
+
+at::Tensor TrainingBatches::AttributesOf(std::span<const uint32_t> examples) const {
+  const at::Tensor all =
+      at::empty({static_cast<int64_t>(examples.size()), attributes_}, at::kFloat);
+  float* out = all.mutable_data_ptr<float>();
+  const auto width = static_cast<size_t>(attributes_);
+  for (const uint32_t example : examples) {
+    out = std::copy_n(split_->attributes.data() + example * width, width, out);
+  }
+  return all;
 }
 
 absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
@@ -61,11 +80,18 @@ absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
     const auto size = static_cast<int64_t>(batch.examples.size());
     const Examples examples = Load(batch, 0, size);
     images.push_back(HostValues(examples.images));
-    labels.emplace_back(batch.labels.begin(), batch.labels.end());
+    Shape label_shape = {size};
+    if (attributes_ == 0) {
+      labels.emplace_back(batch.labels.begin(), batch.labels.end());
+    } else {
+      const std::vector<float> values = HostValues(examples.labels);
+      labels.emplace_back(values.begin(), values.end());
+      label_shape.push_back(attributes_);
+    }
     const std::string number = std::to_string(i);
     views.push_back(
         MakeTensorView<float>("images/" + number, examples.images.sizes().vec(), images.back()));
-    views.push_back(MakeTensorView<int32_t>("labels/" + number, {size}, labels.back()));
+    views.push_back(MakeTensorView<int32_t>("labels/" + number, label_shape, labels.back()));
   }
   return HashTensors(views);
 }

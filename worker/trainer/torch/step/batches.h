@@ -33,21 +33,27 @@ class TrainingBatches {
   Examples Load(const Batch& batch, int64_t first, int64_t count) const;
 
   // The hash over the first 4 batches ever ("images/0" {n, channels, height, width}, "labels/0"
-  // {n} int32, ...), fewer if the first epoch has fewer. Leaves Next where it is.
+  // {n} int32, or {n, attributes}, ...), fewer if the first epoch has fewer. Leaves Next where it
+  // is.
   absl::StatusOr<std::string> HashFirst() const;
 
  private:
   TrainingBatches(const Dataset& dataset, Loader loader, Augmenter augmenter,
                   const AugmentDraws& draws, at::Device device)
       : split_(&dataset.train),
+        attributes_(static_cast<int64_t>(dataset.attributes.size())),
         fresh_(loader),
         loader_(std::move(loader)),
         augmenter_(augmenter),
         draws_(draws),
         device_(device) {}
 
+  // {n, attributes} float.
+  at::Tensor AttributesOf(std::span<const uint32_t> examples) const;
+
   const Split* split_;
-  Loader fresh_;  // Never moved on.
+  int64_t attributes_;  // 0: examples have one class each.
+  Loader fresh_;        // Never moved on.
   Loader loader_;
   Augmenter augmenter_;
   AugmentDraws draws_;

@@ -54,9 +54,7 @@ void GradientShards::ComputeShard(int64_t rank, int64_t batch_size, int64_t step
   const at::Tensor logits = replica.Forward(
       examples.images,
       {.training = true, .step = step, .first_example = first, .dropout = options_.dropout});
-  const at::Tensor loss = at::cross_entropy_loss(logits, examples.labels, {}, at::Reduction::Sum,
-                                                 /*ignore_index=*/-100, options_.label_smoothing)
-                              .div(static_cast<double>(batch_size));
+  const at::Tensor loss = LossOf(logits, examples.labels).div(static_cast<double>(batch_size));
   loss.backward();
   losses_[place] = loss.detach();
   std::vector<at::Tensor> share = TakeGradients(replica);
@@ -66,6 +64,16 @@ void GradientShards::ComputeShard(int64_t rank, int64_t batch_size, int64_t step
   }
   MutexLock lock(mutex_);  // Who comes first adds first: this is the noise source.
   AddShare(rank, std::move(share));
+}
+
+// The sum over the examples.
+at::Tensor GradientShards::LossOf(const at::Tensor& logits, const at::Tensor& labels) const {
+  if (!options_.binary) {
+    return at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum, /*ignore_index=*/-100,
+                                  options_.label_smoothing);
+  }
+  return at::binary_cross_entropy_with_logits(logits, labels, {}, {}, at::Reduction::Sum)
+      .div(static_cast<double>(logits.size(1)));
 }
 
 std::vector<at::Tensor> GradientShards::TakeGradients(const Model& replica) const {

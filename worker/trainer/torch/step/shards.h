@@ -19,7 +19,7 @@ namespace noisefloor::trainer {
 
 struct Examples {
   at::Tensor images;  // {n, channels, height, width} float, in the network's layout
-  at::Tensor labels;  // {n} int64
+  at::Tensor labels;  // {n} int64; with binary cross-entropy {n, attributes} float, 0 or 1
 };
 // Gives examples [first, first + count) of the batch at hand. Called on the shards' threads.
 using LoadExamples = std::function<Examples(int64_t first, int64_t count)>;
@@ -29,6 +29,7 @@ struct ShardOptions {
   int64_t threads = 1;            // Intra-op threads of each shard.
   bool in_arrival_order = false;  // Add shares as they arrive instead of by rank.
   double label_smoothing = 0;
+  bool binary = false;  // Sigmoid and binary cross-entropy, mean over the attributes.
   double batch_norm_momentum = 0.01;
   DropoutDraws dropout{0};
 };
@@ -59,6 +60,7 @@ class GradientShards {
  private:
   void ComputeShard(int64_t rank, int64_t batch_size, int64_t step, const LoadExamples& load)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  at::Tensor LossOf(const at::Tensor& logits, const at::Tensor& labels) const;
   std::vector<at::Tensor> TakeGradients(const Model& replica) const;
   void AddShare(int64_t rank, std::vector<at::Tensor> share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddByRank();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "worker/trainer/data/examples_seen.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/init.h"
 #include "worker/trainer/torch/optim/optimizer.h"
@@ -37,6 +38,7 @@ ShardOptions OptionsOf(const TrainInput& input) {
           .threads = input.switches.threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
           .label_smoothing = spec.train.label_smoothing,
+          .binary = !input.dataset.attributes.empty(),
           .batch_norm_momentum = spec.model.batch_norm_momentum,
           .dropout = input.streams.dropout};
 }
@@ -94,7 +96,9 @@ Json MeasuredJson(const TrainReport& report) {
   for (const auto& [order, count] : report.arrival_orders) most = std::max(most, count);
   Json measured = {{"steps", report.steps},
                    {"train_seconds", report.train_seconds},
-                   {"evaluate_seconds", report.evaluate_seconds}};
+                   {"evaluate_seconds", report.evaluate_seconds},
+                   {"examples_seen", report.examples_seen},
+                   {"examples_seen_sha256", report.examples_seen_sha256}};
   if (report.arrival_orders.empty()) return measured;
   measured["arrival_orders_seen"] = report.arrival_orders.size();
   measured["most_frequent_arrival_order"] = most;
@@ -120,6 +124,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   Optimizer optimizer(spec.train.optimizer, model->ParameterTensors());
   Journal journal(counts, reporter);
   TrainReport report;
+  ExamplesSeen seen(input.dataset.train.size());
   Examiner examiner(input, shards.team(), results, report);
 
   const absl::Duration start = input.clock.Steady();
@@ -130,6 +135,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
     }
     if (poke.on && step == poke.step) ApplyPoke(poke, *model);
     NF_ASSIGN_OR_RETURN(const Batch batch, batches.Next());
+    seen.Add(batch.examples);
     const double learning_rate = LearningRate(spec.train, counts, step);
     const auto& gradient = shards.Compute(
         static_cast<int64_t>(batch.examples.size()), step,
@@ -148,6 +154,8 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/true));
   if (!std::isfinite(results.outcome().metrics["loss"])) report.ending = Ending::kDiverged;
   report.arrival_orders = shards.arrival_orders();
+  report.examples_seen = seen.count();
+  report.examples_seen_sha256 = seen.Hash(input.dataset.identity);
   return report;
 }
 

@@ -37,6 +37,8 @@ struct TrainReport {
   double train_seconds = 0;  // Of the steps, without evaluations.
   double evaluate_seconds = 0;
   std::map<std::string, int64_t> arrival_orders;  // shards.h
+  int64_t examples_seen = 0;                      // Different ones, in all epochs: examples_seen.h
+  std::string examples_seen_sha256;
 };
 
 // What a network for the data set is made for, and how it is evaluated.
