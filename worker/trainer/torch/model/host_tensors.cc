@@ -35,7 +35,7 @@ HostTensors::HostTensors(const std::vector<NamedTensor>& tensors, at::ScalarType
 }
 
 HostTensors HostTensors::Parameters(const Model& model) {
-  return HostTensors(model.parameters(), model.type());
+  return HostTensors(model.parameters(), at::kFloat);
 }
 
 HostTensors HostTensors::ParametersAndBuffers(const Model& model) {

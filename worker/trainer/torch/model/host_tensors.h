@@ -16,8 +16,9 @@ class HostTensors {
  public:
   // As `type`, whatever they are.
   HostTensors(const std::vector<NamedTensor>& tensors, at::ScalarType type);
-  // In the model's own type.
+  // As floats, which all weights are before the first step.
   static HostTensors Parameters(const Model& model);
+  // In the model's own type.
   static HostTensors ParametersAndBuffers(const Model& model);
   // As files have them.
   static HostTensors ParametersAndBuffersAsFloats(const Model& model);
