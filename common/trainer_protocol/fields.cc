@@ -80,7 +80,7 @@ std::vector<Field> FieldsOfTraining() {
                 "share of a label that is spread over all classes"),
       NF_CHOICE("train.precision", train.precision, "the arithmetic", "fp32", "tf32", "bf16",
                 "fp16", "fp64"),
-      NF_NUMBER("train.loss_scale.initial", train.loss_scale.initial, 1, 16777216,
+      NF_NUMBER("train.loss_scale.initial", train.loss_scale.initial, 0.001, 16777216,
                 "of fp16: what the loss is multiplied by, at first"),
       NF_INT("train.loss_scale.growth_interval", train.loss_scale.growth_interval, 1, 1e9,
              "of fp16: steps in a row with finite gradients after which the scale is doubled"),

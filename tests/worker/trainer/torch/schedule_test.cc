@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -30,14 +32,20 @@ ScheduleSettings SettingsOf(const Json& json) {
   return schedule;
 }
 
-class ScheduleReferenceTest : public testing::TestWithParam<const char*> {};
+struct Case {
+  const char* file;
+  uint64_t bits;  // s = 1099511628211 s + the rate's bits, over all rates in their order.
+};
+class ScheduleReferenceTest : public testing::TestWithParam<Case> {};
 
-// PyTorch's schedulers multiply the last rate again, which gathers rounding.
+// PyTorch's schedulers multiply the last rate again, which gathers rounding. The bits are those
+// that noisefloor.member's learning_rate has: tests/worker/python/parts_test.py.
 TEST_P(ScheduleReferenceTest, EveryStepHasTheRateOfPython) {
   std::ifstream file(std::string(std::getenv("NOISEFLOOR_SOURCE")) +
-                     "/tests/worker/trainer/torch/optim_reference/" + GetParam() + ".json");
+                     "/tests/worker/trainer/torch/optim_reference/" + GetParam().file + ".json");
   const Json cases = Json::parse(file);
   ASSERT_GE(cases.size(), 2u);
+  uint64_t bits = 0;
   for (const Json& one : cases) {
     TrainSettings train;
     train.optimizer.learning_rate = 0.8;
@@ -45,16 +53,19 @@ TEST_P(ScheduleReferenceTest, EveryStepHasTheRateOfPython) {
     const Schedule schedule(train, {4, 36});
     ASSERT_EQ(one["rates"].size(), 36u);
     for (int64_t step = 0; step < 36; ++step) {
-      EXPECT_NEAR(schedule.RateAt(step), one["rates"][static_cast<size_t>(step)].get<double>(),
-                  1e-14)
+      const double rate = schedule.RateAt(step);
+      EXPECT_NEAR(rate, one["rates"][static_cast<size_t>(step)].get<double>(), 1e-14)
           << train.schedule.name << " " << step;
+      bits = bits * 1099511628211u + std::bit_cast<uint64_t>(rate);
     }
   }
+  EXPECT_EQ(bits, GetParam().bits);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, ScheduleReferenceTest,
-                         testing::Values("schedules", "keras_schedules"),
-                         [](const auto& info) { return std::string(info.param); });
+                         testing::Values(Case{"schedules", 18064884016399333438u},
+                                         Case{"keras_schedules", 15669270919180636187u}),
+                         [](const auto& info) { return std::string(info.param.file); });
 
 // Bits, by exact arithmetic: each is a product that doubles hold.
 TEST(ScheduleTest, CornersAreExact) {
