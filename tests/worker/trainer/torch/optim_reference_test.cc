@@ -362,10 +362,14 @@ TEST(PrecisionTest, EachOperationHasTheTypeThatTheReadmeSays) {
       EXPECT_EQ(one.scalar_type(), low);
     }
     const Dropout dropout{"dropout1", 0.3};
-    const at::Tensor dropped = dropout(at::ones({8, 64}).to(low), {.training = true});
+    const at::Tensor values = at::arange(1, 201, at::kFloat).view({2, 100}).to(low);
+    const at::Tensor dropped = dropout(values, {.training = true});
     EXPECT_EQ(dropped.scalar_type(), low);
-    // The exact factor rounded once: 1 / 0.7.
-    EXPECT_EQ(dropped.max().item<float>(), at::full({}, 1.0f / 0.7f).to(low).item<float>());
+    // Times 1 / 0.7 as a float, and then rounded once.
+    const at::Tensor kept = dropped.ne(0),
+                     product = (values.to(at::kFloat) * (1.0f / 0.7f)).to(low);
+    EXPECT_GT(kept.sum().item<int64_t>(), 100);
+    EXPECT_TRUE(at::equal(dropped.masked_select(kept), product.masked_select(kept)));
   }
   EXPECT_EQ(at::conv2d(x, w, c, 1, 1).scalar_type(), at::kFloat) << "the scope has ended";
 }
