@@ -1,4 +1,6 @@
 // What must fit together of precision, optimiser and schedule, with the exact words.
+#include "common/trainer_protocol/check_arithmetic.h"
+
 #include <utility>
 
 #include "gmock/gmock.h"
@@ -21,7 +23,10 @@ std::vector<std::string> ProblemsOf(const Changes& changes, const std::string& h
     EXPECT_EQ(Message(SetField(specification, path, value)), "");
   }
   std::vector<std::string> texts;
-  for (const FieldProblem& problem : CheckTogether(specification)) {
+  std::vector<FieldProblem> problems;
+  CheckArithmetic(specification, problems);
+  EXPECT_EQ(CheckTogether(specification).size(), problems.size()) << "it is a part of that";
+  for (const FieldProblem& problem : problems) {
     texts.push_back(problem.path + ": " + problem.message);
   }
   return texts;
@@ -48,7 +53,8 @@ TEST(CheckArithmeticTest, EveryOptimiserScheduleAndPrecisionCanBeAskedFor) {
   for (const std::string name : {"constant", "cosine", "staircase", "polynomial", "triangular"}) {
     EXPECT_THAT(ProblemsOf({Text("schedule.name", name)}), ElementsAre()) << name;
   }
-  EXPECT_THAT(ProblemsOf({Text("schedule.name", "list"), Text("schedule.factors", "1 0.1"),
+  EXPECT_THAT(ProblemsOf({Text("schedule.name", "list"),
+                          Text("schedule.factors", "1 0.1"),
                           {"train.schedule.milestones", std::vector<int64_t>{1}}}),
               ElementsAre());
   for (const std::string name : {"fp32", "tf32", "bf16", "fp16", "fp64"}) {
@@ -68,16 +74,18 @@ TEST(CheckArithmeticTest, AnOptimiserRefusesWhatItDoesNotRead) {
                   "train.optimizer.beta1: sgd has no mean gradient; expected 0.9, the default",
                   "train.optimizer.beta2: sgd has no mean square; expected 0.999, the default",
                   "train.optimizer.epsilon: sgd has no denominator; expected 1e-07, the default"));
-  EXPECT_THAT(
-      ProblemsOf({Text("optimizer.name", "adamw"), Number("optimizer.momentum", 0.9)}),
-      ElementsAre("train.optimizer.momentum: adamw has no momentum setting; use beta1"));
+  EXPECT_THAT(ProblemsOf({Text("optimizer.name", "adamw"), Number("optimizer.momentum", 0.9)}),
+              ElementsAre("train.optimizer.momentum: adamw has no momentum setting; use beta1"));
 }
 
 TEST(CheckArithmeticTest, AScheduleRefusesWhatItDoesNotRead) {
   EXPECT_THAT(
-      ProblemsOf({Number("schedule.factor", 0.5), {"train.schedule.every_epochs", int64_t{3}},
-                  {"train.schedule.power", int64_t{2}}, Number("schedule.start", 0.5),
-                  Number("schedule.peak", 0.5), Number("schedule.end", 0.5),
+      ProblemsOf({Number("schedule.factor", 0.5),
+                  {"train.schedule.every_epochs", int64_t{3}},
+                  {"train.schedule.power", int64_t{2}},
+                  Number("schedule.start", 0.5),
+                  Number("schedule.peak", 0.5),
+                  Number("schedule.end", 0.5),
                   Text("schedule.factors", "1")}),
       ElementsAre("train.schedule.factors: only schedule list has factors, not constant",
                   "train.schedule.factor: constant has no factor; expected 0.1, the default",
@@ -95,7 +103,8 @@ TEST(CheckArithmeticTest, AScheduleRefusesWhatItDoesNotRead) {
 
 TEST(CheckArithmeticTest, AListHasOneFactorMoreThanMilestones) {
   const auto with = [](const std::string& factors) {
-    return ProblemsOf({Text("schedule.name", "list"), Text("schedule.factors", factors),
+    return ProblemsOf({Text("schedule.name", "list"),
+                       Text("schedule.factors", factors),
                        {"train.schedule.milestones", std::vector<int64_t>{1, 2}}});
   };
   EXPECT_THAT(with("1 0.5 0"), ElementsAre());
@@ -120,7 +129,8 @@ TEST(CheckArithmeticTest, AnArithmeticIsRefusedWhereThereIsNone) {
   EXPECT_THAT(ProblemsOf({Text("precision", "tf32")}, "cpu-amd-avx512"),
               ElementsAre("train.precision: tf32 is an arithmetic of GPUs, cpu-amd-avx512 has "
                           "none; expected fp32, bf16, fp16 or fp64"));
-  EXPECT_THAT(ProblemsOf({Text("precision", "bf16"), Number("loss_scale.initial", 8),
+  EXPECT_THAT(ProblemsOf({Text("precision", "bf16"),
+                          Number("loss_scale.initial", 8),
                           {"train.loss_scale.growth_interval", int64_t{5}}}),
               ElementsAre("train.loss_scale.initial: bf16 has no loss scale; expected 65536, the "
                           "default",

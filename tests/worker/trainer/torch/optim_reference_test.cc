@@ -361,13 +361,13 @@ TEST(PrecisionTest, EachOperationHasTheTypeThatTheReadmeSays) {
                                   at::linear(rows, m, at::ones({5})), at::matmul(m, m.t())}) {
       EXPECT_EQ(one.scalar_type(), low);
     }
+    const auto factor = static_cast<float>(1.0 / (1.0 - 0.3));
     const Dropout dropout{"dropout1", 0.3};
     const at::Tensor values = at::arange(1, 201, at::kFloat).view({2, 100}).to(low);
     const at::Tensor dropped = dropout(values, {.training = true});
     EXPECT_EQ(dropped.scalar_type(), low);
-    // Times 1 / 0.7 as a float, and then rounded once.
-    const at::Tensor kept = dropped.ne(0),
-                     product = (values.to(at::kFloat) * (1.0f / 0.7f)).to(low);
+    // Times the float factor, and then rounded once.
+    const at::Tensor kept = dropped.ne(0), product = (values.to(at::kFloat) * factor).to(low);
     EXPECT_GT(kept.sum().item<int64_t>(), 100);
     EXPECT_TRUE(at::equal(dropped.masked_select(kept), product.masked_select(kept)));
   }
