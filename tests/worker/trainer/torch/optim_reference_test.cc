@@ -17,6 +17,7 @@
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/precision.h"
 #include "worker/trainer/torch/optim/update.h"
+#include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/shards.h"
 
 namespace noisefloor::trainer {
@@ -345,6 +346,48 @@ TEST(OptimReferenceTest, ScriptMakesTheSameFilesAgain) {
       EXPECT_NEAR(value.get<double>(), fresh[path].get<double>(), 1e-12) << name << path;
     }
   }
+}
+
+// Says whether convolutions of a GPU may round to TF32 while it is asked.
+class Witness final : public Model {
+ public:
+  Witness() : Model({}, at::kCPU, nullptr) {}
+  at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
+    const at::Context& context = at::globalContext();
+    seen_ = context.allowTF32CuDNN() || context.allowTF32CuBLAS();
+    return at::zeros({images.size(0), 2});
+  }
+  bool seen() const { return seen_; }
+
+ private:
+  mutable bool seen_ = true;
+};
+
+TEST(PrecisionTest, Tf32IsOnForTrainingAndOffForTests) {
+  const SwitchPlan plan{.tf32 = true, .threads = 1};
+  const auto readings = SetSwitches(plan);
+  EXPECT_TRUE(CheckReadings(readings).ok()) << Message(CheckReadings(readings));
+  for (const SwitchReading& reading : readings) {
+    if (reading.name == "float32_matmul_precision") {
+      EXPECT_EQ(reading.read, "high");
+    }
+    if (reading.name == "tf32_cublas" || reading.name == "tf32_cudnn") {
+      EXPECT_EQ(reading.read, "on") << reading.name;
+    }
+  }
+  const ImageShape shape{1, 2, 2};
+  const Split split{shape, std::vector<uint8_t>(4), std::vector<int64_t>(1)};
+  const Augmenter augmenter{shape, {}, Layout::kNhwc};
+  ThreadTeam team{1, [] {}};
+  const Witness witness;
+
+  EXPECT_TRUE(
+      Evaluator({.training = plan}, split, augmenter, team).Predict(witness, 2, at::kCPU).ok());
+
+  EXPECT_FALSE(witness.seen());
+  EXPECT_TRUE(at::globalContext().allowTF32CuDNN()) << "training goes on";
+  EXPECT_TRUE(CheckReadings(SetSwitches({.threads = 1})).ok());
+  EXPECT_FALSE(at::globalContext().allowTF32CuDNN());
 }
 
 // What autocast makes of each operation that networks here are made of, on a processor.
