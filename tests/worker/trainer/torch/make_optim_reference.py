@@ -25,7 +25,7 @@ OPTIMIZERS = [
     dict(name="adam", epsilon=1e-3, weight_decay=0.02, beta1=0.8, beta2=0.99),
     dict(name="adamw", epsilon=1e-7, weight_decay=0.1),
     dict(name="adamw", epsilon=1e-7, weight_decay=0.1, decayed="matrices"),
-    dict(name="sgd", momentum=0.9, clip_norm=0.7),
+    dict(name="sgd", momentum=0.9, clip_norm=1.8),
     dict(name="adam", epsilon=1e-7, average_decay=0.75),
 ]
 SCHEDULES = [
