@@ -100,7 +100,7 @@ def _share(run: Run, step: int, steps_of_epoch: int, warmup: int) -> float:
     """Of the base rate, after the warm-up."""
     def number(name: str) -> float:
         return float(run["train.schedule." + name])
-    name, total = run["train.schedule.name"], run["train.epochs"] * steps_of_epoch
+    name, total = run["train.schedule.name"], int(run["train.epochs"]) * steps_of_epoch
     epoch, done = step // steps_of_epoch, (step - warmup) / (total - warmup)
     reached = sum(epoch >= milestone for milestone in run["train.schedule.milestones"])
     if name == "step":
@@ -110,7 +110,8 @@ def _share(run: Run, step: int, steps_of_epoch: int, warmup: int) -> float:
     if name == "cosine":
         return 0.5 * (1.0 + _cosine_of_pi(done))
     if name == "polynomial":
-        return number("end") + (1.0 - number("end")) * _power(1.0 - done, run["train.schedule.power"])
+        power = _power(1.0 - done, run["train.schedule.power"])
+        return number("end") + (1.0 - number("end")) * power
     if name == "triangular":
         peak = int(number("peak") * total)
         if step < peak:
