@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "common/base/sha256_text.h"
+#include "common/trainer_protocol/check_arithmetic.h"
 #include "common/trainer_protocol/datasets.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
@@ -95,27 +96,6 @@ void CheckData(const Specification& s, Problems& problems) {
   }
 }
 
-void CheckOptimizer(const Specification& s, Problems& problems) {
-  const OptimizerSettings& optimizer = s.train.optimizer;
-  if (optimizer.name == "adam" && (optimizer.momentum != 0 || optimizer.nesterov)) {
-    problems.push_back({"train.optimizer.momentum", "adam has no momentum setting; use beta1"});
-  }
-  if (optimizer.nesterov && optimizer.momentum == 0) {
-    problems.push_back({"train.optimizer.nesterov", "needs train.optimizer.momentum above 0"});
-  }
-  const ScheduleSettings& schedule = s.train.schedule;
-  if (schedule.name == "step" && schedule.milestones.empty()) {
-    problems.push_back({"train.schedule.milestones", "schedule step needs at least one milestone"});
-  }
-  if (schedule.name != "step" && !schedule.milestones.empty()) {
-    problems.push_back(
-        {"train.schedule.milestones", "only schedule step has milestones, not " + schedule.name});
-  }
-  if (!std::ranges::is_sorted(schedule.milestones, std::less_equal<>())) {
-    problems.push_back({"train.schedule.milestones", "expected rising epochs"});
-  }
-}
-
 // Which parameters there are to poke only the made model knows: the trainer refuses others.
 void CheckPoke(const Specification& s, Problems& problems) {
   if (s.Source(NoiseSource::kPoke).state == SourceState::kOff) return;
@@ -164,7 +144,7 @@ std::vector<FieldProblem> CheckTogether(const Specification& specification) {
   CheckModel(specification, problems);
   CheckShards(specification, problems);
   CheckData(specification, problems);
-  CheckOptimizer(specification, problems);
+  CheckArithmetic(specification, problems);
   CheckSources(specification, problems);
   CheckPoke(specification, problems);
   CheckEvaluations(specification, problems);

@@ -39,7 +39,7 @@ const SettingsSchemaRef& OwnSchema();
 // Identity of the settings of version 0.2, which told nobody of them. Where an identity is kept or
 // compared, "" stands for it, so that what that version kept and tells is what it was.
 inline constexpr std::string_view kSettingsOf02 =
-    "e6857f2887b66e466b90ba9389d9b9e58212822d86fd819d84bc7697b61d8ef6";
+    "69e9d597d0baf939707c15b16555510a471058baa4e01475255adce97c3ef939";
 std::string IdentityOf(const SettingsSchema& schema);
 
 // Sets one field. An int is accepted where a number is expected. InvalidArgument says what was

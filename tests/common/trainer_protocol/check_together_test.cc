@@ -69,8 +69,8 @@ TEST(CheckTogetherTest, OptimiserAndScheduleMustFitTheirSettings) {
   specification.train.schedule.milestones = {3, 2};
   EXPECT_THAT(ProblemsOf(specification),
               ElementsAre("train.optimizer.nesterov: needs train.optimizer.momentum above 0",
-                          "train.schedule.milestones: only schedule step has milestones, not "
-                          "constant",
+                          "train.schedule.milestones: only the schedules step and list have "
+                          "milestones, not constant",
                           "train.schedule.milestones: expected rising epochs"));
 }
 

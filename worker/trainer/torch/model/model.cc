@@ -36,7 +36,7 @@ at::Tensor Model::NewParameter(const std::string& name, at::IntArrayRef shape) {
 }
 
 at::Tensor Model::NewBuffer(const std::string& name, at::IntArrayRef shape) {
-  const auto options = at::TensorOptions(at::kFloat).device(device_);
+  const auto options = at::TensorOptions(type_).device(device_);
   at::Tensor value =
       shared_ != nullptr ? Find(shared_->buffers_, name) : at::full(shape, kNotSet, options);
   buffers_.push_back({name, value});
@@ -71,6 +71,13 @@ BatchNorm Model::MakeBatchNorm(const std::string& name, int64_t channels) {
   norm.batch_variance = batch_statistics_.back();
   norm.epsilon = settings_.batch_norm_epsilon;
   return norm;
+}
+
+void Model::ToType(at::ScalarType type) {
+  type_ = type;
+  for (const NamedTensor& one : parameters_) one.value.set_data(one.value.detach().to(type));
+  for (const NamedTensor& one : buffers_) one.value.set_data(one.value.to(type));
+  for (const at::Tensor& one : batch_statistics_) one.set_data(one.to(type));
 }
 
 std::vector<at::Tensor> Model::ParameterTensors() const {

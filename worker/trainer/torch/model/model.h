@@ -40,6 +40,11 @@ class Model {
   // In the order in which the network uses them.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
   const std::vector<NamedTensor>& buffers() const { return buffers_; }
+  // Of parameters and buffers: float, or what ToType made of them.
+  at::ScalarType type() const { return type_; }
+  // Turns parameters, buffers and statistics into this type, in place: layers hold the same ones.
+  // Before there are replicas, which take it over.
+  void ToType(at::ScalarType type);
   // The statistics of the last training batch, one tensor for each buffer, in the same order.
   const std::vector<at::Tensor>& batch_statistics() const { return batch_statistics_; }
   std::vector<at::Tensor> ParameterTensors() const;
@@ -48,7 +53,10 @@ class Model {
  protected:
   // `shared`: the model whose weights this one shares, or null; borrowed during construction.
   Model(const ModelSettings& settings, at::Device device, const Model* shared)
-      : settings_(settings), device_(device), shared_(shared) {}
+      : settings_(settings),
+        device_(device),
+        shared_(shared),
+        type_(shared == nullptr ? at::kFloat : shared->type_) {}
 
   struct ConvOptions {
     int64_t in = 0;
@@ -69,6 +77,7 @@ class Model {
   const ModelSettings settings_;
   const at::Device device_;
   const Model* shared_;
+  at::ScalarType type_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;
   std::vector<at::Tensor> batch_statistics_;
