@@ -38,7 +38,7 @@ class Stacks final : public Command {
   noisefloor stacks install torch-2.7-cu126        # stopped: the same command begins anew
   noisefloor stacks describe torch-2.7-cu126
   noisefloor-worker --stacks=torch-2.7-cu126       # beside the one that is always there
-  noisefloor serve --stack-root=$HOME/.cache/noisefloor/stacks   # workers --fetch-stack them
+  noisefloor serve --stack-root=/shared/stacks     # workers get them with --fetch-stack
   noisefloor stacks remove torch-2.7-cu126)";
   }
   void Describe(CLI::App& app) override {
