@@ -76,7 +76,8 @@ struct ParsedOptions {
   int exit_code = 0;
   std::string text;  // Help and version go to standard output, complaints to standard error.
 };
-// Pure but for looking whether default files exist, and reading the access file.
+// Pure but for looking whether default files exist, reading the access file, and bringing the
+// trainers of stacks up to date.
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place);
 
 // "STACK=PATH", "STACK=COMMAND WITH WORDS", as a shell takes them apart where there is no such
