@@ -223,7 +223,16 @@ const SettingsSchemaRef& OwnSchema() {
 }
 
 std::string IdentityOf(const SettingsSchema& schema) {
-  return schema.identity() == kSettingsOf02 ? "" : schema.identity();
+  return schema.identity() == SettingsOf02()->identity() ? "" : schema.identity();
+}
+
+SettingsSchemaRef BuiltInSchema(std::string_view identity) {
+  if (identity.empty()) return SettingsOf02();
+  return identity == IdentityOf(*OwnSchema()) ? OwnSchema() : nullptr;
+}
+
+bool Trains(std::string_view offered, std::string_view wanted) {
+  return offered == wanted || (wanted.empty() && offered == OwnSchema()->identity());
 }
 
 absl::Status SetField(Specification& specification, std::string_view path, SettingValue value) {
