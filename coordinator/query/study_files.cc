@@ -125,7 +125,7 @@ absl::StatusOr<StudyFiles::Truths> StudyFiles::Labels(const ArtifactRow& artifac
   const Shape& shape = array->shape();
   const absl::Status wrong =
       NotOfShape(artifact, "whole numbers [examples] or [examples, attributes]", *array);
-  if (array->type() == ElementType::kFloat32 || shape.empty() || shape.size() > 2) return wrong;
+  if (shape.empty() || shape.size() > 2) return wrong;
   if (shape.size() == 2 && shape[1] < 1) return wrong;
   Truths truths;
   truths.attributes = shape.size() == 2 ? shape[1] : 0;
@@ -142,7 +142,8 @@ absl::StatusOr<StudyFiles::Truths> StudyFiles::Labels(const ArtifactRow& artifac
       NF_ASSIGN_OR_RETURN(truths.values, Narrow<uint8_t>(*array));
       break;
     }
-    case ElementType::kFloat32: break;
+    case ElementType::kFloat32:
+    case ElementType::kFloat64: return wrong;
   }
   return truths;
 }

@@ -134,6 +134,9 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   if (!place.ok()) return fail(CauseClass::kBadSpecification, place);
   const auto device = DeviceOf(spec, *hardware);
   if (!device.ok()) return fail(CauseOf(device.status()), device.status());
+  const absl::Status precision =
+      CheckPrecision(spec.train.precision, hardware->gpu ? GpuJson() : Json());
+  if (!precision.ok()) return fail(CauseClass::kBadSpecification, precision);
 
   const Streams streams = MakeStreams(spec);
   SwitchPlan switches = PlanSwitches(spec, streams.threads);

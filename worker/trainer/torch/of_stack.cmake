@@ -7,16 +7,20 @@ function(noisefloor_trainer_of stack suffix)
     SOURCES
       member.cc try_device.cc
       facts/adapter_${version}.cc facts/device.cc facts/environment.cc facts/probe_run.cc facts/switches.cc
-      model/host_tensors.cc model/init.cc model/layers.cc model/load_weights.cc model/medium_cnn.cc model/mlp.cc
-      model/model.cc model/pool_relu.cc model/resnet18.cc model/small_cnn.cc
-      optim/optimizer.cc optim/poke.cc
+      model/densenet.cc model/efficientnet.cc model/host_tensors.cc model/inception_v3.cc
+      model/init.cc model/layers.cc model/lenet.cc model/load_weights.cc model/medium_cnn.cc
+      model/mlp.cc model/mobilenet.cc model/model.cc model/pool_relu.cc model/precision.cc
+      model/resnet.cc model/sequence.cc model/small_cnn.cc model/vgg.cc model/vit.cc
+      model/weights.cc model/xception.cc
+      optim/optimizer.cc optim/poke.cc optim/state.cc optim/update.cc
       step/batches.cc step/device_images.cc step/evaluate.cc step/infer.cc step/journal.cc step/memory.cc
       step/results.cc step/shards.cc step/train.cc
     HEADERS
       member.h pch.h try_device.h
       facts/adapter.h facts/device.h facts/environment.h facts/switches.h
-      model/host_tensors.h model/init.h model/layers.h model/load_weights.h model/model.h model/pool_relu.h
-      optim/optimizer.h optim/poke.h
+      model/host_tensors.h model/init.h model/layers.h model/load_weights.h model/model.h
+      model/networks.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h
+      optim/optimizer.h optim/poke.h optim/state.h optim/update.h
       step/batches.h step/device_images.h step/evaluate.h step/infer.h step/journal.h step/memory.h step/results.h
       step/shards.h step/train.h
     DEPS

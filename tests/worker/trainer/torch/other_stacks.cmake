@@ -3,7 +3,7 @@ set(others ${NOISEFLOOR_STACKS})
 list(REMOVE_ITEM others ${NOISEFLOOR_STACK})
 foreach(stack ${others})
   noisefloor_test(trainer_torch_test-${stack} STATIC
-    SOURCES formula.cc model_test.cc parts_test.cc pool_relu_test.cc reference_test.cc
+    SOURCES ${torch_tests}
     DEPS noisefloor::trainer_torch-${stack}
     LABELS  fast)
   target_precompile_headers(trainer_torch_test-${stack} PRIVATE

@@ -73,18 +73,26 @@ std::vector<Switch> CudnnSwitches(const SwitchPlan& plan) {
   };
 }
 
+std::string NameOf(at::Float32MatmulPrecision precision) {
+  switch (precision) {
+    case at::Float32MatmulPrecision::HIGHEST: return "highest";
+    case at::Float32MatmulPrecision::HIGH: return "high";
+    case at::Float32MatmulPrecision::MEDIUM: return "medium";
+  }
+  return "unknown";
+}
+
 // Of the two interfaces for precision only the older one: mixing them makes its getters throw.
-std::vector<Switch> PrecisionSwitches() {
+std::vector<Switch> PrecisionSwitches(const SwitchPlan& plan) {
   Context& context = at::globalContext();
+  const std::string precision = plan.tf32 ? "high" : "highest";
   return {
-      {"float32_matmul_precision", "highest", [&] { context.setFloat32MatmulPrecision("highest"); },
-       [&] {
-         return context.float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST ? "highest"
-                                                                                        : "lower";
-       }},
-      OfContext("tf32_cublas", false, &Context::setAllowTF32CuBLAS, &Context::allowTF32CuBLAS),
+      {"float32_matmul_precision", precision,
+       [&, precision] { context.setFloat32MatmulPrecision(precision); },
+       [&] { return NameOf(context.float32MatmulPrecision()); }},
+      OfContext("tf32_cublas", plan.tf32, &Context::setAllowTF32CuBLAS, &Context::allowTF32CuBLAS),
       Bool(
-          "tf32_cudnn", false, [&](bool on) { context.setAllowTF32CuDNN(on); },
+          "tf32_cudnn", plan.tf32, [&](bool on) { context.setAllowTF32CuDNN(on); },
           [&] { return context.allowTF32CuDNN(); }),
       // Only for Intel's GPUs; its setter refuses elsewhere.
       Bool(
@@ -142,13 +150,14 @@ SwitchPlan PlanSwitches(const Specification& specification, int64_t threads) {
   SwitchPlan plan;
   plan.deterministic = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
   plan.autotune = specification.Source(NoiseSource::kAutotune).state == SourceState::kFree;
+  plan.tf32 = specification.train.precision == "tf32";
   plan.threads = threads;
   return plan;
 }
 
 std::vector<SwitchReading> SetSwitches(const SwitchPlan& plan) {
   std::vector<SwitchReading> readings;
-  for (const auto& group : {DeterminismSwitches(plan), CudnnSwitches(plan), PrecisionSwitches(),
+  for (const auto& group : {DeterminismSwitches(plan), CudnnSwitches(plan), PrecisionSwitches(plan),
                             AttentionSwitches(), ProcessorSwitches(plan)}) {
     for (const Switch& one : group) one.set();
     for (const Switch& one : group) readings.push_back({one.name, one.asked, one.read()});

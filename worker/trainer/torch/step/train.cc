@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "common/trainer_protocol/networks.h"
 #include "worker/trainer/data/examples_seen.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/init.h"
-#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/model/precision.h"
 #include "worker/trainer/torch/optim/poke.h"
 #include "worker/trainer/torch/optim/schedule.h"
+#include "worker/trainer/torch/optim/update.h"
 #include "worker/trainer/torch/step/batches.h"
 #include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/journal.h"
@@ -37,11 +39,42 @@ ShardOptions OptionsOf(const TrainInput& input) {
   return {.shards = spec.train.shards,
           .threads = input.switches.threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
+          .layers = LayerTypeOf(spec.train.precision),
           .label_smoothing = spec.train.label_smoothing,
           .binary = !input.dataset.attributes.empty(),
           .batch_norm_momentum = spec.model.batch_norm_momentum,
           .dropout = input.streams.dropout};
 }
+
+// The moving average of the weights as a model of its own, where one is asked for: what is then
+// tested, hashed and written in place of the weights that are trained.
+class Average {
+ public:
+  Average(const TrainInput& input, const Model& trained) {
+    if (input.specification.train.average_decay == 0) return;
+    model_ = MakeModel(input.specification.model, ShapeOf(input.dataset), input.device);
+    model_->ToType(trained.type());
+    const at::NoGradGuard no_grad;
+    at::_foreach_copy_(weights(), trained.ParameterTensors());
+  }
+
+  std::vector<at::Tensor> weights() const {
+    return model_ == nullptr ? std::vector<at::Tensor>() : model_->ParameterTensors();
+  }
+
+  // With the running statistics of training, which are an average already.
+  const Model& Evaluated(const Model& trained) const {
+    if (model_ == nullptr) return trained;
+    for (size_t i = 0; i < trained.buffers().size(); ++i) {
+      at::Tensor buffer = model_->buffers()[i].value;
+      buffer.copy_(trained.buffers()[i].value);
+    }
+    return *model_;
+  }
+
+ private:
+  std::unique_ptr<Model> model_;  // Null without an average.
+};
 
 // Evaluates when it is due, and times it apart from training.
 class Examiner {
@@ -99,6 +132,7 @@ Json MeasuredJson(const TrainReport& report) {
                    {"evaluate_seconds", report.evaluate_seconds},
                    {"examples_seen", report.examples_seen},
                    {"examples_seen_sha256", report.examples_seen_sha256}};
+  if (report.skipped_steps > 0) measured["skipped_steps"] = report.skipped_steps;
   if (report.arrival_orders.empty()) return measured;
   measured["arrival_orders_seen"] = report.arrival_orders.size();
   measured["most_frequent_arrival_order"] = most;
@@ -107,8 +141,11 @@ Json MeasuredJson(const TrainReport& report) {
 
 absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Reporter& reporter) {
   const Specification& spec = input.specification;
+  NF_RETURN_IF_ERROR(CheckImages(spec.model.name, spec.data.name, input.dataset.shape.height,
+                                 input.dataset.shape.width));
   ReleaseKeptMemory();  // What reading the data set used.
   const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device);
+  model->ToType(WeightTypeOf(spec.train.precision));
   InitWeights(*model, spec.model.init, input.streams.init);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
   NF_ASSIGN_OR_RETURN(const GpuKernels kernels, OpenGpuKernels(input.device));
@@ -121,7 +158,9 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};
   GradientShards shards(OptionsOf(input), MakeReplicas(input, *model));
-  Optimizer optimizer(spec.train.optimizer, model->ParameterTensors());
+  const Average average(input, *model);
+  Update update(spec.train, model->ParameterTensors(), average.weights());
+  const Schedule schedule(spec.train, counts);
   Journal journal(counts, reporter);
   TrainReport report;
   ExamplesSeen seen(input.dataset.train.size());
@@ -136,26 +175,27 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
     if (poke.on && step == poke.step) ApplyPoke(poke, *model);
     NF_ASSIGN_OR_RETURN(const Batch batch, batches.Next());
     seen.Add(batch.examples);
-    const double learning_rate = LearningRate(spec.train, counts, step);
     const auto& gradient = shards.Compute(
         static_cast<int64_t>(batch.examples.size()), step,
-        [&](int64_t first, int64_t count) { return batches.Load(batch, first, count); });
-    optimizer.Step(gradient, learning_rate);
+        [&](int64_t first, int64_t count) { return batches.Load(batch, first, count); },
+        update.loss_scale());
+    update.Step(gradient, schedule.RateAt(step));
     shards.UpdateRunningStatistics();
     report.steps = step + 1;
     if (!journal.Add(step, shards.loss()))
       report.ending = Ending::kDiverged;
     else if (examiner.Due(batch)) {
-      NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/false));
+      NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/false));
     }
   }
   report.train_seconds =
       absl::ToDoubleSeconds(input.clock.Steady() - start) - report.evaluate_seconds;
-  NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/true));
+  NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/true));
   if (!std::isfinite(results.outcome().metrics["loss"])) report.ending = Ending::kDiverged;
   report.arrival_orders = shards.arrival_orders();
   report.examples_seen = seen.count();
   report.examples_seen_sha256 = seen.Hash(input.dataset.identity);
+  report.skipped_steps = update.skipped();
   return report;
 }
 

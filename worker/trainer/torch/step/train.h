@@ -33,7 +33,9 @@ struct TrainInput {
 
 struct TrainReport {
   Ending ending = Ending::kDone;
-  int64_t steps = 0;         // Optimiser steps done.
+  int64_t steps = 0;  // Optimiser steps done.
+  int64_t skipped_steps =
+      0;                     // Of them, those that a gradient which is not finite made idle (fp16).
   double train_seconds = 0;  // Of the steps, without evaluations.
   double evaluate_seconds = 0;
   std::map<std::string, int64_t> arrival_orders;  // shards.h
