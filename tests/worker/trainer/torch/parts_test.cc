@@ -85,6 +85,48 @@ TEST(OptimizerTest, StridesOfDimensionsWithOneElementDoNotMatter) {
   }
 }
 
+// Three steps, the state carried over to an optimiser just made, two more: the bits of five. The
+// first step of SGD takes the gradient as momentum as it is, so its counter matters, too.
+TEST(OptimizerTest, ItsStateCarriedOverGoesOnToTheSameBits) {
+  for (const OptimizerSettings& settings :
+       {OptimizerSettings{}, OptimizerSettings{.momentum = 0.9, .weight_decay = 0.01},
+        OptimizerSettings{.momentum = 0.9, .nesterov = true}, OptimizerSettings{.name = "adam"}}) {
+    at::Tensor whole = Numbers("w", 1000);
+    at::Tensor first = whole.clone();
+    Optimizer undisturbed(settings, {whole});
+    Optimizer before(settings, {first});
+    for (int step = 0; step < 3; ++step) {
+      const at::Tensor gradient = Numbers("g", 1000) * (step + 1);
+      undisturbed.Step({gradient}, 0.1);
+      before.Step({gradient}, 0.1);
+    }
+    at::Tensor second = first.clone();
+    Optimizer after(settings, {second});
+    const std::vector<NamedTensor> from = before.StateTensors();
+    const std::vector<NamedTensor> to = after.StateTensors();
+    ASSERT_EQ(from.size(), to.size());
+    for (size_t i = 0; i < from.size(); ++i) {
+      EXPECT_EQ(from[i].name, to[i].name);
+      to[i].value.copy_(from[i].value);
+    }
+    ASSERT_TRUE(after.SetCounters(before.Counters()).ok());
+    for (int step = 3; step < 5; ++step) {
+      const at::Tensor gradient = Numbers("g", 1000) * (step + 1);
+      undisturbed.Step({gradient}, 0.1);
+      after.Step({gradient}, 0.1);
+    }
+    EXPECT_TRUE(at::equal(whole, second)) << settings.name << " " << settings.momentum;
+  }
+}
+
+TEST(OptimizerTest, CountersOfAnotherKindAreRefused) {
+  Optimizer optimizer({}, {Numbers("w", 10)});
+  EXPECT_FALSE(optimizer.SetCounters({}).ok());
+  EXPECT_FALSE(optimizer.SetCounters({{"steps_done", -1}}).ok());
+  EXPECT_FALSE(optimizer.SetCounters({{"steps_done", 1}, {"other", 1}}).ok());
+  EXPECT_EQ(optimizer.Counters().at("steps_done"), 0);
+}
+
 TEST(OptimizerDeathTest, AnotherMemoryLayoutIsABug) {
   at::Tensor weight = Numbers("w", 36).view({4, 1, 3, 3});
   const at::Tensor turned = weight.transpose(2, 3);

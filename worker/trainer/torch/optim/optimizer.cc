@@ -21,6 +21,15 @@ bool SameLayout(const at::Tensor& a, const at::Tensor& b) {
   return true;
 }
 
+constexpr const char* kStepsDone = "steps_done";
+
+void AddNumbered(const std::string& name, const std::vector<at::Tensor>& tensors,
+                 std::vector<NamedTensor>& all) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    all.push_back({name + "/" + std::to_string(i), tensors[i]});
+  }
+}
+
 }  // namespace
 
 Optimizer::Optimizer(const OptimizerSettings& settings, std::vector<at::Tensor> parameters)
@@ -47,6 +56,25 @@ void Optimizer::Step(const std::vector<at::Tensor>& gradients, double learning_r
     StepSgd(gradients, learning_rate);
   }
   ++steps_done_;
+}
+
+std::vector<NamedTensor> Optimizer::StateTensors() const {
+  std::vector<NamedTensor> all;
+  AddNumbered("first_moment", first_moments_, all);
+  AddNumbered("second_moment", second_moments_, all);
+  AddNumbered("step_count", step_counts_, all);
+  return all;
+}
+
+std::map<std::string, int64_t> Optimizer::Counters() const { return {{kStepsDone, steps_done_}}; }
+
+absl::Status Optimizer::SetCounters(const std::map<std::string, int64_t>& counters) {
+  const auto it = counters.find(kStepsDone);
+  if (counters.size() != 1 || it == counters.end() || it->second < 0) {
+    return InvalidInput("optimizer: expected the one counter 'steps_done', from 0");
+  }
+  steps_done_ = it->second;
+  return absl::OkStatus();
 }
 
 void Optimizer::StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate) {

@@ -5,9 +5,13 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
+#include "common/base/status.h"
 #include "common/trainer_protocol/specification.h"
+#include "worker/trainer/torch/model/model.h"
 
 namespace noisefloor::trainer {
 
@@ -18,6 +22,15 @@ class Optimizer {
 
   // Moves the parameters by one step. Gradients are in the parameters' order and memory layout.
   void Step(const std::vector<at::Tensor>& gradients, double learning_rate);
+
+  // All that Step reads and moves besides the parameters, for checkpoints. The tensors share their
+  // storage with this: who writes into them, of an optimiser just made, and sets the counters gets
+  // the steps of the one they were read from. Names ("first_moment/0") and counters depend on the
+  // settings and the parameters alone.
+  std::vector<NamedTensor> StateTensors() const;
+  std::map<std::string, int64_t> Counters() const;
+  // InvalidArgument unless these are the names of Counters(), and no value is negative.
+  absl::Status SetCounters(const std::map<std::string, int64_t>& counters);
 
  private:
   void StepSgd(const std::vector<at::Tensor>& gradients, double learning_rate);
