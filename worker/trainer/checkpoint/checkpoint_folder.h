@@ -57,7 +57,7 @@ class CheckpointFolder {
   // The member needs none any more. Fine when there is none.
   absl::Status Remove();
 
-  const std::string& path() const { return folder_; }
+  const std::string& base() const { return base_; }
 
  private:
   absl::StatusOr<Checkpoint> LoadOne(const std::string& name, uint64_t most_tensor_bytes) const;

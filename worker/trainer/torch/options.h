@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/time/time.h"
+
 namespace noisefloor::trainer {
 
 struct Options {
@@ -25,6 +27,8 @@ struct Options {
   std::string data_root;
   std::string cache;  // Folder of worker/trainer/data/data_cache.h; empty: none.
   uint64_t cache_limit_bytes = 0;
+  std::string checkpoints;  // Folder of worker/trainer/checkpoint; empty: none are kept.
+  absl::Duration checkpoint_every = absl::Seconds(60);  // Infinite: only when asked to stop.
   std::string work_directory;
   bool write_evaluation_set = false;
 };

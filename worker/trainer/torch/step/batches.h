@@ -22,6 +22,8 @@ class TrainingBatches {
                                               at::Device device);
 
   absl::StatusOr<Batch> Next() { return loader_.Next(); }
+  // The next batch is that of this step, from 0.
+  void GoOnAt(int64_t step) { loader_.GoOnAt(static_cast<uint64_t>(step)); }
   int64_t per_epoch() const { return static_cast<int64_t>(loader_.batches_per_epoch()); }
 
   // Examples [first, first + count) of the batch.

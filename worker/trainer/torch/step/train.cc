@@ -16,7 +16,6 @@
 #include "worker/trainer/torch/step/journal.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/shards.h"
-#include "worker/trainer/torch/step/stop.h"
 
 namespace noisefloor::trainer {
 
@@ -84,6 +83,39 @@ class Examiner {
   TrainReport& report_;
 };
 
+// Seconds of the steps: of this attempt, without its evaluations, after those of earlier ones.
+class Stopwatch {
+ public:
+  Stopwatch(const Clock& clock, TrainReport& report)
+      : clock_(clock),
+        report_(report),
+        start_(clock.Steady()),
+        trained_(report.train_seconds),
+        evaluated_(report.evaluate_seconds) {}
+
+  void Note() {
+    report_.train_seconds = trained_ + absl::ToDoubleSeconds(clock_.Steady() - start_) -
+                            (report_.evaluate_seconds - evaluated_);
+  }
+
+ private:
+  const Clock& clock_;
+  TrainReport& report_;
+  const absl::Duration start_;
+  const double trained_;
+  const double evaluated_;
+};
+
+// Between two steps; the last one when the training is to stop.
+void KeepCheckpoint(Checkpointer* checkpoints, const Moving& moving, bool stop) {
+  if (stop) {
+    moving.report.ending = Ending::kInterrupted;
+    moving.report.is_kept = checkpoints != nullptr && checkpoints->TakeLast(moving);
+    return;
+  }
+  checkpoints->Take(moving);
+}
+
 }  // namespace
 
 Json MeasuredJson(const TrainReport& report) {
@@ -92,6 +124,7 @@ Json MeasuredJson(const TrainReport& report) {
   Json measured = {{"steps", report.steps},
                    {"train_seconds", report.train_seconds},
                    {"evaluate_seconds", report.evaluate_seconds}};
+  if (!report.resumed_at.empty()) measured["resumed_at"] = report.resumed_at;
   if (report.arrival_orders.empty()) return measured;
   measured["arrival_orders_seen"] = report.arrival_orders.size();
   measured["most_frequent_arrival_order"] = most;
@@ -116,13 +149,18 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   Journal journal(counts, reporter);
   TrainReport report;
   Examiner examiner(input, shards.team(), results, report);
+  Moving moving{*model,  optimizer, batches, shards,      journal,
+                results, reporter,  report,  counts.total};
+  if (input.checkpoints != nullptr) input.checkpoints->Resume(moving);
 
-  const absl::Duration start = input.clock.Steady();
-  for (int64_t step = 0; step < counts.total && report.ending == Ending::kDone; ++step) {
-    if (StopAsked() || !reporter.status().ok()) {
-      report.ending = Ending::kInterrupted;
-      return report;
+  Stopwatch stopwatch(input.clock, report);
+  for (int64_t step = report.steps; step < counts.total && report.ending == Ending::kDone; ++step) {
+    const bool stop = input.stop_asked() || !reporter.status().ok();
+    if (stop || (input.checkpoints != nullptr && input.checkpoints->Due(step))) {
+      stopwatch.Note();
+      KeepCheckpoint(input.checkpoints, moving, stop);
     }
+    if (stop) return report;
     if (poke.on && step == poke.step) ApplyPoke(poke, *model);
     NF_ASSIGN_OR_RETURN(const Batch batch, batches.Next());
     const double learning_rate = LearningRate(spec.train, counts, step);
@@ -138,8 +176,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
       NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/false));
     }
   }
-  report.train_seconds =
-      absl::ToDoubleSeconds(input.clock.Steady() - start) - report.evaluate_seconds;
+  stopwatch.Note();
   NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/true));
   if (!std::isfinite(results.outcome().metrics["loss"])) report.ending = Ending::kDiverged;
   report.arrival_orders = shards.arrival_orders();
