@@ -35,13 +35,15 @@ constexpr int64_t kEpochs = 3;
 constexpr int64_t kSteps = kPerEpoch * kEpochs;
 constexpr int64_t kNever = 1 << 20;
 
-const Dataset& Data() {
-  static const Dataset data = [] {
-    auto loaded = LoadDataset("fashion-mnist-sample", SyntheticDataRoot(), {57, 40});
-    EXPECT_TRUE(loaded.ok()) << loaded.status();
-    return *std::move(loaded);
-  }();
-  return data;
+const Dataset& Data(const Specification& spec) {
+  static std::map<int64_t, Dataset> loaded;
+  const int64_t train = spec.data.train_examples;
+  const auto it = loaded.find(train);
+  if (it != loaded.end()) return it->second;
+  auto data =
+      LoadDataset("fashion-mnist-sample", SyntheticDataRoot(), {train, spec.data.test_examples});
+  EXPECT_TRUE(data.ok()) << data.status();
+  return loaded[train] = *std::move(data);
 }
 
 std::string NewFolder() {
@@ -65,6 +67,10 @@ Specification Small(const std::string& model) {
   spec.model.name = model;
   if (model == "small_cnn" || model == "resnet18") spec.model.batch_norm_momentum = 0.3;
   if (model == "mlp") spec.model.hidden = 16;
+  if (model == "resnet18") {  // As many steps, of fewer examples.
+    spec.data = {.name = "fashion-mnist-sample", .train_examples = 15, .test_examples = 6};
+    spec.train.batch_size = 3;
+  }
   spec.train.schedule.name = "cosine";
   spec.augment.crop_padding = 2;
   spec.augment.flip = true;
@@ -117,7 +123,7 @@ class Member {
     const int file = open(events.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     Left left;
     Reporter reporter(file);
-    Results results(request_, Data(), reporter);
+    Results results(request_, Data(request_.specification), reporter);
     try {
       Train(attempt, results, reporter, left);
     } catch (const Dies&) {
@@ -154,7 +160,7 @@ class Member {
       return begin_ + asked >= attempt.stop_after;
     };
     const auto report = noisefloor::trainer::Train(
-        {spec, Data(), streams, switches, at::kCPU, clock_, stop_asked, &checkpoints}, results,
+        {spec, Data(spec), streams, switches, at::kCPU, clock_, stop_asked, &checkpoints}, results,
         reporter);
     ASSERT_TRUE(report.ok()) << report.status();
     left.report = *report;
@@ -271,6 +277,8 @@ std::vector<Variant> Networks() {
     all.push_back({name, [name](Specification& s) {
                      const Specification fresh = Small(name);
                      s.model = fresh.model;
+                     s.data = fresh.data;
+                     s.train.batch_size = fresh.train.batch_size;
                    }});
   }
   return all;
@@ -327,10 +335,11 @@ TEST(ResumeTest, OfEveryOptimizerNetworkAndSource) {
   std::mt19937_64 random(seed);
   const auto optimizers = Optimizers(), networks = Networks(), sources = Sources();
   if (std::getenv("NOISEFLOOR_RESUME_ALL") == nullptr) {
-    // Each of each kind at least once, with others of the other kinds every time.
+    // Each of each kind at least once; the last network, which takes as long as all others, not
+    // more.
     for (size_t i = 0; i < sources.size(); ++i) {
-      TryAll({&networks[i % networks.size()], &optimizers[(i + i / 4) % optimizers.size()],
-              &sources[i]},
+      const size_t network = i == 1 ? networks.size() - 1 : i % (networks.size() - 1);
+      TryAll({&networks[network], &optimizers[(i + i / 4) % optimizers.size()], &sources[i]},
              random);
     }
     return;
