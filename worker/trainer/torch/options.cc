@@ -46,6 +46,18 @@ double CheckpointSecondsFromEnvironment() {
   return !text.empty() && *end == 0 && seconds >= 0 ? seconds : kCheckpointSeconds;
 }
 
+void AddCheckpoints(CLI::App& app, Options& options, double& seconds) {
+  app.add_option("--checkpoints", options.checkpoints,
+                 "Folder in which an interrupted member goes on (default: "
+                 "$NOISEFLOOR_CHECKPOINTS; none: nothing is kept)")
+      ->type_name("DIR");
+  app.add_option("--checkpoint-every", seconds,
+                 "Seconds from one checkpoint to the next; inf: only when asked to stop (default: "
+                 "$NOISEFLOOR_CHECKPOINT_SECONDS, else 60)")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+}
+
 Options Printing(Options::Mode mode, std::string text) {
   Options options;
   options.mode = mode;
@@ -95,15 +107,7 @@ Options ParseOptions(int argc, char** argv) {
   app.add_option("--cache-limit", cache_limit_mib,
                  "MiB that may lie there unused (default: $NOISEFLOOR_CACHE_LIMIT, else 4096)")
       ->check(CLI::Range(uint64_t{1}, kMostCacheMib));
-  app.add_option("--checkpoints", options.checkpoints,
-                 "Folder in which an interrupted member goes on (default: "
-                 "$NOISEFLOOR_CHECKPOINTS; none: nothing is kept)")
-      ->type_name("DIR");
-  app.add_option("--checkpoint-every", checkpoint_seconds,
-                 "Seconds from one checkpoint to the next; inf: only when asked to stop (default: "
-                 "$NOISEFLOOR_CHECKPOINT_SECONDS, else 60)")
-      ->type_name("SECONDS")
-      ->check(CLI::NonNegativeNumber);
+  AddCheckpoints(app, options, checkpoint_seconds);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -8,6 +8,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/base/clock.h"
+
 namespace noisefloor::trainer {
 namespace {
 
@@ -29,7 +31,7 @@ class StaleTest : public testing::Test {
   }
 
   std::string base_;
-  const absl::Time now_ = absl::Now();
+  const absl::Time now_ = SystemClock().Now();
 };
 
 TEST_F(StaleTest, FoldersOfMembersGoAfterTwoWeeks) {
@@ -49,7 +51,7 @@ TEST_F(StaleTest, WhatIsNoMembersStays) {
 // One of many checkpoints written lately is enough.
 TEST_F(StaleTest, AYoungCheckpointKeepsItsMember) {
   const std::string member = Make(std::string(32, 'b'));
-  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1000);
+  const auto old = fs::last_write_time(member) - std::chrono::hours(1000);
   fs::create_directory(member + "/000000000002-0");
   fs::last_write_time(member + "/000000000001-0", old);
   fs::last_write_time(member, old);

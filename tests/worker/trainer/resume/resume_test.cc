@@ -1,24 +1,26 @@
 // Interrupted and gone on with is undisturbed, bit for bit: weights, hashes, every line of records,
 // every file.
 //
-// NOISEFLOOR_RESUME_ALL=1: every optimiser with every network, shards and source instead of each
-// once.
+// NOISEFLOOR_RESUME_ALL=1: every optimiser with every network and source instead of each once;
+// NOISEFLOOR_RESUME_SEED=N draws other steps.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "common/base/seed.h"
 #include "common/files/sha256.h"
+#include "tests/simulation/chance.h"
+#include "tests/support/model_disk.h"
 #include "tests/worker/trainer/torch/synthetic_data.h"
 #include "worker/trainer/torch/facts/switches.h"
 #include "worker/trainer/torch/intake.h"
@@ -94,12 +96,13 @@ struct Left {
   std::map<std::string, double> metrics;
   std::map<std::string, std::string> files;  // SHA-256 by name.
   TrainReport report;
+  Json cost;  // Of its checkpoints.
 };
 
 // The clock of a training whose steps take no time.
 class StandingClock final : public Clock {
  public:
-  absl::Time Now() const override { return absl::Now(); }
+  absl::Time Now() const override { return SystemClock().Now(); }
   absl::Duration Steady() const override { return absl::ZeroDuration(); }
 };
 
@@ -115,7 +118,11 @@ std::vector<std::string> LinesOf(const std::string& path) {
 // A member on its way through attempts, with checkpoints in a folder of its own.
 class Member {
  public:
-  explicit Member(Specification spec) { request_.specification = std::move(spec); }
+  explicit Member(Specification spec) : Member(std::move(spec), NewFolder(), LocalFileSystem()) {}
+  Member(Specification spec, std::string checkpoints, FileSystem& files)
+      : checkpoints_(std::move(checkpoints)), files_(files) {
+    request_.specification = std::move(spec);
+  }
 
   Left Run(const Attempt& attempt) {
     request_.work_directory = NewFolder();
@@ -147,7 +154,7 @@ class Member {
     const SwitchPlan switches = PlanSwitches(spec, streams.threads);
     (void)SetSwitches(switches);
     const auto every = attempt.every_step ? absl::ZeroDuration() : absl::InfiniteDuration();
-    CheckpointFolder folder(checkpoints_, "m", {{"member", "m"}});
+    CheckpointFolder folder(checkpoints_, "m", {{"member", "m"}}, files_);
     ASSERT_TRUE(folder.Open().ok());
     Checkpointer checkpoints(std::move(folder), every, request_.work_directory, clock_);
     int64_t asked = -1;
@@ -164,12 +171,14 @@ class Member {
         reporter);
     ASSERT_TRUE(report.ok()) << report.status();
     left.report = *report;
+    left.cost = checkpoints.Measured();
     left.ending = report->ending;
     begin_ = report->ending == Ending::kInterrupted ? report->steps : 0;
   }
 
+  const std::string checkpoints_;
+  FileSystem& files_;
   TrainerRequest request_;
-  const std::string checkpoints_ = NewFolder();
   StandingClock clock_;
   int64_t begin_ = 0;  // Steps done where the next attempt goes on, if its checkpoint is whole.
 };
@@ -258,6 +267,22 @@ TEST(ResumeTest, WithAllOfItsCheckpointsGoneItBeginsAnew) {
   EXPECT_TRUE(left.report.resumed_at.empty());
 }
 
+// What goes wrong with the disk of the checkpoints is said with the result, and costs no member.
+TEST(ResumeTest, ADiskThatTakesNoCheckpointsChangesNothingElse) {
+  Specification spec = Small("mlp");
+  spec.evaluate.predictions = "final";  // No file of the work folder belongs to a checkpoint.
+  ModelDisk disk;
+  Member member(spec, "/checkpoints", disk);
+  disk.FailAt(30, ENOSPC, /*lasting=*/true);
+  const Left left = member.Run({.every_step = true});
+  ExpectSame(left, Undisturbed(spec));
+  EXPECT_GE(left.cost["written"], 1);
+  EXPECT_GE(left.cost["failed"], 1);
+  EXPECT_EQ(left.cost["written"].get<int64_t>() + left.cost["failed"].get<int64_t>(), kSteps - 1);
+  EXPECT_NE(left.cost["error"].get<std::string>().find("No space left"), std::string::npos);
+  EXPECT_GT(left.cost["bytes"], 50'000) << "two layers and their momentum";
+}
+
 struct Variant {
   std::string name;
   std::function<void(Specification&)> change;
@@ -315,24 +340,25 @@ std::vector<Variant> Sources() {
 }
 
 // At random steps: in an epoch, at its end, right before and after a test, twice in a row.
-void TryAll(const std::vector<const Variant*>& changes, std::mt19937_64& random) {
+void TryAll(const std::vector<const Variant*>& changes, test::Chance& chance) {
   Specification spec = Small("mlp");
   std::string trace;
   for (const Variant* variant : changes) {
     variant->change(spec);
     trace += variant->name + " ";
   }
-  const auto drawn = static_cast<int64_t>(1 + random() % (kSteps - 2));
-  const auto later = drawn + 1 + static_cast<int64_t>(random() % (kSteps - 1 - drawn));
+  const auto drawn = static_cast<int64_t>(1 + chance.Below(kSteps - 2));
+  const auto later =
+      drawn + 1 + static_cast<int64_t>(chance.Below(static_cast<uint64_t>(kSteps - 1 - drawn)));
   SCOPED_TRACE(trace + std::to_string(drawn) + " " + std::to_string(later));
   ExpectSame(Interrupted(spec, {drawn, later}), Undisturbed(spec));
 }
 
 TEST(ResumeTest, OfEveryOptimizerNetworkAndSource) {
   const char* text = std::getenv("NOISEFLOOR_RESUME_SEED");
-  const uint64_t seed = text == nullptr ? std::random_device()() : std::strtoull(text, nullptr, 10);
+  const uint64_t seed = text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
   SCOPED_TRACE("NOISEFLOOR_RESUME_SEED=" + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  test::Chance chance(seed);
   const auto optimizers = Optimizers(), networks = Networks(), sources = Sources();
   if (std::getenv("NOISEFLOOR_RESUME_ALL") == nullptr) {
     // Each of each kind at least once; the last network, which takes as long as all others, not
@@ -340,13 +366,13 @@ TEST(ResumeTest, OfEveryOptimizerNetworkAndSource) {
     for (size_t i = 0; i < sources.size(); ++i) {
       const size_t network = i == 1 ? networks.size() - 1 : i % (networks.size() - 1);
       TryAll({&networks[network], &optimizers[(i + i / 4) % optimizers.size()], &sources[i]},
-             random);
+             chance);
     }
     return;
   }
   for (const Variant& optimizer : optimizers) {
     for (const Variant& network : networks) {
-      for (const Variant& source : sources) TryAll({&network, &optimizer, &source}, random);
+      for (const Variant& source : sources) TryAll({&network, &optimizer, &source}, chance);
     }
   }
 }
