@@ -48,6 +48,7 @@ struct Facts {
   int64_t per_epoch = 0;
   std::map<std::string, int64_t> counters;
   Journal::State journal;  // Without its tensor.
+  bool sum_is_double = false;
   int64_t evaluations = 0;
   std::map<std::string, std::string> hashes;
   std::map<std::string, int64_t> arrival_orders;
@@ -56,12 +57,11 @@ struct Facts {
   std::vector<int64_t> resumed_at;
 };
 
+// Whose values may be below 0 is its owner's to know.
 absl::StatusOr<std::map<std::string, int64_t>> Counts(const Json& json, const std::string& path) {
   if (!json.is_object()) return InvalidInput(path + ": expected an object");
   for (const auto& [name, value] : json.items()) {
-    if (!value.is_number_integer() || value < 0) {
-      return InvalidInput(path + "." + name + ": expected a count");
-    }
+    if (!value.is_number_integer()) return InvalidInput(path + "." + name + ": expected a number");
   }
   return MapOf<int64_t>(json);
 }
@@ -91,7 +91,8 @@ Json FactsJson(const Moving& moving) {
           {"journal",
            {{"summed", journal.summed},
             {"epoch_sum", NumberToJson(journal.epoch_sum)},
-            {"epoch_summed", journal.epoch_summed}}},
+            {"epoch_summed", journal.epoch_summed},
+            {"sum_is_double", journal.sum.defined() && journal.sum.scalar_type() == at::kDouble}}},
           {"evaluations", moving.results.evaluations()},
           {"hashes", moving.results.outcome().hashes},
           {"arrival_orders", moving.shards.arrival_orders()},
@@ -115,6 +116,7 @@ absl::StatusOr<Facts> ReadFacts(const Checkpoint& checkpoint) {
   facts.journal.summed = journal.Int("summed", 0, kMost);
   facts.journal.epoch_sum = journal.Number("epoch_sum");
   facts.journal.epoch_summed = journal.Int("epoch_summed", 0, kMost);
+  facts.sum_is_double = journal.Bool("sum_is_double");
   NF_RETURN_IF_ERROR(journal.Finish());
   NF_RETURN_IF_ERROR(reader.Finish());
   return facts;
@@ -168,8 +170,9 @@ std::vector<NamedTensor> TensorsOf(const Moving& moving) {
   AddAll("buffers", moving.model.buffers(), all);
   AddAll("optimizer", moving.optimizer.StateTensors(), all);
   const at::Tensor& sum = moving.journal.state().sum;
-  all.push_back({kJournalSum, sum.defined() ? sum.detach().to(at::kCPU, at::kFloat)
-                                            : at::zeros({}, at::TensorOptions(at::kFloat))});
+  // As a double, which holds a float exactly: the places in a file are made before there is a sum.
+  all.push_back({kJournalSum, sum.defined() ? sum.detach().to(at::kCPU, at::kDouble)
+                                            : at::zeros({}, at::TensorOptions(at::kDouble))});
   return all;
 }
 
@@ -230,9 +233,9 @@ void Restore(const Checkpoint& checkpoint, Moving& moving) {
   Journal::State journal = facts->journal;
   if (journal.summed > 0) {
     const at::Device device = moving.model.parameters().front().value.device();
-    const TensorView* sum = view->Find(kJournalSum);
-    journal.sum = at::empty({}, at::TensorOptions(at::kFloat).device(device));
-    journal.sum.copy_(Over(sum->bytes.data(), journal.sum));
+    const at::Tensor sum = at::zeros({}, at::TensorOptions(at::kDouble));
+    Storable(sum).copy_(Over(view->Find(kJournalSum)->bytes.data(), sum));
+    journal.sum = sum.to(device, facts->sum_is_double ? at::kDouble : at::kFloat);
   }
   moving.journal.set_state(std::move(journal));
   moving.batches.GoOnAt(checkpoint.step);
