@@ -4,9 +4,11 @@
 
 #include "common/base/check.h"
 #include "common/base/sha256_text.h"
+#include "common/trainer_protocol/check_arithmetic.h"
 #include "common/trainer_protocol/datasets.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/networks.h"
 #include "common/trainer_protocol/steps.h"
 
 namespace noisefloor {
@@ -20,20 +22,25 @@ using Problems = std::vector<FieldProblem>;
 struct SettingOfSome {
   std::string_view path;
   std::string_view what;
-  std::array<std::string_view, 2> readers;
+  NetworkReads readers;
 };
-constexpr std::array<SettingOfSome, 5> kSettingsOfSome = {{
-    {"model.batch_norm", "batch normalisation to switch off", {"small_cnn"}},
-    {"model.batch_norm_momentum", "batch normalisation", {"small_cnn", "resnet18"}},
-    {"model.batch_norm_epsilon", "batch normalisation", {"small_cnn", "resnet18"}},
-    {"model.dropout", "dropout", {"medium_cnn", "mlp"}},
-    {"model.hidden", "hidden layers of a width to choose", {"mlp"}},
+constexpr std::array<SettingOfSome, 8> kSettingsOfSome = {{
+    {"model.batch_norm", "batch normalisation to switch off", kReadsBatchNormSwitch},
+    {"model.batch_norm_momentum", "batch normalisation", kReadsBatchNorm},
+    {"model.batch_norm_epsilon", "batch normalisation", kReadsBatchNorm},
+    {"model.dropout", "dropout", kReadsDropout},
+    {"model.hidden", "hidden layers of a width to choose", kReadsHidden},
+    {"model.kernel", "kernels of a side to choose", kReadsKernel},
+    {"model.width", "number of channels to choose", kReadsWidth},
+    {"model.zero_last_norm", "residual blocks that end in batch normalisation", kReadsZeroLastNorm},
 }};
 
 void CheckModel(const Specification& s, Problems& problems) {
   const Specification defaults;
+  const KnownNetwork* network = FindNetwork(s.model.name);
+  NF_CHECK(network != nullptr);  // The table of fields has no other.
   for (const SettingOfSome& setting : kSettingsOfSome) {
-    if (std::ranges::find(setting.readers, s.model.name) != setting.readers.end()) continue;
+    if ((network->reads & setting.readers) != 0) continue;
     const Field* field = FindField(setting.path);
     NF_CHECK(field != nullptr);
     const SettingValue expected = field->get(defaults);
@@ -42,6 +49,15 @@ void CheckModel(const Specification& s, Problems& problems) {
                                                        std::string(setting.what) + "; expected " +
                                                        ToText(expected) + ", the default"});
   }
+  if (s.model.kernel % 2 == 0) {
+    problems.push_back({"model.kernel", "expected 1, 3, 5 or 7, got " +
+                                            std::to_string(s.model.kernel) +
+                                            ": a kernel has its pixel in the middle"});
+  }
+  const KnownDataset* data = FindDataset(s.data.name);
+  if (data == nullptr) return;
+  const absl::Status fits = CheckImages(network->name, data->name, data->height, data->width);
+  if (!fits.ok()) problems.push_back({"model.name", Message(fits)});
 }
 
 // The sizes near `batch` that `shards` divides, as "126 or 129".
@@ -95,27 +111,6 @@ void CheckData(const Specification& s, Problems& problems) {
   }
 }
 
-void CheckOptimizer(const Specification& s, Problems& problems) {
-  const OptimizerSettings& optimizer = s.train.optimizer;
-  if (optimizer.name == "adam" && (optimizer.momentum != 0 || optimizer.nesterov)) {
-    problems.push_back({"train.optimizer.momentum", "adam has no momentum setting; use beta1"});
-  }
-  if (optimizer.nesterov && optimizer.momentum == 0) {
-    problems.push_back({"train.optimizer.nesterov", "needs train.optimizer.momentum above 0"});
-  }
-  const ScheduleSettings& schedule = s.train.schedule;
-  if (schedule.name == "step" && schedule.milestones.empty()) {
-    problems.push_back({"train.schedule.milestones", "schedule step needs at least one milestone"});
-  }
-  if (schedule.name != "step" && !schedule.milestones.empty()) {
-    problems.push_back(
-        {"train.schedule.milestones", "only schedule step has milestones, not " + schedule.name});
-  }
-  if (!std::ranges::is_sorted(schedule.milestones, std::less_equal<>())) {
-    problems.push_back({"train.schedule.milestones", "expected rising epochs"});
-  }
-}
-
 // Which parameters there are to poke only the made model knows: the trainer refuses others.
 void CheckPoke(const Specification& s, Problems& problems) {
   if (s.Source(NoiseSource::kPoke).state == SourceState::kOff) return;
@@ -164,7 +159,7 @@ std::vector<FieldProblem> CheckTogether(const Specification& specification) {
   CheckModel(specification, problems);
   CheckShards(specification, problems);
   CheckData(specification, problems);
-  CheckOptimizer(specification, problems);
+  CheckArithmetic(specification, problems);
   CheckSources(specification, problems);
   CheckPoke(specification, problems);
   CheckEvaluations(specification, problems);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/trainer_protocol/networks.h"
+
 namespace noisefloor {
 
 namespace {
@@ -31,21 +33,36 @@ using S = Specification;
         NF_ACCESS(std::vector<int64_t>, member)               \
   }
 
-std::vector<Field> FieldsOfModelAndData() {
+std::vector<std::string> NetworkNames() {
+  std::vector<std::string> names;
+  for (const KnownNetwork& network : KnownNetworks()) names.emplace_back(network.name);
+  return names;
+}
+
+std::vector<Field> FieldsOfModel() {
   return {
-      NF_CHOICE("model.name", model.name, "the network", "small_cnn", "medium_cnn", "resnet18",
-                "mlp"),
+      Field{{"model.name", SettingKind::kChoice, "the network", 0, 0, NetworkNames(), {}},
+            NF_ACCESS(std::string, model.name)},
       NF_BOOL("model.batch_norm", model.batch_norm,
-              "batch normalisation in small_cnn; resnet18 always has it, the others never"),
+              "batch normalisation in small_cnn; the others always or never have it"),
       NF_NUMBER("model.batch_norm_momentum", model.batch_norm_momentum, 0, 1,
                 "share of a new batch in the running statistics"),
       NF_NUMBER("model.batch_norm_epsilon", model.batch_norm_epsilon, 1e-12, 1,
                 "added to the variance"),
       NF_NUMBER("model.dropout", model.dropout, 0, 0.95,
-                "probability of a zero, in medium_cnn and mlp"),
+                "probability of a zero, in medium_cnn, mlp, vgg, mobilenet, efficientnet_b0, vit"),
       NF_INT("model.hidden", model.hidden, 1, 8192, "width of the two hidden layers of mlp"),
+      NF_INT("model.kernel", model.kernel, 1, 7, "side of the kernels of kernel_cnn"),
+      NF_INT("model.width", model.width, 1, 512, "channels of the first layer of resnet9"),
+      NF_BOOL("model.zero_last_norm", model.zero_last_norm,
+              "the last batch norm of each residual block begins with weights 0"),
       NF_CHOICE("model.init", model.init, "distribution of the initial weights", "glorot_uniform",
                 "he_normal"),
+  };
+}
+
+std::vector<Field> FieldsOfData() {
+  return {
       NF_CHOICE("data.name", data.name, "the data set", "cifar10", "cifar100", "mnist",
                 "fashion-mnist", "fashion-mnist-sample"),
       NF_TEXT(
@@ -78,25 +95,62 @@ std::vector<Field> FieldsOfTraining() {
               "leaves out the last batch of an epoch when it is not full"),
       NF_NUMBER("train.label_smoothing", train.label_smoothing, 0, 0.99,
                 "share of a label that is spread over all classes"),
-      NF_CHOICE("train.precision", train.precision, "the arithmetic", "fp32"),
-      NF_CHOICE("train.optimizer.name", train.optimizer.name, "the optimiser", "sgd", "adam"),
+      NF_CHOICE("train.precision", train.precision, "the arithmetic", "fp32", "tf32", "bf16",
+                "fp16", "fp64"),
+      NF_NUMBER("train.loss_scale.initial", train.loss_scale.initial, 0.001, 16777216,
+                "of fp16: what the loss is multiplied by, at first"),
+      NF_INT("train.loss_scale.growth_interval", train.loss_scale.growth_interval, 1, 1e9,
+             "of fp16: steps in a row with finite gradients after which the scale is doubled"),
+      NF_NUMBER("train.clip_norm", train.clip_norm, 0, 1e30,
+                "longest gradient, over all weights: a longer one is shortened to it; 0: none is"),
+      NF_NUMBER("train.average_decay", train.average_decay, 0, 0.999999,
+                "what the moving average of the weights keeps of itself each step; 0: no average"),
+  };
+}
+
+std::vector<Field> FieldsOfOptimizer() {
+  return {
+      NF_CHOICE("train.optimizer.name", train.optimizer.name, "the optimiser", "sgd", "adam",
+                "adamw"),
+      NF_CHOICE("train.optimizer.formula", train.optimizer.formula,
+                "whose formula, where the two differ", "torch", "keras"),
       NF_NUMBER("train.optimizer.learning_rate", train.optimizer.learning_rate, 0, 1e30,
                 "learning rate, before the schedule"),
       NF_NUMBER("train.optimizer.momentum", train.optimizer.momentum, 0, 0.9999, "of sgd"),
       NF_BOOL("train.optimizer.nesterov", train.optimizer.nesterov, "Nesterov's form of momentum"),
       NF_NUMBER("train.optimizer.weight_decay", train.optimizer.weight_decay, 0, 10,
                 "times the weights, added to the gradient"),
+      NF_CHOICE("train.optimizer.decayed", train.optimizer.decayed,
+                "which parameters weight_decay is for: all, or no biases and norms", "all",
+                "matrices"),
       NF_NUMBER("train.optimizer.beta1", train.optimizer.beta1, 0, 0.999999,
-                "of adam: decay of the mean gradient"),
+                "of adam and adamw: decay of the mean gradient"),
       NF_NUMBER("train.optimizer.beta2", train.optimizer.beta2, 0, 0.999999,
-                "of adam: decay of the mean square"),
+                "of adam and adamw: decay of the mean square"),
       NF_NUMBER("train.optimizer.epsilon", train.optimizer.epsilon, 1e-30, 1,
-                "of adam: added to the denominator"),
+                "of adam and adamw: added to the denominator"),
+  };
+}
+
+std::vector<Field> FieldsOfSchedule() {
+  return {
       NF_CHOICE("train.schedule.name", train.schedule.name, "the learning rate over time",
-                "constant", "step", "cosine"),
+                "constant", "step", "cosine", "staircase", "polynomial", "triangular", "list"),
       NF_INTS("train.schedule.milestones", train.schedule.milestones, 1, 100000,
-              "of step: epochs after which the rate is multiplied by factor"),
-      NF_NUMBER("train.schedule.factor", train.schedule.factor, 0, 1, "of step"),
+              "of step and list: epochs after which another rate begins"),
+      NF_NUMBER("train.schedule.factor", train.schedule.factor, 0, 1,
+                "of step and staircase: what the rate is multiplied by"),
+      NF_TEXT("train.schedule.factors", train.schedule.factors, 4000,
+              "of list: multiples of the learning rate, from the start and from each milestone"),
+      NF_INT("train.schedule.every_epochs", train.schedule.every_epochs, 1, 100000,
+             "of staircase: epochs between two falls"),
+      NF_INT("train.schedule.power", train.schedule.power, 1, 10, "of polynomial"),
+      NF_NUMBER("train.schedule.start", train.schedule.start, 0, 1,
+                "of triangular: share of the learning rate at the first step"),
+      NF_NUMBER("train.schedule.peak", train.schedule.peak, 0, 1,
+                "of triangular: share of the steps after which the rate is whole"),
+      NF_NUMBER("train.schedule.end", train.schedule.end, 0, 1,
+                "of triangular and polynomial: share of the learning rate at the end"),
       NF_NUMBER("train.schedule.warmup_epochs", train.schedule.warmup_epochs, 0, 100000,
                 "epochs of a linear rise from 0, before the schedule"),
   };
@@ -129,8 +183,8 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
 std::vector<Field> MakeFields() {
   std::vector<Field> fields;
   const Specification defaults;
-  for (const auto& part :
-       {FieldsOfModelAndData(), FieldsOfTraining(), FieldsOfSourcesAndEvaluation()}) {
+  for (const auto& part : {FieldsOfModel(), FieldsOfData(), FieldsOfTraining(), FieldsOfOptimizer(),
+                           FieldsOfSchedule(), FieldsOfSourcesAndEvaluation()}) {
     fields.insert(fields.end(), part.begin(), part.end());
   }
   for (Field& field : fields) field.rule.otherwise = field.get(defaults);
@@ -169,7 +223,16 @@ const SettingsSchemaRef& OwnSchema() {
 }
 
 std::string IdentityOf(const SettingsSchema& schema) {
-  return schema.identity() == kSettingsOf02 ? "" : schema.identity();
+  return schema.identity() == SettingsOf02()->identity() ? "" : schema.identity();
+}
+
+SettingsSchemaRef BuiltInSchema(std::string_view identity) {
+  if (identity.empty()) return SettingsOf02();
+  return identity == IdentityOf(*OwnSchema()) ? OwnSchema() : nullptr;
+}
+
+bool Trains(std::string_view offered, std::string_view wanted) {
+  return offered == wanted || (wanted.empty() && offered == OwnSchema()->identity());
 }
 
 absl::Status SetField(Specification& specification, std::string_view path, SettingValue value) {

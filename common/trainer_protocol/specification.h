@@ -19,8 +19,11 @@ struct ModelSettings {
   bool batch_norm = true;
   double batch_norm_momentum = 0.01;  // Share of the new batch in the running statistics.
   double batch_norm_epsilon = 1e-3;
-  double dropout = 0.0;  // Probability of a zero, in models with dropout layers.
-  int64_t hidden = 128;  // Width of the MLP's two hidden layers.
+  double dropout = 0.0;         // Probability of a zero, in models with dropout layers.
+  int64_t hidden = 128;         // Width of the MLP's two hidden layers.
+  int64_t kernel = 3;           // Side of kernel_cnn's convolutions.
+  int64_t width = 64;           // Channels of resnet9's first layer.
+  bool zero_last_norm = false;  // The last batch norm of residual blocks begins at 0.
   std::string init = "glorot_uniform";
 };
 
@@ -40,10 +43,12 @@ struct AugmentSettings {
 
 struct OptimizerSettings {
   std::string name = "sgd";
+  std::string formula = "torch";  // Whose formula, where PyTorch's and Keras' differ.
   double learning_rate = 0.05;
   double momentum = 0.0;
   bool nesterov = false;
-  double weight_decay = 0.0;  // Added to the gradient (coupled).
+  double weight_decay = 0.0;  // Added to the gradient; of adamw: taken from the weights.
+  std::string decayed = "all";
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-7;  // Of Adam, as in Keras.
@@ -53,7 +58,19 @@ struct ScheduleSettings {
   std::string name = "constant";
   std::vector<int64_t> milestones;  // Epochs after which the rate is multiplied by `factor`.
   double factor = 0.1;
+  std::string factors;         // Of list: ReadFactors.
+  int64_t every_epochs = 10;   // Of staircase.
+  int64_t power = 1;           // Of polynomial.
+  double start = 0.2;          // Of triangular: shares of the learning rate, and where it is
+  double peak = 0.23;          // whole, as a share of all steps.
+  double end = 0.0;            // Of triangular and polynomial: share of the rate at the end.
   double warmup_epochs = 0.0;  // Linear from 0, before any schedule.
+};
+
+// Of fp16: the loss is multiplied by it, so that small gradients are no zeros.
+struct LossScaleSettings {
+  double initial = 65536;
+  int64_t growth_interval = 2000;  // Steps in a row with finite gradients before it is doubled.
 };
 
 struct TrainSettings {
@@ -64,6 +81,9 @@ struct TrainSettings {
   bool drop_last = false;
   double label_smoothing = 0.0;
   std::string precision = "fp32";
+  LossScaleSettings loss_scale;
+  double clip_norm = 0.0;      // Longest gradient, over all weights; 0: any.
+  double average_decay = 0.0;  // Of the moving average of the weights; 0: none.
   OptimizerSettings optimizer;
   ScheduleSettings schedule;
 };

@@ -127,7 +127,8 @@ absl::StatusOr<std::vector<int32_t>> StudyFiles::Labels(const ArtifactRow& artif
       case ElementType::kInt32: return Narrow<int32_t>(*array);
       case ElementType::kInt64: return Narrow<int64_t>(*array);
       case ElementType::kUint8: return Narrow<uint8_t>(*array);
-      case ElementType::kFloat32: break;
+      case ElementType::kFloat32:
+      case ElementType::kFloat64: break;
     }
   }
   return NotOfShape(artifact, "whole numbers [examples]", *array);

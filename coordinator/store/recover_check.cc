@@ -29,7 +29,7 @@ std::string AxisFault(const sweep::Axis& axis, const sweep::Sweep& sweep) {
         if (FindSetting(sweep.base, column.path) != nullptr) continue;
         return "its definition has an axis of no setting: " + column.path;
       }
-      const auto taken = OwnSchema()->Take(column.path, value);
+      const auto taken = SettingsOf02()->Take(column.path, value);
       if (!taken.ok()) return "its definition has an impossible axis: " + Message(taken.status());
     }
   }

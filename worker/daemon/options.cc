@@ -9,12 +9,14 @@
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/base/names.h"
 #include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "common/options/wrong_argument.h"
 #include "common/rpc/find_coordinator.h"
+#include "common/stacks/installed_stack.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "worker/daemon/stacks.h"
 
@@ -80,6 +82,11 @@ void AddCache(CLI::App& app, Options& options, Raw& raw) {
                  "is copied to the cache once for all workers of this machine, and trainers below "
                  "it run from the copy")
       ->type_name("DIR");
+  app.add_option("--stacks", options.stacks,
+                 "Stacks of noisefloor beside the one that is always there, separated by ','; "
+                 "`noisefloor stacks install` gets them")
+      ->type_name("STACK")
+      ->delimiter(',');
   app.add_option("--fetch-stack", raw.fetch_stacks,
                  "Stack that the coordinator has (serve --stack-root), brought to the cache once "
                  "for all workers of this machine; PROGRAM: its trainer, below the stack's folder "
@@ -337,6 +344,25 @@ std::vector<std::string> SplitWords(const std::string& text) {
   return words;
 }
 
+// Those that are installed, with a trainer of this build.
+absl::Status AddStacks(const ProgramPlace& place, Options& options) {
+  const std::string programs = fs::path(place.executable).parent_path().string();
+  for (const std::string& name : options.stacks) {
+    if (name == DefaultStack()) continue;  // Ours.
+    const KnownStack* stack = FindKnownStack(name);
+    if (stack == nullptr) {
+      std::vector<std::string> names;
+      for (const KnownStack& known : KnownStacks()) names.push_back(known.name);
+      return InvalidInput(fmt::format("--stacks={}: expected stacks of noisefloor: {}", name,
+                                      fmt::join(names, ", ")));
+    }
+    const std::string folder = StacksFolder(place.noisefloor_cache) + "/" + name;
+    NF_RETURN_IF_ERROR(PlaceTrainer(programs, folder, *stack));
+    options.trainers.insert({name, {PlacedTrainer(folder)}});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddTrainers(const Raw& raw, const ProgramPlace& place, Options& options) {
   bool ours = raw.trainers.empty() && raw.fetch_stacks.empty();
   for (const std::string& text : raw.trainers) {
@@ -397,7 +423,8 @@ absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options)
   NF_RETURN_IF_ERROR(AddFetchedStacks(raw, options));
   NF_RETURN_IF_ERROR(CheckLog(raw, options));
   AddDataRoots(place, options);
-  return AddTrainers(raw, place, options);
+  NF_RETURN_IF_ERROR(AddTrainers(raw, place, options));
+  return AddStacks(place, options);
 }
 
 ParsedOptions Exit(int code, std::string text) {

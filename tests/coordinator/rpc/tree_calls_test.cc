@@ -271,6 +271,7 @@ TEST_F(TreeCallsTest, OneWhosePiecesNobodyTakesMakesWay) {
   std::vector<std::unique_ptr<Standing>> readers;
   for (size_t i = 0; i < 2; ++i) {
     readers.push_back(std::make_unique<Standing>(*workers_, described->identity()));
+    ASSERT_TRUE(readers.back()->Begins());
   }
 
   absl::StatusOr<std::string> content = absl::ResourceExhaustedError("not asked yet");

@@ -146,6 +146,9 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
                 HasSubstr("expected NAME, or NAME=PROGRAM"))
         << wrong;
   }
+  EXPECT_THAT(Complaint("--stacks=torch-1.0"),
+              HasSubstr("--stacks=torch-1.0: expected stacks of noisefloor: torch-2.11-cu130, "
+                        "torch-2.7-cu126"));
   EXPECT_EQ(ParseStackWish("torch-2.7")->program, "libexec/noisefloor-trainer");
   EXPECT_EQ(*ParseStackWish("mine=bin/t=1"), (StackWish{"mine", "bin/t=1"}));
   EXPECT_THAT(Complaint("--slots=many"), HasSubstr("--slots"));
@@ -174,6 +177,29 @@ TEST_F(OptionsTest, TheTrainerBesideTheProgramIsTheDefault) {
 
   EXPECT_THAT(Parse({"--coordinator=box:1"}).options.trainers,
               ElementsAre(Pair("", ElementsAre(trainer))));
+}
+
+TEST_F(OptionsTest, StacksAreThoseThatAreInstalledBesideOurs) {
+  place_.noisefloor_cache = folder_ + "/cache";
+  const std::string programs = folder_ + "/build/release/bin/noisefloor-trainer";
+  for (const char* of : {"", "-torch-2.7-cu126"}) std::ofstream(programs + of) << "program" << of;
+  const std::string stack = folder_ + "/cache/stacks/torch-2.7-cu126";
+  const auto parse = [&] {
+    return Parse({"--coordinator=box:1", "--stacks=torch-2.7-cu126,torch-2.11-cu130"});
+  };
+  EXPECT_EQ(parse().text, "noisefloor-worker: stack torch-2.7-cu126: its LibTorch is not in " +
+                              stack +
+                              "; `noisefloor stacks install torch-2.7-cu126` gets it\n"
+                              "See `noisefloor-worker --help`.\n");
+
+  std::filesystem::create_directories(stack + "/torch/lib");
+  std::ofstream(stack + "/torch/lib/libtorch_cpu.so") << "library";
+  std::ofstream(stack + "/.libtorch") << "torch==2.7.1\n";
+
+  EXPECT_THAT(
+      parse().options.trainers,
+      ElementsAre(Pair("", ElementsAre(programs)),
+                  Pair("torch-2.7-cu126", ElementsAre(stack + "/libexec/noisefloor-trainer"))));
 }
 
 TEST_F(OptionsTest, ATrainerIsAPathOrACommandOfWords) {

@@ -66,13 +66,15 @@ absl::Status CheckIdentity(const Json& json, const CheckpointIdentity& mine,
     if (!value.is_string()) return InvalidInput("identity." + name + ": expected a text");
     read[name] = value.get<std::string>();
   }
+  std::string others;
   for (const auto& [name, wanted] : mine) {
     const auto it = read.find(name);
     if (it == read.end()) return InvalidInput("identity." + name + ": missing");
     if (it->second == wanted) continue;
-    return InvalidInput(
-        fmt::format("it is of another {}: '{}', not '{}'", name, it->second, wanted));
+    others += fmt::format("{} of another {}: '{}', not '{}'", others.empty() ? "it is" : ",", name,
+                          it->second, wanted);
   }
+  if (!others.empty()) return InvalidInput(others);
   if (read.size() == mine.size()) return absl::OkStatus();
   return InvalidInput("identity: it has more than this program knows");
 }

@@ -75,14 +75,15 @@ absl::StatusOr<Dataset> Load(const TrainerRequest& request, const Process& proce
   return dataset;
 }
 
-// What a checkpoint of this member must have been made with. The folder's name follows from the
-// first four, as it does for scripts in Python.
+// What a checkpoint of this member must have been made with. The folder's name follows from member,
+// specification, build and fingerprint, as it does for scripts in Python.
 CheckpointIdentity IdentityOf(const TrainerRequest& request, const Process& process,
                               const Dataset& dataset) {
   const std::string& said = request.specification_sha256;
   return {{"member", request.member},
           {"specification",
            said.empty() ? Sha256Hex(SpecificationToJson(request.specification)) : said},
+          {"stack", process.build.stack},
           {"build", process.build.build},
           {"fingerprint", process.build.fingerprint},
           {"data", dataset.identity},
@@ -163,6 +164,9 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   if (!place.ok()) return fail(CauseClass::kBadSpecification, place);
   const auto device = DeviceOf(spec, *hardware);
   if (!device.ok()) return fail(CauseOf(device.status()), device.status());
+  const absl::Status precision =
+      CheckPrecision(spec.train.precision, hardware->gpu ? GpuJson() : Json());
+  if (!precision.ok()) return fail(CauseClass::kBadSpecification, precision);
 
   const Streams streams = MakeStreams(spec);
   SwitchPlan switches = PlanSwitches(spec, streams.threads);

@@ -67,7 +67,7 @@ Options Printing(Options::Mode mode, std::string text) {
 
 }  // namespace
 
-Options ParseOptions(int argc, char** argv) {
+Options ParseOptions(int argc, char** argv, std::string_view stack) {
   Options options;
   options.data_root = FromEnvironment("NOISEFLOOR_DATA");
   options.gpu = !FromEnvironment("CUDA_VISIBLE_DEVICES").empty();
@@ -79,7 +79,8 @@ Options ParseOptions(int argc, char** argv) {
   std::string probe;
   CLI::App app(kDescription, "noisefloor-trainer");
   app.footer(kExamples);
-  const std::string version = "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK ")";
+  const std::string version =
+      "noisefloor-trainer " NOISEFLOOR_VERSION " (" + std::string(stack) + ")";
   app.set_version_flag("--version", version, "Print the version and exit");
   app.add_flag("--describe", describe, "Print what this trainer is as one JSON object");
   app.add_option("--probe", probe,

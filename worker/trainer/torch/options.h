@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/time/time.h"
 
@@ -33,6 +34,7 @@ struct Options {
   bool write_evaluation_set = false;
 };
 
-Options ParseOptions(int argc, char** argv);
+// `stack`: what --version names.
+Options ParseOptions(int argc, char** argv, std::string_view stack);
 
 }  // namespace noisefloor::trainer

@@ -320,7 +320,7 @@ TEST(IntakeDeathTest, AStopIsSeenWhicheverThreadTheSignalMeets) {
 Options Parse(std::vector<std::string> arguments) {
   std::vector<char*> argv = {const_cast<char*>("noisefloor-trainer")};
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  return ParseOptions(static_cast<int>(argv.size()), argv.data());
+  return ParseOptions(static_cast<int>(argv.size()), argv.data(), "torch-2.11-cu130");
 }
 
 TEST(OptionsTest, AMistakeIsSaidWithTheNearestOption) {

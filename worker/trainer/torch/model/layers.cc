@@ -1,5 +1,6 @@
 #include "worker/trainer/torch/model/layers.h"
 
+#include <cmath>
 #include <vector>
 
 namespace noisefloor::trainer {
@@ -13,6 +14,22 @@ at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) c
                               /*momentum=*/0.0, epsilon, at::globalContext().userEnabledCuDNN());
 }
 
+at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
+  constexpr double kEpsilon = 1e-6;  // Of Dosovitskiy and others (2021).
+  return at::layer_norm(x, weight.sizes(), weight, bias, kEpsilon);
+}
+
+at::Tensor Attention::operator()(const at::Tensor& tokens) const {
+  const int64_t n = tokens.size(0), count = tokens.size(1), channels = tokens.size(2);
+  const int64_t each = channels / heads;
+  // {3, n, heads, t, each}
+  const std::vector<at::Tensor> parts =
+      query_key_value(tokens).view({n, count, 3, heads, each}).permute({2, 0, 3, 1, 4}).unbind(0);
+  const double scale = 1 / std::sqrt(static_cast<double>(each));
+  const at::Tensor shares = (parts[0] * scale).matmul(parts[1].transpose(-2, -1)).softmax(-1);
+  return out(shares.matmul(parts[2]).transpose(1, 2).reshape({n, count, channels}));
+}
+
 at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) const {
   if (!pass.training || probability == 0) return x;
   const int64_t each = x.numel() / x.size(0);
@@ -20,8 +37,12 @@ at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) con
   pass.dropout.Fill(static_cast<uint64_t>(pass.step), name, probability,
                     static_cast<uint64_t>(pass.first_example * each),
                     {mask.mutable_data_ptr<float>(), static_cast<size_t>(x.numel())});
-  return x *
-         mask.to(x.options(), /*non_blocking=*/false, /*copy=*/false, x.suggest_memory_format());
+  // The mask of a low precision's values is of float: its factor would lose digits there.
+  const bool low = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
+  const at::Tensor product =
+      x * mask.to(low ? x.options().dtype(at::kFloat) : x.options(), /*non_blocking=*/false,
+                  /*copy=*/false, x.suggest_memory_format());
+  return product.to(x.scalar_type());
 }
 
 at::Tensor InParts(const at::Tensor& images, const ForwardPass& pass,

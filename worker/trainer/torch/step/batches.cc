@@ -17,15 +17,23 @@ constexpr int64_t kHashedBatches = 4;
 
 absl::StatusOr<TrainingBatches> TrainingBatches::Make(const Specification& specification,
                                                       const Dataset& dataset,
-                                                      const Streams& streams, at::Device device) {
+                                                      const Streams& streams, at::Device device,
+                                                      cuda::KernelLauncher* launcher) {
   const LoaderSettings settings{.batch_size = specification.train.batch_size,
                                 .drop_last = specification.train.drop_last};
   NF_ASSIGN_OR_RETURN(Loader loader, Loader::Make(dataset.train, streams.data_order, settings));
   const Augmenter augmenter(dataset.shape, specification.augment, LayoutOf(specification.model));
-  return TrainingBatches(dataset, std::move(loader), augmenter, streams.augment, device);
+  TrainingBatches batches(dataset, std::move(loader), augmenter, streams.augment, device);
+  if (launcher != nullptr && DeviceImages::Fits(dataset.train)) {
+    batches.resident_.emplace(dataset.train,
+                              cuda::ImageRule{specification.augment, augmenter.layout()},
+                              streams.augment, device, *launcher);
+  }
+  return batches;
 }
 
 Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count) const {
+  if (resident_) return resident_->Load(batch, first, count);
   const auto begin = static_cast<size_t>(first);
   const auto size = static_cast<size_t>(count);
   const Augmenter::Selection selection{.epoch = batch.epoch,

@@ -4,12 +4,14 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/base/status.h"
 #include "worker/trainer/data/augment.h"
 #include "worker/trainer/data/loader.h"
 #include "worker/trainer/noise/streams.h"
+#include "worker/trainer/torch/step/device_images.h"
 #include "worker/trainer/torch/step/shards.h"
 
 namespace noisefloor::trainer {
@@ -17,9 +19,12 @@ namespace noisefloor::trainer {
 // Borrows the dataset. Next on one thread; Load on any.
 class TrainingBatches {
  public:
+  // `launcher`: what runs our kernels on the device. With one, and a split that fits, the images
+  // lie on the device and are made there, with the same bits.
   static absl::StatusOr<TrainingBatches> Make(const Specification& specification,
                                               const Dataset& dataset, const Streams& streams,
-                                              at::Device device);
+                                              at::Device device,
+                                              cuda::KernelLauncher* launcher = nullptr);
 
   absl::StatusOr<Batch> Next() { return loader_.Next(); }
   // The next batch is that of this step, from 0.
@@ -49,6 +54,7 @@ class TrainingBatches {
   Augmenter augmenter_;
   AugmentDraws draws_;
   at::Device device_;
+  std::optional<DeviceImages> resident_;
 };
 
 }  // namespace noisefloor::trainer

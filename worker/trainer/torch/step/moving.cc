@@ -11,6 +11,7 @@ namespace noisefloor::trainer {
 
 namespace {
 
+constexpr const char* kUpdate = "update";
 constexpr const char* kJournalSum = "journal/sum";
 constexpr int64_t kMost = int64_t{1} << 53;
 
@@ -26,16 +27,24 @@ at::Tensor Storable(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kDouble ? tensor.view(at::kLong) : tensor;
 }
 
-ElementType TypeOfTensor(const at::Tensor& tensor) {
-  const at::ScalarType type = Storable(tensor).scalar_type();
+// Its name, type and shape in the file.
+TensorView PlaceFor(const NamedTensor& tensor) {
+  const at::ScalarType type = Storable(tensor.value).scalar_type();
   NF_CHECK(type == at::kFloat || type == at::kLong);
-  return type == at::kFloat ? ElementType::kFloat32 : ElementType::kInt64;
+  return {tensor.name,
+          type == at::kFloat ? ElementType::kFloat32 : ElementType::kInt64,
+          tensor.value.sizes().vec(),
+          {}};
 }
 
-// A tensor over values that lie somewhere else, in logical order.
+// A tensor over values that lie somewhere else, in logical order, as Storable has them.
 at::Tensor Over(const void* values, const at::Tensor& like) {
   return at::from_blob(const_cast<void*>(values), like.sizes(),
                        at::TensorOptions(Storable(like).scalar_type()));
+}
+
+std::string TextOf(const TensorView& tensor) {
+  return std::string(Name(tensor.type)) + " " + ToText(tensor.shape);
 }
 
 template <typename T>
@@ -87,7 +96,7 @@ absl::StatusOr<std::vector<int64_t>> Steps(const Json& json, int64_t last) {
 Json FactsJson(const Moving& moving) {
   const Journal::State& journal = moving.journal.state();
   return {{"batches_per_epoch", moving.batches.per_epoch()},
-          {"optimizer", moving.optimizer.Counters()},
+          {"update", moving.update.Export().counters},
           {"journal",
            {{"summed", journal.summed},
             {"epoch_sum", NumberToJson(journal.epoch_sum)},
@@ -108,7 +117,7 @@ absl::StatusOr<Facts> ReadFacts(const Checkpoint& checkpoint) {
   facts.evaluations = reader.Int("evaluations", 0, kMost);
   facts.train_seconds = reader.Number("train_seconds");
   facts.evaluate_seconds = reader.Number("evaluate_seconds");
-  NF_ASSIGN_OR_RETURN(facts.counters, Counts(reader.Any("optimizer"), "optimizer"));
+  NF_ASSIGN_OR_RETURN(facts.counters, Counts(reader.Any("update"), "update"));
   NF_ASSIGN_OR_RETURN(facts.arrival_orders, Counts(reader.Any("arrival_orders"), "arrival_orders"));
   NF_ASSIGN_OR_RETURN(facts.hashes, Hashes(reader.Any("hashes")));
   NF_ASSIGN_OR_RETURN(facts.resumed_at, Steps(reader.Any("resumed_at"), checkpoint.step));
@@ -130,11 +139,10 @@ absl::Status CheckTensors(const SafetensorsView& view, const std::vector<NamedTe
   for (const NamedTensor& tensor : tensors) {
     const TensorView* found = view.Find(tensor.name);
     if (found == nullptr) return InvalidInput("it has no tensor '" + tensor.name + "'");
-    if (found->shape == tensor.value.sizes().vec() && found->type == TypeOfTensor(tensor.value)) {
-      continue;
-    }
-    return InvalidInput("its tensor '" + tensor.name + "' is " + ToText(found->shape) +
-                        "; expected " + ToText(tensor.value.sizes().vec()));
+    const TensorView own = PlaceFor(tensor);
+    if (found->shape == own.shape && found->type == own.type) continue;
+    return InvalidInput("its tensor '" + tensor.name + "' is " + TextOf(*found) + "; expected " +
+                        TextOf(own));
   }
   return absl::OkStatus();
 }
@@ -152,6 +160,28 @@ absl::Status CheckStart(const Facts& facts, const Moving& moving) {
   return absl::OkStatus();
 }
 
+std::vector<NamedTensor> WeightsOf(const Moving& moving) {
+  std::vector<NamedTensor> all;
+  AddAll("parameters", moving.model.parameters(), all);
+  AddAll("buffers", moving.model.buffers(), all);
+  return all;
+}
+
+// Values of a tensor of a file that fits, on the host; borrowed.
+at::Tensor ValuesIn(const SafetensorsView& view, const std::string& name, const at::Tensor& like) {
+  return Over(view.Find(name)->bytes.data(), like).view(like.scalar_type());
+}
+
+OptimizerState StateIn(const SafetensorsView& view, const Facts& facts, const Update& update) {
+  OptimizerState state;
+  for (const NamedTensor& live : update.Export().tensors) {
+    const std::string name = std::string(kUpdate) + "/" + live.name;
+    state.tensors.push_back({live.name, ValuesIn(view, name, live.value)});
+  }
+  state.counters = facts.counters;
+  return state;
+}
+
 absl::Status CheckFiles(const Checkpoint& checkpoint) {
   NF_ASSIGN_OR_RETURN(const std::vector<Artifact> told, CheckTold(checkpoint.told));
   std::vector<KeptFile> files;
@@ -165,10 +195,8 @@ absl::Status CheckFiles(const Checkpoint& checkpoint) {
 }  // namespace
 
 std::vector<NamedTensor> TensorsOf(const Moving& moving) {
-  std::vector<NamedTensor> all;
-  AddAll("parameters", moving.model.parameters(), all);
-  AddAll("buffers", moving.model.buffers(), all);
-  AddAll("optimizer", moving.optimizer.StateTensors(), all);
+  std::vector<NamedTensor> all = WeightsOf(moving);
+  AddAll(kUpdate, moving.update.Export().tensors, all);
   const at::Tensor& sum = moving.journal.state().sum;
   // As a double, which holds a float exactly: the places in a file are made before there is a sum.
   all.push_back({kJournalSum, sum.defined() ? sum.detach().to(at::kCPU, at::kDouble)
@@ -178,9 +206,7 @@ std::vector<NamedTensor> TensorsOf(const Moving& moving) {
 
 absl::StatusOr<SafetensorsContent> ContentFor(const std::vector<NamedTensor>& tensors) {
   std::vector<TensorView> shapes;
-  for (const NamedTensor& tensor : tensors) {
-    shapes.push_back({tensor.name, TypeOfTensor(tensor.value), tensor.value.sizes().vec(), {}});
-  }
+  for (const NamedTensor& tensor : tensors) shapes.push_back(PlaceFor(tensor));
   return SafetensorsContent::Make(shapes, {{"format", "pt"}});
 }
 
@@ -216,8 +242,7 @@ absl::Status CheckFits(const Checkpoint& checkpoint, const Moving& moving) {
     return InvalidInput("step: " + std::to_string(checkpoint.step) + " of " +
                         std::to_string(moving.step_count));
   }
-  Optimizer trial = moving.optimizer;  // Its tensors are shared, its counters are not.
-  return trial.SetCounters(facts.counters);
+  return moving.update.Check(StateIn(view, facts, moving.update));
 }
 
 void Restore(const Checkpoint& checkpoint, Moving& moving) {
@@ -225,17 +250,17 @@ void Restore(const Checkpoint& checkpoint, Moving& moving) {
   const auto view = ReadSafetensors(checkpoint.tensors, "tensors");
   const auto facts = ReadFacts(checkpoint);
   NF_CHECK(view.ok() && facts.ok());
-  for (const NamedTensor& tensor : TensorsOf(moving)) {
-    const TensorView* values = view->Find(tensor.name);
-    Storable(tensor.value).copy_(Over(values->bytes.data(), tensor.value));
+  for (const NamedTensor& tensor : WeightsOf(moving)) {
+    tensor.value.copy_(ValuesIn(*view, tensor.name, tensor.value));
   }
-  NF_CHECK(moving.optimizer.SetCounters(facts->counters).ok());
+  NF_CHECK(moving.update.Import(StateIn(*view, *facts, moving.update)).ok());
   Journal::State journal = facts->journal;
   if (journal.summed > 0) {
     const at::Device device = moving.model.parameters().front().value.device();
-    const at::Tensor sum = at::zeros({}, at::TensorOptions(at::kDouble));
-    Storable(sum).copy_(Over(view->Find(kJournalSum)->bytes.data(), sum));
-    journal.sum = sum.to(device, facts->sum_is_double ? at::kDouble : at::kFloat);
+    const at::Tensor like = at::zeros({}, at::TensorOptions(at::kDouble));
+    journal.sum = ValuesIn(*view, kJournalSum, like)
+                      .to(device, facts->sum_is_double ? at::kDouble : at::kFloat,
+                          /*non_blocking=*/false, /*copy=*/true);
   }
   moving.journal.set_state(std::move(journal));
   moving.batches.GoOnAt(checkpoint.step);

@@ -2,7 +2,9 @@
 //
 // Not in it, because it does not move: the streams of draws, which are functions of seed, step and
 // place (worker/trainer/noise); the learning rate, a function of the step; a poke, which is in the
-// weights once its step is past; what a replica keeps of a batch, which the next one overwrites.
+// weights once its step is past; what a replica keeps of a batch, which the next one overwrites;
+// the low copies of weights that a pass makes for itself: those kept here are what an optimiser
+// moves, float or double.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +14,7 @@
 #include "common/files/safetensors.h"
 #include "worker/trainer/checkpoint/checkpoint.h"
 #include "worker/trainer/torch/model/model.h"
-#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/optim/update.h"
 #include "worker/trainer/torch/step/batches.h"
 #include "worker/trainer/torch/step/journal.h"
 #include "worker/trainer/torch/step/reporter.h"
@@ -25,7 +27,7 @@ namespace noisefloor::trainer {
 // Borrowed. Between two steps.
 struct Moving {
   const Model& model;  // Its tensors share storage with those that train.
-  Optimizer& optimizer;
+  Update& update;      // Optimiser, loss scale, average: all by Export and Import.
   TrainingBatches& batches;
   GradientShards& shards;
   Journal& journal;

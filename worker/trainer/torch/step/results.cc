@@ -53,7 +53,7 @@ absl::Status Results::WritePredictions(const std::string& name, const std::vecto
 }
 
 absl::Status Results::WriteWeights(const Model& model) {
-  const HostTensors tensors = HostTensors::ParametersAndBuffers(model);
+  const HostTensors tensors = HostTensors::ParametersAndBuffersAsFloats(model);
   const std::string file = "weights.safetensors";
   NF_RETURN_IF_ERROR(
       WriteSafetensors(request_.work_directory + "/" + file, tensors.views(), {{"format", "pt"}}));

@@ -27,8 +27,9 @@ using LoadExamples = std::function<Examples(int64_t first, int64_t count)>;
 
 struct ShardOptions {
   int64_t shards = 1;
-  int64_t threads = 1;            // Intra-op threads of each shard.
-  bool in_arrival_order = false;  // Add shares as they arrive instead of by rank.
+  int64_t threads = 1;                 // Intra-op threads of each shard.
+  bool in_arrival_order = false;       // Add shares as they arrive instead of by rank.
+  at::ScalarType layers = at::kFloat;  // model/precision.h
   double label_smoothing = 0;
   double batch_norm_momentum = 0.01;
   DropoutDraws dropout{0};
@@ -42,9 +43,10 @@ class GradientShards {
   GradientShards(const ShardOptions& options, std::vector<std::unique_ptr<Model>> replicas);
 
   // The gradient of the mean loss over the whole batch, for each parameter; valid until the next
-  // call. `batch_size` is a multiple of the shards.
-  const std::vector<at::Tensor>& Compute(int64_t batch_size, int64_t step,
-                                         const LoadExamples& load);
+  // call. `batch_size` is a multiple of the shards. The gradient is that of `loss_scale` times the
+  // loss.
+  const std::vector<at::Tensor>& Compute(int64_t batch_size, int64_t step, const LoadExamples& load,
+                                         double loss_scale = 1);
   // Mean loss over the batch of the last Compute: the shards' shares, added by rank. On the device.
   at::Tensor loss() const;
 
@@ -62,8 +64,15 @@ class GradientShards {
   }
 
  private:
-  void ComputeShard(int64_t rank, int64_t batch_size, int64_t step, const LoadExamples& load)
+  struct Pass {
+    int64_t batch_size = 0;
+    int64_t step = 0;
+    double loss_scale = 1;
+  };
+  void ComputeShard(int64_t rank, const Pass& pass, const LoadExamples& load)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  at::Tensor Logits(const Model& replica, const at::Tensor& images, int64_t step,
+                    int64_t first) const;
   std::vector<at::Tensor> TakeGradients(const Model& replica) const;
   void AddShare(int64_t rank, std::vector<at::Tensor> share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddByRank();

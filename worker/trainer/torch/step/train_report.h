@@ -15,7 +15,9 @@ enum class Ending : uint8_t { kDone, kDiverged, kInterrupted };
 // Of all attempts together, where this one went on from a checkpoint.
 struct TrainReport {
   Ending ending = Ending::kDone;
-  int64_t steps = 0;         // Optimiser steps done.
+  int64_t steps = 0;  // Optimiser steps done.
+  // Of them, those that a gradient which is not finite made idle (fp16).
+  int64_t skipped_steps = 0;
   double train_seconds = 0;  // Of the steps, without evaluations.
   double evaluate_seconds = 0;
   std::map<std::string, int64_t> arrival_orders;  // shards.h
