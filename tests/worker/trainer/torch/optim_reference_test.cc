@@ -351,7 +351,6 @@ TEST(OptimReferenceTest, ScriptMakesTheSameFilesAgain) {
 // Says whether convolutions of a GPU may round to TF32 while it is asked.
 class Witness final : public Model {
  public:
-  Witness() : Model({}, at::kCPU, nullptr) {}
   at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
     const at::Context& context = at::globalContext();
     seen_ = context.allowTF32CuDNN() || context.allowTF32CuBLAS();
