@@ -3,210 +3,24 @@
 //
 // NOISEFLOOR_RESUME_ALL=1: every optimiser with every network and source instead of each once;
 // NOISEFLOOR_RESUME_SEED=N draws other steps.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "common/base/seed.h"
-#include "common/files/sha256.h"
 #include "tests/simulation/chance.h"
 #include "tests/support/model_disk.h"
-#include "tests/worker/trainer/torch/synthetic_data.h"
-#include "worker/trainer/torch/facts/switches.h"
-#include "worker/trainer/torch/intake.h"
-#include "worker/trainer/torch/step/checkpointer.h"
-#include "worker/trainer/torch/step/train.h"
+#include "tests/worker/trainer/resume/resumed_member.h"
 
 namespace noisefloor::trainer {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int64_t kPerEpoch = 5;
-constexpr int64_t kEpochs = 3;
-constexpr int64_t kSteps = kPerEpoch * kEpochs;
-constexpr int64_t kNever = 1 << 20;
-
-const Dataset& Data(const Specification& spec) {
-  static std::map<int64_t, Dataset> loaded;
-  const int64_t train = spec.data.train_examples;
-  const auto it = loaded.find(train);
-  if (it != loaded.end()) return it->second;
-  auto data =
-      LoadDataset("fashion-mnist-sample", SyntheticDataRoot(), {train, spec.data.test_examples});
-  EXPECT_TRUE(data.ok()) << data.status();
-  return loaded[train] = *std::move(data);
-}
-
-std::string NewFolder() {
-  std::string name = testing::TempDir() + "/noisefloor-resume-XXXXXX";
-  EXPECT_NE(mkdtemp(name.data()), nullptr);
-  return name;
-}
-
-// All sources fixed but augmentation, dropout and order, which draw; 3 epochs of 5 steps, the last
-// one smaller; a test at the end of each.
-Specification Small(const std::string& model) {
-  Specification spec = ExampleSpecification();
-  spec.data.name = "fashion-mnist-sample";
-  spec.data.train_examples = 57;
-  spec.data.test_examples = 40;
-  spec.train.batch_size = 12;
-  spec.train.epochs = kEpochs;
-  spec.train.optimizer.momentum = 0.9;
-  spec.evaluate.batch_size = 40;
-  spec.evaluate.predictions = "all";
-  spec.model.name = model;
-  if (model == "small_cnn" || model == "resnet18") spec.model.batch_norm_momentum = 0.3;
-  if (model == "mlp") spec.model.hidden = 16;
-  if (model == "resnet18") {  // As many steps, of fewer examples.
-    spec.data = {.name = "fashion-mnist-sample", .train_examples = 15, .test_examples = 6};
-    spec.train.batch_size = 3;
-  }
-  spec.train.schedule.name = "cosine";
-  spec.augment.crop_padding = 2;
-  spec.augment.flip = true;
-  return spec;
-}
-
-struct Dies : std::exception {};  // As a process that is killed: nothing is done any more.
-
-// How one attempt is ended, and what it keeps until then.
-struct Attempt {
-  int64_t stop_after = kNever;  // Steps; asked to stop, as by SIGTERM.
-  int64_t die_after = kNever;   // Steps; killed, when the last checkpoint is whole.
-  bool every_step = false;      // A checkpoint.
-};
-
-// What it leaves behind. Of the events only what is compared: records and artifacts.
-struct Left {
-  Ending ending = Ending::kInterrupted;
-  std::vector<std::string> told;
-  std::map<std::string, std::string> hashes;
-  std::map<std::string, double> metrics;
-  std::map<std::string, std::string> files;  // SHA-256 by name.
-  TrainReport report;
-  Json cost;  // Of its checkpoints.
-};
-
-// The clock of a training whose steps take no time.
-class StandingClock final : public Clock {
- public:
-  absl::Time Now() const override { return SystemClock().Now(); }
-  absl::Duration Steady() const override { return absl::ZeroDuration(); }
-};
-
-std::vector<std::string> LinesOf(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (line.find("\"progress\"") == std::string::npos) lines.push_back(line);
-  }
-  return lines;
-}
-
-// A member on its way through attempts, with checkpoints in a folder of its own.
-class Member {
- public:
-  explicit Member(Specification spec) : Member(std::move(spec), NewFolder(), LocalFileSystem()) {}
-  Member(Specification spec, std::string checkpoints, FileSystem& files)
-      : checkpoints_(std::move(checkpoints)), files_(files) {
-    request_.specification = std::move(spec);
-  }
-
-  Left Run(const Attempt& attempt) {
-    request_.work_directory = NewFolder();
-    const std::string events = NewFolder() + "/events";
-    const int file = open(events.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    Left left;
-    Reporter reporter(file);
-    Results results(request_, Data(request_.specification), reporter);
-    try {
-      Train(attempt, results, reporter, left);
-    } catch (const Dies&) {
-    }
-    close(file);
-    left.told = LinesOf(events);
-    left.hashes = results.outcome().hashes;
-    left.metrics = results.outcome().metrics;
-    for (const auto& entry : fs::directory_iterator(request_.work_directory)) {
-      left.files[entry.path().filename()] = *Sha256File(entry.path());
-    }
-    return left;
-  }
-
-  const std::string& checkpoints() const { return checkpoints_; }
-
- private:
-  void Train(const Attempt& attempt, Results& results, Reporter& reporter, Left& left) {
-    const Specification& spec = request_.specification;
-    const Streams streams = MakeStreams(spec);
-    const SwitchPlan switches = PlanSwitches(spec, streams.threads);
-    (void)SetSwitches(switches);
-    const auto every = attempt.every_step ? absl::ZeroDuration() : absl::InfiniteDuration();
-    CheckpointFolder folder(checkpoints_, "m", {{"member", "m"}}, files_);
-    ASSERT_TRUE(folder.Open().ok());
-    Checkpointer checkpoints(std::move(folder), every, request_.work_directory, clock_);
-    int64_t asked = -1;
-    const auto stop_asked = [&] {
-      // Before the loop's next look the checkpoint of this one is whole: no moment is left to
-      // chance.
-      if (attempt.every_step) (void)checkpoints.Measured();
-      ++asked;
-      if (begin_ + asked >= attempt.die_after) throw Dies();
-      return begin_ + asked >= attempt.stop_after;
-    };
-    const auto report = noisefloor::trainer::Train(
-        {spec, Data(spec), streams, switches, at::kCPU, clock_, stop_asked, &checkpoints}, results,
-        reporter);
-    ASSERT_TRUE(report.ok()) << report.status();
-    left.report = *report;
-    left.cost = checkpoints.Measured();
-    left.ending = report->ending;
-    begin_ = report->ending == Ending::kInterrupted ? report->steps : 0;
-  }
-
-  const std::string checkpoints_;
-  FileSystem& files_;
-  TrainerRequest request_;
-  StandingClock clock_;
-  int64_t begin_ = 0;  // Steps done where the next attempt goes on, if its checkpoint is whole.
-};
-
-Left Undisturbed(const Specification& spec) { return Member(spec).Run({}); }
-
-void ExpectSame(const Left& left, const Left& undisturbed) {
-  EXPECT_EQ(left.ending, Ending::kDone);
-  EXPECT_EQ(left.told, undisturbed.told);
-  EXPECT_EQ(left.hashes, undisturbed.hashes);
-  EXPECT_EQ(left.metrics, undisturbed.metrics);
-  EXPECT_EQ(left.files, undisturbed.files);
-  EXPECT_EQ(left.report.steps, undisturbed.report.steps);
-}
-
-// Asked to stop after each of these steps in turn, then to its end.
-Left Interrupted(const Specification& spec, const std::vector<int64_t>& stops) {
-  Member member(spec);
-  for (const int64_t stop : stops) {
-    const Left left = member.Run({.stop_after = stop});
-    EXPECT_EQ(left.ending, Ending::kInterrupted);
-    EXPECT_EQ(left.report.steps, stop);
-    EXPECT_TRUE(left.report.is_kept);
-  }
-  const Left left = member.Run({});
-  EXPECT_EQ(left.report.resumed_at, stops);
-  return left;
-}
 
 TEST(ResumeTest, AtEveryStepOfATraining) {
   const Specification spec = Small("mlp");
@@ -307,11 +121,6 @@ std::vector<Variant> Networks() {
                    }});
   }
   return all;
-}
-
-void FreeSource(Specification& spec, NoiseSource source) {
-  const Lane lane{0, 7};
-  spec.Source(source) = {SourceState::kFree, lane, DeriveSeed(0, source, lane)};
 }
 
 std::vector<Variant> Sources() {
