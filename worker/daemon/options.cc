@@ -51,6 +51,7 @@ struct Raw {
   std::string log_format = "text";
   std::vector<std::string> trainers;
   std::vector<std::string> fetch_stacks;
+  double checkpoint_seconds = 60;
   double grace_seconds = 10;
   double drain_seconds = 0;
   double give_up_seconds = 0;
@@ -127,6 +128,18 @@ void AddLeaving(CLI::App& app, Raw& raw) {
       ->capture_default_str();
 }
 
+void AddCheckpoints(CLI::App& app, Options& options, Raw& raw) {
+  app.add_option("--checkpoints", options.checkpoints,
+                 "Folder in which interrupted members go on, where their trainers keep "
+                 "checkpoints; workers of one coordinator may share it (default: in --state)")
+      ->type_name("DIR");
+  app.add_option("--checkpoint-every", raw.checkpoint_seconds,
+                 "Seconds from one checkpoint of a member to the next, which is what a killed "
+                 "trainer costs at most; 0: only when it is asked to stop")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
 void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option(
          "--coordinator", raw.coordinator,
@@ -140,6 +153,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "system's): workers of one machine share its processors as a unit")
       ->type_name("NAME");
   AddState(app, options, raw);
+  AddCheckpoints(app, options, raw);
   app.add_option("--classes", options.classes,
                  "Hardware classes to offer, separated by ',' (default: all)")
       ->type_name("CLASS")
@@ -155,10 +169,6 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
       ->type_name("DIR")
       ->delimiter(':')
       ->allow_extra_args(false);
-  app.add_option("--checkpoints", options.checkpoints,
-                 "Folder in which interrupted members go on, where their trainers keep "
-                 "checkpoints; workers of one coordinator may share it (default: in --state)")
-      ->type_name("DIR");
   app.add_option("--trainer", raw.trainers,
                  "A trainer that may run here, by the stack it is built for: a program, or a "
                  "command such as \"mine=python train.py\"; noop; or ours, the "
@@ -249,6 +259,8 @@ absl::Status CheckLayout(const LayoutWish& layout) {
 absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_RETURN_IF_ERROR(CheckLayout(options.layout));
   NF_ASSIGN_OR_RETURN(options.grace, Seconds("--grace", raw.grace_seconds, false));
+  NF_ASSIGN_OR_RETURN(options.checkpoint_every,
+                      Seconds("--checkpoint-every", raw.checkpoint_seconds, true));
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
   NF_ASSIGN_OR_RETURN(options.idle_timeout, Seconds("--idle-timeout", raw.idle_seconds, true));

@@ -38,7 +38,8 @@ struct Options {
   std::vector<std::string> data_roots;               // In the order in which they are searched.
   // Stack to the words of its command; an empty stack: ask it.
   std::multimap<std::string, std::vector<std::string>> trainers;
-  std::string checkpoints;  // Absolute; empty: in the state directory.
+  std::string checkpoints;                              // Absolute; empty: in the state directory.
+  absl::Duration checkpoint_every = absl::Seconds(60);  // Infinite: only when asked to stop.
   absl::Duration grace = absl::Seconds(10);
   absl::Duration drain_timeout = absl::InfiniteDuration();
   absl::Duration give_up_after = absl::InfiniteDuration();

@@ -84,7 +84,7 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--cache-limit=7",     "--log-level=debug",
                                       "--log-format=json",   "--checkpoints=/k",
                                       "--idle-timeout=9",    "--state-temporary",
-                                      "--lifetime=14400"});
+                                      "--lifetime=14400",    "--checkpoint-every=0"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.layout.cpu_slots, 3u);
@@ -106,6 +106,7 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_EQ(options.cache, "/c");
   EXPECT_EQ(options.cache_limit_mib, 7u);
   EXPECT_EQ(options.checkpoints, "/k");
+  EXPECT_EQ(options.checkpoint_every, absl::InfiniteDuration());
   EXPECT_EQ(options.log_format, LogFormat::kJson);
 }
 
@@ -124,6 +125,8 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
             "noisefloor-worker: --trainer=torch: expected STACK=COMMAND, noop or ours\n");
   EXPECT_EQ(Complaint("--grace=-1"),
             "noisefloor-worker: --grace=-1: expected seconds from 0 to 1e9\n");
+  EXPECT_EQ(Complaint("--checkpoint-every=-1"),
+            "noisefloor-worker: --checkpoint-every=-1: expected seconds from 0 to 1e9\n");
   EXPECT_EQ(Complaint("--log-level=loud"),
             "noisefloor-worker: --log-level=loud: expected debug, info, warning, error or off\n");
   EXPECT_EQ(Complaint("--log-format=xml"),

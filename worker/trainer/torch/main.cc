@@ -129,7 +129,9 @@ CauseClass Run(const absl::StatusOr<TrainerRequest>& request, const Loaded& load
   }
   std::optional<DataCache> cache;
   if (!options.cache.empty()) cache.emplace(options.cache, options.cache_limit_bytes);
-  return RunMember(*request, {loaded.build, loaded.observed, cache}, SystemClock(), reporter);
+  const Process process{loaded.build, loaded.observed, cache, options.checkpoints,
+                        options.checkpoint_every};
+  return RunMember(*request, process, SystemClock(), reporter);
 }
 
 // A process that was started for one member.

@@ -13,19 +13,20 @@ function(noisefloor_trainer_of stack suffix)
       model/resnet.cc model/sequence.cc model/small_cnn.cc model/vgg.cc model/vit.cc
       model/weights.cc model/xception.cc
       optim/optimizer.cc optim/poke.cc optim/state.cc optim/update.cc
-      step/batches.cc step/device_images.cc step/evaluate.cc step/infer.cc step/journal.cc step/memory.cc
-      step/results.cc step/shards.cc step/train.cc
+      step/batches.cc step/checkpointer.cc step/device_images.cc step/evaluate.cc step/infer.cc
+      step/journal.cc step/memory.cc step/moving.cc step/results.cc step/shards.cc step/train.cc
     HEADERS
       member.h pch.h try_device.h
       facts/adapter.h facts/device.h facts/environment.h facts/switches.h
       model/host_tensors.h model/init.h model/layers.h model/load_weights.h model/model.h
       model/networks.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h
       optim/optimizer.h optim/poke.h optim/state.h optim/update.h
-      step/batches.h step/device_images.h step/evaluate.h step/infer.h step/journal.h step/memory.h step/results.h
-      step/shards.h step/train.h
+      step/batches.h step/checkpointer.h step/device_images.h step/evaluate.h step/infer.h
+      step/journal.h step/memory.h step/moving.h step/results.h step/shards.h step/train.h
+      step/train_report.h
     DEPS
-      noisefloor_torch-${stack} noisefloor::base noisefloor::files noisefloor::trainer_cubins
-      noisefloor::trainer_cuda noisefloor::trainer_data noisefloor::trainer_fused
+      noisefloor_torch-${stack} noisefloor::base noisefloor::files noisefloor::trainer_checkpoint
+      noisefloor::trainer_cubins noisefloor::trainer_cuda noisefloor::trainer_data noisefloor::trainer_fused
       noisefloor::trainer_images noisefloor::trainer_noise noisefloor::trainer_plain
       noisefloor::trainer_protocol)
   target_precompile_headers(noisefloor_trainer_torch${suffix} PRIVATE pch.h)

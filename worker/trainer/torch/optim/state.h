@@ -20,6 +20,10 @@ struct OptimizerState {
   std::map<std::string, int64_t> counters;
 };
 
+// InvalidArgument, naming the first that differs, unless `state` has the counters of `live` and
+// its tensors, in name, shape and type, and no others.
+absl::Status CheckState(const OptimizerState& state, const OptimizerState& live);
+
 // Appends "prefix/0", "prefix/1", ... in the parameters' order.
 void AddTensors(const std::string& prefix, const std::vector<at::Tensor>& tensors,
                 OptimizerState& state);

@@ -10,6 +10,12 @@
 
 namespace noisefloor::trainer {
 
+namespace {
+
+constexpr const char* kScaleExponent = "scale_exponent";
+
+}  // namespace
+
 double LossScale::scale() const {
   return std::ldexp(settings_.initial, static_cast<int>(exponent_));
 }
@@ -27,13 +33,13 @@ void LossScale::After(bool finite) {
 }
 
 void LossScale::Export(OptimizerState& state) const {
-  state.counters["scale_exponent"] = exponent_;
+  state.counters[kScaleExponent] = exponent_;
   state.counters["scale_steps"] = in_a_row_;
   state.counters["skipped"] = skipped_;
 }
 
 absl::Status LossScale::Import(const OptimizerState& state) {
-  NF_ASSIGN_OR_RETURN(exponent_, TakeCounter(state, "scale_exponent"));
+  NF_ASSIGN_OR_RETURN(exponent_, TakeCounter(state, kScaleExponent));
   NF_ASSIGN_OR_RETURN(in_a_row_, TakeCounter(state, "scale_steps"));
   NF_ASSIGN_OR_RETURN(skipped_, TakeCounter(state, "skipped"));
   return absl::OkStatus();
@@ -109,7 +115,16 @@ OptimizerState Update::Export() const {
   return state;
 }
 
+absl::Status Update::Check(const OptimizerState& state) const {
+  NF_RETURN_IF_ERROR(CheckState(state, Export()));
+  for (const auto& [name, value] : state.counters) {
+    if (value < 0 && name != kScaleExponent) return InvalidInput(name + ": below 0");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Update::Import(const OptimizerState& state) {
+  NF_RETURN_IF_ERROR(Check(state));
   NF_RETURN_IF_ERROR(optimizer_.Import(state));
   if (loss_scale_) NF_RETURN_IF_ERROR(loss_scale_->Import(state));
   if (average_) NF_RETURN_IF_ERROR(average_->Import(state));

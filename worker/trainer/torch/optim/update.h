@@ -79,6 +79,10 @@ class Update {
 
   // Everything that the next steps depend on besides weights and buffers.
   OptimizerState Export() const;
+  // InvalidArgument, naming what differs, unless `state` can be one of these settings and
+  // parameters.
+  absl::Status Check(const OptimizerState& state) const;
+  // All of it, or nothing where Check refuses.
   absl::Status Import(const OptimizerState& state);
 
  private:

@@ -67,6 +67,15 @@ at::Tensor TrainingBatches::AttributesOf(std::span<const uint32_t> examples) con
   return all;
 }
 
+absl::Status TrainingBatches::NoteFirst(int64_t steps, ExamplesSeen& seen) const {
+  Loader loader = fresh_;
+  for (int64_t i = 0; i < steps; ++i) {
+    NF_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
+    seen.Add(batch.examples);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
   Loader loader = fresh_;
   std::vector<std::vector<float>> images;

@@ -9,6 +9,7 @@
 
 #include "common/base/status.h"
 #include "worker/trainer/data/augment.h"
+#include "worker/trainer/data/examples_seen.h"
 #include "worker/trainer/data/loader.h"
 #include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/step/device_images.h"
@@ -27,7 +28,12 @@ class TrainingBatches {
                                               cuda::KernelLauncher* launcher = nullptr);
 
   absl::StatusOr<Batch> Next() { return loader_.Next(); }
+  // The next batch is that of this step, from 0.
+  void GoOnAt(int64_t step) { loader_.GoOnAt(static_cast<uint64_t>(step)); }
   int64_t per_epoch() const { return static_cast<int64_t>(loader_.batches_per_epoch()); }
+
+  // The examples of the first `steps` batches.
+  absl::Status NoteFirst(int64_t steps, ExamplesSeen& seen) const;
 
   // Examples [first, first + count) of the batch.
   Examples Load(const Batch& batch, int64_t first, int64_t count) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,14 @@ class Results {
   // Test images {examples, height, width, channels}, labels or attributes, and groups where there
   // are some, for reports.
   absl::Status WriteEvaluationSet();
+
+  // How many evaluations there were, all attempts together.
+  int64_t evaluations() const { return evaluations_; }
+  // Goes on after those of an earlier attempt, with the hashes that it had noted.
+  void GoOnAfter(int64_t evaluations, std::map<std::string, std::string> hashes) {
+    evaluations_ = evaluations;
+    outcome_.hashes = std::move(hashes);
+  }
 
   // Hashes, metrics and accuracies gathered so far; kind, cause and environment are the caller's.
   Outcome& outcome() { return outcome_; }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -58,6 +59,10 @@ class GradientShards {
 
   // How often each order of arrival was seen ("2,0,1,3"); only with in_arrival_order.
   const std::map<std::string, int64_t>& arrival_orders() const { return arrival_orders_; }
+  // Those of earlier attempts, which are counted on. Nothing else moves from step to step.
+  void set_arrival_orders(std::map<std::string, int64_t> seen) {
+    arrival_orders_ = std::move(seen);
+  }
 
  private:
   struct Pass {

@@ -19,7 +19,6 @@
 #include "worker/trainer/torch/step/journal.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/shards.h"
-#include "worker/trainer/torch/step/stop.h"
 
 namespace noisefloor::trainer {
 
@@ -111,6 +110,57 @@ class Examiner {
   TrainReport& report_;
 };
 
+// Seconds of the steps: of this attempt, without its evaluations, after those of earlier ones.
+class Stopwatch {
+ public:
+  Stopwatch(const Clock& clock, TrainReport& report)
+      : clock_(clock),
+        report_(report),
+        start_(clock.Steady()),
+        trained_(report.train_seconds),
+        evaluated_(report.evaluate_seconds) {}
+
+  void Note() {
+    report_.train_seconds = trained_ + absl::ToDoubleSeconds(clock_.Steady() - start_) -
+                            (report_.evaluate_seconds - evaluated_);
+  }
+
+ private:
+  const Clock& clock_;
+  TrainReport& report_;
+  const absl::Duration start_;
+  const double trained_;
+  const double evaluated_;
+};
+
+// Between two steps; the last one when the training is to stop.
+void KeepCheckpoint(Checkpointer* checkpoints, const Moving& moving, bool stop) {
+  if (stop) {
+    moving.report.ending = Ending::kInterrupted;
+    moving.report.is_kept = checkpoints != nullptr && checkpoints->TakeLast(moving);
+    return;
+  }
+  checkpoints->Take(moving);
+}
+
+// What every attempt finds by itself before the first step.
+absl::Status NoteStart(const Model& model, const TrainingBatches& batches, Results& results) {
+  results.SetHash("init", HostTensors::Parameters(model).Hash());
+  NF_ASSIGN_OR_RETURN(std::string first_batches, batches.HashFirst());
+  results.SetHash("first_batches", std::move(first_batches));
+  return absl::OkStatus();
+}
+
+void StepOn(const Batch& batch, int64_t step, double learning_rate, const Moving& moving) {
+  const auto& gradient = moving.shards.Compute(
+      static_cast<int64_t>(batch.examples.size()), step,
+      [&](int64_t first, int64_t count) { return moving.batches.Load(batch, first, count); },
+      moving.update.loss_scale());
+  moving.update.Step(gradient, learning_rate);
+  moving.shards.UpdateRunningStatistics();
+  moving.report.steps = step + 1;
+}
+
 }  // namespace
 
 ModelShape ShapeOf(const Dataset& dataset) {
@@ -132,6 +182,7 @@ Json MeasuredJson(const TrainReport& report) {
                    {"evaluate_seconds", report.evaluate_seconds},
                    {"examples_seen", report.examples_seen},
                    {"examples_seen_sha256", report.examples_seen_sha256}};
+  if (!report.resumed_at.empty()) measured["resumed_at"] = report.resumed_at;
   if (report.skipped_steps > 0) measured["skipped_steps"] = report.skipped_steps;
   if (report.arrival_orders.empty()) return measured;
   measured["arrival_orders_seen"] = report.arrival_orders.size();
@@ -152,9 +203,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   NF_ASSIGN_OR_RETURN(TrainingBatches batches,
                       TrainingBatches::Make(spec, input.dataset, input.streams, input.device,
                                             kernels.launcher.get()));
-  results.SetHash("init", HostTensors::Parameters(*model).Hash());
-  NF_ASSIGN_OR_RETURN(std::string first_batches, batches.HashFirst());
-  results.SetHash("first_batches", std::move(first_batches));
+  NF_RETURN_IF_ERROR(NoteStart(*model, batches, results));
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};
   GradientShards shards(OptionsOf(input), MakeReplicas(input, *model));
@@ -165,31 +214,29 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   TrainReport report;
   ExamplesSeen seen(input.dataset.train.size());
   Examiner examiner(input, shards.team(), results, report);
+  Moving moving{*model, update, batches, shards, journal, results, reporter, report, counts.total};
+  if (input.checkpoints != nullptr) input.checkpoints->Resume(moving);
+  NF_RETURN_IF_ERROR(batches.NoteFirst(report.steps, seen));
 
-  const absl::Duration start = input.clock.Steady();
-  for (int64_t step = 0; step < counts.total && report.ending == Ending::kDone; ++step) {
-    if (StopAsked() || !reporter.status().ok()) {
-      report.ending = Ending::kInterrupted;
-      return report;
+  Stopwatch stopwatch(input.clock, report);
+  for (int64_t step = report.steps; step < counts.total && report.ending == Ending::kDone; ++step) {
+    const bool stop = input.stop_asked() || !reporter.status().ok();
+    if (stop || (input.checkpoints != nullptr && input.checkpoints->Due(step))) {
+      stopwatch.Note();
+      KeepCheckpoint(input.checkpoints, moving, stop);
     }
+    if (stop) return report;
     if (poke.on && step == poke.step) ApplyPoke(poke, *model);
     NF_ASSIGN_OR_RETURN(const Batch batch, batches.Next());
     seen.Add(batch.examples);
-    const auto& gradient = shards.Compute(
-        static_cast<int64_t>(batch.examples.size()), step,
-        [&](int64_t first, int64_t count) { return batches.Load(batch, first, count); },
-        update.loss_scale());
-    update.Step(gradient, schedule.RateAt(step));
-    shards.UpdateRunningStatistics();
-    report.steps = step + 1;
+    StepOn(batch, step, schedule.RateAt(step), moving);
     if (!journal.Add(step, shards.loss()))
       report.ending = Ending::kDiverged;
     else if (examiner.Due(batch)) {
       NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/false));
     }
   }
-  report.train_seconds =
-      absl::ToDoubleSeconds(input.clock.Steady() - start) - report.evaluate_seconds;
+  stopwatch.Note();
   NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/true));
   if (!std::isfinite(results.outcome().metrics["loss"])) report.ending = Ending::kDiverged;
   report.arrival_orders = shards.arrival_orders();
