@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<std::string>> ValuesOf(const ImageTable& table, size_
   std::map<std::string, int64_t> values;
   bool numbers = true;
   for (const TableRow& row : table.rows) {
-    if (row.part == Part::kUnused) continue;
+    if (row.part == Subset::kUnused) continue;
     NF_RETURN_IF_ERROR(CheckValue(table, row, column));
     const auto [at, is_new] = values.emplace(row.cells[column], 0);
     if (is_new) numbers = IsInteger(at->first, at->second) && numbers;
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<const TableRow*>> RowsOf(const ImageTree& tree,
 
 absl::Status CheckParts(const ImageTable& table) {
   for (const auto& [part, name] :
-       {std::pair(Part::kTrain, "train"), std::pair(Part::kTest, "test")}) {
+       {std::pair(Subset::kTrain, "train"), std::pair(Subset::kTest, "test")}) {
     if (std::ranges::count(table.rows, part, &TableRow::part) == 0) {
       return InvalidInput(fmt::format("{}: no {} pictures", table.path, name));
     }
@@ -156,11 +156,11 @@ absl::Status PutClasses(const ImageTable& table, size_t column,
   std::vector<bool> trained(labels.classes.size());
   labels.label.resize(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (labels.parts[i] == Part::kUnused) continue;
+    if (labels.parts[i] == Subset::kUnused) continue;
     const uint16_t code = codes.at(rows[i]->cells[column]);
     labels.label[i] = code;
-    if (labels.parts[i] == Part::kTrain) trained[code] = true;
-    if (labels.parts[i] == Part::kTest && tested[code] == nullptr) tested[code] = rows[i];
+    if (labels.parts[i] == Subset::kTrain) trained[code] = true;
+    if (labels.parts[i] == Subset::kTest && tested[code] == nullptr) tested[code] = rows[i];
   }
   for (size_t k = 0; k < trained.size(); ++k) {
     if (trained[k]) continue;
@@ -178,7 +178,7 @@ absl::Status PutAttributes(const ImageTable& table, const std::vector<size_t>& c
   for (const TableRow* row : rows) {
     for (const size_t column : columns) {
       const std::string& value = row->cells[column];
-      if (row->part != Part::kUnused && value != "0" && value != "1") {
+      if (row->part != Subset::kUnused && value != "0" && value != "1") {
         return Wrong(table, *row,
                      fmt::format("{} is '{}'; expected 0 or 1", table.columns[column], value));
       }
@@ -195,7 +195,7 @@ absl::Status PutGroups(const ImageTable& table, const std::vector<size_t>& colum
     NF_ASSIGN_OR_RETURN(std::vector<std::string> values, ValuesOf(table, columns[g]));
     const Codes codes = CodesOf(values);
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (labels.parts[i] == Part::kUnused) continue;
+      if (labels.parts[i] == Subset::kUnused) continue;
       labels.group[i * columns.size() + g] = codes.at(rows[i]->cells[columns[g]]);
     }
     labels.groups.push_back({table.columns[columns[g]], std::move(values)});

@@ -27,7 +27,7 @@ struct ImageLabels {
   std::vector<std::string> classes;     // Sorted: as numbers when all are, else by their bytes.
   std::vector<std::string> attributes;  // Names; then there are no classes.
   std::vector<GroupColumn> groups;
-  std::vector<Part> parts;
+  std::vector<Subset> parts;
   std::vector<uint16_t> label;
   std::vector<uint8_t> attribute;  // {pictures, attributes}
   std::vector<uint16_t> group;     // {pictures, groups}

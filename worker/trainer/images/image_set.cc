@@ -140,8 +140,8 @@ absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings
   std::vector<bool> wanted;
   std::vector<uint64_t> slots;
   uint64_t used = 0;
-  for (const Part part : labels.parts) {
-    wanted.push_back(part != Part::kUnused);
+  for (const Subset part : labels.parts) {
+    wanted.push_back(part != Subset::kUnused);
     slots.push_back(wanted.back() ? used++ : 0);
   }
   const auto picture_bytes = static_cast<size_t>(3 * settings.image_size * settings.image_size);
@@ -165,8 +165,8 @@ using Order = std::array<std::vector<size_t>, 2>;
 Order OrderOf(const ReadSet& set) {
   Order order;
   for (size_t place = 0; place < set.labels.parts.size(); ++place) {
-    const Part part = set.labels.parts[place];
-    if (part != Part::kUnused) order[static_cast<size_t>(part)].push_back(place);
+    const Subset part = set.labels.parts[place];
+    if (part != Subset::kUnused) order[static_cast<size_t>(part)].push_back(place);
   }
   for (std::vector<size_t>& split : order) {
     std::ranges::sort(split, [&](size_t a, size_t b) {

@@ -94,10 +94,10 @@ absl::StatusOr<std::vector<std::string>> CellsOf(const std::string& path, int64_
   }
 }
 
-absl::StatusOr<Part> PartOf(std::string_view text) {
-  if (text == "train") return Part::kTrain;
-  if (text == "test") return Part::kTest;
-  if (text == "unused") return Part::kUnused;
+absl::StatusOr<Subset> PartOf(std::string_view text) {
+  if (text == "train") return Subset::kTrain;
+  if (text == "test") return Subset::kTest;
+  if (text == "unused") return Subset::kUnused;
   return InvalidInput(fmt::format("split '{}'; expected train, test or unused", text));
 }
 
@@ -123,8 +123,8 @@ std::vector<std::string_view> Words(std::string_view line) {
   return words;
 }
 
-absl::StatusOr<std::unordered_map<std::string, Part>> PartitionOf(const CelebaFiles& files) {
-  std::unordered_map<std::string, Part> parts;
+absl::StatusOr<std::unordered_map<std::string, Subset>> PartitionOf(const CelebaFiles& files) {
+  std::unordered_map<std::string, Subset> parts;
   Lines lines(files.partition_path, files.partition);
   while (!lines.at_end()) {
     NF_ASSIGN_OR_RETURN(const std::string_view line, lines.Next());
@@ -132,9 +132,9 @@ absl::StatusOr<std::unordered_map<std::string, Part>> PartitionOf(const CelebaFi
     if (words.size() != 2 || words[1].size() != 1 || words[1][0] < '0' || words[1][0] > '2') {
       return At(files.partition_path, lines.number(), "expected a file and 0, 1 or 2");
     }
-    const Part part = words[1] == "0"   ? Part::kTrain
-                      : words[1] == "2" ? Part::kTest
-                                        : Part::kUnused;
+    const Subset part = words[1] == "0"   ? Subset::kTrain
+                        : words[1] == "2" ? Subset::kTest
+                                          : Subset::kUnused;
     if (!parts.emplace(words[0], part).second) {
       return At(files.partition_path, lines.number(), fmt::format("{} is there twice", words[0]));
     }
@@ -272,7 +272,7 @@ absl::StatusOr<ImageTable> TableOfUtkNames(const std::string& folder,
     parts.pop_back();
     Sha256 hash;
     const bool test = hash.Update(name).Digest()[0] < 51;
-    table.rows.push_back({path, test ? Part::kTest : Part::kTrain, std::move(parts), 0});
+    table.rows.push_back({path, test ? Subset::kTest : Subset::kTrain, std::move(parts), 0});
   }
   return table;
 }
@@ -296,7 +296,7 @@ absl::StatusOr<ImageTable> TableOfFolders(const std::string& folder,
     }
     if (top != "train") test = top;
     table.rows.push_back({path,
-                          top == "train" ? Part::kTrain : Part::kTest,
+                          top == "train" ? Subset::kTrain : Subset::kTest,
                           {path.substr(first + 1, second - first - 1)},
                           0});
   }

@@ -22,12 +22,12 @@
 
 namespace noisefloor::trainer {
 
-enum class Part : uint8_t { kTrain = 0, kTest = 1, kUnused = 2 };
+enum class Subset : uint8_t { kTrain = 0, kTest = 1, kUnused = 2 };
 
 // A picture and what its columns say. All rows of a table have as many cells as it has columns.
 struct TableRow {
   std::string file;
-  Part part = Part::kUnused;
+  Subset part = Subset::kUnused;
   std::vector<std::string> cells;
   int64_t line = 0;  // From 1; 0: it stands in no file.
 };
