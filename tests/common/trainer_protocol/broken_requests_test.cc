@@ -41,6 +41,8 @@ TEST(BrokenRequestTest, TheEnvelopeIsChecked) {
 TEST(BrokenRequestTest, EverySettingMustBeThereAndRight) {
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"].erase("epochs"); }),
             "train.epochs: missing");
+  // What 0.2 had not may be left out: it is then as 0.2 had it.
+  EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"].erase("average_decay"); }), "");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"]["epochs"] = "two"; }),
             "train.epochs: expected an integer from 0 to 100000, got two");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["train"]["colour"] = 1; }),

@@ -11,6 +11,8 @@
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/training.h"
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/step/stop.h"
 
@@ -19,10 +21,21 @@ namespace noisefloor::trainer {
 namespace {
 constexpr size_t kMostRequestBytes = 4 << 20;
 
+// As it was written before there were settings that it leaves at their defaults.
+std::string JsonOf02(const Specification& specification) {
+  Training training = TrainingOf(specification);
+  std::erase_if(training.settings, [](const Setting& setting) {
+    return SettingsOf02()->Find(setting.first) == nullptr &&
+           OwnSchema()->Find(setting.first)->otherwise == setting.second;
+  });
+  return TrainingToJson(training);
+}
+
 // What this program makes of the specification must be what its hash was taken of.
 absl::Status CheckHash(const TrainerRequest& request) {
   const std::string& said = request.specification_sha256;
-  if (said.empty() || Sha256Hex(SpecificationToJson(request.specification)) == said) {
+  if (said.empty() || Sha256Hex(SpecificationToJson(request.specification)) == said ||
+      Sha256Hex(JsonOf02(request.specification)) == said) {
     return absl::OkStatus();
   }
   return InvalidInput("specification: it does not have the hash that came with it");

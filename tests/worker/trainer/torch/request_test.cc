@@ -7,7 +7,9 @@
 #include <string>
 
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/training.h"
 #include "tests/worker/trainer/torch/trainer_process.h"
 #include "worker/trainer/torch/facts/machine.h"
 
@@ -49,6 +51,24 @@ TEST(RequestTest, ASpecificationWithAnotherHashIsRefused) {
   const Ran ran = RunTrainer(request);
   EXPECT_EQ(ran.exit_code, 10);
   EXPECT_EQ(ran.outcome().message, "specification: it does not have the hash that came with it");
+}
+
+// A coordinator goes on with a sweep of 0.2, whose specifications lack what came later.
+TEST(RequestTest, WhatWasWrittenForVersion02IsTrainedToTheSameBits) {
+  Training training = TrainingOf(SmallRequest().specification);
+  std::erase_if(training.settings, [](const Setting& setting) {
+    return SettingsOf02()->Find(setting.first) == nullptr;
+  });
+  ASSERT_LT(training.settings.size(), AllFields().size());
+  const std::string text = TrainingToJson(training);
+
+  const Ran ran = RunChanged([&](Json& request) {
+    request["specification"] = Json::parse(text);
+    request["specification_sha256"] = Sha256Hex(text);
+  });
+
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_EQ(ran.outcome().hashes, RunTrainer(SmallRequest()).outcome().hashes);
 }
 
 TEST(ProbeTest, AProcessorOfThisMachineWorksAndOthersSayWhyNot) {
