@@ -143,6 +143,23 @@ TEST_F(SummedVfsTest, AFlippedByteIsNamedOrChangesNothing) {
   EXPECT_GT(named, places.size() / 2);
 }
 
+TEST_F(SummedVfsTest, AFlippedBitOfHowMuchIsReservedForSumsTurnsNoneOff) {
+  constexpr size_t kReservedBytes = 20;  // SQLite's file format, 1.3.
+  Fill(path_, CurrentSchema());
+  const std::string bytes = BytesOf(path_);
+  for (int bit = 0; bit < 8; ++bit) {
+    SCOPED_TRACE(bit);
+    const std::string other = home_.path() + "/other.db";
+    std::ofstream(other, std::ios::binary) << bytes;
+    Flip(other, kReservedBytes, 1 << bit);
+
+    const auto read = Read(other);
+
+    EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss) << read.status();
+    EXPECT_THAT(Message(read.status()), HasSubstr("page 1 of"));
+  }
+}
+
 TEST_F(SummedVfsTest, WhatAnotherProgramFoldsInIsNoDamageAndGetsItsSums) {
   Fill(path_, CurrentSchema());
   Kill();
