@@ -20,6 +20,7 @@ constexpr size_t kLargeBytes = 2 * (size_t{8} << 20) + 1000;
 // Updates with notes of this size fill the write-ahead log to its automatic checkpoint.
 constexpr int kUpdatesToACheckpoint = 1000;
 constexpr size_t kLongNotes = 9000;
+constexpr std::string_view kWeights = "weights that nobody here reads";
 constexpr char kOurClass[] = "cpu-amd-avx2";  // Of RegisterAs.
 constexpr char kNobodysClass[] = "cpu-amd-sse";
 
@@ -63,6 +64,8 @@ const std::vector<Life::Step>& Life::All() {
       {"DeleteSweep", [](Life& life) { return life.Delete(); }},
       {"AddToken", [](Life& life) { return life.AddToken(); }},
       {"RevokeTokens", [](Life& life) { return life.RevokeTokens(); }},
+      {"PutWeights", [](Life& life) { return life.PutWeights(); }},
+      {"InferMembers", [](Life& life) { return life.Infer(); }},
       {"Draining", [](Life& life) { return life.Drain(); }},
       {kCheckpoint, [](Life& life) { return life.FillTheLog(); }}};
   return steps;
@@ -220,6 +223,39 @@ absl::Status Life::Replay() {
   NF_ASSIGN_OR_RETURN(const auto answer, Ask(coordinator_.people(),
                                              &v1::CoordinatorService::Stub::ReplayMember, request));
   sweeps_["replay"] = answer.sweep_id();
+  return absl::OkStatus();
+}
+
+absl::Status Life::PutWeights() {
+  grpc::ClientContext context;
+  SetDeadline(context, kPatienceOfASession);
+  v1::PutWeightsResponse response;
+  const auto writer = coordinator_.people().PutWeights(&context, &response);
+  v1::PutWeightsRequest request;
+  request.mutable_header()->set_sha256(Sha256Hex(kWeights));
+  request.mutable_header()->set_size(kWeights.size());
+  if (writer->Write(request)) {
+    request.set_piece(std::string(kWeights));
+    (void)writer->Write(request);  // Finish says what became of it.
+  }
+  writer->WritesDone();
+  NF_RETURN_IF_ERROR(FromGrpc(writer->Finish()));
+  uploaded_.emplace(kWeights);
+  return absl::OkStatus();
+}
+
+// On a class that nobody has: they wait.
+absl::Status Life::Infer() {
+  v1::InferMembersRequest request;
+  request.set_sweep_id(sweeps_.at("first"));
+  request.add_hardware_classes(kNobodysClass);
+  request.mutable_weights()->set_sha256(Sha256Hex(kWeights));
+  request.mutable_weights()->set_size(kWeights.size());
+  request.mutable_weights()->set_name("theirs.safetensors");
+  request.set_request_id("inference");
+  NF_ASSIGN_OR_RETURN(const auto answer, Ask(coordinator_.people(),
+                                             &v1::CoordinatorService::Stub::InferMembers, request));
+  sweeps_["inference"] = answer.sweep_id();
   return absl::OkStatus();
 }
 

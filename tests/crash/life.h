@@ -62,6 +62,8 @@ class Life {
   absl::Status AddToken();
   absl::Status RevokeTokens();
   absl::Status Replay();
+  absl::Status PutWeights();
+  absl::Status Infer();
   absl::Status FillTheLog();
 
   // --- The worker ---
