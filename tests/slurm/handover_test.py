@@ -143,8 +143,8 @@ exec {shutil.which("sbatch")} "$@"
 
     def term(self) -> tuple[int, dict[str, Any]]:
         """The last one, and whose it is."""
-        last = max(int(path.rpartition("-")[2])
-                   for path in glob.glob(f"{self.shared}/handover/term-*[0-9]"))
+        names = (path.rpartition("-")[2] for path in glob.glob(f"{self.shared}/handover/term-*"))
+        last = max(int(name) for name in names if name.isdigit())  # Others are being written.
         with open(f"{self.shared}/handover/term-{last}/claim.json", encoding="utf-8") as file:
             claim: dict[str, Any] = json.load(file)
         return last, claim
