@@ -186,19 +186,40 @@ absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
   }
 }
 
+namespace {
+
+absl::StatusOr<std::unique_ptr<SQLite::Database>> TryToOpenForReading(const std::string& path) {
+  auto database = std::make_unique<SQLite::Database>(
+      path, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs, SummedVfs());
+  const int64_t newest = CurrentSchema().version();
+  NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, newest));
+  if (version != newest) {
+    return Refuse(fmt::format("{}: schema {}, expected {}; a coordinator must open it first", path,
+                              version, newest));
+  }
+  database->exec(kReaderSettings);
+  return database;
+}
+
+// What a writer that was killed had begun is taken back, which a reader may not.
+void RollBack(const std::string& path) {
+  SQLite::Database writer(path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,
+                          SummedVfs());
+  (void)writer.execAndGet("SELECT count(*) FROM sqlite_schema");
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::string& path) {
   SetUpOnce();
   try {
-    auto database = std::make_unique<SQLite::Database>(
-        path, SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs, SummedVfs());
-    const int64_t newest = CurrentSchema().version();
-    NF_ASSIGN_OR_RETURN(const int64_t version, VersionOf(*database, newest));
-    if (version != newest) {
-      return Refuse(fmt::format("{}: schema {}, expected {}; a coordinator must open it first",
-                                path, version, newest));
+    try {
+      return TryToOpenForReading(path);
+    } catch (const SQLite::Exception& error) {
+      if (error.getExtendedErrorCode() != SQLITE_READONLY_ROLLBACK) throw;
+      RollBack(path);
+      return TryToOpenForReading(path);
     }
-    database->exec(kReaderSettings);
-    return database;
   } catch (const SQLite::Exception& error) {
     return ToStatus(error, "opening " + path);
   }
