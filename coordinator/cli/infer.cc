@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,12 +14,10 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
-#include "coordinator/cli/follow.h"
 #include "coordinator/cli/infer_rows.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_options.h"
 #include "coordinator/cli/output.h"
-#include "coordinator/cli/stop_signal.h"
 #include "coordinator/cli/table.h"
 #include "coordinator/cli/train_here.h"
 
@@ -100,12 +97,10 @@ class Infer final : public Command {
       NF_RETURN_IF_ERROR(Annotate(SafetensorsFile::Open(weights_).status(), "--weights"));
     }
     OutliveReaders();
-    NF_ASSIGN_OR_RETURN(Connection connection, OpenSomewhere(context));
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenToTrainSomewhere(context));
     const auto submit = [&](Connection& to) { return Submit(context, to); };
     NF_ASSIGN_OR_RETURN(const TrainedHere done,
-                        connection.remote()
-                            ? InferThere(context, connection, submit)
-                            : TrainHere(context, connection, Worker(context), submit));
+                        TrainSomewhere(context, connection, Worker(context), submit));
     if (done.stopped) return Withdraw(context, connection, done.sweep);
     return Print(context, connection, done.sweep.id());
   }
@@ -118,15 +113,6 @@ class Infer final : public Command {
     request.set_stack(stack_);
     NF_ASSIGN_OR_RETURN(*request.mutable_selection(), members_.Selection(sweep));
     return request;
-  }
-
-  static absl::StatusOr<Connection> OpenSomewhere(const Context& context) {
-    NF_ASSIGN_OR_RETURN(const std::optional<FoundCoordinator> named, FindCoordinator(context));
-    if (named) return Connection::Open(context, {.home = Connection::Home::kToChange});
-    absl::StatusOr<Connection> here = OpenToTrain(context, Connection::Home::kToChange);
-    const bool held = !here.ok() && !HolderAddress(here.status()).empty();
-    return held ? Connection::Open(context, {.home = Connection::Home::kToChange})
-                : std::move(here);
   }
 
   absl::StatusOr<uint64_t> Submit(const Context& context, Connection& connection) {
@@ -143,28 +129,6 @@ class Infer final : public Command {
                                  answer.without_weights() == 1 ? "is" : "are");
     }
     return answer.sweep_id();
-  }
-
-  template <typename Function>
-  static absl::StatusOr<TrainedHere> InferThere(Context& context, Connection& connection,
-                                                const Function& submit) {
-    const StopSignal stop;
-    TrainedHere done;
-    NF_ASSIGN_OR_RETURN(const uint64_t sweep, submit(connection));
-    NF_ASSIGN_OR_RETURN(done.sweep,
-                        FollowSweep(context, connection, sweep, {.stop = &stop, .quiet = true}));
-    done.stopped = stop.Requested();
-    return done;
-  }
-
-  // Who began it has gone; `infer` again makes another.
-  static absl::StatusOr<int> Withdraw(const Context& context, Connection& connection,
-                                      const v1::SweepSummary& sweep) {
-    v1::CancelSweepRequest request;
-    request.set_sweep_id(sweep.id());
-    NF_RETURN_IF_ERROR(connection.Call(&Stub::CancelSweep, request).status());
-    context.err << fmt::format("stopped; s{} is cancelled\n", sweep.id());
-    return kStopped;
   }
 
   LocalWorkerSettings Worker(const Context& context) const {

@@ -12,13 +12,11 @@
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
-#include "coordinator/cli/follow.h"
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
 #include "coordinator/cli/replay_verdict.h"
-#include "coordinator/cli/stop_signal.h"
 #include "coordinator/cli/table.h"
 #include "coordinator/cli/train_here.h"
 #include "worker/devices/cpu.h"
@@ -183,7 +181,7 @@ class Replay final : public Command {
     NF_RETURN_IF_ERROR(CheckMember(member_));
     NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     OutliveReaders();
-    NF_ASSIGN_OR_RETURN(Connection connection, OpenSomewhere(context));
+    NF_ASSIGN_OR_RETURN(Connection connection, OpenToTrainSomewhere(context));
     NF_ASSIGN_OR_RETURN(const Original original, Fetch(connection, member_));
     SayExpectation(context, original, !connection.remote());
     uint64_t number = 0;
@@ -193,26 +191,13 @@ class Replay final : public Command {
       return number;
     };
     NF_ASSIGN_OR_RETURN(const TrainedHere trained,
-                        connection.remote()
-                            ? TrainThere(context, connection, submit)
-                            : TrainHere(context, connection, Worker(context), submit));
+                        TrainSomewhere(context, connection, Worker(context), submit));
     if (trained.stopped) return Withdraw(context, connection, trained.sweep);
     NF_ASSIGN_OR_RETURN(const std::vector<Compared> all, Compare(connection, original, number));
     return Print(context, original, number, all);
   }
 
  private:
-  static absl::StatusOr<Connection> OpenSomewhere(const Context& context) {
-    NF_ASSIGN_OR_RETURN(const std::optional<FoundCoordinator> named, FindCoordinator(context));
-    if (named) {
-      return Connection::Open(context, {.home = Connection::Home::kToChange});
-    }
-    absl::StatusOr<Connection> here = OpenToTrain(context, Connection::Home::kToChange);
-    const bool held = !here.ok() && !HolderAddress(here.status()).empty();
-    return held ? Connection::Open(context, {.home = Connection::Home::kToChange})
-                : std::move(here);
-  }
-
   // Who trains here is known when it has; until then only the processor is.
   static void SayExpectation(const Context& context, const Original& original, bool here) {
     TrainedBy trainer = original.trained_by;
@@ -259,30 +244,8 @@ class Replay final : public Command {
     return answer.sweep_id();
   }
 
-  // Nobody would ask for the rest: a replay is compared by whoever began it.
-  static absl::StatusOr<int> Withdraw(const Context& context, Connection& connection,
-                                      const v1::SweepSummary& sweep) {
-    v1::CancelSweepRequest request;
-    request.set_sweep_id(sweep.id());
-    NF_RETURN_IF_ERROR(connection.Call(&Stub::CancelSweep, request).status());
-    context.err << fmt::format("stopped; s{} is cancelled\n", sweep.id());
-    return kStopped;
-  }
-
   LocalWorkerSettings Worker(const Context& context) const {
     return {.data_roots = JoinDataRoots(DataRoots(context, data_root_)), .trainers = trainers_};
-  }
-
-  template <typename Function>
-  static absl::StatusOr<TrainedHere> TrainThere(Context& context, Connection& connection,
-                                                const Function& submit) {
-    const StopSignal stop;
-    TrainedHere trained;
-    NF_ASSIGN_OR_RETURN(const uint64_t sweep, submit(connection));
-    NF_ASSIGN_OR_RETURN(trained.sweep,
-                        FollowSweep(context, connection, sweep, {.stop = &stop, .quiet = true}));
-    trained.stopped = stop.Requested();
-    return trained;
   }
 
   static absl::StatusOr<std::vector<Compared>> Compare(Connection& connection,

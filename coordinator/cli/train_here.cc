@@ -1,5 +1,8 @@
 #include "coordinator/cli/train_here.h"
 
+#include <optional>
+#include <utility>
+
 #include "fmt/format.h"
 
 #include "coordinator/cli/follow.h"
@@ -62,6 +65,36 @@ absl::StatusOr<TrainedHere> TrainHere(
   NF_ASSIGN_OR_RETURN(v1::GetSweepResponse after, connection.Call(&Stub::GetSweep, request));
   trained.sweep = std::move(*after.mutable_sweep());
   return trained;
+}
+
+absl::StatusOr<Connection> OpenToTrainSomewhere(const Context& context) {
+  NF_ASSIGN_OR_RETURN(const std::optional<FoundCoordinator> named, FindCoordinator(context));
+  if (named) return Connection::Open(context, {.home = Connection::Home::kToChange});
+  absl::StatusOr<Connection> here = OpenToTrain(context, Connection::Home::kToChange);
+  const bool held = !here.ok() && !HolderAddress(here.status()).empty();
+  return held ? Connection::Open(context, {.home = Connection::Home::kToChange}) : std::move(here);
+}
+
+absl::StatusOr<TrainedHere> TrainSomewhere(
+    Context& context, Connection& connection, const LocalWorkerSettings& worker,
+    const std::function<absl::StatusOr<uint64_t>(Connection&)>& submit) {
+  if (!connection.remote()) return TrainHere(context, connection, worker, submit);
+  const StopSignal stop;
+  TrainedHere trained;
+  NF_ASSIGN_OR_RETURN(const uint64_t sweep, submit(connection));
+  NF_ASSIGN_OR_RETURN(trained.sweep,
+                      FollowSweep(context, connection, sweep, {.stop = &stop, .quiet = true}));
+  trained.stopped = stop.Requested();
+  return trained;
+}
+
+absl::StatusOr<int> Withdraw(const Context& context, Connection& connection,
+                             const v1::SweepSummary& sweep) {
+  v1::CancelSweepRequest request;
+  request.set_sweep_id(sweep.id());
+  NF_RETURN_IF_ERROR(connection.Call(&Stub::CancelSweep, request).status());
+  context.err << fmt::format("stopped; s{} is cancelled\n", sweep.id());
+  return kStopped;
 }
 
 }  // namespace noisefloor::cli

@@ -1,4 +1,5 @@
-// Trains a sweep with a worker beside this process, as `run` and `replay` do.
+// Trains a sweep with a worker beside this process, as `run`, `replay` and `infer` do, or with the
+// workers of a coordinator.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +27,17 @@ struct TrainedHere {
 absl::StatusOr<TrainedHere> TrainHere(
     Context& context, Connection& connection, const LocalWorkerSettings& worker,
     const std::function<absl::StatusOr<uint64_t>(Connection&)>& submit);
+
+// The coordinator that is named, or that holds the home; else the home, as OpenToTrain.
+absl::StatusOr<Connection> OpenToTrainSomewhere(const Context& context);
+
+// TrainHere where the connection's coordinator is in this process, else with its workers.
+absl::StatusOr<TrainedHere> TrainSomewhere(
+    Context& context, Connection& connection, const LocalWorkerSettings& worker,
+    const std::function<absl::StatusOr<uint64_t>(Connection&)>& submit);
+
+// Cancels what nobody would ask for: who began it has gone. The exit code.
+absl::StatusOr<int> Withdraw(const Context& context, Connection& connection,
+                             const v1::SweepSummary& sweep);
 
 }  // namespace noisefloor::cli
