@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/scheduler/scheduler.h"
 #include "common/trainer_protocol/fields.h"
+#include "coordinator/scheduler/scheduler.h"
 
 namespace noisefloor::test {
 
@@ -42,8 +42,8 @@ inline scheduler::SweepSubmitted SubmitFor(const std::string& owner, uint32_t re
   return event;
 }
 
-// Slots of one unit, of which each offers every class with every stack. Settings: ours where none are
-// said.
+// Slots of one unit, of which each offers every class with every stack. Settings: ours where none
+// are said.
 struct SameSlots {
   std::string unit;
   uint32_t slots = 1;
