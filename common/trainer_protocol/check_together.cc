@@ -7,6 +7,7 @@
 #include "common/trainer_protocol/datasets.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
+#include "common/trainer_protocol/networks.h"
 #include "common/trainer_protocol/steps.h"
 
 namespace noisefloor {
@@ -20,20 +21,25 @@ using Problems = std::vector<FieldProblem>;
 struct SettingOfSome {
   std::string_view path;
   std::string_view what;
-  std::array<std::string_view, 2> readers;
+  NetworkReads readers;
 };
-constexpr std::array<SettingOfSome, 5> kSettingsOfSome = {{
-    {"model.batch_norm", "batch normalisation to switch off", {"small_cnn"}},
-    {"model.batch_norm_momentum", "batch normalisation", {"small_cnn", "resnet18"}},
-    {"model.batch_norm_epsilon", "batch normalisation", {"small_cnn", "resnet18"}},
-    {"model.dropout", "dropout", {"medium_cnn", "mlp"}},
-    {"model.hidden", "hidden layers of a width to choose", {"mlp"}},
+constexpr std::array<SettingOfSome, 8> kSettingsOfSome = {{
+    {"model.batch_norm", "batch normalisation to switch off", kReadsBatchNormSwitch},
+    {"model.batch_norm_momentum", "batch normalisation", kReadsBatchNorm},
+    {"model.batch_norm_epsilon", "batch normalisation", kReadsBatchNorm},
+    {"model.dropout", "dropout", kReadsDropout},
+    {"model.hidden", "hidden layers of a width to choose", kReadsHidden},
+    {"model.kernel", "kernels of a side to choose", kReadsKernel},
+    {"model.width", "number of channels to choose", kReadsWidth},
+    {"model.zero_last_norm", "residual blocks that end in batch normalisation", kReadsZeroLastNorm},
 }};
 
 void CheckModel(const Specification& s, Problems& problems) {
   const Specification defaults;
+  const KnownNetwork* network = FindNetwork(s.model.name);
+  NF_CHECK(network != nullptr);  // The table of fields has no other.
   for (const SettingOfSome& setting : kSettingsOfSome) {
-    if (std::ranges::find(setting.readers, s.model.name) != setting.readers.end()) continue;
+    if ((network->reads & setting.readers) != 0) continue;
     const Field* field = FindField(setting.path);
     NF_CHECK(field != nullptr);
     const SettingValue expected = field->get(defaults);
@@ -42,6 +48,15 @@ void CheckModel(const Specification& s, Problems& problems) {
                                                        std::string(setting.what) + "; expected " +
                                                        ToText(expected) + ", the default"});
   }
+  if (s.model.kernel % 2 == 0) {
+    problems.push_back({"model.kernel", "expected 1, 3, 5 or 7, got " +
+                                            std::to_string(s.model.kernel) +
+                                            ": a kernel has its pixel in the middle"});
+  }
+  const KnownDataset* data = FindDataset(s.data.name);
+  if (data == nullptr) return;
+  const absl::Status fits = CheckImages(network->name, data->name, data->height, data->width);
+  if (!fits.ok()) problems.push_back({"model.name", Message(fits)});
 }
 
 // The sizes near `batch` that `shards` divides, as "126 or 129".

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/trainer_protocol/networks.h"
+
 namespace noisefloor {
 
 namespace {
@@ -31,21 +33,36 @@ using S = Specification;
         NF_ACCESS(std::vector<int64_t>, member)               \
   }
 
-std::vector<Field> FieldsOfModelAndData() {
+std::vector<std::string> NetworkNames() {
+  std::vector<std::string> names;
+  for (const KnownNetwork& network : KnownNetworks()) names.emplace_back(network.name);
+  return names;
+}
+
+std::vector<Field> FieldsOfModel() {
   return {
-      NF_CHOICE("model.name", model.name, "the network", "small_cnn", "medium_cnn", "resnet18",
-                "mlp"),
+      Field{{"model.name", SettingKind::kChoice, "the network", 0, 0, NetworkNames(), {}},
+            NF_ACCESS(std::string, model.name)},
       NF_BOOL("model.batch_norm", model.batch_norm,
-              "batch normalisation in small_cnn; resnet18 always has it, the others never"),
+              "batch normalisation in small_cnn; the others always or never have it"),
       NF_NUMBER("model.batch_norm_momentum", model.batch_norm_momentum, 0, 1,
                 "share of a new batch in the running statistics"),
       NF_NUMBER("model.batch_norm_epsilon", model.batch_norm_epsilon, 1e-12, 1,
                 "added to the variance"),
       NF_NUMBER("model.dropout", model.dropout, 0, 0.95,
-                "probability of a zero, in medium_cnn and mlp"),
+                "probability of a zero, in medium_cnn, mlp, vgg, mobilenet, efficientnet_b0, vit"),
       NF_INT("model.hidden", model.hidden, 1, 8192, "width of the two hidden layers of mlp"),
+      NF_INT("model.kernel", model.kernel, 1, 7, "side of the kernels of kernel_cnn"),
+      NF_INT("model.width", model.width, 1, 512, "channels of the first layer of resnet9"),
+      NF_BOOL("model.zero_last_norm", model.zero_last_norm,
+              "the last batch norm of each residual block begins with weights 0"),
       NF_CHOICE("model.init", model.init, "distribution of the initial weights", "glorot_uniform",
                 "he_normal"),
+  };
+}
+
+std::vector<Field> FieldsOfData() {
+  return {
       NF_CHOICE("data.name", data.name, "the data set", "cifar10", "cifar100", "mnist",
                 "fashion-mnist", "fashion-mnist-sample"),
       NF_TEXT(
@@ -130,7 +147,7 @@ std::vector<Field> MakeFields() {
   std::vector<Field> fields;
   const Specification defaults;
   for (const auto& part :
-       {FieldsOfModelAndData(), FieldsOfTraining(), FieldsOfSourcesAndEvaluation()}) {
+       {FieldsOfModel(), FieldsOfData(), FieldsOfTraining(), FieldsOfSourcesAndEvaluation()}) {
     fields.insert(fields.end(), part.begin(), part.end());
   }
   for (Field& field : fields) field.rule.otherwise = field.get(defaults);

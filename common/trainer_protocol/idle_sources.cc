@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/trainer_protocol/networks.h"
 #include "common/trainer_protocol/steps.h"
 
 namespace noisefloor {
@@ -22,7 +23,10 @@ Reason NothingToAugment(const AugmentSettings& augment) {
 }
 
 Reason NothingToDrop(const ModelSettings& model) {
-  if (model.name != "medium_cnn" && model.name != "mlp") return model.name + " has no dropout";
+  const KnownNetwork* network = FindNetwork(model.name);
+  if (network == nullptr || (network->reads & kReadsDropout) == 0) {
+    return model.name + " has no dropout";
+  }
   if (model.dropout > 0) return std::nullopt;
   return "model.dropout is 0";
 }

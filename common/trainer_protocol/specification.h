@@ -19,8 +19,11 @@ struct ModelSettings {
   bool batch_norm = true;
   double batch_norm_momentum = 0.01;  // Share of the new batch in the running statistics.
   double batch_norm_epsilon = 1e-3;
-  double dropout = 0.0;  // Probability of a zero, in models with dropout layers.
-  int64_t hidden = 128;  // Width of the MLP's two hidden layers.
+  double dropout = 0.0;         // Probability of a zero, in models with dropout layers.
+  int64_t hidden = 128;         // Width of the MLP's two hidden layers.
+  int64_t kernel = 3;           // Side of kernel_cnn's convolutions.
+  int64_t width = 64;           // Channels of resnet9's first layer.
+  bool zero_last_norm = false;  // The last batch norm of residual blocks begins at 0.
   std::string init = "glorot_uniform";
 };
 

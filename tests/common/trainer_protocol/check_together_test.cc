@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/networks.h"
 
 namespace noisefloor {
 namespace {
@@ -99,12 +100,37 @@ std::vector<std::string> ProblemsOf(const char* model, std::string_view path, Se
   return ProblemsOf(specification);
 }
 
-TEST(CheckTogetherTest, EveryNetworkTakesTheDefaults) {
-  for (const std::string_view model : FindField("model.name")->rule.choices) {
+TEST(CheckTogetherTest, EveryNetworkTakesTheDefaultsWithImagesThatAreLargeEnough) {
+  for (const KnownNetwork& network : KnownNetworks()) {
     Specification specification;
-    specification.model.name = model;
-    EXPECT_THAT(ProblemsOf(specification), ElementsAre()) << model;
+    specification.model.name = network.name;
+    EXPECT_EQ(ProblemsOf(specification).empty(), network.least_side <= 28) << network.name;
+    specification.data.name = "cifar10";
+    EXPECT_EQ(ProblemsOf(specification).empty(), network.least_side <= 32) << network.name;
   }
+}
+
+TEST(CheckTogetherTest, ImagesThatAreTooSmallForTheNetworkAreRefused) {
+  Specification specification;
+  specification.model.name = "vgg16";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("model.name: vgg16 needs images of at least 32 x 32 pixels, "
+                          "fashion-mnist-sample has 28 x 28"));
+  specification.model.name = "inception_v3";
+  specification.data.name = "cifar10";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("model.name: inception_v3 needs images of at least 75 x 75 pixels, "
+                          "cifar10 has 32 x 32"));
+  EXPECT_TRUE(CheckImages("inception_v3", "faces", 75, 299).ok());
+  EXPECT_EQ(Message(CheckImages("inception_v3", "faces", 74, 299)),
+            "inception_v3 needs images of at least 75 x 75 pixels, faces has 74 x 299");
+}
+
+TEST(CheckTogetherTest, AKernelHasItsPixelInTheMiddle) {
+  EXPECT_THAT(ProblemsOf("kernel_cnn", "model.kernel", int64_t{7}), ElementsAre());
+  EXPECT_THAT(ProblemsOf("kernel_cnn", "model.kernel", int64_t{4}),
+              ElementsAre("model.kernel: expected 1, 3, 5 or 7, got 4: a kernel has its pixel in "
+                          "the middle"));
 }
 
 TEST(CheckTogetherTest, ASettingThatTheNetworkDoesNotReadIsRefused) {
@@ -124,6 +150,15 @@ TEST(CheckTogetherTest, ASettingThatTheNetworkDoesNotReadIsRefused) {
   EXPECT_THAT(ProblemsOf("medium_cnn", "model.batch_norm_epsilon", 0.1),
               ElementsAre("model.batch_norm_epsilon: medium_cnn has no batch normalisation; "
                           "expected 0.001, the default"));
+  EXPECT_THAT(ProblemsOf("medium_cnn", "model.kernel", int64_t{5}),
+              ElementsAre("model.kernel: medium_cnn has no kernels of a side to choose; expected "
+                          "3, the default"));
+  EXPECT_THAT(ProblemsOf("resnet20", "model.width", int64_t{16}),
+              ElementsAre("model.width: resnet20 has no number of channels to choose; expected 64, "
+                          "the default"));
+  EXPECT_THAT(ProblemsOf("resnet9", "model.zero_last_norm", true),
+              ElementsAre("model.zero_last_norm: resnet9 has no residual blocks that end in batch "
+                          "normalisation; expected false, the default"));
   EXPECT_THAT(ProblemsOf("small_cnn", "model.hidden", int64_t{64}),
               ElementsAre("model.hidden: small_cnn has no hidden layers of a width to choose; "
                           "expected 128, the default"));
@@ -137,6 +172,9 @@ TEST(CheckTogetherTest, ASettingThatTheNetworkReadsIsTaken) {
   EXPECT_THAT(ProblemsOf("medium_cnn", "model.dropout", 0.5), ElementsAre());
   EXPECT_THAT(ProblemsOf("mlp", "model.dropout", 0.5), ElementsAre());
   EXPECT_THAT(ProblemsOf("mlp", "model.hidden", int64_t{64}), ElementsAre());
+  EXPECT_THAT(ProblemsOf("vit", "model.dropout", 0.1), ElementsAre());
+  EXPECT_THAT(ProblemsOf("resnet9", "model.width", int64_t{16}), ElementsAre());
+  EXPECT_THAT(ProblemsOf("resnet50", "model.zero_last_norm", true), ElementsAre());
 }
 
 // One axis of a study may switch off what another setting of it describes.

@@ -66,14 +66,21 @@ TEST(FieldsTest, WrongValuesAreRefusedWithWhatWasExpected) {
             "train.epochs: expected an integer from 0 to 100000, got 1.5");
   EXPECT_EQ(RefusalOf("model.batch_norm", std::string("yes")),
             "model.batch_norm: expected true or false, got yes");
-  EXPECT_EQ(RefusalOf("model.name", std::string("lenet")),
-            "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got lenet");
+  EXPECT_EQ(RefusalOf("model.name", std::string("lenet5")),
+            "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, kernel_cnn, lenet, "
+            "resnet9, "
+            "resnet20, resnet50, resnet101, resnet152, vgg16, vgg19, densenet121, densenet169, "
+            "densenet201, inception_v3, xception, mobilenet, efficientnet_b0, vit, got lenet5");
   EXPECT_EQ(RefusalOf("train.optimizer.learning_rate", std::numeric_limits<double>::infinity()),
             "train.optimizer.learning_rate: expected a number from 0 to 1e+30, got inf");
   EXPECT_EQ(RefusalOf("train.schedule.milestones", std::vector<int64_t>{1, 0}),
             "train.schedule.milestones: expected a list of integers from 1 to 100000, got [1, 0]");
-  EXPECT_EQ(RefusalOf("model.name", std::string()),
-            "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got an empty text");
+  EXPECT_EQ(
+      RefusalOf("model.name", std::string()),
+      "model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, kernel_cnn, lenet, "
+      "resnet9, "
+      "resnet20, resnet50, resnet101, resnet152, vgg16, vgg19, densenet121, densenet169, "
+      "densenet201, inception_v3, xception, mobilenet, efficientnet_b0, vit, got an empty text");
   EXPECT_EQ(RefusalOf("data.identity", std::string(65, 'a')),
             "data.identity: expected a text of at most 64 characters, got " + std::string(65, 'a'));
 }

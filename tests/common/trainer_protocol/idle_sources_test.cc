@@ -50,6 +50,8 @@ TEST(IdleSourcesTest, TheFirstStudysNetworkHasNoDropout) {
   EXPECT_THAT(IdleOf(specification), ElementsAre("dropout"));
   specification.model.name = "resnet18";
   EXPECT_THAT(IdleOf(specification), ElementsAre("dropout"));
+  specification.model.name = "vit";
+  EXPECT_THAT(IdleOf(specification), IsEmpty());
 }
 
 TEST(IdleSourcesTest, EachSettingThatStillsASourceIsNamed) {

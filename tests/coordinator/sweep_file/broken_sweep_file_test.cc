@@ -182,7 +182,10 @@ const BrokenFile kBrokenFiles[] = {
      "3:36: train.optimizer.learning_rate: expected a number from 0 to 1e+30, got the text "
      "\"0.1\""},
     {"WrongChoice", "name: a\nnoise: [control]\nmodel: {name: small_cn}\n",
-     "3:15: model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, got small_cn; did "
+     "3:15: model.name: expected one of small_cnn, medium_cnn, resnet18, mlp, kernel_cnn, lenet, "
+     "resnet9, "
+     "resnet20, resnet50, resnet101, resnet152, vgg16, vgg19, densenet121, densenet169, "
+     "densenet201, inception_v3, xception, mobilenet, efficientnet_b0, vit, got small_cn; did "
      "you mean small_cnn?"},
     {"MapForSetting", "name: a\nnoise: [control]\ntrain: {epochs: {a: 1}}\n",
      "3:17: train.epochs: expected an integer from 0 to 100000, got a map"},

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/networks.h"
 #include "tests/worker/trainer/torch/capability.h"
 #include "tests/worker/trainer/torch/formula.h"
 #include "worker/trainer/torch/model/host_tensors.h"
@@ -32,6 +33,11 @@ std::unique_ptr<Model> Make(const std::string& name, const ModelShape& shape = k
                    shape, at::kCPU);
 }
 
+constexpr int64_t kLarge = 6'000'000;
+int64_t SizeOf(const std::string& name) {
+  return MakeModel({.name = name}, {3, 75, 75, 10}, at::kMeta)->ParameterCount();
+}
+
 TEST(ModelTest, ParameterCountsAreThoseOfThePapers) {
   EXPECT_EQ(Make("small_cnn")->ParameterCount(), 15722);
   EXPECT_EQ(Make("small_cnn", kCifar10, true)->ParameterCount(), 15722 + 2 * (16 + 32 + 32));
@@ -41,9 +47,80 @@ TEST(ModelTest, ParameterCountsAreThoseOfThePapers) {
   EXPECT_EQ(Make("mlp", kMnist)->ParameterCount(), 784 * 16 + 16 + 16 * 16 + 16 + 160 + 10);
 }
 
+// As published, for images of that side in colour. `all` is with running statistics, as Keras
+// counts.
+struct Count {
+  const char* name;
+  int64_t side;
+  int64_t classes;
+  int64_t parameters;
+  int64_t all;
+};
+constexpr Count kCounts[] = {
+    {"resnet9", 32, 10, 6573130, 6577610},  // Page's 6,573,120 and ten biases.
+    {"resnet20", 32, 10, 269722, 271098},
+    {"resnet50", 224, 1000, 25557032, 25610152},
+    {"resnet101", 224, 1000, 44549160, 44654504},
+    {"resnet152", 224, 1000, 60192808, 60344232},
+    {"vgg16", 224, 1000, 138357544, 138357544},
+    {"vgg19", 224, 1000, 143667240, 143667240},
+    {"densenet121", 224, 1000, 7978856, 8062504},
+    {"densenet169", 224, 1000, 14149480, 14307880},
+    {"densenet201", 224, 1000, 20013928, 20242984},
+    {"inception_v3", 299, 1000, 23817352, 23851784},
+    {"xception", 299, 1000, 22855952, 22910480},
+    {"mobilenet", 224, 1000, 4231976, 4253864},
+    {"efficientnet_b0", 224, 1000, 5288548, 5330571 - 7},  // 7 of a layer that standardises.
+    {"vit", 32, 10, 2693194, 2693194},
+};
+
+// On the meta device, which has shapes and no numbers.
+TEST(ModelTest, LargeNetworksHaveThePublishedCounts) {
+  for (const auto& [name, side, classes, parameters, all] : kCounts) {
+    const auto model = MakeModel({.name = name}, {3, side, side, classes}, at::kMeta);
+    int64_t statistics = 0;
+    for (const NamedTensor& buffer : model->buffers()) statistics += buffer.value.numel();
+
+    EXPECT_EQ(model->ParameterCount(), parameters) << name;
+    EXPECT_EQ(model->ParameterCount() + statistics, all) << name;
+  }
+}
+
+TEST(ModelTest, KernelsAndWidthsAreThoseAskedFor) {
+  const auto count = [](const ModelSettings& settings) {
+    return MakeModel(settings, {3, 64, 64, 10}, at::kMeta)->ParameterCount();
+  };
+  // 172,544 pairs of channels and 3 x 16, three numbers a channel, the dense layer.
+  for (const int64_t kernel : {1, 3, 5, 7}) {
+    EXPECT_EQ(count({.name = "kernel_cnn", .kernel = kernel}),
+              (3 * 16 + 16 * 32 + 32 * 64 + 64 * 128 + 128 * 256 + 256 * 512) * kernel * kernel +
+                  3 * 1008 + 512 * 10 + 10);
+  }
+  EXPECT_EQ(count({.name = "resnet9", .width = 16}), 412954);
+  EXPECT_EQ(MakeModel({.name = "lenet"}, {1, 32, 32, 10}, at::kMeta)->ParameterCount(), 61706);
+}
+
+// The table of common/trainer_protocol, by which a sweep is refused, against the layers.
+TEST(ModelTest, EveryNetworkFitsFromItsLeastSideOn) {
+  for (const KnownNetwork& network : KnownNetworks()) {
+    const ModelSettings settings{.name = std::string(network.name)};
+    const int64_t least = network.least_side;
+    for (const int64_t side : {least - 1, least, least + 1, int64_t{224}}) {
+      if (side == 0) continue;
+      EXPECT_EQ(Fits(settings, {3, side, side, 10}), side >= network.least_side)
+          << network.name << " " << side;
+      EXPECT_EQ(CheckImages(network.name, "x", 224, side).ok(), side >= network.least_side);
+    }
+  }
+}
+
 TEST(ModelTest, EveryModelTakesBothImageSizesAndNamesItsWeightsOnce) {
   for (const ModelShape& shape : {kCifar10, kMnist}) {
-    for (const char* name : {"small_cnn", "medium_cnn", "resnet18", "mlp"}) {
+    for (const KnownNetwork& network : KnownNetworks()) {
+      if (!CheckImages(network.name, "x", shape.height, shape.width).ok()) continue;
+      const std::string name(network.name);
+      // reference_test.cc runs them.
+      if (name != "resnet18" && SizeOf(name) > kLarge) continue;
       const auto model = Make(name, shape, /*batch_norm=*/true);
       SetByFormula(*model);
 
@@ -65,8 +142,10 @@ std::pair<std::vector<std::string>, std::vector<float>> PortraitOf(const ModelSe
   const at::NoGradGuard no_grad;
   std::vector<std::string> names;
   for (const NamedTensor& parameter : model->parameters()) {
-    parameter.value.detach().fill_(0.01);
-    names.push_back(parameter.name + " " + std::to_string(parameter.value.numel()));
+    // Norms pass on what they normalise: their epsilon is seen at the end of a deep network, too.
+    parameter.value.detach().fill_(parameter.value.dim() == 1 ? 1.0 : 0.01);
+    names.push_back(parameter.name + " " + std::to_string(parameter.value.numel()) + " " +
+                    std::to_string(static_cast<int>(parameter.begin)));
   }
   // The momentum is not the network's own; it moves its running statistics (shards.h).
   if (!model->buffers().empty()) names.push_back(std::to_string(settings.batch_norm_momentum));
@@ -77,12 +156,14 @@ std::pair<std::vector<std::string>, std::vector<float>> PortraitOf(const ModelSe
 // check_together.cc says which network reads which setting, and a sweep is refused by it.
 TEST(ModelTest, ASettingIsTakenExactlyWhenItChangesTheNetwork) {
   const std::vector<std::pair<const char*, SettingValue>> changes = {
-      {"model.batch_norm", false},
-      {"model.batch_norm_momentum", 0.5},
-      {"model.batch_norm_epsilon", 0.5},
-      {"model.dropout", 0.5},
-      {"model.hidden", int64_t{64}}};
+      {"model.batch_norm", false},       {"model.batch_norm_momentum", 0.5},
+      {"model.batch_norm_epsilon", 0.5}, {"model.dropout", 0.5},
+      {"model.hidden", int64_t{64}},     {"model.kernel", int64_t{5}},
+      {"model.width", int64_t{8}},       {"model.zero_last_norm", true}};
   for (const std::string_view name : FindField("model.name")->rule.choices) {
+    if (!CheckImages(name, "x", kMnist.height, kMnist.width).ok()) continue;
+    // Those above take seconds a setting.
+    if (SizeOf(std::string(name)) > kLarge) continue;
     Specification plain;
     plain.model.name = name;
     const auto portrait = PortraitOf(plain.model);
@@ -122,10 +203,12 @@ TEST(EvaluationPartsTest, ChangeNoBit) {
   }
   const int before = at::get_num_threads();
   const at::NoGradGuard no_grad;
-  for (const char* name : {"small_cnn", "medium_cnn", "resnet18", "mlp"}) {
-    const auto model = Make(name, kMnist, /*batch_norm=*/true);
+  for (const KnownNetwork& network : KnownNetworks()) {
+    const std::string name(network.name);
+    if (network.least_side > 32 || (name != "resnet18" && SizeOf(name) > kLarge)) continue;
+    const auto model = Make(name, kCifar10, /*batch_norm=*/true);
     SetByFormula(*model);
-    const at::Tensor images = FormulaImages(20, 1, 28);
+    const at::Tensor images = FormulaImages(20, 3, 32);
     const auto logits = [&](int64_t images_at_once) {
       return HostValues(
           model->Forward(images, {.training = false, .images_at_once = images_at_once}));
@@ -190,6 +273,31 @@ TEST(InitTest, HeNormalHasItsDeviationAndBatchNormBeginsAtOne) {
     }
     if (parameter.name == "bn1.weight") {
       EXPECT_EQ(parameter.value.min().item<float>(), 1);
+    }
+  }
+}
+
+TEST(InitTest, NetworksSayHowSomeOfTheirWeightsBegin) {
+  const auto deviation = [](const Model& model, const std::string& name) {
+    for (const NamedTensor& parameter : model.parameters()) {
+      if (parameter.name == name) return parameter.value.std().item<double>();
+    }
+    return -1.0;
+  };
+  const auto resnet = Make("resnet50");
+  InitWeights(*resnet, "he_normal", InitDraws(3));
+  EXPECT_NEAR(deviation(*resnet, "dense.weight"), 0.01, 2e-4);
+  const auto vit = Make("vit");
+  InitWeights(*vit, "glorot_uniform", InitDraws(3));
+  EXPECT_NEAR(deviation(*vit, "positions.weight"), 0.02, 4e-4);
+
+  for (const bool zero : {false, true}) {
+    const auto model = MakeModel({.name = "resnet20", .zero_last_norm = zero}, kCifar10, at::kCPU);
+    InitWeights(*model, "he_normal", InitDraws(3));
+    for (const NamedTensor& parameter : model->parameters()) {
+      if (parameter.value.dim() > 1 || !parameter.name.ends_with(".weight")) continue;
+      const bool last = parameter.name.ends_with(".bn2.weight");
+      EXPECT_EQ(parameter.value.max().item<float>(), zero && last ? 0 : 1) << parameter.name;
     }
   }
 }

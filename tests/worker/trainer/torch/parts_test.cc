@@ -268,7 +268,6 @@ TEST(MemoryTest, BlocksAreAlignedWritableAndKeptForTheSameSize) {
 // Says on which threads it was asked.
 class Witness final : public Model {
  public:
-  Witness() : Model({}, at::kCPU, nullptr) {}
   at::Tensor Forward(const at::Tensor& images, const ForwardPass&) const override {
     MutexLock lock(mutex_);
     threads_.insert(std::this_thread::get_id());

@@ -1,8 +1,9 @@
-"""The trainer's networks, written again in Python's torch.nn, with the trainer's weight names.
+"""The trainer's first networks, written again in Python's torch.nn, with the trainer's weight names.
 
 Independent of the C++: ReLU before the pool as in the papers, NCHW, PyTorch's own optimisers.
 """
 import torch
+from reference_networks import NETWORKS
 from torch import nn
 
 
@@ -96,7 +97,10 @@ class ResNet18(nn.Module):
         return self.dense(nn.functional.avg_pool2d(x, 4).flatten(1))
 
 
-def make_model(name, channels, side, classes, batch_norm, epsilon, hidden):
+def make_model(name, channels, side, classes, batch_norm, epsilon, hidden, kernel=3, width=64):
+    if name in NETWORKS:
+        options = dict(epsilon=epsilon, kernel=kernel, width=width)
+        return NETWORKS[name](channels, side, classes, options)
     if name == "small_cnn":
         return SmallCnn(channels, classes, batch_norm, epsilon)
     if name == "medium_cnn":

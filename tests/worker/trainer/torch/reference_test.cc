@@ -9,11 +9,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "common/trainer_protocol/json_reader.h"
+#include "common/trainer_protocol/networks.h"
 #include "tests/worker/trainer/torch/formula.h"
-#include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/optim/optimizer.h"
 #include "worker/trainer/torch/step/shards.h"
 
@@ -29,16 +30,24 @@ Json ReadJson(const std::string& path) {
   return Json::parse(file);
 }
 
-// The largest difference to the reference, in units of the tensor's root mean square.
-double WorstDifference(const std::vector<float>& values, const Json& expected) {
+// In logical order.
+std::vector<double> Doubles(const at::Tensor& tensor) {
+  const at::Tensor host = tensor.detach().to(at::kDouble).contiguous();
+  const double* data = host.const_data_ptr<double>();
+  return {data, data + host.numel()};
+}
+
+// The largest difference to the reference, in units of the tensor's root mean square; `samples` of
+// it were picked at most.
+double WorstDifference(const std::vector<double>& values, const Json& expected, size_t samples) {
   double square_sum = 0, sum = 0;
-  for (const float value : values) {
-    square_sum += static_cast<double>(value) * value;
+  for (const double value : values) {
+    square_sum += value * value;
     sum += value;
   }
   const auto count = static_cast<double>(values.size());
   const double unit = std::max(expected["norm"].get<double>() / std::sqrt(count), 1e-6);
-  const size_t step = std::max<size_t>(1, values.size() / 64);
+  const size_t step = std::max<size_t>(1, values.size() / samples);
   double worst = std::abs(std::sqrt(square_sum) - expected["norm"].get<double>()) / unit;
   worst = std::max(worst, std::abs(sum - expected["sum"].get<double>()) / (unit * count));
   for (size_t i = 0; i < expected["samples"].size(); ++i) {
@@ -54,15 +63,16 @@ class Case {
   explicit Case(const Json& json)
       : json_(json),
         shape_{json["channels"], json["side"], json["side"], 10},
-        model_(MakeModel(Settings(), shape_, at::kCPU)),
-        images_(FormulaImages(json["batch"], json["channels"], json["side"])),
+        type_(json.value("type", "float32") == "float64" ? at::kDouble : at::kFloat),
+        model_(MakeModel(Settings(), shape_, at::kCPU, nullptr, type_)),
+        images_(FormulaImages(json["batch"], json["channels"], json["side"]).to(type_)),
         labels_(FormulaLabels(json["batch"])) {
     SetByFormula(*model_);
   }
 
   void Run() {
     std::vector<std::unique_ptr<Model>> replicas;
-    replicas.push_back(MakeModel(Settings(), shape_, at::kCPU, model_.get()));
+    replicas.push_back(MakeModel(Settings(), shape_, at::kCPU, model_.get(), type_));
     GradientShards shards({.label_smoothing = json_.value("label_smoothing", 0.0)},
                           std::move(replicas));
     Optimizer optimizer(OptimizerOf(), model_->ParameterTensors());
@@ -73,7 +83,7 @@ class Case {
       const auto& gradients = shards.Compute(json_["batch"], step, load);
       if (step == 0) {
         loss_ = shards.loss().item<double>();
-        for (const at::Tensor& gradient : gradients) gradients_.push_back(HostValues(gradient));
+        for (const at::Tensor& gradient : gradients) gradients_.push_back(Doubles(gradient));
       }
       optimizer.Step(gradients, json_["optimizer"]["learning_rate"]);
       shards.UpdateRunningStatistics();
@@ -81,32 +91,47 @@ class Case {
   }
 
   void ExpectReference() const {
-    EXPECT_NEAR(loss_, json_["loss"].get<double>(), 2e-6);
+    EXPECT_NEAR(loss_, json_["loss"].get<double>(), InDoubles() ? kOfDoubles : 2e-6);
+    EXPECT_EQ(gradients_.size(), json_["gradients"].size());
     for (size_t i = 0; i < gradients_.size(); ++i) {
       const std::string& name = model_->parameters()[i].name;
       ASSERT_TRUE(json_["gradients"].contains(name)) << name;
       // The bias of a convolution before batch norm has no gradient but rounding.
       if (json_["gradients"][name]["norm"].get<double>() < 1e-12) continue;
-      EXPECT_LT(WorstDifference(gradients_[i], json_["gradients"][name]), GradientLimit()) << name;
+      EXPECT_LT(WorstDifference(gradients_[i], json_["gradients"][name], Samples()),
+                GradientLimit())
+          << name;
     }
     std::vector<NamedTensor> all = model_->parameters();
     all.insert(all.end(), model_->buffers().begin(), model_->buffers().end());
     EXPECT_EQ(all.size(), json_["after"].size());
     for (const NamedTensor& tensor : all) {
-      EXPECT_LT(WorstDifference(HostValues(tensor.value), json_["after"][tensor.name]), 2e-5)
+      EXPECT_LT(WorstDifference(Doubles(tensor.value), json_["after"][tensor.name], Samples()),
+                InDoubles() ? kOfDoubles : 2e-5)
           << tensor.name;
     }
   }
 
  private:
+  // By the order of sums alone, which 152 layers make larger (1.2e-9); loss, gradients, weights
+  // after a step.
+  static constexpr double kOfDoubles = 1e-8;
+
+  bool InDoubles() const { return type_ == at::kDouble; }
+  size_t Samples() const { return InDoubles() ? 4 : 64; }
   // Among a million inputs of ReLUs one lies so near to zero that rounding puts it on the other
   // side; in ResNet-18 that moves the gradients of the layers before it by a thousandth.
-  double GradientLimit() const { return json_["model"] == "resnet18" ? 5e-3 : 2e-4; }
+  double GradientLimit() const {
+    if (InDoubles()) return kOfDoubles;
+    return json_["model"] == "resnet18" ? 5e-3 : 2e-4;
+  }
 
   ModelSettings Settings() const {
     return {.name = json_["model"],
             .batch_norm = json_["batch_norm"],
-            .hidden = json_.value("hidden", int64_t{128})};
+            .hidden = json_.value("hidden", int64_t{128}),
+            .kernel = json_.value("kernel", int64_t{3}),
+            .width = json_.value("width", int64_t{64})};
   }
   OptimizerSettings OptimizerOf() const {
     const Json& optimizer = json_["optimizer"];
@@ -119,13 +144,14 @@ class Case {
 
   const Json json_;
   const ModelShape shape_;
+  const at::ScalarType type_;
   const std::unique_ptr<Model> model_;
   const at::Tensor images_, labels_;
   double loss_ = 0;
-  std::vector<std::vector<float>> gradients_;
+  std::vector<std::vector<double>> gradients_;
 };
 
-class ReferenceTest : public testing::TestWithParam<const char*> {};
+class ReferenceTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReferenceTest, GradientsAndStepsAgreeWithPythonToRounding) {
   at::set_num_threads(1);
@@ -140,7 +166,31 @@ TEST_P(ReferenceTest, GradientsAndStepsAgreeWithPythonToRounding) {
 INSTANTIATE_TEST_SUITE_P(Cases, ReferenceTest,
                          testing::Values("small_cnn_sgd", "small_cnn_bn_nesterov",
                                          "medium_cnn_momentum", "mlp_adam", "resnet18_sgd"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& info) { return info.param; });
+
+INSTANTIATE_TEST_SUITE_P(
+    InDoubles, ReferenceTest,
+    testing::Values("small_cnn_float64", "small_bn_float64", "medium_cnn_float64", "mlp_float64",
+                    "resnet18_float64", "kernel1_float64", "kernel3_float64", "kernel5_float64",
+                    "kernel7_float64", "lenet_float64", "resnet9_float64", "resnet20_float64",
+                    "resnet50_float64", "resnet101_float64", "resnet152_float64", "vgg16_float64",
+                    "vgg19_float64", "densenet121_float64", "densenet169_float64",
+                    "densenet201_float64", "inception_v3_float64", "xception_float64",
+                    "mobilenet_float64", "efficientnet_b0_float64", "vit_float64"),
+    [](const auto& info) { return info.param; });
+
+// Every network has a case in doubles, and every file is somebody's case.
+TEST(ReferenceFilesTest, EveryNetworkHasACaseInDoubles) {
+  std::set<std::string> seen;
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(Folder() + "reference")) {
+    const Json json = ReadJson(entry.path());
+    if (json.value("type", "float32") == "float64") seen.insert(json["model"].get<std::string>());
+    ++files;
+  }
+  EXPECT_EQ(seen.size(), KnownNetworks().size());
+  EXPECT_EQ(files, 5u + 25u) << "a file without a case above";
+}
 
 // Both from Python in float64: they differ by the order of sums alone. A value of a tensor may
 // differ by `kAgain` of the tensor's norm, or of 1e-3 where that is smaller (a gradient that is

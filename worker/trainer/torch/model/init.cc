@@ -26,7 +26,10 @@ void Draw(const NamedTensor& parameter, std::string_view init, const InitDraws& 
   at::Tensor weight = parameter.value;
   std::vector<float> values(static_cast<size_t>(weight.numel()));
   const Fans fans = FansOf(weight);
-  if (init == "he_normal") {
+  if (parameter.begin == Begin::kOneHundredth || parameter.begin == Begin::kOneFiftieth) {
+    draws.FillNormal(parameter.name, parameter.begin == Begin::kOneHundredth ? 0.01f : 0.02f,
+                     values);
+  } else if (init == "he_normal") {
     draws.FillNormal(parameter.name, static_cast<float>(std::sqrt(2.0 / fans.in)), values);
   } else {
     NF_CHECK(init == "glorot_uniform");
@@ -46,7 +49,9 @@ void InitWeights(const Model& model, std::string_view init, const InitDraws& dra
   const at::NoGradGuard no_grad;
   for (const NamedTensor& parameter : model.parameters()) {
     at::Tensor value = parameter.value;
-    if (value.dim() > 1) {
+    if (parameter.begin == Begin::kZero) {
+      value.zero_();
+    } else if (value.dim() > 1) {
       Draw(parameter, init, draws);
     } else {
       value.fill_(parameter.name.ends_with(".weight") ? 1.0 : 0.0);

@@ -1,5 +1,6 @@
 #include "worker/trainer/torch/model/layers.h"
 
+#include <cmath>
 #include <vector>
 
 namespace noisefloor::trainer {
@@ -11,6 +12,22 @@ at::Tensor BatchNorm::operator()(const at::Tensor& x, const ForwardPass& pass) c
                               /*momentum=*/1.0, epsilon, at::globalContext().userEnabledCuDNN())
              : at::batch_norm(x, weight, bias, running_mean, running_var, /*training=*/false,
                               /*momentum=*/0.0, epsilon, at::globalContext().userEnabledCuDNN());
+}
+
+at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
+  constexpr double kEpsilon = 1e-6;  // Of Dosovitskiy and others (2021).
+  return at::layer_norm(x, weight.sizes(), weight, bias, kEpsilon);
+}
+
+at::Tensor Attention::operator()(const at::Tensor& tokens) const {
+  const int64_t n = tokens.size(0), count = tokens.size(1), channels = tokens.size(2);
+  const int64_t each = channels / heads;
+  // {3, n, heads, t, each}
+  const std::vector<at::Tensor> parts =
+      query_key_value(tokens).view({n, count, 3, heads, each}).permute({2, 0, 3, 1, 4}).unbind(0);
+  const double scale = 1 / std::sqrt(static_cast<double>(each));
+  const at::Tensor shares = (parts[0] * scale).matmul(parts[1].transpose(-2, -1)).softmax(-1);
+  return out(shares.matmul(parts[2]).transpose(1, 2).reshape({n, count, channels}));
 }
 
 at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) const {

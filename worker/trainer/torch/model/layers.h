@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -22,19 +23,21 @@ struct ForwardPass {
 };
 
 struct Conv {
-  at::Tensor weight;  // {out, in, kernel, kernel}, channels_last
+  at::Tensor weight;  // {out, in / groups, height, width}, channels_last
   at::Tensor bias;    // {out}, or undefined
   int64_t stride = 1;
-  int64_t padding = 1;
+  std::array<int64_t, 2> padding = {1, 1};  // Zeros above and below, left and right.
+  int64_t groups = 1;
 
   at::Tensor operator()(const at::Tensor& x) const {
-    return at::conv2d(x, weight, bias, stride, padding);
+    return at::conv2d(x, weight, bias, stride, padding, /*dilation=*/1, groups);
   }
 };
 
+// Of the last dimension: of rows {n, in}, or of tokens {n, t, in}.
 struct Dense {
   at::Tensor weight;  // {out, in}
-  at::Tensor bias;    // {out}
+  at::Tensor bias;    // {out}, or undefined
 
   at::Tensor operator()(const at::Tensor& x) const { return at::linear(x, weight, bias); }
 };
@@ -43,12 +46,29 @@ struct Dense {
 // leaves them in batch_mean and batch_variance; running statistics are updated by the team of
 // shards, from all of them.
 struct BatchNorm {
-  at::Tensor weight, bias;                // {c}
+  at::Tensor weight, bias;                // {c}; the weight may be undefined, which is 1
   at::Tensor running_mean, running_var;   // {c}, used when not training
   at::Tensor batch_mean, batch_variance;  // {c}, this replica's own; the variance is unbiased
   double epsilon = 1e-3;
 
   at::Tensor operator()(const at::Tensor& x, const ForwardPass& pass) const;
+};
+
+// Normalises each token by its own channels.
+struct LayerNorm {
+  at::Tensor weight, bias;  // {c}
+
+  at::Tensor operator()(const at::Tensor& x) const;
+};
+
+// Vaswani and others (2017): softmax(q k' / sqrt(c / heads)) v of each head, as products of
+// matrices that have one order of sums on a device, and a dense layer after it.
+struct Attention {
+  Dense query_key_value;  // {c} to {3 c}: queries, keys, values, each of them by head
+  Dense out;
+  int64_t heads = 1;
+
+  at::Tensor operator()(const at::Tensor& tokens) const;  // {n, t, c}
 };
 
 // Zeroes an element with the given probability and scales the others by 1 / (1 - probability).

@@ -1,48 +1,34 @@
-#include "worker/trainer/torch/model/model.h"
-#include "worker/trainer/torch/model/pool_relu.h"
+#include <string>
+
+#include "worker/trainer/torch/model/networks.h"
 
 namespace noisefloor::trainer {
 
-namespace {
-
 // Of Fort, Hu, Lakshminarayanan (2019): four times conv3x3 -> dropout -> maxpool2 -> ReLU with 64,
 // 128, 256, 256 channels, flatten, dense. 971,146 parameters on CIFAR-10.
-class MediumCnn final : public Model {
- public:
-  MediumCnn(const ModelSettings& settings, const ModelShape& shape, at::Device device,
-            const Model* shared)
-      : Model(settings, device, shared) {
-    int64_t channels = shape.channels;
-    for (const int64_t out : {64, 128, 256, 256}) {
-      const std::string number = std::to_string(convs_.size() + 1);
-      convs_.push_back(MakeConv("conv" + number, {.in = channels, .out = out}));
-      dropouts_.push_back({"dropout" + number, settings.dropout});
-      channels = out;
-    }
-    last_ = MakeDense("dense", channels * (shape.height / 16) * (shape.width / 16), shape.classes);
+void AddMediumCnn(Sequence& net, int64_t classes) {
+  int number = 0;
+  for (const int64_t out : {64, 128, 256, 256}) {
+    const std::string suffix = std::to_string(++number);
+    net.Conv("conv" + suffix, {.out = out}).Dropout("dropout" + suffix).MaxPoolRelu();
   }
+  net.WholeBatch().Flatten().Dense("dense", classes);
+}
 
-  at::Tensor Forward(const at::Tensor& images, const ForwardPass& pass) const override {
-    const at::Tensor x = InParts(images, pass, [&](at::Tensor part) {
-      for (size_t i = 0; i < convs_.size(); ++i) {
-        part = PoolThenRelu(dropouts_[i](convs_[i](part), pass));
-      }
-      return part;
-    });
-    return last_(x.flatten(1));
+// MediumCNN of Zhuang, Zhang, Song, Hooker (2022), by which they ask what determinism costs: six
+// times conv k x k -> batch norm -> ReLU -> maxpool2 with 16 to 512 channels, global average pool,
+// dense; k is model.kernel. Of 64 x 64 pixels the last pool leaves one; of fewer, what is one pixel
+// high or wide is not pooled again.
+void AddKernelCnn(Sequence& net, int64_t classes) {
+  int number = 0;
+  for (const int64_t out : {16, 32, 64, 128, 256, 512}) {
+    const std::string suffix = std::to_string(++number);
+    net.Conv("conv" + suffix, {.out = out, .kernel = net.settings().kernel});
+    net.BatchNorm("bn" + suffix);
+    const bool pooled = net.features().height > 1 && net.features().width > 1;
+    pooled ? net.MaxPoolRelu() : net.Relu();
   }
-
- private:
-  std::vector<Conv> convs_;
-  std::vector<Dropout> dropouts_;
-  Dense last_;
-};
-
-}  // namespace
-
-std::unique_ptr<Model> MakeMediumCnn(const ModelSettings& settings, const ModelShape& shape,
-                                     at::Device device, const Model* shared) {
-  return std::make_unique<MediumCnn>(settings, shape, device, shared);
+  net.WholeBatch().Mean().Dense("dense", classes);
 }
 
 }  // namespace noisefloor::trainer

@@ -1,87 +1,83 @@
 #include "worker/trainer/torch/model/model.h"
 
-#include <limits>
+#include <string_view>
 
 #include "common/base/check.h"
+#include "worker/trainer/torch/model/networks.h"
 
 namespace noisefloor::trainer {
 
 namespace {
 
-constexpr float kNotSet = std::numeric_limits<float>::quiet_NaN();
+using AddNetwork = void (*)(Sequence& net, int64_t classes);
 
-const at::Tensor& Find(const std::vector<NamedTensor>& tensors, const std::string& name) {
-  for (const NamedTensor& tensor : tensors) {
-    if (tensor.name == name) return tensor.value;
+template <int64_t... kBlocks>
+void AddResNet(Sequence& net, int64_t classes) {
+  AddBottleneckResNet(net, classes, {kBlocks...});
+}
+
+template <int64_t... kLayers>
+void AddDense(Sequence& net, int64_t classes) {
+  AddDenseNet(net, classes, {kLayers...});
+}
+
+template <int64_t kConvolutions>
+void AddVggOf(Sequence& net, int64_t classes) {
+  AddVgg(net, classes, kConvolutions);
+}
+
+constexpr std::pair<std::string_view, AddNetwork> kNetworks[] = {
+    {"small_cnn", AddSmallCnn},
+    {"medium_cnn", AddMediumCnn},
+    {"kernel_cnn", AddKernelCnn},
+    {"lenet", AddLeNet},
+    {"mlp", AddMlp},
+    {"resnet9", AddResNet9},
+    {"resnet18", AddResNet18},
+    {"resnet20", AddResNet20},
+    {"resnet50", AddResNet<3, 4, 6, 3>},
+    {"resnet101", AddResNet<3, 4, 23, 3>},
+    {"resnet152", AddResNet<3, 8, 36, 3>},
+    {"vgg16", AddVggOf<3>},
+    {"vgg19", AddVggOf<4>},
+    {"densenet121", AddDense<6, 12, 24, 16>},
+    {"densenet169", AddDense<6, 12, 32, 32>},
+    {"densenet201", AddDense<6, 12, 48, 32>},
+    {"inception_v3", AddInceptionV3},
+    {"xception", AddXception},
+    {"mobilenet", AddMobileNet},
+    {"efficientnet_b0", AddEfficientNetB0},
+    {"vit", AddVisionTransformer},
+};
+
+AddNetwork Find(std::string_view name) {
+  for (const auto& [known, add] : kNetworks) {
+    if (known == name) return add;
   }
-  NF_CHECK(!"a replica asks for a weight that its model does not have");
-  return tensors.front().value;
+  NF_CHECK(!"the specification's table has a network that is not here");
+  return nullptr;
 }
 
 }  // namespace
 
-at::Tensor Model::NewParameter(const std::string& name, at::IntArrayRef shape) {
-  at::Tensor value;
-  if (shared_ != nullptr) {
-    value = Find(shared_->parameters_, name).detach();
-  } else {
-    const auto format =
-        shape.size() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-    value = at::empty(shape, at::TensorOptions(at::kFloat).device(device_).memory_format(format));
-    value.fill_(kNotSet);
-  }
-  value.requires_grad_(true);
-  parameters_.push_back({name, value});
-  return value;
-}
-
-at::Tensor Model::NewBuffer(const std::string& name, at::IntArrayRef shape) {
-  const auto options = at::TensorOptions(at::kFloat).device(device_);
-  at::Tensor value =
-      shared_ != nullptr ? Find(shared_->buffers_, name) : at::full(shape, kNotSet, options);
-  buffers_.push_back({name, value});
-  batch_statistics_.push_back(at::zeros(shape, options));
-  return value;
-}
-
-Conv Model::MakeConv(const std::string& name, const ConvOptions& options) {
-  Conv conv;
-  conv.weight =
-      NewParameter(name + ".weight", {options.out, options.in, options.kernel, options.kernel});
-  if (options.bias) conv.bias = NewParameter(name + ".bias", {options.out});
-  conv.stride = options.stride;
-  conv.padding = options.kernel / 2;
-  return conv;
-}
-
-Dense Model::MakeDense(const std::string& name, int64_t in, int64_t out) {
-  Dense dense;
-  dense.weight = NewParameter(name + ".weight", {out, in});
-  dense.bias = NewParameter(name + ".bias", {out});
-  return dense;
-}
-
-BatchNorm Model::MakeBatchNorm(const std::string& name, int64_t channels) {
-  BatchNorm norm;
-  norm.weight = NewParameter(name + ".weight", {channels});
-  norm.bias = NewParameter(name + ".bias", {channels});
-  norm.running_mean = NewBuffer(name + ".running_mean", {channels});
-  norm.batch_mean = batch_statistics_.back();
-  norm.running_var = NewBuffer(name + ".running_var", {channels});
-  norm.batch_variance = batch_statistics_.back();
-  norm.epsilon = settings_.batch_norm_epsilon;
-  return norm;
+Model::Model(const ModelSettings& settings, const ModelShape& shape, const Place& place,
+             const Model* shared)
+    : weights_(place, shared == nullptr ? nullptr : &shared->weights_) {
+  Sequence net({shape.channels, shape.height, shape.width}, settings, weights_);
+  Find(settings.name)(net, shape.classes);
+  NF_CHECK(net.fits());
+  network_ = std::move(net);
 }
 
 std::vector<at::Tensor> Model::ParameterTensors() const {
   std::vector<at::Tensor> tensors;
-  for (const NamedTensor& parameter : parameters_) tensors.push_back(parameter.value);
+  for (const NamedTensor& parameter : parameters()) tensors.push_back(parameter.value);
   return tensors;
 }
 
 int64_t Model::ParameterCount() const {
   int64_t count = 0;
-  for (const NamedTensor& parameter : parameters_) count += parameter.value.numel();
+  for (const NamedTensor& parameter : parameters()) count += parameter.value.numel();
   return count;
 }
 
@@ -90,13 +86,16 @@ Layout LayoutOf(const ModelSettings& settings) {
   return settings.name == "mlp" ? Layout::kNchw : Layout::kNhwc;
 }
 
+bool Fits(const ModelSettings& settings, const ModelShape& shape) {
+  Weights weights({at::kMeta}, nullptr);
+  Sequence net({shape.channels, shape.height, shape.width}, settings, weights);
+  Find(settings.name)(net, shape.classes);
+  return net.fits();
+}
+
 std::unique_ptr<Model> MakeModel(const ModelSettings& settings, const ModelShape& shape,
-                                 at::Device device, const Model* shared) {
-  if (settings.name == "small_cnn") return MakeSmallCnn(settings, shape, device, shared);
-  if (settings.name == "medium_cnn") return MakeMediumCnn(settings, shape, device, shared);
-  if (settings.name == "resnet18") return MakeResNet18(settings, shape, device, shared);
-  NF_CHECK(settings.name == "mlp");  // The specification's table allows no other.
-  return MakeMlp(settings, shape, device, shared);
+                                 at::Device device, const Model* shared, at::ScalarType type) {
+  return std::make_unique<Model>(settings, shape, Place{device, type}, shared);
 }
 
 }  // namespace noisefloor::trainer

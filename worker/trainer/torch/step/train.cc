@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/trainer_protocol/networks.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/init.h"
 #include "worker/trainer/torch/optim/optimizer.h"
@@ -103,6 +104,8 @@ Json MeasuredJson(const TrainReport& report) {
 
 absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Reporter& reporter) {
   const Specification& spec = input.specification;
+  NF_RETURN_IF_ERROR(CheckImages(spec.model.name, spec.data.name, input.dataset.shape.height,
+                                 input.dataset.shape.width));
   ReleaseKeptMemory();  // What reading the data set used.
   const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device);
   InitWeights(*model, spec.model.init, input.streams.init);
