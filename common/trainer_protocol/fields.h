@@ -38,7 +38,7 @@ const SettingsSchemaRef& OwnSchema();
 // Identity of the settings of version 0.2, which told nobody of them. Where an identity is kept or
 // compared, "" stands for it, so that what that version kept and tells is what it was.
 inline constexpr std::string_view kSettingsOf02 =
-    "b0ee471c845122fc63d77b3817389469c0c20df226d624899a9c4e542333ce21";
+    "c9a5997c5fc7541351833950b847aa27912afe5eeabf114d2d62a06235b237f6";
 std::string IdentityOf(const SettingsSchema& schema);
 
 // Sets one field. An int is accepted where a number is expected. InvalidArgument says what was

@@ -143,6 +143,15 @@ bool IsVaried(const Sweep& sweep, const std::string& path) {
   return false;
 }
 
+// A sweep is of one kind.
+void CheckKind(const Sweep& sweep, Problems& problems) {
+  const std::string steps(kMeasureSteps);
+  if (!IsVaried(sweep, steps)) return;
+  problems.Add("axes." + steps,
+               "expected one number for the whole sweep: with 0 it trains, with "
+               "more it measures");
+}
+
 // What no single setting can know, for every point of the axes and every plan.
 void CheckCells(const Sweep& sweep, Problems& problems) {
   Sweep narrow = sweep;  // Hardware, stacks and blocks change nothing here.
@@ -208,6 +217,8 @@ std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, c
   sweep.schema = IdentityOf(*schema);
   sweep.base = ResolveTraining(request.training, *schema, problems);
   sweep.axes = CheckAxes(request.axes, *schema, problems);
+  sweep.kind = KindOf(sweep.base);
+  CheckKind(sweep, problems);
   sweep.plans = ResolvePlans(request.noise, problems);
   sweep.hardware = ResolveHardware(request, known.classes, problems);
   sweep.stacks = request.stacks.empty() ? std::vector<std::string>{""} : request.stacks;
