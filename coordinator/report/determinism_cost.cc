@@ -20,6 +20,9 @@ using analysis::Estimate;
 using Json = nlohmann::json;
 
 constexpr std::string_view kModel = "model.name";
+// Bits of nvmlClocksThrottleReasons: a cap on power, a slow-down of the hardware, heat (two), a
+// power brake.
+constexpr uint64_t kThrottled = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 
 const std::string* FindSettingOf(const StudyInput& input, const CellInput& cell,
                                  std::string_view path) {
@@ -106,12 +109,8 @@ double MedianStep(const std::vector<CostSamples>& samples, std::vector<double> C
 }
 
 std::string BitsOf(const MemberInput& member) {
-  const auto hash = [&](std::string_view arm) {
-    const auto found = member.hashes.find(fmt::format("{}/weights", arm));
-    return found == member.hashes.end() ? std::string() : found->second;
-  };
-  const std::string deterministic = hash(kDeterministicArm);
-  const std::string plan = hash(kPlanArm);
+  const std::string& deterministic = member.hashes.deterministic_weights;
+  const std::string& plan = member.hashes.plan_weights;
   if (deterministic.empty() || plan.empty()) return "";
   return deterministic == plan ? "equal" : "different";
 }
@@ -207,9 +206,22 @@ class Rows {
     row.samples.push_back(SamplesOf(member));
     const std::string bits = BitsOf(member);
     if (!bits.empty()) row.bits = row.bits.empty() || row.bits == bits ? bits : "different";
+    WarnOfThrottling(member);
     const std::string& text = place < kernels_.size() ? kernels_[place] : "";
     if (text.empty() || files.Add(text)) return;
     study_.warnings.push_back(member.id + ": its kernels are not what a trainer writes");
+  }
+
+  void WarnOfThrottling(const MemberInput& member) {
+    const auto reasons = member.curves.find("gpu/throttle_reasons");
+    if (reasons == member.curves.end()) return;
+    const auto throttled = std::ranges::count_if(reasons->second, [](const CurvePoint& point) {
+      return (static_cast<uint64_t>(point.value) & kThrottled) != 0;
+    });
+    if (throttled == 0) return;
+    study_.warnings.push_back(fmt::format(
+        "{}: its GPU was throttled (power, heat or hardware) in {} of {} samples of its clocks",
+        member.id, throttled, reasons->second.size()));
   }
 
   void WarnOf(const CostRow& row) {

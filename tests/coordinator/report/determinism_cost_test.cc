@@ -32,7 +32,8 @@ MemberInput Member(uint32_t cell, uint32_t replicate, double factor, int rounds 
     member.curves["plan/wall_seconds"].push_back({round, 0, plan});
     member.curves["deterministic/wall_seconds"].push_back({round, 0, plan * factor * wobble});
   }
-  member.hashes = {{"deterministic/weights", "a"}, {"plan/weights", "b"}};
+  member.hashes.deterministic_weights = "a";
+  member.hashes.plan_weights = "b";
   return member;
 }
 
@@ -121,7 +122,7 @@ TEST(DeterminismCostTest, WhatCostsNothingByConstructionIsVacuous) {
   input.cells = {OnAProcessor(0), Cell(1, "vgg16", "nvidia-v100"), Cell(2, "mlp", "nvidia-v100")};
   input.cells[2].sources = {};
   input.members = {Member(0, 0, 1.0), Member(1, 0, 2.5), Member(2, 0, 1.1)};
-  for (const size_t same : {0, 2}) input.members[same].hashes["plan/weights"] = "a";
+  for (const size_t same : {0, 2}) input.members[same].hashes.plan_weights = "a";
   const CostStudy study = BuildCost(input, {"", "", ""});
   EXPECT_EQ(study.rows[0].vacuous, "one choice of kernels");
   EXPECT_EQ(study.rows[0].bits, "equal");
@@ -135,7 +136,7 @@ TEST(DeterminismCostTest, WhatCostsNothingByConstructionIsVacuous) {
             "apart.");
   EXPECT_TRUE(study.warnings.empty());
 
-  input.members[0].hashes["plan/weights"] = "c";
+  input.members[0].hashes.plan_weights = "c";
   EXPECT_THAT(BuildCost(input, {"", "", ""}).warnings,
               ElementsAre("mlp on cpu-intel-avx2: the arms should be the same (one choice of "
                           "kernels) and end in different bits"));
@@ -175,6 +176,17 @@ TEST(DeterminismCostTest, RoundsThatOneArmLacksAndMembersThatAreNotDoneAreLeftOu
               ElementsAre("s1c0r0: its kernels are not what a trainer writes",
                           "vgg16 on nvidia-v100: 1 member diverged; times of what is not finite "
                           "are not shown"));
+}
+
+TEST(DeterminismCostTest, AThrottledGpuIsWarnedOf) {
+  StudyInput input = Input();
+  auto& reasons = input.members[0].curves["gpu/throttle_reasons"];
+  reasons = {{1, 0, 0x1}, {2, 0, 0x2 | 0x10}};
+  EXPECT_TRUE(BuildCost(input, {""}).warnings.empty()) << "idle, clocks set and in step";
+  reasons.push_back({3, 0, 0x4});
+  EXPECT_THAT(BuildCost(input, {""}).warnings,
+              ElementsAre("s1c0r0: its GPU was throttled (power, heat or hardware) in 1 of 3 "
+                          "samples of its clocks"));
 }
 
 TEST(DeterminismCostTest, WithoutResultsThereIsNothingToClaim) {

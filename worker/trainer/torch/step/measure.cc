@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "common/base/philox.h"
+#include "worker/trainer/torch/facts/gpu_pace.h"
 #include "worker/trainer/torch/facts/kernels.h"
+#include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/step/arm.h"
 #include "worker/trainer/torch/step/memory.h"
@@ -27,6 +29,12 @@ Json ToJson(const std::vector<KernelTime>& times) {
   return json;
 }
 
+// "" on a CPU.
+std::string UuidOf(at::Device device) {
+  const Json gpu = device.is_cuda() ? GpuJson() : Json();
+  return gpu.is_object() ? gpu.value("uuid", "") : "";
+}
+
 // The arms of a member, and what is to be said of them.
 class Measurement {
  public:
@@ -34,6 +42,7 @@ class Measurement {
       : input_(input),
         reporter_(reporter),
         watch_(input.device, input.clock),
+        pace_(UuidOf(input.device)),
         total_(PlannedSteps(input.specification)) {
     const Examples batch = DrawBatch(input.specification, input.device);
     const Specification held = HeldStill(input.specification);
@@ -76,9 +85,20 @@ class Measurement {
       ++report_.steps;
     }
     if (round % std::max<int64_t>(1, total_ / kMeasuredArms / kReports) == 0) {
+      if (timed >= 1) NotePace(timed);
       reporter_.Progress(report_.steps, total_);
     }
     return CheckLoss();
+  }
+
+  // Just behind a step, when the clocks are what they were during it.
+  void NotePace(int64_t round) {
+    const std::optional<Nvml::Pace> pace = pace_.Now();
+    if (!pace) return;
+    const auto steps = static_cast<double>(round);
+    reporter_.Add({round, steps, "gpu/sm_mhz", static_cast<double>(pace->sm_mhz)});
+    reporter_.Add({round, steps, "gpu/memory_mhz", static_cast<double>(pace->memory_mhz)});
+    reporter_.Add({round, steps, "gpu/throttle_reasons", static_cast<double>(pace->reasons)});
   }
 
   void Note(const Arm& arm, int64_t round, const StepTime& time) {
@@ -135,6 +155,7 @@ class Measurement {
   const MeasureInput& input_;
   Reporter& reporter_;
   const Stopwatch watch_;
+  const GpuPace pace_;
   const int64_t total_;  // Steps of all arms, but for those that are profiled.
   std::deque<Arm> arms_;
   MeasureReport report_;

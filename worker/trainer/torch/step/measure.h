@@ -50,7 +50,8 @@ std::array<size_t, kMeasuredArms> RoundOrder(uint64_t seed, int64_t round);
 
 // Records, in the order in which the steps are taken, "deterministic/wall_seconds" and
 // "plan/wall_seconds", on a GPU also ".../device_seconds", with the number of the timed round, from
-// 1, as their step. Internal when a switch does not read back as asked.
+// 1, as their step; on a GPU whose NVML says so about ten times also "gpu/sm_mhz", "gpu/memory_mhz"
+// and "gpu/throttle_reasons", a number of bits. Internal when a switch does not read back as asked.
 absl::StatusOr<MeasureReport> Measure(const MeasureInput& input, Reporter& reporter);
 
 }  // namespace noisefloor::trainer
