@@ -305,7 +305,7 @@ std::string CostToJson(const CostStudy& study) {
                      {"notes", study.notes},       {"steps", study.steps},
                      {"noisy_runs", kNoisyRuns},   {"headlines", study.headlines},
                      {"warnings", study.warnings}, {"rows", std::move(rows)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string CostToCsv(const CostStudy& study) {

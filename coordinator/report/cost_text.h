@@ -11,7 +11,7 @@ namespace noisefloor::report {
 // UTF-8; ends with a newline.
 std::string RenderCostTables(const CostStudy& study, const Screen& screen = {});
 
-// Names are those of the fields; not finite numbers and absent ones are null.
+// Names are those of the fields; not finite numbers and absent ones are null. Ends with a newline.
 std::string CostToJson(const CostStudy& study);
 
 // Header: table,cell,network,settings,hardware,stack,plan,member,arm,name,round,metric,value,low,

@@ -41,7 +41,7 @@ def batches_of_epoch(run: Run, split: Split) -> int:
 def batches(run: Run, split: Split, epoch: int, start: int = 0) -> Iterator[Batch]:
     """The batches of an epoch from `start` on: order from data_order, crops, flips and cutouts from
     augment."""
-    if run["measure.steps"] > 0:
+    if run.settings.get("measure.steps", 0) > 0:
         raise Refused("measure.steps: this trainer trains, it measures nothing")
     order = run.data_order.order(len(split.labels), epoch, run["sources.data_order.window"])
     size = run["train.batch_size"]
