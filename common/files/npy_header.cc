@@ -22,13 +22,14 @@ std::string_view Descr(ElementType type) {
     case ElementType::kUint8: return "|u1";
     case ElementType::kInt32: return "<i4";
     case ElementType::kInt64: return "<i8";
+    case ElementType::kFloat64: return "<f8";
   }
   return "corrupt";
 }
 
 std::optional<ElementType> ParseDescr(std::string_view text) {
-  for (const ElementType type :
-       {ElementType::kFloat32, ElementType::kUint8, ElementType::kInt32, ElementType::kInt64}) {
+  for (const ElementType type : {ElementType::kFloat32, ElementType::kUint8, ElementType::kInt32,
+                                 ElementType::kInt64, ElementType::kFloat64}) {
     if (text == Descr(type)) return type;
   }
   return std::nullopt;

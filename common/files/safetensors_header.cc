@@ -20,7 +20,8 @@ std::optional<std::string_view> DtypeOf(ElementType type) {
     case ElementType::kFloat32: return "F32";
     case ElementType::kInt64: return "I64";
     case ElementType::kUint8:
-    case ElementType::kInt32: return std::nullopt;
+    case ElementType::kInt32:
+    case ElementType::kFloat64: return std::nullopt;
   }
   return std::nullopt;
 }

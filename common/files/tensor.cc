@@ -17,6 +17,7 @@ std::string_view Name(ElementType type) {
     case ElementType::kUint8: return "uint8";
     case ElementType::kInt32: return "int32";
     case ElementType::kInt64: return "int64";
+    case ElementType::kFloat64: return "float64";
   }
   return "corrupt";
 }
@@ -60,6 +61,7 @@ template absl::StatusOr<std::vector<float>> CopyValues(const TensorView&);
 template absl::StatusOr<std::vector<uint8_t>> CopyValues(const TensorView&);
 template absl::StatusOr<std::vector<int32_t>> CopyValues(const TensorView&);
 template absl::StatusOr<std::vector<int64_t>> CopyValues(const TensorView&);
+template absl::StatusOr<std::vector<double>> CopyValues(const TensorView&);
 
 absl::Status CheckSize(const TensorView& tensor) {
   const absl::StatusOr<int64_t> count = ElementCount(tensor.shape);

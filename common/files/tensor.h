@@ -14,14 +14,15 @@
 
 namespace noisefloor {
 
-enum class ElementType : uint8_t { kFloat32, kUint8, kInt32, kInt64 };
+enum class ElementType : uint8_t { kFloat32, kUint8, kInt32, kInt64, kFloat64 };
 
 constexpr size_t SizeOf(ElementType type) {
   switch (type) {
     case ElementType::kFloat32:
     case ElementType::kInt32: return 4;
     case ElementType::kUint8: return 1;
-    case ElementType::kInt64: return 8;
+    case ElementType::kInt64:
+    case ElementType::kFloat64: return 8;
   }
   return 0;
 }
@@ -29,7 +30,7 @@ std::string_view Name(ElementType type);  // "float32"
 
 template <typename T>
 concept Element = std::same_as<T, float> || std::same_as<T, uint8_t> || std::same_as<T, int32_t> ||
-    std::same_as<T, int64_t>;
+    std::same_as<T, int64_t> || std::same_as<T, double>;
 
 template <Element T>
 constexpr ElementType TypeOf() {
@@ -37,6 +38,7 @@ constexpr ElementType TypeOf() {
   if constexpr (std::same_as<T, uint8_t>) return ElementType::kUint8;
   if constexpr (std::same_as<T, int32_t>) return ElementType::kInt32;
   if constexpr (std::same_as<T, int64_t>) return ElementType::kInt64;
+  if constexpr (std::same_as<T, double>) return ElementType::kFloat64;
 }
 
 using Shape = std::vector<int64_t>;

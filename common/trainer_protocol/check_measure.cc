@@ -49,6 +49,9 @@ void CheckMeasurement(const Specification& s, std::vector<FieldProblem>& problem
   const absl::Status fits =
       CheckImages(s.model.name, "measure.image_size", s.measure.image_size, s.measure.image_size);
   if (!fits.ok()) problems.push_back({"measure.image_size", Message(fits)});
+  if (s.train.loss == "binary_cross_entropy" && s.train.label_smoothing != 0) {
+    problems.push_back({"train.label_smoothing", "binary_cross_entropy has none; expected 0"});
+  }
   const auto is_free = [&](NoiseSource source) {
     return s.Source(source).state == SourceState::kFree;
   };

@@ -3,7 +3,9 @@
 #include <array>
 
 #include "common/base/check.h"
+#include "common/base/names.h"
 #include "common/base/sha256_text.h"
+#include "common/trainer_protocol/check_arithmetic.h"
 #include "common/trainer_protocol/check_measure.h"
 #include "common/trainer_protocol/datasets.h"
 #include "common/trainer_protocol/fields.h"
@@ -70,6 +72,12 @@ std::string DivisibleNear(int64_t batch, int64_t shards) {
 
 void CheckShards(const Specification& s, Problems& problems) {
   const int64_t shards = s.train.shards;
+  if (s.data.image_size > 0 && shards > 1 && !s.train.drop_last) {
+    problems.push_back(
+        {"train.drop_last", "false; expected true for your own images with train.shards " +
+                                std::to_string(shards) +
+                                ": whether the last batch is divisible is not known before"});
+  }
   if (s.train.batch_size % shards != 0) {
     problems.push_back({"train.batch_size",
                         std::to_string(s.train.batch_size) + " is not divisible by train.shards " +
@@ -97,8 +105,64 @@ void CheckShards(const Specification& s, Problems& problems) {
   }
 }
 
+std::string KnownNames() {
+  std::string names;
+  for (const KnownDataset& known : KnownDatasets()) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+  }
+  return names;
+}
+
+// Of a folder of the user's own, of which nothing else can be known here.
+void CheckOwnImages(const Specification& s, Problems& problems) {
+  const bool attributes = s.train.loss == "binary_cross_entropy";
+  if (!IsName(s.data.name) || s.data.name.starts_with('.')) {
+    problems.push_back({"data.name", "'" + s.data.name + "' names no folder; expected " +
+                                         std::string(kNameRule) + ", and no '.' first"});
+  }
+  if (s.data.image_size < 8) {
+    problems.push_back({"data.image_size", std::to_string(s.data.image_size) +
+                                               "; expected 8 or more for your own images"});
+  }
+  if (attributes && s.data.labels.empty()) {
+    problems.push_back({"data.labels", "binary_cross_entropy needs attributes to learn"});
+  }
+  if (attributes && s.train.label_smoothing != 0) {
+    problems.push_back({"train.label_smoothing", "binary_cross_entropy has none; expected 0"});
+  }
+  if (!attributes && s.data.labels.find(',') != std::string::npos) {
+    problems.push_back({"data.labels",
+                        "several columns; cross_entropy learns one class, binary_cross_entropy "
+                        "(train.loss) attributes"});
+  }
+}
+
+void CheckKnownData(const Specification& s, Problems& problems) {
+  const auto only_own = [&](const char* path, const std::string& expected) {
+    problems.push_back(
+        {path, s.data.name + " is no folder of your own images; expected " + expected});
+  };
+  if (s.data.image_size != 0) only_own("data.image_size", "0");
+  if (!s.data.labels.empty()) only_own("data.labels", "none");
+  if (!s.data.groups.empty()) only_own("data.groups", "none");
+  if (s.train.loss != "cross_entropy") {
+    problems.push_back({"train.loss", s.data.name + " has classes and no attributes; expected "
+                                                    "cross_entropy"});
+  }
+}
+
 void CheckData(const Specification& s, Problems& problems) {
+  if (s.measure.steps > 0) return;  // It reads none: check_measure.cc.
   const KnownDataset* known = FindDataset(s.data.name);
+  if (known == nullptr && s.data.image_size == 0) {
+    problems.push_back({"data.name", "'" + s.data.name + "' is not known; expected one of " +
+                                         KnownNames() +
+                                         ", or a folder of your own images with data.image_size"});
+  } else if (known == nullptr) {
+    CheckOwnImages(s, problems);
+  } else {
+    CheckKnownData(s, problems);
+  }
   if (known == nullptr) return;
   const auto limit = [&](const char* path, int64_t asked, int64_t available) {
     if (asked > available) {
@@ -108,30 +172,11 @@ void CheckData(const Specification& s, Problems& problems) {
   };
   limit("data.train_examples", s.data.train_examples, known->train_examples);
   limit("data.test_examples", s.data.test_examples, known->test_examples);
-  if (!s.data.identity.empty() && !IsSha256(s.data.identity)) {
-    problems.push_back({"data.identity", "expected 64 lower-case hexadecimal digits"});
-  }
 }
 
-void CheckOptimizer(const Specification& s, Problems& problems) {
-  const OptimizerSettings& optimizer = s.train.optimizer;
-  if (optimizer.name == "adam" && (optimizer.momentum != 0 || optimizer.nesterov)) {
-    problems.push_back({"train.optimizer.momentum", "adam has no momentum setting; use beta1"});
-  }
-  if (optimizer.nesterov && optimizer.momentum == 0) {
-    problems.push_back({"train.optimizer.nesterov", "needs train.optimizer.momentum above 0"});
-  }
-  const ScheduleSettings& schedule = s.train.schedule;
-  if (schedule.name == "step" && schedule.milestones.empty()) {
-    problems.push_back({"train.schedule.milestones", "schedule step needs at least one milestone"});
-  }
-  if (schedule.name != "step" && !schedule.milestones.empty()) {
-    problems.push_back(
-        {"train.schedule.milestones", "only schedule step has milestones, not " + schedule.name});
-  }
-  if (!std::ranges::is_sorted(schedule.milestones, std::less_equal<>())) {
-    problems.push_back({"train.schedule.milestones", "expected rising epochs"});
-  }
+void CheckIdentity(const Specification& s, Problems& problems) {
+  if (s.data.identity.empty() || IsSha256(s.data.identity)) return;
+  problems.push_back({"data.identity", "expected 64 lower-case hexadecimal digits"});
 }
 
 // Which parameters there are to poke only the made model knows: the trainer refuses others.
@@ -162,7 +207,8 @@ void CheckSources(const Specification& s, Problems& problems) {
 // have only so many of both.
 void CheckEvaluations(const Specification& s, Problems& problems) {
   constexpr int64_t kOtherHashes = 4;  // init, first_batches, weights, logits
-  constexpr int64_t kOtherFiles = 4;   // The last predictions, weights, test images and labels.
+  // The last predictions, weights, test images, labels and groups.
+  constexpr int64_t kOtherFiles = 5;
   const bool all = s.evaluate.predictions == "all";
   const int64_t most =
       all ? int64_t{kMaxArtifacts} - kOtherFiles : int64_t{kMaxOutcomeEntries} - kOtherHashes;
@@ -182,7 +228,8 @@ std::vector<FieldProblem> CheckTogether(const Specification& specification) {
   CheckModel(specification, problems);
   CheckShards(specification, problems);
   CheckData(specification, problems);
-  CheckOptimizer(specification, problems);
+  CheckIdentity(specification, problems);
+  CheckArithmetic(specification, problems);
   CheckSources(specification, problems);
   CheckPoke(specification, problems);
   CheckEvaluations(specification, problems);

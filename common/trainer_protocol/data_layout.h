@@ -1,6 +1,7 @@
 // Which files the folder of a data set is made of.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@ struct DataLayout {
   std::vector<std::string_view> files;  // All must be there.
   bool gzipped = false;                 // Each may be there as FILE.gz instead.
 };
+
+// A folder of own images is known by the table in it; the whole folder is the data set.
+inline constexpr std::array<std::string_view, 2> kImageTables = {"labels.csv",
+                                                                 "list_attr_celeba.txt"};
 
 // Every layout that noisefloor knows.
 std::span<const DataLayout> DataLayouts();

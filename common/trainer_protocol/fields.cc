@@ -63,8 +63,9 @@ std::vector<Field> FieldsOfModel() {
 
 std::vector<Field> FieldsOfData() {
   return {
-      NF_CHOICE("data.name", data.name, "the data set", "cifar10", "cifar100", "mnist",
-                "fashion-mnist", "fashion-mnist-sample"),
+      NF_TEXT("data.name", data.name, 100,
+              "the data set: cifar10, cifar100, mnist, fashion-mnist, fashion-mnist-sample, or the "
+              "folder of your own images"),
       NF_TEXT(
           "data.identity", data.identity, 64,
           "identity hash that the data must have; empty: what the first member reads is pinned"),
@@ -72,6 +73,14 @@ std::vector<Field> FieldsOfData() {
              "the first n in canonical order; 0: all"),
       NF_INT("data.test_examples", data.test_examples, 0, 1e8,
              "the first n in canonical order; 0: all"),
+      NF_INT("data.image_size", data.image_size, 0, 1024,
+             "side in pixels that your own images are made; 0: the set is none of them"),
+      NF_TEXT(
+          "data.labels", data.labels, 4000,
+          "of your own images: the column that is the class, or attributes, separated by commas; "
+          "empty: label"),
+      NF_TEXT("data.groups", data.groups, 4000,
+              "of your own images: columns, separated by commas, that are kept with the test set"),
       NF_INT("augment.crop_padding", augment.crop_padding, 0, 64,
              "pixels of zeros round an image before a random crop; 0: no crop"),
       NF_BOOL("augment.flip", augment.flip, "left and right exchanged at random"),
@@ -95,25 +104,65 @@ std::vector<Field> FieldsOfTraining() {
               "leaves out the last batch of an epoch when it is not full"),
       NF_NUMBER("train.label_smoothing", train.label_smoothing, 0, 0.99,
                 "share of a label that is spread over all classes"),
-      NF_CHOICE("train.precision", train.precision, "the arithmetic", "fp32"),
-      NF_CHOICE("train.optimizer.name", train.optimizer.name, "the optimiser", "sgd", "adam"),
+      NF_CHOICE("train.loss", train.loss,
+                "of one class out of many, or of several attributes, each yes or no",
+                "cross_entropy", "binary_cross_entropy"),
+      NF_CHOICE("train.precision", train.precision, "the arithmetic", "fp32", "tf32", "bf16",
+                "fp16", "fp64"),
+      NF_NUMBER("train.loss_scale.initial", train.loss_scale.initial, 0.001, 16777216,
+                "of fp16: what the loss is multiplied by, at first"),
+      NF_INT("train.loss_scale.growth_interval", train.loss_scale.growth_interval, 1, 1e9,
+             "of fp16: steps in a row with finite gradients after which the scale is doubled"),
+      NF_NUMBER("train.clip_norm", train.clip_norm, 0, 1e30,
+                "longest gradient, over all weights: a longer one is shortened to it; 0: none is"),
+      NF_NUMBER("train.average_decay", train.average_decay, 0, 0.999999,
+                "what the moving average of the weights keeps of itself each step; 0: no average"),
+  };
+}
+
+std::vector<Field> FieldsOfOptimizer() {
+  return {
+      NF_CHOICE("train.optimizer.name", train.optimizer.name, "the optimiser", "sgd", "adam",
+                "adamw"),
+      NF_CHOICE("train.optimizer.formula", train.optimizer.formula,
+                "whose formula, where the two differ", "torch", "keras"),
       NF_NUMBER("train.optimizer.learning_rate", train.optimizer.learning_rate, 0, 1e30,
                 "learning rate, before the schedule"),
       NF_NUMBER("train.optimizer.momentum", train.optimizer.momentum, 0, 0.9999, "of sgd"),
       NF_BOOL("train.optimizer.nesterov", train.optimizer.nesterov, "Nesterov's form of momentum"),
       NF_NUMBER("train.optimizer.weight_decay", train.optimizer.weight_decay, 0, 10,
                 "times the weights, added to the gradient"),
+      NF_CHOICE("train.optimizer.decayed", train.optimizer.decayed,
+                "which parameters weight_decay is for: all, or no biases and norms", "all",
+                "matrices"),
       NF_NUMBER("train.optimizer.beta1", train.optimizer.beta1, 0, 0.999999,
-                "of adam: decay of the mean gradient"),
+                "of adam and adamw: decay of the mean gradient"),
       NF_NUMBER("train.optimizer.beta2", train.optimizer.beta2, 0, 0.999999,
-                "of adam: decay of the mean square"),
+                "of adam and adamw: decay of the mean square"),
       NF_NUMBER("train.optimizer.epsilon", train.optimizer.epsilon, 1e-30, 1,
-                "of adam: added to the denominator"),
+                "of adam and adamw: added to the denominator"),
+  };
+}
+
+std::vector<Field> FieldsOfSchedule() {
+  return {
       NF_CHOICE("train.schedule.name", train.schedule.name, "the learning rate over time",
-                "constant", "step", "cosine"),
+                "constant", "step", "cosine", "staircase", "polynomial", "triangular", "list"),
       NF_INTS("train.schedule.milestones", train.schedule.milestones, 1, 100000,
-              "of step: epochs after which the rate is multiplied by factor"),
-      NF_NUMBER("train.schedule.factor", train.schedule.factor, 0, 1, "of step"),
+              "of step and list: epochs after which another rate begins"),
+      NF_NUMBER("train.schedule.factor", train.schedule.factor, 0, 1,
+                "of step and staircase: what the rate is multiplied by"),
+      NF_TEXT("train.schedule.factors", train.schedule.factors, 4000,
+              "of list: multiples of the learning rate, from the start and from each milestone"),
+      NF_INT("train.schedule.every_epochs", train.schedule.every_epochs, 1, 100000,
+             "of staircase: epochs between two falls"),
+      NF_INT("train.schedule.power", train.schedule.power, 1, 10, "of polynomial"),
+      NF_NUMBER("train.schedule.start", train.schedule.start, 0, 1,
+                "of triangular: share of the learning rate at the first step"),
+      NF_NUMBER("train.schedule.peak", train.schedule.peak, 0, 1,
+                "of triangular: share of the steps after which the rate is whole"),
+      NF_NUMBER("train.schedule.end", train.schedule.end, 0, 1,
+                "of triangular and polynomial: share of the learning rate at the end"),
       NF_NUMBER("train.schedule.warmup_epochs", train.schedule.warmup_epochs, 0, 100000,
                 "epochs of a linear rise from 0, before the schedule"),
   };
@@ -151,15 +200,16 @@ std::vector<Field> FieldsOfMeasurement() {
              "steps of each arm before the first that is timed"),
       NF_INT("measure.image_size", measure.image_size, 1, 1024,
              "side in pixels of the images, which are drawn"),
-      NF_INT("measure.classes", measure.classes, 2, 100000, "classes of the images"),
+      NF_INT("measure.classes", measure.classes, 2, 100000, "classes of the images, or attributes"),
   };
 }
 
 std::vector<Field> MakeFields() {
   std::vector<Field> fields;
   const Specification defaults;
-  for (const auto& part : {FieldsOfModel(), FieldsOfData(), FieldsOfTraining(),
-                           FieldsOfSourcesAndEvaluation(), FieldsOfMeasurement()}) {
+  for (const auto& part :
+       {FieldsOfModel(), FieldsOfData(), FieldsOfTraining(), FieldsOfOptimizer(),
+        FieldsOfSchedule(), FieldsOfSourcesAndEvaluation(), FieldsOfMeasurement()}) {
     fields.insert(fields.end(), part.begin(), part.end());
   }
   for (Field& field : fields) field.rule.otherwise = field.get(defaults);
@@ -198,7 +248,16 @@ const SettingsSchemaRef& OwnSchema() {
 }
 
 std::string IdentityOf(const SettingsSchema& schema) {
-  return schema.identity() == kSettingsOf02 ? "" : schema.identity();
+  return schema.identity() == SettingsOf02()->identity() ? "" : schema.identity();
+}
+
+SettingsSchemaRef BuiltInSchema(std::string_view identity) {
+  if (identity.empty()) return SettingsOf02();
+  return identity == IdentityOf(*OwnSchema()) ? OwnSchema() : nullptr;
+}
+
+bool Trains(std::string_view offered, std::string_view wanted) {
+  return offered == wanted || (wanted.empty() && offered == OwnSchema()->identity());
 }
 
 absl::Status SetField(Specification& specification, std::string_view path, SettingValue value) {

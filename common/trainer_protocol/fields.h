@@ -30,16 +30,24 @@ const Field* FindField(std::string_view path);
 
 // The stacks that we ship: what a sweep that names one of them, or none, is checked against needs
 // no worker to tell of it.
-inline constexpr std::array<std::string_view, 1> kOwnStacks = {"torch-2.11-cu130"};
+inline constexpr std::array<std::string_view, 2> kOwnStacks = {"torch-2.11-cu130",
+                                                               "torch-2.7-cu126"};
 
 // The rules of all fields: what our own trainers publish. Lives for ever.
 const SettingsSchemaRef& OwnSchema();
 
-// Identity of the settings of version 0.2, which told nobody of them. Where an identity is kept or
-// compared, "" stands for it, so that what that version kept and tells is what it was.
-inline constexpr std::string_view kSettingsOf02 =
-    "c9a5997c5fc7541351833950b847aa27912afe5eeabf114d2d62a06235b237f6";
+// The settings that version 0.2 began with, when trainers of ours told nobody of them. Where an
+// identity is kept or compared, "" stands for theirs, so that what was kept and told then is what
+// it was. Lives for ever.
+const SettingsSchemaRef& SettingsOf02();
 std::string IdentityOf(const SettingsSchema& schema);
+// Those that this program knows by their identity as IdentityOf gives it: ours and SettingsOf02().
+// Null otherwise.
+SettingsSchemaRef BuiltInSchema(std::string_view identity);
+// Whether a trainer that has the settings `offered` trains what was written for `wanted`, both as
+// IdentityOf gives them: the same, or ours and those of 0.2, which lack only what leaves a training
+// as it was when it is not said.
+bool Trains(std::string_view offered, std::string_view wanted);
 
 // Sets one field. An int is accepted where a number is expected. InvalidArgument says what was
 // expected: "train.epochs: expected an integer from 0 to 100000, got -1".

@@ -28,10 +28,13 @@ struct ModelSettings {
 };
 
 struct DataSettings {
-  std::string name = "fashion-mnist-sample";
+  std::string name = "fashion-mnist-sample";  // Of a known set, or the folder of own images.
   std::string identity;        // Expected identity hash; empty: the first hello pins it.
   int64_t train_examples = 0;  // The first n in canonical order; 0: all.
   int64_t test_examples = 0;
+  int64_t image_size = 0;  // Side in pixels that own images are made; 0: the set is a known one.
+  std::string labels;      // Of own images: a column, or attributes separated by commas.
+  std::string groups;      // Columns separated by commas that go with the test set.
 };
 
 struct AugmentSettings {
@@ -43,10 +46,12 @@ struct AugmentSettings {
 
 struct OptimizerSettings {
   std::string name = "sgd";
+  std::string formula = "torch";  // Whose formula, where PyTorch's and Keras' differ.
   double learning_rate = 0.05;
   double momentum = 0.0;
   bool nesterov = false;
-  double weight_decay = 0.0;  // Added to the gradient (coupled).
+  double weight_decay = 0.0;  // Added to the gradient; of adamw: taken from the weights.
+  std::string decayed = "all";
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-7;  // Of Adam, as in Keras.
@@ -56,7 +61,19 @@ struct ScheduleSettings {
   std::string name = "constant";
   std::vector<int64_t> milestones;  // Epochs after which the rate is multiplied by `factor`.
   double factor = 0.1;
+  std::string factors;         // Of list: ReadFactors.
+  int64_t every_epochs = 10;   // Of staircase.
+  int64_t power = 1;           // Of polynomial.
+  double start = 0.2;          // Of triangular: shares of the learning rate, and where it is
+  double peak = 0.23;          // whole, as a share of all steps.
+  double end = 0.0;            // Of triangular and polynomial: share of the rate at the end.
   double warmup_epochs = 0.0;  // Linear from 0, before any schedule.
+};
+
+// Of fp16: the loss is multiplied by it, so that small gradients are no zeros.
+struct LossScaleSettings {
+  double initial = 65536;
+  int64_t growth_interval = 2000;  // Steps in a row with finite gradients before it is doubled.
 };
 
 struct TrainSettings {
@@ -66,7 +83,11 @@ struct TrainSettings {
   int64_t threads = 1;  // Intra-op threads, when the source `threads` is off.
   bool drop_last = false;
   double label_smoothing = 0.0;
+  std::string loss = "cross_entropy";
   std::string precision = "fp32";
+  LossScaleSettings loss_scale;
+  double clip_norm = 0.0;      // Longest gradient, over all weights; 0: any.
+  double average_decay = 0.0;  // Of the moving average of the weights; 0: none.
   OptimizerSettings optimizer;
   ScheduleSettings schedule;
 };

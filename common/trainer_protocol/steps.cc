@@ -9,8 +9,8 @@ namespace noisefloor {
 int64_t PlannedExamples(const Specification& specification) {
   if (specification.measure.steps > 0) return 0;
   const KnownDataset* known = FindDataset(specification.data.name);
-  if (known == nullptr) return 0;
   const int64_t limit = specification.data.train_examples;
+  if (known == nullptr) return specification.data.image_size > 0 ? limit : 0;
   return limit > 0 ? std::min(limit, known->train_examples) : known->train_examples;
 }
 

@@ -47,6 +47,7 @@ std::unique_ptr<Command> MakeRestore();
 std::unique_ptr<Command> MakeGc();
 std::unique_ptr<Command> MakeDoctor();
 std::unique_ptr<Command> MakeData();
+std::unique_ptr<Command> MakeStacks();
 std::unique_ptr<Command> MakeConform();
 std::unique_ptr<Command> MakeCompletion();
 std::unique_ptr<Command> MakeVersion();

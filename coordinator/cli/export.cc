@@ -37,15 +37,21 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"predictions", ".npy"}, {"weights", ".safetensors"}, {"kernels", ".json"}};
 // One of each test set, which its first member to run keeps for all.
-constexpr Kind kSetKinds[] = {{"evaluation_labels", ".npy"}, {"evaluation_images", ".npy"}};
+constexpr Kind kSetKinds[] = {
+    {"evaluation_labels", ".npy"}, {"evaluation_images", ".npy"}, {"evaluation_groups", ".csv"}};
 
-// "cifar10", "cifar10-500" with `test_examples` of 500: what members are tested on.
+// "cifar10", "cifar10-500" with `test_examples` of 500: what members are tested on. Of a folder of
+// own images, which sizes and columns make many sets of, with the head of its identity:
+// "faces-1a2b3c4d-500".
 std::string TestSetOf(const v1::Member& member) {
   const Json parsed = Json::parse(member.specification(), nullptr, false);
   const Json data = parsed.is_object() ? parsed.value("data", Json()) : Json();
   if (!data.is_object()) return member.id();
   const int64_t examples = data.value("test_examples", int64_t{0});
-  const std::string name = data.value("name", member.id());
+  std::string name = data.value("name", member.id());
+  if (data.value("image_size", int64_t{0}) != 0) {
+    name += "-" + data.value("identity", std::string()).substr(0, 8);
+  }
   return examples == 0 ? name : fmt::format("{}-{}", name, examples);
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/files/directory.h"
 
@@ -40,6 +41,9 @@ ChildSettings Settings(const Context& context, const std::string& address,
   if (!wish.trainers.empty()) settings.arguments.emplace_back("--trainer=ours");
   for (const std::string& trainer : wish.trainers) {
     settings.arguments.push_back("--trainer=" + trainer);
+  }
+  if (!wish.stacks.empty()) {
+    settings.arguments.push_back(fmt::format("--stacks={}", fmt::join(wish.stacks, ",")));
   }
   settings.log_path = LocalWorkerLog(context);
   return settings;

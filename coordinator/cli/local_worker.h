@@ -22,6 +22,7 @@ struct LocalWorkerSettings {
   int slots = 0;                           // 0: the worker decides.
   std::string data_roots;                  // "a:b".
   std::vector<std::string> trainers = {};  // STACK=COMMAND, beside ours.
+  std::vector<std::string> stacks = {};    // Of noisefloor's, that a sweep names.
 };
 
 // Starts it and waits until it has registered. Cancelled when `stop` came first; Unavailable with

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 
 #include "common/files/data_roots.h"
+#include "common/stacks/known_stacks.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/connection.h"
@@ -129,6 +130,15 @@ class RunCommand final : public Command {
             .trainers = trainers_};
   }
 
+  // Also with the stacks of noisefloor that the sweep names: what is not installed the worker says.
+  LocalWorkerSettings WorkerSettings(const Context& context, const v1::Sweep& sweep) const {
+    LocalWorkerSettings settings = WorkerSettings(context);
+    for (const std::string& stack : sweep.stacks()) {
+      if (FindKnownStack(stack) != nullptr) settings.stacks.push_back(stack);
+    }
+    return settings;
+  }
+
   // The sweep that a submission of this plan would go on with, when nothing of it is left to train:
   // that needs no data, no trainer and none of its hardware.
   absl::StatusOr<std::optional<v1::SweepSummary>> EndedBefore(
@@ -152,7 +162,7 @@ class RunCommand final : public Command {
 
   absl::StatusOr<TrainedHere> Train(Context& context, Connection& here_now, const SweepFile& file,
                                     const v1::AssumedWorker& here) const {
-    return TrainHere(context, here_now, WorkerSettings(context),
+    return TrainHere(context, here_now, WorkerSettings(context, file.sweep),
                      [&](Connection& connection) -> absl::StatusOr<uint64_t> {
                        // Now its stacks are known, too.
                        NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan,

@@ -63,7 +63,7 @@ absl::StatusOr<sweep::InferSource> SourceOf(SQLite::Database& database, const sw
   cell.hardware = row.getColumn(0).getString();
   cell.stack = row.getColumn(1).getString();
   sweep::InferSource source;
-  source.identity = IdentityOf(database, sweep, sweep::CellText(content, cell, sweep::kDataName));
+  source.identity = IdentityOf(database, sweep, sweep::CellDataSet(content, cell));
   source.cell = std::move(cell);
   return source;
 }

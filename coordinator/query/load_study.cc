@@ -31,11 +31,15 @@ void Warn(LoadedStudy& study, std::string subject, const absl::Status& status,
 void LoadLabels(const EvaluationRows& rows, report::EvaluationSet& evaluation, LoadedStudy& study) {
   const ArtifactRow* artifact = Find(rows.artifacts, "evaluation_labels");
   if (artifact == nullptr) return;
-  absl::StatusOr<std::vector<int32_t>> labels = study.files.Labels(*artifact);
+  absl::StatusOr<StudyFiles::Truths> labels = study.files.Labels(*artifact);
   if (!labels.ok()) {
     return Warn(study, "sweep", labels.status(), "The true classes are not known.");
   }
-  evaluation.labels = *std::move(labels);
+  evaluation.labels = std::move(labels->values);
+  if (labels->attributes == 0) return;
+  evaluation.attributes = labels->attributes;
+  evaluation.classes = 2;
+  evaluation.class_names = {"no", "yes"};
 }
 
 // Once the number of classes is known: of a data set of ours from its table, of another from the
@@ -85,7 +89,10 @@ void LoadPredictions(const std::vector<ArtifactRow>& artifacts, report::Evaluati
   constexpr std::string_view kLeftOut = "Its predictions are left out.";
   const ArtifactRow* artifact = Find(artifacts, "predictions");
   if (artifact == nullptr) return;
-  const absl::StatusOr<StudyFiles::Matrix> matrix = study.files.Predictions(*artifact);
+  absl::StatusOr<StudyFiles::Matrix> matrix = study.files.Predictions(*artifact);
+  if (matrix.ok() && evaluation.attributes > 0 && matrix->columns == evaluation.attributes) {
+    matrix = study.files.Decisions(*matrix);
+  }
   if (!matrix.ok()) return Warn(study, member.id, matrix.status(), kLeftOut);
   if (evaluation.classes == 0) evaluation.classes = static_cast<int32_t>(matrix->columns);
   const int64_t examples = static_cast<int64_t>(evaluation.labels.size());

@@ -127,7 +127,7 @@ class Specifications {
     cell.hardware = member.hardware;
     cell.stack = member.stack;
     const std::optional<Specification> training = sweep::CellReader(content_).Of(cell);
-    const auto identity = identities_.find(sweep::CellText(content_, cell, sweep::kDataName));
+    const auto identity = identities_.find(sweep::CellDataSet(content_, cell));
     shared_ = {
         cell.index,
         sweep::TemplateOf(content_, cell, identity == identities_.end() ? "" : identity->second),

@@ -12,6 +12,7 @@
 
 #include "SQLiteCpp/Statement.h"
 
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/specification_template.h"
@@ -113,7 +114,7 @@ bool IsFor(const Inventory::Offer& offer, const std::string& hardware, const std
 }
 
 bool HasSettings(const Inventory::Offer& offer, const std::string& schema) {
-  return offer.stack.empty() || offer.schema == schema;
+  return offer.stack.empty() || Trains(offer.schema, schema);
 }
 
 PlannedCell CellOf(const sweep::Cell& cell, const std::string& schema,

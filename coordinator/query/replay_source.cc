@@ -81,8 +81,8 @@ absl::StatusOr<ReplaySource> FindReplaySource(SQLite::Database& database, const 
   if (!row.executeStep()) return None(member);
   source.cell.hardware = row.getColumn(0).getString();
   source.cell.stack = row.getColumn(1).getString();
-  source.identity = IdentityOf(database, member.sweep,
-                               sweep::CellText(source.sweep, source.cell, sweep::kDataName));
+  source.identity =
+      IdentityOf(database, member.sweep, sweep::CellDataSet(source.sweep, source.cell));
   return source;
 }
 

@@ -12,8 +12,8 @@
 namespace noisefloor::query {
 
 bool IsDefault(const sweep::Sweep& sweep, const sweep::Setting& setting) {
-  if (!sweep.schema.empty()) return false;
-  const SettingRule* rule = OwnSchema()->Find(setting.first);
+  const SettingsSchemaRef schema = BuiltInSchema(sweep.schema);
+  const SettingRule* rule = schema == nullptr ? nullptr : schema->Find(setting.first);
   return rule != nullptr && rule->otherwise == setting.second;
 }
 

@@ -129,7 +129,8 @@ absl::StatusOr<LeaseId> StorageReader::NewestLease() {
 }
 
 bool IsOfReports(const std::string& kind) {
-  return kind == "predictions" || kind == "evaluation_images" || kind == "evaluation_labels";
+  return kind == "predictions" || kind == "evaluation_images" || kind == "evaluation_labels" ||
+         kind == "evaluation_groups";
 }
 
 }  // namespace noisefloor::query

@@ -120,17 +120,49 @@ absl::StatusOr<std::span<const float>> StudyFiles::Floats(const TensorView& tens
   return std::span<const float>(copy);
 }
 
-absl::StatusOr<std::vector<int32_t>> StudyFiles::Labels(const ArtifactRow& artifact) {
+absl::StatusOr<StudyFiles::Truths> StudyFiles::Labels(const ArtifactRow& artifact) {
   NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(artifact));
-  if (array->shape().size() == 1) {
-    switch (array->type()) {
-      case ElementType::kInt32: return Narrow<int32_t>(*array);
-      case ElementType::kInt64: return Narrow<int64_t>(*array);
-      case ElementType::kUint8: return Narrow<uint8_t>(*array);
-      case ElementType::kFloat32: break;
+  const Shape& shape = array->shape();
+  const absl::Status wrong =
+      NotOfShape(artifact, "whole numbers [examples] or [examples, attributes]", *array);
+  if (shape.empty() || shape.size() > 2) return wrong;
+  if (shape.size() == 2 && shape[1] < 1) return wrong;
+  Truths truths;
+  truths.attributes = shape.size() == 2 ? shape[1] : 0;
+  switch (array->type()) {
+    case ElementType::kInt32: {
+      NF_ASSIGN_OR_RETURN(truths.values, Narrow<int32_t>(*array));
+      break;
     }
+    case ElementType::kInt64: {
+      NF_ASSIGN_OR_RETURN(truths.values, Narrow<int64_t>(*array));
+      break;
+    }
+    case ElementType::kUint8: {
+      NF_ASSIGN_OR_RETURN(truths.values, Narrow<uint8_t>(*array));
+      break;
+    }
+    case ElementType::kFloat32:
+    case ElementType::kFloat64: return wrong;
   }
-  return NotOfShape(artifact, "whole numbers [examples]", *array);
+  return truths;
+}
+
+absl::StatusOr<StudyFiles::Matrix> StudyFiles::Decisions(const Matrix& logits) {
+  const uint64_t bytes = 2 * logits.values.size_bytes();
+  if (copied_bytes_ + bytes > copy_limit_bytes_) {
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     fmt::format("logits of attributes, and a study copies at most {} bytes",
+                                 copy_limit_bytes_));
+  }
+  copied_bytes_ += bytes;
+  std::vector<float>& copy = copies_.emplace_back();
+  copy.reserve(2 * logits.values.size());
+  for (const float logit : logits.values) {
+    copy.push_back(0);
+    copy.push_back(logit);
+  }
+  return Matrix{logits.rows * logits.columns, 2, copy};
 }
 
 absl::StatusOr<StudyFiles::Images> StudyFiles::EvaluationImages(const ArtifactRow& artifact) {

@@ -43,8 +43,17 @@ class StudyFiles {
   // A .safetensors, mapped: what is not looked at takes no memory. Only tensors that do not lie as
   // floats must (ours do) are copied; ResourceExhausted when the copies grow above the limit.
   absl::StatusOr<report::WeightsView> Weights(const ArtifactRow& artifact);
-  // A .npy of whole numbers {examples}.
-  absl::StatusOr<std::vector<int32_t>> Labels(const ArtifactRow& artifact);
+  // A .npy of whole numbers {examples}, or of 0 and 1 {examples, attributes}: then each of them is
+  // a decision of its own, row by row.
+  struct Truths {
+    std::vector<int32_t> values;
+    int64_t attributes = 0;  // 0: an example has one class.
+  };
+  absl::StatusOr<Truths> Labels(const ArtifactRow& artifact);
+  // Logits of attributes {examples, attributes} as those of decisions between no and yes,
+  // {examples * attributes, 2}: 0 and the logit. ResourceExhausted when the copies grow above the
+  // limit.
+  absl::StatusOr<Matrix> Decisions(const Matrix& logits);
 
   struct Images {
     int64_t examples = 0;

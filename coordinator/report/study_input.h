@@ -132,9 +132,12 @@ struct MemberInput {
 
 // A fixed evaluation set. Images may be absent.
 struct EvaluationSet {
-  std::string data_set;                  // "fashion-mnist-sample"
-  std::string identity;                  // Hash over the examples.
-  std::vector<int32_t> labels;           // {examples}
+  std::string data_set;         // "fashion-mnist-sample"
+  std::string identity;         // Hash over the examples.
+  std::vector<int32_t> labels;  // {examples}
+  // Not 0: an example has so many attributes, and what is an example here is the decision, no or
+  // yes, of one of them: those of the first example, then those of the second.
+  int64_t attributes = 0;
   std::vector<std::string> class_names;  // {classes}; empty: the numbers are used.
   int32_t classes = 0;
   std::span<const uint8_t> images;  // {examples, height, width, channels}

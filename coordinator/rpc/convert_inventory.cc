@@ -113,7 +113,7 @@ std::vector<Inventory::Offer> OffersFrom(const v1::Inventory& message, bool assu
                       offer.stack(),
                       offer.fingerprint(),
                       offer.build(),
-                      offer.schema() == kSettingsOf02 ? "" : offer.schema(),
+                      offer.schema() == SettingsOf02()->identity() ? "" : offer.schema(),
                       {offer.versions().begin(), offer.versions().end()},
                       offer.infers()});
   }

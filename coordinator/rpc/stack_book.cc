@@ -28,7 +28,7 @@ void AddStacks(const Inventory& inventory, const std::vector<SettingsSchemaRef>&
     const auto named = std::ranges::find_if(schemas, [&](const SettingsSchemaRef& schema) {
       return schema->identity() == offer.schema;
     });
-    const SettingsSchemaRef& schema = named == schemas.end() ? OwnSchema() : *named;
+    const SettingsSchemaRef& schema = named == schemas.end() ? SettingsOf02() : *named;
     if (connected) {
       known.stacks.insert_or_assign(offer.stack, schema);
     } else {

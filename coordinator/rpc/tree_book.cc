@@ -87,6 +87,18 @@ absl::StatusOr<std::vector<std::string>> FindFiles(std::string_view data_set,
                                folder, Places("data root", roots)));
 }
 
+// A folder with a table of pictures in the first root that has one; empty: there is none.
+std::string FindImages(std::string_view name, const std::vector<std::string>& roots) {
+  if (FindDataset(name) != nullptr) return "";
+  for (const std::string& root : roots) {
+    const std::string folder = fmt::format("{}/{}", root, name);
+    for (const std::string_view table : kImageTables) {
+      if (IsFile(fmt::format("{}/{}", folder, table))) return folder;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 OfferedFile::~OfferedFile() { close(file_); }
@@ -142,6 +154,9 @@ absl::StatusOr<Tree> TreeBook::Offer(std::string key, Tree tree, std::vector<Loc
 
 absl::StatusOr<Tree> TreeBook::DescribeDataSet(std::string_view name) {
   NF_RETURN_IF_ERROR(CheckName("data_set", name));
+  if (const std::string folder = FindImages(name, roots_.data_sets); !folder.empty()) {
+    return DescribeFolder(fmt::format("data_set/{}", name), folder, fmt::format("{}/", name));
+  }
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FindFiles(name, roots_.data_sets));
   Tree tree;
   std::vector<Local> files;
@@ -155,20 +170,27 @@ absl::StatusOr<Tree> TreeBook::DescribeDataSet(std::string_view name) {
   return Offer(fmt::format("data_set/{}", name), std::move(tree), std::move(files));
 }
 
+absl::StatusOr<Tree> TreeBook::DescribeFolder(std::string key, const std::string& folder,
+                                              const std::string& before) {
+  NF_ASSIGN_OR_RETURN(std::vector<FolderFile> found, ListFolder(folder));
+  Tree tree;
+  std::vector<Local> files;
+  for (FolderFile& file : found) {
+    files.push_back({folder + "/" + file.file.path, std::move(file.state)});
+    file.file.path.insert(0, before);
+    tree.files.push_back(std::move(file.file));
+  }
+  if (files.empty()) return tree;
+  return Offer(std::move(key), std::move(tree), std::move(files));
+}
+
 absl::StatusOr<Tree> TreeBook::DescribeStack(std::string_view name) {
   NF_RETURN_IF_ERROR(CheckName("stack", name));
   for (const std::string& root : roots_.stacks) {
     const std::string folder = fmt::format("{}/{}", root, name);
     if (!IsFolder(folder)) continue;
-    NF_ASSIGN_OR_RETURN(std::vector<FolderFile> found, ListFolder(folder));
-    if (found.empty()) continue;
-    Tree tree;
-    std::vector<Local> files;
-    for (FolderFile& file : found) {
-      files.push_back({folder + "/" + file.file.path, std::move(file.state)});
-      tree.files.push_back(std::move(file.file));
-    }
-    return Offer(fmt::format("stack/{}", name), std::move(tree), std::move(files));
+    NF_ASSIGN_OR_RETURN(Tree tree, DescribeFolder(fmt::format("stack/{}", name), folder, ""));
+    if (!tree.files.empty()) return tree;
   }
   return MakeError(absl::StatusCode::kNotFound,
                    fmt::format("the coordinator has no folder {} with a stack in {} "

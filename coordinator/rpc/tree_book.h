@@ -48,7 +48,8 @@ class TreeBook {
  public:
   explicit TreeBook(TreeRoots roots) : roots_(std::move(roots)) {}
 
-  // The data set of the first root that has its folder with all files of a layout that is known.
+  // The data set of the first root that has its folder with all files of a layout that is known; or
+  // all files of a folder of that name with a table of pictures (data_layout.h).
   // Reads them whole when they are not those (by number, size and times) of which it knows the
   // hashes. InvalidArgument: no name of a data set. NotFound names every place. Unavailable: a file
   // changes at this moment.
@@ -87,6 +88,9 @@ class TreeBook {
     std::string sha256;
   };
 
+  // All files below a folder, whose paths get `before` before them; empty when there are none.
+  absl::StatusOr<Tree> DescribeFolder(std::string key, const std::string& folder,
+                                      const std::string& before) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<Tree> Offer(std::string key, Tree tree, std::vector<Local> files)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Hash(const Local& local, TreeFile& file) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <set>
 
+#include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
 #include "coordinator/scheduler/gpu_use.h"
@@ -52,7 +53,7 @@ std::vector<std::string> WithheldFrom(const Worker& worker, const Pool& pool) {
 bool OffersOtherSettings(const Worker& worker, const Pool& pool) {
   return std::ranges::any_of(worker.inventory->offers, [&](const Inventory::Offer& offer) {
     return (pool.hardware.empty() || offer.hardware_class == pool.hardware) &&
-           (pool.stack.empty() || offer.stack == pool.stack) && offer.schema != pool.schema;
+           (pool.stack.empty() || offer.stack == pool.stack) && !Trains(offer.schema, pool.schema);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/lifetime.h"
 #include "coordinator/scheduler/patience.h"
@@ -62,7 +63,7 @@ bool IsAskedFor(const Pool& offered, const Pool& pool) {
   return (pool.hardware.empty() || offered.hardware == pool.hardware) &&
          (pool.stack.empty() || offered.stack == pool.stack) &&
          (pool.fingerprint.empty() || offered.fingerprint == pool.fingerprint) &&
-         offered.schema == pool.schema;
+         Trains(offered.schema, pool.schema);
 }
 
 // Those with a free slot that offer what the pool asks for, in order. Others are not looked at.
@@ -332,7 +333,7 @@ bool AnyUntriedPlace(const State& state, const MemberId& id, absl::Time now,
 bool IsStackOf(const Inventory::Offer& offer, const Pool& pool) {
   return (pool.stack.empty() || offer.stack == pool.stack) &&
          (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint) &&
-         offer.schema == pool.schema;
+         Trains(offer.schema, pool.schema);
 }
 
 }  // namespace

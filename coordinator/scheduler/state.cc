@@ -377,7 +377,7 @@ void RemoveUntouched(State& state, SweepId sweep, CellState& cell) {
 CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
   CellState made;
   const auto text = [&](std::string_view path) { return sweep::CellText(sweep, cell, path); };
-  made.data_set = text(sweep::kDataName);
+  made.data_set = sweep::DataSetOf(text);
   made.own_identity = text(sweep::kDataIdentity);
   made.evaluation = sweep::EvaluationOf(text);
   made.schema = sweep.schema;

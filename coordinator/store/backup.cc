@@ -131,8 +131,10 @@ absl::Status Backup::CheckPlaces() const {
   const auto [at, rest] = std::mismatch(source.begin(), source.end(), target.begin(), target.end());
   if (at == source.end()) return Refuse(folder_ + ": lies in the data directory itself");
   if (!fs::exists(folder_, error) || fs::is_empty(folder_, error)) return absl::OkStatus();
-  if (fs::exists(PathIn(kManifestName), error) || fs::exists(PathIn(kUnfinishedName), error)) {
-    return absl::OkStatus();
+  if (fs::exists(PathIn(kManifestName), error)) return absl::OkStatus();
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    // Or what was to become it, of a backup that was killed at its first step.
+    if (entry.path().filename().string().starts_with(kUnfinishedName)) return absl::OkStatus();
   }
   return Refuse(folder_ +
                 ": expected a folder that is empty or a backup, and it holds other things");

@@ -17,6 +17,7 @@ std::string Differs(std::string_view what, std::string_view row, std::string_vie
 
 // Of a trainer's own settings the value's limits are not here; it took them at the start.
 std::string AxisFault(const sweep::Axis& axis, const sweep::Sweep& sweep) {
+  const SettingsSchemaRef known = BuiltInSchema(sweep.schema);
   if (axis.columns.empty() || axis.columns.front().values.empty()) {
     return "its definition has an axis without values";
   }
@@ -25,11 +26,11 @@ std::string AxisFault(const sweep::Axis& axis, const sweep::Sweep& sweep) {
       return "its definition has columns of unequal length at axis " + column.path;
     }
     for (const SettingValue& value : column.values) {
-      if (!sweep.schema.empty()) {
+      if (known == nullptr) {
         if (FindSetting(sweep.base, column.path) != nullptr) continue;
         return "its definition has an axis of no setting: " + column.path;
       }
-      const auto taken = OwnSchema()->Take(column.path, value);
+      const auto taken = known->Take(column.path, value);
       if (!taken.ok()) return "its definition has an impossible axis: " + Message(taken.status());
     }
   }

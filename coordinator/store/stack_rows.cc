@@ -31,7 +31,7 @@ class Schemas {
       : row_(database, "SELECT settings FROM settings_schema WHERE identity = ?") {}
 
   absl::StatusOr<SettingsSchemaRef> Of(const std::string& identity, const std::string& worker) {
-    if (identity.empty() || identity == kSettingsOf02) return OwnSchema();
+    if (SettingsSchemaRef known = BuiltInSchema(identity)) return known;
     if (const auto known = read_.find(identity); known != read_.end()) return known->second;
     const std::string key = HashBytes(identity);
     row_.reset();

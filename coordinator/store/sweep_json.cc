@@ -74,12 +74,12 @@ absl::Status Damaged(std::string_view what) {
 }
 
 absl::Status ReadTraining(const Json& json, sweep::Sweep& sweep) {
-  const bool ours = sweep.schema.empty();
-  if (ours) sweep.base = OwnSchema()->Defaults();
+  const SettingsSchemaRef known = BuiltInSchema(sweep.schema);
+  if (known != nullptr) sweep.base = known->Defaults();
   for (const auto& [path, value] : json.items()) {
     NF_ASSIGN_OR_RETURN(SettingValue setting, SettingFromJson(value));
-    if (ours) {
-      NF_ASSIGN_OR_RETURN(setting, OwnSchema()->Take(path, std::move(setting)));
+    if (known != nullptr) {
+      NF_ASSIGN_OR_RETURN(setting, known->Take(path, std::move(setting)));
     }
     PutSetting(sweep.base, path, std::move(setting));
   }

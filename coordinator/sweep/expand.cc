@@ -188,8 +188,24 @@ Training MemberTraining(const Sweep& sweep, const Cell& cell, uint32_t replicate
   return training;
 }
 
+std::string DataSetOf(const std::function<std::string(std::string_view path)>& text) {
+  std::string name = text(kDataName);
+  const std::string size = text("data.image_size");
+  if (size.empty() || size == "0") return name;
+  name += " (" + size + " px, " + text("train.loss");
+  for (const std::string part : {"labels", "groups"}) {
+    const std::string columns = text("data." + part);
+    if (!columns.empty()) name += "; " + part + " " + columns;
+  }
+  return name + ")";
+}
+
+std::string CellDataSet(const Sweep& sweep, const Cell& cell) {
+  return DataSetOf([&](std::string_view path) { return CellText(sweep, cell, path); });
+}
+
 EvaluationKey EvaluationOf(const std::function<std::string(std::string_view path)>& text) {
-  return {text(kDataName), text(kTestExamples)};
+  return {DataSetOf(text), text(kTestExamples)};
 }
 
 SpecificationTemplate TemplateOf(const Sweep& sweep, const Cell& cell, std::string_view identity) {

@@ -57,11 +57,14 @@ inline constexpr std::string_view kTestExamples = "data.test_examples";
 
 // What decides which evaluation set a cell has: cells with equal ones share its images and labels.
 struct EvaluationKey {
-  std::string data_set;
+  std::string data_set;       // DataSetOf
   std::string test_examples;  // "0": all.
   friend auto operator<=>(const EvaluationKey&, const EvaluationKey&) = default;
 };
 // `text`: the value of a setting in words, empty when there is none.
+// What has one identity: the name of a data set; for a folder of own images with all that makes
+// other examples of it, "faces (64 px, binary_cross_entropy; labels smiling,old; groups city)".
+std::string DataSetOf(const std::function<std::string(std::string_view path)>& text);
 EvaluationKey EvaluationOf(const std::function<std::string(std::string_view path)>& text);
 
 enum class HardwareKind : uint8_t { kAll, kAny, kList };
@@ -244,6 +247,8 @@ uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan);
 const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::string_view path);
 // The same in words; empty when there is none.
 std::string CellText(const Sweep& sweep, const Cell& cell, std::string_view path);
+// DataSetOf its settings.
+std::string CellDataSet(const Sweep& sweep, const Cell& cell);
 
 // What the cells of a sweep mean, where their settings are those of our own table: noise states, no
 // lanes, class and stack. Each has its own; the sweep must outlive it.

@@ -3,6 +3,7 @@
 
 #include "common/base/names.h"
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/sweep/problems.h"
 
 namespace noisefloor::sweep {
@@ -152,10 +153,23 @@ void CheckKind(const Sweep& sweep, Problems& problems) {
                "more it measures");
 }
 
+// A class of processors and another one, where there are both: arithmetics are of either.
+std::vector<std::string> OneOfEachKind(const std::vector<std::string>& hardware) {
+  std::vector<std::string> kinds;
+  for (const bool cpu : {true, false}) {
+    const auto found = std::ranges::find_if(
+        hardware, [&](const std::string& name) { return IsCpuClass(name) == cpu; });
+    if (found != hardware.end()) kinds.push_back(*found);
+  }
+  if (kinds.empty()) kinds.emplace_back();
+  return kinds;
+}
+
 // What no single setting can know, for every point of the axes and every plan.
 void CheckCells(const Sweep& sweep, Problems& problems) {
-  Sweep narrow = sweep;  // Hardware, stacks and blocks change nothing here.
-  narrow.hardware = narrow.stacks = {""};
+  Sweep narrow = sweep;  // Stacks and blocks change nothing here.
+  narrow.hardware = OneOfEachKind(sweep.hardware);
+  narrow.stacks = {""};
   narrow.blocks = 1;
   for (NoisePlan& plan : narrow.plans) plan.blocks = 1;
   const CellReader reader(narrow);

@@ -34,6 +34,18 @@ find_library(NOISEFLOOR_ZLIB_ARCHIVE libz.a REQUIRED)
 # Debian has no archive of fmt; compiling it into every file instead doubles a file's time.
 add_library(noisefloor_fmt_archive STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_archive.cc)
 set_target_properties(noisefloor_fmt_archive PROPERTIES CXX_CLANG_TIDY "")
+# What decodes pictures: archives in every program, as their versions decide pixels.
+find_package(JPEG REQUIRED)               # libjpeg-turbo's.
+find_package(PNG REQUIRED)
+find_library(NOISEFLOOR_JPEG_ARCHIVE libjpeg.a REQUIRED)
+find_library(NOISEFLOOR_PNG_ARCHIVE libpng16.a REQUIRED)
+find_library(NOISEFLOOR_TAR_ARCHIVE libarchive.a REQUIRED)
+add_library(noisefloor_pictures INTERFACE)
+target_include_directories(noisefloor_pictures SYSTEM INTERFACE
+  ${JPEG_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS} ${LibArchive_INCLUDE_DIRS})
+target_link_libraries(noisefloor_pictures INTERFACE
+  ${NOISEFLOOR_TAR_ARCHIVE} ${NOISEFLOOR_JPEG_ARCHIVE} ${NOISEFLOOR_PNG_ARCHIVE}
+  ${NOISEFLOOR_ZLIB_ARCHIVE} m)
 add_library(noisefloor_runtime_static INTERFACE)
 target_link_libraries(noisefloor_runtime_static INTERFACE
   -Wl,--start-group ${absl_archives} -Wl,--end-group

@@ -6,6 +6,7 @@ library is in /usr/share/noisefloor.
 """
 
 import dataclasses
+import glob
 import gzip
 import hashlib
 import os
@@ -82,6 +83,9 @@ def place_programs(tree: str, root: str, package: Package) -> None:
         for folder in ("bin", "libexec"):
             shutil.copy2(os.path.join(tree, folder, name), os.path.join(root, TREE, folder, name))
         os.symlink(f"../lib/noisefloor/bin/{name}", os.path.join(root, "usr/bin", name))
+    if "noisefloor-trainer" in package.programs:
+        for program in glob.glob(os.path.join(tree, "libexec", "noisefloor-trainer-*")):
+            shutil.copy2(program, os.path.join(root, TREE, "libexec"))
 
 
 def place_shared(tree: str, root: str) -> None:

@@ -194,6 +194,8 @@ class SetupTest : public DeployTest {
     DeployTest::SetUp();
     fs::copy_file(std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/deploy/setup",
                   checkout_.Path("deploy/setup"), fs::copy_options::overwrite_existing);
+    fs::copy(std::string(std::getenv("NOISEFLOOR_SOURCE")) + "/deploy/stacks",
+             checkout_.Path("deploy/stacks"), fs::copy_options::recursive);
     fs::create_directories(checkout_.Path("coordinator/web/app"));
     (void)checkout_.Put("coordinator/web/app/package-lock.json", "{}");
     fs::create_directories(checkout_.Path("deploy/buf"));
@@ -249,6 +251,7 @@ TEST_F(SetupTest, WhenEverythingIsThereNothingUsesTheNetwork) {
                                       "setup: system packages: all [0-9]+ are there\n"
                                       "setup: system packages: all 1 are there\n"
                                       "setup: google.rpc: in .*/cache/googleapis-.*\n"
+                                      "setup: NVRTC: in .*/cache/nvrtc-.*\n"
                                       "setup: libtorch: in .*/cache/stacks/.*\n"
                                       "setup: python: in .*/cache/stacks/.*\n"
                                       "setup: Python with torch: .*/cache/python-torch\n"

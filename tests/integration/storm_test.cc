@@ -49,7 +49,9 @@ FleetSettings SettingsOf(const std::string& folder) {
   settings.folder = folder;
   settings.program = NOISEFLOOR;
   settings.worker = WORKER;
-  settings.worker_arguments = {"--data-root=" + std::string(source) + "/deploy/data"};
+  settings.worker_arguments = {"--data-root=" + std::string(source) + "/deploy/data",
+                               "--checkpoints=" + folder + "/checkpoints",
+                               "--checkpoint-every=0.01"};
   if (*TRAINER_OPTION != 0) settings.worker_arguments.emplace_back(TRAINER_OPTION);
   settings.workers = kWorkers;
   return settings;
@@ -256,6 +258,17 @@ void CheckEffect(const std::string& home) {
       << "an attempt was lost in a way that no kill explains";
 }
 
+// That some of what was lost was not trained again from its beginning.
+void CheckResumed(const Results& results) {
+  int resumed = 0;
+  for (const auto& [id, member] : results) {
+    const std::string& facts = member.outcome().environment();
+    resumed += facts.find("\"resumed_at\":[") != std::string::npos ? 1 : 0;
+  }
+  std::cout << resumed << " members went on from a checkpoint" << std::endl;
+  EXPECT_GE(resumed, 1);
+}
+
 // Watching over every restart has shown each event once.
 void CheckLines(const Fleet& fleet) {
   const auto database = OpenForReading(DatabasePath(fleet.home()));
@@ -295,6 +308,7 @@ Results TrainSweep(const std::string& folder, std::mt19937_64* storm) {
   CheckLines(*fleet);
   CheckRecovery(fleet->home());
   if (storm != nullptr) CheckEffect(fleet->home());
+  if (storm != nullptr && *TRAINER_OPTION == 0) CheckResumed(results);
   return results;
 }
 

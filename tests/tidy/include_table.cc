@@ -10,10 +10,10 @@ namespace {
 
 // What counts as a library: a header whose first folder or name is one of these.
 const std::vector<std::string> kLibraries = {
-    "absl/",      "grpc",    "google/",   "noisefloor/v1/", "nlohmann/", "fmt/",      "spdlog/",
-    "SQLiteCpp/", "sqlite3", "yaml-cpp/", "CLI/",           "boost/",    "openssl/",  "zlib.h",
-    "curl/",      "archive", "torch/",    "ATen/",          "c10/",      "httplib.h", "prometheus/",
-    "thread",     "mutex",   "gtest/",    "gmock/"};
+    "absl/",      "grpc",        "google/",   "noisefloor/v1/", "nlohmann/", "fmt/",     "spdlog/",
+    "SQLiteCpp/", "sqlite3",     "yaml-cpp/", "CLI/",           "boost/",    "openssl/", "zlib.h",
+    "curl/",      "archive",     "jpeglib.h", "png.h",          "torch/",    "ATen/",    "c10/",
+    "httplib.h",  "prometheus/", "thread",    "mutex",          "gtest/",    "gmock/"};
 
 const std::vector<std::string> kOurs = {"common/", "coordinator/", "worker/", "tests/"};
 
@@ -50,6 +50,7 @@ const std::vector<FolderRule>& AllRules() {
       {"common/cache", {"common/base/", "common/files/"}, {"absl/", "fmt/"}},
       {"common/log", {"common/base/"}, {"absl/", "spdlog/", "fmt/"}},
       {"common/options", {"common/base/"}, {"CLI/", "fmt/"}},
+      {"common/stacks", {"common/base/", "common/files/"}, {"absl/", "fmt/", "nlohmann/"}},
       {"common/rpc",
        {"common/access/access_file.h", "common/base/", "common/files/directory.h",
         "common/trainer_protocol/json.h", "common/trainer_protocol/schema.h"},
@@ -156,7 +157,19 @@ const std::vector<FolderRule>& AllRules() {
        {"common/base/", "common/cache/", "common/files/", "common/trainer_protocol/",
         "worker/trainer/"},
        {"absl/", "fmt/", "thread"}},
+      {"worker/trainer/images",
+       {"common/base/", "common/files/", "worker/trainer/data/"},
+       {"absl/", "fmt/", "nlohmann/", "archive", "jpeglib.h", "png.h", "thread"}},
+      {"worker/trainer/checkpoint",
+       {"common/base/", "common/files/", "common/trainer_protocol/"},
+       {"absl/", "fmt/"}},
       {"worker/trainer/fused", {}, {}},
+      {"worker/trainer/cuda",
+       {"common/base/", "common/files/tensor.h", "common/trainer_protocol/",
+        "worker/trainer/cuda/kernels/arguments.h", "worker/trainer/data/augment.h",
+        "worker/trainer/noise/"},
+       {"absl/"}},
+      {"worker/trainer/cuda/kernels", {}, {}},
       {"worker/trainer/torch/model",
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/data/",
         "worker/trainer/fused/", "worker/trainer/noise/"},
@@ -169,8 +182,9 @@ const std::vector<FolderRule>& AllRules() {
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/devices/nvml.h"},
        {"absl/", "nlohmann/", "torch/", "ATen/", "c10/", "thread"}},
       {"worker/trainer/torch/step",
-       {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/data/",
-        "worker/trainer/noise/", "worker/trainer/torch/facts/", "worker/trainer/torch/model/",
+       {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/checkpoint/",
+        "worker/trainer/cuda/", "worker/trainer/data/", "worker/trainer/noise/",
+        "worker/trainer/torch/facts/", "worker/trainer/torch/model/",
         "worker/trainer/torch/optim/"},
        {"absl/", "nlohmann/", "torch/", "ATen/", "c10/", "thread"}},
       {"worker/trainer/torch",

@@ -9,12 +9,14 @@
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/base/names.h"
 #include "common/files/data_roots.h"
 #include "common/files/directory.h"
 #include "common/options/wrong_argument.h"
 #include "common/rpc/find_coordinator.h"
+#include "common/stacks/installed_stack.h"
 #include "common/trainer_protocol/hardware_class.h"
 #include "worker/daemon/stacks.h"
 
@@ -49,6 +51,7 @@ struct Raw {
   std::string log_format = "text";
   std::vector<std::string> trainers;
   std::vector<std::string> fetch_stacks;
+  double checkpoint_seconds = 60;
   double grace_seconds = 10;
   double drain_seconds = 0;
   double give_up_seconds = 0;
@@ -79,6 +82,11 @@ void AddCache(CLI::App& app, Options& options, Raw& raw) {
                  "is copied to the cache once for all workers of this machine, and trainers below "
                  "it run from the copy")
       ->type_name("DIR");
+  app.add_option("--stacks", options.stacks,
+                 "Stacks of noisefloor beside the one that is always there, separated by ','; "
+                 "`noisefloor stacks install` gets them")
+      ->type_name("STACK")
+      ->delimiter(',');
   app.add_option("--fetch-stack", raw.fetch_stacks,
                  "Stack that the coordinator has (serve --stack-root), brought to the cache once "
                  "for all workers of this machine; PROGRAM: its trainer, below the stack's folder "
@@ -120,6 +128,18 @@ void AddLeaving(CLI::App& app, Raw& raw) {
       ->capture_default_str();
 }
 
+void AddCheckpoints(CLI::App& app, Options& options, Raw& raw) {
+  app.add_option("--checkpoints", options.checkpoints,
+                 "Folder in which interrupted members go on, where their trainers keep "
+                 "checkpoints; workers of one coordinator may share it (default: in --state)")
+      ->type_name("DIR");
+  app.add_option("--checkpoint-every", raw.checkpoint_seconds,
+                 "Seconds from one checkpoint of a member to the next, which is what a killed "
+                 "trainer costs at most; 0: only when it is asked to stop")
+      ->type_name("SECONDS")
+      ->capture_default_str();
+}
+
 void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option(
          "--coordinator", raw.coordinator,
@@ -133,6 +153,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "system's): workers of one machine share its processors as a unit")
       ->type_name("NAME");
   AddState(app, options, raw);
+  AddCheckpoints(app, options, raw);
   app.add_option("--classes", options.classes,
                  "Hardware classes to offer, separated by ',' (default: all)")
       ->type_name("CLASS")
@@ -148,10 +169,6 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
       ->type_name("DIR")
       ->delimiter(':')
       ->allow_extra_args(false);
-  app.add_option("--checkpoints", options.checkpoints,
-                 "Folder in which interrupted members go on, where their trainers keep "
-                 "checkpoints; workers of one coordinator may share it (default: in --state)")
-      ->type_name("DIR");
   app.add_option("--trainer", raw.trainers,
                  "A trainer that may run here, by the stack it is built for: a program, or a "
                  "command such as \"mine=python train.py\"; noop; or ours, the "
@@ -242,6 +259,8 @@ absl::Status CheckLayout(const LayoutWish& layout) {
 absl::Status CheckNumbers(const Raw& raw, Options& options) {
   NF_RETURN_IF_ERROR(CheckLayout(options.layout));
   NF_ASSIGN_OR_RETURN(options.grace, Seconds("--grace", raw.grace_seconds, false));
+  NF_ASSIGN_OR_RETURN(options.checkpoint_every,
+                      Seconds("--checkpoint-every", raw.checkpoint_seconds, true));
   NF_ASSIGN_OR_RETURN(options.drain_timeout, Seconds("--drain-timeout", raw.drain_seconds, true));
   NF_ASSIGN_OR_RETURN(options.give_up_after, Seconds("--give-up-after", raw.give_up_seconds, true));
   NF_ASSIGN_OR_RETURN(options.idle_timeout, Seconds("--idle-timeout", raw.idle_seconds, true));
@@ -325,6 +344,25 @@ std::vector<std::string> SplitWords(const std::string& text) {
   return words;
 }
 
+// Those that are installed, with a trainer of this build.
+absl::Status AddStacks(const ProgramPlace& place, Options& options) {
+  const std::string programs = fs::path(place.executable).parent_path().string();
+  for (const std::string& name : options.stacks) {
+    if (name == DefaultStack()) continue;  // Ours.
+    const KnownStack* stack = FindKnownStack(name);
+    if (stack == nullptr) {
+      std::vector<std::string> names;
+      for (const KnownStack& known : KnownStacks()) names.push_back(known.name);
+      return InvalidInput(fmt::format("--stacks={}: expected stacks of noisefloor: {}", name,
+                                      fmt::join(names, ", ")));
+    }
+    const std::string folder = StacksFolder(place.noisefloor_cache) + "/" + name;
+    NF_RETURN_IF_ERROR(PlaceTrainer(programs, folder, *stack));
+    options.trainers.insert({name, {PlacedTrainer(folder)}});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddTrainers(const Raw& raw, const ProgramPlace& place, Options& options) {
   bool ours = raw.trainers.empty() && raw.fetch_stacks.empty();
   for (const std::string& text : raw.trainers) {
@@ -385,7 +423,8 @@ absl::Status Finish(const Raw& raw, const ProgramPlace& place, Options& options)
   NF_RETURN_IF_ERROR(AddFetchedStacks(raw, options));
   NF_RETURN_IF_ERROR(CheckLog(raw, options));
   AddDataRoots(place, options);
-  return AddTrainers(raw, place, options);
+  NF_RETURN_IF_ERROR(AddTrainers(raw, place, options));
+  return AddStacks(place, options);
 }
 
 ParsedOptions Exit(int code, std::string text) {

@@ -38,7 +38,8 @@ struct Options {
   std::vector<std::string> data_roots;               // In the order in which they are searched.
   // Stack to the words of its command; an empty stack: ask it.
   std::multimap<std::string, std::vector<std::string>> trainers;
-  std::string checkpoints;  // Absolute; empty: in the state directory.
+  std::string checkpoints;                              // Absolute; empty: in the state directory.
+  absl::Duration checkpoint_every = absl::Seconds(60);  // Infinite: only when asked to stop.
   absl::Duration grace = absl::Seconds(10);
   absl::Duration drain_timeout = absl::InfiniteDuration();
   absl::Duration give_up_after = absl::InfiniteDuration();
@@ -52,6 +53,7 @@ struct Options {
   std::string cache;  // Absolute; empty: in the state directory.
   uint64_t cache_limit_mib = 4096;
   std::string copy_stacks;  // A folder, which exists; empty: trainers run from where they lie.
+  std::vector<std::string> stacks;      // Of noisefloor's, beside that of `trainers`: installed.
   std::vector<StackWish> fetch_stacks;  // With programs that `trainers` does not have.
   uint64_t spool_limit_bytes = 0;
   LogLevel log_level = LogLevel::kInfo;
@@ -75,7 +77,8 @@ struct ParsedOptions {
   int exit_code = 0;
   std::string text;  // Help and version go to standard output, complaints to standard error.
 };
-// Pure but for looking whether default files exist, and reading the access file.
+// Pure but for looking whether default files exist, reading the access file, and bringing the
+// trainers of stacks up to date.
 ParsedOptions ParseOptions(const std::vector<std::string>& arguments, const ProgramPlace& place);
 
 // "STACK=PATH", "STACK=COMMAND WITH WORDS", as a shell takes them apart where there is no such

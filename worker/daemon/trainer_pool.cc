@@ -67,6 +67,8 @@ absl::StatusOr<TrainerCommand> TrainerPool::CommandFor(uint32_t slot,
   command.environment["NOISEFLOOR_CACHE"] = settings_.cache;
   command.environment["NOISEFLOOR_CACHE_LIMIT"] = fmt::format("{}", settings_.cache_limit_mib);
   command.environment["NOISEFLOOR_CHECKPOINTS"] = settings_.checkpoints;
+  command.environment["NOISEFLOOR_CHECKPOINT_SECONDS"] =
+      fmt::format("{}", absl::ToDoubleSeconds(settings_.checkpoint_every));
   command.cores = CoresOf(settings_.slots.at(slot));
   return command;
 }

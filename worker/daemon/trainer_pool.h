@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
+
 #include "worker/daemon/fork_server.h"
 #include "worker/daemon/stacks.h"
 #include "worker/daemon/trainer_process.h"
@@ -24,10 +26,11 @@ namespace noisefloor {
 struct PoolSettings {
   Stacks stacks;
   std::vector<SlotPlan> slots;
-  std::string state_directory;   // Marks the processes as ours.
-  std::string cache;             // NOISEFLOOR_CACHE of the trainers; empty: none.
-  std::string checkpoints;       // NOISEFLOOR_CHECKPOINTS.
-  uint64_t cache_limit_mib = 0;  // NOISEFLOOR_CACHE_LIMIT.
+  std::string state_directory;  // Marks the processes as ours.
+  std::string cache;            // NOISEFLOOR_CACHE of the trainers; empty: none.
+  std::string checkpoints;      // NOISEFLOOR_CHECKPOINTS.
+  absl::Duration checkpoint_every = absl::Seconds(60);  // NOISEFLOOR_CHECKPOINT_SECONDS.
+  uint64_t cache_limit_mib = 0;                         // NOISEFLOOR_CACHE_LIMIT.
 };
 
 // News of a process, by its number. After ProcessExit: Remove.

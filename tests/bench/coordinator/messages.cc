@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "common/files/sha256.h"
+#include "common/trainer_protocol/fields.h"
 
 namespace noisefloor::bench {
 
@@ -32,6 +33,8 @@ v1::SessionRequest Registration(const std::string& name, uint64_t identity, uint
   offer.set_stack(kStack);
   offer.set_fingerprint("0123456789abcdef");
   offer.set_build("0123456789abcdef");
+  offer.set_schema(OwnSchema()->identity());
+  inventory.add_schemas(OwnSchema()->ToJson());
   for (uint32_t i = 0; i < slots; ++i) {
     v1::Slot& slot = *inventory.add_slots();
     slot.add_devices(0);

@@ -22,7 +22,8 @@
 #include "worker/trainer/torch/intake.h"
 #include "worker/trainer/torch/model/init.h"
 #include "worker/trainer/torch/model/model.h"
-#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/model/precision.h"
+#include "worker/trainer/torch/optim/update.h"
 #include "worker/trainer/torch/step/batches.h"
 #include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/memory.h"
@@ -72,17 +73,20 @@ class Bench {
         shape_{dataset_.shape.channels, dataset_.shape.height, dataset_.shape.width, kClasses},
         model_(MakeModel(spec_.model, shape_, at::kCPU)),
         batches_(*TrainingBatches::Make(spec_, dataset_, streams_, at::kCPU)),
-        optimizer_(spec_.train.optimizer, model_->ParameterTensors()),
+        update_(spec_.train, model_->ParameterTensors(), {}),
         augmenter_(dataset_.shape, spec_.augment, LayoutOf(spec_.model)) {
     NF_CHECK(CheckReadings(SetSwitches(switches_)).ok());
+    model_->ToType(WeightTypeOf(spec_.train.precision));
     InitWeights(*model_, spec_.model.init, streams_.init);
     std::vector<std::unique_ptr<Model>> replicas;
     for (int64_t rank = 0; rank < spec_.train.shards; ++rank) {
       replicas.push_back(MakeModel(spec_.model, shape_, at::kCPU, model_.get()));
     }
-    shards_ = std::make_unique<GradientShards>(
-        ShardOptions{.shards = spec_.train.shards, .threads = spec_.train.threads},
-        std::move(replicas));
+    shards_ =
+        std::make_unique<GradientShards>(ShardOptions{.shards = spec_.train.shards,
+                                                      .threads = spec_.train.threads,
+                                                      .layers = LayerTypeOf(spec_.train.precision)},
+                                         std::move(replicas));
     batch_ = *batches_.Next();
     loaded_ = batches_.Load(batch_, 0, spec_.train.batch_size);
   }
@@ -95,7 +99,8 @@ class Bench {
         return Examples{loaded_.images.narrow(0, first, count),
                         loaded_.labels.narrow(0, first, count)};
       };
-      optimizer_.Step(shards_->Compute(spec_.train.batch_size, step_, load), 1e-4);
+      update_.Step(shards_->Compute(spec_.train.batch_size, step_, load, update_.loss_scale()),
+                   1e-4);
       shards_->UpdateRunningStatistics();
     }
   }
@@ -119,7 +124,7 @@ class Bench {
   const ModelShape shape_;
   const std::unique_ptr<Model> model_;
   TrainingBatches batches_;
-  Optimizer optimizer_;
+  Update update_;
   const Augmenter augmenter_;
   std::unique_ptr<GradientShards> shards_;
   Batch batch_;
@@ -157,6 +162,8 @@ int Main(int argc, char** argv) {
   app.add_option("--images", arguments.images)->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
   app.add_option("--feed", arguments.feed)->check(CLI::IsMember({"fixed", "augment"}));
   app.add_option("--class", spec.hardware_class);
+  app.add_option("--precision", spec.train.precision)
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16", "fp64"}));
   app.add_option("--batch", spec.train.batch_size)->check(CLI::PositiveNumber);
   app.add_option("--evaluate-batch", spec.evaluate.batch_size)->check(CLI::PositiveNumber);
   app.add_option("--threads", spec.train.threads)->check(CLI::PositiveNumber);

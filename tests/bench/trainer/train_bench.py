@@ -3,7 +3,7 @@
 
     train_bench.py --step-bench=build/release/bin/noisefloor-step-bench [--other=NAME=STEP_BENCH ...]
                    [--python=PYTHON] [--layouts=nchw,channels_last] [--case=MODEL:IMAGES:FEED ...]
-                   [--class=CLASS] [--what=train|evaluate] [--threads=N] [--shards=N] [--cores=LIST]
+                   [--precision=LIST] [--class=CLASS] [--what=train|evaluate] [--threads=N] [--shards=N] [--cores=LIST]
 
 All variants of a case are started at once and then measured in turn, a second each, round after
 round, so that a busy machine slows all alike. Ratios are medians over the rounds against the first
@@ -75,7 +75,9 @@ def variants_of(args, case, variables):
     for other in args.other:
         name, program = other.split("=", 1)
         found[name] = [program, *which]
-    found["noisefloor"] = [args.step_bench, *which]
+    for precision in args.precision.split(","):
+        name = "noisefloor" if precision == "fp32" else f"noisefloor_{precision}"
+        found[name] = [args.step_bench, *which, f"--precision={precision}"]
     for name, command in found.items():
         if not name.startswith("python_"):
             command += [f"--shards={args.shards}"] + ([f"--class={args.cls}"] if args.cls else [])
@@ -112,6 +114,8 @@ def main():
     parser.add_argument("--layouts", default="nchw,channels_last")
     parser.add_argument("--case", action="append", metavar="MODEL:IMAGES:FEED")
     parser.add_argument("--class", dest="cls", default="")
+    parser.add_argument("--precision", default="fp32", metavar="LIST",
+                        help="of this build: fp32,bf16,fp16,fp64")
     parser.add_argument("--what", choices=("train", "evaluate"), default="train")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--shards", type=int, default=1)

@@ -1,6 +1,8 @@
 #include "common/files/safetensors.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -37,6 +39,33 @@ TEST(SafetensorsTest, TensorsAndMetadataAreReadBack) {
   EXPECT_THAT(CopyValues<int64_t>(*file.Find("z.count")).value(), ElementsAre(-7));
   EXPECT_EQ(file.Find("c"), nullptr);
   EXPECT_EQ(file.metadata().at("member"), "s1c2r3");
+}
+
+TEST(SafetensorsTest, ContentThatIsFilledInLaterIsTheFileOfTheSameTensors) {
+  Scratch scratch;
+  ASSERT_TRUE(WriteSafetensors(scratch.Path("x"), Tensors(), {{"member", "s1c2r3"}}).ok());
+  std::vector<TensorView> shapes = Tensors();
+  for (TensorView& tensor : shapes) tensor.bytes = {};
+
+  SafetensorsContent content = SafetensorsContent::Make(shapes, {{"member", "s1c2r3"}}).value();
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    ASSERT_EQ(content.Values(i).size(), Tensors()[i].bytes.size());
+    std::ranges::copy(Tensors()[i].bytes, content.Values(i).begin());
+  }
+
+  EXPECT_EQ(content.bytes(), ReadFile(scratch.Path("x"), 1000).value());
+  const SafetensorsView view = ReadSafetensors(content.bytes(), "x").value();
+  EXPECT_THAT(CopyValues<int64_t>(*view.Find("z.count")).value(), ElementsAre(-7));
+  EXPECT_EQ(view.Find("c"), nullptr);
+  EXPECT_FALSE(SafetensorsContent::Make({MakeTensorView<float>("a", {-1}, kFloats)}).ok());
+}
+
+TEST(SafetensorsTest, ContentOfAnyOtherLengthIsRefused) {
+  const std::string whole(SafetensorsContent::Make(Tensors()).value().bytes());
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(ReadSafetensors(std::string_view(whole).substr(0, size), "x").ok()) << size;
+  }
+  EXPECT_FALSE(ReadSafetensors(whole + "x", "x").ok());
 }
 
 TEST(SafetensorsTest, OrderOfTheTensorsDoesNotChangeTheFile) {

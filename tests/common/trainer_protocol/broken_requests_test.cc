@@ -71,7 +71,7 @@ TEST(BrokenRequestTest, SettingsMustFitTogether) {
               r["specification"]["train"]["epochs"] = 1000;
               r["specification"]["evaluate"]["predictions"] = "all";
             }),
-            "evaluate.every_epochs: 1000 evaluations asked; expected at most 996 with "
+            "evaluate.every_epochs: 1000 evaluations asked; expected at most 995 with "
             "evaluate.predictions: all; set it to 2 or more");
 }
 

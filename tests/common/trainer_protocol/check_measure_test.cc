@@ -75,6 +75,18 @@ TEST(CheckMeasureTest, ImagesAreLargeEnoughForTheNetwork) {
   EXPECT_THAT(ProblemsOf(specification), ElementsAre());
 }
 
+TEST(CheckMeasureTest, AttributesNeedNoImagesOfOnesOwn) {
+  Specification specification = Measurement();
+  specification.train.loss = "binary_cross_entropy";
+  specification.train.precision = "fp16";
+  specification.train.average_decay = 0.9;
+  specification.train.clip_norm = 1;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+  specification.train.label_smoothing = 0.1;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.label_smoothing: binary_cross_entropy has none; expected 0"));
+}
+
 TEST(CheckMeasureTest, NothingIsPoked) {
   Specification specification = Measurement();
   specification.Source(NoiseSource::kPoke).state = SourceState::kFixed;

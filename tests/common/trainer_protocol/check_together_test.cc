@@ -70,8 +70,8 @@ TEST(CheckTogetherTest, OptimiserAndScheduleMustFitTheirSettings) {
   specification.train.schedule.milestones = {3, 2};
   EXPECT_THAT(ProblemsOf(specification),
               ElementsAre("train.optimizer.nesterov: needs train.optimizer.momentum above 0",
-                          "train.schedule.milestones: only schedule step has milestones, not "
-                          "constant",
+                          "train.schedule.milestones: only the schedules step and list have "
+                          "milestones, not constant",
                           "train.schedule.milestones: expected rising epochs"));
 }
 
@@ -235,10 +235,82 @@ TEST(CheckTogetherTest, MoreEvaluationsThanAnAttemptMayReportAreRefusedBeforeThe
 }
 
 TEST(CheckTogetherTest, MoreFilesThanAnAttemptMayLeaveAreRefusedBeforeTheTraining) {
-  EXPECT_THAT(ProblemsOf(WithEvaluations(996, 1, "all")), ElementsAre());
-  EXPECT_THAT(ProblemsOf(WithEvaluations(997, 1, "all")),
-              ElementsAre("evaluate.every_epochs: 997 evaluations asked; expected at most 996 with "
+  EXPECT_THAT(ProblemsOf(WithEvaluations(995, 1, "all")), ElementsAre());
+  EXPECT_THAT(ProblemsOf(WithEvaluations(996, 1, "all")),
+              ElementsAre("evaluate.every_epochs: 996 evaluations asked; expected at most 995 with "
                           "evaluate.predictions: all; set it to 2 or more"));
+}
+
+Specification OwnImages() {
+  Specification specification;
+  specification.data.name = "faces";
+  specification.data.image_size = 64;
+  return specification;
+}
+
+TEST(CheckTogetherTest, AFolderOfOwnImagesNeedsASize) {
+  EXPECT_THAT(ProblemsOf(OwnImages()), ElementsAre());
+  Specification specification = OwnImages();
+  specification.data.image_size = 0;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.name: 'faces' is not known; expected one of cifar10, cifar100, "
+                          "mnist, fashion-mnist, fashion-mnist-sample, or a folder of your own "
+                          "images with data.image_size"));
+  specification.data.image_size = 7;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.image_size: 7; expected 8 or more for your own images"));
+}
+
+TEST(CheckTogetherTest, AFolderOfOwnImagesHasAName) {
+  for (const char* name : {"", ".faces", "a/b", ".."}) {
+    Specification specification = OwnImages();
+    specification.data.name = name;
+    EXPECT_THAT(ProblemsOf(specification),
+                ElementsAre("data.name: '" + std::string(name) +
+                            "' names no folder; expected 1 to 100 letters, digits, '-', '_' or "
+                            "'.', and no '.' first"));
+  }
+}
+
+TEST(CheckTogetherTest, AttributesNeedColumnsAndHaveNoSmoothing) {
+  Specification specification = OwnImages();
+  specification.train.loss = "binary_cross_entropy";
+  specification.train.label_smoothing = 0.1;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.labels: binary_cross_entropy needs attributes to learn",
+                          "train.label_smoothing: binary_cross_entropy has none; expected 0"));
+  specification.data.labels = "smiling,old";
+  specification.train.label_smoothing = 0;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+  specification.train.loss = "cross_entropy";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.labels: several columns; cross_entropy learns one class, "
+                          "binary_cross_entropy (train.loss) attributes"));
+}
+
+TEST(CheckTogetherTest, KnownSetsHaveNoneOfThat) {
+  Specification specification;
+  specification.data.image_size = 64;
+  specification.data.labels = "a";
+  specification.data.groups = "b";
+  specification.train.loss = "binary_cross_entropy";
+  const std::string is = "fashion-mnist-sample is no folder of your own images; expected ";
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("data.image_size: " + is + "0", "data.labels: " + is + "none",
+                          "data.groups: " + is + "none",
+                          "train.loss: fashion-mnist-sample has classes and no attributes; "
+                          "expected cross_entropy"));
+}
+
+TEST(CheckTogetherTest, ShardsOfOwnImagesLeaveOutTheLastBatch) {
+  Specification specification = OwnImages();
+  specification.train.shards = 4;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.drop_last: false; expected true for your own images with "
+                          "train.shards 4: whether the last batch is divisible is not known "
+                          "before"));
+  specification.train.drop_last = true;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
 }
 
 }  // namespace

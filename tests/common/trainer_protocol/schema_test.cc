@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 
 // A trainer that is none of ours.
 constexpr char kForest[] = R"([
@@ -37,13 +38,43 @@ std::string RefusalOf(const std::string& from, const std::string& to) {
   return Message(SettingsSchema::FromJson(Replaced(kForest, from, to)).status());
 }
 
-// Homes and workers of version 0.2 told of no settings: these are they. When this fails because the
-// table has changed, workers of 0.2 have other settings than ours now: keep theirs as a schema of
-// its own before you let it pass.
-TEST(SchemaTest, OurSettingsAreThoseOfVersion02) {
-  EXPECT_EQ(OwnSchema()->identity(), kSettingsOf02);
-  EXPECT_EQ(IdentityOf(*OwnSchema()), "");
+// Homes and workers of version 0.2 that told of no settings had these.
+TEST(SchemaTest, TheSettingsOfVersion02AreWhatTheyWere) {
+  EXPECT_EQ(SettingsOf02()->identity(),
+            "e6857f2887b66e466b90ba9389d9b9e58212822d86fd819d84bc7697b61d8ef6");
+  EXPECT_EQ(IdentityOf(*SettingsOf02()), "");
   EXPECT_EQ(IdentityOf(Forest()), Forest().identity());
+  EXPECT_EQ(BuiltInSchema(""), SettingsOf02());
+  EXPECT_EQ(BuiltInSchema(IdentityOf(Forest())), nullptr);
+}
+
+// What our trainer promises with Trains: each setting of 0.2 is there, takes what it took, and
+// fills in the same value.
+TEST(SchemaTest, OursTakeWhatWasWrittenForVersion02) {
+  for (const SettingRule& old : SettingsOf02()->rules()) {
+    const SettingRule* now = OwnSchema()->Find(old.path);
+    ASSERT_NE(now, nullptr) << old.path;
+    EXPECT_EQ(now->otherwise, old.otherwise) << old.path;
+    if (now->kind == SettingKind::kText && old.kind == SettingKind::kChoice) {
+      for (const std::string& choice : old.choices) EXPECT_LE(choice.size(), now->most) << old.path;
+      continue;  // A text takes each of them.
+    }
+    EXPECT_EQ(now->kind, old.kind) << old.path;
+    EXPECT_LE(now->least, old.least) << old.path;
+    EXPECT_GE(now->most, old.most) << old.path;
+    EXPECT_THAT(now->choices, IsSupersetOf(old.choices)) << old.path;
+  }
+}
+
+TEST(SchemaTest, OursAndNobodyElsesTrainWhatWasWrittenForVersion02) {
+  const std::string ours = IdentityOf(*OwnSchema());
+  const std::string forest = IdentityOf(Forest());
+  EXPECT_TRUE(Trains(ours, ours));
+  EXPECT_TRUE(Trains(ours, ""));
+  EXPECT_TRUE(Trains(forest, forest));
+  EXPECT_FALSE(Trains(forest, ""));
+  EXPECT_FALSE(Trains(ours, forest));
+  EXPECT_FALSE(Trains(forest, ours));
 }
 
 TEST(SchemaTest, OursCanBePublishedAndReadBack) {

@@ -37,6 +37,16 @@ TEST(StepsTest, OfAnUnknownSetNothingIsPlanned) {
   EXPECT_EQ(PlannedSteps(specification), 0);
 }
 
+TEST(StepsTest, OfOwnImagesWhatIsAskedIsPlanned) {
+  Specification specification = Small();
+  specification.data.name = "faces";
+  specification.data.image_size = 64;
+  specification.data.train_examples = 256;
+  EXPECT_EQ(PlannedExamples(specification), 256);
+  specification.data.train_examples = 0;
+  EXPECT_EQ(PlannedExamples(specification), 0);
+}
+
 TEST(StepsTest, TheEndIsAlwaysEvaluatedAndOnlyOnce) {
   Specification specification = Small();
   const auto evaluations = [&](int64_t epochs, int64_t every) {

@@ -82,6 +82,7 @@ std::map<std::string, Case> CasesIn(const std::string& folder, const std::string
           {"gc", {{"gc", "--dry-run"}}},
           {"doctor", {{"doctor"}}},
           {"data", {{"data", "list"}}},
+          {"stacks", {{"stacks", "list"}}},
           {"conform", {{"conform", "--", "train.py"}}},  // Of a Python that says what it is asked.
           {"completion", {{"completion", "bash"}}},
           {"version", {{"version"}}}};

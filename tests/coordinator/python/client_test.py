@@ -167,13 +167,13 @@ class Noop(unittest.TestCase):
 
     def test_a_watch_goes_on_from_its_token(self) -> None:
         sweep = self.client.submit(QUICK)
-        every = [event for change in self.client.watch(sweep, seconds=120)
-                 for event in change.events]
+        self.client.wait(sweep, seconds=120)
+        every = self._events(sweep)  # One that looked from now on may find it ended.
         token = every[2].number
         later = [event for change in self.client.watch(sweep, token=token, seconds=120)
                  for event in change.events]
         self.assertEqual({one.number for one in later},
-                         {one.number for one in self._events(sweep) if one.number > token})
+                         {one.number for one in every if one.number > token})
 
     def _events(self, sweep: nf.Submitted) -> list[nf.Event]:
         return [event for change in self.client.watch(sweep, token=1, seconds=120)

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/trainer_protocol/fields.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/query/query.h"
 #include "tests/coordinator/query/filled_home.h"
@@ -26,7 +27,7 @@ using ::testing::Not;
 FleetWorker Box(uint32_t slots, const std::string& stack) {
   Inventory inventory;
   inventory.devices = {{"cpu of box-1", "Test 9000", 0, "", ""}};
-  inventory.offers = {{"cpu-test-avx2", stack, "f", "b"}};
+  inventory.offers = {{"cpu-test-avx2", stack, "f", "b", IdentityOf(*OwnSchema())}};
   inventory.slots.assign(slots, {{0}, 1, {0}});
   return {"box-1", std::make_shared<const Inventory>(std::move(inventory))};
 }

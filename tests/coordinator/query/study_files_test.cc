@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 
 #include "common/files/atomic_file.h"
+#include "common/files/npy.h"
 #include "common/files/safetensors.h"
 #include "common/files/sha256.h"
 #include "tests/coordinator/store/temp_home.h"
@@ -45,9 +46,44 @@ class StudyFilesTest : public ::testing::Test {
     return {"weights", "weights.safetensors", name};
   }
 
+  ArtifactRow Array(const std::string& kind, const TensorView& tensor) {
+    const std::string content = *EncodeNpy(tensor);
+    const BlobName name = {Sha256Hex(content), content.size()};
+    EXPECT_TRUE(blobs_.Put(name, content).ok());
+    return {kind, kind + ".npy", name};
+  }
+
   TempHome home_;
   BlobStore blobs_;
 };
+
+TEST_F(StudyFilesTest, LabelsAreClassesOrAttributes) {
+  StudyFiles files(blobs_);
+  const std::vector<int32_t> values = {0, 1, 1, 0, 1, 0};
+  const auto classes = files.Labels(Array("a", MakeTensorView<int32_t>("l", {6}, values)));
+  ASSERT_TRUE(classes.ok()) << classes.status();
+  EXPECT_EQ(classes->attributes, 0);
+  const auto attributes = files.Labels(Array("b", MakeTensorView<int32_t>("l", {2, 3}, values)));
+  ASSERT_TRUE(attributes.ok()) << attributes.status();
+  EXPECT_EQ(attributes->attributes, 3);
+  EXPECT_EQ(attributes->values, values);
+  EXPECT_THAT(
+      Message(files.Labels(Array("c", MakeTensorView<int32_t>("l", {1, 2, 3}, values))).status()),
+      HasSubstr("whole numbers [examples] or [examples, attributes]"));
+}
+
+TEST_F(StudyFilesTest, LogitsOfAttributesAreDecisions) {
+  const std::vector<float> logits = {1.5f, -2.0f, 0.0f, 3.0f};
+  const StudyFiles::Matrix matrix = {2, 2, logits};
+  StudyFiles files(blobs_);
+  const auto decisions = files.Decisions(matrix);
+  ASSERT_TRUE(decisions.ok()) << decisions.status();
+  EXPECT_EQ(decisions->rows, 4);
+  EXPECT_EQ(decisions->columns, 2);
+  EXPECT_THAT(decisions->values, ElementsAre(0, 1.5f, 0, -2.0f, 0, 0.0f, 0, 3.0f));
+  StudyFiles small(blobs_, 31);
+  EXPECT_EQ(small.Decisions(matrix).status().code(), absl::StatusCode::kResourceExhausted);
+}
 
 TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
   StudyFiles files(blobs_, 0);

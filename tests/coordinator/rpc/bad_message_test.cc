@@ -46,7 +46,7 @@ v1::Inventory& InventoryOf(Request& request) {
 // As a worker of version 0.1 does.
 v1::Register& RegisterAsOld(Request& request) {
   v1::Register& message = *request.mutable_register_();
-  message.clear_inventory();
+  message.clear_inventory();  // With the settings: it tells of none.
   message.set_slots(2);
   message.set_unit("GPU-1 GPU-2");
   message.add_classes()->set_name("cpu-amd-avx2");
@@ -98,7 +98,11 @@ const std::vector<BadMessage>& BadRegisters() {
       {"register.inventory.withheld.reason: expected 1 to 2000 bytes, got 0",
        [](Request& r) { InventoryOf(r).add_withheld()->set_what("GPU-1"); }},
       {"register.inventory: expected at most 1 MiB, got 1200131 bytes",
-       [](Request& r) { InventoryOf(r).mutable_devices(0)->set_note(std::string(1200000, 'n')); }},
+       [](Request& r) {
+         InventoryOf(r).clear_schemas();
+         InventoryOf(r).mutable_offers(0)->clear_schema();
+         InventoryOf(r).mutable_devices(0)->set_note(std::string(1200000, 'n'));
+       }},
       {"register.version: expected 0 to 400 bytes, got 401",
        [](Request& r) { r.mutable_register_()->set_version(std::string(401, 'v')); }},
       {"register.inventory.offers.hardware_class: expected 1 to 100 letters, digits, '-', '_' or "
@@ -318,7 +322,9 @@ TEST_F(BadMessageTest, AWorkerOfVersion01IsServed) {
   EXPECT_EQ(inventory.offers_size(), 2);
   EXPECT_EQ(inventory.offers(1).hardware_class(), "nvidia-t4");
   EXPECT_EQ(inventory.devices(0).unit(), "GPU-1 GPU-2");
-  ASSERT_TRUE(Submit(SmallSweep("a", 2)).ok());
+  v1::Sweep sweep = SmallSweep("a", 2);
+  sweep.add_stacks("torch-2.11-cpu");  // Without a stack it would be written for today's settings.
+  ASSERT_TRUE(Submit(sweep).ok());
   EXPECT_EQ(worker.Started().member(), "s1c0r0");
 }
 

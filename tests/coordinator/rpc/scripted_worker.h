@@ -12,6 +12,7 @@
 #include "common/files/sha256.h"
 #include "common/rpc/channel.h"
 #include "common/rpc/status.h"
+#include "common/trainer_protocol/fields.h"
 #include "noisefloor/v1/worker_api.grpc.pb.h"
 
 namespace noisefloor::test {
@@ -31,6 +32,8 @@ inline v1::SessionRequest RegisterAs(const std::string& name, uint64_t identity)
   offer.set_stack("torch-2.11-cpu");
   offer.set_fingerprint(std::string(64, 'f'));
   offer.set_build("build");
+  offer.set_schema(OwnSchema()->identity());
+  inventory.add_schemas(OwnSchema()->ToJson());
   v1::Slot& slot = *inventory.add_slots();
   slot.add_devices(0);
   slot.add_offers(0);

@@ -88,7 +88,7 @@ TEST_F(SettingsTest, OursAreKnownBeforeAnyWorkerCame) {
   const auto ours = SettingsOf("");
 
   ASSERT_TRUE(ours.ok()) << ours.status();
-  EXPECT_THAT(ours->stacks(), ElementsAre("torch-2.11-cu130"));
+  EXPECT_THAT(ours->stacks(), ElementsAre("torch-2.11-cu130", "torch-2.7-cu126"));
   EXPECT_EQ(ours->schema_sha256(), OwnSchema()->identity());
   const auto schema = SchemaFrom(*ours);
   ASSERT_TRUE(schema.ok()) << schema.status();

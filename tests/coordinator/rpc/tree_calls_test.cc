@@ -105,6 +105,20 @@ TEST_F(TreeCallsTest, ADataSetIsDescribedByContentAndReadFromAnyByte) {
   EXPECT_EQ(Read(described->identity(), "mnist/train-images-idx3-ubyte", 17)->size(), 3u << 20);
 }
 
+TEST_F(TreeCallsTest, AFolderOfOwnImagesIsServedWholeWhenItHasATable) {
+  Put("full/faces/img/b.jpg", "b");
+  Put("full/faces/a.tar", "a");
+  EXPECT_EQ(Describe("faces").status().code(), Code::kNotFound);
+  Put("full/faces/labels.csv", "file,split\n");
+  const auto described = Describe("faces");
+  ASSERT_TRUE(described.ok()) << described.status();
+  EXPECT_THAT(Paths(*described), ElementsAre("faces/a.tar", "faces/img/b.jpg", "faces/labels.csv"));
+  EXPECT_EQ(*Read(described->identity(), "faces/img/b.jpg"), "b");
+  // A table makes nothing else of a set that is known.
+  Put("empty/mnist/labels.csv", "file,split\n");
+  EXPECT_THAT(Paths(*Describe("mnist")), testing::SizeIs(4));
+}
+
 TEST_F(TreeCallsTest, AFolderOfOnesOwnCountsWhenItIsLaidOutAsOneThatIsKnown) {
   for (const char* split : {"train", "test"}) {
     Put(std::string("full/own-set/") + split + ".bin", split);
@@ -271,6 +285,7 @@ TEST_F(TreeCallsTest, OneWhosePiecesNobodyTakesMakesWay) {
   std::vector<std::unique_ptr<Standing>> readers;
   for (size_t i = 0; i < 2; ++i) {
     readers.push_back(std::make_unique<Standing>(*workers_, described->identity()));
+    ASSERT_TRUE(readers.back()->Begins());
   }
 
   absl::StatusOr<std::string> content = absl::ResourceExhaustedError("not asked yet");

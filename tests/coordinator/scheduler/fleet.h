@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coordinator/scheduler/scheduler.h"
+#include "common/trainer_protocol/fields.h"
 
 namespace noisefloor::test {
 
@@ -41,7 +42,8 @@ inline scheduler::SweepSubmitted SubmitFor(const std::string& owner, uint32_t re
   return event;
 }
 
-// Slots of one unit, of which each offers every class with every stack.
+// Slots of one unit, of which each offers every class with every stack. Settings: ours where none are
+// said.
 struct SameSlots {
   std::string unit;
   uint32_t slots = 1;
@@ -57,6 +59,7 @@ inline void AddSlots(const SameSlots& same, Inventory& inventory) {
   for (const std::string& name : same.classes) {
     for (Inventory::Offer offer : same.stacks) {
       offer.hardware_class = name;
+      if (offer.schema.empty()) offer.schema = IdentityOf(*OwnSchema());
       const auto known = std::ranges::find(inventory.offers, offer);
       slot.offers.push_back(static_cast<uint32_t>(known - inventory.offers.begin()));
       if (known == inventory.offers.end()) inventory.offers.push_back(std::move(offer));

@@ -186,7 +186,7 @@ TEST(WorkerUse, OfASlotWithSeveralDevicesOneIsEnough) {
   Scheduler scheduler{Options{}};
   auto inventory = std::make_shared<Inventory>();
   inventory->devices = {{"GPU-1", "model", 0, "", ""}, {"GPU-2", "model", 0, "", ""}};
-  inventory->offers = {{"cpu", "torch", "f1", "b"}};
+  inventory->offers = {{"cpu", "torch", "f1", "b", IdentityOf(*OwnSchema())}};
   inventory->slots.resize(1);
   inventory->slots[0].devices = {0, 1};
   inventory->slots[0].offers = {0};

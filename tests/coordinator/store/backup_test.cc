@@ -233,6 +233,20 @@ TEST_F(BackupTest, RestoringRefusesWhatIsDamagedBeforeItWrites) {
   EXPECT_THAT(std::string(Restore(new_home_).status().message()), HasSubstr("never ended"));
 }
 
+// What a kill leaves before the mark of the backup has its name.
+TEST_F(BackupTest, ABackupThatWasKilledAtItsBeginningIsMadeByTheSameCommand) {
+  Live();
+  fs::create_directories(folder_);
+  const std::string mark = folder_ + "/backup-unfinished.aside-abc123";
+  std::ofstream(mark) << "A back";
+
+  const auto made = Make();
+
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_FALSE(fs::exists(mark));
+  EXPECT_TRUE(Restore(new_home_).ok());
+}
+
 TEST_F(BackupTest, OnlyAnEmptyHomeIsFilled) {
   Live();
   ASSERT_TRUE(Make().ok());

@@ -26,6 +26,7 @@ inline sweep::Sweep Content() {
   sweep::Sweep sweep;
   sweep.name = "two-rates";
   sweep.seed = 18446744073709551615ull;
+  sweep.schema = IdentityOf(*OwnSchema());
   sweep.base = OwnSchema()->Defaults();
   PutSetting(sweep.base, "data.test_examples", int64_t{6});
   sweep.axes = {{{{"train.optimizer.learning_rate", {0.05, 0.5}}}}};

@@ -77,7 +77,7 @@ TEST_F(StackRowsTest, TheNewestWorkerSaysWhichSettingsAStackHas) {
   EXPECT_EQ(stacks->at(0).schema->identity(), woods_->identity());
   EXPECT_EQ(stacks->at(0).worker, WorkerId{1});
   EXPECT_EQ(stacks->at(0).seen, At(20));
-  EXPECT_EQ(stacks->at(2).schema, OwnSchema());
+  EXPECT_EQ(stacks->at(2).schema, SettingsOf02());
 }
 
 TEST_F(StackRowsTest, AWorkerThatIsForgottenSpeaksLast) {

@@ -1,4 +1,5 @@
 // Cells, lanes and seeds against values worked out by hand.
+#include <map>
 #include <set>
 
 #include "gmock/gmock.h"
@@ -340,6 +341,26 @@ TEST(Kind, HasANameThatIsReadBack) {
   for (const Kind kind : {Kind::kTrain, Kind::kReplay, Kind::kInfer})
     EXPECT_EQ(ParseKind(Name(kind)), kind);
   EXPECT_EQ(ParseKind("dance"), std::nullopt);
+}
+
+TEST(DataSetOfTest, OwnImagesAreAnotherSetForEachSizeAndColumns) {
+  std::map<std::string, std::string, std::less<>> settings = {{"data.name", "faces"},
+                                                              {"train.loss", "cross_entropy"}};
+  const auto name = [&] {
+    return DataSetOf([&](std::string_view path) {
+      const auto at = settings.find(path);
+      return at == settings.end() ? "" : at->second;
+    });
+  };
+  EXPECT_EQ(name(), "faces");
+  settings["data.image_size"] = "0";
+  EXPECT_EQ(name(), "faces");
+  settings["data.image_size"] = "64";
+  EXPECT_EQ(name(), "faces (64 px, cross_entropy)");
+  settings["data.labels"] = "smiling,old";
+  settings["data.groups"] = "city";
+  settings["train.loss"] = "binary_cross_entropy";
+  EXPECT_EQ(name(), "faces (64 px, binary_cross_entropy; labels smiling,old; groups city)");
 }
 
 }  // namespace

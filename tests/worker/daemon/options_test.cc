@@ -84,7 +84,7 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
                                       "--cache-limit=7",     "--log-level=debug",
                                       "--log-format=json",   "--checkpoints=/k",
                                       "--idle-timeout=9",    "--state-temporary",
-                                      "--lifetime=14400"});
+                                      "--lifetime=14400",    "--checkpoint-every=0"});
   ASSERT_FALSE(parsed.exit) << parsed.text;
   const Options& options = parsed.options;
   EXPECT_EQ(options.layout.cpu_slots, 3u);
@@ -106,6 +106,7 @@ TEST_F(OptionsTest, EverythingCanBeSaid) {
   EXPECT_EQ(options.cache, "/c");
   EXPECT_EQ(options.cache_limit_mib, 7u);
   EXPECT_EQ(options.checkpoints, "/k");
+  EXPECT_EQ(options.checkpoint_every, absl::InfiniteDuration());
   EXPECT_EQ(options.log_format, LogFormat::kJson);
 }
 
@@ -124,6 +125,8 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
             "noisefloor-worker: --trainer=torch: expected STACK=COMMAND, noop or ours\n");
   EXPECT_EQ(Complaint("--grace=-1"),
             "noisefloor-worker: --grace=-1: expected seconds from 0 to 1e9\n");
+  EXPECT_EQ(Complaint("--checkpoint-every=-1"),
+            "noisefloor-worker: --checkpoint-every=-1: expected seconds from 0 to 1e9\n");
   EXPECT_EQ(Complaint("--log-level=loud"),
             "noisefloor-worker: --log-level=loud: expected debug, info, warning, error or off\n");
   EXPECT_EQ(Complaint("--log-format=xml"),
@@ -143,6 +146,9 @@ TEST_F(OptionsTest, WrongValuesAreRefusedWithWhatWasExpected) {
                 HasSubstr("expected NAME, or NAME=PROGRAM"))
         << wrong;
   }
+  EXPECT_THAT(Complaint("--stacks=torch-1.0"),
+              HasSubstr("--stacks=torch-1.0: expected stacks of noisefloor: torch-2.11-cu130, "
+                        "torch-2.7-cu126"));
   EXPECT_EQ(ParseStackWish("torch-2.7")->program, "libexec/noisefloor-trainer");
   EXPECT_EQ(*ParseStackWish("mine=bin/t=1"), (StackWish{"mine", "bin/t=1"}));
   EXPECT_THAT(Complaint("--slots=many"), HasSubstr("--slots"));
@@ -171,6 +177,29 @@ TEST_F(OptionsTest, TheTrainerBesideTheProgramIsTheDefault) {
 
   EXPECT_THAT(Parse({"--coordinator=box:1"}).options.trainers,
               ElementsAre(Pair("", ElementsAre(trainer))));
+}
+
+TEST_F(OptionsTest, StacksAreThoseThatAreInstalledBesideOurs) {
+  place_.noisefloor_cache = folder_ + "/cache";
+  const std::string programs = folder_ + "/build/release/bin/noisefloor-trainer";
+  for (const char* of : {"", "-torch-2.7-cu126"}) std::ofstream(programs + of) << "program" << of;
+  const std::string stack = folder_ + "/cache/stacks/torch-2.7-cu126";
+  const auto parse = [&] {
+    return Parse({"--coordinator=box:1", "--stacks=torch-2.7-cu126,torch-2.11-cu130"});
+  };
+  EXPECT_EQ(parse().text, "noisefloor-worker: stack torch-2.7-cu126: its LibTorch is not in " +
+                              stack +
+                              "; `noisefloor stacks install torch-2.7-cu126` gets it\n"
+                              "See `noisefloor-worker --help`.\n");
+
+  std::filesystem::create_directories(stack + "/torch/lib");
+  std::ofstream(stack + "/torch/lib/libtorch_cpu.so") << "library";
+  std::ofstream(stack + "/.libtorch") << "torch==2.7.1\n";
+
+  EXPECT_THAT(
+      parse().options.trainers,
+      ElementsAre(Pair("", ElementsAre(programs)),
+                  Pair("torch-2.7-cu126", ElementsAre(stack + "/libexec/noisefloor-trainer"))));
 }
 
 TEST_F(OptionsTest, ATrainerIsAPathOrACommandOfWords) {

@@ -532,5 +532,31 @@ class DataSets(unittest.TestCase):
         self.assertNotEqual(data.identity_of([1, 2], [3]), data.identity_of([3], [1, 2]))
 
 
+@unittest.skipUnless(HAS_NUMPY, "no numpy")
+class Schedules(unittest.TestCase):
+    """The rates of PyTorch and Keras, and the bits that schedule_test.cc has of our trainer's."""
+
+    def test_every_step_has_our_trainers_rate(self) -> None:
+        from noisefloor.member import images
+        rest = dict(milestones=[], factor=0.1, factors="", every_epochs=10, power=1, start=0.2,
+                    peak=0.23, end=0.0, warmup_epochs=0.0)
+        for name, bits in (("schedules", 18064884016399333438),
+                           ("keras_schedules", 15669270919180636187)):
+            folder = os.path.join(os.environ["NOISEFLOOR_SOURCE"],
+                                  "tests/worker/trainer/torch/optim_reference")
+            with open(os.path.join(folder, name + ".json"), encoding="utf-8") as file:
+                cases = json.load(file)
+            found = 0
+            for case in cases:
+                run: Any = {"train.optimizer.learning_rate": 0.8, "train.epochs": 9,
+                            **{"train.schedule." + key: value
+                               for key, value in {**rest, **case}.items()}}
+                for step, expected in enumerate(case["rates"]):
+                    rate = images.learning_rate(run, step, 4)
+                    self.assertAlmostEqual(rate, expected, delta=1e-14, msg=f"{case} {step}")
+                    found = found * 1099511628211 + struct.unpack("<Q", struct.pack("<d", rate))[0]
+            self.assertEqual(found % 2**64, bits)
+
+
 if __name__ == "__main__":
     unittest.main()

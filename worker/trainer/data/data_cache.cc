@@ -93,21 +93,36 @@ std::optional<std::string> DataCache::IdentityOf(const SourceState& state) const
   return identity;
 }
 
-absl::StatusOr<Dataset> DataCache::Open(const KnownDataset& known, const std::string& identity,
-                                        ExampleLimits limits) const {
-  const std::string path = PathOf(identity + std::string(kCacheData));
-  NF_ASSIGN_OR_RETURN(Used used, Used::Open(path));
+std::string DataCache::PathOfSet(const std::string& identity) const {
+  return PathOf(identity + std::string(kCacheData));
+}
+
+absl::StatusOr<DataCache::Mapped> DataCache::Map(const std::string& identity) const {
+  NF_ASSIGN_OR_RETURN(Used used, Used::Open(PathOfSet(identity)));
   // shared: the training and the test images look into one mapping.
   const auto holder = std::make_shared<const Used>(std::move(used));
-  auto dataset = FromCanonicalFile(holder->bytes(), holder, known, identity, limits);
-  if (!dataset.ok()) return Annotate(dataset.status(), path);
+  return Mapped{holder->bytes(), holder};
+}
+
+absl::StatusOr<Dataset> DataCache::Open(const KnownDataset& known, const std::string& identity,
+                                        ExampleLimits limits) const {
+  NF_ASSIGN_OR_RETURN(const Mapped mapped, Map(identity));
+  auto dataset = FromCanonicalFile(mapped.bytes, mapped.holder, known, identity, limits);
+  if (!dataset.ok()) return Annotate(dataset.status(), PathOfSet(identity));
   return dataset;
 }
 
 absl::Status DataCache::Keep(const std::string& identity, std::string_view file) const {
+  return Keep(identity, [&](AtomicFileWriter& writer) { return writer.Write(file); });
+}
+
+absl::Status DataCache::Keep(const std::string& identity,
+                             const std::function<absl::Status(AtomicFileWriter&)>& write) const {
   NF_RETURN_IF_ERROR(CreateDirectories(folder_));
-  const std::string path = PathOf(identity + std::string(kCacheData));
-  NF_RETURN_IF_ERROR(WriteFileAtomically(path, file));
+  const std::string path = PathOfSet(identity);
+  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
+  NF_RETURN_IF_ERROR(write(writer));
+  NF_RETURN_IF_ERROR(writer.Commit());
   MakeRoom(folder_, limit_bytes_, 0, path);
   // The time of the file system: what was just written is of now.
   struct stat about {};

@@ -16,14 +16,19 @@
 // file that is in use is locked (shared), and is not removed for want of room. Any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/time/time.h"
 
 #include "common/base/status.h"
+#include "common/files/atomic_file.h"
 #include "worker/trainer/data/dataset.h"
 
 namespace noisefloor::trainer {
@@ -49,6 +54,18 @@ class DataCache {
   // NotFound when the set is not here; DataLoss when its file is damaged.
   absl::StatusOr<Dataset> Open(const KnownDataset& known, const std::string& identity,
                                ExampleLimits limits) const;
+
+  // The file of a set, whatever its form; in use as long as `holder` is there. NotFound when the
+  // set is not here.
+  struct Mapped {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> holder;  // shared: by the splits
+  };
+  absl::StatusOr<Mapped> Map(const std::string& identity) const;
+  std::string PathOfSet(const std::string& identity) const;
+  // Keep below, for content that `write` gives in pieces.
+  absl::Status Keep(const std::string& identity,
+                    const std::function<absl::Status(AtomicFileWriter&)>& write) const;
 
   // `file` is a CanonicalFile of this identity. Then makes room: the sets whose last use is the
   // longest ago go first, until all that are left are within the limit or in use.

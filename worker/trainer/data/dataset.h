@@ -20,7 +20,9 @@ namespace noisefloor::trainer {
 struct Split {
   ImageShape shape;
   Values<uint8_t> images;
-  Values<int64_t> labels;  // {examples}
+  Values<int64_t> labels;      // {examples}; zeros where there are attributes instead.
+  Values<uint8_t> attributes;  // {examples, attributes}: 1 or 0; empty: there are none.
+  Values<uint16_t> groups;     // {examples, columns of groups}: places in GroupColumn::values.
 
   uint32_t size() const { return static_cast<uint32_t>(labels.size()); }
   const uint8_t* Image(uint32_t example) const {
@@ -28,11 +30,20 @@ struct Split {
   }
 };
 
+// What examples are besides their labels, for statistics of parts of a set.
+struct GroupColumn {
+  std::string name;
+  std::vector<std::string> values;  // Each once, sorted.
+  friend bool operator==(const GroupColumn&, const GroupColumn&) = default;
+};
+
 class DataCache;
 
 struct Dataset {
   std::string name;
-  int64_t classes = 0;
+  int64_t classes = 0;                  // What a network answers with: classes, or attributes.
+  std::vector<std::string> attributes;  // Names; empty: an example has one class instead.
+  std::vector<GroupColumn> groups;
   ImageShape shape;
   Split train;
   Split test;

@@ -23,11 +23,21 @@ uint64_t Loader::batches_per_epoch() const {
   return settings_.drop_last ? split_->size() / size : (split_->size() + size - 1) / size;
 }
 
+void Loader::BeginEpoch() {
+  visits_ = order_.Epoch(epoch_, split_->size());
+  seen_.assign(split_->size(), 0);
+}
+
+void Loader::GoOnAt(uint64_t step) {
+  step_ = step;
+  epoch_ = step / batches_per_epoch();
+  position_ = step % batches_per_epoch() * static_cast<uint64_t>(settings_.batch_size);
+  BeginEpoch();
+  for (uint64_t i = 0; i < position_; ++i) ++seen_.at(visits_[i]);
+}
+
 absl::StatusOr<Batch> Loader::Next() {
-  if (visits_.empty()) {
-    visits_ = order_.Epoch(epoch_, split_->size());
-    seen_.assign(split_->size(), 0);
-  }
+  if (visits_.empty()) BeginEpoch();
   Batch batch;
   batch.epoch = epoch_;
   batch.step = step_++;

@@ -37,9 +37,15 @@ class Loader {
 
   uint64_t batches_per_epoch() const;
 
+  // Next gives the batch of this step (from 0) from now on: the order of an epoch is a function of
+  // its number, so a place in it is all there is to know.
+  void GoOnAt(uint64_t step);
+
  private:
   Loader(const Split& split, DataOrder order, LoaderSettings settings)
       : split_(&split), order_(order), settings_(settings) {}
+
+  void BeginEpoch();
 
   const Split* split_;
   DataOrder order_;

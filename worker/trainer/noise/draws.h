@@ -45,6 +45,10 @@ class AugmentDraws {
   AugmentDraws(uint64_t seed, AugmentKey key) : seed_(seed), key_(key) {}
   AugmentWords At(uint64_t epoch, uint64_t example, uint64_t position) const;
 
+  // For who draws on a device.
+  uint64_t seed() const { return seed_; }
+  AugmentKey key() const { return key_; }
+
  private:
   uint64_t seed_;
   AugmentKey key_;
@@ -66,6 +70,8 @@ class DropoutDraws {
   // logical order, so that shards fill their parts. 0 <= probability < 1.
   void Fill(uint64_t step, std::string_view layer, double probability, uint64_t first_element,
             std::span<float> mask) const;
+
+  uint64_t seed() const { return seed_; }  // For who draws on a device.
 
  private:
   uint64_t seed_;

@@ -15,6 +15,7 @@
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/fork_json.h"
 #include "common/trainer_protocol/hardware_class.h"
+#include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/environment.h"
 #include "worker/trainer/torch/facts/probe.h"
@@ -42,7 +43,7 @@ int EventsDescriptor() {
 CauseClass CauseOfException(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error)) return CauseClass::kOutOfMemory;
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return CauseClass::kOutOfMemory;
-  if (dynamic_cast<const c10::AcceleratorError*>(&error)) return CauseClass::kLostDevice;
+  if (IsLostDevice(error)) return CauseClass::kLostDevice;
   return CauseClass::kBug;
 }
 
@@ -128,7 +129,9 @@ CauseClass Run(const absl::StatusOr<TrainerRequest>& request, const Loaded& load
   }
   std::optional<DataCache> cache;
   if (!options.cache.empty()) cache.emplace(options.cache, options.cache_limit_bytes);
-  return RunMember(*request, {loaded.build, loaded.observed, cache}, SystemClock(), reporter);
+  const Process process{loaded.build, loaded.observed, cache, options.checkpoints,
+                        options.checkpoint_every};
+  return RunMember(*request, process, SystemClock(), reporter);
 }
 
 // A process that was started for one member.
@@ -177,7 +180,7 @@ int ServeForksAndTrain(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  const Options options = ParseOptions(argc, argv);
+  const Options options = ParseOptions(argc, argv, OwnStack());
   if (options.mode == Options::Mode::kPrint) return Print(options.text);
   if (options.mode == Options::Mode::kMistake) {
     std::fputs(Printable(options.text).c_str(), stderr);

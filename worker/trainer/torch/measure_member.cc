@@ -21,6 +21,7 @@ absl::Status WriteKernels(const TrainerRequest& request, const Json& kernels, Re
 
 Outcome OutcomeOf(const MeasureReport& report, Json environment) {
   environment["measured"] = {{"steps", report.steps}, {"train_seconds", report.timed_seconds}};
+  if (report.skipped_steps > 0) environment["measured"]["skipped_steps"] = report.skipped_steps;
   environment["load_at_end"] = MachineJson()["load"];
   Outcome outcome;
   outcome.kind =

@@ -1,9 +1,13 @@
 #include "worker/trainer/torch/member.h"
 
 #include <cstdio>
+#include <memory>
 #include <utility>
 
+#include "common/files/sha256.h"
+#include "worker/trainer/checkpoint/checkpoint_folder.h"
 #include "worker/trainer/data/dataset.h"
+#include "worker/trainer/images/image_set.h"
 #include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/hardware.h"
@@ -13,6 +17,7 @@
 #include "worker/trainer/torch/step/infer.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/results.h"
+#include "worker/trainer/torch/step/stop.h"
 #include "worker/trainer/torch/step/train.h"
 
 namespace noisefloor::trainer {
@@ -47,27 +52,90 @@ std::string NotFiniteMessage(const TrainReport& report) {
   return "the loss is not finite after " + std::to_string(report.steps) + " steps";
 }
 
+absl::StatusOr<Dataset> LoadOwnImages(const TrainerRequest& request, const Process& process,
+                                      ExampleLimits limits, absl::Time now) {
+  const DataSettings& data = request.specification.data;
+  return LoadImages({.name = data.name,
+                     .image_size = data.image_size,
+                     .labels = data.labels,
+                     .groups = data.groups,
+                     .attributes = request.specification.train.loss == "binary_cross_entropy"},
+                    {.data_root = request.data_root,
+                     .cache = process.cache ? &*process.cache : nullptr,
+                     .threads = UsableProcessors()},
+                    limits, now);
+}
+
 // The data, with nothing left in memory of how they were read.
 absl::StatusOr<Dataset> Load(const TrainerRequest& request, const Process& process,
                              const Clock& clock) {
   const DataSettings& data = request.specification.data;
   const ExampleLimits limits = {data.train_examples, data.test_examples};
+  const auto known = [&] {
+    return process.cache
+               ? LoadDataset(data.name, request.data_root, limits, *process.cache, clock.Now())
+               : LoadDataset(data.name, request.data_root, limits);
+  };
   auto dataset =
-      process.cache ? LoadDataset(data.name, request.data_root, limits, *process.cache, clock.Now())
-                    : LoadDataset(data.name, request.data_root, limits);
+      data.image_size > 0 ? LoadOwnImages(request, process, limits, clock.Now()) : known();
   ReleaseKeptMemory();
   if (!dataset.ok()) return dataset;
   for (const std::string& note : dataset->notes) std::fprintf(stderr, "%s\n", note.c_str());
   return dataset;
 }
 
-CauseClass TellOutcome(const TrainReport& report, Json environment, Results& results,
-                       Reporter& reporter) {
+// What a checkpoint of this member must have been made with. The folder's name follows from member,
+// specification, build and fingerprint, as it does for scripts in Python.
+CheckpointIdentity IdentityOf(const TrainerRequest& request, const Process& process,
+                              const Dataset& dataset) {
+  const std::string& said = request.specification_sha256;
+  return {{"member", request.member},
+          {"specification",
+           said.empty() ? Sha256Hex(SpecificationToJson(request.specification)) : said},
+          {"stack", process.build.stack},
+          {"build", process.build.build},
+          {"fingerprint", process.build.fingerprint},
+          {"data", dataset.identity},
+          {"libraries", Sha256Hex(process.observed.dump())}};
+}
+
+std::string FolderNameOf(const CheckpointIdentity& identity) {
+  return Sha256Hex(identity.at("member") + "\n" + identity.at("specification") + "\n" +
+                   identity.at("build") + "\n" + identity.at("fingerprint"))
+      .substr(0, 32);
+}
+
+// None: there is no folder for them, or it cannot be used, which is said.
+std::unique_ptr<Checkpointer> MakeCheckpointer(const TrainerRequest& request,
+                                               const Process& process, const Dataset& dataset,
+                                               const Clock& clock) {
+  if (process.checkpoints.empty()) return nullptr;
+  CheckpointIdentity identity = IdentityOf(request, process, dataset);
+  const std::string name = FolderNameOf(identity);
+  CheckpointFolder folder(process.checkpoints, name, std::move(identity));
+  if (const absl::Status opened = folder.Open(); !opened.ok()) {
+    std::fprintf(stderr, "no checkpoints: %s\n", Message(opened).c_str());
+    return nullptr;
+  }
+  return std::make_unique<Checkpointer>(std::move(folder), process.checkpoint_every,
+                                        request.work_directory, clock);
+}
+
+std::string StoppedMessage(const TrainReport& report) {
+  return "asked to stop after " + std::to_string(report.steps) + " steps" +
+         (report.is_kept ? ", which are kept" : "");
+}
+
+CauseClass TellOutcome(const TrainReport& report, Json environment, Checkpointer* checkpoints,
+                       Results& results, Reporter& reporter) {
   if (report.ending == Ending::kInterrupted) {
-    return TellFailure(CauseClass::kInterrupted,
-                       "asked to stop after " + std::to_string(report.steps) + " steps", reporter);
+    return TellFailure(CauseClass::kInterrupted, StoppedMessage(report), reporter);
   }
   environment["measured"] = MeasuredJson(report);
+  if (checkpoints != nullptr) {
+    Json cost = checkpoints->Measured();
+    if (!cost.is_null()) environment["measured"]["checkpoints"] = std::move(cost);
+  }
   environment["load_at_end"] = MachineJson()["load"];
   Outcome& outcome = results.outcome();
   outcome.kind =
@@ -76,6 +144,7 @@ CauseClass TellOutcome(const TrainReport& report, Json environment, Results& res
   outcome.environment = environment.dump();
   outcome.train_seconds = report.train_seconds;
   reporter.Outcome(outcome);
+  if (checkpoints != nullptr && reporter.status().ok()) checkpoints->Forget();
   return CauseClass::kNone;
 }
 
@@ -116,6 +185,9 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   if (!place.ok()) return fail(CauseClass::kBadSpecification, place);
   const auto device = DeviceOf(spec, *hardware);
   if (!device.ok()) return fail(CauseOf(device.status()), device.status());
+  const absl::Status precision =
+      CheckPrecision(spec.train.precision, hardware->gpu ? GpuJson() : Json());
+  if (!precision.ok()) return fail(CauseClass::kBadSpecification, precision);
 
   const Streams streams = MakeStreams(spec);
   SwitchPlan switches = PlanSwitches(spec, streams.threads);
@@ -134,10 +206,14 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   }
   const auto dataset = Load(request, process, clock);
   if (dataset.ok()) environment["data_identity"] = dataset->identity;
+  const bool trains = request.weights.empty();
+  const auto checkpoints =
+      trains && dataset.ok() ? MakeCheckpointer(request, process, *dataset, clock) : nullptr;
   reporter.Hello({.stack = build.stack,
                   .build = build.build,
                   .environment = environment.dump(),
-                  .data_identity = dataset.ok() ? dataset->identity : ""});
+                  .data_identity = dataset.ok() ? dataset->identity : "",
+                  .resumes = checkpoints != nullptr});
   if (!dataset.ok()) return fail(CauseClass::kBadData, dataset.status());
   const absl::Status as_asked = CheckReadings(readings);
   if (!as_asked.ok()) return fail(CauseClass::kBug, as_asked);
@@ -149,11 +225,12 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
     const absl::Status written = results.WriteEvaluationSet();
     if (!written.ok()) return fail(CauseOf(written), written);
   }
-  const TrainInput input = {spec, *dataset, streams, switches, *device, clock};
-  const auto report = request.weights.empty() ? Train(input, results, reporter)
-                                              : Infer(input, request.weights, results);
+  const TrainInput input = {spec,    *dataset, streams,   switches,
+                            *device, clock,    StopAsked, checkpoints.get()};
+  const auto report =
+      trains ? Train(input, results, reporter) : Infer(input, request.weights, results);
   if (!report.ok()) return fail(CauseOf(report.status()), report.status());
-  return TellOutcome(*report, std::move(environment), results, reporter);
+  return TellOutcome(*report, std::move(environment), checkpoints.get(), results, reporter);
 }
 
 }  // namespace noisefloor::trainer

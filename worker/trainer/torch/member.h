@@ -2,6 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
+
+#include "absl/time/time.h"
 
 #include "common/base/clock.h"
 #include "common/trainer_protocol/json.h"
@@ -16,6 +19,8 @@ struct Process {
   const Build& build;
   const Json& observed;  // From ObserveLibraries.
   const std::optional<DataCache>& cache;
+  std::string checkpoints;          // Folder of all members' checkpoints; empty: none are kept.
+  absl::Duration checkpoint_every;  // Infinite: only when asked to stop.
 };
 
 // Tells hello, records, artifacts and the outcome through `reporter`. Returns kNone when the

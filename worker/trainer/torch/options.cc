@@ -36,6 +36,28 @@ uint64_t LimitFromEnvironment() {
   return mib > 0 && mib <= kMostCacheMib ? mib : kDefaultMib;
 }
 
+constexpr double kCheckpointSeconds = 60;
+
+// "inf": only when asked to stop. What is no number from 0 counts as not said.
+double CheckpointSecondsFromEnvironment() {
+  const std::string text = FromEnvironment("NOISEFLOOR_CHECKPOINT_SECONDS");
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == 0 && seconds >= 0 ? seconds : kCheckpointSeconds;
+}
+
+void AddCheckpoints(CLI::App& app, Options& options, double& seconds) {
+  app.add_option("--checkpoints", options.checkpoints,
+                 "Folder in which an interrupted member goes on (default: "
+                 "$NOISEFLOOR_CHECKPOINTS; none: nothing is kept)")
+      ->type_name("DIR");
+  app.add_option("--checkpoint-every", seconds,
+                 "Seconds from one checkpoint to the next; inf: only when asked to stop (default: "
+                 "$NOISEFLOOR_CHECKPOINT_SECONDS, else 60)")
+      ->type_name("SECONDS")
+      ->check(CLI::NonNegativeNumber);
+}
+
 Options Printing(Options::Mode mode, std::string text) {
   Options options;
   options.mode = mode;
@@ -45,17 +67,20 @@ Options Printing(Options::Mode mode, std::string text) {
 
 }  // namespace
 
-Options ParseOptions(int argc, char** argv) {
+Options ParseOptions(int argc, char** argv, std::string_view stack) {
   Options options;
   options.data_root = FromEnvironment("NOISEFLOOR_DATA");
   options.gpu = !FromEnvironment("CUDA_VISIBLE_DEVICES").empty();
   options.cache = FromEnvironment("NOISEFLOOR_CACHE");
+  options.checkpoints = FromEnvironment("NOISEFLOOR_CHECKPOINTS");
   uint64_t cache_limit_mib = LimitFromEnvironment();
+  double checkpoint_seconds = CheckpointSecondsFromEnvironment();
   bool describe = false, example = false, serve_forks = false;
   std::string probe;
   CLI::App app(kDescription, "noisefloor-trainer");
   app.footer(kExamples);
-  const std::string version = "noisefloor-trainer " NOISEFLOOR_VERSION " (" NOISEFLOOR_STACK ")";
+  const std::string version =
+      "noisefloor-trainer " NOISEFLOOR_VERSION " (" + std::string(stack) + ")";
   app.set_version_flag("--version", version, "Print the version and exit");
   app.add_flag("--describe", describe, "Print what this trainer is as one JSON object");
   app.add_option("--probe", probe,
@@ -87,6 +112,7 @@ Options ParseOptions(int argc, char** argv) {
   app.add_option("--cache-limit", cache_limit_mib,
                  "MiB that may lie there unused (default: $NOISEFLOOR_CACHE_LIMIT, else 4096)")
       ->check(CLI::Range(uint64_t{1}, kMostCacheMib));
+  AddCheckpoints(app, options, checkpoint_seconds);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
@@ -98,6 +124,7 @@ Options ParseOptions(int argc, char** argv) {
                                                  "\nSee `noisefloor-trainer --help`.\n");
   }
   options.cache_limit_bytes = cache_limit_mib << 20;
+  options.checkpoint_every = absl::Seconds(checkpoint_seconds);
   options.probed_class = probe;
   if (describe)
     options.mode = Options::Mode::kDescribe;

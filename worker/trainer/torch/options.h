@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
 
 namespace noisefloor::trainer {
 
@@ -25,11 +28,14 @@ struct Options {
   std::string data_root;
   std::string cache;  // Folder of worker/trainer/data/data_cache.h; empty: none.
   uint64_t cache_limit_bytes = 0;
+  std::string checkpoints;  // Folder of worker/trainer/checkpoint; empty: none are kept.
+  absl::Duration checkpoint_every = absl::Seconds(60);  // Infinite: only when asked to stop.
   std::string work_directory;
   std::string weights;  // To be evaluated; empty: train.
   bool write_evaluation_set = false;
 };
 
-Options ParseOptions(int argc, char** argv);
+// `stack`: what --version names.
+Options ParseOptions(int argc, char** argv, std::string_view stack);
 
 }  // namespace noisefloor::trainer

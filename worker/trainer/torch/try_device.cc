@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/trainer_protocol/hardware_class.h"
+#include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/device.h"
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
@@ -152,9 +153,8 @@ std::string Try(const std::string& hardware_class, char** argv, Json& answer) {
   if (!hardware->gpu && hardware->vendor != CpuVendor()) {
     return "this processor's vendor is " + CpuVendor();
   }
-  if (!hardware->gpu && at::get_cpu_capability() != hardware->aten_capability) {
-    return "LibTorch runs as " + at::get_cpu_capability() + " instead of " +
-           hardware->aten_capability;
+  if (!hardware->gpu && CpuCapability() != hardware->aten_capability) {
+    return "LibTorch runs as " + CpuCapability() + " instead of " + hardware->aten_capability;
   }
   const absl::StatusOr<at::Device> device = OpenDevice(hardware->gpu);
   if (!device.ok()) return Message(device.status());

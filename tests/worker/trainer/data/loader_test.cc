@@ -48,6 +48,32 @@ TEST(LoaderTest, BatchesFollowTheOrderOfTheEpoch) {
   }
 }
 
+// Of an epoch that is entered in its middle it is known, too, that every example comes once.
+TEST(LoaderTest, GoingOnAtAStepGivesTheBatchesOfWhoWentThere) {
+  const Split split = TenExamples();
+  for (const bool drop_last : {false, true}) {
+    const LoaderSettings settings{.batch_size = 4, .drop_last = drop_last};
+    Loader whole = Loader::Make(split, DataOrder(1, 5), settings).value();
+    for (uint64_t step = 0; step < 7; ++step) {
+      Loader loader = Loader::Make(split, DataOrder(1, 5), settings).value();
+      (void)loader.Next();
+      loader.GoOnAt(step);
+      Loader there = whole;
+      for (int i = 0; i < 7; ++i) {
+        const Batch expected = there.Next().value();
+        const Batch batch = loader.Next().value();
+        EXPECT_EQ(batch.examples, expected.examples) << step;
+        EXPECT_EQ(batch.labels, expected.labels);
+        EXPECT_EQ(batch.epoch, expected.epoch);
+        EXPECT_EQ(batch.step, expected.step);
+        EXPECT_EQ(batch.first_position, expected.first_position);
+        EXPECT_EQ(batch.last_of_epoch, expected.last_of_epoch);
+      }
+      (void)whole.Next();
+    }
+  }
+}
+
 TEST(LoaderTest, LastSmallBatchIsLeftOutWhenAsked) {
   const Split split = TenExamples();
   Loader loader = MakeLoader(split, {.batch_size = 4, .drop_last = true});

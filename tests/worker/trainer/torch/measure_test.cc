@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -47,6 +48,10 @@ Json KernelsOf(const TrainerRequest& request) {
   std::stringstream text;
   text << file.rdbuf();
   return Json::parse(text.str(), nullptr, false);
+}
+
+Json MeasuredOf(const Ran& ran) {
+  return Json::parse(ran.outcome().environment, nullptr, false).value("measured", Json::object());
 }
 
 int64_t LaunchesOf(const Json& kernels, const std::string& part) {
@@ -160,6 +165,57 @@ TEST(MeasureTest, KernelsAreNamedWithTheirLaunches) {
       EXPECT_EQ(LaunchesOf(kernels["arms"][arm], "aten::cross_entropy_loss"), shards * steps);
     }
   }
+}
+
+// What a step of the settings has, both arms have, as often as it is due.
+TEST(MeasureTest, StepsAreOfTheLossTheScaleTheLimitAndTheAverageThatAreAskedFor) {
+  TrainerRequest request = MeasureRequest();
+  TrainSettings& train = request.specification.train;
+  train.loss = "binary_cross_entropy";
+  train.precision = "fp16";
+  train.clip_norm = 0.1;
+  train.average_decay = 0.9;
+  const Ran ran = RunTrainer(request);
+  ASSERT_EQ(ran.exit_code, 0) << ran.output;
+  EXPECT_EQ(ran.Hash("deterministic/weights"), ran.Hash("plan/weights"));
+  EXPECT_NE(ran.Hash("plan/weights"), ran.Hash("init"));
+  const Json kernels = KernelsOf(request);
+  const int64_t steps = kernels.value("profiled_steps", int64_t{0});
+  ASSERT_GT(steps, 0);
+  for (const char* arm : {"deterministic", "plan"}) {
+    const Json& names = kernels["arms"][arm];
+    EXPECT_EQ(LaunchesOf(names, "aten::binary_cross_entropy_with_logits"), steps);
+    EXPECT_EQ(LaunchesOf(names, "aten::cross_entropy_loss"), 0);
+    EXPECT_EQ(LaunchesOf(names, "aten::_amp_foreach_non_finite_check_and_unscale_"), steps);
+    EXPECT_EQ(LaunchesOf(names, "aten::_foreach_norm"), steps);
+    EXPECT_EQ(LaunchesOf(names, "aten::_foreach_lerp_"), steps);
+  }
+}
+
+TEST(MeasureTest, ArmsHaveTheArithmeticThatIsAskedFor) {
+  TrainerRequest request = MeasureRequest();
+  std::set<std::string> weights;
+  std::set<std::string> inits;
+  for (const char* precision : {"fp32", "bf16", "fp16", "fp64"}) {
+    request.specification.train.precision = precision;
+    const Ran ran = RunTrainer(request);
+    ASSERT_EQ(ran.exit_code, 0) << precision << ran.output;
+    EXPECT_EQ(ran.Hash("deterministic/weights"), ran.Hash("plan/weights")) << precision;
+    weights.insert(ran.Hash("plan/weights"));
+    inits.insert(ran.Hash("init"));
+  }
+  EXPECT_EQ(weights.size(), 4u);
+  EXPECT_EQ(inits.size(), 2u) << "weights of fp64 are doubles, all others floats";
+}
+
+TEST(MeasureTest, StepsThatMoveNothingAreTold) {
+  TrainerRequest request = MeasureRequest();
+  request.specification.train.precision = "fp16";
+  EXPECT_EQ(MeasuredOf(RunTrainer(request)).value("skipped_steps", int64_t{0}), 0);
+  request.specification.train.loss_scale.initial = 16777216;  // Of fp16 the largest is 65504.
+  const int64_t skipped = MeasuredOf(RunTrainer(request)).value("skipped_steps", int64_t{0});
+  EXPECT_GT(skipped, 0);
+  EXPECT_EQ(skipped % 2, 0) << "both arms alike";
 }
 
 TEST(MeasureTest, LossesThatAreNotFiniteAreToldAndNotTimed) {

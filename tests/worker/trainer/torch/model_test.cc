@@ -351,6 +351,39 @@ Result Compute(const Model& model, const ModelSettings& settings, int64_t count,
   return result;
 }
 
+// The gradient of the last bias is the mean over examples and attributes of sigmoid(z) - y.
+TEST(ShardsTest, AttributesHaveTheGradientOfTheirSigmoids) {
+  const ModelSettings settings{.name = "mlp", .hidden = 32};
+  const auto model = MakeModel(settings, kMnist, at::kCPU);
+  SetByFormula(*model);
+  const at::Tensor images = FormulaImages(8, 1, 28);
+  const at::Tensor truths = FormulaLabels(8 * 10).reshape({8, 10}).remainder(2).to(at::kFloat);
+  at::NoGradGuard no_grad;
+  const at::Tensor logits = model->Forward(images, {.training = false}).to(at::kDouble);
+  const at::Tensor yes = logits.neg().exp().add(1).reciprocal();
+  const at::Tensor bias = (yes - truths).sum(0).div(80);
+  const double loss = -(yes.log() * truths + (1 - yes).log() * (1 - truths)).mean().item<double>();
+  for (const int64_t count : {1, 2, 4}) {
+    std::vector<std::unique_ptr<Model>> replicas;
+    for (int64_t i = 0; i < count; ++i) {
+      replicas.push_back(MakeModel(settings, kMnist, at::kCPU, model.get()));
+    }
+    at::AutoGradMode grad(true);
+    GradientShards shards({.shards = count, .binary = true}, std::move(replicas));
+    const auto& gradients = shards.Compute(8, 0, [&](int64_t first, int64_t n) {
+      return Examples{images.narrow(0, first, n), truths.narrow(0, first, n)};
+    });
+    EXPECT_NEAR(shards.loss().item<double>(), loss, 1e-6) << count;
+    bool seen = false;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      if (model->parameters()[i].name != "dense3.bias") continue;
+      seen = true;
+      EXPECT_LT((gradients[i].to(at::kDouble) - bias).abs().max().item<double>(), 1e-7) << count;
+    }
+    EXPECT_TRUE(seen);
+  }
+}
+
 TEST(ShardsTest, MasksAndGradientsDoNotDependOnTheNumberOfShards) {
   const ModelSettings settings{.name = "mlp", .dropout = 0.5, .hidden = 32};
   const auto model = MakeModel(settings, kMnist, at::kCPU);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -18,6 +19,7 @@
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/optim/optimizer.h"
 #include "worker/trainer/torch/optim/poke.h"
+#include "worker/trainer/torch/optim/update.h"
 #include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/memory.h"
 
@@ -83,6 +85,72 @@ TEST(OptimizerTest, StridesOfDimensionsWithOneElementDoNotMatter) {
     EXPECT_TRUE(at::equal(moved, same));
     EXPECT_TRUE(at::allclose(moved, weight - 0.05));
   }
+}
+
+// Three steps, the state carried over to an optimiser just made, two more: the bits of five. The
+// first step of SGD takes the gradient as momentum as it is, so its counter matters, too.
+TEST(OptimizerTest, ItsStateCarriedOverGoesOnToTheSameBits) {
+  for (const OptimizerSettings& settings :
+       {OptimizerSettings{}, OptimizerSettings{.momentum = 0.9, .weight_decay = 0.01},
+        OptimizerSettings{.momentum = 0.9, .nesterov = true}, OptimizerSettings{.name = "adam"},
+        OptimizerSettings{.name = "adamw", .weight_decay = 0.01},
+        OptimizerSettings{.formula = "keras", .momentum = 0.9, .nesterov = true},
+        OptimizerSettings{.name = "adam", .formula = "keras"}}) {
+    at::Tensor whole = Numbers("w", 1000);
+    at::Tensor first = whole.clone();
+    Optimizer undisturbed(settings, {whole});
+    Optimizer before(settings, {first});
+    for (int step = 0; step < 3; ++step) {
+      const at::Tensor gradient = Numbers("g", 1000) * (step + 1);
+      undisturbed.Step({gradient}, 0.1);
+      before.Step({gradient}, 0.1);
+    }
+    at::Tensor second = first.clone();
+    Optimizer after(settings, {second});
+    OptimizerState state;
+    before.Export(state);
+    ASSERT_TRUE(after.Import(state).ok());
+    for (int step = 3; step < 5; ++step) {
+      const at::Tensor gradient = Numbers("g", 1000) * (step + 1);
+      undisturbed.Step({gradient}, 0.1);
+      after.Step({gradient}, 0.1);
+    }
+    EXPECT_TRUE(at::equal(whole, second)) << settings.name << " " << settings.momentum;
+  }
+}
+
+// Of a state that does not fit nothing is taken.
+TEST(UpdateTest, AStateOfAnotherKindIsRefusedWhole) {
+  TrainSettings train;
+  train.optimizer.momentum = 0.9;
+  train.precision = "fp16";
+  const at::Tensor weight = Numbers("w", 10);
+  Update update(train, {weight}, {});
+  const auto refused = [&](const std::function<void(OptimizerState&)>& change) {
+    OptimizerState state = update.Export();
+    state.tensors = {{"first/0", at::ones({10})}};
+    state.counters["skipped"] = 5;
+    change(state);
+    const absl::Status status = update.Import(state);
+    EXPECT_EQ(update.skipped(), 0);
+    EXPECT_TRUE(at::equal(update.Export().tensors[0].value, at::zeros({10})));
+    return Message(status);
+  };
+  EXPECT_EQ(refused([](OptimizerState& s) { s.counters["steps"] = -1; }), "steps: below 0");
+  EXPECT_EQ(refused([](OptimizerState& s) { s.counters.erase("scale_steps"); }),
+            "scale_steps: missing");
+  EXPECT_EQ(refused([](OptimizerState& s) { s.counters["averaged"] = 1; }),
+            "it has more than these settings keep");
+  EXPECT_EQ(refused([](OptimizerState& s) {
+              s.tensors.push_back({"second/0", at::ones({10})});
+            }),
+            "it has more than these settings keep");
+  EXPECT_EQ(refused([](OptimizerState& s) { s.tensors[0].value = at::ones({10}, at::kDouble); }),
+            "first/0: of another shape or type than the parameter's");
+  OptimizerState below = update.Export();
+  below.counters["scale_exponent"] = -3;
+  EXPECT_TRUE(update.Import(below).ok());
+  EXPECT_EQ(update.loss_scale(), train.loss_scale.initial / 8);
 }
 
 TEST(OptimizerDeathTest, AnotherMemoryLayoutIsABug) {

@@ -48,6 +48,35 @@ TEST(MetricsTest, CountsByHand) {
   EXPECT_NEAR(metrics.loss, (first + second + third + fourth) / 4, 1e-12);
 }
 
+TEST(MetricsTest, AttributesAreDecidedEachByItself) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<float> logits = {2.0f, -1.0f, 3.0f, 0.5f, static_cast<float>(nan),
+                                     1.0f, 0.0f,  -2.0f};
+  const std::vector<uint8_t> truths = {1, 0, 1, 0, 0, 1, 0, 1};
+  const AttributeMetrics metrics = MeasureAttributes(logits, truths, 2);
+  EXPECT_DOUBLE_EQ(metrics.accuracy, 5.0 / 8);
+  EXPECT_DOUBLE_EQ(metrics.all_right, 1.0 / 4);
+  EXPECT_DOUBLE_EQ(metrics.by_truth.at(0), 2.0 / 4);
+  EXPECT_DOUBLE_EQ(metrics.by_truth.at(1), 3.0 / 4);
+  EXPECT_TRUE(std::isnan(metrics.loss));
+}
+
+TEST(MetricsTest, TheLossOfAttributesIsThatOfTheSigmoid) {
+  const std::vector<float> logits = {0.75f, -1.5f, 4.0f};
+  const std::vector<uint8_t> truths = {1, 0, 0};
+  double sum = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    const double yes = 1 / (1 + std::exp(-static_cast<double>(logits[i])));
+    sum -= std::log(truths[i] == 1 ? yes : 1 - yes);
+  }
+  const AttributeMetrics metrics = MeasureAttributes(logits, truths, 1);
+  EXPECT_NEAR(metrics.loss, sum / 3, 1e-12);
+  // Where the sigmoid is 0 or 1 to every digit, the loss is still finite.
+  const std::vector<float> far = {1000.0f, -1000.0f};
+  EXPECT_DOUBLE_EQ(MeasureAttributes(far, std::vector<uint8_t>{0, 1}, 1).loss, 1000);
+  EXPECT_TRUE(std::isnan(MeasureAttributes(far, std::vector<uint8_t>{1, 1}, 1).by_truth.at(0)));
+}
+
 TEST(MetricsTest, TopFiveOfTenAndAClassWithoutExamples) {
   std::vector<float> logits(20);
   for (int k = 0; k < 10; ++k) logits[k] = logits[10 + k] = static_cast<float>(k);
@@ -325,7 +354,7 @@ TEST(IntakeDeathTest, AStopIsSeenWhicheverThreadTheSignalMeets) {
 Options Parse(std::vector<std::string> arguments) {
   std::vector<char*> argv = {const_cast<char*>("noisefloor-trainer")};
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  return ParseOptions(static_cast<int>(argv.size()), argv.data());
+  return ParseOptions(static_cast<int>(argv.size()), argv.data(), "torch-2.11-cu130");
 }
 
 TEST(OptionsTest, AMistakeIsSaidWithTheNearestOption) {

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <ostream>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "common/files/sha256.h"
@@ -213,6 +216,50 @@ TEST(ProgramTest, SigtermEndsATrainingAsInterrupted) {
   EXPECT_EQ(ran.outcome().kind, Outcome::Kind::kFailed);
   EXPECT_EQ(ran.outcome().cause, CauseClass::kInterrupted);
   EXPECT_TRUE(ran.outcome().message.starts_with("asked to stop after ")) << ran.outcome().message;
+}
+
+std::string RecordsOf(const Ran& ran) {
+  std::string lines;
+  for (const TrainerEvent& event : ran.events) {
+    if (std::holds_alternative<RecordsEvent>(event)) lines += EventToJson(event) + "\n";
+  }
+  return lines;
+}
+
+TEST(ProgramTest, SigtermKeepsACheckpointAndTheNextAttemptGoesOnToTheSameBits) {
+  TrainerRequest request = SmallRequest();
+  request.specification.train.epochs = 20;
+  const Ran undisturbed = RunTrainer(request);
+  EXPECT_FALSE(undisturbed.hello().resumes) << "it has no folder for them";
+  const std::string folder = SmallRequest().work_directory + "/checkpoints";
+  const std::map<std::string, std::string> variables = {{"NOISEFLOOR_CHECKPOINTS", folder}};
+
+  const Ran cut = RunTrainer(request, {.variables = variables, .stop_after_first_progress = true});
+  EXPECT_EQ(cut.exit_code, 14);
+  EXPECT_TRUE(cut.hello().resumes);
+  EXPECT_TRUE(cut.outcome().message.ends_with(" steps, which are kept")) << cut.outcome().message;
+  request.work_directory = SmallRequest().work_directory;
+  const Ran resumed = RunTrainer(request, {.variables = variables});
+
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_TRUE(resumed.output.starts_with("goes on after ")) << resumed.output;
+  EXPECT_EQ(resumed.outcome().hashes, undisturbed.outcome().hashes);
+  EXPECT_EQ(RecordsOf(resumed), RecordsOf(undisturbed));
+  EXPECT_TRUE(Json::parse(resumed.outcome().environment)["measured"].contains("resumed_at"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "a member that is done needs none any more";
+  // Of another member there is none, though all else is the same.
+  request.member = "s1c2r4";
+  EXPECT_EQ(RunTrainer(request, {.variables = variables}).output, "");
+}
+
+TEST(ProgramTest, WithoutAFolderForCheckpointsItSaysSoAndTrains) {
+  const TrainerRequest request = SmallRequest("mlp");
+  const std::string file = SmallRequest().work_directory + "/file";
+  std::ofstream(file) << "no folder";
+  const Ran ran = RunTrainer(request, {.variables = {{"NOISEFLOOR_CHECKPOINTS", file + "/x"}}});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_FALSE(ran.hello().resumes);
+  EXPECT_TRUE(ran.output.starts_with("no checkpoints: ")) << ran.output;
 }
 
 TEST(ProgramTest, RequestIsTakenAtItsNewlineWithoutAnEndOfInput) {

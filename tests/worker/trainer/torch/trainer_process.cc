@@ -28,6 +28,12 @@ struct Pipe {
   int writer() const { return ends[1]; }
 };
 
+// That of another stack, where the test is run for one.
+std::string TrainerPath() {
+  const char* other = std::getenv("NOISEFLOOR_OTHER_TRAINER");
+  return other == nullptr ? NOISEFLOOR_TRAINER_PATH : other;
+}
+
 // In the child: only what is safe after fork.
 [[noreturn]] void BecomeTrainer(const Pipe& input, const Pipe& output, const Pipe& events,
                                 const RunOptions& options, char** arguments) {
@@ -42,7 +48,7 @@ struct Pipe {
     const rlimit limit = {options.memory_limit_bytes, options.memory_limit_bytes};
     setrlimit(RLIMIT_AS, &limit);
   }
-  execv(NOISEFLOOR_TRAINER_PATH, arguments);
+  execv(arguments[0], arguments);
   _exit(127);
 }
 
@@ -126,7 +132,7 @@ std::vector<Record> Ran::RecordsOf(const std::string& metric) const {
 Ran RunTrainer(const std::string& input, const RunOptions& options) {
   signal(SIGPIPE, SIG_IGN);
   const Pipe in, out, events;
-  std::vector<std::string> words = {NOISEFLOOR_TRAINER_PATH};
+  std::vector<std::string> words = {TrainerPath()};
   words.insert(words.end(), options.arguments.begin(), options.arguments.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

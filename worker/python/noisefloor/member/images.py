@@ -89,21 +89,46 @@ def _valued(run: Run, image: np.ndarray) -> np.ndarray:
 
 
 def learning_rate(run: Run, step: int, steps_of_epoch: int) -> float:
-    """Of a step, from 0: worker/trainer/torch/optim/schedule.h."""
+    """Of a step, from 0: worker/trainer/torch/optim/schedule.h, bit for bit."""
     base = float(run["train.optimizer.learning_rate"])
     warmup = math.floor(float(run["train.schedule.warmup_epochs"]) * steps_of_epoch + 0.5)
     if step < warmup:
         return base * ((step + 1) / warmup)
-    name = run["train.schedule.name"]
+    if run["train.schedule.name"] == "constant":
+        return base
+    return base * _share(run, step, steps_of_epoch, warmup)
+
+
+def _share(run: Run, step: int, steps_of_epoch: int, warmup: int) -> float:
+    """Of the base rate, after the warm-up."""
+    def number(name: str) -> float:
+        return float(run["train.schedule." + name])
+    name, total = run["train.schedule.name"], int(run["train.epochs"]) * steps_of_epoch
+    epoch, done = step // steps_of_epoch, (step - warmup) / (total - warmup)
+    reached = sum(epoch >= milestone for milestone in run["train.schedule.milestones"])
     if name == "step":
-        factor = 1.0
-        for milestone in run["train.schedule.milestones"]:
-            factor *= float(run["train.schedule.factor"]) if step // steps_of_epoch >= milestone else 1.0
-        return base * factor
+        return _power(number("factor"), reached)
+    if name == "staircase":
+        return _power(number("factor"), epoch // run["train.schedule.every_epochs"])
     if name == "cosine":
-        done = (step - warmup) / (run["train.epochs"] * steps_of_epoch - warmup)
-        return base * (0.5 * (1.0 + _cosine_of_pi(done)))
-    return base
+        return 0.5 * (1.0 + _cosine_of_pi(done))
+    if name == "polynomial":
+        power = _power(1.0 - done, run["train.schedule.power"])
+        return number("end") + (1.0 - number("end")) * power
+    if name == "triangular":
+        peak = int(number("peak") * total)
+        if step < peak:
+            return number("start") + (1.0 - number("start")) * (step / peak)
+        return 1.0 + (number("end") - 1.0) * ((step - peak) / (total - peak))
+    return float(run["train.schedule.factors"].split(" ")[reached])
+
+
+def _power(base: float, exponent: int) -> float:
+    """From the left, as our trainer multiplies."""
+    power = 1.0
+    for _ in range(exponent):
+        power *= base
+    return power
 
 
 def _cosine_of_pi(x: float) -> float:

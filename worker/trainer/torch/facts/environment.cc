@@ -13,6 +13,7 @@
 #include "common/base/check.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/hardware_class.h"
+#include "worker/trainer/torch/facts/adapter.h"
 #include "worker/trainer/torch/facts/machine.h"
 
 namespace noisefloor::trainer {
@@ -47,9 +48,11 @@ Json CudaJson() {
 
 }  // namespace
 
+std::string_view OwnStack() { return NOISEFLOOR_STACK; }
+
 Build IdentifyBuild() {
   Build build;
-  build.stack = NOISEFLOOR_STACK;
+  build.stack = OwnStack();
   const auto hash = Sha256File("/proc/self/exe");
   NF_CHECK(hash.ok());
   build.build = *hash;
@@ -62,7 +65,7 @@ Json ProcessEnvironment(const Build& build) {
           {"stack", build.stack},
           {"stack_fingerprint", build.fingerprint},
           {"versions", VersionsJson()},
-          {"aten_cpu_capability", at::get_cpu_capability()},
+          {"aten_cpu_capability", CpuCapability()},
           {"machine", MachineJson()},
           {"gpu", CudaJson()},
           {"variables", VariablesJson()}};

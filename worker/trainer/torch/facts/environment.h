@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/trainer_protocol/json_reader.h"
@@ -15,6 +16,7 @@ struct Build {
   std::string fingerprint;  // SHA-256 over the stack's name and its libraries' versions.
 };
 Build IdentifyBuild();
+std::string_view OwnStack();  // The name alone.
 
 // What can be said before a member is known.
 Json ProcessEnvironment(const Build& build);

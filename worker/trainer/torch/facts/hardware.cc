@@ -29,4 +29,20 @@ absl::Status CheckGpuClass(std::string_view asked, const Json& gpu) {
                       ", this GPU is " + here + " (" + name + ")");
 }
 
+absl::Status CheckPrecision(std::string_view precision, const Json& gpu) {
+  const bool tf32 = precision == "tf32";
+  if (!gpu.is_object()) {
+    if (!tf32) return absl::OkStatus();
+    return InvalidInput("train.precision: tf32 is an arithmetic of GPUs, this is a processor");
+  }
+  if (!tf32 && precision != "bf16") return absl::OkStatus();
+  const std::string capability = gpu.value("compute_capability", "");
+  int major = 0;
+  std::from_chars(capability.data(), capability.data() + capability.size(), major);
+  if (major >= 8) return absl::OkStatus();
+  return InvalidInput("train.precision: " + std::string(precision) +
+                      " needs a GPU of compute capability 8.0 or more, this one has " +
+                      (capability.empty() ? "none that it tells" : capability));
+}
+
 }  // namespace noisefloor::trainer

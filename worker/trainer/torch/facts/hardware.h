@@ -17,4 +17,8 @@ absl::StatusOr<HardwareClass> HardwareOf(const Specification& specification);
 // class, Unavailable when it does not say what it is.
 absl::Status CheckGpuClass(std::string_view asked, const Json& gpu);
 
+// `gpu`: as above; null on a processor. InvalidArgument for an arithmetic that this device does not
+// have: tf32 and bf16 need a GPU's compute capability 8.0, processors have bf16 and no tf32.
+absl::Status CheckPrecision(std::string_view precision, const Json& gpu);
+
 }  // namespace noisefloor::trainer

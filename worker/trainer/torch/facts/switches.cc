@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "worker/trainer/torch/facts/adapter.h"
+
 namespace noisefloor::trainer {
 
 namespace {
@@ -71,33 +73,36 @@ std::vector<Switch> CudnnSwitches(const SwitchPlan& plan) {
   };
 }
 
+std::string NameOf(at::Float32MatmulPrecision precision) {
+  switch (precision) {
+    case at::Float32MatmulPrecision::HIGHEST: return "highest";
+    case at::Float32MatmulPrecision::HIGH: return "high";
+    case at::Float32MatmulPrecision::MEDIUM: return "medium";
+  }
+  return "unknown";
+}
+
 // Of the two interfaces for precision only the older one: mixing them makes its getters throw.
-std::vector<Switch> PrecisionSwitches() {
+std::vector<Switch> PrecisionSwitches(const SwitchPlan& plan) {
   Context& context = at::globalContext();
-  using Reduction = at::CuBLASReductionOption;
-  const auto full = [](Reduction option) {
-    return option == Reduction::DisallowReducedPrecisionAllowSplitK ||
-           option == Reduction::DisallowReducedPrecisionDisallowSplitK;
-  };
+  const std::string precision = plan.tf32 ? "high" : "highest";
   return {
-      {"float32_matmul_precision", "highest", [&] { context.setFloat32MatmulPrecision("highest"); },
-       [&] {
-         return context.float32MatmulPrecision() == at::Float32MatmulPrecision::HIGHEST ? "highest"
-                                                                                        : "lower";
-       }},
-      OfContext("tf32_cublas", false, &Context::setAllowTF32CuBLAS, &Context::allowTF32CuBLAS),
+      {"float32_matmul_precision", precision,
+       [&, precision] { context.setFloat32MatmulPrecision(precision); },
+       [&] { return NameOf(context.float32MatmulPrecision()); }},
+      OfContext("tf32_cublas", plan.tf32, &Context::setAllowTF32CuBLAS, &Context::allowTF32CuBLAS),
       Bool(
-          "tf32_cudnn", false, [&](bool on) { context.setAllowTF32CuDNN(on); },
+          "tf32_cudnn", plan.tf32, [&](bool on) { context.setAllowTF32CuDNN(on); },
           [&] { return context.allowTF32CuDNN(); }),
       // Only for Intel's GPUs; its setter refuses elsewhere.
       Bool(
           "tf32_onednn", false, [](bool) {}, [&] { return context.allowTF32OneDNN(); }),
       Bool(
           "fp16_reduction_cublas", false, [&](bool on) { context.setAllowFP16ReductionCuBLAS(on); },
-          [&, full] { return !full(context.allowFP16ReductionCuBLAS()); }),
+          [&] { return ReducesFp16(context); }),
       Bool(
           "bf16_reduction_cublas", false, [&](bool on) { context.setAllowBF16ReductionCuBLAS(on); },
-          [&, full] { return !full(context.allowBF16ReductionCuBLAS()); }),
+          [&] { return ReducesBf16(context); }),
       OfContext("fp16_accumulation_cublas", false, &Context::setAllowFP16AccumulationCuBLAS,
                 &Context::allowFP16AccumulationCuBLAS),
   };
@@ -134,8 +139,7 @@ std::vector<Switch> ProcessorSwitches(const SwitchPlan& plan) {
        [] { return std::to_string(at::get_num_interop_threads()); }},
   };
   if (!plan.aten_capability.empty()) {
-    switches.push_back({"aten_cpu_capability", plan.aten_capability, [] {},
-                        [] { return at::get_cpu_capability(); }});
+    switches.push_back({"aten_cpu_capability", plan.aten_capability, [] {}, CpuCapability});
   }
   return switches;
 }
@@ -146,13 +150,14 @@ SwitchPlan PlanSwitches(const Specification& specification, int64_t threads) {
   SwitchPlan plan;
   plan.deterministic = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
   plan.autotune = specification.Source(NoiseSource::kAutotune).state == SourceState::kFree;
+  plan.tf32 = specification.train.precision == "tf32";
   plan.threads = threads;
   return plan;
 }
 
 std::vector<SwitchReading> SetSwitches(const SwitchPlan& plan) {
   std::vector<SwitchReading> readings;
-  for (const auto& group : {DeterminismSwitches(plan), CudnnSwitches(plan), PrecisionSwitches(),
+  for (const auto& group : {DeterminismSwitches(plan), CudnnSwitches(plan), PrecisionSwitches(plan),
                             AttentionSwitches(), ProcessorSwitches(plan)}) {
     for (const Switch& one : group) one.set();
     for (const Switch& one : group) readings.push_back({one.name, one.asked, one.read()});

@@ -15,6 +15,7 @@ namespace noisefloor::trainer {
 struct SwitchPlan {
   bool deterministic = true;    // Off when the source `kernels` is free.
   bool autotune = false;        // On when the source `autotune` is free.
+  bool tf32 = false;            // On when train.precision is.
   int64_t threads = 1;          // Intra-op threads.
   std::string aten_capability;  // Expected of the variables set before; empty: any.
 };

@@ -5,27 +5,45 @@
 
 namespace noisefloor::trainer {
 
+namespace {
+
+std::vector<NamedTensor> ParametersAndBuffersOf(const Model& model) {
+  std::vector<NamedTensor> all = model.parameters();
+  all.insert(all.end(), model.buffers().begin(), model.buffers().end());
+  return all;
+}
+
+}  // namespace
+
 std::vector<float> HostValues(const at::Tensor& tensor) {
   const at::Tensor host = tensor.detach().to(at::kCPU, at::kFloat).contiguous();
   const float* data = host.const_data_ptr<float>();
   return {data, data + host.numel()};
 }
 
-HostTensors::HostTensors(const std::vector<NamedTensor>& tensors) {
-  values_.reserve(tensors.size());
+HostTensors::HostTensors(const std::vector<NamedTensor>& tensors, at::ScalarType type) {
   for (const NamedTensor& tensor : tensors) {
-    values_.push_back(HostValues(tensor.value));
+    const at::Tensor& host =
+        values_.emplace_back(tensor.value.detach().to(at::kCPU, type).contiguous().clone());
+    const auto count = static_cast<size_t>(host.numel());
+    const std::vector<int64_t> shape = tensor.value.sizes().vec();
     views_.push_back(
-        MakeTensorView<float>(tensor.name, tensor.value.sizes().vec(), values_.back()));
+        type == at::kDouble
+            ? MakeTensorView<double>(tensor.name, shape, {host.const_data_ptr<double>(), count})
+            : MakeTensorView<float>(tensor.name, shape, {host.const_data_ptr<float>(), count}));
   }
 }
 
-HostTensors HostTensors::Parameters(const Model& model) { return HostTensors(model.parameters()); }
+HostTensors HostTensors::Parameters(const Model& model) {
+  return HostTensors(model.parameters(), at::kFloat);
+}
 
 HostTensors HostTensors::ParametersAndBuffers(const Model& model) {
-  std::vector<NamedTensor> all = model.parameters();
-  all.insert(all.end(), model.buffers().begin(), model.buffers().end());
-  return HostTensors(all);
+  return HostTensors(ParametersAndBuffersOf(model), model.type());
+}
+
+HostTensors HostTensors::ParametersAndBuffersAsFloats(const Model& model) {
+  return HostTensors(ParametersAndBuffersOf(model), at::kFloat);
 }
 
 std::string HostTensors::Hash() const {

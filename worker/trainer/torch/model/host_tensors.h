@@ -10,18 +10,24 @@
 
 namespace noisefloor::trainer {
 
-// Owns copies of float tensors; its views borrow them and are valid as long as it lives.
+// Owns copies of tensors of float or double; its views borrow them and are valid as long as it
+// lives.
 class HostTensors {
  public:
-  explicit HostTensors(const std::vector<NamedTensor>& tensors);
+  // As `type`, whatever they are.
+  HostTensors(const std::vector<NamedTensor>& tensors, at::ScalarType type);
+  // As floats, which all weights are before the first step.
   static HostTensors Parameters(const Model& model);
+  // In the model's own type.
   static HostTensors ParametersAndBuffers(const Model& model);
+  // As files have them.
+  static HostTensors ParametersAndBuffersAsFloats(const Model& model);
 
   const std::vector<TensorView>& views() const { return views_; }
   std::string Hash() const;  // common/files/tensor_hash.h
 
  private:
-  std::vector<std::vector<float>> values_;
+  std::vector<at::Tensor> values_;  // On the host, contiguous.
   std::vector<TensorView> views_;
 };
 

@@ -37,8 +37,12 @@ at::Tensor Dropout::operator()(const at::Tensor& x, const ForwardPass& pass) con
   pass.dropout.Fill(static_cast<uint64_t>(pass.step), name, probability,
                     static_cast<uint64_t>(pass.first_example * each),
                     {mask.mutable_data_ptr<float>(), static_cast<size_t>(x.numel())});
-  return x *
-         mask.to(x.options(), /*non_blocking=*/false, /*copy=*/false, x.suggest_memory_format());
+  // The mask of a low precision's values is of float: its factor would lose digits there.
+  const bool low = x.scalar_type() == at::kBFloat16 || x.scalar_type() == at::kHalf;
+  const at::Tensor product =
+      x * mask.to(low ? x.options().dtype(at::kFloat) : x.options(), /*non_blocking=*/false,
+                  /*copy=*/false, x.suggest_memory_format());
+  return product.to(x.scalar_type());
 }
 
 at::Tensor InParts(const at::Tensor& images, const ForwardPass& pass,

@@ -41,6 +41,11 @@ class Model {
   // In the order in which the network uses them.
   const std::vector<NamedTensor>& parameters() const { return weights_.parameters(); }
   const std::vector<NamedTensor>& buffers() const { return weights_.buffers(); }
+  // Of parameters and buffers.
+  at::ScalarType type() const { return weights_.type(); }
+  // Turns parameters, buffers and statistics into this type, in place: layers hold the same ones.
+  // Before there are replicas, which take it over.
+  void ToType(at::ScalarType type) { weights_.ToType(type); }
   // The statistics of the last training batch, one tensor for each buffer, in the same order.
   const std::vector<at::Tensor>& batch_statistics() const { return weights_.batch_statistics(); }
   std::vector<at::Tensor> ParameterTensors() const;

@@ -46,4 +46,11 @@ at::Tensor Weights::NewBuffer(const std::string& name, at::IntArrayRef shape,
   return value;
 }
 
+void Weights::ToType(at::ScalarType type) {
+  place_.type = type;
+  for (const NamedTensor& one : parameters_) one.value.set_data(one.value.detach().to(type));
+  for (const NamedTensor& one : buffers_) one.value.set_data(one.value.to(type));
+  for (const at::Tensor& one : batch_statistics_) one.set_data(one.to(type));
+}
+
 }  // namespace noisefloor::trainer

@@ -33,14 +33,20 @@ struct Place {
 // Not thread-safe.
 class Weights {
  public:
-  // With `shared`, a replica's: the same storage, gradients and batch statistics of its own.
-  // `shared` is borrowed as long as tensors are asked for.
-  Weights(const Place& place, const Weights* shared) : place_(place), shared_(shared) {}
+  // With `shared`, a replica's: the same storage and type, gradients and batch statistics of its
+  // own. `shared` is borrowed as long as tensors are asked for.
+  Weights(const Place& place, const Weights* shared)
+      : place_{place.device, shared == nullptr ? place.type : shared->place_.type},
+        shared_(shared) {}
 
   at::Tensor NewParameter(const std::string& name, at::IntArrayRef shape,
                           Begin begin = Begin::kBySetting);
   // A running statistic; `statistic` becomes that of this replica's last training batch.
   at::Tensor NewBuffer(const std::string& name, at::IntArrayRef shape, at::Tensor& statistic);
+
+  at::ScalarType type() const { return place_.type; }
+  // All of them, in place: who holds one has the new one.
+  void ToType(at::ScalarType type);
 
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
   const std::vector<NamedTensor>& buffers() const { return buffers_; }
@@ -48,7 +54,7 @@ class Weights {
   const std::vector<at::Tensor>& batch_statistics() const { return batch_statistics_; }
 
  private:
-  const Place place_;
+  Place place_;
   const Weights* const shared_;
   std::vector<NamedTensor> parameters_;
   std::vector<NamedTensor> buffers_;

@@ -67,9 +67,11 @@ void ApplyPoke(const Poke& poke, const Model& model) {
     rest /= weight.size(dim);
   }
   at::Tensor element = weight.as_strided({}, {}, weight.storage_offset() + offset);
-  const float value = element.item<float>();
-  const float away = std::numeric_limits<float>::infinity();
-  element.fill_(std::nextafterf(value, std::signbit(value) ? -away : away));
+  const auto value = element.item<double>();
+  const double away = std::copysign(std::numeric_limits<double>::infinity(), value);
+  const bool doubles = element.scalar_type() == at::kDouble;
+  element.fill_(doubles ? std::nextafter(value, away)
+                        : std::nextafterf(static_cast<float>(value), static_cast<float>(away)));
 }
 
 }  // namespace noisefloor::trainer

@@ -23,7 +23,7 @@ struct Poke {
 // InvalidArgument when the parameter or element does not exist.
 absl::StatusOr<Poke> ResolvePoke(const Specification& specification, const Model& model);
 
-// Moves the element to the next float away from zero.
+// Moves the element to the next number of the weights' type away from zero.
 void ApplyPoke(const Poke& poke, const Model& model);
 
 }  // namespace noisefloor::trainer

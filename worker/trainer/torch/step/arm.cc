@@ -5,6 +5,7 @@
 #include "common/base/noise_source.h"
 #include "common/base/philox.h"
 #include "worker/trainer/torch/model/init.h"
+#include "worker/trainer/torch/model/precision.h"
 
 namespace noisefloor::trainer {
 
@@ -20,13 +21,44 @@ ModelShape ShapeOf(const MeasureSettings& measure) {
   return {kChannels, measure.image_size, measure.image_size, measure.classes};
 }
 
+bool IsBinary(const Specification& specification) {
+  return specification.train.loss == "binary_cross_entropy";
+}
+
 ShardOptions OptionsOf(const Specification& spec, const Streams& streams, int64_t threads) {
   return {.shards = spec.train.shards,
           .threads = threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
+          .layers = LayerTypeOf(spec.train.precision),
           .label_smoothing = spec.train.label_smoothing,
+          .binary = IsBinary(spec),
           .batch_norm_momentum = spec.model.batch_norm_momentum,
           .dropout = streams.dropout};
+}
+
+// {n} int64; with binary cross-entropy {n, attributes} float.
+at::Tensor DrawLabels(const Specification& specification) {
+  const bool binary = IsBinary(specification);
+  const int64_t count = specification.train.batch_size;
+  const int64_t classes = specification.measure.classes;
+  const PhiloxStream draws(SeedOf(specification), StreamOf("measure.labels"));
+  const auto bound = binary ? uint32_t{2} : static_cast<uint32_t>(classes);
+  const at::Tensor labels = at::empty({binary ? count * classes : count}, at::kLong);
+  auto* const label = labels.mutable_data_ptr<int64_t>();
+  for (int64_t i = 0; i < labels.numel(); ++i) {
+    label[i] = BelowOf(draws.Word(static_cast<uint64_t>(i)), bound);
+  }
+  return binary ? labels.view({count, classes}).to(at::kFloat) : labels;
+}
+
+// Where the moving average goes, of a specification that asks for one.
+std::vector<at::Tensor> AveragesOf(const Specification& specification, const Model& model) {
+  std::vector<at::Tensor> averages;
+  if (specification.train.average_decay == 0) return averages;
+  for (const at::Tensor& weights : model.ParameterTensors()) {
+    averages.push_back(weights.detach().clone());
+  }
+  return averages;
 }
 
 }  // namespace
@@ -45,7 +77,6 @@ Examples DrawBatch(const Specification& specification, at::Device device) {
   const int64_t side = specification.measure.image_size;
   const uint64_t seed = SeedOf(specification);
   const PhiloxStream pixels(seed, StreamOf("measure.images"));
-  const PhiloxStream classes(seed, StreamOf("measure.labels"));
   at::Tensor images = at::empty({count, kChannels, side, side}, at::kFloat);
   auto* const pixel = images.mutable_data_ptr<float>();
   for (int64_t i = 0; i < images.numel(); i += 4) {
@@ -54,16 +85,10 @@ Examples DrawBatch(const Specification& specification, at::Device device) {
       pixel[i + k] = UniformFloat(words[static_cast<size_t>(k)]);
     }
   }
-  const at::Tensor labels = at::empty({count}, at::kLong);
-  auto* const label = labels.mutable_data_ptr<int64_t>();
-  const auto bound = static_cast<uint32_t>(specification.measure.classes);
-  for (int64_t i = 0; i < count; ++i) {
-    label[i] = BelowOf(classes.Word(static_cast<uint64_t>(i)), bound);
-  }
   if (LayoutOf(specification.model) == Layout::kNhwc) {
     images = images.contiguous(at::MemoryFormat::ChannelsLast);
   }
-  return {images.to(device), labels.to(device)};
+  return {images.to(device), DrawLabels(specification).to(device)};
 }
 
 Arm::Arm(std::string_view name, const Specification& specification, const Streams& streams,
@@ -75,6 +100,7 @@ Arm::Arm(std::string_view name, const Specification& specification, const Stream
   const ModelShape shape = ShapeOf(specification.measure);
   const at::Device device = batch.images.device();
   model_ = MakeModel(specification.model, shape, device);
+  model_->ToType(WeightTypeOf(specification.train.precision));
   InitWeights(*model_, specification.model.init, streams.init);
   std::vector<std::unique_ptr<Model>> replicas;
   for (int64_t rank = 0; rank < specification.train.shards; ++rank) {
@@ -82,17 +108,19 @@ Arm::Arm(std::string_view name, const Specification& specification, const Stream
   }
   shards_ = std::make_unique<GradientShards>(OptionsOf(specification, streams, switches.threads),
                                              std::move(replicas));
-  optimizer_ =
-      std::make_unique<Optimizer>(specification.train.optimizer, model_->ParameterTensors());
+  update_ = std::make_unique<Update>(specification.train, model_->ParameterTensors(),
+                                     AveragesOf(specification, *model_));
 }
 
 void Arm::Step() {
-  const auto& gradient =
-      shards_->Compute(batch_.labels.size(0), steps_, [&](int64_t first, int64_t count) {
+  const auto& gradient = shards_->Compute(
+      batch_.labels.size(0), steps_,
+      [&](int64_t first, int64_t count) {
         return Examples{batch_.images.narrow(0, first, count),
                         batch_.labels.narrow(0, first, count)};
-      });
-  optimizer_->Step(gradient, learning_rate_);
+      },
+      update_->loss_scale());
+  update_->Step(gradient, learning_rate_);
   shards_->UpdateRunningStatistics();
   ++steps_;
 }

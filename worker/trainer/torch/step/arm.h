@@ -14,7 +14,7 @@
 #include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/facts/switches.h"
 #include "worker/trainer/torch/model/model.h"
-#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/optim/update.h"
 #include "worker/trainer/torch/step/shards.h"
 
 namespace noisefloor::trainer {
@@ -25,9 +25,10 @@ inline constexpr std::string_view kPlanArm = "plan";  // As the noise plan of th
 // The same member with all physical sources held still.
 Specification HeldStill(const Specification& specification);
 
-// A batch of images in three colours, uniform in [0, 1), and of labels, uniform over the classes;
-// both on `device`. Drawn by the seed of the source `data_order`: Word(element) of the streams
-// StreamOf("measure.images") and StreamOf("measure.labels"), elements in logical order.
+// A batch of images in three colours, uniform in [0, 1), and of labels, uniform over the classes,
+// or with binary cross-entropy of so many attributes, uniform over 0 and 1; both on `device`. Drawn
+// by the seed of the source `data_order`: Word(element) of the streams StreamOf("measure.images")
+// and StreamOf("measure.labels"), elements in logical order.
 Examples DrawBatch(const Specification& specification, at::Device device);
 
 // Not thread-safe. Holds weights, gradients and moments of its own.
@@ -41,11 +42,14 @@ class Arm {
   // Sets this arm's switches, process-wide, and says how they read.
   std::vector<SwitchReading> Prepare() const { return SetSwitches(switches_); }
 
-  // Forward, backward, the sum over the shards, the optimiser, the running statistics. On a GPU
-  // all of it may still be under way when this returns.
+  // Forward, backward, the sum over the shards, all of Update, the running statistics. On a GPU all
+  // of it may still be under way when this returns.
   void Step();
   // Of the last step. Waits for it.
   double Loss() const { return shards_->loss().item<double>(); }
+
+  // Steps that moved nothing, as Update's.
+  int64_t skipped() const { return update_->skipped(); }
 
   const Model& model() const { return *model_; }
   ThreadTeam& team() { return shards_->team(); }
@@ -58,7 +62,7 @@ class Arm {
   int64_t steps_ = 0;
   std::unique_ptr<Model> model_;
   std::unique_ptr<GradientShards> shards_;
-  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<Update> update_;
 };
 
 }  // namespace noisefloor::trainer

@@ -17,12 +17,19 @@ constexpr int64_t kHashedBatches = 4;
 
 absl::StatusOr<TrainingBatches> TrainingBatches::Make(const Specification& specification,
                                                       const Dataset& dataset,
-                                                      const Streams& streams, at::Device device) {
+                                                      const Streams& streams, at::Device device,
+                                                      cuda::KernelLauncher* launcher) {
   const LoaderSettings settings{.batch_size = specification.train.batch_size,
                                 .drop_last = specification.train.drop_last};
   NF_ASSIGN_OR_RETURN(Loader loader, Loader::Make(dataset.train, streams.data_order, settings));
   const Augmenter augmenter(dataset.shape, specification.augment, LayoutOf(specification.model));
-  return TrainingBatches(dataset, std::move(loader), augmenter, streams.augment, device);
+  TrainingBatches batches(dataset, std::move(loader), augmenter, streams.augment, device);
+  if (launcher != nullptr && DeviceImages::Fits(dataset.train)) {
+    batches.resident_.emplace(dataset.train,
+                              cuda::ImageRule{specification.augment, augmenter.layout()},
+                              streams.augment, device, *launcher);
+  }
+  return batches;
 }
 
 Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count) const {
@@ -31,13 +38,42 @@ Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count)
   const Augmenter::Selection selection{.epoch = batch.epoch,
                                        .first_position = batch.first_position + begin,
                                        .examples = std::span(batch.examples).subspan(begin, size)};
-  const at::Tensor labels = at::empty({count}, at::kLong);
-  std::copy_n(batch.labels.begin() + first, count, labels.mutable_data_ptr<int64_t>());
+  if (resident_) {
+    Examples resident = resident_->Load(batch, first, count);
+    // The kernel knows classes alone.
+    if (attributes_ > 0) resident.labels = AttributesOf(selection.examples).to(device_);
+    return resident;
+  }
+  const at::Tensor labels =
+      attributes_ > 0 ? AttributesOf(selection.examples) : at::empty({count}, at::kLong);
+  if (attributes_ == 0) {
+    std::copy_n(batch.labels.begin() + first, count, labels.mutable_data_ptr<int64_t>());
+  }
   return {NewImages(
               count, split_->shape, augmenter_.layout(),
               [&](std::span<float> out) { augmenter_.Training(*split_, selection, draws_, out); },
               device_),
           labels.to(device_)};
+}
+
+at::Tensor TrainingBatches::AttributesOf(std::span<const uint32_t> examples) const {
+  const at::Tensor all =
+      at::empty({static_cast<int64_t>(examples.size()), attributes_}, at::kFloat);
+  float* out = all.mutable_data_ptr<float>();
+  const auto width = static_cast<size_t>(attributes_);
+  for (const uint32_t example : examples) {
+    out = std::copy_n(split_->attributes.data() + example * width, width, out);
+  }
+  return all;
+}
+
+absl::Status TrainingBatches::NoteFirst(int64_t steps, ExamplesSeen& seen) const {
+  Loader loader = fresh_;
+  for (int64_t i = 0; i < steps; ++i) {
+    NF_ASSIGN_OR_RETURN(const Batch batch, loader.Next());
+    seen.Add(batch.examples);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
@@ -53,11 +89,18 @@ absl::StatusOr<std::string> TrainingBatches::HashFirst() const {
     const auto size = static_cast<int64_t>(batch.examples.size());
     const Examples examples = Load(batch, 0, size);
     images.push_back(HostValues(examples.images));
-    labels.emplace_back(batch.labels.begin(), batch.labels.end());
+    Shape label_shape = {size};
+    if (attributes_ == 0) {
+      labels.emplace_back(batch.labels.begin(), batch.labels.end());
+    } else {
+      const std::vector<float> values = HostValues(examples.labels);
+      labels.emplace_back(values.begin(), values.end());
+      label_shape.push_back(attributes_);
+    }
     const std::string number = std::to_string(i);
     views.push_back(
         MakeTensorView<float>("images/" + number, examples.images.sizes().vec(), images.back()));
-    views.push_back(MakeTensorView<int32_t>("labels/" + number, {size}, labels.back()));
+    views.push_back(MakeTensorView<int32_t>("labels/" + number, label_shape, labels.back()));
   }
   return HashTensors(views);
 }

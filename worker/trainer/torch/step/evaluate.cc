@@ -30,6 +30,7 @@ absl::StatusOr<std::vector<float>> Evaluator::Predict(const Model& model, int64_
   SwitchPlan plan = plan_.training;
   plan.deterministic = true;
   plan.autotune = false;
+  plan.tf32 = false;
   NF_RETURN_IF_ERROR(CheckReadings(SetSwitches(plan)));
   std::optional<ThreadTeam> fresh;  // Of at least two: a team of one is the calling thread.
   if (plan_.fresh_threads) fresh.emplace(std::max<int64_t>(2, team_.size()), [] {});
@@ -60,7 +61,8 @@ void Evaluator::PredictBatch(const Model& model, at::Device device, int64_t firs
   const at::Tensor images = NewImages(
       count, split_.shape, augmenter_.layout(),
       [&](std::span<float> out) { augmenter_.Evaluation(split_, examples, out); }, device);
-  const std::vector<float> values = HostValues(model.Forward(images, {.training = false}));
+  const std::vector<float> values =
+      HostValues(model.Forward(images.to(model.type()), {.training = false}));
   NF_CHECK(values.size() == logits.size());
   std::ranges::copy(values, logits.begin());
 }

@@ -1,5 +1,6 @@
-// What a model says about the evaluation set: always with the deterministic switches on, a fixed
-// batch size and a fixed number of threads, so that evaluation adds no noise of its own.
+// What a model says about the evaluation set: always with the deterministic switches on, in the
+// type of the weights without low precision or TF32, with a fixed batch size and a fixed number of
+// threads, so that evaluation adds no noise of its own and is one instrument for all arithmetics.
 #pragma once
 
 #include <ATen/ATen.h>

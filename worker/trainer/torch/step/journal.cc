@@ -16,24 +16,24 @@ Journal::Journal(const StepCounts& counts, Reporter& reporter)
       reporter_(reporter) {}
 
 bool Journal::Add(int64_t step, const at::Tensor& loss) {
-  sum_ = sum_.defined() ? sum_ + loss : loss;
-  ++summed_;
+  state_.sum = state_.sum.defined() ? state_.sum + loss : loss;
+  ++state_.summed;
   const int64_t in_epoch = step % counts_.per_epoch + 1;
   if (in_epoch % interval_ != 0 && in_epoch != counts_.per_epoch) return true;
   return Report(step + 1);
 }
 
 bool Journal::Report(int64_t done) {
-  const double sum = std::exchange(sum_, at::Tensor()).item<double>();
-  const auto count = std::exchange(summed_, 0);
+  const double sum = std::exchange(state_.sum, at::Tensor()).item<double>();
+  const auto count = std::exchange(state_.summed, 0);
   const double epoch = static_cast<double>(done) / static_cast<double>(counts_.per_epoch);
-  epoch_sum_ += sum;
-  epoch_summed_ += count;
+  state_.epoch_sum += sum;
+  state_.epoch_summed += count;
   reporter_.Add({done, epoch, "train_loss", sum / static_cast<double>(count)});
   if (done % counts_.per_epoch == 0) {
-    reporter_.Add(
-        {done, epoch, "train_loss_epoch",
-         std::exchange(epoch_sum_, 0) / static_cast<double>(std::exchange(epoch_summed_, 0))});
+    reporter_.Add({done, epoch, "train_loss_epoch",
+                   std::exchange(state_.epoch_sum, 0) /
+                       static_cast<double>(std::exchange(state_.epoch_summed, 0))});
   }
   reporter_.Progress(done, counts_.total);
   return std::isfinite(sum);

@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
+#include <utility>
 
 #include "worker/trainer/torch/optim/schedule.h"
 #include "worker/trainer/torch/step/reporter.h"
@@ -21,16 +22,23 @@ class Journal {
   // the records of it are written.
   [[nodiscard]] bool Add(int64_t step, const at::Tensor& loss);
 
+  // All that Add moves, for checkpoints.
+  struct State {
+    at::Tensor sum;  // Of the losses since the last report, on their device; undefined when none.
+    int64_t summed = 0;
+    double epoch_sum = 0;  // Of the reports of this epoch.
+    int64_t epoch_summed = 0;
+  };
+  const State& state() const { return state_; }
+  void set_state(State state) { state_ = std::move(state); }
+
  private:
   bool Report(int64_t done);
 
   const StepCounts counts_;
   const int64_t interval_;  // Steps between reports.
   Reporter& reporter_;
-  at::Tensor sum_;  // Of the losses since the last report; undefined when none.
-  int64_t summed_ = 0;
-  double epoch_sum_ = 0;
-  int64_t epoch_summed_ = 0;
+  State state_;
 };
 
 }  // namespace noisefloor::trainer

@@ -60,6 +60,7 @@ class Measurement {
       if (report_.ending != Ending::kDone) return std::move(report_);
     }
     for (const Arm& arm : arms_) {
+      report_.skipped_steps += arm.skipped();
       report_.hashes[arm.name() + "/weights"] =
           HostTensors::ParametersAndBuffers(arm.model()).Hash();
     }

@@ -17,7 +17,7 @@
 #include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/facts/switches.h"
 #include "worker/trainer/torch/step/reporter.h"
-#include "worker/trainer/torch/step/train.h"
+#include "worker/trainer/torch/step/train_report.h"
 
 namespace noisefloor::trainer {
 
@@ -32,9 +32,10 @@ struct MeasureInput {
 
 struct MeasureReport {
   Ending ending = Ending::kDone;
-  int64_t steps = 0;         // Of all arms, timed or not.
-  double timed_seconds = 0;  // By the clock, of both arms.
-  double loss = 0;           // Of the deterministic arm's last timed step.
+  int64_t steps = 0;          // Of all arms, timed or not.
+  int64_t skipped_steps = 0;  // Of those, with fp16: a gradient was not finite.
+  double timed_seconds = 0;   // By the clock, of both arms.
+  double loss = 0;            // Of the deterministic arm's last timed step.
   // "init"; "deterministic/weights", "plan/weights": parameters and buffers behind the last timed
   // step. Equal ones: nothing that is measured changed a bit.
   std::map<std::string, std::string> hashes;

@@ -57,4 +57,35 @@ Metrics Measure(std::span<const float> logits, std::span<const int32_t> labels, 
   return metrics;
 }
 
+AttributeMetrics MeasureAttributes(std::span<const float> logits,
+                                   std::span<const uint8_t> attributes, int64_t width) {
+  NF_CHECK(logits.size() == attributes.size() && width > 0);
+  AttributeMetrics metrics;
+  std::vector<double> seen(2), right(2);
+  const auto row = static_cast<size_t>(width);
+  for (size_t first = 0; first < logits.size(); first += row) {
+    bool all = true;
+    for (size_t i = first; i < first + row; ++i) {
+      const double logit = logits[i];
+      const size_t truth = attributes[i];
+      // log(1 + exp(-|z|)) + max(z, 0) - z y, which no z makes infinite.
+      metrics.loss += std::log1p(std::exp(-std::abs(logit))) + std::max(logit, 0.0) -
+                      logit * static_cast<double>(truth);
+      const bool is_right = !std::isnan(logit) && (logit > 0) == (truth == 1);
+      right[truth] += is_right ? 1 : 0;
+      seen[truth] += 1;
+      all = all && is_right;
+    }
+    metrics.all_right += all ? 1 : 0;
+  }
+  const auto decisions = static_cast<double>(logits.size());
+  metrics.loss /= decisions;
+  metrics.accuracy = (right[0] + right[1]) / decisions;
+  metrics.all_right /= decisions / static_cast<double>(width);
+  for (size_t k = 0; k < 2; ++k) {
+    metrics.by_truth.push_back(seen[k] > 0 ? right[k] / seen[k] : kNaN);
+  }
+  return metrics;
+}
+
 }  // namespace noisefloor::trainer

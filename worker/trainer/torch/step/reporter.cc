@@ -6,7 +6,9 @@
 #include <cstring>
 #include <string_view>
 #include <utility>
+#include <variant>
 
+#include "common/base/check.h"
 #include "common/files/file_system.h"
 #include "common/files/sha256.h"
 
@@ -32,8 +34,48 @@ absl::Status WriteAll(int file, std::string_view text) {
 }  // namespace
 
 void Reporter::Write(const TrainerEvent& event) {
-  if (!status_.ok()) return;
-  status_ = WriteAll(events_, EventToJson(event) + "\n");
+  std::string line = EventToJson(event);
+  if (status_.ok()) status_ = WriteAll(events_, line + "\n");
+  if (!keeps_told_) return;
+  const auto* artifact = std::get_if<noisefloor::Artifact>(&event);
+  if (artifact != nullptr) told_.artifacts.push_back(*artifact);
+  if (artifact != nullptr || std::holds_alternative<RecordsEvent>(event)) {
+    told_.lines.push_back(std::move(line));
+  }
+}
+
+const Reporter::Told& Reporter::told() const {
+  NF_CHECK(waiting_.empty());
+  return told_;
+}
+
+void Reporter::TellAgain(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    const auto event = EventFromJson(line);
+    NF_CHECK(event.ok());
+    if (const auto* records = std::get_if<RecordsEvent>(&*event)) sequence_ = records->sequence;
+    Write(*event);
+  }
+}
+
+absl::StatusOr<std::vector<Artifact>> CheckTold(const std::vector<std::string>& lines) {
+  std::vector<Artifact> artifacts;
+  uint64_t sequence = 0;
+  for (const std::string& line : lines) {
+    NF_ASSIGN_OR_RETURN(const TrainerEvent event, EventFromJson(line));
+    const auto* records = std::get_if<RecordsEvent>(&event);
+    const auto* artifact = std::get_if<Artifact>(&event);
+    if (records == nullptr && artifact == nullptr) {
+      return InvalidInput("told: an event that is neither records nor an artifact");
+    }
+    if (records != nullptr && records->sequence != ++sequence) {
+      return InvalidInput("told: records " + std::to_string(records->sequence) + " where " +
+                          std::to_string(sequence) + " were expected");
+    }
+    if (EventToJson(event) != line) return InvalidInput("told: a line that we do not write");
+    if (artifact != nullptr) artifacts.push_back(*artifact);
+  }
+  return artifacts;
 }
 
 void Reporter::Add(Record record) {

@@ -28,6 +28,20 @@ class Reporter {
   // Last; also flushes.
   void Outcome(const noisefloor::Outcome& outcome);
 
+  // What a checkpoint keeps of an attempt, so that the next one can say the same: the lines of
+  // records and artifacts, as they were told, and the artifacts once more.
+  struct Told {
+    std::vector<std::string> lines;
+    std::vector<noisefloor::Artifact> artifacts;
+  };
+  // From now on; what was told before every attempt tells by itself.
+  void KeepTold() { keeps_told_ = true; }
+  // Nothing may be held back: between two steps nothing is.
+  const Told& told() const;
+  // Says again what an earlier attempt had told; the same lines, with the same numbers. Whoever
+  // gives them has checked them: CheckTold. The artifacts' files are in the work folder.
+  void TellAgain(const std::vector<std::string>& lines);
+
   const absl::Status& status() const { return status_; }
   bool told_outcome() const { return told_outcome_; }
 
@@ -36,9 +50,15 @@ class Reporter {
 
   const int events_;
   std::vector<Record> waiting_;
+  bool keeps_told_ = false;
+  Told told_;
   uint64_t sequence_ = 0;  // Of the last records event.
   bool told_outcome_ = false;
   absl::Status status_;
 };
+
+// The artifacts among `lines`. InvalidArgument unless they are records, numbered from 1 without
+// gaps, and artifacts, each exactly as Reporter writes it.
+absl::StatusOr<std::vector<Artifact>> CheckTold(const std::vector<std::string>& lines);
 
 }  // namespace noisefloor::trainer

@@ -1,10 +1,15 @@
 #include "worker/trainer/torch/step/results.h"
 
+#include <utility>
+
 #include "common/base/check.h"
+#include "common/files/atomic_file.h"
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
 #include "common/files/tensor_hash.h"
+#include "worker/trainer/data/groups_csv.h"
 #include "worker/trainer/torch/model/host_tensors.h"
+#include "worker/trainer/torch/step/metrics.h"
 
 namespace noisefloor::trainer {
 
@@ -12,8 +17,8 @@ absl::Status Results::Evaluate(const Model& model, at::Device device, const Eval
                                const Place& place, bool last) {
   NF_ASSIGN_OR_RETURN(const std::vector<float> logits,
                       evaluator.Predict(model, dataset_.classes, device));
-  const Metrics metrics = Measure(logits, evaluator.Labels(), dataset_.classes);
-  Report(metrics, place);
+  const Figures figures = FiguresOf(logits, evaluator);
+  Report(figures, place);
   const std::string number = std::to_string(++evaluations_);
   const std::string weights_hash = HostTensors::ParametersAndBuffers(model).Hash();
   SetHash("weights_at/" + number, weights_hash);
@@ -21,7 +26,7 @@ absl::Status Results::Evaluate(const Model& model, at::Device device, const Eval
   if (kept == "all") NF_RETURN_IF_ERROR(WritePredictions("predictions-" + number, logits));
   if (!last) return absl::OkStatus();
 
-  NF_RETURN_IF_ERROR(NoteLast(metrics, logits, weights_hash));
+  NF_RETURN_IF_ERROR(NoteLast(figures, logits, weights_hash));
   if (kept != "none") NF_RETURN_IF_ERROR(WritePredictions("predictions", logits));
   return WriteWeights(model);
 }
@@ -30,30 +35,42 @@ absl::Status Results::EvaluateGiven(const Model& model, at::Device device,
                                     const Evaluator& evaluator) {
   NF_ASSIGN_OR_RETURN(const std::vector<float> logits,
                       evaluator.Predict(model, dataset_.classes, device));
-  const Metrics metrics = Measure(logits, evaluator.Labels(), dataset_.classes);
-  Report(metrics, {});
-  NF_RETURN_IF_ERROR(NoteLast(metrics, logits, HostTensors::ParametersAndBuffers(model).Hash()));
+  const Figures figures = FiguresOf(logits, evaluator);
+  Report(figures, {});
+  NF_RETURN_IF_ERROR(NoteLast(figures, logits, HostTensors::ParametersAndBuffers(model).Hash()));
   return WritePredictions("predictions", logits);
 }
 
-absl::Status Results::NoteLast(const Metrics& metrics, const std::vector<float>& logits,
+absl::Status Results::NoteLast(const Figures& figures, const std::vector<float>& logits,
                                std::string weights_hash) {
   SetHash("weights", std::move(weights_hash));
   const Shape shape = {dataset_.test.size(), dataset_.classes};
   NF_ASSIGN_OR_RETURN(outcome_.hashes["logits"],
                       HashTensors({MakeTensorView<float>("logits", shape, logits)}));
-  outcome_.metrics = {{"loss", metrics.loss}, {"top1", metrics.top1}, {"top5", metrics.top5}};
-  outcome_.per_class_accuracy = metrics.per_class_accuracy;
+  outcome_.metrics = {figures.metrics.begin(), figures.metrics.end()};
+  outcome_.per_class_accuracy = figures.per_class_accuracy;
   return absl::OkStatus();
 }
 
-void Results::Report(const Metrics& metrics, const Place& place) {
-  const auto add = [&](const std::string& metric, double value) {
-    reporter_.Add({place.step, place.epoch, metric, value});
-  };
-  add("test_loss", metrics.loss);
-  add("test_top1", metrics.top1);
-  add("test_top5", metrics.top5);
+Results::Figures Results::FiguresOf(const std::vector<float>& logits,
+                                    const Evaluator& evaluator) const {
+  if (dataset_.attributes.empty()) {
+    Metrics metrics = Measure(logits, evaluator.Labels(), dataset_.classes);
+    return {{{"loss", metrics.loss}, {"top1", metrics.top1}, {"top5", metrics.top5}},
+            std::move(metrics.per_class_accuracy)};
+  }
+  const Split& test = dataset_.test;
+  AttributeMetrics metrics =
+      MeasureAttributes(logits, {test.attributes.data(), test.attributes.size()}, dataset_.classes);
+  return {
+      {{"loss", metrics.loss}, {"top1", metrics.accuracy}, {"all_attributes", metrics.all_right}},
+      std::move(metrics.by_truth)};
+}
+
+void Results::Report(const Figures& figures, const Place& place) {
+  for (const auto& [name, value] : figures.metrics) {
+    reporter_.Add({place.step, place.epoch, "test_" + name, value});
+  }
   reporter_.Flush();
 }
 
@@ -69,7 +86,7 @@ absl::Status Results::WritePredictions(const std::string& name, const std::vecto
 }
 
 absl::Status Results::WriteWeights(const Model& model) {
-  const HostTensors tensors = HostTensors::ParametersAndBuffers(model);
+  const HostTensors tensors = HostTensors::ParametersAndBuffersAsFloats(model);
   const std::string file = "weights.safetensors";
   NF_RETURN_IF_ERROR(
       WriteSafetensors(request_.work_directory + "/" + file, tensors.views(), {{"format", "pt"}}));
@@ -91,9 +108,27 @@ absl::Status Results::WriteEvaluationSet() {
   const Shape image_shape = {test.size(), shape.height, shape.width, shape.channels};
   NF_RETURN_IF_ERROR(Keep("evaluation_images", "evaluation_images.npy",
                           MakeTensorView<uint8_t>("evaluation_images", image_shape, images)));
-  const std::vector<int32_t> labels(test.labels.begin(), test.labels.end());
+  NF_RETURN_IF_ERROR(WriteEvaluationLabels());
+  return dataset_.groups.empty() ? absl::OkStatus() : WriteEvaluationGroups();
+}
+
+absl::Status Results::WriteEvaluationLabels() {
+  const Split& test = dataset_.test;
+  Shape shape = {test.size()};
+  std::vector<int32_t> labels(test.labels.begin(), test.labels.end());
+  if (!dataset_.attributes.empty()) {
+    labels.assign(test.attributes.begin(), test.attributes.end());
+    shape.push_back(dataset_.classes);
+  }
   return Keep("evaluation_labels", "evaluation_labels.npy",
-              MakeTensorView<int32_t>("evaluation_labels", {test.size()}, labels));
+              MakeTensorView<int32_t>("evaluation_labels", shape, labels));
+}
+
+absl::Status Results::WriteEvaluationGroups() {
+  const std::string file = "evaluation_groups.csv";
+  NF_RETURN_IF_ERROR(WriteFileAtomically(request_.work_directory + "/" + file,
+                                         GroupsAsCsv(dataset_.groups, dataset_.test)));
+  return reporter_.Artifact(request_.work_directory, "evaluation_groups", file);
 }
 
 }  // namespace noisefloor::trainer

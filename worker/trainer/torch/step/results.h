@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
@@ -40,17 +42,34 @@ class Results {
   // makes no step. The predictions are always written: they are what it is for.
   absl::Status EvaluateGiven(const Model& model, at::Device device, const Evaluator& evaluator);
 
-  // Test images {examples, height, width, channels} and labels, for reports.
+  // Test images {examples, height, width, channels}, labels or attributes, and groups where there
+  // are some, for reports.
   absl::Status WriteEvaluationSet();
+
+  // How many evaluations there were, all attempts together.
+  int64_t evaluations() const { return evaluations_; }
+  // Goes on after those of an earlier attempt, with the hashes that it had noted.
+  void GoOnAfter(int64_t evaluations, std::map<std::string, std::string> hashes) {
+    evaluations_ = evaluations;
+    outcome_.hashes = std::move(hashes);
+  }
 
   // Hashes, metrics and accuracies gathered so far; kind, cause and environment are the caller's.
   Outcome& outcome() { return outcome_; }
 
  private:
-  void Report(const Metrics& metrics, const Place& place);
+  // What is measured of logits: by the name that the outcome has for it, in the order of records.
+  struct Figures {
+    std::vector<std::pair<std::string, double>> metrics;
+    std::vector<double> per_class_accuracy;
+  };
+  Figures FiguresOf(const std::vector<float>& logits, const Evaluator& evaluator) const;
+  void Report(const Figures& figures, const Place& place);
   // What is left at the end, but for files.
-  absl::Status NoteLast(const Metrics& metrics, const std::vector<float>& logits,
+  absl::Status NoteLast(const Figures& figures, const std::vector<float>& logits,
                         std::string weights_hash);
+  absl::Status WriteEvaluationLabels();
+  absl::Status WriteEvaluationGroups();
   absl::Status WritePredictions(const std::string& name, const std::vector<float>& logits);
   absl::Status WriteWeights(const Model& model);
   absl::Status Keep(const std::string& kind, const std::string& file, const TensorView& tensor);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "worker/trainer/torch/model/precision.h"
 
 namespace noisefloor::trainer {
 
@@ -25,14 +26,16 @@ GradientShards::GradientShards(const ShardOptions& options,
 }
 
 const std::vector<at::Tensor>& GradientShards::Compute(int64_t batch_size, int64_t step,
-                                                       const LoadExamples& load) {
+                                                       const LoadExamples& load,
+                                                       double loss_scale) {
   NF_CHECK(batch_size % options_.shards == 0);
   sum_.clear();
   {
     MutexLock lock(mutex_);
     arrival_order_.clear();
   }
-  team_.Run([&](int64_t rank) { ComputeShard(rank, batch_size, step, load); });
+  const Pass pass{.batch_size = batch_size, .step = step, .loss_scale = loss_scale};
+  team_.Run([&](int64_t rank) { ComputeShard(rank, pass, load); });
   if (!options_.in_arrival_order) {
     AddByRank();
     return sum_;
@@ -44,20 +47,23 @@ const std::vector<at::Tensor>& GradientShards::Compute(int64_t batch_size, int64
   return sum_;
 }
 
-void GradientShards::ComputeShard(int64_t rank, int64_t batch_size, int64_t step,
-                                  const LoadExamples& load) {
-  const int64_t count = batch_size / options_.shards;
+at::Tensor GradientShards::Logits(const Model& replica, const at::Tensor& images, int64_t step,
+                                  int64_t first) const {
+  const LowPrecision scope(images.device().type(), options_.layers);
+  return replica.Forward(
+      images.to(replica.type()),
+      {.training = true, .step = step, .first_example = first, .dropout = options_.dropout});
+}
+
+void GradientShards::ComputeShard(int64_t rank, const Pass& pass, const LoadExamples& load) {
+  const int64_t count = pass.batch_size / options_.shards;
   const int64_t first = rank * count;
   const auto place = static_cast<size_t>(rank);
   const Model& replica = *replicas_[place];
   const Examples examples = load(first, count);
-  const at::Tensor logits = replica.Forward(
-      examples.images,
-      {.training = true, .step = step, .first_example = first, .dropout = options_.dropout});
-  const at::Tensor loss = at::cross_entropy_loss(logits, examples.labels, {}, at::Reduction::Sum,
-                                                 /*ignore_index=*/-100, options_.label_smoothing)
-                              .div(static_cast<double>(batch_size));
-  loss.backward();
+  const at::Tensor logits = Logits(replica, examples.images, pass.step, first).to(replica.type());
+  const at::Tensor loss = LossOf(logits, examples.labels).div(static_cast<double>(pass.batch_size));
+  (pass.loss_scale == 1 ? loss : loss * pass.loss_scale).backward();
   losses_[place] = loss.detach();
   std::vector<at::Tensor> share = TakeGradients(replica);
   if (!options_.in_arrival_order) {
@@ -66,6 +72,17 @@ void GradientShards::ComputeShard(int64_t rank, int64_t batch_size, int64_t step
   }
   MutexLock lock(mutex_);  // Who comes first adds first: this is the noise source.
   AddShare(rank, std::move(share));
+}
+
+// The sum over the examples.
+at::Tensor GradientShards::LossOf(const at::Tensor& logits, const at::Tensor& labels) const {
+  if (!options_.binary) {
+    return at::cross_entropy_loss(logits, labels, {}, at::Reduction::Sum, /*ignore_index=*/-100,
+                                  options_.label_smoothing);
+  }
+  return at::binary_cross_entropy_with_logits(logits, labels.to(logits.scalar_type()), {}, {},
+                                              at::Reduction::Sum)
+      .div(static_cast<double>(logits.size(1)));
 }
 
 std::vector<at::Tensor> GradientShards::TakeGradients(const Model& replica) const {

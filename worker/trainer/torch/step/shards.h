@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/mutex.h"
@@ -19,16 +20,18 @@ namespace noisefloor::trainer {
 
 struct Examples {
   at::Tensor images;  // {n, channels, height, width} float, in the network's layout
-  at::Tensor labels;  // {n} int64
+  at::Tensor labels;  // {n} int64; with binary cross-entropy {n, attributes} float, 0 or 1
 };
 // Gives examples [first, first + count) of the batch at hand. Called on the shards' threads.
 using LoadExamples = std::function<Examples(int64_t first, int64_t count)>;
 
 struct ShardOptions {
   int64_t shards = 1;
-  int64_t threads = 1;            // Intra-op threads of each shard.
-  bool in_arrival_order = false;  // Add shares as they arrive instead of by rank.
+  int64_t threads = 1;                 // Intra-op threads of each shard.
+  bool in_arrival_order = false;       // Add shares as they arrive instead of by rank.
+  at::ScalarType layers = at::kFloat;  // model/precision.h
   double label_smoothing = 0;
+  bool binary = false;  // Sigmoid and binary cross-entropy, mean over the attributes.
   double batch_norm_momentum = 0.01;
   DropoutDraws dropout{0};
 };
@@ -41,9 +44,10 @@ class GradientShards {
   GradientShards(const ShardOptions& options, std::vector<std::unique_ptr<Model>> replicas);
 
   // The gradient of the mean loss over the whole batch, for each parameter; valid until the next
-  // call. `batch_size` is a multiple of the shards.
-  const std::vector<at::Tensor>& Compute(int64_t batch_size, int64_t step,
-                                         const LoadExamples& load);
+  // call. `batch_size` is a multiple of the shards. The gradient is that of `loss_scale` times the
+  // loss.
+  const std::vector<at::Tensor>& Compute(int64_t batch_size, int64_t step, const LoadExamples& load,
+                                         double loss_scale = 1);
   // Mean loss over the batch of the last Compute: the shards' shares, added by rank. On the device.
   at::Tensor loss() const;
 
@@ -55,10 +59,22 @@ class GradientShards {
 
   // How often each order of arrival was seen ("2,0,1,3"); only with in_arrival_order.
   const std::map<std::string, int64_t>& arrival_orders() const { return arrival_orders_; }
+  // Those of earlier attempts, which are counted on. Nothing else moves from step to step.
+  void set_arrival_orders(std::map<std::string, int64_t> seen) {
+    arrival_orders_ = std::move(seen);
+  }
 
  private:
-  void ComputeShard(int64_t rank, int64_t batch_size, int64_t step, const LoadExamples& load)
+  struct Pass {
+    int64_t batch_size = 0;
+    int64_t step = 0;
+    double loss_scale = 1;
+  };
+  void ComputeShard(int64_t rank, const Pass& pass, const LoadExamples& load)
       ABSL_LOCKS_EXCLUDED(mutex_);
+  at::Tensor LossOf(const at::Tensor& logits, const at::Tensor& labels) const;
+  at::Tensor Logits(const Model& replica, const at::Tensor& images, int64_t step,
+                    int64_t first) const;
   std::vector<at::Tensor> TakeGradients(const Model& replica) const;
   void AddShare(int64_t rank, std::vector<at::Tensor> share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddByRank();

@@ -7,17 +7,18 @@
 #include <vector>
 
 #include "common/trainer_protocol/networks.h"
+#include "worker/trainer/data/examples_seen.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/init.h"
-#include "worker/trainer/torch/optim/optimizer.h"
+#include "worker/trainer/torch/model/precision.h"
 #include "worker/trainer/torch/optim/poke.h"
 #include "worker/trainer/torch/optim/schedule.h"
+#include "worker/trainer/torch/optim/update.h"
 #include "worker/trainer/torch/step/batches.h"
 #include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/journal.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/shards.h"
-#include "worker/trainer/torch/step/stop.h"
 
 namespace noisefloor::trainer {
 
@@ -37,10 +38,42 @@ ShardOptions OptionsOf(const TrainInput& input) {
   return {.shards = spec.train.shards,
           .threads = input.switches.threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
+          .layers = LayerTypeOf(spec.train.precision),
           .label_smoothing = spec.train.label_smoothing,
+          .binary = !input.dataset.attributes.empty(),
           .batch_norm_momentum = spec.model.batch_norm_momentum,
           .dropout = input.streams.dropout};
 }
+
+// The moving average of the weights as a model of its own, where one is asked for: what is then
+// tested, hashed and written in place of the weights that are trained.
+class Average {
+ public:
+  Average(const TrainInput& input, const Model& trained) {
+    if (input.specification.train.average_decay == 0) return;
+    model_ = MakeModel(input.specification.model, ShapeOf(input.dataset), input.device);
+    model_->ToType(trained.type());
+    const at::NoGradGuard no_grad;
+    at::_foreach_copy_(weights(), trained.ParameterTensors());
+  }
+
+  std::vector<at::Tensor> weights() const {
+    return model_ == nullptr ? std::vector<at::Tensor>() : model_->ParameterTensors();
+  }
+
+  // With the running statistics of training, which are an average already.
+  const Model& Evaluated(const Model& trained) const {
+    if (model_ == nullptr) return trained;
+    for (size_t i = 0; i < trained.buffers().size(); ++i) {
+      at::Tensor buffer = model_->buffers()[i].value;
+      buffer.copy_(trained.buffers()[i].value);
+    }
+    return *model_;
+  }
+
+ private:
+  std::unique_ptr<Model> model_;  // Null without an average.
+};
 
 // Evaluates when it is due, and times it apart from training.
 class Examiner {
@@ -77,6 +110,57 @@ class Examiner {
   TrainReport& report_;
 };
 
+// Seconds of the steps: of this attempt, without its evaluations, after those of earlier ones.
+class TrainingTime {
+ public:
+  TrainingTime(const Clock& clock, TrainReport& report)
+      : clock_(clock),
+        report_(report),
+        start_(clock.Steady()),
+        trained_(report.train_seconds),
+        evaluated_(report.evaluate_seconds) {}
+
+  void Note() {
+    report_.train_seconds = trained_ + absl::ToDoubleSeconds(clock_.Steady() - start_) -
+                            (report_.evaluate_seconds - evaluated_);
+  }
+
+ private:
+  const Clock& clock_;
+  TrainReport& report_;
+  const absl::Duration start_;
+  const double trained_;
+  const double evaluated_;
+};
+
+// Between two steps; the last one when the training is to stop.
+void KeepCheckpoint(Checkpointer* checkpoints, const Moving& moving, bool stop) {
+  if (stop) {
+    moving.report.ending = Ending::kInterrupted;
+    moving.report.is_kept = checkpoints != nullptr && checkpoints->TakeLast(moving);
+    return;
+  }
+  checkpoints->Take(moving);
+}
+
+// What every attempt finds by itself before the first step.
+absl::Status NoteStart(const Model& model, const TrainingBatches& batches, Results& results) {
+  results.SetHash("init", HostTensors::Parameters(model).Hash());
+  NF_ASSIGN_OR_RETURN(std::string first_batches, batches.HashFirst());
+  results.SetHash("first_batches", std::move(first_batches));
+  return absl::OkStatus();
+}
+
+void StepOn(const Batch& batch, int64_t step, double learning_rate, const Moving& moving) {
+  const auto& gradient = moving.shards.Compute(
+      static_cast<int64_t>(batch.examples.size()), step,
+      [&](int64_t first, int64_t count) { return moving.batches.Load(batch, first, count); },
+      moving.update.loss_scale());
+  moving.update.Step(gradient, learning_rate);
+  moving.shards.UpdateRunningStatistics();
+  moving.report.steps = step + 1;
+}
+
 }  // namespace
 
 ModelShape ShapeOf(const Dataset& dataset) {
@@ -95,7 +179,11 @@ Json MeasuredJson(const TrainReport& report) {
   for (const auto& [order, count] : report.arrival_orders) most = std::max(most, count);
   Json measured = {{"steps", report.steps},
                    {"train_seconds", report.train_seconds},
-                   {"evaluate_seconds", report.evaluate_seconds}};
+                   {"evaluate_seconds", report.evaluate_seconds},
+                   {"examples_seen", report.examples_seen},
+                   {"examples_seen_sha256", report.examples_seen_sha256}};
+  if (!report.resumed_at.empty()) measured["resumed_at"] = report.resumed_at;
+  if (report.skipped_steps > 0) measured["skipped_steps"] = report.skipped_steps;
   if (report.arrival_orders.empty()) return measured;
   measured["arrival_orders_seen"] = report.arrival_orders.size();
   measured["most_frequent_arrival_order"] = most;
@@ -108,47 +196,53 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
                                  input.dataset.shape.width));
   ReleaseKeptMemory();  // What reading the data set used.
   const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device);
+  model->ToType(WeightTypeOf(spec.train.precision));
   InitWeights(*model, spec.model.init, input.streams.init);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
+  NF_ASSIGN_OR_RETURN(const GpuKernels kernels, OpenGpuKernels(input.device));
   NF_ASSIGN_OR_RETURN(TrainingBatches batches,
-                      TrainingBatches::Make(spec, input.dataset, input.streams, input.device));
-  results.SetHash("init", HostTensors::Parameters(*model).Hash());
-  NF_ASSIGN_OR_RETURN(std::string first_batches, batches.HashFirst());
-  results.SetHash("first_batches", std::move(first_batches));
+                      TrainingBatches::Make(spec, input.dataset, input.streams, input.device,
+                                            kernels.launcher.get()));
+  NF_RETURN_IF_ERROR(NoteStart(*model, batches, results));
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};
   GradientShards shards(OptionsOf(input), MakeReplicas(input, *model));
-  Optimizer optimizer(spec.train.optimizer, model->ParameterTensors());
+  const Average average(input, *model);
+  Update update(spec.train, model->ParameterTensors(), average.weights());
+  const Schedule schedule(spec.train, counts);
   Journal journal(counts, reporter);
   TrainReport report;
+  ExamplesSeen seen(input.dataset.train.size());
   Examiner examiner(input, shards.team(), results, report);
+  Moving moving{*model, update, batches, shards, journal, results, reporter, report, counts.total};
+  if (input.checkpoints != nullptr) input.checkpoints->Resume(moving);
+  NF_RETURN_IF_ERROR(batches.NoteFirst(report.steps, seen));
 
-  const absl::Duration start = input.clock.Steady();
-  for (int64_t step = 0; step < counts.total && report.ending == Ending::kDone; ++step) {
-    if (StopAsked() || !reporter.status().ok()) {
-      report.ending = Ending::kInterrupted;
-      return report;
+  TrainingTime time(input.clock, report);
+  for (int64_t step = report.steps; step < counts.total && report.ending == Ending::kDone; ++step) {
+    const bool stop = input.stop_asked() || !reporter.status().ok();
+    if (stop || (input.checkpoints != nullptr && input.checkpoints->Due(step))) {
+      time.Note();
+      KeepCheckpoint(input.checkpoints, moving, stop);
     }
+    if (stop) return report;
     if (poke.on && step == poke.step) ApplyPoke(poke, *model);
     NF_ASSIGN_OR_RETURN(const Batch batch, batches.Next());
-    const double learning_rate = LearningRate(spec.train, counts, step);
-    const auto& gradient = shards.Compute(
-        static_cast<int64_t>(batch.examples.size()), step,
-        [&](int64_t first, int64_t count) { return batches.Load(batch, first, count); });
-    optimizer.Step(gradient, learning_rate);
-    shards.UpdateRunningStatistics();
-    report.steps = step + 1;
+    seen.Add(batch.examples);
+    StepOn(batch, step, schedule.RateAt(step), moving);
     if (!journal.Add(step, shards.loss()))
       report.ending = Ending::kDiverged;
     else if (examiner.Due(batch)) {
-      NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/false));
+      NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/false));
     }
   }
-  report.train_seconds =
-      absl::ToDoubleSeconds(input.clock.Steady() - start) - report.evaluate_seconds;
-  NF_RETURN_IF_ERROR(examiner.Evaluate(*model, counts, /*last=*/true));
+  time.Note();
+  NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/true));
   if (!std::isfinite(results.outcome().metrics["loss"])) report.ending = Ending::kDiverged;
   report.arrival_orders = shards.arrival_orders();
+  report.examples_seen = seen.count();
+  report.examples_seen_sha256 = seen.Hash(input.dataset.identity);
+  report.skipped_steps = update.skipped();
   return report;
 }
 

@@ -3,23 +3,20 @@
 
 #include <ATen/ATen.h>
 
-#include <cstdint>
-#include <map>
-#include <string>
+#include <functional>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
-#include "common/trainer_protocol/json_reader.h"
 #include "worker/trainer/data/dataset.h"
 #include "worker/trainer/noise/streams.h"
 #include "worker/trainer/torch/facts/switches.h"
+#include "worker/trainer/torch/step/checkpointer.h"
 #include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/reporter.h"
 #include "worker/trainer/torch/step/results.h"
+#include "worker/trainer/torch/step/train_report.h"
 
 namespace noisefloor::trainer {
-
-enum class Ending : uint8_t { kDone, kDiverged, kInterrupted };
 
 // Borrowed for the time of the training.
 struct TrainInput {
@@ -29,24 +26,17 @@ struct TrainInput {
   const SwitchPlan& switches;
   at::Device device;
   const Clock& clock;
-};
-
-struct TrainReport {
-  Ending ending = Ending::kDone;
-  int64_t steps = 0;         // Optimiser steps done.
-  double train_seconds = 0;  // Of the steps, without evaluations.
-  double evaluate_seconds = 0;
-  std::map<std::string, int64_t> arrival_orders;  // shards.h
+  std::function<bool()> stop_asked;     // Looked at before each step.
+  Checkpointer* checkpoints = nullptr;  // None: nothing is kept, an interrupted member begins anew.
 };
 
 // What a network for the data set is made for, and how it is evaluated.
 ModelShape ShapeOf(const Dataset& dataset);
 EvaluationPlan EvaluationOf(const TrainInput& input);
 
-// What was measured and seen, for the environment of an outcome.
-Json MeasuredJson(const TrainReport& report);
-
-// InvalidArgument for a specification that this model or data set cannot follow.
+// Goes on from the newest checkpoint, where there are some; the rest of the training then has the
+// bits of one that was never interrupted, where its noise sources are fixed or drawn. Interrupted,
+// it keeps one. InvalidArgument for a specification that this model or data set cannot follow.
 absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Reporter& reporter);
 
 }  // namespace noisefloor::trainer

@@ -1,0 +1,314 @@
+// Folders, tars and tables as data sets: what is in them, their identity, and the cache.
+#include "worker/trainer/images/image_set.h"
+
+#include <filesystem>
+#include <map>
+
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/files/sha256.h"
+#include "tests/worker/trainer/images/own_images.h"
+#include "worker/trainer/data/examples_seen.h"
+#include "worker/trainer/data/groups_csv.h"
+#include "worker/trainer/images/image_file.h"
+#include "worker/trainer/images/resize.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::string ImageAt(const Split& split, uint32_t rank) {
+  const uint8_t* image = split.Image(rank);
+  return {reinterpret_cast<const char*>(image), static_cast<size_t>(split.shape.pixels())};
+}
+
+// As the documentation has it, written from its words.
+std::string Shrunk(const std::string& bytes) {
+  Picture picture;
+  EXPECT_TRUE(DecodePicture(bytes, picture).ok());
+  std::string planes(192, '\0');
+  Resizer(8).Resize(picture, {reinterpret_cast<uint8_t*>(planes.data()), planes.size()});
+  return planes;
+}
+
+TEST(ImageSetTest, AttributesAndGroupsGoWithTheirPictures) {
+  DataRoot root;
+  PutFaces(root);
+  const Dataset set = Load(root, FacesSettings()).value();
+
+  EXPECT_THAT(set.attributes, ElementsAre("smiling", "old"));
+  EXPECT_EQ(set.classes, 2);
+  EXPECT_THAT(set.groups, ElementsAre(GroupColumn{"city", {"Bern", "Bern, old town", "Oslo"}},
+                                      GroupColumn{"age", {"4", "30", "100"}}));  // As numbers.
+  EXPECT_EQ(set.train.size(), 4u);
+  EXPECT_EQ(set.test.size(), 2u);
+  std::map<std::string, std::vector<int>> said;  // By picture: attributes, then groups.
+  for (const Split* split : {&set.train, &set.test}) {
+    for (uint32_t i = 0; i < split->size(); ++i) {
+      said[ImageAt(*split, i)] = {split->attributes[2 * i], split->attributes[2 * i + 1],
+                                  split->groups[2 * i], split->groups[2 * i + 1]};
+    }
+  }
+  EXPECT_THAT(said[Shrunk(Shot(1))], ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(said[Shrunk(Shot(2))], ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(said[Shrunk(test::Jpeg(test::Rgb(20, 12, 9), 20, 12))], ElementsAre(0, 0, 2, 1));
+  EXPECT_THAT(said[Shrunk(Shot(3))], ElementsAre(1, 1, 2, 0));
+  EXPECT_THAT(said[Shrunk(Shot(4))], ElementsAre(0, 1, 0, 2));
+  EXPECT_THAT(said[Shrunk(Shot(6))], ElementsAre(0, 1, 2, 2));
+}
+
+// The order and the identity again, from the words of image_set.h.
+TEST(ImageSetTest, OrderAndIdentityAreThoseOfTheDefinition) {
+  DataRoot root;
+  PutPets(root);
+  const Dataset set = Load(root, PetsSettings()).value();
+  std::vector<std::string> digests[2];
+  for (size_t s = 0; s < 2; ++s) {
+    const Split& split = s == 0 ? set.train : set.test;
+    for (uint32_t i = 0; i < split.size(); ++i) {
+      Sha256 hash;
+      const char label = static_cast<char>(split.labels[i]);
+      hash.Update(std::string{static_cast<char>(s), label, '\0'}).Update(ImageAt(split, i));
+      const Sha256Digest digest = hash.Digest();
+      digests[s].emplace_back(digest.begin(), digest.end());
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(digests[s], [](const auto& a, const auto& b) {
+      return std::ranges::lexicographical_compare(a, b, [](char x, char y) {
+        return static_cast<unsigned char>(x) < static_cast<unsigned char>(y);
+      });
+    }));
+  }
+  std::string text =
+      "noisefloor images 1\n"
+      R"({"attributes":[],"classes":["cat","dog"],"decoder":")" +
+      DecoderName() +
+      R"(","groups":[],"image_size":8,"test_examples":2,"train_examples":4})"
+      "\n";
+  for (const auto& split : digests) {
+    for (const std::string& digest : split) text += digest;
+  }
+  EXPECT_EQ(set.identity, Sha256Hex(text));
+  EXPECT_EQ(set.identity, "ad5fb69fd1494854da76751ce38ca9a7f5a1c42d1990050719c892815e180e44");
+}
+
+TEST(ImageSetTest, ATarIsTheFolderItWasMadeOf) {
+  DataRoot root, packed, both;
+  PutPets(root);
+  packed.Put("pets/all.tar", PetsTar());
+  const Dataset loose = Load(root, PetsSettings()).value();
+  const Dataset tar = Load(packed, PetsSettings()).value();
+  EXPECT_EQ(tar.identity, loose.identity);
+  EXPECT_EQ(tar.train.images, loose.train.images);
+  EXPECT_EQ(tar.test.labels, loose.test.labels);
+
+  // A class beside a shard.
+  for (int i = 1; i <= 2; ++i) both.Put(fmt::format("pets/train/cat/{}.png", i), Shot(i));
+  both.Put("pets/0.tar", test::Tar({{"./train/dog/1.png", Shot(3)}, {"val/cat/1.png", Shot(5)}}));
+  both.Put("pets/1.tar", test::Tar({{"train/dog/2.png", Shot(4)}, {"val/dog/1.png", Shot(6)}}));
+  EXPECT_EQ(Load(both, PetsSettings()).value().identity, loose.identity);
+}
+
+TEST(ImageSetTest, ThreadsChangeNothing) {
+  DataRoot root;
+  PutFaces(root);
+  const Dataset one = Load(root, FacesSettings()).value();
+  const Dataset four = Load(root, FacesSettings(), {}, 4).value();
+  EXPECT_EQ(one.identity, four.identity);
+  EXPECT_EQ(one.train.images, four.train.images);
+}
+
+TEST(ImageSetTest, AColumnOfTheTableIsAClass) {
+  DataRoot root;
+  PutFaces(root);
+  root.Put("faces/labels.csv",
+           "split,file,label\ntrain,a.png,x\ntrain,b.png,y\ntest,c.jpg,x\nunused,d.png,\n"
+           "unused,e.png,z\nunused,f.png,\ntrain,g.png,x\n");
+  const Dataset set = Load(root, {.name = "faces", .image_size = 8}).value();
+  EXPECT_EQ(set.classes, 2);
+  EXPECT_EQ(set.train.size(), 3u);
+  EXPECT_TRUE(set.attributes.empty());
+  EXPECT_EQ(std::ranges::count(set.train.labels, 0), 2);
+  EXPECT_THAT(std::vector<int64_t>(set.test.labels.begin(), set.test.labels.end()), ElementsAre(0));
+}
+
+TEST(ImageSetTest, CelebasLayout) {
+  DataRoot root;
+  root.Put("celeba/list_attr_celeba.txt",
+           "3\r\nMale Young\r\n000001.jpg -1  1\r\n000002.jpg  1  1\r\n000003.jpg -1 -1\r\n");
+  root.Put("celeba/list_eval_partition.txt", "000001.jpg 0\n000002.jpg 1\n000003.jpg 2\n");
+  for (int i = 1; i <= 3; ++i) {
+    root.Put(fmt::format("celeba/img_align_celeba/00000{}.jpg", i),
+             test::Jpeg(test::Rgb(17, 21, i), 17, 21));
+  }
+  const Dataset set = Load(root, {.name = "celeba",
+                                  .image_size = 8,
+                                  .labels = "Male,Young",
+                                  .groups = "Male",
+                                  .attributes = true})
+                          .value();
+  EXPECT_EQ(set.train.size(), 1u);  // The validation part is not used.
+  EXPECT_THAT(std::vector<int>(set.train.attributes.begin(), set.train.attributes.end()),
+              ElementsAre(0, 1));
+  EXPECT_THAT(std::vector<int>(set.test.attributes.begin(), set.test.attributes.end()),
+              ElementsAre(0, 0));
+  EXPECT_THAT(set.groups, ElementsAre(GroupColumn{"Male", {"0"}}));
+}
+
+TEST(ImageSetTest, UtkFacesLayout) {
+  DataRoot root;
+  int64_t tests = 0;
+  for (int i = 0; i < 30; ++i) {
+    const std::string name = fmt::format("{}_{}_{}_2017010{}.jpg", i, i % 2, i % 5, i);
+    root.Put("utk/part1/" + name, test::Jpeg(test::Rgb(9, 9, i), 9, 9));
+    Sha256 hash;
+    tests += hash.Update(name).Digest()[0] < 51 ? 1 : 0;
+  }
+  const Dataset set =
+      Load(root, {.name = "utk", .image_size = 8, .labels = "gender", .groups = "race"}).value();
+  EXPECT_EQ(set.classes, 2);
+  EXPECT_GT(tests, 0);
+  EXPECT_EQ(set.test.size(), tests);
+  EXPECT_EQ(set.train.size(), 30 - tests);
+}
+
+TEST(ImageSetTest, LimitsAreTheFirstOfTheOrder) {
+  DataRoot root;
+  PutPets(root);
+  const Dataset all = Load(root, PetsSettings()).value();
+  const Dataset some = Load(root, PetsSettings(), {.train = 3, .test = 1}).value();
+  EXPECT_EQ(some.identity, all.identity);
+  ASSERT_EQ(some.train.size(), 3u);
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(ImageAt(some.train, i), ImageAt(all.train, i));
+  EXPECT_EQ(Message(Load(root, PetsSettings(), {.train = 5}).status()),
+            "data set pets: 5 train examples wanted; expected 0 (all) to 4");
+}
+
+TEST(ImageSetTest, WhatIsAskedIsPartOfTheIdentity) {
+  DataRoot root;
+  PutFaces(root);
+  std::set<std::string> identities;
+  ImageSettings settings = FacesSettings();
+  identities.insert(Load(root, settings).value().identity);
+  settings.image_size = 9;
+  identities.insert(Load(root, settings).value().identity);
+  settings = FacesSettings();
+  settings.groups = "city";
+  identities.insert(Load(root, settings).value().identity);
+  settings.labels = "old,smiling";
+  identities.insert(Load(root, settings).value().identity);
+  EXPECT_EQ(identities.size(), 4u);
+}
+
+class ImageCacheTest : public testing::Test {
+ protected:
+  ImageCacheTest() { PutFaces(root_); }
+
+  absl::StatusOr<Dataset> LoadCached(ExampleLimits limits = {}) {
+    return LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_}, limits,
+                      absl::InfiniteFuture());
+  }
+  std::vector<std::string> FilesOfCache(std::string_view ending) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(cache_.folder())) {
+      if (entry.path().string().ends_with(ending)) names.push_back(entry.path().string());
+    }
+    return names;
+  }
+
+  DataRoot root_;
+  DataRoot folder_;
+  DataCache cache_{folder_.path() + "/cache", uint64_t{1} << 30};
+};
+
+TEST_F(ImageCacheTest, ASetFromTheCacheIsTheSet) {
+  const Dataset plain = Load(root_, FacesSettings()).value();
+  const Dataset made = LoadCached().value();
+  // Of an unreadable picture nothing is read: the cache answers.
+  const Dataset found = LoadCached({.train = 2}).value();
+  for (const Dataset* set : {&made, &found}) {
+    EXPECT_EQ(set->identity, plain.identity);
+    EXPECT_EQ(set->attributes, plain.attributes);
+    EXPECT_EQ(set->groups, plain.groups);
+    EXPECT_THAT(set->notes, IsEmpty());
+    EXPECT_EQ(set->test.images, plain.test.images);
+    EXPECT_EQ(set->test.attributes, plain.test.attributes);
+    EXPECT_EQ(set->test.groups, plain.test.groups);
+    EXPECT_EQ(set->test.labels.size(), 2u);
+  }
+  EXPECT_EQ(made.train.images, plain.train.images);
+  EXPECT_EQ(found.train.size(), 2u);
+  EXPECT_EQ(FilesOfCache(".data"), (std::vector{cache_.folder() + "/" + plain.identity + ".data"}));
+  EXPECT_EQ(FilesOfCache(".source").size(), 1u);
+}
+
+TEST_F(ImageCacheTest, WhatLiesInAFileMeanwhileIsLeftNowhere) {
+  const Dataset set =
+      LoadImages(FacesSettings(), {.data_root = root_.path(), .cache = &cache_, .threads = 3}, {},
+                 absl::InfiniteFuture())
+          .value();
+  const Dataset plain = Load(root_, FacesSettings()).value();
+  EXPECT_EQ(set.identity, plain.identity);
+  EXPECT_EQ(set.train.images, plain.train.images);
+  EXPECT_THAT(set.notes, IsEmpty());
+  EXPECT_THAT(FilesOfCache(""), testing::SizeIs(2));  // The set and its source: nothing is left.
+}
+
+TEST_F(ImageCacheTest, ChangedFilesAreReadAgain) {
+  const std::string before = LoadCached().value().identity;
+  root_.Put("faces/a.png", Shot(77));
+  const Dataset after = LoadCached().value();
+  EXPECT_NE(after.identity, before);
+  EXPECT_EQ(after.identity, Load(root_, FacesSettings()).value().identity);
+}
+
+TEST_F(ImageCacheTest, ADamagedFileIsNamedAndMadeAnew) {
+  const Dataset made = LoadCached().value();
+  const std::string path = FilesOfCache(".data").at(0);
+  for (const auto& [at, what] :
+       {std::pair<std::streamoff, const char*>{0, "its head is not that of a set of images"},
+        {40, "its description cannot be read"},
+        {4095, "its head has another checksum than was written"},
+        {4096, "MiB 0 has another checksum than was written"}}) {
+    {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(at);
+      file.put('\x07');
+    }
+    const Dataset again = LoadCached().value();
+    EXPECT_THAT(again.notes, ElementsAre("data cache: " + path + ": " + what +
+                                         "; made anew from the source files"));
+    EXPECT_EQ(again.train.images, made.train.images);
+    EXPECT_THAT(LoadCached().value().notes, IsEmpty());
+  }
+}
+
+TEST_F(ImageCacheTest, ACacheThatFailsIsDoneWithout) {
+  folder_.Put("cache", "a file");
+  const Dataset set = LoadCached().value();
+  EXPECT_EQ(set.identity, Load(root_, FacesSettings()).value().identity);
+  EXPECT_EQ(set.notes.size(), 2u);
+}
+
+TEST(GroupsCsvTest, QuotesWhatMustBe) {
+  const Split split = {{3, 8, 8}, {}, {0, 0, 0}, {}, {0, 1, 1, 0, 2, 0}};
+  EXPECT_EQ(GroupsAsCsv({{"city", {"Bern", "a, \"b\"", "x"}}, {"a,b", {"0", "1"}}}, split),
+            "example,city,\"a,b\"\n0,Bern,1\n1,\"a, \"\"b\"\"\",0\n2,x,0\n");
+}
+
+TEST(ExamplesSeenTest, CountsAndHashesTheSet) {
+  ExamplesSeen seen(6);
+  const std::vector<uint32_t> first = {5, 1, 3}, second = {1, 1};
+  seen.Add(first);
+  seen.Add(second);
+  EXPECT_EQ(seen.count(), 3);
+  std::string text = "noisefloor examples seen 1\nabc\n";
+  for (const char rank : {1, 3, 5}) text += std::string(1, rank) + std::string(7, '\0');
+  EXPECT_EQ(seen.Hash("abc"), Sha256Hex(text));
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

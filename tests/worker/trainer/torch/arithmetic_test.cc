@@ -1,0 +1,114 @@
+// Precisions, the moving average, clipping and AdamW through the whole program.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "common/files/safetensors.h"
+#include "tests/worker/trainer/torch/trainer_process.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+// Four steps of two epochs.
+TrainerRequest ShortRequest() {
+  TrainerRequest request = SmallRequest();
+  request.specification.data.train_examples = 64;
+  request.specification.train.batch_size = 32;
+  return request;
+}
+
+Ran RunOf(const TrainerRequest& request) {
+  Ran ran = RunTrainer(request);
+  EXPECT_EQ(ran.exit_code, 0) << ran.outcome().message << ran.output;
+  return ran;
+}
+
+TEST(ArithmeticTest, EachPrecisionRepeatsItsBitsFromOneBeginning) {
+  const Ran plain = RunOf(ShortRequest());
+  for (const char* precision : {"bf16", "fp64"}) {
+    TrainerRequest request = ShortRequest();
+    request.specification.train.precision = precision;
+    const Ran ran = RunOf(request);
+    request.work_directory = ShortRequest().work_directory;
+    EXPECT_EQ(RunOf(request).outcome().hashes, ran.outcome().hashes) << precision;
+    EXPECT_EQ(ran.Hash("init"), plain.Hash("init")) << precision;
+    EXPECT_EQ(ran.Hash("first_batches"), plain.Hash("first_batches")) << precision;
+    EXPECT_NE(ran.Hash("weights"), plain.Hash("weights")) << precision;
+    EXPECT_NEAR(ran.outcome().metrics.at("loss"), plain.outcome().metrics.at("loss"), 0.05);
+  }
+}
+
+// Its scale is so large that gradients overflow at first: those steps move nothing.
+TEST(ArithmeticTest, StepsThatOverflowInFp16AreToldAndMoveNothing) {
+  TrainerRequest request = ShortRequest();
+  request.specification.data.train_examples = 16;
+  request.specification.train.batch_size = 8;
+  request.specification.train.epochs = 1;
+  request.specification.model.name = "mlp";
+  request.specification.model.hidden = 8;
+  request.specification.model.batch_norm_momentum = 0.01;
+  request.specification.train.precision = "fp16";
+  request.specification.train.loss_scale.initial = 16777216;
+  const Ran ran = RunOf(request);
+  EXPECT_NE(ran.outcome().environment.find("\"skipped_steps\":2"), std::string::npos)
+      << ran.outcome().environment;
+  TrainerRequest none = request;
+  none.specification.train.epochs = 0;
+  none.work_directory = ShortRequest().work_directory;
+  EXPECT_EQ(ran.Hash("weights"), RunOf(none).Hash("weights"));
+}
+
+TEST(ArithmeticTest, TheAverageIsWhatIsTestedHashedAndWritten) {
+  const Ran plain = RunOf(ShortRequest());
+  TrainerRequest request = ShortRequest();
+  request.specification.train.average_decay = 0.5;
+  const Ran averaged = RunOf(request);
+  // Training goes on from the trained weights, not from the average.
+  ASSERT_EQ(averaged.RecordsOf("train_loss").size(), plain.RecordsOf("train_loss").size());
+  for (size_t i = 0; i < plain.RecordsOf("train_loss").size(); ++i) {
+    EXPECT_EQ(averaged.RecordsOf("train_loss")[i].value, plain.RecordsOf("train_loss")[i].value);
+  }
+  EXPECT_EQ(averaged.Hash("init"), plain.Hash("init"));
+  for (const char* name : {"weights", "weights_at/1", "weights_at/2", "logits"}) {
+    EXPECT_NE(averaged.Hash(name), plain.Hash(name)) << name;
+  }
+  EXPECT_TRUE(SafetensorsFile::Open(request.work_directory + "/weights.safetensors").ok());
+}
+
+TEST(ArithmeticTest, WhatThisProcessorHasNotIsRefusedBeforeAnythingIsTrained) {
+  TrainerRequest request = ShortRequest();
+  request.specification.train.precision = "tf32";
+  const Ran ran = RunTrainer(request);
+  EXPECT_EQ(ran.exit_code, 10);
+  EXPECT_EQ(ran.outcome().message,
+            "train.precision: tf32 is an arithmetic of GPUs, this is a processor");
+}
+
+TEST(ArithmeticTest, EachSettingOfTheStepChangesTheWeights) {
+  std::map<std::string, std::string> weights;
+  const auto run = [&](const std::string& name, const auto& change) {
+    TrainerRequest request = ShortRequest();
+    change(request.specification.train);
+    weights[RunOf(request).Hash("weights")] += name;
+  };
+  run("sgd", [](TrainSettings&) {});
+  run("clip", [](TrainSettings& train) { train.clip_norm = 0.01; });
+  run("keras", [](TrainSettings& train) {
+    train.optimizer.formula = "keras";
+    train.schedule.name = "cosine";
+  });
+  run("cosine", [](TrainSettings& train) { train.schedule.name = "cosine"; });
+  run("adamw", [](TrainSettings& train) {
+    train.optimizer = {.name = "adamw", .learning_rate = 0.01, .weight_decay = 0.1};
+  });
+  run("adamw of matrices", [](TrainSettings& train) {
+    train.optimizer = {
+        .name = "adamw", .learning_rate = 0.01, .weight_decay = 0.1, .decayed = "matrices"};
+  });
+  EXPECT_EQ(weights.size(), 6u);
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

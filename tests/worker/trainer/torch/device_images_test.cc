@@ -1,0 +1,126 @@
+// Batches that our kernels make where the images lie, in a rehearsal on the host, against the
+// batches of the host.
+#include "worker/trainer/torch/step/device_images.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "common/base/philox.h"
+#include "tests/worker/trainer/cuda/rehearsal.h"
+#include "worker/trainer/torch/step/batches.h"
+
+namespace noisefloor::trainer {
+namespace {
+
+Dataset DrawnDataset(ImageShape shape, uint32_t examples) {
+  const PhiloxStream stream(1, 2);
+  std::vector<uint8_t> images(static_cast<size_t>(shape.pixels()) * examples);
+  std::vector<int64_t> labels(examples);
+  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<uint8_t>(stream.Word(i));
+  for (uint32_t i = 0; i < examples; ++i) labels[i] = i * 3 % 10;
+  Dataset dataset{.name = "drawn", .classes = 10, .shape = shape};
+  dataset.train = {shape, std::move(images), std::move(labels)};
+  return dataset;
+}
+
+Specification SpecificationOf(const char* model) {
+  Specification specification;
+  specification.model.name = model;
+  specification.augment = {.crop_padding = 2, .flip = true, .cutout = 3, .standardise = true};
+  specification.train.batch_size = 8;
+  return specification;
+}
+
+// Layouts are channels_last for one and rows for the other.
+TEST(DeviceImagesTest, BatchesOfADeviceAreThoseOfTheHost) {
+  for (const char* model : {"small_cnn", "mlp"}) {
+    for (const ImageShape shape : {ImageShape{3, 8, 8}, ImageShape{1, 9, 7}}) {
+      const Dataset dataset = DrawnDataset(shape, 20);
+      const Specification specification = SpecificationOf(model);
+      const Streams streams = MakeStreams(specification);
+      cuda::rehearsal::RehearsalLauncher launcher(1);
+      auto host = TrainingBatches::Make(specification, dataset, streams, at::kCPU);
+      auto device = TrainingBatches::Make(specification, dataset, streams, at::kCPU, &launcher);
+      ASSERT_TRUE(host.ok() && device.ok());
+      for (int i = 0; i < 4; ++i) {  // Over the end of an epoch, whose last batch is smaller.
+        const auto batch = host->Next();
+        ASSERT_TRUE(batch.ok() && device->Next().ok());
+        const auto size = static_cast<int64_t>(batch->examples.size());
+        for (const int64_t first : {int64_t{0}, size / 2}) {
+          const Examples a = host->Load(*batch, first, size / 2);
+          const Examples b = device->Load(*batch, first, size / 2);
+          EXPECT_EQ(a.images.sizes(), b.images.sizes());
+          EXPECT_EQ(a.images.strides(), b.images.strides());
+          EXPECT_TRUE(at::equal(a.images.view(at::kInt), b.images.view(at::kInt))) << "bits";
+          EXPECT_TRUE(at::equal(a.labels, b.labels));
+        }
+      }
+      EXPECT_EQ(launcher.launches(), 8u);
+      EXPECT_EQ(*host->HashFirst(), *device->HashFirst());
+    }
+  }
+}
+
+TEST(DeviceImagesTest, AttributesOfExamplesOnADeviceAreThoseOfTheHost) {
+  Dataset dataset = DrawnDataset({1, 4, 4}, 8);
+  dataset.attributes = {"young", "smiling"};
+  dataset.classes = 2;
+  std::vector<uint8_t> attributes(16);
+  for (size_t i = 0; i < attributes.size(); ++i) attributes[i] = i % 3 == 0 ? 1 : 0;
+  dataset.train.attributes = std::move(attributes);
+  const Specification specification = SpecificationOf("mlp");
+  const Streams streams = MakeStreams(specification);
+  cuda::rehearsal::RehearsalLauncher launcher(1);
+  auto host = TrainingBatches::Make(specification, dataset, streams, at::kCPU);
+  auto device = TrainingBatches::Make(specification, dataset, streams, at::kCPU, &launcher);
+  ASSERT_TRUE(host.ok() && device.ok());
+  const auto batch = host->Next();
+  ASSERT_TRUE(batch.ok());
+  const Examples a = host->Load(*batch, 3, 5);
+  const Examples b = device->Load(*batch, 3, 5);
+  ASSERT_EQ(b.labels.sizes(), (std::vector<int64_t>{5, 2}));
+  EXPECT_EQ(b.labels.scalar_type(), at::kFloat);
+  EXPECT_TRUE(at::equal(a.labels, b.labels));
+  EXPECT_TRUE(at::equal(a.images, b.images));
+  EXPECT_EQ(launcher.launches(), 1u);
+}
+
+class FailingLauncher : public cuda::KernelLauncher {
+ public:
+  absl::Status Launch(const cuda::KernelLaunch&) override {
+    return MakeError(absl::StatusCode::kUnavailable, "cuLaunchKernel: gone");
+  }
+};
+
+TEST(DeviceImagesTest, ALaunchThatFailsIsAnErrorOfCuda) {
+  const Dataset dataset = DrawnDataset({1, 4, 4}, 8);
+  const Specification specification = SpecificationOf("mlp");
+  const Streams streams = MakeStreams(specification);
+  FailingLauncher launcher;
+  auto batches = TrainingBatches::Make(specification, dataset, streams, at::kCPU, &launcher);
+  ASSERT_TRUE(batches.ok());
+  const auto batch = batches->Next();
+  try {
+    batches->Load(*batch, 0, 8);
+    FAIL() << "it was taken";
+  } catch (const c10::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("CUDA error: cuLaunchKernel: gone"),
+              std::string::npos);
+  }
+}
+
+TEST(DeviceImagesTest, AMachineWithoutAGpuHasNoKernels) {
+  const auto kernels = OpenGpuKernels(at::kCPU);
+  ASSERT_TRUE(kernels.ok());
+  EXPECT_EQ(kernels->launcher, nullptr);
+}
+
+TEST(DeviceImagesTest, WhatIsTooLargeStaysOnTheHost) {
+  Split split{{3, 32, 32}, std::vector<uint8_t>(3072), std::vector<int64_t>(1)};
+  EXPECT_TRUE(DeviceImages::Fits(split));
+  split.shape = {1, int64_t{1} << 16, int64_t{1} << 15};  // One image of 2^31 values.
+  EXPECT_FALSE(DeviceImages::Fits(split));
+}
+
+}  // namespace
+}  // namespace noisefloor::trainer

@@ -1,0 +1,328 @@
+#include "worker/trainer/images/image_set.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "common/files/directory.h"
+#include "common/files/sha256.h"
+#include "worker/trainer/images/image_file.h"
+#include "worker/trainer/images/pixel_store.h"
+#include "worker/trainer/images/resize.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+constexpr size_t kBatchPictures = 64;
+constexpr size_t kBatchBytes = size_t{64} << 20;
+
+absl::StatusOr<std::string> FindFolder(const std::string& name, std::string_view roots) {
+  for (std::string_view rest = roots; !rest.empty();) {
+    const size_t end = std::min(rest.find(':'), rest.size());
+    const std::string folder = fmt::format("{}/{}", rest.substr(0, end), name);
+    if (end > 0 && PathExists(folder)) return folder;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return MakeError(
+      absl::StatusCode::kNotFound,
+      fmt::format("data set {}: no folder {} under the data root '{}'", name, name, roots));
+}
+
+// What was read, before it is in order.
+struct ReadSet {
+  ImageTree tree;
+  ImageLabels labels;
+  PixelStore pixels;                  // {used pictures, 3, size, size}
+  std::vector<uint64_t> slots;        // Of each place in the tree: which of `pixels`.
+  std::vector<Sha256Digest> digests;  // By place.
+};
+
+absl::Status PixelsOf(const ReadSet& set, size_t place, std::span<uint8_t> pixels) {
+  return set.pixels.Get(set.slots[place], pixels);
+}
+
+Sha256Digest DigestOf(const ReadSet& set, size_t place, std::span<const uint8_t> pixels) {
+  const ImageLabels& labels = set.labels;
+  const uint16_t label = labels.label[place];
+  const std::array<uint8_t, 3> head = {static_cast<uint8_t>(labels.parts[place]),
+                                       static_cast<uint8_t>(label & 0xff),
+                                       static_cast<uint8_t>(label >> 8)};
+  const size_t attributes = labels.attributes.size(), groups = labels.groups.size();
+  Sha256 hash;
+  hash.Update(std::as_bytes(std::span(head)));
+  hash.Update(std::as_bytes(std::span(labels.attribute).subspan(place * attributes, attributes)));
+  hash.Update(std::as_bytes(std::span(labels.group).subspan(place * groups, groups)));
+  hash.Update(std::as_bytes(pixels));
+  return hash.Digest();
+}
+
+// Decodes pictures in batches, each batch on all threads.
+class Decoding {
+ public:
+  Decoding(ReadSet& set, int64_t image_size, int64_t threads) : set_(set) {
+    for (int64_t i = 0; i < threads; ++i) {
+      tools_.push_back({Resizer(image_size), {}, std::vector<uint8_t>(set.pixels.slot_bytes())});
+    }
+  }
+
+  absl::Status Take(size_t place, std::string bytes) {
+    waiting_bytes_ += bytes.size();
+    waiting_.emplace_back(place, std::move(bytes));
+    const bool full = waiting_.size() >= kBatchPictures || waiting_bytes_ >= kBatchBytes;
+    return full ? Flush() : absl::OkStatus();
+  }
+
+  // The first failure in order.
+  absl::Status Flush() {
+    std::vector<absl::Status> results(waiting_.size());
+    const size_t threads = std::min(tools_.size(), waiting_.size());
+    const auto work = [&](size_t rank) {
+      for (size_t i = rank; i < waiting_.size(); i += threads) {
+        results[i] = Decode(waiting_[i].first, waiting_[i].second, tools_[rank]);
+      }
+    };
+    std::vector<std::thread> others;
+    for (size_t rank = 1; rank < threads; ++rank) others.emplace_back(work, rank);
+    if (threads > 0) work(0);
+    for (std::thread& other : others) other.join();
+    waiting_.clear();
+    waiting_bytes_ = 0;
+    for (const absl::Status& result : results) NF_RETURN_IF_ERROR(result);
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Tools {
+    Resizer resizer;
+    Picture picture;
+    std::vector<uint8_t> pixels;
+  };
+
+  absl::Status Decode(size_t place, std::string_view bytes, Tools& tools) {
+    const absl::Status decoded = DecodePicture(bytes, tools.picture);
+    if (!decoded.ok()) return Annotate(decoded, NameOf(set_.tree, set_.tree.entries[place]));
+    tools.resizer.Resize(tools.picture, tools.pixels);
+    set_.digests[place] = DigestOf(set_, place, tools.pixels);
+    return set_.pixels.Put(set_.slots[place], tools.pixels);
+  }
+
+  ReadSet& set_;
+  std::vector<Tools> tools_;
+  std::vector<std::pair<size_t, std::string>> waiting_;
+  size_t waiting_bytes_ = 0;
+};
+
+absl::StatusOr<PixelStore> MakeStore(uint64_t pictures, size_t picture_bytes,
+                                     const ImageSource& source, std::vector<std::string>& notes) {
+  if (source.cache != nullptr) {
+    auto store = PixelStore::Make(pictures, picture_bytes, source.cache->folder());
+    if (store.ok()) return store;
+    notes.push_back(
+        fmt::format("data cache: {}; decoded in memory instead", Message(store.status())));
+  }
+  return PixelStore::Make(pictures, picture_bytes, "");
+}
+
+absl::StatusOr<ReadSet> ReadSetOf(const std::string& folder, const ImageSettings& settings,
+                                  const ImageSource& source, std::vector<std::string>& notes) {
+  NF_ASSIGN_OR_RETURN(ImageTree tree, ListImages(folder));
+  NF_ASSIGN_OR_RETURN(const ImageTable table, TableOf(tree));
+  NF_ASSIGN_OR_RETURN(ImageLabels labels, LabelsOf(tree, table, settings));
+  std::vector<bool> wanted;
+  std::vector<uint64_t> slots;
+  uint64_t used = 0;
+  for (const Subset part : labels.parts) {
+    wanted.push_back(part != Subset::kUnused);
+    slots.push_back(wanted.back() ? used++ : 0);
+  }
+  const auto picture_bytes = static_cast<size_t>(3 * settings.image_size * settings.image_size);
+  NF_ASSIGN_OR_RETURN(PixelStore pixels, MakeStore(used, picture_bytes, source, notes));
+  std::vector<Sha256Digest> digests(tree.entries.size());
+  ReadSet set = {std::move(tree), std::move(labels), std::move(pixels), std::move(slots),
+                 std::move(digests)};
+  Decoding decoding(set, settings.image_size, std::max<int64_t>(1, source.threads));
+  const absl::Status read = ReadImages(set.tree, wanted, [&](size_t place, std::string bytes) {
+    return decoding.Take(place, std::move(bytes));
+  });
+  // What was read before a file that cannot be read comes first in order.
+  NF_RETURN_IF_ERROR(decoding.Flush());
+  NF_RETURN_IF_ERROR(read);
+  return set;
+}
+
+// Places by rank, of train and of test.
+using Order = std::array<std::vector<size_t>, 2>;
+
+Order OrderOf(const ReadSet& set) {
+  Order order;
+  for (size_t place = 0; place < set.labels.parts.size(); ++place) {
+    const Subset part = set.labels.parts[place];
+    if (part != Subset::kUnused) order[static_cast<size_t>(part)].push_back(place);
+  }
+  for (std::vector<size_t>& split : order) {
+    std::ranges::sort(split, [&](size_t a, size_t b) {
+      return std::tie(set.digests[a], a) < std::tie(set.digests[b], b);
+    });
+  }
+  return order;
+}
+
+ImageSetFacts FactsOf(const ReadSet& set, const Order& order, const ImageSettings& settings) {
+  ImageSetFacts facts = {.decoder = DecoderName(),
+                         .image_size = settings.image_size,
+                         .classes = set.labels.classes,
+                         .attributes = set.labels.attributes,
+                         .groups = set.labels.groups};
+  for (size_t s = 0; s < 2; ++s) facts.examples[s] = static_cast<int64_t>(order[s].size());
+  Sha256 hash;
+  hash.Update("noisefloor images 1\n").Update(DescribeSet(facts, true)).Update("\n");
+  for (const std::vector<size_t>& split : order) {
+    for (const size_t place : split) hash.Update(std::as_bytes(std::span(set.digests[place])));
+  }
+  facts.identity = hash.Hex();
+  return facts;
+}
+
+ImageExample ExampleOf(const ReadSet& set, size_t place) {
+  const ImageLabels& labels = set.labels;
+  const size_t attributes = labels.attributes.size(), groups = labels.groups.size();
+  return {labels.label[place], std::span(labels.attribute).subspan(place * attributes, attributes),
+          std::span(labels.group).subspan(place * groups, groups)};
+}
+
+absl::StatusOr<Split> InMemory(const ReadSet& set, std::span<const size_t> places,
+                               const ImageShape& shape) {
+  const size_t bytes = set.pixels.slot_bytes();
+  std::vector<uint8_t> images(places.size() * bytes), attributes;
+  std::vector<int64_t> labels;
+  std::vector<uint16_t> groups;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const ImageExample one = ExampleOf(set, places[i]);
+    labels.push_back(one.label);
+    attributes.insert(attributes.end(), one.attributes.begin(), one.attributes.end());
+    groups.insert(groups.end(), one.groups.begin(), one.groups.end());
+    NF_RETURN_IF_ERROR(PixelsOf(set, places[i], std::span(images).subspan(i * bytes, bytes)));
+  }
+  return Split{shape, std::move(images), std::move(labels), std::move(attributes),
+               std::move(groups)};
+}
+
+absl::StatusOr<Dataset> InMemory(const ReadSet& set, const Order& order, const ImageSetFacts& facts,
+                                 const std::string& name, ExampleLimits limits) {
+  Dataset dataset;
+  dataset.name = name;
+  dataset.identity = facts.identity;
+  dataset.attributes = facts.attributes;
+  dataset.groups = facts.groups;
+  dataset.classes = static_cast<int64_t>(facts.attributes.empty() ? facts.classes.size()
+                                                                  : facts.attributes.size());
+  dataset.shape = {3, facts.image_size, facts.image_size};
+  const auto first = [&](size_t split, int64_t limit) {
+    const std::span all(order[split]);
+    return InMemory(set, limit == 0 ? all : all.first(static_cast<size_t>(limit)), dataset.shape);
+  };
+  NF_ASSIGN_OR_RETURN(dataset.train, first(0, limits.train));
+  NF_ASSIGN_OR_RETURN(dataset.test, first(1, limits.test));
+  return dataset;
+}
+
+absl::StatusOr<Dataset> FromCache(const DataCache& cache, const std::string& name,
+                                  const std::string& identity, ExampleLimits limits,
+                                  Trust trust = Trust::kNothing) {
+  NF_ASSIGN_OR_RETURN(const DataCache::Mapped mapped, cache.Map(identity));
+  auto dataset = FromImageFile(mapped, name, identity, limits, trust);
+  if (dataset.ok() || dataset.status().code() == absl::StatusCode::kInvalidArgument) return dataset;
+  return Annotate(dataset.status(), cache.PathOfSet(identity));
+}
+
+absl::StatusOr<Dataset> ThroughCache(const DataCache& cache, const ReadSet& set, const Order& order,
+                                     const ImageSetFacts& facts, const std::string& name,
+                                     ExampleLimits limits) {
+  if (auto there = FromCache(cache, name, facts.identity, limits); there.ok()) return there;
+  NF_RETURN_IF_ERROR(cache.Keep(facts.identity, [&](AtomicFileWriter& writer) {
+    const auto place = [&](size_t split, int64_t rank) {
+      return order[split][static_cast<size_t>(rank)];
+    };
+    return WriteImageFile(
+        facts,
+        {[&](size_t split, int64_t rank) { return ExampleOf(set, place(split, rank)); },
+         [&](size_t split, int64_t rank, std::span<uint8_t> image) {
+           return PixelsOf(set, place(split, rank), image);
+         }},
+        writer);
+  }));
+  // What was written just now has not been to the disk and back.
+  return FromCache(cache, name, facts.identity, limits, Trust::kBody);
+}
+
+// All that a state of the files and these settings decides.
+std::string AskedOf(const ImageSettings& settings) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}", settings.image_size, settings.labels, settings.groups,
+                     settings.attributes, DecoderName());
+}
+
+}  // namespace
+
+int64_t UsableProcessors() {
+  cpu_set_t usable;
+  CPU_ZERO(&usable);
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return 1;
+  return std::clamp<int64_t>(CPU_COUNT(&usable), 1, 64);
+}
+
+absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSource& source,
+                                   ExampleLimits limits, absl::Time now) {
+  NF_ASSIGN_OR_RETURN(const std::string folder, FindFolder(settings.name, source.data_root));
+  NF_ASSIGN_OR_RETURN(const TreeState state, StateOfTree(folder, AskedOf(settings)));
+  const SourceState before = {state.key,
+                              absl::UnixEpoch() + absl::Nanoseconds(state.newest_unix_ns)};
+  std::vector<std::string> notes;
+  const auto note = [&](const absl::Status& status, std::string_view then) {
+    notes.push_back(fmt::format("data cache: {}; {}", Message(status), then));
+  };
+  const DataCache* cache = source.cache;
+  if (const auto identity = cache == nullptr ? std::nullopt : cache->IdentityOf(before)) {
+    auto dataset = FromCache(*cache, settings.name, *identity, limits);
+    if (dataset.ok() || dataset.status().code() == absl::StatusCode::kInvalidArgument) {
+      return dataset;
+    }
+    if (dataset.status().code() != absl::StatusCode::kNotFound) {
+      note(dataset.status(), "made anew from the source files");
+    }
+  }
+  NF_ASSIGN_OR_RETURN(const ReadSet set, ReadSetOf(folder, settings, source, notes));
+  NF_ASSIGN_OR_RETURN(const TreeState after, StateOfTree(folder, AskedOf(settings)));
+  if (after.key != state.key) {
+    return MakeError(absl::StatusCode::kDataLoss, folder + ": changed while it was read");
+  }
+  const Order order = OrderOf(set);
+  const ImageSetFacts facts = FactsOf(set, order, settings);
+  NF_RETURN_IF_ERROR(CheckLimits(settings.name, facts.examples, limits));
+  std::optional<Dataset> dataset;
+  if (cache != nullptr) {
+    auto kept = ThroughCache(*cache, set, order, facts, settings.name, limits);
+    if (kept.ok()) {
+      dataset = *std::move(kept);
+      const absl::Status remembered = cache->Remember(before, facts.identity, now);
+      if (!remembered.ok()) note(remembered, "the source files will be read again");
+    } else {
+      note(kept.status(), "done without");
+    }
+  }
+  if (!dataset) {
+    NF_ASSIGN_OR_RETURN(dataset, InMemory(set, order, facts, settings.name, limits));
+  }
+  dataset->notes = std::move(notes);
+  return *std::move(dataset);
+}
+
+}  // namespace noisefloor::trainer

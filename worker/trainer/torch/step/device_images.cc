@@ -1,0 +1,78 @@
+#include "worker/trainer/torch/step/device_images.h"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "worker/trainer/cuda/cubins.h"
+#include "worker/trainer/cuda/driver_launcher.h"
+
+namespace noisefloor::trainer {
+
+namespace {
+
+template <typename T>
+at::Tensor OnDevice(const Values<T>& values, at::ScalarType type, at::Device device) {
+  // Copied also on a CPU: the tensor must not borrow what it is made of.
+  const auto count = static_cast<int64_t>(values.size());
+  return at::from_blob(const_cast<T*>(values.data()), {count}, type)
+      .to(device, type, /*non_blocking=*/false, /*copy=*/true);
+}
+
+}  // namespace
+
+absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device) {
+  GpuKernels kernels;
+  const char* wanted = std::getenv("NOISEFLOOR_KERNELS");
+  if (!device.is_cuda() || (wanted != nullptr && std::string_view(wanted) == "off")) return kernels;
+  NF_ASSIGN_OR_RETURN(kernels.driver, cuda::Driver::Open("libcuda.so.1", device.index()));
+  if (kernels.driver == nullptr) return kernels;
+  const auto [major, minor] = kernels.driver->compute_capability();
+  if (cuda::ArchitectureFor(major, minor) == 0) return kernels;
+  NF_ASSIGN_OR_RETURN(kernels.launcher,
+                      cuda::DriverLauncher::Make(*kernels.driver, cuda::AllCubins()));
+  return kernels;
+}
+
+bool DeviceImages::Fits(const Split& split) {
+  return split.images.size() <= kMostBytes && split.shape.pixels() < int64_t{1} << 31;
+}
+
+DeviceImages::DeviceImages(const Split& split, const cuda::ImageRule& rule,
+                           const AugmentDraws& draws, at::Device device,
+                           cuda::KernelLauncher& launcher)
+    : shape_(split.shape),
+      images_(OnDevice(split.images, at::kByte, device)),
+      labels_(OnDevice(split.labels, at::kLong, device)),
+      rule_(rule),
+      draws_(draws),
+      launcher_(&launcher) {}
+
+Examples DeviceImages::Load(const Batch& batch, int64_t first, int64_t count) const {
+  const auto options = images_.options();
+  // Ranks are below 2^31: the same bits as an int32.
+  const at::Tensor ranks =
+      at::from_blob(const_cast<uint32_t*>(batch.examples.data() + first), {count}, at::kInt)
+          .to(images_.device(), at::kInt, /*non_blocking=*/false, /*copy=*/true);
+  const bool channels_last = rule_.layout == Layout::kNhwc;
+  const std::vector<int64_t> sizes =
+      channels_last ? std::vector{count, shape_.height, shape_.width, shape_.channels}
+                    : std::vector{count, shape_.channels, shape_.height, shape_.width};
+  const at::Tensor images = at::empty(sizes, options.dtype(at::kFloat));
+  const at::Tensor labels = at::empty({count}, options.dtype(at::kLong));
+  const cuda::ResidentSplit split{shape_, static_cast<uint64_t>(labels_.numel()),
+                                  images_.const_data_ptr<uint8_t>(),
+                                  labels_.const_data_ptr<int64_t>()};
+  const absl::Status status = launcher_->Launch(cuda::AugmentLaunch(
+      split, rule_, draws_,
+      {.epoch = batch.epoch,
+       .first_position = batch.first_position + static_cast<uint64_t>(first),
+       .count = static_cast<uint32_t>(count),
+       .examples = reinterpret_cast<const uint32_t*>(ranks.const_data_ptr<int32_t>()),
+       .out = images.mutable_data_ptr<float>(),
+       .labels = labels.mutable_data_ptr<int64_t>()}));
+  TORCH_CHECK(status.ok(), "CUDA error: ", std::string(status.message()));
+  // As NewImages of evaluate.cc, also when there is one channel.
+  return {channels_last ? images.permute({0, 3, 1, 2}) : images, labels};
+}
+
+}  // namespace noisefloor::trainer

@@ -1,0 +1,49 @@
+// A training split that lies on the device, and batches that our kernels make of it there: the host
+// sends ranks and nothing else. The bits are Augmenter's.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <memory>
+
+#include "worker/trainer/cuda/driver.h"
+#include "worker/trainer/cuda/launcher.h"
+#include "worker/trainer/cuda/requests.h"
+#include "worker/trainer/data/loader.h"
+#include "worker/trainer/torch/step/shards.h"
+
+namespace noisefloor::trainer {
+
+// What runs our kernels on a GPU: both null where there is no driver, or no kernel for the GPU.
+struct GpuKernels {
+  std::unique_ptr<cuda::Driver> driver;
+  std::unique_ptr<cuda::KernelLauncher> launcher;  // Borrows the driver.
+};
+// Nothing for a device that is no GPU, or where NOISEFLOOR_KERNELS is "off" (LibTorch's kernels
+// alone, for comparisons: the bits are the same). Unavailable when the driver is there and fails.
+absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device);
+
+// Load on any thread. Works on the device's default stream, as LibTorch does unless it is told
+// otherwise.
+class DeviceImages {
+ public:
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // CIFAR-10 has 150 MB.
+  static bool Fits(const Split& split);
+
+  // Copies the split. Borrows the launcher, whose memory is that of `device`.
+  DeviceImages(const Split& split, const cuda::ImageRule& rule, const AugmentDraws& draws,
+               at::Device device, cuda::KernelLauncher& launcher);
+
+  // Examples [first, first + count) of the batch. Throws c10::Error when the launch fails.
+  Examples Load(const Batch& batch, int64_t first, int64_t count) const;
+
+ private:
+  ImageShape shape_;
+  at::Tensor images_;  // {examples, channels, height, width} uint8
+  at::Tensor labels_;  // {examples} int64
+  cuda::ImageRule rule_;
+  AugmentDraws draws_;
+  cuda::KernelLauncher* launcher_;
+};
+
+}  // namespace noisefloor::trainer

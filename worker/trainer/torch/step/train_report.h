@@ -1,0 +1,33 @@
+// What is counted and timed while a member trains.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/trainer_protocol/json_reader.h"
+
+namespace noisefloor::trainer {
+
+enum class Ending : uint8_t { kDone, kDiverged, kInterrupted };
+
+// Of all attempts together, where this one went on from a checkpoint.
+struct TrainReport {
+  Ending ending = Ending::kDone;
+  int64_t steps = 0;  // Optimiser steps done.
+  // Of them, those that a gradient which is not finite made idle (fp16).
+  int64_t skipped_steps = 0;
+  double train_seconds = 0;  // Of the steps, without evaluations.
+  double evaluate_seconds = 0;
+  std::map<std::string, int64_t> arrival_orders;  // shards.h
+  int64_t examples_seen = 0;                      // Different ones, in all epochs.
+  std::string examples_seen_sha256;               // examples_seen.h
+  std::vector<int64_t> resumed_at;                // Steps done, of every attempt that went on.
+  bool is_kept = false;                           // Interrupted, its steps are in a checkpoint.
+};
+
+// What was measured and seen, for the environment of an outcome.
+Json MeasuredJson(const TrainReport& report);
+
+}  // namespace noisefloor::trainer
