@@ -46,6 +46,15 @@ double CheckpointSecondsFromEnvironment() {
   return !text.empty() && *end == 0 && seconds >= 0 ? seconds : kCheckpointSeconds;
 }
 
+void AddCache(CLI::App& app, Options& options, uint64_t& limit_mib) {
+  app.add_option("--cache", options.cache,
+                 "Folder of data sets that are read only once (default: $NOISEFLOOR_CACHE, else "
+                 "none)");
+  app.add_option("--cache-limit", limit_mib,
+                 "MiB that may lie there unused (default: $NOISEFLOOR_CACHE_LIMIT, else 4096)")
+      ->check(CLI::Range(uint64_t{1}, kMostCacheMib));
+}
+
 void AddCheckpoints(CLI::App& app, Options& options, double& seconds) {
   app.add_option("--checkpoints", options.checkpoints,
                  "Folder in which an interrupted member goes on (default: "
@@ -106,12 +115,7 @@ Options ParseOptions(int argc, char** argv, std::string_view stack) {
       ->needs(spec);
   app.add_flag("--serve-forks", serve_forks,
                "Stay, and fork a trainer for each request on the socket that is standard input");
-  app.add_option("--cache", options.cache,
-                 "Folder of data sets that are read only once (default: $NOISEFLOOR_CACHE, else "
-                 "none)");
-  app.add_option("--cache-limit", cache_limit_mib,
-                 "MiB that may lie there unused (default: $NOISEFLOOR_CACHE_LIMIT, else 4096)")
-      ->check(CLI::Range(uint64_t{1}, kMostCacheMib));
+  AddCache(app, options, cache_limit_mib);
   AddCheckpoints(app, options, checkpoint_seconds);
   try {
     app.parse(argc, argv);
