@@ -29,7 +29,7 @@ struct CannedAnswers {
   std::string resolved_file = "name: \"a\"\n";
   std::vector<v1::WorkerSummary> workers;
   std::vector<v1::SweepSummary> sweeps;
-  uint64_t replays = 0;  // The sweep that ReplayMember answers with.
+  uint64_t replays = 0;  // The sweep that ReplayMember and InferMembers answer with.
   std::string explanation;
   std::string refusal;  // Of every request to change something.
   grpc::StatusCode refusal_code = grpc::StatusCode::FAILED_PRECONDITION;
@@ -87,6 +87,13 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
   grpc::Status ExplainWorker(grpc::ServerContext*, const v1::ExplainWorkerRequest* request,
                              v1::ExplainWorkerResponse*) override {
     return {grpc::StatusCode::NOT_FOUND, "there is no worker " + request->worker()};
+  }
+
+  grpc::Status InferMembers(grpc::ServerContext*, const v1::InferMembersRequest*,
+                            v1::InferMembersResponse* response) override {
+    response->set_sweep_id(answers_.replays);
+    response->set_members(1);
+    return grpc::Status::OK;
   }
 
   grpc::Status ReplayMember(grpc::ServerContext*, const v1::ReplayMemberRequest*,

@@ -73,6 +73,7 @@ std::map<std::string, Case> CasesIn(const std::string& folder, const std::string
           {"release", {{"release", "box"}, true}},
           {"report", {{"report", "s1"}}},
           {"replay", {{"replay", "s1c0r0", "--coordinator=" + ReplayedElsewhere()}}},
+          {"infer", {{"infer", "s1", "--coordinator=" + ReplayedElsewhere()}}},
           {"export", {{"export", "s1", "--to=" + folder + "/to"}}},
           {"fleet", {{"fleet", "status"}}},
           {"access", {{"access", "whoami"}}},
