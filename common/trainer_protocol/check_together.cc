@@ -6,6 +6,7 @@
 #include "common/base/names.h"
 #include "common/base/sha256_text.h"
 #include "common/trainer_protocol/check_arithmetic.h"
+#include "common/trainer_protocol/check_measure.h"
 #include "common/trainer_protocol/datasets.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/json.h"
@@ -55,6 +56,7 @@ void CheckModel(const Specification& s, Problems& problems) {
                                             std::to_string(s.model.kernel) +
                                             ": a kernel has its pixel in the middle"});
   }
+  if (s.measure.steps > 0) return;  // Of the images that it draws: check_measure.cc.
   const KnownDataset* data = FindDataset(s.data.name);
   if (data == nullptr) return;
   const absl::Status fits = CheckImages(network->name, data->name, data->height, data->width);
@@ -83,6 +85,7 @@ void CheckShards(const Specification& s, Problems& problems) {
                             DivisibleNear(s.train.batch_size, shards)});
     return;
   }
+  if (s.measure.steps > 0) return;  // Each batch is whole.
   const int64_t examples = PlannedExamples(s);
   if (s.train.drop_last) {
     if (examples == 0 || s.train.batch_size <= examples) return;
@@ -149,6 +152,7 @@ void CheckKnownData(const Specification& s, Problems& problems) {
 }
 
 void CheckData(const Specification& s, Problems& problems) {
+  if (s.measure.steps > 0) return;  // It reads none: check_measure.cc.
   const KnownDataset* known = FindDataset(s.data.name);
   if (known == nullptr && s.data.image_size == 0) {
     problems.push_back({"data.name", "'" + s.data.name + "' is not known; expected one of " +
@@ -177,7 +181,7 @@ void CheckIdentity(const Specification& s, Problems& problems) {
 
 // Which parameters there are to poke only the made model knows: the trainer refuses others.
 void CheckPoke(const Specification& s, Problems& problems) {
-  if (s.Source(NoiseSource::kPoke).state == SourceState::kOff) return;
+  if (s.Source(NoiseSource::kPoke).state == SourceState::kOff || s.measure.steps > 0) return;
   if (FindDataset(s.data.name) == nullptr || s.sources.poke_step < PlannedSteps(s)) return;
   problems.push_back(
       {"sources.poke.step", std::to_string(s.sources.poke_step) + " asked, the training has " +
@@ -229,6 +233,7 @@ std::vector<FieldProblem> CheckTogether(const Specification& specification) {
   CheckSources(specification, problems);
   CheckPoke(specification, problems);
   CheckEvaluations(specification, problems);
+  CheckMeasurement(specification, problems);
   return problems;
 }
 

@@ -192,11 +192,24 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
   };
 }
 
+std::vector<Field> FieldsOfMeasurement() {
+  return {
+      NF_INT("measure.steps", measure.steps, 0, 100000,
+             "timed steps of each arm; 0: the member trains"),
+      NF_INT("measure.warmup", measure.warmup, 1, 10000,
+             "steps of each arm before the first that is timed"),
+      NF_INT("measure.image_size", measure.image_size, 1, 1024,
+             "side in pixels of the images, which are drawn"),
+      NF_INT("measure.classes", measure.classes, 2, 100000, "classes of the images, or attributes"),
+  };
+}
+
 std::vector<Field> MakeFields() {
   std::vector<Field> fields;
   const Specification defaults;
-  for (const auto& part : {FieldsOfModel(), FieldsOfData(), FieldsOfTraining(), FieldsOfOptimizer(),
-                           FieldsOfSchedule(), FieldsOfSourcesAndEvaluation()}) {
+  for (const auto& part :
+       {FieldsOfModel(), FieldsOfData(), FieldsOfTraining(), FieldsOfOptimizer(),
+        FieldsOfSchedule(), FieldsOfSourcesAndEvaluation(), FieldsOfMeasurement()}) {
     fields.insert(fields.end(), part.begin(), part.end());
   }
   for (Field& field : fields) field.rule.otherwise = field.get(defaults);

@@ -32,6 +32,13 @@ absl::StatusOr<Specification> SpecificationFrom(const Json& json) {
   return specification;
 }
 
+// What it measures with is drawn, not read.
+bool MeasuresCost(const Json& specification) {
+  const Json::json_pointer steps("/measure/steps");
+  return specification.is_object() && specification.contains(steps) &&
+         specification[steps].is_number_integer() && specification[steps] > 0;
+}
+
 }  // namespace
 
 std::string SpecificationToJson(const Specification& specification) {
@@ -78,9 +85,11 @@ absl::StatusOr<TrainerNeeds> NeedsOf(std::string_view specification) {
     return InvalidInput("hardware_class: expected a text");
   }
   std::string kernels;
-  (void)text("/data/name", needs.data_set);
+  const bool measures = MeasuresCost(json);
+  if (!measures) (void)text("/data/name", needs.data_set);
   (void)text("/noise/kernels/state", kernels);
-  needs.kernels_free = kernels == Name(SourceState::kFree);
+  // A measurement has an arm with fixed ones.
+  needs.kernels_free = kernels == Name(SourceState::kFree) && !measures;
   return needs;
 }
 

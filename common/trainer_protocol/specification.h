@@ -108,6 +108,15 @@ struct EvaluateSettings {
   int64_t batch_size = 1000;
 };
 
+// A member that measures what determinism costs, and trains nothing that is kept. Two arms take the
+// same steps in turn: one as the noise plan says, one with all physical sources held still.
+struct MeasureSettings {
+  int64_t steps = 0;         // Timed, of each arm; 0: the member trains.
+  int64_t warmup = 10;       // Steps of each arm before the first that is timed.
+  int64_t image_size = 224;  // Side in pixels of the images in three colours, which are drawn.
+  int64_t classes = 1000;
+};
+
 // What the member has of one noise source.
 struct SourceSpec {
   SourceState state = SourceState::kFixed;
@@ -133,6 +142,7 @@ struct Specification {
   TrainSettings train;
   SourceSettings sources;
   EvaluateSettings evaluate;
+  MeasureSettings measure;
   NoiseSpec noise = QuietNoise();  // In the order of kAllNoiseSources.
   std::string hardware_class;      // "cpu-amd-avx2"; empty until the cell has one.
   std::string stack;               // "torch-2.11-cu130"

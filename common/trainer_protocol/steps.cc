@@ -7,6 +7,7 @@
 namespace noisefloor {
 
 int64_t PlannedExamples(const Specification& specification) {
+  if (specification.measure.steps > 0) return 0;
   const KnownDataset* known = FindDataset(specification.data.name);
   const int64_t limit = specification.data.train_examples;
   if (known == nullptr) return specification.data.image_size > 0 ? limit : 0;
@@ -14,6 +15,9 @@ int64_t PlannedExamples(const Specification& specification) {
 }
 
 int64_t PlannedSteps(const Specification& specification) {
+  if (specification.measure.steps > 0) {
+    return kMeasuredArms * (specification.measure.warmup + specification.measure.steps);
+  }
   const int64_t batch = specification.train.batch_size;
   if (batch <= 0) return 0;
   const int64_t examples = PlannedExamples(specification);

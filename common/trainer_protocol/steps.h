@@ -7,11 +7,15 @@
 
 namespace noisefloor {
 
-// Examples that are trained on; 0 for a data set that is not known, unless it is a folder of own
-// images of which so many are asked for.
+// Of a measurement: as the noise plan says, and with all physical sources held still.
+inline constexpr int64_t kMeasuredArms = 2;
+
+// Examples that are trained on; 0 of a measurement, and for a data set that is not known, unless it
+// is a folder of own images of which so many are asked for.
 int64_t PlannedExamples(const Specification& specification);
 
-// Optimiser steps of the whole training; 0 for a data set that is not known.
+// Optimiser steps of the whole training, or of all arms of a measurement; 0 for a data set that is
+// not known.
 int64_t PlannedSteps(const Specification& specification);
 
 // Evaluations, the one at the end included.

@@ -15,6 +15,8 @@ struct Hashes {
   std::string weights;                  // Parameters and buffers at the end.
   std::string logits;                   // Final predictions.
   std::vector<std::string> weights_at;  // At each evaluation, in order.
+  std::string deterministic_weights;    // Of a measurement, which has none of the above but init:
+  std::string plan_weights;             // those of its two arms.
 };
 
 struct HashedRun {

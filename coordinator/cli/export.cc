@@ -34,7 +34,8 @@ struct Kind {
   std::string_view kind;  // Also the name of its folder.
   std::string_view ending;
 };
-constexpr Kind kKinds[] = {{"predictions", ".npy"}, {"weights", ".safetensors"}};
+constexpr Kind kKinds[] = {
+    {"predictions", ".npy"}, {"weights", ".safetensors"}, {"kernels", ".json"}};
 // One of each test set, which its first member to run keeps for all.
 constexpr Kind kSetKinds[] = {
     {"evaluation_labels", ".npy"}, {"evaluation_images", ".npy"}, {"evaluation_groups", ".csv"}};

@@ -176,7 +176,7 @@ void SetTime(const Load& load, std::span<const FleetWorker> fleet, Plan& plan) {
       fleet.empty() ? ", as if one slot were connected" : ", on the slots of these workers");
 }
 
-void Warn(Plan& plan) {
+void WarnOfPlaces(Plan& plan) {
   std::set<std::string> unserved;
   for (const auto& [cell, workers] : plan.cells) {
     if (!workers.empty()) continue;
@@ -186,6 +186,9 @@ void Warn(Plan& plan) {
   for (const std::string& what : unserved) {
     plan.warnings.push_back("no worker offers " + what + ": its cells will wait");
   }
+}
+
+void WarnOfReplicates(Plan& plan) {
   for (const PlannedPlan& part : plan.plans) {
     if (part.replicates > 1) continue;
     plan.warnings.push_back("one replicate per cell of " + part.name +
@@ -323,7 +326,9 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
     WarnOfLevels(noise, plan.plans.back(), plan);
   }
   SetTime(load, fleet, plan);
-  Warn(plan);
+  WarnOfPlaces(plan);
+  // A measurement repeats steps, not members.
+  if (sweep.kind != sweep::Kind::kMeasure) WarnOfReplicates(plan);
   WarnOfIdle(idle, plan);
   return plan;
 }

@@ -11,6 +11,7 @@
 #include "common/base/mutex.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/infer_source.h"
+#include "coordinator/query/load_cost.h"
 #include "coordinator/query/load_study.h"
 #include "coordinator/query/member_news.h"
 #include "coordinator/query/member_rows.h"
@@ -19,6 +20,7 @@
 #include "coordinator/query/replay_source.h"
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/query/work_queue.h"
+#include "coordinator/report/cost_text.h"
 #include "coordinator/report/export.h"
 #include "coordinator/report/page.h"
 #include "coordinator/report/study_json.h"
@@ -46,6 +48,11 @@ std::string StateOf(SQLite::Database& database, uint64_t sweep) {
   return fmt::format("s{} {} {} {} {}", sweep, row.getColumn(0).getString(),
                      row.getColumn(1).getString(), row.getColumn(2).getString(),
                      row.getColumn(3).getString());
+}
+
+report::Screen ScreenOf(const StudyQuestion& question) {
+  return {.colour = question.colour ? report::Colour::kOn : report::Colour::kOff,
+          .columns = question.columns};
 }
 
 class StoreQuery final : public Query {
@@ -187,6 +194,7 @@ class StoreQuery final : public Query {
     return Guarded<T>([&] { return read(reader.database()); });
   }
 
+  absl::StatusOr<std::string> GetCost(const StudyQuestion& question, uint64_t sweep);
   absl::StatusOr<StudyPointer> StudyOf(uint64_t asked) ABSL_LOCKS_EXCLUDED(mutex_);
   StudyPointer Remembered(const std::string& state) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -237,14 +245,33 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
   return known;
 }
 
+// Of a measurement. Little is read, so that nothing is remembered.
+absl::StatusOr<std::string> StoreQuery::GetCost(const StudyQuestion& question, uint64_t sweep) {
+  NF_ASSIGN_OR_RETURN(const StudyRows rows, Read<StudyRows>([&](auto& database) {
+                        return ReadStudyRows(database, sweep);
+                      }));
+  return Guarded<std::string>([&]() -> absl::StatusOr<std::string> {
+    const report::CostStudy study = LoadCost(rows, blobs_);
+    switch (question.form) {
+      case StudyForm::kJson: return report::CostToJson(study);
+      case StudyForm::kTables: return report::RenderCostTables(study, ScreenOf(question));
+      case StudyForm::kCsv: return report::CostToCsv(study);
+      case StudyForm::kPage: return report::RenderCostPage(study);
+    }
+    return InvalidInput("no such form of a study");
+  });
+}
+
 absl::StatusOr<std::string> StoreQuery::GetStudy(const StudyQuestion& question) {
+  NF_ASSIGN_OR_RETURN(const std::optional<uint64_t> measurement,
+                      Read<std::optional<uint64_t>>([&](auto& database) {
+                        return FindMeasurement(database, question.sweep.value);
+                      }));
+  if (measurement) return GetCost(question, *measurement);
   NF_ASSIGN_OR_RETURN(const StudyPointer study, StudyOf(question.sweep.value));
   switch (question.form) {
     case StudyForm::kJson: return report::StudyToJson(*study);
-    case StudyForm::kTables:
-      return report::RenderTables(
-          *study, {.colour = question.colour ? report::Colour::kOn : report::Colour::kOff,
-                   .columns = question.columns});
+    case StudyForm::kTables: return report::RenderTables(*study, ScreenOf(question));
     case StudyForm::kCsv: return report::StudyToCsv(*study);
     case StudyForm::kPage: break;
   }

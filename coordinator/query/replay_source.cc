@@ -63,6 +63,11 @@ absl::StatusOr<ReplaySource> FindReplaySource(SQLite::Database& database, const 
                      fmt::format("{} trains nothing: it evaluates weights of {}", ToText(member),
                                  ToText(source.sweep.inference->sweep)));
   }
+  if (source.sweep.kind == sweep::Kind::kMeasure) {
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        fmt::format("{} is a measurement: it has no training to be repeated", ToText(member)));
+  }
   if (source.sweep.subject) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
                      fmt::format("{} is itself a {} of {}", ToText(member), Name(source.sweep.kind),

@@ -181,6 +181,8 @@ void SetHash(std::string_view name, const std::string& sha256, report::Hashes& h
   if (name == "first_batches") hashes.first_batches = sha256;
   if (name == "weights") hashes.weights = sha256;
   if (name == "logits") hashes.logits = sha256;
+  if (name == "deterministic/weights") hashes.deterministic_weights = sha256;
+  if (name == "plan/weights") hashes.plan_weights = sha256;
   if (!name.starts_with(kAt)) return;
   const uint64_t evaluation = UnsignedOf(name.substr(kAt.size()));
   if (evaluation < 1 || evaluation > 100000) return;

@@ -143,10 +143,11 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
       return NoSweep(sweep, fmt::format("s{} was deleted{}", sweep, ByWhom(database, sweep)));
     }
   }
-  const int64_t newest =
-      database
-          .execAndGet("SELECT max(sweep) FROM sweep WHERE kind = 'train' AND deleted_us IS NULL")
-          .getInt64();
+  const int64_t newest = database
+                             .execAndGet(
+                                 "SELECT max(sweep) FROM sweep WHERE kind IN ('train', 'measure') "
+                                 "AND deleted_us IS NULL")
+                             .getInt64();
   if (newest == 0 && sweep == 0) {
     return NoSweep(0, "there is no sweep in this data directory yet");
   }
@@ -156,12 +157,21 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
                             : fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
 }
 
+absl::StatusOr<std::optional<uint64_t>> FindMeasurement(SQLite::Database& database,
+                                                        uint64_t asked) {
+  NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, asked));
+  SQLite::Statement row(database, "SELECT kind = 'measure' FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(sweep));
+  if (!row.executeStep() || row.getColumn(0).getInt() == 0) return std::nullopt;
+  return sweep;
+}
+
 // Members of another kind are no draws of a plan: a study of them would say what is not so.
 absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep) {
   SQLite::Statement row(database,
                         "SELECT kind, of_sweep, of_cell, of_replicate FROM sweep WHERE sweep = ?");
   row.bind(1, static_cast<int64_t>(sweep));
-  if (!row.executeStep() || row.getColumn(0).getString() == "train") return absl::OkStatus();
+  if (!row.executeStep() || row.getColumn(1).isNull()) return absl::OkStatus();
   const MemberId of = {SweepId{static_cast<uint64_t>(row.getColumn(1).getInt64())},
                        row.getColumn(2).getUInt(), row.getColumn(3).getUInt()};
   if (row.getColumn(0).getString() == Name(sweep::Kind::kInfer)) {

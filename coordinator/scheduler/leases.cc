@@ -73,8 +73,9 @@ const SpecificationTemplate& SpecificationOf(Turn& turn, const SweepState& sweep
 
 // The first attempt with an evaluation set writes its images; others while that one lives do not.
 bool AskForEvaluationSet(State& state, SweepState& sweep, const CellState& cell, LeaseId lease) {
-  // What it is about has them already.
+  // What it is about has them already; a measurement has none.
   if (sweep::AboutSweep(sweep.content)) return false;
+  if (sweep.content.kind == sweep::Kind::kMeasure) return false;
   if (sweep.kept_evaluations.contains(cell.evaluation)) return false;
   LeaseId& asked = sweep.evaluation_leases[cell.evaluation];
   if (state.leases.contains(asked)) return false;

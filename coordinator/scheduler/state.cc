@@ -387,6 +387,7 @@ CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
 }
 
 std::string ExpectedIdentity(const SweepState& sweep, const CellState& cell) {
+  if (sweep.content.kind == sweep::Kind::kMeasure) return "";  // It reads no data.
   if (!cell.own_identity.empty()) return cell.own_identity;
   const auto pinned = sweep.identities.find(cell.data_set);
   if (pinned != sweep.identities.end()) return pinned->second;

@@ -170,6 +170,7 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
   std::from_chars(seed.data(), seed.data() + seed.size(), sweep.seed);
   sweep.schema = json.value("schema", "");
   NF_RETURN_IF_ERROR(ReadTraining(json.at("training"), sweep));
+  sweep.kind = sweep::KindOf(sweep.base);
   NF_RETURN_IF_ERROR(ReadAxes(json.at("axes"), sweep.axes));
   NF_RETURN_IF_ERROR(ReadPlans(json.at("plans"), sweep.plans));
   sweep.hardware = json.at("hardware").get<std::vector<std::string>>();

@@ -236,15 +236,22 @@ std::string_view Name(Kind kind) {
     case Kind::kTrain: return "train";
     case Kind::kReplay: return "replay";
     case Kind::kInfer: return "infer";
+    case Kind::kMeasure: return "measure";
   }
   return "corrupt";
 }
 
 std::optional<Kind> ParseKind(std::string_view name) {
-  for (const Kind kind : {Kind::kTrain, Kind::kReplay, Kind::kInfer}) {
+  for (const Kind kind : {Kind::kTrain, Kind::kReplay, Kind::kInfer, Kind::kMeasure}) {
     if (Name(kind) == name) return kind;
   }
   return std::nullopt;
+}
+
+Kind KindOf(const Settings& base) {
+  const SettingValue* steps = FindSetting(base, kMeasureSteps);
+  const auto* count = steps == nullptr ? nullptr : std::get_if<int64_t>(steps);
+  return count != nullptr && *count > 0 ? Kind::kMeasure : Kind::kTrain;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "coordinator/sweep/infer.h"
 #include "coordinator/sweep/problems.h"
 
 namespace noisefloor::sweep {
@@ -106,7 +107,7 @@ std::variant<Sweep, Problem> Extend(const Sweep& sweep, const Extension& wish) {
     problems.Add("sweep_id", "an inference is not extended; `infer` makes another");
     return problems.Take().front();
   }
-  if (sweep.kind != Kind::kTrain) {
+  if (sweep.kind == Kind::kReplay) {
     problems.Add("sweep_id", "a replay is not extended; `replay` with a count makes another");
     return problems.Take().front();
   }
@@ -151,9 +152,8 @@ Sweep AsSubmitted(const Sweep& sweep) {
 
 bool DifferOnlyInExtent(const Sweep& a, const Sweep& b) {
   return a.name == b.name && a.seed == b.seed && a.schema == b.schema && a.stacks == b.stacks &&
-         a.reference_accuracy == b.reference_accuracy && a.kind == Kind::kTrain &&
-         b.kind == Kind::kTrain && SamePlans(a, b) && SameAxes(a, b) &&
-         SameSettings(a.base, b.base);
+         a.reference_accuracy == b.reference_accuracy && !AboutSweep(a) && !AboutSweep(b) &&
+         SamePlans(a, b) && SameAxes(a, b) && SameSettings(a.base, b.base);
 }
 
 std::optional<std::vector<Extension>> Lacking(const Sweep& kept, const Sweep& wanted) {

@@ -125,6 +125,7 @@ std::string ResolvedFile(const Sweep& sweep) {
   std::string text;
   if (!sweep.before.empty()) text += kExtendedNote;
   AddLine(text, 0, "name", Quote(sweep.name));
+  if (KindOf(sweep.base) == Kind::kMeasure) AddLine(text, 0, "kind", Name(Kind::kMeasure));
   AddLine(text, 0, "seed", std::to_string(sweep.seed));
   if (!sweep.notes.empty()) AddLine(text, 0, "notes", Quote(sweep.notes));
   if (!sweep.tags.empty()) AddLine(text, 0, "tags", "");

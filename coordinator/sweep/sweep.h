@@ -97,11 +97,18 @@ struct NoisePlan {
 // What the members of a sweep do. Placement does not ask for it.
 enum class Kind : uint8_t {
   kTrain = 1,
-  kReplay = 2,  // Each trains what its subject trained, draw by draw, once more.
-  kInfer = 3,   // Each evaluates weights on the test set of its subject, and trains nothing.
+  kReplay = 2,   // Each trains what its subject trained, draw by draw, once more.
+  kInfer = 3,    // Each evaluates weights on the test set of its subject, and trains nothing.
+  kMeasure = 4,  // Each times the steps of its training with and without its physical sources.
 };
 std::string_view Name(Kind kind);  // "train"
 std::optional<Kind> ParseKind(std::string_view name);
+
+// How many steps a sweep of kMeasure times; its trainers have the setting, and no axis varies it.
+// 0, or none: the sweep trains.
+inline constexpr std::string_view kMeasureSteps = "measure.steps";
+// kMeasure or kTrain: what a sweep with these settings is of itself.
+Kind KindOf(const Settings& base);
 
 // The member that the members of a replay are about.
 struct Subject {

@@ -144,6 +144,15 @@ bool IsVaried(const Sweep& sweep, const std::string& path) {
   return false;
 }
 
+// A sweep is of one kind.
+void CheckKind(const Sweep& sweep, Problems& problems) {
+  const std::string steps(kMeasureSteps);
+  if (!IsVaried(sweep, steps)) return;
+  problems.Add("axes." + steps,
+               "expected one number for the whole sweep: with 0 it trains, with "
+               "more it measures");
+}
+
 // A class of processors and another one, where there are both: arithmetics are of either.
 std::vector<std::string> OneOfEachKind(const std::vector<std::string>& hardware) {
   std::vector<std::string> kinds;
@@ -222,6 +231,8 @@ std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, c
   sweep.schema = IdentityOf(*schema);
   sweep.base = ResolveTraining(request.training, *schema, problems);
   sweep.axes = CheckAxes(request.axes, *schema, problems);
+  sweep.kind = KindOf(sweep.base);
+  CheckKind(sweep, problems);
   sweep.plans = ResolvePlans(request.noise, problems);
   sweep.hardware = ResolveHardware(request, known.classes, problems);
   sweep.stacks = request.stacks.empty() ? std::vector<std::string>{""} : request.stacks;

@@ -28,10 +28,10 @@ constexpr size_t kMostNameBytes = 100;
 constexpr std::array<std::string_view, 2> kHardwareWords = {"all", "any"};
 
 // Besides the settings and their sections.
-constexpr std::array<std::string_view, 11> kKeys = {"name",       "seed",     "axes",
-                                                    "noise",      "hardware", "stacks",
-                                                    "replicates", "blocks",   "reference_accuracy",
-                                                    "notes",      "tags"};
+constexpr std::array<std::string_view, 12> kKeys = {
+    "name",     "kind",   "seed",       "axes",   "noise",
+    "hardware", "stacks", "replicates", "blocks", "reference_accuracy",
+    "notes",    "tags"};
 
 void ReadName(SweepReader& reader, const YamlNode& node) {
   const bool known_characters = std::ranges::all_of(node.text, [](unsigned char c) {
@@ -165,6 +165,7 @@ std::string_view NearestKey(const SettingsSchema& schema, const std::string& key
 void ReadKey(SweepReader& reader, const std::string& key, Place place, const YamlNode& node) {
   reader.places.emplace(key, node.place);
   if (key == "name") return ReadName(reader, node);
+  if (key == "kind") return ReadKind(reader, node);
   if (key == "seed") return ReadSeed(reader, node);
   if (key == "replicates") {
     return reader.sweep.set_replicates(reader.Count(node, key, sweep::kMaxMembers));
@@ -192,6 +193,7 @@ void ReadAll(SweepReader& reader, const YamlNode& root) {
   reader.EachKey(root, "", [&](const std::string& key, Place place, const YamlNode& node) {
     ReadKey(reader, key, place, node);
   });
+  FinishKind(reader);
   const auto required = [&](const std::string& key, const std::string& what) {
     const bool given =
         std::ranges::any_of(root.keys, [&](const auto& k) { return k.first == key; });

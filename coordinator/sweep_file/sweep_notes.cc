@@ -62,7 +62,8 @@ std::vector<std::string> NotesOn(const v1::Sweep& sweep) {
   NoteOverridden(sweep, notes);
   if (!IsForOurs(sweep)) return notes;  // Of the others we know no meaning.
   NoteDefault(sweep, "model", ModelSettings().name, notes);
-  NoteDefault(sweep, "data", DataSettings().name, notes);
+  const v1::Value* measured = Given(sweep, "measure.steps");  // It reads no data.
+  if (measured == nullptr) NoteDefault(sweep, "data", DataSettings().name, notes);
   NoteMilestones(sweep, notes);
   return notes;
 }

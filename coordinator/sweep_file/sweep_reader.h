@@ -19,6 +19,7 @@ struct SweepReader {
   v1::Sweep sweep;
   std::map<std::string, Place> places;
   std::vector<Mistake> mistakes;
+  bool measures = false;  // The file says `kind: measure`.
 
   void Refuse(Place place, std::string path, std::string message);
   void RefuseUnknownKey(Place place, const std::string& path, std::string_view nearest);
@@ -42,6 +43,10 @@ bool IsVaried(const v1::Sweep& sweep, const std::string& setting);
 // "model: {...}" and so on: every setting below the section.
 void ReadSection(SweepReader& reader, const std::string& path, Place key, const YamlNode& node);
 void ReadAxes(SweepReader& reader, const YamlNode& node);
+
+// "kind": train or measure. Once all of the file is read, FinishKind makes the settings say it.
+void ReadKind(SweepReader& reader, const YamlNode& node);
+void FinishKind(SweepReader& reader);
 void ReadNoise(SweepReader& reader, const YamlNode& node);
 
 // The levels of one source.

@@ -196,6 +196,45 @@ replicates: 2
   EXPECT_EQ(Do({"infer", "s1", "--weights=" + Path("sweep.yaml")}).code, 1) << "no weights";
 }
 
+// Without data: a measurement draws its images. On a processor it says that it is vacuous.
+TEST_F(RunTest, AMeasurementSaysWhatDeterminismCosts) {
+  const std::string here = HardwareHere();
+  const Ended run = Do({"run", Sweep(fmt::format(R"(name: cost
+kind: measure
+measure: {{steps: 5, warmup: 1, image_size: 16, classes: 7}}
+train: {{batch_size: 8, optimizer: {{learning_rate: 0.01}}}}
+axes: {{model.name: [small_cnn, mlp]}}
+noise: [impl]
+hardware: [{}]
+)",
+                                                 here))});
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("vacuous here"));
+  EXPECT_THAT(run.out, HasSubstr("aten::convolution_backward"));
+  EXPECT_THAT(Do({"sql", "SELECT kind FROM sweep"}).out, HasSubstr("measure"));
+
+  const json study = Json({"report", "s1"});
+  ASSERT_EQ(study["rows"].size(), 2u);
+  for (const json& row : study["rows"]) {
+    EXPECT_EQ(row["hardware"], here);
+    EXPECT_EQ(row["bits"], "equal");
+    EXPECT_EQ(row["ratio"]["n"], 5);
+    EXPECT_GT(row["ratio"]["value"], 0);
+    EXPECT_EQ(row["samples"][0]["rounds"], (std::vector<int>{1, 2, 3, 4, 5}));
+    EXPECT_FALSE(row["kernels"]["plan"].empty());
+  }
+  EXPECT_EQ(study["rows"][1]["network"], "mlp");
+  EXPECT_THAT(Do({"sql", "SELECT count(*) FROM v_record WHERE metric = 'plan/wall_seconds'"}).out,
+              HasSubstr("10"));
+
+  ASSERT_EQ(Do({"export", "s1", "--to", Path("cost")}).code, 0);
+  EXPECT_TRUE(PathExists(Path("cost/kernels/s1c0r0.json")));
+  EXPECT_TRUE(PathExists(Path("cost/study.csv")));
+  EXPECT_TRUE(PathExists(Path("cost/report.html")));
+  EXPECT_THAT(Do({"replay", "s1c0r0"}).err, HasSubstr("s1c0r0 is a measurement"));
+  EXPECT_THAT(Do({"infer", "s1"}).err, HasSubstr("s1 is of kind measure"));
+}
+
 TEST_F(RunTest, AHopelessLearningRateEndsAsDivergedBesideHealthyMembers) {
   const std::string file = Sweep(HealthyAndHopeless(HardwareHere()));
   const Ended run = Do({"run", file});

@@ -179,7 +179,7 @@ const std::vector<FolderRule>& AllRules() {
         "worker/trainer/torch/model/"},
        {"absl/", "ATen/", "c10/"}},
       {"worker/trainer/torch/facts",
-       {"common/base/", "common/files/", "common/trainer_protocol/"},
+       {"common/base/", "common/files/", "common/trainer_protocol/", "worker/devices/nvml.h"},
        {"absl/", "nlohmann/", "torch/", "ATen/", "c10/", "thread"}},
       {"worker/trainer/torch/step",
        {"common/base/", "common/files/", "common/trainer_protocol/", "worker/trainer/checkpoint/",

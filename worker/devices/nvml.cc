@@ -24,6 +24,7 @@ constexpr int kSuccess = 0;
 constexpr int kInsufficientSize = 7;
 constexpr unsigned kMostProcesses = 64;  // Of one GPU that are named.
 constexpr int kUncorrectedErrors = 1;
+constexpr int kSmClock = 1, kMemoryClock = 2;
 constexpr int kSinceReset = 0;  // "Volatile": since the driver was loaded or the GPU reset.
 
 template <typename F>
@@ -52,6 +53,8 @@ struct Nvml::Functions {
   int (*remapped_rows)(Handle, unsigned*, unsigned*, unsigned*, unsigned*) = nullptr;
   int (*processes)(Handle, unsigned*, void*) = nullptr;
   int (*capability)(Handle, int*, int*) = nullptr;
+  int (*clock)(Handle, int, unsigned*) = nullptr;
+  int (*throttle_reasons)(Handle, unsigned long long*) = nullptr;
 
   bool LoadFrom(void* library) {
     Load(library, "nvmlDeviceGetMigMode", mig_mode);
@@ -61,6 +64,8 @@ struct Nvml::Functions {
     Load(library, "nvmlDeviceGetRemappedRows", remapped_rows);
     Load(library, "nvmlDeviceGetComputeRunningProcesses_v3", processes);
     Load(library, "nvmlDeviceGetCudaComputeCapability", capability);
+    Load(library, "nvmlDeviceGetClockInfo", clock);
+    Load(library, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_reasons);
     return Load(library, "nvmlInit_v2", init) && Load(library, "nvmlShutdown", shutdown) &&
            Load(library, "nvmlErrorString", error_string) &&
            Load(library, "nvmlSystemGetDriverVersion", driver_version) &&
@@ -187,6 +192,19 @@ std::string Nvml::Architecture(Handle device) const {
   if (functions_->capability == nullptr) return "";
   if (functions_->capability(device, &major, &minor) != kSuccess) return "";
   return fmt::format("sm_{}{}", major, minor);
+}
+
+std::optional<Nvml::Pace> Nvml::PaceOf(Handle device) const {
+  const Functions& f = *functions_;
+  if (f.clock == nullptr || f.throttle_reasons == nullptr) return std::nullopt;
+  unsigned sm = 0, memory = 0;
+  unsigned long long reasons = 0;
+  if (f.clock(device, kSmClock, &sm) != kSuccess ||
+      f.clock(device, kMemoryClock, &memory) != kSuccess ||
+      f.throttle_reasons(device, &reasons) != kSuccess) {
+    return std::nullopt;
+  }
+  return Pace{sm, memory, reasons};
 }
 
 std::vector<int> Nvml::ComputeProcessNumbers(Handle device) const {

@@ -45,6 +45,14 @@ class Nvml {
   uint32_t ComputeProcesses(Handle device) const;
   // Its compute capability as compilers write it: "sm_90"; "" = it does not say.
   std::string Architecture(Handle device) const;
+  // How fast it is right now, and why not faster; nothing when it does not say.
+  struct Pace {
+    uint32_t sm_mhz = 0;
+    uint32_t memory_mhz = 0;
+    uint64_t reasons = 0;  // Bits of nvmlClocksThrottleReasons.
+    friend bool operator==(const Pace&, const Pace&) = default;
+  };
+  std::optional<Pace> PaceOf(Handle device) const;
   // Their numbers, as the driver sees them: in a container not always those of /proc.
   std::vector<int> ComputeProcessNumbers(Handle device) const;
 

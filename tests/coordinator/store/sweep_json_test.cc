@@ -57,6 +57,13 @@ TEST(SweepJsonTest, AnInferenceComesBackWithItsWeights) {
   EXPECT_EQ(SweepFromJson(SweepToJson(original))->inference, std::nullopt);
 }
 
+TEST(SweepJsonTest, AMeasurementComesBackAsOne) {
+  sweep::Sweep sweep = sample::Content();
+  EXPECT_EQ(SweepFromJson(SweepToJson(sweep))->kind, sweep::Kind::kTrain);
+  PutSetting(sweep.base, "measure.steps", int64_t{3});
+  EXPECT_EQ(SweepFromJson(SweepToJson(sweep))->kind, sweep::Kind::kMeasure);
+}
+
 // They come back in the order of their paths, and mean the same.
 TEST(SweepJsonTest, SettingsOfAnotherTrainerComeBackAsTheyWere) {
   sweep::Sweep sweep = sample::Content();

@@ -47,6 +47,12 @@ const Broken kBroken[] = {
     {"NameTooLong", [](auto& r) { r.name = std::string(101, 'x'); },
      "name: expected 1 to 100 letters, digits, '-', '_' or '.', got "
      "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\""},
+    {"KindOnAnAxis",
+     [](auto& r) {
+       AddAxis(r, {{"measure.steps", {int64_t{0}, int64_t{5}}}});
+     },
+     "axes.measure.steps: expected one number for the whole sweep: with 0 it trains, with more it "
+     "measures"},
     {"UnknownSetting",
      [](auto& r) {
        r.training = {{"train.epoch", int64_t{1}}};

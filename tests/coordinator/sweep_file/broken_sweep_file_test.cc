@@ -51,6 +51,12 @@ const BrokenFile kBrokenFiles[] = {
      "name: a\nnoise: [control]\ntrain:\n  optimizer:\n    learning_rate: 0,05\n",
      "5:20: train.optimizer.learning_rate: expected a number from 0 to 1e+30, got 0,05; a decimal "
      "number has a point: 0.05"},
+    {"KindThatIsNone", "name: a\nkind: infer\nnoise: [control]\n",
+     "2:7: kind: expected train or measure, got infer"},
+    {"StepsThatNobodyMeasures", "name: a\nnoise: [control]\nmeasure: {steps: 7}\n",
+     "3:18: measure.steps: expected kind: measure with it, got 7 in a sweep that trains"},
+    {"AMeasurementOfNothing", "name: a\nkind: measure\nnoise: [control]\nmeasure: {steps: 0}\n",
+     "4:18: measure.steps: expected 1 or more with kind: measure, got 0"},
     {"AxisOfASection", "name: a\nnoise: [control]\naxes: {train: [1]}\n",
      "3:8: axes.train: expected one setting, such as train.epochs, got the section train"},
     {"AxisOfTheSweepsSeed", "name: a\nnoise: [control]\naxes: {seed: [1, 2]}\n",

@@ -264,6 +264,23 @@ TEST(SweepFileTest, TheExampleStudiesAreRead) {
   EXPECT_GE(studies, 4);
 }
 
+TEST(SweepFileTest, AMeasurementTimesAHundredStepsUnlessItSaysOtherwise) {
+  const auto steps_of = [](const std::string& more) {
+    const auto file =
+        ParseSweep("name: a\nkind: measure\nnoise: [impl]\n" + more, "a.yaml", OwnSettings);
+    EXPECT_TRUE(file.ok()) << Message(file.status());
+    std::vector<int64_t> steps;
+    for (const v1::Setting& setting : file->sweep.training()) {
+      if (setting.path() == "measure.steps") steps.push_back(setting.value().integer());
+    }
+    return steps;
+  };
+  EXPECT_EQ(steps_of(""), std::vector<int64_t>{100});
+  EXPECT_EQ(steps_of("measure: {steps: 7}\n"), std::vector<int64_t>{7});
+  EXPECT_EQ(steps_of("measure: {warmup: 7}\n"), std::vector<int64_t>{100});
+  EXPECT_TRUE(ParseSweep("name: a\nkind: train\nnoise: [impl]\n", "a.yaml", OwnSettings).ok());
+}
+
 // deploy/sweeps/README.md: what a person may read instead of the code.
 class ReferenceTest : public ::testing::Test {
  protected:

@@ -30,6 +30,10 @@ TEST(SweepNotesTest, TheDefaultsOfModelAndDataAreNamed) {
                           "data.name is not given: it is fashion-mnist-sample, the default"));
 }
 
+TEST(SweepNotesTest, AMeasurementReadsNoData) {
+  EXPECT_THAT(NotesIn("kind: measure\nmodel: {name: mlp}\n"), IsEmpty());
+}
+
 TEST(SweepNotesTest, AValueThatAnAxisOverridesIsNamed) {
   EXPECT_THAT(NotesIn(std::string(kNamed) + "train: {epochs: 3}\naxes: {train.epochs: [1, 2]}\n"),
               ElementsAre("train.epochs outside axes has no effect: its axis says all its values"));

@@ -88,6 +88,19 @@ int nvmlDeviceGetCudaComputeCapability(void* handle, int* major, int* minor) {
                                                                                    : kNotSupported;
   });
 }
+// Likewise of one without clocks.
+int nvmlDeviceGetClockInfo(void* handle, int which, unsigned* mhz) {
+  return With(handle, [&](const auto& gpu, const auto&) {
+    *mhz = static_cast<unsigned>(gpu.Number(which == 1 ? "sm_mhz" : "memory_mhz"));
+    return *mhz == 0 ? kNotSupported : kSuccess;
+  });
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* handle, unsigned long long* reasons) {
+  return With(handle, [&](const auto& gpu, const auto&) {
+    *reasons = gpu.Number("throttle");
+    return kSuccess;
+  });
+}
 int nvmlDeviceGetMigMode(void* handle, unsigned* now, unsigned* pending) {
   return With(handle, [&](const auto& gpu, const auto&) {
     if (gpu.Text("part_of") != "") return kInvalid;

@@ -12,6 +12,7 @@
 
 #include "worker/devices/gpu_health.h"
 #include "worker/devices/host.h"
+#include "worker/devices/nvml.h"
 
 namespace noisefloor {
 namespace {
@@ -67,6 +68,18 @@ TEST_F(GpuTest, DevicesAreNamedWithTheirClassAndMemory) {
   EXPECT_EQ(inventory.gpus[1].note, "2 other processes use it");
   EXPECT_EQ(inventory.gpus[0].architecture, "") << "its driver does not say";
   EXPECT_EQ(inventory.gpus[1].architecture, "sm_70");
+}
+
+TEST_F(GpuTest, ItsPaceIsTheClocksAndWhyTheyAreNotHigher) {
+  std::ofstream(folder_ + "/script")
+      << "gpu GPU-1 name=NVIDIA_H200 gib=140 sm_mhz=1755 memory_mhz=2619 throttle=36\n"
+         "gpu GPU-2 name=NVIDIA_H200 gib=140\n"
+         "gpu GPU-3 name=NVIDIA_H200 gib=140 lost=1\n";
+  const auto nvml = Nvml::Open(FAKE_NVML);
+  ASSERT_TRUE(nvml.ok()) << nvml.status();
+  EXPECT_EQ((*nvml)->PaceOf(*(*nvml)->DeviceAt(0)), (Nvml::Pace{1755, 2619, 36}));
+  EXPECT_EQ((*nvml)->PaceOf(*(*nvml)->DeviceAt(1)), std::nullopt) << "it does not say";
+  EXPECT_EQ((*nvml)->PaceOf(*(*nvml)->DeviceAt(2)), std::nullopt) << "it is gone";
 }
 
 TEST_F(GpuTest, OneThatIsLostKeepsNoneOfTheOthersAway) {

@@ -13,6 +13,7 @@
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/facts/probe.h"
+#include "worker/trainer/torch/measure_member.h"
 #include "worker/trainer/torch/step/infer.h"
 #include "worker/trainer/torch/step/memory.h"
 #include "worker/trainer/torch/step/results.h"
@@ -45,18 +46,6 @@ absl::StatusOr<at::Device> DeviceOf(const Specification& specification,
     NF_RETURN_IF_ERROR(CheckGpuClass(specification.hardware_class, GpuJson()));
   }
   return device;
-}
-
-CauseClass CauseOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument: return CauseClass::kBadSpecification;
-    // No device; or what FileError says of a folder that takes no files: full, gone, failing.
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kResourceExhausted:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kNotFound: return CauseClass::kLostDevice;
-    default: return CauseClass::kBug;
-  }
 }
 
 std::string NotFiniteMessage(const TrainReport& report) {
@@ -161,6 +150,18 @@ CauseClass TellOutcome(const TrainReport& report, Json environment, Checkpointer
 
 }  // namespace
 
+CauseClass CauseOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument: return CauseClass::kBadSpecification;
+    // No device; or what FileError says of a folder that takes no files: full, gone, failing.
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kNotFound: return CauseClass::kLostDevice;
+    default: return CauseClass::kBug;
+  }
+}
+
 CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter) {
   Outcome outcome;
   outcome.kind = Outcome::Kind::kFailed;
@@ -198,6 +199,11 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   environment["notes"] = NotesJson(spec, WasObserved(process.observed));
   environment["hardware_class"] = spec.hardware_class;
 
+  if (spec.measure.steps > 0) {
+    reporter.Hello({.stack = build.stack, .build = build.build, .environment = environment.dump()});
+    return MeasureMember(request, {spec, streams, switches, *device, clock}, std::move(environment),
+                         reporter);
+  }
   const auto dataset = Load(request, process, clock);
   if (dataset.ok()) environment["data_identity"] = dataset->identity;
   const bool trains = request.weights.empty();

@@ -31,4 +31,7 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
 // Tells an outcome of a member that could not be brought to an end; returns `cause`.
 CauseClass TellFailure(CauseClass cause, std::string message, Reporter& reporter);
 
+// The cause of a failure that is not told by an exception.
+CauseClass CauseOf(const absl::Status& status);
+
 }  // namespace noisefloor::trainer

@@ -5,25 +5,27 @@ function(noisefloor_trainer_of stack suffix)
   string(REPLACE "." "_" version ${version})
   noisefloor_library(trainer_torch${suffix}
     SOURCES
-      member.cc try_device.cc
-      facts/adapter_${version}.cc facts/device.cc facts/environment.cc facts/probe_run.cc facts/switches.cc
+      measure_member.cc member.cc try_device.cc
+      facts/adapter_${version}.cc facts/device.cc facts/environment.cc facts/kineto.cc
+      facts/probe_run.cc facts/switches.cc
       model/densenet.cc model/efficientnet.cc model/host_tensors.cc model/inception_v3.cc
       model/init.cc model/layers.cc model/lenet.cc model/load_weights.cc model/medium_cnn.cc
       model/mlp.cc model/mobilenet.cc model/model.cc model/pool_relu.cc model/precision.cc
       model/resnet.cc model/sequence.cc model/small_cnn.cc model/vgg.cc model/vit.cc
       model/weights.cc model/xception.cc
       optim/optimizer.cc optim/poke.cc optim/state.cc optim/update.cc
-      step/batches.cc step/checkpointer.cc step/device_images.cc step/evaluate.cc step/infer.cc
-      step/journal.cc step/memory.cc step/moving.cc step/results.cc step/shards.cc step/train.cc
+      step/arm.cc step/batches.cc step/checkpointer.cc step/device_images.cc step/evaluate.cc
+      step/infer.cc step/journal.cc step/measure.cc step/memory.cc step/moving.cc step/results.cc
+      step/shards.cc step/stopwatch.cc step/train.cc
     HEADERS
-      member.h pch.h try_device.h
-      facts/adapter.h facts/device.h facts/environment.h facts/switches.h
+      measure_member.h member.h pch.h try_device.h
+      facts/adapter.h facts/device.h facts/environment.h facts/kernels.h facts/switches.h
       model/host_tensors.h model/init.h model/layers.h model/load_weights.h model/model.h
       model/networks.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h
       optim/optimizer.h optim/poke.h optim/state.h optim/update.h
-      step/batches.h step/checkpointer.h step/device_images.h step/evaluate.h step/infer.h
-      step/journal.h step/memory.h step/moving.h step/results.h step/shards.h step/train.h
-      step/train_report.h
+      step/arm.h step/batches.h step/checkpointer.h step/device_images.h step/evaluate.h
+      step/infer.h step/journal.h step/measure.h step/memory.h step/moving.h step/results.h
+      step/shards.h step/stopwatch.h step/train.h step/train_report.h
     DEPS
       noisefloor_torch-${stack} noisefloor::base noisefloor::files noisefloor::trainer_checkpoint
       noisefloor::trainer_cubins noisefloor::trainer_cuda noisefloor::trainer_data noisefloor::trainer_fused

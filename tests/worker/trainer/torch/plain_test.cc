@@ -158,6 +158,11 @@ TEST(HardwareTest, AnOwnRunHasTheVariablesThatAWorkerSets) {
                                  .gpu_uuid = "GPU-1",
                                  .kernels_fixed = kernels == SourceState::kFixed}));
   }
+  Specification measured = OfClass("nvidia-h200", SourceState::kFree);
+  measured.measure.steps = 1;
+  EXPECT_EQ(HardwareOf(measured)->variables,
+            HardwareOf(OfClass("nvidia-h200", SourceState::kFixed))->variables)
+      << "it has an arm whose kernels are fixed";
 }
 
 TEST(HardwareTest, WithoutAClassNothingIsAsked) {

@@ -14,6 +14,7 @@ from typing import Iterator, NamedTuple
 import numpy as np
 
 from noisefloor.member.data import Split
+from noisefloor.member.errors import Refused
 from noisefloor.member.run import Run
 from noisefloor.member.settings import Setting
 
@@ -40,6 +41,8 @@ def batches_of_epoch(run: Run, split: Split) -> int:
 def batches(run: Run, split: Split, epoch: int, start: int = 0) -> Iterator[Batch]:
     """The batches of an epoch from `start` on: order from data_order, crops, flips and cutouts from
     augment."""
+    if run.settings.get("measure.steps", 0) > 0:
+        raise Refused("measure.steps: this trainer trains, it measures nothing")
     order = run.data_order.order(len(split.labels), epoch, run["sources.data_order.window"])
     size = run["train.batch_size"]
     by_position = run["sources.augment.key"] == "position"

@@ -6,7 +6,9 @@ namespace noisefloor::trainer {
 
 absl::StatusOr<HardwareClass> HardwareOf(const Specification& specification) {
   if (specification.hardware_class.empty()) return HardwareClass();
-  const bool fixed = specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
+  // A measurement has an arm with fixed kernels, whatever its plan says.
+  const bool fixed = specification.measure.steps > 0 ||
+                     specification.Source(NoiseSource::kKernels).state != SourceState::kFree;
   absl::StatusOr<HardwareClass> hardware = ParseHardwareClass(specification.hardware_class, fixed);
   if (!hardware.ok() || !hardware->declared) return hardware;
   return InvalidInput("hardware_class: this trainer knows processors and NVIDIA GPUs, not " +

@@ -14,6 +14,9 @@ namespace noisefloor::trainer {
 // Only while no other thread writes there. Fails with Unavailable before `work` is called.
 absl::StatusOr<std::string> OutputOf(const std::function<void()>& work);
 
+// The same with oneDNN's verbose output on, of level 1 unless ONEDNN_VERBOSE asks for another.
+absl::StatusOr<std::string> VerboseOutputOf(const std::function<void()>& work);
+
 // {"onednn_isa", "onednn_convolutions"} from oneDNN's verbose output; null is what it does not say.
 // Pure.
 Json ParseVerboseOutput(const std::string& output);

@@ -46,14 +46,18 @@ bool VerboseOutputIsWanted() {
 
 }  // namespace
 
-Json ObserveLibraries() {
-  at::set_num_threads(1);
+absl::StatusOr<std::string> VerboseOutputOf(const std::function<void()>& work) {
   const bool wanted = VerboseOutputIsWanted();
-  const auto output = OutputOf([&] {
+  return OutputOf([&] {
     if (!wanted) torch::verbose::_mkldnn_set_verbose(1);
-    Compute();
+    work();
     if (!wanted) torch::verbose::_mkldnn_set_verbose(0);
   });
+}
+
+Json ObserveLibraries() {
+  at::set_num_threads(1);
+  const auto output = VerboseOutputOf(Compute);
   Json observed = ParseVerboseOutput(output.ok() ? *output : "");
   if (!output.ok()) observed["error"] = Message(output.status());
   observed["mkl_cbwr"] = MklMode();

@@ -111,9 +111,9 @@ class Examiner {
 };
 
 // Seconds of the steps: of this attempt, without its evaluations, after those of earlier ones.
-class Stopwatch {
+class TrainingTime {
  public:
-  Stopwatch(const Clock& clock, TrainReport& report)
+  TrainingTime(const Clock& clock, TrainReport& report)
       : clock_(clock),
         report_(report),
         start_(clock.Steady()),
@@ -218,11 +218,11 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   if (input.checkpoints != nullptr) input.checkpoints->Resume(moving);
   NF_RETURN_IF_ERROR(batches.NoteFirst(report.steps, seen));
 
-  Stopwatch stopwatch(input.clock, report);
+  TrainingTime time(input.clock, report);
   for (int64_t step = report.steps; step < counts.total && report.ending == Ending::kDone; ++step) {
     const bool stop = input.stop_asked() || !reporter.status().ok();
     if (stop || (input.checkpoints != nullptr && input.checkpoints->Due(step))) {
-      stopwatch.Note();
+      time.Note();
       KeepCheckpoint(input.checkpoints, moving, stop);
     }
     if (stop) return report;
@@ -236,7 +236,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
       NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/false));
     }
   }
-  stopwatch.Note();
+  time.Note();
   NF_RETURN_IF_ERROR(examiner.Evaluate(average.Evaluated(*model), counts, /*last=*/true));
   if (!std::isfinite(results.outcome().metrics["loss"])) report.ending = Ending::kDiverged;
   report.arrival_orders = shards.arrival_orders();

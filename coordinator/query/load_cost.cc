@@ -1,0 +1,44 @@
+#include "coordinator/query/load_cost.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/files/atomic_file.h"
+
+namespace noisefloor::query {
+
+namespace {
+
+constexpr size_t kMostBytes = 16 << 20;  // Some hundred kernels are some 50 KB.
+
+absl::StatusOr<std::string> ReadText(const ArtifactRow& artifact, const BlobStore& blobs) {
+  NF_RETURN_IF_ERROR(blobs.Verify(artifact.blob));
+  return ReadFile(blobs.PathOf(artifact.blob.sha256), kMostBytes);
+}
+
+}  // namespace
+
+report::CostStudy LoadCost(const StudyRows& rows, const BlobStore& blobs) {
+  std::vector<std::string> kernels;
+  std::vector<std::string> warnings;
+  for (size_t m = 0; m < rows.artifacts.size(); ++m) {
+    std::string& text = kernels.emplace_back();
+    const auto& artifacts = rows.artifacts[m];
+    const auto file = std::ranges::find(artifacts, "kernels", &ArtifactRow::kind);
+    if (file == artifacts.end()) continue;
+    absl::StatusOr<std::string> read = ReadText(*file, blobs);
+    if (read.ok()) {
+      text = *std::move(read);
+    } else {
+      warnings.push_back(rows.input.members[m].id + ": " + Message(read.status()) +
+                         ". Its kernels are left out.");
+    }
+  }
+  report::CostStudy study = report::BuildCost(rows.input, kernels);
+  study.warnings.insert(study.warnings.begin(), warnings.begin(), warnings.end());
+  return study;
+}
+
+}  // namespace noisefloor::query
