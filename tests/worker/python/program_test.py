@@ -8,7 +8,10 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from typing import Sequence
+from unittest import mock
 
+from noisefloor.conform.protocol import Ended
 from noisefloor.member import draws
 
 import member
@@ -74,11 +77,16 @@ class Trains(unittest.TestCase):
         self.assertNotEqual(ended.bits(), body.train(["init"], answers=5).bits())
 
 
+def stopped(free: Sequence[str], stop: signal.Signals) -> Ended:
+    with mock.patch.dict(PLAIN.variables, {"CLOUDS_WAIT": "1"}):
+        return PLAIN.train(free, stop_at="progress", stop=stop)
+
+
 class Stops(unittest.TestCase):
     def test_it_goes_on_to_the_same_bits(self) -> None:
         whole = PLAIN.reference("dropout")
         for stop in (signal.SIGTERM, signal.SIGINT):
-            half = PLAIN.train(["dropout"], stop_at="progress", stop=stop)
+            half = stopped(["dropout"], stop)
             self.assertEqual((half.outcome["event"], half.outcome["cause"], half.code),
                              ("failed", "interrupted", 14), half.said)
             self.assertEqual(len(os.listdir(PLAIN.checkpoints)), 1)
@@ -88,7 +96,7 @@ class Stops(unittest.TestCase):
             self.assertEqual(os.listdir(PLAIN.checkpoints), [])
 
     def test_another_member_does_not_go_on_with_it(self) -> None:
-        PLAIN.train(stop_at="progress")
+        stopped([], signal.SIGTERM)
         other = PLAIN.train(change=lambda request: request.update(member="s1c0r1"))
         self.assertEqual(other.outcome["environment"]["measured"]["resumed_at"], [])
         freed = PLAIN.train(["init"])

@@ -1,7 +1,9 @@
 """Softmax regression on clouds of points, with the standard library alone. Misbehaves as asked."""
 
 import math
+import os
 import random
+import signal
 import sys
 
 import noisefloor.member as nf
@@ -36,7 +38,7 @@ def train(run: nf.Run) -> None:
     kept = run.restore()
     begin, start = (0, 0) if kept is None else (kept["epoch"], kept["place"])
     weights = weights if kept is None else kept["weights"]
-    run.progress(run["learn.epochs"] * len(x))
+    tell_progress(run, run["learn.epochs"] * len(x))
     for epoch in run.epochs(run["learn.epochs"], start=begin):
         for place, i in enumerate(run.data_order.order(len(x), epoch)):
             if epoch == begin and place < start:
@@ -61,6 +63,18 @@ def train(run: nf.Run) -> None:
     run.evaluation_set(test_y)
     if run["learn.mischief"] != "no_finish":
         run.finish({"weights": weights})
+
+
+def tell_progress(run: nf.Run, steps: int) -> None:
+    """With CLOUDS_WAIT it goes on when it is asked to stop: not done before the signal comes."""
+    stops = {signal.SIGTERM, signal.SIGINT}
+    if "CLOUDS_WAIT" in os.environ:
+        signal.pthread_sigmask(signal.SIG_BLOCK, stops)
+    run.progress(steps)
+    if "CLOUDS_WAIT" in os.environ:
+        came = signal.sigwait(stops)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)
+        signal.raise_signal(came)
 
 
 def misbehave(run: nf.Run) -> None:
