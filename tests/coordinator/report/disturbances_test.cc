@@ -6,6 +6,7 @@
 
 #include "coordinator/report/study.h"
 #include "tests/coordinator/report/example_study.h"
+#include "tests/coordinator/report/has_warning.h"
 
 namespace noisefloor::report {
 namespace {
