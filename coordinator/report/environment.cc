@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 
+#include "coordinator/report/disturbances.h"
 #include "coordinator/report/json_facts.h"
 #include "coordinator/report/mixtures.h"
 #include "coordinator/report/words.h"
@@ -301,6 +302,7 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   for (const FixedDraw& draw : study.fixed_draws) warnings.Warn("sweep", draw.text);
   for (const Cohort& cohort : study.cohorts) WarnOfCounts(cohort, warnings);
   WarnOfMixtures(gathered, study);
+  WarnOfDisturbances(gathered, study);
   WarnOfLeftOut(study, warnings);
   WarnOfSets(gathered, warnings);
   study.warnings.insert(study.warnings.end(), gathered.warnings.begin(), gathered.warnings.end());

@@ -115,7 +115,7 @@ class Container(unittest.TestCase):
         return [one["name"] for one in self.world.ask("workers")["workers"] if one["connected"]]
 
     def test_it_registers_by_its_pod_and_node_keeps_its_checkpoint_and_ends_in_time(self) -> None:
-        pod = self.pod("--idle=2s")
+        pod = self.pod("--idle=0s")
         process = pod.start()
         wait_until(self.names, f"a worker is connected: {pod.said()}")
         self.assertEqual(self.names(), [f"{POD}.{NODE}"])

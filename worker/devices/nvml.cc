@@ -25,6 +25,7 @@ constexpr int kInsufficientSize = 7;
 constexpr unsigned kMostProcesses = 64;  // Of one GPU that are named.
 constexpr int kUncorrectedErrors = 1;
 constexpr int kSmClock = 1, kMemoryClock = 2;
+constexpr int kOfTheChip = 0;
 constexpr int kSinceReset = 0;  // "Volatile": since the driver was loaded or the GPU reset.
 
 template <typename F>
@@ -55,6 +56,9 @@ struct Nvml::Functions {
   int (*capability)(Handle, int*, int*) = nullptr;
   int (*clock)(Handle, int, unsigned*) = nullptr;
   int (*throttle_reasons)(Handle, unsigned long long*) = nullptr;
+  int (*power)(Handle, unsigned*) = nullptr;
+  int (*most_power)(Handle, unsigned*) = nullptr;
+  int (*temperature)(Handle, int, unsigned*) = nullptr;
 
   bool LoadFrom(void* library) {
     Load(library, "nvmlDeviceGetMigMode", mig_mode);
@@ -66,6 +70,9 @@ struct Nvml::Functions {
     Load(library, "nvmlDeviceGetCudaComputeCapability", capability);
     Load(library, "nvmlDeviceGetClockInfo", clock);
     Load(library, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_reasons);
+    Load(library, "nvmlDeviceGetPowerUsage", power);
+    Load(library, "nvmlDeviceGetEnforcedPowerLimit", most_power);
+    Load(library, "nvmlDeviceGetTemperature", temperature);
     return Load(library, "nvmlInit_v2", init) && Load(library, "nvmlShutdown", shutdown) &&
            Load(library, "nvmlErrorString", error_string) &&
            Load(library, "nvmlSystemGetDriverVersion", driver_version) &&
@@ -205,6 +212,25 @@ std::optional<Nvml::Pace> Nvml::PaceOf(Handle device) const {
     return std::nullopt;
   }
   return Pace{sm, memory, reasons};
+}
+
+std::optional<uint32_t> Nvml::Milliwatts(Handle device) const {
+  unsigned value = 0;
+  if (functions_->power == nullptr) return std::nullopt;
+  return functions_->power(device, &value) == kSuccess ? std::optional(value) : std::nullopt;
+}
+
+std::optional<uint32_t> Nvml::MostMilliwatts(Handle device) const {
+  unsigned value = 0;
+  if (functions_->most_power == nullptr) return std::nullopt;
+  return functions_->most_power(device, &value) == kSuccess ? std::optional(value) : std::nullopt;
+}
+
+std::optional<uint32_t> Nvml::Celsius(Handle device) const {
+  unsigned value = 0;
+  if (functions_->temperature == nullptr) return std::nullopt;
+  const int result = functions_->temperature(device, kOfTheChip, &value);
+  return result == kSuccess ? std::optional(value) : std::nullopt;
 }
 
 std::vector<int> Nvml::ComputeProcessNumbers(Handle device) const {

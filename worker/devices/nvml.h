@@ -50,9 +50,15 @@ class Nvml {
     uint32_t sm_mhz = 0;
     uint32_t memory_mhz = 0;
     uint64_t reasons = 0;  // Bits of nvmlClocksThrottleReasons.
+    // By a cap on power, a slow-down of the hardware, heat (two bits) or a power brake.
+    bool throttled() const { return (reasons & (0x4 | 0x8 | 0x20 | 0x40 | 0x80)) != 0; }
     friend bool operator==(const Pace&, const Pace&) = default;
   };
   std::optional<Pace> PaceOf(Handle device) const;
+  // What it draws, and what it may; its temperature. Nothing when it does not say.
+  std::optional<uint32_t> Milliwatts(Handle device) const;
+  std::optional<uint32_t> MostMilliwatts(Handle device) const;
+  std::optional<uint32_t> Celsius(Handle device) const;
   // Their numbers, as the driver sees them: in a container not always those of /proc.
   std::vector<int> ComputeProcessNumbers(Handle device) const;
 

@@ -90,12 +90,43 @@ class ResNet18(nn.Module):
         return self.dense(F.avg_pool2d(self.blocks(F.relu(self.norm(self.stem(x)))), 4).flatten(1))
 
 
+class TransformerBlock(nn.Module):
+    def __init__(self, channels, heads, hidden):
+        super().__init__()
+        self.heads, self.norm1, self.norm2 = heads, nn.LayerNorm(channels), nn.LayerNorm(channels)
+        self.qkv, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+        self.dense = nn.Sequential(nn.Linear(channels, hidden), nn.GELU(),
+                                   nn.Linear(hidden, channels))
+
+    def forward(self, x):
+        n, tokens, channels = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(n, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
+        x = x + self.out(mixed.reshape(n, tokens, channels))
+        return x + self.dense(self.norm2(x))
+
+
+class VisionTransformer(nn.Module):
+    def __init__(self, channels, side):
+        super().__init__()
+        self.patches = nn.Conv2d(channels, 192, 4, 4)
+        self.positions = nn.Parameter(0.02 * torch.randn((side // 4) ** 2, 192))
+        self.blocks = nn.Sequential(*(TransformerBlock(192, 3, 768) for _ in range(6)))
+        self.norm, self.dense = nn.LayerNorm(192), nn.Linear(192, 10)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2) + self.positions
+        return self.dense(self.norm(self.blocks(x)).mean(1))
+
+
 def make_model(name, shape, tuned):
     channels, side, _ = shape
     if name == "medium_cnn":
         return MediumCnn(channels, side)
     if name == "resnet18":
         return ResNet18(channels)
+    if name == "vit":
+        return VisionTransformer(channels, side)
     if name == "mlp":
         return nn.Sequential(nn.Flatten(), nn.Linear(channels * side * side, 128), nn.ReLU(),
                              nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))

@@ -158,7 +158,7 @@ int Main(int argc, char** argv) {
   Specification& spec = arguments.specification;
   CLI::App app("Steps of the trainer, timed; see tests/bench/trainer/README.md");
   app.add_option("--model", arguments.model)
-      ->check(CLI::IsMember({"small_cnn", "small_cnn_bn", "medium_cnn", "mlp", "resnet18"}));
+      ->check(CLI::IsMember({"small_cnn", "small_cnn_bn", "medium_cnn", "mlp", "resnet18", "vit"}));
   app.add_option("--images", arguments.images)->check(CLI::IsMember({"cifar10", "fashion-mnist"}));
   app.add_option("--feed", arguments.feed)->check(CLI::IsMember({"fixed", "augment"}));
   app.add_option("--class", spec.hardware_class);

@@ -8,23 +8,12 @@
 
 #include "coordinator/report/study.h"
 #include "tests/coordinator/report/example_study.h"
+#include "tests/coordinator/report/has_warning.h"
 
 namespace noisefloor::report {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::Contains;
-using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::Not;
-
-testing::Matcher<const std::vector<Warning>&> HasWarning(const std::string& severity,
-                                                         const std::string& subject,
-                                                         const std::string& text) {
-  return Contains(AllOf(Field(&Warning::severity, severity),
-                        Field(&Warning::subject, HasSubstr(subject)),
-                        Field(&Warning::text, HasSubstr(text))));
-}
 
 // A study whose members on avx2 ran on a GPU instead.
 ExampleStudy MakeGpuStudy() {

@@ -12,6 +12,7 @@
 #include "coordinator/analysis/churn.h"
 #include "coordinator/analysis/spread.h"
 #include "tests/coordinator/report/example_study.h"
+#include "tests/coordinator/report/has_warning.h"
 
 namespace noisefloor::report {
 namespace {
@@ -19,16 +20,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-testing::Matcher<const std::vector<Warning>&> HasWarning(const std::string& severity,
-                                                         const std::string& text) {
-  return Contains(
-      AllOf(Field(&Warning::severity, severity), Field(&Warning::text, HasSubstr(text))));
-}
 
 // Churn of two members from their logits, written out.
 double SlowChurn(const ExampleStudy& example, size_t a, size_t b) {

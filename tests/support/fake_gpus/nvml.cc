@@ -101,6 +101,24 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void* handle, unsigned long long* 
     return kSuccess;
   });
 }
+int nvmlDeviceGetPowerUsage(void* handle, unsigned* milliwatts) {
+  return With(handle, [&](const auto& gpu, const auto&) {
+    *milliwatts = static_cast<unsigned>(gpu.Number("milliwatts"));
+    return *milliwatts == 0 ? kNotSupported : kSuccess;
+  });
+}
+int nvmlDeviceGetEnforcedPowerLimit(void* handle, unsigned* milliwatts) {
+  return With(handle, [&](const auto& gpu, const auto&) {
+    *milliwatts = static_cast<unsigned>(gpu.Number("most_milliwatts"));
+    return *milliwatts == 0 ? kNotSupported : kSuccess;
+  });
+}
+int nvmlDeviceGetTemperature(void* handle, int sensor, unsigned* celsius) {
+  return With(handle, [&](const auto& gpu, const auto&) {
+    *celsius = static_cast<unsigned>(gpu.Number("celsius"));
+    return sensor != 0 || *celsius == 0 ? kNotSupported : kSuccess;
+  });
+}
 int nvmlDeviceGetMigMode(void* handle, unsigned* now, unsigned* pending) {
   return With(handle, [&](const auto& gpu, const auto&) {
     if (gpu.Text("part_of") != "") return kInvalid;

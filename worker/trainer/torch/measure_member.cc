@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/files/atomic_file.h"
-#include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/member.h"
 
 namespace noisefloor::trainer {
@@ -19,10 +18,11 @@ absl::Status WriteKernels(const TrainerRequest& request, const Json& kernels, Re
   return reporter.Artifact(request.work_directory, "kernels", kKernelsFile);
 }
 
-Outcome OutcomeOf(const MeasureReport& report, Json environment) {
-  environment["measured"] = {{"steps", report.steps}, {"train_seconds", report.timed_seconds}};
+Outcome OutcomeOf(const MeasureReport& report, Json environment, Json surroundings) {
+  environment["measured"] = {{"steps", report.steps},
+                             {"train_seconds", report.timed_seconds},
+                             {"surroundings", std::move(surroundings)}};
   if (report.skipped_steps > 0) environment["measured"]["skipped_steps"] = report.skipped_steps;
-  environment["load_at_end"] = MachineJson()["load"];
   Outcome outcome;
   outcome.kind =
       report.ending == Ending::kDiverged ? Outcome::Kind::kDiverged : Outcome::Kind::kDone;
@@ -40,7 +40,7 @@ Outcome OutcomeOf(const MeasureReport& report, Json environment) {
 }  // namespace
 
 CauseClass MeasureMember(const TrainerRequest& request, const MeasureInput& input, Json environment,
-                         Reporter& reporter) {
+                         Surroundings& surroundings, Reporter& reporter) {
   const auto report = Measure(input, reporter);
   if (!report.ok())
     return TellFailure(CauseOf(report.status()), Message(report.status()), reporter);
@@ -52,7 +52,7 @@ CauseClass MeasureMember(const TrainerRequest& request, const MeasureInput& inpu
     const absl::Status written = WriteKernels(request, report->kernels, reporter);
     if (!written.ok()) return TellFailure(CauseOf(written), Message(written), reporter);
   }
-  reporter.Outcome(OutcomeOf(*report, std::move(environment)));
+  reporter.Outcome(OutcomeOf(*report, std::move(environment), surroundings.Finish()));
   return CauseClass::kNone;
 }
 

@@ -13,6 +13,7 @@
 #include "worker/trainer/torch/facts/hardware.h"
 #include "worker/trainer/torch/facts/machine.h"
 #include "worker/trainer/torch/facts/probe.h"
+#include "worker/trainer/torch/facts/surroundings.h"
 #include "worker/trainer/torch/measure_member.h"
 #include "worker/trainer/torch/step/infer.h"
 #include "worker/trainer/torch/step/memory.h"
@@ -126,17 +127,17 @@ std::string StoppedMessage(const TrainReport& report) {
          (report.is_kept ? ", which are kept" : "");
 }
 
-CauseClass TellOutcome(const TrainReport& report, Json environment, Checkpointer* checkpoints,
-                       Results& results, Reporter& reporter) {
+CauseClass TellOutcome(const TrainReport& report, Json environment, Surroundings& surroundings,
+                       Checkpointer* checkpoints, Results& results, Reporter& reporter) {
   if (report.ending == Ending::kInterrupted) {
     return TellFailure(CauseClass::kInterrupted, StoppedMessage(report), reporter);
   }
   environment["measured"] = MeasuredJson(report);
+  environment["measured"]["surroundings"] = surroundings.Finish();
   if (checkpoints != nullptr) {
     Json cost = checkpoints->Measured();
     if (!cost.is_null()) environment["measured"]["checkpoints"] = std::move(cost);
   }
-  environment["load_at_end"] = MachineJson()["load"];
   Outcome& outcome = results.outcome();
   outcome.kind =
       report.ending == Ending::kDiverged ? Outcome::Kind::kDiverged : Outcome::Kind::kDone;
@@ -199,10 +200,11 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   environment["notes"] = NotesJson(spec, WasObserved(process.observed));
   environment["hardware_class"] = spec.hardware_class;
 
+  Surroundings surroundings(clock, hardware->gpu ? GpuUuid() : "");
   if (spec.measure.steps > 0) {
     reporter.Hello({.stack = build.stack, .build = build.build, .environment = environment.dump()});
     return MeasureMember(request, {spec, streams, switches, *device, clock}, std::move(environment),
-                         reporter);
+                         surroundings, reporter);
   }
   const auto dataset = Load(request, process, clock);
   if (dataset.ok()) environment["data_identity"] = dataset->identity;
@@ -225,12 +227,17 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
     const absl::Status written = results.WriteEvaluationSet();
     if (!written.ok()) return fail(CauseOf(written), written);
   }
-  const TrainInput input = {spec,    *dataset, streams,   switches,
-                            *device, clock,    StopAsked, checkpoints.get()};
+  const auto between_steps = [&] {
+    surroundings.LookIfDue();
+    return StopAsked();
+  };
+  const TrainInput input = {spec,    *dataset, streams,       switches,
+                            *device, clock,    between_steps, checkpoints.get()};
   const auto report =
       trains ? Train(input, results, reporter) : Infer(input, request.weights, results);
   if (!report.ok()) return fail(CauseOf(report.status()), report.status());
-  return TellOutcome(*report, std::move(environment), checkpoints.get(), results, reporter);
+  return TellOutcome(*report, std::move(environment), surroundings, checkpoints.get(), results,
+                     reporter);
 }
 
 }  // namespace noisefloor::trainer

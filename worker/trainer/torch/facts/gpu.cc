@@ -79,6 +79,11 @@ Json GpuJson() {
   return json;
 }
 
+std::string GpuUuid() {
+  const Json gpu = GpuJson();
+  return gpu.is_object() ? gpu.value("uuid", "") : "";
+}
+
 std::string CublasVersion() {
   const auto property = Find<int (*)(int, int*)>(RTLD_DEFAULT, "cublasGetProperty");
   if (property == nullptr) return "";

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -80,6 +81,11 @@ std::string HostName() {
   return name.data();
 }
 
+std::string Image() {
+  const char* const image = std::getenv("NOISEFLOOR_IMAGE");
+  return image == nullptr ? "" : image;
+}
+
 Json KernelJson() {
   utsname names = {};
   uname(&names);
@@ -110,6 +116,9 @@ Json MachineJson() {
           {"load", FirstLine("/proc/loadavg")},
           {"kernel", KernelJson()},
           {"c_library", std::string("glibc ") + gnu_get_libc_version()},
+          {"maker", FirstLine("/sys/class/dmi/id/sys_vendor")},
+          {"product", FirstLine("/sys/class/dmi/id/product_name")},
+          {"image", Image()},
           {"host", HostName()}};
 }
 

@@ -10,7 +10,8 @@ namespace noisefloor::trainer {
 // "intel", "amd" or "other": the vendor in a hardware class's name.
 std::string CpuVendor();
 
-// Processor, caches, cores, memory, kernel, C library, host name.
+// Processor, caches, cores, memory, kernel, C library, host name; the machine's maker and product,
+// which in a cloud name its type; the container's image, where NOISEFLOOR_IMAGE says it.
 Json MachineJson();
 
 // The variables that can change what a trainer computes or how fast: of LibTorch, oneDNN, MKL,
@@ -19,6 +20,9 @@ Json VariablesJson();
 
 // The first GPU that CUDA shows, through libraries that are open already; null without one.
 Json GpuJson();
+
+// Its UUID as above; "" without.
+std::string GpuUuid();
 
 // "13.1.0": of cuBLAS, when it is open; else "".
 std::string CublasVersion();

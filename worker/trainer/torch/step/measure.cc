@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/base/philox.h"
-#include "worker/trainer/torch/facts/gpu_pace.h"
 #include "worker/trainer/torch/facts/kernels.h"
 #include "worker/trainer/torch/facts/machine.h"
+#include "worker/trainer/torch/facts/own_gpu.h"
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/step/arm.h"
 #include "worker/trainer/torch/step/memory.h"
@@ -29,12 +29,6 @@ Json ToJson(const std::vector<KernelTime>& times) {
   return json;
 }
 
-// "" on a CPU.
-std::string UuidOf(at::Device device) {
-  const Json gpu = device.is_cuda() ? GpuJson() : Json();
-  return gpu.is_object() ? gpu.value("uuid", "") : "";
-}
-
 // The arms of a member, and what is to be said of them.
 class Measurement {
  public:
@@ -42,7 +36,7 @@ class Measurement {
       : input_(input),
         reporter_(reporter),
         watch_(input.device, input.clock),
-        pace_(UuidOf(input.device)),
+        gpu_(input.device.is_cuda() ? GpuUuid() : ""),
         total_(PlannedSteps(input.specification)) {
     const Examples batch = DrawBatch(input.specification, input.device);
     const Specification held = HeldStill(input.specification);
@@ -94,7 +88,7 @@ class Measurement {
 
   // Just behind a step, when the clocks are what they were during it.
   void NotePace(int64_t round) {
-    const std::optional<Nvml::Pace> pace = pace_.Now();
+    const std::optional<Nvml::Pace> pace = gpu_.Pace();
     if (!pace) return;
     const auto steps = static_cast<double>(round);
     reporter_.Add({round, steps, "gpu/sm_mhz", static_cast<double>(pace->sm_mhz)});
@@ -156,7 +150,7 @@ class Measurement {
   const MeasureInput& input_;
   Reporter& reporter_;
   const Stopwatch watch_;
-  const GpuPace pace_;
+  const OwnGpu gpu_;
   const int64_t total_;  // Steps of all arms, but for those that are profiled.
   std::deque<Arm> arms_;
   MeasureReport report_;
