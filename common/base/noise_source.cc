@@ -13,6 +13,8 @@ std::string_view Name(NoiseSource source) {
     case NoiseSource::kAutotune: return "autotune";
     case NoiseSource::kReduceOrder: return "reduce_order";
     case NoiseSource::kThreads: return "threads";
+    case NoiseSource::kDial: return "dial";
+    case NoiseSource::kLoad: return "load";
   }
   return "corrupt";
 }

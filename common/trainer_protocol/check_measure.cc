@@ -11,15 +11,10 @@ namespace noisefloor {
 
 namespace {
 
-constexpr std::array<std::string_view, 9> kNotMeasured = {"data.",
-                                                          "augment.",
-                                                          "evaluate.",
-                                                          "sources.data_order.",
-                                                          "sources.augment.",
-                                                          "sources.poke.",
-                                                          "train.schedule.",
-                                                          "train.drop_last",
-                                                          "train.epochs"};
+constexpr std::array<std::string_view, 11> kNotMeasured = {
+    "data.",         "augment.",      "evaluate.",     "sources.data_order.", "sources.augment.",
+    "sources.poke.", "sources.dial.", "sources.load.", "train.schedule.",     "train.drop_last",
+    "train.epochs"};
 constexpr std::string_view kSection = "measure.";
 
 // Fields that only the other kind of member reads.
@@ -55,9 +50,14 @@ void CheckMeasurement(const Specification& s, std::vector<FieldProblem>& problem
   const auto is_free = [&](NoiseSource source) {
     return s.Source(source).state == SourceState::kFree;
   };
-  if (s.Source(NoiseSource::kPoke).state != SourceState::kOff) {
-    problems.push_back({"sources.poke.step", "a measurement pokes nothing; poke: off is expected"});
-  }
+  const auto must_be_off = [&](NoiseSource source, const char* path, const char* why) {
+    if (s.Source(source).state == SourceState::kOff) return;
+    problems.push_back({path, "a measurement " + std::string(why) + "; " +
+                                  std::string(Name(source)) + ": off is expected"});
+  };
+  must_be_off(NoiseSource::kPoke, "sources.poke.step", "pokes nothing");
+  must_be_off(NoiseSource::kDial, "sources.dial.size", "adds nothing to gradients");
+  must_be_off(NoiseSource::kLoad, "sources.load.choices", "has no load of its own");
   // cuDNN keeps the plans it chose, by shape and by whether they must be deterministic, and looks
   // at the autotune switch only when it has none: arms that differ in that alone would share plans.
   if (is_free(NoiseSource::kAutotune) && !is_free(NoiseSource::kKernels)) {

@@ -190,12 +190,17 @@ void CheckPoke(const Specification& s, Problems& problems) {
 }
 
 void CheckSources(const Specification& s, Problems& problems) {
-  const SourceState threads = s.Source(NoiseSource::kThreads).state;
-  if (threads != SourceState::kOff && s.sources.thread_choices.empty()) {
-    problems.push_back(
-        {"sources.threads.choices", "the source threads is " + std::string(Name(threads)) +
-                                        ": a list of thread counts to draw from is needed"});
-  }
+  const auto needs = [&](NoiseSource source, bool given, const char* path, const char* what) {
+    const SourceState state = s.Source(source).state;
+    if (state == SourceState::kOff || given) return;
+    problems.push_back({path, "the source " + std::string(Name(source)) + " is " +
+                                  std::string(Name(state)) + ": " + what + " is needed"});
+  };
+  needs(NoiseSource::kThreads, !s.sources.thread_choices.empty(), "sources.threads.choices",
+        "a list of thread counts to draw from");
+  needs(NoiseSource::kDial, s.sources.dial_size > 0, "sources.dial.size", "a size above 0");
+  needs(NoiseSource::kLoad, !s.sources.load_choices.empty(), "sources.load.choices",
+        "a list of numbers of busy threads to draw from");
   if (s.Source(NoiseSource::kReduceOrder).state == SourceState::kFree && s.train.shards == 2) {
     problems.push_back({"train.shards",
                         "with 2 shards the order of a sum changes nothing (a + b = b + a); "

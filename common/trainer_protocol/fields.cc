@@ -183,6 +183,17 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
              "which element, where poke is fixed; free draws it"),
       NF_INTS("sources.threads.choices", sources.thread_choices, 1, 256,
               "thread counts that the source threads draws from"),
+      NF_NUMBER("sources.dial.size", sources.dial_size, 0, 1,
+                "deviation of the source dial's noise, as a share of each element of a gradient; "
+                "one rounding is about 6e-8"),
+      NF_TEXT("sources.dial.parameters", sources.dial_parameters, 4000,
+              "the parameters whose gradients get it, separated by commas; in a name * stands for "
+              "any characters; empty: all"),
+      NF_INTS("sources.load.choices", sources.load_choices, 0, 256,
+              "numbers of busy threads that the source load draws from"),
+      NF_CHOICE("sources.load.kind", sources.load_kind,
+                "what the busy threads do: compute in registers, or stream through memory",
+                "compute", "memory"),
       NF_INT("evaluate.every_epochs", evaluate.every_epochs, 0, 100000,
              "epochs between tests; 0: only at the end"),
       NF_CHOICE("evaluate.predictions", evaluate.predictions,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/trainer_protocol/networks.h"
+#include "common/trainer_protocol/setting.h"
 #include "common/trainer_protocol/steps.h"
 
 namespace noisefloor {
@@ -37,11 +38,12 @@ Reason OneOrderOfSums(const TrainSettings& train) {
          ": the sum of fewer than three shards has the same bits in every order";
 }
 
+bool Differ(const std::vector<int64_t>& choices) {
+  return std::ranges::any_of(choices, [&](int64_t choice) { return choice != choices[0]; });
+}
+
 Reason OneNumberOfThreads(const SourceSettings& sources) {
-  const std::vector<int64_t>& choices = sources.thread_choices;
-  const bool differ = std::any_of(choices.begin(), choices.end(),
-                                  [&](int64_t choice) { return choice != choices[0]; });
-  if (differ) return std::nullopt;
+  if (Differ(sources.thread_choices)) return std::nullopt;
   return "sources.threads.choices has one number";
 }
 
@@ -58,6 +60,30 @@ Reason PokesAZero(const SourceSettings& sources) {
   return sources.poke_parameter + " is 0 before its first step, which loses so small a poke";
 }
 
+// No draw is further from 0 than kFarthestDraw, and what is less than half a unit in the last place
+// is rounded away.
+Reason DialsNothing(const Specification& s) {
+  constexpr double kFarthestDraw = 6.34;
+  const double half_a_unit = s.train.precision == "fp64" ? 0x1p-54 : 0x1p-25;
+  if (s.sources.dial_size * kFarthestDraw >= half_a_unit) return std::nullopt;
+  return "sources.dial.size is " + ToText(SettingValue(s.sources.dial_size)) +
+         ": every gradient is rounded back to what it was";
+}
+
+// A load changes when things happen. Bits hear of that only where something is added, or chosen, as
+// it comes; on a GPU unless the kernels are deterministic and chosen without timing.
+Reason NothingToDisturb(const Specification& s) {
+  if (!Differ(s.sources.load_choices)) return "sources.load.choices has one number";
+  const auto is_free = [&](NoiseSource source) {
+    return s.Source(source).state == SourceState::kFree;
+  };
+  const bool adds = is_free(NoiseSource::kReduceOrder) && s.train.shards >= 3;
+  const bool chooses = !s.hardware_class.starts_with("cpu-") &&
+                       (is_free(NoiseSource::kKernels) || is_free(NoiseSource::kAutotune));
+  if (adds || chooses) return std::nullopt;
+  return "it changes times, and no source that depends on times is free";
+}
+
 }  // namespace
 
 std::optional<std::string> IdleReason(const Specification& specification, NoiseSource source) {
@@ -71,6 +97,8 @@ std::optional<std::string> IdleReason(const Specification& specification, NoiseS
     case NoiseSource::kReduceOrder: return trains ? OneOrderOfSums(specification.train) : untrained;
     case NoiseSource::kThreads: return OneNumberOfThreads(specification.sources);
     case NoiseSource::kPoke: return trains ? PokesAZero(specification.sources) : untrained;
+    case NoiseSource::kDial: return trains ? DialsNothing(specification) : untrained;
+    case NoiseSource::kLoad: return trains ? NothingToDisturb(specification) : untrained;
     // Evaluation runs kernels, too.
     case NoiseSource::kKernels:
     case NoiseSource::kAutotune: return KernelsOfAProcessor(specification);

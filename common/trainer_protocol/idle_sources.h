@@ -10,8 +10,9 @@
 namespace noisefloor {
 
 // Why two lanes of `source` would give the same bits, in words that end a sentence: "small_cnn has
-// no dropout". Absent when the source may act. Only what the settings and the kind of the hardware
-// tell; where that is not known yet every source may act.
+// no dropout". Absent when the source may act. Only what the settings, the states
+// of the sources and the kind of the hardware tell; where that is not known yet every source may
+// act.
 std::optional<std::string> IdleReason(const Specification& specification, NoiseSource source);
 
 }  // namespace noisefloor

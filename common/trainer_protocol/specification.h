@@ -100,6 +100,10 @@ struct SourceSettings {
   std::string poke_parameter;  // Empty: the first, in name order.
   int64_t poke_element = 0;
   std::vector<int64_t> thread_choices;
+  double dial_size = 0;         // Deviation of the noise, as a share of each gradient element.
+  std::string dial_parameters;  // Patterns separated by commas; empty: all parameters.
+  std::vector<int64_t> load_choices;
+  std::string load_kind = "compute";
 };
 
 struct EvaluateSettings {
@@ -126,11 +130,11 @@ struct SourceSpec {
 
 using NoiseSpec = std::array<SourceSpec, kAllNoiseSources.size()>;
 
-// Everything fixed; poke and threads do not act.
+// Everything fixed, but for what acts only when asked for.
 inline NoiseSpec QuietNoise() {
   NoiseSpec noise;
-  for (const NoiseSource source : {NoiseSource::kPoke, NoiseSource::kThreads}) {
-    noise[static_cast<size_t>(source) - 1].state = SourceState::kOff;
+  for (const NoiseSource source : kAllNoiseSources) {
+    if (IsOffUnlessAsked(source)) noise[static_cast<size_t>(source) - 1].state = SourceState::kOff;
   }
   return noise;
 }

@@ -19,6 +19,8 @@ Json::json_pointer PointerTo(std::string_view path) {
 absl::Status ReadSource(const Json& noise, NoiseSource source, Training& training) {
   const std::string name(Name(source));
   if (!noise.is_object() || !noise.contains(name)) {
+    training.Source(source) = {.state = SourceState::kOff};
+    if (!IsTold(source, SourceState::kOff)) return absl::OkStatus();
     return InvalidInput("noise." + name + ": missing");
   }
   JsonReader reader(noise[name], "noise." + name);
@@ -27,7 +29,11 @@ absl::Status ReadSource(const Json& noise, NoiseSource source, Training& trainin
   spec.lane.block = static_cast<uint32_t>(reader.Int("block", 0, UINT32_MAX));
   spec.lane.number = static_cast<uint32_t>(reader.Int("lane", 0, UINT32_MAX));
   spec.seed = reader.DecimalString("seed");
-  if (!state) reader.Fail("state", "off, fixed or free");
+  if (!state) {
+    reader.Fail("state", "off, fixed or free");
+  } else if (!IsTold(source, *state)) {
+    reader.Fail("state", "fixed or free, or the source left out");
+  }
   spec.state = state.value_or(SourceState::kFixed);
   return reader.Finish();
 }
@@ -55,6 +61,7 @@ Json TrainingAsJson(const Training& training) {
   for (const auto& [path, value] : training.settings) json[PointerTo(path)] = ToJson(value);
   for (const NoiseSource source : kAllNoiseSources) {
     const SourceSpec& spec = training.Source(source);
+    if (!IsTold(source, spec.state)) continue;
     json["noise"][std::string(Name(source))] = {{"state", Name(spec.state)},
                                                 {"block", spec.lane.block},
                                                 {"lane", spec.lane.number},
@@ -85,7 +92,9 @@ absl::StatusOr<Training> TrainingFrom(const Json& json) {
   for (const NoiseSource source : kAllNoiseSources) {
     NF_RETURN_IF_ERROR(ReadSource(noise, source, training));
   }
-  if (noise.size() != kAllNoiseSources.size()) return InvalidInput("noise: unknown source");
+  for (const auto& [name, source] : noise.items()) {
+    if (!ParseNoiseSource(name)) return InvalidInput("noise: unknown source");
+  }
   for (const char* key : {"hardware_class", "stack"}) {
     if (!json.contains(key) || !json[key].is_string()) {
       return InvalidInput(std::string(key) + ": expected a text");

@@ -41,7 +41,8 @@ report::PlanInput PlanOf(const sweep::Sweep& sweep, const sweep::NoisePlan& plan
   report::PlanInput input{
       plan.name, {}, sweep::ReplicatesOf(sweep, plan), sweep::BlocksOf(sweep, plan)};
   for (const NoiseSource source : kAllNoiseSources) {
-    input.sources[source] = RuleOf(plan.rules, source);
+    const LaneRule& rule = RuleOf(plan.rules, source);
+    if (IsTold(source, rule.state)) input.sources[source] = rule;
   }
   return input;
 }
@@ -249,9 +250,10 @@ void FindIdleSources(const Json& training, StudyRows& rows) {
     Training varied = base;
     Put(rows.axes[cell.index], varied.settings);
     varied.hardware_class = cell.hardware;
+    for (const auto& [source, state] : cell.sources) varied.Source(source).state = state;
     const std::optional<Specification> specification = Understood(varied);
     if (!specification) continue;
-    for (const NoiseSource source : kAllNoiseSources) {
+    for (const auto& [source, state] : cell.sources) {
       const std::optional<std::string> why = IdleReason(*specification, source);
       if (why) cell.idle.emplace(source, *why);
     }
@@ -385,11 +387,11 @@ absl::StatusOr<StudyRows> ReadStudyRows(SQLite::Database& database, uint64_t swe
   NF_ASSIGN_OR_RETURN(const Json definition, ReadSweep(database, sweep, rows.input.sweep));
   const Json training = definition.value("training", Json::object());
   NF_RETURN_IF_ERROR(ReadCells(database, sweep, training, rows));
-  FindIdleSources(training, rows);
   NF_RETURN_IF_ERROR(CheckLeases(database, sweep));
   NF_ASSIGN_OR_RETURN(const MemberPlaces places, ReadMembers(database, sweep, rows));
   ReadFailures(database, sweep, places, rows);
   FillLanes(rows);
+  FindIdleSources(training, rows);  // Some are idle by the state of others.
   ReadIdentities(database, sweep, rows);
   const LeasePlaces accepted = ReadAttempts(database, sweep, places, rows);
   ReadMetrics(database, sweep, accepted, rows);

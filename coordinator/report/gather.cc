@@ -23,9 +23,10 @@ double MetricOf(const MemberInput& member, const std::string& name) {
   return it == member.final_metrics.end() ? std::numeric_limits<double>::quiet_NaN() : it->second;
 }
 
-// A fixed poke and a fixed number of threads are settings, not draws that a conclusion hangs on.
+// A fixed poke, number of threads or load is a setting, not a draw that a conclusion hangs on.
 bool IsDraw(NoiseSource source) {
-  return !IsPhysical(source) && source != NoiseSource::kPoke && source != NoiseSource::kThreads;
+  return !IsPhysical(source) && source != NoiseSource::kPoke && source != NoiseSource::kThreads &&
+         source != NoiseSource::kLoad;
 }
 
 CellFacts FactsOf(const CellInput& cell) {

@@ -278,6 +278,7 @@ void RowWriter::Keep(const scheduler::KeepSweep& write) {
   for (const sweep::NoisePlan& plan : content.plans) {
     for (const NoiseSource source : kAllNoiseSources) {
       const LaneRule& rule = RuleOf(plan.rules, source);
+      if (!IsTold(source, rule.state)) continue;
       Run(plan_source_, write.sweep.value, plan.name, Name(source), Name(rule.state),
           LevelsToJson(rule.levels));
     }

@@ -31,6 +31,7 @@ Json PlansToJson(const std::vector<sweep::NoisePlan>& plans) {
     Json levels = Json::object();
     for (size_t i = 0; i < kAllNoiseSources.size(); ++i) {
       const LaneRule& rule = plan.rules[i];
+      if (!IsTold(kAllNoiseSources[i], rule.state)) continue;
       const std::string name(Name(kAllNoiseSources[i]));
       states[name] = Name(rule.state);
       if (!rule.levels.empty()) levels[name] = rule.levels;
@@ -106,6 +107,10 @@ absl::Status ReadPlans(const Json& json, std::vector<sweep::NoisePlan>& plans) {
     out.name = plan.at("name").get<std::string>();
     out.replicates = plan.value("replicates", uint32_t{0});
     out.blocks = plan.value("blocks", uint32_t{0});
+    for (const NoiseSource source : kAllNoiseSources) {
+      const bool left_out = !IsTold(source, SourceState::kOff);
+      if (left_out) RuleOf(out.rules, source).state = SourceState::kOff;
+    }
     for (const auto& [name, state] : plan.at("states").items()) {
       const auto source = ParseNoiseSource(name);
       const auto parsed = ParseSourceState(state.get<std::string>());

@@ -293,6 +293,7 @@ std::string CanonicalText(const Sweep& sweep) {
     if (plans_differ) AppendCounts(text, sweep, plan);
     for (const NoiseSource source : kAllNoiseSources) {
       const LaneRule& rule = RuleOf(plan.rules, source);
+      if (!IsTold(source, rule.state)) continue;
       AppendLine(text, Name(source), Name(rule.state));
       for (const uint32_t level : rule.levels) AppendLine(text, "level", std::to_string(level));
     }

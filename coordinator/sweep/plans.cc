@@ -11,8 +11,9 @@ namespace {
 // Everything fixed, but for what acts only when it is asked for.
 LaneRules Control() {
   LaneRules rules;
-  RuleOf(rules, NoiseSource::kPoke).state = SourceState::kOff;
-  RuleOf(rules, NoiseSource::kThreads).state = SourceState::kOff;
+  for (const NoiseSource source : kAllNoiseSources) {
+    if (IsOffUnlessAsked(source)) RuleOf(rules, source).state = SourceState::kOff;
+  }
   return rules;
 }
 

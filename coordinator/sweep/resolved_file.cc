@@ -101,6 +101,7 @@ std::string Plan(const Sweep& sweep, const NoisePlan& plan) {
   const LaneRules* built_in = BuiltInPlan(plan.name);
   if (built_in == nullptr) {
     for (const NoiseSource source : kAllNoiseSources) {
+      if (!IsTold(source, RuleOf(plan.rules, source).state)) continue;
       text.append(", ")
           .append(Name(source))
           .append(": ")

@@ -175,7 +175,7 @@ const std::vector<FolderRule>& AllRules() {
         "worker/trainer/fused/", "worker/trainer/noise/"},
        {"absl/", "nlohmann/", "torch/", "ATen/", "c10/"}},
       {"worker/trainer/torch/optim",
-       {"common/base/", "common/trainer_protocol/", "worker/trainer/noise/",
+       {"common/base/", "common/trainer_protocol/", "worker/trainer/cuda/", "worker/trainer/noise/",
         "worker/trainer/torch/model/"},
        {"absl/", "ATen/", "c10/"}},
       {"worker/trainer/torch/facts",

@@ -33,6 +33,9 @@ std::string WeightsKey(const Specification& specification, const std::string& sa
   std::string text = Fold("weights", specification,
                           {NoiseSource::kInit, NoiseSource::kDataOrder, NoiseSource::kAugment,
                            NoiseSource::kDropout, NoiseSource::kPoke, NoiseSource::kThreads});
+  if (specification.Source(NoiseSource::kDial).state != SourceState::kOff) {
+    text += Fold("\ndial", specification, {NoiseSource::kDial});
+  }
   text += fmt::format("\n{}\n{}\n{}", specification.hardware_class,
                       specification.train.optimizer.learning_rate, specification.model.name);
   if (HasPhysicalNoise(specification)) text += "\n" + salt;

@@ -22,6 +22,9 @@ TEST(SeedTest, KnownSeedsComeOut) {
   EXPECT_EQ(DeriveSeed(7, NoiseSource::kDropout, {1, 3}), 12748227150047101360u);
   EXPECT_EQ(DeriveSeed(~uint64_t{0}, NoiseSource::kThreads, {0xffffffff, 0xffffffff}),
             7259443468122906681u);
+  EXPECT_EQ(DeriveSeed(0, NoiseSource::kDial, {0, 0}), 8791564976070070618u);
+  EXPECT_EQ(DeriveSeed(0, NoiseSource::kDial, {0, 1}), 17391260521808826418u);
+  EXPECT_EQ(DeriveSeed(0, NoiseSource::kLoad, {0, 0}), 3238180632783366366u);
 }
 
 TEST(SeedTest, ALaneFollowsFromTheRuleTheBlockAndTheReplicate) {

@@ -82,6 +82,12 @@ TEST(BrokenRequestTest, EveryNoiseSourceMustBeThereAndRight) {
             "noise.init: missing");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["noise"]["luck"] = 1; }),
             "noise: unknown source");
+  // There would be two texts, and two hashes, of one training.
+  EXPECT_EQ(RefusalAfter([](Json& r) {
+              Json& noise = r["specification"]["noise"];
+              noise["dial"] = noise["poke"];
+            }),
+            "noise.dial.state: expected fixed or free, or the source left out");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["noise"]["init"]["state"] = "maybe"; }),
             "noise.init.state: expected off, fixed or free");
   EXPECT_EQ(RefusalAfter([](Json& r) { r["specification"]["noise"]["init"]["seed"] = 12; }),

@@ -94,6 +94,25 @@ TEST(CheckMeasureTest, NothingIsPoked) {
                                                      "nothing; poke: off is expected"));
 }
 
+TEST(CheckMeasureTest, NothingIsDialedAndThereIsNoLoad) {
+  Specification specification = Measurement();
+  specification.sources.dial_size = 0.5;
+  specification.sources.load_choices = {1};
+  EXPECT_THAT(
+      ProblemsOf(specification),
+      ElementsAre("sources.dial.size: a measurement does not read it; expected 0, the default",
+                  "sources.load.choices: a measurement does not read it; expected [], the "
+                  "default"));
+  specification.Source(NoiseSource::kDial).state = SourceState::kFree;
+  specification.Source(NoiseSource::kLoad).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(specification),
+              testing::IsSupersetOf(
+                  {"sources.dial.size: a measurement adds nothing to gradients; dial: off is "
+                   "expected",
+                   "sources.load.choices: a measurement has no load of its own; load: off is "
+                   "expected"}));
+}
+
 TEST(CheckMeasureTest, AutotuneAloneCannotBeTakenAway) {
   Specification specification = Measurement();
   specification.Source(NoiseSource::kAutotune).state = SourceState::kFree;

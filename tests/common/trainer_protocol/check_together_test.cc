@@ -92,6 +92,19 @@ TEST(CheckTogetherTest, TheThreadsSourceNeedsChoices) {
                           "counts to draw from is needed"));
 }
 
+TEST(CheckTogetherTest, ADialNeedsASizeAndALoadChoices) {
+  Specification specification;
+  specification.Source(NoiseSource::kDial).state = SourceState::kFixed;
+  specification.Source(NoiseSource::kLoad).state = SourceState::kFree;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("sources.dial.size: the source dial is fixed: a size above 0 is needed",
+                          "sources.load.choices: the source load is free: a list of numbers of "
+                          "busy threads to draw from is needed"));
+  specification.sources.dial_size = 1e-300;
+  specification.sources.load_choices = {0};
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+}
+
 // Of a network with one setting changed.
 std::vector<std::string> ProblemsOf(const char* model, std::string_view path, SettingValue value) {
   Specification specification;

@@ -20,7 +20,8 @@ std::set<std::string> IdleOf(const Specification& specification) {
   return idle;
 }
 
-// Every source acts: an MLP with dropout on shuffled, augmented examples, four shards.
+// Every source acts: an MLP with dropout on shuffled, augmented examples, four shards whose order
+// of arrival counts.
 Specification Busy() {
   Specification specification;
   specification.model.name = "mlp";
@@ -28,6 +29,9 @@ Specification Busy() {
   specification.augment.flip = true;
   specification.train.shards = 4;
   specification.sources.thread_choices = {1, 2};
+  specification.sources.dial_size = 1e-7;
+  specification.sources.load_choices = {0, 2};
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFree;
   return specification;
 }
 
@@ -82,6 +86,39 @@ TEST(IdleSourcesTest, EachSettingThatStillsASourceIsNamed) {
   specification = Busy();
   specification.sources.thread_choices = {2, 2};
   EXPECT_THAT(IdleOf(specification), ElementsAre("threads"));
+  specification = Busy();
+  specification.sources.load_choices = {2, 2};
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kLoad), "sources.load.choices has one number");
+}
+
+TEST(IdleSourcesTest, ALoadChangesNoBitsWhereNothingIsFreeThatDependsOnTimes) {
+  constexpr char kWhy[] = "it changes times, and no source that depends on times is free";
+  Specification specification = Busy();
+  specification.Source(NoiseSource::kReduceOrder).state = SourceState::kFixed;
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kLoad), kWhy);
+  specification = Busy();
+  specification.train.shards = 1;
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kLoad), kWhy);
+  // Only a GPU has kernels to choose from.
+  specification.Source(NoiseSource::kAutotune).state = SourceState::kFree;
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kLoad), std::nullopt);
+  specification.hardware_class = "nvidia-h100";
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kLoad), std::nullopt);
+  specification.hardware_class = "cpu-amd-avx2";
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kLoad), kWhy);
+}
+
+TEST(IdleSourcesTest, ADialBelowEveryRoundingIsNoDial) {
+  Specification specification = Busy();
+  specification.sources.dial_size = 5e-9;  // 6.34 deviations are half of a last place.
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kDial), std::nullopt);
+  specification.sources.dial_size = 4e-9;
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kDial),
+            "sources.dial.size is 4e-09: every gradient is rounded back to what it was");
+  specification.train.precision = "fp64";
+  EXPECT_EQ(IdleReason(specification, NoiseSource::kDial), std::nullopt);
+  specification.sources.dial_size = 8e-18;
+  EXPECT_THAT(IdleOf(specification), ElementsAre("dial"));
 }
 
 TEST(IdleSourcesTest, OnAProcessorThereIsNothingToChooseOfKernels) {
@@ -104,8 +141,8 @@ TEST(IdleSourcesTest, APokedZeroIsNoPoke) {
 TEST(IdleSourcesTest, WithoutTrainingOnlyTheInitialWeightsAndTheEvaluationAreLeft) {
   Specification specification = Busy();
   specification.train.epochs = 0;
-  EXPECT_THAT(IdleOf(specification),
-              ElementsAre("augment", "data_order", "dropout", "poke", "reduce_order"));
+  EXPECT_THAT(IdleOf(specification), ElementsAre("augment", "data_order", "dial", "dropout", "load",
+                                                 "poke", "reduce_order"));
 }
 
 }  // namespace

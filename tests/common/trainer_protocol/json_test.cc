@@ -68,6 +68,25 @@ TEST(RequestJsonTest, WeightsAreNamedOnlyWhereThereAreSome) {
   EXPECT_EQ(Json::parse(RequestToJson(passed))["weights"], request.weights);
 }
 
+TEST(SpecificationJsonTest, SourcesThatCameAfter02AreToldOnlyWhereTheyAct) {
+  Specification specification;
+  Json noise = Json::parse(SpecificationToJson(specification))["noise"];
+  EXPECT_EQ(noise.size(), 9u);
+  EXPECT_FALSE(noise.contains("dial") || noise.contains("load"));
+
+  specification.sources.dial_size = 1e-6;
+  specification.Source(NoiseSource::kDial) = {SourceState::kFree, {1, 3}, 77};
+  const std::string text = SpecificationToJson(specification);
+  noise = Json::parse(text)["noise"];
+  EXPECT_EQ(noise.size(), 10u);
+  EXPECT_EQ(noise["dial"].dump(), R"({"block":1,"lane":3,"seed":"77","state":"free"})");
+  const auto read = SpecificationFromJson(text);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->Source(NoiseSource::kDial).seed, 77u);
+  EXPECT_EQ(read->Source(NoiseSource::kLoad).state, SourceState::kOff);
+  EXPECT_EQ(SpecificationToJson(*read), text);
+}
+
 // Settings that this program does not know, in an order of their own.
 TEST(RequestJsonTest, WhatIsPassedOnIsNotChangedByAByte) {
   const std::string foreign =

@@ -39,7 +39,7 @@ Specification Member(const LaneRules& rules, uint32_t replicate) {
 }
 
 TEST(SpecificationTemplate, GivesEachMembersTextToTheLastByte) {
-  for (uint32_t pattern = 0; pattern < 19683; pattern += 61) {
+  for (uint32_t pattern = 0; pattern < 177147; pattern += 547) {
     const LaneRules rules = RulesOf(pattern);
     const auto shared = SpecificationTemplate::Of(TrainingOf(Member(rules, 3)), rules, kSeed);
     EXPECT_EQ(shared.text(),

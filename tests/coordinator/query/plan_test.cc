@@ -161,6 +161,25 @@ TEST_F(PlanTest, APlanLooksAtTheShardsOfEachCell) {
                           HasSubstr("acts on nothing in 1 of its 3 cells: train.shards is 2: ")));
 }
 
+TEST_F(PlanTest, ALoadActsOnBitsOnlyBesideWhatDependsOnTimes) {
+  sweep::Sweep sweep = sample::Content();
+  PutSetting(sweep.base, "sources.load.choices", std::vector<int64_t>{0, 2});
+  PutSetting(sweep.base, "train.shards", int64_t{4});
+  sweep.plans = {{"alone", *sweep::BuiltInPlan("control")},
+                 {"beside impl", *sweep::BuiltInPlan("impl")}};
+  for (sweep::NoisePlan& plan : sweep.plans) {
+    RuleOf(plan.rules, NoiseSource::kLoad).state = SourceState::kFree;
+  }
+
+  const auto plan = home_.query().PlanSweep(sweep, {});
+
+  ASSERT_TRUE(plan.ok());
+  EXPECT_THAT(plan->warnings,
+              AllOf(Contains("alone frees load, which acts on nothing: it changes times, and no "
+                             "source that depends on times is free"),
+                    Not(Contains(HasSubstr("beside impl frees load")))));
+}
+
 TEST_F(PlanTest, APlanNamesFreeSourcesThatActOnNothing) {
   sweep::Sweep sweep = sample::Content();
   sweep.plans = {{"control", *sweep::BuiltInPlan("control")},

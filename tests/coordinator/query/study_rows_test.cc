@@ -215,6 +215,29 @@ TEST_F(StudyRowsTest, AMemberThatFailedUntriedTellsWhyItsSweepDid) {
   EXPECT_FALSE(home_.query().GetMember(sample::Member(2, 0))->member.outcome) << "it waits";
 }
 
+// Whether a load acts is told by the states of other sources. Sources that are off and that 0.2 did
+// not have are not told of at all.
+TEST_F(StudyRowsTest, ALoadIsIdleByTheSourcesBesideIt) {
+  scheduler::KeepSweep keep = sample::Keep(2);
+  PutSetting(keep.content.base, "sources.load.choices", std::vector<int64_t>{0, 2});
+  PutSetting(keep.content.base, "train.shards", int64_t{4});
+  keep.content.plans = {{"alone", *sweep::BuiltInPlan("control")},
+                        {"beside impl", *sweep::BuiltInPlan("impl")}};
+  for (sweep::NoisePlan& plan : keep.content.plans) {
+    RuleOf(plan.rules, NoiseSource::kLoad).state = SourceState::kFree;
+  }
+  keep.cells = sweep::Expand(keep.content);
+  home_.Apply({keep});
+
+  const StudyRows rows = Rows(2);
+  ASSERT_FALSE(rows.input.cells.empty());
+  for (const report::CellInput& cell : rows.input.cells) {
+    EXPECT_EQ(cell.idle.contains(NoiseSource::kLoad), cell.plan == "alone") << cell.plan;
+    EXPECT_EQ(cell.sources.at(NoiseSource::kLoad), SourceState::kFree);
+    EXPECT_FALSE(cell.sources.contains(NoiseSource::kDial));
+  }
+}
+
 TEST_F(StudyRowsTest, TheSweepIsToldAsItWasSubmitted) {
   scheduler::KeepSweep keep = sample::Keep(2);
   keep.content.reference_accuracy = 0.875;

@@ -37,6 +37,7 @@ std::string Hash(const std::string& content) {
 std::map<NoiseSource, SourceState> SourcesOf(const std::string& plan) {
   std::map<NoiseSource, SourceState> sources;
   for (const NoiseSource source : kAllNoiseSources) {
+    if (!IsTold(source, SourceState::kOff)) continue;
     const bool off = source == NoiseSource::kPoke;
     const bool never = source == NoiseSource::kThreads;
     const bool free = !never && plan == (IsPhysical(source) ? "impl" : "algo");

@@ -18,7 +18,9 @@ using States = std::map<NoiseSource, SourceState>;
 // Every source fixed but poke and threads, which are off, and those that are free.
 inline States StatesWithFree(const std::vector<NoiseSource>& free) {
   States states;
-  for (const NoiseSource source : kAllNoiseSources) states[source] = SourceState::kFixed;
+  for (const NoiseSource source : kAllNoiseSources) {
+    if (IsTold(source, SourceState::kOff)) states[source] = SourceState::kFixed;
+  }
   states[NoiseSource::kPoke] = states[NoiseSource::kThreads] = SourceState::kOff;
   for (const NoiseSource source : free) states[source] = SourceState::kFree;
   return states;

@@ -186,13 +186,14 @@ TEST_F(StoreValuesTest, ViewsSayWhatTheTablesHold) {
 TEST_F(StoreValuesTest, EveryMemberHasItsLanesThoughNoneIsKept) {
   ASSERT_TRUE(store_->Apply(sample::Story()).ok());
 
-  EXPECT_EQ(Ask("SELECT count(*) FROM v_lane"), std::to_string(12 * kAllNoiseSources.size()));
+  EXPECT_EQ(Ask("SELECT count(*) FROM v_lane"), std::to_string(12 * 9)) << "dial, load: off";
   for (const sweep::Cell& cell : sweep::Expand(sample::Content())) {
     for (uint32_t replicate = 0; replicate < cell.replicates; ++replicate) {
       const MemberId member = sample::Member(cell.index, replicate);
       const Training trained = sample::SpecificationOf(member);
       for (const NoiseSource source : kAllNoiseSources) {
         const SourceSpec& spec = trained.Source(source);
+        if (!IsTold(source, spec.state)) continue;
         EXPECT_EQ(Ask("SELECT state || ' ' || block || ' ' || lane FROM v_lane WHERE member = '" +
                       ToText(member) + "' AND source = '" + std::string(Name(source)) + "'"),
                   std::string(Name(spec.state)) + " " + std::to_string(spec.lane.block) + " " +

@@ -21,6 +21,9 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   sweep.plans[0].blocks = 3;
   sweep.plans[1].replicates = 6;
   RuleOf(sweep.plans[1].rules, NoiseSource::kDropout).levels = {1, 0, 1};
+  RuleOf(sweep.plans[0].rules, NoiseSource::kDial).state = SourceState::kOff;
+  RuleOf(sweep.plans[1].rules, NoiseSource::kDial) = {SourceState::kFree, {0, 1}};
+  RuleOf(sweep.plans[1].rules, NoiseSource::kLoad).state = SourceState::kFixed;
   sweep.reference_accuracy = 0.1 + 0.2;
 
   const auto back = SweepFromJson(SweepToJson(sweep));
@@ -30,10 +33,21 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   EXPECT_EQ(sweep::CanonicalText(*back), sweep::CanonicalText(sweep));
   EXPECT_EQ(*FindSetting(back->base, "train.optimizer.learning_rate"), SettingValue(0.1 + 0.2));
   EXPECT_EQ(back->seed, sweep.seed);
+  EXPECT_EQ(back->plans[0].rules, sweep.plans[0].rules);
   EXPECT_EQ(back->plans[1].rules, sweep.plans[1].rules);
   EXPECT_EQ(sweep::MemberCount(*back), sweep::MemberCount(sweep));
   EXPECT_EQ(back->reference_accuracy, 0.1 + 0.2);
   EXPECT_EQ(SweepFromJson(SweepToJson(sample::Content()))->reference_accuracy, std::nullopt);
+}
+
+TEST(SweepJsonTest, WhatWasKeptBeforeThereWasNoiseOnPurposeHasNone) {
+  const std::string text = SweepToJson(sample::Content());
+  EXPECT_EQ(text.find("dial\":\"off"), std::string::npos);
+  EXPECT_EQ(text.find("load\":\"off"), std::string::npos);
+  for (const sweep::NoisePlan& plan : SweepFromJson(text)->plans) {
+    EXPECT_EQ(RuleOf(plan.rules, NoiseSource::kDial).state, SourceState::kOff);
+    EXPECT_EQ(RuleOf(plan.rules, NoiseSource::kLoad).state, SourceState::kOff);
+  }
 }
 
 TEST(SweepJsonTest, AnInferenceComesBackWithItsWeights) {

@@ -42,14 +42,14 @@ States StatesOf(std::string_view plan) {
 }
 
 TEST(BuiltInPlan, FreesWhatTheDesignSays) {
-  EXPECT_EQ(StatesOf("control"),
-            (States{kFixed, kFixed, kFixed, kFixed, kOff, kFixed, kFixed, kFixed, kOff}));
+  EXPECT_EQ(StatesOf("control"), (States{kFixed, kFixed, kFixed, kFixed, kOff, kFixed, kFixed,
+                                         kFixed, kOff, kOff, kOff}));
   EXPECT_EQ(StatesOf("algo"),
-            (States{kFree, kFree, kFree, kFree, kOff, kFixed, kFixed, kFixed, kOff}));
+            (States{kFree, kFree, kFree, kFree, kOff, kFixed, kFixed, kFixed, kOff, kOff, kOff}));
   EXPECT_EQ(StatesOf("impl"),
-            (States{kFixed, kFixed, kFixed, kFixed, kOff, kFree, kFree, kFree, kOff}));
+            (States{kFixed, kFixed, kFixed, kFixed, kOff, kFree, kFree, kFree, kOff, kOff, kOff}));
   EXPECT_EQ(StatesOf("algo+impl"),
-            (States{kFree, kFree, kFree, kFree, kOff, kFree, kFree, kFree, kOff}));
+            (States{kFree, kFree, kFree, kFree, kOff, kFree, kFree, kFree, kOff, kOff, kOff}));
   EXPECT_EQ(BuiltInPlan("mine"), nullptr);
 }
 

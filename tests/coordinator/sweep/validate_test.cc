@@ -284,6 +284,17 @@ const Broken kBroken[] = {
      },
      "sources.threads.choices: the source threads is free: a list of thread counts to draw from "
      "is needed"},
+    {"ADialWithoutASize",
+     [](auto& r) {
+       r.noise = {{"dialed", "algo", {{"dial", SourceState::kFree}}}};
+     },
+     "sources.dial.size: the source dial is free: a size above 0 is needed"},
+    {"ALoadOfUnknownSize",
+     [](auto& r) {
+       r.noise = {{"loaded", "", {{"load", SourceState::kFixed}}}};
+     },
+     "sources.load.choices: the source load is fixed: a list of numbers of busy threads to draw "
+     "from is needed"},
     {"ASettingThatTheNetworkDoesNotRead",
      [](auto& r) {
        r.training = {{"model.dropout", 0.5}};
@@ -410,7 +421,8 @@ TEST(Resolve, BuildsAPlanOnItsBase) {
   for (const LaneRule& rule : sweep.plans[0].rules) states.push_back(rule.state);
   EXPECT_THAT(states, ElementsAre(SourceState::kFree, SourceState::kFixed, SourceState::kFree,
                                   SourceState::kFree, SourceState::kOff, SourceState::kFixed,
-                                  SourceState::kFixed, SourceState::kFixed, SourceState::kOff));
+                                  SourceState::kFixed, SourceState::kFixed, SourceState::kOff,
+                                  SourceState::kOff, SourceState::kOff));
 }
 
 TEST(Resolve, KeepsTheShortestListOfLevelsThatSaysTheSame) {

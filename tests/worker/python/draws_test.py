@@ -18,7 +18,7 @@ def _document() -> str:
 class Draws(unittest.TestCase):
     def test_seeds_are_those_of_the_document(self) -> None:
         rows = re.findall(r"^\| (\d+) \| (\w+) \| \((\d+), (\d+)\) \| (\d+) \|$", _document(), re.M)
-        self.assertEqual(len(rows), 4)
+        self.assertEqual(len(rows), 6)
         for seed, source, block, lane, expected in rows:
             self.assertEqual(draws.derive_seed(int(seed), source, int(block), int(lane)),
                              int(expected), source)
@@ -49,6 +49,18 @@ class Draws(unittest.TestCase):
 
 @unittest.skipUnless(HAS_NUMPY, "arrays need numpy")
 class Arrays(unittest.TestCase):
+    def test_a_dialed_gradient_is_that_of_the_document(self) -> None:
+        import numpy as np
+        seed = draws.derive_seed(0, "dial", 0, 0)
+        self.assertIn(f"| 0 | dial | (0, 0) | {seed} |", _document())
+        words = draws.words(seed, draws.stream_of("conv1.weight"), 3, first=9 * 2**36 * 4)
+        self.assertIn(", ".join(map(str, words.tolist())), _document())
+        z = draws.inverse_normal((words.astype(np.float64) + 0.5) * 2.0**-32).astype(np.float32)
+        g = np.array([1.0, -2.5, 1.5 * 2.0**-15], np.float32)
+        self.assertEqual((g + np.float32(2.0**-10) * g * z).tolist(),
+                         [float.fromhex(text) for text in (
+                             "0x1.ffafa6p-1", "-0x1.3fdfb4p+1", "0x1.7fd462p-15")])
+
     def test_blocks_at_once_are_single_blocks(self) -> None:
         many = draws.blocks(2**63 + 5, 2**40 + 1, 2**32 - 2, 5)
         for i in range(5):

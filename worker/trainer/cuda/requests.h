@@ -77,7 +77,7 @@ std::array<KernelLaunch, 2> HashLaunches(uint64_t key, const DeviceTensor& tenso
 KernelLaunch NoisySumLaunch(const float* values, uint64_t rows, uint64_t columns, float* out,
                             uint32_t block = kBlock);
 
-// What DialOnHost does, in place.
+// DialDraws::Apply for all elements of a tensor in row-major order, in place.
 KernelLaunch DialLaunch(uint64_t seed, uint64_t step, float size, std::string_view tensor,
                         float* values, uint64_t count, uint32_t block = kBlock);
 

@@ -59,6 +59,31 @@ void DropoutDraws::Fill(uint64_t step, std::string_view layer, double probabilit
            [&](size_t i, uint32_t word) { mask[i] = word < threshold ? 0.0f : keep; });
 }
 
+namespace {
+
+// The float draw, whatever the gradient's type: a double holds it exactly.
+template <typename T>
+void Dial(const PhiloxStream& stream, uint64_t step, uint64_t first_element, T size,
+          std::span<T> values) {
+  NF_CHECK(step < uint64_t{1} << 28);
+  NF_CHECK(first_element + values.size() <= uint64_t{1} << 38);
+  ForWords(stream, step << 36, first_element, values.size(), [&](size_t i, uint32_t word) {
+    values[i] = values[i] + size * values[i] * static_cast<T>(NormalFloat(word));
+  });
+}
+
+}  // namespace
+
+void DialDraws::Apply(uint64_t step, std::string_view parameter, uint64_t first_element, float size,
+                      std::span<float> values) const {
+  Dial(PhiloxStream(seed_, StreamOf(parameter)), step, first_element, size, values);
+}
+
+void DialDraws::Apply(uint64_t step, std::string_view parameter, uint64_t first_element,
+                      double size, std::span<double> values) const {
+  Dial(PhiloxStream(seed_, StreamOf(parameter)), step, first_element, size, values);
+}
+
 int64_t DrawThreads(uint64_t seed, std::span<const int64_t> choices) {
   NF_CHECK(!choices.empty());
   return choices[UniformBelow(Bits64(PhiloxStream(seed, 0).Block(0)), choices.size())];

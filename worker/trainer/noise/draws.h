@@ -1,5 +1,5 @@
-// What is drawn from the seeds of init, augment, dropout and threads. Each draw is a pure function
-// of seed and index. Normative (README.md beside this file). Values; any thread.
+// What is drawn from the seeds of init, augment, dropout, dial, threads and load. Each draw is a
+// pure function of seed and index. Normative (README.md beside this file). Values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,30 @@ class DropoutDraws {
   uint64_t seed_;
 };
 
-// Source `threads`: choices[UniformBelow(words 0 and 1 of block 0 of stream 0)]. Not empty.
+// Source `dial`: noise of a stated size. Element e of a gradient becomes value + (size * value) *
+// z, three operations of its type, each rounded; z is NormalFloat of word e % 4 of block step *
+// 2^36 + e / 4, stream = StreamOf(parameter name): step below 2^28, element below 2^38, in logical
+// order. It is relative to the element itself, as the rounding of one is, so that it needs no sum
+// over a tensor and is the same on every device and for any number of shards: a zero stays a zero.
+// The kernel Dial (worker/trainer/cuda) has the bits of the float one.
+class DialDraws {
+ public:
+  explicit DialDraws(uint64_t seed) : seed_(seed) {}
+
+  // To elements from `first_element` on.
+  void Apply(uint64_t step, std::string_view parameter, uint64_t first_element, float size,
+             std::span<float> values) const;
+  void Apply(uint64_t step, std::string_view parameter, uint64_t first_element, double size,
+             std::span<double> values) const;
+
+  uint64_t seed() const { return seed_; }  // For who draws on a device.
+
+ private:
+  uint64_t seed_;
+};
+
+// Sources `threads` and `load`: choices[UniformBelow(words 0 and 1 of block 0 of stream 0)]. Not
+// empty.
 int64_t DrawThreads(uint64_t seed, std::span<const int64_t> choices);
 
 // Words 0 (low) and 1 (high) of a block.

@@ -5,9 +5,10 @@ namespace noisefloor::trainer {
 Streams MakeStreams(const Specification& specification) {
   const auto seed = [&](NoiseSource source) { return specification.Source(source).seed; };
   const SourceSettings& sources = specification.sources;
-  const bool draws_threads =
-      specification.Source(NoiseSource::kThreads).state != SourceState::kOff &&
-      !sources.thread_choices.empty();
+  const auto drawn = [&](NoiseSource source, const std::vector<int64_t>& choices, int64_t off) {
+    const bool draws = specification.Source(source).state != SourceState::kOff && !choices.empty();
+    return draws ? DrawThreads(seed(source), choices) : off;
+  };
   return {
       .init = InitDraws(seed(NoiseSource::kInit)),
       .data_order =
@@ -16,8 +17,9 @@ Streams MakeStreams(const Specification& specification) {
                                                                ? AugmentKey::kPosition
                                                                : AugmentKey::kExample),
       .dropout = DropoutDraws(seed(NoiseSource::kDropout)),
-      .threads = draws_threads ? DrawThreads(seed(NoiseSource::kThreads), sources.thread_choices)
-                               : specification.train.threads};
+      .dial = DialDraws(seed(NoiseSource::kDial)),
+      .threads = drawn(NoiseSource::kThreads, sources.thread_choices, specification.train.threads),
+      .load = drawn(NoiseSource::kLoad, sources.load_choices, 0)};
 }
 
 }  // namespace noisefloor::trainer

@@ -15,7 +15,9 @@ struct Streams {
   DataOrder data_order;
   AugmentDraws augment;
   DropoutDraws dropout;
+  DialDraws dial;
   int64_t threads = 1;  // Drawn when `threads` is on, else train.threads.
+  int64_t load = 0;     // Busy threads beside the training: drawn when `load` is on.
 };
 
 // The specification must be a checked one.

@@ -86,8 +86,7 @@ Specification ExampleSpecification() {
   Specification specification;
   for (const NoiseSource source : kAllNoiseSources) {
     SourceSpec& spec = specification.Source(source);
-    const bool off = source == NoiseSource::kPoke || source == NoiseSource::kThreads;
-    spec.state = off ? SourceState::kOff : SourceState::kFixed;
+    spec.state = IsOffUnlessAsked(source) ? SourceState::kOff : SourceState::kFixed;
     spec.seed = DeriveSeed(/*sweep_seed=*/0, source, spec.lane);
   }
   specification.train.optimizer.momentum = 0.9;

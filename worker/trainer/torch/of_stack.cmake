@@ -13,7 +13,7 @@ function(noisefloor_trainer_of stack suffix)
       model/mlp.cc model/mobilenet.cc model/model.cc model/pool_relu.cc model/precision.cc
       model/resnet.cc model/sequence.cc model/small_cnn.cc model/vgg.cc model/vit.cc
       model/weights.cc model/xception.cc
-      optim/optimizer.cc optim/poke.cc optim/state.cc optim/update.cc
+      optim/dial.cc optim/optimizer.cc optim/poke.cc optim/state.cc optim/update.cc
       step/arm.cc step/batches.cc step/checkpointer.cc step/device_images.cc step/evaluate.cc
       step/infer.cc step/journal.cc step/measure.cc step/memory.cc step/moving.cc step/results.cc
       step/shards.cc step/stopwatch.cc step/train.cc
@@ -22,7 +22,7 @@ function(noisefloor_trainer_of stack suffix)
       facts/adapter.h facts/device.h facts/environment.h facts/kernels.h facts/switches.h
       model/host_tensors.h model/init.h model/layers.h model/load_weights.h model/model.h
       model/networks.h model/pool_relu.h model/precision.h model/sequence.h model/weights.h
-      optim/optimizer.h optim/poke.h optim/state.h optim/update.h
+      optim/dial.h optim/optimizer.h optim/poke.h optim/state.h optim/update.h
       step/arm.h step/batches.h step/checkpointer.h step/device_images.h step/evaluate.h
       step/infer.h step/journal.h step/measure.h step/memory.h step/moving.h step/results.h
       step/shards.h step/stopwatch.h step/train.h step/train_report.h

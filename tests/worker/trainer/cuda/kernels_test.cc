@@ -12,7 +12,6 @@
 #include "common/base/philox.h"
 #include "common/base/seed.h"
 #include "tests/worker/trainer/cuda/test_device.h"
-#include "worker/trainer/cuda/dial.h"
 #include "worker/trainer/cuda/requests.h"
 #include "worker/trainer/cuda/state_hash.h"
 #include "worker/trainer/data/augment.h"
@@ -284,24 +283,10 @@ TEST(KernelsTest, DialedTensorsAreThoseOfTheProcessor) {
       const absl::Status status =
           device->launcher().Launch(DialLaunch(kSeed, 12, size, "fc.weight", values, count, 64));
       ASSERT_TRUE(status.ok()) << status;
-      DialOnHost({kSeed, 12, size}, "fc.weight", host);
+      trainer::DialDraws(kSeed).Apply(12, "fc.weight", 0, size, std::span(host));
       ASSERT_EQ(BitsOf(device->Get(values, count)), BitsOf(host));
     }
   }
-}
-
-TEST(KernelsTest, DialHasTheSizeThatItSays) {
-  constexpr size_t kCount = 20000;
-  std::vector<float> values(kCount, 2.0f);
-  DialOnHost({kSeed, 0, 0.01f}, "w", values);
-  double mean = 0, square = 0;
-  for (const float value : values) {
-    const double relative = value / 2.0 - 1.0;
-    mean += relative / kCount;
-    square += relative * relative / kCount;
-  }
-  EXPECT_NEAR(mean, 0.0, 4 * 0.01 / std::sqrt(kCount));
-  EXPECT_NEAR(std::sqrt(square), 0.01, 4 * 0.01 / std::sqrt(2.0 * kCount));
 }
 
 std::vector<float> NoisySum(const std::vector<float>& values, size_t columns, uint32_t block,

@@ -97,6 +97,61 @@ TEST(BelowOfTest, WordsAreSharedOutEvenly) {
   EXPECT_EQ(BelowOf(0x12345678, 9), UniformBelow(uint64_t{0x12345678} << 32, 9));
 }
 
+TEST(DialDrawsTest, KnownNoiseComesOut) {
+  const DialDraws draws(SeedOf(NoiseSource::kDial));
+  const std::vector<float> gradient = {1.0f, -2.5f, 0x1.8p-15f, 0.0f, 0.1f, -1.0f, 1e-40f, 7.0f};
+  std::vector<float> values = gradient;
+
+  draws.Apply(/*step=*/9, "conv1.weight", 0, 0x1p-10f, std::span(values));
+  EXPECT_THAT(values, ElementsAre(0x1.ffafa6p-1f, -0x1.3fdfb4p+1f, 0x1.7fd462p-15f, 0.0f,
+                                  0x1.99e434p-4f, -0x1.000e8ap+0f, 0x1.16f9p-133f, 0x1.bf124p+2f));
+
+  values = gradient;  // About what one rounding does: three of seven move, by a last place.
+  draws.Apply(9, "conv1.weight", 0, 0x1p-24f, std::span(values));
+  EXPECT_THAT(values, ElementsAre(0x1.fffffep-1f, -2.5f, 0x1.8p-15f, 0.0f, 0x1.99999cp-4f, -1.0f,
+                                  0x1.16c2p-133f, 0x1.bffffcp+2f));
+
+  std::vector<double> doubles = {1.0, -2.5, 0.1};
+  draws.Apply(9, "conv1.weight", 0, 0x1p-10, std::span(doubles));
+  EXPECT_THAT(doubles, ElementsAre(0x1.ffafa5c18p-1, -0x1.3fdfb4cf1p+1, 0x1.996b133d33334p-4));
+}
+
+TEST(DialDrawsTest, PartsOfThreadsMakeTheWhole) {
+  const DialDraws draws(1);
+  std::vector<float> whole(37, 1.0f);
+  draws.Apply(3, "w", 0, 0.1f, std::span(whole));
+
+  for (size_t cut = 0; cut <= whole.size(); ++cut) {
+    std::vector<float> parts(whole.size(), 1.0f);
+    draws.Apply(3, "w", 0, 0.1f, std::span(parts).first(cut));
+    draws.Apply(3, "w", cut, 0.1f, std::span(parts).subspan(cut));
+    EXPECT_EQ(parts, whole) << cut;
+  }
+}
+
+TEST(DialDrawsTest, SeedStepAndParameterGiveOtherNoiseOfTheStatedSize) {
+  const auto noise = [](uint64_t seed, uint64_t step, std::string_view parameter) {
+    std::vector<float> values(20'000, 2.0f);
+    DialDraws(seed).Apply(step, parameter, 0, 0.01f, std::span(values));
+    return values;
+  };
+  const std::vector<float> values = noise(1, 0, "a");
+  EXPECT_EQ(noise(1, 0, "a"), values);
+  EXPECT_NE(noise(2, 0, "a"), values);
+  EXPECT_NE(noise(1, 1, "a"), values);
+  EXPECT_NE(noise(1, 0, "b"), values);
+
+  const auto count = static_cast<double>(values.size());
+  double mean = 0, square = 0;
+  for (const float value : values) {
+    const double relative = value / 2.0 - 1.0;
+    mean += relative / count;
+    square += relative * relative / count;
+  }
+  EXPECT_NEAR(mean, 0.0, 4 * 0.01 / std::sqrt(count));
+  EXPECT_NEAR(std::sqrt(square), 0.01, 4 * 0.01 / std::sqrt(2 * count));
+}
+
 TEST(DropoutDrawsTest, KnownMaskComesOut) {
   const DropoutDraws draws(SeedOf(NoiseSource::kDropout));
   std::vector<float> mask(24);

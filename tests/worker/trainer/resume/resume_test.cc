@@ -143,6 +143,13 @@ std::vector<Variant> Sources() {
              s.Source(NoiseSource::kPoke).state = SourceState::kFixed;
              s.sources.poke_step = 6;
            }},
+          {"dial",
+           [](Specification& s) {
+             FreeSource(s, NoiseSource::kDial);
+             s.sources.dial_size = 0.01;
+             s.Source(NoiseSource::kLoad).state = SourceState::kFixed;
+             s.sources.load_choices = {1};
+           }},
           {"steps", [](Specification& s) {
              s.train.schedule = {.name = "step", .milestones = {1, 2}, .factor = 0.5};
            }}};

@@ -22,6 +22,8 @@ TrainerRequest BaseRequest(const std::string& model) {
   spec.train.shards = 4;
   spec.sources.poke_step = 1;
   spec.sources.thread_choices = {2};  // The fixed number is 1.
+  spec.sources.dial_size = 1e-3;
+  spec.sources.load_choices = {2};
   return request;
 }
 
@@ -72,6 +74,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{NoiseSource::kDropout, "small_cnn", {}},  // Has no layer to act on.
                     Row{NoiseSource::kPoke, "small_cnn", kResult},
                     Row{NoiseSource::kThreads, "small_cnn", kResult},
+                    Row{NoiseSource::kDial, "small_cnn", kResult},
+                    Row{NoiseSource::kLoad, "small_cnn", {}},
                     Row{NoiseSource::kKernels, "small_cnn", {}},
                     Row{NoiseSource::kAutotune, "small_cnn", {}}),
     [](const auto& info) { return std::string(Name(info.param.source)) + "_" + info.param.model; });

@@ -66,7 +66,9 @@ def noise(seed: int, free: list[str], replicate: int, block: int = 0) -> dict[st
     for source in draws.SOURCES:
         is_free = source in free
         lane = replicate + 1 if is_free else 0
-        state = "free" if is_free else "off" if source in ("poke", "threads") else "fixed"
+        state = "free" if is_free else "off" if source in draws.OFF_UNLESS_ASKED else "fixed"
+        if state == "off" and source in draws.LEFT_OUT:
+            continue
         result[source] = {"state": state, "block": block, "lane": lane,
                           "seed": str(draws.derive_seed(seed, source, block, lane))}
     return result

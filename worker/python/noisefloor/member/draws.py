@@ -16,7 +16,11 @@ _64 = (1 << 64) - 1
 _32 = (1 << 32) - 1
 
 SOURCES = ("init", "data_order", "augment", "dropout", "poke", "kernels", "autotune",
-           "reduce_order", "threads")
+           "reduce_order", "threads", "dial", "load")
+# Those that act only where a plan asks for them; and of these, those that a specification leaves
+# out where they are off.
+OFF_UNLESS_ASKED = ("poke", "threads", "dial", "load")
+LEFT_OUT = ("dial", "load")
 
 
 def mix(x: int) -> int:

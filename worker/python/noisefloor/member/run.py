@@ -11,6 +11,8 @@ from noisefloor.member.errors import Interrupted, Refused
 from noisefloor.member.journal import Journal
 from noisefloor.member.sources import Source
 
+_OFF = {"state": "off", "block": 0, "lane": 0, "seed": "0"}
+
 
 class Run:
     """One member's training. Made by `main` and `member`; one thread."""
@@ -24,6 +26,8 @@ class Run:
     autotune: Source
     reduce_order: Source
     threads: Source
+    dial: Source
+    load: Source
 
     def __init__(self, request: dict[str, Any], journal: Journal, identity: str = "",
                  checkpoints: str | None = None, checkpoint_seconds: float = 60.0,
@@ -41,7 +45,8 @@ class Run:
         self.gather: Callable[[Any], list[Any]] = lambda mine: [mine]
         self.settings = {path: value for path, value in settings.flat(specification).items()
                          if path.partition(".")[0] not in ("noise", "hardware_class", "stack")}
-        self.sources = {name: Source(name, specification["noise"][name],
+        noise = {**{name: _OFF for name in draws.LEFT_OUT}, **specification["noise"]}
+        self.sources = {name: Source(name, noise[name],
                                      self.rank if name in ("augment", "dropout") else 0)
                         for name in draws.SOURCES}
         for name, source in self.sources.items():

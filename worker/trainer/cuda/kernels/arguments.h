@@ -71,7 +71,7 @@ struct NoisySumArguments {
 };
 static_assert(sizeof(NoisySumArguments) == 32, "one layout for all compilers");
 
-// Dial: dial.h. Any grid, any block.
+// Dial: DialDraws of worker/trainer/noise/draws.h. Any grid, any block.
 struct DialArguments {
   float* values;  // {count}, changed in place
   U64 count;

@@ -1,4 +1,5 @@
-// Seeded noise of a stated size: dial.h, with the normal draws of worker/trainer/noise/normal.cc.
+// Seeded noise of a stated size: DialDraws of worker/trainer/noise/draws.h, with the normal draws
+// of worker/trainer/noise/normal.cc.
 #pragma once
 
 #include "worker/trainer/cuda/kernels/common.cuh"

@@ -11,9 +11,11 @@
 #include "worker/trainer/torch/model/host_tensors.h"
 #include "worker/trainer/torch/model/init.h"
 #include "worker/trainer/torch/model/precision.h"
+#include "worker/trainer/torch/optim/dial.h"
 #include "worker/trainer/torch/optim/poke.h"
 #include "worker/trainer/torch/optim/schedule.h"
 #include "worker/trainer/torch/optim/update.h"
+#include "worker/trainer/torch/step/background_load.h"
 #include "worker/trainer/torch/step/batches.h"
 #include "worker/trainer/torch/step/evaluate.h"
 #include "worker/trainer/torch/step/journal.h"
@@ -151,11 +153,24 @@ absl::Status NoteStart(const Model& model, const TrainingBatches& batches, Resul
   return absl::OkStatus();
 }
 
-void StepOn(const Batch& batch, int64_t step, double learning_rate, const Moving& moving) {
+// Where the source is off there are no threads.
+LoadKind LoadKindOf(const Specification& specification) {
+  return specification.sources.load_kind == "memory" ? LoadKind::kMemory : LoadKind::kCompute;
+}
+
+std::optional<LoadReport> ReportOf(BackgroundLoad& load, const TrainInput& input) {
+  const LoadDone done = load.Stop();
+  if (input.specification.Source(NoiseSource::kLoad).state == SourceState::kOff) return {};
+  return LoadReport{input.specification.sources.load_kind, input.streams.load, done};
+}
+
+void StepOn(const Batch& batch, int64_t step, double learning_rate, const Dial& dial,
+            const Moving& moving) {
   const auto& gradient = moving.shards.Compute(
       static_cast<int64_t>(batch.examples.size()), step,
       [&](int64_t first, int64_t count) { return moving.batches.Load(batch, first, count); },
       moving.update.loss_scale());
+  dial.Apply(step, gradient);
   moving.update.Step(gradient, learning_rate);
   moving.shards.UpdateRunningStatistics();
   moving.report.steps = step + 1;
@@ -184,6 +199,13 @@ Json MeasuredJson(const TrainReport& report) {
                    {"examples_seen_sha256", report.examples_seen_sha256}};
   if (!report.resumed_at.empty()) measured["resumed_at"] = report.resumed_at;
   if (report.skipped_steps > 0) measured["skipped_steps"] = report.skipped_steps;
+  if (report.dialed_elements > 0) measured["dialed_elements"] = report.dialed_elements;
+  if (report.load) {
+    measured["background_load"] = {{"kind", report.load->kind},
+                                   {"threads", report.load->threads},
+                                   {"units", report.load->done.units},
+                                   {"cpu_seconds", report.load->done.cpu_seconds}};
+  }
   if (report.arrival_orders.empty()) return measured;
   measured["arrival_orders_seen"] = report.arrival_orders.size();
   measured["most_frequent_arrival_order"] = most;
@@ -200,6 +222,8 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   InitWeights(*model, spec.model.init, input.streams.init);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
   NF_ASSIGN_OR_RETURN(const GpuKernels kernels, OpenGpuKernels(input.device));
+  NF_ASSIGN_OR_RETURN(const Dial dial,
+                      Dial::Make(spec, input.streams.dial, *model, kernels.launcher.get()));
   NF_ASSIGN_OR_RETURN(TrainingBatches batches,
                       TrainingBatches::Make(spec, input.dataset, input.streams, input.device,
                                             kernels.launcher.get()));
@@ -218,6 +242,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   if (input.checkpoints != nullptr) input.checkpoints->Resume(moving);
   NF_RETURN_IF_ERROR(batches.NoteFirst(report.steps, seen));
 
+  BackgroundLoad load(LoadKindOf(spec), input.streams.load);  // Busy from here to the last test.
   TrainingTime time(input.clock, report);
   for (int64_t step = report.steps; step < counts.total && report.ending == Ending::kDone; ++step) {
     const bool stop = input.stop_asked() || !reporter.status().ok();
@@ -229,7 +254,7 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
     if (poke.on && step == poke.step) ApplyPoke(poke, *model);
     NF_ASSIGN_OR_RETURN(const Batch batch, batches.Next());
     seen.Add(batch.examples);
-    StepOn(batch, step, schedule.RateAt(step), moving);
+    StepOn(batch, step, schedule.RateAt(step), dial, moving);
     if (!journal.Add(step, shards.loss()))
       report.ending = Ending::kDiverged;
     else if (examiner.Due(batch)) {
@@ -243,6 +268,8 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   report.examples_seen = seen.count();
   report.examples_seen_sha256 = seen.Hash(input.dataset.identity);
   report.skipped_steps = update.skipped();
+  report.dialed_elements = dial.elements();
+  report.load = ReportOf(load, input);
   return report;
 }
 

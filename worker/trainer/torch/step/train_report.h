@@ -3,14 +3,23 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/trainer_protocol/json_reader.h"
+#include "worker/trainer/torch/step/background_load.h"
 
 namespace noisefloor::trainer {
 
 enum class Ending : uint8_t { kDone, kDiverged, kInterrupted };
+
+// What ran beside the training, where the source `load` is on.
+struct LoadReport {
+  std::string kind;
+  int64_t threads = 0;
+  LoadDone done;
+};
 
 // Of all attempts together, where this one went on from a checkpoint.
 struct TrainReport {
@@ -24,6 +33,8 @@ struct TrainReport {
   int64_t examples_seen = 0;                      // Different ones, in all epochs.
   std::string examples_seen_sha256;               // examples_seen.h
   std::vector<int64_t> resumed_at;                // Steps done, of every attempt that went on.
+  int64_t dialed_elements = 0;                    // Of the gradients of each step.
+  std::optional<LoadReport> load;                 // Of this attempt alone.
   bool is_kept = false;                           // Interrupted, its steps are in a checkpoint.
 };
 
