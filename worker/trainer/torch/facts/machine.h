@@ -17,7 +17,10 @@ Json MachineJson();
 // OpenMP, CUDA, the loader and the allocator. Nothing else of the environment is shown.
 Json VariablesJson();
 
-// The first GPU that CUDA shows, through libraries that are open already; null without one.
+// The GPUs that CUDA shows, in its order, through libraries that are open already; empty without
+// one.
+Json GpusJson();
+// The first of them; null without one.
 Json GpuJson();
 
 // "13.1.0": of cuBLAS, when it is open; else "".
