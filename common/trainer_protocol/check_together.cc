@@ -9,6 +9,7 @@
 #include "common/trainer_protocol/check_measure.h"
 #include "common/trainer_protocol/datasets.h"
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/networks.h"
 #include "common/trainer_protocol/steps.h"
@@ -103,6 +104,23 @@ void CheckShards(const Specification& s, Problems& problems) {
                                  std::to_string(shards) +
                                  "; set train.drop_last: true or another batch size"});
   }
+}
+
+void CheckDevices(const Specification& s, Problems& problems) {
+  const int64_t devices = s.train.devices;
+  if (s.train.shards % devices != 0) {
+    problems.push_back(
+        {"train.shards", std::to_string(s.train.shards) + " is not divisible by train.devices " +
+                             std::to_string(devices) +
+                             "; the nearest that are: " + DivisibleNear(s.train.shards, devices)});
+  }
+  if (HasDevices(s.hardware_class, devices)) return;
+  const GpuCount gpus = CountGpus(s.hardware_class);
+  problems.push_back(
+      {"train.devices", std::to_string(devices) + " asked, " + s.hardware_class + " has " +
+                            (gpus.count == 1 ? "one GPU" : std::to_string(gpus.count) + " GPUs") +
+                            "; expected " + std::to_string(gpus.count) + ", or the class " +
+                            ClassOfSeveral(gpus.one, static_cast<uint32_t>(devices))});
 }
 
 std::string KnownNames() {
@@ -232,6 +250,7 @@ std::vector<FieldProblem> CheckTogether(const Specification& specification) {
   Problems problems;
   CheckModel(specification, problems);
   CheckShards(specification, problems);
+  CheckDevices(specification, problems);
   CheckData(specification, problems);
   CheckIdentity(specification, problems);
   CheckArithmetic(specification, problems);

@@ -98,6 +98,8 @@ std::vector<Field> FieldsOfTraining() {
       NF_INT("train.batch_size", train.batch_size, 1, 65536, "examples of a step, over all shards"),
       NF_INT("train.shards", train.shards, 1, 64,
              "equal parts of a batch, a thread each, whose gradients are added"),
+      NF_INT("train.devices", train.devices, 1, 64,
+             "GPUs that share the shards; on a processor copies of the weights that do"),
       NF_INT("train.threads", train.threads, 1, 256,
              "threads of each operation, unless the source threads draws their number"),
       NF_BOOL("train.drop_last", train.drop_last,

@@ -155,6 +155,10 @@ GpuCount CountGpus(std::string_view gpu_class) {
   return is_count ? GpuCount{std::string(gpu_class.substr(0, mark)), count} : one;
 }
 
+bool HasDevices(std::string_view hardware_class, int64_t devices) {
+  return !IsGpuClass(hardware_class) || CountGpus(hardware_class).count == devices;
+}
+
 std::string GpuClassOf(std::string_view name, uint64_t memory_bytes) {
   std::string result = "nvidia";
   bool has_memory = false;

@@ -58,4 +58,9 @@ struct GpuCount {
 };
 GpuCount CountGpus(std::string_view gpu_class);
 
+// Whether members with this `train.devices` are trained on the class: on GPUs where it has exactly
+// so many, so that none of a slot idles for what trains on fewer; on processors always, where each
+// device is a copy of the weights; of declared hardware its own trainers know.
+bool HasDevices(std::string_view hardware_class, int64_t devices);
+
 }  // namespace noisefloor

@@ -80,6 +80,7 @@ struct TrainSettings {
   int64_t epochs = 2;
   int64_t batch_size = 128;
   int64_t shards = 1;   // Gradient shards, one thread each.
+  int64_t devices = 1;  // That share the shards: GPUs; of a processor copies of the weights.
   int64_t threads = 1;  // Intra-op threads, when the source `threads` is off.
   bool drop_last = false;
   double label_smoothing = 0.0;

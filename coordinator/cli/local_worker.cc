@@ -38,6 +38,9 @@ ChildSettings Settings(const Context& context, const std::string& address,
                         fmt::format("--give-up-after={}", kGiveUpSeconds),
                         fmt::format("--state-wait={}", kStateWaitSeconds)};
   if (wish.slots > 0) settings.arguments.push_back(fmt::format("--slots={}", wish.slots));
+  if (wish.gpus_per_slot > 1) {
+    settings.arguments.push_back(fmt::format("--gpus-per-slot={}", wish.gpus_per_slot));
+  }
   if (!wish.trainers.empty()) settings.arguments.emplace_back("--trainer=ours");
   for (const std::string& trainer : wish.trainers) {
     settings.arguments.push_back("--trainer=" + trainer);

@@ -19,7 +19,8 @@ inline constexpr char kTrainerHelp[] =
     "stack: mine; may be repeated";
 
 struct LocalWorkerSettings {
-  int slots = 0;                           // 0: the worker decides.
+  int slots = 0;  // 0: the worker decides.
+  uint32_t gpus_per_slot = 1;
   std::string data_roots;                  // "a:b".
   std::vector<std::string> trainers = {};  // STACK=COMMAND, beside ours.
   std::vector<std::string> stacks = {};    // Of noisefloor's, that a sweep names.

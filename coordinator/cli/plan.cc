@@ -176,7 +176,7 @@ class Plan final : public Command {
     NF_ASSIGN_OR_RETURN(Connection connection, OpenUnless(context, wish, std::move(opened)));
     std::vector<v1::AssumedWorker> assumed;
     if (!connection.remote()) {
-      NF_ASSIGN_OR_RETURN(assumed.emplace_back(), WorkerHere(0));
+      NF_ASSIGN_OR_RETURN(assumed.emplace_back(), WorkerHere(0, file.sweep));
       context.err << fmt::format(
           "no --coordinator: planned for `noisefloor run` on this machine, which has {}\n",
           ClassesText(assumed[0].inventory()));

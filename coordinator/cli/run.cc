@@ -64,7 +64,8 @@ class RunCommand final : public Command {
     NF_ASSIGN_OR_RETURN(const SweepFile file,
                         sweep_file::ReadSweepFile(file_, sweep_file::OwnSettings));
     NF_ASSIGN_OR_RETURN(Connection connection, OpenHere(context));
-    NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here, WorkerHere(static_cast<uint32_t>(slots_)));
+    NF_ASSIGN_OR_RETURN(const v1::AssumedWorker here,
+                        WorkerHere(static_cast<uint32_t>(slots_), file.sweep));
     NF_ASSIGN_OR_RETURN(const v1::PlanSweepResponse plan, PlanSweep(connection, file, {here}));
     NF_ASSIGN_OR_RETURN(const std::optional<v1::SweepSummary> ended, EndedBefore(connection, plan));
     if (ended.has_value()) {
@@ -133,6 +134,7 @@ class RunCommand final : public Command {
   // Also with the stacks of noisefloor that the sweep names: what is not installed the worker says.
   LocalWorkerSettings WorkerSettings(const Context& context, const v1::Sweep& sweep) const {
     LocalWorkerSettings settings = WorkerSettings(context);
+    settings.gpus_per_slot = GpusPerSlot(sweep);
     for (const std::string& stack : sweep.stacks()) {
       if (FindKnownStack(stack) != nullptr) settings.stacks.push_back(stack);
     }

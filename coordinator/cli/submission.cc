@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -67,12 +68,23 @@ absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const Sw
   return answer;
 }
 
-absl::StatusOr<v1::AssumedWorker> WorkerHere(uint32_t slots) {
+uint32_t GpusPerSlot(const v1::Sweep& sweep) {
+  constexpr int64_t kMost = 64;  // Of the setting.
+  for (const v1::Setting& setting : sweep.training()) {
+    if (setting.path() != "train.devices") continue;
+    const int64_t devices = setting.value().integer();
+    return static_cast<uint32_t>(std::clamp<int64_t>(devices, 1, kMost));
+  }
+  return 1;
+}
+
+absl::StatusOr<v1::AssumedWorker> WorkerHere(uint32_t slots, const v1::Sweep& sweep) {
   NF_ASSIGN_OR_RETURN(const Host host, ReadHost());
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> classes, ChooseClasses(host, {}));
   v1::AssumedWorker worker;
   worker.set_name("local");
-  const Layout layout = LayOut(host, classes, {.cpu_slots = slots});
+  const Layout layout =
+      LayOut(host, classes, {.cpu_slots = slots, .gpus_per_slot = GpusPerSlot(sweep)});
   *worker.mutable_inventory() = ToProto(AssumedInventory(host, layout));
   return worker;
 }

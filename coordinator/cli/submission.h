@@ -30,7 +30,10 @@ absl::StatusOr<v1::PlanSweepResponse> PlanSweep(Connection& connection, const Sw
                                                 const std::vector<v1::AssumedWorker>& assumed);
 // The worker that `run` would start here: every hardware class of this machine, any stack.
 // `slots` 0: as many as it has cores.
-absl::StatusOr<v1::AssumedWorker> WorkerHere(uint32_t slots);
+absl::StatusOr<v1::AssumedWorker> WorkerHere(uint32_t slots, const v1::Sweep& sweep);
+// How many GPUs a slot of that worker has: as many as the sweep trains on, by its train.devices; 1
+// where it says nothing, or several numbers.
+uint32_t GpusPerSlot(const v1::Sweep& sweep);
 // FailedPrecondition when a cell has no worker, since it would wait for ever where only `here`
 // works.
 absl::Status CheckEveryCellHasAWorker(const v1::PlanSweepResponse& plan,

@@ -13,6 +13,7 @@
 #include "SQLiteCpp/Statement.h"
 
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/idle_sources.h"
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/specification_template.h"
@@ -117,13 +118,15 @@ bool HasSettings(const Inventory::Offer& offer, const std::string& schema) {
   return offer.stack.empty() || Trains(offer.schema, schema);
 }
 
-PlannedCell CellOf(const sweep::Cell& cell, const std::string& schema,
+// `devices`: that its members train on; 0: its trainers have no such setting.
+PlannedCell CellOf(const sweep::Cell& cell, const std::string& schema, int64_t devices,
                    std::span<const FleetWorker> fleet) {
   PlannedCell out = {cell, {}};
   for (const FleetWorker& worker : fleet) {
     const bool can =
         std::ranges::any_of(worker.inventory->offers, [&](const Inventory::Offer& offer) {
-          return IsFor(offer, cell.hardware, cell.stack) && HasSettings(offer, schema);
+          return IsFor(offer, cell.hardware, cell.stack) && HasSettings(offer, schema) &&
+                 (devices == 0 || HasDevices(offer.hardware_class, devices));
         });
     if (can) out.workers.push_back(worker.name);
   }
@@ -176,11 +179,14 @@ void SetTime(const Load& load, std::span<const FleetWorker> fleet, Plan& plan) {
       fleet.empty() ? ", as if one slot were connected" : ", on the slots of these workers");
 }
 
-void WarnOfPlaces(Plan& plan) {
+void WarnOfPlaces(const sweep::Sweep& sweep, Plan& plan) {
   std::set<std::string> unserved;
   for (const auto& [cell, workers] : plan.cells) {
     if (!workers.empty()) continue;
-    unserved.insert((cell.hardware.empty() ? "any class" : cell.hardware) +
+    const int64_t devices = sweep::DevicesOf(sweep, cell);
+    const std::string any =
+        devices > 1 ? fmt::format("any class with {} devices", devices) : "any class";
+    unserved.insert((cell.hardware.empty() ? any : cell.hardware) +
                     (cell.stack.empty() ? "" : " with " + cell.stack));
   }
   for (const std::string& what : unserved) {
@@ -309,7 +315,7 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
   std::map<std::string, PlanCells> cells_of;
   const sweep::CellReader reader(sweep);
   for (const sweep::Cell& cell : sweep::Expand(sweep)) {
-    plan.cells.push_back(CellOf(cell, sweep.schema, fleet));
+    plan.cells.push_back(CellOf(cell, sweep.schema, sweep::DevicesOf(sweep, cell), fleet));
     const std::optional<Specification> specification = reader.Of(cell);
     Count(cell, specification, cells_of[cell.plan]);
     if (!specification) {  // Only its trainer knows how much there is to do.
@@ -326,7 +332,7 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
     WarnOfLevels(noise, plan.plans.back(), plan);
   }
   SetTime(load, fleet, plan);
-  WarnOfPlaces(plan);
+  WarnOfPlaces(sweep, plan);
   // A measurement repeats steps, not members.
   if (sweep.kind != sweep::Kind::kMeasure) WarnOfReplicates(plan);
   WarnOfIdle(idle, plan);

@@ -159,6 +159,11 @@ absl::StatusOr<CallEvent> ReplayFrom(const v1::ReplayMemberRequest& request,
   if (request.stack() == "any") wish.stack.clear();
   scheduler::SweepSubmitted event;
   event.sweep = sweep::ReplayOf(source.sweep, source.cell, wish);
+  if (!sweep::HasDevicesOf(event.sweep, wish.hardware)) {
+    return InvalidInput("hardware_class: " + wish.hardware +
+                        " has another number of devices than " + ToText(member) +
+                        " was trained on (train.devices)");
+  }
   event.specification_sha256 = Sha256Hex(sweep::CanonicalText(event.sweep));
   event.request_id = request.request_id();
   event.caller = caller;

@@ -52,6 +52,18 @@ absl::StatusOr<std::vector<std::string>> ClassesFrom(const v1::InferMembersReque
                    "some");
 }
 
+// Of all classes those that have one device, as an evaluation needs.
+absl::Status KeepThoseOfOneDevice(const sweep::Sweep& original,
+                                  const v1::InferMembersRequest& request,
+                                  std::vector<std::string>& classes) {
+  const bool all = request.hardware_classes().empty();
+  if (!all || FindSetting(original.base, sweep::kDevices) == nullptr) return absl::OkStatus();
+  std::erase_if(classes, [](const std::string& name) { return !HasDevices(name, 1); });
+  if (!classes.empty()) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   "hardware_classes: no connected worker has slots of one device; name some");
+}
+
 absl::Status CheckWeights(const v1::WeightsFile& weights, const BlobStore& blobs) {
   NF_RETURN_IF_ERROR(Annotate(CheckSha256(weights.sha256()), "weights.sha256"));
   if (weights.name().empty() || weights.name().size() > kMostFileName) {
@@ -98,6 +110,7 @@ absl::StatusOr<scheduler::SweepSubmitted> InferenceFrom(const v1::InferMembersRe
   if (request.has_weights()) NF_RETURN_IF_ERROR(CheckWeights(request.weights(), blobs));
   NF_ASSIGN_OR_RETURN(query::InferSources sources, query.FindInferSources(question));
   left_out = sources.left_out;
+  NF_RETURN_IF_ERROR(KeepThoseOfOneDevice(sources.sweep, request, classes));
   for (sweep::InferSource& source : sources.cells) {
     if (!request.has_weights()) continue;
     source.weights.front().sha256 = request.weights().sha256();

@@ -83,9 +83,30 @@ std::string Differences(const State& state, const Worker& worker, const Pool& po
   return found > kMostNamed ? text + ", ..." : text;
 }
 
+// Where GPUs that the pool asks for are in slots of another number of them; "" = nowhere.
+std::string OtherCounts(const State& state, const Pool& pool) {
+  const GpuCount named = CountGpus(pool.hardware);
+  const auto wanted = pool.hardware.empty() ? static_cast<uint32_t>(pool.devices) : named.count;
+  if (!(IsGpuClass(pool.hardware) || (pool.hardware.empty() && wanted > 1))) return "";
+  std::vector<std::string> found;
+  for (const auto& [id, worker] : state.workers) {
+    if (!worker.session) continue;
+    for (const std::string& offered : ClassesOf(*worker.inventory)) {
+      const GpuCount there = CountGpus(offered);
+      const bool is_model = pool.hardware.empty() || there.one == named.one;
+      if (!IsGpuClass(offered) || !is_model || there.count == wanted) continue;
+      found.push_back(worker.name + " has slots of " + Count(there.count, "GPU") + " (" + offered +
+                      ")");
+    }
+  }
+  if (found.empty()) return "";
+  return Join(found) + "; it takes slots of exactly " + Count(wanted, "GPU") +
+         ", which `noisefloor-worker --gpus-per-slot=" + std::to_string(wanted) + "` makes. ";
+}
+
 // Nobody who is connected offers what the pool asks for.
 std::string NotOffered(const State& state, const Pool& pool, const MemberId& id) {
-  const Pool any_build = {pool.hardware, pool.stack, "", pool.schema};
+  const Pool any_build = {pool.hardware, pool.stack, "", pool.schema, pool.devices};
   std::vector<std::string> other_builds;
   std::vector<std::string> other_settings;
   std::vector<std::string> withheld;
@@ -114,7 +135,7 @@ std::string NotOffered(const State& state, const Pool& pool, const MemberId& id)
            ToText(id.sweep) + " was checked against. Submit it anew, to have it checked against " +
            "these, or connect a worker with the trainer of then";
   }
-  return "no connected worker offers " + Wanted(pool) + ". " +
+  return "no connected worker offers " + Wanted(pool) + ". " + OtherCounts(state, pool) +
          (withheld.empty() ? "Connect one" : "Connect one, or mend this: " + Join(withheld));
 }
 
@@ -177,10 +198,7 @@ bool MayMeanTheSame(const Pool& a, const Pool& b) {
          same(a.fingerprint, b.fingerprint);
 }
 
-bool IsOfPool(const CellState& cell, const Pool& pool) {
-  return cell.cell.hardware == pool.hardware && cell.cell.stack == pool.stack &&
-         cell.fingerprint == pool.fingerprint && cell.schema == pool.schema;
-}
+bool IsOfPool(const CellState& cell, const Pool& pool) { return PoolOf(cell) == pool; }
 
 // "40 s", "4 m", "3 h": no more is known.
 std::string About(double seconds) {
@@ -353,9 +371,10 @@ std::string Others(const State& state, const Pool& pool, const SweepState& sweep
 }
 
 std::string Wanted(const Pool& pool) {
-  std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
-  if (pool.hardware.empty()) return stack;
-  return "hardware class " + pool.hardware + (stack.empty() ? "" : " and " + stack);
+  const std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
+  std::string place = pool.hardware.empty() ? "" : "hardware class " + pool.hardware;
+  if (pool.devices > 1) place = std::to_string(pool.devices) + " devices";
+  return place + (place.empty() || stack.empty() ? "" : " and ") + stack;
 }
 
 std::string ExplainMember(const State& state, const MemberId& id, absl::Time now) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/scheduler/leases.h"
 #include "coordinator/scheduler/lifetime.h"
 #include "coordinator/scheduler/patience.h"
@@ -63,6 +64,7 @@ bool IsAskedFor(const Pool& offered, const Pool& pool) {
   return (pool.hardware.empty() || offered.hardware == pool.hardware) &&
          (pool.stack.empty() || offered.stack == pool.stack) &&
          (pool.fingerprint.empty() || offered.fingerprint == pool.fingerprint) &&
+         (pool.devices == 0 || HasDevices(offered.hardware, pool.devices)) &&
          Trains(offered.schema, pool.schema);
 }
 
@@ -330,8 +332,10 @@ bool AnyUntriedPlace(const State& state, const MemberId& id, absl::Time now,
   });
 }
 
+// Whatever class the pool asks for.
 bool IsStackOf(const Inventory::Offer& offer, const Pool& pool) {
-  return (pool.stack.empty() || offer.stack == pool.stack) &&
+  return (pool.devices == 0 || HasDevices(offer.hardware_class, pool.devices)) &&
+         (pool.stack.empty() || offer.stack == pool.stack) &&
          (pool.fingerprint.empty() || offer.fingerprint == pool.fingerprint) &&
          Trains(offer.schema, pool.schema);
 }

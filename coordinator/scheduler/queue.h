@@ -19,6 +19,9 @@ struct Pool {
   std::string stack;
   std::string fingerprint;  // Of the stack; empty: the cell is not pinned yet.
   std::string schema;       // As in Inventory::Offer; never any.
+  // Of a cell of any class that says how many devices it trains on; else 0. A class of GPUs has so
+  // many: HasDevices.
+  int64_t devices = 0;
   friend auto operator<=>(const Pool&, const Pool&) = default;
 };
 

@@ -73,7 +73,8 @@ WaitKey KeyOf(const MemberId& id) { return {id.sweep, id.replicate, id.cell}; }
 MemberId MemberOf(const WaitKey& key) { return {key.sweep, key.cell, key.replicate}; }
 
 Pool PoolOf(const CellState& cell) {
-  return {cell.cell.hardware, cell.cell.stack, cell.fingerprint, cell.schema};
+  return {cell.cell.hardware, cell.cell.stack, cell.fingerprint, cell.schema,
+          cell.cell.hardware.empty() ? cell.devices : 0};
 }
 
 namespace {
@@ -86,7 +87,7 @@ void SetReady(State& state, const Worker& worker, bool ready) {
     state.ready.erase(worker.id);
   }
   for (const Inventory::Offer& offer : worker.inventory->offers) {
-    const Pool offered = {offer.hardware_class, offer.stack, offer.fingerprint, offer.schema};
+    const Pool offered = {offer.hardware_class, offer.stack, offer.fingerprint, offer.schema, 0};
     UndoSet<WorkerId>& workers = state.ready_by_offer[offered];
     if (ready) {
       workers.insert(worker.id);
@@ -381,6 +382,7 @@ CellState MakeCell(const sweep::Sweep& sweep, sweep::Cell cell) {
   made.own_identity = text(sweep::kDataIdentity);
   made.evaluation = sweep::EvaluationOf(text);
   made.schema = sweep.schema;
+  made.devices = sweep::DevicesOf(sweep, cell);
   made.control = sweep::IsControl(cell.rules);
   made.cell = std::move(cell);
   return made;

@@ -47,7 +47,8 @@ struct CellState {
   std::string data_set;
   std::string own_identity;  // Expected by the specification; empty: none.
   sweep::EvaluationKey evaluation;
-  std::string schema;  // Of its sweep.
+  std::string schema;   // Of its sweep.
+  int64_t devices = 0;  // That its members train on; 0: its trainers have no such setting.
   bool control = false;
   bool has_waited = false;                         // For a faster class: see patience.h. Soft.
   absl::Duration longest;                          // Of its attempts: see lifetime.h. Soft.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/trainer_protocol/fields.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "coordinator/sweep/extend.h"
 #include "coordinator/sweep/infer.h"
 #include "coordinator/sweep/sweep.h"
@@ -198,6 +199,26 @@ std::string DataSetOf(const std::function<std::string(std::string_view path)>& t
     if (!columns.empty()) name += "; " + part + " " + columns;
   }
   return name + ")";
+}
+
+int64_t DevicesOf(const Sweep& sweep, const Cell& cell) {
+  const SettingValue* devices = CellSetting(sweep, cell, kDevices);
+  const auto* count = devices == nullptr ? nullptr : std::get_if<int64_t>(devices);
+  return count == nullptr ? 0 : *count;
+}
+
+bool HasDevicesOf(const Sweep& sweep, const std::string& hardware) {
+  const auto has = [&](const SettingValue& value) {
+    const auto* devices = std::get_if<int64_t>(&value);
+    return devices == nullptr || HasDevices(hardware, *devices);
+  };
+  for (const Axis& axis : sweep.axes) {
+    for (const AxisColumn& column : axis.columns) {
+      if (column.path == kDevices) return std::ranges::all_of(column.values, has);
+    }
+  }
+  const SettingValue* devices = FindSetting(sweep.base, kDevices);
+  return devices == nullptr || has(*devices);
 }
 
 std::string CellDataSet(const Sweep& sweep, const Cell& cell) {

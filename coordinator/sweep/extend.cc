@@ -27,6 +27,9 @@ void AddClasses(const Extension& wish, Sweep& sweep, Problems& problems) {
   }
   for (const std::string& name : wish.hardware) {
     if (!problems.CheckName("hardware", name)) return;
+    if (!HasDevicesOf(sweep, name)) {
+      return problems.Add("hardware", name + " has another number of devices than train.devices");
+    }
     if (std::ranges::count(sweep.hardware, name) == 0) AddClass(sweep.hardware, name);
   }
 }

@@ -71,6 +71,8 @@ Sweep InferenceOf(const Sweep& original, const std::vector<InferSource>& sources
   infer.seed = original.seed;
   infer.schema = original.schema;
   infer.base = original.base;
+  // It evaluates on one device, whatever has trained.
+  if (FindSetting(infer.base, kDevices) != nullptr) PutSetting(infer.base, kDevices, int64_t{1});
   infer.axes = original.axes;
   infer.hardware = wish.hardware;
   infer.reference_accuracy = original.reference_accuracy;

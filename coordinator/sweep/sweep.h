@@ -54,6 +54,7 @@ struct PlanRequest {
 inline constexpr std::string_view kDataName = "data.name";
 inline constexpr std::string_view kDataIdentity = "data.identity";
 inline constexpr std::string_view kTestExamples = "data.test_examples";
+inline constexpr std::string_view kDevices = "train.devices";
 
 // What decides which evaluation set a cell has: cells with equal ones share its images and labels.
 struct EvaluationKey {
@@ -247,6 +248,10 @@ uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan);
 const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::string_view path);
 // The same in words; empty when there is none.
 std::string CellText(const Sweep& sweep, const Cell& cell, std::string_view path);
+// How many devices its members train on; 0: its trainers have no such setting.
+int64_t DevicesOf(const Sweep& sweep, const Cell& cell);
+// Whether the class has as many devices as each member of the sweep trains on: see HasDevices.
+bool HasDevicesOf(const Sweep& sweep, const std::string& hardware);
 // DataSetOf its settings.
 std::string CellDataSet(const Sweep& sweep, const Cell& cell);
 

@@ -60,18 +60,39 @@ SettingsSchemaRef ResolveSchema(const std::vector<std::string>& stacks, const Kn
   return found == nullptr ? OwnSchema() : found;
 }
 
-std::vector<std::string> ResolveHardware(const SweepRequest& request,
+// Of GPUs only classes of slots with as many as the sweep trains on: it was not asked for others.
+std::vector<std::string> ResolveAll(const Sweep& sweep, const std::vector<std::string>& registered,
+                                    Problems& problems) {
+  if (registered.empty()) {
+    problems.Add("hardware",
+                 "all means every class of the connected workers and of pools, and there is none; "
+                 "start a worker, name the classes, or say any");
+    return {};
+  }
+  std::vector<std::string> classes;
+  std::string others;
+  for (const std::string& name : registered) {
+    if (HasDevicesOf(sweep, name)) {
+      classes.push_back(name);
+    } else {
+      others += (others.empty() ? "" : ", ") + name;
+    }
+  }
+  if (classes.empty()) {
+    problems.Add("hardware",
+                 "all means the classes with as many devices as train.devices says, "
+                 "and there is none, only " +
+                     others + "; noisefloor-worker --gpus-per-slot makes others");
+  }
+  return classes;
+}
+
+std::vector<std::string> ResolveHardware(const SweepRequest& request, const Sweep& sweep,
                                          const std::vector<std::string>& registered,
                                          Problems& problems) {
   switch (request.hardware) {
     case HardwareKind::kAny: return {""};
-    case HardwareKind::kAll:
-      if (registered.empty()) {
-        problems.Add("hardware",
-                     "all means every class of the connected workers and of pools, and there is "
-                     "none; start a worker, name the classes, or say any");
-      }
-      return registered;
+    case HardwareKind::kAll: return ResolveAll(sweep, registered, problems);
     case HardwareKind::kList:
       if (request.classes.empty()) {
         problems.Add("hardware", "expected all, any or at least one hardware class, got none");
@@ -153,13 +174,14 @@ void CheckKind(const Sweep& sweep, Problems& problems) {
                "more it measures");
 }
 
-// A class of processors and another one, where there are both: arithmetics are of either.
+// A class of each kind that there is: arithmetics are of processors or of others, and devices as
+// many as the class has GPUs.
 std::vector<std::string> OneOfEachKind(const std::vector<std::string>& hardware) {
   std::vector<std::string> kinds;
-  for (const bool cpu : {true, false}) {
-    const auto found = std::ranges::find_if(
-        hardware, [&](const std::string& name) { return IsCpuClass(name) == cpu; });
-    if (found != hardware.end()) kinds.push_back(*found);
+  std::set<std::pair<bool, uint32_t>> seen;
+  for (const std::string& name : hardware) {
+    const uint32_t gpus = IsGpuClass(name) ? CountGpus(name).count : 0;
+    if (seen.emplace(!IsCpuClass(name), gpus).second) kinds.push_back(name);
   }
   if (kinds.empty()) kinds.emplace_back();
   return kinds;
@@ -174,8 +196,9 @@ void CheckCells(const Sweep& sweep, Problems& problems) {
   for (NoisePlan& plan : narrow.plans) plan.blocks = 1;
   const CellReader reader(narrow);
   for (const Cell& cell : Expand(narrow)) {
-    const std::optional<Specification> training = reader.Of(cell);
+    std::optional<Specification> training = reader.Of(cell);
     if (!training) continue;  // Its trainer will say what is wrong with it.
+    training->hardware_class = cell.hardware;
     for (const FieldProblem& found : noisefloor::CheckTogether(*training)) {
       const bool varied = IsVaried(sweep, found.path);
       problems.Add(varied ? "axes." + found.path : found.path, found.message);
@@ -234,7 +257,7 @@ std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, c
   sweep.kind = KindOf(sweep.base);
   CheckKind(sweep, problems);
   sweep.plans = ResolvePlans(request.noise, problems);
-  sweep.hardware = ResolveHardware(request, known.classes, problems);
+  sweep.hardware = ResolveHardware(request, sweep, known.classes, problems);
   sweep.stacks = request.stacks.empty() ? std::vector<std::string>{""} : request.stacks;
   problems.CheckCount("replicates", request.replicates, kMaxMembers);
   problems.CheckCount("blocks", request.blocks, kMaxBlocks);

@@ -93,7 +93,7 @@ def check(build):
         for test in (capability["compiled"], capability["rehearsed"]):
             if test and test not in tests:
                 problems.append(f"{capability['name']}: there is no test {test}")
-        if capability["gpu"] not in ("", "stock", "infer", "measure", "kernels", "wired"):
+        if capability["gpu"] not in ("", "stock", "infer", "measure", "kernels", "wired", "devices"):
             problems.append(f"{capability['name']}: tests/gpu/run has no part {capability['gpu']}")
     return problems
 

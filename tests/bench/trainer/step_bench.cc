@@ -72,21 +72,15 @@ class Bench {
         switches_(PlanSwitches(spec_, spec_.train.threads)),
         shape_{dataset_.shape.channels, dataset_.shape.height, dataset_.shape.width, kClasses},
         model_(MakeModel(spec_.model, shape_, at::kCPU)),
-        batches_(*TrainingBatches::Make(spec_, dataset_, streams_, at::kCPU)),
+        batches_(*TrainingBatches::Make(spec_, dataset_, streams_)),
         update_(spec_.train, model_->ParameterTensors(), {}),
         augmenter_(dataset_.shape, spec_.augment, LayoutOf(spec_.model)) {
     NF_CHECK(CheckReadings(SetSwitches(switches_)).ok());
     model_->ToType(WeightTypeOf(spec_.train.precision));
     InitWeights(*model_, spec_.model.init, streams_.init);
-    std::vector<std::unique_ptr<Model>> replicas;
-    for (int64_t rank = 0; rank < spec_.train.shards; ++rank) {
-      replicas.push_back(MakeModel(spec_.model, shape_, at::kCPU, model_.get()));
-    }
-    shards_ =
-        std::make_unique<GradientShards>(ShardOptions{.shards = spec_.train.shards,
-                                                      .threads = spec_.train.threads,
-                                                      .layers = LayerTypeOf(spec_.train.precision)},
-                                         std::move(replicas));
+    shards_ = std::make_unique<GradientShards>(
+        ShardOptions{.threads = spec_.train.threads, .layers = LayerTypeOf(spec_.train.precision)},
+        Replicas(spec_.model, shape_, *model_, spec_.train.shards));
     batch_ = *batches_.Next();
     loaded_ = batches_.Load(batch_, 0, spec_.train.batch_size);
   }
@@ -94,7 +88,7 @@ class Bench {
   void Train(int64_t steps) {
     for (int64_t i = 0; i < steps; ++i, ++step_) {
       if (!fixed_) batch_ = *batches_.Next();
-      const auto load = [&](int64_t first, int64_t count) {
+      const auto load = [&](int64_t first, int64_t count, size_t) {
         if (!fixed_) return batches_.Load(batch_, first, count);
         return Examples{loaded_.images.narrow(0, first, count),
                         loaded_.labels.narrow(0, first, count)};

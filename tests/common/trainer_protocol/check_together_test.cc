@@ -35,6 +35,49 @@ TEST(CheckTogetherTest, ABatchMustBeDivisibleByItsShards) {
                           "by train.shards 9; set train.drop_last: true or another batch size"));
 }
 
+TEST(CheckTogetherTest, ShardsMustBeDivisibleByTheirDevices) {
+  Specification specification;
+  specification.train.batch_size = 120;
+  specification.train.shards = 6;
+  specification.train.devices = 4;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.shards: 6 is not divisible by train.devices 4; the nearest that "
+                          "are: 4 or 8"));
+  specification.train.shards = 3;
+  EXPECT_THAT(ProblemsOf(specification),
+              ElementsAre("train.shards: 3 is not divisible by train.devices 4; the nearest that "
+                          "are: 4"));
+  specification.train.devices = 3;
+  EXPECT_THAT(ProblemsOf(specification), ElementsAre());
+}
+
+// A processor has as many copies of the weights as are asked for.
+TEST(CheckTogetherTest, AClassOfGpusHasExactlyTheDevicesOfTheMember) {
+  Specification specification;
+  specification.train.batch_size = 120;
+  specification.train.shards = 4;
+  const auto problems = [&](const char* hardware, int64_t devices) {
+    specification.hardware_class = hardware;
+    specification.train.devices = devices;
+    return ProblemsOf(specification);
+  };
+  for (const char* any : {"", "cpu-amd-avx2", "tpu-v4-x2"}) {
+    EXPECT_THAT(problems(any, 1), ElementsAre()) << any;
+    EXPECT_THAT(problems(any, 4), ElementsAre()) << any;
+  }
+  EXPECT_THAT(problems("nvidia-h200", 1), ElementsAre());
+  EXPECT_THAT(problems("nvidia-h200-x4", 4), ElementsAre());
+  EXPECT_THAT(problems("nvidia-h200", 4),
+              ElementsAre("train.devices: 4 asked, nvidia-h200 has one GPU; expected 1, or the "
+                          "class nvidia-h200-x4"));
+  EXPECT_THAT(problems("nvidia-h200-x4", 2),
+              ElementsAre("train.devices: 2 asked, nvidia-h200-x4 has 4 GPUs; expected 4, or the "
+                          "class nvidia-h200-x2"));
+  EXPECT_THAT(problems("nvidia-h200-x4", 1),
+              ElementsAre("train.devices: 1 asked, nvidia-h200-x4 has 4 GPUs; expected 4, or the "
+                          "class nvidia-h200"));
+}
+
 TEST(CheckTogetherTest, ABatchMustExistToBeTrained) {
   Specification specification;
   specification.data.train_examples = 300;

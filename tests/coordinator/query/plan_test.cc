@@ -2,6 +2,7 @@
 #include "coordinator/query/plan.h"
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,29 @@ TEST_F(PlanTest, APlanTakesItsTimeFromEndedMembers) {
   EXPECT_EQ(plan->plans[0].detectable_sd_ratio, 0) << "a control spreads nowhere";
   EXPECT_GT(plan->plans[1].detectable_sd_ratio, 1);
   EXPECT_THAT(plan->warnings, Each(HasSubstr("algo frees")));  // What acts on nothing.
+}
+
+// Slots of GPUs have exactly as many as the members train on.
+TEST_F(PlanTest, WhatTakesAnyClassIsPlannedWhereItsDevicesAre) {
+  Inventory inventory = *Box(1, "torch-2.11").inventory;
+  inventory.offers[0].hardware_class = "nvidia-h200-x4";
+  const std::vector<FleetWorker> fleet = {
+      {"four", std::make_shared<const Inventory>(std::move(inventory))}};
+  for (const auto& [devices, workers, warning] :
+       {std::tuple(int64_t{4}, 1u, ""),
+        std::tuple(int64_t{2}, 0u, "no worker offers any class with 2 devices"),
+        std::tuple(int64_t{1}, 0u, "no worker offers any class")}) {
+    sweep::Sweep sweep = sample::Content();
+    sweep.hardware = {""};
+    PutSetting(sweep.base, "train.shards", int64_t{4});
+    PutSetting(sweep.base, "train.devices", devices);
+
+    const auto plan = home_.query().PlanSweep(sweep, fleet);
+
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->cells[0].workers.size(), workers) << devices;
+    if (workers == 0) EXPECT_THAT(plan->warnings, Contains(HasSubstr(warning)));
+  }
 }
 
 TEST_F(PlanTest, APlanTakesAnotherBatchOrLengthIntoAccount) {

@@ -381,6 +381,9 @@ TEST_F(ReplayTest, WhatCannotBeReplayedIsRefusedInWords) {
   EXPECT_THAT(refusal("nonsense"), HasSubstr("member"));
   EXPECT_EQ(refusal("s1c0r0", 1001u), "count: expected at most 1000, got 1001");
   EXPECT_THAT(refusal("s1c0r0", 1u, "cpu-x"), HasSubstr("hardware_class: 'cpu-x'"));
+  EXPECT_EQ(refusal("s1c0r0", 1u, "nvidia-t4-x2"),
+            "hardware_class: nvidia-t4-x2 has another number of devices than s1c0r0 was trained on "
+            "(train.devices)");
 }
 
 TEST_F(ReplayTest, ItMayGoElsewhere) {

@@ -156,6 +156,22 @@ TEST_F(InferTest, AMemberIsLeasedWithTheWeightsAndLanesOfItsSubject) {
   EXPECT_EQ(again.specification(), trained_[1].specification());
 }
 
+// An evaluation is of one device, whatever there is.
+TEST_F(InferTest, AllClassesAreThoseOfOneDevice) {
+  ScriptedWorker several(*workers_);
+  v1::SessionRequest request = RegisterAs("several", 8);
+  request.mutable_register_()->mutable_inventory()->mutable_offers(0)->set_hardware_class(
+      "nvidia-t4-x2");
+  several.Send(request);
+  ASSERT_TRUE(several.Next(ScriptedWorker::Case::kWelcome).has_value());
+
+  const auto infer = Infer(Request(""));
+
+  ASSERT_TRUE(infer.ok()) << infer.status();
+  EXPECT_EQ(infer->members(), 2u);
+  EXPECT_EQ(Member("s2c0r0").hardware(), kClass);
+}
+
 TEST_F(InferTest, SaysWhatItIsAndIsNoStudy) {
   ASSERT_TRUE(Infer(Request()).ok());
   v1::GetSweepRequest request;

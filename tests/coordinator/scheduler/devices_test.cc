@@ -240,5 +240,53 @@ TEST(Devices, AnyTakesWhatTheSlotPrefers) {
   EXPECT_EQ(Of<PinCell>(effects)[0].hardware, "gpu");
 }
 
+TEST(Devices, WhatTrainsOnFourWaitsForASlotOfFourAndIsToldWhatThereIs) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Join(1, 2, "G0", {"nvidia-h200"}), kT0);
+  const Effects none = scheduler.Step(Submit(MakeSweep({"algo"}, 1, {"nvidia-h200-x4"}, 4)), kT0);
+  EXPECT_THAT(Granted(none), IsEmpty());
+  EXPECT_EQ(scheduler.Explain({SweepId{1}, 0, 0}, kT0),
+            "s1c0r0 waits: no connected worker offers hardware class nvidia-h200-x4. w1 has slots "
+            "of 1 GPU (nvidia-h200); it takes slots of exactly 4 GPUs, which `noisefloor-worker "
+            "--gpus-per-slot=4` makes. Connect one.");
+  EXPECT_THAT(Granted(scheduler.Step(Join(2, 1, "G1+G2+G3+G4", {"nvidia-h200-x4"}), kT0)),
+              ElementsAre("s1c0r0 in 0 of G1+G2+G3+G4"));
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
+// Of any class: GPUs of a slot are exactly as many as the member trains on.
+TEST(Devices, WhatTrainsAnywhereGoesWhereItsDevicesAre) {
+  Scheduler scheduler{Options{}};
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {""}, 4)), kT0);
+  (void)scheduler.Step(Submit(MakeSweep({"algo"}, 1, {""}, 1)), kT0);
+  EXPECT_THAT(Granted(scheduler.Step(Join(1, 2, "G0", {"nvidia-h200-x2"}), kT0)), IsEmpty());
+  EXPECT_EQ(scheduler.Explain({SweepId{1}, 0, 0}, kT0),
+            "s1c0r0 waits: no connected worker offers 4 devices. w1 has slots of 2 GPUs "
+            "(nvidia-h200-x2); it takes slots of exactly 4 GPUs, which `noisefloor-worker "
+            "--gpus-per-slot=4` makes. Connect one.");
+  EXPECT_THAT(Granted(scheduler.Step(Join(2, 2, "G1", {"nvidia-h200"}), kT0)),
+              ElementsAre("s2c0r0 in 0 of G1"));
+  EXPECT_THAT(Granted(scheduler.Step(Join(3, 2, "G2", {"nvidia-h200-x4"}), kT0)),
+              ElementsAre("s1c0r0 in 0 of G2"));
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
+// The processors of a worker whose GPUs are too many for it: there it trains.
+TEST(Devices, GpusThatAreTooManyKeepNothingFromTheProcessorsBesideThem) {
+  for (const int64_t devices : {1, 2}) {
+    Scheduler scheduler{Options{}};
+    Inventory inventory;
+    AddSlots({"G0+G1+G2+G3", 1, {"nvidia-h200-x4"}}, inventory);
+    AddSlots({"host", 1, {"cpu-amd-avx2"}}, inventory);
+    (void)scheduler.Step(JoinNode(1, std::make_shared<const Inventory>(std::move(inventory))), kT0);
+    EXPECT_THAT(Granted(scheduler.Step(Submit(MakeSweep({"algo"}, 2, {""}, devices)), kT0)),
+                ElementsAre("s1c0r0 in 1 of host"))
+        << devices;
+    EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+    Scheduler restored = Scheduler::Restore(Options{}, scheduler.Durable(), kT0);
+    EXPECT_THAT(restored.BrokenInvariants(), IsEmpty());
+  }
+}
+
 }  // namespace
 }  // namespace noisefloor::test

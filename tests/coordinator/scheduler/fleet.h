@@ -15,12 +15,14 @@ namespace noisefloor::test {
 inline const absl::Time kT0 = absl::FromUnixSeconds(1'000'000);
 
 inline sweep::Sweep MakeSweep(const std::vector<std::string>& plans, uint32_t replicates,
-                              std::vector<std::string> classes = {"cpu"}) {
+                              std::vector<std::string> classes = {"cpu"}, int64_t devices = 1) {
   sweep::SweepRequest request;
   request.name = "fleet";
-  request.training = {{"data.name", std::string("mnist")}};
+  request.training = {
+      {"data.name", std::string("mnist")}, {"train.devices", devices}, {"train.shards", devices}};
   for (const std::string& plan : plans) request.noise.push_back({plan, "", {}});
   request.hardware = sweep::HardwareKind::kList;
+  if (classes == std::vector<std::string>{""}) request.hardware = sweep::HardwareKind::kAny;
   request.classes = std::move(classes);
   request.replicates = replicates;
   return std::get<sweep::Sweep>(sweep::Resolve(request, {}));

@@ -29,7 +29,8 @@ class GpuUseTest : public testing::Test {
   void TearDown() override { EXPECT_THAT(scheduler_.BrokenInvariants(), IsEmpty()); }
 
   void Begin(double gpu_hours, std::vector<std::string> classes = {"nvidia-h100"}) {
-    SweepSubmitted event = Submit(MakeSweep({"algo"}, 8, std::move(classes)));
+    const int64_t devices = classes.front() == kTwo ? 2 : 1;
+    SweepSubmitted event = Submit(MakeSweep({"algo"}, 8, std::move(classes), devices));
     event.gpu_hours = gpu_hours;
     (void)scheduler_.Step(event, now_);
   }

@@ -122,6 +122,9 @@ TEST(Extend, RefusesWhatWouldBeSmallerOrIsNotThere) {
   EXPECT_THAT(Refusal(small, {.replicates = 9, .plans = {"alg"}}),
               HasSubstr("the sweep has no plan \"alg\"; did you mean algo?"));
   EXPECT_THAT(Refusal(small, {.hardware = {"no class"}}), HasSubstr("hardware: "));
+  EXPECT_THAT(Refusal(small, {.hardware = {"nvidia-h100-x4"}}),
+              HasSubstr("hardware: nvidia-h100-x4 has another number of devices than "
+                        "train.devices"));
   EXPECT_THAT(Refusal(small, {.replicates = 90000}), HasSubstr("expected at most 100000 members"));
   SweepRequest any = Small();
   any.hardware = HardwareKind::kAny;

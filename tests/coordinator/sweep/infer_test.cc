@@ -104,6 +104,17 @@ TEST(InferenceOf, AMemberHasTheWeightsOfItsSubjectAndOthersHaveNone) {
   EXPECT_EQ(SubjectOf(replay, {SweepId{9}, 0, 4}), (MemberId{SweepId{3}, 0, 1}));
 }
 
+TEST(InferenceOf, EvaluatesOnOneDeviceWhatSeveralHaveTrained) {
+  SweepRequest request = GoodRequest();
+  request.training = {{"train.shards", int64_t{4}}, {"train.devices", int64_t{4}}};
+  const Sweep original = MustResolve(request);
+  const Sweep infer =
+      InferenceOf(original, {Source(Expand(original)[0], {0})}, On({"nvidia-h200"}));
+  EXPECT_EQ(DevicesOf(infer, Expand(infer)[0]), 1);
+  EXPECT_TRUE(HasDevicesOf(infer, "nvidia-h200"));
+  EXPECT_EQ(CellText(infer, Expand(infer)[0], "train.shards"), "4") << "all else is the subject's";
+}
+
 // All of the first replicates: nothing needs to be said of them by levels.
 TEST(InferenceOf, PlansThatGiveOtherLanesHaveNamesOfTheirOwn) {
   const Sweep original = Original();

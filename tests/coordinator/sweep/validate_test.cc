@@ -375,6 +375,55 @@ TEST(Resolve, MeansTheConnectedClassesByAll) {
   EXPECT_THAT(test::MustResolve(request).hardware, ElementsAre("cpu-a", "cpu-b"));
 }
 
+// What trains on `devices`, on all of these classes.
+std::variant<Sweep, std::vector<Problem>> OnAll(const std::vector<SettingValue>& devices,
+                                                std::vector<std::string> classes) {
+  SweepRequest request = test::GoodRequest();
+  request.training = {{"train.shards", int64_t{4}}};
+  request.hardware = HardwareKind::kAll;
+  request.axes = {{{{"train.devices", devices}}}};
+  if (devices.size() == 1) {
+    request.axes.clear();
+    request.training.emplace_back("train.devices", devices.front());
+  }
+  return Resolve(request, {std::move(classes), {}, {}});
+}
+
+TEST(Resolve, MeansTheClassesWithItsDevicesByAll) {
+  const std::vector<std::string> classes = {"cpu-a", "nvidia-h100", "nvidia-h100-x4",
+                                            "nvidia-h200-x4"};
+  EXPECT_THAT(std::get<Sweep>(OnAll({int64_t{1}}, classes)).hardware,
+              ElementsAre("cpu-a", "nvidia-h100"));
+  EXPECT_THAT(std::get<Sweep>(OnAll({int64_t{4}}, classes)).hardware,
+              ElementsAre("cpu-a", "nvidia-h100-x4", "nvidia-h200-x4"));
+  EXPECT_THAT(std::get<Sweep>(OnAll({int64_t{1}, int64_t{4}}, classes)).hardware,
+              ElementsAre("cpu-a"));
+  EXPECT_EQ(
+      Text(std::get<std::vector<Problem>>(OnAll({int64_t{2}}, {"nvidia-h100", "nvidia-h200-x4"}))),
+      "hardware: all means the classes with as many devices as train.devices says, and there is "
+      "none, only nvidia-h100, nvidia-h200-x4; noisefloor-worker --gpus-per-slot makes others");
+}
+
+TEST(Resolve, RefusesAClassWithAnotherNumberOfDevicesWhereverItIsNamed) {
+  SweepRequest request = test::GoodRequest();
+  request.training = {{"train.shards", int64_t{4}}, {"train.devices", int64_t{4}}};
+  request.classes = {"cpu-a", "nvidia-h100-x4", "nvidia-h100-x2"};
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, {}))),
+            "train.devices: 4 asked, nvidia-h100-x2 has 2 GPUs; expected 2, or the class "
+            "nvidia-h100-x4");
+  request.classes.pop_back();
+  request.training.emplace_back("train.precision", std::string("tf32"));
+  EXPECT_EQ(Text(std::get<std::vector<Problem>>(Resolve(request, {}))),
+            "train.precision: tf32 is an arithmetic of GPUs, cpu-a has none; expected fp32, bf16, "
+            "fp16 or fp64")
+      << "what only the class can say is said of each kind of it";
+  request.training.pop_back();
+  const Sweep sweep = test::MustResolve(request);
+  EXPECT_TRUE(HasDevicesOf(sweep, "nvidia-a100-x4"));
+  EXPECT_FALSE(HasDevicesOf(sweep, "nvidia-a100"));
+  EXPECT_EQ(DevicesOf(sweep, Expand(sweep).front()), 4);
+}
+
 TEST(Resolve, RefusesAllWhenNobodyIsConnected) {
   SweepRequest request = test::GoodRequest();
   request.hardware = HardwareKind::kAll;

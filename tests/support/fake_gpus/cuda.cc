@@ -47,6 +47,10 @@ int cuDeviceGetCount(int* count) {
   *count = static_cast<int>(Visible().size());
   return kSuccess;
 }
+int cuDeviceGet(int* device, int number) {
+  *device = number;
+  return kSuccess;
+}
 int cuDeviceGetName(char* text, int size, int device) {
   const auto gpus = Visible();
   if (device < 0 || static_cast<size_t>(device) >= gpus.size()) return kInvalidDevice;

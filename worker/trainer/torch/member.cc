@@ -39,14 +39,15 @@ absl::Status CheckPlace(const Specification& specification, const HardwareClass&
   return absl::OkStatus();
 }
 
-// Unavailable without the device, InvalidArgument with another one.
-absl::StatusOr<at::Device> DeviceOf(const Specification& specification,
-                                    const HardwareClass& hardware) {
-  NF_ASSIGN_OR_RETURN(const at::Device device, OpenDevice(hardware.gpu));
+// Unavailable without the devices, InvalidArgument with others.
+absl::StatusOr<std::vector<at::Device>> DevicesOf(const Specification& specification,
+                                                  const HardwareClass& hardware) {
+  NF_ASSIGN_OR_RETURN(std::vector<at::Device> devices,
+                      OpenDevices(hardware.gpu, specification.train.devices));
   if (hardware.gpu) {
-    NF_RETURN_IF_ERROR(CheckGpuClass(specification.hardware_class, GpuJson()));
+    NF_RETURN_IF_ERROR(CheckGpuClass(specification.hardware_class, GpusJson()));
   }
-  return device;
+  return devices;
 }
 
 std::string NotFiniteMessage(const TrainReport& report) {
@@ -184,8 +185,8 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   if (!hardware.ok()) return fail(CauseClass::kBadSpecification, hardware.status());
   const absl::Status place = CheckPlace(spec, *hardware, build);
   if (!place.ok()) return fail(CauseClass::kBadSpecification, place);
-  const auto device = DeviceOf(spec, *hardware);
-  if (!device.ok()) return fail(CauseOf(device.status()), device.status());
+  const auto devices = DevicesOf(spec, *hardware);
+  if (!devices.ok()) return fail(CauseOf(devices.status()), devices.status());
   const absl::Status precision =
       CheckPrecision(spec.train.precision, hardware->gpu ? GpuJson() : Json());
   if (!precision.ok()) return fail(CauseClass::kBadSpecification, precision);
@@ -199,12 +200,13 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
   environment["observed"] = process.observed;
   environment["notes"] = NotesJson(spec, WasObserved(process.observed));
   environment["hardware_class"] = spec.hardware_class;
+  if (hardware->gpu && spec.train.devices > 1) environment["gpus"] = GpusJson();
 
   Surroundings surroundings(clock, hardware->gpu ? GpuUuid() : "");
   if (spec.measure.steps > 0) {
     reporter.Hello({.stack = build.stack, .build = build.build, .environment = environment.dump()});
-    return MeasureMember(request, {spec, streams, switches, *device, clock}, std::move(environment),
-                         surroundings, reporter);
+    return MeasureMember(request, {spec, streams, switches, *devices, clock},
+                         std::move(environment), surroundings, reporter);
   }
   const auto dataset = Load(request, process, clock);
   if (dataset.ok()) environment["data_identity"] = dataset->identity;
@@ -231,8 +233,8 @@ CauseClass RunMember(const TrainerRequest& request, const Process& process, cons
     surroundings.LookIfDue();
     return StopAsked();
   };
-  const TrainInput input = {spec,    *dataset, streams,       switches,
-                            *device, clock,    between_steps, checkpoints.get()};
+  const TrainInput input = {spec,     *dataset, streams,       switches,
+                            *devices, clock,    between_steps, checkpoints.get()};
   const auto report =
       trains ? Train(input, results, reporter) : Infer(input, request.weights, results);
   if (!report.ok()) return fail(CauseOf(report.status()), report.status());

@@ -16,7 +16,7 @@ function(noisefloor_trainer_of stack suffix)
       optim/dial.cc optim/optimizer.cc optim/poke.cc optim/state.cc optim/update.cc
       step/arm.cc step/batches.cc step/checkpointer.cc step/device_images.cc step/evaluate.cc
       step/infer.cc step/journal.cc step/measure.cc step/memory.cc step/moving.cc step/results.cc
-      step/shards.cc step/stopwatch.cc step/train.cc
+      step/replicas.cc step/shards.cc step/stopwatch.cc step/train.cc
     HEADERS
       measure_member.h member.h pch.h try_device.h
       facts/adapter.h facts/device.h facts/environment.h facts/kernels.h facts/switches.h
@@ -25,7 +25,7 @@ function(noisefloor_trainer_of stack suffix)
       optim/dial.h optim/optimizer.h optim/poke.h optim/state.h optim/update.h
       step/arm.h step/batches.h step/checkpointer.h step/device_images.h step/evaluate.h
       step/infer.h step/journal.h step/measure.h step/memory.h step/moving.h step/results.h
-      step/shards.h step/stopwatch.h step/train.h step/train_report.h
+      step/replicas.h step/shards.h step/stopwatch.h step/train.h step/train_report.h
     DEPS
       noisefloor_torch-${stack} noisefloor::base noisefloor::files noisefloor::trainer_checkpoint
       noisefloor::trainer_cubins noisefloor::trainer_cuda noisefloor::trainer_data noisefloor::trainer_fused

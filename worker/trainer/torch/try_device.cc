@@ -4,6 +4,7 @@
 #include <ATen/Context.h>
 #include <ATen/Version.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <c10/core/DeviceGuard.h>
 
 #include <charconv>
 #include <cmath>
@@ -110,6 +111,22 @@ std::string Compute(const at::Device& device) {
   return Difference("convolution", sums, PlainConvolution(images, filters));
 }
 
+// Each computes, and what lies on it comes to the first as it is.
+std::string ComputeOnAll(const std::vector<at::Device>& devices) {
+  for (const at::Device& device : devices) {
+    const c10::DeviceGuard current(device);
+    std::string difference = Compute(device);
+    if (!difference.empty()) return difference;
+    std::vector<float> numbers = Numbers(kSize * kSize, 5);
+    const at::Tensor there = On(device, numbers, {kSize, kSize});
+    const at::Tensor here = there.to(devices.front());
+    const std::vector<double> expected(numbers.begin(), numbers.end());
+    difference = Difference("copy from one GPU to another", here, expected);
+    if (!difference.empty()) return difference;
+  }
+  return "";
+}
+
 // 13000: "13.0".
 std::string CudaText(int64_t version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -147,24 +164,22 @@ std::string Try(const std::string& hardware_class, char** argv, Json& answer) {
   const auto hardware = ParseHardwareClass(hardware_class, /*kernels_fixed=*/true);
   if (!hardware.ok()) return Message(hardware.status());
   if (hardware->declared) return "this trainer knows processors and NVIDIA GPUs";
-  if (hardware->gpu && CountGpus(hardware_class).count > 1) {
-    return "this trainer trains on one GPU";
-  }
   if (!hardware->gpu && hardware->vendor != CpuVendor()) {
     return "this processor's vendor is " + CpuVendor();
   }
   if (!hardware->gpu && CpuCapability() != hardware->aten_capability) {
     return "LibTorch runs as " + CpuCapability() + " instead of " + hardware->aten_capability;
   }
-  const absl::StatusOr<at::Device> device = OpenDevice(hardware->gpu);
-  if (!device.ok()) return Message(device.status());
+  const uint32_t count = hardware->gpu ? CountGpus(hardware_class).count : 1;
+  const auto devices = OpenDevices(hardware->gpu, count);
+  if (!devices.ok()) return Message(devices.status());
   if (hardware->gpu) {
-    const Json gpu = GpuJson();
-    if (!gpu.is_object()) return "CUDA does not say what the GPU is";
-    answer["devices"].push_back(DeviceOf(gpu));
-    answer["facts"] = FactsOf(gpu);
+    const Json gpus = GpusJson();
+    if (gpus.size() < count) return "CUDA does not say what the GPU is";
+    for (uint32_t i = 0; i < count; ++i) answer["devices"].push_back(DeviceOf(gpus[i]));
+    answer["facts"] = FactsOf(gpus.front());
   }
-  return Compute(*device);
+  return ComputeOnAll(*devices);
 }
 
 }  // namespace

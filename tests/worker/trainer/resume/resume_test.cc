@@ -126,6 +126,11 @@ std::vector<Variant> Networks() {
 std::vector<Variant> Sources() {
   return {{"fixed", [](Specification&) {}},
           {"shards", [](Specification& s) { s.train.shards = 3; }},
+          {"devices",
+           [](Specification& s) {
+             s.train.shards = 3;
+             s.train.devices = 3;
+           }},
           {"order", [](Specification& s) { FreeSource(s, NoiseSource::kDataOrder); }},
           {"window", [](Specification& s) { s.sources.shuffle_window = 8; }},
           {"augment",

@@ -126,8 +126,9 @@ void Member::Train(const Attempt& attempt, Results& results, Reporter& reporter,
     if (begin_ + asked >= attempt.die_after) throw Dies();
     return begin_ + asked >= attempt.stop_after;
   };
+  const std::vector<at::Device> devices(static_cast<size_t>(spec.train.devices), at::kCPU);
   const auto report = noisefloor::trainer::Train(
-      {spec, Data(spec), streams, switches, at::kCPU, clock_, stop_asked, &checkpoints}, results,
+      {spec, Data(spec), streams, switches, devices, clock_, stop_asked, &checkpoints}, results,
       reporter);
   ASSERT_TRUE(report.ok()) << report.status();
   left.report = *report;

@@ -39,8 +39,8 @@ TEST(DeviceImagesTest, BatchesOfADeviceAreThoseOfTheHost) {
       const Specification specification = SpecificationOf(model);
       const Streams streams = MakeStreams(specification);
       cuda::rehearsal::RehearsalLauncher launcher(1);
-      auto host = TrainingBatches::Make(specification, dataset, streams, at::kCPU);
-      auto device = TrainingBatches::Make(specification, dataset, streams, at::kCPU, &launcher);
+      auto host = TrainingBatches::Make(specification, dataset, streams);
+      auto device = TrainingBatches::Make(specification, dataset, streams, {{at::kCPU, &launcher}});
       ASSERT_TRUE(host.ok() && device.ok());
       for (int i = 0; i < 4; ++i) {  // Over the end of an epoch, whose last batch is smaller.
         const auto batch = host->Next();
@@ -71,8 +71,8 @@ TEST(DeviceImagesTest, AttributesOfExamplesOnADeviceAreThoseOfTheHost) {
   const Specification specification = SpecificationOf("mlp");
   const Streams streams = MakeStreams(specification);
   cuda::rehearsal::RehearsalLauncher launcher(1);
-  auto host = TrainingBatches::Make(specification, dataset, streams, at::kCPU);
-  auto device = TrainingBatches::Make(specification, dataset, streams, at::kCPU, &launcher);
+  auto host = TrainingBatches::Make(specification, dataset, streams);
+  auto device = TrainingBatches::Make(specification, dataset, streams, {{at::kCPU, &launcher}});
   ASSERT_TRUE(host.ok() && device.ok());
   const auto batch = host->Next();
   ASSERT_TRUE(batch.ok());
@@ -97,7 +97,7 @@ TEST(DeviceImagesTest, ALaunchThatFailsIsAnErrorOfCuda) {
   const Specification specification = SpecificationOf("mlp");
   const Streams streams = MakeStreams(specification);
   FailingLauncher launcher;
-  auto batches = TrainingBatches::Make(specification, dataset, streams, at::kCPU, &launcher);
+  auto batches = TrainingBatches::Make(specification, dataset, streams, {{at::kCPU, &launcher}});
   ASSERT_TRUE(batches.ok());
   const auto batch = batches->Next();
   try {

@@ -326,19 +326,13 @@ struct Result {
   std::vector<at::Tensor> statistics;
 };
 Result Compute(const Model& model, const ModelSettings& settings, int64_t count, bool arrival) {
-  std::vector<std::unique_ptr<Model>> replicas;
-  for (int64_t i = 0; i < count; ++i) {
-    replicas.push_back(MakeModel(settings, kMnist, at::kCPU, &model));
-  }
-  GradientShards shards({.shards = count,
-                         .in_arrival_order = arrival,
-                         .batch_norm_momentum = 0.5,
-                         .dropout = DropoutDraws(5)},
-                        std::move(replicas));
+  GradientShards shards(
+      {.in_arrival_order = arrival, .batch_norm_momentum = 0.5, .dropout = DropoutDraws(5)},
+      Replicas(settings, kMnist, model, count));
   const at::Tensor images = FormulaImages(8, 1, 28);
   const at::Tensor labels = FormulaLabels(8);
   Result result;
-  for (const at::Tensor& gradient : shards.Compute(8, 3, [&](int64_t first, int64_t n) {
+  for (const at::Tensor& gradient : shards.Compute(8, 3, [&](int64_t first, int64_t n, size_t) {
          return Examples{images.narrow(0, first, n), labels.narrow(0, first, n)};
        })) {
     result.gradients.push_back(gradient.clone());
@@ -364,13 +358,9 @@ TEST(ShardsTest, AttributesHaveTheGradientOfTheirSigmoids) {
   const at::Tensor bias = (yes - truths).sum(0).div(80);
   const double loss = -(yes.log() * truths + (1 - yes).log() * (1 - truths)).mean().item<double>();
   for (const int64_t count : {1, 2, 4}) {
-    std::vector<std::unique_ptr<Model>> replicas;
-    for (int64_t i = 0; i < count; ++i) {
-      replicas.push_back(MakeModel(settings, kMnist, at::kCPU, model.get()));
-    }
     at::AutoGradMode grad(true);
-    GradientShards shards({.shards = count, .binary = true}, std::move(replicas));
-    const auto& gradients = shards.Compute(8, 0, [&](int64_t first, int64_t n) {
+    GradientShards shards({.binary = true}, Replicas(settings, kMnist, *model, count));
+    const auto& gradients = shards.Compute(8, 0, [&](int64_t first, int64_t n, size_t) {
       return Examples{images.narrow(0, first, n), truths.narrow(0, first, n)};
     });
     EXPECT_NEAR(shards.loss().item<double>(), loss, 1e-6) << count;
@@ -466,11 +456,8 @@ TEST(ShardsTest, AnExceptionOfOneShardReachesTheCaller) {
   const ModelSettings settings{.name = "mlp", .hidden = 4};
   const auto model = MakeModel(settings, kMnist, at::kCPU);
   SetByFormula(*model);
-  std::vector<std::unique_ptr<Model>> replicas;
-  for (int i = 0; i < 4; ++i)
-    replicas.push_back(MakeModel(settings, kMnist, at::kCPU, model.get()));
-  GradientShards shards({.shards = 4}, std::move(replicas));
-  const auto broken = [](int64_t, int64_t count) {
+  GradientShards shards({}, Replicas(settings, kMnist, *model, 4));
+  const auto broken = [](int64_t, int64_t count, size_t) {
     return Examples{at::ones({count, 1, 5, 5}), FormulaLabels(count)};
   };
   EXPECT_THROW(shards.Compute(8, 0, broken), c10::Error);

@@ -212,9 +212,7 @@ Trained Train(const Json& json, const std::string& precision) {
   const auto model = MakeModel(settings, shape, at::kCPU);
   model->ToType(WeightTypeOf(precision));
   SetByFormula(*model);
-  std::vector<std::unique_ptr<Model>> replicas;
-  replicas.push_back(MakeModel(settings, shape, at::kCPU, model.get()));
-  GradientShards shards({.layers = LayerTypeOf(precision)}, std::move(replicas));
+  GradientShards shards({.layers = LayerTypeOf(precision)}, Replicas(settings, shape, *model));
   TrainSettings train = SettingsOf(json["optimizer"]);
   train.precision = precision;
   train.loss_scale.initial = 1024;
@@ -225,7 +223,7 @@ Trained Train(const Json& json, const std::string& precision) {
   for (int64_t step = 0; step < 2; ++step) {
     const Tensors& gradients = shards.Compute(
         8, step,
-        [&](int64_t first, int64_t count) {
+        [&](int64_t first, int64_t count, size_t) {
           return Examples{images.narrow(0, first, count), labels.narrow(0, first, count)};
         },
         update.loss_scale());

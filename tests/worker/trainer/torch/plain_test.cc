@@ -1,4 +1,5 @@
 // What the trainer decides without LibTorch.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
@@ -176,9 +177,9 @@ TEST(HardwareTest, WithoutAClassNothingIsAsked) {
 TEST(HardwareTest, AGpuOfAnotherModelIsRefusedByName) {
   const Json h200 = {{"name", "NVIDIA H200"}, {"memory_bytes", "150754820096"}};
   const Json small = {{"name", "NVIDIA A100-PCIE"}, {"memory_bytes", "42285268992"}};
-  EXPECT_TRUE(CheckGpuClass("nvidia-h200", h200).ok());
-  EXPECT_TRUE(CheckGpuClass("nvidia-a100-40gb", small).ok());
-  const absl::Status other = CheckGpuClass("nvidia-a100-80gb", small);
+  EXPECT_TRUE(CheckGpuClass("nvidia-h200", Json::array({h200})).ok());
+  EXPECT_TRUE(CheckGpuClass("nvidia-a100-40gb", Json::array({small, h200})).ok());
+  const absl::Status other = CheckGpuClass("nvidia-a100-80gb", Json::array({small}));
   EXPECT_EQ(other.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Message(other),
             "hardware_class: the member asks for nvidia-a100-80gb, this GPU is nvidia-a100-40gb "
@@ -187,8 +188,57 @@ TEST(HardwareTest, AGpuOfAnotherModelIsRefusedByName) {
 
 TEST(HardwareTest, AGpuThatDoesNotSayWhatItIsIsLost) {
   for (const Json& gpu : {Json(nullptr), Json{{"devices_visible", 1}}}) {
-    EXPECT_EQ(CheckGpuClass("nvidia-h200", gpu).code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(CheckGpuClass("nvidia-h200", Json::array({gpu})).code(),
+              absl::StatusCode::kUnavailable);
   }
+}
+
+TEST(HardwareTest, AClassOfSeveralIsAllOfThem) {
+  const Json h200 = {{"name", "NVIDIA H200"}, {"memory_bytes", "150754820096"}};
+  const Json h100 = {{"name", "NVIDIA H100"}, {"memory_bytes", "85899345920"}};
+  EXPECT_TRUE(CheckGpuClass("nvidia-h200-x2", Json::array({h200, h200})).ok());
+  EXPECT_TRUE(CheckGpuClass("nvidia-h200-x2", Json::array({h200, h200, h100})).ok());
+  EXPECT_EQ(Message(CheckGpuClass("nvidia-h200-x2", Json::array({h200, h100}))),
+            "hardware_class: the member asks for nvidia-h200, this GPU is nvidia-h100 (NVIDIA "
+            "H100)");
+  const absl::Status lost = CheckGpuClass("nvidia-h200-x4", Json::array({h200, h200}));
+  EXPECT_EQ(lost.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Message(lost), "CUDA shows 2 GPUs to this process, the member trains on 4");
+}
+
+TEST(HardwareTest, GpusThatAreNotShownAreLost) {
+  EXPECT_TRUE(CheckGpusShown(4, 4).ok());
+  EXPECT_TRUE(CheckGpusShown(2, 1).ok());
+  EXPECT_EQ(CheckGpusShown(0, 1).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Message(CheckGpusShown(0, 1)), "CUDA shows no GPU to this process");
+  EXPECT_EQ(Message(CheckGpusShown(0, 2)),
+            "CUDA shows no GPU to this process, the member trains on 2");
+  EXPECT_EQ(Message(CheckGpusShown(1, 4)),
+            "CUDA shows 1 GPU to this process, the member trains on 4");
+}
+
+TEST(HardwareTest, EveryGpuThatCudaShowsIsDescribedInItsOrder) {
+  EXPECT_EQ(GpusJson(), Json::array()) << "nobody has opened CUDA";
+  const std::string script = testing::TempDir() + "nf-gpus-script";
+  std::ofstream(script) << "gpu GPU-1 name=NVIDIA_H200 gib=140\n"
+                           "gpu GPU-2 name=Tesla_T4 gib=15 capability=7.5\n";
+  setenv("NOISEFLOOR_FAKE_GPUS", script.c_str(), 1);
+  setenv("CUDA_VISIBLE_DEVICES", "GPU-2,GPU-1", 1);
+  void* driver = dlopen(FAKE_CUDA, RTLD_NOW);
+  ASSERT_NE(driver, nullptr) << dlerror();
+
+  const Json gpus = GpusJson();
+
+  ASSERT_EQ(gpus.size(), 2u) << gpus;
+  EXPECT_EQ(gpus[0]["name"], "Tesla T4");
+  EXPECT_EQ(gpus[0]["compute_capability"], "7.5");
+  EXPECT_EQ(gpus[1]["name"], "NVIDIA H200");
+  EXPECT_EQ(gpus[1]["devices_visible"], 2);
+  EXPECT_EQ(GpuJson(), gpus[0]);
+  dlclose(driver);
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  unsetenv("NOISEFLOOR_FAKE_GPUS");
+  remove(script.c_str());
 }
 
 TEST(ProbeTest, ReadsInstructionSetAndKernelsFromTheVerboseOutput) {

@@ -71,12 +71,10 @@ class Case {
   }
 
   void Run() {
-    std::vector<std::unique_ptr<Model>> replicas;
-    replicas.push_back(MakeModel(Settings(), shape_, at::kCPU, model_.get(), type_));
     GradientShards shards({.label_smoothing = json_.value("label_smoothing", 0.0)},
-                          std::move(replicas));
+                          Replicas(Settings(), shape_, *model_));
     Optimizer optimizer(OptimizerOf(), model_->ParameterTensors());
-    const auto load = [&](int64_t first, int64_t count) {
+    const auto load = [&](int64_t first, int64_t count, size_t) {
       return Examples{images_.narrow(0, first, count), labels_.narrow(0, first, count)};
     };
     for (int64_t step = 0; step < json_["steps"].get<int64_t>(); ++step) {

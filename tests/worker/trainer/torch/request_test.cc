@@ -84,7 +84,7 @@ TEST(ProbeTest, AProcessorOfThisMachineWorksAndOthersSayWhyNot) {
   const Json other = probe(CpuVendor() == "intel" ? "cpu-amd-sse" : "cpu-intel-sse");
   EXPECT_EQ(other["works"], false);
   EXPECT_EQ(other["reason"], "this processor's vendor is " + CpuVendor());
-  EXPECT_EQ(probe("nvidia-h200-x2")["reason"], "this trainer trains on one GPU");
+  EXPECT_EQ(probe("nvidia-h200-x2")["works"], false);
   EXPECT_EQ(probe("cpu-vax-780")["works"], false);
 }
 
@@ -113,6 +113,17 @@ TEST(RequestTest, EachMistakeIsNamedWithItsPathAndWhatWasExpected) {
       {[](Json& j) { j["specification"]["train"]["shards"] = 3; },
        "train.batch_size: 64 is not divisible by train.shards 3; the nearest that "
        "are: 63 or 66"},
+      {[](Json& j) { j["specification"]["train"]["devices"] = 4; },
+       "train.shards: 1 is not divisible by train.devices 4; the nearest that are: 4"},
+      {[](Json& j) { j["specification"]["train"]["devices"] = 0; },
+       "train.devices: expected an integer from 1 to 64, got 0"},
+      {[](Json& j) {
+         j["specification"]["train"]["shards"] = 4;
+         j["specification"]["train"]["devices"] = 4;
+         j["specification"]["hardware_class"] = "nvidia-h200-x2";
+       },
+       "train.devices: 4 asked, nvidia-h200-x2 has 2 GPUs; expected 2, or the class "
+       "nvidia-h200-x4"},
       {[](Json& j) { j["specification"]["hardware_class"] = "cpu-vax-780"; },
        "hardware_class: 'cpu-vax-780'; expected cpu-VENDOR-sse, -avx2 or -avx512 with vendor "
        "intel, amd or other, nvidia-MODEL, or what a worker declares, such as tpu-v4"},

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "worker/trainer/torch/facts/hardware.h"
+
 namespace noisefloor::trainer {
 
 absl::Status OpenCuda() {
@@ -16,13 +18,17 @@ absl::Status OpenCuda() {
                                                        " (deploy/setup --gpu installs it)");
 }
 
-absl::StatusOr<at::Device> OpenDevice(bool gpu) {
-  if (!gpu) return at::Device(at::kCPU);
+absl::StatusOr<std::vector<at::Device>> OpenDevices(bool gpu, int64_t count) {
+  if (!gpu) return std::vector<at::Device>(static_cast<size_t>(count), at::kCPU);
   NF_RETURN_IF_ERROR(OpenCuda());
-  if (!at::globalContext().hasCUDA() || at::detail::getCUDAHooks().deviceCount() < 1) {
-    return MakeError(absl::StatusCode::kUnavailable, "CUDA shows no GPU to this process");
+  const int64_t shown =
+      at::globalContext().hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  NF_RETURN_IF_ERROR(CheckGpusShown(shown, count));
+  std::vector<at::Device> devices;
+  for (int64_t i = 0; i < count; ++i) {
+    devices.emplace_back(at::kCUDA, static_cast<c10::DeviceIndex>(i));
   }
-  return at::Device(at::kCUDA, 0);
+  return devices;
 }
 
 }  // namespace noisefloor::trainer

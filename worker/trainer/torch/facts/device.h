@@ -1,7 +1,10 @@
-// The device that a member trains on.
+// The devices that a member trains on.
 #pragma once
 
 #include <ATen/ATen.h>
+
+#include <cstdint>
+#include <vector>
 
 #include "common/base/status.h"
 
@@ -11,8 +14,8 @@ namespace noisefloor::trainer {
 // asked about CUDA: it keeps the first answer. Unavailable when the library cannot be opened.
 absl::Status OpenCuda();
 
-// The GPU, after OpenCuda (which it calls if nobody has), or the CPU. Unavailable when there is no
-// usable GPU.
-absl::StatusOr<at::Device> OpenDevice(bool gpu);
+// The first GPUs of those that CUDA shows, after OpenCuda (which it calls if nobody has), or the
+// CPU as often as devices are asked for. Unavailable when there are fewer usable GPUs.
+absl::StatusOr<std::vector<at::Device>> OpenDevices(bool gpu, int64_t count = 1);
 
 }  // namespace noisefloor::trainer

@@ -94,6 +94,10 @@ Json NotesJson(const Specification& specification, bool observed) {
   if (!gpu && (free(NoiseSource::kKernels) || free(NoiseSource::kAutotune))) {
     notes.push_back("kernels and autotune have no effect on a CPU with a fixed number of threads");
   }
+  if (!gpu && specification.train.devices > 1) {
+    notes.push_back("train.devices: " + std::to_string(specification.train.devices) +
+                    " copies of the weights on one processor");
+  }
   if (free(NoiseSource::kReduceOrder) && specification.train.shards < 3) {
     notes.push_back("reduce_order is free but fewer than 3 shards add in only one way");
   }

@@ -1,9 +1,10 @@
-// GpuJson and CublasVersion: through the C interfaces of libraries that LibTorch has opened, found
-// by name, so that nothing of CUDA is needed to build or to start.
+// GpusJson, GpuJson and CublasVersion: through the C interfaces of libraries that LibTorch has
+// opened, found by name, so that nothing of CUDA is needed to build or to start.
 #include <dlfcn.h>
 
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "worker/trainer/torch/facts/machine.h"
 
@@ -62,21 +63,30 @@ void AddDevice(void* driver, int device, Json& json) {
 
 }  // namespace
 
-Json GpuJson() {
+Json GpusJson() {
+  Json gpus = Json::array();
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   const auto init = Find<int (*)(unsigned)>(driver, "cuInit");
   const auto count = Find<int (*)(int*)>(driver, "cuDeviceGetCount");
   const auto get = Find<int (*)(int*, int)>(driver, "cuDeviceGet");
   const auto version = Find<int (*)(int*)>(driver, "cuDriverGetVersion");
   int devices = 0;
-  int device = 0;
-  if (init == nullptr || count == nullptr || get == nullptr || init(0) != 0) return nullptr;
-  if (count(&devices) != 0 || devices == 0 || get(&device, 0) != 0) return nullptr;
-  Json json = {{"devices_visible", devices}};
-  int driver_version = 0;
-  if (version != nullptr && version(&driver_version) == 0) json["driver"] = driver_version;
-  AddDevice(driver, device, json);
-  return json;
+  if (init == nullptr || count == nullptr || get == nullptr || init(0) != 0) return gpus;
+  if (count(&devices) != 0) return gpus;
+  for (int i = 0; i < devices; ++i) {
+    int device = 0;
+    if (get(&device, i) != 0) break;
+    Json& gpu = gpus.emplace_back(Json{{"devices_visible", devices}});
+    int driver_version = 0;
+    if (version != nullptr && version(&driver_version) == 0) gpu["driver"] = driver_version;
+    AddDevice(driver, device, gpu);
+  }
+  return gpus;
+}
+
+Json GpuJson() {
+  Json gpus = GpusJson();
+  return gpus.empty() ? Json() : std::move(gpus.front());
 }
 
 std::string GpuUuid() {

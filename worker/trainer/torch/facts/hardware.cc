@@ -15,7 +15,10 @@ absl::StatusOr<HardwareClass> HardwareOf(const Specification& specification) {
                       specification.hardware_class);
 }
 
-absl::Status CheckGpuClass(std::string_view asked, const Json& gpu) {
+namespace {
+
+// `asked`: a class of one GPU.
+absl::Status CheckOne(std::string_view asked, const Json& gpu) {
   if (!gpu.is_object() || !gpu.contains("name") || !gpu.contains("memory_bytes")) {
     return MakeError(absl::StatusCode::kUnavailable, "the GPU does not say what it is");
   }
@@ -27,6 +30,24 @@ absl::Status CheckGpuClass(std::string_view asked, const Json& gpu) {
   if (here == asked) return absl::OkStatus();
   return InvalidInput("hardware_class: the member asks for " + std::string(asked) +
                       ", this GPU is " + here + " (" + name + ")");
+}
+
+}  // namespace
+
+absl::Status CheckGpusShown(int64_t shown, int64_t devices) {
+  if (shown >= devices) return absl::OkStatus();
+  const std::string there =
+      shown == 0 ? "no GPU" : std::to_string(shown) + (shown == 1 ? " GPU" : " GPUs");
+  return MakeError(absl::StatusCode::kUnavailable,
+                   "CUDA shows " + there + " to this process" +
+                       (devices == 1 ? "" : ", the member trains on " + std::to_string(devices)));
+}
+
+absl::Status CheckGpuClass(std::string_view asked, const Json& gpus) {
+  const GpuCount wanted = CountGpus(asked);
+  NF_RETURN_IF_ERROR(CheckGpusShown(static_cast<int64_t>(gpus.size()), wanted.count));
+  for (uint32_t i = 0; i < wanted.count; ++i) NF_RETURN_IF_ERROR(CheckOne(wanted.one, gpus[i]));
+  return absl::OkStatus();
 }
 
 absl::Status CheckPrecision(std::string_view precision, const Json& gpu) {

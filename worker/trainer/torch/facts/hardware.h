@@ -13,9 +13,13 @@ namespace noisefloor::trainer {
 // Without a class: this CPU as it is, nothing asked. InvalidArgument for a name that is no class's.
 absl::StatusOr<HardwareClass> HardwareOf(const Specification& specification);
 
-// `gpu`: the GPU that CUDA shows, as GpuJson describes it. InvalidArgument when it is of another
-// class, Unavailable when it does not say what it is.
-absl::Status CheckGpuClass(std::string_view asked, const Json& gpu);
+// Unavailable unless CUDA shows this process as many GPUs as the member trains on, or more.
+absl::Status CheckGpusShown(int64_t shown, int64_t devices);
+
+// `gpus`: those that CUDA shows, as GpusJson describes them, of which the class is about the first.
+// InvalidArgument when one is of another class, Unavailable when there are fewer than the class has
+// or one does not say what it is.
+absl::Status CheckGpuClass(std::string_view asked, const Json& gpus);
 
 // `gpu`: as above; null on a processor. InvalidArgument for an arithmetic that this device does not
 // have: tf32 and bf16 need a GPU's compute capability 8.0, processors have bf16 and no tf32.

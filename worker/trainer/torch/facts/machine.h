@@ -18,7 +18,10 @@ Json MachineJson();
 // OpenMP, CUDA, the loader and the allocator. Nothing else of the environment is shown.
 Json VariablesJson();
 
-// The first GPU that CUDA shows, through libraries that are open already; null without one.
+// The GPUs that CUDA shows, in its order, through libraries that are open already; empty without
+// one.
+Json GpusJson();
+// The first of them; null without one.
 Json GpuJson();
 
 // Its UUID as above; "" without.

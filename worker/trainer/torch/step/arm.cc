@@ -26,8 +26,7 @@ bool IsBinary(const Specification& specification) {
 }
 
 ShardOptions OptionsOf(const Specification& spec, const Streams& streams, int64_t threads) {
-  return {.shards = spec.train.shards,
-          .threads = threads,
+  return {.threads = threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
           .layers = LayerTypeOf(spec.train.precision),
           .label_smoothing = spec.train.label_smoothing,
@@ -92,32 +91,30 @@ Examples DrawBatch(const Specification& specification, at::Device device) {
 }
 
 Arm::Arm(std::string_view name, const Specification& specification, const Streams& streams,
-         const SwitchPlan& switches, const Examples& batch)
+         const SwitchPlan& switches, const std::vector<Examples>& batch)
     : name_(name),
       switches_(switches),
       batch_(batch),
       learning_rate_(specification.train.optimizer.learning_rate) {
   const ModelShape shape = ShapeOf(specification.measure);
-  const at::Device device = batch.images.device();
-  model_ = MakeModel(specification.model, shape, device);
+  std::vector<at::Device> devices;
+  for (const Examples& there : batch_) devices.push_back(there.images.device());
+  model_ = MakeModel(specification.model, shape, devices.front());
   model_->ToType(WeightTypeOf(specification.train.precision));
   InitWeights(*model_, specification.model.init, streams.init);
-  std::vector<std::unique_ptr<Model>> replicas;
-  for (int64_t rank = 0; rank < specification.train.shards; ++rank) {
-    replicas.push_back(MakeModel(specification.model, shape, device, model_.get()));
-  }
-  shards_ = std::make_unique<GradientShards>(OptionsOf(specification, streams, switches.threads),
-                                             std::move(replicas));
+  shards_ = std::make_unique<GradientShards>(
+      OptionsOf(specification, streams, switches.threads),
+      Replicas(specification.model, shape, *model_, specification.train.shards, devices));
   update_ = std::make_unique<Update>(specification.train, model_->ParameterTensors(),
                                      AveragesOf(specification, *model_));
 }
 
 void Arm::Step() {
   const auto& gradient = shards_->Compute(
-      batch_.labels.size(0), steps_,
-      [&](int64_t first, int64_t count) {
-        return Examples{batch_.images.narrow(0, first, count),
-                        batch_.labels.narrow(0, first, count)};
+      batch_.front().labels.size(0), steps_,
+      [&](int64_t first, int64_t count, size_t place) {
+        return Examples{batch_[place].images.narrow(0, first, count),
+                        batch_[place].labels.narrow(0, first, count)};
       },
       update_->loss_scale());
   update_->Step(gradient, learning_rate_);

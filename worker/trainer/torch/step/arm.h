@@ -34,9 +34,9 @@ Examples DrawBatch(const Specification& specification, at::Device device);
 // Not thread-safe. Holds weights, gradients and moments of its own.
 class Arm {
  public:
-  // `batch` of DrawBatch; kept.
+  // `batch` of DrawBatch, on each of the devices; kept.
   Arm(std::string_view name, const Specification& specification, const Streams& streams,
-      const SwitchPlan& switches, const Examples& batch);
+      const SwitchPlan& switches, const std::vector<Examples>& batch);
 
   const std::string& name() const { return name_; }
   // Sets this arm's switches, process-wide, and says how they read.
@@ -57,7 +57,7 @@ class Arm {
  private:
   const std::string name_;
   const SwitchPlan switches_;
-  const Examples batch_;
+  const std::vector<Examples> batch_;
   const double learning_rate_;
   int64_t steps_ = 0;
   std::unique_ptr<Model> model_;

@@ -17,31 +17,38 @@ constexpr int64_t kHashedBatches = 4;
 
 absl::StatusOr<TrainingBatches> TrainingBatches::Make(const Specification& specification,
                                                       const Dataset& dataset,
-                                                      const Streams& streams, at::Device device,
-                                                      cuda::KernelLauncher* launcher) {
+                                                      const Streams& streams,
+                                                      std::vector<BatchPlace> places) {
   const LoaderSettings settings{.batch_size = specification.train.batch_size,
                                 .drop_last = specification.train.drop_last};
   NF_ASSIGN_OR_RETURN(Loader loader, Loader::Make(dataset.train, streams.data_order, settings));
   const Augmenter augmenter(dataset.shape, specification.augment, LayoutOf(specification.model));
-  TrainingBatches batches(dataset, std::move(loader), augmenter, streams.augment, device);
-  if (launcher != nullptr && DeviceImages::Fits(dataset.train)) {
-    batches.resident_.emplace(dataset.train,
-                              cuda::ImageRule{specification.augment, augmenter.layout()},
-                              streams.augment, device, *launcher);
+  TrainingBatches batches(dataset, std::move(loader), augmenter, streams.augment,
+                          std::move(places));
+  const auto launches = [](const BatchPlace& place) { return place.launcher != nullptr; };
+  if (!std::ranges::all_of(batches.places_, launches) || !DeviceImages::Fits(dataset.train)) {
+    return batches;
+  }
+  for (const BatchPlace& place : batches.places_) {
+    batches.resident_.emplace_back(dataset.train,
+                                   cuda::ImageRule{specification.augment, augmenter.layout()},
+                                   streams.augment, place.device, *place.launcher);
   }
   return batches;
 }
 
-Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count) const {
+Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count,
+                               size_t place) const {
+  const at::Device device = places_[place].device;
   const auto begin = static_cast<size_t>(first);
   const auto size = static_cast<size_t>(count);
   const Augmenter::Selection selection{.epoch = batch.epoch,
                                        .first_position = batch.first_position + begin,
                                        .examples = std::span(batch.examples).subspan(begin, size)};
-  if (resident_) {
-    Examples resident = resident_->Load(batch, first, count);
+  if (!resident_.empty()) {
+    Examples resident = resident_[place].Load(batch, first, count);
     // The kernel knows classes alone.
-    if (attributes_ > 0) resident.labels = AttributesOf(selection.examples).to(device_);
+    if (attributes_ > 0) resident.labels = AttributesOf(selection.examples).to(device);
     return resident;
   }
   const at::Tensor labels =
@@ -52,8 +59,8 @@ Examples TrainingBatches::Load(const Batch& batch, int64_t first, int64_t count)
   return {NewImages(
               count, split_->shape, augmenter_.layout(),
               [&](std::span<float> out) { augmenter_.Training(*split_, selection, draws_, out); },
-              device_),
-          labels.to(device_)};
+              device),
+          labels.to(device)};
 }
 
 at::Tensor TrainingBatches::AttributesOf(std::span<const uint32_t> examples) const {

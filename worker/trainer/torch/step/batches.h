@@ -4,8 +4,9 @@
 #include <ATen/ATen.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/base/status.h"
 #include "worker/trainer/data/augment.h"
@@ -17,15 +18,19 @@
 
 namespace noisefloor::trainer {
 
+struct BatchPlace {
+  at::Device device;
+  cuda::KernelLauncher* launcher = nullptr;  // Borrowed; none: LibTorch's kernels alone.
+};
+
 // Borrows the dataset. Next on one thread; Load on any.
 class TrainingBatches {
  public:
-  // `launcher`: what runs our kernels on the device. With one, and a split that fits, the images
-  // lie on the device and are made there, with the same bits.
+  // `places`: the devices that batches are made for; at least one. Where each has what runs our
+  // kernels on it, and the split fits, the images lie there and are made there, with the same bits.
   static absl::StatusOr<TrainingBatches> Make(const Specification& specification,
                                               const Dataset& dataset, const Streams& streams,
-                                              at::Device device,
-                                              cuda::KernelLauncher* launcher = nullptr);
+                                              std::vector<BatchPlace> places = {{at::kCPU}});
 
   absl::StatusOr<Batch> Next() { return loader_.Next(); }
   // The next batch is that of this step, from 0.
@@ -35,8 +40,8 @@ class TrainingBatches {
   // The examples of the first `steps` batches.
   absl::Status NoteFirst(int64_t steps, ExamplesSeen& seen) const;
 
-  // Examples [first, first + count) of the batch.
-  Examples Load(const Batch& batch, int64_t first, int64_t count) const;
+  // Examples [first, first + count) of the batch, on the device at `place`.
+  Examples Load(const Batch& batch, int64_t first, int64_t count, size_t place = 0) const;
 
   // The hash over the first 4 batches ever ("images/0" {n, channels, height, width}, "labels/0"
   // {n} int32, or {n, attributes}, ...), fewer if the first epoch has fewer. Leaves Next where it
@@ -45,14 +50,14 @@ class TrainingBatches {
 
  private:
   TrainingBatches(const Dataset& dataset, Loader loader, Augmenter augmenter,
-                  const AugmentDraws& draws, at::Device device)
+                  const AugmentDraws& draws, std::vector<BatchPlace> places)
       : split_(&dataset.train),
         attributes_(static_cast<int64_t>(dataset.attributes.size())),
         fresh_(loader),
         loader_(std::move(loader)),
         augmenter_(augmenter),
         draws_(draws),
-        device_(device) {}
+        places_(std::move(places)) {}
 
   // {n, attributes} float.
   at::Tensor AttributesOf(std::span<const uint32_t> examples) const;
@@ -63,8 +68,8 @@ class TrainingBatches {
   Loader loader_;
   Augmenter augmenter_;
   AugmentDraws draws_;
-  at::Device device_;
-  std::optional<DeviceImages> resident_;
+  std::vector<BatchPlace> places_;
+  std::vector<DeviceImages> resident_;  // One a place, or none.
 };
 
 }  // namespace noisefloor::trainer

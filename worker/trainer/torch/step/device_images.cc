@@ -1,5 +1,7 @@
 #include "worker/trainer/torch/step/device_images.h"
 
+#include <c10/core/DeviceGuard.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -24,6 +26,7 @@ absl::StatusOr<GpuKernels> OpenGpuKernels(at::Device device) {
   GpuKernels kernels;
   const char* wanted = std::getenv("NOISEFLOOR_KERNELS");
   if (!device.is_cuda() || (wanted != nullptr && std::string_view(wanted) == "off")) return kernels;
+  const c10::DeviceGuard current(device);  // The driver makes its device the thread's.
   NF_ASSIGN_OR_RETURN(kernels.driver, cuda::Driver::Open("libcuda.so.1", device.index()));
   if (kernels.driver == nullptr) return kernels;
   const auto [major, minor] = kernels.driver->compute_capability();

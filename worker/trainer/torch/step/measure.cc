@@ -35,10 +35,13 @@ class Measurement {
   Measurement(const MeasureInput& input, Reporter& reporter)
       : input_(input),
         reporter_(reporter),
-        watch_(input.device, input.clock),
-        gpu_(input.device.is_cuda() ? GpuUuid() : ""),
+        watch_(input.devices.front(), input.clock),
+        gpu_(input.devices.front().is_cuda() ? GpuUuid() : ""),
         total_(PlannedSteps(input.specification)) {
-    const Examples batch = DrawBatch(input.specification, input.device);
+    std::vector<Examples> batch;  // By device.
+    for (const at::Device device : input.devices) {
+      batch.push_back(DrawBatch(input.specification, device));
+    }
     const Specification held = HeldStill(input.specification);
     SwitchPlan still = PlanSwitches(held, input.switches.threads);
     still.aten_capability = input.switches.aten_capability;
@@ -99,7 +102,7 @@ class Measurement {
   void Note(const Arm& arm, int64_t round, const StepTime& time) {
     const auto steps = static_cast<double>(round);
     reporter_.Add({round, steps, arm.name() + "/wall_seconds", time.wall_seconds});
-    if (input_.device.is_cuda()) {
+    if (input_.devices.front().is_cuda()) {
       reporter_.Add({round, steps, arm.name() + "/device_seconds", time.device_seconds});
     }
     report_.timed_seconds += time.wall_seconds;
@@ -112,7 +115,7 @@ class Measurement {
   }
 
   absl::Status Profile() {
-    report_.kernels = {{"device", input_.device.is_cuda() ? "cuda" : "cpu"},
+    report_.kernels = {{"device", input_.devices.front().is_cuda() ? "cuda" : "cpu"},
                        {"profiled_steps", kProfiledSteps},
                        {"arms", Json::object()},
                        {"primitives", Json::object()}};
@@ -135,8 +138,8 @@ class Measurement {
         arm.team().Run([&](int64_t) { work(); });
       };
     }
-    Put("arms", arm, ProfileKernels(input_.device, on_others, steps));
-    if (input_.device.is_cpu()) Put("primitives", arm, ProfilePrimitives(steps));
+    Put("arms", arm, ProfileKernels(input_.devices.front(), on_others, steps));
+    if (input_.devices.front().is_cpu()) Put("primitives", arm, ProfilePrimitives(steps));
   }
 
   void Put(const char* what, const Arm& arm, const absl::StatusOr<std::vector<KernelTime>>& times) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -25,8 +26,8 @@ namespace noisefloor::trainer {
 struct MeasureInput {
   const Specification& specification;
   const Streams& streams;
-  const SwitchPlan& switches;  // Of the plan.
-  at::Device device;
+  const SwitchPlan& switches;       // Of the plan.
+  std::vector<at::Device> devices;  // The first is timed: it has what all of them wait for.
   const Clock& clock;
 };
 

@@ -2,6 +2,8 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <utility>
 
@@ -14,21 +16,19 @@ namespace {
 constexpr size_t kMostArrivalOrders = 5000;  // Of up to 64! possible ones.
 }  // namespace
 
-GradientShards::GradientShards(const ShardOptions& options,
-                               std::vector<std::unique_ptr<Model>> replicas)
+GradientShards::GradientShards(const ShardOptions& options, Replicas replicas)
     : options_(options),
       replicas_(std::move(replicas)),
-      shares_(replicas_.size()),
-      losses_(replicas_.size()),
-      team_(options.shards,
-            [threads = options.threads] { at::set_num_threads(static_cast<int>(threads)); }) {
-  NF_CHECK(static_cast<int64_t>(replicas_.size()) == options_.shards);
-}
+      shares_(static_cast<size_t>(replicas_.shards())),
+      losses_(shares_.size()),
+      team_(replicas_.shards(),
+            [threads = options.threads] { at::set_num_threads(static_cast<int>(threads)); }) {}
 
 const std::vector<at::Tensor>& GradientShards::Compute(int64_t batch_size, int64_t step,
                                                        const LoadExamples& load,
                                                        double loss_scale) {
-  NF_CHECK(batch_size % options_.shards == 0);
+  NF_CHECK(batch_size % replicas_.shards() == 0);
+  replicas_.Broadcast();
   sum_.clear();
   {
     MutexLock lock(mutex_);
@@ -56,20 +56,23 @@ at::Tensor GradientShards::Logits(const Model& replica, const at::Tensor& images
 }
 
 void GradientShards::ComputeShard(int64_t rank, const Pass& pass, const LoadExamples& load) {
-  const int64_t count = pass.batch_size / options_.shards;
+  const int64_t count = pass.batch_size / replicas_.shards();
   const int64_t first = rank * count;
   const auto place = static_cast<size_t>(rank);
-  const Model& replica = *replicas_[place];
-  const Examples examples = load(first, count);
+  const Model& replica = replicas_.OfShard(rank);
+  const size_t device = replicas_.PlaceOf(rank);
+  const c10::DeviceGuard current(replicas_.devices()[device]);
+  const Examples examples = load(first, count, device);
   const at::Tensor logits = Logits(replica, examples.images, pass.step, first).to(replica.type());
   const at::Tensor loss = LossOf(logits, examples.labels).div(static_cast<double>(pass.batch_size));
   (pass.loss_scale == 1 ? loss : loss * pass.loss_scale).backward();
-  losses_[place] = loss.detach();
+  losses_[place] = loss.detach().to(replicas_.devices().front());
   std::vector<at::Tensor> share = TakeGradients(replica);
   if (!options_.in_arrival_order) {
     shares_[place] = std::move(share);
     return;
   }
+  WaitForShare(rank);
   MutexLock lock(mutex_);  // Who comes first adds first: this is the noise source.
   AddShare(rank, std::move(share));
 }
@@ -88,9 +91,17 @@ at::Tensor GradientShards::LossOf(const at::Tensor& logits, const at::Tensor& la
 std::vector<at::Tensor> GradientShards::TakeGradients(const Model& replica) const {
   std::vector<at::Tensor> gradients;
   for (const NamedTensor& parameter : replica.parameters()) {
-    gradients.push_back(std::exchange(parameter.value.mutable_grad(), at::Tensor()));
+    const at::Tensor own = std::exchange(parameter.value.mutable_grad(), at::Tensor());
+    gradients.push_back(own.to(replicas_.devices().front()));
   }
   return gradients;
+}
+
+void GradientShards::WaitForShare(int64_t rank) const {
+  const at::Device device = replicas_.devices()[replicas_.PlaceOf(rank)];
+  if (replicas_.devices().size() == 1 || !device.is_cuda()) return;
+  const c10::impl::VirtualGuardImpl gpu(device.type());
+  gpu.synchronizeStream(gpu.getStream(device));
 }
 
 void GradientShards::AddShare(int64_t rank, std::vector<at::Tensor> share) {
@@ -118,13 +129,14 @@ at::Tensor GradientShards::loss() const {
 
 void GradientShards::UpdateRunningStatistics() {
   const at::NoGradGuard no_grad;
-  const auto& running = replicas_.front()->buffers();
+  const auto& running = replicas_.OfShard(0).buffers();
+  const int64_t shards = replicas_.shards();
   for (size_t i = 0; i < running.size(); ++i) {
-    at::Tensor mean = replicas_.front()->batch_statistics()[i].clone();
-    for (size_t rank = 1; rank < replicas_.size(); ++rank) {
-      mean.add_(replicas_[rank]->batch_statistics()[i]);
+    at::Tensor mean = replicas_.OfShard(0).batch_statistics()[i].clone();
+    for (int64_t rank = 1; rank < shards; ++rank) {
+      mean.add_(replicas_.OfShard(rank).batch_statistics()[i].to(mean.device()));
     }
-    if (replicas_.size() > 1) mean.div_(static_cast<double>(replicas_.size()));
+    if (shards > 1) mean.div_(static_cast<double>(shards));
     at::Tensor value = running[i].value;
     value.mul_(1.0 - options_.batch_norm_momentum).add_(mean, options_.batch_norm_momentum);
   }

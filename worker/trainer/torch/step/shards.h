@@ -1,5 +1,5 @@
 // Gradients of a batch by k shards on k threads, as in data-parallel training: each shard has a
-// replica that shares the weights and has gradients of its own.
+// replica, on one of the devices, and gradients of its own.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -14,6 +14,7 @@
 
 #include "common/base/mutex.h"
 #include "worker/trainer/torch/model/model.h"
+#include "worker/trainer/torch/step/replicas.h"
 #include "worker/trainer/torch/step/thread_team.h"
 
 namespace noisefloor::trainer {
@@ -22,11 +23,11 @@ struct Examples {
   at::Tensor images;  // {n, channels, height, width} float, in the network's layout
   at::Tensor labels;  // {n} int64; with binary cross-entropy {n, attributes} float, 0 or 1
 };
-// Gives examples [first, first + count) of the batch at hand. Called on the shards' threads.
-using LoadExamples = std::function<Examples(int64_t first, int64_t count)>;
+// Gives examples [first, first + count) of the batch at hand, on the device at `place` in the list
+// of devices. Called on the shards' threads.
+using LoadExamples = std::function<Examples(int64_t first, int64_t count, size_t place)>;
 
 struct ShardOptions {
-  int64_t shards = 1;
   int64_t threads = 1;                 // Intra-op threads of each shard.
   bool in_arrival_order = false;       // Add shares as they arrive instead of by rank.
   at::ScalarType layers = at::kFloat;  // model/precision.h
@@ -37,18 +38,19 @@ struct ShardOptions {
 };
 
 // One caller at a time. Batch norm normalises per shard; running statistics move by the mean over
-// the shards, added by rank.
+// the shards, added by rank. Sums are made on the first device, of shares that are moved there, so
+// that by rank they have the same bits wherever the shards are.
 class GradientShards {
  public:
-  // `replicas`: one a shard, sharing the weights of one model.
-  GradientShards(const ShardOptions& options, std::vector<std::unique_ptr<Model>> replicas);
+  GradientShards(const ShardOptions& options, Replicas replicas);
 
-  // The gradient of the mean loss over the whole batch, for each parameter; valid until the next
-  // call. `batch_size` is a multiple of the shards. The gradient is that of `loss_scale` times the
-  // loss.
+  // The gradient of the mean loss over the whole batch, for each parameter, on the first device;
+  // valid until the next call. `batch_size` is a multiple of the shards. The gradient is that of
+  // `loss_scale` times the loss.
   const std::vector<at::Tensor>& Compute(int64_t batch_size, int64_t step, const LoadExamples& load,
                                          double loss_scale = 1);
-  // Mean loss over the batch of the last Compute: the shards' shares, added by rank. On the device.
+  // Mean loss over the batch of the last Compute: the shards' shares, added by rank. On the first
+  // device.
   at::Tensor loss() const;
 
   // Moves the running statistics by those of the last batch.
@@ -75,12 +77,16 @@ class GradientShards {
   at::Tensor LossOf(const at::Tensor& logits, const at::Tensor& labels) const;
   at::Tensor Logits(const Model& replica, const at::Tensor& images, int64_t step,
                     int64_t first) const;
+  // Taken from the replica to the first device.
   std::vector<at::Tensor> TakeGradients(const Model& replica) const;
+  // Until the shard's device has computed its share, where there are several devices: who is done
+  // first then arrives first, and not whose thread has asked for it first.
+  void WaitForShare(int64_t rank) const;
   void AddShare(int64_t rank, std::vector<at::Tensor> share) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddByRank();
 
   const ShardOptions options_;
-  const std::vector<std::unique_ptr<Model>> replicas_;
+  const Replicas replicas_;
   std::vector<std::vector<at::Tensor>> shares_;  // By rank; each written by its thread.
   std::vector<at::Tensor> losses_;               // Likewise.
   std::vector<at::Tensor> sum_;                  // With in_arrival_order: under mutex_.

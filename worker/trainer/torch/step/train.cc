@@ -26,19 +26,33 @@ namespace noisefloor::trainer {
 
 namespace {
 
-std::vector<std::unique_ptr<Model>> MakeReplicas(const TrainInput& input, const Model& model) {
-  std::vector<std::unique_ptr<Model>> replicas;
-  for (int64_t rank = 0; rank < input.specification.train.shards; ++rank) {
-    replicas.push_back(
-        MakeModel(input.specification.model, ShapeOf(input.dataset), input.device, &model));
+Replicas MakeReplicas(const TrainInput& input, const Model& model) {
+  return {input.specification.model, ShapeOf(input.dataset), model,
+          input.specification.train.shards, input.devices};
+}
+
+// What runs our kernels on each of the devices.
+absl::StatusOr<std::vector<GpuKernels>> OpenKernels(const std::vector<at::Device>& devices) {
+  std::vector<GpuKernels> all;
+  for (const at::Device device : devices) {
+    NF_ASSIGN_OR_RETURN(all.emplace_back(), OpenGpuKernels(device));
   }
-  return replicas;
+  return all;
+}
+
+absl::StatusOr<TrainingBatches> MakeBatches(const TrainInput& input,
+                                            const std::vector<GpuKernels>& kernels) {
+  std::vector<BatchPlace> places;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    places.push_back({input.devices[i], kernels[i].launcher.get()});
+  }
+  return TrainingBatches::Make(input.specification, input.dataset, input.streams,
+                               std::move(places));
 }
 
 ShardOptions OptionsOf(const TrainInput& input) {
   const Specification& spec = input.specification;
-  return {.shards = spec.train.shards,
-          .threads = input.switches.threads,
+  return {.threads = input.switches.threads,
           .in_arrival_order = spec.Source(NoiseSource::kReduceOrder).state == SourceState::kFree,
           .layers = LayerTypeOf(spec.train.precision),
           .label_smoothing = spec.train.label_smoothing,
@@ -53,7 +67,7 @@ class Average {
  public:
   Average(const TrainInput& input, const Model& trained) {
     if (input.specification.train.average_decay == 0) return;
-    model_ = MakeModel(input.specification.model, ShapeOf(input.dataset), input.device);
+    model_ = MakeModel(input.specification.model, ShapeOf(input.dataset), input.device());
     model_->ToType(trained.type());
     const at::NoGradGuard no_grad;
     at::_foreach_copy_(weights(), trained.ParameterTensors());
@@ -99,7 +113,7 @@ class Examiner {
     const absl::Duration start = input_.clock.Steady();
     const double epoch = static_cast<double>(report_.steps) / static_cast<double>(counts.per_epoch);
     const absl::Status status =
-        results_.Evaluate(model, input_.device, evaluator_, {report_.steps, epoch}, last);
+        results_.Evaluate(model, input_.device(), evaluator_, {report_.steps, epoch}, last);
     report_.evaluate_seconds += absl::ToDoubleSeconds(input_.clock.Steady() - start);
     return status;
   }
@@ -168,7 +182,9 @@ void StepOn(const Batch& batch, int64_t step, double learning_rate, const Dial& 
             const Moving& moving) {
   const auto& gradient = moving.shards.Compute(
       static_cast<int64_t>(batch.examples.size()), step,
-      [&](int64_t first, int64_t count) { return moving.batches.Load(batch, first, count); },
+      [&](int64_t first, int64_t count, size_t place) {
+        return moving.batches.Load(batch, first, count, place);
+      },
       moving.update.loss_scale());
   dial.Apply(step, gradient);
   moving.update.Step(gradient, learning_rate);
@@ -186,7 +202,7 @@ EvaluationPlan EvaluationOf(const TrainInput& input) {
   return {.batch_size = input.specification.evaluate.batch_size,
           .threads = input.specification.train.threads,
           .training = input.switches,
-          .fresh_threads = input.switches.autotune && input.device.is_cuda()};
+          .fresh_threads = input.switches.autotune && input.device().is_cuda()};
 }
 
 Json MeasuredJson(const TrainReport& report) {
@@ -217,16 +233,14 @@ absl::StatusOr<TrainReport> Train(const TrainInput& input, Results& results, Rep
   NF_RETURN_IF_ERROR(CheckImages(spec.model.name, spec.data.name, input.dataset.shape.height,
                                  input.dataset.shape.width));
   ReleaseKeptMemory();  // What reading the data set used.
-  const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device);
+  const auto model = MakeModel(spec.model, ShapeOf(input.dataset), input.device());
   model->ToType(WeightTypeOf(spec.train.precision));
   InitWeights(*model, spec.model.init, input.streams.init);
   NF_ASSIGN_OR_RETURN(const Poke poke, ResolvePoke(spec, *model));
-  NF_ASSIGN_OR_RETURN(const GpuKernels kernels, OpenGpuKernels(input.device));
+  NF_ASSIGN_OR_RETURN(const std::vector<GpuKernels> kernels, OpenKernels(input.devices));
   NF_ASSIGN_OR_RETURN(const Dial dial,
-                      Dial::Make(spec, input.streams.dial, *model, kernels.launcher.get()));
-  NF_ASSIGN_OR_RETURN(TrainingBatches batches,
-                      TrainingBatches::Make(spec, input.dataset, input.streams, input.device,
-                                            kernels.launcher.get()));
+                      Dial::Make(spec, input.streams.dial, *model, kernels.front().launcher.get()));
+  NF_ASSIGN_OR_RETURN(TrainingBatches batches, MakeBatches(input, kernels));
   NF_RETURN_IF_ERROR(NoteStart(*model, batches, results));
 
   const StepCounts counts{batches.per_epoch(), batches.per_epoch() * spec.train.epochs};

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include <functional>
+#include <vector>
 
 #include "common/base/clock.h"
 #include "common/base/status.h"
@@ -24,10 +25,12 @@ struct TrainInput {
   const Dataset& dataset;
   const Streams& streams;
   const SwitchPlan& switches;
-  at::Device device;
+  std::vector<at::Device> devices;  // The first has the weights, the optimiser and the tests.
   const Clock& clock;
   std::function<bool()> stop_asked;     // Looked at before each step.
   Checkpointer* checkpoints = nullptr;  // None: nothing is kept, an interrupted member begins anew.
+
+  at::Device device() const { return devices.front(); }
 };
 
 // What a network for the data set is made for, and how it is evaluated.
