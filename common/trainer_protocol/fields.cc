@@ -187,7 +187,7 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
               "thread counts that the source threads draws from"),
       NF_NUMBER("sources.dial.size", sources.dial_size, 0, 1,
                 "deviation of the source dial's noise, as a share of each element of a gradient; "
-                "one rounding is about 6e-8"),
+                "one rounding moves at most 6e-8"),
       NF_TEXT("sources.dial.parameters", sources.dial_parameters, 4000,
               "the parameters whose gradients get it, separated by commas; in a name * stands for "
               "any characters; empty: all"),
@@ -207,7 +207,7 @@ std::vector<Field> FieldsOfSourcesAndEvaluation() {
 
 std::vector<Field> FieldsOfMeasurement() {
   return {
-      NF_INT("measure.steps", measure.steps, 0, 100000,
+      NF_INT("measure.steps", measure.steps, 0, 10000,
              "timed steps of each arm; 0: the member trains"),
       NF_INT("measure.warmup", measure.warmup, 1, 10000,
              "steps of each arm before the first that is timed"),

@@ -7,6 +7,7 @@
 #include "common/files/data_roots.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/datasets.h"
+#include "common/trainer_protocol/hardware_class.h"
 #include "common/trainer_protocol/training_json.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/commands.h"
@@ -191,7 +192,7 @@ class Replay final : public Command {
       return number;
     };
     NF_ASSIGN_OR_RETURN(const TrainedHere trained,
-                        TrainSomewhere(context, connection, Worker(context), submit));
+                        TrainSomewhere(context, connection, Worker(context, original), submit));
     if (trained.stopped) return Withdraw(context, connection, trained.sweep);
     NF_ASSIGN_OR_RETURN(const std::vector<Compared> all, Compare(connection, original, number));
     return Print(context, original, number, all);
@@ -213,7 +214,7 @@ class Replay final : public Command {
 
   // Where only this machine trains, what it does not have would be waited for in vain.
   absl::Status CheckOffered(Connection& connection, const Original& original) const {
-    const std::string& hardware = hardware_.empty() ? original.member.hardware() : hardware_;
+    const std::string& hardware = Hardware(original);
     const std::string& stack = stack_.empty() ? original.member.stack() : stack_;
     NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
                         connection.Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
@@ -244,8 +245,16 @@ class Replay final : public Command {
     return answer.sweep_id();
   }
 
-  LocalWorkerSettings Worker(const Context& context) const {
-    return {.data_roots = JoinDataRoots(DataRoots(context, data_root_)), .trainers = trainers_};
+  // The class that is asked for; else that of the original.
+  const std::string& Hardware(const Original& original) const {
+    return hardware_.empty() ? original.member.hardware() : hardware_;
+  }
+
+  LocalWorkerSettings Worker(const Context& context, const Original& original) const {
+    const uint32_t gpus = std::max<uint32_t>(1, CountGpus(Hardware(original)).count);
+    return {.gpus_per_slot = gpus,
+            .data_roots = JoinDataRoots(DataRoots(context, data_root_)),
+            .trainers = trainers_};
   }
 
   static absl::StatusOr<std::vector<Compared>> Compare(Connection& connection,

@@ -222,8 +222,8 @@ class Csv {
     text_ += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", place.table,
                          row.cell, CsvField(row.network), CsvField(row.settings),
                          CsvField(row.hardware), CsvField(row.stack), CsvField(row.plan),
-                         place.member, place.arm, CsvField(place.name), place.round, metric,
-                         Text(e.value), Text(e.low), Text(e.high), e.n, CsvField(e.note));
+                         place.member, CsvField(place.arm), CsvField(place.name), place.round,
+                         metric, Text(e.value), Text(e.low), Text(e.high), e.n, CsvField(e.note));
   }
   void Add(const CostRow& row, const Place& place, const std::string& metric, double value) {
     Estimate plain;

@@ -146,6 +146,7 @@ struct KernelFiles {
   KernelSums kernels;
   KernelSums primitives;
   double steps = 0;
+  std::string error;  // Of the last one: why its profile is not whole; "" = it is.
 
   // False when the text is no such file; then nothing is added.
   bool Add(const std::string& text) {
@@ -155,6 +156,7 @@ struct KernelFiles {
       added.steps += json.at("profiled_steps").get<double>();
       AddKernels(json.at("arms"), added.kernels);
       AddKernels(json.at("primitives"), added.primitives);
+      added.error = json.value("error", "");
       *this = std::move(added);
       return true;
     } catch (const Json::exception&) {
@@ -208,8 +210,12 @@ class Rows {
     if (!bits.empty()) row.bits = row.bits.empty() || row.bits == bits ? bits : "different";
     WarnOfThrottling(member);
     const std::string& text = place < kernels_.size() ? kernels_[place] : "";
-    if (text.empty() || files.Add(text)) return;
-    study_.warnings.push_back(member.id + ": its kernels are not what a trainer writes");
+    if (text.empty()) return;
+    if (!files.Add(text)) {
+      study_.warnings.push_back(member.id + ": its kernels are not what a trainer writes");
+    } else if (!files.error.empty()) {
+      study_.warnings.push_back(member.id + ": not all of its kernels are named: " + files.error);
+    }
   }
 
   void WarnOfThrottling(const MemberInput& member) {

@@ -52,12 +52,23 @@ absl::StatusOr<std::vector<std::string>> ClassesFrom(const v1::InferMembersReque
                    "some");
 }
 
-// Of all classes those that have one device, as an evaluation needs.
+// An evaluation needs one device: of all classes those that have one are kept, named ones must.
 absl::Status KeepThoseOfOneDevice(const sweep::Sweep& original,
                                   const v1::InferMembersRequest& request,
                                   std::vector<std::string>& classes) {
-  const bool all = request.hardware_classes().empty();
-  if (!all || FindSetting(original.base, sweep::kDevices) == nullptr) return absl::OkStatus();
+  if (FindSetting(original.base, sweep::kDevices) == nullptr) return absl::OkStatus();
+  for (const sweep::Axis& axis : original.axes) {
+    if (std::ranges::count(axis.columns, sweep::kDevices, &sweep::AxisColumn::path) == 0) continue;
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        "train.devices is on an axis of the sweep, and an evaluation is of one device: "
+        "its cells would be the same");
+  }
+  for (const std::string& name : request.hardware_classes()) {
+    if (HasDevices(name, 1)) continue;
+    return InvalidInput("hardware_classes: an evaluation is of one device, and the slots of " +
+                        name + " have several");
+  }
   std::erase_if(classes, [](const std::string& name) { return !HasDevices(name, 1); });
   if (!classes.empty()) return absl::OkStatus();
   return MakeError(absl::StatusCode::kFailedPrecondition,

@@ -87,7 +87,7 @@ std::string Differences(const State& state, const Worker& worker, const Pool& po
 std::string OtherCounts(const State& state, const Pool& pool) {
   const GpuCount named = CountGpus(pool.hardware);
   const auto wanted = pool.hardware.empty() ? static_cast<uint32_t>(pool.devices) : named.count;
-  if (!(IsGpuClass(pool.hardware) || (pool.hardware.empty() && wanted > 1))) return "";
+  if (!(IsGpuClass(pool.hardware) || (pool.hardware.empty() && wanted > 0))) return "";
   std::vector<std::string> found;
   for (const auto& [id, worker] : state.workers) {
     if (!worker.session) continue;
@@ -374,6 +374,7 @@ std::string Wanted(const Pool& pool) {
   const std::string stack = pool.stack.empty() ? "" : "stack " + pool.stack;
   std::string place = pool.hardware.empty() ? "" : "hardware class " + pool.hardware;
   if (pool.devices > 1) place = std::to_string(pool.devices) + " devices";
+  if (place.empty() && stack.empty()) place = "slots of one device";
   return place + (place.empty() || stack.empty() ? "" : " and ") + stack;
 }
 

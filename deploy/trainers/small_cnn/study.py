@@ -23,7 +23,7 @@ class Net(Protocol):
 
 
 # By path: the only values that these scripts know of our trainer's settings.
-ONLY = {"model.name": "small_cnn", "train.precision": "fp32", "train.shards": 1,
+ONLY = {"model.name": "small_cnn", "train.precision": "fp32", "train.shards": 1, "train.devices": 1,
         "train.optimizer.name": "sgd", "train.optimizer.formula": "torch",
         "train.optimizer.decayed": "all", "train.clip_norm": 0, "train.average_decay": 0}
 
@@ -34,8 +34,9 @@ def main(make: Callable[[nf.Run, int, int], Net], stack: str) -> None:
         for path, value in ONLY.items():
             if run[path] != value:
                 raise nf.Refused(f"{path}: {stack} has only {value}")
-        if run.poke.state != "off" or run["sources.threads.choices"]:
-            raise nf.Refused(f"{stack} has no poke and no choice of threads")
+        if {run.poke.state, run.dial.state, run.load.state} != {"off"} \
+                or run["sources.threads.choices"]:
+            raise nf.Refused(f"{stack} has no poke, no dial, no load and no choice of threads")
         _train(run, make)
     nf.main(train, nf.images.settings(), stack=stack)
 

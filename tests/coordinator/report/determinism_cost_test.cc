@@ -178,6 +178,13 @@ TEST(DeterminismCostTest, RoundsThatOneArmLacksAndMembersThatAreNotDoneAreLeftOu
                           "are not shown"));
 }
 
+TEST(DeterminismCostTest, KernelsThatCouldNotBeNamedAreMissed) {
+  const CostStudy study = BuildCost(
+      Input(), {R"({"profiled_steps": 2, "arms": {}, "primitives": {}, "error": "no profiler"})"});
+  EXPECT_THAT(study.warnings, ElementsAre("s1c0r0: not all of its kernels are named: no profiler"));
+  EXPECT_TRUE(BuildCost(Input(), {kKernels}).warnings.empty());
+}
+
 TEST(DeterminismCostTest, AThrottledGpuIsWarnedOf) {
   StudyInput input = Input();
   auto& reasons = input.members[0].curves["gpu/throttle_reasons"];

@@ -170,6 +170,9 @@ TEST_F(InferTest, AllClassesAreThoseOfOneDevice) {
   ASSERT_TRUE(infer.ok()) << infer.status();
   EXPECT_EQ(infer->members(), 2u);
   EXPECT_EQ(Member("s2c0r0").hardware(), kClass);
+  EXPECT_THAT(
+      Message(Infer(Request("nvidia-t4-x2")).status()),
+      HasSubstr("an evaluation is of one device, and the slots of nvidia-t4-x2 have several"));
 }
 
 TEST_F(InferTest, SaysWhatItIsAndIsNoStudy) {

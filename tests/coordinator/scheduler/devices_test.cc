@@ -264,6 +264,10 @@ TEST(Devices, WhatTrainsAnywhereGoesWhereItsDevicesAre) {
             "s1c0r0 waits: no connected worker offers 4 devices. w1 has slots of 2 GPUs "
             "(nvidia-h200-x2); it takes slots of exactly 4 GPUs, which `noisefloor-worker "
             "--gpus-per-slot=4` makes. Connect one.");
+  EXPECT_EQ(scheduler.Explain({SweepId{2}, 0, 0}, kT0),
+            "s2c0r0 waits: no connected worker offers slots of one device. w1 has slots of 2 GPUs "
+            "(nvidia-h200-x2); it takes slots of exactly 1 GPU, which `noisefloor-worker "
+            "--gpus-per-slot=1` makes. Connect one.");
   EXPECT_THAT(Granted(scheduler.Step(Join(2, 2, "G1", {"nvidia-h200"}), kT0)),
               ElementsAre("s2c0r0 in 0 of G1"));
   EXPECT_THAT(Granted(scheduler.Step(Join(3, 2, "G2", {"nvidia-h200-x4"}), kT0)),

@@ -103,7 +103,7 @@ class SweepInfo:
     """A sweep with its counts."""
     sweep: int
     name: str
-    kind: str                  # "train", "replay", "infer".
+    kind: str                  # "train", "replay", "infer", "measure".
     of: str                    # Of a replay, the member; of "infer" the sweep.
     owner: str
     submitted: datetime.datetime

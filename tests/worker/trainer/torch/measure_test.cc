@@ -230,7 +230,7 @@ TEST(MeasureTest, LossesThatAreNotFiniteAreToldAndNotTimed) {
 
 TEST(MeasureTest, AStopIsObeyedBetweenTwoSteps) {
   TrainerRequest request = MeasureRequest();
-  request.specification.measure.steps = 100000;
+  request.specification.measure.steps = 10000;
   const Ran ran = RunTrainer(request, {.stop_after_first_progress = true});
   EXPECT_EQ(ran.exit_code, ExitCodeOf(CauseClass::kInterrupted));
   EXPECT_EQ(ran.outcome().cause, CauseClass::kInterrupted);

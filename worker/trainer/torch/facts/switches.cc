@@ -42,10 +42,10 @@ std::vector<Switch> DeterminismSwitches(const SwitchPlan& plan) {
   return {
       Bool(
           "deterministic_algorithms", plan.deterministic,
-          [&](bool on) { context.setDeterministicAlgorithms(on, /*warn_only=*/false); },
+          [&](bool on) { context.setDeterministicAlgorithms(on, on && plan.warn_only); },
           [&] { return context.deterministicAlgorithms(); }),
       Bool(
-          "deterministic_warn_only", false, [](bool) {},
+          "deterministic_warn_only", plan.deterministic && plan.warn_only, [](bool) {},
           [&] { return context.deterministicAlgorithmsWarnOnly(); }),
       // We read no memory that nobody wrote; filling it would only cost time.
       OfContext("fill_uninitialised_memory", false,
@@ -108,7 +108,7 @@ std::vector<Switch> PrecisionSwitches(const SwitchPlan& plan) {
   };
 }
 
-// No network here has attention yet; held still so that one that comes finds them so.
+// Of attention, which one way computes everywhere.
 std::vector<Switch> AttentionSwitches() {
   return {
       OfContext("sdp_math", true, &Context::setSDPUseMath, &Context::userEnabledMathSDP),

@@ -13,7 +13,10 @@
 namespace noisefloor::trainer {
 
 struct SwitchPlan {
-  bool deterministic = true;    // Off when the source `kernels` is free.
+  bool deterministic = true;  // Off when the source `kernels` is free.
+  // With `deterministic`: what LibTorch cannot vouch for warns and does not throw. The kernels are
+  // the same. For a process without the variable by which cuBLAS is vouched for.
+  bool warn_only = false;
   bool autotune = false;        // On when the source `autotune` is free.
   bool tf32 = false;            // On when train.precision is.
   int64_t threads = 1;          // Intra-op threads.

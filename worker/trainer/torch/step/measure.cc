@@ -110,7 +110,8 @@ class Measurement {
 
   absl::Status CheckLoss() {
     report_.loss = arms_.front().Loss();
-    if (!std::isfinite(report_.loss)) report_.ending = Ending::kDiverged;
+    const auto is_finite = [](const Arm& arm) { return std::isfinite(arm.Loss()); };
+    if (!std::ranges::all_of(arms_, is_finite)) report_.ending = Ending::kDiverged;
     return absl::OkStatus();
   }
 

@@ -66,13 +66,13 @@ void GradientShards::ComputeShard(int64_t rank, const Pass& pass, const LoadExam
   const at::Tensor logits = Logits(replica, examples.images, pass.step, first).to(replica.type());
   const at::Tensor loss = LossOf(logits, examples.labels).div(static_cast<double>(pass.batch_size));
   (pass.loss_scale == 1 ? loss : loss * pass.loss_scale).backward();
+  if (options_.in_arrival_order) WaitForShare(rank);  // Copies wait for the first device, too.
   losses_[place] = loss.detach().to(replicas_.devices().front());
   std::vector<at::Tensor> share = TakeGradients(replica);
   if (!options_.in_arrival_order) {
     shares_[place] = std::move(share);
     return;
   }
-  WaitForShare(rank);
   MutexLock lock(mutex_);  // Who comes first adds first: this is the noise source.
   AddShare(rank, std::move(share));
 }
