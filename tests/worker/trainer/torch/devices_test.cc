@@ -191,7 +191,10 @@ TEST(DevicesTest, SharesThatArriveAreAddedInTheOrderThatIsRecorded) {
     }
     before = shards.arrival_orders();
     ASSERT_EQ(order.size(), 7u) << order;
-    std::vector<at::Tensor> expected = shares[static_cast<size_t>(order[0] - '0')];
+    std::vector<at::Tensor> expected;
+    for (const at::Tensor& one : shares[static_cast<size_t>(order[0] - '0')]) {
+      expected.push_back(one.clone());
+    }
     for (const size_t place : {2, 4, 6}) {
       at::_foreach_add_(expected, shares[static_cast<size_t>(order[place] - '0')]);
     }
