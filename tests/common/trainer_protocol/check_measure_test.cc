@@ -6,19 +6,12 @@
 
 #include "common/trainer_protocol/json.h"
 #include "common/trainer_protocol/steps.h"
+#include "tests/common/trainer_protocol/problems_of.h"
 
 namespace noisefloor {
 namespace {
 
 using testing::ElementsAre;
-
-std::vector<std::string> ProblemsOf(const Specification& specification) {
-  std::vector<std::string> texts;
-  for (const FieldProblem& problem : CheckTogether(specification)) {
-    texts.push_back(problem.path + ": " + problem.message);
-  }
-  return texts;
-}
 
 Specification Measurement() {
   Specification specification;

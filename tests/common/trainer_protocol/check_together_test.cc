@@ -4,19 +4,12 @@
 
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/networks.h"
+#include "tests/common/trainer_protocol/problems_of.h"
 
 namespace noisefloor {
 namespace {
 
 using testing::ElementsAre;
-
-std::vector<std::string> ProblemsOf(const Specification& specification) {
-  std::vector<std::string> texts;
-  for (const FieldProblem& problem : CheckTogether(specification)) {
-    texts.push_back(problem.path + ": " + problem.message);
-  }
-  return texts;
-}
 
 TEST(CheckTogetherTest, DefaultsFitTogether) { EXPECT_THAT(ProblemsOf({}), ElementsAre()); }
 
