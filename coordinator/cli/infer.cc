@@ -98,7 +98,13 @@ class Infer final : public Command {
     }
     OutliveReaders();
     NF_ASSIGN_OR_RETURN(Connection connection, OpenToTrainSomewhere(context));
-    const auto submit = [&](Connection& to) { return Submit(context, to); };
+    const auto submit = [&](Connection& to) -> absl::StatusOr<uint64_t> {
+      for (const std::string& name : hardware_) {
+        if (to.remote()) break;
+        NF_RETURN_IF_ERROR(CheckIsHere(to, name, stack_.empty() ? "any" : stack_));
+      }
+      return Submit(context, to);
+    };
     NF_ASSIGN_OR_RETURN(const TrainedHere done,
                         TrainSomewhere(context, connection, Worker(context), submit));
     if (done.stopped) return Withdraw(context, connection, done.sweep);

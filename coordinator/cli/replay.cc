@@ -14,7 +14,6 @@
 #include "coordinator/cli/connection.h"
 #include "coordinator/cli/data_search.h"
 #include "coordinator/cli/listing.h"
-#include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
 #include "coordinator/cli/replay_verdict.h"
@@ -187,7 +186,8 @@ class Replay final : public Command {
     SayExpectation(context, original, !connection.remote());
     uint64_t number = 0;
     const auto submit = [&](Connection& to) -> absl::StatusOr<uint64_t> {
-      if (!to.remote()) NF_RETURN_IF_ERROR(CheckOffered(to, original));
+      const std::string& stack = stack_.empty() ? original.member.stack() : stack_;
+      if (!to.remote()) NF_RETURN_IF_ERROR(CheckIsHere(to, Hardware(original), stack));
       NF_ASSIGN_OR_RETURN(number, Submit(context, to));
       return number;
     };
@@ -210,27 +210,6 @@ class Replay final : public Command {
                                       fmt::join(reasons, "; ")))
                 << "\n"
                 << CohortText(original.cohort) << "\n";
-  }
-
-  // Where only this machine trains, what it does not have would be waited for in vain.
-  absl::Status CheckOffered(Connection& connection, const Original& original) const {
-    const std::string& hardware = Hardware(original);
-    const std::string& stack = stack_.empty() ? original.member.stack() : stack_;
-    NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
-                        connection.Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
-    std::string has;
-    for (const v1::WorkerSummary& worker : answer.workers()) {
-      if (!worker.connected()) continue;
-      const auto fits = [&](const v1::Offer& offer) {
-        return offer.hardware_class() == hardware && (stack == "any" || offer.stack() == stack);
-      };
-      if (std::ranges::any_of(worker.inventory().offers(), fits)) return absl::OkStatus();
-      has = fmt::format("{} with {}", ClassesText(worker.inventory()),
-                        fmt::join(StacksOf(worker.inventory()), ", "));
-    }
-    return MakeError(
-        absl::StatusCode::kFailedPrecondition,
-        fmt::format("this machine has no {} with stack {}; it has {}", hardware, stack, has));
   }
 
   absl::StatusOr<uint64_t> Submit(const Context& context, Connection& connection) const {

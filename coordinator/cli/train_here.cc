@@ -1,12 +1,15 @@
 #include "coordinator/cli/train_here.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "coordinator/cli/follow.h"
 #include "coordinator/cli/listing.h"
+#include "coordinator/cli/offers.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/progress.h"
 
@@ -65,6 +68,26 @@ absl::StatusOr<TrainedHere> TrainHere(
   NF_ASSIGN_OR_RETURN(v1::GetSweepResponse after, connection.Call(&Stub::GetSweep, request));
   trained.sweep = std::move(*after.mutable_sweep());
   return trained;
+}
+
+absl::Status CheckIsHere(Connection& connection, const std::string& hardware,
+                         const std::string& stack) {
+  NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
+                      connection.Call(&Stub::ListWorkers, v1::ListWorkersRequest()));
+  const bool any = stack == "any";
+  std::string has;
+  for (const v1::WorkerSummary& worker : answer.workers()) {
+    if (!worker.connected()) continue;
+    const auto fits = [&](const v1::Offer& offer) {
+      return offer.hardware_class() == hardware && (any || offer.stack() == stack);
+    };
+    if (std::ranges::any_of(worker.inventory().offers(), fits)) return absl::OkStatus();
+    has = ClassesText(worker.inventory());
+    if (!any) has += fmt::format(" with {}", fmt::join(StacksOf(worker.inventory()), ", "));
+  }
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   fmt::format("this machine has no {}{}; it has {}", hardware,
+                               any ? "" : " with stack " + stack, has));
 }
 
 absl::StatusOr<Connection> OpenToTrainSomewhere(const Context& context) {

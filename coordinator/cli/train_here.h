@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "common/base/status.h"
 #include "coordinator/cli/connection.h"
@@ -27,6 +28,11 @@ struct TrainedHere {
 absl::StatusOr<TrainedHere> TrainHere(
     Context& context, Connection& connection, const LocalWorkerSettings& worker,
     const std::function<absl::StatusOr<uint64_t>(Connection&)>& submit);
+
+// FailedPrecondition where this machine has no place for the class with the stack, "any" = with
+// some: where only it trains, that would be waited for in vain.
+absl::Status CheckIsHere(Connection& connection, const std::string& hardware,
+                         const std::string& stack);
 
 // The coordinator that is named, or that holds the home; else the home, as OpenToTrain.
 absl::StatusOr<Connection> OpenToTrainSomewhere(const Context& context);

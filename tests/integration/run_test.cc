@@ -150,6 +150,9 @@ replicates: 2
                                                  here))});
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(Do({"infer", "s1", "--member=s2c0r0"}).code, 1) << "no member of s1";
+  const Ended elsewhere = Do({"infer", "s1", "--hardware=nvidia-none"});
+  EXPECT_EQ(elsewhere.code, 1);
+  EXPECT_THAT(elsewhere.err, HasSubstr("this machine has no nvidia-none; it has cpu-"));
 
   const json members = Json({"infer", "s1"})["members"];
 
