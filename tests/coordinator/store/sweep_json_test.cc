@@ -44,7 +44,10 @@ TEST(SweepJsonTest, WhatWasKeptBeforeThereWasNoiseOnPurposeHasNone) {
   const std::string text = SweepToJson(sample::Content());
   EXPECT_EQ(text.find("dial\":\"off"), std::string::npos);
   EXPECT_EQ(text.find("load\":\"off"), std::string::npos);
-  for (const sweep::NoisePlan& plan : SweepFromJson(text)->plans) {
+  const absl::StatusOr<sweep::Sweep> back = SweepFromJson(text);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_FALSE(back->plans.empty());
+  for (const sweep::NoisePlan& plan : back->plans) {
     EXPECT_EQ(RuleOf(plan.rules, NoiseSource::kDial).state, SourceState::kOff);
     EXPECT_EQ(RuleOf(plan.rules, NoiseSource::kLoad).state, SourceState::kOff);
   }
