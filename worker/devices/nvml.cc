@@ -34,6 +34,15 @@ bool Load(void* library, const char* name, F*& function) {
   return function != nullptr;
 }
 
+// What a function answers in its last argument; nothing where the driver has it not or does not
+// say.
+template <typename F, typename... Arguments>
+std::optional<uint32_t> Figure(F* function, Arguments... arguments) {
+  unsigned value = 0;
+  if (function == nullptr || function(arguments..., &value) != kSuccess) return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
 struct Nvml::Functions {
@@ -215,22 +224,15 @@ std::optional<Nvml::Pace> Nvml::PaceOf(Handle device) const {
 }
 
 std::optional<uint32_t> Nvml::Milliwatts(Handle device) const {
-  unsigned value = 0;
-  if (functions_->power == nullptr) return std::nullopt;
-  return functions_->power(device, &value) == kSuccess ? std::optional(value) : std::nullopt;
+  return Figure(functions_->power, device);
 }
 
 std::optional<uint32_t> Nvml::MostMilliwatts(Handle device) const {
-  unsigned value = 0;
-  if (functions_->most_power == nullptr) return std::nullopt;
-  return functions_->most_power(device, &value) == kSuccess ? std::optional(value) : std::nullopt;
+  return Figure(functions_->most_power, device);
 }
 
 std::optional<uint32_t> Nvml::Celsius(Handle device) const {
-  unsigned value = 0;
-  if (functions_->temperature == nullptr) return std::nullopt;
-  const int result = functions_->temperature(device, kOfTheChip, &value);
-  return result == kSuccess ? std::optional(value) : std::nullopt;
+  return Figure(functions_->temperature, device, kOfTheChip);
 }
 
 std::vector<int> Nvml::ComputeProcessNumbers(Handle device) const {

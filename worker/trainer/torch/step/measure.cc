@@ -38,9 +38,10 @@ class Measurement {
         watch_(input.devices.front(), input.clock),
         gpu_(input.devices.front().is_cuda() ? GpuUuid() : ""),
         total_(PlannedSteps(input.specification)) {
+    const Examples drawn = DrawBatch(input.specification, input.devices.front());
     std::vector<Examples> batch;  // By device.
     for (const at::Device device : input.devices) {
-      batch.push_back(DrawBatch(input.specification, device));
+      batch.push_back({drawn.images.to(device), drawn.labels.to(device)});
     }
     const Specification held = HeldStill(input.specification);
     SwitchPlan still = PlanSwitches(held, input.switches.threads);
@@ -86,7 +87,8 @@ class Measurement {
       if (timed >= 1) NotePace(timed);
       reporter_.Progress(report_.steps, total_);
     }
-    return CheckLoss();
+    CheckLoss();
+    return absl::OkStatus();
   }
 
   // Just behind a step, when the clocks are what they were during it.
@@ -108,11 +110,11 @@ class Measurement {
     report_.timed_seconds += time.wall_seconds;
   }
 
-  absl::Status CheckLoss() {
+  void CheckLoss() {
     report_.loss = arms_.front().Loss();
-    const auto is_finite = [](const Arm& arm) { return std::isfinite(arm.Loss()); };
-    if (!std::ranges::all_of(arms_, is_finite)) report_.ending = Ending::kDiverged;
-    return absl::OkStatus();
+    if (!std::isfinite(report_.loss) || !std::isfinite(arms_.back().Loss())) {
+      report_.ending = Ending::kDiverged;
+    }
   }
 
   absl::Status Profile() {
