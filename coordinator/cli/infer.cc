@@ -100,8 +100,9 @@ class Infer final : public Command {
     NF_ASSIGN_OR_RETURN(Connection connection, OpenToTrainSomewhere(context));
     const auto submit = [&](Connection& to) -> absl::StatusOr<uint64_t> {
       for (const std::string& name : hardware_) {
-        if (to.remote()) break;
-        NF_RETURN_IF_ERROR(CheckIsHere(to, name, stack_.empty() ? "any" : stack_));
+        if (!to.remote()) {
+          NF_RETURN_IF_ERROR(CheckIsHere(to, name, stack_.empty() ? "any" : stack_));
+        }
       }
       return Submit(context, to);
     };
