@@ -35,6 +35,11 @@ double NormalQuantile(double p) {
   return math::quantile(math::normal_distribution<double, NoThrow>(0, 1), p);
 }
 
+double TwoSidedP(double t, double degrees) {
+  const math::students_t_distribution<double, NoThrow> distribution(degrees);
+  return 2 * math::cdf(math::complement(distribution, std::abs(t)));
+}
+
 std::optional<Interval> TInterval(double value, double standard_error, int64_t n) {
   if (n < 2 || !std::isfinite(value) || !std::isfinite(standard_error)) return std::nullopt;
   const double half = TQuantile(static_cast<double>(n - 1), 1 - kLevel / 2) * standard_error;

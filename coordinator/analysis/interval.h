@@ -20,6 +20,9 @@ double ChiSquareQuantile(double degrees, double p);
 double FQuantile(double degrees1, double degrees2, double p);
 double NormalQuantile(double p);
 
+// Two-sided p of Student's t.
+double TwoSidedP(double t, double degrees);
+
 // value +- t(n - 1) * standard_error; absent below n = 2.
 std::optional<Interval> TInterval(double value, double standard_error, int64_t n);
 

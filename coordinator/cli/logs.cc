@@ -69,9 +69,22 @@ class Logs final : public Command {
         PrintData(context, piece);
       return absl::OkStatus();
     });
+    if (absl::IsNotFound(read)) return WhyThereIsNone(context, connection, read);
     NF_RETURN_IF_ERROR(read);
     if (context.Json()) PrintJson(context.out, {{"member", member_}, {"log", text}});
     return kDone;
+  }
+
+  // A log comes with a result; of a member that runs there is something else to see.
+  absl::Status WhyThereIsNone(Context& context, Connection& connection, const absl::Status& read) {
+    v1::GetMemberRequest request;
+    request.set_member(member_);
+    const auto answer = connection.Call(&Stub::GetMember, request);
+    if (!answer.ok() || answer->member().state() != v1::MEMBER_STATE_LEASED) return read;
+    return MakeError(absl::StatusCode::kNotFound,
+                     fmt::format("{} runs, and its log comes with its result; {} shows its losses "
+                                 "and accuracies as they come",
+                                 member_, context.Hint(fmt::format("logs {} -f", member_))));
   }
 
   std::string member_;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 
 #include "common/base/csv.h"
 #include "coordinator/report/comparison_words.h"
@@ -123,6 +124,28 @@ void AddComparison(const Comparison& h, Csv& csv) {
   csv.AddText(place, "finding", h.text);
 }
 
+void AddContrast(const Contrast& contrast, Csv& csv) {
+  const Place place{"contrast",
+                    contrast.cells_a.empty() ? "" : std::to_string(contrast.cells_a.front()),
+                    contrast.plan.empty() ? contrast.over : contrast.plan + ", " + contrast.over,
+                    fmt::format("{} {} against {}", contrast.subject, contrast.b, contrast.a)};
+  for (const FigureContrast& figure : contrast.figures) {
+    csv.Add(place, figure.figure, figure.estimate);
+    csv.Add(place, figure.figure + "_p", figure.p, figure.estimate.n);
+    csv.Add(place, figure.figure + "_p_holm", figure.p_holm, figure.estimate.n);
+  }
+  csv.AddText(place, "finding", contrast.text);
+}
+
+void AddDecomposition(const SourceDecomposition& of, Csv& csv) {
+  csv.Add({"sources", "", of.setting, ""}, of.figure + "_whole", of.whole);
+  for (const SourceShare& share : of.shares) {
+    csv.Add({"sources", "", of.setting, fmt::format("{}", fmt::join(share.sources, " x "))},
+            of.figure + "_" + share.kind, share.share);
+  }
+  csv.AddText({"sources", "", of.setting, ""}, of.figure + "_finding", of.text);
+}
+
 void AddChecks(const Study& study, Csv& csv) {
   for (const ControlCheck& check : study.controls) {
     csv.AddText({"control", std::to_string(check.cell), check.label, check.verdict}, "verdict",
@@ -187,6 +210,8 @@ std::string StudyToCsv(const Study& study) {
   for (const auto* comparisons : {&study.hardware, &study.stacks}) {
     for (const Comparison& comparison : *comparisons) AddComparison(comparison, csv);
   }
+  for (const Contrast& contrast : study.contrasts) AddContrast(contrast, csv);
+  for (const SourceDecomposition& of : study.decompositions) AddDecomposition(of, csv);
   AddChecks(study, csv);
   for (const Curve& curve : study.curves) AddCurve(curve, csv);
   AddPairs(study.heat_map, csv);

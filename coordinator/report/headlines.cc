@@ -11,6 +11,7 @@
 
 #include "coordinator/analysis/spread.h"
 #include "coordinator/report/comparison_words.h"
+#include "coordinator/report/contrast_words.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -177,7 +178,7 @@ void SayPlan(const Study& study, const std::string& plan, Headlines& headlines) 
   const auto [least, most] = std::ranges::minmax_element(points, {}, MeanChurn);
   headlines.push_back(fmt::format(
       "{}: two trainings{} disagree on {} of the examples at {} to {} at {}, of {} points of the "
-      "axes; which of them differ is not tested.",
+      "axes.",
       what, at, Percent(MeanChurn(*least), 2), least->axes_label, Percent(MeanChurn(*most), 2),
       most->axes_label, points.size()));
 }
@@ -298,6 +299,62 @@ void SayShifts(const std::vector<SettingTest>& tests, const std::vector<Comparis
   }
 }
 
+// Of one question (an axis, or plans) the sides that differ, and how many were set against each
+// other.
+void SayContrasts(const Study& study, Headlines& headlines) {
+  const int64_t tests = TestsOf(study.contrasts);
+  std::vector<std::pair<std::string, std::vector<const Contrast*>>> by_subject;
+  for (const Contrast& contrast : study.contrasts) {
+    if (contrast.under_trained) continue;
+    if (by_subject.empty() || by_subject.back().first != contrast.subject) {
+      by_subject.push_back({contrast.subject, {}});
+    }
+    by_subject.back().second.push_back(&contrast);
+  }
+  for (const auto& [subject, contrasts] : by_subject) {
+    std::vector<std::string> claims;
+    int64_t fewest = contrasts[0]->draws;
+    for (const Contrast* contrast : contrasts) {
+      const std::string claim = ClaimOf(*contrast, tests);
+      if (!claim.empty()) claims.push_back(claim);
+      fewest = std::min(fewest, contrast->draws);
+    }
+    if (claims.empty()) {
+      headlines.push_back(fmt::format(
+          "{}: no difference of churn, top-1 or its spread is shown in {} (from n = {} on).",
+          subject, Counted(static_cast<int64_t>(contrasts.size()), "contrast"), fewest));
+    } else if (claims.size() <= kMostPoints) {
+      for (std::string& claim : claims) headlines.push_back(std::move(claim));
+    } else {
+      headlines.push_back(
+          fmt::format("{}: in {} of {} contrasts a difference is shown after Holm over all {} "
+                      "tests; each is in its table.",
+                      subject, claims.size(), contrasts.size(), tests));
+    }
+  }
+}
+
+// A share whose interval is wider than the whole says nothing, nor does one of two draws.
+bool IsNarrow(const SourceShare& share) {
+  return share.share.n > 2 && share.share.low && *share.share.high - *share.share.low < 1;
+}
+
+void SayDecompositions(const Study& study, Headlines& headlines) {
+  std::vector<std::string> texts;
+  for (const SourceDecomposition& of : study.decompositions) {
+    if (of.figure != "churn" || of.under_trained) continue;
+    if (std::ranges::any_of(of.shares, IsNarrow)) texts.push_back(of.text);
+  }
+  if (texts.empty()) return;
+  if (texts.size() <= kMostPoints) {
+    for (std::string& text : texts) headlines.push_back(std::move(text));
+    return;
+  }
+  headlines.push_back(fmt::format(
+      "What share of the churn each source has is in its table, for each of {} settings.",
+      texts.size()));
+}
+
 }  // namespace
 
 std::vector<std::string> BuildHeadlines(const Study& study) {
@@ -306,6 +363,8 @@ std::vector<std::string> BuildHeadlines(const Study& study) {
   SayEnds(study, headlines);
   SayControls(study, headlines);
   SayPlans(study, headlines);
+  SayDecompositions(study, headlines);
+  SayContrasts(study, headlines);
   SayFactorAlone(study.hardware, headlines);
   SayShifts(study.hardware_tests, study.hardware, headlines);
   SayFactorAlone(study.stacks, headlines);

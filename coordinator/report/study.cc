@@ -9,7 +9,9 @@
 #include "coordinator/report/cohort.h"
 #include "coordinator/report/comparison.h"
 #include "coordinator/report/comparison_words.h"
+#include "coordinator/report/contrasts.h"
 #include "coordinator/report/curves.h"
+#include "coordinator/report/decompositions.h"
 #include "coordinator/report/environment.h"
 #include "coordinator/report/examples.h"
 #include "coordinator/report/failures.h"
@@ -82,6 +84,8 @@ Study BuildStudy(const StudyInput& input) {
   for (auto* const comparisons : {&study.hardware, &study.stacks}) {
     for (Comparison& comparison : *comparisons) comparison.text = TextOf(comparison);
   }
+  study.contrasts = BuildContrasts(gathered);
+  study.decompositions = BuildDecompositions(gathered);
   study.worst_classes = BuildWorstClasses(gathered);
   study.fixed_draws = BuildFixedDraws(gathered);
   study.curves = BuildCurves(gathered);

@@ -13,6 +13,8 @@
 
 #include "coordinator/analysis/estimate.h"
 #include "coordinator/report/study_comparison.h"
+#include "coordinator/report/study_contrast.h"
+#include "coordinator/report/study_decomposition.h"
 #include "coordinator/report/study_input.h"
 
 namespace noisefloor::report {
@@ -261,6 +263,8 @@ struct Study {
   std::vector<Comparison> stacks;
   std::vector<SettingTest> stack_tests;
   std::vector<Comparison> hardware;
+  std::vector<Contrast> contrasts;
+  std::vector<SourceDecomposition> decompositions;
   WorstClasses worst_classes;
   std::vector<FixedDraw> fixed_draws;
   std::vector<Curve> curves;

@@ -1,48 +1,14 @@
 #include "coordinator/report/study_json.h"
 
-#include <cmath>
-
 #include "nlohmann/json.hpp"
+
+#include "coordinator/report/comparison_json.h"
+#include "coordinator/report/json_values.h"
 
 namespace noisefloor::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json Number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
-
-Json Number(const std::optional<double>& value) { return value ? Number(*value) : Json(nullptr); }
-
-template <typename Values>
-Json Numbers(const Values& values) {
-  Json list = Json::array();
-  for (const auto& value : values) list.push_back(Number(value));
-  return list;
-}
-
-// {convert(item)...}
-template <typename Items, typename Convert>
-Json List(const Items& items, const Convert& convert) {
-  Json list = Json::array();
-  for (const auto& item : items) list.push_back(convert(item));
-  return list;
-}
-
-Json ToJson(const Estimate& e) {
-  return {{"value", Number(e.value)},
-          {"low", Number(e.low)},
-          {"high", Number(e.high)},
-          {"n", e.n},
-          {"unit", e.unit},
-          {"method", e.method},
-          {"detectable", Number(e.detectable)},
-          {"detectable_kind", e.detectable_kind},
-          {"note", e.note}};
-}
+using report::ToJson;  // Of estimates: those here would hide it.
 
 Json ToJson(const PlanInput& p) {
   Json sources = Json::object();
@@ -217,70 +183,6 @@ Json ToJson(const PhysicalCheck& p) {
           {"text", p.text}};
 }
 
-Json ToJson(const ShiftClaim& s) {
-  return {{"p", Number(s.p)},
-          {"p_holm", Number(s.p_holm)},
-          {"least_p", Number(s.least_p)},
-          {"arrangements", s.arrangements},
-          {"shown", s.shown},
-          {"family", s.family},
-          {"note", s.note}};
-}
-
-Json ToJson(const Draw& d) {
-  return {{"block", d.block},
-          {"replicate", d.replicate ? Json(*d.replicate) : Json(nullptr)},
-          {"churn", Number(d.churn)}};
-}
-
-Json ToJson(const Comparison& h) {
-  return {{"label", h.label},
-          {"setting", h.setting},
-          {"axes_label", h.axes_label},
-          {"plan", h.plan},
-          {"cells_a", h.cells_a},
-          {"cells_b", h.cells_b},
-          {"hardware_a", h.hardware_a},
-          {"hardware_b", h.hardware_b},
-          {"stack_a", h.stack_a},
-          {"stack_b", h.stack_b},
-          {"mixes_stacks", h.mixes_stacks},
-          {"under_trained", h.under_trained},
-          {"all_fixed", h.all_fixed},
-          {"kernels_fixed", h.kernels_fixed},
-          {"held", h.held},
-          {"pairs", h.pairs},
-          {"identical_pairs", h.identical_pairs},
-          {"left_out", h.left_out},
-          {"draws", h.draws},
-          {"by_draw", List(h.by_draw, [](const auto& d) { return ToJson(d); })},
-          {"accuracy_difference", ToJson(h.accuracy_difference)},
-          {"churn_paired", ToJson(h.churn_paired)},
-          {"churn_unpaired", ToJson(h.churn_unpaired)},
-          {"churn_excess", ToJson(h.churn_excess)},
-          {"churn_within_a", ToJson(h.churn_within_a)},
-          {"churn_within_b", ToJson(h.churn_within_b)},
-          {"accuracy_correlation", ToJson(h.accuracy_correlation)},
-          {"logits_correlation_paired", ToJson(h.logits_correlation_paired)},
-          {"logits_correlation_unpaired", ToJson(h.logits_correlation_unpaired)},
-          {"examples", h.examples},
-          {"shift", ToJson(h.shift)},
-          {"text", h.text}};
-}
-
-Json ToJson(const SettingTest& t) {
-  return {{"setting", t.setting},
-          {"plan", t.plan},
-          {"axes_label", t.axes_label},
-          {t.factor == Factor::kHardware ? "hardware" : "stacks", t.sides},
-          {"held", t.held},
-          {"blocks", t.blocks},
-          {"replicates", t.replicates},
-          {"under_trained", t.under_trained},
-          {"shift", ToJson(t.shift)},
-          {"text", t.text}};
-}
-
 Json ToJson(const WorstClasses& w) {
   return {{"plan", w.plan},
           {"n", w.n},
@@ -383,6 +285,8 @@ std::string StudyToJson(const Study& study) {
                      {"hardware", All(study.hardware)},
                      {"stack_tests", All(study.stack_tests)},
                      {"stacks", All(study.stacks)},
+                     {"contrasts", All(study.contrasts)},
+                     {"decompositions", All(study.decompositions)},
                      {"worst_classes", ToJson(study.worst_classes)},
                      {"fixed_draws", All(study.fixed_draws)},
                      {"curves", All(study.curves)},

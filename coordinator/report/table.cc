@@ -9,35 +9,15 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
-#include "coordinator/report/comparison_words.h"
+#include "coordinator/report/factor_tables.h"
 #include "coordinator/report/layout.h"
+#include "coordinator/report/text_page.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
 
-class Page {
- public:
-  explicit Page(const Screen& screen) : screen_(screen) {}
-  void Heading(const std::string& text) {
-    text_ += text_.empty() ? "" : "\n";
-    text_ += WrapParagraph(Painted(text, "1"), screen_.columns, 0);
-  }
-  void Line(const std::string& text) { text_ += WrapParagraph(text, screen_.columns); }
-  void Table(const std::vector<std::string>& header, const TextRows& rows) {
-    text_ += AlignColumns(header, rows, screen_.columns);
-  }
-  std::string Painted(const std::string& text, const char* code) const {
-    return screen_.colour == Colour::kOn ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  const Screen screen_;
-  std::string text_;
-};
-
-void AddCounts(const Study& study, Page& page) {
+void AddCounts(const Study& study, TextPage& page) {
   const MemberCounts& counts = study.counts;
   std::string text = fmt::format("{}, {} done", Counted(counts.total, "member"), counts.done);
   const std::pair<int64_t, const char*> rest[] = {{counts.diverged, "diverged"},
@@ -92,7 +72,7 @@ std::string UtcText(int64_t unix_seconds) {
                           absl::UTCTimeZone());
 }
 
-void AddRecipe(const Study& study, Page& page) {
+void AddRecipe(const Study& study, TextPage& page) {
   const SweepInput& sweep = study.sweep;
   if (sweep.settings.empty()) return;
   page.Heading("What was trained");
@@ -116,7 +96,7 @@ void AddRecipe(const Study& study, Page& page) {
   page.Line("submitted " + UtcText(sweep.submitted_unix_seconds) + " UTC, " + newest);
 }
 
-void AddFindings(const Study& study, Page& page) {
+void AddFindings(const Study& study, TextPage& page) {
   if (study.headlines.empty()) return;
   page.Heading("Findings");
   for (const std::string& headline : study.headlines) page.Line("- " + headline);
@@ -133,7 +113,7 @@ std::string Sees(const Cohort& cohort) {
   return text.empty() ? "-" : text;
 }
 
-void AddNoise(const Study& study, Page& page) {
+void AddNoise(const Study& study, TextPage& page) {
   if (study.cohorts.empty()) return;
   page.Heading("Noise of each cell (mean [95 %])");
   TextRows rows;
@@ -157,7 +137,7 @@ void AddNoise(const Study& study, Page& page) {
   }
 }
 
-void AddBlocks(const Study& study, Page& page) {
+void AddBlocks(const Study& study, TextPage& page) {
   if (study.blocks.empty()) return;
   page.Heading("Over blocks: does it hang on one draw of the fixed sources?");
   TextRows rows;
@@ -168,20 +148,7 @@ void AddBlocks(const Study& study, Page& page) {
   page.Table({"cells", "blocks", "top-1", "SD inside a block", "churn"}, rows);
 }
 
-// What all hardware names begin with, up to a "-": "cpu-intel-". The tables leave it out.
-std::string CommonBeginning(const std::vector<Comparison>& comparisons) {
-  if (comparisons.empty()) return "";
-  std::string common = comparisons[0].hardware_a;
-  for (const Comparison& h : comparisons) {
-    for (const std::string& name : {h.hardware_a, h.hardware_b}) {
-      const auto end = std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first;
-      common.erase(end, common.end());
-    }
-  }
-  return common.substr(0, common.rfind('-') + 1);
-}
-
-void AddChecks(const Study& study, Page& page) {
+void AddChecks(const Study& study, TextPage& page) {
   if (!study.controls.empty()) page.Heading("Control: must be bit-identical");
   for (const ControlCheck& check : study.controls) {
     const char* code = check.verdict == "identical"   ? "32"
@@ -196,58 +163,8 @@ void AddChecks(const Study& study, Page& page) {
   }
 }
 
-// "0.004, 0.012"
-std::string Shift(const ShiftClaim& shift) {
-  if (!shift.p) return "-";
-  return fmt::format("{}, {}", PValue(*shift.p), shift.p_holm ? PValue(*shift.p_holm) : "-");
-}
-
-// "algo: avx2 / sse", "algo: small_cnn_torch / small_cnn_jax"
-std::string SidesOf(const Comparison& h, size_t cut) {
-  if (h.factor == Factor::kStack) {
-    return fmt::format("{}: {} / {}", h.setting, h.stack_a, h.stack_b);
-  }
-  return fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut), h.hardware_b.substr(cut),
-                     h.mixes_stacks ? " (stacks differ)" : "");
-}
-
-void AddComparisons(const std::string& heading, const std::vector<Comparison>& comparisons,
-                    const std::vector<SettingTest>& tests, size_t cut, Page& page) {
-  TextRows rows;
-  for (const Comparison& h : comparisons) {
-    if (h.pairs == 0) continue;  // There is a warning of it.
-    rows.push_back({SidesOf(h, cut), std::to_string(h.draws), WithInterval(h.accuracy_difference),
-                    WithInterval(h.churn_paired),
-                    fmt::format("{} / {}", Value(h.churn_within_a), Value(h.churn_within_b)),
-                    WithInterval(h.churn_excess), Shift(h.shift), Value(h.accuracy_correlation),
-                    fmt::format("{} / {}", Value(h.logits_correlation_paired),
-                                Value(h.logits_correlation_unpaired))});
-  }
-  if (rows.empty()) return;
-  page.Heading(heading);
-  page.Table({"A / B", "draws", "top-1 difference", "churn of pairs", "churn within A / B",
-              "shift of the mean", "p, Holm", "r top-1", "r logits, pairs / others"},
-             rows);
-  page.Line(
-      "draws: independent draws of the seeded sources, the n of each row, never copies of one; "
-      "shift "
-      "of the mean: churn of unequal replicates across, less the mean inside A and B; p: exact "
-      "test "
-      "of no shift, and its p after Holm over the comparisons of the plan.");
-  for (const SettingTest& test : tests) page.Line("- " + test.text);
-}
-
-void AddHardware(const Study& study, Page& page) {
-  const std::string common = CommonBeginning(study.hardware);
-  AddComparisons("Hardware: the same replicates on two classes, B - A" +
-                     (common.empty() ? "" : " (" + common + "...)"),
-                 study.hardware, study.hardware_tests, common.size(), page);
-  AddComparisons("Stack: the same replicates with two trainers, B - A", study.stacks,
-                 study.stack_tests, 0, page);
-}
-
 // The noisiest cell with classes; the classes that pay most.
-void AddClasses(const Study& study, Page& page) {
+void AddClasses(const Study& study, TextPage& page) {
   const Cohort* noisiest = nullptr;
   for (const Cohort& cohort : study.cohorts) {
     if (cohort.under_trained || cohort.per_class.empty() || !cohort.churn.value) continue;
@@ -272,7 +189,7 @@ void AddClasses(const Study& study, Page& page) {
   if (!study.worst_classes.text.empty()) page.Line(study.worst_classes.text);
 }
 
-void AddExamples(const Study& study, Page& page) {
+void AddExamples(const Study& study, TextPage& page) {
   const DivergentExamples& divergent = study.divergent;
   if (divergent.examples.empty()) return;
   page.Heading("Most divergent examples (pairs of one cell)");
@@ -298,7 +215,7 @@ void AddExamples(const Study& study, Page& page) {
   if (!has_pairs) page.Line("Disagreement: " + divergent.subset_disagreement.note + ".");
 }
 
-void AddEnvironment(const Study& study, Page& page) {
+void AddEnvironment(const Study& study, TextPage& page) {
   if (study.environment.empty()) return;
   page.Heading("Environment");
   for (const EnvironmentRow& row : study.environment) {
@@ -339,7 +256,7 @@ std::vector<Warning> MergeAlike(const std::vector<Warning>& warnings) {
   return merged;
 }
 
-void AddWarningLines(const Study& study, Page& page) {
+void AddWarningLines(const Study& study, TextPage& page) {
   if (study.warnings.empty()) return;
   page.Heading("Warnings");
   for (const Warning& warning : MergeAlike(study.warnings)) {
@@ -354,7 +271,7 @@ void AddWarningLines(const Study& study, Page& page) {
 }  // namespace
 
 std::string RenderTables(const Study& study, const Screen& screen) {
-  Page page(screen);
+  TextPage page(screen);
   page.Heading(study.title);
   AddCounts(study, page);
   AddFindings(study, page);
@@ -362,6 +279,8 @@ std::string RenderTables(const Study& study, const Screen& screen) {
   AddBlocks(study, page);
   AddChecks(study, page);
   AddHardware(study, page);
+  AddContrasts(study, page);
+  AddDecompositions(study, page);
   AddClasses(study, page);
   AddExamples(study, page);
   AddRecipe(study, page);

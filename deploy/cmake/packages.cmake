@@ -14,6 +14,7 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(Boost REQUIRED)              # Boost.Math, headers only.
+find_package(Eigen3 REQUIRED)             # Headers only.
 if(NOISEFLOOR_GRPC)
   find_package(Protobuf REQUIRED)         # Before gRPC and LibTorch: both take what they find.
   find_package(gRPC CONFIG REQUIRED)

@@ -134,6 +134,58 @@ TEST(ClaimRateTest, WhereItMovesSomeAnswersMostStudiesSaySo) {
   EXPECT_GE(claims, 0.8 * studies);
 }
 
+// Three values of an axis on two classes; at the last value `moved` examples are turned round.
+void FillAxis(TinyStudy& tiny, const Latent& latent, Draws& draws, int replicates) {
+  const std::vector<std::string> values = {"1", "2", "3"};
+  tiny.input.sweep.axes = {{{"train.epochs", values}}};
+  std::vector<std::vector<double>> seeds;
+  for (int r = 0; r < replicates; ++r) seeds.push_back(latent.Noise(draws, latent.seed_noise));
+  for (const std::string& value : values) {
+    for (const char* hardware : {"cpu-a", "cpu-b"}) {
+      tiny.AddCell("algo", Algo(), hardware, 0, {{"train.epochs", value}});
+      for (const std::vector<double>& seed : seeds) {
+        tiny.AddMember(latent.Answer(draws, seed, value == "3"));
+      }
+    }
+  }
+}
+
+bool ClaimsContrast(const Study& study) {
+  return std::ranges::any_of(study.contrasts, [](const Contrast& contrast) {
+    return std::ranges::any_of(contrast.figures, &FigureContrast::shown);
+  });
+}
+
+TEST(ContrastClaimTest, WhereAnAxisDoesNothingAtMostOneStudyInTwentySaysThatItDoes) {
+  const int studies = StudyCount();
+  Draws draws(50);
+  int claims = 0;
+  for (int k = 0; k < studies; ++k) {
+    const Latent latent(draws);
+    TinyStudy tiny(latent.examples, latent.classes);
+    FillAxis(tiny, latent, draws, 6);
+    claims += ClaimsContrast(BuildStudy(tiny.input));
+  }
+  std::printf("a contrast claimed in %d of %d studies of nothing\n", claims, studies);
+  EXPECT_LE(claims, AtMost(0.05, studies) * studies);
+}
+
+TEST(ContrastClaimTest, WhereAValueTurnsAnswersRoundMostStudiesSaySo) {
+  const int studies = std::max(20, StudyCount() / 5);
+  Draws draws(51);
+  int claims = 0;
+  for (int k = 0; k < studies; ++k) {
+    Latent latent(draws);
+    latent.moved = 20;
+    TinyStudy tiny(latent.examples, latent.classes);
+    FillAxis(tiny, latent, draws, 8);
+    claims += ClaimsContrast(BuildStudy(tiny.input));
+  }
+  std::printf("a contrast claimed in %d of %d studies where a value turns 20 of 60 round\n", claims,
+              studies);
+  EXPECT_GE(claims, 0.8 * studies);
+}
+
 // The class that truly pays most, from many members, is in the set that the report names.
 TEST(ClaimRateTest, TheClassThatTrulyPaysMostIsNamedInNineteenOfTwentyStudies) {
   const int studies = StudyCount();

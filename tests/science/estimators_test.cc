@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/contrast.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/analysis/hardware.h"
 #include "coordinator/analysis/interval.h"
@@ -166,6 +167,94 @@ TEST_P(CoverageTest, HardwareThatChangesATenthIsMeasuredWithoutBias) {
   tally.Print("excess churn, a tenth, R = " + std::to_string(members), truth);
   EXPECT_NEAR(tally.mean(), truth, 4 * tally.standard_error());
   EXPECT_GE(tally.coverage(), 0.90);
+}
+
+// Replicate r has the same draws on both sides: B flips what A flips, and some more.
+TEST_P(CoverageTest, ContrastsOfChurnAreUnbiasedAndCover) {
+  const int64_t members = GetParam();
+  constexpr double kMore = 0.02;
+  const FlipModel model;
+  const FlipModel of_b{model.low + kMore, model.high + kMore};
+  Draws draws(800 + static_cast<uint64_t>(members));
+  Tally paired;
+  Tally unpaired;
+  int claimed_of_nothing = 0;
+  const double truth = of_b.TrueChurn() - model.TrueChurn();
+
+  for (int t = 0; t < kTrials; ++t) {
+    PredictionMatrix a(kExamples, 2);
+    PredictionMatrix b(kExamples, 2);
+    PredictionMatrix like_a(kExamples, 2);
+    for (int64_t m = 0; m < members; ++m) {
+      const double q = model.low + (model.high - model.low) * draws.Uniform();
+      std::vector<int16_t> row_a;
+      std::vector<int16_t> row_b;
+      std::vector<int16_t> row_like;
+      for (int64_t x = 0; x < kExamples; ++x) {
+        const double u = draws.Uniform();
+        row_a.push_back(u < q ? 1 : 0);
+        row_b.push_back(u < q + kMore ? 1 : 0);
+        // Half of the flips are drawn anew: alike in distribution.
+        row_like.push_back((x % 2 == 0 ? u : draws.Uniform()) < q ? 1 : 0);
+      }
+      EXPECT_TRUE(a.AddAnswers(row_a).ok() && b.AddAnswers(row_b).ok() &&
+                  like_a.AddAnswers(row_like).ok());
+    }
+    const Jackknifed of_a = PairMeanWithoutEach(ChurnSums(a));
+    const Jackknifed of_b_side = PairMeanWithoutEach(ChurnSums(b));
+    paired.Add(PairedContrast(of_a, of_b_side, Scale::kDifference, "fraction").estimate, truth);
+    const Jackknifed others = PairMeanWithoutEach(ChurnSums(DrawMembers(draws, of_b, members + 2)));
+    unpaired.Add(UnpairedContrast(of_a, others, Scale::kDifference, "fraction").estimate, truth);
+    const Contrast nothing = PairedContrast(of_a, PairMeanWithoutEach(ChurnSums(like_a)),
+                                            Scale::kDifference, "fraction");
+    claimed_of_nothing += nothing.p && *nothing.p <= kLevel;
+  }
+
+  paired.Print("churn contrast, paired, R = " + std::to_string(members), truth);
+  unpaired.Print("churn contrast, unpaired, R = " + std::to_string(members), truth);
+  const double level = static_cast<double>(claimed_of_nothing) / kTrials;
+  std::printf("%-44s %.3f\n", "  level of the paired test", level);
+  for (const Tally& tally : {paired, unpaired}) {
+    EXPECT_NEAR(tally.mean(), truth, 4 * tally.standard_error());
+    EXPECT_GE(tally.coverage(), 0.93);
+    EXPECT_LE(tally.coverage(), 0.99);
+  }
+  EXPECT_LE(level, 0.065);  // 5 % and three Monte Carlo standard errors.
+}
+
+// Accuracies correlated 0.9 between the sides, B half as much again.
+TEST_P(CoverageTest, ContrastsOfSpreadCover) {
+  const int64_t members = GetParam();
+  constexpr double kRatio = 1.5;
+  Draws draws(900 + static_cast<uint64_t>(members));
+  Tally tally;
+  int claimed_of_nothing = 0;
+
+  for (int t = 0; t < kTrials; ++t) {
+    std::vector<double> a;
+    std::vector<double> b;
+    std::vector<double> like_a;
+    for (int64_t m = 0; m < members; ++m) {
+      const double shared = draws.Normal();
+      const auto side = [&] { return std::sqrt(0.9) * shared + std::sqrt(0.1) * draws.Normal(); };
+      a.push_back(0.9 + 0.004 * side());
+      b.push_back(0.9 + 0.004 * kRatio * side());
+      like_a.push_back(0.9 + 0.004 * side());
+    }
+    const Jackknifed of_a = LogSdWithoutEach(a);
+    tally.Add(PairedContrast(of_a, LogSdWithoutEach(b), Scale::kRatio, "fraction").estimate,
+              kRatio);
+    const Contrast nothing =
+        PairedContrast(of_a, LogSdWithoutEach(like_a), Scale::kRatio, "fraction");
+    claimed_of_nothing += nothing.p && *nothing.p <= kLevel;
+  }
+
+  tally.Print("SD ratio, paired, R = " + std::to_string(members), kRatio);
+  const double level = static_cast<double>(claimed_of_nothing) / kTrials;
+  std::printf("%-44s %.3f\n", "  level of its test", level);
+  EXPECT_GE(tally.coverage(), 0.93);
+  EXPECT_LE(tally.coverage(), 0.99);
+  EXPECT_LE(level, 0.065);
 }
 
 INSTANTIATE_TEST_SUITE_P(Replicates, CoverageTest, ::testing::Values(5, 10, 30));

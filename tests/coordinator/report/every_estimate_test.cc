@@ -108,6 +108,31 @@ void EachExample(DivergentExamples& divergent, const Visit& visit) {
 }
 
 template <typename Visit>
+void EachOfSources(Study& study, const Visit& visit) {
+  for (size_t i = 0; i < study.contrasts.size(); ++i) {
+    Contrast& contrast = study.contrasts[i];
+    for (size_t k = 0; k < contrast.figures.size(); ++k) {
+      FigureContrast& figure = contrast.figures[k];
+      visit(figure.estimate,
+            {At("contrasts", i) + At("figures", k) + "/estimate",
+             {"contrast", std::to_string(contrast.cells_a.front()),
+              contrast.plan.empty() ? contrast.over : contrast.plan + ", " + contrast.over,
+              contrast.subject + " " + contrast.b + " against " + contrast.a, figure.figure}});
+    }
+  }
+  for (size_t i = 0; i < study.decompositions.size(); ++i) {
+    SourceDecomposition& of = study.decompositions[i];
+    const std::string pointer = At("decompositions", i);
+    visit(of.whole, {pointer + "/whole", {"sources", "", of.setting, "", of.figure + "_whole"}});
+    for (size_t k = 0; k < of.shares.size(); ++k) {
+      visit(of.shares[k].share, {pointer + At("shares", k) + "/share",
+                                 {"sources", "", of.setting, of.shares[k].sources[0],
+                                  of.figure + "_" + of.shares[k].kind}});
+    }
+  }
+}
+
+template <typename Visit>
 void EachEstimate(Study& study, const Visit& visit) {
   EachCohort(study, visit);
   for (size_t i = 0; i < study.blocks.size(); ++i) {
@@ -121,13 +146,18 @@ void EachEstimate(Study& study, const Visit& visit) {
             h.hardware_a + " against " + h.hardware_b},
            visit);
   }
+  EachOfSources(study, visit);
   EachExample(study.divergent, visit);
 }
 
-// The example, with two blocks beside, and numbers that occur once.
+// The example, with two blocks and the shares of a source beside, and numbers that occur once.
 Study DistinctStudy() {
   Study study = BuildStudy(MakeExampleStudy().input);
   study.blocks = {{.label = "algo, x", .cells = {3, 4}}, {.label = "impl, y", .cells = {6, 7}}};
+  study.decompositions = {{.figure = "churn",
+                           .setting = "cpu-x",
+                           .factors = {"init"},
+                           .shares = {{"first_order", {"init"}, {}}, {"total", {"init"}, {}}}}};
   int64_t k = 0;
   EachEstimate(study, [&](Estimate& estimate, const Place&) {
     ++k;

@@ -153,3 +153,10 @@ export function titledTable(caption: string, content: HTMLElement): HTMLElement 
 export function section(title: string, lead: string, ...content: Child[]): HTMLElement {
   return el("section", {}, el("h2", {}, title), lead ? el("p", { class: "lead" }, lead) : null, ...content);
 }
+
+/** Two digits of a p; a dash where there is none. */
+export function pValue(p: Num): string {
+  const value = finite(p);
+  if (value === undefined) return "–";
+  return value < 0.0001 ? value.toExponential(1) : String(Number(value.toPrecision(2)));
+}

@@ -1,9 +1,9 @@
 // What does changing only the hardware, or only the stack, change, and does it shift the mean answer?
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, section, table, titledTable, wide } from "./format";
+import { el, estimate, figure, pValue, section, table, titledTable, wide } from "./format";
 import { leftMargin } from "./labels";
 import { GRID, INK } from "./palette";
-import { Estimate, Comparison, finite, Num, SettingTest, Study } from "./study";
+import { Estimate, Comparison, finite, SettingTest, Study } from "./study";
 
 const KINDS = ["within A", "within B", "across, same replicate", "across, other replicates"];
 const COLOURS = ["#999999", "#666666", "#d55e00", "#0072b2"];
@@ -39,12 +39,6 @@ function short(h: Comparison, factor: Factor): string {
   let common = 0;
   while (common < Math.min(a.length, b.length) - 1 && a[common] === b[common]) common += 1;
   return `${a.slice(common).join("-")} – ${b.slice(common).join("-")}`;
-}
-
-function pValue(p: Num): string {
-  const value = finite(p);
-  if (value === undefined) return "–";
-  return value < 0.0001 ? value.toExponential(1) : String(Number(value.toPrecision(2)));
 }
 
 function group(h: Comparison, factor: Factor): string {

@@ -1,7 +1,9 @@
 // The report: reads the Study that lies in the page and draws it. Makes no request.
 import "./page.css";
 import { classes } from "./classes";
+import { contrasts } from "./contrasts";
 import { curves } from "./curves";
+import { decompositions } from "./decompositions";
 import { divergent } from "./divergent";
 import { el } from "./format";
 import { hardware, stacks } from "./hardware";
@@ -28,6 +30,8 @@ function main(): void {
     recipe(study),
     control(study),
     sources(study, palette),
+    ...[decompositions(study)].filter((part) => part !== null),
+    ...[contrasts(study)].filter((part) => part !== null),
     hardware(study),
     ...[stacks(study)].filter((part) => part !== null),
     curves(study, palette),

@@ -142,6 +142,48 @@ export interface Comparison {
   text: string;
 }
 
+export interface FigureContrast {
+  figure: "churn" | "accuracy" | "accuracy_sd";
+  estimate: Estimate;
+  p: Num;
+  p_holm: Num;
+  shown: boolean;
+}
+
+export interface Contrast {
+  question: "axis" | "plan" | "hardware" | "stack";
+  subject: string;
+  a: string;
+  b: string;
+  plan: string;
+  over: string;
+  settings: number;
+  draws: number;
+  paired: boolean;
+  under_trained: boolean;
+  figures: FigureContrast[];
+  text: string;
+}
+
+export interface SourceShare {
+  kind: "first_order" | "total" | "interaction" | "additive";
+  sources: string[];
+  share: Estimate;
+}
+
+export interface SourceDecomposition {
+  figure: "churn" | "accuracy";
+  setting: string;
+  plans: string[];
+  factors: string[];
+  members: number;
+  blocks: number;
+  under_trained: boolean;
+  whole: Estimate;
+  shares: SourceShare[];
+  text: string;
+}
+
 export interface Curve {
   cell: number;
   metric: string;
@@ -208,6 +250,8 @@ export interface Study {
   stacks: Comparison[];
   stack_tests: SettingTest[];
   hardware: Comparison[];
+  contrasts: Contrast[];
+  decompositions: SourceDecomposition[];
   worst_classes: { text: string };
   curves: Curve[];
   heat_map: {

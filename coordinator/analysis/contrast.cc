@@ -1,0 +1,199 @@
+#include "coordinator/analysis/contrast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "common/base/check.h"
+#include "coordinator/analysis/detectable.h"
+#include "coordinator/analysis/interval.h"
+#include "coordinator/analysis/spread.h"
+
+namespace noisefloor::analysis {
+namespace {
+
+constexpr int64_t kLeastDraws = 3;
+
+// (n - 1) / n times the squared deviations of the values without one draw, from that of all.
+double JackknifeVariance(double all, std::span<const double> without) {
+  double squares = 0;
+  for (const double value : without) squares += (value - all) * (value - all);
+  const auto n = static_cast<double>(without.size());
+  return squares * (n - 1) / n;
+}
+
+// The error of a difference, and the degrees of freedom that it is known with.
+struct Error {
+  double variance = 0;
+  double degrees = 0;
+};
+
+// What is told of b.all - a.all. Absent error: there are fewer than three draws.
+struct Telling {
+  Scale scale = Scale::kDifference;
+  std::string unit;    // Of a difference.
+  std::string method;  // Of the error, in words.
+};
+
+Contrast Tell(const Jackknifed& a, const Jackknifed& b, const std::optional<Error>& error,
+              const Telling& telling) {
+  const bool is_ratio = telling.scale == Scale::kRatio;
+  // What is less, beside the two terms that it is left of, is rounding.
+  const double rounding = kRounding * std::max(std::abs(a.all), std::abs(b.all));
+  double delta = b.all - a.all;
+  if (std::isfinite(delta) && std::abs(delta) <= rounding) delta = 0;
+  Contrast contrast;
+  Estimate& estimate = contrast.estimate;
+  estimate.n = std::min(a.n, b.n);
+  estimate.unit = is_ratio ? "ratio" : telling.unit;
+  if (!std::isfinite(delta)) {
+    estimate.note = "a side does not vary, or has no such figure";
+    return contrast;
+  }
+  estimate.value = is_ratio ? std::exp(delta) : delta;
+  estimate.method = (is_ratio ? "difference of logarithms; " : "difference; ") + telling.method;
+  if (!error) {
+    estimate.note = "needs three draws, there are " + std::to_string(estimate.n) + ": no interval";
+    return contrast;
+  }
+  const double of_delta = std::sqrt(error->variance);
+  if (!std::isfinite(of_delta)) {
+    estimate.note = "without one of the draws a side does not vary: no interval";
+    return contrast;
+  }
+  if (!(of_delta > rounding)) {
+    estimate.note = "leaving out any one draw changes nothing: no interval";
+    return contrast;
+  }
+  const double half = TQuantile(error->degrees, 1 - kLevel / 2) * of_delta;
+  estimate.low = is_ratio ? std::exp(delta - half) : delta - half;
+  estimate.high = is_ratio ? std::exp(delta + half) : delta + half;
+  contrast.p = TwoSidedP(delta / of_delta, error->degrees);
+  return contrast;
+}
+
+bool HasError(const Jackknifed& figure) {
+  return figure.n >= kLeastDraws && !figure.without.empty();
+}
+
+}  // namespace
+
+Jackknifed MeanWithoutEach(std::span<const double> values) {
+  NF_CHECK(!values.empty());
+  Jackknifed figure;
+  figure.n = static_cast<int64_t>(values.size());
+  figure.all = MeanOf(values);
+  if (figure.n < 2) return figure;
+  // Equal values stay equal whichever is left out.
+  const bool equal = std::ranges::all_of(values, [&](double v) { return v == values[0]; });
+  if (equal) figure.all = values[0];
+  const auto n = static_cast<double>(figure.n);
+  for (const double value : values) {
+    figure.without.push_back(equal ? values[0] : (n * figure.all - value) / (n - 1));
+  }
+  return figure;
+}
+
+Jackknifed LogSdWithoutEach(std::span<const double> values) {
+  NF_CHECK(values.size() >= 2);
+  Jackknifed figure;
+  figure.n = static_cast<int64_t>(values.size());
+  figure.all = std::log(SdOf(values));
+  if (figure.n < kLeastDraws) return figure;
+  std::vector<double> rest(values.begin() + 1, values.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    figure.without.push_back(std::log(SdOf(rest)));
+    if (i < rest.size()) rest[i] = values[i];  // Draw i is back, i + 1 is out.
+  }
+  return figure;
+}
+
+Jackknifed LogPooledSdWithoutEach(std::span<const std::vector<double>> groups) {
+  std::vector<double> squares;
+  std::vector<double> degrees;
+  for (const std::vector<double>& group : groups) {
+    if (group.size() < 2) continue;
+    const double sd = SdOf(group);
+    degrees.push_back(static_cast<double>(group.size()) - 1);
+    squares.push_back(sd * sd * degrees.back());
+  }
+  NF_CHECK(!squares.empty());
+  // Of all groups but one; `squares.size()`: of all.
+  const auto log_sd = [&](size_t left_out) {
+    double sum = 0;
+    double of = 0;
+    for (size_t k = 0; k < squares.size(); ++k) {
+      if (k == left_out) continue;
+      sum += squares[k];
+      of += degrees[k];
+    }
+    return 0.5 * std::log(sum / of);
+  };
+  Jackknifed figure;
+  figure.n = static_cast<int64_t>(squares.size());
+  figure.all = log_sd(squares.size());
+  if (figure.n < kLeastDraws) return figure;
+  for (size_t k = 0; k < squares.size(); ++k) figure.without.push_back(log_sd(k));
+  return figure;
+}
+
+Jackknifed PairMeanWithoutEach(const PairSums& sums) {
+  const auto n = static_cast<double>(sums.of_member.size());
+  NF_CHECK(n >= 2);
+  Jackknifed figure;
+  figure.n = static_cast<int64_t>(sums.of_member.size());
+  figure.all = sums.total / (n * (n - 1) / 2);
+  if (figure.n < kLeastDraws) return figure;
+  for (const double of_member : sums.of_member) {
+    figure.without.push_back((sums.total - of_member) / ((n - 1) * (n - 2) / 2));
+  }
+  return figure;
+}
+
+Jackknifed MeanOfFigures(std::span<const Jackknifed> figures) {
+  NF_CHECK(!figures.empty());
+  Jackknifed mean;
+  mean.n = figures[0].n;
+  mean.without.assign(figures[0].without.size(), 0.0);
+  const auto count = static_cast<double>(figures.size());
+  for (const Jackknifed& figure : figures) {
+    NF_CHECK(figure.n == mean.n && figure.without.size() == mean.without.size());
+    mean.all += figure.all / count;
+    for (size_t i = 0; i < mean.without.size(); ++i) mean.without[i] += figure.without[i] / count;
+  }
+  return mean;
+}
+
+Contrast PairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
+                        const std::string& unit) {
+  NF_CHECK(a.n == b.n && a.without.size() == b.without.size());
+  std::optional<Error> error;
+  if (HasError(a)) {
+    std::vector<double> without;
+    for (size_t i = 0; i < a.without.size(); ++i) without.push_back(b.without[i] - a.without[i]);
+    error = Error{JackknifeVariance(b.all - a.all, without), static_cast<double>(a.n - 1)};
+  }
+  Contrast contrast = Tell(
+      a, b, error, {scale, unit, "jackknife leaving out one draw from both sides, Student's t"});
+  if (contrast.p && scale == Scale::kDifference) {
+    const double sd = std::sqrt(error->variance * static_cast<double>(a.n));
+    contrast.estimate.detectable = DetectablePairedDifference(a.n, sd);
+    contrast.estimate.detectable_kind = "difference";
+  }
+  return contrast;
+}
+
+Contrast UnpairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
+                          const std::string& unit) {
+  std::optional<Error> error;
+  if (HasError(a) && HasError(b)) {
+    const double of_a = JackknifeVariance(a.all, a.without);
+    const double of_b = JackknifeVariance(b.all, b.without);
+    const double squares =
+        of_a * of_a / static_cast<double>(a.n - 1) + of_b * of_b / static_cast<double>(b.n - 1);
+    error = Error{of_a + of_b, squares > 0 ? (of_a + of_b) * (of_a + of_b) / squares : 1};
+  }
+  return Tell(a, b, error, {scale, unit, "a jackknife on each side, Welch's degrees of freedom"});
+}
+
+}  // namespace noisefloor::analysis

@@ -1,0 +1,60 @@
+// Contrasts: by how much a figure of one cohort differs from the same figure of another one. Pure.
+//
+// Every figure is a `Jackknifed`: its value and what it is without each draw. Two cohorts whose
+// draws are the same lanes move together, so the standard error leaves out one draw from both at
+// once; where lanes are not shared, the two errors add up.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coordinator/analysis/estimate.h"
+#include "coordinator/analysis/pairs.h"
+#include "coordinator/analysis/prediction_matrix.h"
+
+namespace noisefloor::analysis {
+
+// A figure of n draws (members, or blocks). `without` is empty where nothing is left when one draw
+// is: then there is a value, and no error of it.
+struct Jackknifed {
+  double all = 0;
+  std::vector<double> without;  // {n}
+  int64_t n = 0;
+};
+
+// Of one value for each draw.
+Jackknifed MeanWithoutEach(std::span<const double> values);   // n >= 1.
+Jackknifed LogSdWithoutEach(std::span<const double> values);  // ln of the SD (ddof 1); n >= 2.
+// ln of the SD inside groups that share it, as PooledSdEstimate: a group is a draw. Those with two
+// values or more; at least one.
+Jackknifed LogPooledSdWithoutEach(std::span<const std::vector<double>> groups);
+// The mean over pairs: churn, from its sums. n >= 2.
+Jackknifed PairMeanWithoutEach(const PairSums& sums);
+
+// The mean of one figure of several cohorts that have the same draws: of hardware classes, say.
+// Not empty, and of one n.
+Jackknifed MeanOfFigures(std::span<const Jackknifed> figures);
+
+// How a contrast is told: B - A, or B / A of figures that are given as logarithms.
+enum class Scale : uint8_t { kDifference, kRatio };
+
+struct Contrast {
+  Estimate estimate;
+  std::optional<double> p;  // Two-sided, of "no difference". Absent where there is no interval.
+};
+
+// B against A, whose draws are the same. With delta the difference of all and delta_i that without
+// draw i: se^2 = (n - 1) / n sum (delta_i - delta)^2, Student's t with n - 1 degrees. Of means this
+// is the paired t test. No interval below three draws, nor where leaving out any of them changes
+// nothing. `unit` is that of a difference.
+Contrast PairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
+                        const std::string& unit);
+
+// B against A, whose draws have nothing in common: se^2 = se_A^2 + se_B^2, Student's t with Welch's
+// and Satterthwaite's degrees of freedom. No interval where a side has fewer than three draws.
+Contrast UnpairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
+                          const std::string& unit);
+
+}  // namespace noisefloor::analysis

@@ -1,0 +1,98 @@
+#include "coordinator/report/contrast_side.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/spread.h"
+#include "coordinator/report/pairing.h"
+
+namespace noisefloor::report {
+
+using analysis::Jackknifed;
+
+bool ContrastSide::ReplicatesAreItsDraws() const {
+  return ReplicatesAreDraws(*cells_[0], cells_.size());
+}
+
+DrawIds ContrastSide::Draws(FigureKind figure, bool blocks) const {
+  std::map<DrawId, size_t> members;
+  for (const CellFacts* cell : cells_) {
+    for (const size_t m : cell->done) {
+      if (IsUsable(m, figure)) ++members[IdOf(*cell, m, blocks)];
+    }
+  }
+  const size_t least = blocks && figure != kAccuracy ? 2 : 1;  // Inside a block pairs are needed.
+  DrawIds draws;
+  for (const auto& [draw, count] : members) {
+    if (count >= least) draws.push_back(draw);
+  }
+  return draws;
+}
+
+const std::optional<Jackknifed>& ContrastSide::Figure(FigureKind figure, bool blocks,
+                                                      const DrawIds& draws) {
+  Kept& kept = kept_[figure];
+  if (kept.draws != draws || kept.blocks != blocks) {
+    kept = {draws, blocks, blocks ? OverBlocks(figure, draws) : OverReplicates(figure, draws)};
+  }
+  return kept.figure;
+}
+
+bool ContrastSide::IsUsable(size_t member, FigureKind figure) const {
+  const MemberFacts& facts = gathered_.members[member];
+  return figure == kChurn ? facts.row.has_value() : std::isfinite(facts.accuracy);
+}
+
+DrawId ContrastSide::IdOf(const CellFacts& cell, size_t member, bool blocks) const {
+  return {cell.input->block, blocks ? 0 : gathered_.members[member].input->replicate};
+}
+
+std::vector<std::vector<size_t>> ContrastSide::MembersOf(FigureKind figure, bool blocks,
+                                                         const DrawIds& draws) const {
+  std::vector<std::vector<size_t>> members(draws.size());
+  for (const CellFacts* cell : cells_) {
+    for (const size_t m : cell->done) {
+      const DrawId id = IdOf(*cell, m, blocks);
+      const auto draw = std::ranges::lower_bound(draws, id);
+      if (draw == draws.end() || *draw != id || !IsUsable(m, figure)) continue;
+      members[static_cast<size_t>(draw - draws.begin())].push_back(m);
+    }
+  }
+  return members;
+}
+
+std::optional<Jackknifed> ContrastSide::OverReplicates(FigureKind figure,
+                                                       const DrawIds& draws) const {
+  std::vector<size_t> members;
+  for (const std::vector<size_t>& of_draw : MembersOf(figure, false, draws)) {
+    members.push_back(of_draw[0]);
+  }
+  if (members.size() < (figure == kAccuracy ? 1 : 2)) return std::nullopt;
+  if (figure == kChurn) {
+    return analysis::PairMeanWithoutEach(
+        analysis::ChurnSums(*AnswersOf(gathered_, members).matrix));
+  }
+  const std::vector<double> values = ValuesOf(gathered_, members, &MemberFacts::accuracy);
+  return figure == kAccuracy ? analysis::MeanWithoutEach(values)
+                             : analysis::LogSdWithoutEach(values);
+}
+
+std::optional<Jackknifed> ContrastSide::OverBlocks(FigureKind figure, const DrawIds& draws) const {
+  std::vector<double> of_block;
+  std::vector<std::vector<double>> accuracies;
+  for (const std::vector<size_t>& members : MembersOf(figure, true, draws)) {
+    if (figure == kChurn) {
+      of_block.push_back(*analysis::MeanChurn(*AnswersOf(gathered_, members).matrix).value);
+      continue;
+    }
+    accuracies.push_back(ValuesOf(gathered_, members, &MemberFacts::accuracy));
+    of_block.push_back(analysis::MeanOf(accuracies.back()));
+  }
+  if (of_block.empty()) return std::nullopt;
+  return figure == kAccuracySd ? analysis::LogPooledSdWithoutEach(accuracies)
+                               : analysis::MeanWithoutEach(of_block);
+}
+
+}  // namespace noisefloor::report

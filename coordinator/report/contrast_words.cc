@@ -1,0 +1,117 @@
+#include "coordinator/report/contrast_words.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "coordinator/report/comparison_words.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+// The same difference the other way round: 3 % fewer, not -3 % more.
+Estimate Turned(Estimate estimate) {
+  estimate.value = -*estimate.value;
+  std::swap(estimate.low, estimate.high);
+  if (estimate.low) estimate.low = -*estimate.low;
+  if (estimate.high) estimate.high = -*estimate.high;
+  return estimate;
+}
+
+// "two trainings disagree on 3.1 % [2.2, 4.0] more of the answers"
+std::string SizeOf(const FigureContrast& contrast) {
+  const Estimate& estimate = contrast.estimate;
+  if (contrast.figure == "accuracy_sd") {
+    return fmt::format("the SD of top-1 is {} times as large", WithInterval(estimate));
+  }
+  const bool is_more = *estimate.value >= 0;
+  const std::string size = WithInterval(is_more ? estimate : Turned(estimate));
+  return contrast.figure == "churn"
+             ? fmt::format("two trainings disagree on {} {} of the answers", size,
+                           is_more ? "more" : "fewer")
+             : fmt::format("top-1 is {} by {} of the examples", is_more ? "higher" : "lower", size);
+}
+
+std::string_view NounOf(const FigureContrast& contrast) {
+  return contrast.figure == "churn"      ? "churn"
+         : contrast.figure == "accuracy" ? "top-1"
+                                         : "the SD of top-1";
+}
+
+std::string Corrected(const FigureContrast& figure, int64_t tests) {
+  if (tests == 1) return "p = " + PValue(*figure.p);
+  return fmt::format("p = {} after Holm over {} tests", PValue(*figure.p_holm), tests);
+}
+
+// "learning_rate 0.5 against 0.05 (algo, cpu-amd-avx2; n = 6 draws)"
+std::string SidesOf(const Contrast& contrast) {
+  std::string over;
+  for (const std::string& part : {contrast.plan, contrast.over}) {
+    if (part.empty()) continue;
+    over += (over.empty() ? "" : ", ") + part;
+  }
+  const std::string at =
+      contrast.over_blocks ? "" : AtOneDraw(contrast.held, contrast.held.empty() ? 0 : 1);
+  return fmt::format("{} {} against {} ({}{}n = {}{})", contrast.subject, contrast.b, contrast.a,
+                     over, over.empty() ? "" : "; ",
+                     Counted(contrast.draws, contrast.over_blocks ? "block" : "draw"), at);
+}
+
+std::string Sentence(const Contrast& contrast, const std::vector<std::string>& parts) {
+  return fmt::format("{}: {}.", SidesOf(contrast), fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+std::string_view Word(Question question) {
+  switch (question) {
+    case Question::kAxis: return "axis";
+    case Question::kPlan: return "plan";
+    case Question::kHardware: return "hardware";
+    case Question::kStack: break;
+  }
+  return "stack";
+}
+
+std::string TextOf(const Contrast& contrast, int64_t tests) {
+  std::vector<std::string> parts;
+  for (const FigureContrast& figure : contrast.figures) {
+    const std::string noun(NounOf(figure));
+    if (!figure.estimate.value) {
+      parts.push_back(fmt::format("nothing is told of {} ({})", noun, figure.estimate.note));
+    } else if (figure.shown) {
+      parts.push_back(fmt::format("{} ({})", SizeOf(figure), Corrected(figure, tests)));
+    } else if (figure.p_holm) {
+      parts.push_back(fmt::format("a difference of {} is not shown ({}; {})", noun,
+                                  WithInterval(figure.estimate), Corrected(figure, tests)));
+    } else {
+      parts.push_back(fmt::format(
+          "of a difference of {} ({}) nothing is claimed: {}", noun, WithInterval(figure.estimate),
+          contrast.under_trained ? "a side is under-trained" : figure.estimate.note));
+    }
+  }
+  return Sentence(contrast, parts);
+}
+
+std::string ClaimOf(const Contrast& contrast, int64_t tests) {
+  std::vector<std::string> parts;
+  for (const FigureContrast& figure : contrast.figures) {
+    if (!figure.shown) continue;
+    parts.push_back(fmt::format("{} ({})", SizeOf(figure), Corrected(figure, tests)));
+  }
+  return parts.empty() ? "" : Sentence(contrast, parts);
+}
+
+int64_t TestsOf(const std::vector<Contrast>& contrasts) {
+  int64_t tests = 0;
+  for (const Contrast& contrast : contrasts) {
+    tests += std::ranges::count_if(
+        contrast.figures, [](const FigureContrast& figure) { return figure.p_holm.has_value(); });
+  }
+  return tests;
+}
+
+}  // namespace noisefloor::report

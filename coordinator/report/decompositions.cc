@@ -1,0 +1,295 @@
+#include "coordinator/report/decompositions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+#include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/decomposition.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::DesignBlock;
+using analysis::IndexKind;
+using analysis::PairMatrix;
+using analysis::SourceSet;
+
+// What is equal in all trainings that are taken apart together: all but the draws.
+struct Setting {
+  std::vector<AxisSetting> axes;
+  std::string hardware;
+  std::string stack;
+  size_t evaluation = 0;
+  std::vector<NoiseSource> physical;  // Free.
+  std::vector<NoiseSource> off;
+  friend auto operator<=>(const Setting&, const Setting&) = default;
+};
+
+Setting SettingOfCell(const CellFacts& cell) {
+  Setting setting{cell.input->axes,       cell.input->hardware, cell.input->stack,
+                  cell.input->evaluation, cell.free_physical,   {}};
+  for (const auto& [source, state] : cell.input->sources) {
+    if (state == SourceState::kOff) setting.off.push_back(source);
+  }
+  return setting;
+}
+
+// A training and the number of its draw of each source, in a block.
+struct Training {
+  size_t member = 0;  // Place in Gathered::members.
+  uint32_t block = 0;
+  std::map<NoiseSource, uint32_t> draws;
+};
+
+std::vector<Training> TrainingsOf(const Gathered& gathered,
+                                  const std::vector<const CellFacts*>& cells) {
+  std::vector<Training> trainings;
+  for (const CellFacts* cell : cells) {
+    for (const size_t m : cell->done) {
+      const MemberFacts& facts = gathered.members[m];
+      if (!facts.row || !std::isfinite(facts.accuracy) || facts.input->lanes.empty()) continue;
+      Training& training = trainings.emplace_back(Training{m, cell->input->block, {}});
+      for (const auto& [source, lane] : facts.input->lanes) {
+        if (!IsPhysical(source) && !cell->input->idle.contains(source)) {
+          training.draws[source] = lane.number;
+        }
+      }
+    }
+  }
+  return trainings;
+}
+
+// Trainings with equal draws of everything, and nothing left to chance, are one and the same.
+void DropCopies(std::vector<Training>& trainings) {
+  std::set<std::pair<uint32_t, std::map<NoiseSource, uint32_t>>> seen;
+  std::erase_if(trainings, [&](const Training& training) {
+    return !seen.emplace(training.block, training.draws).second;
+  });
+}
+
+int64_t KeepFirstOfBlocks(std::vector<Training>& trainings) {
+  std::map<uint32_t, size_t> kept;
+  return static_cast<int64_t>(std::erase_if(trainings, [&](const Training& training) {
+    return ++kept[training.block] > kMostDecomposed;
+  }));
+}
+
+// Sources of which members have different draws; those that always vary together are one factor.
+struct Factors {
+  std::vector<std::vector<NoiseSource>> seeded;
+  bool uncontrolled = false;
+  int count() const { return static_cast<int>(seeded.size()) + (uncontrolled ? 1 : 0); }
+};
+
+// Which trainings share a draw of the source: the number of the first with the same.
+std::vector<size_t> GroupsOf(const std::vector<Training>& trainings, NoiseSource source) {
+  std::map<std::pair<uint32_t, uint32_t>, size_t> first;
+  std::vector<size_t> groups;
+  for (size_t t = 0; t < trainings.size(); ++t) {
+    const auto draw = trainings[t].draws.find(source);
+    const uint32_t number = draw == trainings[t].draws.end() ? 0 : draw->second;
+    groups.push_back(first.emplace(std::pair(trainings[t].block, number), t).first->second);
+  }
+  return groups;
+}
+
+Factors FactorsOf(const std::vector<Training>& trainings, bool uncontrolled) {
+  std::set<uint32_t> blocks;
+  for (const Training& training : trainings) blocks.insert(training.block);
+  Factors factors;
+  factors.uncontrolled = uncontrolled;
+  std::vector<std::vector<size_t>> groups;  // Of each factor.
+  for (const NoiseSource source : kAllNoiseSources) {
+    if (IsPhysical(source)) continue;
+    const std::vector<size_t> of_source = GroupsOf(trainings, source);
+    const std::set<size_t> different(of_source.begin(), of_source.end());
+    if (different.size() <= blocks.size()) continue;  // One draw in each block: held.
+    const auto same = std::ranges::find(groups, of_source);
+    if (same != groups.end()) {
+      factors.seeded[static_cast<size_t>(same - groups.begin())].push_back(source);
+      continue;
+    }
+    groups.push_back(of_source);
+    factors.seeded.push_back({source});
+  }
+  return factors;
+}
+
+std::vector<DesignBlock> BlocksOf(const Gathered& gathered, const std::vector<Training>& trainings,
+                                  const Factors& factors, bool of_churn) {
+  std::map<uint32_t, std::vector<const Training*>> by_block;
+  for (const Training& training : trainings) by_block[training.block].push_back(&training);
+  std::vector<DesignBlock> blocks;
+  for (const auto& [number, of_block] : by_block) {
+    DesignBlock& block = blocks.emplace_back();
+    std::vector<size_t> members;
+    for (const Training* training : of_block) {
+      std::vector<uint32_t>& levels = block.levels.emplace_back();
+      for (const std::vector<NoiseSource>& sources : factors.seeded) {
+        const auto draw = training->draws.find(sources[0]);
+        levels.push_back(draw == training->draws.end() ? 0 : draw->second);
+      }
+      // What nobody controls no two trainings share.
+      if (factors.uncontrolled) levels.push_back(static_cast<uint32_t>(members.size()));
+      members.push_back(training->member);
+    }
+    if (of_churn) {
+      block.distances = analysis::ChurnMatrix(*AnswersOf(gathered, members).matrix);
+      continue;
+    }
+    const std::vector<double> accuracy = ValuesOf(gathered, members, &MemberFacts::accuracy);
+    block.distances = PairMatrix(static_cast<int64_t>(accuracy.size()));
+    for (size_t i = 0; i < accuracy.size(); ++i) {
+      for (size_t j = i + 1; j < accuracy.size(); ++j) {
+        const double difference = accuracy[i] - accuracy[j];
+        block.distances.Set(static_cast<int64_t>(i), static_cast<int64_t>(j),
+                            difference * difference / 2);
+      }
+    }
+  }
+  return blocks;
+}
+
+std::vector<std::string> NamesOfFactors(const Factors& factors,
+                                        const std::vector<NoiseSource>& physical) {
+  std::vector<std::string> names;
+  for (const std::vector<NoiseSource>& sources : factors.seeded) {
+    names.push_back(fmt::format("{}", fmt::join(NamesOf(sources), " + ")));
+  }
+  if (factors.uncontrolled) names.push_back(fmt::format("{}", fmt::join(NamesOf(physical), " + ")));
+  return names;
+}
+
+std::string_view NameOf(IndexKind kind) {
+  switch (kind) {
+    case IndexKind::kFirstOrder: return "first_order";
+    case IndexKind::kTotal: return "total";
+    case IndexKind::kInteraction: return "interaction";
+    case IndexKind::kAdditive: break;
+  }
+  return "additive";
+}
+
+// "init alone 12 % [8, 16], with all it acts through 80 % [71, 89]"
+std::string PhraseOf(const std::string& factor, const Estimate& alone, const Estimate& total) {
+  std::vector<std::string> parts;
+  if (alone.value) parts.push_back("alone " + WithInterval(alone));
+  if (total.value) {
+    parts.push_back((alone.value ? "with all it acts through " : "and all it acts through ") +
+                    WithInterval(total));
+  }
+  return factor + " " + fmt::format("{}", fmt::join(parts, ", "));
+}
+
+const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
+                             const std::string& factor) {
+  for (const SourceShare& share : of.shares) {
+    if (share.kind == kind && (factor.empty() || share.sources == std::vector{factor})) {
+      return &share;
+    }
+  }
+  return nullptr;
+}
+
+std::string TextOf(const SourceDecomposition& of) {
+  std::vector<std::string> parts;
+  std::vector<std::string> unknown;
+  for (const std::string& factor : of.factors) {
+    const Estimate& alone = FindShare(of, "first_order", factor)->share;
+    const Estimate& total = FindShare(of, "total", factor)->share;
+    if (alone.value || total.value) parts.push_back(PhraseOf(factor, alone, total));
+    if (!alone.value && !total.value) unknown.push_back(factor);
+  }
+  std::string text = fmt::format(
+      "Of the {} of two trainings with nothing in common ({}; {}, {}, {}): {}.",
+      of.figure == "churn" ? "churn" : "variance of top-1", WithInterval(of.whole), of.setting,
+      Counted(of.members, "training"), Counted(of.blocks, "block"), fmt::join(parts, "; "));
+  if (!unknown.empty()) {
+    text += fmt::format(" Of {} this design identifies nothing.", Listed(unknown));
+  }
+  const SourceShare* additive = FindShare(of, "additive", "");
+  if (additive != nullptr && additive->share.value && of.factors.size() > 1) {
+    text += fmt::format(
+        " What they do each by itself adds up to {}; the rest is what they do "
+        "together.",
+        WithInterval(additive->share));
+  }
+  return text;
+}
+
+std::string NameOf(const Setting& setting, const CellFacts& cell) {
+  const std::string hardware = HardwareName(setting.hardware);
+  return cell.axes_label.empty() ? hardware : hardware + ", " + cell.axes_label;
+}
+
+void Add(const Gathered& gathered, const Setting& setting,
+         const std::vector<const CellFacts*>& cells, std::vector<SourceDecomposition>& all) {
+  std::vector<Training> trainings = TrainingsOf(gathered, cells);
+  if (setting.physical.empty()) DropCopies(trainings);
+  const int64_t left_out = KeepFirstOfBlocks(trainings);
+  const Factors factors = FactorsOf(trainings, !setting.physical.empty());
+  if (factors.count() < 2 || factors.seeded.empty() || factors.count() > analysis::kMostSources) {
+    return;
+  }
+  SourceDecomposition facts;
+  facts.setting = NameOf(setting, *cells[0]);
+  for (const CellFacts* cell : cells) {
+    facts.under_trained |= cell->under_trained;
+    const bool is_new = std::ranges::find(facts.plans, cell->input->plan) == facts.plans.end();
+    if (is_new) facts.plans.push_back(cell->input->plan);
+  }
+  facts.factors = NamesOfFactors(factors, setting.physical);
+  if (factors.uncontrolled) facts.uncontrolled = facts.factors.back();
+  facts.members = static_cast<int64_t>(trainings.size());
+  facts.left_out = left_out;
+  for (const char* figure : {"churn", "accuracy"}) {
+    const bool of_churn = std::string_view(figure) == "churn";
+    const std::vector<DesignBlock> blocks = BlocksOf(gathered, trainings, factors, of_churn);
+    const analysis::Decomposition result =
+        analysis::Decompose(blocks, factors.count(), of_churn ? "fraction" : "squared fraction");
+    SourceDecomposition of = facts;
+    of.figure = figure;
+    of.blocks = static_cast<int64_t>(blocks.size());
+    of.whole = result.whole;
+    for (const analysis::Index& index : result.indices) {
+      SourceShare& share =
+          of.shares.emplace_back(SourceShare{std::string(NameOf(index.kind)), {}, index.share});
+      for (size_t k = 0; k < of.factors.size(); ++k) {
+        if ((index.sources >> k & 1) != 0) share.sources.push_back(of.factors[k]);
+      }
+    }
+    const bool any = std::ranges::any_of(of.shares, [](const SourceShare& share) {
+      return share.share.value && share.sources.size() == 1;
+    });
+    if (!any) continue;
+    of.text = TextOf(of);
+    all.push_back(std::move(of));
+  }
+}
+
+}  // namespace
+
+std::vector<SourceDecomposition> BuildDecompositions(const Gathered& gathered) {
+  std::map<Setting, std::vector<const CellFacts*>> settings;
+  std::vector<Setting> order;
+  for (const CellFacts& cell : gathered.cells) {
+    const Setting setting = SettingOfCell(cell);
+    std::vector<const CellFacts*>& cells = settings[setting];
+    if (cells.empty()) order.push_back(setting);
+    cells.push_back(&cell);
+  }
+  std::vector<SourceDecomposition> all;
+  for (const Setting& setting : order) Add(gathered, setting, settings.at(setting), all);
+  return all;
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,18 @@
+// Which source does the noise come from? Internal to this folder.
+#pragma once
+
+#include <vector>
+
+#include "coordinator/report/gather.h"
+#include "coordinator/report/study_decomposition.h"
+
+namespace noisefloor::report {
+
+// Of a block at most so many members are taken apart: those of the first plans and replicates.
+inline constexpr size_t kMostDecomposed = 400;
+
+// One of churn and one of top-1 for each setting (point of the axes, class, stack, examples) whose
+// trainings share some draws and not others, so that at least one share is identified.
+std::vector<SourceDecomposition> BuildDecompositions(const Gathered& gathered);
+
+}  // namespace noisefloor::report

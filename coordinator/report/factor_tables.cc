@@ -1,0 +1,135 @@
+#include "coordinator/report/factor_tables.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fmt/format.h"
+
+#include "coordinator/report/comparison_words.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+// What all hardware names begin with, up to a "-": "cpu-intel-". The tables leave it out.
+std::string CommonBeginning(const std::vector<Comparison>& comparisons) {
+  if (comparisons.empty()) return "";
+  std::string common = comparisons[0].hardware_a;
+  for (const Comparison& h : comparisons) {
+    for (const std::string& name : {h.hardware_a, h.hardware_b}) {
+      const auto end = std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first;
+      common.erase(end, common.end());
+    }
+  }
+  return common.substr(0, common.rfind('-') + 1);
+}
+
+// "0.004, 0.012"
+std::string Shift(const ShiftClaim& shift) {
+  if (!shift.p) return "-";
+  return fmt::format("{}, {}", PValue(*shift.p), shift.p_holm ? PValue(*shift.p_holm) : "-");
+}
+
+// "algo: avx2 / sse", "algo: small_cnn_torch / small_cnn_jax"
+std::string SidesOf(const Comparison& h, size_t cut) {
+  if (h.factor == Factor::kStack) {
+    return fmt::format("{}: {} / {}", h.setting, h.stack_a, h.stack_b);
+  }
+  return fmt::format("{}: {} / {}{}", h.setting, h.hardware_a.substr(cut), h.hardware_b.substr(cut),
+                     h.mixes_stacks ? " (stacks differ)" : "");
+}
+
+void AddComparisons(const std::string& heading, const std::vector<Comparison>& comparisons,
+                    const std::vector<SettingTest>& tests, size_t cut, TextPage& page) {
+  TextRows rows;
+  for (const Comparison& h : comparisons) {
+    if (h.pairs == 0) continue;  // There is a warning of it.
+    rows.push_back({SidesOf(h, cut), std::to_string(h.draws), WithInterval(h.accuracy_difference),
+                    WithInterval(h.churn_paired),
+                    fmt::format("{} / {}", Value(h.churn_within_a), Value(h.churn_within_b)),
+                    WithInterval(h.churn_excess), Shift(h.shift), Value(h.accuracy_correlation),
+                    fmt::format("{} / {}", Value(h.logits_correlation_paired),
+                                Value(h.logits_correlation_unpaired))});
+  }
+  if (rows.empty()) return;
+  page.Heading(heading);
+  page.Table({"A / B", "draws", "top-1 difference", "churn of pairs", "churn within A / B",
+              "shift of the mean", "p, Holm", "r top-1", "r logits, pairs / others"},
+             rows);
+  page.Line(
+      "draws: independent draws of the seeded sources, the n of each row, never copies of one; "
+      "shift "
+      "of the mean: churn of unequal replicates across, less the mean inside A and B; p: exact "
+      "test "
+      "of no shift, and its p after Holm over the comparisons of the plan.");
+  for (const SettingTest& test : tests) page.Line("- " + test.text);
+}
+
+// "2.1 % [1.0, 3.2] (0.003)": the p after Holm; "*": it may be said.
+std::string Cell(const FigureContrast& figure) {
+  std::string text = WithInterval(figure.estimate);
+  if (figure.p_holm) text += fmt::format(" ({})", PValue(*figure.p_holm));
+  return figure.shown ? text + " *" : text;
+}
+
+}  // namespace
+
+void AddHardware(const Study& study, TextPage& page) {
+  const std::string common = CommonBeginning(study.hardware);
+  AddComparisons("Hardware: the same replicates on two classes, B - A" +
+                     (common.empty() ? "" : " (" + common + "...)"),
+                 study.hardware, study.hardware_tests, common.size(), page);
+  AddComparisons("Stack: the same replicates with two trainers, B - A", study.stacks,
+                 study.stack_tests, 0, page);
+}
+
+void AddContrasts(const Study& study, TextPage& page) {
+  if (study.contrasts.empty()) return;
+  page.Heading("Contrasts: B - A, draw by draw (p after Holm over all of them)");
+  TextRows rows;
+  for (const Contrast& contrast : study.contrasts) {
+    std::vector<std::string>& row = rows.emplace_back();
+    row.push_back(fmt::format("{}: {} / {}{}", contrast.subject, contrast.a, contrast.b,
+                              contrast.under_trained ? " †" : ""));
+    row.push_back(contrast.plan.empty() ? "-" : contrast.plan);
+    row.push_back(contrast.over);
+    row.push_back(std::to_string(contrast.draws));
+    for (const FigureContrast& figure : contrast.figures) row.push_back(Cell(figure));
+  }
+  page.Table({"A / B", "plan", "over", "draws", "churn", "top-1", "SD of top-1, B / A"}, rows);
+  page.Line(
+      "*: shown, p <= 0.05 after Holm over every p in this table; draws: those that both sides "
+      "have, or the fewer of two sides whose draws have nothing in common; what is not shown may "
+      "be there, within its interval.");
+  if (std::ranges::any_of(study.contrasts, &Contrast::under_trained)) {
+    page.Line("† a side is under-trained: not tested.");
+  }
+}
+
+void AddDecompositions(const Study& study, TextPage& page) {
+  if (study.decompositions.empty()) return;
+  page.Heading("Where it comes from: shares of each source in the noise");
+  TextRows rows;
+  for (const SourceDecomposition& of : study.decompositions) {
+    for (const std::string& factor : of.factors) {
+      const auto share = [&](std::string_view kind) {
+        const auto found = std::ranges::find_if(of.shares, [&](const SourceShare& s) {
+          return s.kind == kind && s.sources == std::vector{factor};
+        });
+        return found == of.shares.end() ? "-" : WithInterval(found->share);
+      };
+      rows.push_back({fmt::format("{}{}", of.setting, of.under_trained ? " *" : ""),
+                      of.figure == "churn" ? "churn" : "variance of top-1", factor,
+                      share("first_order"), share("total")});
+    }
+  }
+  page.Table({"setting", "of", "source", "alone", "with all it acts through"}, rows);
+  page.Line(
+      "alone: what the source does by itself; with all it acts through: what would go if it were "
+      "held; -: not identified by what was trained. Shares are estimates and may lie below 0.");
+  for (const SourceDecomposition& of : study.decompositions) page.Line("- " + of.text);
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,14 @@
+// The tables of what is set against each other: classes, stacks, axes, plans, sources. Internal to
+// this folder.
+#pragma once
+
+#include "coordinator/report/study.h"
+#include "coordinator/report/text_page.h"
+
+namespace noisefloor::report {
+
+void AddHardware(const Study& study, TextPage& page);  // And stacks.
+void AddContrasts(const Study& study, TextPage& page);
+void AddDecompositions(const Study& study, TextPage& page);
+
+}  // namespace noisefloor::report

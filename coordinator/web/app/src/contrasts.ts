@@ -1,0 +1,83 @@
+// Does it matter which value an axis has, which plan, which class, which stack?
+import * as Plot from "@observablehq/plot";
+import { el, estimate, figure, pValue, section, table, titledTable, wide } from "./format";
+import { leftMargin } from "./labels";
+import { GRID, INK } from "./palette";
+import { Contrast, FigureContrast, finite, Study } from "./study";
+
+const MOST = 30;
+const SHOWN = "#d55e00";
+const NOT_SHOWN = "#777777";
+
+// What is drawn; the spread, a ratio, stands in the table.
+const DRAWN: { figure: FigureContrast["figure"]; label: string }[] = [
+  { figure: "churn", label: "churn, B − A (% of the answers)" },
+  { figure: "accuracy", label: "top-1, B − A (% of the examples)" },
+];
+
+function sides(contrast: Contrast): string {
+  return `${contrast.subject}: ${contrast.b} − ${contrast.a}`;
+}
+
+function row(contrast: Contrast): string {
+  return [sides(contrast), contrast.plan, contrast.over].filter((part) => part !== "").join(", ");
+}
+
+function points(all: Contrast[], name: FigureContrast["figure"]) {
+  return all.flatMap((contrast) => {
+    const found = contrast.figures.find((f) => f.figure === name);
+    const value = finite(found?.estimate.value);
+    if (found === undefined || value === undefined) return [];
+    const low = finite(found.estimate.low) ?? value;
+    const high = finite(found.estimate.high) ?? value;
+    return [{ row: row(contrast), value: value * 100, low: low * 100, high: high * 100, shown: found.shown, text: contrast.text }];
+  });
+}
+
+function forest(all: Contrast[], { figure: name, label }: (typeof DRAWN)[number]): Element {
+  const data = points(all, name);
+  const rows = [...new Set(data.map((d) => d.row))];
+  const colour = (d: { shown: boolean }) => (d.shown ? SHOWN : NOT_SHOWN);
+  return wide(Plot.plot({
+    width: 900, marginLeft: leftMargin(rows), marginRight: 16, marginTop: 8, marginBottom: 44, height: 56 + rows.length * 24,
+    x: { label, grid: true, zero: true, nice: true },
+    y: { domain: rows, label: null },
+    marks: [
+      Plot.frame({ stroke: GRID }),
+      Plot.ruleX([0], { stroke: INK }),
+      Plot.ruleY(data, { y: "row", x1: "low", x2: "high", stroke: colour, strokeWidth: 2 }),
+      Plot.dot(data, { y: "row", x: "value", fill: (d) => (d.shown ? SHOWN : "white"), stroke: colour, strokeWidth: 2, r: 4, tip: true, title: "text" }),
+    ],
+    style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
+  }));
+}
+
+// Nothing where no two cells can be set against each other.
+export function contrasts(study: Study): HTMLElement | null {
+  const all = study.contrasts;
+  if (all.length === 0) return null;
+  const first = all.slice(0, MOST);
+  const at = (i: number, k: number, name: string) => `contrasts.${i}.figures.${k}.${name}`;
+  const rows = all.map((contrast, i) => [
+    el("span", { class: "cohort", title: contrast.text }, sides(contrast) + (contrast.under_trained ? " †" : "")),
+    contrast.plan === "" ? "–" : contrast.plan, contrast.over,
+    el("span", { "data-count": `contrasts.${i}.draws` }, String(contrast.draws)),
+    ...contrast.figures.flatMap((f, k) => [
+      estimate(f.estimate, at(i, k, "estimate")),
+      el("span", { "data-p": at(i, k, "p_holm") }, pValue(f.p_holm) + (f.shown ? " *" : "")),
+    ]),
+  ]);
+  return section("Does it matter which?",
+    "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (Holm) covers every p here.",
+    figure("B minus A with 95 % intervals, each on its own; filled: shown after the correction.",
+      el("div", { class: "legend" },
+        el("span", {}, el("i", { style: `background:${SHOWN}` }), "shown, p ≤ 0.05 after Holm"),
+        el("span", {}, el("i", { style: `background:${NOT_SHOWN}` }), "not shown")),
+      ...DRAWN.map((drawn) => forest(first, drawn)),
+      all.length > MOST ? el("p", { class: "facts" }, `The first ${MOST} of ${all.length} are drawn; the table has all.`) : null),
+    el("details", {},
+      el("summary", {}, "Each contrast in words"),
+      el("ul", { class: "findings" }, ...all.map((contrast) => el("li", {}, contrast.text)))),
+    titledTable("B minus A; of the SD of top-1 B divided by A. p is the one after Holm over this table; * marks what is shown. † A side is under-trained: not tested.",
+      table(["B – A", "plan", "over", "draws", "churn", "p", "top-1", "p", "SD of top-1, B\u00a0/\u00a0A", "p"], rows)));
+}

@@ -1,0 +1,188 @@
+// Where the noise comes from, of trainings that share some draws: what is put together, and what is
+// said.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "coordinator/report/export.h"
+#include "coordinator/report/study_json.h"
+#include "coordinator/report/table.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Draws;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr int64_t kExamples = 200;
+
+// The first half of the examples follow the draw of init, the second the draw of both.
+std::vector<int16_t> AnswersOf(uint32_t block, uint32_t init, uint32_t order, uint64_t run = 0) {
+  Draws of_init(1000 * (block + 1) + init);
+  Draws of_both(1000000 * (block + 1) + 1000 * init + order);
+  Draws of_run(7000000 + run);
+  std::vector<int16_t> answers;
+  for (int64_t x = 0; x < kExamples; ++x) {
+    Draws& draws = x % 2 == 0 ? of_init : of_both;
+    const bool wrong = (x % 4 == 3 && run > 0 ? of_run : draws).Uniform() < 0.2;
+    answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
+  }
+  return answers;
+}
+
+States Both() { return StatesWithFree({NoiseSource::kInit, NoiseSource::kDataOrder}); }
+
+// Every combination of two draws of each in so many blocks.
+void AddCrossing(TinyStudy& tiny, uint32_t blocks) {
+  for (uint32_t block = 0; block < blocks; ++block) {
+    tiny.AddCell("crossed", Both(), "cpu-a", block);
+    for (const uint32_t init : {1u, 2u}) {
+      for (const uint32_t order : {1u, 2u}) {
+        MemberInput& member = tiny.AddMember(AnswersOf(block, init, order));
+        member.lanes[NoiseSource::kInit] = {block, init};
+        member.lanes[NoiseSource::kDataOrder] = {block, order};
+      }
+    }
+  }
+}
+
+const SourceShare& ShareOf(const SourceDecomposition& of, const std::string& kind,
+                           const std::string& source) {
+  return *std::ranges::find_if(of.shares, [&](const SourceShare& share) {
+    return share.kind == kind && share.sources[0] == source;
+  });
+}
+
+TEST(DecompositionsTest, ACrossingTellsWhatEachSourceDoes) {
+  TinyStudy tiny(kExamples, 2);
+  AddCrossing(tiny, 24);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_EQ(study.decompositions.size(), 2u);
+  const SourceDecomposition& churn = study.decompositions[0];
+  EXPECT_EQ(churn.figure, "churn");
+  EXPECT_EQ(study.decompositions[1].figure, "accuracy");
+  EXPECT_EQ(churn.setting, "cpu-a");
+  EXPECT_THAT(churn.factors, ElementsAre("init", "data_order"));
+  EXPECT_EQ(churn.members, 96);
+  EXPECT_EQ(churn.blocks, 24);
+  EXPECT_EQ(churn.whole.n, 24);
+  // Half of the churn is init's alone, half that of both together; data_order has none alone.
+  EXPECT_NEAR(*ShareOf(churn, "first_order", "init").share.value, 0.5, 0.06);
+  EXPECT_NEAR(*ShareOf(churn, "total", "init").share.value, 1, 0.05);
+  EXPECT_NEAR(*ShareOf(churn, "first_order", "data_order").share.value, 0, 0.06);
+  EXPECT_NEAR(*ShareOf(churn, "total", "data_order").share.value, 0.5, 0.06);
+  EXPECT_NEAR(*ShareOf(churn, "additive", "init").share.value, 0.5, 0.06);
+  EXPECT_THAT(churn.text, AllOf(HasSubstr("(32."), HasSubstr("96 trainings, 24 blocks"),
+                                HasSubstr("init alone "), HasSubstr("with all it acts through "),
+                                HasSubstr("adds up to ")));
+  EXPECT_THAT(study.headlines, Contains(churn.text));
+}
+
+// Plans of one source and one of all, from the same lanes, are one design.
+TEST(DecompositionsTest, PlansAreOneDesign) {
+  TinyStudy tiny(kExamples, 2);
+  for (uint32_t block = 0; block < 20; ++block) {
+    const auto add = [&](const char* plan, const States& states, bool init, bool order) {
+      tiny.AddCell(plan, states, "cpu-a", block);
+      for (uint32_t r = 0; r < 3; ++r) {
+        tiny.AddMember(AnswersOf(block, init ? r + 1 : 0, order ? r + 1 : 0));
+      }
+    };
+    add("control", Control(), false, false);
+    add("init", StatesWithFree({NoiseSource::kInit}), true, false);
+    add("order", StatesWithFree({NoiseSource::kDataOrder}), false, true);
+    add("both", Both(), true, true);
+  }
+
+  const SourceDecomposition churn = BuildStudy(tiny.input).decompositions.at(0);
+
+  EXPECT_THAT(churn.plans, ElementsAre("control", "init", "order", "both"));
+  EXPECT_THAT(churn.factors, ElementsAre("init", "data_order"));
+  EXPECT_EQ(churn.members, 20 * 10);  // Copies of the control count once.
+  EXPECT_NEAR(*ShareOf(churn, "first_order", "init").share.value, 0.5, 0.06);
+  EXPECT_NEAR(*ShareOf(churn, "total", "data_order").share.value, 0.5, 0.06);
+}
+
+TEST(DecompositionsTest, SourcesThatAlwaysVaryTogetherAreOneFactorBesideWhatNobodyControls) {
+  TinyStudy tiny(kExamples, 2);
+  States physical = Both();
+  physical[NoiseSource::kReduceOrder] = SourceState::kFree;
+  uint64_t run = 1;
+  for (uint32_t block = 0; block < 12; ++block) {
+    tiny.AddCell("algo+impl", physical, "cpu-a", block);
+    for (uint32_t r = 0; r < 3; ++r) tiny.AddMember(AnswersOf(block, r + 1, r + 1, run++));
+    tiny.AddCell("impl", StatesWithFree({NoiseSource::kReduceOrder}), "cpu-a", block);
+    for (uint32_t r = 0; r < 3; ++r) tiny.AddMember(AnswersOf(block, 0, 0, run++));
+  }
+
+  const SourceDecomposition churn = BuildStudy(tiny.input).decompositions.at(0);
+
+  EXPECT_THAT(churn.factors, ElementsAre("init + data_order", "reduce_order"));
+  EXPECT_EQ(churn.uncontrolled, "reduce_order");
+  // A quarter of the examples follow the run.
+  EXPECT_NEAR(*ShareOf(churn, "total", "reduce_order").share.value, 0.25, 0.05);
+  EXPECT_NEAR(*ShareOf(churn, "first_order", "init + data_order").share.value, 0.75, 0.05);
+  EXPECT_FALSE(ShareOf(churn, "first_order", "reduce_order").share.value.has_value());
+  EXPECT_EQ(ShareOf(churn, "total", "init + data_order").share.note,
+            "not identified by this design");
+}
+
+TEST(DecompositionsTest, WhereAllVaryTogetherThereIsNothingToTakeApart) {
+  TinyStudy tiny(kExamples, 2);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (uint32_t r = 0; r < 5; ++r) tiny.AddMember(AnswersOf(0, r + 1, r + 1));
+  EXPECT_THAT(BuildStudy(tiny.input).decompositions, IsEmpty());
+}
+
+TEST(DecompositionsTest, ClassesAndSourcesThatAreOffAreTakenApartByThemselves) {
+  TinyStudy tiny(kExamples, 2);
+  AddCrossing(tiny, 3);
+  States poked = Both();
+  poked[NoiseSource::kPoke] = SourceState::kFixed;
+  tiny.AddCell("poked", poked, "cpu-a");
+  tiny.AddMember(AnswersOf(0, 5, 5));
+  const auto decompositions = BuildStudy(tiny.input).decompositions;
+  ASSERT_EQ(decompositions.size(), 2u);
+  EXPECT_EQ(decompositions[0].members, 12);
+}
+
+TEST(DecompositionsTest, AWideShareIsInTheTableAndNoFinding) {
+  TinyStudy tiny(kExamples, 2);
+  AddCrossing(tiny, 2);
+  const Study study = BuildStudy(tiny.input);
+  ASSERT_FALSE(study.decompositions.empty());
+  EXPECT_THAT(study.headlines, Not(Contains(HasSubstr("Of the churn of two trainings"))));
+  EXPECT_THAT(RenderTables(study), HasSubstr("Where it comes from"));
+}
+
+TEST(DecompositionsTest, TableJsonAndCsvShowTheSame) {
+  TinyStudy tiny(kExamples, 2);
+  AddCrossing(tiny, 6);
+
+  const Study study = BuildStudy(tiny.input);
+
+  const SourceDecomposition& churn = study.decompositions.at(0);
+  const auto json = nlohmann::json::parse(StudyToJson(study))["decompositions"][0];
+  EXPECT_EQ(json["factors"], nlohmann::json({"init", "data_order"}));
+  EXPECT_EQ(json["shares"][0]["kind"], "first_order");
+  EXPECT_EQ(json["shares"][0]["share"]["value"], *churn.shares[0].share.value);
+  EXPECT_THAT(StudyToCsv(study), AllOf(HasSubstr("sources,,cpu-a,init,churn_total,"),
+                                       HasSubstr("sources,,cpu-a,init x data_order,")));
+  EXPECT_THAT(RenderTables(study), AllOf(HasSubstr("with all it acts through"), HasSubstr("init")));
+}
+
+}  // namespace
+}  // namespace noisefloor::report
