@@ -8,6 +8,7 @@
 
 #include "coordinator/analysis/churn.h"
 #include "coordinator/analysis/distance.h"
+#include "coordinator/analysis/flips.h"
 #include "coordinator/analysis/per_class.h"
 #include "coordinator/analysis/spread.h"
 #include "coordinator/report/words.h"
@@ -45,38 +46,29 @@ void FillFacts(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) 
                              : Listed(std::vector<std::string>(builds.begin(), builds.end()));
 }
 
-// Churn beside the error rate: 1 is what calibrated independent members give.
-Estimate ChurnToError(const Estimate& churn, const Estimate& accuracy) {
-  if (!churn.value || !accuracy.value)
-    return Absent("ratio", churn.n, "churn or accuracy is absent");
-  const double error = 1 - *accuracy.value;
-  if (!(error > 0)) return Absent("ratio", churn.n, "the error rate is zero");
-  Estimate ratio;
-  ratio.value = *churn.value / error;
-  ratio.n = churn.n;
-  ratio.unit = "ratio";
-  ratio.method =
-      "churn / (1 - mean accuracy); 1 under class-wise calibration; interval: churn's, "
-      "with the error rate taken as known";
-  if (churn.low) ratio.low = *churn.low / error;
-  if (churn.high) ratio.high = *churn.high / error;
-  return ratio;
-}
-
 void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
   const Answers answers = AnswersOf(gathered, cell.done);
   if (!answers.matrix) {
     cohort.churn =
         Absent("fraction", 0,
                cell.done.empty() ? "no member is done" : "no member has usable predictions");
-    cohort.any_disagreement = cohort.churn;
+    cohort.any_disagreement = cohort.flip_sd = cohort.churn;
+    cohort.flip_share = cohort.churn_to_error = Absent("ratio", 0, cohort.churn.note);
     return;
   }
   cohort.churn = analysis::MeanChurn(*answers.matrix);
   cohort.any_disagreement = analysis::AnyDisagreement(*answers.matrix);
   const SetFacts& set = gathered.sets[cell.set];
-  if (!set.labels_known) return;
+  if (!set.labels_known) {
+    cohort.flip_sd = Absent("fraction", 0, "the labels are not known");
+    cohort.flip_share = cohort.churn_to_error = Absent("ratio", 0, cohort.flip_sd.note);
+    return;
+  }
   const EvaluationSet& evaluation = *set.input;
+  analysis::FlipNoise flips = analysis::NoiseOfFlips(*answers.matrix, evaluation.labels);
+  cohort.flip_sd = std::move(flips.sd);
+  cohort.flip_share = std::move(flips.share);
+  cohort.churn_to_error = analysis::ChurnToError(*answers.matrix, evaluation.labels);
   for (analysis::ClassNoise& noise : analysis::NoiseByClass(*answers.matrix, evaluation.labels)) {
     cohort.per_class.push_back({noise.label, ClassName(evaluation, noise.label), noise.examples,
                                 std::move(noise.accuracy), std::move(noise.accuracy_sd),
@@ -166,9 +158,10 @@ void TellOneDraw(Cohort& cohort) {
   for (Estimate* mean : {&cohort.accuracy, &cohort.top5, &cohort.loss, &cohort.seconds}) {
     one_draw(*mean);
   }
-  for (Estimate* spread : {&cohort.accuracy_sd, &cohort.churn, &cohort.churn_to_error,
-                           &cohort.any_disagreement, &cohort.l2_raw, &cohort.l2_normalised,
-                           &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine}) {
+  for (Estimate* spread :
+       {&cohort.accuracy_sd, &cohort.flip_sd, &cohort.flip_share, &cohort.churn,
+        &cohort.churn_to_error, &cohort.any_disagreement, &cohort.l2_raw, &cohort.l2_normalised,
+        &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine}) {
     withhold(*spread);
   }
   for (ClassSensitivity& row : cohort.per_class) {
@@ -204,7 +197,6 @@ Cohort BuildCohort(const Gathered& gathered, const CellFacts& cell) {
   cohort.loss = analysis::MeanEstimate(ValuesOf(gathered, cell.done, &MemberFacts::loss), "nats");
   FillAnswers(gathered, cell, cohort);
   if (cohort.per_class.empty()) FillClassesFromTrainers(gathered, cell, cohort);
-  cohort.churn_to_error = ChurnToError(cohort.churn, cohort.accuracy);
   FillDistances(gathered, cell, cohort);
   cohort.seconds = analysis::MeanEstimate(SecondsOf(gathered, cell), "seconds");
   if (!cohort.shared.empty()) TellOneDraw(cohort);

@@ -60,6 +60,8 @@ void AddCohort(const Cohort& c, Csv& csv) {
   const Place place{"cohort", std::to_string(c.cell), c.label, ""};
   csv.Add(place, "accuracy", c.accuracy);
   csv.Add(place, "accuracy_sd", c.accuracy_sd);
+  csv.Add(place, "flip_sd", c.flip_sd);
+  csv.Add(place, "flip_share", c.flip_share);
   csv.Add(place, "top5", c.top5);
   csv.Add(place, "loss", c.loss);
   csv.Add(place, "churn", c.churn);

@@ -18,6 +18,7 @@
 #include "coordinator/report/fixed_draws.h"
 #include "coordinator/report/gather.h"
 #include "coordinator/report/headlines.h"
+#include "coordinator/report/outliers.h"
 #include "coordinator/report/shift_tests.h"
 #include "coordinator/report/words.h"
 #include "coordinator/report/worst_classes.h"
@@ -96,6 +97,7 @@ Study BuildStudy(const StudyInput& input) {
   for (const MemberInput& member : input.members) study.members.push_back(RowOf(member));
   AddWarnings(gathered, study);
   AddFailures(input, study.warnings);
+  AddOutliers(gathered, study.warnings);
   study.headlines = BuildHeadlines(study);
   return study;
 }

@@ -92,6 +92,8 @@ struct Cohort {
   std::vector<std::string> idle;  // Sources that are free and act on nothing.
   Estimate accuracy;              // Mean of test top-1.
   Estimate accuracy_sd;           // ddof 1.
+  Estimate flip_sd;               // What of it answers that flip independently would give.
+  Estimate flip_share;            // Of its variance.
   Estimate top5;
   Estimate loss;
   Estimate churn;             // Mean over pairs.

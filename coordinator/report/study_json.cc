@@ -130,6 +130,8 @@ Json ToJson(const Cohort& c) {
           {"idle", c.idle},
           {"accuracy", ToJson(c.accuracy)},
           {"accuracy_sd", ToJson(c.accuracy_sd)},
+          {"flip_sd", ToJson(c.flip_sd)},
+          {"flip_share", ToJson(c.flip_share)},
           {"top5", ToJson(c.top5)},
           {"loss", ToJson(c.loss)},
           {"churn", ToJson(c.churn)},

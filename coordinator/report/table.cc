@@ -120,14 +120,16 @@ void AddNoise(const Study& study, TextPage& page) {
   for (const Cohort& c : study.cohorts) {
     rows.push_back({fmt::format("c{} {}{}", c.cell, c.label, c.under_trained ? " *" : ""),
                     std::to_string(c.counts.done), WithInterval(c.accuracy),
-                    WithInterval(c.accuracy_sd), WithInterval(c.churn), Value(c.any_disagreement),
-                    Value(c.l2_normalised), Value(c.seconds), Sees(c)});
+                    WithInterval(c.accuracy_sd), Value(c.flip_sd), WithInterval(c.churn),
+                    Value(c.any_disagreement), Value(c.l2_normalised), Value(c.seconds), Sees(c)});
   }
-  page.Table(
-      {"cell", "n", "top-1", "SD of top-1", "churn", "any differs", "L2, unit", "time", "n sees"},
-      rows);
+  page.Table({"cell", "n", "top-1", "SD of top-1", "by flips", "churn", "any differs", "L2, unit",
+              "time", "n sees"},
+             rows);
   page.Line(
-      "churn: pairs that disagree; any differs: not all n agree, of which n cannot see how it "
+      "by flips: the SD that answers which flip independently would give by themselves; churn: "
+      "pairs "
+      "that disagree; any differs: not all n agree, of which n cannot see how it "
       "spreads over other members (its interval is over examples); L2 of unit-length parameters; n "
       "sees: smallest difference of two top-1 means and ratio of two SDs detected with power 80 % "
       "at 5 %.");

@@ -31,6 +31,8 @@ struct Named {
 
 constexpr Named<Cohort> kOfCohort[] = {{"accuracy", &Cohort::accuracy},
                                        {"accuracy_sd", &Cohort::accuracy_sd},
+                                       {"flip_sd", &Cohort::flip_sd},
+                                       {"flip_share", &Cohort::flip_share},
                                        {"top5", &Cohort::top5},
                                        {"loss", &Cohort::loss},
                                        {"churn", &Cohort::churn},

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/has_warning.h"
 #include "tests/coordinator/report/tiny_study.h"
 
 namespace noisefloor::report {
@@ -346,19 +347,30 @@ TEST(BlocksTest, BlocksOfTwoStacksAreTwoGroups) {
   EXPECT_THAT(study.blocks[1].cells, ElementsAre(0, 2));
 }
 
-TEST(CohortFiguresTest, ChurnToErrorHasBothBoundsOfItsChurn) {
+TEST(CohortFiguresTest, ChurnToErrorAndFlipsAreOfTheMembersAtHand) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
-  Draws draws(9);
   AddTossers(tiny, 6, {1, 2, 3}, 9);
 
   const Cohort cohort = BuildStudy(tiny.input).cohorts[0];
 
   const double error = 1 - *cohort.accuracy.value;
-  ASSERT_LT(*cohort.churn.low, *cohort.churn.high);
   EXPECT_NEAR(*cohort.churn_to_error.value, *cohort.churn.value / error, 1e-12);
-  EXPECT_NEAR(*cohort.churn_to_error.low, *cohort.churn.low / error, 1e-12);
-  EXPECT_NEAR(*cohort.churn_to_error.high, *cohort.churn.high / error, 1e-12);
+  EXPECT_LT(*cohort.churn_to_error.low, *cohort.churn_to_error.value);
+  EXPECT_LT(*cohort.churn_to_error.value, *cohort.churn_to_error.high);
+  EXPECT_NEAR(*cohort.flip_share.value,
+              std::pow(*cohort.flip_sd.value / *cohort.accuracy_sd.value, 2), 1e-9);
+}
+
+// Of seven members one has learnt nothing of half of the classes.
+TEST(OutlierWarningTest, OneBadTrainingIsNamed) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (int64_t m = 0; m < 6; ++m) tiny.AddMember(Answers(10 + m % 3));
+  EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(HasWarning("warning", "lies apart")));
+  tiny.AddMember(Answers(45));
+  EXPECT_THAT(BuildStudy(tiny.input).warnings,
+              HasWarning("warning", "cell 0", "s1c0r6 lies apart from the others (55.00 %, 2."));
 }
 
 TEST(CohortFiguresTest, ATimeThatWasNotMeasuredIsInNoMean) {

@@ -164,12 +164,12 @@ function cohortTable(study: Study): HTMLElement {
     return [
       el("span", { class: "cohort" }, c.label + (c.under_trained ? " (under-trained)" : "")),
       doneCount(c, at("counts")),
-      estimate(c.accuracy, at("accuracy")), estimate(c.accuracy_sd, at("accuracy_sd")),
+      estimate(c.accuracy, at("accuracy")), estimate(c.accuracy_sd, at("accuracy_sd")), estimate(c.flip_sd, at("flip_sd")),
       estimate(c.churn, at("churn")), estimate(c.any_disagreement, at("any_disagreement")),
       estimate(c.l2_normalised, at("l2_normalised")), estimate(c.loss, at("loss")),
     ];
   });
-  return table(["cohort", "n", "top-1", "SD of top\u20111", "churn", "any differ", "L2, unit norm", "loss"], rows);
+  return table(["cohort", "n", "top-1", "SD of top\u20111", "by flips", "churn", "any differ", "L2, unit norm", "loss"], rows);
 }
 
 /** Cells that differ in their block only; null in a study of one block. */
@@ -201,6 +201,6 @@ export function sources(study: Study, palette: Palette): HTMLElement {
         plot((c) => c.churn, "churn (%)"),
         plot((c) => c.accuracy_sd, "SD of top-1 (percentage points)"))),
     axis ? againstAxis(study, axis, palette) : null,
-    titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; any differ: not all members agree, with an interval over examples, not members: n cannot see how it spreads over other draws of n members; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
+    titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; by flips: the SD of top-1 that answers which flip independently would give by themselves; any differ: not all members agree, with an interval over examples, not members: n cannot see how it spreads over other draws of n members; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
     blockTable(study));
 }

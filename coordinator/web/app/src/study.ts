@@ -58,6 +58,8 @@ export interface Cohort {
   all_fixed: boolean;
   accuracy: Estimate;
   accuracy_sd: Estimate;
+  flip_sd: Estimate;
+  flip_share: Estimate;
   top5: Estimate;
   loss: Estimate;
   churn: Estimate;
