@@ -222,6 +222,33 @@ Estimate EstimateOf(const Fit& fit, const LeftOut& left, const Quantity& quantit
   return estimate;
 }
 
+// An index and the V_u that are in it.
+struct Kind {
+  IndexKind kind = IndexKind::kFirstOrder;
+  SourceSet sources = 0;
+  Coefficients part;
+};
+
+std::vector<Kind> KindsOf(int sources) {
+  std::vector<Kind> kinds;
+  const auto add = [&](IndexKind kind, SourceSet of, const std::function<bool(SourceSet)>& holds) {
+    kinds.push_back({kind, of, SumOf(sources, holds)});
+  };
+  for (int k = 0; k < sources; ++k) {
+    const SourceSet source = 1u << k;
+    add(IndexKind::kFirstOrder, source, [&](SourceSet u) { return u == source; });
+    add(IndexKind::kTotal, source, [&](SourceSet u) { return (u & source) != 0; });
+  }
+  for (int k = 0; k < sources; ++k) {
+    for (int m = k + 1; m < sources; ++m) {
+      const SourceSet both = (1u << k) | (1u << m);
+      add(IndexKind::kInteraction, both, [&](SourceSet u) { return u == both; });
+    }
+  }
+  add(IndexKind::kAdditive, (1u << sources) - 1, [](SourceSet u) { return (u & (u - 1)) == 0; });
+  return kinds;
+}
+
 }  // namespace
 
 Decomposition Decompose(std::span<const DesignBlock> blocks, int sources, const std::string& unit) {
@@ -238,24 +265,30 @@ Decomposition Decompose(std::span<const DesignBlock> blocks, int sources, const 
   const Coefficients whole = SumOf(sources, [](SourceSet) { return true; });
   Decomposition result;
   result.whole = EstimateOf(fit, left, {whole, whole, false}, unit);
-  const auto add = [&](IndexKind kind, SourceSet of, const std::function<bool(SourceSet)>& holds) {
-    const Quantity quantity{SumOf(sources, holds), whole, true};
-    result.indices.push_back({kind, of, EstimateOf(fit, left, quantity, "fraction")});
-  };
-  for (int k = 0; k < sources; ++k) {
-    const SourceSet source = 1u << k;
-    add(IndexKind::kFirstOrder, source, [&](SourceSet u) { return u == source; });
-    add(IndexKind::kTotal, source, [&](SourceSet u) { return (u & source) != 0; });
+  for (const Kind& kind : KindsOf(sources)) {
+    const Quantity quantity{kind.part, whole, true};
+    result.indices.push_back(
+        {kind.kind, kind.sources, EstimateOf(fit, left, quantity, "fraction")});
   }
-  for (int k = 0; k < sources; ++k) {
-    for (int m = k + 1; m < sources; ++m) {
-      const SourceSet both = (1u << k) | (1u << m);
-      add(IndexKind::kInteraction, both, [&](SourceSet u) { return u == both; });
-    }
-  }
-  const SourceSet everything = (1u << sources) - 1;
-  add(IndexKind::kAdditive, everything, [](SourceSet u) { return (u & (u - 1)) == 0; });
   return result;
+}
+
+std::vector<Identified> WhatIsIdentified(std::span<const std::vector<std::vector<uint32_t>>> blocks,
+                                         int sources) {
+  NF_CHECK(sources >= 1 && sources <= kMostSources);
+  Patterns all(sources);
+  for (const std::vector<std::vector<uint32_t>>& levels : blocks) {
+    const DesignBlock block{levels, PairMatrix(static_cast<int64_t>(levels.size()))};
+    all.Add(PatternsOf(block, sources, [](size_t) { return true; }), 1);
+  }
+  const Fit fit(all, sources);
+  const bool has_whole = fit.ValueOf(SumOf(sources, [](SourceSet) { return true; })).has_value();
+  std::vector<Identified> identified;
+  for (const Kind& kind : KindsOf(sources)) {
+    identified.push_back(
+        {kind.kind, kind.sources, has_whole && fit.ValueOf(kind.part).has_value()});
+  }
+  return identified;
 }
 
 }  // namespace noisefloor::analysis

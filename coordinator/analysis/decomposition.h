@@ -60,4 +60,14 @@ struct Decomposition {
 // does not identify.
 Decomposition Decompose(std::span<const DesignBlock> blocks, int sources, const std::string& unit);
 
+// Which of these shares a design tells, before anything is trained: the same indices, each true or
+// false. `blocks`: the levels of each.
+struct Identified {
+  IndexKind kind = IndexKind::kFirstOrder;
+  SourceSet sources = 0;
+  bool told = false;
+};
+std::vector<Identified> WhatIsIdentified(std::span<const std::vector<std::vector<uint32_t>>> blocks,
+                                         int sources);
+
 }  // namespace noisefloor::analysis

@@ -19,6 +19,7 @@
 #include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/analysis/detectable.h"
+#include "coordinator/query/plan_shares.h"
 
 namespace noisefloor::query {
 
@@ -244,6 +245,18 @@ void WarnOfIdle(const IdleSources& idle, Plan& plan) {
   }
 }
 
+// Sources that act on nothing in any cell of a plan that frees them.
+std::set<NoiseSource> IdleInAllCells(const IdleSources& idle, const Plan& plan) {
+  std::map<std::pair<std::string, NoiseSource>, int64_t> counts;
+  for (const auto& [what, cells] : idle) counts[{std::get<0>(what), std::get<1>(what)}] += cells;
+  std::set<NoiseSource> sources;
+  for (const auto& [of, cells] : counts) {
+    const int64_t all = std::ranges::find(plan.plans, of.first, &PlannedPlan::name)->cells;
+    if (cells == all) sources.insert(of.second);
+  }
+  return sources;
+}
+
 // The cells of one plan.
 struct PlanCells {
   uint32_t count = 0;
@@ -336,6 +349,10 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
   // A measurement repeats steps, not members.
   if (sweep.kind != sweep::Kind::kMeasure) WarnOfReplicates(plan);
   WarnOfIdle(idle, plan);
+  if (sweep.kind == sweep::Kind::kTrain) {
+    for (std::string& shares : PlannedShares(sweep, IdleInAllCells(idle, plan)))
+      plan.warnings.push_back(std::move(shares));
+  }
   return plan;
 }
 

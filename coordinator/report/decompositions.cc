@@ -13,6 +13,7 @@
 
 #include "coordinator/analysis/churn.h"
 #include "coordinator/analysis/decomposition.h"
+#include "coordinator/report/design.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -43,13 +44,6 @@ Setting SettingOfCell(const CellFacts& cell) {
   return setting;
 }
 
-// A training and the number of its draw of each source, in a block.
-struct Training {
-  size_t member = 0;  // Place in Gathered::members.
-  uint32_t block = 0;
-  std::map<NoiseSource, uint32_t> draws;
-};
-
 std::vector<Training> TrainingsOf(const Gathered& gathered,
                                   const std::vector<const CellFacts*>& cells) {
   std::vector<Training> trainings;
@@ -68,60 +62,11 @@ std::vector<Training> TrainingsOf(const Gathered& gathered,
   return trainings;
 }
 
-// Trainings with equal draws of everything, and nothing left to chance, are one and the same.
-void DropCopies(std::vector<Training>& trainings) {
-  std::set<std::pair<uint32_t, std::map<NoiseSource, uint32_t>>> seen;
-  std::erase_if(trainings, [&](const Training& training) {
-    return !seen.emplace(training.block, training.draws).second;
-  });
-}
-
 int64_t KeepFirstOfBlocks(std::vector<Training>& trainings) {
   std::map<uint32_t, size_t> kept;
   return static_cast<int64_t>(std::erase_if(trainings, [&](const Training& training) {
     return ++kept[training.block] > kMostDecomposed;
   }));
-}
-
-// Sources of which members have different draws; those that always vary together are one factor.
-struct Factors {
-  std::vector<std::vector<NoiseSource>> seeded;
-  bool uncontrolled = false;
-  int count() const { return static_cast<int>(seeded.size()) + (uncontrolled ? 1 : 0); }
-};
-
-// Which trainings share a draw of the source: the number of the first with the same.
-std::vector<size_t> GroupsOf(const std::vector<Training>& trainings, NoiseSource source) {
-  std::map<std::pair<uint32_t, uint32_t>, size_t> first;
-  std::vector<size_t> groups;
-  for (size_t t = 0; t < trainings.size(); ++t) {
-    const auto draw = trainings[t].draws.find(source);
-    const uint32_t number = draw == trainings[t].draws.end() ? 0 : draw->second;
-    groups.push_back(first.emplace(std::pair(trainings[t].block, number), t).first->second);
-  }
-  return groups;
-}
-
-Factors FactorsOf(const std::vector<Training>& trainings, bool uncontrolled) {
-  std::set<uint32_t> blocks;
-  for (const Training& training : trainings) blocks.insert(training.block);
-  Factors factors;
-  factors.uncontrolled = uncontrolled;
-  std::vector<std::vector<size_t>> groups;  // Of each factor.
-  for (const NoiseSource source : kAllNoiseSources) {
-    if (IsPhysical(source)) continue;
-    const std::vector<size_t> of_source = GroupsOf(trainings, source);
-    const std::set<size_t> different(of_source.begin(), of_source.end());
-    if (different.size() <= blocks.size()) continue;  // One draw in each block: held.
-    const auto same = std::ranges::find(groups, of_source);
-    if (same != groups.end()) {
-      factors.seeded[static_cast<size_t>(same - groups.begin())].push_back(source);
-      continue;
-    }
-    groups.push_back(of_source);
-    factors.seeded.push_back({source});
-  }
-  return factors;
 }
 
 std::vector<DesignBlock> BlocksOf(const Gathered& gathered, const std::vector<Training>& trainings,
@@ -133,13 +78,7 @@ std::vector<DesignBlock> BlocksOf(const Gathered& gathered, const std::vector<Tr
     DesignBlock& block = blocks.emplace_back();
     std::vector<size_t> members;
     for (const Training* training : of_block) {
-      std::vector<uint32_t>& levels = block.levels.emplace_back();
-      for (const std::vector<NoiseSource>& sources : factors.seeded) {
-        const auto draw = training->draws.find(sources[0]);
-        levels.push_back(draw == training->draws.end() ? 0 : draw->second);
-      }
-      // What nobody controls no two trainings share.
-      if (factors.uncontrolled) levels.push_back(static_cast<uint32_t>(members.size()));
+      block.levels.push_back(LevelsOf(*training, factors, static_cast<uint32_t>(members.size())));
       members.push_back(training->member);
     }
     if (of_churn) {
@@ -157,16 +96,6 @@ std::vector<DesignBlock> BlocksOf(const Gathered& gathered, const std::vector<Tr
     }
   }
   return blocks;
-}
-
-std::vector<std::string> NamesOfFactors(const Factors& factors,
-                                        const std::vector<NoiseSource>& physical) {
-  std::vector<std::string> names;
-  for (const std::vector<NoiseSource>& sources : factors.seeded) {
-    names.push_back(fmt::format("{}", fmt::join(NamesOf(sources), " + ")));
-  }
-  if (factors.uncontrolled) names.push_back(fmt::format("{}", fmt::join(NamesOf(physical), " + ")));
-  return names;
 }
 
 std::string_view NameOf(IndexKind kind) {
@@ -247,7 +176,7 @@ void Add(const Gathered& gathered, const Setting& setting,
     const bool is_new = std::ranges::find(facts.plans, cell->input->plan) == facts.plans.end();
     if (is_new) facts.plans.push_back(cell->input->plan);
   }
-  facts.factors = NamesOfFactors(factors, setting.physical);
+  facts.factors = NamesOf(factors, setting.physical);
   if (factors.uncontrolled) facts.uncontrolled = facts.factors.back();
   facts.members = static_cast<int64_t>(trainings.size());
   facts.left_out = left_out;

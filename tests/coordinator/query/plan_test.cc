@@ -142,6 +142,37 @@ TEST_F(PlanTest, APlanCountsWhatEachOfItsNoisePlansComesTo) {
   EXPECT_THAT(draws(*home_.query().PlanSweep(sweep, {})), ElementsAre(3, 6, 4, 6));
 }
 
+TEST_F(PlanTest, APlanSaysWhichSharesItWillTell) {
+  sweep::Sweep sweep = sample::Content();
+  PutSetting(sweep.base, "augment.flip", true);
+  sweep.plans = {{"cube", *sweep::BuiltInPlan("algo"), 8, 6}};
+  LaneRules& rules = sweep.plans[0].rules;
+  RuleOf(rules, NoiseSource::kInit).levels = {0, 0, 0, 0, 1, 1, 1, 1};
+  RuleOf(rules, NoiseSource::kDataOrder).levels = {0, 0, 1, 1};
+  RuleOf(rules, NoiseSource::kAugment).levels = {0, 1};
+  EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
+              Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
+                       "with all it acts through of init, data_order, augment; intervals are over "
+                       "6 blocks"));
+
+  // A Latin square.
+  sweep.plans[0].replicates = 9;
+  sweep.plans[0].blocks = 1;
+  RuleOf(rules, NoiseSource::kInit).levels = {0, 0, 0, 1, 1, 1, 2, 2, 2};
+  RuleOf(rules, NoiseSource::kDataOrder).levels = {0, 1, 2};
+  RuleOf(rules, NoiseSource::kAugment).levels = {0, 1, 2, 1, 2, 0, 2, 0, 1};
+  EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
+              Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
+                       "with all it acts through of nothing; intervals are over draws of one "
+                       "block"));
+
+  // All at once from one plan, nothing to take apart; beside the physical sources there is.
+  sweep.plans = {{"control", *sweep::BuiltInPlan("control"), 2, 0},
+                 {"algo", *sweep::BuiltInPlan("algo"), 5, 0}};
+  EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
+              Not(Contains(HasSubstr("shares of the noise"))));
+}
+
 TEST_F(PlanTest, APlanSaysWhatMembersThatShareDrawsAreGoodFor) {
   sweep::Sweep sweep = sample::Content();
   sweep.plans = {{"crossed", *sweep::BuiltInPlan("algo"), 4, 3},

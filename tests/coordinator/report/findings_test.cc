@@ -371,6 +371,12 @@ TEST(OutlierWarningTest, OneBadTrainingIsNamed) {
   tiny.AddMember(Answers(45));
   EXPECT_THAT(BuildStudy(tiny.input).warnings,
               HasWarning("warning", "cell 0", "s1c0r6 lies apart from the others (55.00 %, 2."));
+  // Among many cells one such member is likelier by chance.
+  for (const char* rate : {"1", "2", "3", "4", "5", "6", "7", "8", "9"}) {
+    tiny.AddCell("algo", Algo(), "cpu-a", 0, Rate(rate));
+    for (int64_t m = 0; m < 7; ++m) tiny.AddMember(Answers(10 + m % 3 + (m == 6 ? 8 : 0)));
+  }
+  EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(HasWarning("warning", "cell 1", "lies apart")));
 }
 
 TEST(CohortFiguresTest, ATimeThatWasNotMeasuredIsInNoMean) {
