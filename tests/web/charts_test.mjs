@@ -141,6 +141,56 @@ test("hardware: the four kinds of churn stand where the JSON says, each in its c
   await page.close();
 });
 
+test("contrasts: differences and intervals stand where the JSON says, filled where they are shown", async () => {
+  const value = structuredClone(study);
+  distinct(value.contrasts);
+  for (const [i, contrast] of value.contrasts.entries()) for (const [k, f] of contrast.figures.entries()) f.shown = (i + k) % 2 === 0;
+  assert.ok(value.contrasts.length > 1);
+  const { page } = await open(value);
+  const figure = figureOf(page, "B minus A with 95 % intervals");
+  const legend = await legendOf(figure);
+  const row = (c) => [`${c.subject}: ${c.b} − ${c.a}`, c.plan, c.over].filter((part) => part !== "").join(", ");
+  for (const [k, name] of ["churn", "accuracy"].entries()) {
+    const shape = await read(figure.locator("svg").nth(k));
+    const x = scaleOf(shape.ticks.x, "x");
+    const at = (y) => nearest(shape.ticks.y, "y", y);
+    const shown = (colour) => nameOf(legend, colour).startsWith("shown");
+    const want = value.contrasts.map((c) => ({ row: row(c), figure: c.figures.find((f) => f.figure === name) }));
+    same(shape.dots.map((d) => ({ key: `${at(d.y)} ${shown(d.stroke)} ${d.colour === "white"}`, values: [x.invert(d.x)] })),
+      want.map((w) => ({ key: `${w.row} ${w.figure.shown} ${!w.figure.shown}`, values: [100 * w.figure.estimate.value] })), PIXEL * x.worth, name);
+    same(shape.rules.filter((r) => r.x1 !== r.x2).map((r) => ({ key: `${at(r.y1)} ${shown(r.colour)}`, values: [x.invert(r.x1), x.invert(r.x2)] })),
+      want.map((w) => ({ key: `${w.row} ${w.figure.shown}`, values: [100 * w.figure.estimate.low, 100 * w.figure.estimate.high] })), PIXEL * x.worth, `${name}, intervals`);
+  }
+  await page.close();
+});
+
+test("where it comes from: shares of each source stand where the JSON says", async () => {
+  const value = structuredClone(study);
+  const estimate = structuredClone(study.cohorts[3].churn);
+  const share = (kind, ...sources) => ({ kind, sources, share: structuredClone(estimate) });
+  value.decompositions = ["cpu-a", "cpu-b"].map((setting) => ({ figure: "churn", setting, plans: ["cube"], factors: ["init", "data_order + augment"],
+    members: 8, blocks: 2, under_trained: false, whole: structuredClone(estimate), text: `Of the churn on ${setting}.`,
+    shares: [share("first_order", "init"), share("total", "init"), share("first_order", "data_order + augment"), share("total", "data_order + augment"),
+      share("interaction", "init", "data_order + augment")] }));
+  distinct(value.decompositions);
+  value.decompositions[0].shares[1].share.value = null;
+  const { page } = await open(value);
+  const figure = figureOf(page, "Shares of each source");
+  const legend = await legendOf(figure);
+  const kinds = { first_order: "alone", total: "with all it acts through" };
+  for (const [i, of] of value.decompositions.entries()) {
+    const shape = await read(figure.locator("svg").nth(i));
+    const x = scaleOf(shape.ticks.x, "x");
+    const key = (mark) => `${nearest(shape.facets.fy, "y", mark.y ?? mark.y1)} ${nameOf(legend, mark.colour)}`;
+    const want = of.shares.filter((s) => kinds[s.kind] && s.share.value !== null).map((s) => ({ key: `${s.sources[0]} ${kinds[s.kind]}`, estimate: s.share }));
+    same(shape.dots.map((d) => ({ key: key(d), values: [x.invert(d.x)] })), want.map((w) => ({ key: w.key, values: [100 * w.estimate.value] })), PIXEL * x.worth, of.setting);
+    same(shape.rules.filter((r) => r.x1 !== r.x2).map((r) => ({ key: key(r), values: [x.invert(r.x1), x.invert(r.x2)] })),
+      want.map((w) => ({ key: w.key, values: [100 * w.estimate.low, 100 * w.estimate.high] })), PIXEL * x.worth, `${of.setting}, intervals`);
+  }
+  assert.equal(await page.locator("[data-path='decompositions.0.shares.4.share']").count(), 1);
+  await page.close();
+});
+
 const METRICS = { test_top1: 100, test_top5: 100, test_loss: 1, train_loss: 1 };
 
 test("curves: members, means and bands of one standard deviation stand where the JSON says", async () => {

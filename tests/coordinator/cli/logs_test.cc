@@ -82,6 +82,13 @@ TEST_F(LogsTest, FollowingPrintsALineForEachStepAndWhatHappened) {
                                         "[0-9:]+ s1c0r0 done on box\n"));
 }
 
+TEST_F(LogsTest, OfAMemberThatRunsItSaysHowToFollowIt) {
+  const Printed printed = Run({"logs", "s1c0r0"});
+  EXPECT_EQ(printed.code, kRefused);
+  EXPECT_THAT(printed.err, HasSubstr("s1c0r0 runs, and its log comes with its result"));
+  EXPECT_THAT(printed.err, HasSubstr("logs s1c0r0 -f"));
+}
+
 TEST_F(LogsTest, WhatATrainerCallsItsValuesCannotMoveTheCursor) {
   SayRecords(1, {{"lo\x1b[2Jss\n", 1}});
   Finish(v1::Outcome::KIND_DONE, 1);
