@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "common/base/check.h"
 #include "coordinator/analysis/interval.h"
@@ -22,6 +22,10 @@ struct Patterns {
 
   explicit Patterns(int sources)
       : sums(size_t{1} << sources, 0.0), counts(size_t{1} << sources, 0.0) {}
+  void Add(SourceSet shared, double distance) {
+    sums[shared] += distance;
+    counts[shared] += 1;
+  }
   void Add(const Patterns& other, double sign) {
     for (size_t s = 0; s < sums.size(); ++s) {
       sums[s] += sign * other.sums[s];
@@ -36,19 +40,15 @@ SourceSet SharedBy(const std::vector<uint32_t>& a, const std::vector<uint32_t>& 
   return shared;
 }
 
-// Of the members that are kept.
-Patterns PatternsOf(const DesignBlock& block, int sources,
-                    const std::function<bool(size_t)>& is_kept) {
-  Patterns patterns(sources);
+// Calls each(i, j, what the two share, their distance) for every pair.
+template <typename Each>
+void ForEachPair(const DesignBlock& block, const Each& each) {
   for (size_t i = 0; i < block.levels.size(); ++i) {
-    for (size_t j = i + 1; is_kept(i) && j < block.levels.size(); ++j) {
-      if (!is_kept(j)) continue;
-      const SourceSet shared = SharedBy(block.levels[i], block.levels[j]);
-      patterns.sums[shared] += block.distances.At(static_cast<int64_t>(i), static_cast<int64_t>(j));
-      patterns.counts[shared] += 1;
+    for (size_t j = i + 1; j < block.levels.size(); ++j) {
+      each(i, j, SharedBy(block.levels[i], block.levels[j]),
+           block.distances.At(static_cast<int64_t>(i), static_cast<int64_t>(j)));
     }
   }
-  return patterns;
 }
 
 // The coefficients of a sum of V_u, u = 1 .. 2^sources - 1.
@@ -116,16 +116,26 @@ std::optional<double> ValueOf(const Fit& fit, const Quantity& quantity) {
   return *part / *whole;
 }
 
-// (n - 1) / n times the squared deviations; absent where leaving one out leaves no value.
-std::optional<double> JackknifeVariance(double all,
-                                        const std::vector<std::optional<double>>& left) {
+// The jackknife's variance, and how many of those left out it is of: what changes nothing when it
+// is left out, as a block whose other trainings have failed, tells nothing and is no draw.
+struct Jackknife {
+  double variance = 0;
+  int64_t n = 0;
+};
+
+// Absent where leaving one out leaves no value.
+std::optional<Jackknife> JackknifeOf(double all, const std::vector<std::optional<double>>& left) {
   double squares = 0;
+  Jackknife jackknife;
   for (const std::optional<double>& value : left) {
     if (!value) return std::nullopt;
+    if (std::abs(*value - all) <= kRounding * std::max(1.0, std::abs(all))) continue;
     squares += (*value - all) * (*value - all);
+    ++jackknife.n;
   }
-  const auto n = static_cast<double>(left.size());
-  return n < 2 ? std::nullopt : std::optional(squares * (n - 1) / n);
+  const auto n = static_cast<double>(jackknife.n);
+  if (n > 1) jackknife.variance = squares * (n - 1) / n;
+  return jackknife;
 }
 
 // The fits that an interval is made of: without each block; or, of one block, without each draw of
@@ -134,36 +144,43 @@ struct LeftOut {
   std::vector<Fit> blocks;
   std::vector<std::vector<Fit>> draws;  // {sources, levels}
   std::vector<Fit> members;
-  int64_t least_draws = 0;
 };
+
+Fit FitWithout(const Patterns& all, const Patterns& left_out, int sources) {
+  Patterns rest = all;
+  rest.Add(left_out, -1);
+  return {rest, sources};
+}
 
 LeftOut LeaveOut(std::span<const DesignBlock> blocks, const std::vector<Patterns>& of_block,
                  const Patterns& all, int sources) {
   LeftOut left;
   if (blocks.size() > 1) {
     for (const Patterns& patterns : of_block) {
-      Patterns rest = all;
-      rest.Add(patterns, -1);
-      left.blocks.emplace_back(rest, sources);
+      left.blocks.push_back(FitWithout(all, patterns, sources));
     }
     return left;
   }
+  // The pairs of each member, and of each draw of each source.
   const DesignBlock& block = blocks[0];
-  for (size_t k = 0; k < static_cast<size_t>(sources); ++k) {
-    std::set<uint32_t> levels;
-    for (const std::vector<uint32_t>& member : block.levels) levels.insert(member[k]);
-    std::vector<Fit>& fits = left.draws.emplace_back();
-    for (const uint32_t level : levels) {
-      fits.emplace_back(
-          PatternsOf(block, sources, [&](size_t m) { return block.levels[m][k] != level; }),
-          sources);
+  std::vector<Patterns> of_member(block.levels.size(), Patterns(sources));
+  std::vector<std::map<uint32_t, Patterns>> of_draw(static_cast<size_t>(sources));
+  ForEachPair(block, [&](size_t i, size_t j, SourceSet shared, double distance) {
+    of_member[i].Add(shared, distance);
+    of_member[j].Add(shared, distance);
+    for (size_t k = 0; k < of_draw.size(); ++k) {
+      const uint32_t of_i = block.levels[i][k];
+      const uint32_t of_j = block.levels[j][k];
+      of_draw[k].try_emplace(of_i, sources).first->second.Add(shared, distance);
+      if (of_j != of_i) of_draw[k].try_emplace(of_j, sources).first->second.Add(shared, distance);
     }
-    const auto count = static_cast<int64_t>(levels.size());
-    left.least_draws = k == 0 ? count : std::min(left.least_draws, count);
+  });
+  for (const Patterns& patterns : of_member) {
+    left.members.push_back(FitWithout(all, patterns, sources));
   }
-  for (size_t out = 0; out < block.levels.size(); ++out) {
-    left.members.emplace_back(PatternsOf(block, sources, [&](size_t m) { return m != out; }),
-                              sources);
+  for (const std::map<uint32_t, Patterns>& levels : of_draw) {
+    std::vector<Fit>& fits = left.draws.emplace_back();
+    for (const auto& [level, patterns] : levels) fits.push_back(FitWithout(all, patterns, sources));
   }
   return left;
 }
@@ -176,49 +193,50 @@ std::vector<std::optional<double>> ValuesOf(const std::vector<Fit>& fits,
   return values;
 }
 
-std::optional<double> VarianceOver(const LeftOut& left, const Quantity& quantity, double all) {
-  if (!left.blocks.empty()) return JackknifeVariance(all, ValuesOf(left.blocks, quantity));
-  const std::optional<double> members = JackknifeVariance(all, ValuesOf(left.members, quantity));
+std::optional<Jackknife> VarianceOver(const LeftOut& left, const Quantity& quantity, double all) {
+  if (!left.blocks.empty()) return JackknifeOf(all, ValuesOf(left.blocks, quantity));
+  const std::optional<Jackknife> members = JackknifeOf(all, ValuesOf(left.members, quantity));
   if (!members) return std::nullopt;
   double sum = 0;
-  double most = 0;
+  Jackknife most;
+  std::optional<int64_t> fewest;
   for (const std::vector<Fit>& fits : left.draws) {
-    const std::optional<double> variance = JackknifeVariance(all, ValuesOf(fits, quantity));
-    if (!variance) return std::nullopt;
-    sum += *variance;
-    most = std::max(most, *variance);
+    const std::optional<Jackknife> of_source = JackknifeOf(all, ValuesOf(fits, quantity));
+    if (!of_source) return std::nullopt;
+    sum += of_source->variance;
+    most.variance = std::max(most.variance, of_source->variance);
+    fewest = std::min(fewest.value_or(of_source->n), of_source->n);
   }
-  return std::max(sum - *members, most);
+  return Jackknife{std::max(sum - members->variance, most.variance), fewest.value_or(0)};
 }
 
 Estimate EstimateOf(const Fit& fit, const LeftOut& left, const Quantity& quantity,
                     const std::string& unit) {
   const bool over_blocks = !left.blocks.empty();
-  const int64_t n = over_blocks ? static_cast<int64_t>(left.blocks.size()) : left.least_draws;
   const std::optional<double> value = ValueOf(fit, quantity);
-  if (!value) return Absent(unit, n, "not identified by this design");
+  if (!value) return Absent(unit, 0, "not identified by this design");
   Estimate estimate;
   estimate.value = value;
-  estimate.n = n;
   estimate.unit = unit;
   estimate.method = over_blocks ? "least squares over patterns of shared draws; jackknife leaving "
                                   "out one block, Student's t"
                                 : "least squares over patterns of shared draws; jackknife leaving "
                                   "out one draw of one source, Student's t";
-  const std::optional<double> variance = VarianceOver(left, quantity, *value);
-  if (!variance) {
+  const std::optional<Jackknife> jackknife = VarianceOver(left, quantity, *value);
+  if (!jackknife) {
     estimate.note = "not identified without one of the draws: no interval";
     return estimate;
   }
-  const double error = std::sqrt(*variance);
-  if (!(error > kRounding * std::max(1.0, std::abs(*value)))) {
-    estimate.note = "leaving out any one draw changes nothing: no interval";
+  estimate.n = jackknife->n;
+  const std::optional<Interval> interval =
+      TInterval(*value, std::sqrt(jackknife->variance), jackknife->n);
+  if (!interval || !(jackknife->variance > 0)) {
+    estimate.note = over_blocks ? "fewer than two blocks tell of it: no interval"
+                                : "too few draws tell of it: no interval";
     return estimate;
   }
-  if (const std::optional<Interval> interval = TInterval(*value, error, n)) {
-    estimate.low = interval->low;
-    estimate.high = interval->high;
-  }
+  estimate.low = interval->low;
+  estimate.high = interval->high;
   return estimate;
 }
 
@@ -257,8 +275,11 @@ Decomposition Decompose(std::span<const DesignBlock> blocks, int sources, const 
   Patterns all(sources);
   for (const DesignBlock& block : blocks) {
     NF_CHECK(block.distances.members() == static_cast<int64_t>(block.levels.size()));
-    of_block.push_back(PatternsOf(block, sources, [](size_t) { return true; }));
-    all.Add(of_block.back(), 1);
+    Patterns& patterns = of_block.emplace_back(sources);
+    ForEachPair(block, [&](size_t, size_t, SourceSet shared, double distance) {
+      patterns.Add(shared, distance);
+    });
+    all.Add(patterns, 1);
   }
   const Fit fit(all, sources);
   const LeftOut left = LeaveOut(blocks, of_block, all, sources);
@@ -271,24 +292,6 @@ Decomposition Decompose(std::span<const DesignBlock> blocks, int sources, const 
         {kind.kind, kind.sources, EstimateOf(fit, left, quantity, "fraction")});
   }
   return result;
-}
-
-std::vector<Identified> WhatIsIdentified(std::span<const std::vector<std::vector<uint32_t>>> blocks,
-                                         int sources) {
-  NF_CHECK(sources >= 1 && sources <= kMostSources);
-  Patterns all(sources);
-  for (const std::vector<std::vector<uint32_t>>& levels : blocks) {
-    const DesignBlock block{levels, PairMatrix(static_cast<int64_t>(levels.size()))};
-    all.Add(PatternsOf(block, sources, [](size_t) { return true; }), 1);
-  }
-  const Fit fit(all, sources);
-  const bool has_whole = fit.ValueOf(SumOf(sources, [](SourceSet) { return true; })).has_value();
-  std::vector<Identified> identified;
-  for (const Kind& kind : KindsOf(sources)) {
-    identified.push_back(
-        {kind.kind, kind.sources, has_whole && fit.ValueOf(kind.part).has_value()});
-  }
-  return identified;
 }
 
 }  // namespace noisefloor::analysis

@@ -56,18 +56,8 @@ struct Decomposition {
 // `sources` in [1, kMostSources]; the levels of every block have as many columns. Intervals: over
 // blocks, leaving out one, Student's t with blocks - 1; of one block leaving out one draw of one
 // source at a time, v = max(sum of v_k - v of members, max v_k) (pigeonhole: Owen 2007; Cameron,
-// Gelbach, Miller 2011), Student's t with the least number of draws - 1. Absent is what the design
-// does not identify.
+// Gelbach, Miller 2011), Student's t with the least number of draws - 1. n counts blocks, or draws,
+// without which a share is another one. Absent is what the design does not identify.
 Decomposition Decompose(std::span<const DesignBlock> blocks, int sources, const std::string& unit);
-
-// Which of these shares a design tells, before anything is trained: the same indices, each true or
-// false. `blocks`: the levels of each.
-struct Identified {
-  IndexKind kind = IndexKind::kFirstOrder;
-  SourceSet sources = 0;
-  bool told = false;
-};
-std::vector<Identified> WhatIsIdentified(std::span<const std::vector<std::vector<uint32_t>>> blocks,
-                                         int sources);
 
 }  // namespace noisefloor::analysis

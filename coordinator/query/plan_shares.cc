@@ -8,7 +8,6 @@
 #include "fmt/ranges.h"
 
 #include "coordinator/analysis/decomposition.h"
-#include "coordinator/report/decompositions.h"
 #include "coordinator/report/design.h"
 
 namespace noisefloor::query {
@@ -32,10 +31,12 @@ State StateOf(const LaneRules& rules, const std::set<NoiseSource>& idle) {
   return state;
 }
 
-// All blocks are alike; but plans may have different numbers of them.
+// All blocks are alike; but plans may have different numbers of them. Of a block so many trainings
+// have all patterns that more would have.
 constexpr uint32_t kBlocks = 3;
+constexpr uint32_t kMostTrainings = 64;
 
-// The trainings of a plan in its first blocks; of each as many as a report takes apart.
+// The first trainings of a plan in its first blocks.
 void AddTrainings(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
                   const std::set<NoiseSource>& idle, std::vector<Training>& trainings) {
   const uint32_t replicates = std::min<uint32_t>(sweep::ReplicatesOf(sweep, plan),
@@ -53,28 +54,48 @@ void AddTrainings(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
   }
 }
 
+// What the report of such trainings would tell: of distances that are made up, since which shares
+// and intervals there are does not depend on them.
+analysis::Decomposition WhatIsTold(const std::vector<Training>& trainings,
+                                   const report::Factors& factors) {
+  std::map<uint32_t, analysis::DesignBlock> of_block;
+  for (const Training& training : trainings) {
+    analysis::DesignBlock& block = of_block[training.block];
+    if (block.levels.size() == kMostTrainings) continue;
+    const auto place = static_cast<uint32_t>(block.levels.size());
+    block.levels.push_back(report::LevelsOf(training, factors, place));
+  }
+  std::vector<analysis::DesignBlock> blocks;
+  uint32_t made_up = 0;
+  for (auto& [number, block] : of_block) {
+    block.distances = analysis::PairMatrix(static_cast<int64_t>(block.levels.size()));
+    for (int64_t i = 0; i < block.distances.members(); ++i) {
+      for (int64_t j = i + 1; j < block.distances.members(); ++j) {
+        made_up = made_up * 1664525u + 1013904223u;
+        block.distances.Set(i, j, 1 + made_up / 4294967296.0);
+      }
+    }
+    blocks.push_back(std::move(block));
+  }
+  return analysis::Decompose(blocks, factors.count(), "fraction");
+}
+
 std::string SentenceOf(const std::vector<std::string>& plans, std::vector<Training> trainings,
                        const std::vector<NoiseSource>& physical, uint32_t blocks) {
   if (physical.empty()) report::DropCopies(trainings);
   const report::Factors factors = report::FactorsOf(trainings, !physical.empty());
   if (factors.count() < 2 || factors.count() > analysis::kMostSources) return "";
-  std::map<uint32_t, std::vector<std::vector<uint32_t>>> levels;
-  for (const Training& training : trainings) {
-    auto& of_block = levels[training.block];
-    if (of_block.size() == report::kMostDecomposed) continue;
-    const auto place = static_cast<uint32_t>(of_block.size());
-    of_block.push_back(report::LevelsOf(training, factors, place));
-  }
-  std::vector<std::vector<std::vector<uint32_t>>> of_blocks;
-  for (auto& [block, of_block] : levels) of_blocks.push_back(std::move(of_block));
+  const analysis::Decomposition told = WhatIsTold(trainings, factors);
   std::vector<std::string> alone;
   std::vector<std::string> total;
+  bool has_intervals = true;
   const std::vector<std::string> names = report::NamesOf(factors, physical);
-  for (const analysis::Identified& index : analysis::WhatIsIdentified(of_blocks, factors.count())) {
-    for (size_t k = 0; index.told && k < names.size(); ++k) {
+  for (const analysis::Index& index : told.indices) {
+    for (size_t k = 0; index.share.value && k < names.size(); ++k) {
       if (index.sources != 1u << k) continue;
       if (index.kind == IndexKind::kFirstOrder) alone.push_back(names[k]);
       if (index.kind == IndexKind::kTotal) total.push_back(names[k]);
+      has_intervals &= index.share.low.has_value();
     }
   }
   if (alone.empty() && total.empty()) return "";
@@ -82,11 +103,11 @@ std::string SentenceOf(const std::vector<std::string>& plans, std::vector<Traini
     return of.empty() ? "nothing" : fmt::format("{}", fmt::join(of, ", "));
   };
   return fmt::format(
-      "{} will tell shares of the noise: alone of {}; with all it acts through of {}; intervals "
-      "are "
-      "over {}",
+      "{} will tell shares of the noise: alone of {}; with all it acts through of {}; {}",
       fmt::join(plans, ", "), listed(alone), listed(total),
-      blocks > 1 ? fmt::format("{} blocks", blocks) : "draws of one block");
+      !has_intervals ? "not all with an interval, for they hang on one block or draw"
+      : blocks > 1   ? fmt::format("intervals are over {} blocks", blocks)
+                     : "intervals are over draws of one block");
 }
 
 }  // namespace

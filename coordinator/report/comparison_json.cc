@@ -18,11 +18,8 @@ Json ToJson(const ShiftClaim& s) {
 }
 
 Json ToJson(const FigureContrast& f) {
-  return {{"figure", f.figure},
-          {"estimate", ToJson(f.estimate)},
-          {"p", Number(f.p)},
-          {"p_holm", Number(f.p_holm)},
-          {"shown", f.shown}};
+  return {{"figure", f.figure}, {"estimate", ToJson(f.estimate)}, {"settings", f.settings},
+          {"p", Number(f.p)},   {"p_holm", Number(f.p_holm)},     {"shown", f.shown}};
 }
 
 Json ToJson(const SourceShare& s) {
@@ -51,7 +48,9 @@ Json ToJson(const Contrast& c) {
           {"draws", c.draws},
           {"paired", c.paired},
           {"over_blocks", c.over_blocks},
+          {"stacks_differ", c.stacks_differ},
           {"held", c.held},
+          {"at_one_draw", c.at_one_draw},
           {"under_trained", c.under_trained},
           {"figures", List(c.figures, [](const auto& f) { return ToJson(f); })},
           {"text", c.text}};

@@ -46,6 +46,16 @@ std::string Corrected(const FigureContrast& figure, int64_t tests) {
   return fmt::format("p = {} after Holm over {} tests", PValue(*figure.p_holm), tests);
 }
 
+// ", n = 3, over 2 settings": where a figure has less than the contrast says.
+std::string Less(const FigureContrast& figure, const Contrast& contrast) {
+  std::string text;
+  if (figure.estimate.n != contrast.draws) text += fmt::format(", n = {}", figure.estimate.n);
+  if (figure.settings != contrast.settings) {
+    text += fmt::format(", over {}", Counted(figure.settings, "setting"));
+  }
+  return text;
+}
+
 // "learning_rate 0.5 against 0.05 (algo, cpu-amd-avx2; n = 6 draws)"
 std::string SidesOf(const Contrast& contrast) {
   std::string over;
@@ -53,15 +63,20 @@ std::string SidesOf(const Contrast& contrast) {
     if (part.empty()) continue;
     over += (over.empty() ? "" : ", ") + part;
   }
-  const std::string at =
-      contrast.over_blocks ? "" : AtOneDraw(contrast.held, contrast.held.empty() ? 0 : 1);
+  const std::string at = AtOneDraw(contrast.at_one_draw, 1);
   return fmt::format("{} {} against {} ({}{}n = {}{})", contrast.subject, contrast.b, contrast.a,
                      over, over.empty() ? "" : "; ",
                      Counted(contrast.draws, contrast.over_blocks ? "block" : "draw"), at);
 }
 
 std::string Sentence(const Contrast& contrast, const std::vector<std::string>& parts) {
-  return fmt::format("{}: {}.", SidesOf(contrast), fmt::join(parts, "; "));
+  std::string text = fmt::format("{}: {}.", SidesOf(contrast), fmt::join(parts, "; "));
+  if (contrast.stacks_differ) text += " The stacks differ as well.";
+  if (contrast.left_out > 0) {
+    text += fmt::format(" {} left out, without draws that the others have.",
+                        Counted(contrast.left_out, "setting"));
+  }
+  return text;
 }
 
 }  // namespace
@@ -80,17 +95,21 @@ std::string TextOf(const Contrast& contrast, int64_t tests) {
   std::vector<std::string> parts;
   for (const FigureContrast& figure : contrast.figures) {
     const std::string noun(NounOf(figure));
+    const std::string less = Less(figure, contrast);
     if (!figure.estimate.value) {
       parts.push_back(fmt::format("nothing is told of {} ({})", noun, figure.estimate.note));
     } else if (figure.shown) {
-      parts.push_back(fmt::format("{} ({})", SizeOf(figure), Corrected(figure, tests)));
+      parts.push_back(fmt::format("{} ({}{})", SizeOf(figure), Corrected(figure, tests), less));
     } else if (figure.p_holm) {
-      parts.push_back(fmt::format("a difference of {} is not shown ({}; {})", noun,
-                                  WithInterval(figure.estimate), Corrected(figure, tests)));
+      parts.push_back(fmt::format("a difference of {} is not shown ({}; {}{})", noun,
+                                  WithInterval(figure.estimate), Corrected(figure, tests), less));
+    } else if (figure.figure == "accuracy_sd") {
+      parts.push_back(fmt::format("{}, which is not tested{}", SizeOf(figure), less));
     } else {
-      parts.push_back(fmt::format(
-          "of a difference of {} ({}) nothing is claimed: {}", noun, WithInterval(figure.estimate),
-          contrast.under_trained ? "a side is under-trained" : figure.estimate.note));
+      parts.push_back(
+          fmt::format("of a difference of {} ({}{}) nothing is claimed: {}", noun,
+                      WithInterval(figure.estimate), less,
+                      contrast.under_trained ? "a side is under-trained" : figure.estimate.note));
     }
   }
   return Sentence(contrast, parts);
@@ -100,7 +119,8 @@ std::string ClaimOf(const Contrast& contrast, int64_t tests) {
   std::vector<std::string> parts;
   for (const FigureContrast& figure : contrast.figures) {
     if (!figure.shown) continue;
-    parts.push_back(fmt::format("{} ({})", SizeOf(figure), Corrected(figure, tests)));
+    parts.push_back(
+        fmt::format("{} ({}{})", SizeOf(figure), Corrected(figure, tests), Less(figure, contrast)));
   }
   return parts.empty() ? "" : Sentence(contrast, parts);
 }

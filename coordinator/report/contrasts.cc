@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -43,13 +44,18 @@ bool IsOn(const Asked& asked, const AxisSetting& axis) {
   return std::ranges::find(asked.paths, axis.path) != asked.paths.end();
 }
 
-std::string SideOf(const Asked& asked, const CellInput& cell) {
+// Absent where a cell is on no side. Values in the order of the subject's names.
+std::optional<std::string> SideOf(const Asked& asked, const CellInput& cell) {
   if (asked.question == Question::kPlan) return cell.plan;
   if (asked.question == Question::kHardware) return HardwareName(cell.hardware);
-  if (asked.question == Question::kStack) return cell.stack;
+  if (asked.question == Question::kStack) {  // A cell without a stack was not begun.
+    return cell.stack.empty() ? std::nullopt : std::optional(cell.stack);
+  }
   std::vector<std::string> values;
-  for (const AxisSetting& axis : cell.axes) {
-    if (IsOn(asked, axis)) values.push_back(axis.value);
+  for (const std::string& path : asked.paths) {
+    const auto axis = std::ranges::find(cell.axes, path, &AxisSetting::path);
+    if (axis == cell.axes.end()) return std::nullopt;
+    values.push_back(axis->value);
   }
   return fmt::format("{}", fmt::join(values, ", "));
 }
@@ -71,6 +77,17 @@ Rest RestOf(const Asked& asked, const CellInput& cell) {
   return rest;
 }
 
+// The last part of a path, or all of it where another axis ends alike.
+std::string NameOf(const std::string& path, const std::vector<std::vector<AxisColumn>>& axes) {
+  const auto last = [](const std::string& of) { return of.substr(of.rfind('.') + 1); };
+  for (const std::vector<AxisColumn>& axis : axes) {
+    for (const AxisColumn& column : axis) {
+      if (column.path != path && last(column.path) == last(path)) return path;
+    }
+  }
+  return last(path);
+}
+
 std::vector<Asked> Questions(const Gathered& gathered) {
   std::vector<Asked> questions;
   for (const std::vector<AxisColumn>& axis : gathered.input->sweep.axes) {
@@ -78,7 +95,7 @@ std::vector<Asked> Questions(const Gathered& gathered) {
     std::vector<std::string> names;
     for (const AxisColumn& column : axis) {
       asked.paths.push_back(column.path);
-      names.push_back(column.path.substr(column.path.rfind('.') + 1));
+      names.push_back(NameOf(column.path, gathered.input->sweep.axes));
     }
     asked.subject = fmt::format("{}", fmt::join(names, ", "));
     questions.push_back(std::move(asked));
@@ -108,15 +125,14 @@ std::vector<Board> BoardsOf(const Gathered& gathered, const Asked& asked) {
   std::map<std::string, size_t> places;
   for (const CellFacts& cell : gathered.cells) {
     if (cell.all_fixed || !cell.shared.empty()) continue;
-    const std::string side = SideOf(asked, *cell.input);
-    // A cell without a stack was not begun.
-    if (side.empty()) continue;
+    const std::optional<std::string> side = SideOf(asked, *cell.input);
+    if (!side) continue;
     const std::string plan = asked.question == Question::kPlan ? "" : cell.input->plan;
     const auto [place, is_new] = places.emplace(plan, boards.size());
     if (is_new) boards.push_back({plan, {}, {}});
     Board& board = boards[place->second];
-    if (std::ranges::find(board.sides, side) == board.sides.end()) board.sides.push_back(side);
-    board.settings[RestOf(asked, *cell.input)].try_emplace(side, gathered).first->second.Add(cell);
+    if (std::ranges::find(board.sides, *side) == board.sides.end()) board.sides.push_back(*side);
+    board.settings[RestOf(asked, *cell.input)].try_emplace(*side, gathered).first->second.Add(cell);
   }
   return boards;
 }
@@ -134,20 +150,37 @@ struct Pair {
   ContrastSide* b = nullptr;
 };
 
+constexpr size_t kLeastDraws = 3;
+
 // How the draws of the sides belong together.
 struct Draws {
   bool blocks_a = false;
   bool blocks_b = false;
-  bool paired() const { return blocks_a == blocks_b; }
+  bool paired = true;
 };
 
-constexpr size_t kLeastDraws = 3;
+// Have members of equal replicate a draw in common that other replicates have not?
+bool ShareADraw(const ContrastSide& a, const ContrastSide& b) {
+  const std::vector<NoiseSource>& of_b = b.cells()[0]->free_seeded;
+  return std::ranges::any_of(a.cells()[0]->free_seeded, [&](NoiseSource source) {
+    return std::ranges::find(of_b, source) != of_b.end();
+  });
+}
 
-// How many draws a setting has for a figure, of the side with fewer.
-size_t DrawsOf(const Pair& pair, FigureKind figure, const Draws& draws) {
-  const DrawIds a = pair.a->Draws(figure, draws.blocks_a);
-  const DrawIds b = pair.b->Draws(figure, draws.blocks_b);
-  return draws.paired() ? Common(a, b).size() : std::min(a.size(), b.size());
+Draws DrawsOf(const std::vector<Pair>& pairs) {
+  Draws draws;
+  bool many_blocks = true;
+  bool share = true;
+  for (const Pair& pair : pairs) {
+    draws.blocks_a |= !pair.a->ReplicatesAreItsDraws();
+    draws.blocks_b |= !pair.b->ReplicatesAreItsDraws();
+    many_blocks &= std::min(pair.a->cells().size(), pair.b->cells().size()) >= kLeastDraws;
+    share &= ShareADraw(*pair.a, *pair.b);
+  }
+  // A block is a draw of everything that it holds, on both sides.
+  if (draws.blocks_a != draws.blocks_b && many_blocks) draws.blocks_a = draws.blocks_b = true;
+  draws.paired = draws.blocks_a == draws.blocks_b && (draws.blocks_a || share);
+  return draws;
 }
 
 std::vector<Pair> PairsOf(Board& board, const std::string& a, const std::string& b) {
@@ -161,44 +194,66 @@ std::vector<Pair> PairsOf(Board& board, const std::string& a, const std::string&
   return pairs;
 }
 
-// The figure of each side, the mean over the settings, on the draws that all of them have.
-FigureContrast ContrastOf(const std::vector<Pair>& pairs, FigureKind figure, const Draws& draws,
-                          int64_t& most_draws) {
-  std::optional<DrawIds> of_a;
-  std::optional<DrawIds> of_b;
+// The settings that a figure is the mean of, and the draws that all of them have.
+struct Chosen {
+  std::vector<Pair> pairs;
+  DrawIds a;
+  DrawIds b;
+  size_t n() const { return std::min(a.size(), b.size()); }
+};
+
+// Settings with most draws first; one that would leave fewer than three in common, because its
+// members have diverged or are not trained yet, must not take the others with it.
+Chosen Choose(const std::vector<Pair>& pairs, FigureKind figure, const Draws& draws) {
+  std::vector<Chosen> candidates;
   for (const Pair& pair : pairs) {
-    const DrawIds a = pair.a->Draws(figure, draws.blocks_a);
-    const DrawIds b = pair.b->Draws(figure, draws.blocks_b);
-    of_a = of_a ? Common(*of_a, a) : a;
-    of_b = of_b ? Common(*of_b, b) : b;
+    Chosen alone{
+        {pair}, pair.a->Draws(figure, draws.blocks_a), pair.b->Draws(figure, draws.blocks_b)};
+    if (draws.paired) alone.a = alone.b = Common(alone.a, alone.b);
+    if (alone.n() > 0) candidates.push_back(std::move(alone));
   }
-  if (draws.paired()) of_a = of_b = Common(*of_a, *of_b);
+  std::ranges::stable_sort(candidates, std::greater<>(), &Chosen::n);
+  Chosen chosen;
+  for (const Chosen& next : candidates) {
+    if (chosen.pairs.empty()) {
+      chosen = next;
+      continue;
+    }
+    Chosen both{chosen.pairs, Common(chosen.a, next.a), Common(chosen.b, next.b)};
+    if (both.n() < std::min(kLeastDraws, chosen.n())) continue;
+    both.pairs.push_back(next.pairs[0]);
+    chosen = std::move(both);
+  }
+  return chosen;
+}
+
+// The figure of each side: the mean over the settings.
+FigureContrast ContrastOf(const Chosen& chosen, FigureKind figure, const Draws& draws) {
   std::vector<Jackknifed> a;
   std::vector<Jackknifed> b;
-  for (const Pair& pair : pairs) {
-    const std::optional<Jackknifed>& figure_a = pair.a->Figure(figure, draws.blocks_a, *of_a);
-    const std::optional<Jackknifed>& figure_b = pair.b->Figure(figure, draws.blocks_b, *of_b);
-    if (figure_a && figure_b) {
-      a.push_back(*figure_a);
-      b.push_back(*figure_b);
-    }
+  for (const Pair& pair : chosen.pairs) {
+    const std::optional<Jackknifed>& figure_a = pair.a->Figure(figure, draws.blocks_a, chosen.a);
+    const std::optional<Jackknifed>& figure_b = pair.b->Figure(figure, draws.blocks_b, chosen.b);
+    if (!figure_a || !figure_b) continue;
+    a.push_back(*figure_a);
+    b.push_back(*figure_b);
   }
   FigureContrast out;
   out.figure = kFigureNames[figure];
-  const auto n = static_cast<int64_t>(std::min(of_a->size(), of_b->size()));
-  most_draws = std::max(most_draws, n);
+  out.settings = static_cast<int64_t>(a.size());
   if (a.empty()) {
-    out.estimate = analysis::Absent(figure == kAccuracySd ? "ratio" : "fraction", n,
+    out.estimate = analysis::Absent(figure == kAccuracySd ? "ratio" : "fraction",
+                                    static_cast<int64_t>(chosen.n()),
                                     "too few draws that both sides have done");
     return out;
   }
   const Jackknifed mean_a = analysis::MeanOfFigures(a);
   const Jackknifed mean_b = analysis::MeanOfFigures(b);
   analysis::Contrast contrast =
-      draws.paired() ? analysis::PairedContrast(mean_a, mean_b, ScaleOf(figure), "fraction")
-                     : analysis::UnpairedContrast(mean_a, mean_b, ScaleOf(figure), "fraction");
+      draws.paired ? analysis::PairedContrast(mean_a, mean_b, ScaleOf(figure), "fraction")
+                   : analysis::UnpairedContrast(mean_a, mean_b, ScaleOf(figure), "fraction");
   out.estimate = std::move(contrast.estimate);
-  out.p = contrast.p;
+  if (figure != kAccuracySd) out.p = contrast.p;
   return out;
 }
 
@@ -212,55 +267,52 @@ std::string NameOf(const Pair& pair) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+void AddNew(const std::vector<std::string>& names, std::vector<std::string>& to) {
+  for (const std::string& name : names) {
+    if (std::ranges::find(to, name) == to.end()) to.push_back(name);
+  }
+}
+
 void AddCells(const ContrastSide& side, std::vector<uint32_t>& cells, Contrast& out) {
   for (const CellFacts* cell : side.cells()) {
     cells.push_back(cell->input->index);
     out.under_trained |= cell->under_trained;
-    for (std::string& source : NamesOf(cell->held)) {
-      const bool is_new = std::ranges::find(out.held, source) == out.held.end();
-      if (is_new) out.held.push_back(std::move(source));
-    }
+    AddNew(NamesOf(cell->held), out.held);
+    if (side.cells().size() == 1) AddNew(NamesOf(cell->held), out.at_one_draw);
   }
 }
 
 std::optional<Contrast> ContrastOf(const Asked& asked, Board& board, const std::string& side_a,
                                    const std::string& side_b) {
-  std::vector<Pair> pairs = PairsOf(board, side_a, side_b);
+  const std::vector<Pair> pairs = PairsOf(board, side_a, side_b);
   if (pairs.empty()) return std::nullopt;
-  Draws draws;
-  for (const Pair& pair : pairs) {
-    draws.blocks_a |= !pair.a->ReplicatesAreItsDraws();
-    draws.blocks_b |= !pair.b->ReplicatesAreItsDraws();
-  }
-  // Settings that have diverged, or are not trained yet, must not take the others with them.
-  const auto is_short = [&](const Pair& pair) {
-    return DrawsOf(pair, kAccuracy, draws) < kLeastDraws;
-  };
+  const Draws draws = DrawsOf(pairs);
+  const Chosen of_accuracy = Choose(pairs, kAccuracy, draws);
+  const Chosen of_churn = Choose(pairs, kChurn, draws);
+  const Chosen& chosen = of_accuracy.pairs.empty() ? of_churn : of_accuracy;
+  if (chosen.pairs.empty()) return std::nullopt;  // Nothing is trained that could be compared.
   Contrast out;
-  out.left_out = std::ranges::count_if(pairs, is_short);
-  if (out.left_out < static_cast<int64_t>(pairs.size())) {
-    std::erase_if(pairs, is_short);
-  } else {
-    out.left_out = 0;
-  }
   out.question = asked.question;
   out.subject = asked.subject;
   out.a = side_a;
   out.b = side_b;
   out.plan = board.plan;
-  out.settings = static_cast<int64_t>(pairs.size());
-  out.over =
-      pairs.size() == 1 ? NameOf(pairs[0]) : fmt::format("the mean of {} settings", pairs.size());
-  out.paired = draws.paired();
-  out.over_blocks = draws.blocks_a || draws.blocks_b;
-  for (const Pair& pair : pairs) {
+  out.settings = static_cast<int64_t>(chosen.pairs.size());
+  out.left_out = static_cast<int64_t>(pairs.size()) - out.settings;
+  out.over = out.settings == 1 ? NameOf(chosen.pairs[0])
+                               : fmt::format("the mean of {} settings", out.settings);
+  out.draws = static_cast<int64_t>(chosen.n());
+  out.paired = draws.paired;
+  out.over_blocks = chosen.a.size() <= chosen.b.size() ? draws.blocks_a : draws.blocks_b;
+  for (const Pair& pair : chosen.pairs) {
     AddCells(*pair.a, out.cells_a, out);
     AddCells(*pair.b, out.cells_b, out);
+    out.stacks_differ |= asked.question == Question::kHardware &&
+                         pair.a->cells()[0]->input->stack != pair.b->cells()[0]->input->stack;
   }
-  for (const FigureKind figure : {kChurn, kAccuracy, kAccuracySd}) {
-    out.figures.push_back(ContrastOf(pairs, figure, draws, out.draws));
-  }
-  if (out.draws == 0) return std::nullopt;
+  out.figures.push_back(ContrastOf(of_churn, kChurn, draws));
+  out.figures.push_back(ContrastOf(of_accuracy, kAccuracy, draws));
+  out.figures.push_back(ContrastOf(Choose(pairs, kAccuracySd, draws), kAccuracySd, draws));
   return out;
 }
 

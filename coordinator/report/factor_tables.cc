@@ -92,7 +92,9 @@ void AddContrasts(const Study& study, TextPage& page) {
   for (const Contrast& contrast : study.contrasts) {
     std::vector<std::string>& row = rows.emplace_back();
     row.push_back(fmt::format("{}: {} / {}{}", contrast.subject, contrast.a, contrast.b,
-                              contrast.under_trained ? " †" : ""));
+                              contrast.under_trained   ? " †"
+                              : contrast.stacks_differ ? " (stacks differ)"
+                                                       : ""));
     row.push_back(contrast.plan.empty() ? "-" : contrast.plan);
     row.push_back(contrast.over);
     row.push_back(std::to_string(contrast.draws));
@@ -100,9 +102,10 @@ void AddContrasts(const Study& study, TextPage& page) {
   }
   page.Table({"A / B", "plan", "over", "draws", "churn", "top-1", "SD of top-1, B / A"}, rows);
   page.Line(
-      "*: shown, p <= 0.05 after Holm over every p in this table; draws: those that both sides "
-      "have, or the fewer of two sides whose draws have nothing in common; what is not shown may "
-      "be there, within its interval.");
+      "*: shown, p <= 0.05 after Holm over every p in this table; the ratio of the SDs is not "
+      "tested; "
+      "draws: those that both sides have, or the fewer of two sides whose draws have nothing in "
+      "common; what is not shown may be there, within its interval.");
   if (std::ranges::any_of(study.contrasts, &Contrast::under_trained)) {
     page.Line("† a side is under-trained: not tested.");
   }

@@ -321,8 +321,8 @@ void SayContrasts(const Study& study, Headlines& headlines) {
     }
     if (claims.empty()) {
       headlines.push_back(fmt::format(
-          "{}: no difference of churn, top-1 or its spread is shown in {} (from n = {} on).",
-          subject, Counted(static_cast<int64_t>(contrasts.size()), "contrast"), fewest));
+          "{}: no difference of churn or top-1 is shown in {} (from n = {} on).", subject,
+          Counted(static_cast<int64_t>(contrasts.size()), "contrast"), fewest));
     } else if (claims.size() <= kMostPoints) {
       for (std::string& claim : claims) headlines.push_back(std::move(claim));
     } else {

@@ -1,30 +1,50 @@
 #include "coordinator/report/outliers.h"
 
-#include <optional>
+#include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 
 #include "coordinator/analysis/outlier.h"
+#include "coordinator/analysis/paired_ratio.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
 
 constexpr double kLevelOfStudy = 0.01;
+// Accuracies are whole numbers of answers: where nearly all members have the same, one that has one
+// more is far away in deviations, and no bad training.
+constexpr double kFewAnswers = 3;
+
+// How many answers a member is away from the middle one.
+double AnswersAway(const Gathered& gathered, const CellFacts& cell, size_t member) {
+  std::vector<double> accuracy = ValuesOf(gathered, cell.done, &MemberFacts::accuracy);
+  std::erase_if(accuracy, [](double value) { return !std::isfinite(value); });
+  const auto& answers = gathered.sets[cell.set].answers;
+  const auto examples = answers ? static_cast<double>(answers->examples())
+                                : static_cast<double>(gathered.sets[cell.set].input->labels.size());
+  return std::abs(gathered.members[member].accuracy - analysis::MedianOf(accuracy)) * examples;
+}
 
 }  // namespace
 
 void AddOutliers(const Gathered& gathered, std::vector<Warning>& warnings) {
-  std::vector<std::pair<const CellFacts*, analysis::Farthest>> judged;
+  std::vector<std::pair<const CellFacts*, analysis::Farthest>> apart;
+  int64_t judged = 0;
   for (const CellFacts& cell : gathered.cells) {
     if (cell.all_fixed || !cell.shared.empty()) continue;
     const auto farthest =
         analysis::FarthestValue(ValuesOf(gathered, cell.done, &MemberFacts::accuracy));
-    if (farthest) judged.emplace_back(&cell, *farthest);
+    if (!farthest) continue;
+    ++judged;
+    if (AnswersAway(gathered, cell, cell.done[farthest->place]) <= kFewAnswers) continue;
+    apart.emplace_back(&cell, *farthest);
   }
-  for (const auto& [cell, farthest] : judged) {
-    if (farthest.p * static_cast<double>(judged.size()) > kLevelOfStudy) continue;
+  for (const auto& [cell, farthest] : apart) {
+    if (farthest.p * static_cast<double>(judged) > kLevelOfStudy) continue;
     const MemberFacts& member = gathered.members[cell->done[farthest.place]];
     warnings.push_back(
         {"warning", fmt::format("cell {} ({})", cell->input->index, cell->label),

@@ -18,9 +18,10 @@ enum class Question : uint8_t { kAxis, kPlan, kHardware, kStack };
 
 // One figure of side B against side A.
 struct FigureContrast {
-  std::string figure;  // "churn", "accuracy", "accuracy_sd"
-  Estimate estimate;   // B - A; of accuracy_sd B / A.
-  std::optional<double> p;
+  std::string figure;       // "churn", "accuracy", "accuracy_sd"
+  Estimate estimate;        // B - A; of accuracy_sd B / A. Its n counts draws that both sides have.
+  int64_t settings = 0;     // In the means: those that have three draws in common with the others.
+  std::optional<double> p;  // Absent of accuracy_sd, for which no test holds its level.
   std::optional<double> p_holm;  // Absent: not tested.
   bool shown = false;            // p_holm <= 5 %: it may be said that the sides differ.
 };
@@ -35,13 +36,15 @@ struct Contrast {
   std::string over;  // "cpu-amd-avx2", "the mean of 3 settings"; what the sides are a mean over.
   std::vector<uint32_t> cells_a;
   std::vector<uint32_t> cells_b;
-  int64_t settings = 0;           // In the mean.
-  int64_t left_out = 0;           // Settings without three draws on both sides, where others have.
-  int64_t draws = 0;              // Independent draws that both sides have; unpaired: the fewer.
-  bool paired = true;             // The draws of both sides are the same lanes.
-  bool over_blocks = false;       // The draws are blocks, of at least one side.
+  int64_t settings = 0;           // In the means of top-1.
+  int64_t left_out = 0;           // Settings with both sides, but without draws that others have.
+  int64_t draws = 0;              // Of top-1: that both sides have; unpaired: the fewer.
+  bool paired = true;             // The draws of both sides share lanes.
+  bool over_blocks = false;       // `draws` counts blocks.
+  bool stacks_differ = false;     // Of hardware: the stacks differ as well.
   std::vector<std::string> held;  // Seeded sources with one draw for each block, on either side.
-  bool under_trained = false;     // Either side, in one of the settings.
+  std::vector<std::string> at_one_draw;  // Those of them that a side has in one draw only.
+  bool under_trained = false;            // Either side, in one of the settings.
   std::vector<FigureContrast> figures;
   std::string text;  // In words.
 };
