@@ -39,8 +39,7 @@ constexpr uint32_t kMostTrainings = 64;
 // The first trainings of a plan in its first blocks.
 void AddTrainings(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
                   const std::set<NoiseSource>& idle, std::vector<Training>& trainings) {
-  const uint32_t replicates = std::min<uint32_t>(sweep::ReplicatesOf(sweep, plan),
-                                                 static_cast<uint32_t>(report::kMostDecomposed));
+  const uint32_t replicates = std::min(sweep::ReplicatesOf(sweep, plan), kMostTrainings);
   for (uint32_t block = 0; block < std::min(kBlocks, sweep::BlocksOf(sweep, plan)); ++block) {
     for (uint32_t r = 0; r < replicates; ++r) {
       Training& training = trainings.emplace_back(Training{0, block, {}});

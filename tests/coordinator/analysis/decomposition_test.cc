@@ -260,6 +260,21 @@ TEST(DecompositionTest, OneCrossedDesignHasItsIntervalFromItsDraws) {
   EXPECT_GE(covered, kStudies * 85 / 100);
 }
 
+// A sweep that was interrupted: blocks of one training tell nothing and are no draws.
+TEST(DecompositionTest, BlocksThatTellNothingAreNoDraws) {
+  Draws draws(17);
+  Planted planted(draws, kUneven);
+  std::vector<DesignBlock> blocks = {planted.Block(Cube()), planted.Block(Cube())};
+  const Decomposition two = Decompose(blocks, 3, "fraction");
+  for (int b = 0; b < 4; ++b) blocks.push_back(planted.Block({{1, 1, 1}}));
+  const Decomposition with_rests = Decompose(blocks, 3, "fraction");
+  EXPECT_EQ(with_rests.whole.n, 2);
+  EXPECT_DOUBLE_EQ(*with_rests.whole.low, *two.whole.low);
+  EXPECT_EQ(ShareOf(with_rests, IndexKind::kTotal, 1).n, 2);
+  EXPECT_NEAR(*ShareOf(with_rests, IndexKind::kTotal, 1).high,
+              *ShareOf(two, IndexKind::kTotal, 1).high, 1e-12);
+}
+
 TEST(DecompositionTest, WithoutAnyDifferenceThereIsNoShare) {
   DesignBlock block{Cube(), PairMatrix(8)};
   const Decomposition result = Decompose(std::vector{block, block}, 3, "fraction");

@@ -166,6 +166,14 @@ TEST_F(PlanTest, APlanSaysWhichSharesItWillTell) {
                        "with all it acts through of nothing; intervals are over draws of one "
                        "block"));
 
+  // Where all are free there is one block, which no other tells of.
+  sweep.plans = {{"impl", *sweep::BuiltInPlan("impl"), 2, 3},
+                 {"algo+impl", *sweep::BuiltInPlan("algo+impl"), 6, 0}};
+  PutSetting(sweep.base, "train.shards", int64_t{4});
+  EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
+              Contains(AllOf(HasSubstr("impl, algo+impl will tell shares of the noise"),
+                             HasSubstr("not all with an interval"))));
+
   // All at once from one plan, nothing to take apart; beside the physical sources there is.
   sweep.plans = {{"control", *sweep::BuiltInPlan("control"), 2, 0},
                  {"algo", *sweep::BuiltInPlan("algo"), 5, 0}};

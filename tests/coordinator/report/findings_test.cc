@@ -379,6 +379,14 @@ TEST(OutlierWarningTest, OneBadTrainingIsNamed) {
   EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(HasWarning("warning", "cell 1", "lies apart")));
 }
 
+TEST(OutlierWarningTest, OneAnswerMoreThanTheOthersIsNoBadTraining) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (int m = 0; m < 5; ++m) tiny.AddMember(Answers(10));
+  tiny.AddMember(Answers(11));
+  EXPECT_THAT(BuildStudy(tiny.input).warnings, Not(HasWarning("warning", "lies apart")));
+}
+
 TEST(CohortFiguresTest, ATimeThatWasNotMeasuredIsInNoMean) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");

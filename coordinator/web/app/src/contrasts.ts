@@ -59,13 +59,14 @@ export function contrasts(study: Study): HTMLElement | null {
   const first = all.slice(0, MOST);
   const at = (i: number, k: number, name: string) => `contrasts.${i}.figures.${k}.${name}`;
   const rows = all.map((contrast, i) => [
-    el("span", { class: "cohort", title: contrast.text }, sides(contrast) + (contrast.under_trained ? " †" : "")),
+    el("span", { class: "cohort", title: contrast.text }, sides(contrast) + (contrast.under_trained ? " †" : contrast.stacks_differ ? " (stacks differ)" : "")),
     contrast.plan === "" ? "–" : contrast.plan, contrast.over,
     el("span", { "data-count": `contrasts.${i}.draws` }, String(contrast.draws)),
-    ...contrast.figures.flatMap((f, k) => [
-      estimate(f.estimate, at(i, k, "estimate")),
-      el("span", { "data-p": at(i, k, "p_holm") }, pValue(f.p_holm) + (f.shown ? " *" : "")),
-    ]),
+    ...contrast.figures.flatMap((f, k) => {
+      const value = estimate(f.estimate, at(i, k, "estimate"));
+      if (f.figure === "accuracy_sd") return [value];  // It is not tested.
+      return [value, el("span", { "data-p": at(i, k, "p_holm") }, pValue(f.p_holm) + (f.shown ? " *" : ""))];
+    }),
   ]);
   return section("Does it matter which?",
     "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (Holm) covers every p here.",
@@ -78,6 +79,6 @@ export function contrasts(study: Study): HTMLElement | null {
     el("details", {},
       el("summary", {}, "Each contrast in words"),
       el("ul", { class: "findings" }, ...all.map((contrast) => el("li", {}, contrast.text)))),
-    titledTable("B minus A; of the SD of top-1 B divided by A. p is the one after Holm over this table; * marks what is shown. † A side is under-trained: not tested.",
-      table(["B – A", "plan", "over", "draws", "churn", "p", "top-1", "p", "SD of top-1, B\u00a0/\u00a0A", "p"], rows)));
+    titledTable("B minus A; of the SD of top-1 B divided by A, which is not tested. p is the one after Holm over this table; * marks what is shown. † A side is under-trained: not tested.",
+      table(["B – A", "plan", "over", "draws", "churn", "p", "top-1", "p", "SD of top-1, B\u00a0/\u00a0A"], rows)));
 }

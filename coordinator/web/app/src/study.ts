@@ -162,6 +162,7 @@ export interface Contrast {
   settings: number;
   draws: number;
   paired: boolean;
+  stacks_differ: boolean;
   under_trained: boolean;
   figures: FigureContrast[];
   text: string;
