@@ -13,7 +13,7 @@ const std::vector<std::string> kLibraries = {
     "absl/",      "grpc",        "google/",   "noisefloor/v1/", "nlohmann/", "fmt/",     "spdlog/",
     "SQLiteCpp/", "sqlite3",     "yaml-cpp/", "CLI/",           "boost/",    "openssl/", "zlib.h",
     "curl/",      "archive",     "jpeglib.h", "png.h",          "torch/",    "ATen/",    "c10/",
-    "httplib.h",  "prometheus/", "thread",    "mutex",          "gtest/",    "gmock/"};
+    "httplib.h",  "prometheus/", "thread",    "mutex",          "gtest/",    "gmock/",   "Eigen/"};
 
 const std::vector<std::string> kOurs = {"common/", "coordinator/", "worker/", "tests/"};
 
@@ -88,7 +88,10 @@ const std::vector<FolderRule>& AllRules() {
        {"common/base/", "common/trainer_protocol/", "coordinator/scheduler/"},
        {"absl/", "fmt/"},
        Kind::kCore},
-      {"coordinator/analysis", {"common/base/"}, {"absl/", "boost/", "fmt/"}, Kind::kCore},
+      {"coordinator/analysis",
+       {"common/base/"},
+       {"absl/", "boost/", "Eigen/", "fmt/"},
+       Kind::kCore},
       {"coordinator/report",
        {"common/base/", "common/trainer_protocol/", "coordinator/analysis/"},
        {"absl/", "nlohmann/", "fmt/", "boost/"},
