@@ -137,15 +137,18 @@ TEST_F(FollowTest, AWatchHearsOfEveryEventOnceThoughTheCoordinatorIsKilled) {
       fleet_->WatchUntil(1, [](const v1::SweepSummary& sweep) { return sweep.done() == 1; });
   ASSERT_TRUE(done.ok()) << done;
   uint64_t last = 0;
+  uint64_t lease = 0;  // Of the last that was given: on a busy machine the first may run out.
   int ends = 0;
   for (const v1::Event& event : fleet_->events()) {
     EXPECT_GT(event.number(), last) << "none twice, in order";
     last = event.number();
-    ends += event.kind() == v1::EVENT_KIND_DONE;
+    if (event.kind() == v1::EVENT_KIND_LEASED) lease = event.lease();
     if (event.kind() != v1::EVENT_KIND_DONE) continue;
+    ++ends;
     EXPECT_EQ(event.member(), "s1c0r0");
     EXPECT_EQ(event.worker(), "box-0");
-    EXPECT_EQ(event.lease(), 1u);
+    EXPECT_GT(lease, 0u);
+    EXPECT_EQ(event.lease(), lease);
   }
   EXPECT_EQ(ends, 1);
 }
