@@ -64,7 +64,8 @@ Coefficients SumOf(int sources, const std::function<bool(SourceSet)>& holds) {
   return coefficients;
 }
 
-// The least-squares fit of the V_u to the means of the patterns, each weighted by its pairs.
+// The V_u that give the means of the patterns, of least norm: there are no more patterns than sets,
+// and those of different patterns are independent, so that it fits them all and no weights enter.
 class Fit {
  public:
   Fit(const Patterns& patterns, int sources) {
@@ -77,10 +78,8 @@ class Fit {
     Eigen::VectorXd right(rows);
     for (Eigen::Index row = 0; row < rows; ++row) {
       const SourceSet shared = seen[static_cast<size_t>(row)];
-      const double weight = std::sqrt(patterns.counts[shared]);
-      matrix.row(row) =
-          weight * SumOf(sources, [&](SourceSet u) { return (u & ~shared) != 0; }).transpose();
-      right[row] = weight * patterns.sums[shared] / patterns.counts[shared];
+      matrix.row(row) = SumOf(sources, [&](SourceSet u) { return (u & ~shared) != 0; }).transpose();
+      right[row] = patterns.sums[shared] / patterns.counts[shared];
     }
     if (rows == 0) return;
     const Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver(matrix);
@@ -218,9 +217,9 @@ Estimate EstimateOf(const Fit& fit, const LeftOut& left, const Quantity& quantit
   Estimate estimate;
   estimate.value = value;
   estimate.unit = unit;
-  estimate.method = over_blocks ? "least squares over patterns of shared draws; jackknife leaving "
+  estimate.method = over_blocks ? "from the means of patterns of shared draws; jackknife leaving "
                                   "out one block, Student's t"
-                                : "least squares over patterns of shared draws; jackknife leaving "
+                                : "from the means of patterns of shared draws; jackknife leaving "
                                   "out one draw of one source, Student's t";
   const std::optional<Jackknife> jackknife = VarianceOver(left, quantity, *value);
   if (!jackknife) {

@@ -9,8 +9,8 @@
 //
 //   E d = D(S) = sum of V_u over the sets u of sources that are not all in S,
 //
-// and from the mean d of each pattern of sharing the V_u are estimated by least squares (symmetric
-// sums: Koch 1967), whatever the design; what a design cannot tell is said to be so.
+// and the V_u are estimated from the mean d of each pattern of sharing (symmetric sums: Koch 1967),
+// whatever the design; what a design cannot tell is said to be so.
 #pragma once
 
 #include <cstdint>

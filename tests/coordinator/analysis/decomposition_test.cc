@@ -35,7 +35,7 @@ Levels Cube() {
   return levels;
 }
 
-// NumPy: lstsq of the means of the seven patterns, weighted by the roots of their pairs.
+// NumPy: lstsq of the means of the seven patterns.
 TEST(DecompositionTest, KnownAnswers) {
   constexpr std::array<std::array<double, 8>, 8> kDistances = {{
       {0.0, 0.808, 0.515, 0.286, 0.054, 0.383, 0.408, 0.045},
