@@ -6,7 +6,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -79,13 +78,12 @@ Rest RestOf(const Asked& asked, const CellInput& cell) {
 
 // The last part of a path, or all of it where another axis ends alike.
 std::string NameOf(const std::string& path, const std::vector<std::vector<AxisColumn>>& axes) {
-  const auto last = [](const std::string& of) { return of.substr(of.rfind('.') + 1); };
   for (const std::vector<AxisColumn>& axis : axes) {
     for (const AxisColumn& column : axis) {
-      if (column.path != path && last(column.path) == last(path)) return path;
+      if (column.path != path && LastPart(column.path) == LastPart(path)) return path;
     }
   }
-  return last(path);
+  return LastPart(path);
 }
 
 std::vector<Asked> Questions(const Gathered& gathered) {
@@ -262,7 +260,7 @@ std::string NameOf(const Pair& pair) {
   std::vector<std::string> parts;
   if (!pair.rest->hardware.empty()) parts.push_back(pair.rest->hardware);
   for (const AxisSetting& axis : pair.rest->axes) {
-    parts.push_back(axis.path.substr(axis.path.rfind('.') + 1) + "=" + axis.value);
+    parts.push_back(LastPart(axis.path) + "=" + axis.value);
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

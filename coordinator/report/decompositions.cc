@@ -119,16 +119,6 @@ std::string PhraseOf(const std::string& factor, const Estimate& alone, const Est
   return factor + " " + fmt::format("{}", fmt::join(parts, ", "));
 }
 
-const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
-                             const std::string& factor) {
-  for (const SourceShare& share : of.shares) {
-    if (share.kind == kind && (factor.empty() || share.sources == std::vector{factor})) {
-      return &share;
-    }
-  }
-  return nullptr;
-}
-
 std::string TextOf(const SourceDecomposition& of) {
   std::vector<std::string> parts;
   std::vector<std::string> unknown;
@@ -206,6 +196,16 @@ void Add(const Gathered& gathered, const Setting& setting,
 }
 
 }  // namespace
+
+const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
+                             const std::string& factor) {
+  for (const SourceShare& share : of.shares) {
+    if (share.kind == kind && (factor.empty() || share.sources == std::vector{factor})) {
+      return &share;
+    }
+  }
+  return nullptr;
+}
 
 std::vector<SourceDecomposition> BuildDecompositions(const Gathered& gathered) {
   std::map<Setting, std::vector<const CellFacts*>> settings;

@@ -1,6 +1,8 @@
 // Which source does the noise come from? Internal to this folder.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "coordinator/report/gather.h"
@@ -10,6 +12,10 @@ namespace noisefloor::report {
 
 // Of a block at most so many members are taken apart: those of the first plans and replicates.
 inline constexpr size_t kMostDecomposed = 400;
+
+// The share of that kind of a factor, or ("") the first of the kind; null where there is none.
+const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
+                             const std::string& factor);
 
 // One of churn and one of top-1 for each setting (point of the axes, class, stack, examples) whose
 // trainings share some draws and not others, so that at least one share is identified.

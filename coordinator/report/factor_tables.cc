@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 
 #include "coordinator/report/comparison_words.h"
+#include "coordinator/report/decompositions.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -118,10 +119,8 @@ void AddDecompositions(const Study& study, TextPage& page) {
   for (const SourceDecomposition& of : study.decompositions) {
     for (const std::string& factor : of.factors) {
       const auto share = [&](std::string_view kind) {
-        const auto found = std::ranges::find_if(of.shares, [&](const SourceShare& s) {
-          return s.kind == kind && s.sources == std::vector{factor};
-        });
-        return found == of.shares.end() ? "-" : WithInterval(found->share);
+        const SourceShare* found = FindShare(of, kind, factor);
+        return found == nullptr ? "-" : WithInterval(found->share);
       };
       rows.push_back({fmt::format("{}{}", of.setting, of.under_trained ? " *" : ""),
                       of.figure == "churn" ? "churn" : "variance of top-1", factor,

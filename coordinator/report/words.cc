@@ -15,8 +15,6 @@
 namespace noisefloor::report {
 namespace {
 
-std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
 // Beside the terms: those of a fraction or a correlation are up to 1. Of other units only 0 is 0.
 using analysis::kRounding;
 // An estimate whose numbers are all less is written with powers of ten, and one number that is far
@@ -93,6 +91,8 @@ std::string AxesLabel(const CellInput& cell,
 }
 
 }  // namespace
+
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 std::string Percent(double fraction, int digits) {
   const Style style{100, digits, " %", 100 * kRounding};

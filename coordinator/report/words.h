@@ -23,6 +23,9 @@ std::string Value(const analysis::Estimate& estimate);
 // "8.0 % [7.1, 8.9]"; without an interval only the value.
 std::string WithInterval(const analysis::Estimate& estimate);
 
+// "learning_rate" of "train.optimizer.learning_rate".
+std::string LastPart(const std::string& path);
+
 // "a, b and c"
 std::string Listed(std::span<const std::string> things);
 // "1 member", "3 members"
