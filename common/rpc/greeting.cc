@@ -25,7 +25,7 @@ namespace {
 constexpr int kConnectMs = 1000;
 constexpr int kAnswerSeconds = 2;
 
-using Settings = std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX_free>>;
+using TlsSettings = std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, FreeWith<SSL_free>>;
 using Bio = std::unique_ptr<BIO, FreeWith<BIO_free_all>>;
 using Authority = std::unique_ptr<X509, FreeWith<X509_free>>;
@@ -137,7 +137,7 @@ std::string WhyNotUnderstood(const Address& address, const std::string& authorit
     if (tunnel.code() == absl::StatusCode::kPermissionDenied) return Message(tunnel);
     if (!tunnel.ok()) return "";
   }
-  const Settings settings(SSL_CTX_new(TLS_client_method()));
+  const TlsSettings settings(SSL_CTX_new(TLS_client_method()));
   const Session session(settings ? SSL_new(settings.get()) : nullptr);
   if (!session || SSL_set_fd(session.get(), socket.file()) != 1) return "";
   const bool secure = !authority.empty();

@@ -70,7 +70,7 @@ Json ToJson(const v1::TokenSummary& token) {
           {"active", token.active()}};
 }
 
-std::string StateText(const v1::TokenSummary& token) {
+std::string TokenStateText(const v1::TokenSummary& token) {
   if (token.revoked_unix_seconds() != 0) {
     return "revoked on " + DayText(token.revoked_unix_seconds());
   }
@@ -328,7 +328,7 @@ class Access final : public Command {
       table.Add({std::to_string(token.number()), token.identity(), NameOf(token.role()),
                  DayText(token.created_unix_seconds()),
                  token.created_by().empty() ? "-" : token.created_by(),
-                 DayText(token.expires_unix_seconds()), StateText(token)});
+                 DayText(token.expires_unix_seconds()), TokenStateText(token)});
     }
     if (table.empty()) {
       context.out << "there is no token\n";

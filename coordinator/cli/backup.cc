@@ -18,7 +18,7 @@ constexpr std::string_view kLeftOut =
     "not in it: access/ (keys and access files) and the lock; `noisefloor access init` makes them "
     "anew, or copy them yourself";
 
-std::string SizeText(uint64_t bytes) { return fmt::format("{:.1f} MB", bytes / 1e6); }
+std::string MegabytesText(uint64_t bytes) { return fmt::format("{:.1f} MB", bytes / 1e6); }
 
 std::string TimeOf(const BackupManifest& manifest) {
   return TimeText(absl::ToUnixSeconds(manifest.made));
@@ -123,9 +123,10 @@ class Backup final : public Command {
     } else {
       context.out << fmt::format("{}: state of {} UTC: {}, database {}, {} ({}), {} new ({})\n{}\n",
                                  folder_, TimeOf(manifest), Counted(manifest.sweeps, "sweep"),
-                                 SizeText(manifest.database_bytes), Counted(manifest.blobs, "file"),
-                                 SizeText(manifest.blob_bytes), made->copied,
-                                 SizeText(made->copied_bytes), kLeftOut);
+                                 MegabytesText(manifest.database_bytes),
+                                 Counted(manifest.blobs, "file"),
+                                 MegabytesText(manifest.blob_bytes), made->copied,
+                                 MegabytesText(made->copied_bytes), kLeftOut);
     }
     return HasAllOfResults(context, manifest) ? kDone : kDidNotHold;
   }
@@ -185,8 +186,8 @@ class Restore final : public Command {
     }
     const std::string what =
         fmt::format("state of {} UTC: {}, database {}, {} ({})", TimeOf(manifest),
-                    Counted(manifest.sweeps, "sweep"), SizeText(manifest.database_bytes),
-                    Counted(manifest.blobs, "file"), SizeText(manifest.blob_bytes));
+                    Counted(manifest.sweeps, "sweep"), MegabytesText(manifest.database_bytes),
+                    Counted(manifest.blobs, "file"), MegabytesText(manifest.blob_bytes));
     if (check_) {
       context.out << folder_ << " is whole: " << what << "\n";
       return;

@@ -23,6 +23,9 @@ namespace noisefloor::cli {
 
 using Stub = v1::CoordinatorService::StubInterface;
 
+// Without an answer in between, of whoever follows: about four minutes.
+inline constexpr int kMostTriesUnanswered = 30;
+
 // Owns the coordinator in process, if there is one. Move-only. Not thread-safe; its stub is.
 class Connection {
  public:

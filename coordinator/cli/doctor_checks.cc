@@ -28,7 +28,6 @@ constexpr absl::Duration kSlowSync = absl::Milliseconds(30);
 constexpr absl::Duration kStuckSync = absl::Milliseconds(500);
 constexpr absl::Duration kClocksApart = absl::Seconds(2);
 constexpr absl::Duration kExpiresSoon = absl::Hours(24 * 30);
-constexpr size_t kMostNamed = 5;
 
 std::string SizeText(uint64_t bytes) {
   return bytes >= 1000000000 ? fmt::format("{:.1f} GB", bytes / 1e9)

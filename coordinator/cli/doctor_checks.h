@@ -1,6 +1,7 @@
 // What `doctor` looks at, one finding each: what was found, and what to do about it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct Finding {
   std::string text;
   std::string help;  // What to do; "" when all is well.
 };
+
+inline constexpr size_t kMostNamed = 5;  // Workers or files, in one finding.
 
 // ---- What is known, judged. Pure.
 

@@ -25,7 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostNamed = 5;
 constexpr char kOurs[] = "noisefloor";
 
 std::string Megabytes(uint64_t bytes) { return fmt::format("{:.1f} MB", bytes / 1e6); }

@@ -18,9 +18,8 @@ namespace noisefloor::cli {
 
 namespace {
 
-constexpr int kMostTries = 30;  // Without an answer in between: about four minutes.
 // A watch is opened anew so often: in between we look why nothing moves.
-constexpr absl::Duration kLook = absl::Seconds(2);
+constexpr absl::Duration kFirstLook = absl::Seconds(2);
 constexpr absl::Duration kLongestLook = absl::Seconds(30);
 
 int ProgressWidth(int file) {
@@ -44,13 +43,13 @@ class Follower {
 
   absl::StatusOr<v1::SweepSummary> Follow() {
     Backoff backoff({}, static_cast<uint64_t>(getpid()));  // Others watch the same sweep.
-    for (int tries = 0; tries < kMostTries; ++tries) {
+    for (int tries = 0; tries < kMostTriesUnanswered; ++tries) {
       heard_ = false;
       const absl::Status status = WatchOnce();
       const bool stopped = Stopped();
       if (stopped || (status.ok() && HasEnded(last_))) return Finished();
       // A coordinator that is busy gets more time for its first word.
-      look_ = heard_ ? kLook : std::min(2 * look_, kLongestLook);
+      look_ = heard_ ? kFirstLook : std::min(2 * look_, kLongestLook);
       if (heard_) {
         tries = 0;
         backoff.Reset();
@@ -175,7 +174,7 @@ class Follower {
   v1::WatchSweepRequest request_;
   v1::SweepSummary last_;
   v1::Sweep submitted_;  // As told last.
-  absl::Duration look_ = kLook;
+  absl::Duration look_ = kFirstLook;
   bool heard_ = false;  // Since the watch was opened last.
   std::string shown_;   // The counts that were printed as JSON last.
   Standstill standstill_;

@@ -17,8 +17,6 @@ namespace noisefloor::cli {
 
 namespace {
 
-constexpr int kMostTries = 30;  // Without an answer in between: about four minutes.
-
 std::string ClockText(int64_t unix_micros) {
   return absl::FormatTime("%H:%M:%S", absl::FromUnixMicros(unix_micros), absl::UTCTimeZone());
 }
@@ -33,7 +31,7 @@ class MemberFollower {
 
   absl::StatusOr<v1::MemberState> Follow() {
     Backoff backoff({}, static_cast<uint64_t>(getpid()));  // Others watch the same member.
-    for (int tries = 0; tries < kMostTries; ++tries) {
+    for (int tries = 0; tries < kMostTriesUnanswered; ++tries) {
       heard_ = false;
       const absl::Status status = WatchOnce();
       if (status.ok() || stop_.Requested() || !context_.out.good()) return state_;

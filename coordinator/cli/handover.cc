@@ -18,7 +18,7 @@ namespace noisefloor::cli {
 
 namespace {
 
-constexpr absl::Duration kLook = absl::Milliseconds(200);
+constexpr absl::Duration kLookForOrders = absl::Milliseconds(200);
 constexpr size_t kChanceDigits = 16;
 
 std::string HostName() {
@@ -112,7 +112,7 @@ void Handover::PointToIt(const Coordinator& coordinator) const {
 }
 
 void Handover::WaitForTheEnd() {
-  while (!stop_->WaitFor(kLook)) {
+  while (!stop_->WaitFor(kLookForOrders)) {
     const absl::StatusOr<bool> ready = holder_->SuccessorIsReady();
     if (!ready.ok()) LogWarning("cannot_hand_over", {{"error", ready.status()}});
     if (ready.ok() && *ready) return;

@@ -15,7 +15,7 @@ namespace noisefloor::cli {
 
 namespace {
 
-constexpr absl::Duration kLook = absl::Milliseconds(100);
+constexpr absl::Duration kLookForEnd = absl::Milliseconds(100);
 constexpr absl::Duration kRegistration = absl::Minutes(5);  // A hung device is asked for two.
 constexpr std::string_view kWorkerName = "local";
 // For one that was told to leave: its drain, and its end.
@@ -74,7 +74,7 @@ bool LocalWorkerIsThere(const Context& context) {
 absl::Status WaitUntilLocalWorkerHasLeft(const Context& context, const StopSignal& stop) {
   const absl::Duration give_up = context.clock.Steady() + absl::Seconds(kStateWaitSeconds);
   while (LocalWorkerIsThere(context)) {
-    if (stop.WaitFor(kLook)) {
+    if (stop.WaitFor(kLookForEnd)) {
       return MakeError(absl::StatusCode::kCancelled, "stopped before the worker had left");
     }
     if (context.clock.Steady() >= give_up) {
@@ -98,7 +98,7 @@ absl::StatusOr<ChildProcess> StartLocalWorker(const Context& context, Connection
   while (context.clock.Steady() < give_up) {
     NF_ASSIGN_OR_RETURN(const bool registered, IsRegistered(connection));
     if (registered) return worker;
-    if (stop.WaitFor(kLook, worker.ended_file())) {
+    if (stop.WaitFor(kLookForEnd, worker.ended_file())) {
       return MakeError(absl::StatusCode::kCancelled, "stopped before the worker was ready");
     }
     if (worker.Ended()) {

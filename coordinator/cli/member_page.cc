@@ -15,8 +15,6 @@ namespace noisefloor::cli {
 
 namespace {
 
-std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
-
 // Nothing where there is nothing to tell.
 void PrintPart(const Context& context, const Table& table) {
   if (table.empty()) return;

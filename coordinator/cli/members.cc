@@ -47,8 +47,6 @@ std::vector<std::string> OrderNames() {
   return names;
 }
 
-std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
-
 void PrintTable(const Context& context, const std::vector<v1::Member>& members) {
   Table table({"member", "plan", "hardware", "state", "attempt", "top1", "init", "weights",
                "logits", "worker", "axes"});

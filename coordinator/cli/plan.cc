@@ -143,7 +143,7 @@ void PrintPlans(const Context& context, const v1::PlanSweepResponse& plan) {
       "means of two cells in SDs.");
 }
 
-std::string TimeText(const v1::PlanSweepResponse& plan) {
+std::string TimePlanText(const v1::PlanSweepResponse& plan) {
   const bool known = plan.expected_seconds() > 0;
   const std::string from = plan.expected_from().empty() ? "" : " (" + plan.expected_from() + ")";
   return "expected time: " + (known ? DurationText(plan.expected_seconds()) : "not known") + from;
@@ -208,7 +208,7 @@ class Plan final : public Command {
                                    ? "steps that only its trainer knows"
                                    : Counted(plan.steps(), "optimiser step"));
     PrintWorkers(context, plan);
-    Say(context, TimeText(plan));
+    Say(context, TimePlanText(plan));
     PrintPlans(context, plan);
     if (!connection.remote() && NamesAStack(plan)) {
       Say(context,

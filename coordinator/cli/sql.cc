@@ -43,12 +43,12 @@ struct AsJson {
 };
 
 // An answer that is shown when it is whole, or while it comes.
-class Shown : public SqlAnswer {
+class ShownAnswer : public SqlAnswer {
  public:
   virtual void Finish() = 0;
 };
 
-class ForPeople final : public Shown {
+class ForPeople final : public ShownAnswer {
  public:
   explicit ForPeople(const Context& context) : context_(context) {}
   void Columns(std::vector<std::string> names) override { table_ = Table(std::move(names)); }
@@ -67,7 +67,7 @@ class ForPeople final : public Shown {
   Table table_{std::vector<std::string>()};
 };
 
-class ForPrograms final : public Shown {
+class ForPrograms final : public ShownAnswer {
  public:
   explicit ForPrograms(const Context& context) : context_(context) {}
   void Columns(std::vector<std::string> names) override { columns_ = std::move(names); }
@@ -85,7 +85,7 @@ class ForPrograms final : public Shown {
   Json rows_ = Json::array();
 };
 
-class ForDataFrames final : public Shown {
+class ForDataFrames final : public ShownAnswer {
  public:
   explicit ForDataFrames(const Context& context) : context_(context) {}
   void Columns(std::vector<std::string> names) override {
@@ -162,13 +162,13 @@ class Sql final : public Command {
   }
 
   absl::Status Ask(const Context& context, OwnSql& store) const {
-    const std::unique_ptr<Shown> answer = MakeAnswer(context);
+    const std::unique_ptr<ShownAnswer> answer = MakeAnswer(context);
     NF_RETURN_IF_ERROR(store.Ask(Statement(), *answer));
     answer->Finish();
     return absl::OkStatus();
   }
 
-  std::unique_ptr<Shown> MakeAnswer(const Context& context) const {
+  std::unique_ptr<ShownAnswer> MakeAnswer(const Context& context) const {
     if (csv_) return std::make_unique<ForDataFrames>(context);
     if (context.Json()) return std::make_unique<ForPrograms>(context);
     return std::make_unique<ForPeople>(context);

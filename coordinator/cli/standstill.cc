@@ -22,7 +22,7 @@ constexpr absl::Duration kStill = absl::Seconds(3);
 constexpr uint32_t kMostLookedAt = 1000;  // Waiting members whose wishes are compared.
 constexpr uint32_t kMostSweeps = 50;      // The newest are looked at.
 constexpr size_t kMostCauses = 5;
-constexpr size_t kMostNamed = 3;
+constexpr size_t kMostMembersNamed = 3;
 
 absl::StatusOr<std::vector<v1::WorkerSummary>> ConnectedWorkers(Connection& connection) {
   NF_ASSIGN_OR_RETURN(const v1::ListWorkersResponse answer,
@@ -251,7 +251,7 @@ absl::StatusOr<std::vector<std::string>> WhyMembersFailed(Connection& connection
       texts.push_back(std::move(why));
       continue;
     }
-    const size_t named = std::min(members.size(), kMostNamed);
+    const size_t named = std::min(members.size(), kMostMembersNamed);
     texts.push_back(fmt::format(
         "{} failed, {} ({}{})", Counted(members.size(), "member"), cause,
         fmt::join(members.begin(), members.begin() + static_cast<ptrdiff_t>(named), ", "),

@@ -28,6 +28,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// What an empty cell shows.
+inline std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
+
 // A paragraph broken at spaces into lines of at most `columns` (0: any) characters, all but the
 // first indented by two; words that are longer stay whole. Ends with a newline.
 std::string Wrapped(std::string_view text, size_t columns);

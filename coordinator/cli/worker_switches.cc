@@ -13,7 +13,7 @@ namespace noisefloor::cli {
 
 namespace {
 
-Json ToJson(const v1::WorkerSummary& worker) {
+Json SwitchesJson(const v1::WorkerSummary& worker) {
   Json json = {{"name", worker.name()},
                {"connected", worker.connected()},
                {"draining", worker.draining()},
@@ -33,7 +33,7 @@ absl::StatusOr<int> ChangeWorker(Context& context, const v1::UpdateWorkerRequest
                       connection.Call(&Stub::UpdateWorker, change));
   const v1::WorkerSummary& worker = answer.worker();
   if (context.Json()) {
-    PrintJson(context.out, {{"worker", ToJson(worker)}});
+    PrintJson(context.out, {{"worker", SwitchesJson(worker)}});
     return kDone;
   }
   const std::string name = PrintableLine(change.worker());

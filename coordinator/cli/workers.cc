@@ -81,18 +81,16 @@ Json ToJson(const v1::WorkerSummary& worker) {
 
 // The first few of a large worker.
 std::string Running(const v1::WorkerSummary& worker) {
-  constexpr int kMostNamed = 4;
+  constexpr int kMostRunning = 4;
   std::string text;
-  for (int i = 0; i < std::min(worker.running_size(), kMostNamed); ++i) {
+  for (int i = 0; i < std::min(worker.running_size(), kMostRunning); ++i) {
     text += (i > 0 ? " " : "") + worker.running(i);
   }
-  if (worker.running_size() > kMostNamed) {
-    text += fmt::format(" and {} more", worker.running_size() - kMostNamed);
+  if (worker.running_size() > kMostRunning) {
+    text += fmt::format(" and {} more", worker.running_size() - kMostRunning);
   }
   return text.empty() ? "-" : text;
 }
-
-std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
 
 // What keeps some of it from training, and what is worth knowing.
 void PrintRemarks(Context& context, const v1::WorkerSummary& worker) {

@@ -15,13 +15,6 @@ namespace noisefloor {
 
 namespace {
 
-using Unary = grpc::ServerUnaryReactor;
-
-Unary* FinishWith(Unary* reactor, const absl::Status& status) {
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
-
 v1::TokenSummary ToProto(const access::TokenRecord& record, absl::Time now) {
   v1::TokenSummary summary;
   summary.set_number(record.number);

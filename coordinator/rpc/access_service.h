@@ -7,6 +7,7 @@
 #include "common/files/sha256.h"
 #include "coordinator/loop/event_loop.h"
 #include "coordinator/rpc/access_book.h"
+#include "coordinator/rpc/unary.h"
 #include "noisefloor/v1/access_api.grpc.pb.h"
 
 namespace noisefloor {
@@ -28,7 +29,6 @@ class AccessServiceImpl final : public v1::AccessService::CallbackService {
 
   using grpc::Service::GetHandler;  // For its door.
   using Context = grpc::CallbackServerContext;
-  using Unary = grpc::ServerUnaryReactor;
 
   Unary* AddToken(Context*, const v1::AddTokenRequest*, v1::AddTokenResponse*) override;
   Unary* ListTokens(Context*, const v1::ListTokensRequest*, v1::ListTokensResponse*) override;

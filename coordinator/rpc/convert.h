@@ -8,6 +8,7 @@
 // came. Pure; any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -29,6 +30,11 @@
 #include "noisefloor/v1/worker_api.pb.h"
 
 namespace noisefloor {
+
+inline constexpr size_t kMaxName = 200;         // Bytes, of names and paths.
+inline constexpr size_t kMaxDescription = 400;  // Bytes, of descriptions and fingerprints.
+inline constexpr size_t kMaxKind = 100;         // Bytes, of the kind of an artifact.
+inline constexpr size_t kMaxQuoted = 100;       // Bytes, of what came, in a message.
 
 // --- Workers.
 

@@ -13,8 +13,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr size_t kMaxQuoted = 100;     // Bytes, of what came, in a message.
-constexpr size_t kMaxText = 400;       // Bytes, of descriptions and fingerprints.
 constexpr size_t kMaxUnit = 2000;      // Bytes: version 0.1 names all GPUs of a node in one.
 constexpr size_t kMaxReason = 2000;    // Bytes.
 constexpr size_t kMaxBytes = 1 << 20;  // Of all of it.
@@ -35,7 +33,8 @@ class Checker {
     if (count >= least && count <= most) return;
     Fail(part, fmt::format("{} to {} entries", least, most), fmt::format("{}", count));
   }
-  void Text(std::string_view part, const std::string& text, size_t least, size_t most = kMaxText) {
+  void Text(std::string_view part, const std::string& text, size_t least,
+            size_t most = kMaxDescription) {
     if (text.size() >= least && text.size() <= most) return;
     Fail(part, fmt::format("{} to {} bytes", least, most), fmt::format("{}", text.size()));
   }

@@ -15,7 +15,6 @@ constexpr int32_t kMaxPriority = 1000;
 constexpr uint32_t kMaxWeight = 1000;
 constexpr int kMaxNames = 1000;      // Of each kind in a selection.
 constexpr int kMaxMembers = 100000;  // Named one by one.
-constexpr size_t kMaxName = 200;     // Bytes.
 constexpr size_t kMaxValue = 4096;   // Of an axis, as text.
 
 absl::Status CheckText(std::string_view field, const std::string& text, size_t most) {

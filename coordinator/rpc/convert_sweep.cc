@@ -18,7 +18,6 @@ constexpr int kMaxColumns = 16;     // Of an axis.
 constexpr int kMaxValues = 10000;   // Of a column, and of a list that is one value.
 constexpr int kMaxRules = 100;
 constexpr int kMaxChoices = 100;            // Classes, stacks.
-constexpr size_t kMaxText = 200;            // Bytes, of names and paths.
 constexpr size_t kMaxValueText = 64 << 10;  // Bytes, of a text value.
 
 // Collects what is wrong with the message itself.
@@ -63,7 +62,7 @@ sweep::Axis AxisFrom(const v1::Axis& axis, const std::string& field, Check& chec
   if (!check.Count(field + ".columns", axis.columns_size(), kMaxColumns)) return result;
   for (const v1::AxisColumn& column : axis.columns()) {
     sweep::AxisColumn& into = result.columns.emplace_back();
-    into.path = check.Text(field + ".path", column.path(), kMaxText);
+    into.path = check.Text(field + ".path", column.path(), kMaxName);
     const std::string values = fmt::format("axes.{}", into.path);
     if (!check.Count(values, column.values_size(), kMaxValues)) continue;
     for (int i = 0; i < column.values_size(); ++i) {
@@ -76,13 +75,13 @@ sweep::Axis AxisFrom(const v1::Axis& axis, const std::string& field, Check& chec
 
 sweep::PlanRequest PlanFrom(const v1::NoisePlan& plan, const std::string& field, Check& check) {
   sweep::PlanRequest result;
-  result.name = check.Text(field + ".name", plan.name(), kMaxText);
-  result.base = check.Text(field + ".base", plan.base(), kMaxText);
+  result.name = check.Text(field + ".name", plan.name(), kMaxName);
+  result.base = check.Text(field + ".base", plan.base(), kMaxName);
   result.replicates = plan.replicates();
   result.blocks = plan.blocks();
   if (!check.Count(field, plan.rules_size(), kMaxRules)) return result;
   for (const v1::SourceRule& rule : plan.rules()) {
-    const std::string source = check.Text(field, rule.source(), kMaxText);
+    const std::string source = check.Text(field, rule.source(), kMaxName);
     if (const auto state = SourceStateFrom(rule.state())) {
       result.rules.push_back({source, {*state, {rule.levels().begin(), rule.levels().end()}}});
     } else {
@@ -108,25 +107,25 @@ void HardwareFrom(const v1::HardwareChoice& choice, sweep::SweepRequest& into, C
   }
   if (!check.Count("hardware", choice.classes_size(), kMaxChoices)) return;
   for (const std::string& name : choice.classes()) {
-    into.classes.push_back(check.Text("hardware", name, kMaxText));
+    into.classes.push_back(check.Text("hardware", name, kMaxName));
   }
 }
 
 void TrainingFrom(const v1::Sweep& message, sweep::SweepRequest& into, Check& check) {
   if (!check.Count("training", message.training_size(), kMaxSettings)) return;
   for (const v1::Setting& setting : message.training()) {
-    const std::string path = check.Text("training", setting.path(), kMaxText);
+    const std::string path = check.Text("training", setting.path(), kMaxName);
     auto value = ValueFrom(setting.value(), path, check);
     if (value) into.training.emplace_back(path, *std::move(value));
   }
 }
 
 void WordsFrom(const v1::Sweep& message, sweep::SweepRequest& into, Check& check) {
-  into.name = check.Text("name", message.name(), kMaxText);
+  into.name = check.Text("name", message.name(), kMaxName);
   into.notes = check.Text("notes", message.notes(), sweep::kMaxNotesBytes);
   if (!check.Count("tags", static_cast<int>(message.tags().size()), int{sweep::kMaxTags})) return;
   for (const auto& [key, value] : message.tags()) {
-    into.tags[check.Text("tags", key, kMaxText)] =
+    into.tags[check.Text("tags", key, kMaxName)] =
         check.Text("tags." + key, value, sweep::kMaxTagBytes);
   }
 }
@@ -153,7 +152,7 @@ sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
   HardwareFrom(message.hardware(), request, check);
   if (check.Count("stacks", message.stacks_size(), kMaxChoices)) {
     for (const std::string& stack : message.stacks()) {
-      request.stacks.push_back(check.Text("stacks", stack, kMaxText));
+      request.stacks.push_back(check.Text("stacks", stack, kMaxName));
     }
   }
   // What is left out is as in a sweep file.
@@ -190,7 +189,7 @@ absl::Status BadSweepFrom(const std::vector<sweep_file::Mistake>& mistakes) {
 absl::StatusOr<MemberId> MemberFrom(std::string_view text) {
   if (const auto member = ParseMemberId(text)) return *member;
   return InvalidInput(
-      fmt::format("member: expected a name like s3c12r4, got '{}'", text.substr(0, kMaxText)));
+      fmt::format("member: expected a name like s3c12r4, got '{}'", text.substr(0, kMaxName)));
 }
 
 }  // namespace noisefloor

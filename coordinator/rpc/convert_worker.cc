@@ -23,8 +23,6 @@ namespace noisefloor {
 
 namespace {
 
-constexpr size_t kMaxQuoted = 100;     // Bytes, of what came, in a message.
-constexpr size_t kMaxText = 400;       // Bytes, of descriptions and fingerprints.
 constexpr int kMaxHeld = 10000;        // Leases.
 constexpr int kMaxMetricNames = 1000;  // Of a batch.
 
@@ -38,7 +36,7 @@ absl::Status CheckName(std::string_view field, std::string_view text) {
 }
 
 absl::Status CheckText(std::string_view field, std::string_view text, size_t least,
-                       size_t most = kMaxText) {
+                       size_t most = kMaxDescription) {
   if (text.size() >= least && text.size() <= most) return absl::OkStatus();
   return Expected(field, fmt::format("{} to {} bytes", least, most),
                   fmt::format("{}", text.size()));

@@ -33,14 +33,6 @@ namespace {
 constexpr size_t kMaxRequestId = 100;  // Bytes.
 constexpr int kMaxAssumedWorkers = 100;
 constexpr uint32_t kMaxReplays = 1000;
-constexpr size_t kMaxQuoted = 100;  // Bytes, of what came, in a message.
-
-using Unary = grpc::ServerUnaryReactor;
-
-Unary* FinishWith(Unary* reactor, const absl::Status& status) {
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
 
 absl::Status NotOffered(const std::string& stack, const sweep::Known& known) {
   return Because(MakeError(absl::StatusCode::kNotFound, sweep::NobodyOffers(stack, known)),

@@ -12,6 +12,7 @@
 #include "coordinator/rpc/access_book.h"
 #include "coordinator/rpc/garbage.h"
 #include "coordinator/rpc/stack_book.h"
+#include "coordinator/rpc/unary.h"
 #include "coordinator/rpc/watch_hub.h"
 #include "coordinator/store/blob_store.h"
 #include "noisefloor/v1/coordinator_api.grpc.pb.h"
@@ -43,7 +44,6 @@ class CoordinatorServiceImpl final : public v1::CoordinatorService::CallbackServ
 
   using grpc::Service::GetHandler;  // For its door.
   using Context = grpc::CallbackServerContext;
-  using Unary = grpc::ServerUnaryReactor;
 
   Unary* SubmitSweep(Context*, const v1::SubmitSweepRequest*, v1::SubmitSweepResponse*) override;
   Unary* PlanSweep(Context*, const v1::PlanSweepRequest*, v1::PlanSweepResponse*) override;

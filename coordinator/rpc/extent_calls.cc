@@ -16,8 +16,6 @@ namespace noisefloor {
 
 namespace {
 
-using Unary = grpc::ServerUnaryReactor;
-
 constexpr int kTries = 5;  // While others extend the same sweep.
 
 // The larger sweep, for the loop.

@@ -16,16 +16,9 @@ namespace noisefloor {
 
 namespace {
 
-using Unary = grpc::ServerUnaryReactor;
-
 constexpr uint32_t kUsualBytes = 64 << 10;
 constexpr uint32_t kMostBytes = 1 << 20;
 constexpr double kMostSeconds = 1e9;
-
-Unary* FinishWith(Unary* reactor, const absl::Status& status) {
-  reactor->Finish(ToGrpc(status));
-  return reactor;
-}
 
 absl::Status NoPool(const std::string& name) {
   return MakeError(absl::StatusCode::kNotFound, "no pool " + name);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "coordinator/pools/pool_keeper.h"
+#include "coordinator/rpc/unary.h"
 #include "noisefloor/v1/fleet_api.grpc.pb.h"
 
 namespace noisefloor {
@@ -16,7 +17,6 @@ class FleetServiceImpl final : public v1::FleetService::CallbackService {
 
   using grpc::Service::GetHandler;  // For its door.
   using Context = grpc::CallbackServerContext;
-  using Unary = grpc::ServerUnaryReactor;
 
   Unary* AddPool(Context*, const v1::AddPoolRequest*, v1::AddPoolResponse*) override;
   Unary* ListPools(Context*, const v1::ListPoolsRequest*, v1::ListPoolsResponse*) override;

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 
 #include "common/log/log.h"
+#include "coordinator/rpc/convert.h"
 
 namespace noisefloor {
 
@@ -19,7 +20,6 @@ namespace {
 constexpr size_t kFilesAtOnce = 256;
 constexpr absl::Duration kLookAgain = absl::Seconds(5);
 constexpr absl::Duration kCountUnusedAgain = absl::Minutes(5);
-constexpr size_t kMaxKind = 100;  // Bytes.
 constexpr const char* kDatabaseFiles[] = {"/noisefloor.db", "/noisefloor.db-wal"};
 
 absl::Status TooMuch() {

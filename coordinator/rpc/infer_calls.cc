@@ -23,8 +23,6 @@ namespace noisefloor {
 
 namespace {
 
-using Unary = grpc::ServerUnaryReactor;
-
 constexpr int kMostClasses = 100;
 constexpr size_t kMostRequestId = 100;  // Bytes.
 constexpr size_t kMostFileName = 200;   // Bytes.

@@ -13,8 +13,6 @@ namespace noisefloor {
 
 namespace {
 
-using Unary = grpc::ServerUnaryReactor;
-
 Unary* Refuse(Unary* reactor, const absl::Status& status) {
   reactor->Finish(ToGrpc(status));
   return reactor;

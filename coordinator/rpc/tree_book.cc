@@ -58,7 +58,7 @@ std::vector<DataLayout> LayoutsOf(const KnownDataset* known) {
   return {DataLayouts().begin(), DataLayouts().end()};
 }
 
-absl::Status CheckName(std::string_view what, std::string_view name) {
+absl::Status CheckTreeName(std::string_view what, std::string_view name) {
   if (IsName(name) && name[0] != '.') return absl::OkStatus();
   return InvalidInput(fmt::format("{}: expected {}, and no '.' first", what, kNameRule));
 }
@@ -153,7 +153,7 @@ absl::StatusOr<Tree> TreeBook::Offer(std::string key, Tree tree, std::vector<Loc
 }
 
 absl::StatusOr<Tree> TreeBook::DescribeDataSet(std::string_view name) {
-  NF_RETURN_IF_ERROR(CheckName("data_set", name));
+  NF_RETURN_IF_ERROR(CheckTreeName("data_set", name));
   if (const std::string folder = FindImages(name, roots_.data_sets); !folder.empty()) {
     return DescribeFolder(fmt::format("data_set/{}", name), folder, fmt::format("{}/", name));
   }
@@ -185,7 +185,7 @@ absl::StatusOr<Tree> TreeBook::DescribeFolder(std::string key, const std::string
 }
 
 absl::StatusOr<Tree> TreeBook::DescribeStack(std::string_view name) {
-  NF_RETURN_IF_ERROR(CheckName("stack", name));
+  NF_RETURN_IF_ERROR(CheckTreeName("stack", name));
   for (const std::string& root : roots_.stacks) {
     const std::string folder = fmt::format("{}/{}", root, name);
     if (!IsFolder(folder)) continue;

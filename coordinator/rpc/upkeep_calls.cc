@@ -7,8 +7,6 @@
 
 namespace noisefloor {
 
-using Unary = grpc::ServerUnaryReactor;
-
 namespace {
 
 // Answers on the thread that did it.

@@ -4,12 +4,11 @@
 
 #include "common/base/reason.h"
 #include "common/rpc/channel.h"
+#include "coordinator/rpc/convert.h"
 
 namespace noisefloor {
 
 namespace {
-
-constexpr size_t kMaxKind = 100;  // Bytes.
 
 absl::Status CheckLive(uint64_t lease, const UploadLimits& limits) {
   if (limits.is_live(LeaseId{lease})) return absl::OkStatus();

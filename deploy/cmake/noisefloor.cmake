@@ -62,6 +62,16 @@ function(noisefloor_take_parsed target parsed)
   endif()
 endfunction()
 
+# noisefloor_together(target): its sources compiled eight at a time. For those whose headers (gRPC's,
+# LibTorch's) cost more than themselves, even parsed before. Their names without linkage differ; what
+# tests share is left alone.
+option(NOISEFLOOR_TOGETHER "Compile the sources of some libraries eight at a time" OFF)
+function(noisefloor_together target)
+  if(NOISEFLOOR_TOGETHER AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # noisefloor_library(name SOURCES a.cc HEADERS a.h DEPS x [PRIVATE_DEPS y] [PARSED z])
 # A static library noisefloor_<name>, alias noisefloor::<name>.
 function(noisefloor_library name)
@@ -71,6 +81,9 @@ function(noisefloor_library name)
     add_library(${target} STATIC ${ARG_SOURCES})
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS} noisefloor_flags)
     noisefloor_take_parsed(${target} "${ARG_PARSED}")
+    if(ARG_PARSED)
+      noisefloor_together(${target})
+    endif()
     set(scope PUBLIC)
   else()
     add_library(${target} INTERFACE)

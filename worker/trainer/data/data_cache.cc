@@ -63,14 +63,14 @@ class Used {
 
 }  // namespace
 
-absl::StatusOr<SourceState> StateOf(const KnownDataset& known, const std::string& folder) {
+absl::StatusOr<FolderState> StateOf(const KnownDataset& known, const std::string& folder) {
   NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder));
   char real[PATH_MAX];
   if (realpath(folder.c_str(), real) == nullptr) return FileError(folder, "resolve", errno);
   std::string text = fmt::format("noisefloor source 1\n{} {} {} {} {} {} {}\n{}\n", known.name,
                                  known.classes, known.channels, known.height, known.width,
                                  known.train_examples, known.test_examples, real);
-  SourceState state;
+  FolderState state;
   state.newest = absl::InfinitePast();
   for (const std::string& name : names) {
     const std::string path = folder + "/" + name;
@@ -85,7 +85,7 @@ absl::StatusOr<SourceState> StateOf(const KnownDataset& known, const std::string
   return state;
 }
 
-std::optional<std::string> DataCache::IdentityOf(const SourceState& state) const {
+std::optional<std::string> DataCache::IdentityOf(const FolderState& state) const {
   const auto text = ReadFile(PathOf(state.key + std::string(kCacheSource)), 100);
   if (!text.ok()) return std::nullopt;
   const std::string identity = text->substr(0, text->find('\n'));
@@ -130,7 +130,7 @@ absl::Status DataCache::Keep(const std::string& identity,
   return absl::OkStatus();
 }
 
-absl::Status DataCache::Remember(const SourceState& state, const std::string& identity,
+absl::Status DataCache::Remember(const FolderState& state, const std::string& identity,
                                  absl::Time now) const {
   if (now - state.newest < kTooYoung) return absl::OkStatus();
   return WriteFileAtomically(PathOf(state.key + std::string(kCacheSource)), identity + "\n");

@@ -33,13 +33,13 @@
 
 namespace noisefloor::trainer {
 
-struct SourceState {
+struct FolderState {
   std::string key;    // 64 hexadecimal digits.
   absl::Time newest;  // The last change of any of its files.
 };
 
 // NotFound without the folder.
-absl::StatusOr<SourceState> StateOf(const KnownDataset& known, const std::string& folder);
+absl::StatusOr<FolderState> StateOf(const KnownDataset& known, const std::string& folder);
 
 class DataCache {
  public:
@@ -50,7 +50,7 @@ class DataCache {
   const std::string& folder() const { return folder_; }
 
   // The identity of source files in this state, if it is known.
-  std::optional<std::string> IdentityOf(const SourceState& state) const;
+  std::optional<std::string> IdentityOf(const FolderState& state) const;
   // NotFound when the set is not here; DataLoss when its file is damaged.
   absl::StatusOr<Dataset> Open(const KnownDataset& known, const std::string& identity,
                                ExampleLimits limits) const;
@@ -71,7 +71,7 @@ class DataCache {
   // longest ago go first, until all that are left are within the limit or in use.
   absl::Status Keep(const std::string& identity, std::string_view file) const;
   // Nothing, when the state is too young (`now` is wall time) to be told from a later one.
-  absl::Status Remember(const SourceState& state, const std::string& identity,
+  absl::Status Remember(const FolderState& state, const std::string& identity,
                         absl::Time now) const;
 
  private:

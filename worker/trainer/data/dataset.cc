@@ -155,7 +155,7 @@ absl::StatusOr<Dataset> LoadDataset(std::string_view name, std::string_view data
 absl::StatusOr<Dataset> LoadDataset(const KnownDataset& known, std::string_view data_root,
                                     ExampleLimits limits, const DataCache& cache, absl::Time now) {
   NF_ASSIGN_OR_RETURN(const std::string folder, FolderFor(known, data_root, limits));
-  NF_ASSIGN_OR_RETURN(const SourceState before, StateOf(known, folder));
+  NF_ASSIGN_OR_RETURN(const FolderState before, StateOf(known, folder));
   std::vector<std::string> notes;
   const auto note = [&](const absl::Status& status, std::string_view then) {
     notes.push_back(fmt::format("data cache: {}; {}", Message(status), then));

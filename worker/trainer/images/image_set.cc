@@ -283,7 +283,7 @@ absl::StatusOr<Dataset> LoadImages(const ImageSettings& settings, const ImageSou
                                    ExampleLimits limits, absl::Time now) {
   NF_ASSIGN_OR_RETURN(const std::string folder, FindFolder(settings.name, source.data_root));
   NF_ASSIGN_OR_RETURN(const TreeState state, StateOfTree(folder, AskedOf(settings)));
-  const SourceState before = {state.key,
+  const FolderState before = {state.key,
                               absl::UnixEpoch() + absl::Nanoseconds(state.newest_unix_ns)};
   std::vector<std::string> notes;
   const auto note = [&](const absl::Status& status, std::string_view then) {

@@ -32,6 +32,10 @@ function(noisefloor_trainer_of stack suffix)
       noisefloor::trainer_images noisefloor::trainer_noise noisefloor::trainer_plain
       noisefloor::trainer_protocol)
   target_precompile_headers(noisefloor_trainer_torch${suffix} PRIVATE pch.h)
+  noisefloor_together(noisefloor_trainer_torch${suffix})
+  # Names of their own that LibTorch has, too.
+  set_source_files_properties(facts/kineto.cc facts/probe_run.cc
+    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_compile_definitions(noisefloor_trainer_torch${suffix} PRIVATE
     NOISEFLOOR_STACK="${stack}" NOISEFLOOR_VERSION="${PROJECT_VERSION}")
 

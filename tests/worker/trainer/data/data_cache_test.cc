@@ -93,7 +93,7 @@ TEST_F(DataCacheTest, ASecondUserReadsNoSourceFile) {
     if (truncate(entry.path().c_str(), 0) != 0) FAIL();
   }
   // Their state, as the index has it, is enough.
-  const SourceState changed = StateOf(kTinyCifar10, root_.Path("ten")).value();
+  const FolderState changed = StateOf(kTinyCifar10, root_.Path("ten")).value();
   ASSERT_TRUE(Cache().Remember(changed, first.identity, Later()).ok());
   ExpectSame(Load(), first);
 }
@@ -128,17 +128,17 @@ TEST_F(DataCacheTest, AChangedPixelIsFoundOutAlsoWhenTheTimeOfContentIsPutBack) 
 }
 
 TEST_F(DataCacheTest, AReplacedFileAndANewOneAreFoundOut) {
-  const SourceState first = StateOf(kTinyCifar10, root_.Path("ten")).value();
+  const FolderState first = StateOf(kTinyCifar10, root_.Path("ten")).value();
   const std::string path = root_.Path("ten/test_batch.bin");
   std::filesystem::copy_file(path, path + ".new");
-  const SourceState second = StateOf(kTinyCifar10, root_.Path("ten")).value();
+  const FolderState second = StateOf(kTinyCifar10, root_.Path("ten")).value();
   std::filesystem::rename(path + ".new", path);
-  const SourceState third = StateOf(kTinyCifar10, root_.Path("ten")).value();
+  const FolderState third = StateOf(kTinyCifar10, root_.Path("ten")).value();
   EXPECT_EQ((std::set{first.key, second.key, third.key}).size(), 3u);
 }
 
 TEST_F(DataCacheTest, AYoungStateIsNotRemembered) {
-  const SourceState state = StateOf(kTinyCifar10, root_.Path("ten")).value();
+  const FolderState state = StateOf(kTinyCifar10, root_.Path("ten")).value();
   const auto load = [&](absl::Duration age) {
     return LoadDataset(kTinyCifar10, root_.path(), {}, Cache(), state.newest + age).value();
   };

@@ -11,14 +11,14 @@ namespace noisefloor::trainer {
 
 namespace {
 
-constexpr int64_t kChannels = 3;
+constexpr int64_t kImageChannels = 3;
 
 uint64_t SeedOf(const Specification& specification) {
   return specification.Source(NoiseSource::kDataOrder).seed;
 }
 
 ModelShape ShapeOf(const MeasureSettings& measure) {
-  return {kChannels, measure.image_size, measure.image_size, measure.classes};
+  return {kImageChannels, measure.image_size, measure.image_size, measure.classes};
 }
 
 bool IsBinary(const Specification& specification) {
@@ -76,7 +76,7 @@ Examples DrawBatch(const Specification& specification, at::Device device) {
   const int64_t side = specification.measure.image_size;
   const uint64_t seed = SeedOf(specification);
   const PhiloxStream pixels(seed, StreamOf("measure.images"));
-  at::Tensor images = at::empty({count, kChannels, side, side}, at::kFloat);
+  at::Tensor images = at::empty({count, kImageChannels, side, side}, at::kFloat);
   auto* const pixel = images.mutable_data_ptr<float>();
   for (int64_t i = 0; i < images.numel(); i += 4) {
     const PhiloxCounter words = pixels.Block(static_cast<uint64_t>(i) / 4);
