@@ -246,13 +246,13 @@ std::optional<int64_t> ReplicatesFor(double level, int64_t sides, int64_t blocks
   }
 }
 
-std::vector<bool> CanBeClaimed(std::span<const double> least) {
+std::vector<bool> CanBeClaimed(std::span<const double> least, double level) {
   std::vector<bool> can(least.size());
   for (size_t k = 1; k <= least.size(); ++k) {
-    const double level = kLevel / static_cast<double>(k);
+    const double of_each = level / static_cast<double>(k);
     size_t count = 0;
     for (size_t i = 0; i < least.size(); ++i) {
-      can[i] = least[i] <= level;
+      can[i] = least[i] <= of_each;
       count += can[i];
     }
     if (count <= k) break;
@@ -261,16 +261,24 @@ std::vector<bool> CanBeClaimed(std::span<const double> least) {
 }
 
 std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p) {
+  return Holm(p, std::vector<double>(p.size(), 1));
+}
+
+std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p,
+                                        std::span<const double> weights) {
   std::vector<size_t> order;
   for (size_t k = 0; k < p.size(); ++k) {
     if (p[k]) order.push_back(k);
   }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return *p[a] < *p[b]; });
+  const auto of_its_share = [&](size_t k) { return *p[k] / weights[k]; };
+  std::ranges::stable_sort(order, {}, of_its_share);
+  std::vector<double> left(order.size());  // The weight of this one and of all after it.
+  double sum = 0;
+  for (size_t k = order.size(); k-- > 0;) left[k] = sum += weights[order[k]];
   std::vector<std::optional<double>> adjusted(p.size());
   double least = 0;
   for (size_t k = 0; k < order.size(); ++k) {
-    const double left = static_cast<double>(order.size() - k);
-    least = std::max(least, std::min(1.0, left * *p[order[k]]));
+    least = std::max(least, std::min(1.0, left[k] * of_its_share(order[k])));
     adjusted[order[k]] = least;
   }
   return adjusted;

@@ -53,12 +53,16 @@ std::optional<int64_t> ReplicatesFor(double level, int64_t sides, int64_t blocks
 
 // Which tests of a family can be claimed at all after correction, by the least p of each: a test
 // that never rejects needs no correction for it. With K the smallest number such that at most K
-// tests have a least p of at most 5 % / K, those (Tarone 1990).
-std::vector<bool> CanBeClaimed(std::span<const double> least);
+// tests have a least p of at most level / K, those (Tarone 1990).
+std::vector<bool> CanBeClaimed(std::span<const double> least, double level);
 
 // Holm's step-down adjustment (1979) of the p-values of one family, each to be compared with the
 // level of the family. Absent ones are in no family.
 std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p);
+// Likewise where each has a weight > 0: its share of the level, which goes over to the others once
+// it is claimed.
+std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p,
+                                        std::span<const double> weights);
 
 // A confidence set, at 95 %, for the largest of several values that are estimated from the same
 // replicates: places of the values that no other is significantly above. `without[i]` are the

@@ -63,6 +63,10 @@ std::string PValue(double p) {
   return p < 0.0001 ? fmt::format("{:.1e}", p) : fmt::format("{:.2g}", p);
 }
 
+std::string OverTests(int64_t tests) {
+  return tests == 1 ? "this test alone" : fmt::format("the {} tests of the study", tests);
+}
+
 std::string AtOneDraw(std::span<const std::string> held, int64_t blocks) {
   return held.empty() || blocks != 1 ? "" : " at this one " + Listed(held);
 }

@@ -13,6 +13,9 @@ namespace noisefloor::report {
 // "0.004"
 std::string PValue(double p);
 
+// "this test alone", "the 12 tests of the study": what CorrectClaims corrected over.
+std::string OverTests(int64_t tests);
+
 // What one draw of the held sources means for a sentence: " at this one init and data_order"; ""
 // over several blocks, or where none is held.
 std::string AtOneDraw(std::span<const std::string> held, int64_t blocks);

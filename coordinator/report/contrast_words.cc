@@ -43,7 +43,7 @@ std::string_view NounOf(const FigureContrast& contrast) {
 
 std::string Corrected(const FigureContrast& figure, int64_t tests) {
   if (tests == 1) return "p = " + PValue(*figure.p);
-  return fmt::format("p = {} after Holm over {} tests", PValue(*figure.p_holm), tests);
+  return fmt::format("p = {} after Holm over {}", PValue(*figure.p_holm), OverTests(tests));
 }
 
 // ", n = 3, over 2 settings": where a figure has less than the contrast says.
@@ -123,15 +123,6 @@ std::string ClaimOf(const Contrast& contrast, int64_t tests) {
         fmt::format("{} ({}{})", SizeOf(figure), Corrected(figure, tests), Less(figure, contrast)));
   }
   return parts.empty() ? "" : Sentence(contrast, parts);
-}
-
-int64_t TestsOf(const std::vector<Contrast>& contrasts) {
-  int64_t tests = 0;
-  for (const Contrast& contrast : contrasts) {
-    tests += std::ranges::count_if(
-        contrast.figures, [](const FigureContrast& figure) { return figure.p_holm.has_value(); });
-  }
-  return tests;
 }
 
 }  // namespace noisefloor::report

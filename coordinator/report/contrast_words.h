@@ -12,14 +12,11 @@ namespace noisefloor::report {
 std::string_view Word(Question question);  // "axis", "plan", "hardware", "stack"
 
 // "learning_rate 0.5 against 0.05 (algo, cpu-amd-avx2; n = 6 draws): two trainings disagree on
-// 3.1 % [2.2, 4.0] more of the answers (p = 0.002 after Holm over 12 tests). ..." `tests`: of the
-// study.
+// 3.1 % [2.2, 4.0] more of the answers (p = 0.002 after Holm over the 12 tests of the
+// study). ..." `tests`: of the study.
 std::string TextOf(const Contrast& contrast, int64_t tests);
 
 // Only what is shown of it; "" where nothing is.
 std::string ClaimOf(const Contrast& contrast, int64_t tests);
-
-// How many p of the contrasts were corrected together.
-int64_t TestsOf(const std::vector<Contrast>& contrasts);
 
 }  // namespace noisefloor::report

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -135,12 +134,6 @@ std::vector<Board> BoardsOf(const Gathered& gathered, const Asked& asked) {
   return boards;
 }
 
-DrawIds Common(const DrawIds& a, const DrawIds& b) {
-  DrawIds common;
-  std::ranges::set_intersection(a, b, std::back_inserter(common));
-  return common;
-}
-
 // Both sides in one setting.
 struct Pair {
   const Rest* rest = nullptr;
@@ -207,7 +200,7 @@ Chosen Choose(const std::vector<Pair>& pairs, FigureKind figure, const Draws& dr
   for (const Pair& pair : pairs) {
     Chosen alone{
         {pair}, pair.a->Draws(figure, draws.blocks_a), pair.b->Draws(figure, draws.blocks_b)};
-    if (draws.paired) alone.a = alone.b = Common(alone.a, alone.b);
+    if (draws.paired) alone.a = alone.b = CommonDraws(alone.a, alone.b);
     if (alone.n() > 0) candidates.push_back(std::move(alone));
   }
   std::ranges::stable_sort(candidates, std::greater<>(), &Chosen::n);
@@ -217,7 +210,7 @@ Chosen Choose(const std::vector<Pair>& pairs, FigureKind figure, const Draws& dr
       chosen = next;
       continue;
     }
-    Chosen both{chosen.pairs, Common(chosen.a, next.a), Common(chosen.b, next.b)};
+    Chosen both{chosen.pairs, CommonDraws(chosen.a, next.a), CommonDraws(chosen.b, next.b)};
     if (both.n() < std::min(kLeastDraws, chosen.n())) continue;
     both.pairs.push_back(next.pairs[0]);
     chosen = std::move(both);
@@ -314,24 +307,6 @@ std::optional<Contrast> ContrastOf(const Asked& asked, Board& board, const std::
   return out;
 }
 
-// Holm over everything that is tested in the study.
-void Correct(std::vector<Contrast>& contrasts) {
-  std::vector<FigureContrast*> tested;
-  std::vector<std::optional<double>> p;
-  for (Contrast& contrast : contrasts) {
-    for (FigureContrast& figure : contrast.figures) {
-      if (!figure.p || contrast.under_trained) continue;
-      tested.push_back(&figure);
-      p.push_back(figure.p);
-    }
-  }
-  const std::vector<std::optional<double>> adjusted = analysis::Holm(p);
-  for (size_t k = 0; k < tested.size(); ++k) {
-    tested[k]->p_holm = adjusted[k];
-    tested[k]->shown = adjusted[k] && *adjusted[k] <= analysis::kLevel;
-  }
-}
-
 }  // namespace
 
 std::vector<Contrast> BuildContrasts(const Gathered& gathered) {
@@ -349,9 +324,6 @@ std::vector<Contrast> BuildContrasts(const Gathered& gathered) {
       }
     }
   }
-  Correct(contrasts);
-  const int64_t tests = TestsOf(contrasts);
-  for (Contrast& contrast : contrasts) contrast.text = TextOf(contrast, tests);
   return contrasts;
 }
 

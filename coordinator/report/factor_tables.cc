@@ -61,10 +61,9 @@ void AddComparisons(const std::string& heading, const std::vector<Comparison>& c
              rows);
   page.Line(
       "draws: independent draws of the seeded sources, the n of each row, never copies of one; "
-      "shift "
-      "of the mean: churn of unequal replicates across, less the mean inside A and B; p: exact "
-      "test "
-      "of no shift, and its p after Holm over the comparisons of the plan.");
+      "shift of the mean: churn of unequal replicates across, less the mean inside A and B; p: "
+      "exact test of no shift, and its p after Holm over the comparisons of the plan, not below "
+      "that of all sides at once, which is corrected over the tests of the study.");
   for (const SettingTest& test : tests) page.Line("- " + test.text);
 }
 
@@ -88,7 +87,7 @@ void AddHardware(const Study& study, TextPage& page) {
 
 void AddContrasts(const Study& study, TextPage& page) {
   if (study.contrasts.empty()) return;
-  page.Heading("Contrasts: B - A, draw by draw (p after Holm over all of them)");
+  page.Heading("Contrasts: B - A, draw by draw (p after Holm over the study)");
   TextRows rows;
   for (const Contrast& contrast : study.contrasts) {
     std::vector<std::string>& row = rows.emplace_back();
@@ -103,7 +102,9 @@ void AddContrasts(const Study& study, TextPage& page) {
   }
   page.Table({"A / B", "plan", "over", "draws", "churn", "top-1", "SD of top-1, B / A"}, rows);
   page.Line(
-      "*: shown, p <= 0.05 after Holm over every p in this table; the ratio of the SDs is not "
+      "*: shown, p <= 0.05 after a weighted Holm over every test of the study (two thirds of the "
+      "level are for "
+      "shifts of the mean answer, where there are any); the ratio of the SDs is not "
       "tested; "
       "draws: those that both sides have, or the fewer of two sides whose draws have nothing in "
       "common; what is not shown may be there, within its interval.");

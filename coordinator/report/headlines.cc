@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 
 #include "coordinator/analysis/spread.h"
+#include "coordinator/report/claims.h"
 #include "coordinator/report/comparison_words.h"
 #include "coordinator/report/contrast_words.h"
 #include "coordinator/report/words.h"
@@ -302,7 +303,7 @@ void SayShifts(const std::vector<SettingTest>& tests, const std::vector<Comparis
 // Of one question (an axis, or plans) the sides that differ, and how many were set against each
 // other.
 void SayContrasts(const Study& study, Headlines& headlines) {
-  const int64_t tests = TestsOf(study.contrasts);
+  const int64_t tests = TestsOf(study);
   std::vector<std::pair<std::string, std::vector<const Contrast*>>> by_subject;
   for (const Contrast& contrast : study.contrasts) {
     if (contrast.under_trained) continue;
@@ -326,10 +327,10 @@ void SayContrasts(const Study& study, Headlines& headlines) {
     } else if (claims.size() <= kMostPoints) {
       for (std::string& claim : claims) headlines.push_back(std::move(claim));
     } else {
-      headlines.push_back(
-          fmt::format("{}: in {} of {} contrasts a difference is shown after Holm over all {} "
-                      "tests; each is in its table.",
-                      subject, claims.size(), contrasts.size(), tests));
+      headlines.push_back(fmt::format(
+          "{}: in {} of {} contrasts a difference is shown after Holm over {}; each is in its "
+          "table.",
+          subject, claims.size(), contrasts.size(), OverTests(tests)));
     }
   }
 }

@@ -97,10 +97,10 @@ std::string SizeOf(const std::vector<int64_t>& replicates) {
   return fmt::format("{} blocks of {}", replicates.size(), of_block);
 }
 
-std::string CannotText(const Candidate& candidate, size_t family) {
+std::string CannotText(const Candidate& candidate, size_t family, double level) {
   const auto blocks = static_cast<int64_t>(std::max<size_t>(1, candidate.replicates.size()));
   const std::optional<int64_t> needed = analysis::ReplicatesFor(
-      analysis::kLevel / static_cast<double>(family), candidate.sides, blocks, candidate.exchange);
+      level / static_cast<double>(family), candidate.sides, blocks, candidate.exchange);
   const std::string among = family == 1 ? "" : fmt::format(" among {}", family);
   const std::string enough = !needed       ? "no number of them"
                              : blocks == 1 ? std::to_string(*needed)
@@ -109,23 +109,17 @@ std::string CannotText(const Candidate& candidate, size_t family) {
                      SizeOf(candidate.replicates), among, PValue(candidate.claim->least_p), enough);
 }
 
-// Corrects the tests of one family, which is named after "over".
-void Correct(const std::vector<Candidate>& family, const std::string& name) {
+// The p of those of a family that can be claimed at all; the others are told why not.
+std::vector<std::optional<double>> Claimable(const std::vector<Candidate>& family, double level) {
   std::vector<double> least;
   for (const Candidate& candidate : family) least.push_back(candidate.claim->least_p);
-  const std::vector<bool> can = analysis::CanBeClaimed(least);
+  const std::vector<bool> can = analysis::CanBeClaimed(least, level);
   std::vector<std::optional<double>> p;
   for (size_t k = 0; k < family.size(); ++k) {
     p.push_back(can[k] ? family[k].claim->p : std::nullopt);
+    if (!can[k]) family[k].claim->note = CannotText(family[k], family.size(), level);
   }
-  const std::vector<std::optional<double>> adjusted = analysis::Holm(p);
-  for (size_t k = 0; k < family.size(); ++k) {
-    ShiftClaim& claim = *family[k].claim;
-    claim.family = name;
-    claim.p_holm = adjusted[k];
-    claim.shown = adjusted[k] && *adjusted[k] <= analysis::kLevel;
-    if (!can[k]) claim.note = CannotText(family[k], family.size());
-  }
+  return p;
 }
 
 // Plan, point of the axes, evaluation set and what else is equal on all sides: of classes, where
@@ -214,51 +208,42 @@ std::vector<Block> BlocksOf(const Gathered& gathered, const Comparison& comparis
   return blocks;
 }
 
-// A claim of two sides needs that of all sides of their setting: its p is not below that.
-void HoldToAll(const ShiftClaim& all, Comparison& comparison) {
-  ShiftClaim& claim = comparison.shift;
-  if (!all.p_holm && claim.note.empty()) {
-    claim.note = fmt::format("of all {} at once: {}", SidesWord(comparison.factor), all.note);
-  }
-  if (all.p_holm && claim.p_holm) {
-    claim.p_holm = std::max(*claim.p_holm, *all.p_holm);
-  } else {
-    claim.p_holm = std::nullopt;
-  }
-  claim.shown = claim.p_holm && *claim.p_holm <= analysis::kLevel;
-}
-
-// Tests of two sides; `all` are those of all sides of a setting.
+// Tests of two sides; `all` are the places of those of all sides of a setting.
 void TestComparisons(const Gathered& gathered, const Settings& settings,
-                     const std::map<SettingKey, const ShiftClaim*>& all,
+                     const std::map<SettingKey, size_t>& all,
                      std::vector<Comparison>& comparisons) {
   std::map<std::string, std::vector<Candidate>> by_plan;
   for (Comparison& comparison : comparisons) {
     ShiftClaim& claim = comparison.shift;
     const std::vector<Block> blocks = BlocksOf(gathered, comparison);
+    const auto of_all = all.find(settings.KeyOf(*blocks[0][0]));
+    if (of_all != all.end()) comparison.setting_test = of_all->second;
     if (comparison.all_fixed) {
       claim.note = "nothing is free: its bits are equal or they are not";
     } else if (!blocks[0][0]->shared.empty()) {
       claim.note = "not tested: " + SharingText(NamesOf(blocks[0][0]->shared));
-    } else if (comparison.mixes_stacks && !all.contains(settings.KeyOf(*blocks[0][0]))) {
-      claim.note = "the stacks differ as well";
+    } else if (!comparison.setting_test) {
+      claim.note = comparison.mixes_stacks
+                       ? "the stacks differ as well"
+                       : fmt::format("no block has all {}", SidesWord(comparison.factor));
     } else {
       by_plan[comparison.plan].push_back(RunTest(DesignOf(gathered, blocks), 2, claim));
     }
   }
   for (const auto& [plan, family] : by_plan) {
-    Correct(family, fmt::format("{} of {}",
-                                Counted(static_cast<int64_t>(family.size()), "comparison"), plan));
-  }
-  for (Comparison& comparison : comparisons) {
-    const auto of_all = all.find(settings.KeyOf(*BlocksOf(gathered, comparison)[0][0]));
-    if (of_all != all.end()) HoldToAll(*of_all->second, comparison);
+    const std::vector<std::optional<double>> adjusted =
+        analysis::Holm(Claimable(family, analysis::kLevel));
+    for (size_t k = 0; k < family.size(); ++k) {
+      family[k].claim->p_holm = adjusted[k];
+      family[k].claim->family =
+          fmt::format("{} of {}", Counted(static_cast<int64_t>(family.size()), "comparison"), plan);
+    }
   }
 }
 
 }  // namespace
 
-std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor,
+std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor, double level,
                                          std::vector<Comparison>& comparisons) {
   const Settings settings(gathered, factor);
   std::map<SettingKey, std::vector<const CellFacts*>> cells_of;
@@ -266,9 +251,9 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
     if (!cell.all_fixed && cell.shared.empty()) cells_of[settings.KeyOf(cell)].push_back(&cell);
   }
   std::vector<SettingTest> tests;
-  tests.reserve(cells_of.size());  // Candidates and claims point into it.
+  tests.reserve(cells_of.size());  // Candidates point into it.
   std::vector<Candidate> family;
-  std::map<SettingKey, const ShiftClaim*> all;
+  std::map<SettingKey, size_t> all;
   for (const auto& [key, cells] : cells_of) {
     const std::vector<Block> blocks = BlocksOf(settings, cells);
     if (blocks.empty()) continue;
@@ -276,14 +261,25 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
     SettingTest& test = tests.emplace_back(FactsOf(settings, blocks, design));
     const auto sides = static_cast<int64_t>(test.sides.size());
     family.push_back(RunTest(design, sides, test.shift));
-    all[key] = &test.shift;
+    all[key] = tests.size() - 1;
   }
-  const auto count = static_cast<int64_t>(family.size());
-  Correct(family,
-          count == 1 ? "this test alone" : fmt::format("{} tests of plans and settings", count));
+  (void)Claimable(family, level);
   TestComparisons(gathered, settings, all, comparisons);
-  for (SettingTest& test : tests) test.text = TextOf(test);
   return tests;
+}
+
+void HoldToAll(const SettingTest& all, Comparison& comparison) {
+  ShiftClaim& claim = comparison.shift;
+  if (!all.shift.p_holm && claim.note.empty()) {
+    claim.note = fmt::format("of all {} at once: {}", SidesWord(comparison.factor), all.shift.note);
+  }
+  if (!all.shift.p_holm) {
+    claim.p_holm = std::nullopt;
+  } else if (claim.p_holm && *claim.p_holm <= *all.shift.p_holm) {
+    claim.p_holm = all.shift.p_holm;
+    claim.family = all.shift.family;
+  }
+  claim.shown = claim.p_holm && *claim.p_holm <= analysis::kLevel;
 }
 
 }  // namespace noisefloor::report

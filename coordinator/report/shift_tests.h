@@ -1,10 +1,9 @@
 // Exact tests of whether the hardware class, or the stack, shifts the mean answer. Internal to this
 // folder.
 //
-// One test for each plan at each point of the axes, of all its classes at once, corrected by Holm
-// over all of these of the study. Then one for each two classes, corrected by Holm over all of the
-// plan, and claimed only where the test of all classes is, too: of studies whose hardware never
-// matters at most 5 % claim anything. So it is for stacks, which are a family of their own.
+// One test for each plan at each point of the axes, of all its classes at once. Then one for each
+// two classes, corrected by Holm over all of the plan, and claimed only where the test of all
+// classes is, too.
 #pragma once
 
 #include <vector>
@@ -14,9 +13,13 @@
 
 namespace noisefloor::report {
 
-// Also sets `shift` of the comparisons. Plans whose sources are all fixed have no test: their bits
-// are equal or they are not.
-std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor,
+// Also sets `shift` of the comparisons, and which test theirs rests on. Plans whose sources are all
+// fixed have no test: their bits are equal or they are not. `level`: of all these tests. What
+// cannot be claimed at it has a note; the others wait for CorrectClaims.
+std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor, double level,
                                          std::vector<Comparison>& comparisons);
+
+// A claim of two sides needs that of all sides of their setting: its p is not below that.
+void HoldToAll(const SettingTest& all, Comparison& comparison);
 
 }  // namespace noisefloor::report

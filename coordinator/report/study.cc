@@ -6,6 +6,7 @@
 
 #include "coordinator/report/blocks.h"
 #include "coordinator/report/checks.h"
+#include "coordinator/report/claims.h"
 #include "coordinator/report/cohort.h"
 #include "coordinator/report/comparison.h"
 #include "coordinator/report/comparison_words.h"
@@ -79,13 +80,12 @@ Study BuildStudy(const StudyInput& input) {
   study.controls = BuildControls(gathered);
   study.physical = BuildPhysical(gathered);
   study.hardware = BuildComparisons(gathered, Factor::kHardware);
-  study.hardware_tests = BuildShiftTests(gathered, Factor::kHardware, study.hardware);
   study.stacks = BuildComparisons(gathered, Factor::kStack);
-  study.stack_tests = BuildShiftTests(gathered, Factor::kStack, study.stacks);
-  for (auto* const comparisons : {&study.hardware, &study.stacks}) {
-    for (Comparison& comparison : *comparisons) comparison.text = TextOf(comparison);
-  }
   study.contrasts = BuildContrasts(gathered);
+  const double level = LevelOfShifts(study);
+  study.hardware_tests = BuildShiftTests(gathered, Factor::kHardware, level, study.hardware);
+  study.stack_tests = BuildShiftTests(gathered, Factor::kStack, level, study.stacks);
+  CorrectClaims(study);
   study.decompositions = BuildDecompositions(gathered);
   study.worst_classes = BuildWorstClasses(gathered);
   study.fixed_draws = BuildFixedDraws(gathered);

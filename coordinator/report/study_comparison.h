@@ -2,6 +2,7 @@
 // values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ using analysis::Estimate;
 // framework: "torch-2.11-cu130".
 enum class Factor : uint8_t { kHardware, kStack };
 
-// An exact test of "the factor does not matter", corrected for the others of its family.
+// An exact test of "the factor does not matter", corrected for the others of its family: of all
+// sides at once for every test of the study, of two sides for the plan's besides.
 struct ShiftClaim {
   std::optional<double> p;       // Absent: there is no such test, see note.
   std::optional<double> p_holm;  // Absent: in no family, for it could never be claimed.
@@ -25,7 +27,7 @@ struct ShiftClaim {
   int64_t arrangements = 0;      // Looked at.
   bool shown = false;            // p_holm <= 5 %: it may be said that the mean answer shifts.
   std::string family;            // Of what tests p_holm is corrected for, in words.
-  std::string note;  // Why nothing can be claimed, and which number of replicates could.
+  std::string note;  // Why nothing can be claimed, and which number of replicates could; or "".
 };
 
 // All hardware classes, or stacks, of one plan at one point of the axes at once: does any of them
@@ -86,7 +88,8 @@ struct Comparison {
   Estimate logits_correlation_unpaired;
   int64_t examples = 0;  // Of the evaluation set.
   ShiftClaim shift;
-  std::string text;  // The finding in words.
+  std::optional<size_t> setting_test;  // Place of that of all sides; absent: it rests on none.
+  std::string text;                    // The finding in words.
 };
 
 }  // namespace noisefloor::report

@@ -288,7 +288,7 @@ TEST(LeastPTest, ReplicatesThatATestNeeds) {
 }
 
 TEST(CanBeClaimedTest, LeavesOutWhatNoDataCouldShow) {
-  const auto can = [](std::vector<double> least) { return CanBeClaimed(least); };
+  const auto can = [](std::vector<double> least) { return CanBeClaimed(least, 0.05); };
   EXPECT_THAT(can({1.0 / 32}), ElementsAre(true));
   EXPECT_THAT(can({1.0 / 16}), ElementsAre(false));
   // Two tests of six replicates: neither can be below 5 % / 2. Of seven: both can.
@@ -310,6 +310,24 @@ TEST(HolmTest, AdjustsAsRDoes) {
   EXPECT_DOUBLE_EQ(*adjusted[3], 0.06);
   EXPECT_DOUBLE_EQ(*adjusted[4], 0.02);
   EXPECT_DOUBLE_EQ(*Holm(std::vector<std::optional<double>>{0.6, 0.6})[0], 1);
+}
+
+TEST(HolmTest, AWeightIsAShareOfTheLevelThatIsPassedOn) {
+  // By p / weight: 0.02 (of 2 + 1 + 1), 0.03 (of 1 + 1), 0.045 (of 1).
+  const std::vector<std::optional<double>> p = {0.03, 0.04, {}, 0.045};
+  const auto adjusted = Holm(p, std::vector<double>{1, 2, 5, 1});
+  EXPECT_DOUBLE_EQ(*adjusted[1], 0.08);
+  EXPECT_DOUBLE_EQ(*adjusted[0], 0.08) << "0.06, but none is below one that is claimed before it";
+  EXPECT_FALSE(adjusted[2].has_value());
+  EXPECT_DOUBLE_EQ(*adjusted[3], 0.08);
+  const auto passed_on =
+      Holm(std::vector<std::optional<double>>{0.001, 0.045}, std::vector<double>{0.5, 0.5});
+  EXPECT_DOUBLE_EQ(*passed_on[1], 0.045) << "all of the level, once the first is claimed";
+}
+
+TEST(CanBeClaimedTest, ALowerLevelWantsMore) {
+  EXPECT_TRUE(CanBeClaimed(std::vector<double>{1.0 / 32}, 0.05)[0]);
+  EXPECT_FALSE(CanBeClaimed(std::vector<double>{1.0 / 32}, 0.025)[0]);
 }
 
 TEST(MayBeLargestTest, DropsOnlyWhatAnotherIsSurelyAbove) {
