@@ -14,19 +14,12 @@ namespace {
 
 constexpr int64_t kLeastDraws = 3;
 
-// (n - 1) / n times the squared deviations of the values without one draw, from that of all.
-double JackknifeVariance(double all, std::span<const double> without) {
+double VarianceOf(double all, std::span<const double> without) {
   double squares = 0;
   for (const double value : without) squares += (value - all) * (value - all);
   const auto n = static_cast<double>(without.size());
   return squares * (n - 1) / n;
 }
-
-// The error of a difference, and the degrees of freedom that it is known with.
-struct Error {
-  double variance = 0;
-  double degrees = 0;
-};
 
 // What is told of b.all - a.all. Absent error: there are fewer than three draws.
 struct Telling {
@@ -35,8 +28,8 @@ struct Telling {
   std::string method;  // Of the error, in words.
 };
 
-Contrast Tell(const Jackknifed& a, const Jackknifed& b, const std::optional<Error>& error,
-              const Telling& telling) {
+Contrast Tell(const Jackknifed& a, const Jackknifed& b,
+              const std::optional<ErrorOfDifference>& error, const Telling& telling) {
   const bool is_ratio = telling.scale == Scale::kRatio;
   // What is less, beside the two terms that it is left of, is rounding.
   const double rounding = kRounding * std::max(std::abs(a.all), std::abs(b.all));
@@ -65,6 +58,7 @@ Contrast Tell(const Jackknifed& a, const Jackknifed& b, const std::optional<Erro
     estimate.note = "leaving out any one draw changes nothing: no interval";
     return contrast;
   }
+  contrast.error = error;
   const double half = TQuantile(error->degrees, 1 - kLevel / 2) * of_delta;
   estimate.low = is_ratio ? std::exp(delta - half) : delta - half;
   estimate.high = is_ratio ? std::exp(delta + half) : delta + half;
@@ -77,6 +71,10 @@ bool HasError(const Jackknifed& figure) {
 }
 
 }  // namespace
+
+double JackknifeVariance(const Jackknifed& figure) {
+  return VarianceOf(figure.all, figure.without);
+}
 
 Jackknifed MeanWithoutEach(std::span<const double> values) {
   NF_CHECK(!values.empty());
@@ -167,11 +165,11 @@ Jackknifed MeanOfFigures(std::span<const Jackknifed> figures) {
 Contrast PairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
                         const std::string& unit) {
   NF_CHECK(a.n == b.n && a.without.size() == b.without.size());
-  std::optional<Error> error;
+  std::optional<ErrorOfDifference> error;
   if (HasError(a)) {
     std::vector<double> without;
     for (size_t i = 0; i < a.without.size(); ++i) without.push_back(b.without[i] - a.without[i]);
-    error = Error{JackknifeVariance(b.all - a.all, without), static_cast<double>(a.n - 1)};
+    error = ErrorOfDifference{VarianceOf(b.all - a.all, without), static_cast<double>(a.n - 1)};
   }
   Contrast contrast = Tell(
       a, b, error, {scale, unit, "jackknife leaving out one draw from both sides, Student's t"});
@@ -185,13 +183,14 @@ Contrast PairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
 
 Contrast UnpairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
                           const std::string& unit) {
-  std::optional<Error> error;
+  std::optional<ErrorOfDifference> error;
   if (HasError(a) && HasError(b)) {
-    const double of_a = JackknifeVariance(a.all, a.without);
-    const double of_b = JackknifeVariance(b.all, b.without);
+    const double of_a = VarianceOf(a.all, a.without);
+    const double of_b = VarianceOf(b.all, b.without);
     const double squares =
         of_a * of_a / static_cast<double>(a.n - 1) + of_b * of_b / static_cast<double>(b.n - 1);
-    error = Error{of_a + of_b, squares > 0 ? (of_a + of_b) * (of_a + of_b) / squares : 1};
+    error =
+        ErrorOfDifference{of_a + of_b, squares > 0 ? (of_a + of_b) * (of_a + of_b) / squares : 1};
   }
   return Tell(a, b, error, {scale, unit, "a jackknife on each side, Welch's degrees of freedom"});
 }

@@ -33,6 +33,9 @@ Jackknifed LogPooledSdWithoutEach(std::span<const std::vector<double>> groups);
 // The mean over pairs: churn, from its sums. n >= 2.
 Jackknifed PairMeanWithoutEach(const PairSums& sums);
 
+// (n - 1) / n times the squared deviations of the values without one draw from that of all.
+double JackknifeVariance(const Jackknifed& figure);
+
 // The mean of one figure of several cohorts that have the same draws: of hardware classes, say.
 // Not empty, and of one n.
 Jackknifed MeanOfFigures(std::span<const Jackknifed> figures);
@@ -40,8 +43,15 @@ Jackknifed MeanOfFigures(std::span<const Jackknifed> figures);
 // How a contrast is told: B - A, or B / A of figures that are given as logarithms.
 enum class Scale : uint8_t { kDifference, kRatio };
 
+// Of a difference, and the degrees of freedom that it is known with.
+struct ErrorOfDifference {
+  double variance = 0;
+  double degrees = 0;
+};
+
 struct Contrast {
   Estimate estimate;
+  std::optional<ErrorOfDifference> error;  // Of the logarithm of a ratio. Absent: no interval.
   std::optional<double> p;  // Two-sided, of "no difference". Absent where there is no interval.
 };
 

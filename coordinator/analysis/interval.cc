@@ -35,6 +35,15 @@ double NormalQuantile(double p) {
   return math::quantile(math::normal_distribution<double, NoThrow>(0, 1), p);
 }
 
+double NormalProbability(double z) {
+  return math::cdf(math::normal_distribution<double, NoThrow>(0, 1), z);
+}
+
+double UpperP(double t, double degrees) {
+  const math::students_t_distribution<double, NoThrow> distribution(degrees);
+  return math::cdf(math::complement(distribution, t));
+}
+
 double TwoSidedP(double t, double degrees) {
   const math::students_t_distribution<double, NoThrow> distribution(degrees);
   return 2 * math::cdf(math::complement(distribution, std::abs(t)));

@@ -20,6 +20,10 @@ double ChiSquareQuantile(double degrees, double p);
 double FQuantile(double degrees1, double degrees2, double p);
 double NormalQuantile(double p);
 
+// Of a normal value to be at most z, and of Student's t to be at least t.
+double NormalProbability(double z);
+double UpperP(double t, double degrees);
+
 // Two-sided p of Student's t.
 double TwoSidedP(double t, double degrees);
 

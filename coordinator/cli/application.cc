@@ -27,8 +27,9 @@ holds it, or opens it itself; `run` does everything on this machine. `noisefloor
 shows examples.
 
 Exit codes: 0 done, 1 refused, 2 usage, 3 unreachable, 4 ended with failed or cancelled members,
-5 a replay or check did not hold, 130 stopped by Ctrl-C, SIGTERM or a closed terminal, 141 whoever
-read the output has gone, as `| head` does. 0 also says that the output is whole.)";
+5 a replay, check or comparison did not hold, 6 a comparison was not decided, 130 stopped by
+Ctrl-C, SIGTERM or a closed terminal, 141 whoever read the output has gone, as `| head` does. 0
+also says that the output is whole.)";
 
 void AddGlobalOptions(CLI::App& app, Context& context) {
   GlobalOptions& options = context.options;

@@ -28,6 +28,7 @@ enum ExitCode : int {
   kFailedMembers =
       4,            // Ended, but some members failed or were cancelled. Diverged ones are results.
   kDidNotHold = 5,  // A replay or check ran to its end, and what was promised did not hold.
+  kUndecided = 6,   // A comparison that neither passed nor failed.
   kStopped = 130,   // By Ctrl-C or SIGTERM; as a shell tells it.
   kReaderLeft = 141,  // `| head` had enough: what SIGPIPE would say.
 };

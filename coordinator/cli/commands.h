@@ -36,6 +36,7 @@ std::unique_ptr<Command> MakeUndrain();
 std::unique_ptr<Command> MakeQuarantine();
 std::unique_ptr<Command> MakeRelease();
 std::unique_ptr<Command> MakeReport();
+std::unique_ptr<Command> MakeCompare();
 std::unique_ptr<Command> MakeInfer();
 std::unique_ptr<Command> MakeReplay();
 std::unique_ptr<Command> MakeExport();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "coordinator/analysis/churn.h"
@@ -11,6 +12,12 @@
 namespace noisefloor::report {
 
 using analysis::Jackknifed;
+
+DrawIds CommonDraws(const DrawIds& a, const DrawIds& b) {
+  DrawIds common;
+  std::ranges::set_intersection(a, b, std::back_inserter(common));
+  return common;
+}
 
 bool ContrastSide::ReplicatesAreItsDraws() const {
   return ReplicatesAreDraws(*cells_[0], cells_.size());
@@ -38,6 +45,14 @@ const std::optional<Jackknifed>& ContrastSide::Figure(FigureKind figure, bool bl
     kept = {draws, blocks, blocks ? OverBlocks(figure, draws) : OverReplicates(figure, draws)};
   }
   return kept.figure;
+}
+
+analysis::PredictionMatrix ContrastSide::RowsOf(const DrawIds& draws) const {
+  std::vector<size_t> members;
+  for (const std::vector<size_t>& of_draw : MembersOf(kChurn, false, draws)) {
+    members.push_back(of_draw[0]);
+  }
+  return *AnswersOf(gathered_, members).matrix;
 }
 
 bool ContrastSide::IsUsable(size_t member, FigureKind figure) const {

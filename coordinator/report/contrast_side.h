@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coordinator/analysis/contrast.h"
+#include "coordinator/analysis/prediction_matrix.h"
 #include "coordinator/report/gather.h"
 
 namespace noisefloor::report {
@@ -16,6 +17,8 @@ namespace noisefloor::report {
 // Block and replicate; of a draw that is a whole block, replicate 0.
 using DrawId = std::pair<uint32_t, uint32_t>;
 using DrawIds = std::vector<DrawId>;  // Sorted.
+
+DrawIds CommonDraws(const DrawIds& a, const DrawIds& b);
 
 enum FigureKind : size_t { kChurn, kAccuracy, kAccuracySd, kFigureKinds };
 
@@ -37,6 +40,10 @@ class ContrastSide {
   // is set against.
   const std::optional<analysis::Jackknifed>& Figure(FigureKind figure, bool blocks,
                                                     const DrawIds& draws);
+
+  // The answers of these draws, a row each: replicates, of those that Draws gave for kChurn. Not
+  // empty.
+  analysis::PredictionMatrix RowsOf(const DrawIds& draws) const;
 
  private:
   struct Kept {

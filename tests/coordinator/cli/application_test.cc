@@ -25,7 +25,9 @@ TEST(ExitCodes, HelpIsDone) {
     EXPECT_THAT(printed.out, HasSubstr(std::string(command->Name())));
   }
   EXPECT_THAT(printed.out, HasSubstr("3 unreachable"));
-  EXPECT_THAT(printed.out, HasSubstr("5 a replay or check did not hold"));
+  EXPECT_THAT(
+      printed.out,
+      HasSubstr("5 a replay, check or comparison did not hold, 6 a comparison was not decided"));
   EXPECT_THAT(printed.out, HasSubstr("--output FORM  "));
 }
 

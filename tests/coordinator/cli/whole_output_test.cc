@@ -11,6 +11,7 @@
 
 #include "tests/coordinator/cli/command_line.h"
 #include "tests/coordinator/cli/finished_member.h"
+#include "tests/coordinator/exports/tiny_export.h"
 #include "tests/coordinator/store/temp_home.h"
 
 namespace noisefloor::cli {
@@ -39,6 +40,14 @@ std::string ReplayedElsewhere() {
        .replays = 2},
       /*listens=*/true);
   return coordinator->address();
+}
+
+// A folder that export could have written.
+std::string Exported() {
+  static const auto* const scratch = new Scratch();
+  static const std::string folder = exports::WriteTinyExport(
+      *scratch, {.answers = {{0, 1, 0, 1, 0, 1}, {0, 1, 1, 1, 0, 0}, {1, 1, 0, 1, 0, 1}}});
+  return folder;
 }
 
 // How each command is made to print.
@@ -72,6 +81,7 @@ std::map<std::string, Case> CasesIn(const std::string& folder, const std::string
           {"quarantine", {{"quarantine", "box"}, true}},
           {"release", {{"release", "box"}, true}},
           {"report", {{"report", "s1"}}},
+          {"compare", {{"compare", Exported(), Exported()}}},
           {"replay", {{"replay", "s1c0r0", "--coordinator=" + ReplayedElsewhere()}}},
           {"infer", {{"infer", "s1", "--coordinator=" + ReplayedElsewhere()}}},
           {"export", {{"export", "s1", "--to=" + folder + "/to"}}},

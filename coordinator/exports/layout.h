@@ -1,0 +1,19 @@
+// Where the files of an exported sweep lie. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "nlohmann/json.hpp"
+
+namespace noisefloor::exports {
+
+inline constexpr std::string_view kMembersFile = "members.json";
+inline constexpr std::string_view kStudyFile = "study.json";
+
+// "predictions/s1c0r0.npy"; "predictions/s1c0r0-3.npy" of "predictions-3", those after the third
+// evaluation; "evaluation_labels/cifar10.npy". "": such an artifact is not exported.
+std::string PlaceOf(std::string_view artifact_kind, std::string_view member,
+                    const nlohmann::json& specification);
+
+}  // namespace noisefloor::exports

@@ -1,0 +1,90 @@
+// Sweeps as a gate, from what two coordinators exported.
+#include <fstream>
+#include <sstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "tests/coordinator/cli/command_line.h"
+#include "tests/coordinator/exports/tiny_export.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using exports::TinyExport;
+using ::testing::HasSubstr;
+
+// Members that answer right but for one example each; B's from `lost` on answer the first ones
+// wrong, too.
+std::string Exported(const Scratch& scratch, const std::string& name, int32_t lost) {
+  TinyExport tiny{.name = name, .seed = name, .labels = {}};
+  tiny.seed = std::to_string(lost + 1);
+  for (int32_t x = 0; x < 200; ++x) tiny.labels.push_back(x % 2);
+  for (int32_t r = 0; r < 6; ++r) {
+    std::vector<int32_t> answers = tiny.labels;
+    for (int32_t x = 0; x < lost; ++x) answers[static_cast<size_t>(x)] ^= 1;
+    for (int32_t x = 0; x <= r % 3; ++x) answers[static_cast<size_t>(100 + 10 * r + x)] ^= 1;
+    tiny.answers.push_back(answers);
+  }
+  return WriteTinyExport(scratch, tiny);
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Compare, ExitsWithTheVerdict) {
+  const Scratch scratch;
+  const std::string a = Exported(scratch, "a", 0);
+  const std::string b = Exported(scratch, "b", 20);
+  CommandLine line;
+  const Printed same = line.Run({"compare", a, a});
+  EXPECT_EQ(same.code, kDone) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("Pass: B is equivalent to A in all 3 figures"));
+  const Printed other = line.Run({"compare", a, b});
+  EXPECT_EQ(other.code, kDidNotHold) << other.err;
+  EXPECT_THAT(other.out, HasSubstr("algo, epochs=3: top-1 differs by -10.00 %"));
+  const Printed open = line.Run({"compare", a, b, "--margin=churn=1%,top1=10%,shift=20%"});
+  EXPECT_EQ(open.code, kUndecided) << open.err;
+  EXPECT_THAT(open.out, HasSubstr("Inconclusive: 2 of 3 figures lie inside their margins"));
+  const Printed wide = line.Run({"compare", a, b, "--margin=top1=0.2,shift=20%"});
+  EXPECT_EQ(wide.code, kDone) << wide.err;
+}
+
+TEST(Compare, WritesForABuildServerAndForPeople) {
+  const Scratch scratch;
+  const std::string a = Exported(scratch, "a", 0);
+  const std::string b = Exported(scratch, "b", 20);
+  CommandLine line;
+  const Printed printed =
+      line.Run({"compare", a, b, "--output=json", "--junit=" + scratch.Path("x.xml"),
+                "--page=" + scratch.Path("x.html")});
+  EXPECT_EQ(printed.code, kDidNotHold) << printed.err;
+  const auto json = nlohmann::json::parse(printed.out);
+  EXPECT_EQ(json["verdict"], "fail");
+  EXPECT_NEAR(json["settings"][0]["figures"][1]["difference"]["value"].get<double>(), -0.1, 1e-12);
+  EXPECT_THAT(Content(scratch.Path("x.xml")), HasSubstr("<testcase classname=\"algo, epochs=3\""));
+  EXPECT_THAT(Content(scratch.Path("x.html")), HasSubstr("<span class=\"fail\">fail</span>"));
+}
+
+TEST(Compare, SaysWhatItExpected) {
+  const Scratch scratch;
+  const std::string a = Exported(scratch, "a", 0);
+  CommandLine line;
+  for (const char* margin : {"churn", "churn=", "churn=x", "churn=0", "churn=200%", "luck=1%"}) {
+    const Printed wrong = line.Run({"compare", a, a, std::string("--margin=") + margin});
+    EXPECT_EQ(wrong.code, kRefused) << margin;
+    EXPECT_THAT(wrong.err, HasSubstr("expected churn, top1 or shift with a share of the answers"));
+  }
+  const Printed nowhere = line.Run({"compare", a, scratch.Path("nothing")});
+  EXPECT_EQ(nowhere.code, kRefused);
+  EXPECT_THAT(nowhere.err,
+              HasSubstr("expected a sweep, such as s3, or a folder that export wrote"));
+}
+
+}  // namespace
+}  // namespace noisefloor::cli

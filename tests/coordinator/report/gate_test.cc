@@ -1,0 +1,386 @@
+// Two studies as a gate: what passes, what fails, what is not decided, and how it is told.
+#include "coordinator/report/gate.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+
+#include "coordinator/analysis/contrast.h"
+#include "coordinator/analysis/interval.h"
+#include "coordinator/report/gate_forms.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Draws;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr int64_t kExamples = 400;
+
+// Right but for a random tenth; of the first `moved` all are wrong.
+std::vector<int16_t> Noisy(Draws& draws, int64_t moved) {
+  std::vector<int16_t> answers;
+  for (int64_t x = 0; x < kExamples; ++x) {
+    const bool wrong = draws.Uniform() < 0.1 || x < moved;
+    answers.push_back(static_cast<int16_t>(wrong ? 1 - x % 2 : x % 2));
+  }
+  return answers;
+}
+
+void AddAlgo(TinyStudy& tiny, int replicates, int64_t moved, uint64_t seed,
+             const std::string& hardware = "cpu-a") {
+  Draws draws(seed);
+  tiny.AddCell("algo", Algo(), hardware);
+  for (int r = 0; r < replicates; ++r) tiny.AddMember(Noisy(draws, moved));
+  tiny.input.evaluations[0].identity = "same";
+}
+
+const GateFigure& FigureOf(const Gate& gate, const std::string& name) {
+  for (const GateFigure& figure : gate.settings.at(0).figures) {
+    if (figure.figure == name) return figure;
+  }
+  ADD_FAILURE() << "no figure " << name;
+  return gate.settings.at(0).figures.at(0);
+}
+
+Gate Compared(const TinyStudy& a, const TinyStudy& b, const GateOptions& options = {}) {
+  absl::StatusOr<Gate> gate = CompareStudies(a.input, b.input, options);
+  EXPECT_TRUE(gate.ok()) << gate.status();
+  return gate.ok() ? *std::move(gate) : Gate{};
+}
+
+constexpr Margins kWide = {.churn = 0.05, .top1 = 0.05, .shift = 0.05};
+
+TEST(GateTest, TheSameDrawsWithTheSameAnswersPass) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 5, 0, 1);
+  AddAlgo(b, 5, 0, 1);
+  const Gate gate = Compared(a, b);
+  EXPECT_EQ(gate.verdict, Verdict::kPass);
+  ASSERT_EQ(gate.settings.size(), 1u);
+  EXPECT_TRUE(gate.settings[0].paired);
+  EXPECT_EQ(gate.settings[0].draws_a, 5);
+  for (const GateFigure& figure : gate.settings[0].figures) {
+    EXPECT_EQ(figure.verdict, Verdict::kPass) << figure.figure;
+    EXPECT_EQ(figure.note, "equal in each of 5 draws");
+  }
+  EXPECT_EQ(gate.findings.at(0),
+            "Pass: B is equivalent to A in all 3 figures (two one-sided tests at 5 %).");
+}
+
+TEST(GateTest, OtherDrawsOfTheSameAreEquivalentWhereTheMarginIsWide) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 12, 0, 1);
+  AddAlgo(b, 10, 0, 2);
+  b.input.sweep.seed = 1;
+  const Gate wide = Compared(a, b, {.margins = kWide});
+  EXPECT_EQ(wide.verdict, Verdict::kPass);
+  EXPECT_FALSE(wide.settings[0].paired);
+  EXPECT_EQ(wide.settings[0].draws_a, 12);
+  EXPECT_EQ(wide.settings[0].draws_b, 10);
+  const GateFigure& top1 = FigureOf(wide, "top1");
+  // Welch's 90 % interval, from the contrast that the report makes of the same numbers.
+  std::vector<double> of_a;
+  std::vector<double> of_b;
+  for (const MemberInput& member : a.input.members) of_a.push_back(member.final_metrics.at("top1"));
+  for (const MemberInput& member : b.input.members) of_b.push_back(member.final_metrics.at("top1"));
+  const analysis::Contrast contrast =
+      analysis::UnpairedContrast(analysis::MeanWithoutEach(of_a), analysis::MeanWithoutEach(of_b),
+                                 analysis::Scale::kDifference, "fraction");
+  EXPECT_EQ(top1.difference.low, contrast.estimate.low);
+  EXPECT_EQ(top1.difference.high, contrast.estimate.high);
+  const double narrower = analysis::TQuantile(contrast.error->degrees, 0.95) /
+                          analysis::TQuantile(contrast.error->degrees, 0.975);
+  EXPECT_NEAR(*top1.high - *top1.low, narrower * (*top1.difference.high - *top1.difference.low),
+              1e-12);
+
+  const Gate narrow = Compared(a, b, {.margins = {1e-4, 1e-4, 1e-4}});
+  EXPECT_EQ(narrow.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(narrow.findings.at(0), StartsWith("Inconclusive: 0 of 3 figures lie inside"));
+  const GateFigure& open = FigureOf(narrow, "top1");
+  ASSERT_TRUE(open.draws_to_decide.has_value());
+  EXPECT_GT(*open.draws_to_decide, 1000);
+  EXPECT_THAT(narrow.findings,
+              Contains(HasSubstr(std::to_string(*open.draws_to_decide) + " draws a side decide")));
+  EXPECT_FALSE(FigureOf(wide, "top1").draws_to_decide.has_value());
+}
+
+TEST(GateTest, WhatLiesBeyondTheMarginFailsAndIsNamed) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 10, 0, 1);
+  AddAlgo(b, 10, 24, 2);  // 6 % are wrong in every member: top-1 falls, and the mean answer moves.
+  b.input.sweep.seed = 1;
+  const Gate gate = Compared(a, b);
+  EXPECT_EQ(gate.verdict, Verdict::kFail);
+  const GateFigure& top1 = FigureOf(gate, "top1");
+  EXPECT_EQ(top1.verdict, Verdict::kFail);
+  EXPECT_LT(*top1.difference.high, -0.005);
+  EXPECT_EQ(FigureOf(gate, "shift").verdict, Verdict::kFail);
+  EXPECT_GT(*FigureOf(gate, "shift").difference.low, 0.01);
+  EXPECT_THAT(gate.findings.at(0), "Fail: B is not what A is.");
+  EXPECT_THAT(gate.findings, Contains(StartsWith("algo: top-1 differs by -")));
+  EXPECT_THAT(gate.findings, Contains(HasSubstr("after Holm over 3 figures")));
+  // Beyond a margin that B stays within, nothing fails.
+  EXPECT_EQ(Compared(a, b, {.margins = {0.2, 0.2, 0.2}}).verdict, Verdict::kPass);
+}
+
+TEST(GateTest, ASmallDifferenceInsideTheMarginPassesThoughItIsShown) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 8, 0, 1);
+  AddAlgo(b, 8, 8, 1);  // The same draws: 2 % wrong besides, paired.
+  const Gate gate = Compared(a, b, {.margins = kWide});
+  const GateFigure& top1 = FigureOf(gate, "top1");
+  EXPECT_LT(*top1.difference.high, 0) << "it differs";
+  EXPECT_EQ(top1.verdict, Verdict::kPass) << "by less than the margin";
+}
+
+TEST(GateTest, BitsAreComparedWhereNothingIsFree) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    Draws draws(3);
+    tiny->AddCell("control", Control(), "cpu-a");
+    const std::vector<int16_t> answers = Noisy(draws, tiny == &a ? 0 : 4);
+    for (int r = 0; r < 3; ++r) tiny->AddMember(answers);
+    AddAlgo(*tiny, 6, 0, 1);
+  }
+  const Gate told = Compared(a, b);
+  EXPECT_EQ(told.verdict, Verdict::kPass) << "bits are told, and nothing was asked of them";
+  ASSERT_EQ(told.bits.size(), 1u);
+  EXPECT_EQ(told.bits[0].pairs, 3);
+  EXPECT_EQ(told.bits[0].identical, 0);
+  EXPECT_GT(*told.bits[0].churn.value, 0);
+  EXPECT_LE(*told.bits[0].churn.value, 4.0 / kExamples);
+  EXPECT_THAT(told.findings, Contains(StartsWith("control: 0 of 3 pairs of equal seeds have")));
+  EXPECT_EQ(Compared(a, b, {.same_bits = true}).verdict, Verdict::kFail);
+
+  const Gate only = Compared(a, a, {.plan = "control", .same_bits = true});
+  EXPECT_EQ(only.verdict, Verdict::kPass);
+  EXPECT_EQ(only.findings.at(0), "Pass: B has the bits of A.");
+  EXPECT_THAT(CompareStudies(a.input, a.input, {.plan = "control"}).status().message(),
+              HasSubstr("--same-bits compares those"));
+  b.input.sweep.seed = 9;
+  EXPECT_EQ(Compared(a, b, {.plan = "control", .same_bits = true}).verdict, Verdict::kInconclusive);
+}
+
+TEST(GateTest, WhatDoesNotMeetIsSaid) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 4, 0, 1, "cpu-a");
+  AddAlgo(a, 4, 0, 2, "cpu-b");
+  AddAlgo(b, 4, 0, 1, "cpu-c");
+  EXPECT_EQ(CompareStudies(a.input, b.input, {}).status().message(),
+            "A and B have no plan in common at the same point of the axes (A: on cpu-a, cpu-b; B: "
+            "on cpu-c); classes and stacks of other names are chosen with --hardware-a, "
+            "--hardware-b, --stack-a, --stack-b");
+  const Gate one = Compared(a, b, {.margins = kWide, .a = {.hardware = "cpu-b"}});
+  EXPECT_THAT(one.settings.at(0).hardware_a, ElementsAre("cpu-b"));
+  EXPECT_THAT(one.settings.at(0).hardware_b, ElementsAre("cpu-c"));
+
+  TinyStudy c(kExamples, 2);
+  c.AddCell("algo", Impl(), "cpu-a");
+  c.input.evaluations[0].identity = "same";
+  EXPECT_THAT(CompareStudies(b.input, c.input, {}).status().message(),
+              HasSubstr("plan algo: its sources are not in the same states"));
+  TinyStudy d(kExamples, 2);
+  AddAlgo(d, 4, 0, 1);
+  d.input.evaluations[0].identity = "other";
+  EXPECT_THAT(CompareStudies(b.input, d.input, {}).status().message(),
+              HasSubstr("tested on other examples (A: 400 examples same, B: 400 examples other)"));
+  TinyStudy fewer(kExamples / 2, 2);
+  fewer.AddCell("algo", Algo(), "cpu-a");
+  fewer.AddMember(std::vector<int16_t>(kExamples / 2, 0));
+  fewer.input.evaluations[0].identity = "same";
+  EXPECT_THAT(CompareStudies(b.input, fewer.input, {}).status().message(),
+              HasSubstr("tested on other examples (A: 400 examples same, B: 200 examples same)"));
+}
+
+TEST(GateTest, TwoDrawsDecideNothing) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 2, 0, 1);
+  AddAlgo(b, 2, 0, 2);
+  const Gate gate = Compared(a, b, {.margins = kWide});
+  EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(gate.findings, Contains("algo: top-1 is not decided: needs three draws a side, there "
+                                      "are 2."));
+}
+
+// Physical sources vary at one draw of the seeded ones, which other seeds draw anew: what differs
+// may be due to these, of which each side has one.
+TEST(GateTest, OneOtherDrawOfWhatIsHeldDecidesNothing) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    Draws draws(tiny == &a ? 1 : 2);
+    tiny->AddCell("impl", Impl(), "cpu-a");
+    for (int r = 0; r < 8; ++r) tiny->AddMember(Noisy(draws, tiny == &a ? 0 : 40));
+    tiny->input.evaluations[0].identity = "same";
+  }
+  const Gate same_seed = Compared(a, b);
+  EXPECT_FALSE(same_seed.settings.at(0).paired) << "replicates have nothing in common that varies";
+  EXPECT_EQ(same_seed.settings.at(0).draws_a, 8);
+  EXPECT_EQ(same_seed.verdict, Verdict::kFail);
+  b.input.sweep.seed = 5;
+  const Gate other_seed = Compared(a, b);
+  EXPECT_EQ(other_seed.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(
+      other_seed.findings,
+      Contains(HasSubstr("is not decided: A and B have one draw each of init, data_order")));
+}
+
+// Over blocks of equal seeds, replicate r of a block has the same draws of what is free on both
+// sides: a pair of these has no place in the churn across.
+TEST(GateTest, OverBlocksTheShiftIsThatOfTheAnswers) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  const States order = StatesWithFree({NoiseSource::kDataOrder});
+  constexpr int64_t kMoved = 16;
+  for (TinyStudy* tiny : {&a, &b}) {
+    for (uint32_t block = 0; block < 4; ++block) {
+      Draws draws(block + 1);
+      tiny->AddCell("order", order, "cpu-a", block);
+      for (int r = 0; r < 3; ++r) tiny->AddMember(Noisy(draws, tiny == &a ? 0 : kMoved));
+    }
+    tiny->input.evaluations[0].identity = "same";
+  }
+  const Gate gate = Compared(a, b);
+  const GateSetting& setting = gate.settings.at(0);
+  EXPECT_TRUE(setting.over_blocks);
+  EXPECT_TRUE(setting.paired);
+  EXPECT_EQ(setting.draws_a, 4);
+  // On what moved all of B are wrong and a tenth of A: 0.9 across, 0.18 inside A, 0 inside B.
+  const double expected = (0.9 - 0.18 / 2) * kMoved / kExamples;
+  EXPECT_NEAR(*FigureOf(gate, "shift").difference.value, expected, 0.006);
+  EXPECT_EQ(FigureOf(gate, "shift").verdict, Verdict::kFail);
+}
+
+TEST(GateTest, WhatBLostKeepsItFromPassing) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 6, 0, 1);
+  AddAlgo(b, 6, 0, 1);
+  b.input.members[5].state = MemberState::kDiverged;
+  const Gate gate = Compared(a, b);
+  EXPECT_EQ(gate.settings.at(0).draws_b, 5);
+  EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(gate.findings.at(0),
+            "Inconclusive: every figure is inside its margin, but B is not whole.");
+  EXPECT_THAT(gate.findings, Contains("algo: 1 member diverged or failed on B, 0 on A, so that B "
+                                      "does not pass."));
+  EXPECT_EQ(Compared(b, a).verdict, Verdict::kPass) << "what A lost is not B's";
+
+  TinyStudy more(kExamples, 2);
+  AddAlgo(more, 6, 0, 1);
+  more.AddCell("other", Algo(), "cpu-a");
+  const Gate missing = Compared(more, a);
+  EXPECT_EQ(missing.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(missing.findings, Contains("other: on A only, so that B does not pass."));
+}
+
+TEST(GateTest, WhatIsNotTrainedYetIsNotDecided) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 4, 0, 1);
+  AddAlgo(b, 4, 0, 1);
+  for (MemberInput& member : b.input.members) member.state = MemberState::kWaiting;
+  b.input.evaluations[0] = {};
+  const Gate gate = Compared(a, b);
+  EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(gate.findings, Contains("algo: top-1 is not decided: too few draws are done."));
+}
+
+TEST(GateTest, StacksMeetEachForItself) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    for (const char* stack : {"old", "new"}) {
+      const bool broken = tiny == &b && std::string(stack) == "new";
+      AddAlgo(*tiny, 6, broken ? 40 : 0, 1);
+      tiny->input.cells.back().stack = stack;
+    }
+  }
+  const Gate gate = Compared(a, b);
+  ASSERT_EQ(gate.settings.size(), 2u);
+  EXPECT_EQ(gate.settings[0].setting, "algo on new");
+  EXPECT_EQ(gate.settings[1].setting, "algo on old");
+  EXPECT_EQ(gate.verdict, Verdict::kFail);
+  const Gate old = Compared(a, b, {.a = {.stack = "old"}, .b = {.stack = "old"}});
+  EXPECT_EQ(old.verdict, Verdict::kPass);
+  EXPECT_EQ(old.name_a, "tiny (s1), old");
+  EXPECT_EQ(Compared(a, b, {.a = {.stack = "new"}, .b = {.stack = "old"}}).verdict, Verdict::kPass);
+}
+
+TEST(GateTest, AnUnderTrainedBFailsAndAnUnderTrainedADecidesNothing) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 8, 0, 1);
+  AddAlgo(b, 8, 200, 1);
+  a.input.sweep.reference_accuracy = b.input.sweep.reference_accuracy = 0.8;
+  EXPECT_EQ(Compared(a, b).verdict, Verdict::kFail);
+  EXPECT_THAT(Compared(a, b).findings, Contains("algo: B is under-trained, A is not."));
+  const Gate turned = Compared(b, a);
+  EXPECT_EQ(turned.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(turned.findings, Contains("algo: top-1 is not decided: A is under-trained."));
+}
+
+TEST(GateTest, MembersThatShareDrawsAreLeftOut) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  AddAlgo(a, 4, 0, 1);
+  AddAlgo(b, 4, 0, 1);
+  for (MemberInput& member : b.input.members) {
+    for (auto& [source, lane] : member.lanes) lane.number = std::min(lane.number, 2u);
+  }
+  EXPECT_EQ(CompareStudies(a.input, b.input, {}).status().message(),
+            "algo is left out: its members share draws by design");
+}
+
+TEST(GateFormsTest, SayTheSame) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  a.input.sweep.name = "<old> & \"A\"";
+  AddAlgo(a, 10, 0, 1);
+  AddAlgo(b, 10, 24, 2);
+  b.input.sweep.seed = 1;
+  const Gate gate = Compared(a, b);
+  const GateFigure& top1 = FigureOf(gate, "top1");
+
+  const auto json = nlohmann::json::parse(GateJson(gate));
+  EXPECT_EQ(json["verdict"], "fail");
+  EXPECT_EQ(json["settings"][0]["figures"][1]["figure"], "top1");
+  EXPECT_EQ(json["settings"][0]["figures"][1]["difference"]["value"], *top1.difference.value);
+  EXPECT_EQ(json["settings"][0]["figures"][1]["low_90"], *top1.low);
+  EXPECT_EQ(json["settings"][0]["figures"][1]["p_holm"], *top1.p_holm);
+
+  const std::string text = GateText(gate);
+  for (const std::string& finding : gate.findings) EXPECT_THAT(text, HasSubstr(finding));
+
+  const std::string xml = GateJUnit(gate);
+  EXPECT_THAT(xml, HasSubstr("tests=\"4\" failures=\"2\" errors=\"1\""));
+  EXPECT_THAT(xml, HasSubstr("&lt;old&gt; &amp; &quot;A&quot;"));
+  EXPECT_THAT(xml, HasSubstr("<testcase classname=\"algo\" name=\"top1\">\n      <failure "));
+
+  const std::string page = GatePage(gate);
+  EXPECT_THAT(page, HasSubstr("<span class=\"fail\">fail</span>"));
+  EXPECT_THAT(page, HasSubstr("&lt;old&gt;"));
+  EXPECT_THAT(page, Not(HasSubstr("<old>")));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+}
+
+}  // namespace
+}  // namespace noisefloor::report
