@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
 #include "coordinator/analysis/decomposition.h"
+#include "coordinator/analysis/share_widths.h"
 #include "coordinator/report/design.h"
 
 namespace noisefloor::query {
@@ -31,16 +33,18 @@ State StateOf(const LaneRules& rules, const std::set<NoiseSource>& idle) {
   return state;
 }
 
-// All blocks are alike; but plans may have different numbers of them. Of a block so many trainings
-// have all patterns that more would have.
-constexpr uint32_t kBlocks = 3;
+// Of so many blocks, and trainings of a block; intervals of more are narrower than is said.
+constexpr uint32_t kMostBlocks = 24;
 constexpr uint32_t kMostTrainings = 64;
+
+// Of independent answers, of which a churn is the variance; an accuracy has one.
+constexpr int kDirectionsOfChurn = 50;
 
 // The first trainings of a plan in its first blocks.
 void AddTrainings(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
                   const std::set<NoiseSource>& idle, std::vector<Training>& trainings) {
   const uint32_t replicates = std::min(sweep::ReplicatesOf(sweep, plan), kMostTrainings);
-  for (uint32_t block = 0; block < std::min(kBlocks, sweep::BlocksOf(sweep, plan)); ++block) {
+  for (uint32_t block = 0; block < std::min(kMostBlocks, sweep::BlocksOf(sweep, plan)); ++block) {
     for (uint32_t r = 0; r < replicates; ++r) {
       Training& training = trainings.emplace_back(Training{0, block, {}});
       for (const NoiseSource source : kAllNoiseSources) {
@@ -53,10 +57,8 @@ void AddTrainings(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
   }
 }
 
-// What the report of such trainings would tell: of distances that are made up, since which shares
-// and intervals there are does not depend on them.
-analysis::Decomposition WhatIsTold(const std::vector<Training>& trainings,
-                                   const report::Factors& factors) {
+std::vector<analysis::DesignBlock> BlocksOf(const std::vector<Training>& trainings,
+                                            const report::Factors& factors) {
   std::map<uint32_t, analysis::DesignBlock> of_block;
   for (const Training& training : trainings) {
     analysis::DesignBlock& block = of_block[training.block];
@@ -65,8 +67,16 @@ analysis::Decomposition WhatIsTold(const std::vector<Training>& trainings,
     block.levels.push_back(report::LevelsOf(training, factors, place));
   }
   std::vector<analysis::DesignBlock> blocks;
+  for (auto& [number, block] : of_block) blocks.push_back(std::move(block));
+  return blocks;
+}
+
+// What the report of such trainings would tell: of distances that are made up, since which shares
+// and intervals there are does not depend on them.
+analysis::Decomposition WhatIsTold(std::vector<analysis::DesignBlock> blocks,
+                                   const report::Factors& factors) {
   uint32_t made_up = 0;
-  for (auto& [number, block] : of_block) {
+  for (analysis::DesignBlock& block : blocks) {
     block.distances = analysis::PairMatrix(static_cast<int64_t>(block.levels.size()));
     for (int64_t i = 0; i < block.distances.members(); ++i) {
       for (int64_t j = i + 1; j < block.distances.members(); ++j) {
@@ -74,9 +84,30 @@ analysis::Decomposition WhatIsTold(const std::vector<Training>& trainings,
         block.distances.Set(i, j, 1 + made_up / 4294967296.0);
       }
     }
-    blocks.push_back(std::move(block));
   }
   return analysis::Decompose(blocks, factors.count(), "fraction");
+}
+
+// "±8 % and ±9 %"; "±9 %" of both
+std::string WidthsText(const analysis::ShareWidths& widths) {
+  std::vector<std::string> texts;
+  for (const std::optional<double>& width : {widths.first_order, widths.total}) {
+    if (!width) continue;
+    texts.push_back(*width < 1 ? fmt::format("±{:.0f} %", 100 * *width) : "more than ±100 %");
+  }
+  if (texts.size() == 2 && texts[0] == texts[1]) texts.pop_back();
+  return fmt::format("{}", fmt::join(texts, " and "));
+}
+
+// How narrow the intervals will be. Empty without any.
+std::string NarrownessText(const std::vector<analysis::DesignBlock>& blocks, int sources) {
+  const std::string churn =
+      WidthsText(analysis::ExpectedShareWidths(blocks, sources, kDirectionsOfChurn));
+  if (churn.empty()) return "";
+  return fmt::format(
+      ", of churn about {}, of the variance of top-1 about {} (simulated, of sources that mostly "
+      "act together)",
+      churn, WidthsText(analysis::ExpectedShareWidths(blocks, sources, 1)));
 }
 
 std::string SentenceOf(const std::vector<std::string>& plans, std::vector<Training> trainings,
@@ -84,7 +115,8 @@ std::string SentenceOf(const std::vector<std::string>& plans, std::vector<Traini
   if (physical.empty()) report::DropCopies(trainings);
   const report::Factors factors = report::FactorsOf(trainings, !physical.empty());
   if (factors.count() < 2 || factors.count() > analysis::kMostSources) return "";
-  const analysis::Decomposition told = WhatIsTold(trainings, factors);
+  const std::vector<analysis::DesignBlock> planned = BlocksOf(trainings, factors);
+  const analysis::Decomposition told = WhatIsTold(planned, factors);
   std::vector<std::string> alone;
   std::vector<std::string> total;
   bool has_intervals = true;
@@ -102,11 +134,12 @@ std::string SentenceOf(const std::vector<std::string>& plans, std::vector<Traini
     return of.empty() ? "nothing" : fmt::format("{}", fmt::join(of, ", "));
   };
   return fmt::format(
-      "{} will tell shares of the noise: alone of {}; with all it acts through of {}; {}",
+      "{} will tell shares of the noise: alone of {}; with all it acts through of {}; {}{}",
       fmt::join(plans, ", "), listed(alone), listed(total),
       !has_intervals ? "not all with an interval, for they hang on one block or draw"
       : blocks > 1   ? fmt::format("intervals are over {} blocks", blocks)
-                     : "intervals are over draws of one block");
+                     : "intervals are over draws of one block",
+      NarrownessText(planned, factors.count()));
 }
 
 }  // namespace

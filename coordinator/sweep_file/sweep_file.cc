@@ -28,10 +28,19 @@ constexpr size_t kMostNameBytes = 100;
 constexpr std::array<std::string_view, 2> kHardwareWords = {"all", "any"};
 
 // Besides the settings and their sections.
-constexpr std::array<std::string_view, 12> kKeys = {
-    "name",     "kind",   "seed",       "axes",   "noise",
-    "hardware", "stacks", "replicates", "blocks", "reference_accuracy",
-    "notes",    "tags"};
+constexpr std::array<std::string_view, 13> kKeys = {"name",
+                                                    "kind",
+                                                    "seed",
+                                                    "axes",
+                                                    "noise",
+                                                    "design",
+                                                    "hardware",
+                                                    "stacks",
+                                                    "replicates",
+                                                    "blocks",
+                                                    "reference_accuracy",
+                                                    "notes",
+                                                    "tags"};
 
 void ReadName(SweepReader& reader, const YamlNode& node) {
   const bool known_characters = std::ranges::all_of(node.text, [](unsigned char c) {
@@ -174,6 +183,7 @@ void ReadKey(SweepReader& reader, const std::string& key, Place place, const Yam
   if (key == "reference_accuracy") return ReadReference(reader, node);
   if (key == "axes") return ReadAxes(reader, node);
   if (key == "noise") return ReadNoise(reader, node);
+  if (key == "design") return;  // After all of `noise`.
   if (key == "hardware") return ReadHardware(reader, node);
   if (key == "stacks" || key == "stack") return ReadStacks(reader, key, node);
   if (key == "notes") return reader.sweep.set_notes(reader.Text(node, key, sweep::kMaxNotesBytes));
@@ -193,10 +203,14 @@ void ReadAll(SweepReader& reader, const YamlNode& root) {
   reader.EachKey(root, "", [&](const std::string& key, Place place, const YamlNode& node) {
     ReadKey(reader, key, place, node);
   });
+  for (size_t i = 0; i < root.keys.size(); ++i) {
+    if (root.keys[i].first == "design") ReadDesign(reader, root.items[i]);
+  }
   FinishKind(reader);
   const auto required = [&](const std::string& key, const std::string& what) {
-    const bool given =
-        std::ranges::any_of(root.keys, [&](const auto& k) { return k.first == key; });
+    const bool given = std::ranges::any_of(root.keys, [&](const auto& k) {
+      return k.first == key || (key == "noise" && k.first == "design");
+    });
     if (!given) reader.Refuse({}, key, "expected " + what + ", got nothing");
   };
   required("name", "a name for the sweep");

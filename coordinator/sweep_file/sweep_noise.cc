@@ -24,7 +24,8 @@ bool IsBuiltIn(std::string_view name) {
 
 std::string_view NearestPlanKey(std::string_view key) {
   if (key == "plan") return "name";
-  std::vector<std::string_view> known = {"name", "base", "replicates", "blocks", "cross", "levels"};
+  std::vector<std::string_view> known = {"name",  "base",   "replicates",  "blocks",
+                                         "cross", "levels", "pick_freeze", "repeats"};
   for (const NoiseSource source : kAllNoiseSources) known.push_back(Name(source));
   return Nearest(key, known);
 }
@@ -88,7 +89,9 @@ void ReadPlanKey(SweepReader& reader, v1::NoisePlan& plan, const std::string& pl
   }
 }
 
-v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const YamlNode& node) {
+// `name`: of a plan that states none; "": it has to.
+v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const YamlNode& node,
+                          const std::string& name = "") {
   v1::NoisePlan plan;
   const size_t mistakes_before = reader.mistakes.size();
   bool named = false;
@@ -97,8 +100,12 @@ v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const Ya
   reader.EachKey(node, path, [&](const std::string& key, Place place, const YamlNode& value) {
     named = named || key == "name";
     changed = changed || key == "base" || key == "cross" || key == "levels" ||
-              ParseNoiseSource(key).has_value();
-    if (key == "cross") {
+              key == "pick_freeze" || ParseNoiseSource(key).has_value();
+    if (key == "pick_freeze") {
+      crossing.pick_freeze = &value;
+    } else if (key == "repeats") {
+      crossing.repeats = &value;
+    } else if (key == "cross") {
       crossing.cross = &value;
     } else if (key == "levels") {
       crossing.levels = &value;
@@ -107,7 +114,9 @@ v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const Ya
     }
   });
   ReadCrossing(reader, plan, path, crossing);
-  if (!named) {
+  if (!named && !name.empty()) {
+    plan.set_name(name);
+  } else if (!named) {
     reader.Refuse(node.place, path, "expected a name for this plan: {name: ..., ...}");
   } else if (IsBuiltIn(plan.name()) && changed) {
     reader.Refuse(
@@ -162,6 +171,31 @@ void ReadNoise(SweepReader& reader, const YamlNode& node) {
     }
     *reader.sweep.add_noise() = std::move(plan);
   }
+}
+
+// One more plan, whose name is its own where it states none.
+void ReadDesign(SweepReader& reader, const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::kMap) {
+    return reader.Refuse(
+        node.place, "design",
+        "expected a map {cross: [init, data_order], levels: 2, blocks: 6}, got " + Found(node));
+  }
+  const std::string listed = fmt::format("noise[{}]", reader.sweep.noise_size());
+  v1::NoisePlan plan = ReadOwnPlan(reader, "design", node, "design");
+  for (const v1::NoisePlan& other : reader.sweep.noise()) {
+    if (other.name() == plan.name()) {
+      reader.Refuse(
+          node.place, "design",
+          fmt::format("expected another name than {}, which a plan of noise has", plan.name()));
+    }
+  }
+  // What is found out later is told of the list.
+  std::map<std::string, Place> places;
+  for (const auto& [path, place] : reader.places) {
+    if (path == "design" || path.starts_with("design.")) places[listed + path.substr(6)] = place;
+  }
+  reader.places.insert(places.begin(), places.end());
+  *reader.sweep.add_noise() = std::move(plan);
 }
 
 }  // namespace noisefloor::sweep_file

@@ -48,17 +48,21 @@ void ReadAxes(SweepReader& reader, const YamlNode& node);
 void ReadKind(SweepReader& reader, const YamlNode& node);
 void FinishKind(SweepReader& reader);
 void ReadNoise(SweepReader& reader, const YamlNode& node);
+// "design: {cross: [...], levels: 2, blocks: 6}": one more plan, after those of `noise`.
+void ReadDesign(SweepReader& reader, const YamlNode& node);
 
 // The levels of one source.
 void ReadLevels(SweepReader& reader, v1::SourceRule& rule, const std::string& path,
                 const YamlNode& node);
-// What a plan crosses, where it says so; null: it does not.
+// The design of a plan, where it says one; null: it does not.
 struct CrossingNodes {
   const YamlNode* cross = nullptr;
   const YamlNode* levels = nullptr;
+  const YamlNode* pick_freeze = nullptr;
+  const YamlNode* repeats = nullptr;
 };
-// Adds the rules of all combinations to the plan at `path`, whose other keys are read. As many
-// replicates as there are combinations, where the plan states none.
+// Adds the rules of the design to the plan at `path`, whose other keys are read: all combinations,
+// or pick and freeze. As many replicates as it has points, where the plan states none.
 void ReadCrossing(SweepReader& reader, v1::NoisePlan& plan, const std::string& path,
                   const CrossingNodes& nodes);
 

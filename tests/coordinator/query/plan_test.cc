@@ -153,7 +153,8 @@ TEST_F(PlanTest, APlanSaysWhichSharesItWillTell) {
   EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
               Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
                        "with all it acts through of init, data_order, augment; intervals are over "
-                       "6 blocks"));
+                       "6 blocks, of churn about ±9 %, of the variance of top-1 about ±60 "
+                       "% and ±68 % (simulated, of sources that mostly act together)"));
 
   // A Latin square.
   sweep.plans[0].replicates = 9;
@@ -164,7 +165,8 @@ TEST_F(PlanTest, APlanSaysWhichSharesItWillTell) {
   EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
               Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
                        "with all it acts through of nothing; intervals are over draws of one "
-                       "block"));
+                       "block, of churn about ±77 %, of the variance of top-1 about more than "
+                       "±100 % (simulated, of sources that mostly act together)"));
 
   // Where all are free there is one block, which no other tells of.
   sweep.plans = {{"impl", *sweep::BuiltInPlan("impl"), 2, 3},

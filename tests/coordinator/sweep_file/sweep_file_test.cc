@@ -19,6 +19,7 @@
 namespace noisefloor::sweep_file {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -152,6 +153,38 @@ TEST(SweepFileTest, ACrossingHasEveryCombinationOnceAndTheLastSourceWalksFastest
   EXPECT_THAT(LevelsOf(sweep.noise(2)),
               UnorderedElementsAre(Pair("init", ElementsAre(0, 1, 2)),
                                    Pair("data_order", ElementsAre(0, 0, 0, 1, 1, 1))));
+}
+
+// A base, every source changed alone, all but every source changed.
+TEST(SweepFileTest, PickAndFreezeChangesOneSourceAndAllButOne) {
+  const v1::Sweep sweep = Read(
+      "name: a\nnoise:\n"
+      "  - {name: pf, pick_freeze: [init, data_order, augment], blocks: 7}\n"
+      "  - {name: twice, pick_freeze: [init, data_order, augment], repeats: 2, base: impl}\n");
+
+  EXPECT_EQ(sweep.noise(0).replicates(), 7u);
+  EXPECT_EQ(sweep.noise(0).blocks(), 7u);
+  EXPECT_THAT(LevelsOf(sweep.noise(0)),
+              UnorderedElementsAre(Pair("init", ElementsAre(0, 1, 0, 0, 0, 1, 1)),
+                                   Pair("data_order", ElementsAre(0, 0, 1, 0, 1, 0, 1)),
+                                   Pair("augment", ElementsAre(0, 0, 0, 1, 1, 1, 0))));
+  EXPECT_EQ(sweep.noise(1).replicates(), 8u);
+  EXPECT_THAT(LevelsOf(sweep.noise(1)),
+              Contains(Pair("init", ElementsAre(0, 0, 1, 0, 0, 0, 1, 1))));
+}
+
+TEST(SweepFileTest, ADesignIsOnePlanMore) {
+  const v1::Sweep alone =
+      Read("name: a\ndesign: {cross: [init, data_order], levels: 2, blocks: 6}\n");
+  ASSERT_EQ(alone.noise_size(), 1);
+  EXPECT_EQ(alone.noise(0).name(), "design");
+  EXPECT_EQ(alone.noise(0).replicates(), 4u);
+  EXPECT_EQ(alone.noise(0).blocks(), 6u);
+  const v1::Sweep beside = Read(
+      "name: a\ndesign: {name: cube, cross: [init, data_order], levels: 2}\nnoise: [control]\n");
+  ASSERT_EQ(beside.noise_size(), 2);
+  EXPECT_EQ(beside.noise(0).name(), "control");
+  EXPECT_EQ(beside.noise(1).name(), "cube");
 }
 
 TEST(SweepFileTest, NoisePlansKeepTheirBaseAndRules) {
