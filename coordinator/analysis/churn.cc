@@ -1,5 +1,9 @@
 #include "coordinator/analysis/churn.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
 #include <string>
 
 #include "common/base/check.h"
@@ -31,8 +35,54 @@ void ForEachAnswer(const PredictionMatrix& answers, const Each& each) {
 
 int64_t CountDiffering(std::span<const int16_t> a, std::span<const int16_t> b) {
   NF_CHECK(a.size() == b.size());
+  // Lanes of a known number, which compilers keep in vectors; a lane holds as much as its steps.
+  constexpr size_t kLanes = 64;
+  constexpr size_t kMostSteps = std::numeric_limits<uint16_t>::max();
   int64_t differing = 0;
-  for (size_t x = 0; x < a.size(); ++x) differing += Differ(a[x], b[x]);
+  size_t x = 0;
+  while (a.size() - x >= kLanes) {
+    std::array<uint16_t, kLanes> lanes{};
+    const size_t steps = std::min(kMostSteps, (a.size() - x) / kLanes);
+    for (size_t step = 0; step < steps; ++step, x += kLanes) {
+      const int16_t* const of_a = a.data() + x;
+      const int16_t* const of_b = b.data() + x;
+      for (size_t l = 0; l < kLanes; ++l) {
+        lanes[l] = static_cast<uint16_t>(lanes[l] + Differ(of_a[l], of_b[l]));
+      }
+    }
+    differing += std::accumulate(lanes.begin(), lanes.end(), int64_t{0});
+  }
+  for (; x < a.size(); ++x) differing += Differ(a[x], b[x]);
+  return differing;
+}
+
+std::vector<int64_t> CountDifferingFromAll(const PredictionMatrix& rows,
+                                           const PredictionMatrix& others) {
+  NF_CHECK(rows.examples() == others.examples() && rows.classes() == others.classes());
+  constexpr int64_t kMostCounts = 1 << 17;  // Of answers at a time: they stay in the cache.
+  const int64_t classes = rows.classes();
+  const int64_t at_once = std::max<int64_t>(1, kMostCounts / classes);
+  std::vector<int64_t> differing(static_cast<size_t>(rows.members()), 0);
+  std::vector<int32_t> counts;
+  for (int64_t first = 0; first < rows.examples(); first += at_once) {
+    const int64_t last = std::min(rows.examples(), first + at_once);
+    counts.assign(static_cast<size_t>((last - first) * classes), 0);
+    const auto for_each = [&](const PredictionMatrix& of, int64_t member, const auto& visit) {
+      const std::span<const int16_t> row = of.Row(member);
+      for (int64_t x = first; x < last; ++x) {
+        const int16_t answer = row[static_cast<size_t>(x)];
+        if (answer >= 0) visit(counts[static_cast<size_t>((x - first) * classes + answer)]);
+      }
+    };
+    for (int64_t m = 0; m < others.members(); ++m) {
+      for_each(others, m, [](int32_t& count) { ++count; });
+    }
+    for (int64_t m = 0; m < rows.members(); ++m) {
+      int64_t equal = 0;
+      for_each(rows, m, [&](const int32_t& count) { equal += count; });
+      differing[static_cast<size_t>(m)] += (last - first) * others.members() - equal;
+    }
+  }
   return differing;
 }
 

@@ -17,6 +17,11 @@ namespace noisefloor::analysis {
 // On how many examples two rows of equal length differ.
 int64_t CountDiffering(std::span<const int16_t> a, std::span<const int16_t> b);
 
+// For each row of `rows`: in how many answers it differs from all rows of `others` together.
+// O((rows + others) x examples). Equal examples and classes.
+std::vector<int64_t> CountDifferingFromAll(const PredictionMatrix& rows,
+                                           const PredictionMatrix& others);
+
 // Of two rows of equal length > 0.
 double Churn(std::span<const int16_t> a, std::span<const int16_t> b);
 

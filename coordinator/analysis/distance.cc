@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "Eigen/Core"
 #include "coordinator/analysis/pairs.h"
 
 namespace noisefloor::analysis {
@@ -36,8 +37,7 @@ struct Distance {
   double cosine;
 };
 
-// Differences are squared, never squares subtracted: weights that differ in one bit must not come
-// out equal.
+// From the values themselves: squares of differences, which lose nothing where two are near.
 Distance DistanceOf(const Usable& a, const Usable& b) {
   double raw = 0;
   double normalised = 0;
@@ -55,6 +55,54 @@ Distance DistanceOf(const Usable& a, const Usable& b) {
     }
   }
   return {std::sqrt(raw), std::sqrt(normalised), std::clamp(dot / (a.norm * b.norm), -1.0, 1.0)};
+}
+
+// Products of every two members, less the mean of all: {members, members}, the lower half. Weights
+// are read once, so many columns at a time wherever their pieces end.
+Eigen::MatrixXd CentredProducts(const std::vector<Usable>& usable) {
+  constexpr Eigen::Index kColumns = 512;
+  const auto members = static_cast<Eigen::Index>(usable.size());
+  Eigen::MatrixXd products = Eigen::MatrixXd::Zero(members, members);
+  Eigen::MatrixXd columns(members, kColumns);
+  Eigen::Index filled = 0;
+  const auto add = [&] {
+    auto some = columns.leftCols(filled);
+    some.rowwise() -= some.colwise().mean().eval();
+    products.selfadjointView<Eigen::Lower>().rankUpdate(some);
+    filled = 0;
+  };
+  for (size_t piece = 0; piece < usable[0].weights->size(); ++piece) {
+    const size_t size = (*usable[0].weights)[piece].size();
+    for (size_t first = 0; first < size;) {
+      const auto count = std::min(static_cast<size_t>(kColumns - filled), size - first);
+      for (Eigen::Index m = 0; m < members; ++m) {
+        const WeightPieces& weights = *usable[static_cast<size_t>(m)].weights;
+        for (size_t c = 0; c < count; ++c) {
+          columns(m, filled + static_cast<Eigen::Index>(c)) = weights[piece][first + c];
+        }
+      }
+      filled += static_cast<Eigen::Index>(count);
+      first += count;
+      if (filled == kColumns) add();
+    }
+  }
+  if (filled > 0) add();
+  return products;
+}
+
+// From products, where what is left of their terms has digits enough; absent where two members, or
+// their directions, are so near that only the values can tell.
+std::optional<Distance> DistanceFrom(const Eigen::MatrixXd& products, Eigen::Index i,
+                                     Eigen::Index j, const Usable& a, const Usable& b) {
+  constexpr double kLeast = 1e-4;  // Of the terms: twelve digits are left.
+  const double terms = products(i, i) + products(j, j);
+  const double raw = terms - 2 * products(j, i);
+  const double lengths = (a.norm - b.norm) * (a.norm - b.norm);
+  if (!(raw > kLeast * terms) || !(raw - lengths > kLeast * raw)) return std::nullopt;
+  const double scale = a.norm * b.norm;
+  const double dot = (a.norm * a.norm + b.norm * b.norm - raw) / 2;
+  return Distance{std::sqrt(raw), std::sqrt((raw - lengths) / scale),
+                  std::clamp(dot / scale, -1.0, 1.0)};
 }
 
 void AddNote(Estimate& estimate, int64_t left_out) {
@@ -76,10 +124,13 @@ Distances MeanDistances(std::span<const WeightPieces> weights) {
   PairMatrix raw(n);
   PairMatrix normalised(n);
   PairMatrix cosine(n);
+  const Eigen::MatrixXd products = n > 1 ? CentredProducts(usable) : Eigen::MatrixXd();
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = i + 1; j < n; ++j) {
-      const Distance distance =
-          DistanceOf(usable[static_cast<size_t>(i)], usable[static_cast<size_t>(j)]);
+      const Usable& a = usable[static_cast<size_t>(i)];
+      const Usable& b = usable[static_cast<size_t>(j)];
+      const std::optional<Distance> from_products = DistanceFrom(products, i, j, a, b);
+      const Distance distance = from_products ? *from_products : DistanceOf(a, b);
       raw.Set(i, j, distance.raw);
       normalised.Set(i, j, distance.normalised);
       cosine.Set(i, j, distance.cosine);

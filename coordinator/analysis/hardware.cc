@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/check.h"
@@ -32,11 +34,24 @@ Moments MomentsOf(std::span<const float> values) {
   return {mean, std::sqrt(squares)};
 }
 
-double CorrelationWith(std::span<const float> a, Moments of_a, std::span<const float> b,
-                       Moments of_b) {
-  double product = 0;
-  for (size_t i = 0; i < a.size(); ++i) product += (a[i] - of_a.mean) * (b[i] - of_b.mean);
-  return std::clamp(product / (of_a.norm * of_b.norm), -1.0, 1.0);
+// (value - mean) / norm of each, added up over members: {values}.
+void AddNormalised(std::span<const float> values, Moments moments, std::vector<double>& sums) {
+  const double scale = 1 / moments.norm;
+  for (size_t i = 0; i < values.size(); ++i) sums[i] += (values[i] - moments.mean) * scale;
+}
+
+// Of `values`, normalised, with each of two vectors of the same length.
+std::pair<double, double> ProductsWith(std::span<const float> values, Moments moments,
+                                       std::span<const double> first,
+                                       std::span<const double> second) {
+  double with_first = 0;
+  double with_second = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double deviation = values[i] - moments.mean;
+    with_first += deviation * first[i];
+    with_second += deviation * second[i];
+  }
+  return {with_first / moments.norm, with_second / moments.norm};
 }
 
 // What the values over pairs of replicates are: their unit, their bounds, and what one is divided
@@ -47,15 +62,15 @@ struct Values {
   double divisor = 1;
 };
 
-// Means of r against s, r != s, from value(r, s); the jackknife leaves out a replicate.
-template <typename Value>
-Estimate MeanOverReplicates(int64_t n, const Values& values, const Value& value) {
-  PairMatrix pairs(n);
-  for (int64_t r = 0; r < n; ++r) {
-    for (int64_t s = r + 1; s < n; ++s) pairs.Set(r, s, value(r, s) + value(s, r));
-  }
-  const PairSums divisors = SameForAllPairs(static_cast<size_t>(n), 2 * values.divisor);
-  Estimate estimate = PairMean(SumPairs(pairs), divisors, values.unit, values.bounds);
+// Means of r against s, r != s; the jackknife leaves out a replicate. `of_replicate`: value(r, s) +
+// value(s, r) added up over s, for each r.
+Estimate MeanOverReplicates(std::vector<double> of_replicate, const Values& values) {
+  const size_t n = of_replicate.size();
+  PairSums sums;
+  sums.total = std::accumulate(of_replicate.begin(), of_replicate.end(), 0.0) / 2;
+  sums.of_member = std::move(of_replicate);
+  const PairSums divisors = SameForAllPairs(n, 2 * values.divisor);
+  Estimate estimate = PairMean(sums, divisors, values.unit, values.bounds);
   if (estimate.value) {
     estimate.method = "mean over unequal replicates; jackknife leaving out one replicate";
   }
@@ -77,6 +92,28 @@ void RemoveRounding(std::vector<double>& values, double terms) {
 
 void CheckSides(const PredictionMatrix& a, const PredictionMatrix& b) {
   NF_CHECK(a.members() == b.members() && a.examples() == b.examples() && a.examples() > 0);
+}
+
+// For each replicate: how often its members on A and B differ from those of the other replicates on
+// the other side.
+std::vector<int64_t> DifferingAcross(const PredictionMatrix& a, const PredictionMatrix& b) {
+  std::vector<int64_t> differing = CountDifferingFromAll(a, b);
+  const std::vector<int64_t> of_b = CountDifferingFromAll(b, a);
+  for (size_t r = 0; r < differing.size(); ++r) {
+    const auto replicate = static_cast<int64_t>(r);
+    differing[r] += of_b[r] - 2 * CountDiffering(a.Row(replicate), b.Row(replicate));
+  }
+  return differing;
+}
+
+// Likewise from the other members of its own side.
+std::vector<int64_t> DifferingInside(const PredictionMatrix& side) {
+  std::vector<int64_t> differing = CountDifferingFromAll(side, side);
+  for (size_t r = 0; r < differing.size(); ++r) {
+    const std::span<const int16_t> row = side.Row(static_cast<int64_t>(r));
+    differing[r] -= CountDiffering(row, row);  // An undefined answer differs from itself.
+  }
+  return differing;
 }
 
 }  // namespace
@@ -151,22 +188,23 @@ Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
 
 Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
   CheckSides(a, b);
-  const auto divisor = static_cast<double>(a.examples());
-  return MeanOverReplicates(a.members(), {"fraction", {0, 1}, divisor}, [&](int64_t r, int64_t s) {
-    return static_cast<double>(CountDiffering(a.Row(r), b.Row(s)));
-  });
+  const std::vector<int64_t> across = DifferingAcross(a, b);
+  return MeanOverReplicates({across.begin(), across.end()},
+                            {"fraction", {0, 1}, static_cast<double>(a.examples())});
 }
 
 Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
   CheckSides(a, b);
   // Whole numbers cancel exactly: fractions would leave rounding where nothing is left.
-  const auto divisor = static_cast<double>(2 * a.examples());
-  Estimate estimate =
-      MeanOverReplicates(a.members(), {"fraction", {-1, 1}, divisor}, [&](int64_t r, int64_t s) {
-        return static_cast<double>(2 * CountDiffering(a.Row(r), b.Row(s)) -
-                                   CountDiffering(a.Row(r), a.Row(s)) -
-                                   CountDiffering(b.Row(r), b.Row(s)));
-      });
+  const std::vector<int64_t> across = DifferingAcross(a, b);
+  const std::vector<int64_t> inside_a = DifferingInside(a);
+  const std::vector<int64_t> inside_b = DifferingInside(b);
+  std::vector<double> excess;
+  for (size_t r = 0; r < across.size(); ++r) {
+    excess.push_back(static_cast<double>(2 * (across[r] - inside_a[r] - inside_b[r])));
+  }
+  Estimate estimate = MeanOverReplicates(
+      std::move(excess), {"fraction", {-1, 1}, static_cast<double>(2 * a.examples())});
   if (estimate.detectable) {  // It is compared with 0, not with another excess.
     const int64_t n = estimate.n;
     estimate.detectable =
@@ -188,19 +226,29 @@ LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
     const bool equal = a[r].size() == size && b[r].size() == size;
     if (equal && of_a[r].norm > 0 && of_b[r].norm > 0) usable.push_back(r);
   }
-  const auto correlation = [&](size_t r, size_t s) {
-    return CorrelationWith(a[r], of_a[r], b[s], of_b[s]);
-  };
+  // Correlations with all others are products with a sum.
+  const size_t size = usable.empty() ? 0 : a[usable[0]].size();
+  std::vector<double> sum_a(size, 0);
+  std::vector<double> sum_b(size, 0);
+  for (const size_t r : usable) {
+    AddNormalised(a[r], of_a[r], sum_a);
+    AddNormalised(b[r], of_b[r], sum_b);
+  }
   std::vector<double> paired;
-  paired.reserve(usable.size());
-  for (const size_t r : usable) paired.push_back(correlation(r, r));
+  std::vector<double> unpaired;
+  std::vector<double> normalised(size);
+  for (const size_t r : usable) {
+    std::ranges::fill(normalised, 0);
+    AddNormalised(b[r], of_b[r], normalised);
+    const auto [own, a_with_all] = ProductsWith(a[r], of_a[r], normalised, sum_b);
+    const double b_with_all =
+        std::inner_product(normalised.begin(), normalised.end(), sum_a.begin(), 0.0);
+    paired.push_back(std::clamp(own, -1.0, 1.0));
+    unpaired.push_back(a_with_all + b_with_all - 2 * own);
+  }
   RemoveRounding(paired, 1);
-  const auto unpaired = [&](int64_t r, int64_t s) {
-    return correlation(usable[static_cast<size_t>(r)], usable[static_cast<size_t>(s)]);
-  };
-  LogitsCorrelations result{
-      MeanEstimate(paired, "correlation"),
-      MeanOverReplicates(static_cast<int64_t>(usable.size()), {"correlation", {-1, 1}}, unpaired)};
+  LogitsCorrelations result{MeanEstimate(paired, "correlation"),
+                            MeanOverReplicates(std::move(unpaired), {"correlation", {-1, 1}})};
   CutInterval(result.paired, -1, 1);
   if (usable.size() == a.size()) return result;
   for (Estimate* estimate : {&result.paired, &result.unpaired}) {

@@ -1,7 +1,9 @@
 #include "coordinator/analysis/hypothesis.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "common/base/check.h"
@@ -13,6 +15,8 @@
 namespace noisefloor::analysis {
 namespace {
 
+using Side = int32_t;
+
 // The members of one block and how many answers each two of them differ in. Member r * sides + h is
 // replicate r of side h, so that the observed arrangement has member m on side m % sides.
 class BlockOfMembers {
@@ -22,11 +26,13 @@ class BlockOfMembers {
     for (const PredictionMatrix& side : answers) {
       NF_CHECK(side.members() == replicates_ && side.examples() == answers[0].examples());
     }
+    NF_CHECK(answers[0].examples() < std::numeric_limits<int32_t>::max());
     differing_.resize(static_cast<size_t>(members() * members()));
+    steps_ = std::numeric_limits<int32_t>::max() / std::max<int64_t>(1, answers[0].examples());
     for (int64_t i = 0; i < members(); ++i) {
       for (int64_t j = 0; j < i; ++j) {
         differing_[static_cast<size_t>(i * members() + j)] =
-            CountDiffering(RowOf(answers, i), RowOf(answers, j));
+            static_cast<int32_t>(CountDiffering(RowOf(answers, i), RowOf(answers, j)));
       }
     }
   }
@@ -37,23 +43,40 @@ class BlockOfMembers {
 
   // What member m adds to the churn within its side, of the members before it. Sides of members
   // from m on are not looked at.
-  int64_t WithinUpTo(int64_t m, std::span<const int64_t> side_of) const {
-    const int64_t* row = differing_.data() + m * members();
-    const int64_t side = side_of[static_cast<size_t>(m)];
+  int64_t WithinUpTo(int64_t m, std::span<const Side> side_of) const {
+    // Lanes of a known number, which compilers keep in vectors; each holds as much as its steps.
+    constexpr int64_t kLanes = 32;
+    const int32_t* const row = differing_.data() + m * members();
+    const Side* const sides = side_of.data();
+    const Side side = sides[m];
     int64_t sum = 0;
-    for (int64_t j = 0; j < m; ++j) sum += side_of[static_cast<size_t>(j)] == side ? row[j] : 0;
+    int64_t j = 0;
+    while (m - j >= kLanes) {
+      std::array<int32_t, kLanes> lanes{};
+      const int64_t steps = std::min(steps_, (m - j) / kLanes);
+      for (int64_t step = 0; step < steps; ++step, j += kLanes) {
+        for (int64_t l = 0; l < kLanes; ++l) {
+          // All bits or none: a branch would not become a vector.
+          lanes[static_cast<size_t>(l)] += row[j + l] & -static_cast<int32_t>(sides[j + l] == side);
+        }
+      }
+      sum = std::accumulate(lanes.begin(), lanes.end(), sum);
+    }
+    for (; j < m; ++j) sum += sides[j] == side ? row[j] : 0;
     return sum;
   }
 
-  int64_t Within(std::span<const int64_t> side_of) const {
+  int64_t Within(std::span<const Side> side_of) const {
     int64_t sum = 0;
     for (int64_t m = 0; m < members(); ++m) sum += WithinUpTo(m, side_of);
     return sum;
   }
 
-  std::vector<int64_t> Observed() const {
-    std::vector<int64_t> side_of(static_cast<size_t>(members()));
-    for (size_t m = 0; m < side_of.size(); ++m) side_of[m] = static_cast<int64_t>(m) % sides_;
+  std::vector<Side> Observed() const {
+    std::vector<Side> side_of(static_cast<size_t>(members()));
+    for (size_t m = 0; m < side_of.size(); ++m) {
+      side_of[m] = static_cast<Side>(static_cast<int64_t>(m) % sides_);
+    }
     return side_of;
   }
 
@@ -64,7 +87,8 @@ class BlockOfMembers {
 
   int64_t sides_;
   int64_t replicates_;
-  std::vector<int64_t> differing_;  // {members, members}, below the diagonal.
+  std::vector<int32_t> differing_;  // {members, members}, below the diagonal.
+  int64_t steps_;                   // Of which an int32_t holds the sum.
 };
 
 // log of the number of arrangements that differ by more than the names of the sides.
@@ -103,8 +127,8 @@ class Enumeration {
     }
     const auto first = side_of_.begin() + r * block_.sides();
     const auto last = first + block_.sides();
-    std::iota(first, last, int64_t{0});
-    std::vector<int64_t> sides(first, last);
+    std::iota(first, last, Side{0});
+    std::vector<Side> sides(first, last);
     do {
       std::copy(sides.begin(), sides.end(), first);
       int64_t added = 0;
@@ -125,14 +149,14 @@ class Enumeration {
       int64_t& room = room_[static_cast<size_t>(side)];
       if (room == 0) continue;
       --room;
-      side_of_[static_cast<size_t>(m)] = side;
+      side_of_[static_cast<size_t>(m)] = static_cast<Side>(side);
       Member(m + 1, std::max(named, side + 1), sum + block_.WithinUpTo(m, side_of_));
       ++room;
     }
   }
 
   const BlockOfMembers& block_;
-  std::vector<int64_t> side_of_;
+  std::vector<Side> side_of_;
   std::vector<int64_t> room_;  // Of each side, for more members.
   std::vector<int64_t> within_;
 };
@@ -146,14 +170,14 @@ std::vector<int64_t> AllArrangements(const BlockOfMembers& block, Exchange excha
 // Random arrangements, always the same ones in the same order.
 class Shuffler {
  public:
-  void Shuffle(std::span<int64_t> sides) {
+  void Shuffle(std::span<Side> sides) {
     for (size_t left = sides.size(); left > 1; --left) {
       std::swap(sides[left - 1], sides[UniformBelow(Bits(), left)]);
     }
   }
   int64_t Draw(const BlockOfMembers& block, Exchange exchange) {
-    std::vector<int64_t> side_of = block.Observed();
-    const std::span<int64_t> all(side_of);
+    std::vector<Side> side_of = block.Observed();
+    const std::span<Side> all(side_of);
     switch (exchange) {
       case Exchange::kAcrossReplicates: Shuffle(all); break;
       case Exchange::kWithinReplicates:

@@ -205,5 +205,35 @@ TEST(ChurnTest, DisagreementOfAnExampleIsItsShareOfPairs) {
   EXPECT_DOUBLE_EQ(disagreement[1], 0.0);
 }
 
+TEST(CountDifferingTest, CountsLongRowsAsTheirParts) {
+  Draws draws(17);
+  for (const int64_t examples : {1, 63, 64, 65, 1000, 64 * 65535 + 70}) {
+    const PredictionMatrix rows = RandomAnswers(draws, 2, examples, 3, /*some_undefined=*/true);
+    int64_t expected = 0;
+    for (int64_t x = 0; x < examples; ++x) {
+      const auto at = static_cast<size_t>(x);
+      expected += Differ(rows.Row(0)[at], rows.Row(1)[at]);
+    }
+    EXPECT_EQ(CountDiffering(rows.Row(0), rows.Row(1)), expected) << examples;
+  }
+}
+
+TEST(CountDifferingTest, FromAllIsTheSumOverAll) {
+  Draws draws(18);
+  // More counts than are kept at a time.
+  for (const int32_t classes : {3, 30000}) {
+    const PredictionMatrix rows = RandomAnswers(draws, 4, 50, classes, /*some_undefined=*/true);
+    const PredictionMatrix others = RandomAnswers(draws, 3, 50, classes, /*some_undefined=*/true);
+    const std::vector<int64_t> counted = CountDifferingFromAll(rows, others);
+    for (int64_t r = 0; r < rows.members(); ++r) {
+      int64_t expected = 0;
+      for (int64_t s = 0; s < others.members(); ++s) {
+        expected += CountDiffering(rows.Row(r), others.Row(s));
+      }
+      EXPECT_EQ(counted[static_cast<size_t>(r)], expected);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace noisefloor::analysis

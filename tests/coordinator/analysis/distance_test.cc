@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -158,6 +159,76 @@ TEST(DistanceTest, WithoutWeightsTheMeanIsAbsentInWords) {
   EXPECT_FALSE(means.raw.value.has_value());
   EXPECT_THAT(means.raw.note, HasSubstr("needs two members, there are 0"));
   EXPECT_THAT(means.raw.note, HasSubstr("3 members left out"));
+}
+
+// Two that are near among others that are far, and two of one direction: products alone would lose
+// what is between them.
+// Many columns, so that products are added up in several parts.
+TEST(DistanceTest, BitsOfManyWeightsDoNotDependOnWhereTheyAreCut) {
+  Draws draws(20);
+  std::vector<std::vector<float>> weights(5);
+  for (std::vector<float>& of : weights) {
+    for (int i = 0; i < 2000; ++i) of.push_back(static_cast<float>(draws.Normal()));
+  }
+  std::vector<WeightPieces> whole;
+  std::vector<WeightPieces> cut;
+  for (const std::vector<float>& of : weights) {
+    const std::span<const float> all(of);
+    whole.push_back({all});
+    cut.push_back({all.first(3), all.subspan(3, 700), all.subspan(703)});
+  }
+  const Distances of_whole = MeanDistances(whole);
+  const Distances of_cut = MeanDistances(cut);
+  EXPECT_EQ(of_whole.raw.value, of_cut.raw.value);
+  EXPECT_EQ(of_whole.raw.low, of_cut.raw.low);
+  EXPECT_EQ(of_whole.normalised.value, of_cut.normalised.value);
+  EXPECT_EQ(of_whole.cosine.value, of_cut.cosine.value);
+}
+
+TEST(DistanceTest, NearAmongFarHasAllItsDigits) {
+  Draws draws(19);
+  std::vector<std::vector<float>> weights(4);
+  for (int i = 0; i < 3000; ++i) {
+    const auto value = static_cast<float>(draws.Normal());
+    weights[0].push_back(value);
+    weights[1].push_back(value + static_cast<float>(1e-6 * draws.Normal()));
+    weights[2].push_back(3 * value);
+    weights[3].push_back(static_cast<float>(draws.Normal()));
+  }
+  std::vector<WeightPieces> pieces;
+  for (const std::vector<float>& of : weights)
+    pieces.push_back({std::span(of).first(700), std::span(of).subspan(700)});
+  double raw = 0;
+  double normalised = 0;
+  double cosine = 0;
+  for (size_t a = 0; a < 4; ++a) {
+    for (size_t b = a + 1; b < 4; ++b) {
+      long double squares = 0, dot = 0, of_a = 0, of_b = 0;
+      for (size_t i = 0; i < 3000; ++i) {
+        const long double x = weights[a][i];
+        const long double y = weights[b][i];
+        squares += (x - y) * (x - y);
+        dot += x * y;
+        of_a += x * x;
+        of_b += y * y;
+      }
+      long double directions = 0;
+      for (size_t i = 0; i < 3000; ++i) {
+        const long double apart = weights[a][i] / std::sqrt(of_a) - weights[b][i] / std::sqrt(of_b);
+        directions += apart * apart;
+      }
+      raw += static_cast<double>(std::sqrt(squares)) / 6;
+      normalised += static_cast<double>(std::sqrt(directions)) / 6;
+      cosine += static_cast<double>(dot / std::sqrt(of_a * of_b)) / 6;
+    }
+  }
+  const Distances all = MeanDistances(pieces);
+  EXPECT_NEAR(*all.raw.value, raw, 1e-10 * raw);
+  EXPECT_NEAR(*all.normalised.value, normalised, 1e-10);
+  EXPECT_NEAR(*all.cosine.value, cosine, 1e-12);
+  const Distances near = MeanDistances(std::vector<WeightPieces>{pieces[0], pieces[1]});
+  EXPECT_GT(*near.raw.value, 0);
+  EXPECT_LT(*near.raw.value, 1e-3);
 }
 
 }  // namespace

@@ -286,6 +286,20 @@ TEST(ClaimTest, ACorrectionForMoreTestsNeedsMoreReplicates) {
   EXPECT_THAT(more.hardware[1].text, HasSubstr(" A shift of the mean answer is not shown: "));
 }
 
+// Beside contrasts shifts have two thirds of the level: 1/64 is less than 5 % / 3, and not of that.
+TEST(ClaimTest, BesideContrastsTestsOfShiftsNeedMoreReplicates) {
+  TinyStudy seven(kExamples, 2);
+  for (const char* plan : {"algo", "other", "third"}) {
+    AddAlgo(seven, plan, {7}, 9, static_cast<uint64_t>(plan[0]));
+  }
+  const Study study = BuildStudy(seven.input);
+  ASSERT_EQ(study.hardware_tests.size(), 3u);
+  for (const SettingTest& test : study.hardware_tests) {
+    EXPECT_EQ(test.shift.note,
+              "7 replicates cannot carry a test among 3: the least possible p is 0.016; 8 could");
+  }
+}
+
 TEST(ClaimTest, AllClassesAtOnceCarryATestWhereNoTwoCan) {
   TinyStudy tiny(kExamples, 2);
   for (const char* hardware : {"cpu-a", "cpu-b", "cpu-c"}) {
