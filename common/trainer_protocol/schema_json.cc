@@ -13,9 +13,10 @@ constexpr size_t kMostHelp = 1000;     // Bytes.
 constexpr size_t kMostChoices = 1000;  // And bytes of each: kMostPath.
 
 // What a sweep file and a specification have besides settings.
-constexpr std::array<std::string_view, 14> kTaken = {
-    "name",       "seed",   "axes",  "noise", "hardware",           "hardware_class", "stack",
-    "replicates", "blocks", "notes", "tags",  "reference_accuracy", "stacks",         "until"};
+constexpr std::array<std::string_view, 16> kTaken = {
+    "name",   "seed",       "axes",   "noise", "hardware", "hardware_class",
+    "stack",  "replicates", "blocks", "notes", "tags",     "reference_accuracy",
+    "stacks", "until",      "kind",   "design"};
 
 constexpr std::array<std::string_view, 6> kKinds = {"boolean", "integer", "number",
                                                     "choice",  "text",    "integers"};

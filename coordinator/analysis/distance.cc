@@ -60,7 +60,9 @@ Distance DistanceOf(const Usable& a, const Usable& b) {
 // Products of every two members, less the mean of all: {members, members}, the lower half. Weights
 // are read once, so many columns at a time wherever their pieces end.
 Eigen::MatrixXd CentredProducts(const std::vector<Usable>& usable) {
-  constexpr Eigen::Index kColumns = 512;
+  // So few that they are added up in one go whatever the size of the cache, which Eigen asks for:
+  // else bits would depend on it.
+  constexpr Eigen::Index kColumns = 256;
   const auto members = static_cast<Eigen::Index>(usable.size());
   Eigen::MatrixXd products = Eigen::MatrixXd::Zero(members, members);
   Eigen::MatrixXd columns(members, kColumns);

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -30,7 +33,7 @@ constexpr MarginName kMargins[] = {{"churn", &report::Margins::churn},
                                    {"top1", &report::Margins::top1},
                                    {"shift", &report::Margins::shift}};
 
-// "0.5%" or "0.005": a fraction of the answers, above 0 and at most 1.
+// "0.5%" or "0.005": a fraction of the answers, above 0 and at most a half: "1" is meant for 1 %.
 std::optional<double> ParseFraction(std::string text) {
   const bool percent = text.ends_with("%");
   if (percent) text.pop_back();
@@ -38,24 +41,58 @@ std::optional<double> ParseFraction(std::string text) {
   double value = text.empty() ? 0 : std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0') return std::nullopt;
   if (percent) value /= 100;
-  return value > 0 && value <= 1 ? std::optional(value) : std::nullopt;
+  return value > 0 && value <= 0.5 ? std::optional(value) : std::nullopt;
 }
 
 // "churn=0.5%"
-absl::Status ReadMargin(const std::string& text, report::Margins& margins) {
+absl::Status ReadMargin(const std::string& text, std::set<std::string>& given,
+                        report::Margins& margins) {
   const size_t sign = text.find('=');
   const std::string name = text.substr(0, sign);
   const auto* known = std::ranges::find(kMargins, name, &MarginName::name);
+  if (known == std::end(kMargins)) {
+    return InvalidInput(
+        fmt::format("--margin={}: expected churn, top1 or shift, got '{}'", text, name));
+  }
+  if (!given.insert(name).second) {
+    return InvalidInput(fmt::format("--margin: expected {} once", name));
+  }
   const std::optional<double> value =
       sign == std::string::npos ? std::nullopt : ParseFraction(text.substr(sign + 1));
-  if (known == std::end(kMargins) || !value) {
+  if (!value) {
     return InvalidInput(fmt::format(
-        "--margin={}: expected churn, top1 or shift with a share of the answers, such as "
-        "churn=0.5%",
-        text));
+        "--margin={}: expected a share of the answers above 0 and up to 50%, such as {}=0.5%", text,
+        name));
   }
   margins.*(known->margin) = *value;
   return absl::OkStatus();
+}
+
+// What a link leads to; else the path as it is.
+std::string Target(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+// Into the file, or into what is there and no file: a pipe, /dev/stdout.
+absl::Status WriteTo(const std::string& path, const std::string& text) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(path, error).type();
+  if (kind == std::filesystem::file_type::not_found ||
+      kind == std::filesystem::file_type::regular) {
+    return WriteFileAtomically(path, text);
+  }
+  std::ofstream out(path, std::ios::binary);
+  out << text << std::flush;
+  if (out) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kUnavailable, path + ": cannot be written");
+}
+
+// What an earlier comparison wrote must not be taken for this one's.
+void RemoveOld(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(path, error)) std::filesystem::remove(path, error);
 }
 
 class Compare final : public Command {
@@ -97,8 +134,17 @@ passes, 5 when it fails, 6 when that is not decided.)";
   }
 
   absl::StatusOr<int> Run(Context& context) override {
+    std::set<std::string> given;
     for (const std::string& margin : margins_) {
-      NF_RETURN_IF_ERROR(ReadMargin(margin, options_.margins));
+      NF_RETURN_IF_ERROR(ReadMargin(margin, given, options_.margins));
+    }
+    if (!junit_.empty() && junit_ == page_) {
+      return InvalidInput("--junit and --page: expected two files, got one");
+    }
+    for (std::string* const path : {&junit_, &page_}) {
+      if (path->empty()) continue;
+      *path = Target(*path);
+      RemoveOld(*path);
     }
     const StopSignal stop;  // What is written aside has to go.
     const absl::StatusOr<exports::ExportedStudy> a = Load(context, a_, stop);
@@ -107,12 +153,14 @@ passes, 5 when it fails, 6 when that is not decided.)";
     const absl::StatusOr<exports::ExportedStudy> b = Load(context, b_, stop);
     if (stop.Requested()) return kStopped;
     NF_RETURN_IF_ERROR(b.status());
+    options_.a.from = From(a_);
+    options_.b.from = From(b_);
     NF_ASSIGN_OR_RETURN(const report::Gate gate,
                         report::CompareStudies(a->input, b->input, options_));
     if (!junit_.empty()) {
-      NF_RETURN_IF_ERROR(WriteFileAtomically(junit_, report::GateJUnit(gate)));
+      NF_RETURN_IF_ERROR(WriteTo(junit_, report::GateJUnit(gate)));
     }
-    if (!page_.empty()) NF_RETURN_IF_ERROR(WriteFileAtomically(page_, report::GatePage(gate)));
+    if (!page_.empty()) NF_RETURN_IF_ERROR(WriteTo(page_, report::GatePage(gate)));
     if (context.Json()) {
       WriteRaw(context.out, report::GateJson(gate));
     } else {
@@ -130,15 +178,15 @@ passes, 5 when it fails, 6 when that is not decided.)";
   }
 
  private:
+  // Where an export lies; "" of a sweep.
+  static std::string From(const std::string& side) { return ParseSweepId(side) ? "" : side; }
+
   // A sweep is written aside first: whichever coordinator it is of, it is read like an export.
   static absl::StatusOr<exports::ExportedStudy> Load(Context& context, const std::string& side,
                                                      const StopSignal& stop) {
     const std::optional<SweepId> sweep = ParseSweepId(side);
-    if (!sweep) {
-      if (PathExists(side)) return exports::ReadExport(side);
-      return InvalidInput(
-          fmt::format("{}: expected a sweep, such as s3, or a folder that export wrote", side));
-    }
+    if (!sweep) return LoadFolder(side);
+    if (sweep->value == 0) return InvalidInput("sweep s0: expected a number such as s3");
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     NF_ASSIGN_OR_RETURN(const std::string folder, MakeTemporaryHome());
     const absl::Cleanup remove = [&] { (void)RemoveTree(folder); };
@@ -149,6 +197,19 @@ passes, 5 when it fails, 6 when that is not decided.)";
       return InvalidInput(side + ": it evaluates weights that others trained; compare those");
     }
     return exports::ReadExport(folder);  // Its files stay mapped after they are removed.
+  }
+
+  static absl::StatusOr<exports::ExportedStudy> LoadFolder(const std::string& side) {
+    if (!PathExists(side)) {
+      return InvalidInput(fmt::format(
+          "'{}': no such folder; expected a sweep, such as s3, or a folder that export wrote",
+          side));
+    }
+    if (!PathExists(side + "/members.json")) {
+      return InvalidInput(
+          fmt::format("{}: it has no members.json, as folders have that export wrote", side));
+    }
+    return exports::ReadExport(side);
   }
 
   std::string a_;

@@ -41,7 +41,8 @@ std::string TestSetOf(std::string_view member, const Json& specification) {
   std::string name = TextOf(data, "name");
   if (!IsName(name)) name = member;  // It becomes part of a path.
   const std::string identity = TextOf(data, "identity").substr(0, 8);
-  if (NumberOf(data, "image_size") != 0 && IsName(identity)) name += "-" + identity;
+  const bool is_part_of_path = identity.empty() || IsName(identity);
+  if (NumberOf(data, "image_size") != 0 && is_part_of_path) name += "-" + identity;
   const int64_t examples = NumberOf(data, "test_examples");
   return examples == 0 ? name : fmt::format("{}-{}", name, examples);
 }

@@ -91,7 +91,7 @@ class Part {
 absl::StatusOr<Json> ReadJson(const std::string& folder, std::string_view name) {
   const std::string path = fmt::format("{}/{}", folder, name);
   absl::StatusOr<std::string> text = ReadFile(path, kMostJsonBytes);
-  if (!text.ok()) return Annotate(text.status(), path);
+  if (!text.ok()) return text.status();
   absl::StatusOr<Json> json = ParseJson(*text);
   return json.ok() ? std::move(json) : absl::StatusOr<Json>(Annotate(json.status(), path));
 }
@@ -181,6 +181,7 @@ class Reader {
     NF_ASSIGN_OR_RETURN(member.id, part.Text("id"));
     // It becomes part of a path.
     if (!ParseMemberId(member.id)) return part.Wrong("an id such as s1c0r0");
+    if (!ids_.insert(member.id).second) return part.Wrong("each member once");
     NF_ASSIGN_OR_RETURN(member.cell, part.Count("cell"));
     NF_ASSIGN_OR_RETURN(member.replicate, part.Count("replicate"));
     NF_ASSIGN_OR_RETURN(const std::string state, part.Text("state"));
@@ -227,6 +228,8 @@ class Reader {
     const std::string labels = PlaceOf("evaluation_labels", member.id, specification.value());
     const auto [place, is_new] = sets_.emplace(labels, out_.input.evaluations.size());
     if (is_new) NF_RETURN_IF_ERROR(ReadTestSet(specification, labels));
+    NF_ASSIGN_OR_RETURN(const std::string hash, Listed(part, "evaluation_labels"));
+    if (!hash.empty()) NF_RETURN_IF_ERROR(CheckBytes(hash, folder_ + "/" + labels));
     std::string& known = out_.input.evaluations[place->second].identity;
     // A member that failed may have been refused for other data.
     if (known.empty() && member.state == MemberState::kDone) known = identity;
@@ -272,8 +275,9 @@ class Reader {
   absl::Status ReadPredictions(const Part& part, const report::CellInput& cell,
                                report::MemberInput& member) {
     const std::string path = fmt::format("{}/predictions/{}.npy", folder_, member.id);
-    if (!PathExists(path)) return absl::OkStatus();
-    NF_RETURN_IF_ERROR(CheckBytes(part, path));
+    NF_ASSIGN_OR_RETURN(const std::string hash, Listed(part, "predictions"));
+    if (hash.empty()) return absl::OkStatus();
+    NF_RETURN_IF_ERROR(CheckBytes(hash, path));
     NF_ASSIGN_OR_RETURN(NpyView array, NpyView::Open(path));
     report::EvaluationSet& set = out_.input.evaluations[cell.evaluation];
     const Shape& shape = array.shape();
@@ -301,27 +305,34 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // Are these the bytes that the member left?
-  static absl::Status CheckBytes(const Part& part, const std::string& path) {
-    std::string expected;
+  // The hash that members.json has of an artifact of this member; empty: it left none, or it made
+  // room.
+  static absl::StatusOr<std::string> Listed(const Part& part, std::string_view kind) {
+    std::string hash;
     NF_RETURN_IF_ERROR(
         part.ForEach("artifacts", [&](const std::string&, const Part& artifact) -> absl::Status {
-          NF_ASSIGN_OR_RETURN(const std::string kind, artifact.Text("kind"));
-          if (kind != "predictions") return absl::OkStatus();
-          NF_ASSIGN_OR_RETURN(expected, artifact.Text("sha256"));
+          NF_ASSIGN_OR_RETURN(const std::string its, artifact.Text("kind"));
+          if (its != kind || artifact.At("collected").ok()) return absl::OkStatus();
+          NF_ASSIGN_OR_RETURN(hash, artifact.Text("sha256"));
           return absl::OkStatus();
         }));
+    return hash;
+  }
+
+  // Are these the bytes that the member left?
+  static absl::Status CheckBytes(const std::string& expected, const std::string& path) {
     NF_ASSIGN_OR_RETURN(const std::string found, Sha256File(path));
     if (found == expected) return absl::OkStatus();
-    return MakeError(absl::StatusCode::kDataLoss,
-                     fmt::format("{}: its SHA-256 is {}, members.json says {}", path, found,
-                                 expected.empty() ? "that there is none" : expected));
+    return MakeError(
+        absl::StatusCode::kDataLoss,
+        fmt::format("{}: its SHA-256 is {}, members.json says {}", path, found, expected));
   }
 
   const std::string folder_;
   ExportedStudy out_;
   std::map<std::string, size_t> sets_;  // By where their labels lie.
   std::set<uint32_t> cells_;
+  std::set<std::string> ids_;
 };
 
 }  // namespace

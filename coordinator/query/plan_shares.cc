@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -33,19 +34,35 @@ State StateOf(const LaneRules& rules, const std::set<NoiseSource>& idle) {
   return state;
 }
 
-// Of so many blocks, and trainings of a block; intervals of more are narrower than is said.
+// Of so many blocks, and trainings of a block. More of them share what these share.
 constexpr uint32_t kMostBlocks = 24;
 constexpr uint32_t kMostTrainings = 64;
 
 // Of independent answers, of which a churn is the variance; an accuracy has one.
 constexpr int kDirectionsOfChurn = 50;
 
-// The first trainings of a plan in its first blocks.
+// At most so many replicates, spread over all: in a crossing those in a row share most of their
+// draws. The step is prime to the number of all, so that none comes twice.
+std::vector<uint32_t> SomeReplicates(uint32_t all, uint32_t most) {
+  uint32_t step = 1;
+  if (all > most) {
+    step = static_cast<uint32_t>(0.618 * all);
+    while (std::gcd(step, all) != 1) ++step;
+  }
+  std::vector<uint32_t> some;
+  for (uint64_t k = 0; k < std::min(all, most); ++k) {
+    some.push_back(static_cast<uint32_t>(k * step % all));
+  }
+  return some;
+}
+
+// Of a plan, in its first blocks.
 void AddTrainings(const sweep::Sweep& sweep, const sweep::NoisePlan& plan,
-                  const std::set<NoiseSource>& idle, std::vector<Training>& trainings) {
-  const uint32_t replicates = std::min(sweep::ReplicatesOf(sweep, plan), kMostTrainings);
+                  const std::set<NoiseSource>& idle, uint32_t most,
+                  std::vector<Training>& trainings) {
+  const std::vector<uint32_t> replicates = SomeReplicates(sweep::ReplicatesOf(sweep, plan), most);
   for (uint32_t block = 0; block < std::min(kMostBlocks, sweep::BlocksOf(sweep, plan)); ++block) {
-    for (uint32_t r = 0; r < replicates; ++r) {
+    for (const uint32_t r : replicates) {
       Training& training = trainings.emplace_back(Training{0, block, {}});
       for (const NoiseSource source : kAllNoiseSources) {
         const LaneRule& rule = RuleOf(plan.rules, source);
@@ -62,7 +79,6 @@ std::vector<analysis::DesignBlock> BlocksOf(const std::vector<Training>& trainin
   std::map<uint32_t, analysis::DesignBlock> of_block;
   for (const Training& training : trainings) {
     analysis::DesignBlock& block = of_block[training.block];
-    if (block.levels.size() == kMostTrainings) continue;
     const auto place = static_cast<uint32_t>(block.levels.size());
     block.levels.push_back(report::LevelsOf(training, factors, place));
   }
@@ -88,26 +104,30 @@ analysis::Decomposition WhatIsTold(std::vector<analysis::DesignBlock> blocks,
   return analysis::Decompose(blocks, factors.count(), "fraction");
 }
 
-// "±8 % and ±9 %"; "±9 %" of both
+// "±9 % alone and ±8 % in all"
 std::string WidthsText(const analysis::ShareWidths& widths) {
   std::vector<std::string> texts;
-  for (const std::optional<double>& width : {widths.first_order, widths.total}) {
-    if (!width) continue;
-    texts.push_back(*width < 1 ? fmt::format("±{:.0f} %", 100 * *width) : "more than ±100 %");
-  }
-  if (texts.size() == 2 && texts[0] == texts[1]) texts.pop_back();
+  const auto add = [&](const std::optional<double>& width, std::string_view what) {
+    if (!width) return;
+    texts.push_back(*width < 1 ? fmt::format("±{:.0f} % {}", 100 * *width, what)
+                               : fmt::format("more than ±100 % {}", what));
+  };
+  add(widths.first_order, "alone");
+  add(widths.total, "in all");
   return fmt::format("{}", fmt::join(texts, " and "));
 }
 
 // How narrow the intervals will be. Empty without any.
-std::string NarrownessText(const std::vector<analysis::DesignBlock>& blocks, int sources) {
+std::string NarrownessText(const std::vector<analysis::DesignBlock>& blocks, int sources,
+                           bool cut) {
   const std::string churn =
       WidthsText(analysis::ExpectedShareWidths(blocks, sources, kDirectionsOfChurn));
   if (churn.empty()) return "";
   return fmt::format(
-      ", of churn about {}, of the variance of top-1 about {} (simulated, of sources that mostly "
-      "act together)",
-      churn, WidthsText(analysis::ExpectedShareWidths(blocks, sources, 1)));
+      ", {} {} of churn, {} of the variance of top-1 (simulated, of sources that mostly act "
+      "together)",
+      cut ? "narrower than" : "about", churn,
+      WidthsText(analysis::ExpectedShareWidths(blocks, sources, 1)));
 }
 
 std::string SentenceOf(const std::vector<std::string>& plans, std::vector<Training> trainings,
@@ -136,10 +156,11 @@ std::string SentenceOf(const std::vector<std::string>& plans, std::vector<Traini
   return fmt::format(
       "{} will tell shares of the noise: alone of {}; with all it acts through of {}; {}{}",
       fmt::join(plans, ", "), listed(alone), listed(total),
-      !has_intervals ? "not all with an interval, for they hang on one block or draw"
+      !has_intervals ? "not all with an interval, for they hang on one block or draw; more blocks "
+                       "give them one"
       : blocks > 1   ? fmt::format("intervals are over {} blocks", blocks)
                      : "intervals are over draws of one block",
-      NarrownessText(planned, factors.count()));
+      has_intervals ? NarrownessText(planned, factors.count(), blocks > kMostBlocks) : "");
 }
 
 }  // namespace
@@ -148,11 +169,14 @@ std::vector<std::string> PlannedShares(const sweep::Sweep& sweep,
                                        const std::set<NoiseSource>& idle) {
   std::map<State, std::pair<std::vector<std::string>, std::vector<Training>>> by_state;
   std::map<State, uint32_t> blocks;
+  std::map<State, uint32_t> plans;
+  for (const sweep::NoisePlan& plan : sweep.plans) ++plans[StateOf(plan.rules, idle)];
   for (const sweep::NoisePlan& plan : sweep.plans) {
     const State state = StateOf(plan.rules, idle);
+    const uint32_t most = std::max(kMostTrainings / plans.at(state), uint32_t{4});
     auto& [names, trainings] = by_state[state];
     names.push_back(plan.name);
-    AddTrainings(sweep, plan, idle, trainings);
+    AddTrainings(sweep, plan, idle, most, trainings);
     blocks[state] = std::max(blocks[state], sweep::BlocksOf(sweep, plan));
   }
   std::vector<std::string> sentences;

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 
 #include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/control.h"
 #include "coordinator/analysis/equivalence.h"
 #include "coordinator/analysis/hypothesis.h"
 #include "coordinator/analysis/interval.h"
@@ -26,18 +27,33 @@ using analysis::Jackknifed;
 
 constexpr int64_t kLeastDraws = 3;
 
+int64_t LostOf(const GateSide& side) {
+  const MemberCounts counts = side.Counts();
+  return counts.total - counts.done;
+}
+
 GateBits BitsOf(const std::string& name, const GateSide& a, const GateSide& b) {
   GateBits bits;
   bits.setting = name;
   bits.churn = analysis::Absent("fraction", 0, "no pair of equal seeds has predictions");
-  if (!ShareDraws(a, b)) return bits;
+  bits.lost_a = LostOf(a);
+  bits.lost_b = LostOf(b);
+  bits.other_seeds = !ShareDraws(a, b);
+  if (bits.other_seeds) return bits;
   const auto of_b = b.Done();
   for (const auto& [draw, member] : a.Done()) {
     const auto same = of_b.find(draw);
     if (same == of_b.end()) continue;
     ++bits.pairs;
-    const std::string& weights = member->hashes.weights;
-    bits.identical += !weights.empty() && weights == same->second->hashes.weights;
+    // Other first batches or weights on the way, of a test that went otherwise, tell no more.
+    const analysis::Hashes& mine = member->hashes;
+    const analysis::Hashes& its = same->second->hashes;
+    const std::vector<analysis::HashedRun> runs = {
+        {"A", {.weights = mine.weights, .logits = mine.logits}},
+        {"B", {.weights = its.weights, .logits = its.logits}}};
+    const analysis::BitVerdict verdict = analysis::CheckBits(runs).verdict;
+    bits.identical += verdict == analysis::BitVerdict::kIdentical;
+    bits.unproved += verdict == analysis::BitVerdict::kUnproved;
   }
   const ContrastSide side_a = a.ForContrasts();
   const ContrastSide side_b = b.ForContrasts();
@@ -93,7 +109,14 @@ struct Meeting {
   bool paired = false;
   bool over_blocks = false;
   bool seeded_free = false;
+  int64_t without_predictions = 0;  // Members that are done.
 
+  std::string TooFew() const {
+    return without_predictions == 0
+               ? "too few draws are done"
+               : fmt::format("too few draws have what it needs: {} kept no predictions",
+                             Counted(without_predictions, "member"));
+  }
   // Those of which the figure has what it needs; paired: that both sides have.
   std::pair<DrawIds, DrawIds> Draws(FigureKind kind, bool blocks) const {
     DrawIds of_a = a.Draws(kind, blocks);
@@ -155,7 +178,7 @@ GateFigure FigureOf(Meeting& meeting, FigureKind kind, GateSetting& setting, dou
   const std::optional<Jackknifed> of_a = meeting.a.Figure(kind, meeting.over_blocks, draws_a);
   const std::optional<Jackknifed> of_b = meeting.b.Figure(kind, meeting.over_blocks, draws_b);
   if (!of_a || !of_b) {
-    figure.note = "too few draws are done";
+    figure.note = meeting.TooFew();
     figure.difference = analysis::Absent("fraction", 0, figure.note);
     return figure;
   }
@@ -175,7 +198,7 @@ GateFigure ShiftFigureOf(const Meeting& meeting, double margin) {
     Judge(*shift, figure);
     return figure;
   }
-  figure.note = told ? "too few draws are done" : "the blocks of A and B are other draws";
+  figure.note = told ? meeting.TooFew() : "the blocks of A and B are other draws";
   figure.difference = analysis::Absent("fraction", 0, figure.note);
   return figure;
 }
@@ -204,12 +227,12 @@ GateSetting SettingBetween(const std::string& name, const GateSide& a, const Gat
   };
   add_classes(a, setting.hardware_a);
   add_classes(b, setting.hardware_b);
-  const auto lost = [](const MemberCounts& counts) { return counts.diverged + counts.failed; };
-  setting.lost_a = lost(a.Counts());
-  setting.lost_b = lost(b.Counts());
+  setting.lost_a = LostOf(a);
+  setting.lost_b = LostOf(b);
   setting.under_trained_a = a.IsUnderTrained();
   setting.under_trained_b = b.IsUnderTrained();
   Meeting meeting{a.ForContrasts(), b.ForContrasts()};
+  meeting.without_predictions = a.Counts().without_predictions + b.Counts().without_predictions;
   const bool one_block = a.cells.size() == 1 && b.cells.size() == 1;
   meeting.seeded_free = !first.free_seeded.empty();
   meeting.over_blocks =
@@ -266,9 +289,10 @@ void Decide(Gate& gate) {
     }
   }
   for (const GateBits& bits : gate.bits) {
-    if (!gate.options.same_bits) break;
-    any_fails |= bits.identical < bits.pairs;
-    all_pass &= bits.pairs > 0;
+    all_pass &= bits.lost_b <= bits.lost_a;
+    if (!gate.options.same_bits) continue;
+    any_fails |= bits.identical + bits.unproved < bits.pairs;
+    all_pass &= bits.pairs > 0 && bits.identical == bits.pairs;
   }
   gate.verdict = any_fails ? Verdict::kFail : all_pass ? Verdict::kPass : Verdict::kInconclusive;
 }
@@ -305,6 +329,7 @@ std::string NameOf(const MeetingKey& key, const GateSide& side) {
 // "first-study (s1), cpu-amd-avx2"
 std::string NameOf(const SweepInput& sweep, const SideFilter& filter) {
   std::string name = fmt::format("{} ({})", sweep.name, sweep.id);
+  if (!filter.from.empty()) name += " of " + filter.from;
   for (const std::string& part : {filter.hardware, filter.stack}) {
     if (!part.empty()) name += ", " + part;
   }

@@ -27,6 +27,7 @@ struct Margins {
 struct SideFilter {
   std::string hardware;
   std::string stack;
+  std::string from;  // Where the side lies, for its name; "": nothing is said of it.
 };
 
 struct GateOptions {
@@ -65,7 +66,7 @@ struct GateSetting {
   std::vector<std::string> hardware_b;
   int64_t draws_a = 0;
   int64_t draws_b = 0;
-  int64_t lost_a = 0;  // Members that diverged or failed.
+  int64_t lost_a = 0;  // Members that are not done: diverged, failed, cancelled, not ended.
   int64_t lost_b = 0;
   bool paired = false;           // Equal seeds: draw by draw.
   bool over_blocks = false;      // The draws are blocks.
@@ -78,13 +79,17 @@ struct GateSetting {
 // Where nothing is free: the bits are equal, or they are not.
 struct GateBits {
   std::string setting;
-  int64_t pairs = 0;      // Of equal seeds that both sides have done; none: seeds differ.
-  int64_t identical = 0;  // Equal weights.
-  Estimate churn;         // Between the sides of a pair, mean over pairs.
+  bool other_seeds = false;  // Then there are no pairs.
+  int64_t pairs = 0;         // Of equal seeds that both sides have done.
+  int64_t identical = 0;     // Equal weights and logits.
+  int64_t unproved = 0;      // No difference is seen, but a hash is missing.
+  int64_t lost_a = 0;        // Members that are not done.
+  int64_t lost_b = 0;
+  Estimate churn;  // Between the sides of a pair, mean over pairs.
 };
 
 struct Gate {
-  std::string name_a;  // "first-study (s1)"
+  std::string name_a;  // "first-study (s1) of baseline/, cpu-amd-avx2"
   std::string name_b;
   GateOptions options;
   std::vector<GateSetting> settings;

@@ -100,40 +100,43 @@ Json SettingJson(const GateSetting& setting) {
 struct Case {
   std::string suite;
   std::string name;
-  std::string element;  // "failure", "error" or "": passed.
+  std::string element;  // "failure", "error", "skipped" or "": passed.
   std::string text;
 };
 
+Case CaseOf(const GateSetting& setting, const GateFigure& figure) {
+  if (figure.verdict == Verdict::kInconclusive) {
+    return {setting.setting, figure.figure, "error", "not decided: " + OpenText(setting, figure)};
+  }
+  return {setting.setting, figure.figure, figure.verdict == Verdict::kPass ? "" : "failure",
+          fmt::format("{} (90 %), margin {}; {}{}{}", InsideText(figure), MarginText(figure),
+                      DrawsText(setting), figure.note.empty() ? "" : "; ", figure.note)};
+}
+
+Case CaseOf(const GateBits& bits, bool same_bits) {
+  const bool proved = bits.pairs > 0 && bits.identical == bits.pairs;
+  const char* element = proved               ? ""
+                        : !same_bits         ? "skipped"
+                        : HasOtherBits(bits) ? "failure"
+                                             : "error";
+  return {bits.setting, "bits", element, BitsText(bits)};
+}
+
 std::vector<Case> CasesOf(const Gate& gate) {
   std::vector<Case> cases;
-  for (const GateSetting& setting : gate.settings) {
-    for (const GateFigure& figure : setting.figures) {
-      const char* element = figure.verdict == Verdict::kPass   ? ""
-                            : figure.verdict == Verdict::kFail ? "failure"
-                                                               : "error";
-      cases.push_back(
-          {setting.setting, figure.figure, element,
-           fmt::format("{} (90 %), margin {}; {}{}{}", InsideText(figure), MarginText(figure),
-                       DrawsText(setting), figure.note.empty() ? "" : "; ", figure.note)});
-    }
-  }
   for (const std::string& name : gate.only_a) {
     cases.push_back({name, "present", "error", "on A only"});
   }
+  const auto add_members = [&](const auto& of) {
+    cases.push_back({of.setting, "members", of.lost_b <= of.lost_a ? "" : "error", LostText(of)});
+  };
   for (const GateSetting& setting : gate.settings) {
-    const bool whole = setting.lost_b <= setting.lost_a;
-    cases.push_back(
-        {setting.setting, "members", whole ? "" : "error",
-         fmt::format("{} diverged or failed on B, {} on A", setting.lost_b, setting.lost_a)});
+    add_members(setting);
+    for (const GateFigure& figure : setting.figures) cases.push_back(CaseOf(setting, figure));
   }
   for (const GateBits& bits : gate.bits) {
-    const bool same = bits.identical == bits.pairs;
-    const char* element = !gate.options.same_bits || (same && bits.pairs > 0) ? ""
-                          : same                                              ? "error"
-                                                                              : "failure";
-    cases.push_back(
-        {bits.setting, "bits", element,
-         fmt::format("{} of {} have equal bits", bits.identical, Counted(bits.pairs, "pair"))});
+    add_members(bits);
+    cases.push_back(CaseOf(bits, gate.options.same_bits));
   }
   return cases;
 }
@@ -146,25 +149,26 @@ constexpr const char* kStyle = R"(
 @media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9198a1; --paper: #0d1117;
         --line: #3d444d; --pass: #3fb950; --fail: #f85149; --open: #d29922; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-       max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+       max-width: 78rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .verdict { font-weight: 600; } .pass { color: var(--pass); } .fail { color: var(--fail); }
 .inconclusive { color: var(--open); } .soft { color: var(--soft); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
-         vertical-align: top; }
+         white-space: nowrap; }
+td:first-child { white-space: normal; min-width: 8rem; }
 th { color: var(--soft); font-weight: 500; } svg { display: block; }
 )";
 
-// The 90 % interval, as a bar, between the margins, as ticks; a margin is a quarter of the width
-// away from no difference.
+// The 90 % interval, as a bar, and the margins, as ticks: on a scale that holds both.
 std::string IntervalPicture(const GateFigure& figure) {
   if (!figure.low) return "";
   constexpr double kWidth = 180;
   constexpr double kHeight = 18;
-  const auto at = [&](double difference) {
-    return std::clamp(kWidth / 2 + difference / figure.margin * kWidth / 4, 1.0, kWidth - 1);
-  };
+  constexpr double kAround = 1.1;
+  const double most =
+      kAround * std::max({2 * figure.margin, std::abs(*figure.low), std::abs(*figure.high)});
+  const auto at = [&](double difference) { return kWidth / 2 * (1 + difference / most); };
   const auto tick = [&](double difference, const char* colour) {
     return fmt::format(R"x(<line x1="{0:.1f}" x2="{0:.1f}" y1="2" y2="16" stroke="var(--{1})"/>)x",
                        at(difference), colour);
@@ -223,10 +227,9 @@ std::string GateText(const Gate& gate, const Screen& screen) {
 
 std::string GateJson(const Gate& gate) {
   const auto bits = [](const GateBits& of) {
-    return Json{{"setting", of.setting},
-                {"pairs", of.pairs},
-                {"identical", of.identical},
-                {"churn", ToJson(of.churn)}};
+    return Json{{"setting", of.setting},     {"other_seeds", of.other_seeds}, {"pairs", of.pairs},
+                {"identical", of.identical}, {"unproved", of.unproved},       {"lost_a", of.lost_a},
+                {"lost_b", of.lost_b},       {"churn", ToJson(of.churn)}};
   };
   const Json json = {{"version", 1},
                      {"a", gate.name_a},
@@ -251,9 +254,9 @@ std::string GateJUnit(const Gate& gate) {
   const auto errors = std::ranges::count(cases, "error", &Case::element);
   std::string xml = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"{}\" "
-      "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\">\n",
+      "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
       Escaped(fmt::format("{} against {}", gate.name_b, gate.name_a)), cases.size(), failures,
-      errors);
+      errors, std::ranges::count(cases, "skipped", &Case::element));
   for (const Case& one : cases) {
     xml += fmt::format("    <testcase classname=\"{}\" name=\"{}\">\n", Escaped(one.suite),
                        Escaped(one.name));
@@ -272,7 +275,8 @@ std::string GatePage(const Gate& gate) {
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<title>{0}: {1} against {2}</title>\n"
       "<style>{3}</style></head>\n<body><main>\n<h1><span class=\"{0}\">{0}</span>: {1} against "
-      "{2}</h1>\n<p class=\"soft\">B: {1}. A: {2}.</p>\n<ul>\n",
+      "{2}</h1>\n<p class=\"soft\">A, which is trusted: {2}. B, which is in question: "
+      "{1}.</p>\n<ul>\n",
       Word(gate.verdict), Escaped(gate.name_b), Escaped(gate.name_a), kStyle);
   for (const std::string& finding : gate.findings) {
     html += fmt::format("<li>{}</li>\n", Escaped(finding));

@@ -28,43 +28,55 @@ int64_t TestsOf(const Gate& gate) {
   return tests;
 }
 
+// Has B everything that A has?
+bool IsWhole(const Gate& gate) {
+  const auto whole = [](const auto& of) { return of.lost_b <= of.lost_a; };
+  return gate.only_a.empty() && std::ranges::all_of(gate.settings, whole) &&
+         std::ranges::all_of(gate.bits, whole);
+}
+
+std::string FailText(const Gate& gate) {
+  const int64_t figures = CountOf(gate, Verdict::kFail);
+  const bool bits = gate.options.same_bits && std::ranges::any_of(gate.bits, HasOtherBits);
+  const std::string beyond = fmt::format("{} beyond the margin", Counted(figures, "figure"));
+  return fmt::format("Fail: B is not what A is: {}.", figures == 0 ? "it has other bits"
+                                                      : bits       ? beyond + ", and other bits"
+                                                                   : beyond);
+}
+
 std::string VerdictText(const Gate& gate) {
+  if (gate.verdict == Verdict::kFail) return FailText(gate);
   const int64_t passed = CountOf(gate, Verdict::kPass);
-  const int64_t all =
-      passed + CountOf(gate, Verdict::kFail) + CountOf(gate, Verdict::kInconclusive);
-  if (gate.verdict == Verdict::kFail) return "Fail: B is not what A is.";
+  const int64_t all = passed + CountOf(gate, Verdict::kInconclusive);
   if (gate.verdict == Verdict::kPass) {
     return all == 0 ? "Pass: B has the bits of A."
                     : fmt::format("Pass: B is equivalent to A in {} (two one-sided tests at 5 %).",
                                   all == 1 ? "its figure" : fmt::format("all {} figures", all));
   }
-  if (all == 0) return "Inconclusive: the bits of A and B could not be compared.";
-  if (passed == all) return "Inconclusive: every figure is inside its margin, but B is not whole.";
+  if (passed == all) {
+    return fmt::format(
+        "Inconclusive: {}, but {}.",
+        all == 0 ? "nothing is shown to differ" : "every figure is inside its margin",
+        IsWhole(gate) ? "not all bits could be compared" : "B is not whole");
+  }
   return fmt::format(
       "Inconclusive: {} of {} figures lie inside their margins, none is shown to lie outside.",
       passed, all);
 }
 
 std::string FigureText(const Gate& gate, const GateSetting& setting, const GateFigure& figure) {
-  const std::string subject = fmt::format("{}: {}", setting.setting, NounOf(figure));
+  const bool shift = figure.figure == "shift";
+  const std::string subject =
+      fmt::format("{}: {}{}", setting.setting, shift ? "the " : "", NounOf(figure));
   if (figure.verdict == Verdict::kFail) {
     return fmt::format(
         "{} {} {}, more than the margin of {} (95 % interval; p = {} after Holm over "
         "{}; {}).",
-        subject, figure.figure == "shift" ? "is" : "differs by", WithInterval(figure.difference),
+        subject, shift ? "is" : "differs by", WithInterval(figure.difference),
         Percent(figure.margin, 2), PValue(*figure.p_holm), Counted(TestsOf(gate), "figure"),
         DrawsText(setting));
   }
-  if (!figure.low || !figure.note.empty()) {
-    return fmt::format("{} is not decided: {}.", subject, figure.note);
-  }
-  const std::string needed =
-      figure.draws_to_decide
-          ? fmt::format("about {} a side decide it, if there is no difference",
-                        Counted(*figure.draws_to_decide, setting.over_blocks ? "block" : "draw"))
-          : "a million draws would not decide it";
-  return fmt::format("{} is not decided: {} (90 %) is not inside {} ({}); {}.", subject,
-                     InsideText(figure), MarginText(figure), DrawsText(setting), needed);
+  return fmt::format("{} is not decided: {}.", subject, OpenText(setting, figure));
 }
 
 // What is wrong with B besides its figures.
@@ -72,37 +84,60 @@ void AddDoubts(const Gate& gate, std::vector<std::string>& findings) {
   for (const std::string& name : gate.only_a) {
     findings.push_back(fmt::format("{}: on A only, so that B does not pass.", name));
   }
+  const auto add_lost = [&](const auto& of) {
+    if (of.lost_b <= of.lost_a) return;
+    findings.push_back(fmt::format("{}: {}, so that B does not pass.", of.setting, LostText(of)));
+  };
+  for (const GateBits& bits : gate.bits) add_lost(bits);
   for (const GateSetting& setting : gate.settings) {
-    if (setting.lost_b > setting.lost_a) {
-      findings.push_back(
-          fmt::format("{}: {} diverged or failed on B, {} on A, so that B does not pass.",
-                      setting.setting, Counted(setting.lost_b, "member"), setting.lost_a));
-    }
+    add_lost(setting);
     if (setting.under_trained_b && !setting.under_trained_a) {
       findings.push_back(setting.setting + ": B is under-trained, A is not.");
     }
   }
 }
 
-std::string BitsText(const GateBits& bits) {
-  if (bits.pairs == 0) {
-    return fmt::format("{}: the seeds of A and B differ, so that bits cannot be compared.",
-                       bits.setting);
+template <typename Field>
+std::vector<std::string> ValuesOf(const Gathered& side, const Field& field) {
+  std::vector<std::string> values;
+  for (const CellFacts& cell : side.cells) {
+    const std::string& value = field(*cell.input);
+    if (std::ranges::find(values, value) == values.end()) values.push_back(value);
   }
-  if (bits.identical == bits.pairs) {
-    return fmt::format("{}: all {} of equal seeds have equal bits.", bits.setting,
-                       Counted(bits.pairs, "pair"));
+  return values;
+}
+
+// "A has no class foo; it has cpu-a, cpu-b"; "" where it has.
+template <typename Field>
+std::string Missing(std::string_view name, std::string_view what, const Gathered& side,
+                    const std::string& wanted, const Field& field) {
+  const std::vector<std::string> values = ValuesOf(side, field);
+  if (wanted.empty() || std::ranges::find(values, wanted) != values.end()) return "";
+  return fmt::format("{} has no {} {}; it has {}", name, what, wanted,
+                     values.empty() ? "nothing" : fmt::format("{}", fmt::join(values, ", ")));
+}
+
+std::string MissingOf(std::string_view name, const Gathered& side, const SideFilter& filter,
+                      const std::string& plan) {
+  const auto of_plan = [](const CellInput& cell) -> const std::string& { return cell.plan; };
+  const auto of_class = [](const CellInput& cell) -> const std::string& { return cell.hardware; };
+  const auto of_stack = [](const CellInput& cell) -> const std::string& { return cell.stack; };
+  for (const std::string& text : {Missing(name, "plan", side, plan, of_plan),
+                                  Missing(name, "class", side, filter.hardware, of_class),
+                                  Missing(name, "stack", side, filter.stack, of_stack)}) {
+    if (!text.empty()) return text;
   }
-  return fmt::format("{}: {} of {} of equal seeds have equal bits; {} of the answers differ.",
-                     bits.setting, bits.identical, Counted(bits.pairs, "pair"), Value(bits.churn));
+  return "";
 }
 
 }  // namespace
 
+bool HasOtherBits(const GateBits& bits) { return bits.identical + bits.unproved < bits.pairs; }
+
 std::string_view NounOf(const GateFigure& figure) {
   return figure.figure == "churn"  ? "churn"
          : figure.figure == "top1" ? "top-1"
-                                   : "the shift of the mean answer";
+                                   : "shift of the mean answer";
 }
 
 std::string InsideText(const GateFigure& figure) {
@@ -110,6 +145,10 @@ std::string InsideText(const GateFigure& figure) {
   inside.low = figure.low;
   inside.high = figure.high;
   return WithInterval(inside);
+}
+
+std::string MarginText(const GateFigure& figure) {
+  return (figure.figure == "shift" ? "" : "±") + Percent(figure.margin, 2);
 }
 
 std::string DrawsText(const GateSetting& setting) {
@@ -120,8 +159,43 @@ std::string DrawsText(const GateSetting& setting) {
              : fmt::format("n = {} and {}", setting.draws_a, Counted(setting.draws_b, what));
 }
 
+std::string OpenText(const GateSetting& setting, const GateFigure& figure) {
+  if (!figure.low || !figure.note.empty()) return figure.note;
+  const std::string needed =
+      figure.draws_to_decide
+          ? fmt::format("if there is no difference, {} a side decide it in 80 % of cases",
+                        Counted(*figure.draws_to_decide, setting.over_blocks ? "block" : "draw"))
+          : "a million draws would not decide it";
+  return fmt::format("{} (90 %) is not inside {} ({}); {}", InsideText(figure), MarginText(figure),
+                     DrawsText(setting), needed);
+}
+
+std::string BitsText(const GateBits& bits) {
+  if (bits.other_seeds) return "the seeds of A and B differ, so that bits cannot be compared";
+  if (bits.pairs == 0) return "nothing is done on both sides";
+  std::string text =
+      bits.identical == bits.pairs
+          ? fmt::format("all {} of equal seeds have equal bits", Counted(bits.pairs, "pair"))
+          : fmt::format("{} of {} of equal seeds have equal bits", bits.identical,
+                        Counted(bits.pairs, "pair"));
+  if (bits.unproved > 0) {
+    text += fmt::format("; of {} it is not known, for want of a hash", bits.unproved);
+  }
+  if (bits.identical < bits.pairs && bits.churn.value) {
+    text += fmt::format("; {} of the answers differ", Value(bits.churn));
+  }
+  return text;
+}
+
 std::vector<std::string> FindingsOf(const Gate& gate) {
   std::vector<std::string> findings = {VerdictText(gate)};
+  const auto add_bits = [&](bool failed) {
+    for (const GateBits& bits : gate.bits) {
+      const bool fails = gate.options.same_bits && HasOtherBits(bits);
+      if (fails == failed) findings.push_back(fmt::format("{}: {}.", bits.setting, BitsText(bits)));
+    }
+  };
+  add_bits(/*failed=*/true);
   for (const Verdict verdict : {Verdict::kFail, Verdict::kInconclusive}) {
     for (const GateSetting& setting : gate.settings) {
       for (const GateFigure& figure : setting.figures) {
@@ -130,26 +204,23 @@ std::vector<std::string> FindingsOf(const Gate& gate) {
     }
   }
   AddDoubts(gate, findings);
-  for (const GateBits& bits : gate.bits) findings.push_back(BitsText(bits));
+  add_bits(/*failed=*/false);
   return findings;
 }
 
-std::string MarginText(const GateFigure& figure) {
-  return (figure.figure == "shift" ? "" : "±") + Percent(figure.margin, 2);
-}
-
 std::string NothingMeets(const Gate& gate, const Gathered& a, const Gathered& b) {
+  for (const std::string& missing : {MissingOf("A", a, gate.options.a, gate.options.plan),
+                                     MissingOf("B", b, gate.options.b, gate.options.plan)}) {
+    if (!missing.empty()) return missing;
+  }
   if (!gate.bits.empty()) {
     return "A and B have only plans in common that leave nothing to chance; --same-bits compares "
            "those";
   }
   if (!gate.notes.empty()) return gate.notes[0];
   const auto classes = [](const Gathered& side) {
-    std::vector<std::string> names;
-    for (const CellFacts& cell : side.cells) {
-      const std::string name = HardwareName(cell.input->hardware);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    }
+    const std::vector<std::string> names =
+        ValuesOf(side, [](const CellInput& cell) -> const std::string& { return cell.hardware; });
     return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
   };
   return fmt::format(

@@ -2,18 +2,24 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "fmt/format.h"
 
 #include "coordinator/report/gate.h"
 #include "coordinator/report/gather.h"
 
 namespace noisefloor::report {
 
-// The verdict and what it rests on; then each figure that fails or is not decided; then bits.
+// The verdict and what it rests on; then all that fails, is not decided, and the rest.
 std::vector<std::string> FindingsOf(const Gate& gate);
 
 // Why no cell of A is set against one of B.
 std::string NothingMeets(const Gate& gate, const Gathered& a, const Gathered& b);
+
+// A difference is proved.
+bool HasOtherBits(const GateBits& bits);
 
 // "churn", "top-1", "shift of the mean answer"
 std::string_view NounOf(const GateFigure& figure);
@@ -26,5 +32,18 @@ std::string MarginText(const GateFigure& figure);
 
 // "paired, n = 6 draws", "n = 6 and 8 draws"
 std::string DrawsText(const GateSetting& setting);
+
+// Why a figure is not decided, and what would.
+std::string OpenText(const GateSetting& setting, const GateFigure& figure);
+
+// "all 8 pairs of equal seeds have equal bits"
+std::string BitsText(const GateBits& bits);
+
+// "3 members are not done on B, 0 on A": of a setting, or of bits.
+template <typename Compared>
+std::string LostText(const Compared& of) {
+  return fmt::format("{} member{} not done on B, {} on A", of.lost_b,
+                     of.lost_b == 1 ? " is" : "s are", of.lost_a);
+}
 
 }  // namespace noisefloor::report

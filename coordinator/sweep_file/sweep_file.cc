@@ -203,8 +203,9 @@ void ReadAll(SweepReader& reader, const YamlNode& root) {
   reader.EachKey(root, "", [&](const std::string& key, Place place, const YamlNode& node) {
     ReadKey(reader, key, place, node);
   });
-  for (size_t i = 0; i < root.keys.size(); ++i) {
-    if (root.keys[i].first == "design") ReadDesign(reader, root.items[i]);
+  const auto design = std::ranges::find(root.keys, "design", &std::pair<std::string, Place>::first);
+  if (design != root.keys.end()) {
+    ReadDesign(reader, root.items[static_cast<size_t>(design - root.keys.begin())]);
   }
   FinishKind(reader);
   const auto required = [&](const std::string& key, const std::string& what) {
@@ -280,14 +281,16 @@ absl::StatusOr<Parsed> Parse(std::string_view text, const SchemaSource& settings
   if (!schema.ok()) return schema.status();
   reader.schema = *std::move(schema);
   ReadAll(reader, root);
-  return Parsed{std::move(reader.sweep), std::move(reader.places), std::move(reader.mistakes)};
+  return Parsed{std::move(reader.sweep), std::move(reader.places), std::move(reader.mistakes),
+                std::move(reader.design)};
 }
 
 absl::StatusOr<SweepFile> ParseSweep(std::string_view text, const std::string& path,
                                      const SchemaSource& settings) {
   NF_ASSIGN_OR_RETURN(Parsed parsed, Parse(text, settings));
   if (!parsed.mistakes.empty()) return ToStatus(path, std::move(parsed.mistakes));
-  return SweepFile{path, std::string(text), std::move(parsed.sweep), std::move(parsed.places)};
+  return SweepFile{path, std::string(text), std::move(parsed.sweep), std::move(parsed.places),
+                   std::move(parsed.design)};
 }
 
 absl::StatusOr<SweepFile> ReadSweepFile(const std::string& path, const SchemaSource& settings) {
@@ -305,8 +308,11 @@ absl::Status WithPlaces(const absl::Status& status, const SweepFile& file) {
   if (!bad) return status;
   std::vector<Mistake> mistakes;
   for (const v1::FieldViolation& violation : bad->violations()) {
-    mistakes.push_back(
-        {PlaceOf(file.places, violation.field()), violation.field(), violation.description()});
+    std::string field = violation.field();
+    if (!file.design.empty() && field.starts_with(file.design)) {
+      field = "design" + field.substr(file.design.size());
+    }
+    mistakes.push_back({PlaceOf(file.places, field), field, violation.description()});
   }
   return ToStatus(file.path, std::move(mistakes));
 }

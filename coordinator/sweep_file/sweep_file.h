@@ -34,6 +34,7 @@ struct Parsed {
   v1::Sweep sweep;  // Only when there are no mistakes.
   Places places;
   std::vector<Mistake> mistakes;
+  std::string design = {};  // "noise[2]": where the plan that `design` is stands.
 };
 absl::StatusOr<Parsed> Parse(std::string_view text, const SchemaSource& settings);
 
@@ -42,6 +43,7 @@ struct SweepFile {
   std::string text;  // All of it.
   v1::Sweep sweep;
   Places places;
+  std::string design;  // "noise[2]": where the plan that `design` is stands; "": there is none.
 };
 
 // A mistake is a line of the message: "FILE:LINE:COLUMN: PATH: expected ..., got ...".

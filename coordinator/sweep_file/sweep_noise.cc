@@ -131,6 +131,11 @@ v1::NoisePlan ReadOwnPlan(SweepReader& reader, const std::string& path, const Ya
                               "a plan of your own, got only {}{}",
                               plan.name(), DidYouMean(plan.name(), kBuiltInPlans)));
   }
+  if (!named && !changed && mistakes_before == reader.mistakes.size()) {
+    reader.Refuse(
+        node.place, path,
+        "expected cross, pick_freeze, a base or the state of a source, or nothing varies");
+  }
   // Without rules and base it would be taken for a built-in plan's name.
   if (plan.rules().empty() && plan.base().empty() && !IsBuiltIn(plan.name()) &&
       mistakes_before == reader.mistakes.size()) {
@@ -180,21 +185,15 @@ void ReadDesign(SweepReader& reader, const YamlNode& node) {
         node.place, "design",
         "expected a map {cross: [init, data_order], levels: 2, blocks: 6}, got " + Found(node));
   }
-  const std::string listed = fmt::format("noise[{}]", reader.sweep.noise_size());
+  reader.design = fmt::format("noise[{}]", reader.sweep.noise_size());
   v1::NoisePlan plan = ReadOwnPlan(reader, "design", node, "design");
   for (const v1::NoisePlan& other : reader.sweep.noise()) {
-    if (other.name() == plan.name()) {
+    if (!plan.name().empty() && other.name() == plan.name()) {
       reader.Refuse(
           node.place, "design",
           fmt::format("expected another name than {}, which a plan of noise has", plan.name()));
     }
   }
-  // What is found out later is told of the list.
-  std::map<std::string, Place> places;
-  for (const auto& [path, place] : reader.places) {
-    if (path == "design" || path.starts_with("design.")) places[listed + path.substr(6)] = place;
-  }
-  reader.places.insert(places.begin(), places.end());
   *reader.sweep.add_noise() = std::move(plan);
 }
 

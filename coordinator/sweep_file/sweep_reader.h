@@ -20,6 +20,7 @@ struct SweepReader {
   std::map<std::string, Place> places;
   std::vector<Mistake> mistakes;
   bool measures = false;  // The file says `kind: measure`.
+  std::string design;     // "noise[2]": where `design` stands in the list; "": there is none.
 
   void Refuse(Place place, std::string path, std::string message);
   void RefuseUnknownKey(Place place, const std::string& path, std::string_view nearest);

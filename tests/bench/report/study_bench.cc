@@ -4,7 +4,7 @@
 //   noisefloor-study-bench [--members=R,...] [--examples=N] [--classes=K] [--parameters=P]
 //
 // Prints a line of JSON for each R: members a class, seconds (the least of three), and the same
-// without weights and without logits of which only the answers are left.
+// without weights. Fails when a study is empty.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -126,6 +126,7 @@ int Main(int argc, char** argv) {
     const double whole = SecondsOf(made.input);
     for (MemberInput& member : made.input.members) member.weights = {};
     const double without_weights = SecondsOf(made.input);
+    if (whole < 0 || without_weights < 0) return 1;
     std::printf(
         "{\"members_a_class\": %u, \"examples\": %lld, \"classes\": %d, \"parameters\": %lld, "
         "\"seconds\": %.3f, \"seconds_without_weights\": %.3f}\n",

@@ -161,8 +161,6 @@ TEST(DistanceTest, WithoutWeightsTheMeanIsAbsentInWords) {
   EXPECT_THAT(means.raw.note, HasSubstr("3 members left out"));
 }
 
-// Two that are near among others that are far, and two of one direction: products alone would lose
-// what is between them.
 // Many columns, so that products are added up in several parts.
 TEST(DistanceTest, BitsOfManyWeightsDoNotDependOnWhereTheyAreCut) {
   Draws draws(20);
@@ -185,6 +183,8 @@ TEST(DistanceTest, BitsOfManyWeightsDoNotDependOnWhereTheyAreCut) {
   EXPECT_EQ(of_whole.cosine.value, of_cut.cosine.value);
 }
 
+// Two that are near among others that are far, and two of one direction: products alone would lose
+// what is between them.
 TEST(DistanceTest, NearAmongFarHasAllItsDigits) {
   Draws draws(19);
   std::vector<std::vector<float>> weights(4);

@@ -52,11 +52,16 @@ TEST(ShareWidthsTest, MoreBlocksTellMore) {
 }
 
 TEST(ShareWidthsTest, WhatADesignDoesNotTellHasNone) {
-  EXPECT_FALSE(ExpectedShareWidths(Cubes(1), 1, 50).total.has_value());
-  // Only pairs that share nothing, or everything but the first source.
-  const std::vector<DesignBlock> total_only(6, {{{0, 0}, {1, 0}, {2, 1}}, PairMatrix(0)});
-  const ShareWidths widths = ExpectedShareWidths(total_only, 2, 50);
-  EXPECT_TRUE(widths.total.has_value());
+  // A Latin square: two of its members share one source or none.
+  std::vector<DesignBlock> squares(6);
+  for (DesignBlock& square : squares) {
+    for (uint32_t m = 0; m < 9; ++m) square.levels.push_back({m / 3, m % 3, (m / 3 + m % 3) % 3});
+  }
+  const ShareWidths widths = ExpectedShareWidths(squares, 3, 50);
+  EXPECT_TRUE(widths.first_order.has_value());
+  EXPECT_FALSE(widths.total.has_value());
+  // One cube: without one of two draws nothing is left to tell by.
+  EXPECT_FALSE(ExpectedShareWidths(Cubes(1), 3, 50).total.has_value());
 }
 
 }  // namespace

@@ -1,4 +1,7 @@
 // Sweeps as a gate, from what two coordinators exported.
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -13,6 +16,7 @@ namespace noisefloor::cli {
 namespace {
 
 using exports::TinyExport;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Members that answer right but for one example each; B's from `lost` on answer the first ones
@@ -71,14 +75,32 @@ TEST(Compare, WritesForABuildServerAndForPeople) {
   EXPECT_THAT(Content(scratch.Path("x.html")), HasSubstr("<span class=\"fail\">fail</span>"));
 }
 
+// What is there and no file stays what it is; what an earlier comparison wrote goes.
+TEST(Compare, WritesThroughLinksAndPipesAndLeavesNothingOld) {
+  const Scratch scratch;
+  const std::string a = Exported(scratch, "a", 0);
+  CommandLine line;
+  const std::string file = scratch.Put("kept.xml", "old");
+  ASSERT_EQ(symlink(file.c_str(), scratch.Path("link.xml").c_str()), 0);
+  EXPECT_EQ(line.Run({"compare", a, a, "--junit=" + scratch.Path("link.xml")}).code, kDone);
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch.Path("link.xml")));
+  EXPECT_EQ(line.Run({"compare", a, a, "--page=/dev/null"}).code, kDone);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  const std::string old = scratch.Put("old.xml", "all green");
+  EXPECT_EQ(line.Run({"compare", a, a, "--plan=nope", "--junit=" + old}).code, kRefused);
+  EXPECT_FALSE(std::filesystem::exists(old));
+}
+
 TEST(Compare, SaysWhatItExpected) {
   const Scratch scratch;
   const std::string a = Exported(scratch, "a", 0);
   CommandLine line;
-  for (const char* margin : {"churn", "churn=", "churn=x", "churn=0", "churn=200%", "luck=1%"}) {
+  for (const char* margin :
+       {"churn", "churn=", "churn=x", "churn=0", "churn=200%", "churn=1", "luck=1%"}) {
     const Printed wrong = line.Run({"compare", a, a, std::string("--margin=") + margin});
     EXPECT_EQ(wrong.code, kRefused) << margin;
-    EXPECT_THAT(wrong.err, HasSubstr("expected churn, top1 or shift with a share of the answers"));
+    EXPECT_THAT(wrong.err, AnyOf(HasSubstr("expected churn, top1 or shift, got 'luck'"),
+                                 HasSubstr("expected a share of the answers above 0")));
   }
   const Printed nowhere = line.Run({"compare", a, scratch.Path("nothing")});
   EXPECT_EQ(nowhere.code, kRefused);

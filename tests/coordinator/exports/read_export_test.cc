@@ -77,10 +77,14 @@ TEST(ReadExportTest, GivesBackWhatWasWritten) {
   EXPECT_THAT(input.evaluations[0].labels, ElementsAre(0, 1, 0, 1, 0, 1));
 }
 
-TEST(ReadExportTest, AMemberWithoutPredictionsIsDoneWithoutThem) {
+TEST(ReadExportTest, PredictionsThatMadeRoomAreNotMissed) {
   const Scratch scratch;
   const std::string folder = WriteTinyExport(scratch, TwoMembers());
   ASSERT_EQ(unlink((folder + "/predictions/s1c0r1.npy").c_str()), 0);
+  EXPECT_EQ(ReadExport(folder).status().code(), absl::StatusCode::kNotFound) << "it is listed";
+  nlohmann::json members = nlohmann::json::parse(Content(folder + "/members.json"));
+  members["members"][1]["artifacts"][1]["collected"] = "2026-01-01 00:00:00";
+  (void)scratch.Put("tiny/members.json", members.dump());
   const absl::StatusOr<ExportedStudy> read = ReadExport(folder);
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(read->input.members[1].predictions.empty());
@@ -101,6 +105,8 @@ TEST(ReadExportTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(ErrorAfter("members.json", "the data", "other data"),
               HasSubstr("members were tested on other data of the same name"));
   EXPECT_THAT(ErrorAfter("members.json", "{", "["), HasSubstr("members.json"));
+  EXPECT_THAT(ErrorAfter("members.json", "s1c0r1", "s1c0r0"),
+              HasSubstr("expected each member once"));
   EXPECT_THAT(ErrorAfter("study.json", "\"7\"", "\"seven\""), HasSubstr("sweep.seed: expected"));
   EXPECT_THAT(ErrorAfter("study.json", "\"sweep\"", "\"swap\""), HasSubstr("sweep: it is missing"));
 }

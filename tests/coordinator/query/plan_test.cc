@@ -150,11 +150,13 @@ TEST_F(PlanTest, APlanSaysWhichSharesItWillTell) {
   RuleOf(rules, NoiseSource::kInit).levels = {0, 0, 0, 0, 1, 1, 1, 1};
   RuleOf(rules, NoiseSource::kDataOrder).levels = {0, 0, 1, 1};
   RuleOf(rules, NoiseSource::kAugment).levels = {0, 1};
-  EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
-              Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
-                       "with all it acts through of init, data_order, augment; intervals are over "
-                       "6 blocks, of churn about ±9 %, of the variance of top-1 about ±60 "
-                       "% and ±68 % (simulated, of sources that mostly act together)"));
+  EXPECT_THAT(
+      home_.query().PlanSweep(sweep, {})->warnings,
+      Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
+               "with all it acts through of init, data_order, augment; intervals are over "
+               "6 blocks, about ±9 % alone and ±9 % in all of churn, ±60 % alone and ±68 % in "
+               "all of the variance of top-1 (simulated, of sources that mostly act "
+               "together)"));
 
   // A Latin square.
   sweep.plans[0].replicates = 9;
@@ -162,11 +164,12 @@ TEST_F(PlanTest, APlanSaysWhichSharesItWillTell) {
   RuleOf(rules, NoiseSource::kInit).levels = {0, 0, 0, 1, 1, 1, 2, 2, 2};
   RuleOf(rules, NoiseSource::kDataOrder).levels = {0, 1, 2};
   RuleOf(rules, NoiseSource::kAugment).levels = {0, 1, 2, 1, 2, 0, 2, 0, 1};
-  EXPECT_THAT(home_.query().PlanSweep(sweep, {})->warnings,
-              Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
-                       "with all it acts through of nothing; intervals are over draws of one "
-                       "block, of churn about ±77 %, of the variance of top-1 about more than "
-                       "±100 % (simulated, of sources that mostly act together)"));
+  EXPECT_THAT(
+      home_.query().PlanSweep(sweep, {})->warnings,
+      Contains("cube will tell shares of the noise: alone of init, data_order, augment; "
+               "with all it acts through of nothing; intervals are over draws of one "
+               "block, about ±77 % alone of churn, more than ±100 % alone of the variance of "
+               "top-1 (simulated, of sources that mostly act together)"));
 
   // Where all are free there is one block, which no other tells of.
   sweep.plans = {{"impl", *sweep::BuiltInPlan("impl"), 2, 3},

@@ -112,8 +112,8 @@ TEST(GateTest, OtherDrawsOfTheSameAreEquivalentWhereTheMarginIsWide) {
   const GateFigure& open = FigureOf(narrow, "top1");
   ASSERT_TRUE(open.draws_to_decide.has_value());
   EXPECT_GT(*open.draws_to_decide, 1000);
-  EXPECT_THAT(narrow.findings,
-              Contains(HasSubstr(std::to_string(*open.draws_to_decide) + " draws a side decide")));
+  EXPECT_THAT(narrow.findings, Contains(HasSubstr(std::to_string(*open.draws_to_decide) +
+                                                  " draws a side decide it in 80 % of cases")));
   EXPECT_FALSE(FigureOf(wide, "top1").draws_to_decide.has_value());
 }
 
@@ -130,7 +130,7 @@ TEST(GateTest, WhatLiesBeyondTheMarginFailsAndIsNamed) {
   EXPECT_LT(*top1.difference.high, -0.005);
   EXPECT_EQ(FigureOf(gate, "shift").verdict, Verdict::kFail);
   EXPECT_GT(*FigureOf(gate, "shift").difference.low, 0.01);
-  EXPECT_THAT(gate.findings.at(0), "Fail: B is not what A is.");
+  EXPECT_THAT(gate.findings.at(0), "Fail: B is not what A is: 2 figures beyond the margin.");
   EXPECT_THAT(gate.findings, Contains(StartsWith("algo: top-1 differs by -")));
   EXPECT_THAT(gate.findings, Contains(HasSubstr("after Holm over 3 figures")));
   // Beyond a margin that B stays within, nothing fails.
@@ -174,7 +174,39 @@ TEST(GateTest, BitsAreComparedWhereNothingIsFree) {
   EXPECT_THAT(CompareStudies(a.input, a.input, {.plan = "control"}).status().message(),
               HasSubstr("--same-bits compares those"));
   b.input.sweep.seed = 9;
-  EXPECT_EQ(Compared(a, b, {.plan = "control", .same_bits = true}).verdict, Verdict::kInconclusive);
+  const Gate other = Compared(a, b, {.plan = "control", .same_bits = true});
+  EXPECT_EQ(other.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(other.findings.at(0),
+            "Inconclusive: nothing is shown to differ, but not all bits could be compared.");
+  EXPECT_EQ(Compared(a, b, {.margins = kWide, .plan = "", .same_bits = false}).bits[0].pairs, 0);
+}
+
+TEST(GateTest, BitsOfWhatIsLostOrHasNoHashAreNotPassed) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  for (TinyStudy* tiny : {&a, &b}) {
+    tiny->AddCell("control", Control(), "cpu-a");
+    for (int r = 0; r < 3; ++r) tiny->AddMember(std::vector<int16_t>(kExamples, 0));
+    tiny->input.evaluations[0].identity = "same";
+  }
+  const GateOptions bits_only = {.same_bits = true};
+  EXPECT_EQ(Compared(a, b, bits_only).verdict, Verdict::kPass);
+  b.input.members[2].hashes.weights = "";
+  const Gate unproved = Compared(a, b, bits_only);
+  EXPECT_EQ(unproved.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(unproved.findings,
+              Contains("control: 2 of 3 pairs of equal seeds have equal bits; of "
+                       "1 it is not known, for want of a hash; 0.00 % of the "
+                       "answers differ."));
+  b.input.members[2].hashes.weights = a.input.members[2].hashes.weights;
+  b.input.members[2].hashes.logits = "other";
+  EXPECT_EQ(Compared(a, b, bits_only).verdict, Verdict::kFail);
+  b.input.members[2].state = MemberState::kDiverged;
+  const Gate lost = Compared(a, b, bits_only);
+  EXPECT_EQ(lost.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(lost.findings.at(0), "Inconclusive: nothing is shown to differ, but B is not whole.");
+  EXPECT_THAT(lost.findings,
+              Contains("control: 1 member is not done on B, 0 on A, so that B does not pass."));
 }
 
 TEST(GateTest, WhatDoesNotMeetIsSaid) {
@@ -187,6 +219,10 @@ TEST(GateTest, WhatDoesNotMeetIsSaid) {
             "A and B have no plan in common at the same point of the axes (A: on cpu-a, cpu-b; B: "
             "on cpu-c); classes and stacks of other names are chosen with --hardware-a, "
             "--hardware-b, --stack-a, --stack-b");
+  EXPECT_EQ(CompareStudies(a.input, b.input, {.a = {.hardware = "cpu-x"}}).status().message(),
+            "A has no class cpu-x; it has cpu-a, cpu-b");
+  EXPECT_EQ(CompareStudies(a.input, b.input, {.plan = "nope"}).status().message(),
+            "A has no plan nope; it has algo");
   const Gate one = Compared(a, b, {.margins = kWide, .a = {.hardware = "cpu-b"}});
   EXPECT_THAT(one.settings.at(0).hardware_a, ElementsAre("cpu-b"));
   EXPECT_THAT(one.settings.at(0).hardware_b, ElementsAre("cpu-c"));
@@ -280,8 +316,8 @@ TEST(GateTest, WhatBLostKeepsItFromPassing) {
   EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
   EXPECT_EQ(gate.findings.at(0),
             "Inconclusive: every figure is inside its margin, but B is not whole.");
-  EXPECT_THAT(gate.findings, Contains("algo: 1 member diverged or failed on B, 0 on A, so that B "
-                                      "does not pass."));
+  EXPECT_THAT(gate.findings, Contains("algo: 1 member is not done on B, 0 on A, so that B does not "
+                                      "pass."));
   EXPECT_EQ(Compared(b, a).verdict, Verdict::kPass) << "what A lost is not B's";
 
   TinyStudy more(kExamples, 2);

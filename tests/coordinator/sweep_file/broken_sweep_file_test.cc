@@ -317,6 +317,12 @@ const BrokenFile kBrokenFiles[] = {
      "2:9: design: expected a map {cross: [init, data_order], levels: 2, blocks: 6}, got [init]"},
     {"DesignMisspelt", "name: a\ndesign: {cros: [init]}\n",
      "2:10: design.cros: unknown key; did you mean cross?"},
+    {"DesignOfNothing", "name: a\ndesign: {blocks: 6, replicates: 8}\n",
+     "2:9: design: expected cross, pick_freeze, a base or the state of a source, or nothing "
+     "varies"},
+    {"DesignTwice",
+     "name: a\ndesign: {cross: [init], levels: 2}\ndesign: {cross: [init], levels: 3}\n",
+     "3:1: design: expected each key once, got it again after line 2"},
     {"DesignNamedAsAPlan", "name: a\nnoise: [control]\ndesign: {name: control, replicates: 2}\n",
      "3:9: design: expected another name than control, which a plan of noise has"},
     {"UnknownBase", "name: a\nnoise: [{name: p, base: alg}]\n",
