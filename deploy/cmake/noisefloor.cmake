@@ -69,6 +69,8 @@ option(NOISEFLOOR_TOGETHER "Compile the sources of some libraries eight at a tim
 function(noisefloor_together target)
   if(NOISEFLOOR_TOGETHER AND NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # CMake names them by their whole paths, which programs must not know.
+    target_compile_options(${target} PRIVATE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
   endif()
 endfunction()
 

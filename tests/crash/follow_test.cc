@@ -147,8 +147,11 @@ TEST_F(FollowTest, AWatchHearsOfEveryEventOnceThoughTheCoordinatorIsKilled) {
     ++ends;
     EXPECT_EQ(event.member(), "s1c0r0");
     EXPECT_EQ(event.worker(), "box-0");
-    EXPECT_GT(lease, 0u);
-    EXPECT_EQ(event.lease(), lease);
+    EXPECT_GT(event.lease(), 0u);
+    // A lease that was given before the watch began is in its first counts, and no event of it.
+    if (lease > 0) {
+      EXPECT_EQ(event.lease(), lease);
+    }
   }
   EXPECT_EQ(ends, 1);
 }
