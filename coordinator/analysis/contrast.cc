@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kLeastDraws = 3;
 
+// As JackknifeVariance.
 double VarianceOf(double all, std::span<const double> without) {
   double squares = 0;
   for (const double value : without) squares += (value - all) * (value - all);
@@ -185,8 +186,8 @@ Contrast UnpairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
                           const std::string& unit) {
   std::optional<ErrorOfDifference> error;
   if (HasError(a) && HasError(b)) {
-    const double of_a = VarianceOf(a.all, a.without);
-    const double of_b = VarianceOf(b.all, b.without);
+    const double of_a = JackknifeVariance(a);
+    const double of_b = JackknifeVariance(b);
     const double squares =
         of_a * of_a / static_cast<double>(a.n - 1) + of_b * of_b / static_cast<double>(b.n - 1);
     error =

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "fmt/format.h"
-
 #include "coordinator/analysis/hypothesis.h"
 #include "coordinator/analysis/interval.h"
 #include "coordinator/report/comparison_words.h"

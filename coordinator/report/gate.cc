@@ -291,7 +291,7 @@ void Decide(Gate& gate) {
   for (const GateBits& bits : gate.bits) {
     all_pass &= bits.lost_b <= bits.lost_a;
     if (!gate.options.same_bits) continue;
-    any_fails |= bits.identical + bits.unproved < bits.pairs;
+    any_fails |= HasOtherBits(bits);
     all_pass &= bits.pairs > 0 && bits.identical == bits.pairs;
   }
   gate.verdict = any_fails ? Verdict::kFail : all_pass ? Verdict::kPass : Verdict::kInconclusive;
