@@ -122,17 +122,37 @@ absl::StatusOr<std::string> FileToReplace(const std::string& path) {
   return fs::weakly_canonical(path, error).string();
 }
 
+absl::StatusOr<AtomicFileWriter> OpenStudyFile(const std::string& name) {
+  NF_ASSIGN_OR_RETURN(const std::string path, FileToReplace(name));
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (!folder.empty()) NF_RETURN_IF_ERROR(CreateDirectories(folder));
+  return AtomicFileWriter::Open(path);
+}
+
 }  // namespace
 
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
                         const std::string& name) {
-  NF_ASSIGN_OR_RETURN(const std::string path, FileToReplace(name));
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (!folder.empty()) NF_RETURN_IF_ERROR(CreateDirectories(folder));
-  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, AtomicFileWriter::Open(path));
+  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, OpenStudyFile(name));
   NF_RETURN_IF_ERROR(GetStudy(connection, StudyRequest(sweep, form),
                               [&](std::string_view piece) { return writer.Write(piece); }));
   return writer.Commit();
+}
+
+absl::Status WriteStudyText(const std::string& path, std::string_view text) {
+  NF_ASSIGN_OR_RETURN(AtomicFileWriter writer, OpenStudyFile(path));
+  NF_RETURN_IF_ERROR(writer.Write(text));
+  return writer.Commit();
+}
+
+absl::StatusOr<std::string> ReadStudy(Connection& connection, uint64_t sweep,
+                                      v1::GetStudyRequest::Form form) {
+  std::string text;
+  NF_RETURN_IF_ERROR(GetStudy(connection, StudyRequest(sweep, form), [&](std::string_view piece) {
+    text.append(piece);
+    return absl::OkStatus();
+  }));
+  return text;
 }
 
 absl::StatusOr<bool> WritePage(Connection& connection, const Context& context, uint64_t sweep,

@@ -26,7 +26,10 @@ absl::Status WriteArtifact(Connection& connection, const std::string& member,
 // On context.out; tables with the colours and in the width of the terminal it is.
 absl::Status PrintStudy(Connection& connection, const Context& context, uint64_t sweep,
                         v1::GetStudyRequest::Form form);
-// Into a file that is whole or absent; makes its folder.
+absl::StatusOr<std::string> ReadStudy(Connection& connection, uint64_t sweep,
+                                      v1::GetStudyRequest::Form form);
+// Into a file that is whole or absent, never a device or a pipe; makes its folder.
+absl::Status WriteStudyText(const std::string& path, std::string_view text);
 absl::Status WriteStudy(Connection& connection, uint64_t sweep, v1::GetStudyRequest::Form form,
                         const std::string& path);
 // The page; false, with a note on context.err, when the coordinator was built without one.

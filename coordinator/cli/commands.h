@@ -37,6 +37,8 @@ std::unique_ptr<Command> MakeQuarantine();
 std::unique_ptr<Command> MakeRelease();
 std::unique_ptr<Command> MakeReport();
 std::unique_ptr<Command> MakeCompare();
+std::unique_ptr<Command> MakeAnalyze();
+std::unique_ptr<Command> MakeMerge();
 std::unique_ptr<Command> MakeInfer();
 std::unique_ptr<Command> MakeReplay();
 std::unique_ptr<Command> MakeExport();

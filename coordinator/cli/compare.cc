@@ -18,7 +18,8 @@
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/read_only_home.h"
 #include "coordinator/cli/stop_signal.h"
-#include "coordinator/exports/read_export.h"
+#include "coordinator/cli/terminal_text.h"
+#include "coordinator/inputs/read_export.h"
 #include "coordinator/report/gate_forms.h"
 
 namespace noisefloor::cli {
@@ -147,10 +148,10 @@ passes, 5 when it fails, 6 when that is not decided.)";
       RemoveOld(*path);
     }
     const StopSignal stop;  // What is written aside has to go.
-    const absl::StatusOr<exports::ExportedStudy> a = Load(context, a_, stop);
+    const absl::StatusOr<inputs::LoadedStudy> a = Load(context, a_, stop);
     if (stop.Requested()) return kStopped;
     NF_RETURN_IF_ERROR(a.status());
-    const absl::StatusOr<exports::ExportedStudy> b = Load(context, b_, stop);
+    const absl::StatusOr<inputs::LoadedStudy> b = Load(context, b_, stop);
     if (stop.Requested()) return kStopped;
     NF_RETURN_IF_ERROR(b.status());
     options_.a.from = From(a_);
@@ -182,34 +183,25 @@ passes, 5 when it fails, 6 when that is not decided.)";
   static std::string From(const std::string& side) { return ParseSweepId(side) ? "" : side; }
 
   // A sweep is written aside first: whichever coordinator it is of, it is read like an export.
-  static absl::StatusOr<exports::ExportedStudy> Load(Context& context, const std::string& side,
-                                                     const StopSignal& stop) {
+  static absl::StatusOr<inputs::LoadedStudy> Load(Context& context, const std::string& side,
+                                                  const StopSignal& stop) {
     const std::optional<SweepId> sweep = ParseSweepId(side);
     if (!sweep) return LoadFolder(side);
     if (sweep->value == 0) return InvalidInput("sweep s0: expected a number such as s3");
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     NF_ASSIGN_OR_RETURN(const std::string folder, MakeTemporaryHome());
     const absl::Cleanup remove = [&] { (void)RemoveTree(folder); };
-    NF_ASSIGN_OR_RETURN(
-        const Exported exported,
-        WriteExport(context, connection, sweep->value, ExportWish::kToCompare, folder, &stop));
-    if (exported.inference) {
-      return InvalidInput(side + ": it evaluates weights that others trained; compare those");
-    }
-    return exports::ReadExport(folder);  // Its files stay mapped after they are removed.
+    NF_RETURN_IF_ERROR(FetchInput(connection, sweep->value, ArrayWish::kAnswers, folder, stop));
+    return inputs::ReadExport(folder);  // Its files stay mapped after they are removed.
   }
 
-  static absl::StatusOr<exports::ExportedStudy> LoadFolder(const std::string& side) {
+  static absl::StatusOr<inputs::LoadedStudy> LoadFolder(const std::string& side) {
     if (!PathExists(side)) {
       return InvalidInput(fmt::format(
           "'{}': no such folder; expected a sweep, such as s3, or a folder that export wrote",
           side));
     }
-    if (!PathExists(side + "/members.json")) {
-      return InvalidInput(
-          fmt::format("{}: it has no members.json, as folders have that export wrote", side));
-    }
-    return exports::ReadExport(side);
+    return inputs::ReadExport(side);
   }
 
   std::string a_;

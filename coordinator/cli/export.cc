@@ -65,8 +65,7 @@ class Export final : public Command {
     }
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     const std::string aside = fmt::format("{}.part-{}", to_, getpid());
-    const absl::StatusOr<Exported> written =
-        WriteExport(context, connection, sweep, ExportWish::kAll, aside, nullptr);
+    const absl::StatusOr<Exported> written = WriteExport(context, connection, sweep, aside);
     absl::Status status = written.ok() ? Replace(aside) : written.status();
     if (!status.ok()) {
       (void)RemoveTree(aside);

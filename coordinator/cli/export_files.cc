@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "common/files/atomic_file.h"
@@ -13,7 +17,8 @@
 #include "coordinator/cli/listing.h"
 #include "coordinator/cli/member_json.h"
 #include "coordinator/cli/output.h"
-#include "coordinator/exports/layout.h"
+#include "coordinator/inputs/layout.h"
+#include "coordinator/inputs/study_source.h"
 
 namespace noisefloor::cli {
 
@@ -31,12 +36,12 @@ absl::Status WriteMembers(const std::vector<v1::Member>& members, const std::str
   MembersJson json(listed);
   for (const v1::Member& member : members) json.Add(member);
   json.Finish();
-  return WriteFileAtomically(fmt::format("{}/{}", folder, exports::kMembersFile), listed.view());
+  return WriteFileAtomically(fmt::format("{}/{}", folder, inputs::kMembersFile), listed.view());
 }
 
 absl::Status WriteStudyJson(Connection& connection, uint64_t sweep, const std::string& folder) {
   return WriteStudy(connection, sweep, v1::GetStudyRequest::FORM_JSON,
-                    fmt::format("{}/{}", folder, exports::kStudyFile));
+                    fmt::format("{}/{}", folder, inputs::kStudyFile));
 }
 
 // As submitted, or what it means when it came without a file.
@@ -47,17 +52,12 @@ absl::Status WriteSweepFile(Connection& connection, uint64_t sweep, const std::s
   return WriteFileAtomically(path, answer.file().empty() ? answer.resolved_file() : answer.file());
 }
 
-bool IsWanted(const v1::Artifact& artifact, ExportWish wish) {
-  return wish == ExportWish::kAll || artifact.kind() == "predictions" ||
-         artifact.kind() == "evaluation_labels";
-}
-
-absl::Status WriteArtifacts(Connection& connection, const v1::Member& member, ExportWish wish,
+// Every file that a member left and that has a place.
+absl::Status WriteArtifacts(Connection& connection, const v1::Member& member,
                             const std::string& folder, Exported& written) {
   const Json specification = Json::parse(member.specification(), nullptr, false);
   for (const v1::Artifact& artifact : member.outcome().artifacts()) {
-    if (!IsWanted(artifact, wish)) continue;
-    const std::string place = exports::PlaceOf(artifact.kind(), member.id(), specification);
+    const std::string place = inputs::PlaceOf(artifact.kind(), member.id(), specification);
     const fs::path path = fs::path(folder) / place;
     if (place.empty() || PathExists(path.string())) continue;
     if (artifact.collected_unix_seconds() > 0) {  // members.json says when.
@@ -71,6 +71,85 @@ absl::Status WriteArtifacts(Connection& connection, const v1::Member& member, Ex
     written.bytes += artifact.size();
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<inputs::StudySource> GetSource(Connection& connection, uint64_t sweep) {
+  NF_ASSIGN_OR_RETURN(const std::string text,
+                      ReadStudy(connection, sweep, v1::GetStudyRequest::FORM_INPUT));
+  return inputs::SourceFromJson(text);
+}
+
+// Puts the arrays that a source names below a folder, where they are not there already.
+class ArrayWriter {
+ public:
+  // `stop` may be null.
+  ArrayWriter(Connection& connection, const std::string& folder, const StopSignal* stop,
+              Exported& written)
+      : connection_(connection), folder_(folder), stop_(stop), written_(written) {}
+
+  // From now on the source says that the file lies at `place`.
+  absl::Status Put(const std::string& place, std::optional<inputs::InputFile>& file) {
+    if (!file) return absl::OkStatus();
+    if (stop_ != nullptr && stop_->Requested()) {
+      return MakeError(absl::StatusCode::kCancelled, "stopped");
+    }
+    const fs::path path = fs::path(folder_) / place;
+    file->path = place;
+    if (PathExists(path.string())) return absl::OkStatus();
+    NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
+    NF_RETURN_IF_ERROR(
+        WriteArtifact(connection_, file->member, file->kind, file->sha256, path.string()));
+    ++written_.files;
+    written_.bytes += file->size_bytes;
+    return absl::OkStatus();
+  }
+
+ private:
+  Connection& connection_;
+  const std::string& folder_;
+  const StopSignal* const stop_;
+  Exported& written_;
+};
+
+// `place_of_set`: of labels or images of an evaluation set.
+absl::Status WriteInput(
+    inputs::StudySource source, ArrayWriter& writer, const std::string& folder,
+    const std::function<std::string(std::string_view kind, size_t set)>& place_of_set) {
+  for (size_t i = 0; i < source.sets.size(); ++i) {
+    NF_RETURN_IF_ERROR(writer.Put(place_of_set("evaluation_labels", i), source.sets[i].labels));
+    NF_RETURN_IF_ERROR(writer.Put(place_of_set("evaluation_images", i), source.sets[i].images));
+  }
+  for (size_t m = 0; m < source.members.size(); ++m) {
+    const std::string& id = source.input.members[m].id;
+    inputs::StudySource::MemberFiles& files = source.members[m];
+    NF_RETURN_IF_ERROR(writer.Put(inputs::PlaceOf("predictions", id, {}), files.predictions));
+    NF_RETURN_IF_ERROR(writer.Put(inputs::PlaceOf("weights", id, {}), files.weights));
+  }
+  return WriteFileAtomically(fmt::format("{}/{}", folder, inputs::kInputFile),
+                             inputs::SourceToJson(source));
+}
+
+// A set lies where its members' specifications say.
+absl::Status WriteWholeInput(Connection& connection, uint64_t sweep,
+                             const std::vector<v1::Member>& members, const std::string& folder,
+                             Exported& written) {
+  absl::StatusOr<inputs::StudySource> source = GetSource(connection, sweep);
+  if (absl::IsFailedPrecondition(source.status())) return absl::OkStatus();  // A measurement.
+  NF_RETURN_IF_ERROR(source.status());
+  std::map<uint32_t, const v1::Member*> in_cell;
+  for (const v1::Member& member : members) in_cell.emplace(member.cell(), &member);
+  std::vector<const v1::Member*> of_set(source->sets.size());
+  for (const report::CellInput& cell : source->input.cells) {
+    const auto member = in_cell.find(cell.index);
+    if (member != in_cell.end()) of_set[cell.evaluation] = member->second;
+  }
+  ArrayWriter writer(connection, folder, nullptr, written);
+  return WriteInput(
+      *std::move(source), writer, folder, [&](std::string_view kind, size_t set) -> std::string {
+        if (of_set[set] == nullptr) return fmt::format("{}/{}.npy", kind, set);
+        return inputs::PlaceOf(kind, of_set[set]->id(),
+                               Json::parse(of_set[set]->specification(), nullptr, false));
+      });
 }
 
 // What only people read, and the forms of the study that are not read back.
@@ -92,24 +171,36 @@ absl::Status WriteForPeople(const Context& context, Connection& connection, uint
 }  // namespace
 
 absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connection, uint64_t sweep,
-                                     ExportWish wish, const std::string& folder,
-                                     const StopSignal* stop) {
+                                     const std::string& folder) {
   NF_RETURN_IF_ERROR(CreateDirectories(folder));
   NF_ASSIGN_OR_RETURN(const std::vector<v1::Member> members,
                       ListMembers(connection, sweep, v1::MEMBER_STATE_UNSPECIFIED, Detail::kFull));
   NF_RETURN_IF_ERROR(WriteMembers(members, folder));
   Exported written = {.members = members.size(), .inference = IsInference(members)};
   if (!written.inference) NF_RETURN_IF_ERROR(WriteStudyJson(connection, sweep, folder));
-  if (wish == ExportWish::kAll) {
-    NF_RETURN_IF_ERROR(WriteForPeople(context, connection, sweep, members, folder, written));
-  }
+  NF_RETURN_IF_ERROR(WriteForPeople(context, connection, sweep, members, folder, written));
   for (const v1::Member& member : members) {
-    if (stop != nullptr && stop->Requested()) {
-      return MakeError(absl::StatusCode::kCancelled, "stopped");
-    }
-    NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, wish, folder, written));
+    NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
+  }
+  if (!written.inference) {
+    NF_RETURN_IF_ERROR(WriteWholeInput(connection, sweep, members, folder, written));
   }
   return written;
+}
+
+absl::Status FetchInput(Connection& connection, uint64_t sweep, ArrayWish wish,
+                        const std::string& folder, const StopSignal& stop) {
+  NF_RETURN_IF_ERROR(CreateDirectories(folder));
+  NF_ASSIGN_OR_RETURN(inputs::StudySource source, GetSource(connection, sweep));
+  if (wish == ArrayWish::kAnswers) {
+    for (inputs::StudySource::SetFiles& set : source.sets) set.images.reset();
+    for (inputs::StudySource::MemberFiles& files : source.members) files.weights.reset();
+  }
+  Exported written;
+  ArrayWriter writer(connection, folder, &stop, written);
+  return WriteInput(std::move(source), writer, folder, [](std::string_view kind, size_t set) {
+    return fmt::format("{}/{}.npy", kind, set);
+  });
 }
 
 }  // namespace noisefloor::cli

@@ -11,9 +11,6 @@
 
 namespace noisefloor::cli {
 
-// Everything, or what exports::ReadExport reads.
-enum class ExportWish { kAll, kToCompare };
-
 struct Exported {
   size_t members = 0;
   bool page = false;
@@ -23,10 +20,16 @@ struct Exported {
   size_t collected = 0;  // Files that made room and are not there any more.
 };
 
-// Makes the folder. What was written before an error stays. Cancelled once a signal has come
-// (`stop` may be null).
+// Makes the folder. What was written before an error stays.
 absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connection, uint64_t sweep,
-                                     ExportWish wish, const std::string& folder,
-                                     const StopSignal* stop);
+                                     const std::string& folder);
+
+// Which of the arrays that a study is made of are wanted.
+enum class ArrayWish { kAll, kAnswers };  // kAnswers: predictions and true classes.
+
+// What inputs::ReadExport reads and no more: input.json and the arrays. Makes the folder. Cancelled
+// once a signal has come.
+absl::Status FetchInput(Connection& connection, uint64_t sweep, ArrayWish wish,
+                        const std::string& folder, const StopSignal& stop);
 
 }  // namespace noisefloor::cli

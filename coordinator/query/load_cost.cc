@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/files/atomic_file.h"
+#include "coordinator/query/study_source_of.h"
 
 namespace noisefloor::query {
 
@@ -13,9 +14,9 @@ namespace {
 
 constexpr size_t kMostBytes = 16 << 20;  // Some hundred kernels are some 50 KB.
 
-absl::StatusOr<std::string> ReadText(const ArtifactRow& artifact, const BlobStore& blobs) {
-  NF_RETURN_IF_ERROR(blobs.Verify(artifact.blob));
-  return ReadFile(blobs.PathOf(artifact.blob.sha256), kMostBytes);
+absl::StatusOr<std::string> ReadText(const inputs::InputFile& file, const inputs::FindFile& find) {
+  NF_ASSIGN_OR_RETURN(const std::string path, find(file));
+  return ReadFile(path, kMostBytes);
 }
 
 }  // namespace
@@ -23,12 +24,12 @@ absl::StatusOr<std::string> ReadText(const ArtifactRow& artifact, const BlobStor
 report::CostStudy LoadCost(const StudyRows& rows, const BlobStore& blobs) {
   std::vector<std::string> kernels;
   std::vector<std::string> warnings;
-  for (size_t m = 0; m < rows.artifacts.size(); ++m) {
+  for (size_t m = 0; m < rows.files.size(); ++m) {
     std::string& text = kernels.emplace_back();
-    const auto& artifacts = rows.artifacts[m];
-    const auto file = std::ranges::find(artifacts, "kernels", &ArtifactRow::kind);
-    if (file == artifacts.end()) continue;
-    absl::StatusOr<std::string> read = ReadText(*file, blobs);
+    const auto& files = rows.files[m];
+    const auto file = std::ranges::find(files, "kernels", &inputs::InputFile::kind);
+    if (file == files.end()) continue;
+    absl::StatusOr<std::string> read = ReadText(*file, FilesOf(blobs));
     if (read.ok()) {
       text = *std::move(read);
     } else {

@@ -12,12 +12,12 @@
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/infer_source.h"
 #include "coordinator/query/load_cost.h"
-#include "coordinator/query/load_study.h"
 #include "coordinator/query/member_news.h"
 #include "coordinator/query/member_rows.h"
 #include "coordinator/query/plan.h"
 #include "coordinator/query/reader_pool.h"
 #include "coordinator/query/replay_source.h"
+#include "coordinator/query/study_source_of.h"
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/query/work_queue.h"
 #include "coordinator/report/cost_text.h"
@@ -195,6 +195,7 @@ class StoreQuery final : public Query {
   }
 
   absl::StatusOr<std::string> GetCost(const StudyQuestion& question, uint64_t sweep);
+  absl::StatusOr<std::string> GetInput(uint64_t asked);
   absl::StatusOr<StudyPointer> StudyOf(uint64_t asked) ABSL_LOCKS_EXCLUDED(mutex_);
   StudyPointer Remembered(const std::string& state) ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -212,6 +213,13 @@ class StoreQuery final : public Query {
   WorkQueue reads_;
 };
 
+// A sweep that has a study of its own.
+absl::StatusOr<uint64_t> FindStudy(SQLite::Database& database, uint64_t asked) {
+  NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, asked));
+  NF_RETURN_IF_ERROR(CheckIsStudy(database, sweep));
+  return sweep;
+}
+
 StudyPointer StoreQuery::Remembered(const std::string& state) {
   MutexLock lock(mutex_);
   return state == remembered_state_ ? remembered_ : nullptr;
@@ -221,23 +229,19 @@ StudyPointer StoreQuery::Remembered(const std::string& state) {
 absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
   std::string state;
   StudyPointer known;
-  NF_ASSIGN_OR_RETURN(
-      StudyRows rows, Read<StudyRows>([&](auto& database) -> absl::StatusOr<StudyRows> {
-        NF_ASSIGN_OR_RETURN(const uint64_t sweep, query::FindSweep(database, asked));
-        NF_RETURN_IF_ERROR(CheckIsStudy(database, sweep));
-        state = StateOf(database, sweep);
-        known = Remembered(state);
-        if (known != nullptr) return StudyRows{};
-        return ReadStudyRows(database, sweep);
-      }));
+  NF_ASSIGN_OR_RETURN(StudyRows rows,
+                      Read<StudyRows>([&](auto& database) -> absl::StatusOr<StudyRows> {
+                        NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindStudy(database, asked));
+                        state = StateOf(database, sweep);
+                        known = Remembered(state);
+                        if (known != nullptr) return StudyRows{};
+                        return ReadStudyRows(database, sweep);
+                      }));
   if (known != nullptr) return known;
   NF_ASSIGN_OR_RETURN(known, Guarded<StudyPointer>([&] {
                         rows.input.sweep.noisefloor_version = options_.version;
-                        LoadedStudy loaded = LoadStudy(std::move(rows), blobs_);
-                        report::Study study = report::BuildStudy(loaded.input);
-                        study.warnings.insert(study.warnings.begin(), loaded.warnings.begin(),
-                                              loaded.warnings.end());
-                        return std::make_shared<const report::Study>(std::move(study));
+                        return std::make_shared<const report::Study>(inputs::BuildStudy(
+                            inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_))));
                       }));
   MutexLock lock(mutex_);
   remembered_state_ = state;
@@ -257,9 +261,22 @@ absl::StatusOr<std::string> StoreQuery::GetCost(const StudyQuestion& question, u
       case StudyForm::kTables: return report::RenderCostTables(study, ScreenOf(question));
       case StudyForm::kCsv: return report::CostToCsv(study);
       case StudyForm::kPage: return report::RenderCostPage(study);
+      case StudyForm::kInput: break;
     }
-    return InvalidInput("no such form of a study");
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     "what determinism costs is made of no trainings");
   });
+}
+
+// Rows alone: no array is opened.
+absl::StatusOr<std::string> StoreQuery::GetInput(uint64_t asked) {
+  NF_ASSIGN_OR_RETURN(StudyRows rows,
+                      Read<StudyRows>([&](auto& database) -> absl::StatusOr<StudyRows> {
+                        NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindStudy(database, asked));
+                        return ReadStudyRows(database, sweep);
+                      }));
+  rows.input.sweep.noisefloor_version = options_.version;
+  return Guarded<std::string>([&] { return inputs::SourceToJson(SourceOf(std::move(rows))); });
 }
 
 absl::StatusOr<std::string> StoreQuery::GetStudy(const StudyQuestion& question) {
@@ -268,12 +285,14 @@ absl::StatusOr<std::string> StoreQuery::GetStudy(const StudyQuestion& question) 
                         return FindMeasurement(database, question.sweep.value);
                       }));
   if (measurement) return GetCost(question, *measurement);
+  if (question.form == StudyForm::kInput) return GetInput(question.sweep.value);
   NF_ASSIGN_OR_RETURN(const StudyPointer study, StudyOf(question.sweep.value));
   switch (question.form) {
     case StudyForm::kJson: return report::StudyToJson(*study);
     case StudyForm::kTables: return report::RenderTables(*study, ScreenOf(question));
     case StudyForm::kCsv: return report::StudyToCsv(*study);
-    case StudyForm::kPage: break;
+    case StudyForm::kPage:
+    case StudyForm::kInput: break;
   }
   if (options_.page_script.empty()) {
     return MakeError(absl::StatusCode::kFailedPrecondition,

@@ -119,7 +119,8 @@ struct WorkerRow {
   int64_t seen_unix_seconds = 0;  // Last sign of life.
 };
 
-enum class StudyForm : uint8_t { kJson, kTables, kCsv, kPage };
+// kInput: what the study is made of, without arrays (inputs::SourceToJson).
+enum class StudyForm : uint8_t { kJson, kTables, kCsv, kPage, kInput };
 
 struct StudyQuestion {
   SweepId sweep;  // 0: the newest.

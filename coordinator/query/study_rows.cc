@@ -162,7 +162,7 @@ absl::StatusOr<MemberPlaces> ReadMembers(SQLite::Database& database, uint64_t sw
     NF_ASSIGN_OR_RETURN(member.state, StateOf(id, row.getColumn(2).getString()));
     member.attempts = row.getColumn(3).getUInt();
   }
-  rows.artifacts.resize(rows.input.members.size());
+  rows.files.resize(rows.input.members.size());
   return places;
 }
 
@@ -296,11 +296,10 @@ void ReadCurves(SQLite::Database& database, const LeasePlaces& accepted, StudyRo
   }
 }
 
-ArtifactRow ArtifactAt(SQLite::Statement& row, int column) {
-  return {row.getColumn(column).getString(),
-          row.getColumn(column + 1).getString(),
-          {row.getColumn(column + 2).getString(),
-           static_cast<uint64_t>(row.getColumn(column + 3).getInt64())}};
+inputs::InputFile FileAt(SQLite::Statement& row, int column, std::string member) {
+  return {row.getColumn(column).getString(), std::move(member),
+          row.getColumn(column + 1).getString(), row.getColumn(column + 2).getString(),
+          static_cast<uint64_t>(row.getColumn(column + 3).getInt64())};
 }
 
 void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces& accepted,
@@ -315,7 +314,8 @@ void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces
     const auto place = accepted.find(row.getColumn(0).getInt64());
     if (place == accepted.end()) continue;
     if (row.getColumn(5).getInt() == 0) {
-      rows.artifacts[place->second].push_back(ArtifactAt(row, 1));
+      const std::string& member = rows.input.members[place->second].id;
+      rows.files[place->second].push_back(FileAt(row, 1, member));
     } else {
       ++collected[row.getColumn(1).getString()];
     }
@@ -349,17 +349,20 @@ void NumberEvaluationSets(StudyRows& rows) {
   }
 }
 
-// Images and labels of the newest attempt that sent them, in any sweep: the coordinator asks for
-// them once per data identity. Which ones fit is known by the sweep and cell they came from.
+// Images and labels of the newest accepted attempt that sent them, in any sweep, else of another
+// one: the coordinator asks for them once per data identity. Which ones fit is known by the sweep
+// and cell they came from.
 absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
   SQLite::Statement row(
       database,
-      "SELECT f.kind, f.path, f.sha256, f.size_bytes, d.sha256, s.definition, c.axes "
+      "SELECT f.kind, f.path, f.sha256, f.size_bytes, d.sha256, s.definition, c.axes, "
+      "l.sweep, l.cell, l.replicate "
       "FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease) "
       "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
       "JOIN sweep s ON s.sweep = l.sweep JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell "
       "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') "
-      "AND s.deleted_us IS NULL AND f.collected_us IS NULL ORDER BY f.lease DESC, f.kind");
+      "AND s.deleted_us IS NULL AND f.collected_us IS NULL "
+      "ORDER BY a.accepted DESC, f.lease DESC, f.kind");
   size_t missing = 2 * rows.evaluation_sets.size();  // Images and labels of each.
   while (missing > 0 && row.executeStep()) {
     NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));
@@ -372,9 +375,11 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
     }
     const auto set = std::ranges::find(rows.evaluation_sets, key, &EvaluationRows::key);
     if (set == rows.evaluation_sets.end()) continue;
-    ArtifactRow artifact = ArtifactAt(row, 0);
-    if (std::ranges::count(set->artifacts, artifact.kind, &ArtifactRow::kind) > 0) continue;
-    set->artifacts.push_back(std::move(artifact));
+    const MemberId owner{SweepId{static_cast<uint64_t>(row.getColumn(7).getInt64())},
+                         row.getColumn(8).getUInt(), row.getColumn(9).getUInt()};
+    inputs::InputFile file = FileAt(row, 0, ToText(owner));
+    if (std::ranges::count(set->files, file.kind, &inputs::InputFile::kind) > 0) continue;
+    set->files.push_back(std::move(file));
     --missing;
   }
   return absl::OkStatus();

@@ -9,7 +9,7 @@
 
 #include "common/base/status.h"
 #include "common/trainer_protocol/json_reader.h"
-#include "coordinator/query/study_files.h"
+#include "coordinator/inputs/study_source.h"
 #include "coordinator/report/study.h"
 #include "coordinator/sweep/sweep.h"
 
@@ -18,12 +18,12 @@ namespace noisefloor::query {
 // An evaluation set and the files that hold its images and labels.
 struct EvaluationRows {
   sweep::EvaluationKey key;
-  std::vector<ArtifactRow> artifacts;
+  std::vector<inputs::InputFile> files;
 };
 
 struct StudyRows {
-  report::StudyInput input;                         // Without predictions, weights, sets' contents.
-  std::vector<std::vector<ArtifactRow>> artifacts;  // Of the accepted attempt of each member.
+  report::StudyInput input;  // Without predictions, weights, sets' contents.
+  std::vector<std::vector<inputs::InputFile>> files;    // Of the accepted attempt of each member.
   std::map<uint32_t, sweep::EvaluationKey> evaluation;  // Of each cell.
   std::map<uint32_t, Json> axes;                        // Of each cell: {path: value, ...}.
   std::map<std::string, std::string> identities;        // Pinned identity of each data set.

@@ -1,6 +1,7 @@
 #include "coordinator/report/comparison.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <string>
@@ -40,6 +41,22 @@ constexpr Figure kFigures[] = {
     {&Comparison::logits_correlation_unpaired},
 };
 
+void FillLogits(const Gathered& gathered, const Sides& pairs, Comparison& out) {
+  std::array<std::vector<std::span<const float>>, 2> logits;
+  for (size_t side = 0; side < pairs.size(); ++side) {
+    for (const size_t m : pairs[side]) {
+      logits[side].push_back(gathered.members[m].input->predictions);
+      if (!logits[side].back().empty()) continue;
+      out.logits_correlation_paired = out.logits_correlation_unpaired =
+          Absent("correlation", 0, "only answers are known, no logits");
+      return;
+    }
+  }
+  analysis::LogitsCorrelations correlations = analysis::CorrelateLogits(logits[0], logits[1]);
+  out.logits_correlation_paired = std::move(correlations.paired);
+  out.logits_correlation_unpaired = std::move(correlations.unpaired);
+}
+
 void FillChurn(const Gathered& gathered, const Sides& pairs, Comparison& out) {
   if (pairs[0].empty()) {
     const Estimate absent = Absent("fraction", 0, "no replicate has predictions on both sides");
@@ -56,15 +73,7 @@ void FillChurn(const Gathered& gathered, const Sides& pairs, Comparison& out) {
   out.churn_excess = analysis::ChurnExcess(*a.matrix, *b.matrix);
   out.churn_within_a = analysis::MeanChurn(*a.matrix);
   out.churn_within_b = analysis::MeanChurn(*b.matrix);
-  std::vector<std::span<const float>> logits_a;
-  std::vector<std::span<const float>> logits_b;
-  for (size_t r = 0; r < pairs[0].size(); ++r) {
-    logits_a.push_back(gathered.members[pairs[0][r]].input->predictions);
-    logits_b.push_back(gathered.members[pairs[1][r]].input->predictions);
-  }
-  analysis::LogitsCorrelations correlations = analysis::CorrelateLogits(logits_a, logits_b);
-  out.logits_correlation_paired = std::move(correlations.paired);
-  out.logits_correlation_unpaired = std::move(correlations.unpaired);
+  FillLogits(gathered, pairs, out);
 }
 
 // The figures of pairs each of which is a draw of its own.

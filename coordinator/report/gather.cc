@@ -90,13 +90,22 @@ void SortIntoCells(Gathered& gathered) {
   }
 }
 
+bool HasAnswers(const MemberInput& member) {
+  return !member.predictions.empty() || !member.answers.empty();
+}
+
+absl::Status AddAnswers(const MemberInput& member, PredictionMatrix& matrix) {
+  return member.predictions.empty() ? matrix.AddAnswers(member.answers)
+                                    : matrix.AddLogits(member.predictions);
+}
+
 // The members of a set that are done and have predictions, by cell and replicate.
 std::vector<size_t> Predicting(const Gathered& gathered, size_t set) {
   std::vector<size_t> members;
   for (const CellFacts& cell : gathered.cells) {
     if (cell.set != set) continue;
     for (const size_t m : cell.done) {
-      if (!gathered.members[m].input->predictions.empty()) members.push_back(m);
+      if (HasAnswers(*gathered.members[m].input)) members.push_back(m);
     }
   }
   return members;
@@ -110,15 +119,17 @@ void ReadAnswers(Gathered& gathered, size_t place) {
   // From the labels, else from the first predictions.
   size_t examples = evaluation.labels.size();
   if (examples == 0 && !members.empty()) {
-    examples = gathered.members[members[0]].input->predictions.size() /
-               static_cast<size_t>(evaluation.classes);
+    const MemberInput& first = *gathered.members[members[0]].input;
+    examples = first.predictions.empty()
+                   ? first.answers.size()
+                   : first.predictions.size() / static_cast<size_t>(evaluation.classes);
   }
   if (examples == 0) return;
   set.labels_known = !evaluation.labels.empty();
   PredictionMatrix matrix(static_cast<int64_t>(examples), evaluation.classes);
   for (const size_t m : members) {
     MemberFacts& member = gathered.members[m];
-    const absl::Status added = matrix.AddLogits(member.input->predictions);
+    const absl::Status added = AddAnswers(*member.input, matrix);
     if (!added.ok()) {
       gathered.warnings.push_back({"error", member.input->id, Message(added) + ": left out."});
       continue;

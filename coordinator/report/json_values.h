@@ -1,4 +1,4 @@
-// Numbers, lists and estimates as the JSON of a study writes them. Internal to this folder.
+// Numbers, lists and estimates as the JSON of a study writes them.
 #pragma once
 
 #include <cmath>

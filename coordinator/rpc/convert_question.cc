@@ -80,7 +80,8 @@ absl::StatusOr<query::StudyQuestion> QuestionFrom(const v1::GetStudyRequest& req
     case v1::GetStudyRequest::FORM_TABLES: question.form = query::StudyForm::kTables; break;
     case v1::GetStudyRequest::FORM_CSV: question.form = query::StudyForm::kCsv; break;
     case v1::GetStudyRequest::FORM_PAGE: question.form = query::StudyForm::kPage; break;
-    default: return InvalidInput("form: expected JSON, TABLES, CSV or PAGE");
+    case v1::GetStudyRequest::FORM_INPUT: question.form = query::StudyForm::kInput; break;
+    default: return InvalidInput("form: expected JSON, TABLES, CSV, PAGE or INPUT");
   }
   return question;
 }

@@ -178,9 +178,23 @@ void On(Turn& turn, WorkerConnected&& event) {
   turn.state.placement_due = true;
 }
 
+namespace {
+
+// What a worker was given while it was leaving and has never named: nobody will begin it.
+void GiveBack(Turn& turn, const Worker& worker) {
+  const std::map<LeaseId, MemberId> leases = worker.leases;
+  for (const auto& [id, member] : leases) {
+    if (turn.state.leases.at(id).confirmed) continue;
+    Lose(turn, id, CauseClass::kInterrupted, worker.name + " left before it began");
+  }
+}
+
+}  // namespace
+
 void On(Turn& turn, const SessionLost& event) {
   Worker* worker = WorkerOf(turn.state, event.session);
   if (worker == nullptr) return;
+  if (worker->draining) GiveBack(turn, *worker);
   CountOffers(turn, *worker, false);
   turn.effects.changed.workers.insert(worker->id);
   worker->session.reset();

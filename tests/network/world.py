@@ -108,14 +108,15 @@ class World:
             os.rename(path + ".part", path)
 
     def worker(self, name: str, *options: str, before: tuple[str, ...] = (),
-               trainer: str = SLOW, **variables: str) -> subprocess.Popen[bytes]:
+               trainer: str = SLOW, declare: str = "test-cpu",
+               **variables: str) -> subprocess.Popen[bytes]:
         """`before`: a program that starts it. Its log is NAME.log."""
         environment = {**self.environment, "NOISEFLOOR_ACCESS": self.access, **variables}
         with open(self.path(f"{name}.log"), "ab") as log:
             self.workers[name] = subprocess.Popen(
                 [*before, os.path.join(BIN, "noisefloor-worker"), f"--name={name}",
-                 f"--state={self.path(name)}", f"--trainer={trainer}", "--declare=test-cpu",
-                 *options], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                 f"--state={self.path(name)}", f"--trainer={trainer}",
+                 f"--declare={declare}", *options], env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 cwd=self.folder)
         return self.workers[name]
 

@@ -215,6 +215,12 @@ class Fleet:
     def wrapped(self, program: str) -> bool:
         return os.path.exists(self.path(f"wrap.{program}"))
 
+    def lost(self) -> list[list[Any]]:
+        """The attempts without an accepted result, and why; not what an idle worker was given
+        while it left."""
+        return self.rows("SELECT member, attempt, worker, outcome, cause, why FROM v_attempt "
+                         "WHERE NOT accepted AND why NOT LIKE '%left before it began'")
+
     def rows(self, sql: str) -> list[list[Any]]:
         done = subprocess.run(
             [os.path.join(BIN, "noisefloor"), "--output=json", f"--home={self.home}", "sql", sql],

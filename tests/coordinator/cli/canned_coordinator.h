@@ -23,6 +23,7 @@ struct CannedAnswers {
   int page_size = 2;                             // At most, whatever is asked for.
   std::map<std::string, std::string> artifacts;  // By "s1c0r0 weights".
   std::string study = "a study\n";
+  std::string input;       // What it is made of; empty: it is a measurement's.
   bool has_page = true;    // As a program that was built with it.
   v1::SweepSummary sweep;  // The only one.
   std::string file = "name: a  # as submitted\n";
@@ -204,8 +205,12 @@ class CannedCoordinator final : public Coordinator, private v1::CoordinatorServi
     if (!answers_.has_page && request->form() == v1::GetStudyRequest::FORM_PAGE) {
       return {grpc::StatusCode::FAILED_PRECONDITION, "built without"};
     }
+    const bool input = request->form() == v1::GetStudyRequest::FORM_INPUT;
+    if (input && answers_.input.empty()) {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "a measurement"};
+    }
     v1::GetStudyResponse piece;
-    piece.set_piece(answers_.study);
+    piece.set_piece(input ? answers_.input : answers_.study);
     writer->Write(piece);
     return grpc::Status::OK;
   }

@@ -10,20 +10,19 @@
 #include "nlohmann/json.hpp"
 
 #include "tests/coordinator/cli/command_line.h"
-#include "tests/coordinator/exports/tiny_export.h"
+#include "tests/coordinator/inputs/tiny_export.h"
 
 namespace noisefloor::cli {
 namespace {
 
-using exports::TinyExport;
+using inputs::TinyExport;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // Members that answer right but for one example each; B's from `lost` on answer the first ones
 // wrong, too.
 std::string Exported(const Scratch& scratch, const std::string& name, int32_t lost) {
-  TinyExport tiny{.name = name, .seed = name, .labels = {}};
-  tiny.seed = std::to_string(lost + 1);
+  TinyExport tiny{.name = name, .seed = static_cast<uint64_t>(lost) + 1, .labels = {}};
   for (int32_t x = 0; x < 200; ++x) tiny.labels.push_back(x % 2);
   for (int32_t r = 0; r < 6; ++r) {
     std::vector<int32_t> answers = tiny.labels;

@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 
 #include "common/files/sha256.h"
+#include "coordinator/inputs/read_export.h"
 #include "tests/coordinator/cli/command_line.h"
 
 namespace noisefloor::cli {
@@ -100,6 +101,37 @@ TEST(Export, WritesATestSetOnceWhoeverKeptIt) {
   ASSERT_EQ(printed.code, kDone) << printed.err;
   EXPECT_EQ(Content(to + "/evaluation_images/cifar10-500.npy"), "the evaluation_images");
   EXPECT_TRUE(fs::exists(to + "/weights/s1c0r1.safetensors"));
+}
+
+// Of a sweep whose test set an earlier one has kept: labels come from there, and input.json says
+// where everything lies.
+TEST(Export, WritesWhatAStudyIsMadeOfWhoeverKeptIt) {
+  CannedAnswers answers = OneMember();
+  answers.members[0].mutable_outcome()->mutable_artifacts()->DeleteSubrange(4, 2);
+  for (const std::string kind : {"evaluation_images", "evaluation_labels"}) {
+    answers.artifacts.erase("s1c0r0 " + kind);
+    answers.artifacts["s9c0r3 " + kind] = "the " + kind;
+  }
+  const auto file = [](const std::string& kind, const std::string& member) {
+    return inputs::InputFile{kind, member, "a name", Sha256Hex("the " + kind), kind.size() + 4};
+  };
+  inputs::StudySource source;
+  source.input.cells.push_back({.plan = "control"});
+  source.input.members.push_back({.id = "s1c0r0", .state = MemberState::kDone});
+  source.sets = {{file("evaluation_labels", "s9c0r3"), file("evaluation_images", "s9c0r3")}};
+  source.members = {{file("predictions", "s1c0r0"), file("weights", "s1c0r0")}};
+  answers.input = inputs::SourceToJson(source);
+  CommandLine line(std::move(answers));
+  const std::string to = line.home() + "/out";
+  const Printed printed = line.Run({"export", "s1", "--to=" + to});
+  ASSERT_EQ(printed.code, kDone) << printed.err;
+  EXPECT_EQ(Content(to + "/evaluation_labels/cifar10-500.npy"), "the evaluation_labels");
+  EXPECT_EQ(Content(to + "/evaluation_images/cifar10-500.npy"), "the evaluation_images");
+  const absl::StatusOr<inputs::StudySource> read = inputs::ReadSource(to);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->sets[0].labels->path, to + "/evaluation_labels/cifar10-500.npy");
+  EXPECT_EQ(read->members[0].predictions->path, to + "/predictions/s1c0r0.npy");
+  EXPECT_TRUE(inputs::FindExported(*read->members[0].weights).ok());
 }
 
 TEST(Export, OfASweepWithoutAFileWritesWhatItMeans) {

@@ -11,7 +11,7 @@
 
 #include "tests/coordinator/cli/command_line.h"
 #include "tests/coordinator/cli/finished_member.h"
-#include "tests/coordinator/exports/tiny_export.h"
+#include "tests/coordinator/inputs/tiny_export.h"
 #include "tests/coordinator/store/temp_home.h"
 
 namespace noisefloor::cli {
@@ -45,9 +45,16 @@ std::string ReplayedElsewhere() {
 // A folder that export could have written.
 std::string Exported() {
   static const auto* const scratch = new Scratch();
-  static const std::string folder = exports::WriteTinyExport(
+  static const std::string folder = inputs::WriteTinyExport(
       *scratch, {.answers = {{0, 1, 0, 1, 0, 1}, {0, 1, 1, 1, 0, 0}, {1, 1, 0, 1, 0, 1}}});
   return folder;
+}
+
+// A folder of runs that others trained.
+std::string Runs() {
+  static const auto* const scratch = new Scratch();
+  (void)scratch->Put("runs.csv", "run,predictions,top1\na,,0.5\nb,,0.75\n");
+  return scratch->folder();
 }
 
 // How each command is made to print.
@@ -82,6 +89,8 @@ std::map<std::string, Case> CasesIn(const std::string& folder, const std::string
           {"release", {{"release", "box"}, true}},
           {"report", {{"report", "s1"}}},
           {"compare", {{"compare", Exported(), Exported()}}},
+          {"analyze", {{"analyze", Runs()}}},
+          {"merge", {{"merge", Exported()}}},
           {"replay", {{"replay", "s1c0r0", "--coordinator=" + ReplayedElsewhere()}}},
           {"infer", {{"infer", "s1", "--coordinator=" + ReplayedElsewhere()}}},
           {"export", {{"export", "s1", "--to=" + folder + "/to"}}},

@@ -140,8 +140,8 @@ TEST_F(StudyRowsTest, AnAxisOverTheTestExamplesGivesEachItsOwnSet) {
   std::vector<size_t> sets;
   for (const report::CellInput& cell : rows.input.cells) sets.push_back(cell.evaluation);
   EXPECT_THAT(sets, ElementsAre(0, 0, 1, 1));
-  EXPECT_EQ(rows.evaluation_sets[0].artifacts.size(), 2u) << "sent by sweep 1";
-  EXPECT_TRUE(rows.evaluation_sets[1].artifacts.empty());
+  EXPECT_EQ(rows.evaluation_sets[0].files.size(), 2u) << "sent by sweep 1";
+  EXPECT_TRUE(rows.evaluation_sets[1].files.empty());
 }
 
 // Labels of another set of classes are not believed.

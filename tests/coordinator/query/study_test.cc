@@ -9,8 +9,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-#include "common/trainer_protocol/datasets.h"
-#include "coordinator/query/load_study.h"
+#include "coordinator/query/study_source_of.h"
+#include "coordinator/report/study_json.h"
 #include "coordinator/store/database.h"
 #include "coordinator/store/summed_vfs.h"
 #include "tests/coordinator/query/filled_home.h"
@@ -89,6 +89,15 @@ TEST_F(StudyTest, FiguresComeFromRowsAndFiles) {
   EXPECT_EQ(study["evaluation"]["examples"], kExamples);
   EXPECT_EQ(study["evaluation"]["class_names"][9], "Ankle boot");
   EXPECT_EQ(study["controls"][0]["verdict"], "identical");
+}
+
+// What a study is made of is all there, on its way through text: the same study, byte for byte.
+TEST_F(StudyTest, ItsInputGivesTheSameStudy) {
+  const auto source = inputs::SourceFromJson(Study(Form::kInput));
+  ASSERT_TRUE(source.ok()) << source.status();
+  const inputs::LoadedStudy loaded = inputs::LoadArrays(*source, FilesOf(home_.blobs()));
+  EXPECT_TRUE(loaded.faults.empty());
+  EXPECT_EQ(report::StudyToJson(inputs::BuildStudy(loaded)), Study(Form::kJson));
 }
 
 TEST_F(StudyTest, IdleSourcesFollowFromTheSettingsOfTheCell) {
@@ -299,18 +308,6 @@ TEST_F(TwoDataSetsTest, EachCellIsJudgedOnItsOwnSet) {
   EXPECT_EQ(study["evaluation"]["data_set"], "fashion-mnist-sample");
   EXPECT_THAT(WarningAbout(study, "sweep"),
               HasSubstr("2 sets of examples: fashion-mnist-sample (6 examples) and cifar100 (6"));
-}
-
-TEST(ClassNamesTest, KnownDataSetsHaveANameForEachClass) {
-  for (const KnownDataset& known : KnownDatasets()) {
-    const std::vector<std::string> names = ClassNames(known.name);
-    EXPECT_EQ(names.size(), static_cast<size_t>(known.classes)) << known.name;
-    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << known.name;
-  }
-  const std::vector<std::string> fine = ClassNames("cifar100");
-  EXPECT_TRUE(std::is_sorted(fine.begin(), fine.end())) << "labels are numbered by the alphabet";
-  EXPECT_EQ(fine[51], "mushroom");
-  EXPECT_TRUE(ClassNames("something").empty());
 }
 
 TEST_F(StudyTest, TheStudyFollowsTheStore) {

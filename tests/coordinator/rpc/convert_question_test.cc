@@ -189,7 +189,7 @@ TEST_F(QuestionsTest, WhatMakesNoSenseInAQuestionIsRefusedByItsField) {
   EXPECT_EQ(asked_.ListSweeps(sweeps).status(),
             InvalidInput("page_token: not one of an earlier answer"));
   EXPECT_EQ(QuestionFrom(v1::GetStudyRequest()).status(),
-            InvalidInput("form: expected JSON, TABLES, CSV or PAGE"));
+            InvalidInput("form: expected JSON, TABLES, CSV, PAGE or INPUT"));
 }
 
 TEST_F(QuestionsTest, StatesAreAskedForByListAndAlone) {

@@ -159,9 +159,10 @@ TEST_F(SharingTest, WhoWatchesIsToldOfNewNotesAndNotOfOldOnes) {
   EXPECT_EQ(news.sweep().sweep().notes(), "first look");
 
   ASSERT_TRUE(Update(1, [](auto& request) { request.set_priority(3); }).ok());
-  ASSERT_TRUE(reader->Read(&news));
-  EXPECT_EQ(news.sweep().priority(), 3);
-  EXPECT_FALSE(news.sweep().has_sweep());
+  do {  // That it was submitted may still be on its way.
+    ASSERT_TRUE(reader->Read(&news));
+    EXPECT_FALSE(news.sweep().has_sweep());
+  } while (news.sweep().priority() != 3);
 
   ASSERT_TRUE(Update(1, [](auto& request) { request.set_notes("for figure 2"); }).ok());
   ASSERT_TRUE(reader->Read(&news));

@@ -204,6 +204,28 @@ TEST(Placement, AWorkerThatDrainedAndCameBackTakesLeasesAgain) {
   EXPECT_THAT(Started(At(scheduler, 4, again)), ElementsAre("s1c0r0 w2"));  // Of session 2.
 }
 
+// A lease that was on its way when the worker left costs no lease time: another begins at once.
+TEST(SessionLost, GivesBackWhatALeavingWorkerHasNeverBegun) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Join(1, 2, "u1"));
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 2)));
+  (void)At(scheduler, 0, AttemptStarted{SessionId{1}, LeaseId{1}, ""});
+  (void)At(scheduler, 1, WorkerDraining{SessionId{1}});
+  (void)At(scheduler, 2, SessionLost{SessionId{1}});
+  EXPECT_THAT(scheduler.Running(), SizeIs(1)) << "the one that it trains";
+
+  EXPECT_THAT(Started(At(scheduler, 3, Join(2, 2, "u2"))), ElementsAre("s1c0r1 w2"));
+}
+
+// Without a word that it leaves it may come back with what it holds.
+TEST(SessionLost, KeepsTheLeasesOfAWorkerThatMayComeBack) {
+  Scheduler scheduler{Options{}};
+  (void)At(scheduler, 0, Join(1, 2, "u1"));
+  (void)At(scheduler, 0, Submit(MakeSweep({"algo"}, 2)));
+  (void)At(scheduler, 2, SessionLost{SessionId{1}});
+  EXPECT_THAT(scheduler.Running(), SizeIs(2));
+}
+
 AttemptFinished Done(uint64_t lease, double seconds) {
   AttemptFinished event = Finish(1, lease);
   event.outcome.train_seconds = seconds;

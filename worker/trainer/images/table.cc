@@ -9,16 +9,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "common/files/csv_reader.h"
 #include "common/files/sha256.h"
+#include "common/files/text_lines.h"
 #include "worker/trainer/images/image_tree.h"
 
 namespace noisefloor::trainer {
 
 namespace {
-
-absl::Status At(const std::string& path, int64_t line, std::string_view what) {
-  return InvalidInput(fmt::format("{}:{}: {}", path, line, what));
-}
 
 std::string Listed(const std::vector<std::string>& names) {
   std::string text;
@@ -26,91 +24,11 @@ std::string Listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// Lines of a text; each is checked for length and encoding before it is given.
-class Lines {
- public:
-  Lines(std::string path, std::string_view text) : path_(std::move(path)), rest_(text) {}
-
-  int64_t number() const { return number_; }
-  bool at_end() const { return rest_.empty(); }
-  absl::StatusOr<std::string_view> Next() {
-    ++number_;
-    const size_t end = std::min(rest_.find('\n'), rest_.size());
-    std::string_view line = rest_.substr(0, end);
-    rest_.remove_prefix(std::min(end + 1, rest_.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.size() > kMostLineBytes) {
-      return At(path_, number_,
-                fmt::format("{} bytes; expected at most {}", line.size(), kMostLineBytes));
-    }
-    if (!IsUtf8(line)) return At(path_, number_, "not UTF-8");
-    if (line.find('\0') != std::string_view::npos) return At(path_, number_, "a byte 0");
-    return line;
-  }
-
- private:
-  const std::string path_;
-  std::string_view rest_;
-  int64_t number_ = 0;
-};
-
-// One cell at the head of `rest`, which is cut behind it; what is wrong, or nothing.
-std::optional<std::string> TakeCell(std::string_view& rest, std::string& cell) {
-  cell.clear();
-  if (!rest.starts_with('"')) {
-    const size_t end = std::min(rest.find(','), rest.size());
-    cell = rest.substr(0, end);
-    rest.remove_prefix(end);
-    if (cell.find('"') != std::string::npos) return "a quote within a cell that is not quoted";
-  } else {
-    rest.remove_prefix(1);
-    for (;;) {
-      const size_t end = rest.find('"');
-      if (end == std::string_view::npos) return "a quoted cell that does not end on its line";
-      cell += rest.substr(0, end);
-      rest.remove_prefix(end + 1);
-      if (!rest.starts_with('"')) break;
-      cell += '"';
-      rest.remove_prefix(1);
-    }
-    if (!rest.empty() && rest[0] != ',') return "text after the end of a quoted cell";
-  }
-  if (cell.size() <= kMostCellBytes) return std::nullopt;
-  return fmt::format("a cell of {} bytes; expected at most {}", cell.size(), kMostCellBytes);
-}
-
-absl::StatusOr<std::vector<std::string>> CellsOf(const std::string& path, int64_t number,
-                                                 std::string_view line) {
-  if (line.empty()) return At(path, number, "an empty line");
-  std::vector<std::string> cells;
-  for (;;) {
-    if (cells.size() == kMostColumns) {
-      return At(path, number, fmt::format("more than {} columns", kMostColumns));
-    }
-    const auto wrong = TakeCell(line, cells.emplace_back());
-    if (wrong) return At(path, number, *wrong);
-    if (line.empty()) return cells;
-    line.remove_prefix(1);
-  }
-}
-
 absl::StatusOr<Subset> PartOf(std::string_view text) {
   if (text == "train") return Subset::kTrain;
   if (text == "test") return Subset::kTest;
   if (text == "unused") return Subset::kUnused;
   return InvalidInput(fmt::format("split '{}'; expected train, test or unused", text));
-}
-
-absl::Status CheckNames(const std::string& path, int64_t line,
-                        const std::vector<std::string>& names) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i].empty()) return At(path, line, fmt::format("column {} has no name", i + 1));
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return At(path, line, fmt::format("column {} is there twice", names[i]));
-    }
-  }
-  return absl::OkStatus();
 }
 
 std::vector<std::string_view> Words(std::string_view line) {
@@ -125,18 +43,19 @@ std::vector<std::string_view> Words(std::string_view line) {
 
 absl::StatusOr<std::unordered_map<std::string, Subset>> PartitionOf(const CelebaFiles& files) {
   std::unordered_map<std::string, Subset> parts;
-  Lines lines(files.partition_path, files.partition);
+  TextLines lines(files.partition_path, files.partition);
   while (!lines.at_end()) {
     NF_ASSIGN_OR_RETURN(const std::string_view line, lines.Next());
     const auto words = Words(line);
     if (words.size() != 2 || words[1].size() != 1 || words[1][0] < '0' || words[1][0] > '2') {
-      return At(files.partition_path, lines.number(), "expected a file and 0, 1 or 2");
+      return AtLine(files.partition_path, lines.number(), "expected a file and 0, 1 or 2");
     }
     const Subset part = words[1] == "0"   ? Subset::kTrain
                         : words[1] == "2" ? Subset::kTest
                                           : Subset::kUnused;
     if (!parts.emplace(words[0], part).second) {
-      return At(files.partition_path, lines.number(), fmt::format("{} is there twice", words[0]));
+      return AtLine(files.partition_path, lines.number(),
+                    fmt::format("{} is there twice", words[0]));
     }
   }
   return parts;
@@ -146,14 +65,15 @@ absl::StatusOr<TableRow> CelebaRow(const std::string& path, int64_t number, std:
                                    size_t attributes) {
   const auto words = Words(line);
   if (words.size() != attributes + 1) {
-    return At(
+    return AtLine(
         path, number,
         fmt::format("{} values; expected a file and {} attributes", words.size(), attributes));
   }
   TableRow row = {.file = fmt::format("img_align_celeba/{}", words[0]), .line = number};
   for (size_t i = 1; i < words.size(); ++i) {
     if (words[i] != "1" && words[i] != "-1") {
-      return At(path, number, fmt::format("attribute {} is '{}'; expected 1 or -1", i, words[i]));
+      return AtLine(path, number,
+                    fmt::format("attribute {} is '{}'; expected 1 or -1", i, words[i]));
     }
     row.cells.emplace_back(words[i] == "1" ? "1" : "0");
   }
@@ -172,37 +92,28 @@ bool IsNumber(std::string_view text, int most) {
 }  // namespace
 
 absl::StatusOr<ImageTable> ParseCsv(const std::string& path, std::string_view text) {
-  if (text.empty()) return At(path, 1, "an empty file; expected a line of column names");
-  Lines lines(path, text);
-  NF_ASSIGN_OR_RETURN(const std::string_view head, lines.Next());
-  if (head.starts_with("\xef\xbb\xbf")) return At(path, 1, "it begins with a BOM; expected none");
-  NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, CellsOf(path, 1, head));
-  NF_RETURN_IF_ERROR(CheckNames(path, 1, names));
+  NF_ASSIGN_OR_RETURN(CsvReader csv, CsvReader::Open(path, text));
+  const std::vector<std::string>& names = csv.columns();
   const auto place = [&](std::string_view name) {
     return static_cast<size_t>(std::ranges::find(names, name) - names.begin());
   };
   const size_t file = place("file"), split = place("split");
   for (const auto& [name, at] : {std::pair("file", file), std::pair("split", split)}) {
     if (at < names.size()) continue;
-    return At(path, 1, fmt::format("no column {}; there are {}", name, Listed(names)));
+    return AtLine(path, 1, fmt::format("no column {}; there are {}", name, Listed(names)));
   }
   ImageTable table;
   table.path = path;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i != file && i != split) table.columns.push_back(names[i]);
   }
-  while (!lines.at_end()) {
-    NF_ASSIGN_OR_RETURN(const std::string_view line, lines.Next());
-    NF_ASSIGN_OR_RETURN(std::vector<std::string> cells, CellsOf(path, lines.number(), line));
-    if (cells.size() != names.size()) {
-      return At(path, lines.number(),
-                fmt::format("{} cells; expected {}", cells.size(), names.size()));
-    }
-    TableRow row = {.file = cells[file], .line = lines.number()};
+  while (!csv.at_end()) {
+    NF_ASSIGN_OR_RETURN(std::vector<std::string> cells, csv.Next());
+    TableRow row = {.file = cells[file], .line = csv.line()};
     const absl::Status fine = CheckPath(row.file);
-    if (!fine.ok()) return At(path, lines.number(), fmt::format("file: {}", Message(fine)));
+    if (!fine.ok()) return csv.Wrong(fmt::format("file: {}", Message(fine)));
     const auto part = PartOf(cells[split]);
-    if (!part.ok()) return At(path, lines.number(), Message(part.status()));
+    if (!part.ok()) return csv.Wrong(Message(part.status()));
     row.part = *part;
     for (size_t i = 0; i < cells.size(); ++i) {
       if (i != file && i != split) row.cells.push_back(std::move(cells[i]));
@@ -216,35 +127,36 @@ absl::StatusOr<ImageTable> ParseCeleba(const CelebaFiles& files) {
   NF_ASSIGN_OR_RETURN(const auto parts, PartitionOf(files));
   ImageTable table;
   table.path = files.attributes_path;
-  Lines lines(files.attributes_path, files.attributes);
+  TextLines lines(files.attributes_path, files.attributes);
   NF_ASSIGN_OR_RETURN(const std::string_view head, lines.Next());
   int64_t count = -1;
   const auto parsed = std::from_chars(head.data(), head.data() + head.size(), count);
   if (parsed.ec != std::errc() || parsed.ptr != head.data() + head.size() || count < 0) {
-    return At(table.path, 1, "expected the number of pictures");
+    return AtLine(table.path, 1, "expected the number of pictures");
   }
   NF_ASSIGN_OR_RETURN(const std::string_view names, lines.Next());
   for (const std::string_view name : Words(names)) table.columns.emplace_back(name);
-  if (table.columns.empty() || table.columns.size() > kMostColumns) {
-    return At(table.path, 2,
-              fmt::format("{} attributes; expected 1 to {}", table.columns.size(), kMostColumns));
+  if (table.columns.empty() || table.columns.size() > CsvReader::kMostColumns) {
+    return AtLine(table.path, 2,
+                  fmt::format("{} attributes; expected 1 to {}", table.columns.size(),
+                              CsvReader::kMostColumns));
   }
-  NF_RETURN_IF_ERROR(CheckNames(table.path, 2, table.columns));
+  NF_RETURN_IF_ERROR(CheckColumnNames(table.path, 2, table.columns));
   while (!lines.at_end()) {
     NF_ASSIGN_OR_RETURN(const std::string_view line, lines.Next());
     NF_ASSIGN_OR_RETURN(TableRow row,
                         CelebaRow(table.path, lines.number(), line, table.columns.size()));
     const auto part = parts.find(std::string(FileName(row.file)));
     if (part == parts.end()) {
-      return At(table.path, lines.number(),
-                fmt::format("{} is not in {}", FileName(row.file), files.partition_path));
+      return AtLine(table.path, lines.number(),
+                    fmt::format("{} is not in {}", FileName(row.file), files.partition_path));
     }
     row.part = part->second;
     table.rows.push_back(std::move(row));
   }
   if (static_cast<int64_t>(table.rows.size()) != count) {
-    return At(table.path, 1,
-              fmt::format("{} pictures said; {} lines follow", count, table.rows.size()));
+    return AtLine(table.path, 1,
+                  fmt::format("{} pictures said; {} lines follow", count, table.rows.size()));
   }
   return table;
 }

@@ -1,11 +1,8 @@
 // Tables beside pictures, as text: what each picture is. One value: rows of cells by the path of
 // their picture.
 //
-// A CSV is RFC 4180's: UTF-8, lines that end in LF or CRLF, cells separated by commas; a cell with
-// a comma or a quote within is put in quotes, quotes within it twice; no cell holds an end of line.
-// No comments, no empty lines, no BOM, spaces count. At most 1 GiB, 64 KiB a line, 1,000 columns,
-// 200 bytes a cell. Its first line names the columns: `file` and `split` must be among them, in any
-// place, each name once.
+// A CSV is as common/files/csv_reader.h reads it, of at most 1 GiB. `file` and `split` must be
+// among its columns, in any place.
 //
 //   file    the path of a picture from the folder: "img/000001.jpg"
 //   split   train, test or unused
@@ -37,10 +34,6 @@ struct ImageTable {
   std::vector<std::string> columns;  // Without file and split.
   std::vector<TableRow> rows;
 };
-
-inline constexpr size_t kMostCellBytes = 200;
-inline constexpr size_t kMostLineBytes = size_t{64} << 10;
-inline constexpr size_t kMostColumns = 1000;
 
 // `text` is the content of `path`. Every refusal is InvalidArgument as PATH:LINE: what is wrong.
 absl::StatusOr<ImageTable> ParseCsv(const std::string& path, std::string_view text);

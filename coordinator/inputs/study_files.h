@@ -1,36 +1,34 @@
-// The files a study needs, checked and mapped into memory for as long as it is being built.
+// The arrays that a study needs, checked and mapped into memory for as long as it is being built.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/status.h"
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
+#include "coordinator/inputs/study_source.h"
 #include "coordinator/report/study_input.h"
-#include "coordinator/store/blob_store.h"
 
-namespace noisefloor::query {
+namespace noisefloor::inputs {
 
-// An artifact of an attempt, as the store knows it.
-struct ArtifactRow {
-  std::string kind;
-  std::string path;
-  BlobName blob;
-};
+// The path of a file that has been read whole and found to be what its hash says: a changed byte is
+// DataLoss, a missing file NotFound.
+using FindFile = std::function<absl::StatusOr<std::string>(const InputFile& file)>;
 
-// Owns the mappings and copies behind every span it gives. One thread. Every file is read whole
-// and compared with its hash first: a changed byte is DataLoss, a missing file NotFound, one that
-// is no such array InvalidArgument. Messages name the file.
+// Owns the mappings and copies behind every span it gives. One thread. A file that is no such array
+// is InvalidArgument. Messages name the file.
 class StudyFiles {
  public:
-  explicit StudyFiles(const BlobStore& blobs, uint64_t copy_limit_bytes = uint64_t{2} << 30)
-      : blobs_(blobs), copy_limit_bytes_(copy_limit_bytes) {}
+  explicit StudyFiles(FindFile find, uint64_t copy_limit_bytes = uint64_t{2} << 30)
+      : find_(std::move(find)), copy_limit_bytes_(copy_limit_bytes) {}
   StudyFiles(StudyFiles&&) = default;
 
   struct Matrix {
@@ -38,18 +36,20 @@ class StudyFiles {
     int64_t columns = 0;
     std::span<const float> values;
   };
-  // A .npy of float32 {examples, classes}.
-  absl::StatusOr<Matrix> Predictions(const ArtifactRow& artifact);
+  // A .npy of float32 {examples, classes}, or of float64, which is copied and rounded.
+  absl::StatusOr<Matrix> Predictions(const InputFile& file);
+  // A .npy of whole numbers {examples}: the classes that were answered. Copied.
+  absl::StatusOr<std::span<const int16_t>> Answers(const InputFile& file);
   // A .safetensors, mapped: what is not looked at takes no memory. Only tensors that do not lie as
   // floats must (ours do) are copied; ResourceExhausted when the copies grow above the limit.
-  absl::StatusOr<report::WeightsView> Weights(const ArtifactRow& artifact);
+  absl::StatusOr<report::WeightsView> Weights(const InputFile& file);
   // A .npy of whole numbers {examples}, or of 0 and 1 {examples, attributes}: then each of them is
   // a decision of its own, row by row.
   struct Truths {
     std::vector<int32_t> values;
     int64_t attributes = 0;  // 0: an example has one class.
   };
-  absl::StatusOr<Truths> Labels(const ArtifactRow& artifact);
+  absl::StatusOr<Truths> Labels(const InputFile& file);
   // Logits of attributes {examples, attributes} as those of decisions between no and yes,
   // {examples * attributes, 2}: 0 and the logit. ResourceExhausted when the copies grow above the
   // limit.
@@ -63,17 +63,20 @@ class StudyFiles {
     std::span<const uint8_t> pixels;  // {examples, height, width, channels}
   };
   // A .npy of uint8 {examples, height, width[, channels]} or {examples, channels, height, width}.
-  absl::StatusOr<Images> EvaluationImages(const ArtifactRow& artifact);
+  absl::StatusOr<Images> EvaluationImages(const InputFile& file);
 
  private:
-  absl::StatusOr<NpyView*> OpenNpy(const ArtifactRow& artifact);
+  absl::StatusOr<NpyView*> OpenNpy(const InputFile& file);
+  // Counts a copy of so many bytes, or refuses it.
+  absl::Status Copying(uint64_t bytes, std::string_view why);
   absl::StatusOr<std::span<const float>> Floats(const TensorView& tensor);
 
-  const BlobStore& blobs_;
+  const FindFile find_;
   const uint64_t copy_limit_bytes_;
   std::deque<NpyView> arrays_;
   std::deque<SafetensorsFile> weights_;
   std::deque<std::vector<float>> copies_;
+  std::deque<std::vector<int16_t>> answers_;
   std::deque<std::vector<uint8_t>> pixels_;
   uint64_t copied_bytes_ = 0;
 };
@@ -87,4 +90,4 @@ bool IsWithoutEffect(std::string_view tensor_name, const std::set<std::string>& 
 // True for the tensors of a model that are not trained: running statistics.
 bool IsBuffer(std::string_view tensor_name);
 
-}  // namespace noisefloor::query
+}  // namespace noisefloor::inputs

@@ -1,10 +1,10 @@
-#include "coordinator/exports/layout.h"
+#include "coordinator/inputs/layout.h"
 
 #include "fmt/format.h"
 
 #include "common/base/names.h"
 
-namespace noisefloor::exports {
+namespace noisefloor::inputs {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::string PlaceOf(std::string_view artifact_kind, std::string_view member,
   return "";
 }
 
-}  // namespace noisefloor::exports
+}  // namespace noisefloor::inputs

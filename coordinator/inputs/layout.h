@@ -1,4 +1,4 @@
-// Where the files of an exported sweep lie. Pure.
+// Where the files of an exported sweep and of others' runs lie. Pure.
 #pragma once
 
 #include <string>
@@ -6,14 +6,20 @@
 
 #include "nlohmann/json.hpp"
 
-namespace noisefloor::exports {
+namespace noisefloor::inputs {
 
+inline constexpr std::string_view kInputFile = "input.json";
 inline constexpr std::string_view kMembersFile = "members.json";
 inline constexpr std::string_view kStudyFile = "study.json";
+
+// Of a folder of runs that others trained.
+inline constexpr std::string_view kRunsFile = "runs.csv";
+inline constexpr std::string_view kLabelsFile = "labels.npy";
+inline constexpr std::string_view kClassesFile = "classes.txt";
 
 // "predictions/s1c0r0.npy"; "predictions/s1c0r0-3.npy" of "predictions-3", those after the third
 // evaluation; "evaluation_labels/cifar10.npy". "": such an artifact is not exported.
 std::string PlaceOf(std::string_view artifact_kind, std::string_view member,
                     const nlohmann::json& specification);
 
-}  // namespace noisefloor::exports
+}  // namespace noisefloor::inputs

@@ -1,8 +1,8 @@
 #include <array>
 
-#include "coordinator/query/load_study.h"
+#include "coordinator/inputs/load_arrays.h"
 
-namespace noisefloor::query {
+namespace noisefloor::inputs {
 
 namespace {
 
@@ -42,4 +42,4 @@ std::vector<std::string> ClassNames(std::string_view data_set) {
   return {};
 }
 
-}  // namespace noisefloor::query
+}  // namespace noisefloor::inputs

@@ -1,5 +1,5 @@
 // Files of a study that other programs may have written.
-#include "coordinator/query/study_files.h"
+#include "coordinator/inputs/study_files.h"
 
 #include <cstring>
 #include <set>
@@ -13,9 +13,11 @@
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
 #include "common/files/sha256.h"
-#include "tests/coordinator/store/temp_home.h"
+#include "common/trainer_protocol/datasets.h"
+#include "coordinator/inputs/load_arrays.h"
+#include "tests/common/files/scratch.h"
 
-namespace noisefloor::query {
+namespace noisefloor::inputs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -27,11 +29,19 @@ bool IsAligned(std::span<const float> values) {
 
 class StudyFilesTest : public ::testing::Test {
  protected:
-  StudyFilesTest() : blobs_(*BlobStore::Open(home_.path())) {}
+  StudyFiles Files(uint64_t copy_limit_bytes = uint64_t{1} << 30) {
+    return StudyFiles([this](const InputFile& file) { return scratch_.Path(file.path); },
+                      copy_limit_bytes);
+  }
+
+  InputFile Put(const std::string& kind, const std::string& path, const std::string& content) {
+    (void)scratch_.Put(path, content);
+    return {kind, "s1c0r0", path, Sha256Hex(content), content.size()};
+  }
 
   // Weights 2 and 3 with a running mean of 1, whose values begin so many bytes beyond a multiple
   // of 4.
-  ArtifactRow Weights(size_t beyond) {
+  InputFile Weights(size_t beyond) {
     std::string header = R"({"a.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                          R"("b.weight":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})";
     while (header.size() % 4 != beyond) header += ' ';
@@ -41,24 +51,18 @@ class StudyFilesTest : public ::testing::Test {
     std::memcpy(content.data(), &length, sizeof length);
     std::memcpy(content.data() + sizeof length, header.data(), length);
     std::memcpy(content.data() + sizeof length + length, values.data(), 12);
-    const BlobName name = {Sha256Hex(content), content.size()};
-    EXPECT_TRUE(blobs_.Put(name, content).ok());
-    return {"weights", "weights.safetensors", name};
+    return Put("weights", "weights.safetensors", content);
   }
 
-  ArtifactRow Array(const std::string& kind, const TensorView& tensor) {
-    const std::string content = *EncodeNpy(tensor);
-    const BlobName name = {Sha256Hex(content), content.size()};
-    EXPECT_TRUE(blobs_.Put(name, content).ok());
-    return {kind, kind + ".npy", name};
+  InputFile Array(const std::string& kind, const TensorView& tensor) {
+    return Put(kind, kind + ".npy", *EncodeNpy(tensor));
   }
 
-  TempHome home_;
-  BlobStore blobs_;
+  Scratch scratch_;
 };
 
 TEST_F(StudyFilesTest, LabelsAreClassesOrAttributes) {
-  StudyFiles files(blobs_);
+  StudyFiles files = Files();
   const std::vector<int32_t> values = {0, 1, 1, 0, 1, 0};
   const auto classes = files.Labels(Array("a", MakeTensorView<int32_t>("l", {6}, values)));
   ASSERT_TRUE(classes.ok()) << classes.status();
@@ -75,18 +79,18 @@ TEST_F(StudyFilesTest, LabelsAreClassesOrAttributes) {
 TEST_F(StudyFilesTest, LogitsOfAttributesAreDecisions) {
   const std::vector<float> logits = {1.5f, -2.0f, 0.0f, 3.0f};
   const StudyFiles::Matrix matrix = {2, 2, logits};
-  StudyFiles files(blobs_);
+  StudyFiles files = Files();
   const auto decisions = files.Decisions(matrix);
   ASSERT_TRUE(decisions.ok()) << decisions.status();
   EXPECT_EQ(decisions->rows, 4);
   EXPECT_EQ(decisions->columns, 2);
   EXPECT_THAT(decisions->values, ElementsAre(0, 1.5f, 0, -2.0f, 0, 0.0f, 0, 3.0f));
-  StudyFiles small(blobs_, 31);
+  StudyFiles small = Files(31);
   EXPECT_EQ(small.Decisions(matrix).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
-  StudyFiles files(blobs_, 0);
+  StudyFiles files = Files(0);
 
   const absl::StatusOr<report::WeightsView> weights = files.Weights(Weights(0));
 
@@ -113,19 +117,16 @@ TEST(WithoutEffectTest, BiasesDirectlyBeforeBatchNormAreReadFromTheNames) {
 }
 
 TEST_F(StudyFilesTest, ParametersWithoutEffectAreCountedAndInNoDistance) {
-  const std::string path = home_.path() + "/weights.tmp";
+  const std::string path = scratch_.Path("weights.safetensors");
   const std::vector<float> values = {1, 2, 3};
   ASSERT_TRUE(WriteSafetensors(path, {MakeTensorView<float>("bn1.running_mean", {3}, values),
                                       MakeTensorView<float>("conv1.bias", {3}, values),
                                       MakeTensorView<float>("conv2.bias", {3}, values)})
                   .ok());
-  const std::string content = *ReadFile(path, 1 << 20);
-  const BlobName name = {Sha256Hex(content), content.size()};
-  ASSERT_TRUE(blobs_.Put(name, content).ok());
-  StudyFiles files(blobs_);
+  StudyFiles files = Files();
 
   const absl::StatusOr<report::WeightsView> weights =
-      files.Weights({"weights", "weights.safetensors", name});
+      files.Weights({"weights", "s1c0r0", "weights.safetensors", "", 0});
 
   ASSERT_TRUE(weights.ok()) << weights.status();
   EXPECT_EQ(weights->without_effect, 3);
@@ -134,7 +135,7 @@ TEST_F(StudyFilesTest, ParametersWithoutEffectAreCountedAndInNoDistance) {
 }
 
 TEST_F(StudyFilesTest, ValuesThatDoNotLieAsFloatsMustAreCopied) {
-  StudyFiles files(blobs_);
+  StudyFiles files = Files();
   for (const size_t beyond : {1u, 2u, 3u}) {
     const absl::StatusOr<report::WeightsView> weights = files.Weights(Weights(beyond));
 
@@ -156,7 +157,7 @@ TEST(IsBufferTest, RunningStatisticsAreNoParameters) {
 }
 
 TEST_F(StudyFilesTest, CopiesAreLimitedAndTheFileIsNamed) {
-  StudyFiles files(blobs_, 20);
+  StudyFiles files = Files(20);
   EXPECT_TRUE(files.Weights(Weights(1)).ok());
 
   const absl::Status status = files.Weights(Weights(1)).status();
@@ -166,5 +167,17 @@ TEST_F(StudyFilesTest, CopiesAreLimitedAndTheFileIsNamed) {
   EXPECT_THAT(Message(status), HasSubstr("at most 20 bytes"));
 }
 
+TEST(ClassNamesTest, KnownDataSetsHaveANameForEachClass) {
+  for (const KnownDataset& known : KnownDatasets()) {
+    const std::vector<std::string> names = ClassNames(known.name);
+    EXPECT_EQ(names.size(), static_cast<size_t>(known.classes)) << known.name;
+    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size()) << known.name;
+  }
+  const std::vector<std::string> fine = ClassNames("cifar100");
+  EXPECT_TRUE(std::is_sorted(fine.begin(), fine.end())) << "labels are numbered by the alphabet";
+  EXPECT_EQ(fine[51], "mushroom");
+  EXPECT_TRUE(ClassNames("something").empty());
+}
+
 }  // namespace
-}  // namespace noisefloor::query
+}  // namespace noisefloor::inputs

@@ -1,0 +1,28 @@
+// In which form a study is wanted, and where: `--form` and `--to` of the commands that tell one.
+#pragma once
+
+#include <string>
+
+#include "coordinator/cli/command.h"
+#include "coordinator/report/study.h"
+#include "noisefloor/v1/coordinator_api.pb.h"
+
+namespace noisefloor::cli {
+
+class StudyOutput {
+ public:
+  void Describe(CLI::App& app);
+
+  // As --form says, else by the ending of --to, else as --output says.
+  absl::StatusOr<v1::GetStudyRequest::Form> Form(const Context& context) const;
+  const std::string& to() const { return to_; }  // Empty: it is printed.
+
+  // A study that this program has made itself: printed, or into the file.
+  absl::Status Tell(Context& context, const report::Study& study) const;
+
+ private:
+  std::string form_;
+  std::string to_;
+};
+
+}  // namespace noisefloor::cli

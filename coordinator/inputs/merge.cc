@@ -1,0 +1,263 @@
+#include "coordinator/inputs/merge.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "fmt/format.h"
+
+#include "common/base/ids.h"
+#include "coordinator/inputs/merge_sweeps.h"
+
+namespace noisefloor::inputs {
+
+namespace {
+
+using report::CellInput;
+using report::MemberInput;
+
+// Where a cell stands in a sweep that has all of it: sweep::Expand's order.
+using CellOrder = std::tuple<std::vector<size_t>, size_t, size_t, size_t, uint32_t>;
+
+template <typename T>
+size_t PlaceIn(std::vector<T>& list, const T& value) {
+  const auto found = std::ranges::find(list, value);
+  if (found != list.end()) return static_cast<size_t>(found - list.begin());
+  list.push_back(value);
+  return list.size() - 1;
+}
+
+struct MemberPlace {
+  CellOrder cell;
+  uint32_t replicate = 0;
+};
+
+struct MergedMember {
+  MemberInput input;
+  StudySource::MemberFiles files;
+  std::string site;
+};
+
+struct MergedCell {
+  CellInput input;
+  std::string site;
+  std::map<uint32_t, MergedMember> members;  // By replicate.
+};
+
+std::string Words(const CellInput& cell) {
+  std::string text = cell.plan;
+  for (const report::AxisSetting& axis : cell.axes) {
+    text += fmt::format(", {}={}", axis.path, axis.value);
+  }
+  text += fmt::format(", {}, {}", cell.hardware, cell.stack);
+  return cell.block == 0 ? text : fmt::format("{}, block {}", text, cell.block);
+}
+
+bool SameResult(const MemberInput& a, const MemberInput& b) {
+  return a.state == b.state && a.hashes.weights == b.hashes.weights &&
+         a.hashes.logits == b.hashes.logits && !a.hashes.weights.empty();
+}
+
+bool HasResult(const MemberInput& member) {
+  return member.state == MemberState::kDone || member.state == MemberState::kDiverged;
+}
+
+class Merger {
+ public:
+  Merger(const MergeOptions& options, std::vector<std::string>& conflicts)
+      : options_(options), conflicts_(conflicts) {}
+
+  void Add(Site& site) {
+    std::map<size_t, size_t> sets;        // The site's to the merged.
+    std::map<uint32_t, CellOrder> cells;  // The site's index to the place.
+    for (CellInput& cell : site.source.input.cells) {
+      const size_t set = SetOf(site, cell, sets);
+      cells.emplace(cell.index, AddCell(site, std::move(cell), set));
+    }
+    std::map<std::string, MemberPlace> places;  // By the site's id.
+    for (size_t m = 0; m < site.source.input.members.size(); ++m) {
+      MemberInput& member = site.source.input.members[m];
+      const CellOrder& cell = cells.at(member.cell);
+      places.emplace(member.id, MemberPlace{cell, member.replicate});
+      AddMember(site, cells_.at(cell), std::move(member), std::move(site.source.members[m]));
+    }
+    for (report::Warning& warning : site.source.warnings) {
+      const auto member = places.find(warning.subject);
+      if (member == places.end()) {
+        warning.text = fmt::format("{}: {}", site.name, warning.text);
+        warnings_.push_back({std::move(warning), std::nullopt});
+      } else {
+        warnings_.push_back({std::move(warning), member->second});
+      }
+    }
+  }
+
+  // Nothing may be added after it.
+  StudySource Finish(report::SweepInput sweep) {
+    StudySource merged;
+    merged.input.evaluations = std::move(evaluations_);
+    merged.sets = std::move(files_of_sets_);
+    if (merged.sets.empty()) {
+      merged.input.evaluations.resize(1);
+      merged.sets.resize(1);
+    }
+    const std::optional<SweepId> id = ParseSweepId(sweep.id);
+    uint32_t index = 0;
+    for (auto& [order, cell] : cells_) {
+      cell.input.index = index;
+      for (auto& [replicate, member] : cell.members) {
+        member.input.cell = index;
+        member.input.id = ToText(MemberId{id.value_or(SweepId{}), index, replicate});
+        merged.input.members.push_back(std::move(member.input));
+        merged.members.push_back(std::move(member.files));
+      }
+      merged.input.cells.push_back(cell.input);
+      ++index;
+    }
+    for (auto& [warning, place] : warnings_) {
+      if (place) {
+        const uint32_t cell = cells_.at(place->cell).input.index;
+        warning.subject = ToText(MemberId{id.value_or(SweepId{}), cell, place->replicate});
+      }
+      merged.warnings.push_back(std::move(warning));
+    }
+    merged.input.sweep = std::move(sweep);
+    return merged;
+  }
+
+  MergedSweep& sweep() { return sweep_; }
+
+ private:
+  // The set that the cell is tested on: that of the cells at the same point of the axes.
+  size_t SetOf(const Site& site, const CellInput& cell, std::map<size_t, size_t>& sets) {
+    const auto known = set_of_axes_.find(cell.axes);
+    const auto mapped = sets.find(cell.evaluation);
+    const size_t set = known != set_of_axes_.end() ? known->second
+                       : mapped != sets.end()      ? mapped->second
+                                                   : evaluations_.size();
+    set_of_axes_.emplace(cell.axes, set);
+    if (sets.emplace(cell.evaluation, set).second) {
+      AddSet(site, site.source.input.evaluations[cell.evaluation],
+             site.source.sets[cell.evaluation], set);
+    }
+    return set;
+  }
+
+  void AddSet(const Site& site, const report::EvaluationSet& set,
+              const StudySource::SetFiles& files, size_t place) {
+    if (place == evaluations_.size()) {
+      evaluations_.push_back(set);
+      files_of_sets_.push_back(files);
+      return;
+    }
+    report::EvaluationSet& known = evaluations_[place];
+    StudySource::SetFiles& its = files_of_sets_[place];
+    const bool other_data = !known.identity.empty() && !set.identity.empty() &&
+                            (known.identity != set.identity || known.data_set != set.data_set);
+    const bool other_labels =
+        its.labels && files.labels && its.labels->sha256 != files.labels->sha256;
+    if (other_data || other_labels) {
+      conflicts_.push_back(
+          fmt::format("{}: it was tested on other data of the name {}", site.name, set.data_set));
+    }
+    if (known.identity.empty()) known.identity = set.identity;
+    if (!its.labels) its.labels = files.labels;
+    if (!its.images) its.images = files.images;
+  }
+
+  CellOrder AddCell(const Site& site, CellInput cell, size_t set) {
+    cell.evaluation = set;
+    CellOrder order = {sweep_.PointOf(cell.axes), sweep_.PlanOf(cell.plan),
+                       PlaceIn(hardware_, cell.hardware), PlaceIn(stacks_, cell.stack), cell.block};
+    const auto [place, is_new] = cells_.try_emplace(order);
+    MergedCell& merged = place->second;
+    if (is_new) {
+      merged.site = site.name;
+      merged.input = std::move(cell);
+      return order;
+    }
+    CheckSoftware(site, cell, merged);
+    return order;
+  }
+
+  void CheckSoftware(const Site& site, const CellInput& cell, MergedCell& merged) {
+    const auto differ = [](const std::string& a, const std::string& b) {
+      return !a.empty() && !b.empty() && a != b;
+    };
+    if (differ(cell.stack_fingerprint, merged.input.stack_fingerprint) ||
+        differ(cell.trainer_build, merged.input.trainer_build)) {
+      conflicts_.push_back(fmt::format(
+          "{}: its {} ran on other software than {}'s (`compare` tells whether it matters)",
+          site.name, Words(cell), merged.site));
+    }
+    if (merged.input.stack_fingerprint.empty()) {
+      merged.input.stack_fingerprint = cell.stack_fingerprint;
+    }
+    if (merged.input.trainer_build.empty()) merged.input.trainer_build = cell.trainer_build;
+  }
+
+  void AddMember(const Site& site, MergedCell& cell, MemberInput member,
+                 StudySource::MemberFiles files) {
+    const auto [place, is_new] = cell.members.try_emplace(member.replicate);
+    MergedMember& known = place->second;
+    if (is_new || (HasResult(member) && !HasResult(known.input))) {
+      known = {std::move(member), std::move(files), site.name};
+      return;
+    }
+    if (!HasResult(member)) return;
+    if (SameResult(member, known.input)) {
+      std::vector<report::Hashes>& checks = known.input.duplicates;
+      checks.push_back(std::move(member.hashes));
+      checks.insert(checks.end(), member.duplicates.begin(), member.duplicates.end());
+      return;
+    }
+    const std::string what = fmt::format("replicate {} of {}", member.replicate, Words(cell.input));
+    if (!options_.keep_first) {
+      conflicts_.push_back(
+          fmt::format("{}: its {} has other bits than {}'s", site.name, what, known.site));
+      return;
+    }
+    warnings_.push_back({{"warning", "sweep",
+                          fmt::format("The {} of {} has other bits than {}'s: left out.", what,
+                                      site.name, known.site)},
+                         std::nullopt});
+  }
+
+  const MergeOptions& options_;
+  std::vector<std::string>& conflicts_;
+  MergedSweep sweep_;
+  std::map<CellOrder, MergedCell> cells_;
+  std::vector<std::string> hardware_;
+  std::vector<std::string> stacks_;
+  std::map<std::vector<report::AxisSetting>, size_t> set_of_axes_;
+  std::vector<report::EvaluationSet> evaluations_;
+  std::vector<StudySource::SetFiles> files_of_sets_;
+  std::vector<std::pair<report::Warning, std::optional<MemberPlace>>> warnings_;
+};
+
+}  // namespace
+
+absl::StatusOr<StudySource> Merge(std::vector<Site> sites, const MergeOptions& options) {
+  if (sites.empty()) return InvalidInput("expected one exported sweep at least");
+  if (sites.size() == 1) return std::move(sites[0].source);
+  std::vector<std::string> conflicts;
+  Merger merger(options, conflicts);
+  for (const Site& site : sites) merger.sweep().Add(site.name, site.source.input.sweep, conflicts);
+  if (conflicts.empty()) {
+    for (Site& site : sites) merger.Add(site);
+  }
+  if (!conflicts.empty()) {
+    constexpr size_t kMost = 20;
+    std::string text = "these are not parts of one study:";
+    for (size_t i = 0; i < std::min(conflicts.size(), kMost); ++i) text += "\n  " + conflicts[i];
+    if (conflicts.size() > kMost) {
+      text += fmt::format("\n  and {} more", conflicts.size() - kMost);
+    }
+    return MakeError(absl::StatusCode::kFailedPrecondition, text);
+  }
+  return merger.Finish(merger.sweep().Finish());
+}
+
+}  // namespace noisefloor::inputs

@@ -1,0 +1,211 @@
+#include "coordinator/inputs/study_files.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace noisefloor::inputs {
+
+namespace {
+
+std::string NameOf(const InputFile& file) {
+  return fmt::format("{} ({}, SHA-256 {})", file.kind, file.path, file.sha256);
+}
+
+absl::Status NotOfShape(const InputFile& file, std::string_view expected, const NpyView& found) {
+  return InvalidInput(fmt::format("{}: expected {}, got {} {}", NameOf(file), expected,
+                                  Name(found.type()), ToText(found.shape())));
+}
+
+std::vector<uint8_t> ChannelsLast(std::span<const uint8_t> pixels, const Shape& shape) {
+  const size_t channels = static_cast<size_t>(shape[1]);
+  const size_t area = static_cast<size_t>(shape[2] * shape[3]);
+  std::vector<uint8_t> out(pixels.size());
+  for (size_t image = 0; image < static_cast<size_t>(shape[0]); ++image) {
+    const size_t start = image * channels * area;
+    for (size_t c = 0; c < channels; ++c) {
+      for (size_t p = 0; p < area; ++p) {
+        out[start + p * channels + c] = pixels[start + c * area + p];
+      }
+    }
+  }
+  return out;
+}
+
+// What does not fit becomes -1, which is no class.
+template <typename T>
+absl::StatusOr<std::vector<int32_t>> Narrow(const NpyView& array) {
+  NF_ASSIGN_OR_RETURN(const std::span<const T> values, array.Values<T>());
+  std::vector<int32_t> narrow;
+  narrow.reserve(values.size());
+  for (const T value : values) {
+    narrow.push_back(std::in_range<int32_t>(value) ? static_cast<int32_t>(value) : -1);
+  }
+  return narrow;
+}
+
+absl::StatusOr<std::vector<int32_t>> WholeNumbers(const NpyView& array, const absl::Status& wrong) {
+  switch (array.type()) {
+    case ElementType::kInt32: return Narrow<int32_t>(array);
+    case ElementType::kInt64: return Narrow<int64_t>(array);
+    case ElementType::kUint8: return Narrow<uint8_t>(array);
+    case ElementType::kFloat32:
+    case ElementType::kFloat64: break;
+  }
+  return wrong;
+}
+
+// "a.conv1.bias" -> "a.bn1.running_mean"; empty for what is no bias of a convolution.
+std::string NormAfter(std::string_view bias) {
+  constexpr std::string_view kBias = ".bias";
+  if (!bias.ends_with(kBias)) return "";
+  const std::string_view layer = bias.substr(0, bias.size() - kBias.size());
+  const size_t last = layer.rfind('.') + 1;  // 0 without a point.
+  if (!layer.substr(last).starts_with("conv")) return "";
+  return fmt::format("{}bn{}.running_mean", layer.substr(0, last), layer.substr(last + 4));
+}
+
+}  // namespace
+
+bool IsWithoutEffect(std::string_view tensor_name, const std::set<std::string>& all_names) {
+  return all_names.contains(NormAfter(tensor_name));
+}
+
+bool IsBuffer(std::string_view tensor_name) {
+  return tensor_name.ends_with("running_mean") || tensor_name.ends_with("running_var") ||
+         tensor_name.ends_with("num_batches_tracked");
+}
+
+absl::StatusOr<NpyView*> StudyFiles::OpenNpy(const InputFile& file) {
+  const absl::StatusOr<std::string> path = find_(file);
+  if (!path.ok()) return Annotate(path.status(), NameOf(file));
+  absl::StatusOr<NpyView> array = NpyView::Open(*path);
+  if (!array.ok()) return Annotate(array.status(), NameOf(file));
+  arrays_.push_back(*std::move(array));
+  return &arrays_.back();
+}
+
+absl::StatusOr<StudyFiles::Matrix> StudyFiles::Predictions(const InputFile& file) {
+  NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(file));
+  const Shape& shape = array->shape();
+  if (shape.size() == 2 && array->type() == ElementType::kFloat64) {
+    NF_ASSIGN_OR_RETURN(const std::span<const double> values, array->Values<double>());
+    NF_RETURN_IF_ERROR(Copying(values.size() * sizeof(float), "logits of float64"));
+    std::vector<float>& copy = copies_.emplace_back(values.begin(), values.end());
+    return Matrix{shape[0], shape[1], copy};
+  }
+  if (shape.size() != 2 || array->type() != ElementType::kFloat32) {
+    return NotOfShape(file, "float32 [examples, classes]", *array);
+  }
+  NF_ASSIGN_OR_RETURN(const std::span<const float> values, array->Values<float>());
+  return Matrix{shape[0], shape[1], values};
+}
+
+absl::StatusOr<std::span<const int16_t>> StudyFiles::Answers(const InputFile& file) {
+  NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(file));
+  const absl::Status wrong = NotOfShape(file, "whole numbers [examples]", *array);
+  if (array->shape().size() != 1) return wrong;
+  NF_ASSIGN_OR_RETURN(const std::vector<int32_t> values, WholeNumbers(*array, wrong));
+  NF_RETURN_IF_ERROR(Copying(values.size() * sizeof(int16_t), "answers"));
+  std::vector<int16_t>& answers = answers_.emplace_back();
+  answers.reserve(values.size());
+  for (const int32_t value : values) {
+    if (value < 0 || value > std::numeric_limits<int16_t>::max()) {
+      return InvalidInput(fmt::format("{}: the answer {} to example {} is no class", NameOf(file),
+                                      value, answers.size()));
+    }
+    answers.push_back(static_cast<int16_t>(value));
+  }
+  return std::span<const int16_t>(answers);
+}
+
+absl::StatusOr<report::WeightsView> StudyFiles::Weights(const InputFile& file) {
+  const absl::StatusOr<std::string> path = find_(file);
+  if (!path.ok()) return Annotate(path.status(), NameOf(file));
+  absl::StatusOr<SafetensorsFile> opened = SafetensorsFile::Open(*path);
+  if (!opened.ok()) return Annotate(opened.status(), NameOf(file));
+  const SafetensorsFile& weights = weights_.emplace_back(*std::move(opened));
+  report::WeightsView view;
+  std::set<std::string> names;
+  for (const TensorView& tensor : weights.tensors()) names.emplace(tensor.name);
+  for (const TensorView& tensor : weights.tensors()) {
+    if (tensor.type != ElementType::kFloat32) continue;
+    const absl::StatusOr<std::span<const float>> values = Floats(tensor);
+    if (!values.ok()) return Annotate(values.status(), NameOf(file));
+    if (IsWithoutEffect(tensor.name, names)) {
+      view.without_effect += static_cast<int64_t>(values->size());
+      continue;
+    }
+    (IsBuffer(tensor.name) ? view.buffers : view.parameters).push_back(*values);
+  }
+  return view;
+}
+
+absl::Status StudyFiles::Copying(uint64_t bytes, std::string_view why) {
+  if (copied_bytes_ + bytes > copy_limit_bytes_) {
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        fmt::format("{}, and a study copies at most {} bytes", why, copy_limit_bytes_));
+  }
+  copied_bytes_ += bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::span<const float>> StudyFiles::Floats(const TensorView& tensor) {
+  const size_t count = tensor.bytes.size() / sizeof(float);
+  if (reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0) {
+    return std::span(reinterpret_cast<const float*>(tensor.bytes.data()), count);
+  }
+  NF_RETURN_IF_ERROR(Copying(tensor.bytes.size(), "its values are not aligned"));
+  std::vector<float>& copy = copies_.emplace_back(count);
+  std::memcpy(copy.data(), tensor.bytes.data(), count * sizeof(float));
+  return std::span<const float>(copy);
+}
+
+absl::StatusOr<StudyFiles::Truths> StudyFiles::Labels(const InputFile& file) {
+  NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(file));
+  const Shape& shape = array->shape();
+  const absl::Status wrong =
+      NotOfShape(file, "whole numbers [examples] or [examples, attributes]", *array);
+  if (shape.empty() || shape.size() > 2) return wrong;
+  if (shape.size() == 2 && shape[1] < 1) return wrong;
+  Truths truths;
+  truths.attributes = shape.size() == 2 ? shape[1] : 0;
+  NF_ASSIGN_OR_RETURN(truths.values, WholeNumbers(*array, wrong));
+  return truths;
+}
+
+absl::StatusOr<StudyFiles::Matrix> StudyFiles::Decisions(const Matrix& logits) {
+  NF_RETURN_IF_ERROR(Copying(2 * logits.values.size_bytes(), "logits of attributes"));
+  std::vector<float>& copy = copies_.emplace_back();
+  copy.reserve(2 * logits.values.size());
+  for (const float logit : logits.values) {
+    copy.push_back(0);
+    copy.push_back(logit);
+  }
+  return Matrix{logits.rows * logits.columns, 2, copy};
+}
+
+absl::StatusOr<StudyFiles::Images> StudyFiles::EvaluationImages(const InputFile& file) {
+  NF_ASSIGN_OR_RETURN(NpyView * array, OpenNpy(file));
+  const Shape& shape = array->shape();
+  if (array->type() != ElementType::kUint8 || shape.size() < 3 || shape.size() > 4) {
+    return NotOfShape(file, "uint8 [examples, height, width, channels]", *array);
+  }
+  NF_ASSIGN_OR_RETURN(const std::span<const uint8_t> pixels, array->Values<uint8_t>());
+  const auto dimension = [&](size_t i) { return static_cast<int32_t>(shape[i]); };
+  if (shape.size() == 3) return Images{shape[0], dimension(1), dimension(2), 1, pixels};
+  if (shape[3] <= 4) return Images{shape[0], dimension(1), dimension(2), dimension(3), pixels};
+  if (shape[1] > 4) {
+    return NotOfShape(file, "images of 1 to 4 channels", *array);
+  }
+  const std::vector<uint8_t>& turned = pixels_.emplace_back(ChannelsLast(pixels, shape));
+  return Images{shape[0], dimension(2), dimension(3), dimension(1), turned};
+}
+
+}  // namespace noisefloor::inputs

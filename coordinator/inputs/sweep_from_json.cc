@@ -1,0 +1,85 @@
+#include "coordinator/inputs/sweep_from_json.h"
+
+#include "coordinator/inputs/json_lists.h"
+
+namespace noisefloor::inputs {
+
+namespace {
+
+absl::Status ReadPlan(const Json& json, const std::string& place, report::PlanInput& plan) {
+  JsonReader reader(json, place);
+  plan.name = Text(reader, "name");
+  plan.replicates = Count(reader, "replicates");
+  plan.blocks = Count(reader, "blocks");
+  const Json& sources = reader.Any("sources");
+  const Json& levels = reader.Any("levels");
+  NF_RETURN_IF_ERROR(reader.Finish());
+  NF_RETURN_IF_ERROR(ForEachSource(
+      sources, place + ".sources",
+      [&](NoiseSource source, const Json& value, const std::string& at) -> absl::Status {
+        NF_ASSIGN_OR_RETURN(plan.sources[source].state, StateOf(value, at));
+        return absl::OkStatus();
+      }));
+  return ForEachSource(levels, place + ".levels",
+                       [&](NoiseSource source, const Json& value, const std::string& at) {
+                         return ReadCounts(value, at, plan.sources[source].levels);
+                       });
+}
+
+absl::Status ReadAxis(const Json& json, const std::string& place,
+                      std::vector<report::AxisColumn>& axis) {
+  return ForEach(json, place, [&](const Json& value, const std::string& at) {
+    JsonReader reader(value, at);
+    report::AxisColumn& column = axis.emplace_back();
+    column.path = Text(reader, "path");
+    const Json& values = reader.Any("values");
+    NF_RETURN_IF_ERROR(reader.Finish());
+    return ReadTexts(values, at + ".values", column.values);
+  });
+}
+
+absl::Status ReadSetting(const Json& json, const std::string& place,
+                         report::SettingInput& setting) {
+  JsonReader reader(json, place);
+  setting.path = Text(reader, "path");
+  setting.value = Text(reader, "value");
+  setting.changed = reader.Bool("changed");
+  return reader.Finish();
+}
+
+}  // namespace
+
+absl::Status ReadSweep(const Json& json, report::SweepInput& sweep) {
+  const std::string place = "sweep";
+  JsonReader reader(json, place);
+  sweep.id = Text(reader, "id");
+  sweep.name = Text(reader, "name");
+  sweep.notes = Text(reader, "notes");
+  sweep.seed = reader.DecimalString("seed");
+  if (const Json& known = reader.Any("reference_accuracy"); !known.is_null()) {
+    sweep.reference_accuracy = reader.Number("reference_accuracy");
+  }
+  sweep.specification_sha256 = Text(reader, "specification_sha256");
+  sweep.submitted_unix_seconds = reader.Int("submitted_unix_seconds", 0, kMost64);
+  sweep.ended_unix_seconds = reader.Int("ended_unix_seconds", 0, kMost64);
+  sweep.noisefloor_version = Text(reader, "noisefloor_version");
+  sweep.file = Text(reader, "file");
+  sweep.file_submitted = reader.Bool("file_submitted");
+  const Json& tags = reader.Any("tags");
+  const Json& plans = reader.Any("plans");
+  const Json& settings = reader.Any("settings");
+  const Json& axes = reader.Any("axes");
+  NF_RETURN_IF_ERROR(reader.Finish());
+  NF_RETURN_IF_ERROR(ReadTexts(tags, place + ".tags", sweep.tags));
+  NF_RETURN_IF_ERROR(ForEach(plans, place + ".plans", [&](const Json& plan, const auto& at) {
+    return ReadPlan(plan, at, sweep.plans.emplace_back());
+  }));
+  NF_RETURN_IF_ERROR(ForEach(settings, place + ".settings", [&](const Json& one, const auto& at) {
+    return ReadSetting(one, at, sweep.settings.emplace_back());
+  }));
+  return ForEach(axes, place + ".axes", [&](const Json& axis, const auto& at) {
+    return ReadAxis(axis, at, sweep.axes.emplace_back());
+  });
+}
+
+}  // namespace noisefloor::inputs

@@ -1,0 +1,51 @@
+#include "coordinator/query/study_source_of.h"
+
+#include <optional>
+#include <utility>
+
+namespace noisefloor::query {
+
+namespace {
+
+using inputs::InputFile;
+
+// Of several files of a kind, the last by path: predictions at the end come after those on the way.
+std::optional<InputFile> LastOf(const std::vector<InputFile>& files, std::string_view kind) {
+  std::optional<InputFile> found;
+  for (const InputFile& file : files) {
+    if (file.kind == kind) found = file;
+  }
+  return found;
+}
+
+}  // namespace
+
+inputs::StudySource SourceOf(StudyRows rows) {
+  inputs::StudySource source;
+  source.input = std::move(rows.input);
+  source.warnings = std::move(rows.warnings);
+  if (!rows.evaluation_sets.empty()) source.input.evaluations.clear();
+  for (const EvaluationRows& set : rows.evaluation_sets) {
+    report::EvaluationSet& evaluation = source.input.evaluations.emplace_back();
+    evaluation.data_set = set.key.data_set;
+    const auto identity = rows.identities.find(evaluation.data_set);
+    if (identity != rows.identities.end()) evaluation.identity = identity->second;
+    source.sets.push_back({.labels = LastOf(set.files, "evaluation_labels"),
+                           .images = LastOf(set.files, "evaluation_images")});
+  }
+  source.sets.resize(source.input.evaluations.size());
+  for (const std::vector<InputFile>& files : rows.files) {
+    source.members.push_back(
+        {.predictions = LastOf(files, "predictions"), .weights = LastOf(files, "weights")});
+  }
+  return source;
+}
+
+inputs::FindFile FilesOf(const BlobStore& blobs) {
+  return [&blobs](const InputFile& file) -> absl::StatusOr<std::string> {
+    NF_RETURN_IF_ERROR(blobs.Verify({file.sha256, file.size_bytes}));
+    return blobs.PathOf(file.sha256);
+  };
+}
+
+}  // namespace noisefloor::query

@@ -1,0 +1,242 @@
+// Studies of several sites, and what keeps them from being one.
+#include "coordinator/inputs/merge.h"
+
+#include <algorithm>
+#include <set>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "common/base/ids.h"
+
+namespace noisefloor::inputs {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// Two points of an axis, two plans, three classes, two blocks of algo: in a sweep's own order.
+StudySource Whole() {
+  StudySource source;
+  report::StudyInput& input = source.input;
+  input.sweep = {
+      .id = "s1",
+      .name = "everywhere",
+      .seed = 42,
+      .plans = {{.name = "control", .sources = {{NoiseSource::kInit, {}}}, .replicates = 2},
+                {.name = "algo",
+                 .sources = {{NoiseSource::kInit, {.state = SourceState::kFree}}},
+                 .replicates = 3,
+                 .blocks = 2}},
+      .settings = {{"train.epochs", "3", true}, {"data.name", "own", true}},
+      .axes = {{{"train.epochs", {"3", "9"}}}},
+      .file = "name: everywhere\n"};
+  input.evaluations[0].data_set = "own";
+  input.evaluations[0].identity = "the data";
+  source.sets = {{InputFile{"evaluation_labels", "s1c0r0", "labels.npy", "aa", 4}, std::nullopt}};
+  for (const char* epochs : {"3", "9"}) {
+    for (const report::PlanInput& plan : input.sweep.plans) {
+      for (const char* hardware : {"cpu-b", "cpu-a", "cpu-c"}) {
+        for (uint32_t block = 0; block < plan.blocks; ++block) {
+          report::CellInput& cell = input.cells.emplace_back();
+          cell.index = static_cast<uint32_t>(input.cells.size()) - 1;
+          cell.axes = {{"train.epochs", epochs}};
+          cell.plan = plan.name;
+          cell.sources = {{NoiseSource::kInit, plan.sources.at(NoiseSource::kInit).state}};
+          cell.hardware = hardware;
+          cell.stack = "stack";
+          cell.block = block;
+          cell.stack_fingerprint = hardware;
+          for (uint32_t r = 0; r < plan.replicates; ++r) {
+            report::MemberInput& member = input.members.emplace_back();
+            member.cell = cell.index;
+            member.replicate = r;
+            member.id = ToText(MemberId{SweepId{1}, cell.index, r});
+            member.state = MemberState::kDone;
+            member.hashes.weights = member.id + " weights";
+            member.hashes.logits = member.id + " logits";
+            source.members.push_back(
+                {InputFile{"predictions", member.id, member.id + ".npy", "bb", 4}, std::nullopt});
+          }
+        }
+      }
+    }
+  }
+  return source;
+}
+
+// What a coordinator would have that is asked for these members only: numbered from 0 again.
+StudySource Part(const StudySource& whole, const std::vector<std::string>& classes) {
+  StudySource part = whole;
+  part.input.cells.clear();
+  part.input.members.clear();
+  part.members.clear();
+  part.input.sweep.id = "s7";
+  for (const report::CellInput& cell : whole.input.cells) {
+    if (std::ranges::find(classes, cell.hardware) == classes.end()) continue;
+    report::CellInput& its = part.input.cells.emplace_back(cell);
+    its.index = static_cast<uint32_t>(part.input.cells.size()) - 1;
+    for (size_t m = 0; m < whole.input.members.size(); ++m) {
+      if (whole.input.members[m].cell != cell.index) continue;
+      report::MemberInput& member = part.input.members.emplace_back(whole.input.members[m]);
+      member.cell = its.index;
+      member.id = ToText(MemberId{SweepId{7}, its.index, member.replicate});
+      part.members.push_back(whole.members[m]);
+    }
+  }
+  return part;
+}
+
+std::vector<Site> ThreeSites() {
+  const StudySource whole = Whole();
+  return {{"lab1", Part(whole, {"cpu-b"})},
+          {"lab2", Part(whole, {"cpu-a"})},
+          {"lab3", Part(whole, {"cpu-c"})}};
+}
+
+std::string Conflict(std::vector<Site> sites) {
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  EXPECT_EQ(merged.status().code(), absl::StatusCode::kFailedPrecondition);
+  return std::string(merged.status().message());
+}
+
+TEST(MergeTest, SitesWithAClassEachAreOneSweep) {
+  const absl::StatusOr<StudySource> merged = Merge(ThreeSites());
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  StudySource expected = Whole();
+  expected.input.sweep.id = "s7";
+  for (report::MemberInput& member : expected.input.members) {
+    member.id = ToText(MemberId{SweepId{7}, member.cell, member.replicate});
+  }
+  EXPECT_EQ(SourceToJson(*merged), SourceToJson(expected));
+}
+
+TEST(MergeTest, OneSiteIsItself) {
+  const absl::StatusOr<StudySource> merged = Merge({{"lab1", Whole()}});
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(SourceToJson(*merged), SourceToJson(Whole()));
+}
+
+TEST(MergeTest, MoreReplicatesBlocksValuesAndPlansAreJoined) {
+  const StudySource whole = Whole();
+  StudySource first = Part(whole, {"cpu-a"});
+  first.input.sweep.axes[0][0].values = {"3"};
+  std::erase_if(first.input.cells, [](const auto& cell) { return cell.axes[0].value == "9"; });
+  std::set<uint32_t> left;
+  for (const auto& cell : first.input.cells) left.insert(cell.index);
+  for (size_t m = first.input.members.size(); m-- > 0;) {
+    if (left.contains(first.input.members[m].cell)) continue;
+    first.input.members.erase(first.input.members.begin() + static_cast<ptrdiff_t>(m));
+    first.members.erase(first.members.begin() + static_cast<ptrdiff_t>(m));
+  }
+  StudySource second = Part(whole, {"cpu-c"});
+  second.input.sweep.plans[1].replicates = 8;
+  second.input.sweep.plans.push_back({.name = "impl"});
+  const absl::StatusOr<StudySource> merged = Merge({{"lab1", first}, {"lab2", second}});
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  const report::SweepInput& sweep = merged->input.sweep;
+  EXPECT_EQ(sweep.axes[0][0].values, (std::vector<std::string>{"3", "9"}));
+  EXPECT_THAT(sweep.plans, SizeIs(3));
+  EXPECT_EQ(sweep.plans[1].replicates, 8u);
+  EXPECT_THAT(merged->input.cells, SizeIs(9));
+  EXPECT_EQ(merged->input.cells[0].hardware, "cpu-a");
+  EXPECT_EQ(merged->input.cells[1].hardware, "cpu-c");
+}
+
+TEST(MergeTest, ASecondResultWithEqualBitsIsACheck) {
+  std::vector<Site> sites = {{"lab1", Part(Whole(), {"cpu-a"})},
+                             {"lab2", Part(Whole(), {"cpu-a"})}};
+  sites[0].source.input.members[0].state = MemberState::kFailed;
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_THAT(merged->input.cells, SizeIs(6));
+  EXPECT_EQ(merged->input.members[0].state, MemberState::kDone) << "lab2 has it";
+  EXPECT_THAT(merged->input.members[0].duplicates, SizeIs(0));
+  EXPECT_THAT(merged->input.members[1].duplicates, SizeIs(1));
+}
+
+TEST(MergeTest, OtherBitsOfTheSameDrawsAreAConflict) {
+  const auto sites = [] {
+    std::vector<Site> two = {{"lab1", Part(Whole(), {"cpu-a"})},
+                             {"lab2", Part(Whole(), {"cpu-a"})}};
+    two[1].source.input.members[1].hashes.weights = "others";
+    return two;
+  };
+  EXPECT_THAT(Conflict(sites()),
+              HasSubstr("lab2: its replicate 1 of control, train.epochs=3, cpu-a, stack has other "
+                        "bits than lab1's"));
+  const absl::StatusOr<StudySource> kept = Merge(sites(), {.keep_first = true});
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_NE(kept->input.members[1].hashes.weights, "others");
+  ASSERT_THAT(kept->warnings, SizeIs(1));
+  EXPECT_THAT(kept->warnings[0].text, HasSubstr("of lab2 has other bits than lab1's: left out"));
+}
+
+// Every one of them, in words.
+TEST(MergeTest, WhatIsAnotherStudyIsNamed) {
+  std::vector<Site> sites = ThreeSites();
+  report::SweepInput& second = sites[1].source.input.sweep;
+  second.seed = 43;
+  second.settings[0].value = "4";
+  second.settings[1].path = "data.size";
+  second.reference_accuracy = 0.9;
+  second.plans[1].sources[NoiseSource::kDropout] = {.state = SourceState::kFree};
+  sites[2].source.input.sweep.axes[0][0].path = "train.batch_size";
+  EXPECT_THAT(Conflict(std::move(sites)),
+              AllOf(HasSubstr("lab2: its seed is 43, lab1's is 42: the same lanes are other draws"),
+                    HasSubstr("lab2: its train.epochs is 4, lab1's is 3"),
+                    HasSubstr("lab2: its data.size is own, lab1 has none"),
+                    HasSubstr("lab2: it has no data.name, lab1's is own"),
+                    HasSubstr("lab2: its reference_accuracy is 0.9, lab1's is not stated"),
+                    HasSubstr("lab2: its plan algo frees and holds other sources"),
+                    HasSubstr("lab3: its axes vary other settings than lab1's")));
+}
+
+TEST(MergeTest, OtherDataAndOtherSoftwareAreConflicts) {
+  std::vector<Site> sites = ThreeSites();
+  sites[1].source.input.evaluations[0].identity = "other data";
+  EXPECT_THAT(Conflict(std::move(sites)), HasSubstr("lab2: it was tested on other data"));
+  sites = ThreeSites();
+  sites[2].source.sets[0].labels->sha256 = "ff";
+  EXPECT_THAT(Conflict(std::move(sites)), HasSubstr("lab3: it was tested on other data"));
+  sites = {{"lab1", Part(Whole(), {"cpu-a"})}, {"lab2", Part(Whole(), {"cpu-a", "cpu-b"})}};
+  sites[1].source.input.cells[1].stack_fingerprint = "newer";
+  EXPECT_THAT(
+      Conflict(std::move(sites)),
+      HasSubstr("lab2: its control, train.epochs=3, cpu-a, stack ran on other software than "
+                "lab1's"));
+}
+
+// Labels that one site has are known for all.
+TEST(MergeTest, ATestSetIsKeptByWhoeverHasIt) {
+  std::vector<Site> sites = ThreeSites();
+  sites[0].source.sets[0].labels.reset();
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  ASSERT_THAT(merged->sets, SizeIs(1));
+  EXPECT_EQ(merged->sets[0].labels->sha256, "aa");
+}
+
+TEST(MergeTest, WarningsFollowTheirMembers) {
+  std::vector<Site> sites = ThreeSites();
+  sites[1].source.warnings = {{"note", "s7c0r1", "Late."}, {"note", "sweep", "Made room."}};
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  ASSERT_THAT(merged->warnings, SizeIs(2));
+  EXPECT_EQ(merged->warnings[0].subject, "s7c1r1") << "cpu-a is the second class";
+  EXPECT_EQ(merged->warnings[0].text, "Late.");
+  EXPECT_EQ(merged->warnings[1].text, "lab2: Made room.");
+}
+
+// The file that each site ran, under its name, where they differ.
+TEST(MergeTest, SweepFilesThatDifferAreAllKept) {
+  std::vector<Site> sites = ThreeSites();
+  sites[1].source.input.sweep.file = "name: second\n";
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->input.sweep.file, "# lab1\nname: everywhere\n\n# lab2\nname: second\n");
+}
+
+}  // namespace
+}  // namespace noisefloor::inputs
