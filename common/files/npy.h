@@ -1,4 +1,4 @@
-// Arrays as .npy files: version 1.0, float32, uint8, int32 or int64, C order, any shape.
+// Arrays as .npy files: version 1.0, float32, float64, uint8, int32 or int64, C order, any shape.
 #pragma once
 
 #include <cstdint>

@@ -309,12 +309,12 @@ std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p
 }
 
 std::vector<size_t> MayBeLargest(std::span<const double> values,
-                                 std::span<const std::vector<double>> without) {
+                                 std::span<const std::vector<double>> without, double level) {
   std::vector<size_t> kept;
   const double n = static_cast<double>(without.size());
   const double rivals = static_cast<double>(values.size()) - 1;
   const bool tested = without.size() >= 3 && values.size() >= 2;
-  const double critical = tested ? TQuantile(n - 1, 1 - kLevel / rivals) : 0;
+  const double critical = tested ? TQuantile(n - 1, 1 - level / rivals) : 0;
   for (size_t c = 0; c < values.size(); ++c) {
     const auto beats = [&](size_t d) {
       const double difference = values[d] - values[c];

@@ -64,13 +64,14 @@ std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p
 std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p,
                                         std::span<const double> weights);
 
-// A confidence set, at 95 %, for the largest of several values that are estimated from the same
-// replicates: places of the values that no other is significantly above. `without[i]` are the
+// A confidence set, at 1 - `level`, for the largest of several values that are estimated from the
+// same replicates: places of the values that no other is significantly above. `without[i]` are the
 // values when replicate i is left out. Value c stays unless for some d
-//   values[d] - values[c] > t(replicates - 1; 1 - 0.05 / (values - 1)) * se(values[d] - values[c]),
+//   values[d] - values[c] > t(replicates - 1; 1 - level / (values - 1)) * se(values[d] -
+//   values[c]),
 // the standard error by leaving out one replicate from both (Hsu 1984; Mogstad, Romano, Shaikh,
 // Wilhelm 2024). All places below three replicates.
 std::vector<size_t> MayBeLargest(std::span<const double> values,
-                                 std::span<const std::vector<double>> without);
+                                 std::span<const std::vector<double>> without, double level = 0.05);
 
 }  // namespace noisefloor::analysis

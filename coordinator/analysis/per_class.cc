@@ -18,16 +18,44 @@ std::vector<double> AccuracyOfRows(const PredictionMatrix& answers,
   return accuracy;
 }
 
-// The examples of each class, in order.
-std::vector<std::vector<int64_t>> ExamplesByClass(const PredictionMatrix& answers,
-                                                  std::span<const int32_t> labels) {
-  NF_CHECK(labels.size() == static_cast<size_t>(answers.examples()));
-  std::vector<std::vector<int64_t>> examples(static_cast<size_t>(answers.classes()));
-  for (size_t x = 0; x < labels.size(); ++x) {
-    if (labels[x] < 0 || labels[x] >= answers.classes()) continue;
-    examples[static_cast<size_t>(labels[x])].push_back(static_cast<int64_t>(x));
+// The examples of each group, in order.
+std::vector<std::vector<int64_t>> ExamplesOf(const PredictionMatrix& answers,
+                                             const Groups& groups) {
+  NF_CHECK(groups.of_example.size() == static_cast<size_t>(answers.examples()));
+  std::vector<std::vector<int64_t>> examples(static_cast<size_t>(groups.count));
+  for (size_t x = 0; x < groups.of_example.size(); ++x) {
+    const int32_t group = groups.of_example[x];
+    if (group < 0 || group >= groups.count) continue;
+    examples[static_cast<size_t>(group)].push_back(static_cast<int64_t>(x));
   }
   return examples;
+}
+
+std::vector<int32_t> LabelsOf(std::span<const int32_t> labels,
+                              const std::vector<int64_t>& examples) {
+  std::vector<int32_t> of_part;
+  for (const int64_t x : examples) of_part.push_back(labels[static_cast<size_t>(x)]);
+  return of_part;
+}
+
+// Of the examples with this label the share that is answered otherwise.
+Estimate ErrorRate(const PredictionMatrix& answers, std::span<const int32_t> labels,
+                   const std::vector<int64_t>& examples, int32_t label) {
+  std::vector<int64_t> with_label;
+  for (const int64_t x : examples) {
+    if (labels[static_cast<size_t>(x)] == label) with_label.push_back(x);
+  }
+  if (with_label.empty()) {
+    return Absent("fraction", 0, label == 0 ? "no example is no" : "no example is yes");
+  }
+  const PredictionMatrix part = answers.SelectExamples(with_label);
+  std::vector<double> rates;
+  for (const double right : AccuracyOfRows(part, std::vector<int32_t>(with_label.size(), label))) {
+    rates.push_back(1 - right);
+  }
+  Estimate rate = MeanEstimate(rates, "fraction");
+  CutInterval(rate, 0, 1);
+  return rate;
 }
 
 Estimate Ratio(const Estimate& of_class, const Estimate& overall) {
@@ -51,22 +79,27 @@ ClassNoise WithoutExamples(int32_t label) {
 
 std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
                                      std::span<const int32_t> labels) {
-  const std::vector<std::vector<int64_t>> examples = ExamplesByClass(answers, labels);
+  return NoiseByGroup(answers, labels, {labels, answers.classes()});
+}
+
+std::vector<ClassNoise> NoiseByGroup(const PredictionMatrix& answers,
+                                     std::span<const int32_t> labels, const Groups& groups) {
+  NF_CHECK(labels.size() == static_cast<size_t>(answers.examples()));
+  const std::vector<std::vector<int64_t>> examples = ExamplesOf(answers, groups);
   const Estimate overall = labels.empty() ? Absent("fraction", 0, "there are no examples")
                                           : SdEstimate(AccuracyOfRows(answers, labels), "fraction");
   std::vector<ClassNoise> noise;
-  for (int32_t label = 0; label < answers.classes(); ++label) {
-    const std::vector<int64_t>& of_class = examples[static_cast<size_t>(label)];
-    if (of_class.empty()) {
-      noise.push_back(WithoutExamples(label));
+  for (int32_t group = 0; group < groups.count; ++group) {
+    const std::vector<int64_t>& of_group = examples[static_cast<size_t>(group)];
+    if (of_group.empty()) {
+      noise.push_back(WithoutExamples(group));
       continue;
     }
-    const PredictionMatrix part = answers.SelectExamples(of_class);
-    const std::vector<double> accuracy =
-        AccuracyOfRows(part, std::vector<int32_t>(of_class.size(), label));
+    const PredictionMatrix part = answers.SelectExamples(of_group);
+    const std::vector<double> accuracy = AccuracyOfRows(part, LabelsOf(labels, of_group));
     ClassNoise& row = noise.emplace_back();
-    row.label = label;
-    row.examples = static_cast<int64_t>(of_class.size());
+    row.label = group;
+    row.examples = static_cast<int64_t>(of_group.size());
     row.accuracy = MeanEstimate(accuracy, "fraction");
     CutInterval(row.accuracy, 0, 1);
     row.accuracy_sd = SdEstimate(accuracy, "fraction");
@@ -77,12 +110,23 @@ std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
   return noise;
 }
 
-ClassChurns ChurnsByClass(const PredictionMatrix& answers, std::span<const int32_t> labels) {
+std::vector<ErrorRates> ErrorRatesByGroup(const PredictionMatrix& answers,
+                                          std::span<const int32_t> labels, const Groups& groups) {
+  NF_CHECK(labels.size() == static_cast<size_t>(answers.examples()));
+  std::vector<ErrorRates> rates;
+  for (const std::vector<int64_t>& of_group : ExamplesOf(answers, groups)) {
+    rates.push_back(
+        {ErrorRate(answers, labels, of_group, 0), ErrorRate(answers, labels, of_group, 1)});
+  }
+  return rates;
+}
+
+ClassChurns ChurnsByGroup(const PredictionMatrix& answers, const Groups& groups) {
   ClassChurns churns;
   if (answers.members() < 2) return churns;
   const auto n = static_cast<size_t>(answers.members());
   if (n >= 3) churns.without.resize(n);
-  const std::vector<std::vector<int64_t>> examples = ExamplesByClass(answers, labels);
+  const std::vector<std::vector<int64_t>> examples = ExamplesOf(answers, groups);
   for (size_t label = 0; label < examples.size(); ++label) {
     if (examples[label].empty()) continue;
     const PairSums sums = ChurnSums(answers.SelectExamples(examples[label]));

@@ -60,7 +60,8 @@ results/runs.csv has a line for each run and these columns, all but `run` option
   top1, top5, loss       as the training told them, shares from 0 to 1
   weights_sha256, unit, seconds
   any other              an axis: a setting that the runs differ in
-results/labels.npy has the true classes, results/classes.txt their names, a line each.)";
+results/labels.npy has the true classes, results/classes.txt their names, a line each;
+results/groups.csv sorts the examples into groups, a column `example` from 0 and others.)";
   }
   void Describe(CLI::App& app) override {
     app.add_option("folder", folder_, "the folder with runs.csv")->required()->type_name("DIR");

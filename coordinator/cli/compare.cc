@@ -191,7 +191,7 @@ passes, 5 when it fails, 6 when that is not decided.)";
     NF_ASSIGN_OR_RETURN(Connection connection, Connection::Open(context, {}));
     NF_ASSIGN_OR_RETURN(const std::string folder, MakeTemporaryHome());
     const absl::Cleanup remove = [&] { (void)RemoveTree(folder); };
-    NF_RETURN_IF_ERROR(FetchInput(connection, sweep->value, ArrayWish::kAnswers, folder, stop));
+    NF_RETURN_IF_ERROR(FetchAnswers(connection, sweep->value, folder, stop));
     return inputs::ReadExport(folder);  // Its files stay mapped after they are removed.
   }
 

@@ -11,6 +11,7 @@
 
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
+#include "common/files/sha256.h"
 #include "coordinator/cli/artifact.h"
 #include "coordinator/cli/export_readme.h"
 #include "coordinator/cli/infer_rows.h"
@@ -95,7 +96,8 @@ class ArrayWriter {
     }
     const fs::path path = fs::path(folder_) / place;
     file->path = place;
-    if (PathExists(path.string())) return absl::OkStatus();
+    const absl::StatusOr<std::string> there = Sha256File(path.string());
+    if (there.ok() && *there == file->sha256) return absl::OkStatus();
     NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
     NF_RETURN_IF_ERROR(
         WriteArtifact(connection_, file->member, file->kind, file->sha256, path.string()));
@@ -111,13 +113,14 @@ class ArrayWriter {
   Exported& written_;
 };
 
-// `place_of_set`: of labels or images of an evaluation set.
+// `place_of_set`: of a file of an evaluation set.
 absl::Status WriteInput(
     inputs::StudySource source, ArrayWriter& writer, const std::string& folder,
     const std::function<std::string(std::string_view kind, size_t set)>& place_of_set) {
   for (size_t i = 0; i < source.sets.size(); ++i) {
     NF_RETURN_IF_ERROR(writer.Put(place_of_set("evaluation_labels", i), source.sets[i].labels));
     NF_RETURN_IF_ERROR(writer.Put(place_of_set("evaluation_images", i), source.sets[i].images));
+    NF_RETURN_IF_ERROR(writer.Put(place_of_set("evaluation_groups", i), source.sets[i].groups));
   }
   for (size_t m = 0; m < source.members.size(); ++m) {
     const std::string& id = source.input.members[m].id;
@@ -146,7 +149,7 @@ absl::Status WriteWholeInput(Connection& connection, uint64_t sweep,
   ArrayWriter writer(connection, folder, nullptr, written);
   return WriteInput(
       *std::move(source), writer, folder, [&](std::string_view kind, size_t set) -> std::string {
-        if (of_set[set] == nullptr) return fmt::format("{}/{}.npy", kind, set);
+        if (of_set[set] == nullptr) return inputs::PlaceOf(kind, std::to_string(set), {});
         return inputs::PlaceOf(kind, of_set[set]->id(),
                                Json::parse(of_set[set]->specification(), nullptr, false));
       });
@@ -188,14 +191,15 @@ absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connect
   return written;
 }
 
-absl::Status FetchInput(Connection& connection, uint64_t sweep, ArrayWish wish,
-                        const std::string& folder, const StopSignal& stop) {
+absl::Status FetchAnswers(Connection& connection, uint64_t sweep, const std::string& folder,
+                          const StopSignal& stop) {
   NF_RETURN_IF_ERROR(CreateDirectories(folder));
   NF_ASSIGN_OR_RETURN(inputs::StudySource source, GetSource(connection, sweep));
-  if (wish == ArrayWish::kAnswers) {
-    for (inputs::StudySource::SetFiles& set : source.sets) set.images.reset();
-    for (inputs::StudySource::MemberFiles& files : source.members) files.weights.reset();
+  for (inputs::StudySource::SetFiles& set : source.sets) {
+    set.images.reset();
+    set.groups.reset();
   }
+  for (inputs::StudySource::MemberFiles& files : source.members) files.weights.reset();
   Exported written;
   ArrayWriter writer(connection, folder, &stop, written);
   return WriteInput(std::move(source), writer, folder, [](std::string_view kind, size_t set) {

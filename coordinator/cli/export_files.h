@@ -24,12 +24,9 @@ struct Exported {
 absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connection, uint64_t sweep,
                                      const std::string& folder);
 
-// Which of the arrays that a study is made of are wanted.
-enum class ArrayWish { kAll, kAnswers };  // kAnswers: predictions and true classes.
-
-// What inputs::ReadExport reads and no more: input.json and the arrays. Makes the folder. Cancelled
-// once a signal has come.
-absl::Status FetchInput(Connection& connection, uint64_t sweep, ArrayWish wish,
-                        const std::string& folder, const StopSignal& stop);
+// What inputs::ReadExport reads, of arrays only predictions and true classes. Makes the folder.
+// Cancelled once a signal has come.
+absl::Status FetchAnswers(Connection& connection, uint64_t sweep, const std::string& folder,
+                          const StopSignal& stop);
 
 }  // namespace noisefloor::cli

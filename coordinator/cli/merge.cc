@@ -1,5 +1,7 @@
 #include "coordinator/inputs/merge.h"
 
+#include <filesystem>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -40,8 +42,12 @@ replicates, as within one sweep.)";
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(output_.Form(context).status());  // Before anything takes long.
     std::vector<inputs::Site> sites;
+    std::set<std::filesystem::path> seen;
     for (std::string folder : folders_) {
       while (folder.size() > 1 && folder.ends_with("/")) folder.pop_back();
+      if (!seen.insert(std::filesystem::weakly_canonical(folder)).second) {
+        return InvalidInput(fmt::format("{}: expected each folder once", folder));
+      }
       NF_ASSIGN_OR_RETURN(inputs::StudySource source, inputs::ReadSource(folder));
       context.err << fmt::format("{}: {} of {} ({})\n", folder,
                                  Counted(source.members.size(), "member"), source.input.sweep.id,

@@ -16,6 +16,7 @@ inline constexpr std::string_view kStudyFile = "study.json";
 inline constexpr std::string_view kRunsFile = "runs.csv";
 inline constexpr std::string_view kLabelsFile = "labels.npy";
 inline constexpr std::string_view kClassesFile = "classes.txt";
+inline constexpr std::string_view kGroupsFile = "groups.csv";
 
 // "predictions/s1c0r0.npy"; "predictions/s1c0r0-3.npy" of "predictions-3", those after the third
 // evaluation; "evaluation_labels/cifar10.npy". "": such an artifact is not exported.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,20 @@ void Warn(LoadedStudy& study, std::string subject, absl::Status status,
   study.warnings.push_back(
       {"error", std::move(subject), fmt::format("{}. {}", Message(status), consequence)});
   study.faults.push_back(std::move(status));
+}
+
+// What is known of a set while its arrays are loaded.
+struct SetSize {
+  int64_t rows = 0;   // Of the labels, else of the first member that answers; 0: neither yet.
+  bool open = false;  // Nothing but answers and labels says how many classes there are.
+};
+
+// Is the array of so many rows one of this set? What is wrong, else.
+absl::Status CheckRows(const InputFile& file, int64_t rows, SetSize& size) {
+  if (rows == 0) return InvalidInput(file.path + ": it has no examples");
+  if (size.rows == 0) size.rows = rows;
+  if (size.rows == rows) return absl::OkStatus();
+  return InvalidInput(fmt::format("{}: {} examples, expected {}", file.path, rows, size.rows));
 }
 
 void LoadLabels(const StudySource::SetFiles& files, report::EvaluationSet& evaluation,
@@ -70,6 +85,44 @@ void LoadImages(const StudySource::SetFiles& files, report::EvaluationSet& evalu
   evaluation.channels = images->channels;
 }
 
+// One value for each example; where examples are decisions, for all those of one. Nothing is told
+// of groups whose examples have no known class.
+void LoadGroups(const StudySource::SetFiles& files, report::EvaluationSet& evaluation,
+                LoadedStudy& study) {
+  constexpr std::string_view kLeftOut = "No groups are told.";
+  if (!files.groups || evaluation.labels.empty()) return;
+  absl::StatusOr<std::vector<report::ExampleGroups>> groups = study.files.Groups(*files.groups);
+  if (!groups.ok()) return Warn(study, "sweep", groups.status(), kLeftOut);
+  const size_t decisions = static_cast<size_t>(std::max<int64_t>(evaluation.attributes, 1));
+  SetSize size = {.rows = static_cast<int64_t>(evaluation.labels.size() / decisions)};
+  for (report::ExampleGroups& column : *groups) {
+    const auto examples = static_cast<int64_t>(column.of_example.size());
+    const absl::Status fits = CheckRows(*files.groups, examples, size);
+    if (!fits.ok()) return Warn(study, "sweep", fits, kLeftOut);
+    std::vector<int32_t> of_decision;
+    for (const int32_t group : column.of_example) {
+      of_decision.insert(of_decision.end(), decisions, group);
+    }
+    column.of_example = std::move(of_decision);
+  }
+  evaluation.groups = *std::move(groups);
+}
+
+// Names that came with the source: one for each class, no two alike.
+void CheckClassNames(report::EvaluationSet& evaluation, LoadedStudy& study) {
+  const std::vector<std::string>& names = evaluation.class_names;
+  const std::set<std::string> distinct(names.begin(), names.end());
+  if (names.empty() || (names.size() == static_cast<size_t>(evaluation.classes) &&
+                        distinct.size() == names.size() && !distinct.contains(""))) {
+    return;
+  }
+  Warn(study, "sweep",
+       InvalidInput(fmt::format("{} names of classes, {} of them distinct; expected {}",
+                                names.size(), distinct.size(), evaluation.classes)),
+       "Classes go by their numbers.");
+  evaluation.class_names.clear();
+}
+
 void LoadEvaluation(const StudySource::SetFiles& files, report::EvaluationSet& evaluation,
                     LoadedStudy& study) {
   if (evaluation.class_names.empty()) evaluation.class_names = ClassNames(evaluation.data_set);
@@ -79,22 +132,16 @@ void LoadEvaluation(const StudySource::SetFiles& files, report::EvaluationSet& e
   LoadImages(files, evaluation, study);
 }
 
-// A member's answers where nothing else is known. `open`: nor how many classes there are.
-void LoadAnswers(const InputFile& file, bool open, report::EvaluationSet& evaluation,
+// A member's answers where nothing else is known.
+void LoadAnswers(const InputFile& file, report::EvaluationSet& evaluation, SetSize& size,
                  report::MemberInput& member, LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "Its answers are left out.";
   const absl::StatusOr<std::span<const int16_t>> answers = study.files.Answers(file);
   if (!answers.ok()) return Warn(study, member.id, answers.status(), kLeftOut);
-  const size_t examples = evaluation.labels.size();
-  if (examples != 0 && answers->size() != examples) {
-    return Warn(study, member.id,
-                InvalidInput(fmt::format("{}: {} answers, expected {}", file.path, answers->size(),
-                                         examples)),
-                kLeftOut);
-  }
+  const absl::Status fits = CheckRows(file, static_cast<int64_t>(answers->size()), size);
+  if (!fits.ok()) return Warn(study, member.id, fits, kLeftOut);
   const auto most = std::ranges::max_element(*answers);
-  if (most == answers->end()) return;
-  if (*most >= evaluation.classes && !open) {
+  if (*most >= evaluation.classes && !size.open) {
     return Warn(
         study, member.id,
         InvalidInput(fmt::format("{}: the answer {} to example {} is not below {}", file.path,
@@ -106,7 +153,7 @@ void LoadAnswers(const InputFile& file, bool open, report::EvaluationSet& evalua
 }
 
 void LoadPredictions(const std::optional<InputFile>& file, report::EvaluationSet& evaluation,
-                     report::MemberInput& member, LoadedStudy& study) {
+                     SetSize& size, report::MemberInput& member, LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "Its predictions are left out.";
   if (!file || file->kind == kAnswersKind) return;
   absl::StatusOr<StudyFiles::Matrix> matrix = study.files.Predictions(*file);
@@ -114,15 +161,18 @@ void LoadPredictions(const std::optional<InputFile>& file, report::EvaluationSet
     matrix = study.files.Decisions(*matrix);
   }
   if (!matrix.ok()) return Warn(study, member.id, matrix.status(), kLeftOut);
-  if (evaluation.classes == 0) evaluation.classes = static_cast<int32_t>(matrix->columns);
-  const int64_t examples = static_cast<int64_t>(evaluation.labels.size());
-  if (matrix->columns != evaluation.classes || (examples != 0 && matrix->rows != examples)) {
+  if (evaluation.classes == 0 && matrix->columns <= kMostClasses) {
+    evaluation.classes = static_cast<int32_t>(matrix->columns);
+  }
+  if (matrix->columns != evaluation.classes || (size.rows != 0 && matrix->rows != size.rows)) {
     return Warn(
         study, member.id,
         InvalidInput(fmt::format("{}: logits [{}, {}], expected [{}, {}]", file->path, matrix->rows,
-                                 matrix->columns, examples, evaluation.classes)),
+                                 matrix->columns, size.rows, evaluation.classes)),
         kLeftOut);
   }
+  const absl::Status fits = CheckRows(*file, matrix->rows, size);
+  if (!fits.ok()) return Warn(study, member.id, fits, kLeftOut);
   member.predictions = matrix->values;
 }
 
@@ -147,22 +197,29 @@ LoadedStudy LoadArrays(StudySource source, FindFile find) {
   }
   std::map<uint32_t, size_t> sets;  // Place of each cell's.
   for (const report::CellInput& cell : study.input.cells) sets[cell.index] = cell.evaluation;
+  std::vector<SetSize> sizes;
+  for (const report::EvaluationSet& set : study.input.evaluations) {
+    sizes.push_back({.rows = static_cast<int64_t>(set.labels.size())});
+  }
   for (size_t m = 0; m < study.input.members.size(); ++m) {
     report::MemberInput& member = study.input.members[m];
-    report::EvaluationSet& evaluation = study.input.evaluations[sets.at(member.cell)];
+    const size_t set = sets.at(member.cell);
     LoadWeights(source.members[m].weights, member, study);
-    LoadPredictions(source.members[m].predictions, evaluation, member, study);
+    LoadPredictions(source.members[m].predictions, study.input.evaluations[set], sizes[set], member,
+                    study);
   }
-  std::vector<bool> open;
-  for (const report::EvaluationSet& set : study.input.evaluations) open.push_back(set.classes == 0);
+  for (size_t i = 0; i < sizes.size(); ++i) sizes[i].open = study.input.evaluations[i].classes == 0;
   for (size_t m = 0; m < study.input.members.size(); ++m) {
     const std::optional<InputFile>& file = source.members[m].predictions;
     if (!file || file->kind != kAnswersKind) continue;
     const size_t set = sets.at(study.input.members[m].cell);
-    LoadAnswers(*file, open[set], study.input.evaluations[set], study.input.members[m], study);
+    LoadAnswers(*file, study.input.evaluations[set], sizes[set], study.input.members[m], study);
   }
   for (size_t i = 0; i < source.sets.size(); ++i) {
-    CheckLabels(source.sets[i], open[i], study.input.evaluations[i], study);
+    report::EvaluationSet& evaluation = study.input.evaluations[i];
+    CheckLabels(source.sets[i], sizes[i].open, evaluation, study);
+    LoadGroups(source.sets[i], evaluation, study);
+    if (sizes[i].rows > 0) CheckClassNames(evaluation, study);
   }
   return study;
 }

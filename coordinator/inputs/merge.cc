@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -60,6 +61,18 @@ bool SameResult(const MemberInput& a, const MemberInput& b) {
          a.hashes.logits == b.hashes.logits && !a.hashes.weights.empty();
 }
 
+// One result that two exports tell: of one coordinator, at two times.
+bool SameAttempt(const MemberInput& a, const MemberInput& b) {
+  return a.unit == b.unit && a.seconds == b.seconds && a.attempts == b.attempts &&
+         a.trainer_build == b.trainer_build && a.environment_json == b.environment_json;
+}
+
+// What decides which examples a cell is tested on, beside the settings, which all sites share.
+std::string TestExamplesOf(const CellInput& cell) {
+  const auto axis = std::ranges::find(cell.axes, "data.test_examples", &report::AxisSetting::path);
+  return axis == cell.axes.end() ? "" : axis->value;
+}
+
 bool HasResult(const MemberInput& member) {
   return member.state == MemberState::kDone || member.state == MemberState::kDiverged;
 }
@@ -69,29 +82,34 @@ class Merger {
   Merger(const MergeOptions& options, std::vector<std::string>& conflicts)
       : options_(options), conflicts_(conflicts) {}
 
-  void Add(Site& site) {
-    std::map<size_t, size_t> sets;        // The site's to the merged.
-    std::map<uint32_t, CellOrder> cells;  // The site's index to the place.
-    for (CellInput& cell : site.source.input.cells) {
-      const size_t set = SetOf(site, cell, sets);
-      cells.emplace(cell.index, AddCell(site, std::move(cell), set));
+  // Classes and stacks stand in the order of the sites; known before any cell is added.
+  void NameClasses(const Site& site) {
+    for (const CellInput& cell : site.source.input.cells) {
+      if (!cell.hardware.empty()) (void)PlaceIn(hardware_, cell.hardware);
+      if (!cell.stack.empty()) (void)PlaceIn(stacks_, cell.stack);
+    }
+  }
+
+  // Cells that were begun, of all sites, before those that were not: these know no stack yet, and
+  // are another site's cell where one has begun it.
+  void Add(Site& site, bool begun) {
+    std::set<std::pair<size_t, size_t>> checked;  // Of the site's sets and the merged.
+    std::map<uint32_t, CellOrder> cells;          // The site's index to the place.
+    for (const CellInput& cell : site.source.input.cells) {
+      if (cell.stack.empty() == begun) continue;
+      const size_t set = SetOf(site, cell, checked);
+      cells.emplace(cell.index, AddCell(site, cell, set));
     }
     std::map<std::string, MemberPlace> places;  // By the site's id.
     for (size_t m = 0; m < site.source.input.members.size(); ++m) {
       MemberInput& member = site.source.input.members[m];
-      const CellOrder& cell = cells.at(member.cell);
-      places.emplace(member.id, MemberPlace{cell, member.replicate});
-      AddMember(site, cells_.at(cell), std::move(member), std::move(site.source.members[m]));
+      const auto cell = cells.find(member.cell);
+      if (cell == cells.end()) continue;
+      places.emplace(member.id, MemberPlace{cell->second, member.replicate});
+      AddMember(site, cells_.at(cell->second), std::move(member),
+                std::move(site.source.members[m]));
     }
-    for (report::Warning& warning : site.source.warnings) {
-      const auto member = places.find(warning.subject);
-      if (member == places.end()) {
-        warning.text = fmt::format("{}: {}", site.name, warning.text);
-        warnings_.push_back({std::move(warning), std::nullopt});
-      } else {
-        warnings_.push_back({std::move(warning), member->second});
-      }
-    }
+    TakeWarnings(site, places, begun);
   }
 
   // Nothing may be added after it.
@@ -130,19 +148,29 @@ class Merger {
   MergedSweep& sweep() { return sweep_; }
 
  private:
-  // The set that the cell is tested on: that of the cells at the same point of the axes.
-  size_t SetOf(const Site& site, const CellInput& cell, std::map<size_t, size_t>& sets) {
-    const auto known = set_of_axes_.find(cell.axes);
-    const auto mapped = sets.find(cell.evaluation);
-    const size_t set = known != set_of_axes_.end() ? known->second
-                       : mapped != sets.end()      ? mapped->second
-                                                   : evaluations_.size();
-    set_of_axes_.emplace(cell.axes, set);
-    if (sets.emplace(cell.evaluation, set).second) {
-      AddSet(site, site.source.input.evaluations[cell.evaluation],
-             site.source.sets[cell.evaluation], set);
+  void TakeWarnings(Site& site, const std::map<std::string, MemberPlace>& places, bool of_sweep) {
+    for (const report::Warning& warning : site.source.warnings) {
+      if (const auto member = places.find(warning.subject); member != places.end()) {
+        warnings_.push_back({warning, member->second});
+      } else if (of_sweep && !ParseMemberId(warning.subject)) {
+        warnings_.push_back(
+            {{warning.severity, warning.subject, fmt::format("{}: {}", site.name, warning.text)},
+             std::nullopt});
+      }
     }
-    return set;
+  }
+
+  // The set that the cell is tested on, held against the site's own once.
+  size_t SetOf(const Site& site, const CellInput& cell,
+               std::set<std::pair<size_t, size_t>>& checked) {
+    const std::string& data_set = site.source.input.evaluations[cell.evaluation].data_set;
+    const auto [place, is_new] =
+        set_places_.emplace(std::pair(data_set, TestExamplesOf(cell)), evaluations_.size());
+    if (checked.insert({cell.evaluation, place->second}).second) {
+      AddSet(site, site.source.input.evaluations[cell.evaluation],
+             site.source.sets[cell.evaluation], place->second);
+    }
+    return place->second;
   }
 
   void AddSet(const Site& site, const report::EvaluationSet& set,
@@ -154,23 +182,33 @@ class Merger {
     }
     report::EvaluationSet& known = evaluations_[place];
     StudySource::SetFiles& its = files_of_sets_[place];
-    const bool other_data = !known.identity.empty() && !set.identity.empty() &&
-                            (known.identity != set.identity || known.data_set != set.data_set);
-    const bool other_labels =
-        its.labels && files.labels && its.labels->sha256 != files.labels->sha256;
-    if (other_data || other_labels) {
+    const bool other_data =
+        !known.identity.empty() && !set.identity.empty() && known.identity != set.identity;
+    const auto differ = [](const std::optional<InputFile>& a, const std::optional<InputFile>& b) {
+      return a && b && a->sha256 != b->sha256;
+    };
+    if (other_data || differ(its.labels, files.labels) || differ(its.groups, files.groups)) {
       conflicts_.push_back(
           fmt::format("{}: it was tested on other data of the name {}", site.name, set.data_set));
     }
     if (known.identity.empty()) known.identity = set.identity;
     if (!its.labels) its.labels = files.labels;
     if (!its.images) its.images = files.images;
+    if (!its.groups) its.groups = files.groups;
   }
 
   CellOrder AddCell(const Site& site, CellInput cell, size_t set) {
     cell.evaluation = set;
     CellOrder order = {sweep_.PointOf(cell.axes), sweep_.PlanOf(cell.plan),
                        PlaceIn(hardware_, cell.hardware), PlaceIn(stacks_, cell.stack), cell.block};
+    if (cell.stack.empty()) {
+      for (const auto& [other, begun] : cells_) {
+        const bool same_class = cell.hardware.empty() || begun.input.hardware == cell.hardware;
+        const bool same = begun.input.axes == cell.axes && begun.input.plan == cell.plan &&
+                          begun.input.block == cell.block;
+        if (same && same_class) return other;
+      }
+    }
     const auto [place, is_new] = cells_.try_emplace(order);
     MergedCell& merged = place->second;
     if (is_new) {
@@ -208,6 +246,9 @@ class Merger {
     }
     if (!HasResult(member)) return;
     if (SameResult(member, known.input)) {
+      if (!known.files.predictions) known.files.predictions = std::move(files.predictions);
+      if (!known.files.weights) known.files.weights = std::move(files.weights);
+      if (SameAttempt(member, known.input)) return;
       std::vector<report::Hashes>& checks = known.input.duplicates;
       checks.push_back(std::move(member.hashes));
       checks.insert(checks.end(), member.duplicates.begin(), member.duplicates.end());
@@ -231,7 +272,7 @@ class Merger {
   std::map<CellOrder, MergedCell> cells_;
   std::vector<std::string> hardware_;
   std::vector<std::string> stacks_;
-  std::map<std::vector<report::AxisSetting>, size_t> set_of_axes_;
+  std::map<std::pair<std::string, std::string>, size_t> set_places_;  // By data set and size.
   std::vector<report::EvaluationSet> evaluations_;
   std::vector<StudySource::SetFiles> files_of_sets_;
   std::vector<std::pair<report::Warning, std::optional<MemberPlace>>> warnings_;
@@ -246,7 +287,10 @@ absl::StatusOr<StudySource> Merge(std::vector<Site> sites, const MergeOptions& o
   Merger merger(options, conflicts);
   for (const Site& site : sites) merger.sweep().Add(site.name, site.source.input.sweep, conflicts);
   if (conflicts.empty()) {
-    for (Site& site : sites) merger.Add(site);
+    for (const Site& site : sites) merger.NameClasses(site);
+    for (const bool begun : {true, false}) {
+      for (Site& site : sites) merger.Add(site, begun);
+    }
   }
   if (!conflicts.empty()) {
     constexpr size_t kMost = 20;

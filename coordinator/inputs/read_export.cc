@@ -30,6 +30,7 @@ absl::Status PutBelow(const std::string& folder, StudySource& source) {
   for (StudySource::SetFiles& set : source.sets) {
     NF_RETURN_IF_ERROR(PutBelow(folder, set.labels));
     NF_RETURN_IF_ERROR(PutBelow(folder, set.images));
+    NF_RETURN_IF_ERROR(PutBelow(folder, set.groups));
   }
   for (StudySource::MemberFiles& member : source.members) {
     NF_RETURN_IF_ERROR(PutBelow(folder, member.predictions));

@@ -41,6 +41,13 @@ class Seen {
   std::map<std::string, size_t> places_;
 };
 
+// The seeds of a run's seeded sources.
+using Draws = std::map<NoiseSource, std::string>;
+
+// The sources that act in nearly every training, and that a table has to speak of.
+constexpr NoiseSource kTraining[] = {NoiseSource::kInit, NoiseSource::kDataOrder,
+                                     NoiseSource::kAugment, NoiseSource::kDropout};
+
 struct Cell {
   report::CellInput input;
   std::vector<const RunRow*> rows;
@@ -80,7 +87,7 @@ class Builder {
   }
 
   std::string FolderName() const {
-    return std::filesystem::absolute(folder_).lexically_normal().filename().string();
+    return std::filesystem::weakly_canonical(folder_).filename().string();
   }
 
   void SortIntoCells() {
@@ -116,28 +123,39 @@ class Builder {
       for (const auto& [source, value] : row->sources) told.insert(source);
     }
     for (const NoiseSource source : told) {
-      for (const RunRow* row : plan.rows) {
-        const auto value = row->sources.find(source);
-        const auto first = plan.rows[0]->sources.find(source);
-        if (value == row->sources.end() || first == plan.rows[0]->sources.end()) {
-          return Wrong(*row, fmt::format("plan {} says what {} was of some runs, not of all",
-                                         plan.input.name, Name(source)));
-        }
-        const bool same_kind = (value->second == "off") == (first->second == "off") &&
-                               (value->second == "free") == (first->second == "free");
-        if (same_kind) continue;
-        return Wrong(*row,
-                     fmt::format("{} is '{}', and '{}' in other runs of plan {}: a plan holds "
-                                 "or frees a source in all of its runs",
-                                 Name(source), value->second, first->second, plan.input.name));
+      NF_RETURN_IF_ERROR(CheckOneKind(plan, source));
+      NF_ASSIGN_OR_RETURN(plan.input.sources[source].state, StateOf(plan, source));
+    }
+    // Of a table without seeds nobody knows which runs had the same: none.
+    if (std::ranges::any_of(kTraining, [&](NoiseSource source) { return told.contains(source); })) {
+      return absl::OkStatus();
+    }
+    for (const NoiseSource source : kTraining) {
+      plan.input.sources[source].state = SourceState::kFree;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckOneKind(const Plan& plan, NoiseSource source) const {
+    for (const RunRow* row : plan.rows) {
+      const auto value = row->sources.find(source);
+      const auto first = plan.rows[0]->sources.find(source);
+      if (value == row->sources.end() || first == plan.rows[0]->sources.end()) {
+        return Wrong(*row, fmt::format("plan {} says what {} was of some runs, not of all",
+                                       plan.input.name, Name(source)));
       }
-      plan.input.sources[source].state = StateOf(plan, source);
+      const bool same_kind = (value->second == "off") == (first->second == "off") &&
+                             (value->second == "free") == (first->second == "free");
+      if (same_kind) continue;
+      return Wrong(*row, fmt::format("{} is '{}', and '{}' in other runs of plan {}: a plan holds "
+                                     "or frees a source in all of its runs",
+                                     Name(source), value->second, first->second, plan.input.name));
     }
     return absl::OkStatus();
   }
 
   // Held: one seed in every cell. Where no cell has two runs: one seed in all of the plan.
-  SourceState StateOf(const Plan& plan, NoiseSource source) const {
+  absl::StatusOr<SourceState> StateOf(const Plan& plan, NoiseSource source) const {
     const std::string& first = plan.rows[0]->sources.at(source);
     if (first == "off") return SourceState::kOff;
     if (first == "free") return SourceState::kFree;
@@ -153,7 +171,31 @@ class Builder {
       all.insert(seeds.begin(), seeds.end());
     }
     const bool held = repeated ? one_in_each : all.size() == 1;
-    return held ? SourceState::kFixed : SourceState::kFree;
+    if (!held) return SourceState::kFree;
+    NF_RETURN_IF_ERROR(CheckHeld(plan, source));
+    return SourceState::kFixed;
+  }
+
+  // A block has one seed of what it holds, and no other block has it: else what differs between two
+  // cells could be the seed, and two blocks would be one.
+  absl::Status CheckHeld(const Plan& plan, NoiseSource source) const {
+    std::map<uint32_t, std::string> of_block;
+    std::map<std::string, uint32_t> block_of;
+    for (const RunRow* row : plan.rows) {
+      const std::string& seed = row->sources.at(source);
+      const std::string& its = of_block.emplace(row->block, seed).first->second;
+      if (its != seed) {
+        return Wrong(*row, fmt::format("plan {} holds {} at '{}', and at '{}' in other cells of "
+                                       "block {}: give each seed a block, or a plan",
+                                       plan.input.name, Name(source), seed, its, row->block));
+      }
+      const uint32_t other = block_of.emplace(seed, row->block).first->second;
+      if (IsPhysical(source) || other == row->block) continue;
+      return Wrong(*row, fmt::format("plan {} holds {} at '{}' in the blocks {} and {}: blocks are "
+                                     "independent draws",
+                                     plan.input.name, Name(source), seed, other, row->block));
+    }
+    return absl::OkStatus();
   }
 
   // Equal seeds of a source are equal draws, in whichever cell. What has no seed that could be told
@@ -161,7 +203,7 @@ class Builder {
   void PutLanes(const report::CellInput& cell, const RunRow& row, MemberInput& member) {
     for (const auto& [source, state] : cell.sources) {
       if (state == SourceState::kOff) continue;
-      const std::string& seed = row.sources.at(source);
+      const std::string seed = SeedOf(row, source);
       const size_t number = seed != "free"       ? seeds_[source].PlaceOf(seed)
                             : IsPhysical(source) ? member.replicate
                                                  : seeds_[source].PlaceOf("run " + row.name);
@@ -169,16 +211,22 @@ class Builder {
     }
   }
 
+  // "free": nobody noted it.
+  static std::string SeedOf(const RunRow& row, NoiseSource source) {
+    const auto told = row.sources.find(source);
+    return told == row.sources.end() ? "free" : told->second;
+  }
+
   // Runs of equal seeds have the same number in every cell, so that they can be paired; copies of
   // the same draws the next ones.
   uint32_t ReplicateOf(const report::CellInput& cell, const RunRow& row) {
-    std::map<NoiseSource, std::string> draws;
+    Draws draws;
     for (const auto& [source, state] : cell.sources) {
-      const std::string& seed = row.sources.at(source);
-      if (state != SourceState::kOff && !IsPhysical(source)) draws[source] = seed;
-      if (seed == "free" && !IsPhysical(source)) draws[source] = "run " + row.name;
+      if (state == SourceState::kOff || IsPhysical(source)) continue;
+      const std::string seed = SeedOf(row, source);
+      draws[source] = seed == "free" ? "run " + row.name : seed;
     }
-    auto& numbers = numbers_[{cell.axes, cell.plan, cell.block}];
+    auto& numbers = numbers_[cell.block];
     const uint32_t copy = copies_[{cell.index, draws}]++;
     return numbers.emplace(std::pair(draws, copy), static_cast<uint32_t>(numbers.size()))
         .first->second;
@@ -200,9 +248,12 @@ class Builder {
     if (row.predictions.empty()) return absl::OkStatus();
     const absl::Status put = PutFile("predictions", row.name, row.predictions, file);
     if (!put.ok()) return Annotate(put, fmt::format("{}:{}", table_.path, row.line));
-    member.hashes.logits = file->sha256;
     NF_ASSIGN_OR_RETURN(const NpyView array, NpyView::Open(file->path));
-    if (array.shape().size() == 1) file->kind = kAnswersKind;
+    if (array.shape().size() == 1) {
+      file->kind = kAnswersKind;
+    } else {
+      member.hashes.logits = file->sha256;
+    }
     return absl::OkStatus();
   }
 
@@ -222,6 +273,10 @@ class Builder {
       NF_RETURN_IF_ERROR(
           PutFile("evaluation_labels", "", std::string(kLabelsFile), out_.sets[0].labels));
       set.identity = out_.sets[0].labels->sha256;
+    }
+    if (PathExists(fmt::format("{}/{}", folder_, kGroupsFile))) {
+      NF_RETURN_IF_ERROR(
+          PutFile("evaluation_groups", "", std::string(kGroupsFile), out_.sets[0].groups));
     }
     const std::string names = fmt::format("{}/{}", folder_, kClassesFile);
     if (!PathExists(names)) return absl::OkStatus();
@@ -260,10 +315,7 @@ class Builder {
   std::map<std::string, Plan> plans_;
   std::vector<std::string> names_of_plans_;
   std::map<NoiseSource, Seen> seeds_;
-  using Draws = std::map<NoiseSource, std::string>;
-  std::map<std::tuple<std::vector<report::AxisSetting>, std::string, uint32_t>,
-           std::map<std::pair<Draws, uint32_t>, uint32_t>>
-      numbers_;
+  std::map<uint32_t, std::map<std::pair<Draws, uint32_t>, uint32_t>> numbers_;  // By block.
   std::map<std::pair<uint32_t, Draws>, uint32_t> copies_;
 };
 

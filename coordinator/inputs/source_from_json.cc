@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "fmt/format.h"
@@ -32,9 +33,11 @@ absl::Status ReadSet(const Json& json, const std::string& place, report::Evaluat
   set.identity = Text(reader, "identity");
   const Json& labels = reader.Any("labels");
   const Json& images = reader.Any("images");
+  const Json& groups = reader.Any("groups");
   NF_RETURN_IF_ERROR(reader.Finish());
   NF_RETURN_IF_ERROR(ReadFile(labels, place + ".labels", files.labels));
-  return ReadFile(images, place + ".images", files.images);
+  NF_RETURN_IF_ERROR(ReadFile(images, place + ".images", files.images));
+  return ReadFile(groups, place + ".groups", files.groups);
 }
 
 absl::Status ReadCell(const Json& json, const std::string& place, size_t sets,
@@ -190,8 +193,13 @@ absl::Status ReadWarning(const Json& json, const std::string& place, report::War
 // What names a cell, a member, a place twice or one that is not there.
 absl::Status CheckWhole(const report::StudyInput& input) {
   std::set<uint32_t> cells;
+  std::set<
+      std::tuple<std::vector<report::AxisSetting>, std::string, std::string, std::string, uint32_t>>
+      kinds;
   for (const report::CellInput& cell : input.cells) {
-    if (cells.insert(cell.index).second) continue;
+    const bool is_new =
+        kinds.insert({cell.axes, cell.plan, cell.hardware, cell.stack, cell.block}).second;
+    if (cells.insert(cell.index).second && is_new) continue;
     return InvalidInput(fmt::format("cells: {} comes twice", cell.index));
   }
   std::set<std::string> ids;

@@ -27,7 +27,8 @@ Ordered SetJson(const report::EvaluationSet& set, const StudySource::SetFiles& f
   return {{"data_set", set.data_set},
           {"identity", set.identity},
           {"labels", FileJson(files.labels)},
-          {"images", FileJson(files.images)}};
+          {"images", FileJson(files.images)},
+          {"groups", FileJson(files.groups)}};
 }
 
 Ordered CellJson(const report::CellInput& cell) {

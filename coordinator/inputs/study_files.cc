@@ -2,16 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "common/files/atomic_file.h"
+#include "common/files/csv_reader.h"
+#include "common/files/text_lines.h"
+
 namespace noisefloor::inputs {
 
 namespace {
+
+constexpr uint64_t kMostGroupBytes = uint64_t{1} << 30;
+constexpr size_t kMostGroups = 1000;  // Of a column.
 
 std::string NameOf(const InputFile& file) {
   return fmt::format("{} ({}, SHA-256 {})", file.kind, file.path, file.sha256);
@@ -58,6 +67,18 @@ absl::StatusOr<std::vector<int32_t>> WholeNumbers(const NpyView& array, const ab
     case ElementType::kFloat64: break;
   }
   return wrong;
+}
+
+report::ExampleGroups GroupsOf(const std::string& column, const std::vector<std::string>& cells) {
+  report::ExampleGroups groups = {.column = column};
+  std::map<std::string_view, int32_t> places;
+  for (const std::string& cell : cells) places.emplace(cell, 0);
+  for (auto& [value, place] : places) {
+    place = static_cast<int32_t>(groups.values.size());
+    groups.values.emplace_back(value);
+  }
+  for (const std::string& cell : cells) groups.of_example.push_back(places.at(cell));
+  return groups;
 }
 
 // "a.conv1.bias" -> "a.bn1.running_mean"; empty for what is no bias of a convolution.
@@ -178,6 +199,36 @@ absl::StatusOr<StudyFiles::Truths> StudyFiles::Labels(const InputFile& file) {
   truths.attributes = shape.size() == 2 ? shape[1] : 0;
   NF_ASSIGN_OR_RETURN(truths.values, WholeNumbers(*array, wrong));
   return truths;
+}
+
+absl::StatusOr<std::vector<report::ExampleGroups>> StudyFiles::Groups(const InputFile& file) {
+  const absl::StatusOr<std::string> path = find_(file);
+  if (!path.ok()) return Annotate(path.status(), NameOf(file));
+  NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(*path, kMostGroupBytes));
+  NF_ASSIGN_OR_RETURN(CsvReader csv, CsvReader::Open(file.path, text));
+  const auto example = std::ranges::find(csv.columns(), "example") - csv.columns().begin();
+  if (example == static_cast<std::ptrdiff_t>(csv.columns().size())) {
+    return csv.Wrong("no column example, the number of each from 0");
+  }
+  std::vector<std::vector<std::string>> cells(csv.columns().size());
+  while (!csv.at_end()) {
+    NF_ASSIGN_OR_RETURN(std::vector<std::string> row, csv.Next());
+    const std::string& number = row[static_cast<size_t>(example)];
+    if (number != std::to_string(cells[0].size())) {
+      return csv.Wrong(fmt::format("example {}; expected {}", number, cells[0].size()));
+    }
+    for (size_t i = 0; i < row.size(); ++i) cells[i].push_back(std::move(row[i]));
+  }
+  std::vector<report::ExampleGroups> groups;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (static_cast<std::ptrdiff_t>(i) == example) continue;
+    groups.push_back(GroupsOf(csv.columns()[i], cells[i]));
+    if (groups.back().values.size() <= kMostGroups) continue;
+    return AtLine(file.path, 1,
+                  fmt::format("column {} has {} values; expected at most {}", csv.columns()[i],
+                              groups.back().values.size(), kMostGroups));
+  }
+  return groups;
 }
 
 absl::StatusOr<StudyFiles::Matrix> StudyFiles::Decisions(const Matrix& logits) {

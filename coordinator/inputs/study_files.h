@@ -62,6 +62,9 @@ class StudyFiles {
     int32_t channels = 0;
     std::span<const uint8_t> pixels;  // {examples, height, width, channels}
   };
+  // A table whose lines are the examples in order: its column `example`, from 0, and the others, of
+  // which each sorts them into groups.
+  absl::StatusOr<std::vector<report::ExampleGroups>> Groups(const InputFile& file);
   // A .npy of uint8 {examples, height, width[, channels]} or {examples, channels, height, width}.
   absl::StatusOr<Images> EvaluationImages(const InputFile& file);
 

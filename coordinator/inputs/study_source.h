@@ -29,6 +29,7 @@ struct StudySource {
   struct SetFiles {
     std::optional<InputFile> labels;
     std::optional<InputFile> images;
+    std::optional<InputFile> groups;
   };
   struct MemberFiles {
     std::optional<InputFile> predictions;  // At the end.

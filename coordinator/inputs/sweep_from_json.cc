@@ -1,5 +1,7 @@
 #include "coordinator/inputs/sweep_from_json.h"
 
+#include <algorithm>
+
 #include "coordinator/inputs/json_lists.h"
 
 namespace noisefloor::inputs {
@@ -28,14 +30,19 @@ absl::Status ReadPlan(const Json& json, const std::string& place, report::PlanIn
 
 absl::Status ReadAxis(const Json& json, const std::string& place,
                       std::vector<report::AxisColumn>& axis) {
-  return ForEach(json, place, [&](const Json& value, const std::string& at) {
+  NF_RETURN_IF_ERROR(ForEach(json, place, [&](const Json& value, const std::string& at) {
     JsonReader reader(value, at);
     report::AxisColumn& column = axis.emplace_back();
     column.path = Text(reader, "path");
     const Json& values = reader.Any("values");
     NF_RETURN_IF_ERROR(reader.Finish());
     return ReadTexts(values, at + ".values", column.values);
+  }));
+  const bool in_step = !axis.empty() && std::ranges::all_of(axis, [&](const auto& column) {
+    return column.values.size() == axis[0].values.size();
   });
+  if (in_step) return absl::OkStatus();
+  return InvalidInput(place + ": expected columns with as many values each");
 }
 
 absl::Status ReadSetting(const Json& json, const std::string& place,

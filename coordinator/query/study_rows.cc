@@ -360,10 +360,10 @@ absl::Status ReadEvaluationSets(SQLite::Database& database, StudyRows& rows) {
       "FROM artifact f JOIN attempt a USING (lease) JOIN lease l USING (lease) "
       "LEFT JOIN data_identity d ON d.data_identity = a.data_identity "
       "JOIN sweep s ON s.sweep = l.sweep JOIN cell c ON c.sweep = l.sweep AND c.cell = l.cell "
-      "WHERE f.kind IN ('evaluation_images', 'evaluation_labels') "
+      "WHERE f.kind IN ('evaluation_images', 'evaluation_labels', 'evaluation_groups') "
       "AND s.deleted_us IS NULL AND f.collected_us IS NULL "
       "ORDER BY a.accepted DESC, f.lease DESC, f.kind");
-  size_t missing = 2 * rows.evaluation_sets.size();  // Images and labels of each.
+  size_t missing = 3 * rows.evaluation_sets.size();  // Images, labels and groups of each.
   while (missing > 0 && row.executeStep()) {
     NF_ASSIGN_OR_RETURN(const Json definition, ParseJson(row.getColumn(5).getString()));
     NF_ASSIGN_OR_RETURN(const Json axes, ParseJson(row.getColumn(6).getString()));

@@ -31,7 +31,8 @@ inputs::StudySource SourceOf(StudyRows rows) {
     const auto identity = rows.identities.find(evaluation.data_set);
     if (identity != rows.identities.end()) evaluation.identity = identity->second;
     source.sets.push_back({.labels = LastOf(set.files, "evaluation_labels"),
-                           .images = LastOf(set.files, "evaluation_images")});
+                           .images = LastOf(set.files, "evaluation_images"),
+                           .groups = LastOf(set.files, "evaluation_groups")});
   }
   source.sets.resize(source.input.evaluations.size());
   for (const std::vector<InputFile>& files : rows.files) {

@@ -108,12 +108,22 @@ std::string BoundText(double bound, int64_t runs) {
                      Percent(bound, 1), runs - 1);
 }
 
-std::string IdenticalText(const ControlCheck& check, int64_t evaluations) {
+// Of what there are hashes of: runs of other programs need not have all.
+std::string IdenticalText(const ControlCheck& check, const Hashes& hashes) {
   std::string text = Counted(check.members, "member");
   if (check.duplicates > 0) text += " and " + Counted(check.duplicates, "late result");
-  text += " are bit-identical: init, first batches, ";
-  if (evaluations > 0) text += "weights at " + Counted(evaluations, "evaluation") + ", ";
-  text += fmt::format("final weights and logits; on {}", Counted(check.units, "unit"));
+  std::vector<std::string> stages;
+  if (!hashes.init.empty()) stages.emplace_back("init");
+  if (!hashes.first_batches.empty()) stages.emplace_back("first batches");
+  if (!hashes.weights_at.empty()) {
+    stages.push_back("weights at " +
+                     Counted(static_cast<int64_t>(hashes.weights_at.size()), "evaluation"));
+  }
+  stages.emplace_back(hashes.logits.empty()    ? "final weights"
+                      : hashes.weights.empty() ? "logits"
+                                               : "final weights and logits");
+  text += fmt::format(" are bit-identical: {}; on {}", fmt::join(stages, ", "),
+                      Counted(check.units, "unit"));
   return text + BoundText(*check.upper_bound, check.members + check.duplicates) + ".";
 }
 
@@ -137,7 +147,7 @@ ControlCheck CheckControl(const Gathered& gathered, const CellFacts& cell) {
   switch (bits.verdict) {
     case BitVerdict::kIdentical:
       check.upper_bound = analysis::NoneSeenBound(static_cast<int64_t>(runs.size()));
-      check.text = IdenticalText(check, static_cast<int64_t>(runs[0].hashes.weights_at.size()));
+      check.text = IdenticalText(check, runs[0].hashes);
       break;
     case BitVerdict::kDifferent:
       check.first_difference = bits.stage + EpochOf(gathered, cell, bits.evaluation);

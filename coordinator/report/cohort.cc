@@ -46,6 +46,26 @@ void FillFacts(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) 
                              : Listed(std::vector<std::string>(builds.begin(), builds.end()));
 }
 
+void FillGroups(const Answers& answers, const EvaluationSet& evaluation, Cohort& cohort) {
+  for (const ExampleGroups& column : evaluation.groups) {
+    const analysis::Groups groups = {column.of_example, static_cast<int32_t>(column.values.size())};
+    std::vector<analysis::ClassNoise> noise =
+        analysis::NoiseByGroup(*answers.matrix, evaluation.labels, groups);
+    std::vector<analysis::ErrorRates> rates;
+    if (evaluation.attributes > 0) {
+      rates = analysis::ErrorRatesByGroup(*answers.matrix, evaluation.labels, groups);
+    }
+    for (size_t g = 0; g < noise.size(); ++g) {
+      const Estimate no_decisions = Absent("fraction", 0, "answers are no decisions");
+      cohort.per_group.push_back(
+          {column.column, column.values[g], noise[g].examples, std::move(noise[g].accuracy),
+           std::move(noise[g].accuracy_sd), std::move(noise[g].ratio), std::move(noise[g].churn),
+           rates.empty() ? no_decisions : std::move(rates[g].false_positive),
+           rates.empty() ? no_decisions : std::move(rates[g].false_negative)});
+    }
+  }
+}
+
 void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
   const Answers answers = AnswersOf(gathered, cell.done);
   if (!answers.matrix) {
@@ -75,6 +95,7 @@ void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort
                                 std::move(noise.range), std::move(noise.ratio),
                                 std::move(noise.churn)});
   }
+  FillGroups(answers, evaluation, cohort);
 }
 
 // Without predictions the trainers' own per-class accuracies still say something.
@@ -169,6 +190,12 @@ void TellOneDraw(Cohort& cohort) {
     for (Estimate* spread : {&row.accuracy_sd, &row.range, &row.ratio, &row.churn}) {
       withhold(*spread);
     }
+  }
+  for (GroupSensitivity& row : cohort.per_group) {
+    for (Estimate* mean : {&row.accuracy, &row.false_positive_rate, &row.false_negative_rate}) {
+      one_draw(*mean);
+    }
+    for (Estimate* spread : {&row.accuracy_sd, &row.ratio, &row.churn}) withhold(*spread);
   }
 }
 

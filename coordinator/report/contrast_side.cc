@@ -23,6 +23,37 @@ bool ContrastSide::ReplicatesAreItsDraws() const {
   return ReplicatesAreDraws(*cells_[0], cells_.size());
 }
 
+bool ContrastSide::SharesDrawsWith(const ContrastSide& other) const {
+  std::vector<NoiseSource> common;
+  for (const NoiseSource source : cells_[0]->free_seeded) {
+    const std::vector<NoiseSource>& theirs = other.cells_[0]->free_seeded;
+    if (std::ranges::find(theirs, source) != theirs.end()) common.push_back(source);
+  }
+  if (common.empty()) return false;
+  std::map<DrawId, const std::map<NoiseSource, Lane>*> lanes;
+  for (const CellFacts* cell : cells_) {
+    for (const size_t m : cell->members) {
+      lanes[IdOf(*cell, m, false)] = &gathered_.members[m].input->lanes;
+    }
+  }
+  bool any = false;
+  for (const CellFacts* cell : other.cells_) {
+    for (const size_t m : cell->members) {
+      const auto ours = lanes.find(IdOf(*cell, m, false));
+      if (ours == lanes.end()) continue;
+      any = true;
+      for (const NoiseSource source : common) {
+        const auto a = ours->second->find(source);
+        const auto& of_b = gathered_.members[m].input->lanes;
+        const auto b = of_b.find(source);
+        const bool known = a != ours->second->end() && b != of_b.end();
+        if (known && a->second != b->second) return false;
+      }
+    }
+  }
+  return any;
+}
+
 DrawIds ContrastSide::Draws(FigureKind figure, bool blocks) const {
   std::map<DrawId, size_t> members;
   for (const CellFacts* cell : cells_) {

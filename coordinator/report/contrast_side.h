@@ -32,6 +32,10 @@ class ContrastSide {
   // Else its blocks are.
   bool ReplicatesAreItsDraws() const;
 
+  // Do members of equal replicate have draws in common that other replicates have not? Of a source
+  // that both sides free, by their lanes.
+  bool SharesDrawsWith(const ContrastSide& other) const;
+
   // The draws, replicates or blocks, of which this figure has what it needs.
   DrawIds Draws(FigureKind figure, bool blocks) const;
 

@@ -150,14 +150,6 @@ struct Draws {
   bool paired = true;
 };
 
-// Have members of equal replicate a draw in common that other replicates have not?
-bool ShareADraw(const ContrastSide& a, const ContrastSide& b) {
-  const std::vector<NoiseSource>& of_b = b.cells()[0]->free_seeded;
-  return std::ranges::any_of(a.cells()[0]->free_seeded, [&](NoiseSource source) {
-    return std::ranges::find(of_b, source) != of_b.end();
-  });
-}
-
 Draws DrawsOf(const std::vector<Pair>& pairs) {
   Draws draws;
   bool many_blocks = true;
@@ -166,7 +158,7 @@ Draws DrawsOf(const std::vector<Pair>& pairs) {
     draws.blocks_a |= !pair.a->ReplicatesAreItsDraws();
     draws.blocks_b |= !pair.b->ReplicatesAreItsDraws();
     many_blocks &= std::min(pair.a->cells().size(), pair.b->cells().size()) >= kLeastDraws;
-    share &= ShareADraw(*pair.a, *pair.b);
+    share &= pair.a->SharesDrawsWith(*pair.b);
   }
   // A block is a draw of everything that it holds, on both sides.
   if (draws.blocks_a != draws.blocks_b && many_blocks) draws.blocks_a = draws.blocks_b = true;

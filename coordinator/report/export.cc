@@ -84,6 +84,15 @@ void AddCohort(const Cohort& c, Csv& csv) {
     csv.Add(of_class, "ratio", row.ratio);
     csv.Add(of_class, "churn", row.churn);
   }
+  for (const GroupSensitivity& row : c.per_group) {
+    const Place of_group{"group", place.cell, c.label, row.column + "=" + row.name};
+    csv.Add(of_group, "accuracy", row.accuracy);
+    csv.Add(of_group, "accuracy_sd", row.accuracy_sd);
+    csv.Add(of_group, "ratio", row.ratio);
+    csv.Add(of_group, "churn", row.churn);
+    csv.Add(of_group, "false_positive_rate", row.false_positive_rate);
+    csv.Add(of_group, "false_negative_rate", row.false_negative_rate);
+  }
 }
 
 void AddBlocks(const BlockSummary& b, Csv& csv) {

@@ -11,7 +11,7 @@ namespace noisefloor::report {
 // RFC 4180 with "\n"; numbers in full precision, "nan", "inf", "-inf"; what is absent is empty. A
 // text that a spreadsheet would take for a formula, from "=", "+", "-" or "@" on, has an apostrophe
 // before it.
-// Tables: cohort, class, blocks, hardware, control, physical, curve, pair, example, member,
+// Tables: cohort, class, group, blocks, hardware, control, physical, curve, pair, example, member,
 // warning.
 std::string StudyToCsv(const Study& study);
 

@@ -371,6 +371,7 @@ std::vector<std::string> BuildHeadlines(const Study& study) {
   SayFactorAlone(study.stacks, headlines);
   SayShifts(study.stack_tests, study.stacks, headlines);
   if (!study.worst_classes.text.empty()) headlines.push_back(study.worst_classes.text);
+  for (const WorstClasses& worst : study.worst_groups) headlines.push_back(worst.text);
   return headlines;
 }
 

@@ -88,6 +88,7 @@ Study BuildStudy(const StudyInput& input) {
   CorrectClaims(study);
   study.decompositions = BuildDecompositions(gathered);
   study.worst_classes = BuildWorstClasses(gathered);
+  study.worst_groups = BuildWorstGroups(gathered);
   study.fixed_draws = BuildFixedDraws(gathered);
   study.curves = BuildCurves(gathered);
   study.heat_map = BuildHeatMap(gathered);

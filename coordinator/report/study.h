@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coordinator/analysis/estimate.h"
+#include "coordinator/report/study_classes.h"
 #include "coordinator/report/study_comparison.h"
 #include "coordinator/report/study_contrast.h"
 #include "coordinator/report/study_decomposition.h"
@@ -56,18 +57,6 @@ struct MemberRow {
   std::string failure;  // "data: ...": why it failed; "" when it did not.
 };
 
-// How one class of the data set fares inside one cohort: who pays.
-struct ClassSensitivity {
-  int32_t label = 0;
-  std::string name;
-  int64_t examples = 0;
-  Estimate accuracy;     // Mean over members.
-  Estimate accuracy_sd;  // Over members.
-  Estimate range;        // Max - min over members; grows with n.
-  Estimate ratio;        // accuracy_sd / the overall accuracy_sd.
-  Estimate churn;        // Over pairs, examples of this class only.
-};
-
 // The result of one cell: its members compared with each other.
 struct Cohort {
   uint32_t cell = 0;
@@ -106,6 +95,7 @@ struct Cohort {
   Estimate cosine;   // Parameters only.
   Estimate seconds;  // Mean per member.
   std::vector<ClassSensitivity> per_class;
+  std::vector<GroupSensitivity> per_group;  // Of each column in turn.
 };
 
 // Cells that differ in their block only: does a figure hang on one draw of the fixed sources?
@@ -154,20 +144,6 @@ struct PhysicalCheck {
   // When no noise was seen in two runs or more: at most this share differs from this result.
   std::optional<double> upper_bound;
   std::string text;  // In words, with the formula.
-};
-
-struct ClassChurn {
-  std::string name;
-  double churn = 0;  // Mean over the cells.
-};
-
-// Which classes of the data set pay most, as far as the members tell them apart.
-struct WorstClasses {
-  std::string plan;               // "algo", "impl at this one init and data_order"
-  int64_t n = 0;                  // Replicates (or blocks) that can be left out.
-  std::vector<ClassChurn> churn;  // Of every class.
-  std::vector<std::string> kept;  // At 95 % the worst class is among these; largest churn first.
-  std::string text;               // In words; "" when there is nothing to say.
 };
 
 // A draw of the held sources whose accuracy lies outside that of all free draws.
@@ -268,6 +244,7 @@ struct Study {
   std::vector<Contrast> contrasts;
   std::vector<SourceDecomposition> decompositions;
   WorstClasses worst_classes;
+  std::vector<WorstClasses> worst_groups;  // Of each column that groups the examples.
   std::vector<FixedDraw> fixed_draws;
   std::vector<Curve> curves;
   HeatMap heat_map;

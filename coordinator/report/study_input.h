@@ -1,4 +1,4 @@
-// What a study is made of: plain values that coordinator/query gathers from the store.
+// What a study is made of: plain values that coordinator/inputs loads.
 //
 // Owns its strings and small vectors; large matrices are std::span views, so that the caller may
 // memory-map files. The views must outlive BuildStudy; the Study keeps none of them.
@@ -131,6 +131,13 @@ struct MemberInput {
   WeightsView weights;
 };
 
+// A column that sorts the examples of an evaluation set into groups.
+struct ExampleGroups {
+  std::string column;               // "camera"
+  std::vector<std::string> values;  // Each once, sorted.
+  std::vector<int32_t> of_example;  // {examples}: places in `values`.
+};
+
 // A fixed evaluation set. Images may be absent.
 struct EvaluationSet {
   std::string data_set;         // "fashion-mnist-sample"
@@ -141,7 +148,8 @@ struct EvaluationSet {
   int64_t attributes = 0;
   std::vector<std::string> class_names;  // {classes}; empty: the numbers are used.
   int32_t classes = 0;
-  std::span<const uint8_t> images;  // {examples, height, width, channels}
+  std::vector<ExampleGroups> groups;  // Where examples are decisions, of the example they are on.
+  std::span<const uint8_t> images;    // {examples, height, width, channels}
   int32_t height = 0;
   int32_t width = 0;
   int32_t channels = 0;

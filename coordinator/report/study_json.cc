@@ -66,6 +66,18 @@ Json ToJson(const ClassSensitivity& c) {
           {"churn", ToJson(c.churn)}};
 }
 
+Json ToJson(const GroupSensitivity& g) {
+  return {{"column", g.column},
+          {"name", g.name},
+          {"examples", g.examples},
+          {"accuracy", ToJson(g.accuracy)},
+          {"accuracy_sd", ToJson(g.accuracy_sd)},
+          {"ratio", ToJson(g.ratio)},
+          {"churn", ToJson(g.churn)},
+          {"false_positive_rate", ToJson(g.false_positive_rate)},
+          {"false_negative_rate", ToJson(g.false_negative_rate)}};
+}
+
 Json ToJson(const AxisSetting& a) { return {{"path", a.path}, {"value", a.value}}; }
 
 Json ToJson(const Cohort& c) {
@@ -102,7 +114,8 @@ Json ToJson(const Cohort& c) {
           {"l2_normalised_all", ToJson(c.l2_normalised_all)},
           {"cosine", ToJson(c.cosine)},
           {"seconds", ToJson(c.seconds)},
-          {"per_class", List(c.per_class, [](const auto& r) { return ToJson(r); })}};
+          {"per_class", List(c.per_class, [](const auto& r) { return ToJson(r); })},
+          {"per_group", List(c.per_group, [](const auto& r) { return ToJson(r); })}};
 }
 
 Json ToJson(const BlockSummary& b) {
@@ -145,7 +158,8 @@ Json ToJson(const PhysicalCheck& p) {
 }
 
 Json ToJson(const WorstClasses& w) {
-  return {{"plan", w.plan},
+  return {{"column", w.column},
+          {"plan", w.plan},
           {"n", w.n},
           {"churn", List(w.churn,
                          [](const ClassChurn& c) {
@@ -249,6 +263,7 @@ std::string StudyToJson(const Study& study) {
                      {"contrasts", All(study.contrasts)},
                      {"decompositions", All(study.decompositions)},
                      {"worst_classes", ToJson(study.worst_classes)},
+                     {"worst_groups", All(study.worst_groups)},
                      {"fixed_draws", All(study.fixed_draws)},
                      {"curves", All(study.curves)},
                      {"heat_map", ToJson(study.heat_map)},

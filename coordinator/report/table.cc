@@ -82,13 +82,19 @@ void AddRecipe(const Study& study, TextPage& page) {
                           SourcesOf(plan, SourceState::kFree), SourcesOf(plan, SourceState::kFixed),
                           Counted(plan.blocks, "block"), Counted(plan.replicates, "replicate")));
   }
-  std::string origin = "seed " + std::to_string(sweep.seed);
-  if (!study.evaluation.identity.empty()) origin += "; data identity " + study.evaluation.identity;
-  if (!sweep.specification_sha256.empty()) {
-    origin += "; specification " + sweep.specification_sha256;
+  std::vector<std::string> origin;
+  // Runs that others trained have no settings, and no seed that all of theirs come from.
+  if (!sweep.settings.empty()) origin.push_back("seed " + std::to_string(sweep.seed));
+  if (!study.evaluation.identity.empty()) {
+    origin.push_back("data identity " + study.evaluation.identity);
   }
-  if (!sweep.noisefloor_version.empty()) origin += "; noisefloor " + sweep.noisefloor_version;
-  page.Line(origin);
+  if (!sweep.specification_sha256.empty()) {
+    origin.push_back("specification " + sweep.specification_sha256);
+  }
+  if (!sweep.noisefloor_version.empty()) {
+    origin.push_back("noisefloor " + sweep.noisefloor_version);
+  }
+  page.Line(fmt::format("{}", fmt::join(origin, "; ")));
   if (sweep.submitted_unix_seconds == 0) return;
   const std::string newest = sweep.ended_unix_seconds == 0
                                  ? "no result yet"
@@ -165,30 +171,52 @@ void AddChecks(const Study& study, TextPage& page) {
   }
 }
 
-// The noisiest cell with classes; the classes that pay most.
-void AddClasses(const Study& study, TextPage& page) {
+const Cohort* Noisiest(const Study& study) {
   const Cohort* noisiest = nullptr;
   for (const Cohort& cohort : study.cohorts) {
     if (cohort.under_trained || cohort.per_class.empty() || !cohort.churn.value) continue;
     if (*cohort.churn.value == 0) continue;
     if (noisiest == nullptr || *cohort.churn.value > *noisiest->churn.value) noisiest = &cohort;
   }
-  if (noisiest == nullptr) return;
-  std::vector<const ClassSensitivity*> classes;
-  for (const ClassSensitivity& row : noisiest->per_class) classes.push_back(&row);
-  std::stable_sort(classes.begin(), classes.end(), [](const auto* a, const auto* b) {
+  return noisiest;
+}
+
+// The rows that pay most, at most ten.
+template <typename Row>
+std::vector<const Row*> MostChurn(const std::vector<Row>& all) {
+  std::vector<const Row*> rows;
+  for (const Row& row : all) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
     return a->churn.value.value_or(-1) > b->churn.value.value_or(-1);
   });
-  if (classes.size() > 10) classes.resize(10);
+  if (rows.size() > 10) rows.resize(10);
+  return rows;
+}
+
+// The noisiest cell with classes; the classes and groups that pay most.
+void AddClasses(const Study& study, TextPage& page) {
+  const Cohort* const noisiest = Noisiest(study);
+  if (noisiest == nullptr) return;
   page.Heading("Who pays: classes of " + noisiest->label);
   TextRows rows;
-  for (const ClassSensitivity* row : classes) {
+  for (const ClassSensitivity* row : MostChurn(noisiest->per_class)) {
     rows.push_back({row->name, std::to_string(row->examples), WithInterval(row->accuracy),
                     Value(row->accuracy_sd), Value(row->range), Value(row->ratio),
                     WithInterval(row->churn)});
   }
   page.Table({"class", "examples", "top-1", "SD", "max - min", "SD / overall", "churn"}, rows);
   if (!study.worst_classes.text.empty()) page.Line(study.worst_classes.text);
+  if (noisiest->per_group.empty()) return;
+  page.Heading("Who pays: groups of " + noisiest->label);
+  TextRows groups;
+  for (const GroupSensitivity* row : MostChurn(noisiest->per_group)) {
+    groups.push_back({row->column + " " + row->name, std::to_string(row->examples),
+                      WithInterval(row->accuracy), Value(row->accuracy_sd), Value(row->ratio),
+                      Value(row->false_positive_rate), Value(row->false_negative_rate),
+                      WithInterval(row->churn)});
+  }
+  page.Table({"group", "examples", "top-1", "SD", "SD / overall", "FPR", "FNR", "churn"}, groups);
+  for (const WorstClasses& worst : study.worst_groups) page.Line(worst.text);
 }
 
 void AddExamples(const Study& study, TextPage& page) {

@@ -23,6 +23,14 @@ using analysis::ClassChurns;
 // What is left out at once: a replicate of a block in all cells, or a whole block.
 using Unit = std::pair<uint32_t, uint32_t>;
 
+// What the examples of a set are sorted by: their classes, or a column of groups.
+struct Sorting {
+  std::string column;  // "": classes.
+  analysis::Groups groups;
+  std::vector<std::string> names;  // {groups.count}
+  double level = 0.05;             // Of the one statement that is made of it.
+};
+
 // The churns of one cell and who its members are.
 struct CellChurns {
   const CellFacts* cell = nullptr;
@@ -51,15 +59,15 @@ std::vector<const CellFacts*> CellsOf(const Gathered& gathered) {
 }
 
 std::vector<CellChurns> ChurnsOf(const Gathered& gathered,
-                                 const std::vector<const CellFacts*>& cells) {
+                                 const std::vector<const CellFacts*>& cells,
+                                 const Sorting& sorting) {
   std::vector<CellChurns> all;
   for (const CellFacts* cell : cells) {
     const Answers answers = AnswersOf(gathered, cell->done);
     if (!answers.matrix || answers.matrix->members() < 2) continue;
     CellChurns& of_cell = all.emplace_back();
     of_cell.cell = cell;
-    of_cell.churns =
-        analysis::ChurnsByClass(*answers.matrix, gathered.sets[cell->set].input->labels);
+    of_cell.churns = analysis::ChurnsByGroup(*answers.matrix, sorting.groups);
     for (size_t m = 0; m < of_cell.churns.without.size(); ++m) {
       const uint32_t replicate = gathered.members[answers.members[m]].input->replicate;
       of_cell.member_of[{cell->input->block, replicate}] = m;
@@ -108,15 +116,17 @@ std::vector<std::vector<double>> LeaveOneOut(const std::vector<CellChurns>& cell
 constexpr size_t kMostNamed = 3;
 
 std::string TextOf(const WorstClasses& worst, double overall) {
-  const auto classes = static_cast<int64_t>(worst.churn.size());
+  const auto all = static_cast<int64_t>(worst.churn.size());
+  const bool groups = !worst.column.empty();
+  const std::string things = groups ? "groups of " + worst.column : "classes";
   if (worst.kept.size() == worst.churn.size()) {
-    return fmt::format("{}: the {} classes are not told apart by their churn (n = {}).", worst.plan,
-                       classes, worst.n);
+    return fmt::format("{}: the {} {} are not told apart by their churn (n = {}).", worst.plan, all,
+                       things, worst.n);
   }
   if (worst.kept.size() > kMostNamed) {
     return fmt::format(
-        "{}: which class has the most churn is not told (n = {}): {} of {} may have it (95 %).",
-        worst.plan, worst.n, worst.kept.size(), classes);
+        "{}: which {} has the most churn is not told (n = {}): {} of {} may have it (95 %).",
+        worst.plan, groups ? "group of " + worst.column : "class", worst.n, worst.kept.size(), all);
   }
   std::string names;
   for (size_t k = 0; k < worst.kept.size(); ++k) {
@@ -128,15 +138,15 @@ std::string TextOf(const WorstClasses& worst, double overall) {
     const auto of_class = std::ranges::find(worst.churn, name, &ClassChurn::name);
     churns += (churns.empty() ? "" : " and ") + Percent(of_class->churn, 1);
   }
-  return fmt::format("{}: {} pays most (95 %, n = {}): churn {} beside {}, the mean over classes.",
-                     worst.plan, names, worst.n, churns, Percent(overall, 1));
+  return fmt::format("{}: {}{} pays most (95 %, n = {}): churn {} beside {}, the mean over {}.",
+                     worst.plan, groups ? worst.column + " " : "", names, worst.n, churns,
+                     Percent(overall, 1), things);
 }
 
-}  // namespace
-
-WorstClasses BuildWorstClasses(const Gathered& gathered) {
+WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts*>& of_plan,
+                     const Sorting& sorting) {
   WorstClasses worst;
-  const std::vector<CellChurns> cells = ChurnsOf(gathered, CellsOf(gathered));
+  const std::vector<CellChurns> cells = ChurnsOf(gathered, of_plan, sorting);
   if (cells.empty()) return worst;
   std::set<uint32_t> block_numbers;
   std::vector<const std::vector<double>*> all;
@@ -151,9 +161,9 @@ WorstClasses BuildWorstClasses(const Gathered& gathered) {
   if (std::ranges::all_of(churn, [](double value) { return value == 0; })) return worst;
   const std::vector<std::vector<double>> without = LeaveOneOut(cells, blocks);
   if (without.empty()) return worst;  // Nothing can be left out: nothing is told apart.
-  const EvaluationSet& evaluation = *gathered.sets[first.set].input;
   std::set<std::string> settings;
   for (const CellChurns& cell : cells) settings.insert(cell.cell->axes_label);
+  worst.column = sorting.column;
   worst.plan =
       first.input->plan + AtOneDraw(NamesOf(first.held), static_cast<int64_t>(block_count));
   if (settings.size() > 1) {
@@ -161,12 +171,48 @@ WorstClasses BuildWorstClasses(const Gathered& gathered) {
   }
   worst.n = static_cast<int64_t>(without.size());
   for (size_t k = 0; k < churn.size(); ++k) {
-    worst.churn.push_back({ClassName(evaluation, cells[0].churns.labels[k]), churn[k]});
+    const auto group = static_cast<size_t>(cells[0].churns.labels[k]);
+    worst.churn.push_back({sorting.names[group], churn[k]});
   }
-  std::vector<size_t> kept = analysis::MayBeLargest(churn, without);
+  // Of two that are alike either could be named.
+  const double level = churn.size() == 2 ? sorting.level / 2 : sorting.level;
+  std::vector<size_t> kept = analysis::MayBeLargest(churn, without, level);
   std::ranges::stable_sort(kept, [&](size_t a, size_t b) { return churn[a] > churn[b]; });
   for (const size_t k : kept) worst.kept.push_back(worst.churn[k].name);
   worst.text = TextOf(worst, analysis::MeanOf(churn));
+  return worst;
+}
+
+}  // namespace
+
+WorstClasses BuildWorstClasses(const Gathered& gathered) {
+  const std::vector<const CellFacts*> cells = CellsOf(gathered);
+  if (cells.empty()) return {};
+  const EvaluationSet& evaluation = *gathered.sets[cells[0]->set].input;
+  Sorting sorting = {.groups = {evaluation.labels, evaluation.classes}};
+  for (int32_t k = 0; k < evaluation.classes; ++k) {
+    sorting.names.push_back(ClassName(evaluation, k));
+  }
+  return WorstOf(gathered, cells, sorting);
+}
+
+std::vector<WorstClasses> BuildWorstGroups(const Gathered& gathered) {
+  std::vector<WorstClasses> worst;
+  const std::vector<const CellFacts*> cells = CellsOf(gathered);
+  if (cells.empty()) return worst;
+  std::vector<const ExampleGroups*> columns;  // That tell some apart.
+  for (const ExampleGroups& column : gathered.sets[cells[0]->set].input->groups) {
+    if (column.values.size() > 1) columns.push_back(&column);
+  }
+  for (const ExampleGroups* column : columns) {
+    WorstClasses of_column =
+        WorstOf(gathered, cells,
+                {.column = column->column,
+                 .groups = {column->of_example, static_cast<int32_t>(column->values.size())},
+                 .names = column->values,
+                 .level = 0.05 / static_cast<double>(columns.size())});
+    if (!of_column.text.empty()) worst.push_back(std::move(of_column));
+  }
   return worst;
 }
 

@@ -1,5 +1,8 @@
-// Which classes of the data set pay most? Internal to this folder.
+// Which classes of the data set, and which groups of its examples, pay most? Internal to this
+// folder.
 #pragma once
+
+#include <vector>
 
 #include "coordinator/report/gather.h"
 #include "coordinator/report/study.h"
@@ -10,5 +13,8 @@ namespace noisefloor::report {
 // such evaluation set that are not under-trained. One statement for a study, so that it holds at
 // 95 % for the study. Without text where there is nothing to say.
 WorstClasses BuildWorstClasses(const Gathered& gathered);
+
+// Likewise of each column of groups, all of them together at 95 %.
+std::vector<WorstClasses> BuildWorstGroups(const Gathered& gathered);
 
 }  // namespace noisefloor::report

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "fmt/format.h"
@@ -107,6 +108,30 @@ TEST_F(FacesTest, AttributesAreLearntAndGroupsAreExported) {
   const json& control = study["cohorts"][0];
   EXPECT_NEAR(control["accuracy"]["value"].get<double>(), right, 1e-12);
   EXPECT_EQ(control["churn"]["value"], 0);
+
+  // Groups are told apart from the table's own lines: both attributes of an example are of its
+  // group.
+  std::istringstream lines(groups);
+  std::string line;
+  std::getline(lines, line);
+  std::map<std::string, std::pair<double, double>> by_camera;  // Right, all.
+  for (size_t x = 0; std::getline(lines, line); ++x) {
+    auto& [of_group, all] = by_camera[line.substr(line.rfind(',') + 1)];
+    for (const size_t i : {2 * x, 2 * x + 1}) {
+      of_group += (values[i] > 0) == (truths[i] == 1) ? 1 : 0;
+      all += 1;
+    }
+  }
+  size_t told = 0;
+  for (const json& group : control["per_group"]) {
+    if (group["column"] != "camera") continue;
+    const auto& [of_group, all] = by_camera.at(group["name"].get<std::string>());
+    EXPECT_EQ(group["examples"], all);
+    EXPECT_NEAR(group["accuracy"]["value"].get<double>(), of_group / all, 1e-12);
+    EXPECT_TRUE(group["false_positive_rate"]["value"].is_number());
+    ++told;
+  }
+  EXPECT_EQ(told, by_camera.size());
 }
 
 }  // namespace

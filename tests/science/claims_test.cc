@@ -224,7 +224,7 @@ TEST(ClaimRateTest, TheClassThatTrulyPaysMostIsNamedInNineteenOfTwentyStudies) {
     const std::vector<double> seed = latent.Noise(draws, latent.seed_noise);
     ASSERT_TRUE(many.AddAnswers(latent.Answer(draws, seed, false)).ok());
   }
-  const std::vector<double> truth = analysis::ChurnsByClass(many, labels).all;
+  const std::vector<double> truth = analysis::ChurnsByGroup(many, {labels, many.classes()}).all;
   const auto worst = std::to_string(std::max_element(truth.begin(), truth.end()) - truth.begin());
   int missed = 0;
   int told = 0;

@@ -45,6 +45,33 @@ TEST(PerClassTest, AgreesWithTheSlowTwinOnRandomInputs) {
   }
 }
 
+// Known answers: three members, four decisions, two groups and one example in none.
+TEST(PerGroupTest, GroupsHaveTheirOwnLabelsAndErrors) {
+  PredictionMatrix m(5, 2);
+  for (const std::vector<int16_t>& row : std::vector<std::vector<int16_t>>{
+           {1, 0, 0, 1, 0}, {1, 1, 0, 1, 1}, {0, 1, 0, 1, kUndefined}}) {
+    ASSERT_TRUE(m.AddAnswers(row).ok());
+  }
+  const std::vector<int32_t> labels = {0, 1, 1, 1, 0};
+  const std::vector<int32_t> of_example = {0, 0, 1, 1, -1};
+  const std::vector<ClassNoise> noise = NoiseByGroup(m, labels, {of_example, 3});
+  ASSERT_EQ(noise.size(), 3u);
+  EXPECT_EQ(noise[0].examples, 2);
+  EXPECT_DOUBLE_EQ(*noise[0].accuracy.value, (0 + 0.5 + 1) / 3);
+  EXPECT_DOUBLE_EQ(*noise[0].churn.value, (1 + 2 + 1) / 6.0);
+  EXPECT_DOUBLE_EQ(*noise[1].accuracy.value, 0.5);
+  EXPECT_EQ(*noise[1].churn.value, 0);
+  EXPECT_FALSE(noise[2].accuracy.value.has_value()) << "it has no examples";
+  const std::vector<ErrorRates> rates = ErrorRatesByGroup(m, labels, {of_example, 3});
+  EXPECT_DOUBLE_EQ(*rates[0].false_positive.value, 2.0 / 3);
+  EXPECT_DOUBLE_EQ(*rates[0].false_negative.value, 1.0 / 3);
+  EXPECT_FALSE(rates[1].false_positive.value.has_value()) << "no example of it is no";
+  EXPECT_DOUBLE_EQ(*rates[1].false_negative.value, 0.5);
+  // An answer that is no number is an error, too.
+  const std::vector<int32_t> last = {-1, -1, -1, -1, 0};
+  EXPECT_DOUBLE_EQ(*ErrorRatesByGroup(m, labels, {last, 1})[0].false_positive.value, 2.0 / 3);
+}
+
 TEST(PerClassTest, ChurnsByClassAreThoseOfAllMembersAndWithoutEach) {
   Draws draws(16);
   for (int trial = 0; trial < 10; ++trial) {
@@ -53,7 +80,7 @@ TEST(PerClassTest, ChurnsByClassAreThoseOfAllMembersAndWithoutEach) {
     std::vector<int32_t> labels;
     for (int x = 0; x < 40; ++x) labels.push_back(static_cast<int32_t>(x % 3));  // None of class 3.
 
-    const ClassChurns churns = ChurnsByClass(m, labels);
+    const ClassChurns churns = ChurnsByGroup(m, {labels, m.classes()});
 
     ASSERT_EQ(churns.labels, (std::vector<int32_t>{0, 1, 2}));
     ASSERT_EQ(churns.without.size(), members < 3 ? 0u : static_cast<size_t>(members));
@@ -70,7 +97,8 @@ TEST(PerClassTest, ChurnsByClassAreThoseOfAllMembersAndWithoutEach) {
       }
     }
   }
-  EXPECT_TRUE(ChurnsByClass(AnswersFrom({{0, 1}}, 2), std::vector<int32_t>{0, 1}).labels.empty());
+  const std::vector<int32_t> two = {0, 1};
+  EXPECT_TRUE(ChurnsByGroup(AnswersFrom({{0, 1}}, 2), {two, 2}).labels.empty());
 }
 
 TEST(PerClassTest, TheRatioSetsTheClassAgainstTheWhole) {

@@ -34,7 +34,8 @@ StudySource Whole() {
       .file = "name: everywhere\n"};
   input.evaluations[0].data_set = "own";
   input.evaluations[0].identity = "the data";
-  source.sets = {{InputFile{"evaluation_labels", "s1c0r0", "labels.npy", "aa", 4}, std::nullopt}};
+  source.sets = {{InputFile{"evaluation_labels", "s1c0r0", "labels.npy", "aa", 4}, std::nullopt,
+                  std::nullopt}};
   for (const char* epochs : {"3", "9"}) {
     for (const report::PlanInput& plan : input.sweep.plans) {
       for (const char* hardware : {"cpu-b", "cpu-a", "cpu-c"}) {
@@ -142,18 +143,56 @@ TEST(MergeTest, MoreReplicatesBlocksValuesAndPlansAreJoined) {
   EXPECT_THAT(merged->input.cells, SizeIs(9));
   EXPECT_EQ(merged->input.cells[0].hardware, "cpu-a");
   EXPECT_EQ(merged->input.cells[1].hardware, "cpu-c");
+  EXPECT_THAT(merged->sets, SizeIs(1)) << "of one data set";
+}
+
+// Whichever value of an axis comes first, equal data are held against each other.
+TEST(MergeTest, ATestSetIsKnownByItsDataAndSize) {
+  StudySource first = Part(Whole(), {"cpu-a"});
+  StudySource second = Part(Whole(), {"cpu-b"});
+  std::erase_if(first.input.members, [](const auto& member) { return member.cell > 2; });
+  first.members.resize(first.input.members.size());
+  first.input.cells.resize(3);  // Of epochs 3 only.
+  std::ranges::rotate(second.input.cells, second.input.cells.begin() + 3);
+  second.sets[0].labels->sha256 = "ff";
+  EXPECT_THAT(Conflict({{"lab1", first}, {"lab2", second}}),
+              HasSubstr("lab2: it was tested on other data"));
+}
+
+// A sweep file that names all classes, run where there is one of them.
+TEST(MergeTest, WhatASiteNeverBeganIsTheCellThatAnotherHas) {
+  std::vector<Site> sites;
+  for (const char* own : {"cpu-b", "cpu-a", "cpu-c"}) {
+    StudySource whole = Whole();
+    for (report::CellInput& cell : whole.input.cells) {
+      if (cell.hardware != own) cell.stack = cell.stack_fingerprint = "";
+    }
+    for (size_t m = 0; m < whole.input.members.size(); ++m) {
+      report::MemberInput& member = whole.input.members[m];
+      if (!whole.input.cells[member.cell].stack.empty()) continue;
+      member.state = MemberState::kWaiting;
+      member.hashes = {};
+      whole.members[m] = {};
+    }
+    sites.push_back({own, std::move(whole)});
+  }
+  const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(SourceToJson(*merged), SourceToJson(Whole()));
 }
 
 TEST(MergeTest, ASecondResultWithEqualBitsIsACheck) {
   std::vector<Site> sites = {{"lab1", Part(Whole(), {"cpu-a"})},
                              {"lab2", Part(Whole(), {"cpu-a"})}};
   sites[0].source.input.members[0].state = MemberState::kFailed;
+  sites[1].source.input.members[1].seconds = 3;  // Another attempt; the rest is told twice.
   const absl::StatusOr<StudySource> merged = Merge(std::move(sites));
   ASSERT_TRUE(merged.ok()) << merged.status();
   EXPECT_THAT(merged->input.cells, SizeIs(6));
   EXPECT_EQ(merged->input.members[0].state, MemberState::kDone) << "lab2 has it";
   EXPECT_THAT(merged->input.members[0].duplicates, SizeIs(0));
   EXPECT_THAT(merged->input.members[1].duplicates, SizeIs(1));
+  EXPECT_THAT(merged->input.members[2].duplicates, SizeIs(0)) << "the same attempt";
 }
 
 TEST(MergeTest, OtherBitsOfTheSameDrawsAreAConflict) {

@@ -1,6 +1,7 @@
 // Folders of runs that other programs trained.
 #include "coordinator/inputs/runs.h"
 
+#include <map>
 #include <set>
 
 #include "gmock/gmock.h"
@@ -115,6 +116,61 @@ TEST_F(RunsTest, DrawsThatNobodyNotedPairWithNone) {
   for (const auto& comparison : study.hardware) EXPECT_EQ(comparison.accuracy_difference.n, 0);
 }
 
+// A table that speaks of no seeds proves nothing equal: no pairs, no control.
+TEST_F(RunsTest, ATableWithoutSeedsPairsNothing) {
+  const report::Study study = BuildStudy(
+      LoadArrays(Read("run,hardware,kernels\na,old,free\nb,old,free\nc,new,free\nd,new,free\n"),
+                 FindExported));
+  EXPECT_THAT(study.controls, SizeIs(0));
+  EXPECT_THAT(study.physical, SizeIs(0));
+  for (const auto& comparison : study.hardware) EXPECT_EQ(comparison.accuracy_difference.n, 0);
+}
+
+// By their seeds, never by their lines, across a setting as across hardware.
+TEST_F(RunsTest, EqualSeedsPairAcrossAxes) {
+  const StudySource source = Read("run,rate,init\na,0.1,1\nb,0.1,2\nc,0.01,2\nd,0.01,1\n");
+  std::map<std::string, const report::MemberInput*> of;
+  for (const report::MemberInput& member : source.input.members) of[member.id] = &member;
+  EXPECT_EQ(of["a"]->replicate, of["d"]->replicate);
+  EXPECT_EQ(of["b"]->replicate, of["c"]->replicate);
+  const report::Study paired = BuildStudy(LoadArrays(source, FindExported));
+  ASSERT_THAT(paired.contrasts, SizeIs(1));
+  EXPECT_TRUE(paired.contrasts[0].paired);
+  const report::Study apart = BuildStudy(
+      LoadArrays(Read("run,rate,init\na,0.1,1\nb,0.1,2\nc,0.01,3\nd,0.01,4\n"), FindExported));
+  ASSERT_THAT(apart.contrasts, SizeIs(1));
+  EXPECT_FALSE(apart.contrasts[0].paired);
+}
+
+TEST_F(RunsTest, WhatIsHeldIsOneDrawInABlockAndAnotherInTheNext) {
+  EXPECT_THAT(Error("run,rate,init,data_order\na,0.1,7,1\nb,0.1,7,2\nc,1,8,1\nd,1,8,2\n"),
+              HasSubstr("runs.csv:4: plan runs holds init at '8', and at '7' in other cells"));
+  EXPECT_THAT(Error("run,block,init,data_order\na,0,7,1\nb,0,7,2\nc,1,7,1\nd,1,7,2\n"),
+              HasSubstr("runs.csv:4: plan runs holds init at '7' in the blocks 0 and 1"));
+  const StudySource source =
+      Read("run,block,init,data_order\na,0,7,1\nb,0,7,2\nc,1,8,1\nd,1,8,2\n");
+  EXPECT_EQ(source.input.sweep.plans[0].blocks, 2u);
+}
+
+TEST_F(RunsTest, NamesOfClassesAreOneForEach) {
+  for (const char* names : {"cat\ndog\n", "cat\ndog\ncat\n", "cat\n\nowl\n"}) {
+    (void)scratch_.Put("classes.txt", names);
+    const LoadedStudy loaded = LoadArrays(Read("run\na\nb\n"), FindExported);
+    ASSERT_THAT(loaded.faults, SizeIs(1)) << names;
+    EXPECT_THAT(loaded.faults[0].message(), HasSubstr("names of classes"));
+  }
+}
+
+// Without labels the first run says how many examples there are.
+TEST_F(RunsTest, RunsOfOtherLengthsAreFaults) {
+  ASSERT_EQ(unlink(scratch_.Path("labels.npy").c_str()), 0);
+  Answers("b.npy", {0, 1});
+  const LoadedStudy loaded = LoadArrays(Read("run\na\nb\nc\n"), FindExported);
+  ASSERT_THAT(loaded.faults, SizeIs(1));
+  EXPECT_THAT(loaded.faults[0].message(), HasSubstr("b.npy: 2 examples, expected 4"));
+  EXPECT_EQ(BuildStudy(loaded).cohorts[0].churn.value, 0.0) << "of the other two";
+}
+
 TEST_F(RunsTest, OtherColumnsAreAxesInTheOrderOfTheTable) {
   const StudySource source = Read("run,rate,top1\na,0.1,0.5\nb,0.01,0.75\nc,0.1,0.5\nd,0.01,1\n");
   ASSERT_THAT(source.input.sweep.axes, SizeIs(1));
@@ -136,6 +192,43 @@ TEST_F(RunsTest, LogitsOfBothWidthsAndNamesOfClassesAreRead) {
   EXPECT_DOUBLE_EQ(study.cohorts[0].churn.value.value(), 0.25) << "the last example";
 }
 
+// A planted subgroup is found as the one that pays.
+TEST_F(RunsTest, GroupsOfExamplesAreToldApart) {
+  std::string groups = "example,who\n";
+  std::vector<int32_t> labels;
+  std::string table = "run,init\n";
+  for (int32_t x = 0; x < 200; ++x) {
+    labels.push_back(x % 2);
+    groups += std::to_string(x) + (x < 50 ? ",few\n" : ",many\n");
+  }
+  Answers("labels.npy", labels);
+  for (int32_t r = 0; r < 6; ++r) {
+    std::vector<int32_t> answers = labels;
+    for (int32_t x = 0; x < 50; ++x) {
+      if ((x * 7 + r * 5) % 3 == 0) answers[static_cast<size_t>(x)] ^= 1;
+    }
+    answers[static_cast<size_t>(60 + r)] ^= 1;
+    Answers("run" + std::to_string(r) + ".npy", answers);
+    table += "run" + std::to_string(r) + "," + std::to_string(r) + "\n";
+  }
+  (void)scratch_.Put("groups.csv", groups);
+  const LoadedStudy loaded = LoadArrays(Read(table), FindExported);
+  ASSERT_THAT(loaded.faults, SizeIs(0));
+  const report::Study study = BuildStudy(loaded);
+  ASSERT_THAT(study.worst_groups, SizeIs(1));
+  EXPECT_THAT(study.worst_groups[0].text, HasSubstr("who few pays most"));
+  ASSERT_THAT(study.cohorts[0].per_group, SizeIs(2));
+  EXPECT_EQ(study.cohorts[0].per_group[0].examples, 50);
+  EXPECT_FALSE(study.cohorts[0].per_group[0].false_positive_rate.value.has_value())
+      << "which class is yes?";
+  (void)scratch_.Put("groups.csv", "example,who\n0,few\n2,many\n");
+  EXPECT_THAT(LoadArrays(Read(table), FindExported).faults[0].message(),
+              HasSubstr("groups.csv:3: example 2; expected 1"));
+  (void)scratch_.Put("groups.csv", "example,who\n0,few\n");
+  EXPECT_THAT(LoadArrays(Read(table), FindExported).faults[0].message(),
+              HasSubstr("1 examples, expected 200"));
+}
+
 TEST_F(RunsTest, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_THAT(Error("name\na\n"), HasSubstr("runs.csv:1: no column run"));
   EXPECT_THAT(Error("run\n"), HasSubstr("runs.csv:1: no runs"));
@@ -155,7 +248,7 @@ TEST_F(RunsTest, AnswersThatDoNotFitAreFaults) {
   Answers("b.npy", {0, 1});
   LoadedStudy loaded = LoadArrays(Read("run\na\nb\n"), FindExported);
   ASSERT_THAT(loaded.faults, SizeIs(1));
-  EXPECT_THAT(loaded.faults[0].message(), HasSubstr("b.npy: 2 answers, expected 4"));
+  EXPECT_THAT(loaded.faults[0].message(), HasSubstr("b.npy: 2 examples, expected 4"));
   Answers("b.npy", {0, 1, -2, 1});
   const LoadedStudy again = LoadArrays(Read("run\na\nb\n"), FindExported);
   ASSERT_THAT(again.faults, SizeIs(1));

@@ -54,7 +54,8 @@ StudySource Full() {
   failed.failure_message = "it broke";
   failed.environment_json = R"({"host": "a"})";
   source.sets[0] = {{{"evaluation_labels", "s9c0r0", "l.npy", "aa", 12}},
-                    {{"evaluation_images", "s9c0r1", "i.npy", "bb", 34}}};
+                    {{"evaluation_images", "s9c0r1", "i.npy", "bb", 34}},
+                    {{"evaluation_groups", "s9c0r2", "g.csv", "ee", 56}}};
   source.members[0] = {{{"predictions", "s1c0r0", "p.npy", "cc", 56}},
                        {{"weights", "s1c0r0", "w.safetensors", "dd", 78}}};
   return source;
@@ -78,6 +79,7 @@ TEST(SourceJsonTest, ComesBackBitForBit) {
   EXPECT_EQ(read->input.sweep.plans[0].sources.at(NoiseSource::kInit).levels,
             (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(read->sets[0].images->member, "s9c0r1");
+  EXPECT_EQ(read->sets[0].groups->path, "g.csv");
   EXPECT_EQ(read->members[0].weights->size_bytes, 78u);
 }
 
@@ -120,6 +122,9 @@ TEST(SourceJsonTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(ErrorWith("\"cell\":0,\"replicate\":1", "\"cell\":4,\"replicate\":1"),
               HasSubstr("there is no cell 4"));
   EXPECT_THAT(ErrorWith("\"seconds\":1.1", "\"seconds\":\"long\""), HasSubstr("seconds"));
+  EXPECT_THAT(
+      ErrorWith("\"values\":[\"3\"]}", "\"values\":[\"3\"]},{\"path\":\"b\",\"values\":[]}"),
+      HasSubstr("sweep.axes[0]: expected columns with as many values each"));
   EXPECT_THAT(ErrorWith("{", "["), HasSubstr("JSON"));
 }
 

@@ -49,6 +49,13 @@ constexpr Named<ClassSensitivity> kOfClass[] = {{"accuracy", &ClassSensitivity::
                                                 {"range", &ClassSensitivity::range},
                                                 {"ratio", &ClassSensitivity::ratio},
                                                 {"churn", &ClassSensitivity::churn}};
+constexpr Named<GroupSensitivity> kOfGroup[] = {
+    {"accuracy", &GroupSensitivity::accuracy},
+    {"accuracy_sd", &GroupSensitivity::accuracy_sd},
+    {"ratio", &GroupSensitivity::ratio},
+    {"churn", &GroupSensitivity::churn},
+    {"false_positive_rate", &GroupSensitivity::false_positive_rate},
+    {"false_negative_rate", &GroupSensitivity::false_negative_rate}};
 constexpr Named<BlockSummary> kOfBlocks[] = {{"accuracy", &BlockSummary::accuracy},
                                              {"accuracy_sd", &BlockSummary::accuracy_sd},
                                              {"churn", &BlockSummary::churn}};
@@ -92,6 +99,11 @@ void EachCohort(Study& study, const Visit& visit) {
     for (size_t k = 0; k < cohort.per_class.size(); ++k) {
       EachOf(cohort.per_class[k], kOfClass, At("cohorts", i) + At("per_class", k),
              {"class", cell, cohort.label, cohort.per_class[k].name}, visit);
+    }
+    for (size_t k = 0; k < cohort.per_group.size(); ++k) {
+      const GroupSensitivity& group = cohort.per_group[k];
+      EachOf(cohort.per_group[k], kOfGroup, At("cohorts", i) + At("per_group", k),
+             {"group", cell, cohort.label, group.column + "=" + group.name}, visit);
     }
   }
 }
@@ -154,7 +166,7 @@ void EachEstimate(Study& study, const Visit& visit) {
 
 // The example, with two blocks and the shares of a source beside, and numbers that occur once.
 Study DistinctStudy() {
-  Study study = BuildStudy(MakeExampleStudy().input);
+  Study study = BuildStudy(MakeExampleStudy({.groups = true}).input);
   study.blocks = {{.label = "algo, x", .cells = {3, 4}}, {.label = "impl, y", .cells = {6, 7}}};
   study.decompositions = {{.figure = "churn",
                            .setting = "cpu-x",
@@ -313,6 +325,19 @@ TEST(EveryEstimateTest, OfClassesAndExamplesStandsInItsColumnOfTheTables) {
     EXPECT_EQ(rows[i]["SD"], Value(row.accuracy_sd));
     EXPECT_EQ(rows[i]["max - min"], Value(row.range));
     EXPECT_EQ(rows[i]["SD / overall"], Value(row.ratio));
+    EXPECT_EQ(rows[i]["churn"], WithInterval(row.churn));
+  }
+  rows = TableBelow(text, "Who pays: groups of " + noisiest.label);
+  ASSERT_EQ(rows.size(), 2u);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const GroupSensitivity& row = noisiest.per_group[1 - i];
+    EXPECT_EQ(rows[i]["group"], row.column + " " + row.name);
+    EXPECT_EQ(rows[i]["examples"], std::to_string(row.examples));
+    EXPECT_EQ(rows[i]["top-1"], WithInterval(row.accuracy));
+    EXPECT_EQ(rows[i]["SD"], Value(row.accuracy_sd));
+    EXPECT_EQ(rows[i]["SD / overall"], Value(row.ratio));
+    EXPECT_EQ(rows[i]["FPR"], Value(row.false_positive_rate));
+    EXPECT_EQ(rows[i]["FNR"], Value(row.false_negative_rate));
     EXPECT_EQ(rows[i]["churn"], WithInterval(row.churn));
   }
   rows = TableBelow(text, "Most divergent examples");

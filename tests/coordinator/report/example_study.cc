@@ -85,6 +85,12 @@ class Maker {
     for (int64_t x = 0; x < options_.examples; ++x) {
       set.labels.push_back(static_cast<int32_t>(x % options_.classes));
     }
+    if (options_.groups) {
+      ExampleGroups& cameras = set.groups.emplace_back();
+      cameras.column = "camera";
+      cameras.values = {"new", "old"};
+      for (int64_t x = 0; x < options_.examples; ++x) cameras.of_example.push_back(x % 3 == 0);
+    }
     if (options_.classes == 10) set.class_names.assign(std::begin(kClasses), std::end(kClasses));
   }
 

@@ -15,6 +15,7 @@ struct ExampleOptions {
   int32_t classes = 10;
   int32_t side = 20;           // Of the square grey images.
   bool break_control = false;  // One member of cell 2 gets other bits from evaluation 2 on.
+  bool groups = false;         // Every third example is of an old camera.
   bool silent_impl = false;    // impl gives the bits of control on every class.
 };
 

@@ -24,6 +24,7 @@ using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kExamples = 100;
@@ -143,6 +144,63 @@ TEST(WorstClassesTest, OnlyAClassThatIsToldFromAllOthersPaysMost) {
   EXPECT_NEAR(study.worst_classes.churn[6].churn, churn, 1e-14);
   EXPECT_THAT(study.worst_classes.text, HasSubstr("algo: six pays most (95 %, n = 20): churn "));
   EXPECT_THAT(study.headlines, Contains(study.worst_classes.text));
+}
+
+// Two groups that cut across the classes: only one of them tosses coins.
+TEST(WorstGroupsTest, TheGroupThatIsToldFromAllOthersPaysMost) {
+  TinyStudy tiny(kExamples, 10);
+  ExampleGroups cameras = {"camera", {"new", "old"}, {}};
+  ExampleGroups even = {"even", {"no", "yes"}, {}};
+  for (int64_t x = 0; x < kExamples; ++x) {
+    cameras.of_example.push_back(x % 3 == 0);
+    even.of_example.push_back(x % 2 == 0);
+  }
+  tiny.input.evaluations[0].groups = {cameras, even};
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  Draws draws(7);
+  for (int r = 0; r < 12; ++r) {
+    std::vector<int16_t> answers = Answers(0);
+    for (size_t x = 0; x < answers.size(); x += 3) {
+      if (draws.Uniform() < 0.5) answers[x] = static_cast<int16_t>((answers[x] + 1) % 10);
+    }
+    tiny.AddMember(answers);
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_THAT(study.worst_groups, SizeIs(2));
+  EXPECT_EQ(study.worst_groups[0].column, "camera");
+  EXPECT_THAT(study.worst_groups[0].kept, ElementsAre("old"));
+  EXPECT_THAT(study.worst_groups[0].text,
+              HasSubstr("algo: camera old pays most (95 %, n = 12): churn "));
+  EXPECT_THAT(study.worst_groups[1].text,
+              HasSubstr("the 2 groups of even are not told apart by their churn (n = 12)"));
+  EXPECT_THAT(study.headlines, Contains(study.worst_groups[0].text));
+  ASSERT_THAT(study.cohorts[0].per_group, SizeIs(4));
+  EXPECT_EQ(study.cohorts[0].per_group[1].name, "old");
+  EXPECT_NEAR(study.cohorts[0].per_group[1].churn.value.value(), 0.5, 0.05);
+  EXPECT_EQ(study.cohorts[0].per_group[0].churn.value, 0.0);
+}
+
+// Columns of chance: all of them together name a group in some 5 % of studies.
+TEST(WorstGroupsTest, ColumnsShareTheLevel) {
+  int named = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    TinyStudy tiny(kExamples, 10);
+    Draws draws(seed);
+    for (const char* column : {"a", "b", "c"}) {
+      ExampleGroups groups = {column, {"0", "1"}, {}};
+      for (int64_t x = 0; x < kExamples; ++x) groups.of_example.push_back(draws.Uniform() < 0.5);
+      tiny.input.evaluations[0].groups.push_back(groups);
+    }
+    tiny.AddCell("algo", Algo(), "cpu-a");
+    AddTossers(tiny, 8, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 1000 + seed);
+    const Study study = BuildStudy(tiny.input);
+    named += std::ranges::any_of(study.worst_groups, [](const WorstClasses& worst) {
+      return worst.text.find("pays most") != std::string::npos;
+    });
+  }
+  EXPECT_LE(named, 7) << "of 60; 3 are to be expected";
 }
 
 TEST(WorstClassesTest, AMeanOverSettingsIsSaidToBeOne) {

@@ -85,7 +85,8 @@ void CollectPaths(const Json& json, const std::string& path, std::set<std::strin
 // The page's tests draw tests/web/sample_study.json; it must stay what this code writes.
 // NOISEFLOOR_UPDATE_SAMPLES=1 writes it anew.
 TEST(StudyJsonTest, TheSampleOfThePagesTestsHasTodaysShape) {
-  const ExampleStudy example = MakeExampleStudy({.side = 16, .break_control = true});
+  const ExampleStudy example =
+      MakeExampleStudy({.side = 16, .break_control = true, .groups = true});
   const std::string today = StudyToJson(BuildStudy(example.input));
   const char* source = std::getenv("NOISEFLOOR_SOURCE");
   ASSERT_NE(source, nullptr) << "run through ctest, which sets NOISEFLOOR_SOURCE";

@@ -1,6 +1,6 @@
 // Who pays: which classes of the data set are hit.
 import * as Plot from "@observablehq/plot";
-import { figure, number, section, wide } from "./format";
+import { el, estimate, figure, number, section, table, titledTable, wide } from "./format";
 import { leftMargin, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { legend } from "./sources";
@@ -8,6 +8,7 @@ import { Cohort, finite, Study } from "./study";
 
 const MOST_CLASSES = 30;
 const MOST_SETTINGS = 4;
+const MOST_ROWS = 100;
 
 /** Cohorts that say something of noise: neither held still nor guessing. */
 function noisy(study: Study): Cohort[] {
@@ -23,6 +24,25 @@ function noisiest(study: Study, cohorts: Cohort[]): string[] {
   }
   const chosen = [...churn].sort((a, b) => b[1] - a[1]).slice(0, MOST_SETTINGS).map(([name]) => name);
   return [...churn.keys()].filter((name) => chosen.includes(name));
+}
+
+/** Groups of the test examples, by their columns: every cell, most churn first within a cell. */
+function groups(study: Study): HTMLElement[] {
+  const rows = study.cohorts.flatMap((c, at) => noisy(study).includes(c)
+    ? c.per_group.map((g, i) => ({ c, g, path: `cohorts.${at}.per_group.${i}` })) : []);
+  if (rows.length === 0) return [];
+  const decisions = rows.some(({ g }) => g.false_positive_rate.value !== null);
+  const shown = rows.slice(0, MOST_ROWS);
+  return [
+    el("h3", {}, "Groups of the test examples"),
+    ...study.worst_groups.map((worst) => el("p", {}, worst.text)),
+    titledTable(`Each group in each cohort: share of right answers${decisions ? ", false positive and false negative rates (means over members)" : ""}, spread over members, churn within the group; 95 % intervals.${rows.length > shown.length ? ` The first ${shown.length} of ${rows.length} rows; the CSV has all.` : ""}`,
+      table(["cohort", "group", "examples", "top-1", "SD", ...(decisions ? ["FPR", "FNR"] : []), "churn"],
+        shown.map(({ c, g, path }) => [c.label, `${g.column}: ${g.name}`, String(g.examples),
+          estimate(g.accuracy, `${path}.accuracy`), estimate(g.accuracy_sd, `${path}.accuracy_sd`),
+          ...(decisions ? [estimate(g.false_positive_rate, `${path}.false_positive_rate`), estimate(g.false_negative_rate, `${path}.false_negative_rate`)] : []),
+          estimate(g.churn, `${path}.churn`)]), 2)),
+  ];
 }
 
 export function classes(study: Study, palette: Palette): HTMLElement {
@@ -59,5 +79,6 @@ export function classes(study: Study, palette: Palette): HTMLElement {
         ],
         style: { background: "none", color: INK, fontSize: "11px" },
         ariaLabel: "Churn by class of the data set",
-      }))));
+      }))),
+    ...groups(study));
 }

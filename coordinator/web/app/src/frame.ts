@@ -1,6 +1,6 @@
 // What stands round the figures: title, findings, warnings, environment, members.
 import { el, number, section, table, titledTable } from "./format";
-import { origin } from "./recipe";
+import { isOfOthers, origin } from "./recipe";
 import { Study } from "./study";
 
 function plural(count: number, word: string): string {
@@ -20,8 +20,8 @@ export function header(study: Study): HTMLElement {
     `${study.evaluation.data_set ? `${study.evaluation.data_set}, ` : ""}${study.evaluation.examples} test examples`,
     plural(study.cohorts.length, "cohort"),
     `${c.done} of ${plural(c.total, "member")} done${other ? ` (${other})` : ""}`,
-    `seed ${study.sweep.seed}`,
-  ].join(" · ");
+    isOfOthers(study) ? "" : `seed ${study.sweep.seed}`,
+  ].filter(Boolean).join(" · ");
   return el("header", {},
     el("p", { class: "kicker" }, "noisefloor · noise study"),
     el("h1", {}, study.sweep.name),

@@ -24,6 +24,11 @@ export function origin(study: Study): string {
 
 type Row = [string, string];
 
+/** Runs that others trained: a table says what they were, no sweep. */
+export function isOfOthers(study: Study): boolean {
+  return study.sweep.settings.length === 0;
+}
+
 /** What is not the default, the settings that everybody asks for, and what varies. */
 export function recipeRows(study: Study): Row[] {
   const varied = new Map(study.sweep.axes.flatMap((axis) => axis.map((c) => [c.path, c.values] as const)));
@@ -34,7 +39,7 @@ export function recipeRows(study: Study): Row[] {
       return [s.path, values ? `${values.join(", ")} (varied)` : s.value];
     });
   const augmented = rows.some(([path]) => RANDOM_AUGMENTATION.includes(path));
-  return augmented ? rows : [...rows, ["augmentation", "none"]];
+  return augmented || isOfOthers(study) ? rows : [...rows, ["augmentation", "none"]];
 }
 
 /** Axes of several settings, which walk in step. */
@@ -66,7 +71,7 @@ function file(study: Study): HTMLElement | null {
   const s = study.sweep;
   if (!s.file) return null;
   const text = el("pre", { id: "sweep-file", tabindex: "0" }, s.file);
-  const what = s.file_submitted ? "The sweep file, as it was submitted" : "The sweep as a file, with every default filled in (it was submitted without one)";
+  const what = isOfOthers(study) ? "The table of runs" : s.file_submitted ? "The sweep file, as it was submitted" : "The sweep as a file, with every default filled in (it was submitted without one)";
   return el("details", {}, el("summary", {}, what), copyButton(text), text);
 }
 
@@ -75,10 +80,10 @@ export function recipe(study: Study): HTMLElement {
   const rows: Row[] = [...recipeRows(study)];
   if (study.evaluation.identity) rows.push(["data identity", study.evaluation.identity]);
   if (s.reference_accuracy !== null) rows.push(["reference_accuracy", String(s.reference_accuracy)]);
-  rows.push(["seed", s.seed]);
+  if (!isOfOthers(study)) rows.push(["seed", s.seed]);
   if (s.specification_sha256) rows.push(["specification hash", s.specification_sha256]);
   return section("What was trained", "",
-    titledTable(`The training that all members share: what differs from the defaults, and the settings that are always asked for. ${inStep(study)}`,
+    rows.length === 0 ? null : titledTable(`The training that all members share: what differs from the defaults, and the settings that are always asked for. ${inStep(study)}`,
       table(["setting", "value"], rows, 99)),
     plans(study),
     file(study));

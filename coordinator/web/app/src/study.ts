@@ -38,6 +38,18 @@ export interface ClassSensitivity {
   churn: Estimate;
 }
 
+export interface GroupSensitivity {
+  column: string;
+  name: string;
+  examples: number;
+  accuracy: Estimate;
+  accuracy_sd: Estimate;
+  ratio: Estimate;
+  churn: Estimate;
+  false_positive_rate: Estimate;
+  false_negative_rate: Estimate;
+}
+
 export interface AxisSetting {
   path: string;
   value: string;
@@ -72,6 +84,7 @@ export interface Cohort {
   cosine: Estimate;
   seconds: Estimate;
   per_class: ClassSensitivity[];
+  per_group: GroupSensitivity[];
 }
 
 export interface BlockSummary {
@@ -256,6 +269,7 @@ export interface Study {
   contrasts: Contrast[];
   decompositions: SourceDecomposition[];
   worst_classes: { text: string };
+  worst_groups: { column: string; text: string }[];
   curves: Curve[];
   heat_map: {
     members: string[];
