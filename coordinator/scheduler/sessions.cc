@@ -180,8 +180,8 @@ void On(Turn& turn, WorkerConnected&& event) {
 
 namespace {
 
-// What a worker was given while it was leaving and has never named. It may have begun what came just
-// before it said that it leaves, and loses that if its stream breaks before its next word.
+// What a worker was given while it was leaving and has never named. It may have begun what came
+// just before it said that it leaves, and loses that if its stream breaks before its next word.
 void GiveBack(Turn& turn, const Worker& worker) {
   const std::map<LeaseId, MemberId> leases = worker.leases;
   for (const auto& [id, member] : leases) {
