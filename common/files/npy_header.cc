@@ -119,7 +119,7 @@ absl::Status ReadEntry(DictionaryReader& reader, Found& found) {
     found.type = ParseDescr(*descr);
     if (found.type) return absl::OkStatus();
     return InvalidInput(
-        fmt::format("values are of type '{}'; expected <f4, |u1, <i4 or <i8", *descr));
+        fmt::format("values are of type '{}'; expected <f4, <f8, |u1, <i4 or <i8", *descr));
   }
   if (*key == "fortran_order" && !found.order) {
     found.order = true;

@@ -1,13 +1,18 @@
+#include <filesystem>
+#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 
 #include "coordinator/cli/commands.h"
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/study_output.h"
+#include "coordinator/inputs/layout.h"
 #include "coordinator/inputs/read_export.h"
 #include "coordinator/inputs/runs.h"
+#include "coordinator/inputs/runs_table.h"
 
 namespace noisefloor::cli {
 
@@ -35,6 +40,8 @@ std::string Understood(const report::StudyInput& input) {
   }
   for (const auto& axis : input.sweep.axes) {
     text += fmt::format("\n  axis {}: {}", axis[0].path, Counted(axis[0].values.size(), "value"));
+    const std::string_view meant = inputs::MeantColumn(axis[0].path);
+    if (!meant.empty()) text += fmt::format(" (did you mean the column {}?)", meant);
   }
   return text + "\n";
 }
@@ -71,6 +78,7 @@ results/groups.csv sorts the examples into groups, a column `example` from 0 and
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(output_.Form(context).status());  // Before anything takes long.
     NF_ASSIGN_OR_RETURN(inputs::StudySource source, inputs::ReadRuns(folder_));
+    NF_RETURN_IF_ERROR(CheckNothingIsOverwritten(source));
     context.err << Understood(source.input);
     source.input.sweep.noisefloor_version = NOISEFLOOR_VERSION;
     const inputs::LoadedStudy loaded = inputs::LoadArrays(std::move(source), inputs::FindExported);
@@ -80,6 +88,27 @@ results/groups.csv sorts the examples into groups, a column `example` from 0 and
   }
 
  private:
+  // What is read must not be what is written.
+  absl::Status CheckNothingIsOverwritten(const inputs::StudySource& source) const {
+    if (output_.to().empty()) return absl::OkStatus();
+    std::vector<std::string> read = {fmt::format("{}/{}", folder_, inputs::kRunsFile),
+                                     fmt::format("{}/{}", folder_, inputs::kClassesFile)};
+    const auto add = [&](const std::optional<inputs::InputFile>& file) {
+      if (file) read.push_back(file->path);
+    };
+    for (const auto& set : source.sets) {
+      add(set.labels);
+      add(set.groups);
+    }
+    for (const auto& member : source.members) add(member.predictions);
+    const std::filesystem::path to = std::filesystem::weakly_canonical(output_.to());
+    for (const std::string& path : read) {
+      if (std::filesystem::weakly_canonical(path) != to) continue;
+      return InvalidInput(fmt::format("--to={}: the study is made of that file", output_.to()));
+    }
+    return absl::OkStatus();
+  }
+
   std::string folder_;
   StudyOutput output_;
 };

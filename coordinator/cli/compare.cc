@@ -34,7 +34,7 @@ constexpr MarginName kMargins[] = {{"churn", &report::Margins::churn},
                                    {"top1", &report::Margins::top1},
                                    {"shift", &report::Margins::shift}};
 
-// "0.5%" or "0.005": a fraction of the answers, above 0 and at most a half: "1" is meant for 1 %.
+// "0.5%" or "0.005": a fraction of the answers, above 0 and at most a half.
 std::optional<double> ParseFraction(std::string text) {
   const bool percent = text.ends_with("%");
   if (percent) text.pop_back();
@@ -42,6 +42,7 @@ std::optional<double> ParseFraction(std::string text) {
   double value = text.empty() ? 0 : std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0') return std::nullopt;
   if (percent) value /= 100;
+  if (!percent && value >= 0.1) return std::nullopt;  // Most likely meant for a percentage.
   return value > 0 && value <= 0.5 ? std::optional(value) : std::nullopt;
 }
 

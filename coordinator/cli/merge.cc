@@ -49,6 +49,8 @@ replicates, as within one sweep.)";
         return InvalidInput(fmt::format("{}: expected each folder once", folder));
       }
       NF_ASSIGN_OR_RETURN(inputs::StudySource source, inputs::ReadSource(folder));
+      // Those that another site's stand for, too: damage proves nothing.
+      NF_RETURN_IF_ERROR(inputs::CheckFiles(source));
       context.err << fmt::format("{}: {} of {} ({})\n", folder,
                                  Counted(source.members.size(), "member"), source.input.sweep.id,
                                  source.input.sweep.name);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/trainer_protocol/datasets.h"
+#include "coordinator/inputs/layout.h"
 
 namespace noisefloor::inputs {
 
@@ -117,8 +118,10 @@ void CheckClassNames(report::EvaluationSet& evaluation, LoadedStudy& study) {
     return;
   }
   Warn(study, "sweep",
-       InvalidInput(fmt::format("{} names of classes, {} of them distinct; expected {}",
-                                names.size(), distinct.size(), evaluation.classes)),
+       InvalidInput(fmt::format("{}: {} names of classes, {} of them distinct and none empty; the "
+                                "labels and answers have {} classes",
+                                kClassesFile, names.size(), distinct.size() - distinct.count(""),
+                                evaluation.classes)),
        "Classes go by their numbers.");
   evaluation.class_names.clear();
 }
@@ -174,6 +177,7 @@ void LoadPredictions(const std::optional<InputFile>& file, report::EvaluationSet
   const absl::Status fits = CheckRows(*file, matrix->rows, size);
   if (!fits.ok()) return Warn(study, member.id, fits, kLeftOut);
   member.predictions = matrix->values;
+  member.answers = matrix->answers;
 }
 
 void LoadWeights(const std::optional<InputFile>& file, report::MemberInput& member,

@@ -56,10 +56,27 @@ absl::StatusOr<StudySource> ReadSource(const std::string& folder) {
 }
 
 absl::StatusOr<std::string> FindExported(const InputFile& file) {
+  NF_RETURN_IF_ERROR(CheckIsFile(file.path));
   NF_ASSIGN_OR_RETURN(const std::string found, Sha256File(file.path));
   if (found == file.sha256) return file.path;
   return MakeError(absl::StatusCode::kDataLoss, fmt::format("{}: its SHA-256 is {}, expected {}",
                                                             file.path, found, file.sha256));
+}
+
+absl::Status CheckFiles(const StudySource& source) {
+  const auto check = [](const std::optional<InputFile>& file) {
+    return file ? FindExported(*file).status() : absl::OkStatus();
+  };
+  for (const StudySource::SetFiles& set : source.sets) {
+    NF_RETURN_IF_ERROR(check(set.labels));
+    NF_RETURN_IF_ERROR(check(set.images));
+    NF_RETURN_IF_ERROR(check(set.groups));
+  }
+  for (const StudySource::MemberFiles& member : source.members) {
+    NF_RETURN_IF_ERROR(check(member.predictions));
+    NF_RETURN_IF_ERROR(check(member.weights));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<LoadedStudy> ReadExport(const std::string& folder) {

@@ -16,6 +16,9 @@ absl::StatusOr<StudySource> ReadSource(const std::string& folder);
 // Of a source with such paths: refuses files whose bytes are not the hash's.
 absl::StatusOr<std::string> FindExported(const InputFile& file);
 
+// Are all of them there, and what their hashes say?
+absl::Status CheckFiles(const StudySource& source);
+
 // With its arrays: those that it names and that are missing, damaged or of another shape are
 // errors.
 absl::StatusOr<LoadedStudy> ReadExport(const std::string& folder);

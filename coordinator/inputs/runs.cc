@@ -246,6 +246,9 @@ class Builder {
     member.seconds = row.seconds;
     std::optional<InputFile>& file = out_.members.emplace_back().predictions;
     if (row.predictions.empty()) return absl::OkStatus();
+    if (!predictions_.insert(row.predictions).second) {
+      return Wrong(row, fmt::format("'{}' is another run's predictions, too", row.predictions));
+    }
     const absl::Status put = PutFile("predictions", row.name, row.predictions, file);
     if (!put.ok()) return Annotate(put, fmt::format("{}:{}", table_.path, row.line));
     NF_ASSIGN_OR_RETURN(const NpyView array, NpyView::Open(file->path));
@@ -261,15 +264,17 @@ class Builder {
                        std::optional<InputFile>& file) {
     if (!LiesBelow(path)) return InvalidInput(fmt::format("'{}' leads out of the folder", path));
     file = {kind, run, fmt::format("{}/{}", folder_, path), "", 0};
+    NF_RETURN_IF_ERROR(CheckIsFile(file->path));
     NF_ASSIGN_OR_RETURN(file->sha256, Sha256File(file->path));
     return absl::OkStatus();
   }
 
   absl::Status PutTestSet() {
     report::EvaluationSet& set = out_.input.evaluations[0];
+    const bool labelled = PathExists(fmt::format("{}/{}", folder_, kLabelsFile));
     // Never the name of a data set that we know.
-    set.data_set = fmt::format("{}/{}", FolderName(), kLabelsFile);
-    if (PathExists(fmt::format("{}/{}", folder_, kLabelsFile))) {
+    set.data_set = fmt::format("{}/{}", FolderName(), labelled ? kLabelsFile : "");
+    if (labelled) {
       NF_RETURN_IF_ERROR(
           PutFile("evaluation_labels", "", std::string(kLabelsFile), out_.sets[0].labels));
       set.identity = out_.sets[0].labels->sha256;
@@ -317,6 +322,7 @@ class Builder {
   std::map<NoiseSource, Seen> seeds_;
   std::map<uint32_t, std::map<std::pair<Draws, uint32_t>, uint32_t>> numbers_;  // By block.
   std::map<std::pair<uint32_t, Draws>, uint32_t> copies_;
+  std::set<std::string> predictions_;
 };
 
 }  // namespace

@@ -6,8 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "fmt/format.h"
 
+#include "common/base/nearest.h"
+#include "common/base/sha256_text.h"
 #include "common/base/sweep_limits.h"
 #include "common/files/atomic_file.h"
 #include "common/files/csv_reader.h"
@@ -63,17 +66,25 @@ std::string PutSeconds(const std::string& cell, RunRow& row) {
   if (cell.empty()) return "";
   const std::optional<double> value = NumberOf(cell);
   if (!value || !(*value >= 0) || std::isinf(*value)) {
-    return fmt::format("seconds '{}'; expected a number", cell);
+    return fmt::format("seconds '{}'; expected a number of 0 or more", cell);
   }
   row.seconds = *value;
   return "";
 }
 
+// "Free" and "OFF" are those words, too.
 PutCell IntoSource(NoiseSource source) {
   return [source](const std::string& cell, RunRow& row) -> std::string {
-    if (!cell.empty()) row.sources[source] = cell;
+    const std::string word = absl::AsciiStrToLower(cell);
+    if (!cell.empty()) row.sources[source] = word == "free" || word == "off" ? word : cell;
     return "";
   };
+}
+
+std::string PutWeights(const std::string& cell, RunRow& row) {
+  row.weights_sha256 = absl::AsciiStrToLower(cell);
+  if (cell.empty() || IsSha256(row.weights_sha256)) return "";
+  return fmt::format("weights_sha256 '{}'; expected 64 hexadecimal digits", cell);
 }
 
 PutCell IntoAxis(const std::string& path) {
@@ -91,7 +102,7 @@ PutCell ColumnOf(const std::string& name) {
   if (name == "plan") return Into(&RunRow::plan);
   if (name == "block") return PutBlock;
   if (name == "top1" || name == "top5" || name == "loss") return IntoMetric(name);
-  if (name == "weights_sha256") return Into(&RunRow::weights_sha256);
+  if (name == "weights_sha256") return PutWeights;
   if (name == "unit") return Into(&RunRow::unit);
   if (name == "seconds") return PutSeconds;
   if (const std::optional<NoiseSource> source = ParseNoiseSource(name)) return IntoSource(*source);
@@ -99,6 +110,14 @@ PutCell ColumnOf(const std::string& name) {
 }
 
 }  // namespace
+
+std::string_view MeantColumn(std::string_view axis) {
+  std::vector<std::string_view> known = {"run",  "predictions", "hardware", "stack",
+                                         "plan", "block",       "top1",     "top5",
+                                         "loss", "unit",        "seconds",  "weights_sha256"};
+  for (const NoiseSource source : kAllNoiseSources) known.push_back(Name(source));
+  return Nearest(axis, known);
+}
 
 absl::StatusOr<RunTable> ReadRunTable(const std::string& folder) {
   RunTable table;
@@ -109,8 +128,10 @@ absl::StatusOr<RunTable> ReadRunTable(const std::string& folder) {
   std::set<std::string> names;
   bool tells_predictions = false;
   for (const std::string& column : csv.columns()) {
-    columns.push_back(ColumnOf(column));
-    names.insert(column);
+    const std::string name(absl::StripAsciiWhitespace(column));
+    columns.push_back(ColumnOf(name));
+    if (names.insert(name).second) continue;
+    return AtLine(table.path, 1, fmt::format("column {} is there twice", name));
   }
   if (!names.contains("run")) return AtLine(table.path, 1, "no column run, the name of each run");
   tells_predictions = names.contains("predictions");
@@ -120,7 +141,8 @@ absl::StatusOr<RunTable> ReadRunTable(const std::string& folder) {
     RunRow& row = table.rows.emplace_back();
     row.line = csv.line();
     for (size_t i = 0; i < cells.size(); ++i) {
-      const std::string wrong = columns[i](cells[i], row);
+      const std::string cell(absl::StripAsciiWhitespace(cells[i]));
+      const std::string wrong = columns[i](cell, row);
       if (!wrong.empty()) return csv.Wrong(wrong);
     }
     if (row.name.empty()) return csv.Wrong("a run without a name");

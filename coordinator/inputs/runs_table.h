@@ -1,4 +1,4 @@
-// The table of runs that others trained: runs.csv. Internal to this folder.
+// The table of runs that others trained: runs.csv.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,11 @@ struct RunTable {
   std::vector<RunRow> rows;  // One at least, every name once.
 };
 
-// Of `folder`/runs.csv. InvalidArgument as PATH:LINE: what is wrong.
+// The column that the name of an axis was most likely meant to be; "": none is near.
+std::string_view MeantColumn(std::string_view axis);
+
+// Of `folder`/runs.csv; blanks round a cell do not count. InvalidArgument as PATH:LINE: what is
+// wrong.
 absl::StatusOr<RunTable> ReadRunTable(const std::string& folder);
 
 }  // namespace noisefloor::inputs

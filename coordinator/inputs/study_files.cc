@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "common/files/atomic_file.h"
 #include "common/files/csv_reader.h"
 #include "common/files/text_lines.h"
+#include "coordinator/analysis/prediction_matrix.h"
 
 namespace noisefloor::inputs {
 
@@ -69,6 +71,14 @@ absl::StatusOr<std::vector<int32_t>> WholeNumbers(const NpyView& array, const ab
   return wrong;
 }
 
+// As PredictionMatrix answers: the largest, the first of equal ones, none where one is no number.
+int16_t AnswerOf(std::span<const double> logits) {
+  if (std::ranges::any_of(logits, [](double logit) { return std::isnan(logit); })) {
+    return analysis::kUndefined;
+  }
+  return static_cast<int16_t>(std::ranges::max_element(logits) - logits.begin());
+}
+
 report::ExampleGroups GroupsOf(const std::string& column, const std::vector<std::string>& cells) {
   report::ExampleGroups groups = {.column = column};
   std::map<std::string_view, int32_t> places;
@@ -118,13 +128,18 @@ absl::StatusOr<StudyFiles::Matrix> StudyFiles::Predictions(const InputFile& file
     NF_ASSIGN_OR_RETURN(const std::span<const double> values, array->Values<double>());
     NF_RETURN_IF_ERROR(Copying(values.size() * sizeof(float), "logits of float64"));
     std::vector<float>& copy = copies_.emplace_back(values.begin(), values.end());
-    return Matrix{shape[0], shape[1], copy};
+    std::vector<int16_t>& answers = answers_.emplace_back();
+    const auto width = static_cast<size_t>(shape[1]);
+    for (size_t at = 0; width > 0 && at < values.size(); at += width) {
+      answers.push_back(AnswerOf(values.subspan(at, width)));
+    }
+    return Matrix{shape[0], shape[1], copy, answers};
   }
   if (shape.size() != 2 || array->type() != ElementType::kFloat32) {
     return NotOfShape(file, "float32 [examples, classes]", *array);
   }
   NF_ASSIGN_OR_RETURN(const std::span<const float> values, array->Values<float>());
-  return Matrix{shape[0], shape[1], values};
+  return Matrix{shape[0], shape[1], values, {}};
 }
 
 absl::StatusOr<std::span<const int16_t>> StudyFiles::Answers(const InputFile& file) {
@@ -136,9 +151,9 @@ absl::StatusOr<std::span<const int16_t>> StudyFiles::Answers(const InputFile& fi
   std::vector<int16_t>& answers = answers_.emplace_back();
   answers.reserve(values.size());
   for (const int32_t value : values) {
-    if (value < 0 || value > std::numeric_limits<int16_t>::max()) {
-      return InvalidInput(fmt::format("{}: the answer {} to example {} is no class", NameOf(file),
-                                      value, answers.size()));
+    if (value < 0 || value >= std::numeric_limits<int16_t>::max()) {
+      return InvalidInput(
+          fmt::format("{}: the answer to example {} is no class", NameOf(file), answers.size()));
     }
     answers.push_back(static_cast<int16_t>(value));
   }
@@ -239,7 +254,7 @@ absl::StatusOr<StudyFiles::Matrix> StudyFiles::Decisions(const Matrix& logits) {
     copy.push_back(0);
     copy.push_back(logit);
   }
-  return Matrix{logits.rows * logits.columns, 2, copy};
+  return Matrix{logits.rows * logits.columns, 2, copy, {}};
 }
 
 absl::StatusOr<StudyFiles::Images> StudyFiles::EvaluationImages(const InputFile& file) {

@@ -35,8 +35,10 @@ class StudyFiles {
     int64_t rows = 0;
     int64_t columns = 0;
     std::span<const float> values;
+    std::span<const int16_t> answers;  // {rows}: of values that were rounded; else empty.
   };
-  // A .npy of float32 {examples, classes}, or of float64, which is copied and rounded.
+  // A .npy of float32 {examples, classes}, or of float64, which is copied and rounded, once it is
+  // known what each row answers.
   absl::StatusOr<Matrix> Predictions(const InputFile& file);
   // A .npy of whole numbers {examples}: the classes that were answered. Copied.
   absl::StatusOr<std::span<const int16_t>> Answers(const InputFile& file);

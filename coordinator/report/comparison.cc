@@ -204,7 +204,10 @@ void CountPairs(const Gathered& gathered, const std::vector<CellPair>& blocks,
     for (size_t r = 0; r < a.size(); ++r) {
       const Hashes& of_a = gathered.members[a[r]].input->hashes;
       const Hashes& of_b = gathered.members[b[r]].input->hashes;
-      out.identical_pairs += !of_a.weights.empty() && of_a.weights == of_b.weights;
+      // Equal weights may answer otherwise: on other hardware, by other kernels.
+      out.identical_pairs +=
+          !of_a.weights.empty() && of_a.weights == of_b.weights &&
+          (of_a.logits.empty() || of_b.logits.empty() || of_a.logits == of_b.logits);
     }
   }
 }

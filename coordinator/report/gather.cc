@@ -95,8 +95,20 @@ bool HasAnswers(const MemberInput& member) {
 }
 
 absl::Status AddAnswers(const MemberInput& member, PredictionMatrix& matrix) {
-  return member.predictions.empty() ? matrix.AddAnswers(member.answers)
-                                    : matrix.AddLogits(member.predictions);
+  return member.answers.empty() ? matrix.AddLogits(member.predictions)
+                                : matrix.AddAnswers(member.answers);
+}
+
+// An answer that is none is an error, and differs from every other: that has to be said.
+void WarnOfUndefined(const MemberInput& member, std::span<const int16_t> answers,
+                     std::vector<Warning>& warnings) {
+  const auto undefined = std::ranges::count(answers, analysis::kUndefined);
+  if (undefined == 0) return;
+  warnings.push_back(
+      {"warning", member.id,
+       std::to_string(undefined) + " of " + std::to_string(answers.size()) +
+           " answers are none, for logits there are no numbers: they count as wrong, and as "
+           "different from every other."});
 }
 
 // The members of a set that are done and have predictions, by cell and replicate.
@@ -135,6 +147,7 @@ void ReadAnswers(Gathered& gathered, size_t place) {
       continue;
     }
     member.row = matrix.members() - 1;
+    WarnOfUndefined(*member.input, matrix.Row(*member.row), gathered.warnings);
   }
   if (matrix.members() > 0) set.answers = std::move(matrix);
 }

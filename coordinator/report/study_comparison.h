@@ -73,7 +73,7 @@ struct Comparison {
   bool kernels_fixed = false;     // No physical source is free: a pair differs by its class only.
   std::vector<std::string> held;  // Seeded sources with one draw for each block.
   int64_t pairs = 0;              // Replicates that are done on both sides.
-  int64_t identical_pairs = 0;    // Equal weight hashes.
+  int64_t identical_pairs = 0;    // Equal hashes of weights and, where both are known, of logits.
   int64_t left_out = 0;           // Members without a partner.
   int64_t draws = 0;              // Independent draws of the seeded sources among the pairs.
   std::vector<Draw> by_draw;

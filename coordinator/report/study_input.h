@@ -127,7 +127,9 @@ struct MemberInput {
   std::string trainer_build;
   std::string environment_json;        // The whole environment, a JSON object; may be empty.
   std::span<const float> predictions;  // {examples, classes} logits, row major; empty: none.
-  std::span<const int16_t> answers;    // {examples}; where nothing but the answers is known.
+  // {examples}; what counts where it is there: of predictions that were rounded, or of which
+  // nothing else is known.
+  std::span<const int16_t> answers;
   WeightsView weights;
 };
 

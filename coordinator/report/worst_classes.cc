@@ -138,9 +138,11 @@ std::string TextOf(const WorstClasses& worst, double overall) {
     const auto of_class = std::ranges::find(worst.churn, name, &ClassChurn::name);
     churns += (churns.empty() ? "" : " and ") + Percent(of_class->churn, 1);
   }
-  return fmt::format("{}: {}{} pays most (95 %, n = {}): churn {} beside {}, the mean over {}.",
-                     worst.plan, groups ? worst.column + " " : "", names, worst.n, churns,
-                     Percent(overall, 1), things);
+  // n is of members: nothing is said of other examples of the group.
+  return fmt::format("{}: {}{} pays most (95 %{}, n = {}): churn {} beside {}, the mean over {}.",
+                     worst.plan, groups ? worst.column + " " : "", names,
+                     groups ? " on these test examples" : "", worst.n, churns, Percent(overall, 1),
+                     things);
 }
 
 WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts*>& of_plan,

@@ -54,7 +54,7 @@ TEST(Compare, ExitsWithTheVerdict) {
   const Printed open = line.Run({"compare", a, b, "--margin=churn=1%,top1=10%,shift=20%"});
   EXPECT_EQ(open.code, kUndecided) << open.err;
   EXPECT_THAT(open.out, HasSubstr("Inconclusive: 2 of 3 figures lie inside their margins"));
-  const Printed wide = line.Run({"compare", a, b, "--margin=top1=0.2,shift=20%"});
+  const Printed wide = line.Run({"compare", a, b, "--margin=top1=20%,shift=20%"});
   EXPECT_EQ(wide.code, kDone) << wide.err;
 }
 
@@ -95,7 +95,7 @@ TEST(Compare, SaysWhatItExpected) {
   const std::string a = Exported(scratch, "a", 0);
   CommandLine line;
   for (const char* margin :
-       {"churn", "churn=", "churn=x", "churn=0", "churn=200%", "churn=1", "luck=1%"}) {
+       {"churn", "churn=", "churn=x", "churn=0", "churn=200%", "churn=1", "churn=0.5", "luck=1%"}) {
     const Printed wrong = line.Run({"compare", a, a, std::string("--margin=") + margin});
     EXPECT_EQ(wrong.code, kRefused) << margin;
     EXPECT_THAT(wrong.err, AnyOf(HasSubstr("expected churn, top1 or shift, got 'luck'"),

@@ -1,6 +1,10 @@
 // Folders of runs that other programs trained.
 #include "coordinator/inputs/runs.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -8,8 +12,10 @@
 #include "gtest/gtest.h"
 
 #include "common/files/npy.h"
+#include "coordinator/analysis/prediction_matrix.h"
 #include "coordinator/inputs/load_arrays.h"
 #include "coordinator/inputs/read_export.h"
+#include "coordinator/inputs/runs_table.h"
 #include "tests/common/files/scratch.h"
 
 namespace noisefloor::inputs {
@@ -229,6 +235,37 @@ TEST_F(RunsTest, GroupsOfExamplesAreToldApart) {
               HasSubstr("1 examples, expected 200"));
 }
 
+TEST_F(RunsTest, BlanksAndCapitalsDoNotChangeWhatIsMeant) {
+  const StudySource source = Read("run, hardware ,init\na, old,FREE\nb,old ,Free\n");
+  ASSERT_THAT(source.input.cells, SizeIs(1));
+  EXPECT_EQ(source.input.cells[0].hardware, "old");
+  EXPECT_EQ(source.input.cells[0].sources.at(NoiseSource::kInit), SourceState::kFree);
+  EXPECT_EQ(MeantColumn("hardwear"), "hardware");
+  EXPECT_EQ(MeantColumn("dataorder"), "data_order");
+  EXPECT_EQ(MeantColumn("learning_rate"), "");
+}
+
+// What float32 cannot tell apart is answered before it is rounded; a row with a nan by nobody.
+TEST_F(RunsTest, AnswersAreThoseOfTheFile) {
+  const std::vector<double> logits = {1, 1 + 1e-12,    0, 1 + 1e-12, 1, 0, 0,
+                                      1, std::nan(""), 0, 1,         0};
+  ASSERT_TRUE(WriteNpy<double>(scratch_.Path("a.npy"), {4, 3}, std::span(logits)).ok());
+  const LoadedStudy loaded = LoadArrays(Read("run\na\nb\n"), FindExported);
+  ASSERT_THAT(loaded.faults, SizeIs(0));
+  EXPECT_THAT(loaded.input.members[0].answers, ElementsAre(1, 0, analysis::kUndefined, 1));
+  const report::Study study = BuildStudy(loaded);
+  EXPECT_DOUBLE_EQ(study.cohorts[0].churn.value.value(), 0.75);
+  EXPECT_TRUE(std::ranges::any_of(study.warnings, [](const report::Warning& warning) {
+    return warning.subject == "a" && warning.text.starts_with("1 of 4 answers are none");
+  }));
+}
+
+// A pipe would be waited for, for ever.
+TEST_F(RunsTest, OnlyFilesAreRead) {
+  ASSERT_EQ(mkfifo(scratch_.Path("pipe.npy").c_str(), 0600), 0);
+  EXPECT_THAT(Error("run\npipe\n"), HasSubstr("pipe.npy: it is no file"));
+}
+
 TEST_F(RunsTest, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_THAT(Error("name\na\n"), HasSubstr("runs.csv:1: no column run"));
   EXPECT_THAT(Error("run\n"), HasSubstr("runs.csv:1: no runs"));
@@ -238,6 +275,10 @@ TEST_F(RunsTest, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_THAT(Error("run,top1\na,87.1\n"),
               HasSubstr("runs.csv:2: top1 '87.1'; expected a number from 0 to 1"));
   EXPECT_THAT(Error("run,block\na,-1\n"), HasSubstr("runs.csv:2: block '-1'"));
+  EXPECT_THAT(Error("run,weights_sha256\na,abc\n"), HasSubstr("expected 64 hexadecimal digits"));
+  EXPECT_THAT(Error("run,predictions\na,a.npy\nb,a.npy\n"),
+              HasSubstr("runs.csv:3: 'a.npy' is another run's predictions, too"));
+  EXPECT_THAT(Error("run,init, init\na,1,1\n"), HasSubstr("column init is there twice"));
   EXPECT_THAT(Error("run,init\na,1\nb,\n"), HasSubstr("says what init was of some runs"));
   EXPECT_THAT(Error("run,init\na,1\nb,off\n"),
               HasSubstr("runs.csv:3: init is 'off', and '1' in other runs"));
@@ -252,7 +293,7 @@ TEST_F(RunsTest, AnswersThatDoNotFitAreFaults) {
   Answers("b.npy", {0, 1, -2, 1});
   const LoadedStudy again = LoadArrays(Read("run\na\nb\n"), FindExported);
   ASSERT_THAT(again.faults, SizeIs(1));
-  EXPECT_THAT(again.faults[0].message(), HasSubstr("the answer -2 to example 2 is no class"));
+  EXPECT_THAT(again.faults[0].message(), HasSubstr("the answer to example 2 is no class"));
 }
 
 }  // namespace

@@ -171,8 +171,9 @@ TEST(WorstGroupsTest, TheGroupThatIsToldFromAllOthersPaysMost) {
   ASSERT_THAT(study.worst_groups, SizeIs(2));
   EXPECT_EQ(study.worst_groups[0].column, "camera");
   EXPECT_THAT(study.worst_groups[0].kept, ElementsAre("old"));
-  EXPECT_THAT(study.worst_groups[0].text,
-              HasSubstr("algo: camera old pays most (95 %, n = 12): churn "));
+  EXPECT_THAT(
+      study.worst_groups[0].text,
+      HasSubstr("algo: camera old pays most (95 % on these test examples, n = 12): churn "));
   EXPECT_THAT(study.worst_groups[1].text,
               HasSubstr("the 2 groups of even are not told apart by their churn (n = 12)"));
   EXPECT_THAT(study.headlines, Contains(study.worst_groups[0].text));
