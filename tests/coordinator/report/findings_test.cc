@@ -465,6 +465,8 @@ TEST(CohortFiguresTest, PairsWithoutHashesAreNotCalledIdentical) {
   }
   EXPECT_EQ(BuildStudy(tiny.input).hardware[0].identical_pairs, 3);
   EXPECT_THAT(BuildStudy(tiny.input).hardware[0].text, HasSubstr("All 3 pairs are bit-identical"));
+  tiny.input.members[0].hashes.logits = "others";
+  EXPECT_EQ(BuildStudy(tiny.input).hardware[0].identical_pairs, 2) << "weights are not all";
   for (MemberInput& member : tiny.input.members) member.hashes = {};
   tiny.input.members[2].hashes.weights = "only here";
 
