@@ -94,6 +94,8 @@ TEST(ReadExportTest, LabelsThatFitNoPredictionsAreRefused) {
   };
   EXPECT_THAT(with_labels({0, 1, 0}), HasSubstr("logits [6, 2], expected [3, 2]"));
   EXPECT_THAT(with_labels({0, 1, 0, -1, 0, 1}), HasSubstr("the class -1 of example 3"));
+  EXPECT_THAT(with_labels({0, 1, 0, 1, 2, 1}),
+              HasSubstr("the class 2 of example 4 is not below 2"));
 }
 
 // Without predictions and of no known data set, the labels say how many classes there are.

@@ -52,7 +52,7 @@ StudySource Full() {
   failed.state = MemberState::kFailed;
   failed.failure_cause = "bug";
   failed.failure_message = "it broke";
-  failed.environment_json = R"({"host": "a"})";
+  failed.environment_json = R"({"host": "b"})";
   source.sets[0] = {{{"evaluation_labels", "s9c0r0", "l.npy", "aa", 12}},
                     {{"evaluation_images", "s9c0r1", "i.npy", "bb", 34}},
                     {{"evaluation_groups", "s9c0r2", "g.csv", "ee", 56}}};
@@ -73,7 +73,7 @@ TEST(SourceJsonTest, ComesBackBitForBit) {
   EXPECT_EQ(member.curves.at("train_loss")[1].epoch, 1);
   EXPECT_TRUE(std::isinf(member.final_metrics.at("loss")));
   EXPECT_EQ(member.environment_json, R"({"host": "a"})");
-  EXPECT_EQ(read->input.members[1].environment_json, R"({"host": "a"})");
+  EXPECT_EQ(read->input.members[1].environment_json, R"({"host": "b"})");
   EXPECT_EQ(member.duplicates[0].weights, "w");
   EXPECT_EQ(read->input.sweep.seed, std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(read->input.sweep.plans[0].sources.at(NoiseSource::kInit).levels,

@@ -420,5 +420,28 @@ TEST(ContrastsTest, TableJsonAndCsvShowTheSame) {
       AllOf(HasSubstr("Contrasts: B - A"), HasSubstr("learning_rate: 0.1 / 0.4"), HasSubstr(" *")));
 }
 
+// Runs of other programs may have equal numbers and other draws.
+TEST(ContrastPairsTest, EqualNumbersAreNoPairsWhereTheDrawsAreOthers) {
+  for (const bool same : {true, false}) {
+    TinyStudy tiny(120, 10);
+    tiny.input.sweep.axes = {{{"train.optimizer.learning_rate", {"0.1", "0.2"}}}};
+    Draws draws(3);
+    for (const char* rate : {"0.1", "0.2"}) {
+      tiny.AddCell("algo", Algo(), "cpu-a", 0, {{"train.optimizer.learning_rate", rate}});
+      for (uint32_t r = 0; r < 6; ++r) {
+        std::vector<int16_t> answers;
+        for (int64_t x = 0; x < 120; ++x) {
+          answers.push_back(static_cast<int16_t>((x + (draws.Uniform() < 0.2)) % 10));
+        }
+        const uint32_t shift = same || rate == std::string("0.1") ? 0 : 100;
+        tiny.AddMember(answers).lanes = {{NoiseSource::kInit, {0, r + 1 + shift}}};
+      }
+    }
+    const Study study = BuildStudy(tiny.input);
+    ASSERT_EQ(study.contrasts.size(), 1u);
+    EXPECT_EQ(study.contrasts[0].paired, same);
+  }
+}
+
 }  // namespace
 }  // namespace noisefloor::report
