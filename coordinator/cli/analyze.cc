@@ -1,8 +1,6 @@
-#include <filesystem>
-#include <optional>
 #include <set>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "fmt/format.h"
 
@@ -81,8 +79,8 @@ results/groups.csv sorts the examples into groups, a column `example` from 0 and
     NF_RETURN_IF_ERROR(CheckNothingIsOverwritten(source));
     context.err << Understood(source.input);
     source.input.sweep.noisefloor_version = NOISEFLOOR_VERSION;
-    const inputs::LoadedStudy loaded = inputs::LoadArrays(std::move(source), inputs::FindExported);
-    if (!loaded.faults.empty()) return loaded.faults.front();
+    NF_ASSIGN_OR_RETURN(const inputs::LoadedStudy loaded,
+                        inputs::LoadWhole(std::move(source), inputs::FindChecked));
     NF_RETURN_IF_ERROR(output_.Tell(context, inputs::BuildStudy(loaded)));
     return kDone;
   }
@@ -91,22 +89,16 @@ results/groups.csv sorts the examples into groups, a column `example` from 0 and
   // What is read must not be what is written.
   absl::Status CheckNothingIsOverwritten(const inputs::StudySource& source) const {
     if (output_.to().empty()) return absl::OkStatus();
-    std::vector<std::string> read = {fmt::format("{}/{}", folder_, inputs::kRunsFile),
-                                     fmt::format("{}/{}", folder_, inputs::kClassesFile)};
-    const auto add = [&](const std::optional<inputs::InputFile>& file) {
-      if (file) read.push_back(file->path);
-    };
-    for (const auto& set : source.sets) {
-      add(set.labels);
-      add(set.groups);
-    }
-    for (const auto& member : source.members) add(member.predictions);
-    const std::filesystem::path to = std::filesystem::weakly_canonical(output_.to());
-    for (const std::string& path : read) {
-      if (std::filesystem::weakly_canonical(path) != to) continue;
+    const std::string to = LinkTarget(output_.to());
+    const auto check = [&](const std::string& read) {
+      if (LinkTarget(read) != to) return absl::OkStatus();
       return InvalidInput(fmt::format("--to={}: the study is made of that file", output_.to()));
+    };
+    for (const std::string_view file : {inputs::kRunsFile, inputs::kClassesFile}) {
+      NF_RETURN_IF_ERROR(check(fmt::format("{}/{}", folder_, file)));
     }
-    return absl::OkStatus();
+    return inputs::ForEachFile(source,
+                               [&](const inputs::InputFile& file) { return check(file.path); });
   }
 
   std::string folder_;

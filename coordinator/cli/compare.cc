@@ -18,6 +18,7 @@
 #include "coordinator/cli/output.h"
 #include "coordinator/cli/read_only_home.h"
 #include "coordinator/cli/stop_signal.h"
+#include "coordinator/cli/study_output.h"
 #include "coordinator/cli/terminal_text.h"
 #include "coordinator/inputs/read_export.h"
 #include "coordinator/report/gate_forms.h"
@@ -68,13 +69,6 @@ absl::Status ReadMargin(const std::string& text, std::set<std::string>& given,
   }
   margins.*(known->margin) = *value;
   return absl::OkStatus();
-}
-
-// What a link leads to; else the path as it is.
-std::string Target(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path target = std::filesystem::canonical(path, error);
-  return error ? path : target.string();
 }
 
 // Into the file, or into what is there and no file: a pipe, /dev/stdout.
@@ -145,7 +139,7 @@ passes, 5 when it fails, 6 when that is not decided.)";
     }
     for (std::string* const path : {&junit_, &page_}) {
       if (path->empty()) continue;
-      *path = Target(*path);
+      *path = LinkTarget(*path);
       RemoveOld(*path);
     }
     const StopSignal stop;  // What is written aside has to go.

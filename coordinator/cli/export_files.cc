@@ -53,7 +53,7 @@ absl::Status WriteSweepFile(Connection& connection, uint64_t sweep, const std::s
   return WriteFileAtomically(path, answer.file().empty() ? answer.resolved_file() : answer.file());
 }
 
-// Every file that a member left and that has a place.
+// Every file that a member left, that has a place and is not there already.
 absl::Status WriteArtifacts(Connection& connection, const v1::Member& member,
                             const std::string& folder, Exported& written) {
   const Json specification = Json::parse(member.specification(), nullptr, false);
@@ -182,11 +182,11 @@ absl::StatusOr<Exported> WriteExport(const Context& context, Connection& connect
   Exported written = {.members = members.size(), .inference = IsInference(members)};
   if (!written.inference) NF_RETURN_IF_ERROR(WriteStudyJson(connection, sweep, folder));
   NF_RETURN_IF_ERROR(WriteForPeople(context, connection, sweep, members, folder, written));
-  for (const v1::Member& member : members) {
-    NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
-  }
   if (!written.inference) {
     NF_RETURN_IF_ERROR(WriteWholeInput(connection, sweep, members, folder, written));
+  }
+  for (const v1::Member& member : members) {  // What else they left.
+    NF_RETURN_IF_ERROR(WriteArtifacts(connection, member, folder, written));
   }
   return written;
 }

@@ -1,7 +1,7 @@
 #include "coordinator/inputs/merge.h"
 
-#include <filesystem>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,10 +42,10 @@ replicates, as within one sweep.)";
   absl::StatusOr<int> Run(Context& context) override {
     NF_RETURN_IF_ERROR(output_.Form(context).status());  // Before anything takes long.
     std::vector<inputs::Site> sites;
-    std::set<std::filesystem::path> seen;
+    std::set<std::string> seen;
     for (std::string folder : folders_) {
       while (folder.size() > 1 && folder.ends_with("/")) folder.pop_back();
-      if (!seen.insert(std::filesystem::weakly_canonical(folder)).second) {
+      if (!seen.insert(LinkTarget(folder)).second) {
         return InvalidInput(fmt::format("{}: expected each folder once", folder));
       }
       NF_ASSIGN_OR_RETURN(inputs::StudySource source, inputs::ReadSource(folder));
@@ -58,8 +58,8 @@ replicates, as within one sweep.)";
     }
     NF_ASSIGN_OR_RETURN(inputs::StudySource merged, inputs::Merge(std::move(sites), options_));
     merged.input.sweep.noisefloor_version = NOISEFLOOR_VERSION;
-    const inputs::LoadedStudy loaded = inputs::LoadArrays(std::move(merged), inputs::FindExported);
-    if (!loaded.faults.empty()) return loaded.faults.front();
+    NF_ASSIGN_OR_RETURN(const inputs::LoadedStudy loaded,
+                        inputs::LoadWhole(std::move(merged), inputs::FindChecked));
     NF_RETURN_IF_ERROR(output_.Tell(context, inputs::BuildStudy(loaded)));
     return kDone;
   }

@@ -1,5 +1,6 @@
 #include "coordinator/cli/study_output.h"
 
+#include <filesystem>
 #include <vector>
 
 #include "fmt/format.h"
@@ -54,6 +55,12 @@ absl::StatusOr<std::string> TextOf(const report::Study& study, v1::GetStudyReque
 }
 
 }  // namespace
+
+std::string LinkTarget(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
 
 void StudyOutput::Describe(CLI::App& app) {
   app.add_option("--form", form_,

@@ -9,6 +9,9 @@
 
 namespace noisefloor::cli {
 
+// What a link leads to; else the path as it is.
+std::string LinkTarget(const std::string& path);
+
 class StudyOutput {
  public:
   void Describe(CLI::App& app);

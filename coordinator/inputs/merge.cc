@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 
 #include "common/base/ids.h"
+#include "coordinator/inputs/cell_order.h"
 #include "coordinator/inputs/merge_sweeps.h"
 
 namespace noisefloor::inputs {
@@ -18,17 +19,6 @@ namespace {
 
 using report::CellInput;
 using report::MemberInput;
-
-// Where a cell stands in a sweep that has all of it: sweep::Expand's order.
-using CellOrder = std::tuple<std::vector<size_t>, size_t, size_t, size_t, uint32_t>;
-
-template <typename T>
-size_t PlaceIn(std::vector<T>& list, const T& value) {
-  const auto found = std::ranges::find(list, value);
-  if (found != list.end()) return static_cast<size_t>(found - list.begin());
-  list.push_back(value);
-  return list.size() - 1;
-}
 
 struct MemberPlace {
   CellOrder cell;
@@ -85,8 +75,8 @@ class Merger {
   // Classes and stacks stand in the order of the sites; known before any cell is added.
   void NameClasses(const Site& site) {
     for (const CellInput& cell : site.source.input.cells) {
-      if (!cell.hardware.empty()) (void)PlaceIn(hardware_, cell.hardware);
-      if (!cell.stack.empty()) (void)PlaceIn(stacks_, cell.stack);
+      if (!cell.hardware.empty()) (void)hardware_.PlaceOf(cell.hardware);
+      if (!cell.stack.empty()) (void)stacks_.PlaceOf(cell.stack);
     }
   }
 
@@ -200,7 +190,7 @@ class Merger {
   CellOrder AddCell(const Site& site, CellInput cell, size_t set) {
     cell.evaluation = set;
     CellOrder order = {sweep_.PointOf(cell.axes), sweep_.PlanOf(cell.plan),
-                       PlaceIn(hardware_, cell.hardware), PlaceIn(stacks_, cell.stack), cell.block};
+                       hardware_.PlaceOf(cell.hardware), stacks_.PlaceOf(cell.stack), cell.block};
     if (cell.stack.empty()) {
       for (const auto& [other, begun] : cells_) {
         const bool same_class = cell.hardware.empty() || begun.input.hardware == cell.hardware;
@@ -270,8 +260,8 @@ class Merger {
   std::vector<std::string>& conflicts_;
   MergedSweep sweep_;
   std::map<CellOrder, MergedCell> cells_;
-  std::vector<std::string> hardware_;
-  std::vector<std::string> stacks_;
+  Seen hardware_;
+  Seen stacks_;
   std::map<std::pair<std::string, std::string>, size_t> set_places_;  // By data set and size.
   std::vector<report::EvaluationSet> evaluations_;
   std::vector<StudySource::SetFiles> files_of_sets_;

@@ -16,27 +16,15 @@ namespace {
 
 constexpr uint64_t kMostJsonBytes = uint64_t{4} << 30;
 
-absl::Status PutBelow(const std::string& folder, std::optional<InputFile>& file) {
-  if (!file) return absl::OkStatus();
-  if (!LiesBelow(file->path)) {
-    return InvalidInput(fmt::format("the {} of {}: '{}' leads out of the folder", file->kind,
-                                    file->member, file->path));
-  }
-  file->path = fmt::format("{}/{}", folder, file->path);
-  return absl::OkStatus();
-}
-
 absl::Status PutBelow(const std::string& folder, StudySource& source) {
-  for (StudySource::SetFiles& set : source.sets) {
-    NF_RETURN_IF_ERROR(PutBelow(folder, set.labels));
-    NF_RETURN_IF_ERROR(PutBelow(folder, set.images));
-    NF_RETURN_IF_ERROR(PutBelow(folder, set.groups));
-  }
-  for (StudySource::MemberFiles& member : source.members) {
-    NF_RETURN_IF_ERROR(PutBelow(folder, member.predictions));
-    NF_RETURN_IF_ERROR(PutBelow(folder, member.weights));
-  }
-  return absl::OkStatus();
+  return ForEachFile(source, [&](InputFile& file) {
+    if (!LiesBelow(file.path)) {
+      return InvalidInput(fmt::format("the {} of {}: '{}' leads out of the folder", file.kind,
+                                      file.member, file.path));
+    }
+    file.path = fmt::format("{}/{}", folder, file.path);
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace
@@ -64,26 +52,18 @@ absl::StatusOr<std::string> FindExported(const InputFile& file) {
 }
 
 absl::Status CheckFiles(const StudySource& source) {
-  const auto check = [](const std::optional<InputFile>& file) {
-    return file ? FindExported(*file).status() : absl::OkStatus();
-  };
-  for (const StudySource::SetFiles& set : source.sets) {
-    NF_RETURN_IF_ERROR(check(set.labels));
-    NF_RETURN_IF_ERROR(check(set.images));
-    NF_RETURN_IF_ERROR(check(set.groups));
-  }
-  for (const StudySource::MemberFiles& member : source.members) {
-    NF_RETURN_IF_ERROR(check(member.predictions));
-    NF_RETURN_IF_ERROR(check(member.weights));
-  }
-  return absl::OkStatus();
+  return ForEachFile(source, [](const InputFile& file) { return FindExported(file).status(); });
+}
+
+absl::StatusOr<LoadedStudy> LoadWhole(StudySource source, FindFile find) {
+  LoadedStudy loaded = LoadArrays(std::move(source), std::move(find));
+  if (!loaded.faults.empty()) return loaded.faults.front();
+  return loaded;
 }
 
 absl::StatusOr<LoadedStudy> ReadExport(const std::string& folder) {
   NF_ASSIGN_OR_RETURN(StudySource source, ReadSource(folder));
-  LoadedStudy loaded = LoadArrays(std::move(source), FindExported);
-  if (!loaded.faults.empty()) return loaded.faults.front();
-  return loaded;
+  return LoadWhole(std::move(source), FindExported);
 }
 
 }  // namespace noisefloor::inputs

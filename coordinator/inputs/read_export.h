@@ -19,8 +19,14 @@ absl::StatusOr<std::string> FindExported(const InputFile& file);
 // Are all of them there, and what their hashes say?
 absl::Status CheckFiles(const StudySource& source);
 
-// With its arrays: those that it names and that are missing, damaged or of another shape are
-// errors.
+// Of files whose bytes were compared with their hashes already.
+inline absl::StatusOr<std::string> FindChecked(const InputFile& file) { return file.path; }
+
+// A source with its arrays: those that it names and that are missing, damaged or of another shape
+// are errors.
+absl::StatusOr<LoadedStudy> LoadWhole(StudySource source, FindFile find);
+
+// Likewise of a folder that export wrote.
 absl::StatusOr<LoadedStudy> ReadExport(const std::string& folder);
 
 }  // namespace noisefloor::inputs

@@ -15,6 +15,7 @@
 #include "common/files/npy.h"
 #include "common/files/sha256.h"
 #include "common/files/text_lines.h"
+#include "coordinator/inputs/cell_order.h"
 #include "coordinator/inputs/layout.h"
 #include "coordinator/inputs/paths.h"
 #include "coordinator/inputs/runs_table.h"
@@ -26,20 +27,6 @@ namespace {
 using report::MemberInput;
 
 constexpr uint64_t kMostNamesBytes = uint64_t{4} << 20;
-
-// Where a cell stands: by what the table names first.
-using CellOrder = std::tuple<std::vector<size_t>, size_t, size_t, size_t, uint32_t>;
-
-// Texts in the order in which they come first.
-class Seen {
- public:
-  size_t PlaceOf(const std::string& text) {
-    return places_.emplace(text, places_.size()).first->second;
-  }
-
- private:
-  std::map<std::string, size_t> places_;
-};
 
 // The seeds of a run's seeded sources.
 using Draws = std::map<NoiseSource, std::string>;
@@ -87,7 +74,8 @@ class Builder {
   }
 
   std::string FolderName() const {
-    return std::filesystem::weakly_canonical(folder_).filename().string();
+    std::error_code error;
+    return std::filesystem::weakly_canonical(folder_, error).filename().string();
   }
 
   void SortIntoCells() {

@@ -42,6 +42,22 @@ struct StudySource {
   std::vector<report::Warning> warnings;
 };
 
+// Calls `visit` with each file that the source names; the first error ends it.
+template <typename Source, typename Visit>
+absl::Status ForEachFile(Source& source, const Visit& visit) {
+  const auto visit_one = [&](auto& file) { return file ? visit(*file) : absl::OkStatus(); };
+  for (auto& set : source.sets) {
+    NF_RETURN_IF_ERROR(visit_one(set.labels));
+    NF_RETURN_IF_ERROR(visit_one(set.images));
+    NF_RETURN_IF_ERROR(visit_one(set.groups));
+  }
+  for (auto& member : source.members) {
+    NF_RETURN_IF_ERROR(visit_one(member.predictions));
+    NF_RETURN_IF_ERROR(visit_one(member.weights));
+  }
+  return absl::OkStatus();
+}
+
 // One JSON object, every number in full. 64-bit seeds are decimal strings, numbers that are not
 // finite "nan", "inf", "-inf".
 std::string SourceToJson(const StudySource& source);

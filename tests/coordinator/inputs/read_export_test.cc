@@ -1,11 +1,9 @@
 #include "coordinator/inputs/read_export.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/files/atomic_file.h"
 #include "tests/coordinator/inputs/tiny_export.h"
 
 namespace noisefloor::inputs {
@@ -16,12 +14,7 @@ using ::testing::HasSubstr;
 
 TinyExport TwoMembers() { return {.answers = {{0, 1, 0, 1, 0, 1}, {0, 1, 1, 1, 0, 0}}}; }
 
-std::string Content(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+std::string Content(const std::string& path) { return ReadFile(path, 1 << 20).value(); }
 
 TEST(ReadExportTest, GivesBackWhatWasWritten) {
   const Scratch scratch;
