@@ -138,6 +138,16 @@ class Cluster:
         self._daemons[daemon].kill()
         self._daemons.pop(daemon).wait()
 
+    def wait_until_kept(self, job: str) -> None:
+        """Until the controller's state on disk has this job as it is now. It is written seconds
+        later than anything happens (a busy machine: many), and a controller that dies before that
+        begins a job once more which it takes to be waiting still."""
+        changed = time.time_ns()
+        self.run("scontrol", "update", f"jobid={job}", "comment=kept")  # Asks for a save.
+        state = os.path.join(self.folder, "state", "job_state")
+        wait_until(lambda: os.path.exists(state) and os.stat(state).st_mtime_ns > changed, 60,
+                   f"the state of job {job} is saved")
+
     def start(self, daemon: str) -> None:
         name, _, node = daemon.partition("-")
         conf = self.environment()["SLURM_CONF"]

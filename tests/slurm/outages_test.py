@@ -153,8 +153,8 @@ class Outages(Pools):
         fleet = self.fleet()
         fleet.slow("a100")
         sweep = fleet.submit("a100", 2, "slow", "steps: 100")
-        # A job that has just begun is forgotten by a controller that dies: not this one.
-        wait_until(lambda: fleet.counts(sweep)["done"] == 2, 60, "two have trained")
+        wait_until(lambda: fleet.counts(sweep)["done"] == 1, 60, "one has trained")
+        self.cluster.wait_until_kept(fleet.pool("a100")["launches"][0]["job"])
         self.cluster.kill("slurmctld")
         wait_until(lambda: fleet.ask("fleet", "status")["cluster_problem"], 60, "it is told")
         self.assertEqual(fleet.heard("a100"), 1)
@@ -171,6 +171,8 @@ class Outages(Pools):
         sweep = fleet.submit("a100", 60, "slow", "steps: 20")  # Two workers have a minute and more.
         wait_until(lambda: fleet.counts(sweep)["done"] >= 10, 60, "some have trained")
         here = fleet.heard("a100")
+        for launch in fleet.pool("a100")["launches"]:
+            self.cluster.wait_until_kept(launch["job"])
         self.cluster.kill("slurmctld")
         begun = time.monotonic()
         wait_until(lambda: fleet.ask("fleet", "status")["cluster_problem"], 60, "it is told")
@@ -194,6 +196,9 @@ class Outages(Pools):
         fleet.slow("a100", "--max=3", "--gres=gpu:a100:1")
         sweep = fleet.submit("a100", 3, "slow", "steps: 400")
         wait_until(lambda: fleet.heard("a100") == 2, 60, "two are here")
+        for launch in fleet.pool("a100")["launches"]:
+            if fleet.state_of(launch["job"]) == "RUNNING":
+                self.cluster.wait_until_kept(launch["job"])
         self.cluster.kill("slurmctld")
         try:
             fleet.ask("fleet", "remove", "a100")
