@@ -8,26 +8,31 @@
 
 #include "common/base/check.h"
 #include "coordinator/analysis/interval.h"
+#include "coordinator/analysis/packed_answers.h"
 
 namespace noisefloor::analysis {
 namespace {
 
-// Calls each(example, member, how many of the other members differ) in order of examples.
+constexpr int64_t kMostCounts = 1 << 17;  // Of answers at a time: they stay in the cache.
+
+// Calls each(first, last, counts) for examples [first, last) after each other: how many members
+// gave each answer, {examples, classes}.
 template <typename Each>
-void ForEachAnswer(const PredictionMatrix& answers, const Each& each) {
-  std::vector<int64_t> counts(static_cast<size_t>(answers.classes()), 0);
-  const int64_t members = answers.members();
-  for (int64_t x = 0; x < answers.examples(); ++x) {
-    const auto said = [&](int64_t member) { return answers.Row(member)[static_cast<size_t>(x)]; };
-    for (int64_t m = 0; m < members; ++m) {
-      if (said(m) >= 0) ++counts[static_cast<size_t>(said(m))];
+void CountAnswers(const PredictionMatrix& answers, const Each& each) {
+  const int64_t classes = answers.classes();
+  const int64_t at_once = std::max<int64_t>(1, kMostCounts / classes);
+  std::vector<int32_t> counts;
+  for (int64_t first = 0; first < answers.examples(); first += at_once) {
+    const int64_t last = std::min(answers.examples(), first + at_once);
+    counts.assign(static_cast<size_t>((last - first) * classes), 0);
+    for (int64_t m = 0; m < answers.members(); ++m) {
+      const std::span<const int16_t> row = answers.Row(m);
+      for (int64_t x = first; x < last; ++x) {
+        const int16_t answer = row[static_cast<size_t>(x)];
+        if (answer >= 0) ++counts[static_cast<size_t>((x - first) * classes + answer)];
+      }
     }
-    for (int64_t m = 0; m < members; ++m) {
-      each(x, m, said(m) < 0 ? members - 1 : members - counts[static_cast<size_t>(said(m))]);
-    }
-    for (int64_t m = 0; m < members; ++m) {
-      if (said(m) >= 0) counts[static_cast<size_t>(said(m))] = 0;
-    }
+    each(first, last, std::span<const int32_t>(counts));
   }
 }
 
@@ -59,29 +64,28 @@ int64_t CountDiffering(std::span<const int16_t> a, std::span<const int16_t> b) {
 std::vector<int64_t> CountDifferingFromAll(const PredictionMatrix& rows,
                                            const PredictionMatrix& others) {
   NF_CHECK(rows.examples() == others.examples() && rows.classes() == others.classes());
-  constexpr int64_t kMostCounts = 1 << 17;  // Of answers at a time: they stay in the cache.
-  const int64_t classes = rows.classes();
-  const int64_t at_once = std::max<int64_t>(1, kMostCounts / classes);
   std::vector<int64_t> differing(static_cast<size_t>(rows.members()), 0);
-  std::vector<int32_t> counts;
-  for (int64_t first = 0; first < rows.examples(); first += at_once) {
-    const int64_t last = std::min(rows.examples(), first + at_once);
-    counts.assign(static_cast<size_t>((last - first) * classes), 0);
-    const auto for_each = [&](const PredictionMatrix& of, int64_t member, const auto& visit) {
-      const std::span<const int16_t> row = of.Row(member);
+  CountAnswers(others, [&](int64_t first, int64_t last, std::span<const int32_t> counts) {
+    for (int64_t m = 0; m < rows.members(); ++m) {
+      const std::span<const int16_t> row = rows.Row(m);
+      int64_t equal = 0;
       for (int64_t x = first; x < last; ++x) {
         const int16_t answer = row[static_cast<size_t>(x)];
-        if (answer >= 0) visit(counts[static_cast<size_t>((x - first) * classes + answer)]);
+        if (answer >= 0)
+          equal += counts[static_cast<size_t>((x - first) * rows.classes() + answer)];
       }
-    };
-    for (int64_t m = 0; m < others.members(); ++m) {
-      for_each(others, m, [](int32_t& count) { ++count; });
-    }
-    for (int64_t m = 0; m < rows.members(); ++m) {
-      int64_t equal = 0;
-      for_each(rows, m, [&](const int32_t& count) { equal += count; });
       differing[static_cast<size_t>(m)] += (last - first) * others.members() - equal;
     }
+  });
+  return differing;
+}
+
+std::vector<int64_t> CountDifferingFromOthers(const PredictionMatrix& answers) {
+  std::vector<int64_t> differing = CountDifferingFromAll(answers, answers);
+  for (int64_t m = 0; m < answers.members(); ++m) {
+    // An undefined answer differs from itself, too.
+    differing[static_cast<size_t>(m)] -=
+        std::ranges::count_if(answers.Row(m), [](int16_t answer) { return answer < 0; });
   }
   return differing;
 }
@@ -92,10 +96,14 @@ double Churn(std::span<const int16_t> a, std::span<const int16_t> b) {
 }
 
 PairMatrix ChurnMatrix(const PredictionMatrix& answers) {
+  NF_CHECK(answers.examples() > 0);
+  const PackedAnswers packed(answers);
   PairMatrix pairs(answers.members());
   for (int64_t i = 0; i < answers.members(); ++i) {
     for (int64_t j = i + 1; j < answers.members(); ++j) {
-      pairs.Set(i, j, Churn(answers.Row(i), answers.Row(j)));
+      pairs.Set(
+          i, j,
+          static_cast<double>(packed.Differing(i, j)) / static_cast<double>(answers.examples()));
     }
   }
   return pairs;
@@ -103,10 +111,7 @@ PairMatrix ChurnMatrix(const PredictionMatrix& answers) {
 
 PairSums ChurnSums(const PredictionMatrix& answers) {
   NF_CHECK(answers.examples() > 0);
-  std::vector<int64_t> differing(static_cast<size_t>(answers.members()), 0);
-  ForEachAnswer(answers, [&](int64_t, int64_t member, int64_t others) {
-    differing[static_cast<size_t>(member)] += others;
-  });
+  const std::vector<int64_t> differing = CountDifferingFromOthers(answers);
   PairSums sums;
   int64_t twice = 0;
   for (const int64_t count : differing) {
@@ -148,15 +153,20 @@ Estimate AnyDisagreement(const PredictionMatrix& answers) {
 
 std::vector<double> DisagreementByExample(const PredictionMatrix& answers) {
   NF_CHECK(answers.members() >= 2);
-  std::vector<int64_t> ordered(static_cast<size_t>(answers.examples()), 0);
-  ForEachAnswer(answers, [&](int64_t example, int64_t, int64_t others) {
-    ordered[static_cast<size_t>(example)] += others;
-  });
-  const double pairs =
-      static_cast<double>(answers.members()) * static_cast<double>(answers.members() - 1);
+  const int64_t classes = answers.classes();
+  const int64_t pairs = answers.members() * (answers.members() - 1);
   std::vector<double> disagreement;
-  disagreement.reserve(ordered.size());
-  for (const int64_t count : ordered) disagreement.push_back(static_cast<double>(count) / pairs);
+  disagreement.reserve(static_cast<size_t>(answers.examples()));
+  CountAnswers(answers, [&](int64_t first, int64_t last, std::span<const int32_t> counts) {
+    for (int64_t x = 0; x < last - first; ++x) {
+      int64_t agree = 0;
+      for (const int64_t count :
+           counts.subspan(static_cast<size_t>(x * classes), static_cast<size_t>(classes))) {
+        agree += count * (count - 1);
+      }
+      disagreement.push_back(static_cast<double>(pairs - agree) / static_cast<double>(pairs));
+    }
+  });
   return disagreement;
 }
 

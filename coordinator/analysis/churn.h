@@ -22,6 +22,9 @@ int64_t CountDiffering(std::span<const int16_t> a, std::span<const int16_t> b);
 std::vector<int64_t> CountDifferingFromAll(const PredictionMatrix& rows,
                                            const PredictionMatrix& others);
 
+// For each row: in how many answers it differs from all other rows together.
+std::vector<int64_t> CountDifferingFromOthers(const PredictionMatrix& answers);
+
 // Of two rows of equal length > 0.
 double Churn(std::span<const int16_t> a, std::span<const int16_t> b);
 

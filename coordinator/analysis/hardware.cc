@@ -1,6 +1,7 @@
 #include "coordinator/analysis/hardware.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -19,39 +20,64 @@
 namespace noisefloor::analysis {
 namespace {
 
-struct Moments {
-  double mean = 0;
-  double norm = 0;  // Root of the sum of squared deviations; 0: not usable.
-};
+// Sums over values of a known number of lanes, which compilers keep in vectors.
+constexpr size_t kLanes = 8;
+using Lanes = std::array<double, kLanes>;
 
-Moments MomentsOf(std::span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += value;
-  const double mean = sum / static_cast<double>(values.size());
-  double squares = 0;
-  for (const float value : values) squares += (value - mean) * (value - mean);
-  if (values.empty() || !std::isfinite(squares)) return {};
-  return {mean, std::sqrt(squares)};
+double SumOf(const Lanes& lanes) { return std::accumulate(lanes.begin(), lanes.end(), 0.0); }
+
+// value(i) summed over i in [0, count).
+template <typename Value>
+double SumInLanes(size_t count, const Value& value) {
+  Lanes lanes{};
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (size_t l = 0; l < kLanes; ++l) lanes[l] += value(i + l);
+  }
+  double sum = SumOf(lanes);
+  for (; i < count; ++i) sum += value(i);
+  return sum;
 }
 
 // (value - mean) / norm of each, added up over members: {values}.
-void AddNormalised(std::span<const float> values, Moments moments, std::vector<double>& sums) {
-  const double scale = 1 / moments.norm;
-  for (size_t i = 0; i < values.size(); ++i) sums[i] += (values[i] - moments.mean) * scale;
+void AddNormalised(const Logits& logits, std::vector<double>& sums) {
+  const double scale = 1 / logits.norm;
+  const double mean = logits.mean;
+  const float* const values = logits.values.data();
+  double* const into = sums.data();
+  for (size_t i = 0; i < logits.values.size(); ++i) into[i] += (values[i] - mean) * scale;
 }
 
-// Of `values`, normalised, with each of two vectors of the same length.
-std::pair<double, double> ProductsWith(std::span<const float> values, Moments moments,
-                                       std::span<const double> first,
-                                       std::span<const double> second) {
-  double with_first = 0;
-  double with_second = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double deviation = values[i] - moments.mean;
-    with_first += deviation * first[i];
-    with_second += deviation * second[i];
+// Products of normalised logits: of a pair, and of each with the sum of all of the other side.
+struct Products {
+  double own = 0;
+  double a_with_all = 0;
+  double b_with_all = 0;
+};
+
+Products ProductsOf(const Logits& a, const Logits& b, std::span<const double> sum_a,
+                    std::span<const double> sum_b) {
+  const double scale_a = 1 / a.norm;
+  const double scale_b = 1 / b.norm;
+  Products products;
+  const float* const of_a = a.values.data();
+  const float* const of_b = b.values.data();
+  Lanes own{};
+  Lanes a_with_all{};
+  Lanes b_with_all{};
+  const auto add = [&](size_t i, size_t lane) {
+    const double x = (of_a[i] - a.mean) * scale_a;
+    const double y = (of_b[i] - b.mean) * scale_b;
+    own[lane] += x * y;
+    a_with_all[lane] += x * sum_b[i];
+    b_with_all[lane] += y * sum_a[i];
+  };
+  size_t i = 0;
+  for (; i + kLanes <= a.values.size(); i += kLanes) {
+    for (size_t l = 0; l < kLanes; ++l) add(i + l, l);
   }
-  return {with_first / moments.norm, with_second / moments.norm};
+  for (size_t l = 0; i < a.values.size(); ++i, ++l) add(i, l);
+  return {SumOf(own), SumOf(a_with_all), SumOf(b_with_all)};
 }
 
 // What the values over pairs of replicates are: their unit, their bounds, and what one is divided
@@ -102,16 +128,6 @@ std::vector<int64_t> DifferingAcross(const PredictionMatrix& a, const Prediction
   for (size_t r = 0; r < differing.size(); ++r) {
     const auto replicate = static_cast<int64_t>(r);
     differing[r] += of_b[r] - 2 * CountDiffering(a.Row(replicate), b.Row(replicate));
-  }
-  return differing;
-}
-
-// Likewise from the other members of its own side.
-std::vector<int64_t> DifferingInside(const PredictionMatrix& side) {
-  std::vector<int64_t> differing = CountDifferingFromAll(side, side);
-  for (size_t r = 0; r < differing.size(); ++r) {
-    const std::span<const int16_t> row = side.Row(static_cast<int64_t>(r));
-    differing[r] -= CountDiffering(row, row);  // An undefined answer differs from itself.
   }
   return differing;
 }
@@ -197,8 +213,8 @@ Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
   CheckSides(a, b);
   // Whole numbers cancel exactly: fractions would leave rounding where nothing is left.
   const std::vector<int64_t> across = DifferingAcross(a, b);
-  const std::vector<int64_t> inside_a = DifferingInside(a);
-  const std::vector<int64_t> inside_b = DifferingInside(b);
+  const std::vector<int64_t> inside_a = CountDifferingFromOthers(a);
+  const std::vector<int64_t> inside_b = CountDifferingFromOthers(b);
   std::vector<double> excess;
   for (size_t r = 0; r < across.size(); ++r) {
     excess.push_back(static_cast<double>(2 * (across[r] - inside_a[r] - inside_b[r])));
@@ -213,38 +229,39 @@ Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
   return estimate;
 }
 
-LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
-                                   std::span<const std::span<const float>> b) {
+Logits::Logits(std::span<const float> of) : values(of) {
+  if (of.empty()) return;
+  const double sum = SumInLanes(of.size(), [&](size_t i) { return double{of[i]}; });
+  mean = sum / static_cast<double>(of.size());
+  const double squares = SumInLanes(of.size(), [&](size_t i) {
+    const double deviation = of[i] - mean;
+    return deviation * deviation;
+  });
+  if (std::isfinite(squares)) norm = std::sqrt(squares);
+}
+
+LogitsCorrelations CorrelateLogits(std::span<const Logits> a, std::span<const Logits> b) {
   NF_CHECK(a.size() == b.size());
   std::vector<size_t> usable;
-  std::vector<Moments> of_a(a.size());
-  std::vector<Moments> of_b(b.size());
   for (size_t r = 0; r < a.size(); ++r) {
-    of_a[r] = MomentsOf(a[r]);
-    of_b[r] = MomentsOf(b[r]);
-    const size_t size = usable.empty() ? a[r].size() : a[usable[0]].size();
-    const bool equal = a[r].size() == size && b[r].size() == size;
-    if (equal && of_a[r].norm > 0 && of_b[r].norm > 0) usable.push_back(r);
+    const size_t size = usable.empty() ? a[r].values.size() : a[usable[0]].values.size();
+    const bool equal = a[r].values.size() == size && b[r].values.size() == size;
+    if (equal && a[r].norm > 0 && b[r].norm > 0) usable.push_back(r);
   }
   // Correlations with all others are products with a sum.
-  const size_t size = usable.empty() ? 0 : a[usable[0]].size();
+  const size_t size = usable.empty() ? 0 : a[usable[0]].values.size();
   std::vector<double> sum_a(size, 0);
   std::vector<double> sum_b(size, 0);
   for (const size_t r : usable) {
-    AddNormalised(a[r], of_a[r], sum_a);
-    AddNormalised(b[r], of_b[r], sum_b);
+    AddNormalised(a[r], sum_a);
+    AddNormalised(b[r], sum_b);
   }
   std::vector<double> paired;
   std::vector<double> unpaired;
-  std::vector<double> normalised(size);
   for (const size_t r : usable) {
-    std::ranges::fill(normalised, 0);
-    AddNormalised(b[r], of_b[r], normalised);
-    const auto [own, a_with_all] = ProductsWith(a[r], of_a[r], normalised, sum_b);
-    const double b_with_all =
-        std::inner_product(normalised.begin(), normalised.end(), sum_a.begin(), 0.0);
-    paired.push_back(std::clamp(own, -1.0, 1.0));
-    unpaired.push_back(a_with_all + b_with_all - 2 * own);
+    const Products products = ProductsOf(a[r], b[r], sum_a, sum_b);
+    paired.push_back(std::clamp(products.own, -1.0, 1.0));
+    unpaired.push_back(products.a_with_all + products.b_with_all - 2 * products.own);
   }
   RemoveRounding(paired, 1);
   LogitsCorrelations result{MeanEstimate(paired, "correlation"),

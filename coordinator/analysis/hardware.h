@@ -31,14 +31,23 @@ Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
 // it.
 Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b);
 
+// Logits of a member, flattened, and what is known of them once.
+struct Logits {
+  // Not finite: neither is.
+  explicit Logits(std::span<const float> of);
+
+  std::span<const float> values;  // Owned by whom made it.
+  double mean = 0;
+  double norm = 0;  // Root of the sum of squared deviations; 0: nothing correlates with them.
+};
+
 // Mean Pearson correlation of flattened logits of pairs, and of unequal replicates. Replicates with
 // logits that are empty, not finite, constant or of another size on either side are left out, and
-// counted in the note.
+// counted in the note. O(replicates x logits).
 struct LogitsCorrelations {
   Estimate paired;
   Estimate unpaired;
 };
-LogitsCorrelations CorrelateLogits(std::span<const std::span<const float>> a,
-                                   std::span<const std::span<const float>> b);
+LogitsCorrelations CorrelateLogits(std::span<const Logits> a, std::span<const Logits> b);
 
 }  // namespace noisefloor::analysis

@@ -27,13 +27,16 @@ PredictionMatrix::PredictionMatrix(int64_t examples, int32_t classes)
   NF_CHECK(classes >= 1 && classes <= std::numeric_limits<int16_t>::max());
 }
 
+void PredictionMatrix::Reserve(int64_t members) {
+  answers_.reserve(static_cast<size_t>(members * examples_));
+}
+
 absl::Status PredictionMatrix::AddLogits(std::span<const float> logits) {
   const size_t width = static_cast<size_t>(classes_);
   if (logits.size() != static_cast<size_t>(examples_) * width) {
     return InvalidInput("predictions have " + std::to_string(logits.size()) + " values, expected " +
                         std::to_string(examples_) + " x " + std::to_string(classes_));
   }
-  answers_.reserve(answers_.size() + static_cast<size_t>(examples_));
   for (size_t at = 0; at < logits.size(); at += width) {
     answers_.push_back(ArgMax(logits.subspan(at, width)));
   }
@@ -59,6 +62,7 @@ absl::Status PredictionMatrix::AddAnswers(std::span<const int16_t> answers) {
 
 PredictionMatrix PredictionMatrix::Select(std::span<const int64_t> members) const {
   PredictionMatrix selected(examples_, classes_);
+  selected.Reserve(static_cast<int64_t>(members.size()));
   for (const int64_t member : members) {
     NF_CHECK(member >= 0 && member < members_);
     const std::span<const int16_t> row = Row(member);
@@ -70,6 +74,7 @@ PredictionMatrix PredictionMatrix::Select(std::span<const int64_t> members) cons
 
 PredictionMatrix PredictionMatrix::SelectExamples(std::span<const int64_t> examples) const {
   PredictionMatrix selected(static_cast<int64_t>(examples.size()), classes_);
+  selected.Reserve(members_);
   for (int64_t member = 0; member < members_; ++member) {
     const std::span<const int16_t> row = Row(member);
     for (const int64_t example : examples) {

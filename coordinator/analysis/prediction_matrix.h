@@ -22,6 +22,8 @@ class PredictionMatrix {
   // classes in [1, 32767].
   PredictionMatrix(int64_t examples, int32_t classes);
 
+  // Room for so many rows in all.
+  void Reserve(int64_t members);
   // Adds a row from {examples, classes} logits, row major. Ties go to the lowest class; infinite
   // logits compare as numbers. InvalidArgument when the size is another.
   absl::Status AddLogits(std::span<const float> logits);

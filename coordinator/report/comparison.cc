@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -41,12 +42,29 @@ constexpr Figure kFigures[] = {
     {&Comparison::logits_correlation_unpaired},
 };
 
-void FillLogits(const Gathered& gathered, const Sides& pairs, Comparison& out) {
-  std::array<std::vector<std::span<const float>>, 2> logits;
+// Each member's logits are summed up once, in however many comparisons it is.
+class KnownLogits {
+ public:
+  explicit KnownLogits(const Gathered& gathered)
+      : gathered_(gathered), known_(gathered.members.size()) {}
+
+  const analysis::Logits& Of(size_t member) {
+    std::optional<analysis::Logits>& known = known_[member];
+    if (!known) known.emplace(gathered_.members[member].input->predictions);
+    return *known;
+  }
+
+ private:
+  const Gathered& gathered_;
+  std::vector<std::optional<analysis::Logits>> known_;  // By place in Gathered::members.
+};
+
+void FillLogits(KnownLogits& known, const Sides& pairs, Comparison& out) {
+  std::array<std::vector<analysis::Logits>, 2> logits;
   for (size_t side = 0; side < pairs.size(); ++side) {
     for (const size_t m : pairs[side]) {
-      logits[side].push_back(gathered.members[m].input->predictions);
-      if (!logits[side].back().empty()) continue;
+      logits[side].push_back(known.Of(m));
+      if (!logits[side].back().values.empty()) continue;
       out.logits_correlation_paired = out.logits_correlation_unpaired =
           Absent("correlation", 0, "only answers are known, no logits");
       return;
@@ -57,7 +75,7 @@ void FillLogits(const Gathered& gathered, const Sides& pairs, Comparison& out) {
   out.logits_correlation_unpaired = std::move(correlations.unpaired);
 }
 
-void FillChurn(const Gathered& gathered, const Sides& pairs, Comparison& out) {
+void FillChurn(const Gathered& gathered, KnownLogits& known, const Sides& pairs, Comparison& out) {
   if (pairs[0].empty()) {
     const Estimate absent = Absent("fraction", 0, "no replicate has predictions on both sides");
     out.churn_paired = out.churn_unpaired = out.churn_excess = absent;
@@ -73,16 +91,17 @@ void FillChurn(const Gathered& gathered, const Sides& pairs, Comparison& out) {
   out.churn_excess = analysis::ChurnExcess(*a.matrix, *b.matrix);
   out.churn_within_a = analysis::MeanChurn(*a.matrix);
   out.churn_within_b = analysis::MeanChurn(*b.matrix);
-  FillLogits(gathered, pairs, out);
+  FillLogits(known, pairs, out);
 }
 
 // The figures of pairs each of which is a draw of its own.
-void FillFigures(const Gathered& gathered, const Sides& pairs, Comparison& out) {
+void FillFigures(const Gathered& gathered, KnownLogits& known, const Sides& pairs,
+                 Comparison& out) {
   const std::vector<double> a = ValuesOf(gathered, pairs[0], &MemberFacts::accuracy);
   const std::vector<double> b = ValuesOf(gathered, pairs[1], &MemberFacts::accuracy);
   out.accuracy_difference = analysis::PairedDifference(a, b, "fraction");
   out.accuracy_correlation = analysis::CorrelationOfPairs(a, b);
-  FillChurn(gathered, WithPredictions(gathered, pairs), out);
+  FillChurn(gathered, known, WithPredictions(gathered, pairs), out);
 }
 
 // A figure of every block: its mean, with Student's t over the blocks.
@@ -117,13 +136,14 @@ void WithholdUnpaired(const std::vector<std::string>& shared, Comparison& out) {
 }
 
 // The figures where the draws are the blocks, whose replicates share some or all lanes.
-void FillFiguresOverBlocks(const Gathered& gathered, const std::vector<Sides>& by_block,
+void FillFiguresOverBlocks(const Gathered& gathered, KnownLogits& known,
+                           const std::vector<Sides>& by_block,
                            const std::vector<std::string>& shared, Comparison& out) {
   std::vector<Comparison> blocks;
   std::vector<double> a;
   std::vector<double> b;
   for (const Sides& pairs : by_block) {
-    FillFigures(gathered, pairs, blocks.emplace_back());
+    FillFigures(gathered, known, pairs, blocks.emplace_back());
     if (!shared.empty()) WithholdUnpaired(shared, blocks.back());
     a.push_back(MeanAccuracy(gathered, pairs[0]));
     b.push_back(MeanAccuracy(gathered, pairs[1]));
@@ -212,7 +232,8 @@ void CountPairs(const Gathered& gathered, const std::vector<CellPair>& blocks,
   }
 }
 
-Comparison Compare(const Gathered& gathered, const std::vector<CellPair>& blocks, Factor factor) {
+Comparison Compare(const Gathered& gathered, KnownLogits& known,
+                   const std::vector<CellPair>& blocks, Factor factor) {
   Comparison out;
   out.factor = factor;
   FillFacts(gathered, blocks, out);
@@ -228,9 +249,9 @@ Comparison Compare(const Gathered& gathered, const std::vector<CellPair>& blocks
   }
   CountPairs(gathered, blocks, by_block, out);
   if (each) {
-    FillFigures(gathered, all, out);
+    FillFigures(gathered, known, all, out);
   } else {
-    FillFiguresOverBlocks(gathered, by_block, NamesOf(blocks[0].first->shared), out);
+    FillFiguresOverBlocks(gathered, known, by_block, NamesOf(blocks[0].first->shared), out);
   }
   return out;
 }
@@ -274,9 +295,10 @@ std::vector<Comparison> BuildComparisons(const Gathered& gathered, Factor factor
       groups[place->second].push_back({&gathered.cells[i], &gathered.cells[j]});
     }
   }
+  KnownLogits known(gathered);
   std::vector<Comparison> comparisons;
   for (const std::vector<CellPair>& blocks : groups) {
-    comparisons.push_back(Compare(gathered, blocks, factor));
+    comparisons.push_back(Compare(gathered, known, blocks, factor));
   }
   return comparisons;
 }

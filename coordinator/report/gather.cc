@@ -139,6 +139,7 @@ void ReadAnswers(Gathered& gathered, size_t place) {
   if (examples == 0) return;
   set.labels_known = !evaluation.labels.empty();
   PredictionMatrix matrix(static_cast<int64_t>(examples), evaluation.classes);
+  matrix.Reserve(static_cast<int64_t>(members.size()));
   for (const size_t m : members) {
     MemberFacts& member = gathered.members[m];
     const absl::Status added = AddAnswers(*member.input, matrix);
@@ -149,7 +150,9 @@ void ReadAnswers(Gathered& gathered, size_t place) {
     member.row = matrix.members() - 1;
     WarnOfUndefined(*member.input, matrix.Row(*member.row), gathered.warnings);
   }
-  if (matrix.members() > 0) set.answers = std::move(matrix);
+  if (matrix.members() == 0) return;
+  set.packed.emplace(matrix);
+  set.answers = std::move(matrix);
 }
 
 // Accuracy comes from the trainer; where both are known, the predictions must agree with it.
@@ -208,7 +211,9 @@ Gathered Gather(const StudyInput& input) {
   Gathered gathered;
   gathered.input = &input;
   for (const EvaluationSet& evaluation : input.evaluations) {
-    gathered.sets.push_back({&evaluation, std::nullopt, false, ChanceOf(evaluation)});
+    SetFacts& set = gathered.sets.emplace_back();
+    set.input = &evaluation;
+    set.chance = ChanceOf(evaluation);
   }
   NF_CHECK(!gathered.sets.empty());
   for (const CellInput& cell : input.cells) {

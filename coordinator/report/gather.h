@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/analysis/packed_answers.h"
 #include "coordinator/analysis/prediction_matrix.h"
 #include "coordinator/report/study.h"
 
@@ -53,6 +54,7 @@ struct UnderTrained {
 struct SetFacts {
   const EvaluationSet* input = nullptr;
   std::optional<analysis::PredictionMatrix> answers;  // Absent without any usable predictions.
+  std::optional<analysis::PackedAnswers> packed;      // The same, for counting over many pairs.
   bool labels_known = false;                          // One label for each example.
   double chance = 0;                                  // Share of the largest class; 0 when unknown.
 };

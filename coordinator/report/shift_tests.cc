@@ -10,7 +10,7 @@
 
 #include "fmt/format.h"
 
-#include "common/base/check.h"
+#include "coordinator/analysis/exchange.h"
 #include "coordinator/analysis/hypothesis.h"
 #include "coordinator/analysis/interval.h"
 #include "coordinator/report/comparison_words.h"
@@ -32,25 +32,21 @@ struct Design {
   std::vector<int64_t> replicates;  // Of each block.
   Exchange exchange = Exchange::kWithinReplicates;
   int64_t total = 0;  // Replicates over blocks.
+  size_t set = 0;     // Whose members `blocks` names.
 };
 
 void AddRows(const Gathered& gathered, const std::vector<std::vector<size_t>>& matched,
              Sides& sides) {
+  sides.resize(matched.size());
   for (size_t s = 0; s < matched.size(); ++s) {
-    const Answers answers = AnswersOf(gathered, matched[s]);
-    if (sides.size() <= s) {
-      sides.push_back(*answers.matrix);
-      continue;
-    }
-    for (int64_t row = 0; row < answers.matrix->members(); ++row) {
-      NF_CHECK(sides[s].AddAnswers(answers.matrix->Row(row)).ok());
-    }
+    for (const size_t m : matched[s]) sides[s].push_back(*gathered.members[m].row);
   }
 }
 
 Design DesignOf(const Gathered& gathered, const std::vector<Block>& blocks) {
   Design design;
   const CellFacts& cell = *blocks[0][0];
+  design.set = cell.set;
   if (!cell.seeded_free) design.exchange = Exchange::kAcrossReplicates;
   // Where every replicate of every block is a draw of its own, they are one block.
   const bool joined = ReplicatesAreDraws(cell, blocks.size());
@@ -77,10 +73,12 @@ struct Candidate {
   Exchange exchange = Exchange::kWithinReplicates;
 };
 
-Candidate RunTest(const Design& design, int64_t sides, ShiftClaim& claim) {
+Candidate RunTest(const Gathered& gathered, const Design& design, int64_t sides,
+                  ShiftClaim& claim) {
   claim.least_p = analysis::LeastP(sides, design.replicates, design.exchange);
   if (design.total > 0) {
-    const analysis::ShiftTest test = analysis::TestShift(design.blocks, design.exchange);
+    const analysis::ShiftTest test =
+        analysis::TestShift(*gathered.sets[design.set].packed, design.blocks, design.exchange);
     claim.p = test.p;
     claim.arrangements = test.arrangements;
   }
@@ -227,7 +225,7 @@ void TestComparisons(const Gathered& gathered, const Settings& settings,
                        ? "the stacks differ as well"
                        : fmt::format("no block has all {}", SidesWord(comparison.factor));
     } else {
-      by_plan[comparison.plan].push_back(RunTest(DesignOf(gathered, blocks), 2, claim));
+      by_plan[comparison.plan].push_back(RunTest(gathered, DesignOf(gathered, blocks), 2, claim));
     }
   }
   for (const auto& [plan, family] : by_plan) {
@@ -260,7 +258,7 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
     const Design design = DesignOf(gathered, blocks);
     SettingTest& test = tests.emplace_back(FactsOf(settings, blocks, design));
     const auto sides = static_cast<int64_t>(test.sides.size());
-    family.push_back(RunTest(design, sides, test.shift));
+    family.push_back(RunTest(gathered, design, sides, test.shift));
     all[key] = tests.size() - 1;
   }
   (void)Claimable(family, level);

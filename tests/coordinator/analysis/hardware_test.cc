@@ -234,9 +234,7 @@ TEST(HardwareTest, CorrelationIsAbsentWhereNothingVaries) {
 TEST(HardwareTest, LogitsCorrelationHandComputed) {
   const Floats rising = {1, 2, 3}, twice = {2, 4, 6}, falling = {3, 2, 1};
   const auto of = [](const Floats& a, const Floats& b) {
-    return CorrelateLogits(std::vector<std::span<const float>>{a},
-                           std::vector<std::span<const float>>{b})
-        .paired.value;
+    return CorrelateLogits(std::vector{Logits(a)}, std::vector{Logits(b)}).paired.value;
   };
 
   EXPECT_DOUBLE_EQ(*of(rising, twice), 1.0);
@@ -273,9 +271,8 @@ TEST(HardwareTest, LogitsCorrelationsAgreeWithTheSlowTwinsOnRandomInputs) {
       paired.push_back(static_cast<double>(SlowPearson(a[r], b[r])));
     }
 
-    const LogitsCorrelations correlations =
-        CorrelateLogits(std::vector<std::span<const float>>(a.begin(), a.end()),
-                        std::vector<std::span<const float>>(b.begin(), b.end()));
+    const LogitsCorrelations correlations = CorrelateLogits(
+        std::vector<Logits>(a.begin(), a.end()), std::vector<Logits>(b.begin(), b.end()));
 
     ExpectMeanWithT(correlations.paired, paired, -1, 1);
     ExpectJackknife(correlations.unpaired, static_cast<int64_t>(n), -1, 1, [&](auto r, auto s) {
@@ -287,8 +284,8 @@ TEST(HardwareTest, LogitsCorrelationsAgreeWithTheSlowTwinsOnRandomInputs) {
 TEST(HardwareTest, LogitsWithoutACommonPartHaveACorrelationOfZeroNotOfRounding) {
   // Orthogonal, but the mean of the second is no binary fraction: products add up to -5.6e-17.
   const Floats first = {-1, 2, 1, 1, -2, -1}, second = {0.3f, 0.8f, 0.3f, 0.3f, 0.8f, 0.3f};
-  const std::vector<std::span<const float>> a = {first, first, first};
-  const std::vector<std::span<const float>> b = {second, second, second};
+  const std::vector<Logits> a(3, Logits(first));
+  const std::vector<Logits> b(3, Logits(second));
 
   const LogitsCorrelations correlations = CorrelateLogits(a, b);
 
@@ -300,7 +297,7 @@ TEST(HardwareTest, LogitsWithoutACommonPartHaveACorrelationOfZeroNotOfRounding) 
 TEST(HardwareTest, PairedAndUnpairedLogitsAreToldApart) {
   // Member r of B equals member r of A; different members are uncorrelated.
   const Floats first = {1, 0, -1, 0}, second = {0, 1, 0, -1}, third = {1, -1, 1, -1};
-  const std::vector<std::span<const float>> side = {first, second, third};
+  const std::vector<Logits> side = {Logits(first), Logits(second), Logits(third)};
 
   const LogitsCorrelations correlations = CorrelateLogits(side, side);
 
@@ -310,8 +307,8 @@ TEST(HardwareTest, PairedAndUnpairedLogitsAreToldApart) {
 
 TEST(HardwareTest, LogitsThatCannotBeUsedAreLeftOutAndCounted) {
   const Floats good = {1, 2, 3}, other = {3, 1, 2}, bad = {1, std::nanf(""), 2}, shorter = {1, 2};
-  const std::vector<std::span<const float>> a = {good, good, other, good};
-  const std::vector<std::span<const float>> b = {good, bad, other, shorter};
+  const std::vector<Logits> a = {Logits(good), Logits(good), Logits(other), Logits(good)};
+  const std::vector<Logits> b = {Logits(good), Logits(bad), Logits(other), Logits(shorter)};
 
   const LogitsCorrelations correlations = CorrelateLogits(a, b);
 

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "common/base/philox.h"
+#include "coordinator/analysis/exchange.h"
+#include "coordinator/analysis/packed_answers.h"
 #include "coordinator/analysis/prediction_matrix.h"
 
 namespace noisefloor::analysis {
@@ -45,6 +47,25 @@ inline PredictionMatrix RandomAnswers(Draws& draws, int64_t members, int64_t exa
     if (!matrix.AddAnswers(row).ok()) return matrix;
   }
   return matrix;
+}
+
+// Of blocks, each with a matrix for every side: row r of each is replicate r.
+inline ShiftTest TestShiftOf(const std::vector<std::vector<PredictionMatrix>>& blocks,
+                             Exchange exchange) {
+  if (blocks.empty()) return TestShift(PackedAnswers(PredictionMatrix(1, 1)), {}, exchange);
+  PredictionMatrix all(blocks[0][0].examples(), blocks[0][0].classes());
+  std::vector<Sides> members;
+  for (const std::vector<PredictionMatrix>& block : blocks) {
+    Sides& sides = members.emplace_back();
+    for (const PredictionMatrix& of_side : block) {
+      std::vector<int64_t>& side = sides.emplace_back();
+      for (int64_t r = 0; r < of_side.members(); ++r) {
+        side.push_back(all.members());
+        if (!all.AddAnswers(of_side.Row(r)).ok()) return {};
+      }
+    }
+  }
+  return TestShift(PackedAnswers(all), members, exchange);
 }
 
 inline PredictionMatrix AnswersFrom(const std::vector<std::vector<int16_t>>& rows,
