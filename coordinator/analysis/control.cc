@@ -34,6 +34,9 @@ std::string MissingProof(std::span<const std::vector<Stage>> stages,
     const bool needed =
         name == "weights" || name == "logits" || std::any_of(stages.begin(), stages.end(), present);
     if (!needed) continue;
+    if (std::none_of(stages.begin(), stages.end(), present)) {
+      return "no member has a hash of its " + name;
+    }
     for (size_t r = 0; r < runs.size(); ++r) {
       if (!present(stages[r])) return runs[r].id + " has no hash of its " + name;
     }

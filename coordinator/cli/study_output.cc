@@ -51,7 +51,8 @@ absl::StatusOr<std::string> TextOf(const report::Study& study, v1::GetStudyReque
                      "this program was built without the report page; ask for the tables, JSON or "
                      "CSV");
   }
-  return report::RenderPage(study.title, json, web::PageScript(), web::PageStyle());
+  return report::RenderPage(study.title, study.headlines, json, web::PageScript(),
+                            web::PageStyle());
 }
 
 }  // namespace

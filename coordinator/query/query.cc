@@ -299,8 +299,8 @@ absl::StatusOr<std::string> StoreQuery::GetStudy(const StudyQuestion& question) 
                      "this program was built without the report page; ask for the tables, JSON or "
                      "CSV");
   }
-  return report::RenderPage(study->title, report::StudyToJson(*study), options_.page_script,
-                            options_.page_style);
+  return report::RenderPage(study->title, study->headlines, report::StudyToJson(*study),
+                            options_.page_script, options_.page_style);
 }
 
 }  // namespace

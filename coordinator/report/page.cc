@@ -52,10 +52,23 @@ std::string EscapedText(std::string_view text) {
   return escaped;
 }
 
+std::string WithoutScript(std::string_view title, std::span<const std::string> findings) {
+  std::string text =
+      fmt::format("<noscript><main><h1>{}</h1>\n<ol class=\"headlines\">\n", EscapedText(title));
+  for (const std::string& finding : findings) {
+    text += fmt::format("<li>{}</li>\n", EscapedText(finding));
+  }
+  return text +
+         "</ol>\n<p>Figures and tables are drawn by the script inside this file, which does not "
+         "run "
+         "here.</p></main></noscript>\n";
+}
+
 }  // namespace
 
-std::string RenderPage(std::string_view title, std::string_view study_json,
-                       std::string_view bundle_js, std::string_view bundle_css) {
+std::string RenderPage(std::string_view title, std::span<const std::string> findings,
+                       std::string_view study_json, std::string_view bundle_js,
+                       std::string_view bundle_css) {
   // Only our script carries the nonce. It depends on the content, so equal studies are equal files.
   const std::string nonce =
       fmt::format("{:016x}{:016x}", StreamOf(bundle_js), StreamOf(study_json));
@@ -68,10 +81,8 @@ std::string RenderPage(std::string_view title, std::string_view study_json,
       "<meta name=\"referrer\" content=\"no-referrer\">\n<title>{}: noise study</title>\n<style>",
       nonce, EscapedText(title));
   page += Escaped(bundle_css, {"</style"}, "\\3c ");
-  page +=
-      "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n"
-      "<noscript>This report draws itself with the script inside it.</noscript>\n"
-      "<script type=\"application/json\" id=\"study\">";
+  page += "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n" + WithoutScript(title, findings) +
+          "<script type=\"application/json\" id=\"study\">";
   page += EscapedJson(study_json);
   page += fmt::format("</script>\n<script nonce=\"{}\">", nonce);
   page += Escaped(bundle_js, {"</script", "<!--"}, "\\x3c");

@@ -2,14 +2,17 @@
 // it (a content security policy forbids them).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace noisefloor::report {
 
 // `study_json` lies in <script type="application/json" id="study">; the script draws into
-// <div id="app">. Nothing in the four texts can end its element early.
-std::string RenderPage(std::string_view title, std::string_view study_json,
-                       std::string_view bundle_js, std::string_view bundle_css);
+// <div id="app">. Where no script runs, title and findings are there. Nothing in the texts can end
+// its element early.
+std::string RenderPage(std::string_view title, std::span<const std::string> findings,
+                       std::string_view study_json, std::string_view bundle_js,
+                       std::string_view bundle_css);
 
 }  // namespace noisefloor::report

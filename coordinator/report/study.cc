@@ -1,5 +1,6 @@
 #include "coordinator/report/study.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "fmt/format.h"
@@ -27,7 +28,8 @@
 namespace noisefloor::report {
 namespace {
 
-MemberRow RowOf(const MemberInput& member) {
+MemberRow RowOf(const MemberFacts& facts) {
+  const MemberInput& member = *facts.input;
   MemberRow row;
   row.id = member.id;
   row.cell = member.cell;
@@ -41,6 +43,8 @@ MemberRow RowOf(const MemberInput& member) {
   }
   row.hashes = member.hashes;
   row.final_metrics = member.final_metrics;
+  // Counted where nobody told it. What was told stays, whatever it is.
+  if (std::isfinite(facts.accuracy)) row.final_metrics.emplace("top1", facts.accuracy);
   row.failure = FailureOf(member);
   return row;
 }
@@ -95,7 +99,7 @@ Study BuildStudy(const StudyInput& input) {
   study.divergent = BuildExamples(gathered);
   study.environment = BuildEnvironment(gathered);
   NameHardware(study.environment);
-  for (const MemberInput& member : input.members) study.members.push_back(RowOf(member));
+  for (const MemberFacts& member : gathered.members) study.members.push_back(RowOf(member));
   AddWarnings(gathered, study);
   AddFailures(input, study.warnings);
   AddOutliers(gathered, study.warnings);

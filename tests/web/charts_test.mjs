@@ -38,24 +38,58 @@ function same(drawn, expected, worth, what) {
 
 const PIXEL = 0.6;  // Plot rounds to hundredths; an axis' ends to one.
 
-test("sources: dots and intervals of churn and of the spread stand where the JSON says", async () => {
+test("Figure 1: every member, spread, churn and what the hardware changes stand where the JSON says", async () => {
   const value = structuredClone(study);
   distinct(value.cohorts);
+  distinct(value.hardware);
   value.cohorts[1].churn.low = null;
+  value.members.forEach((m, i) => { m.final_metrics.top1 = 0.5 + 0.4 * (((i * 619) % 997) / 997); });
+  value.members[5].state = "diverged";
   const { page } = await open(value);
-  const figure = figureOf(page, "Churn (left)");
+  const figure = figureOf(page, "top-1 of every member");
   const legend = await legendOf(figure);
-  for (const [i, name] of ["churn", "accuracy_sd"].entries()) {
+  const panel = async (i) => {
     const shape = await read(figure.locator("svg").nth(i));
     const x = scaleOf(shape.ticks.x, "x");
-    const key = (mark) => `${nearest(shape.facets.fy, "y", (mark.y ?? mark.y1))} ${nameOf(legend, mark.colour)}`;
-    const want = value.cohorts.map((c) => ({ key: `${c.plan} ${c.hardware}`, estimate: c[name] }));
+    const key = (mark) => `${nearest(shape.facets.fy, "y", mark.y ?? mark.y1)} ${nameOf(legend, mark.colour)}`;
+    return { shape, x, key, worth: PIXEL * x.worth };
+  };
+  const cohort = new Map(value.cohorts.map((c) => [c.cell, c]));
+  const name = (c) => `${c.plan} ${c.hardware}`;
+
+  const a = await panel(0);
+  same(a.shape.tickMarks.map((t) => ({ key: a.key(t), values: [a.x.invert(t.x)] })),
+    value.cohorts.map((c) => ({ key: name(c), values: [100 * c.accuracy.value] })), a.worth, "means");
+  const drawn = a.shape.dots.map((d) => ({ key: a.key({ y: d.y, colour: d.stroke }), value: a.x.invert(d.x) }));
+  const members = value.members.filter((m) => m.state === "done");
+  assert.equal(drawn.length, members.length);
+  for (const m of members) {
+    const found = drawn.findIndex((d) => d.key === name(cohort.get(m.cell)) && Math.abs(d.value - 100 * m.final_metrics.top1) <= a.worth);
+    assert.ok(found >= 0, m.id);
+    drawn.splice(found, 1);
+  }
+
+  for (const [i, field] of [[1, "accuracy_sd"], [2, "churn"]]) {
+    const { shape, x, key, worth } = await panel(i);
+    const want = value.cohorts.map((c) => ({ key: name(c), estimate: c[field] }));
     same(shape.dots.map((d) => ({ key: key(d), values: [x.invert(d.x)] })),
-      want.map(({ key, estimate }) => ({ key, values: [100 * estimate.value] })), PIXEL * x.worth, name);
+      want.map(({ key, estimate }) => ({ key, values: [100 * estimate.value] })), worth, field);
     same(shape.rules.map((r) => ({ key: key(r), values: [x.invert(r.x1), x.invert(r.x2)] })),
       want.filter(({ estimate }) => estimate.low !== null).map(({ key, estimate }) => ({ key, values: [100 * estimate.low, 100 * estimate.high] })),
-      PIXEL * x.worth, `${name}, intervals`);
+      worth, `${field}, intervals`);
   }
+
+  const d = await panel(3);
+  const pairs = d.shape.ticks.y.map((t) => ({ y: t.y, text: t.text }));
+  const row = (y) => `${nearest(d.shape.facets.fy, "y", y)} ${nearest(pairs, "y", y)}`;
+  const short = (side) => side.replace("cpu-intel-", "");
+  const want = value.hardware.map((h) => ({ key: `${h.plan} ${short(h.hardware_a)} – ${short(h.hardware_b)}`, h }));
+  same(d.shape.dots.map((dot) => ({ key: row(dot.y), values: [d.x.invert(dot.x)] })),
+    want.map(({ key, h }) => ({ key, values: [100 * h.churn_paired.value] })), d.worth, "hardware");
+  same(d.shape.rules.map((r) => ({ key: row(r.y1), values: [d.x.invert(r.x1), d.x.invert(r.x2)] })),
+    want.map(({ key, h }) => ({ key, values: [100 * h.churn_paired.low, 100 * h.churn_paired.high] })), d.worth, "hardware, intervals");
+  same(d.shape.tickMarks.map((t) => ({ key: row(t.y), values: [d.x.invert(t.x)] })),
+    want.map(({ key, h }) => ({ key, values: [50 * (h.churn_within_a.value + h.churn_within_b.value)] })), d.worth, "noise floor");
   await page.close();
 });
 
@@ -108,8 +142,7 @@ test("against an axis of several decades: numbers as they were typed, points whe
   const shape = await read(figureOf(page, "not all n members agree").locator("svg").first());
   const frame = shape.frames[0];
   const ticks = shape.ticks.x.filter((t) => t.text !== "" && t.x >= frame.x1 - 1 && t.x <= frame.x2 + 1);
-  assert.ok(ticks.length >= 2);
-  for (const tick of ticks) assert.match(tick.text, /^(0\.0*|)1$/, "no unit prefixes");
+  assert.deepEqual(ticks.map((t) => t.text).sort(), ["0.0003", "0.01", "1"], "at the values that were tried, no unit prefixes");
   const x = scaleOf(ticks, "x", true);
   const found = new Set(shape.dots.filter((d) => d.x >= frame.x1 - 1 && d.x <= frame.x2 + 1).map((d) => x.invert(d.x).toPrecision(1)));
   assert.deepEqual([...found].map(Number).sort(), [0.0003, 0.01, 1]);
@@ -199,6 +232,7 @@ test("curves: members, means and bands of one standard deviation stand where the
     curve.sd = curve.sd.map((sd, i) => (sd === null ? null : (curve.mean[i] ?? 0) * (0.05 + 0.01 * k)));
   }
   value.curves[0].members[0].values[0] = "nan";
+  value.evaluation.classes = 100;  // Of few classes top-5 says nothing.
   const { page } = await open(value);
   const figure = figureOf(page, "Each thin line is a member");
   const legend = await legendOf(figure);
@@ -237,6 +271,14 @@ test("curves: members, means and bands of one standard deviation stand where the
   await page.close();
 });
 
+test("of ten classes top-5 is not drawn", async () => {
+  const { page } = await open(study);
+  const drawings = figureOf(page, "Each thin line is a member").locator("svg");
+  assert.deepEqual(await drawings.evaluateAll((all) => all.map((svg) => svg.getAttribute("aria-label"))),
+    ["top-1 (%) over training", "test loss (nats) over training", "training loss (nats) over training"]);
+  await page.close();
+});
+
 /** The values that the colours of a ramp stand for: read from its picture and its ticks. */
 function rampOf(figure) {
   return figure.locator("svg[class$=ramp]").evaluate((svg) => {
@@ -268,7 +310,8 @@ test("heat map: every square has the colour of its pair, in the order of the mem
   value.heat_map.values = value.heat_map.values.map((row, i) => row.map((_, j) => (i === j ? 0 : (((Math.min(i, j) * 31 + Math.max(i, j) * 17) % 101) / 101))));
   value.heat_map.values[1][3] = value.heat_map.values[3][1] = null;
   const { page } = await open(value);
-  const figure = figureOf(page, "Churn between every two members");
+  const figure = figureOf(page, "Churn between cohorts");
+  await figure.locator("button.toggle").click();
   const ramp = await rampOf(figure);
   const scale = scaleOf(ramp.ticks.map((t) => ({ x: t.at, text: t.text })), "x");
   const valueOf = (colour) => {
@@ -296,6 +339,30 @@ test("heat map: every square has the colour of its pair, in the order of the mem
     const text = shape.texts.find((t) => t.text === labels.get(cell));
     const middle = top + side * (places[0] + places.at(-1) + 1) / 2;
     assert.ok(text && Math.abs(text.y - middle) <= 6, `${labels.get(cell)} stands beside its members`);
+  }
+  await page.close();
+});
+
+test("heat map: a square of two cohorts is the mean over their pairs of members", async () => {
+  const value = structuredClone(study);
+  const map = value.heat_map;
+  map.values = map.values.map((row, i) => row.map((_, j) => (i === j ? 0 : (((Math.min(i, j) * 31 + Math.max(i, j) * 17) % 101) / 101))));
+  map.values[1][3] = map.values[3][1] = null;
+  const { page } = await open(value);
+  const cells = [...new Set(map.cells)];
+  const labels = new Map(value.cohorts.map((c) => [c.cell, c.label]));
+  const told = await figureOf(page, "Churn between cohorts").locator("rect[data-tip]").evaluateAll((all) => all.map((r) => r.getAttribute("data-tip")));
+  assert.equal(told.length, cells.length ** 2);
+  for (const [i, a] of cells.entries()) {
+    for (const [j, b] of cells.entries()) {
+      const pairs = map.cells.flatMap((p, m) => map.cells.flatMap((q, n) => (p === a && q === b && m !== n && map.values[m][n] !== null ? [map.values[m][n]] : [])));
+      const mean = 100 * pairs.reduce((sum, v) => sum + v, 0) / pairs.length;
+      const of = i === j ? `inside ${labels.get(a)}` : `${labels.get(a)}\nagainst ${labels.get(b)}`;
+      const text = told.find((t) => t.startsWith(`${of}\n`));
+      assert.ok(text, of);
+      assert.ok(Math.abs(Number(text.match(/churn ([\d.]+) %/)[1]) - mean) <= 0.0051, `${text}: ${mean}`);
+      assert.ok(text.endsWith(`mean of ${i === j ? pairs.length / 2 : pairs.length} pairs`), text);
+    }
   }
   await page.close();
 });

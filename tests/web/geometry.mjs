@@ -8,7 +8,7 @@ function marks(svg) {
     return [point.x, point.y];
   };
   const number = (element, name) => Number(element.getAttribute(name) ?? 0);
-  const within = (label, tag) => [...svg.querySelectorAll(`g[aria-label='${label}'] ${tag}`)];
+  const within = (label, tag) => [...svg.querySelectorAll(`g[data-mark='${label}'] ${tag}`)];
   const colour = (element, name) => element.getAttribute(name) ?? element.closest(`[${name}]`)?.getAttribute(name) ?? "";
   const centre = (element) => {
     const box = element.getBBox();
@@ -45,6 +45,10 @@ function marks(svg) {
     dots: within("dot", "circle").map((c) => {
       const [x, y] = at(c, number(c, "cx"), number(c, "cy"));
       return { x, y, colour: colour(c, "fill"), stroke: colour(c, "stroke") };
+    }),
+    tickMarks: within("tick", "line").map((l) => {
+      const [x1, y1] = at(l, number(l, "x1"), number(l, "y1"));
+      return { x: x1, y: (y1 + at(l, number(l, "x2"), number(l, "y2"))[1]) / 2, colour: colour(l, "stroke") };
     }),
     rules: within("rule", "line").map((l) => {
       const [x1, y1] = at(l, number(l, "x1"), number(l, "y1"));

@@ -11,6 +11,10 @@ import { pathToFileURL } from "node:url";
 const [renderPage, studyPath] = process.argv.slice(2);
 const app = new URL("../../coordinator/web/app/package.json", import.meta.url);
 const { chromium } = createRequire(app)("playwright-core");
+
+/** The source of axe-core: rules for what everybody can use. */
+export const axe = readFileSync(createRequire(app).resolve("axe-core/axe.min.js"), "utf8");
+
 const folder = mkdtempSync(join(tmpdir(), "noisefloor-page-"));
 const browserPath = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
 let browser;

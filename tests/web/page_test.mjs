@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { distinct, figureOf, open, study, wide } from "./open_page.mjs";
+import { axe, distinct, figureOf, open, study, wide } from "./open_page.mjs";
 
 function at(value, path) {
   return path.split(".").reduce((inner, key) => inner?.[key], value);
@@ -168,7 +168,7 @@ test("a line against an axis joins cohorts that differ in nothing else", async (
   const figure = figureOf(page, "not all n members agree");
 
   assert.deepEqual(heard, []);
-  const lines = await figure.locator("[aria-label=line] path").evaluateAll((paths) => paths.map((p) => p.getAttribute("d")));
+  const lines = await figure.locator("[data-mark=line] path").evaluateAll((paths) => paths.map((p) => p.getAttribute("d")));
   assert.equal(lines.length, 9 * 4);  // A line for each plan, class, width and block.
   for (const line of lines) assert.equal(line.split(",").length - 1, 3, line);  // Three rates.
   const text = await figure.textContent();
@@ -176,7 +176,7 @@ test("a line against an axis joins cohorts that differ in nothing else", async (
   assert.match(text, /block 1/);
   assert.match(text, /n, which is 3 to 4/);
   await figure.locator("circle").first().hover({ force: true });  // Of control.
-  assert.match(await figure.locator("[aria-label=tip]").textContent(), /n = 3/);
+  assert.match(await page.locator("#tip").textContent(), /n = 3/);
   await page.close();
 });
 
@@ -333,13 +333,14 @@ test("what could not be compared or measured is not drawn", async () => {
   for (const c of value.cohorts.filter((cohort) => cohort.plan === value.cohorts[0].plan)) {
     Object.assign(c.churn, absent);
     Object.assign(c.accuracy_sd, absent);
+    c.counts.done = 0;
   }
   const { page, heard } = await open(value);
 
   assert.deepEqual(heard, []);
   assert.equal(await page.locator("[data-path='hardware.0.churn_excess']").count(), 0);
   assert.equal(await page.locator("[data-path='hardware.1.churn_excess']").count(), 1);
-  assert.match(await figureOf(page, "Churn (left)").textContent(), /Without 1 of 3 plans and settings/);
+  assert.match(await figureOf(page, "top-1 of every member").textContent(), /Without 1 of 3 plans and settings/);
   value.hardware.forEach((h) => { h.pairs = 0; });
   const none = await open(value);
   assert.match(await none.page.locator("main").textContent(), /No replicate with equal lanes is done on two/);
@@ -408,5 +409,187 @@ test("why a member failed stands beside it", async () => {
   const { page } = await open(value);
   await page.locator("main details summary").last().click();
   assert.match(await page.locator("section:last-of-type").textContent(), /failed: data: t10k-images is truncated/);
+  await page.close();
+});
+
+for (const [width, colorScheme] of [[400, "light"], [900, "dark"], [1400, "light"]]) {
+  test(`axe finds nothing serious at ${width} pixels, ${colorScheme}`, async () => {
+    const { page } = await open(study, { width, colorScheme });
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run());
+    const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+    assert.deepEqual(serious.map((v) => `${v.id}, ${v.nodes.length}: ${v.nodes[0].html.slice(0, 200)}`), []);
+    await page.close();
+  });
+}
+
+async function saved(page, figure, name) {
+  const [download] = await Promise.all([page.waitForEvent("download"), figure.locator(".tools button", { hasText: name }).click()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+test("a figure is saved as an SVG that needs nothing else, and as a PNG of 300 dots an inch", async () => {
+  const { page, heard } = await open(study, { colorScheme: "dark" });
+  const figure = figureOf(page, "top-1 of every member");
+  const svg = await saved(page, figure, "SVG");
+  assert.equal(svg.name, "first-study-figure-1.svg");
+  const text = svg.bytes.toString();
+  assert.doesNotMatch(text, /var\(|currentColor|href="http/);
+  const shape = await page.evaluate((source) => {
+    const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
+    return { error: parsed.querySelector("parsererror")?.textContent, circles: parsed.querySelectorAll("circle").length, inner: parsed.querySelectorAll("svg svg").length,
+      width: Number(parsed.documentElement.getAttribute("width")), words: parsed.documentElement.textContent };
+  }, text);
+  assert.equal(shape.error, undefined);
+  assert.equal(shape.inner, 4);
+  assert.equal(shape.circles, await figure.locator("circle").count() + 3);  // And the legend's.
+  for (const hardware of new Set(study.cohorts.map((c) => c.hardware))) assert.ok(shape.words.includes(hardware), hardware);
+
+  const { bytes } = await saved(page, figure, "PNG");
+  assert.equal(bytes.toString("latin1", 37, 41), "pHYs");
+  assert.equal(bytes.readUInt32BE(41), 11811);
+  assert.equal(bytes.readUInt32BE(16), Math.round(shape.width * 300 / 96));
+  const decoded = await page.evaluate(async (base64) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${base64}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const data = context.getImageData(0, 0, image.width, image.height).data;
+    const has = (r, g, b) => data.some((_, i) => i % 4 === 0 && data[i] === r && data[i + 1] === g && data[i + 2] === b);
+    return { corner: [...data.slice(0, 4)], blue: has(0, 114, 178), orange: has(213, 94, 0) };
+  }, bytes.toString("base64"));
+  assert.deepEqual(decoded, { corner: [255, 255, 255, 255], blue: true, orange: true });
+  assert.deepEqual(heard.filter((h) => !h.includes("blob:")), []);
+  await page.close();
+});
+
+const fields = (csv) => csv.trim().split("\n").map((line) => [...line.matchAll(/"((?:[^"]|"")*)"|([^,]*)(?:,|$)/g)].map((m) => m[1]?.replaceAll('""', '"') ?? m[2]));
+
+test("data of figures and tables are saved whole and exact", async () => {
+  const { page } = await open(study);
+  const figure = (await saved(page, figureOf(page, "top-1 of every member"), "CSV")).bytes.toString();
+  const rows = figure.trim().split("\n");
+  assert.equal(rows[0], "panel,setting,row,member,value,low,high,n");
+  assert.equal(rows.filter((r) => r.startsWith("every member,")).length, study.members.filter((m) => m.state === "done").length);
+  const loud = study.cohorts[3];
+  assert.ok(rows.includes(`churn inside a class,${loud.plan},${loud.hardware},,${100 * loud.churn.value},${100 * loud.churn.low},${100 * loud.churn.high},${loud.churn.n}`));
+
+  const table = (await saved(page, page.locator("figure", { hasText: "Every cohort, with" }), "CSV")).bytes.toString();
+  const [head, ...lines] = fields(table);
+  assert.equal(lines.length, study.cohorts.length);
+  const column = head.indexOf("churn");
+  assert.deepEqual(head.slice(column, column + 4), ["churn", "churn low", "churn high", "churn n"]);
+  study.cohorts.forEach((c, i) => {
+    const at = lines[i].findIndex((_, k) => lines[i].slice(k, k + 2).join() === `${c.churn.value},${c.churn.low ?? ""}`);
+    assert.ok(at > 0, c.label);
+  });
+  await page.close();
+});
+
+test("study and sweep file are in the page, byte for byte", async () => {
+  const { page } = await open(study);
+  const header = page.locator("header");
+  assert.deepEqual(JSON.parse((await saved(page, header, "study.json")).bytes), study);
+  assert.equal((await saved(page, header, "sweep.yaml")).bytes.toString(), study.sweep.file);
+  await header.locator("button", { hasText: "cite" }).click();
+  assert.match(await header.locator(".citation").textContent(), new RegExp(`^"first-study" \\(s1\\), noisefloor 0.1.0, .*${study.sweep.specification_sha256}$`));
+  await page.close();
+});
+
+test("a choice acts on every figure and table, and back", async () => {
+  const { page, heard } = await open(study);
+  const labels = () => page.locator("figure", { hasText: "Every cohort, with" }).locator("[data-path$='.churn']").evaluateAll((all) => all.map((e) => e.dataset.path));
+  const before = await page.locator("main").textContent();
+  await page.locator(".filter label", { hasText: "hardware" }).locator("select").selectOption("=cpu-intel-sse");
+  await page.locator(".filter label", { hasText: "plan" }).locator("select").selectOption("=algo");
+  const kept = study.cohorts.flatMap((c, i) => (c.plan === "algo" && c.hardware === "cpu-intel-sse" ? [`cohorts.${i}.churn`] : []));
+  assert.deepEqual(await labels(), kept);
+  for (const path of kept) {  // The path is still that of the JSON.
+    assert.equal(await page.locator(`[data-path='${path}']`).getAttribute("data-value"), String(at(study, path).value));
+  }
+  const one = figureOf(page, "top-1 of every member");
+  assert.equal(await one.locator("svg").first().locator("circle").count(), 4);
+  assert.equal(await one.locator("figcaption b").textContent(), "Figure 1. ");
+  const pairs = await page.locator("[data-path$='.churn_paired']").evaluateAll((all) => all.map((e) => e.dataset.path));
+  assert.deepEqual(pairs, study.hardware.flatMap((h, i) => (h.plan === "algo" && [h.hardware_a, h.hardware_b].includes("cpu-intel-sse") ? [`hardware.${i}.churn_paired`] : [])));
+  assert.match(await figureOf(page, "Churn between cohorts").textContent(), /\. 4 members/);
+  await page.locator(".filter select").first().selectOption("");
+  await page.locator(".filter select").last().selectOption("");
+  assert.equal(await page.locator("main").textContent(), before);
+  assert.deepEqual(heard, []);
+  await page.close();
+});
+
+test("marks say in words what they are, on the keyboard, too", async () => {
+  const { page } = await open(study);
+  const figure = figureOf(page, "top-1 of every member");
+  const svg = figure.locator("svg").nth(2);
+  const marks = svg.locator("[data-tip]");
+  assert.equal(await svg.locator("[tabindex='0']").count(), 1);
+  await marks.first().focus();
+  const [first, second] = await marks.evaluateAll((all) => all.map((m) => m.getAttribute("data-tip")));
+  const shown = () => page.locator("#tip div").allTextContents();
+  assert.deepEqual(await shown(), first.split("\n"));
+  assert.equal(first, `control, cpu-intel-avx2\nchurn 0.00 %\nn = ${study.cohorts[0].churn.n}`);
+  await page.keyboard.press("ArrowRight");
+  assert.deepEqual(await shown(), second.split("\n"));
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#tip").count(), 0);
+  await page.close();
+});
+
+test("a table is sorted by any column, both ways", async () => {
+  const { page } = await open(study);
+  const table = page.locator("figure", { hasText: "Every cohort, with" });
+  const column = table.locator("th", { hasText: /^churn$/ });
+  const values = () => table.locator("[data-path$='.churn']").evaluateAll((all) => all.map((e) => Number(e.dataset.value)));
+  const up = study.cohorts.map((c) => c.churn.value).sort((a, b) => a - b);
+  await column.locator("button").click();
+  assert.deepEqual(await values(), up);
+  assert.equal(await column.getAttribute("aria-sort"), "ascending");
+  await column.locator("button").click();
+  assert.deepEqual(await values(), [...up].reverse());
+  await page.close();
+});
+
+test("controls are folded where all are identical, and open where one is not", async () => {
+  const { page } = await open(study);
+  assert.equal(await page.locator("section", { hasText: "Is it noise?" }).locator("details").count(), 0);
+  await page.close();
+  const value = structuredClone(study);
+  for (const c of value.controls) c.verdict = "identical";
+  const all = await open(value);
+  const folded = all.page.locator("section", { hasText: "Is it noise?" }).locator("details");
+  assert.match(await folded.locator("summary").textContent(), /3 of 3 control cohorts are bit-identical/);
+  assert.equal(await folded.locator("tbody tr").count(), 3);
+  await all.page.close();
+});
+
+test("what is folded is printed", async () => {
+  const { page } = await open(study);
+  const folded = await page.locator("details:not([open])").count();
+  assert.ok(folded > 2);
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await page.locator("details:not([open])").count(), 0);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.equal(await page.locator("details:not([open])").count(), folded);
+  await page.close();
+});
+
+test("without a script there are the findings", async () => {
+  const { page } = await open(study, { script: false, drawn: "noscript" });
+  assert.deepEqual(await page.locator("noscript li").allTextContents(), study.headlines);
+  await page.close();
+});
+
+test("a link to a figure or a section leads there", async () => {
+  const { page } = await open(study);
+  const ids = await page.evaluate(() => [...document.querySelectorAll("[id]")].map((e) => e.id));
+  assert.equal(new Set(ids).size, ids.length, "ids are single");
+  for (const link of await page.locator("a[href^='#']").evaluateAll((all) => all.map((a) => a.getAttribute("href").slice(1)))) {
+    assert.ok(ids.includes(link), link);
+  }
   await page.close();
 });

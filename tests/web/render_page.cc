@@ -2,6 +2,10 @@
 #include <cstdio>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
 
 #include "coordinator/report/page.h"
 #include "coordinator/web/page_bundle.h"
@@ -14,8 +18,10 @@ int main(int argc, char** argv) {
   std::stringstream study;
   study << std::ifstream(argv[1]).rdbuf();
   std::ofstream page(argv[2], std::ios::binary);
-  page << noisefloor::report::RenderPage(argv[3], study.str(), noisefloor::web::PageScript(),
-                                         noisefloor::web::PageStyle());
+  const auto findings =
+      nlohmann::json::parse(study.str())["headlines"].get<std::vector<std::string>>();
+  page << noisefloor::report::RenderPage(
+      argv[3], findings, study.str(), noisefloor::web::PageScript(), noisefloor::web::PageStyle());
   page.close();
   return page.good() ? 0 : 1;
 }

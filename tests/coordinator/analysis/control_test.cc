@@ -66,7 +66,7 @@ TEST(ControlTest, AMissingHashIsNoProof) {
 
   const std::vector<HashedRun> empty = {{"a", {}}, {"b", {}}};
   EXPECT_EQ(CheckBits(empty).verdict, BitVerdict::kUnproved);
-  EXPECT_EQ(CheckBits(empty).missing, "a has no hash of its weights");
+  EXPECT_EQ(CheckBits(empty).missing, "no member has a hash of its weights");
   EXPECT_EQ(DistinctResults(empty), 0);
 }
 
@@ -76,7 +76,7 @@ TEST(ControlTest, WithoutLogitsInAnyRunNothingIsProved) {
   for (HashedRun& run : runs) run.hashes.logits.clear();
 
   EXPECT_EQ(CheckBits(runs).verdict, BitVerdict::kUnproved);
-  EXPECT_EQ(CheckBits(runs).missing, "a has no hash of its logits");
+  EXPECT_EQ(CheckBits(runs).missing, "no member has a hash of its logits");
 }
 
 TEST(ControlTest, ADifferenceIsSeenEvenWhereTheFirstRunHasNoHash) {

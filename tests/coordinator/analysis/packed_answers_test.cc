@@ -45,13 +45,13 @@ TEST(PackedAnswersTest, CountAsAnswersOneByOne) {
   }
 }
 
-TEST(PackedAnswersTest, AllMayDiffer) {
-  const std::vector<int16_t> none(4096, 0);
-  const std::vector<int16_t> all(4096, 15);
-  PredictionMatrix answers(4096, 16);
+TEST(PackedAnswersTest, AllMayDifferInAsManyExamplesAsThereAre) {
+  const std::vector<int16_t> none(50000, 0);
+  const std::vector<int16_t> all(50000, 15);
+  PredictionMatrix answers(50000, 16);
   ASSERT_TRUE(answers.AddAnswers(none).ok());
   ASSERT_TRUE(answers.AddAnswers(all).ok());
-  EXPECT_EQ(PackedAnswers(answers).Differing(0, 1), 4096);
+  EXPECT_EQ(PackedAnswers(answers).Differing(0, 1), 50000);
 }
 
 }  // namespace

@@ -383,7 +383,7 @@ TEST(FailuresTest, EveryReasonIsAWarningWithHowManyEndedSo) {
 
 TEST(PageTest, HoldsTheStudyTheScriptAndTheStyle) {
   const std::string page =
-      RenderPage("x (s1)", "{\"title\":\"x\"}", "let a = 1;", "p { color: red }");
+      RenderPage("x (s1)", {}, "{\"title\":\"x\"}", "let a = 1;", "p { color: red }");
 
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
   EXPECT_THAT(page, HasSubstr("<script type=\"application/json\" id=\"study\">{\"title\":\"x\"}"
@@ -393,11 +393,22 @@ TEST(PageTest, HoldsTheStudyTheScriptAndTheStyle) {
   EXPECT_THAT(page, HasSubstr("<style>p { color: red }</style>"));
 }
 
+TEST(PageTest, WithoutAScriptTitleAndFindingsAreThere) {
+  const std::vector<std::string> findings = {"Churn is 3 %.", "</noscript> & <b>"};
+
+  const std::string page = RenderPage("x (s1)", findings, "{}", "", "");
+
+  const size_t begin = page.find("<noscript>");
+  const std::string without = page.substr(begin, page.find("</noscript>", begin) - begin);
+  EXPECT_THAT(without, HasSubstr("<h1>x (s1)</h1>"));
+  EXPECT_THAT(without, HasSubstr("<li>Churn is 3 %.</li>\n<li>&lt;/noscript> &amp; &lt;b></li>"));
+}
+
 TEST(PageTest, NothingCanEndItsElementEarly) {
   const std::string json = "{\"a\":\"</SCRIPT><script>alert(1)</script><!--\"}";
 
   const std::string page =
-      RenderPage("a </title> & b", json, "x = '</Script><!-- <script>'; y = 1 < 2;",
+      RenderPage("a </title> & b", {}, json, "x = '</Script><!-- <script>'; y = 1 < 2;",
                  "a:after{content:'</STYLE>'}");
 
   const size_t begin = page.find("id=\"study\">") + 11;
@@ -410,7 +421,7 @@ TEST(PageTest, NothingCanEndItsElementEarly) {
 }
 
 TEST(PageTest, ItsPolicyForbidsEveryRequestAndForeignScript) {
-  const std::string page = RenderPage("", "{}", "", "");
+  const std::string page = RenderPage("", {}, "{}", "", "");
 
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, HasSubstr("base-uri 'none'; form-action 'none'"));
@@ -418,7 +429,7 @@ TEST(PageTest, ItsPolicyForbidsEveryRequestAndForeignScript) {
   EXPECT_THAT(page, Not(HasSubstr("https:")));
   const size_t nonce = page.find("'nonce-") + 7;
   EXPECT_THAT(page, HasSubstr("<script nonce=\"" + page.substr(nonce, 32) + "\">"));
-  EXPECT_EQ(RenderPage("", "{}", "", ""), page);
+  EXPECT_EQ(RenderPage("", {}, "{}", "", ""), page);
 }
 
 TEST(JsonFactsTest, FlattensObjectsAndJoinsPlainLists) {

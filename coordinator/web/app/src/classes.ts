@@ -1,9 +1,11 @@
 // Who pays: which classes of the data set are hit.
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, number, section, table, titledTable, wide } from "./format";
-import { leftMargin, setting, topMargin } from "./labels";
+import { plot } from "./draw";
+import { figure, legend, titledTable, wide } from "./figure";
+import { el, estimate, number, section, table, withInterval } from "./format";
+import { leftMargin, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
-import { legend } from "./sources";
+import { pathOf } from "./paths";
 import { Cohort, finite, Study } from "./study";
 
 const MOST_CLASSES = 30;
@@ -28,8 +30,7 @@ function noisiest(study: Study, cohorts: Cohort[]): string[] {
 
 /** Groups of the test examples, by their columns: every cell, most churn first within a cell. */
 function groups(study: Study): HTMLElement[] {
-  const rows = study.cohorts.flatMap((c, at) => noisy(study).includes(c)
-    ? c.per_group.map((g, i) => ({ c, g, path: `cohorts.${at}.per_group.${i}` })) : []);
+  const rows = noisy(study).flatMap((c) => c.per_group.map((g, i) => ({ c, g, path: `${pathOf(c)}.per_group.${i}` })));
   if (rows.length === 0) return [];
   const decisions = rows.some(({ g }) => g.false_positive_rate.value !== null);
   const shown = rows.slice(0, MOST_ROWS);
@@ -52,8 +53,9 @@ export function classes(study: Study, palette: Palette): HTMLElement {
   const data = cohorts.filter((c) => settings.includes(setting(c, study))).flatMap((c) => c.per_class.flatMap((k) => {
     const churn = finite(k.churn.value);
     if (churn === undefined) return [];
-    return [{ setting: setting(c, study), hardware: c.hardware, name: k.name || String(k.label), churn: churn * 100, sd: number(k.accuracy_sd.value, "fraction"),
-      low: (finite(k.churn.low) ?? churn) * 100, high: (finite(k.churn.high) ?? churn) * 100, examples: k.examples, n: k.churn.n }];
+    return [{ setting: setting(c, study), hardware: c.hardware, name: k.name || String(k.label), churn: churn * 100,
+      low: (finite(k.churn.low) ?? churn) * 100, high: (finite(k.churn.high) ?? churn) * 100, examples: k.examples, n: k.churn.n,
+      text: `${k.name || k.label}: ${oneLine(setting(c, study), c.hardware)}\nchurn ${withInterval(k.churn)}\nSD of accuracy ${number(k.accuracy_sd.value, "fraction")}\n${k.examples} examples, n = ${k.churn.n}` }];
   }));
   if (data.length === 0) return section("Who pays?", "No cohort with free sources that learned something has two members with predictions.");
   const total = new Map<string, number>();
@@ -63,8 +65,9 @@ export function classes(study: Study, palette: Palette): HTMLElement {
   return section("Who pays?",
     study.worst_classes.text || "Noise need not fall evenly: some classes change their answer from run to run more often than others.",
     figure(`Churn within each class of the data set, by plan and hardware, most affected first; 95 % intervals. Without under-trained cohorts.${all > settings.length ? ` The ${settings.length} noisiest of ${all} plans and settings.` : ""}${names.length > shown.length ? ` The ${shown.length} most affected of ${names.length} classes.` : ""}`,
+      data.map((d) => ({ setting: d.setting, hardware: d.hardware, class: d.name, examples: d.examples, churn: d.churn, low: d.low, high: d.high, n: d.n })),
       legend(palette),
-      wide(Plot.plot({
+      wide(plot("Churn by class of the data set", {
         width: 900, height: 40 + topMargin(settings) + shown.length * (10 + palette.domain.length * 6),
         marginLeft: leftMargin(shown), marginTop: topMargin(settings), marginBottom: 36,
         x: { label: "churn within the class (%)", grid: true, zero: true },
@@ -75,10 +78,9 @@ export function classes(study: Study, palette: Palette): HTMLElement {
         marks: [
           Plot.frame({ stroke: GRID }),
           Plot.ruleY(data, { fx: "setting", fy: "name", y: "hardware", x1: "low", x2: "high", stroke: "hardware", strokeWidth: 1.4 }),
-          Plot.dot(data, { fx: "setting", fy: "name", y: "hardware", x: "churn", fill: "hardware", r: 2.8, tip: true, channels: { "SD of accuracy": "sd", examples: "examples", n: "n" } }),
+          Plot.dot(data, { fx: "setting", fy: "name", y: "hardware", x: "churn", fill: "hardware", r: 2.8, title: "text" }),
         ],
         style: { background: "none", color: INK, fontSize: "11px" },
-        ariaLabel: "Churn by class of the data set",
       }))),
     ...groups(study));
 }

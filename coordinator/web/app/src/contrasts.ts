@@ -1,12 +1,15 @@
 // Does it matter which value an axis has, which plan, which class, which stack?
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, pValue, section, table, titledTable, wide } from "./format";
+import { plot } from "./draw";
+import { figure, titledTable, wide } from "./figure";
+import { el, estimate, pValue, section, table } from "./format";
 import { leftMargin } from "./labels";
-import { GRID, INK } from "./palette";
+import { ACCENT, GRID, INK } from "./palette";
+import { pathOf } from "./paths";
 import { Contrast, FigureContrast, finite, Study } from "./study";
 
 const MOST = 30;
-const SHOWN = "#d55e00";
+const SHOWN = ACCENT;
 const NOT_SHOWN = "#777777";
 
 // What is drawn; the spread, a ratio, stands in the table.
@@ -38,7 +41,7 @@ function forest(all: Contrast[], { figure: name, label }: (typeof DRAWN)[number]
   const data = points(all, name);
   const rows = [...new Set(data.map((d) => d.row))];
   const colour = (d: { shown: boolean }) => (d.shown ? SHOWN : NOT_SHOWN);
-  return wide(Plot.plot({
+  return wide(plot(label, {
     width: 900, marginLeft: leftMargin(rows), marginRight: 16, marginTop: 8, marginBottom: 44, height: 56 + rows.length * 24,
     x: { label, grid: true, zero: true, nice: true },
     y: { domain: rows, label: null },
@@ -46,7 +49,7 @@ function forest(all: Contrast[], { figure: name, label }: (typeof DRAWN)[number]
       Plot.frame({ stroke: GRID }),
       Plot.ruleX([0], { stroke: INK }),
       Plot.ruleY(data, { y: "row", x1: "low", x2: "high", stroke: colour, strokeWidth: 2 }),
-      Plot.dot(data, { y: "row", x: "value", fill: (d) => (d.shown ? SHOWN : "white"), stroke: colour, strokeWidth: 2, r: 4, tip: true, title: "text" }),
+      Plot.dot(data, { y: "row", x: "value", fill: (d) => (d.shown ? SHOWN : "white"), stroke: colour, strokeWidth: 2, r: 4, title: "text" }),
     ],
     style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
   }));
@@ -57,20 +60,21 @@ export function contrasts(study: Study): HTMLElement | null {
   const all = study.contrasts;
   if (all.length === 0) return null;
   const first = all.slice(0, MOST);
-  const at = (i: number, k: number, name: string) => `contrasts.${i}.figures.${k}.${name}`;
-  const rows = all.map((contrast, i) => [
+  const rows = all.map((contrast) => [
     el("span", { class: "cohort", title: contrast.text }, sides(contrast) + (contrast.under_trained ? " †" : contrast.stacks_differ ? " (stacks differ)" : "")),
     contrast.plan === "" ? "–" : contrast.plan, contrast.over,
-    el("span", { "data-count": `contrasts.${i}.draws` }, String(contrast.draws)),
+    el("span", { "data-count": `${pathOf(contrast)}.draws` }, String(contrast.draws)),
     ...contrast.figures.flatMap((f, k) => {
-      const value = estimate(f.estimate, at(i, k, "estimate"));
+      const at = `${pathOf(contrast)}.figures.${k}`;
+      const value = estimate(f.estimate, `${at}.estimate`);
       if (f.figure === "accuracy_sd") return [value];  // It is not tested.
-      return [value, el("span", { "data-p": at(i, k, "p_holm") }, pValue(f.p_holm) + (f.shown ? " *" : ""))];
+      return [value, el("span", { "data-p": `${at}.p_holm` }, pValue(f.p_holm) + (f.shown ? " *" : ""))];
     }),
   ]);
   return section("Does it matter which?",
     "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (a weighted Holm: two thirds of the level for shifts of the mean answer by hardware or stack, where there are any) covers every p of the study.",
     figure("B minus A with 95 % intervals, each on its own; filled: shown after the correction.",
+      DRAWN.flatMap(({ figure: name }) => points(first, name).map((d) => ({ figure: name, contrast: d.row, value: d.value, low: d.low, high: d.high, shown: String(d.shown) }))),
       el("div", { class: "legend" },
         el("span", {}, el("i", { style: `background:${SHOWN}` }), "shown, p ≤ 0.05 after Holm"),
         el("span", {}, el("i", { style: `background:${NOT_SHOWN}` }), "not shown")),

@@ -1,9 +1,10 @@
 // Accuracy and loss over training, by hardware.
 import * as Plot from "@observablehq/plot";
-import { figure, section, wide } from "./format";
+import { plot } from "./draw";
+import { figure, legend, wide } from "./figure";
+import { section } from "./format";
 import { fewOfEveryPlan, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
-import { legend } from "./sources";
 import { finite, Study } from "./study";
 
 const MOST_SETTINGS = 6;
@@ -57,7 +58,7 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
   const done = new Set(study.members.filter((m) => m.state === "done").map((m) => m.id));
   const shown: number[] = [...lines.filter((l) => done.has(l.id)).map((l) => l.y), ...bands.flatMap((b) => [b.low, b.high])];
   const few = chosen.every((c) => c.epochs.length <= MOST_MARKED);
-  return Plot.plot({
+  return plot(`${label} over training`, {
     width: 900, height: 170 + topMargin(facets), marginLeft: 46, marginTop: topMargin(facets), marginBottom: 34,
     x: { label: "epoch", grid: true, ticks: epochTicks(chosen.flatMap((c) => c.epochs)), tickFormat: "d" },
     y: { label, grid: true, nice: true, ...(shown.length ? { domain: extent(shown) } : {}) },
@@ -70,17 +71,25 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
       Plot.line(bands, { fx: "facet", x: "epoch", y: "mean", z: "cell", stroke: "hardware", strokeWidth: 2, ...(few ? { marker: "dot" } : {}) }),
     ],
     style: { background: "none", color: INK, fontSize: "11px" },
-    ariaLabel: label,
   });
 }
+
+function rowsOf(study: Study, facets: string[], places: Places) {
+  return study.curves.filter((c) => facets.includes(places.get(c.cell)?.facet ?? "")).flatMap((c) => c.members.flatMap((m) => m.values.map((v, i) => (
+    { metric: c.metric, setting: places.get(c.cell)?.facet, hardware: places.get(c.cell)?.hardware, member: m.id, epoch: c.epochs[i], value: v ?? undefined }))));
+}
+
+const FEW_CLASSES = 20;  // Of which the five likeliest say nothing.
 
 export function curves(study: Study, palette: Palette): HTMLElement {
   const places = placesOf(study);
   const all = [...new Set(study.curves.flatMap((c) => places.get(c.cell)?.facet ?? []))];
   const facets = fewOfEveryPlan(all, MOST_SETTINGS);
-  const drawn = METRICS.map((metric) => drawMetric(study, places, facets, metric, palette));
+  const metrics = METRICS.filter((m) => m.name !== "test_top5" || study.evaluation.classes > FEW_CLASSES);
+  const drawn = metrics.map((metric) => drawMetric(study, places, facets, metric, palette));
   if (drawn.every((d) => d === null)) return section("Over training", "No evaluation was recorded.");
   return section("Over training", "",
     figure(`Each thin line is a member, thick lines are means over a cohort, bands one standard deviation either side. Members whose values are not finite have no line there; those that diverged leave the frame where no other member is.${all.length > facets.length ? ` ${facets.length} of ${all.length} plans and settings, of every plan the first.` : ""}`,
+      rowsOf(study, facets, places),
       legend(palette), wide(...drawn)));
 }

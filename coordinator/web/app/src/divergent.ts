@@ -1,5 +1,6 @@
 // The test images that members disagree on most, with what each member said.
-import { el, estimate, figure, number, section } from "./format";
+import { figure } from "./figure";
+import { el, estimate, number, section } from "./format";
 import { DivergentExample, finite, Study } from "./study";
 
 const CLASS_COLOURS = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#6b6b6b"];
@@ -59,6 +60,7 @@ export function divergent(study: Study): HTMLElement {
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
     figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two measuring members of one cohort disagree.`,
+      d.examples.flatMap((e) => e.said.map((label, i) => ({ example: e.example, label: e.label_name, member: d.members[i], said: label < 0 ? "undefined" : study.evaluation.class_names[label] ?? label }))),
       el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
       d.examples.length > SHOWN
         ? el("details", {}, el("summary", {}, `${d.examples.length - SHOWN} more`),

@@ -1,7 +1,7 @@
 // Numbers as text, and small helpers to make elements.
 import { Estimate, finite, Num } from "./study";
 
-type Child = Node | string | null | undefined | false;
+export type Child = Node | string | null | undefined | false;
 
 export function el(tag: string, attributes: Record<string, string> = {}, ...children: Child[]) {
   const element = document.createElement(tag);
@@ -100,6 +100,9 @@ export function withInterval(e: Estimate): string {
   return parts(e).join("");
 }
 
+/** What an element shows. */
+export const estimates = new WeakMap<Element, Estimate>();
+
 /** The same as an element, with n, method and note on hover; data-value is the exact JSON number. */
 export function estimate(e: Estimate, path: string): HTMLElement {
   const title = [
@@ -109,6 +112,7 @@ export function estimate(e: Estimate, path: string): HTMLElement {
     e.note,
   ].filter(Boolean).join("; ");
   const cell = el("span", { class: "estimate", title, "data-path": path, "data-value": String(e.value) });
+  estimates.set(cell, e);
   if (e.value === null) {
     cell.append(el("span", { class: "absent" }, "–"), el("span", { class: "sr" }, ` ${e.note}`));
     return cell;
@@ -122,36 +126,19 @@ export function estimate(e: Estimate, path: string): HTMLElement {
 export function table(head: string[], rows: Child[][], numericFrom = 1): HTMLElement {
   const cells = (tag: string, row: Child[]) =>
     row.map((c, i) => el(tag, i >= numericFrom ? { class: "num" } : {}, c));
-  return el("div", { class: "scroll", tabindex: "0" },
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table" },
     el("table", numericFrom < head.length ? {} : { class: "text" },
       el("thead", {}, el("tr", {}, ...head.map((h, i) => el("th", i >= numericFrom ? { class: "num", scope: "col" } : { scope: "col" }, h)))),
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells("td", row))))));
 }
 
-let figures = 0;
-
-/** A numbered figure with its caption. */
-export function figure(caption: string, ...content: Child[]): HTMLElement {
-  figures += 1;
-  return el("figure", {}, ...content,
-    el("figcaption", {}, el("b", {}, `Figure ${figures}. `), caption));
-}
-
-/** Drawings that a narrow window scrolls rather than shrinks beyond reading. */
-export function wide(...drawings: Child[]): HTMLElement {
-  return el("div", { class: "scroll wide", tabindex: "0" }, ...drawings);
-}
-
-let tables = 0;
-
-export function titledTable(caption: string, content: HTMLElement): HTMLElement {
-  tables += 1;
-  return el("figure", { class: "table" },
-    el("figcaption", {}, el("b", {}, `Table ${tables}. `), caption), content);
+/** "what-does-the-hardware-change" */
+function slug(title: string): string {
+  return title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 }
 
 export function section(title: string, lead: string, ...content: Child[]): HTMLElement {
-  return el("section", {}, el("h2", {}, title), lead ? el("p", { class: "lead" }, lead) : null, ...content);
+  return el("section", {}, el("h2", { id: slug(title) }, title), lead ? el("p", { class: "lead" }, lead) : null, ...content);
 }
 
 /** Two digits of a p; a dash where there is none. */

@@ -1,13 +1,71 @@
 // What stands round the figures: title, findings, warnings, environment, members.
-import { el, number, section, table, titledTable } from "./format";
-import { isOfOthers, origin } from "./recipe";
+import { titledTable } from "./figure";
+import { el, number, section, table } from "./format";
+import { date, isOfOthers, origin } from "./recipe";
+import { offer } from "./save";
 import { Study } from "./study";
 
 function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
-export function header(study: Study): HTMLElement {
+const SAID: { [name: string]: string } = { sgd: "SGD", momentum: "SGD with momentum", nesterov: "Nesterov's momentum", adam: "Adam", adamw: "AdamW", rmsprop: "RMSprop" };
+
+/** What was trained, in a sentence; empty where only others know. */
+function abstract(study: Study): string {
+  if (isOfOthers(study)) return "";
+  const varied = new Map(study.sweep.axes.flatMap((axis) => axis.map((c) => [c.path, c.values] as const)));
+  const value = (path: string) => varied.get(path)?.join(", ") ?? study.sweep.settings.find((s) => s.path === path)?.value ?? "";
+  const optimizer = value("train.optimizer.name");
+  const epochs = value("train.epochs");
+  const classes = new Set(study.cohorts.map((c) => c.hardware)).size;
+  return `${value("model.name")} on ${value("data.name")}, ${epochs} epoch${epochs === "1" ? "" : "s"} of ${SAID[optimizer] ?? optimizer} with a learning rate of ${value("train.optimizer.learning_rate")} and batches of ${value("train.batch_size")}: ${plural(study.counts.total, "training")} on ${plural(classes, "class").replace(/classs$/, "classes")} of hardware.`;
+}
+
+/** A plan with what it frees. */
+function chips(study: Study): HTMLElement {
+  return el("ul", { class: "chips", "aria-label": "Plans" }, ...study.sweep.plans.map((p) => {
+    const free = Object.keys(p.sources).filter((name) => p.sources[name] === "free");
+    const size = `n = ${p.replicates}${p.blocks > 1 ? ` in each of ${p.blocks} blocks` : ""}`;
+    return el("li", {}, el("b", {}, p.name), ` ${free.length ? `frees ${free.join(", ")}` : "frees nothing"}; ${size}`);
+  }));
+}
+
+/** How to name the study elsewhere. */
+function citation(study: Study): string {
+  const s = study.sweep;
+  return [`"${s.name}" (${s.id})`, s.noisefloor_version ? `noisefloor ${s.noisefloor_version}` : "noisefloor",
+    s.ended_unix_seconds ? date(s.ended_unix_seconds) : "", s.specification_sha256 ? `specification ${s.specification_sha256}` : ""].filter(Boolean).join(", ");
+}
+
+function takeAway(study: Study, json: string): HTMLElement {
+  const button = (text: string, act: (of: HTMLElement) => void) => {
+    const one = el("button", { type: "button" }, text);
+    one.addEventListener("click", () => act(one));
+    return one;
+  };
+  const file = isOfOthers(study) ? "runs.csv" : "sweep.yaml";
+  return el("p", { class: "tools" },
+    button("study.json", () => offer("study.json", new Blob([json], { type: "application/json" }))),
+    study.sweep.file ? button(file, () => offer(file, new Blob([study.sweep.file], { type: "text/plain" }))) : null,
+    button("cite", (of) => {
+      const text = el("code", { class: "citation" }, citation(study));
+      of.replaceWith(text);
+      getSelection()?.selectAllChildren(text);
+    }));
+}
+
+const MOST_FINDINGS = 10;
+
+/** Of many settings the first findings, and all others folded. */
+function findings(all: string[]): HTMLElement[] {
+  const list = (some: string[], start: number) => el("ol", { class: "headlines", start: String(start) }, ...some.map((h) => el("li", {}, h)));
+  if (all.length <= MOST_FINDINGS + 2) return [list(all, 1)];
+  return [list(all.slice(0, MOST_FINDINGS), 1), el("details", {}, el("summary", {}, `${all.length - MOST_FINDINGS} more findings`), list(all.slice(MOST_FINDINGS), MOST_FINDINGS + 1))];
+}
+
+/** `json`: the study as it lies in the page. */
+export function header(study: Study, json: string): HTMLElement {
   const c = study.counts;
   const other = [
     c.diverged ? `${c.diverged} diverged` : "",
@@ -29,7 +87,10 @@ export function header(study: Study): HTMLElement {
     el("p", { class: "facts" }, origin(study)),
     study.sweep.tags.length ? el("p", { class: "facts" }, `tags: ${study.sweep.tags.join(", ")}`) : null,
     study.sweep.notes ? el("p", { class: "notes" }, study.sweep.notes) : null,
-    el("ol", { class: "headlines" }, ...study.headlines.map((h) => el("li", {}, h))));
+    abstract(study) ? el("p", { class: "abstract" }, abstract(study)) : null,
+    study.sweep.plans.length ? chips(study) : null,
+    ...findings(study.headlines),
+    takeAway(study, json));
 }
 
 const MOST_SUBJECTS = 4;

@@ -1,12 +1,16 @@
 // What does changing only the hardware, or only the stack, change, and does it shift the mean answer?
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, pValue, section, table, titledTable, wide } from "./format";
+import { plot } from "./draw";
+import { figure, titledTable, wide } from "./figure";
+import { el, estimate, pValue, section, table, withInterval } from "./format";
 import { leftMargin } from "./labels";
-import { GRID, INK } from "./palette";
+import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
+import { pathOf } from "./paths";
 import { Estimate, Comparison, finite, SettingTest, Study } from "./study";
 
 const KINDS = ["within A", "within B", "across, same replicate", "across, other replicates"];
-const COLOURS = ["#999999", "#666666", "#d55e00", "#0072b2"];
+// Shades: colours mean hardware.
+const COLOURS = ["#b0b4ba", "#8a8f98", ACCENT, ACCENT_LIGHT];
 
 // What differs between the sides, in the words of the section.
 interface Factor {
@@ -32,8 +36,9 @@ const STACK: Factor = {
   about: "A stack is a trainer with its framework. The same replicate has the same seeds with every stack, so a pair on one hardware class differs only by what trains it: by the order of its sums, if both train the same, and by what they do otherwise, if not. Churn across stacks of the same replicate is all of that; beside the churn inside each stack, the noise floor.",
 };
 
-function short(h: Comparison, factor: Factor): string {
-  if (factor.key === "stacks") return `${h.stack_a} – ${h.stack_b}`;
+/** "avx2 – sse": what tells the sides apart. */
+export function short(h: Comparison, of: Factor["key"]): string {
+  if (of === "stacks") return `${h.stack_a} – ${h.stack_b}`;
   const a = h.hardware_a.split("-");
   const b = h.hardware_b.split("-");
   let common = 0;
@@ -42,7 +47,7 @@ function short(h: Comparison, factor: Factor): string {
 }
 
 function group(h: Comparison, factor: Factor): string {
-  return `${h.setting}, ${short(h, factor)}`;
+  return `${h.setting}, ${short(h, factor.key)}`;
 }
 
 function points(comparisons: Comparison[], factor: Factor) {
@@ -54,7 +59,7 @@ function points(comparisons: Comparison[], factor: Factor) {
     return each.flatMap(([kind, e]) => {
       const value = finite(e.value);
       if (value === undefined) return [];
-      return [{ group: group(h, factor), kind, value: value * 100, n: e.n,
+      return [{ group: group(h, factor), kind, value: value * 100, n: e.n, text: `${group(h, factor)}\n${kind}: churn ${withInterval(e)}\nn = ${e.n}`,
         low: (finite(e.low) ?? value) * 100, high: (finite(e.high) ?? value) * 100 }];
     });
   });
@@ -73,9 +78,9 @@ function compared(factor: Factor, comparisons: Comparison[], tests: SettingTest[
   if (comparisons.length === 0) return section(factor.title, factor.nothing);
   const data = points(comparisons, factor);
   const groups = [...new Set(data.map((d) => d.group))];
-  const rows = comparisons.flatMap((h, i) => {
+  const rows = comparisons.flatMap((h) => {
     if (h.pairs === 0) return [];  // There is a warning of it.
-    const at = (name: string) => `${factor.key}.${i}.${name}`;
+    const at = (name: string) => `${pathOf(h)}.${name}`;
     return [[
       el("span", { title: h.label, class: "cohort" }, group(h, factor) + (h.mixes_stacks ? " (mixes stacks)" : "")), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
@@ -92,8 +97,9 @@ function compared(factor: Factor, comparisons: Comparison[], tests: SettingTest[
   const most = 24;
   return section(factor.title, factor.about,
     figure(`Churn between two ${factor.many} (A – B), beside the churn inside each; 95 % intervals.`,
+      data.map((d) => ({ comparison: d.group, kind: d.kind, value: d.value, low: d.low, high: d.high, n: d.n })),
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
-      wide(Plot.plot({
+      wide(plot(`Churn between two ${factor.many}`, {
         width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, marginBottom: 44, height: 60 + Math.min(groups.length, most) * 44,
         x: { label: "churn (%)", grid: true, zero: true, nice: true },
         y: { domain: KINDS, axis: null, padding: 0.6 },
@@ -102,7 +108,7 @@ function compared(factor: Factor, comparisons: Comparison[], tests: SettingTest[
         marks: [
           Plot.frame({ stroke: GRID }),
           Plot.ruleY(data, { fy: "group", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
-          Plot.dot(data, { fy: "group", y: "kind", x: "value", fill: "kind", r: 3.6, tip: true }),
+          Plot.dot(data, { fy: "group", y: "kind", x: "value", fill: "kind", r: 3.6, title: "text" }),
         ],
         style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
       })),

@@ -5,14 +5,57 @@ import { contrasts } from "./contrasts";
 import { curves } from "./curves";
 import { decompositions } from "./decompositions";
 import { divergent } from "./divergent";
+import { beginFigures } from "./figure";
+import { chosen, filterBar } from "./filter";
 import { el } from "./format";
+import { header, environment, members, warnings } from "./frame";
 import { hardware, stacks } from "./hardware";
 import { heatMap } from "./heat_map";
-import { header, environment, members, warnings } from "./frame";
-import { hardwarePalette } from "./palette";
+import { hardwarePalette, Palette } from "./palette";
+import { rememberPaths } from "./paths";
 import { recipe } from "./recipe";
 import { control, sources } from "./sources";
 import { Study } from "./study";
+import { listenForTips } from "./tip";
+
+function parts(study: Study, palette: Palette): HTMLElement[] {
+  beginFigures(study.sweep.name);
+  return [
+    control(study),
+    sources(study, palette),
+    decompositions(study),
+    contrasts(study),
+    hardware(study),
+    stacks(study),
+    curves(study, palette),
+    heatMap(study),
+    classes(study, palette),
+    divergent(study),
+    recipe(study),
+    environment(study),
+    members(study),
+  ].filter((part) => part !== null);
+}
+
+/** Links to the sections, in their order. */
+function contents(sections: HTMLElement[]): HTMLElement {
+  return el("nav", { class: "contents", "aria-label": "Contents" }, ...sections.map((section) => {
+    const title = section.querySelector("h2");
+    return el("a", { href: `#${title?.id}` }, title?.textContent ?? "");
+  }));
+}
+
+/** What is folded on a screen is printed, too. */
+function unfoldToPrint(): void {
+  let folded: HTMLDetailsElement[] = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+    for (const one of folded) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of folded) one.open = false;
+  });
+}
 
 function main(): void {
   const text = document.getElementById("study")?.textContent ?? "";
@@ -23,24 +66,19 @@ function main(): void {
     page.append(el("p", {}, `This page draws studies of version 2; this one is ${study.study_version}.`));
     return;
   }
+  rememberPaths(study);
+  listenForTips();
+  unfoldToPrint();
   const palette = hardwarePalette(study);
-  page.append(
-    header(study),
-    warnings(study),
-    recipe(study),
-    control(study),
-    sources(study, palette),
-    ...[decompositions(study)].filter((part) => part !== null),
-    ...[contrasts(study)].filter((part) => part !== null),
-    hardware(study),
-    ...[stacks(study)].filter((part) => part !== null),
-    curves(study, palette),
-    heatMap(study),
-    classes(study, palette),
-    divergent(study),
-    environment(study),
-    members(study),
-  );
+  const body = el("div", {});
+  const draw = (some: Study) => {
+    const sections = parts(some, palette);
+    body.replaceChildren(contents(sections), ...sections);
+  };
+  draw(study);
+  const bar = filterBar(study, (choice) => draw(chosen(study, choice)));
+  page.append(header(study, text), warnings(study), ...(bar ? [bar] : []), body);
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
   page.dataset["drawn"] = "yes";
 }
 

@@ -13,5 +13,9 @@ export function hardwarePalette(study: Study): Palette {
   return { domain, range: domain.map((_, i) => COLOURS[i % COLOURS.length] ?? "#666666") };
 }
 
+/** Of what is no class of hardware: in another hue than all of them. */
+export const ACCENT = "#7b4fa3";
+export const ACCENT_LIGHT = "#c27bd1";
+
 export const INK = "currentColor";
 export const GRID = "var(--grid)";

@@ -1,5 +1,6 @@
 // What was trained: the settings, what each plan frees and fixes, and the sweep file itself.
-import { el, section, table, titledTable } from "./format";
+import { titledTable } from "./figure";
+import { el, section, table } from "./format";
 import { Study } from "./study";
 
 /** Said even where they are the defaults. */

@@ -1,9 +1,13 @@
 // Is it noise, how much, and from which source?
 import * as Plot from "@observablehq/plot";
-import { el, estimate, figure, section, table, titledTable, wide, withInterval } from "./format";
-import { besides, leftMargin, oneLine, rowHeight, setting, topMargin } from "./labels";
+import { plot } from "./draw";
+import { figure, legend, titledTable, wide } from "./figure";
+import { figureOne } from "./figure_one";
+import { el, estimate, section, table, withInterval } from "./format";
+import { besides, leftMargin, oneLine, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
-import { Cohort, Estimate, finite, Study } from "./study";
+import { pathOf } from "./paths";
+import { Cohort, finite, Study } from "./study";
 
 export function control(study: Study): HTMLElement {
   const mark = { identical: "✓ identical", different: "✗ different", unproved: "? unproved" };
@@ -14,62 +18,19 @@ export function control(study: Study): HTMLElement {
   const physical = study.physical.map((p) => [
     p.label, el("span", { class: "verdict" }, p.noise_seen ? "noise seen" : p.runs < 2 ? "not known" : "no noise seen"), String(p.runs), p.text,
   ]);
+  const good = study.controls.filter((c) => c.verdict === "identical").length;
+  const all = study.controls.length;
+  const controls = () => titledTable("Control cohorts: initial weights, first batches, weights at every evaluation and final logits compared.", table(["cohort", "verdict", "members", "in words"], rows, 99));
   return section("Is it noise?",
     "A control cohort fixes every source, so its members must be bit-identical. Only then is a difference elsewhere the effect of what was freed.",
-    rows.length
-      ? titledTable("Control cohorts: initial weights, first batches, weights at every evaluation and final logits compared.", table(["cohort", "verdict", "members", "in words"], rows, 99))
-      : el("p", {}, "This sweep has no control cohort: nothing proves that the fixed sources were held still."),
+    all === 0
+      ? el("p", {}, "This sweep has no control cohort: nothing proves that the fixed sources were held still.")
+      : good === all
+        ? el("details", {}, el("summary", {}, el("span", { class: "verdict identical" }, "✓"), ` ${good} of ${all} control cohort${all === 1 ? " is" : "s are"} bit-identical`), controls())
+        : controls(),
     physical.length
       ? titledTable("Physical sources left free while every seeded source was fixed.", table(["cohort", "verdict", "runs", "in words"], physical, 99))
       : null);
-}
-
-interface Dot {
-  group: string;
-  hardware: string;
-  value: number;
-  low: number | undefined;
-  high: number | undefined;
-  n: number;
-}
-
-function dots(study: Study, pick: (c: Cohort) => Estimate, scale: number): Dot[] {
-  return study.cohorts.flatMap((c) => {
-    const e = pick(c);
-    const value = finite(e.value);
-    if (value === undefined) return [];
-    const low = finite(e.low);
-    const high = finite(e.high);
-    return [{
-      group: setting(c, study), hardware: c.hardware, n: e.n, value: value * scale,
-      low: low === undefined ? undefined : low * scale,
-      high: high === undefined ? undefined : high * scale,
-    }];
-  });
-}
-
-/** Points with intervals: one facet a plan, one row a hardware class. */
-export function dotPlot(data: Dot[], palette: Palette, label: string, groups: string[]): Element {
-  return Plot.plot({
-    width: 500, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 14, marginBottom: 40,
-    height: 60 + groups.length * rowHeight(groups, palette.domain.length),
-    x: { label, grid: true, zero: true, nice: true },
-    y: { domain: palette.domain, axis: null, padding: 0.4 },
-    fy: { domain: groups, label: null, padding: 0.18, axis: "left" },
-    color: { ...palette, legend: false },
-    marks: [
-      Plot.frame({ stroke: GRID }),
-      Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y: "hardware", x1: "low", x2: "high", stroke: "hardware", strokeWidth: 2.2 }),
-      Plot.dot(data, { fy: "group", y: "hardware", x: "value", fill: "hardware", r: 4.2, tip: true, channels: { n: "n" } }),
-    ],
-    style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
-    ariaLabel: label,
-  });
-}
-
-export function legend(palette: Palette): HTMLElement {
-  return el("div", { class: "legend" }, ...palette.domain.map((name, i) =>
-    el("span", {}, el("i", { style: `background:${palette.range[i]}` }), name)));
 }
 
 /** The one numeric axis of the sweep, when there is exactly one with three values or more. */
@@ -83,6 +44,19 @@ function numericAxis(study: Study): string | undefined {
 }
 
 const MOST_LINES = 8;
+const MOST_TICKS = 7;  // In a column of a plan.
+
+/**
+ * Ticks at the values that were tried, as they are written; of many, as many as there is room for.
+ * Logarithms are taken here: Plot leaves out labels of a logarithmic scale as it likes.
+ */
+function ticksAt(values: number[], place: (v: number) => number): { ticks: number[]; tickFormat: (at: number) => string } {
+  const sorted = [...values].sort((a, b) => a - b);
+  const room = (place(sorted.at(-1) ?? 0) - place(sorted[0] ?? 0)) / MOST_TICKS;
+  const kept: number[] = [];
+  for (const v of sorted) if (kept.length === 0 || place(v) - place(kept.at(-1) ?? 0) >= room * 0.8) kept.push(v);
+  return { ticks: kept.map(place), tickFormat: (at) => String(kept.find((v) => place(v) === at) ?? "") };
+}
 
 interface AxisPoint {
   x: number;
@@ -122,32 +96,32 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
   const rows = all.slice(0, MOST_LINES);
   const plans = [...new Set(points.map((d) => d.plan))];
   const data = points.filter((d) => rows.includes(d.besides));
-  const xs = data.map((d) => d.x);
+  const xs = [...new Set(data.map((d) => d.x))];
   const log = Math.min(...xs) > 0 && Math.max(...xs) / Math.min(...xs) > 20;
+  const position = log ? Math.log10 : (v: number) => v;
   const some = data.some((d) => d.under_trained) ? " Hollow: under-trained." : "";
   const cut = all.length > rows.length ? ` The first ${rows.length} of ${all.length} settings.` : "";
-  const place = { fx: "plan", ...(all.length > 1 ? { fy: "besides" } : {}), x: "x" };
+  const title = (d: AxisPoint) => `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.said}\nn = ${d.n}`;
+  const place = { fx: "plan", ...(all.length > 1 ? { fy: "besides" } : {}), x: (d: AxisPoint) => position(d.x) };
   return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals over examples, not over members: n members cannot show how it spreads over other draws of them. It grows with n, which is ${range(data.map((d) => d.n))}.${some}${cut}`,
+    data.map((d) => ({ [path]: d.x, plan: d.plan, hardware: d.hardware, besides: d.besides, value: d.y, low: d.low, high: d.high, n: d.n })),
     legend(palette),
-    wide(Plot.plot({
+    wide(plot(`Disagreement against ${path}`, {
       width: 900, height: all.length > 1 ? 70 + 170 * rows.length : 300, marginLeft: 48, marginTop: topMargin(plans), marginBottom: 44,
       marginRight: all.length > 1 ? leftMargin(rows) : 16,
-      x: { ...(log ? { type: "log", tickFormat: "~g" } : { type: "linear" }), label: path, grid: true },
+      x: { ...ticksAt(xs, position), label: path, grid: true, inset: 14 },
       y: { label: "not all agree (%)", zero: true, grid: true },
       fx: { label: null, domain: plans },
       fy: { label: null, domain: rows },
       color: palette,
       marks: [
         Plot.frame({ stroke: GRID }),
-        Plot.line(data, { ...place, y: "y", stroke: "hardware", sort: "x" }),
+        Plot.line(data, { ...place, y: "y", stroke: "hardware", sort: (d: AxisPoint) => d.x }),
         Plot.ruleX(data, { ...place, y1: "low", y2: "high", stroke: "hardware" }),
-        Plot.dot(data.filter((d) => !d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "hardware", r: 3.5 }),
-        Plot.dot(data.filter((d) => d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "var(--paper)", r: 3.5 }),
-        Plot.tip(data, Plot.pointer({ ...place, y: "y", title: (d: AxisPoint) =>
-          `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.said}\nn = ${d.n}` })),
+        Plot.dot(data.filter((d) => !d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "hardware", r: 3.5, title }),
+        Plot.dot(data.filter((d) => d.under_trained), { ...place, y: "y", stroke: "hardware", fill: "var(--paper)", r: 3.5, title }),
       ],
       style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
-      ariaLabel: `Disagreement against ${path}`,
     })));
 }
 
@@ -159,8 +133,8 @@ function doneCount(c: Cohort, path: string): HTMLElement {
 }
 
 function cohortTable(study: Study): HTMLElement {
-  const rows = study.cohorts.map((c, i) => {
-    const at = (name: string) => `cohorts.${i}.${name}`;
+  const rows = study.cohorts.map((c) => {
+    const at = (name: string) => `${pathOf(c)}.${name}`;
     return [
       el("span", { class: "cohort" }, c.label + (c.under_trained ? " (under-trained)" : "")),
       doneCount(c, at("counts")),
@@ -175,8 +149,8 @@ function cohortTable(study: Study): HTMLElement {
 /** Cells that differ in their block only; null in a study of one block. */
 function blockTable(study: Study): HTMLElement | null {
   if (study.blocks.length === 0) return null;
-  const rows = study.blocks.map((b, i) => {
-    const at = (name: string) => `blocks.${i}.${name}`;
+  const rows = study.blocks.map((b) => {
+    const at = (name: string) => `${pathOf(b)}.${name}`;
     return [
       el("span", { class: "cohort" }, b.label), String(b.cells.length), estimate(b.accuracy, at("accuracy")),
       estimate(b.accuracy_sd, at("accuracy_sd")), estimate(b.churn, at("churn")),
@@ -187,19 +161,10 @@ function blockTable(study: Study): HTMLElement | null {
 }
 
 export function sources(study: Study, palette: Palette): HTMLElement {
-  const measured = (c: Cohort) => finite(c.churn.value) !== undefined || finite(c.accuracy_sd.value) !== undefined;
-  const all = new Set(study.cohorts.map((c) => setting(c, study)));
-  const groups = [...new Set(study.cohorts.filter(measured).map((c) => setting(c, study)))];
   const axis = numericAxis(study);
-  const plot = (pick: (c: Cohort) => Estimate, label: string) =>
-    dotPlot(dots(study, pick, 100), palette, label, groups);
   return section("How much, and from which source?",
     "Each plan frees some sources and fixes the others. A plan's figure is the total effect of what it frees; effects of sources do not add up to the whole.",
-    figure(`Churn (left): share of test examples on which two members of a cohort disagree, mean over pairs. Spread (right): standard deviation of test accuracy over members. Dots are estimates, bars 95 % intervals that respect that pairs share members.${groups.length < all.size ? ` Without ${all.size - groups.length} of ${all.size} plans and settings, in which no two members are done.` : ""}`,
-      legend(palette),
-      el("div", { class: "pair" },
-        plot((c) => c.churn, "churn (%)"),
-        plot((c) => c.accuracy_sd, "SD of top-1 (percentage points)"))),
+    study.cohorts.some((c) => c.counts.done > 0) ? figureOne(study, palette) : el("p", {}, "No member is done."),
     axis ? againstAxis(study, axis, palette) : null,
     titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; by flips: the SD of top-1 that answers which flip independently would give by themselves; any differ: not all members agree, with an interval over examples, not members: n cannot see how it spreads over other draws of n members; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
     blockTable(study));

@@ -1,0 +1,167 @@
+// Figure 1: every member, the spread of top-1, churn inside a class, and what changing only the
+// hardware does. Colours mean hardware, rows are plans and settings.
+import * as Plot from "@observablehq/plot";
+import { plot } from "./draw";
+import { el, number, withInterval } from "./format";
+import { figure, legend } from "./figure";
+import { short } from "./hardware";
+import { leftMargin, oneLine, rowHeight, setting } from "./labels";
+import { GRID, INK, Palette } from "./palette";
+import { Cohort, Comparison, Estimate, finite, Study } from "./study";
+
+const MOST_GROUPS = 40;
+const MOST_PAIRS = 6;  // Beyond, pairs of classes share a row.
+const STYLE = { background: "none", color: INK, fontSize: "12px", overflow: "visible" };
+
+interface Dot {
+  group: string;
+  row: string;  // In the group: a class of hardware, or two.
+  value: number;
+  low: number | undefined;
+  high: number | undefined;
+  n: number;
+  text: string;
+}
+
+function dot(group: string, row: string, e: Estimate, what: string): Dot[] {
+  const value = finite(e.value);
+  if (value === undefined) return [];
+  const percent = (v: Estimate["low"]) => (finite(v) === undefined ? undefined : (finite(v) ?? 0) * 100);
+  return [{ group, row, value: value * 100, low: percent(e.low), high: percent(e.high), n: e.n,
+    text: `${oneLine(group, row)}\n${what} ${withInterval(e)}\nn = ${e.n}` }];
+}
+
+/** Room and scales that the panels share: one facet a setting. */
+function frame(groups: string[], rows: number): Plot.PlotOptions {
+  return {
+    width: 500, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 24, marginBottom: 40,
+    height: 64 + groups.length * rowHeight(groups, rows),
+    fy: { domain: groups, label: null, padding: 0.18, axis: "left" },
+    style: STYLE,
+  };
+}
+
+function panel(letter: string, title: string, drawing: Element): HTMLElement {
+  return el("div", { class: "panel" }, el("p", {}, el("b", {}, letter), ` ${title}`), drawing);
+}
+
+/** Dots with intervals: one facet a setting, one row a class of hardware. */
+function dots(data: Dot[], palette: Palette, groups: string[], rows: number, label: string, said: string): Element {
+  return plot(said, {
+    ...frame(groups, rows),
+    x: { label, grid: true, zero: true, nice: true },
+    y: { domain: palette.domain, axis: null, padding: 0.4 },
+    color: palette,
+    marks: [
+      Plot.frame({ stroke: GRID }),
+      Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y: "row", x1: "low", x2: "high", stroke: "row", strokeWidth: 2.2 }),
+      Plot.dot(data, { fy: "group", y: "row", x: "value", fill: "row", r: 4.2, title: "text" }),
+    ],
+  });
+}
+
+interface Point {
+  group: string;
+  row: string;
+  member: string;
+  top1: number;
+  text: string;
+}
+
+function memberPoints(study: Study, cohorts: Cohort[]): Point[] {
+  const of = new Map(cohorts.map((c) => [c.cell, c]));
+  return study.members.flatMap((m) => {
+    const c = of.get(m.cell);
+    const top1 = finite(m.final_metrics["top1"]);
+    if (!c || m.state !== "done" || top1 === undefined) return [];
+    return [{ group: setting(c, study), row: c.hardware, member: m.id, top1: top1 * 100,
+      text: `${m.id}: ${oneLine(setting(c, study), c.hardware)}\ntop-1 ${number(top1, "fraction")}` }];
+  });
+}
+
+function everyMember(points: Point[], means: Dot[], palette: Palette, groups: string[]): Element {
+  return plot("Top-1 of every member", {
+    ...frame(groups, palette.domain.length),
+    x: { label: "top-1 (%)", grid: true, nice: true },
+    y: { domain: palette.domain, axis: null, padding: 0.4 },
+    color: palette,
+    marks: [
+      Plot.frame({ stroke: GRID }),
+      Plot.dot(points, { fy: "group", y: "row", x: "top1", stroke: "row", fill: "none", r: 3, title: "text" }),
+      Plot.tickX(means, { fy: "group", y: "row", x: "value", stroke: "row", strokeWidth: 3, title: "text" }),
+    ],
+  });
+}
+
+/** The floor is the mean of the churn inside the two sides. */
+interface Change extends Dot {
+  floor: number | undefined;
+}
+
+function changes(study: Study, groups: string[]): Change[] {
+  return study.hardware.flatMap((h: Comparison) => {
+    const like = study.cohorts.find((c) => c.cell === h.cells_a[0]);
+    const group = like ? setting(like, study) : "";
+    if (h.pairs === 0 || !groups.includes(group)) return [];
+    const [a, b] = [finite(h.churn_within_a.value), finite(h.churn_within_b.value)];
+    const floor = a === undefined || b === undefined ? undefined : (a + b) * 50;
+    const beside = floor === undefined ? "" : `\nnoise floor: ${number(floor / 100, "fraction")} inside a class`;
+    return dot(group, short(h, "hardware"), h.churn_paired, "same draws, other hardware: churn")
+      .map((d) => ({ ...d, floor, text: d.text + beside }));
+  });
+}
+
+/** Rows of a setting; 0 without pairs. */
+function rowsOfPairs(data: Change[]): number {
+  const pairs = new Set(data.map((d) => d.row)).size;
+  return pairs <= MOST_PAIRS ? pairs : 2;
+}
+
+function onlyTheHardware(data: Change[], groups: string[], rows: number): Element {
+  const pairs = [...new Set(data.map((d) => d.row))];
+  const apart = pairs.length <= MOST_PAIRS;
+  const y = apart ? "row" : () => "";
+  return plot("Churn from changing only the hardware", {
+    ...frame(groups, rows),
+    ...(apart ? { marginRight: leftMargin(pairs) } : {}),
+    x: { label: "answers that change (%)", grid: true, zero: true, nice: true },
+    y: { domain: apart ? pairs : [""], axis: apart ? "right" : null, label: null, tickSize: 0, padding: 0.4 },
+    marks: [
+      Plot.frame({ stroke: GRID }),
+      Plot.tickX(data.filter((d) => d.floor !== undefined), { fy: "group", y, x: "floor", stroke: "var(--soft)", strokeWidth: 2 }),
+      Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y, x1: "low", x2: "high", stroke: INK, strokeWidth: 1.6, strokeOpacity: apart ? 1 : 0.5 }),
+      Plot.dot(data, { fy: "group", y, x: "value", fill: INK, fillOpacity: apart ? 1 : 0.6, r: 3.6, title: "text" }),
+    ],
+  });
+}
+
+export function figureOne(study: Study, palette: Palette): HTMLElement {
+  const measured = study.cohorts.filter((c) => c.counts.done > 0);
+  const all = [...new Set(study.cohorts.map((c) => setting(c, study)))];
+  const known = [...new Set(measured.map((c) => setting(c, study)))];
+  const groups = known.slice(0, MOST_GROUPS);
+  const cohorts = measured.filter((c) => groups.includes(setting(c, study)));
+  const of = (pick: (c: Cohort) => Estimate, what: string) => cohorts.flatMap((c) => dot(setting(c, study), c.hardware, pick(c), what));
+  const points = memberPoints(study, cohorts);
+  const panels: { panel: string; data: Dot[] }[] = [
+    { panel: "mean of top-1", data: of((c) => c.accuracy, "mean of top-1") },
+    { panel: "SD of top-1", data: of((c) => c.accuracy_sd, "SD of top-1") },
+    { panel: "churn inside a class", data: of((c) => c.churn, "churn") },
+    { panel: "only the hardware", data: changes(study, groups) },
+  ];
+  const [means, spread, churn, hardware] = panels.map((p) => p.data) as [Dot[], Dot[], Dot[], Change[]];
+  const rows = [
+    ...points.map((p) => ({ panel: "every member", setting: p.group, row: p.row, member: p.member, value: p.top1 })),
+    ...panels.flatMap((p) => p.data.map((d) => ({ panel: p.panel, setting: d.group, row: d.row, value: d.value, low: d.low, high: d.high, n: d.n }))),
+  ];
+  const beside = Math.max(palette.domain.length, rowsOfPairs(hardware));  // Equally high.
+  const last = hardware.length === 0 ? "" : " d: churn of pairs that share every draw and differ in their hardware; grey: the noise floor, the mean of the churn inside the two classes.";
+  return figure(`a: top-1 of every member (circles) and its mean. b: standard deviation of top-1 over members. c: churn, the share of test examples on which two members of a cohort disagree, mean over pairs.${last} Bars are 95 % intervals that respect that pairs share members.${known.length < all.length ? ` Without ${all.length - known.length} of ${all.length} plans and settings, in which no member is done.` : ""}${groups.length < known.length ? ` The first ${groups.length} of ${known.length} plans and settings; the table has all.` : ""}`,
+    rows,
+    legend(palette),
+    el("div", { class: "pair" },
+      panel("a", "Every member", everyMember(points, means, palette, groups)),
+      panel("b", "Spread of accuracy", dots(spread, palette, groups, palette.domain.length, "SD of top-1 (percentage points)", "Standard deviation of top-1")),
+      panel("c", "Churn inside a class", dots(churn, palette, groups, beside, "churn (%)", "Churn inside a class")),
+      hardware.length ? panel("d", "Changing only the hardware", onlyTheHardware(hardware, groups, beside)) : null));
+}
