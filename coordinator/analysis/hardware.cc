@@ -116,6 +116,22 @@ void RemoveRounding(std::vector<double>& values, double terms) {
   }
 }
 
+// Correlations crowd below 1, and a symmetric interval goes beyond it: that of log(1 - r), back. By
+// the delta method its error is that of r divided by 1 - r.
+void OnTheScaleOfUnlikeness(Estimate& estimate) {
+  if (!estimate.value || !estimate.low || !estimate.high) return;
+  const double unlike = 1 - *estimate.value;
+  if (unlike <= kRounding) {
+    CutInterval(estimate, -1, 1);
+    return;
+  }
+  const double half = (*estimate.high - *estimate.value) / unlike;
+  estimate.low = 1 - unlike * std::exp(half);
+  estimate.high = 1 - unlike * std::exp(-half);
+  estimate.method += ", of log(1 - r)";
+  CutInterval(estimate, -1, 1);
+}
+
 void CheckSides(const PredictionMatrix& a, const PredictionMatrix& b) {
   NF_CHECK(a.members() == b.members() && a.examples() == b.examples() && a.examples() > 0);
 }
@@ -265,8 +281,8 @@ LogitsCorrelations CorrelateLogits(std::span<const Logits> a, std::span<const Lo
   }
   RemoveRounding(paired, 1);
   LogitsCorrelations result{MeanEstimate(paired, "correlation"),
-                            MeanOverReplicates(std::move(unpaired), {"correlation", {-1, 1}})};
-  CutInterval(result.paired, -1, 1);
+                            MeanOverReplicates(std::move(unpaired), {"correlation", {-1}})};
+  for (Estimate* estimate : {&result.paired, &result.unpaired}) OnTheScaleOfUnlikeness(*estimate);
   if (usable.size() == a.size()) return result;
   for (Estimate* estimate : {&result.paired, &result.unpaired}) {
     estimate->note += (estimate->note.empty() ? "" : "; ") +
