@@ -12,6 +12,7 @@
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/infer_source.h"
 #include "coordinator/query/load_cost.h"
+#include "coordinator/query/load_infer.h"
 #include "coordinator/query/member_news.h"
 #include "coordinator/query/member_rows.h"
 #include "coordinator/query/plan.h"
@@ -22,6 +23,7 @@
 #include "coordinator/query/work_queue.h"
 #include "coordinator/report/cost_text.h"
 #include "coordinator/report/export.h"
+#include "coordinator/report/infer_text.h"
 #include "coordinator/report/page.h"
 #include "coordinator/report/study_json.h"
 #include "coordinator/report/table.h"
@@ -195,6 +197,7 @@ class StoreQuery final : public Query {
   }
 
   absl::StatusOr<std::string> GetCost(const StudyQuestion& question, uint64_t sweep);
+  absl::StatusOr<std::string> GetInfer(const StudyQuestion& question, uint64_t sweep);
   absl::StatusOr<std::string> GetInput(uint64_t asked);
   absl::StatusOr<StudyPointer> StudyOf(uint64_t asked) ABSL_LOCKS_EXCLUDED(mutex_);
   StudyPointer Remembered(const std::string& state) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -268,6 +271,23 @@ absl::StatusOr<std::string> StoreQuery::GetCost(const StudyQuestion& question, u
   });
 }
 
+absl::StatusOr<std::string> StoreQuery::GetInfer(const StudyQuestion& question, uint64_t sweep) {
+  NF_ASSIGN_OR_RETURN(InferRows rows, Read<InferRows>([&](auto& database) {
+                        return ReadInferRows(database, sweep);
+                      }));
+  return Guarded<std::string>([&] {
+    const report::InferStudy study = LoadInfer(std::move(rows), blobs_);
+    switch (question.form) {
+      case StudyForm::kJson: return report::InferToJson(study);
+      case StudyForm::kCsv: return report::InferToCsv(study);
+      case StudyForm::kPage: return report::RenderInferPage(study);
+      case StudyForm::kTables:
+      case StudyForm::kInput: break;
+    }
+    return report::RenderInferTables(study, ScreenOf(question));
+  });
+}
+
 // Rows alone: no array is opened.
 absl::StatusOr<std::string> StoreQuery::GetInput(uint64_t asked) {
   NF_ASSIGN_OR_RETURN(StudyRows rows,
@@ -280,11 +300,13 @@ absl::StatusOr<std::string> StoreQuery::GetInput(uint64_t asked) {
 }
 
 absl::StatusOr<std::string> StoreQuery::GetStudy(const StudyQuestion& question) {
-  NF_ASSIGN_OR_RETURN(const std::optional<uint64_t> measurement,
-                      Read<std::optional<uint64_t>>([&](auto& database) {
-                        return FindMeasurement(database, question.sweep.value);
+  NF_ASSIGN_OR_RETURN(const SweepOfKind asked, Read<SweepOfKind>([&](auto& database) {
+                        return FindSweepOfKind(database, question.sweep.value);
                       }));
-  if (measurement) return GetCost(question, *measurement);
+  if (asked.kind == sweep::Kind::kMeasure) return GetCost(question, asked.sweep);
+  if (asked.kind == sweep::Kind::kInfer && question.form != StudyForm::kInput) {
+    return GetInfer(question, asked.sweep);
+  }
   if (question.form == StudyForm::kInput) return GetInput(question.sweep.value);
   NF_ASSIGN_OR_RETURN(const StudyPointer study, StudyOf(question.sweep.value));
   switch (question.form) {

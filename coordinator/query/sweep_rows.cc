@@ -157,13 +157,16 @@ absl::StatusOr<uint64_t> FindSweep(SQLite::Database& database, uint64_t sweep) {
                             : fmt::format("s{}: no such sweep; the newest is s{}", sweep, newest));
 }
 
-absl::StatusOr<std::optional<uint64_t>> FindMeasurement(SQLite::Database& database,
-                                                        uint64_t asked) {
-  NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, asked));
-  SQLite::Statement row(database, "SELECT kind = 'measure' FROM sweep WHERE sweep = ?");
-  row.bind(1, static_cast<int64_t>(sweep));
-  if (!row.executeStep() || row.getColumn(0).getInt() == 0) return std::nullopt;
-  return sweep;
+absl::StatusOr<SweepOfKind> FindSweepOfKind(SQLite::Database& database, uint64_t asked) {
+  SweepOfKind found;
+  NF_ASSIGN_OR_RETURN(found.sweep, FindSweep(database, asked));
+  SQLite::Statement row(database, "SELECT kind FROM sweep WHERE sweep = ?");
+  row.bind(1, static_cast<int64_t>(found.sweep));
+  if (!row.executeStep()) return NoSweep(found.sweep, "it is gone");
+  const std::optional<sweep::Kind> kind = sweep::ParseKind(row.getColumn(0).getString());
+  if (!kind) return NoSweep(found.sweep, "its kind is not known");
+  found.kind = *kind;
+  return found;
 }
 
 // Members of another kind are no draws of a plan: a study of them would say what is not so.
@@ -176,8 +179,8 @@ absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep) {
                        row.getColumn(2).getUInt(), row.getColumn(3).getUInt()};
   if (row.getColumn(0).getString() == Name(sweep::Kind::kInfer)) {
     return MakeError(absl::StatusCode::kFailedPrecondition,
-                     fmt::format("s{} evaluates weights of {} and is no study of its own; `export` "
-                                 "has its figures, and v_infer",
+                     fmt::format("s{0} evaluates weights of {1} and is no study of trainings; "
+                                 "`noisefloor report s{0}` says what changes on the way",
                                  sweep, ToText(of.sweep)));
   }
   return MakeError(absl::StatusCode::kFailedPrecondition,

@@ -20,8 +20,12 @@ struct SweepCaches {
   RevisionCache<sweep::SweepRequest> submitted;
 };
 
-// The sweep of that number, or the newest for 0, where it measures what determinism costs.
-absl::StatusOr<std::optional<uint64_t>> FindMeasurement(SQLite::Database& database, uint64_t asked);
+struct SweepOfKind {
+  uint64_t sweep = 0;
+  sweep::Kind kind = sweep::Kind::kTrain;
+};
+// The sweep of that number, or the newest for 0.
+absl::StatusOr<SweepOfKind> FindSweepOfKind(SQLite::Database& database, uint64_t asked);
 // FailedPrecondition for a sweep whose members are of another kind than a study's.
 absl::Status CheckIsStudy(SQLite::Database& database, uint64_t sweep);
 // NotFound with the sweep's name for programs; 0: the newest was asked for.

@@ -9,7 +9,8 @@
 #include "nlohmann/json.hpp"
 
 #include "common/base/csv.h"
-#include "coordinator/report/layout.h"
+#include "coordinator/report/plain_page.h"
+#include "coordinator/report/text_page.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -36,27 +37,7 @@ std::string Shown(std::string text, size_t most) {
   return text;
 }
 
-class Tables {
- public:
-  explicit Tables(const Screen& screen) : screen_(screen) {}
-
-  void Heading(const std::string& text) {
-    const bool colour = screen_.colour == Colour::kOn;
-    text_ += text_.empty() ? "" : "\n";
-    text_ += WrapParagraph(colour ? "\x1b[1m" + text + "\x1b[0m" : text, screen_.columns, 0);
-  }
-  void Line(const std::string& text) { text_ += WrapParagraph(text, screen_.columns); }
-  void Table(const std::vector<std::string>& header, const TextRows& rows) {
-    if (!rows.empty()) text_ += AlignColumns(header, rows, screen_.columns);
-  }
-  std::string Take() { return std::move(text_); }
-
- private:
-  const Screen screen_;
-  std::string text_;
-};
-
-void AddRatios(const CostStudy& study, Tables& tables) {
+void AddRatios(const CostStudy& study, TextPage& page) {
   const bool gpu = std::ranges::any_of(
       study.rows, [](const CostRow& row) { return row.device_ratio.value.has_value(); });
   std::vector<std::string> header = {"network", "class",   "stack",        "plan", "rounds",
@@ -82,9 +63,9 @@ void AddRatios(const CostStudy& study, Tables& tables) {
     line.push_back(row.vacuous.empty() ? "" : "vacuous here");
     rows.push_back(std::move(line));
   }
-  tables.Heading("What determinism costs: a deterministic step to one as the plan says");
-  tables.Table(header, rows);
-  tables.Line(fmt::format(
+  page.Heading("What determinism costs: a deterministic step to one as the plan says");
+  if (!rows.empty()) page.Table(header, rows);
+  page.Line(fmt::format(
       "ratio: geometric mean over rounds of the time of the deterministic step to that of the "
       "other "
       "one; t interval of its logarithm, over members where there are several. bits: of the "
@@ -98,7 +79,7 @@ void AddRatios(const CostStudy& study, Tables& tables) {
   for (const CostRow& row : study.rows) {
     if (!row.vacuous.empty()) reasons.insert(row.vacuous);
   }
-  for (const std::string& reason : reasons) tables.Line("vacuous here: " + reason + ".");
+  for (const std::string& reason : reasons) page.Line("vacuous here: " + reason + ".");
 }
 
 const CostKernel* Find(const std::vector<CostKernel>& kernels, const std::string& name) {
@@ -140,12 +121,12 @@ void AddKernelRows(const CostRow& row, const KernelsByArm& kernels, TextRows& ro
 }
 
 void AddKernels(const CostStudy& study, KernelsByArm CostRow::*what, const std::string& title,
-                Tables& tables) {
+                TextPage& page) {
   TextRows rows;
   for (const CostRow& row : study.rows) AddKernelRows(row, row.*what, rows);
   if (rows.empty()) return;
-  tables.Heading(title);
-  tables.Table({"", "name", "det. launches", "us", "share", "plan launches", "us", "share"}, rows);
+  page.Heading(title);
+  page.Table({"", "name", "det. launches", "us", "share", "plan launches", "us", "share"}, rows);
 }
 
 Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
@@ -264,38 +245,24 @@ void AddKernelCsv(const CostRow& row, const char* table, const KernelsByArm& arm
   }
 }
 
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '<') {
-      escaped += "&lt;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
 }  // namespace
 
 std::string RenderCostTables(const CostStudy& study, const Screen& screen) {
-  Tables tables(screen);
-  tables.Heading(study.title);
-  for (const std::string& headline : study.headlines) tables.Line(headline);
-  AddRatios(study, tables);
+  TextPage page(screen);
+  page.Heading(study.title);
+  for (const std::string& headline : study.headlines) page.Line(headline);
+  AddRatios(study, page);
   AddKernels(study, &CostRow::kernels,
              "Kernels: launches, microseconds and share of a step, those of the longest time",
-             tables);
-  AddKernels(study, &CostRow::primitives, "What oneDNN chose, by its own clock", tables);
+             page);
+  AddKernels(study, &CostRow::primitives, "What oneDNN chose, by its own clock", page);
   if (!study.notes.empty()) {
-    tables.Heading("What the sweep's notes say");
-    tables.Line(study.notes);
+    page.Heading("What the sweep's notes say");
+    page.Line(study.notes);
   }
-  if (!study.warnings.empty()) tables.Heading("Warnings");
-  for (const std::string& warning : study.warnings) tables.Line(warning);
-  return tables.Take();
+  if (!study.warnings.empty()) page.Heading("Warnings");
+  for (const std::string& warning : study.warnings) page.Line(warning);
+  return page.text();
 }
 
 std::string CostToJson(const CostStudy& study) {
@@ -323,13 +290,7 @@ std::string CostToCsv(const CostStudy& study) {
 }
 
 std::string RenderCostPage(const CostStudy& study) {
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'\">\n<title>{}: what determinism costs</title>\n"
-      "<style>body{{margin:2em;color-scheme:light dark}}pre{{font-size:0.9em}}</style>\n"
-      "</head>\n<body>\n<pre>{}</pre>\n</body>\n</html>\n",
-      Escaped(study.title), Escaped(RenderCostTables(study)));
+  return PlainPage(study.title, "what determinism costs", RenderCostTables(study));
 }
 
 }  // namespace noisefloor::report

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 
 #include "common/base/philox.h"
+#include "coordinator/report/plain_page.h"
 
 namespace noisefloor::report {
 namespace {
@@ -39,24 +40,11 @@ std::string Escaped(std::string_view text, std::initializer_list<std::string_vie
   return escaped;
 }
 
-std::string EscapedText(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '&')
-      escaped += "&amp;";
-    else if (c == '<')
-      escaped += "&lt;";
-    else
-      escaped += c;
-  }
-  return escaped;
-}
-
 std::string WithoutScript(std::string_view title, std::span<const std::string> findings) {
   std::string text =
-      fmt::format("<noscript><main><h1>{}</h1>\n<ol class=\"headlines\">\n", EscapedText(title));
+      fmt::format("<noscript><main><h1>{}</h1>\n<ol class=\"headlines\">\n", EscapeHtml(title));
   for (const std::string& finding : findings) {
-    text += fmt::format("<li>{}</li>\n", EscapedText(finding));
+    text += fmt::format("<li>{}</li>\n", EscapeHtml(finding));
   }
   return text +
          "</ol>\n<p>Figures and tables are drawn by the script inside this file, which does not "
@@ -79,7 +67,7 @@ std::string RenderPage(std::string_view title, std::span<const std::string> find
       "base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n<title>{}: noise study</title>\n<style>",
-      nonce, EscapedText(title));
+      nonce, EscapeHtml(title));
   page += Escaped(bundle_css, {"</style"}, "\\3c ");
   page += "</style>\n</head>\n<body>\n<div id=\"app\"></div>\n" + WithoutScript(title, findings) +
           "<script type=\"application/json\" id=\"study\">";

@@ -175,7 +175,7 @@ TEST_F(InferTest, AllClassesAreThoseOfOneDevice) {
       HasSubstr("an evaluation is of one device, and the slots of nvidia-t4-x2 have several"));
 }
 
-TEST_F(InferTest, SaysWhatItIsAndIsNoStudy) {
+TEST_F(InferTest, SaysWhatItIsAndHasAReportOfItsOwn) {
   ASSERT_TRUE(Infer(Request()).ok());
   v1::GetSweepRequest request;
   request.set_sweep_id(2);
@@ -186,14 +186,21 @@ TEST_F(InferTest, SaysWhatItIsAndIsNoStudy) {
   EXPECT_EQ(answer->sweep().name(), "infer-s1");
   v1::GetStudyRequest study;
   study.set_sweep_id(2);
-  study.set_form(v1::GetStudyRequest::FORM_JSON);
+  study.set_form(v1::GetStudyRequest::FORM_TABLES);
+  grpc::ClientContext tables;
+  SetDeadline(tables, kPatience);
+  auto reader = people_->GetStudy(&tables, study);
+  v1::GetStudyResponse piece;
+  ASSERT_TRUE(reader->Read(&piece));
+  EXPECT_THAT(piece.content(), HasSubstr("trained on \\ evaluated on"));
+  study.set_form(v1::GetStudyRequest::FORM_INPUT);
   grpc::ClientContext context;
   SetDeadline(context, kPatience);
-  const auto reader = people_->GetStudy(&context, study);
-  v1::GetStudyResponse piece;
+  reader = people_->GetStudy(&context, study);
   EXPECT_FALSE(reader->Read(&piece));
   EXPECT_THAT(Message(FromGrpc(reader->Finish())),
-              HasSubstr("s2 evaluates weights of s1 and is no study of its own"));
+              HasSubstr("s2 evaluates weights of s1 and is no study of trainings; `noisefloor "
+                        "report s2` says what changes on the way"));
   v1::ReplayMemberRequest replay;
   replay.set_member("s2c0r0");
   EXPECT_THAT(Message(Call(&People::ReplayMember, replay).status()),
