@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/base/check.h"
-#include "common/base/philox.h"
 #include "coordinator/analysis/rotations.h"
 
 namespace noisefloor::analysis {
@@ -68,7 +67,7 @@ class BlockOfMembers {
     differing_.resize(static_cast<size_t>(members() * members()));
     for (int64_t i = 0; i < members(); ++i) {
       for (int64_t j = 0; j < i; ++j) {
-        differing_[static_cast<size_t>(i * members() + j)] = Differing(i, j);
+        differing_[static_cast<size_t>(i * members() + j)] = static_cast<int32_t>(Differing(i, j));
       }
     }
   }
@@ -78,33 +77,28 @@ class BlockOfMembers {
   int64_t sides_;
   int64_t replicates_;
   std::vector<int64_t> members_;    // In `answers_`.
-  std::vector<int64_t> differing_;  // {members, members}, below the diagonal.
+  std::vector<int32_t> differing_;  // {members, members}, below the diagonal.
 };
 
-// log of the number of arrangements that differ by more than the names of the sides.
-double LogArrangements(int64_t sides, int64_t replicates, Exchange exchange) {
-  const auto log_factorial = [](int64_t n) { return std::lgamma(static_cast<double>(n) + 1); };
-  const double names = log_factorial(sides);
-  switch (exchange) {
-    case Exchange::kWithinReplicates: return names * static_cast<double>(replicates - 1);
-    case Exchange::kAcrossReplicates:
-      return log_factorial(sides * replicates) -
-             static_cast<double>(sides) * log_factorial(replicates) - names;
-  }
-  return 0;
-}
+// What a replicate's members do in an enumeration, beside the first one of a block, which stays.
+enum class Move : uint8_t { kHeld, kRotated, kPermuted };
 
-// Every arrangement of one block, the sides without names: the churn within of each.
+// Every arrangement of one block of a group of exchanges, the sides without names: the churn within
+// of each.
 class Enumeration {
  public:
   explicit Enumeration(const BlockOfMembers& block) : block_(block), side_of_(block.Observed()) {}
 
-  std::vector<int64_t> WithinReplicates() {
-    Replicate(1, block_.WithinUpTo(0, side_of_));  // The first replicate stays as it is.
+  // `moves` has one entry for each replicate but the first.
+  std::vector<int64_t> WithinReplicates(std::span<const Move> moves) {
+    moves_ = moves;
+    Replicate(0, 0);
     return std::move(within_);
   }
-  std::vector<int64_t> AcrossReplicates() {
-    room_.assign(static_cast<size_t>(block_.sides()), block_.replicates());
+  // Members change places inside each of `parts` runs of replicates, as long as each other or one
+  // longer.
+  std::vector<int64_t> AcrossReplicates(int64_t parts) {
+    parts_ = parts;
     Member(0, 0, 0);
     return std::move(within_);
   }
@@ -119,6 +113,13 @@ class Enumeration {
     const auto last = first + block_.sides();
     std::iota(first, last, Side{0});
     std::vector<Side> sides(first, last);
+    const Move move = r == 0 ? Move::kHeld : moves_[static_cast<size_t>(r - 1)];
+    const auto next = [&] {
+      if (move == Move::kHeld) return false;
+      if (move == Move::kPermuted) return std::next_permutation(sides.begin(), sides.end());
+      std::rotate(sides.begin(), sides.begin() + 1, sides.end());
+      return sides[0] != 0;
+    };
     do {
       std::copy(sides.begin(), sides.end(), first);
       int64_t added = 0;
@@ -126,68 +127,123 @@ class Enumeration {
         added += block_.WithinUpTo(r * block_.sides() + h, side_of_);
       }
       Replicate(r + 1, sum + added);
-    } while (std::next_permutation(sides.begin(), sides.end()));
+    } while (next());
   }
 
-  // Sides are named in the order of their first members.
+  // Sides of the first run are named in the order of their first members.
   void Member(int64_t m, int64_t named, int64_t sum) {
     if (m == block_.members()) {
       within_.push_back(sum);
       return;
     }
-    for (int64_t side = 0; side < std::min(named + 1, block_.sides()); ++side) {
-      int64_t& room = room_[static_cast<size_t>(side)];
-      if (room == 0) continue;
-      --room;
+    const int64_t run = RunOf(m / block_.sides());
+    const bool begins = m == 0 || RunOf((m - 1) / block_.sides()) != run;
+    std::vector<int64_t> before;
+    if (begins) {
+      before = room_;
+      room_.assign(static_cast<size_t>(block_.sides()), RunBegin(run + 1) - RunBegin(run));
+    }
+    const int64_t known = run > 0 ? block_.sides() : std::min(named + 1, block_.sides());
+    for (int64_t side = 0; side < known; ++side) {
+      if (room_[static_cast<size_t>(side)] == 0) continue;
+      --room_[static_cast<size_t>(side)];
       side_of_[static_cast<size_t>(m)] = static_cast<Side>(side);
       Member(m + 1, std::max(named, side + 1), sum + block_.WithinUpTo(m, side_of_));
-      ++room;
+      ++room_[static_cast<size_t>(side)];
     }
+    if (begins) room_ = std::move(before);
+  }
+
+  int64_t RunBegin(int64_t run) const { return run * block_.replicates() / parts_; }
+  int64_t RunOf(int64_t replicate) const {
+    return ((replicate + 1) * parts_ - 1) / block_.replicates();
   }
 
   const BlockOfMembers& block_;
   std::vector<Side> side_of_;
-  std::vector<int64_t> room_;  // Of each side, for more members.
+  std::span<const Move> moves_;
+  int64_t parts_ = 1;
+  std::vector<int64_t> room_;  // Of each side, for more members of this run.
   std::vector<int64_t> within_;
 };
 
-std::vector<int64_t> AllArrangements(const BlockOfMembers& block, Exchange exchange) {
-  Enumeration enumeration(block);
-  return exchange == Exchange::kWithinReplicates ? enumeration.WithinReplicates()
-                                                 : enumeration.AcrossReplicates();
+double LogFactorial(int64_t n) { return std::lgamma(static_cast<double>(n) + 1); }
+
+const double kLogMost = std::log(static_cast<double>(kMostArrangements) + 0.5);
+
+// Which group of exchanges is looked at, and how.
+struct Looked {
+  enum class Which : uint8_t { kMoves, kParts, kRotations };
+  Which which = Which::kMoves;
+  double log_arrangements = 0;
+  bool all = true;
+  int64_t permuted = 0;  // kMoves: so many of all replicates that are no first ones, the last ones,
+  int64_t rotated = 0;   // and so many before them; the others are held.
+  int64_t parts = 1;     // kParts: of a block that has so many replicates.
+  int64_t digits = 0;    // kRotations
+
+  double Arrangements() const { return std::round(std::exp(log_arrangements)); }
+};
+
+// log of the number of arrangements of one block that differ by more than the names of its sides,
+// where members change places inside each of `parts` runs.
+double LogAcross(int64_t sides, int64_t replicates, int64_t parts) {
+  double log = -LogFactorial(sides);
+  for (int64_t run = 0; run < parts; ++run) {
+    const int64_t n = (run + 1) * replicates / parts - run * replicates / parts;
+    log += LogFactorial(sides * n) - static_cast<double>(sides) * LogFactorial(n);
+  }
+  return log;
 }
 
-// Random arrangements, always the same ones in the same order.
-class Shuffler {
- public:
-  void Shuffle(std::span<Side> sides) {
-    for (size_t left = sides.size(); left > 1; --left) {
-      std::swap(sides[left - 1], sides[UniformBelow(Bits(), left)]);
+// The fewest runs with few enough arrangements; none with runs of one replicate.
+std::optional<Looked> LookedAtAcross(int64_t sides, std::span<const int64_t> replicates) {
+  const int64_t longest = replicates.empty() ? 1 : std::ranges::max(replicates);
+  for (int64_t parts = 1; parts < std::max<int64_t>(2, longest); ++parts) {
+    double log = 0;
+    for (const int64_t n : replicates) {
+      if (n > 0) log += LogAcross(sides, n, std::min(n, parts));
     }
+    if (log >= kLogMost) continue;
+    return Looked{
+        .which = Looked::Which::kParts, .log_arrangements = log, .all = parts == 1, .parts = parts};
   }
-  int64_t Draw(const BlockOfMembers& block, Exchange exchange) {
-    std::vector<Side> side_of = block.Observed();
-    const std::span<Side> all(side_of);
-    switch (exchange) {
-      case Exchange::kAcrossReplicates: Shuffle(all); break;
-      case Exchange::kWithinReplicates:
-        for (int64_t r = 1; r < block.replicates(); ++r) {
-          Shuffle(all.subspan(static_cast<size_t>(r * block.sides()),
-                              static_cast<size_t>(block.sides())));
-        }
-        break;
-    }
-    return block.Within(side_of);
-  }
+  return std::nullopt;
+}
 
- private:
-  uint64_t Bits() {
-    const PhiloxCounter words = stream_.Block(next_++);
-    return uint64_t{words[0]} << 32 | words[1];
+// Sides whose groups of rotations a transform goes over fast: sides^(digits + 2) steps.
+constexpr int64_t kMostTransformed = 32;
+
+Looked LookedAt(int64_t sides, std::span<const int64_t> replicates, Exchange exchange) {
+  int64_t turned = 0;  // Replicates; the first of a block need not.
+  for (const int64_t n : replicates) turned += std::max<int64_t>(0, n - 1);
+  const double log_permuted = LogFactorial(sides);
+  const double log_rotated = std::log(static_cast<double>(sides));
+  const int64_t digits = DigitsFor(sides, kMostArrangements);
+  const bool across = exchange == Exchange::kAcrossReplicates;
+  if (across) {
+    const std::optional<Looked> looked = LookedAtAcross(sides, replicates);
+    if (looked && (looked->all || turned < digits)) return *looked;
+  } else if (static_cast<double>(turned) * log_permuted < kLogMost) {
+    return {.log_arrangements = static_cast<double>(turned) * log_permuted, .permuted = turned};
   }
-  PhiloxStream stream_{0, StreamOf("exchanges of hardware classes")};
-  uint64_t next_ = 0;
-};
+  if (turned >= digits && sides <= kMostTransformed) {
+    return {.which = Looked::Which::kRotations,
+            .log_arrangements = static_cast<double>(digits) * log_rotated,
+            .all = false,
+            .digits = digits};
+  }
+  Looked looked{.all = false};
+  looked.rotated = std::min(turned, static_cast<int64_t>(kLogMost / log_rotated));
+  looked.log_arrangements = static_cast<double>(looked.rotated) * log_rotated;
+  while (looked.rotated == turned - looked.permuted && looked.rotated > 0 &&
+         looked.log_arrangements + log_permuted - log_rotated < kLogMost) {
+    looked.log_arrangements += log_permuted - log_rotated;
+    --looked.rotated;
+    ++looked.permuted;
+  }
+  return looked;
+}
 
 int64_t ObservedWithin(std::span<const BlockOfMembers> blocks) {
   int64_t sum = 0;
@@ -196,24 +252,27 @@ int64_t ObservedWithin(std::span<const BlockOfMembers> blocks) {
 }
 
 // All sums of one arrangement of each block.
-std::vector<int64_t> AllSums(std::span<const BlockOfMembers> blocks, Exchange exchange) {
+std::vector<int64_t> AllSums(std::span<const BlockOfMembers> blocks, const Looked& looked) {
+  int64_t turned = 0;
+  for (const BlockOfMembers& block : blocks) turned += block.replicates() - 1;
+  std::vector<Move> moves(static_cast<size_t>(turned), Move::kHeld);
+  std::fill(moves.end() - looked.permuted - looked.rotated, moves.end(), Move::kRotated);
+  std::fill(moves.end() - looked.permuted, moves.end(), Move::kPermuted);
+  std::span<const Move> left(moves);
   std::vector<int64_t> sums = {0};
   for (const BlockOfMembers& block : blocks) {
+    Enumeration enumeration(block);
+    const auto own = left.first(static_cast<size_t>(block.replicates() - 1));
+    left = left.subspan(own.size());
+    const std::vector<int64_t> of_block =
+        looked.which == Looked::Which::kParts
+            ? enumeration.AcrossReplicates(std::min(block.replicates(), looked.parts))
+            : enumeration.WithinReplicates(own);
     std::vector<int64_t> next;
-    for (const int64_t within : AllArrangements(block, exchange)) {
+    for (const int64_t within : of_block) {
       for (const int64_t sum : sums) next.push_back(sum + within);
     }
     sums = std::move(next);
-  }
-  return sums;
-}
-
-std::vector<int64_t> DrawnSums(std::span<const BlockOfMembers> blocks, Exchange exchange) {
-  std::vector<int64_t> sums = {ObservedWithin(blocks)};
-  Shuffler shuffler;
-  for (int64_t k = 0; k < kDrawnArrangements; ++k) {
-    int64_t& sum = sums.emplace_back(0);
-    for (const BlockOfMembers& block : blocks) sum += shuffler.Draw(block, exchange);
   }
   return sums;
 }
@@ -254,35 +313,6 @@ std::vector<int64_t> RotatedSums(std::span<const BlockOfMembers> blocks, int64_t
   return sums.Take();
 }
 
-// Which arrangements are looked at.
-struct Looked {
-  enum class Which : uint8_t { kAll, kRotations, kDrawn };
-  Which which = Which::kAll;
-  double arrangements = 1;
-  int64_t digits = 0;  // Of the group of rotations.
-};
-
-Looked LookedAt(int64_t sides, std::span<const int64_t> replicates, Exchange exchange) {
-  double log_arrangements = 0;
-  int64_t turned = 0;  // Replicates; the first of a block need not.
-  for (const int64_t n : replicates) {
-    if (n == 0) continue;
-    log_arrangements += LogArrangements(sides, n, exchange);
-    turned += n - 1;
-  }
-  if (log_arrangements < std::log(static_cast<double>(kMostArrangements) + 0.5)) {
-    return {.arrangements = std::round(std::exp(log_arrangements))};
-  }
-  const int64_t digits = DigitsFor(sides, kMostArrangements);
-  if (turned < digits) {
-    return {.which = Looked::Which::kDrawn,
-            .arrangements = static_cast<double>(kDrawnArrangements + 1)};
-  }
-  return {.which = Looked::Which::kRotations,
-          .arrangements = std::pow(static_cast<double>(sides), static_cast<double>(digits)),
-          .digits = digits};
-}
-
 }  // namespace
 
 ShiftTest TestShift(const PackedAnswers& answers, std::span<const Sides> blocks,
@@ -297,38 +327,37 @@ ShiftTest TestShift(const PackedAnswers& answers, std::span<const Sides> blocks,
   }
   if (members.empty()) return {};
   const Looked looked = LookedAt(members[0].sides(), replicates, exchange);
-  if (looked.which != Looked::Which::kRotations) {
-    for (BlockOfMembers& block : members) block.KeepPairs();
-  }
   std::vector<int64_t> sums;
-  switch (looked.which) {
-    case Looked::Which::kAll: sums = AllSums(members, exchange); break;
-    case Looked::Which::kRotations: sums = RotatedSums(members, looked.digits); break;
-    case Looked::Which::kDrawn: sums = DrawnSums(members, exchange); break;
+  int64_t observed = 0;
+  if (looked.which == Looked::Which::kRotations) {
+    sums = RotatedSums(members, looked.digits);
+    observed = sums[0];
+  } else {
+    for (BlockOfMembers& block : members) block.KeepPairs();
+    sums = AllSums(members, looked);
+    observed = ObservedWithin(members);
   }
   ShiftTest test;
-  test.all = looked.which == Looked::Which::kAll;
+  test.all = looked.all;
   test.arrangements = static_cast<int64_t>(sums.size());
-  const int64_t observed =
-      looked.which == Looked::Which::kRotations ? sums[0] : ObservedWithin(members);
   const auto as_far = std::ranges::count_if(sums, [&](int64_t sum) { return sum <= observed; });
   test.p = static_cast<double>(as_far) / static_cast<double>(test.arrangements);
   return test;
 }
 
 double LeastP(int64_t sides, std::span<const int64_t> replicates, Exchange exchange) {
-  return 1 / LookedAt(sides, replicates, exchange).arrangements;
+  return 1 / LookedAt(sides, replicates, exchange).Arrangements();
 }
 
 std::optional<int64_t> ReplicatesFor(double level, int64_t sides, int64_t blocks,
                                      Exchange exchange) {
-  for (int64_t n = 2;; ++n) {
+  const int64_t digits = DigitsFor(sides, kMostArrangements);
+  // With one more of each than there are digits no more arrangements are looked at.
+  for (int64_t n = 2; n <= digits + 1; ++n) {
     const std::vector<int64_t> replicates(static_cast<size_t>(blocks), n);
-    const Looked looked = LookedAt(sides, replicates, exchange);
-    if (1 / looked.arrangements <= level) return n;
-    // More replicates have no more.
-    if (looked.which == Looked::Which::kRotations) return std::nullopt;
+    if (LeastP(sides, replicates, exchange) <= level) return n;
   }
+  return std::nullopt;
 }
 
 }  // namespace noisefloor::analysis

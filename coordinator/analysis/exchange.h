@@ -25,11 +25,11 @@ enum class Exchange : uint8_t {
 // order, as many on each.
 using Sides = std::vector<std::vector<int64_t>>;
 
-// All are looked at up to here: sign flips of 16 replicates. Beyond, as many or more of a group of
-// rotations (rotations.h), always the same ones for as many sides and replicates; where the
-// replicates are too few for such a group, kDrawnArrangements random ones and the observed one.
+// All are looked at up to here: sign flips of 16 replicates. Beyond, those of a group that is
+// chosen without a look at the answers: as many rotations of the sides of all replicates, or more
+// (rotations.h); where replicates are too few for that, all exchanges inside runs of them, or
+// rotations of each and permutations of some; where sides are very many, of a few replicates.
 inline constexpr int64_t kMostArrangements = 32768;
-inline constexpr int64_t kDrawnArrangements = 9999;
 
 struct ShiftTest {
   double p = 1;              // Share of the arrangements at least as far apart as the observed one.
@@ -40,9 +40,10 @@ struct ShiftTest {
 // Do the sides answer alike, in distribution? The statistic is the churn within the sides, summed
 // over sides and blocks in whole answers: the less of it, the further apart the sides are. For two
 // sides it orders the arrangements as the excess does (an energy statistic: Szekely and Rizzo
-// 2013). Exchanges are made inside each block. Exact: when the class does not matter, p <= alpha in
-// at most alpha of studies, whatever the distribution of the answers. Sides of one size in all
-// blocks. O(members^2 x examples), and what the arrangements take.
+// 2013). Exchanges are made inside each block. Exact: what is looked at is a group, so that, when
+// the class does not matter, p <= alpha in at most alpha of studies, whatever the distribution of
+// the answers. Sides of one size in all blocks. O(members^2 x examples), and what the arrangements
+// take.
 ShiftTest TestShift(const PackedAnswers& answers, std::span<const Sides> blocks, Exchange exchange);
 
 // The least p that such a test can give, by the number of replicates of each block. 1: none.

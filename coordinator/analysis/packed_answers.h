@@ -1,5 +1,5 @@
 // Answers of members in planes of bits, for counting where two members differ: an example is a bit
-// of ceil(log2(classes + 1)) words instead of 16 bits, so that a word compares 64 examples.
+// of ceil(log2(classes)) words instead of 16 bits, so that a word compares 64 examples.
 #pragma once
 
 #include <cstdint>

@@ -63,8 +63,11 @@ std::vector<int64_t> RotationSums::Take() {
       for (int64_t b = 0; b < sides_; ++b) {
         for (int64_t t = 0; t < sides_; ++t) {
           int64_t sum = 0;
+          int64_t turned = t;  // t + b * u, modulo the sides.
           for (int64_t u = 0; u < sides_; ++u) {
-            sum += was[static_cast<size_t>(u * sides_ + (t + b * u) % sides_)];
+            sum += was[static_cast<size_t>(u * sides_ + turned)];
+            turned += b;
+            if (turned >= sides_) turned -= sides_;
           }
           at(b)[t] = sum;
         }

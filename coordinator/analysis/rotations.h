@@ -2,8 +2,8 @@
 // a number of its own, modulo the number of sides. Turning by the products of a point b of
 // Z_sides^digits with a vector of each replicate makes a group of sides^digits exchanges, and a
 // statistic that is a sum over pairs of replicates is known for all of them by one transform over
-// the group (Fourier's, of Walsh and Hadamard for two sides), in time of the group and of the pairs
-// together, not of their product.
+// the group (Fourier's, of Walsh and Hadamard for two sides), in digits * sides^(digits + 2) steps
+// beside one for each pair, not in the product of both.
 //
 // A test over a group of exchanges is exact, however few of all exchanges the group has, if it was
 // chosen without a look at the data (Hemerik and Goeman 2018).

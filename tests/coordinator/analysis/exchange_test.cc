@@ -237,52 +237,67 @@ TEST(ShiftTestTest, BeyondSixteenReplicatesAGroupOfRotationsIsLookedAt) {
   EXPECT_EQ(TestShiftOf(seventeen, Exchange::kAcrossReplicates).p, rotated.p);
 }
 
-TEST(ShiftTestTest, TooFewReplicatesForAGroupAreDrawnAlwaysTheSame) {
-  Draws draws(38);
-  Block sides = TwoSides(draws, 7, 2);  // 6^6 exchanges, and a group of 3^6 rotations.
-  sides.push_back(TwoSides(draws, 7, 0)[0]);
-  const ShiftTest drawn = TestShiftOf(std::vector<Block>{sides}, Exchange::kWithinReplicates);
+// Groups of every kind that are not all exchanges.
+struct Group {
+  size_t sides;
+  int64_t replicates;
+  Exchange exchange;
+  int64_t arrangements;
+};
 
-  EXPECT_FALSE(drawn.all);
-  EXPECT_EQ(drawn.arrangements, 10000);
-  EXPECT_EQ(drawn.p, TestShiftOf(std::vector<Block>{sides}, Exchange::kWithinReplicates).p);
-}
+class GroupTest : public ::testing::TestWithParam<Group> {
+ protected:
+  // Members of their own on each side: all draw alike, or each side has answers of its own.
+  static Block Draw(Draws& draws, bool alike) {
+    Block sides;
+    for (size_t h = 0; h < GetParam().sides; ++h) {
+      PredictionMatrix& side = sides.emplace_back(40, 3);
+      for (int64_t r = 0; r < GetParam().replicates; ++r) {
+        std::vector<int16_t> row;
+        for (size_t x = 0; x < 40; ++x) {
+          const auto own = static_cast<int16_t>(alike ? 0 : ((h + 1) * (x + 3) * (x + h)) / 7 % 3);
+          row.push_back(draws.Uniform() < 0.2 ? static_cast<int16_t>(draws.Below(3)) : own);
+        }
+        EXPECT_TRUE(side.AddAnswers(row).ok());
+      }
+    }
+    return sides;
+  }
+};
 
-// The least p where the sides answer otherwise, and a p that is as often small as it should be
-// where they do not: the group has no exchange that is none, and enough of all kinds.
-TEST(ShiftTestTest, RotationsOfThreeSidesAreExactAndSeeWhatIsThere) {
+// The least p where the sides answer otherwise; where they do not, p is as often small as it may be
+// and not much less often: the group has enough exchanges, and each of them once.
+TEST_P(GroupTest, IsExactAndSeesWhatIsThere) {
   Draws draws(39);
-  const auto three = [&](int64_t moved) {
-    // Members of their own on each side; all of them draw alike where none is moved.
-    return Block{TwoSides(draws, 12, 0)[0], TwoSides(draws, 12, 0)[0],
-                 TwoSides(draws, 12, moved)[1]};
-  };
-  const ShiftTest far = TestShiftOf(std::vector<Block>{three(20)}, Exchange::kAcrossReplicates);
-  EXPECT_EQ(far.arrangements, 59049);
-  EXPECT_DOUBLE_EQ(far.p, 1.0 / 59049);
-  EXPECT_DOUBLE_EQ(LeastP(3, std::vector<int64_t>{12}, Exchange::kAcrossReplicates), far.p);
+  const ShiftTest far = TestShiftOf(std::vector<Block>{Draw(draws, false)}, GetParam().exchange);
+  EXPECT_FALSE(far.all);
+  EXPECT_EQ(far.arrangements, GetParam().arrangements);
+  EXPECT_DOUBLE_EQ(far.p, 1.0 / static_cast<double>(GetParam().arrangements));
+  EXPECT_DOUBLE_EQ(LeastP(static_cast<int64_t>(GetParam().sides),
+                          std::vector<int64_t>{GetParam().replicates}, GetParam().exchange),
+                   far.p);
 
   int small = 0;
-  constexpr int kStudies = 100;
+  constexpr int kStudies = 60;
   for (int study = 0; study < kStudies; ++study) {
-    small += TestShiftOf(std::vector<Block>{three(0)}, Exchange::kAcrossReplicates).p <= 0.2;
+    small += TestShiftOf(std::vector<Block>{Draw(draws, true)}, GetParam().exchange).p <= 0.25;
   }
-  EXPECT_NEAR(small, 0.2 * kStudies, 4 * std::sqrt(0.2 * 0.8 * kStudies));
+  const double sd = std::sqrt(0.25 * 0.75 * kStudies);
+  EXPECT_LE(small, 0.25 * kStudies + 3.5 * sd);
+  EXPECT_GE(small, 0.25 * kStudies - 3.5 * sd);
 }
 
-TEST(ShiftTestTest, DrawnExchangesOfAllMembersAreUniformToo) {
-  Draws draws(36);
-  const Block nine = TwoSides(draws, 9, 1);  // C(18, 9) / 2 = 24,310: all are looked at.
-  const double exact = TestShiftOf(std::vector<Block>{nine}, Exchange::kAcrossReplicates).p;
-  // A second block without noise adds nothing to any arrangement, but makes ten times as many of
-  // them: more than are looked at one by one.
-  const Block quiet(2, AnswersFrom(std::vector(3, std::vector<int16_t>(40, 1)), 3));
-  const ShiftTest drawn = TestShiftOf(std::vector<Block>{nine, quiet}, Exchange::kAcrossReplicates);
-
-  EXPECT_FALSE(drawn.all);
-  EXPECT_GT(exact, 0.005);
-  EXPECT_NEAR(drawn.p, exact, 4 * std::sqrt(exact * (1 - exact) / 10000));
-}
+constexpr Exchange kWithin = Exchange::kWithinReplicates;
+constexpr Exchange kAcross = Exchange::kAcrossReplicates;
+INSTANTIATE_TEST_SUITE_P(Groups, GroupTest,
+                         ::testing::Values(Group{2, 17, kWithin, 32768},  // Rotations.
+                                           Group{2, 16, kAcross, 32768},
+                                           Group{3, 12, kAcross, 59049},
+                                           Group{2, 11, kAcross, 24000},  // Runs of 2, 3, 3 and 3.
+                                           Group{3, 7, kWithin, 23328},   // 6^5 3: mixed.
+                                           Group{3, 5, kAcross, 280 * 90},  // 2 and 3.
+                                           Group{4, 9, kWithin, 65536},
+                                           Group{40, 5, kWithin, 1600}));  // 40^2: two move.
 
 TEST(ShiftTestTest, NothingToExchangeGivesOne) {
   Draws draws(37);
@@ -306,8 +321,9 @@ TEST(LeastPTest, SaysWhatSoManyReplicatesCanShow) {
   EXPECT_DOUBLE_EQ(least(3, {2, 2, 2}, Exchange::kAcrossReplicates), 1.0 / 3375);
   EXPECT_DOUBLE_EQ(least(2, {16}, Exchange::kWithinReplicates), 1.0 / 32768);
   EXPECT_DOUBLE_EQ(least(2, {17}, Exchange::kWithinReplicates), 1.0 / 32768);
-  EXPECT_DOUBLE_EQ(least(2, {10}, Exchange::kAcrossReplicates), 1e-4);
-  EXPECT_DOUBLE_EQ(least(3, {7}, Exchange::kWithinReplicates), 1e-4);
+  EXPECT_DOUBLE_EQ(least(2, {10}, Exchange::kAcrossReplicates), 1.0 / (126 * 252));
+  EXPECT_DOUBLE_EQ(least(3, {7}, Exchange::kWithinReplicates), 1.0 / 23328);
+  EXPECT_DOUBLE_EQ(least(3, {3, 3, 4}, Exchange::kWithinReplicates), 1.0 / 17496);
   EXPECT_DOUBLE_EQ(least(3, {11}, Exchange::kWithinReplicates), 1.0 / 59049);
   EXPECT_DOUBLE_EQ(least(2, {8, 8, 0, 8}, Exchange::kAcrossReplicates), 1.0 / 32768);
   EXPECT_DOUBLE_EQ(least(2, {1}, Exchange::kAcrossReplicates), 1);

@@ -192,7 +192,7 @@ TEST_F(InferTest, SaysWhatItIsAndHasAReportOfItsOwn) {
   auto reader = people_->GetStudy(&tables, study);
   v1::GetStudyResponse piece;
   ASSERT_TRUE(reader->Read(&piece));
-  EXPECT_THAT(piece.content(), HasSubstr("trained on \\ evaluated on"));
+  EXPECT_THAT(piece.piece(), HasSubstr("trained on \\ evaluated on"));
   study.set_form(v1::GetStudyRequest::FORM_INPUT);
   grpc::ClientContext context;
   SetDeadline(context, kPatience);
