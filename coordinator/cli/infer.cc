@@ -174,8 +174,9 @@ class Infer final : public Command {
                  own ? fmt::format("{:.2f} %", 100 * pair.largest_top1_difference) : "-"});
     }
     table.Print(context);
-    context.out << fmt::format("kept as s{}: `members s{}`, `export s{} --to=DIR`\n", sweep, sweep,
-                               sweep);
+    context.out << fmt::format(
+        "kept as s{0}: `report s{0}` says what changes, `members s{0}`, `export s{0} --to=DIR`\n",
+        sweep);
   }
 
   std::string sweep_;

@@ -444,6 +444,7 @@ test("a figure is saved as an SVG that needs nothing else, and as a PNG of 300 d
   assert.equal(shape.inner, 4);
   assert.equal(shape.circles, await figure.locator("circle").count() + 3);  // And the legend's.
   for (const hardware of new Set(study.cohorts.map((c) => c.hardware))) assert.ok(shape.words.includes(hardware), hardware);
+  for (const title of ["a Every member", "b Spread of accuracy", "c Churn inside a class", "d Changing only the hardware"]) assert.ok(shape.words.includes(title), title);
 
   const { bytes } = await saved(page, figure, "PNG");
   assert.equal(bytes.toString("latin1", 37, 41), "pHYs");
@@ -465,13 +466,13 @@ test("a figure is saved as an SVG that needs nothing else, and as a PNG of 300 d
   await page.close();
 });
 
-const fields = (csv) => csv.trim().split("\n").map((line) => [...line.matchAll(/"((?:[^"]|"")*)"|([^,]*)(?:,|$)/g)].map((m) => m[1]?.replaceAll('""', '"') ?? m[2]));
+const fields = (csv) => csv.trim().split("\n").map((line) => [...`${line},`.matchAll(/(?:"((?:[^"]|"")*)"|([^,]*)),/g)].map((m) => m[1]?.replaceAll('""', '"') ?? m[2]));
 
 test("data of figures and tables are saved whole and exact", async () => {
   const { page } = await open(study);
   const figure = (await saved(page, figureOf(page, "top-1 of every member"), "CSV")).bytes.toString();
   const rows = figure.trim().split("\n");
-  assert.equal(rows[0], "panel,setting,row,member,value,low,high,n");
+  assert.equal(rows[0], "panel,setting,row,member,value_percent,low_percent,high_percent,n");
   assert.equal(rows.filter((r) => r.startsWith("every member,")).length, study.members.filter((m) => m.state === "done").length);
   const loud = study.cohorts[3];
   assert.ok(rows.includes(`churn inside a class,${loud.plan},${loud.hardware},,${100 * loud.churn.value},${100 * loud.churn.low},${100 * loud.churn.high},${loud.churn.n}`));
@@ -485,6 +486,11 @@ test("data of figures and tables are saved whole and exact", async () => {
     const at = lines[i].findIndex((_, k) => lines[i].slice(k, k + 2).join() === `${c.churn.value},${c.churn.low ?? ""}`);
     assert.ok(at > 0, c.label);
   });
+  const compared = (await saved(page, page.locator("figure.table", { hasText: "Two sides over the independent draws" }), "CSV")).bytes.toString();
+  const [names, ...pairs] = fields(compared);
+  study.hardware.forEach((h, i) => assert.equal(pairs[i][names.indexOf("p")], String(h.shift.p ?? "")));
+  const contrasts = fields((await saved(page, page.locator("figure.table", { hasText: "B minus A; of the SD" }), "CSV")).bytes.toString());
+  assert.ok(contrasts[0].includes("churn p") && contrasts[0].includes("top-1 p"), contrasts[0].join());
   await page.close();
 });
 
@@ -515,10 +521,78 @@ test("a choice acts on every figure and table, and back", async () => {
   const pairs = await page.locator("[data-path$='.churn_paired']").evaluateAll((all) => all.map((e) => e.dataset.path));
   assert.deepEqual(pairs, study.hardware.flatMap((h, i) => (h.plan === "algo" && [h.hardware_a, h.hardware_b].includes("cpu-intel-sse") ? [`hardware.${i}.churn_paired`] : [])));
   assert.match(await figureOf(page, "Churn between cohorts").textContent(), /\. 4 members/);
+  // What is said is said of the choice.
+  const text = await page.locator("main").textContent();
+  assert.match(await one.locator("figcaption").textContent(), /Only plan algo, hardware cpu-intel-sse\.$/);
+  assert.match(text, /Only plan algo, hardware cpu-intel-sse\. What is said of the whole study at once/);
+  for (const whole of ["has no control cohort", "ran on one hardware class", "No evaluation was recorded", ...study.hardware_tests.map((t) => t.text)]) {
+    assert.ok(!(await page.locator("section").allTextContents()).join().includes(whole), whole);
+  }
+  assert.equal(await page.locator(".card").count(), 0);
+  const csv = await saved(page, one, "CSV");
+  assert.equal(csv.name, "first-study-plan-algo-hardware-cpu-intel-sse-figure-1.csv");
+  assert.doesNotMatch(csv.bytes.toString(), /control|impl|,cpu-intel-avx2,/);
   await page.locator(".filter select").first().selectOption("");
   await page.locator(".filter select").last().selectOption("");
   assert.equal(await page.locator("main").textContent(), before);
   assert.deepEqual(heard, []);
+  await page.close();
+});
+
+test("what the hardware changes is drawn for either side of a chosen class, and over blocks where it is", async () => {
+  const { page } = await open(study);
+  const select = page.locator(".filter label", { hasText: "hardware" }).locator("select");
+  for (const hardware of new Set(study.cohorts.map((c) => c.hardware))) {
+    await select.selectOption(`=${hardware}`);
+    const drawn = await figureOf(page, "top-1 of every member").locator("svg").nth(3).locator("circle").count();
+    assert.equal(drawn, study.hardware.filter((h) => h.hardware_a === hardware || h.hardware_b === hardware).length, hardware);
+  }
+  await page.close();
+  const value = wide();
+  const first = value.cohorts.filter((c) => c.plan === "algo" && c.hardware === "cpu-intel-avx2" && c.axes[0].value === "0.01" && c.axes[1].value === "narrow");
+  assert.equal(first.length, 2);
+  value.hardware = [{ ...study.hardware[3], cells_a: first.map((c) => c.cell), cells_b: [] }];
+  const blocks = await open(value);
+  const csv = (await saved(blocks.page, figureOf(blocks.page, "top-1 of every member"), "CSV")).bytes.toString();
+  const rows = csv.split("\n").filter((r) => r.startsWith("only the hardware,"));
+  assert.equal(rows.length, 1);
+  assert.match(rows[0], /^only the hardware,"algo, learning_rate=0.01, width=narrow, over blocks",/);
+  await blocks.page.close();
+});
+
+test("pairs of classes that end alike are told apart", async () => {
+  const value = structuredClone(study);
+  const names = { "cpu-intel-sse": "nvidia-a100-pcie", "cpu-intel-avx2": "nvidia-h100-pcie", "cpu-intel-avx512": "nvidia-h100-sxm" };
+  for (const c of value.cohorts) c.hardware = names[c.hardware];
+  for (const h of value.hardware) Object.assign(h, { hardware_a: names[h.hardware_a], hardware_b: names[h.hardware_b] });
+  const { page } = await open(value);
+  const pairs = new Set(await figureOf(page, "top-1 of every member").locator("svg").nth(3).locator("[data-mark='y-axis tick label'] text").allTextContents());
+  assert.deepEqual([...pairs].sort(), ["h100-pcie – a100-pcie", "h100-pcie – h100-sxm", "h100-sxm – a100-pcie"]);
+  await page.close();
+});
+
+test("what is cut on the page is whole in its CSV", async () => {
+  const value = structuredClone(study);
+  const loud = value.cohorts.filter((c) => !c.all_fixed && c.per_group.length > 0);
+  for (const c of loud) c.per_group = Array.from({ length: 30 }, (_, i) => ({ ...c.per_group[0], name: `g${i}` }));
+  const { page } = await open(value);
+  const figure = page.locator("figure.table", { hasText: "Each group in each cohort" });
+  assert.equal(await figure.locator("tbody tr").count(), 100);
+  assert.equal((await saved(page, figure, "CSV")).bytes.toString().trim().split("\n").length, 1 + 30 * loud.length);
+  const map = figureOf(page, "Churn between cohorts");
+  const cohorts = (await saved(page, map, "CSV")).bytes.toString().trim().split("\n").length;
+  await map.locator("button.toggle").click();
+  const members = (await saved(page, map, "CSV")).bytes.toString().trim().split("\n").length;
+  assert.deepEqual([cohorts, members], [1 + new Set(value.heat_map.cells).size ** 2, 1 + value.heat_map.members.length ** 2]);
+  await page.close();
+});
+
+test("axes that end alike have their paths in the bar", async () => {
+  const value = structuredClone(study);
+  value.cohorts.forEach((c, i) => { c.axes = [{ path: "model.name", value: `m${i % 2}` }, { path: "data.name", value: `d${i % 2}` }]; });
+  const { page } = await open(value);
+  const labels = await page.locator(".filter label").evaluateAll((all) => all.map((l) => l.firstChild.textContent.trim()));
+  assert.deepEqual(labels, ["plan", "hardware", "model.name", "data.name"]);
   await page.close();
 });
 
@@ -551,6 +625,19 @@ test("a table is sorted by any column, both ways", async () => {
   assert.equal(await column.getAttribute("aria-sort"), "ascending");
   await column.locator("button").click();
   assert.deepEqual(await values(), [...up].reverse());
+  // What is absent comes last, both ways.
+  const compared = page.locator("figure.table", { hasText: "Two sides over the independent draws" });
+  const p = compared.locator("th", { hasText: /^p$/ });
+  const shown = () => compared.locator("[data-p$='.shift.p']").allTextContents();
+  const known = study.hardware.filter((h) => typeof h.shift.p === "number").length;
+  assert.ok(known > 1 && known < study.hardware.length);
+  for (const sign of [1, -1]) {
+    await p.locator("button").click();
+    const all = await shown();
+    assert.deepEqual(all.map((t) => t === "–"), all.map((_, i) => i >= known));
+    const numbers = all.slice(0, known).map(Number);
+    assert.deepEqual(numbers, [...numbers].sort((a, b) => sign * (a - b)));
+  }
   await page.close();
 });
 

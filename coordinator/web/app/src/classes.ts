@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, legend, titledTable, wide } from "./figure";
-import { el, estimate, number, section, table, withInterval } from "./format";
+import { el, estimate, nothing, number, section, table, withInterval } from "./format";
 import { leftMargin, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
@@ -34,15 +34,16 @@ function groups(study: Study): HTMLElement[] {
   if (rows.length === 0) return [];
   const decisions = rows.some(({ g }) => g.false_positive_rate.value !== null);
   const shown = rows.slice(0, MOST_ROWS);
+  const tableOf = (some: typeof rows) => table(["cohort", "group", "examples", "top-1", "SD", ...(decisions ? ["FPR", "FNR"] : []), "churn"],
+    some.map(({ c, g, path }) => [c.label, `${g.column}: ${g.name}`, String(g.examples),
+      estimate(g.accuracy, `${path}.accuracy`), estimate(g.accuracy_sd, `${path}.accuracy_sd`),
+      ...(decisions ? [estimate(g.false_positive_rate, `${path}.false_positive_rate`), estimate(g.false_negative_rate, `${path}.false_negative_rate`)] : []),
+      estimate(g.churn, `${path}.churn`)]), 2);
   return [
     el("h3", {}, "Groups of the test examples"),
     ...study.worst_groups.map((worst) => el("p", {}, worst.text)),
     titledTable(`Each group in each cohort: share of right answers${decisions ? ", false positive and false negative rates (means over members)" : ""}, spread over members, churn within the group; 95 % intervals.${rows.length > shown.length ? ` The first ${shown.length} of ${rows.length} rows; the CSV has all.` : ""}`,
-      table(["cohort", "group", "examples", "top-1", "SD", ...(decisions ? ["FPR", "FNR"] : []), "churn"],
-        shown.map(({ c, g, path }) => [c.label, `${g.column}: ${g.name}`, String(g.examples),
-          estimate(g.accuracy, `${path}.accuracy`), estimate(g.accuracy_sd, `${path}.accuracy_sd`),
-          ...(decisions ? [estimate(g.false_positive_rate, `${path}.false_positive_rate`), estimate(g.false_negative_rate, `${path}.false_negative_rate`)] : []),
-          estimate(g.churn, `${path}.churn`)]), 2)),
+      tableOf(shown), rows.length > shown.length ? tableOf(rows) : undefined),
   ];
 }
 
@@ -57,7 +58,7 @@ export function classes(study: Study, palette: Palette): HTMLElement {
       low: (finite(k.churn.low) ?? churn) * 100, high: (finite(k.churn.high) ?? churn) * 100, examples: k.examples, n: k.churn.n,
       text: `${k.name || k.label}: ${oneLine(setting(c, study), c.hardware)}\nchurn ${withInterval(k.churn)}\nSD of accuracy ${number(k.accuracy_sd.value, "fraction")}\n${k.examples} examples, n = ${k.churn.n}` }];
   }));
-  if (data.length === 0) return section("Who pays?", "No cohort with free sources that learned something has two members with predictions.");
+  if (data.length === 0) return section("Who pays?", nothing(study, "No cohort with free sources that learned something has two members with predictions."));
   const total = new Map<string, number>();
   for (const d of data) total.set(d.name, (total.get(d.name) ?? 0) + d.churn);
   const names = [...total.keys()].sort((a, b) => (total.get(b) ?? 0) - (total.get(a) ?? 0));
@@ -65,7 +66,7 @@ export function classes(study: Study, palette: Palette): HTMLElement {
   return section("Who pays?",
     study.worst_classes.text || "Noise need not fall evenly: some classes change their answer from run to run more often than others.",
     figure(`Churn within each class of the data set, by plan and hardware, most affected first; 95 % intervals. Without under-trained cohorts.${all > settings.length ? ` The ${settings.length} noisiest of ${all} plans and settings.` : ""}${names.length > shown.length ? ` The ${shown.length} most affected of ${names.length} classes.` : ""}`,
-      data.map((d) => ({ setting: d.setting, hardware: d.hardware, class: d.name, examples: d.examples, churn: d.churn, low: d.low, high: d.high, n: d.n })),
+      () => data.map((d) => ({ setting: d.setting, hardware: d.hardware, class: d.name, examples: d.examples, churn_percent: d.churn, low_percent: d.low, high_percent: d.high, n: d.n })),
       legend(palette),
       wide(plot("Churn by class of the data set", {
         width: 900, height: 40 + topMargin(settings) + shown.length * (10 + palette.domain.length * 6),

@@ -2,7 +2,7 @@
 import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, titledTable, wide } from "./figure";
-import { el, estimate, pValue, section, table } from "./format";
+import { el, estimate, pCell, section, table } from "./format";
 import { leftMargin } from "./labels";
 import { ACCENT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
@@ -68,13 +68,13 @@ export function contrasts(study: Study): HTMLElement | null {
       const at = `${pathOf(contrast)}.figures.${k}`;
       const value = estimate(f.estimate, `${at}.estimate`);
       if (f.figure === "accuracy_sd") return [value];  // It is not tested.
-      return [value, el("span", { "data-p": `${at}.p_holm` }, pValue(f.p_holm) + (f.shown ? " *" : ""))];
+      return [value, pCell(f.p_holm, `${at}.p_holm`, {}, f.shown ? " *" : "")];
     }),
   ]);
   return section("Does it matter which?",
     "Every value of an axis against the first, every two plans that let something vary, every two hardware classes and stacks: each side is the mean over all settings that have both. Draw by draw: where both sides share their draws they move together, so that the difference is known far better than each side. One correction (a weighted Holm: two thirds of the level for shifts of the mean answer by hardware or stack, where there are any) covers every p of the study.",
     figure("B minus A with 95 % intervals, each on its own; filled: shown after the correction.",
-      DRAWN.flatMap(({ figure: name }) => points(first, name).map((d) => ({ figure: name, contrast: d.row, value: d.value, low: d.low, high: d.high, shown: String(d.shown) }))),
+      () => DRAWN.flatMap(({ figure: name }) => points(first, name).map((d) => ({ figure: name, contrast: d.row, value_percent: d.value, low_percent: d.low, high_percent: d.high, shown: String(d.shown) }))),
       el("div", { class: "legend" },
         el("span", {}, el("i", { style: `background:${SHOWN}` }), "shown, p ≤ 0.05 after Holm"),
         el("span", {}, el("i", { style: `background:${NOT_SHOWN}` }), "not shown")),

@@ -2,12 +2,13 @@
 import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, legend, wide } from "./figure";
-import { section } from "./format";
-import { fewOfEveryPlan, setting, topMargin } from "./labels";
+import { nothing, number, section } from "./format";
+import { fewOfEveryPlan, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { finite, Study } from "./study";
 
 const MOST_SETTINGS = 6;
+const MOST_TOLD = 400;  // Points of means in a drawing that say what they are.
 const MOST_MARKED = 12;  // Beyond, a dot for each point hides the line.
 
 interface Metric {
@@ -52,7 +53,7 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
     const mean = finite(v);
     if (mean === undefined) return [];
     const sd = finite(c.sd[i]) ?? 0;
-    return [{ cell: c.cell, ...places.get(c.cell), epoch: c.epochs[i], mean: mean * scale, low: (mean - sd) * scale, high: (mean + sd) * scale }];
+    return [{ cell: c.cell, ...places.get(c.cell), epoch: c.epochs[i], n: c.n[i] ?? 0, said: number(mean, scale === 1 ? "nats" : "fraction"), spread: number(sd, scale === 1 ? "nats" : "fraction"), mean: mean * scale, low: (mean - sd) * scale, high: (mean + sd) * scale }];
   }));
   if (lines.length === 0) return null;
   const done = new Set(study.members.filter((m) => m.state === "done").map((m) => m.id));
@@ -68,6 +69,9 @@ function drawMetric(study: Study, places: Places, facets: string[], { name, labe
       Plot.frame({ stroke: GRID }),
       Plot.areaY(bands, { fx: "facet", x: "epoch", y1: "low", y2: "high", fill: "hardware", z: "cell", fillOpacity: 0.18, clip: true }),
       Plot.line(lines, { fx: "facet", x: "epoch", y: "y", z: "id", stroke: "hardware", strokeWidth: 0.6, strokeOpacity: 0.5, clip: true }),
+      ...(bands.length <= MOST_TOLD
+        ? [Plot.dot(bands, { fx: "facet", x: "epoch", y: "mean", r: 5, fill: "transparent", title: (b) => `${oneLine(b.facet ?? "", b.hardware ?? "")}, epoch ${b.epoch}\nmean ${b.said}, SD ${b.spread}\nn = ${b.n}` })]
+        : []),
       Plot.line(bands, { fx: "facet", x: "epoch", y: "mean", z: "cell", stroke: "hardware", strokeWidth: 2, ...(few ? { marker: "dot" } : {}) }),
     ],
     style: { background: "none", color: INK, fontSize: "11px" },
@@ -87,9 +91,9 @@ export function curves(study: Study, palette: Palette): HTMLElement {
   const facets = fewOfEveryPlan(all, MOST_SETTINGS);
   const metrics = METRICS.filter((m) => m.name !== "test_top5" || study.evaluation.classes > FEW_CLASSES);
   const drawn = metrics.map((metric) => drawMetric(study, places, facets, metric, palette));
-  if (drawn.every((d) => d === null)) return section("Over training", "No evaluation was recorded.");
+  if (drawn.every((d) => d === null)) return section("Over training", nothing(study, "No evaluation was recorded."));
   return section("Over training", "",
     figure(`Each thin line is a member, thick lines are means over a cohort, bands one standard deviation either side. Members whose values are not finite have no line there; those that diverged leave the frame where no other member is.${all.length > facets.length ? ` ${facets.length} of ${all.length} plans and settings, of every plan the first.` : ""}`,
-      rowsOf(study, facets, places),
+      () => rowsOf(study, facets, places),
       legend(palette), wide(...drawn)));
 }

@@ -54,13 +54,15 @@ function card(study: Study, e: DivergentExample): HTMLElement {
 
 export function divergent(study: Study): HTMLElement {
   const d = study.divergent;
-  if (d.examples.length === 0) return section("The examples that flip", d.note || "No example was answered in two ways.");
+  if (d.examples.length === 0) {
+    return section("The examples that flip", study.choice ? "Examples are chosen and measured on the whole study." : d.note || "No example was answered in two ways.");
+  }
   return section("The examples that flip", d.note,
     el("p", {}, "On these, measured on members that did not choose them: two members of a cohort disagree on ",
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
     figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two measuring members of one cohort disagree.`,
-      d.examples.flatMap((e) => e.said.map((label, i) => ({ example: e.example, label: e.label_name, member: d.members[i], said: label < 0 ? "undefined" : study.evaluation.class_names[label] ?? label }))),
+      () => d.examples.flatMap((e) => e.said.map((label, i) => ({ example: e.example, label: e.label_name, member: d.members[i], said: label < 0 ? "undefined" : study.evaluation.class_names[label] ?? label }))),
       el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
       d.examples.length > SHOWN
         ? el("details", {}, el("summary", {}, `${d.examples.length - SHOWN} more`),

@@ -4,13 +4,13 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { el, number, withInterval } from "./format";
 import { figure, legend } from "./figure";
-import { short } from "./hardware";
-import { leftMargin, oneLine, rowHeight, setting } from "./labels";
+import { shortPairs } from "./hardware";
+import { leftMargin, oneLine, overBlocks, rowHeight, setting } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { Cohort, Comparison, Estimate, finite, Study } from "./study";
 
 const MOST_GROUPS = 40;
-const MOST_PAIRS = 6;  // Beyond, pairs of classes share a row.
+const MOST_PAIRS = 6;  // Beyond, pairs of classes share a row, hollow and without intervals.
 const STYLE = { background: "none", color: INK, fontSize: "12px", overflow: "visible" };
 
 interface Dot {
@@ -49,7 +49,7 @@ function panel(letter: string, title: string, drawing: Element): HTMLElement {
 function dots(data: Dot[], palette: Palette, groups: string[], rows: number, label: string, said: string): Element {
   return plot(said, {
     ...frame(groups, rows),
-    x: { label, grid: true, zero: true, nice: true },
+    x: { label, grid: true, zero: true, nice: true, ...(data.every((d) => d.value === 0 && !d.high) ? { domain: [0, 1] } : {}) },
     y: { domain: palette.domain, axis: null, padding: 0.4 },
     color: palette,
     marks: [
@@ -79,10 +79,16 @@ function memberPoints(study: Study, cohorts: Cohort[]): Point[] {
   });
 }
 
+/** One value alone has a point to either side. */
+function aroundOne(values: number[]): { domain?: [number, number] } {
+  const [first] = values;
+  return first !== undefined && values.every((v) => Math.abs(v - first) < 1e-9) ? { domain: [first - 1, first + 1] } : {};
+}
+
 function everyMember(points: Point[], means: Dot[], palette: Palette, groups: string[]): Element {
   return plot("Top-1 of every member", {
     ...frame(groups, palette.domain.length),
-    x: { label: "top-1 (%)", grid: true, nice: true },
+    x: { label: "top-1 (%)", grid: true, nice: true, ...aroundOne([...points.map((p) => p.top1), ...means.map((d) => d.value)]) },
     y: { domain: palette.domain, axis: null, padding: 0.4 },
     color: palette,
     marks: [
@@ -99,14 +105,15 @@ interface Change extends Dot {
 }
 
 function changes(study: Study, groups: string[]): Change[] {
+  const pair = shortPairs(study.hardware, "hardware");
   return study.hardware.flatMap((h: Comparison) => {
-    const like = study.cohorts.find((c) => c.cell === h.cells_a[0]);
-    const group = like ? setting(like, study) : "";
-    if (h.pairs === 0 || !groups.includes(group)) return [];
+    const like = study.cohorts.find((c) => [...h.cells_a, ...h.cells_b].includes(c.cell));
+    if (h.pairs === 0 || !like || !groups.includes(setting(like, study))) return [];
+    const group = h.cells_a.length > 1 ? overBlocks(like, study) : setting(like, study);
     const [a, b] = [finite(h.churn_within_a.value), finite(h.churn_within_b.value)];
     const floor = a === undefined || b === undefined ? undefined : (a + b) * 50;
     const beside = floor === undefined ? "" : `\nnoise floor: ${number(floor / 100, "fraction")} inside a class`;
-    return dot(group, short(h, "hardware"), h.churn_paired, "same draws, other hardware: churn")
+    return dot(group, pair(h), h.churn_paired, "same draws, other hardware: churn")
       .map((d) => ({ ...d, floor, text: d.text + beside }));
   });
 }
@@ -117,7 +124,8 @@ function rowsOfPairs(data: Change[]): number {
   return pairs <= MOST_PAIRS ? pairs : 2;
 }
 
-function onlyTheHardware(data: Change[], groups: string[], rows: number): Element {
+function onlyTheHardware(data: Change[], rows: number): Element {
+  const groups = [...new Set(data.map((d) => d.group))];
   const pairs = [...new Set(data.map((d) => d.row))];
   const apart = pairs.length <= MOST_PAIRS;
   const y = apart ? "row" : () => "";
@@ -129,8 +137,8 @@ function onlyTheHardware(data: Change[], groups: string[], rows: number): Elemen
     marks: [
       Plot.frame({ stroke: GRID }),
       Plot.tickX(data.filter((d) => d.floor !== undefined), { fy: "group", y, x: "floor", stroke: "var(--soft)", strokeWidth: 2 }),
-      Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y, x1: "low", x2: "high", stroke: INK, strokeWidth: 1.6, strokeOpacity: apart ? 1 : 0.5 }),
-      Plot.dot(data, { fy: "group", y, x: "value", fill: INK, fillOpacity: apart ? 1 : 0.6, r: 3.6, title: "text" }),
+      ...(apart ? [Plot.ruleY(data.filter((d) => d.low !== undefined), { fy: "group", y, x1: "low", x2: "high", stroke: INK, strokeWidth: 1.6 })] : []),
+      Plot.dot(data, { fy: "group", y, x: "value", ...(apart ? { fill: INK } : { stroke: INK, strokeOpacity: 0.5, fill: "none" }), r: 3.6, title: "text" }),
     ],
   });
 }
@@ -151,17 +159,17 @@ export function figureOne(study: Study, palette: Palette): HTMLElement {
   ];
   const [means, spread, churn, hardware] = panels.map((p) => p.data) as [Dot[], Dot[], Dot[], Change[]];
   const rows = [
-    ...points.map((p) => ({ panel: "every member", setting: p.group, row: p.row, member: p.member, value: p.top1 })),
-    ...panels.flatMap((p) => p.data.map((d) => ({ panel: p.panel, setting: d.group, row: d.row, value: d.value, low: d.low, high: d.high, n: d.n }))),
+    ...points.map((p) => ({ panel: "every member", setting: p.group, row: p.row, member: p.member, value_percent: p.top1 })),
+    ...panels.flatMap((p) => p.data.map((d) => ({ panel: p.panel, setting: d.group, row: d.row, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n }))),
   ];
   const beside = Math.max(palette.domain.length, rowsOfPairs(hardware));  // Equally high.
-  const last = hardware.length === 0 ? "" : " d: churn of pairs that share every draw and differ in their hardware; grey: the noise floor, the mean of the churn inside the two classes.";
-  return figure(`a: top-1 of every member (circles) and its mean. b: standard deviation of top-1 over members. c: churn, the share of test examples on which two members of a cohort disagree, mean over pairs.${last} Bars are 95 % intervals that respect that pairs share members.${known.length < all.length ? ` Without ${all.length - known.length} of ${all.length} plans and settings, in which no member is done.` : ""}${groups.length < known.length ? ` The first ${groups.length} of ${known.length} plans and settings; the table has all.` : ""}`,
-    rows,
+  const last = hardware.length === 0 ? "" : " d: churn of pairs that share every draw and differ in their hardware, with Student's t over draws; grey: the noise floor, the mean of the churn inside the two classes." + (rowsOfPairs(hardware) > 0 && new Set(hardware.map((d) => d.row)).size > MOST_PAIRS ? " All pairs of classes share a row, without intervals; the table has them." : "");
+  return figure(`a: top-1 of every member (circles) and its mean. b: standard deviation of top-1 over members; its intervals assume normal values. c: churn, the share of test examples on which two members of a cohort disagree, mean over pairs; intervals leave out one member from all its pairs.${last} Bars are 95 % intervals.${known.length < all.length ? ` Without ${all.length - known.length} of ${all.length} plans and settings, in which no member is done.` : ""}${groups.length < known.length ? ` The first ${groups.length} of ${known.length} plans and settings; the table has all.` : ""}`,
+    () => rows,
     legend(palette),
     el("div", { class: "pair" },
       panel("a", "Every member", everyMember(points, means, palette, groups)),
       panel("b", "Spread of accuracy", dots(spread, palette, groups, palette.domain.length, "SD of top-1 (percentage points)", "Standard deviation of top-1")),
       panel("c", "Churn inside a class", dots(churn, palette, groups, beside, "churn (%)", "Churn inside a class")),
-      hardware.length ? panel("d", "Changing only the hardware", onlyTheHardware(hardware, groups, beside)) : null));
+      hardware.length ? panel("d", "Changing only the hardware", onlyTheHardware(hardware, beside)) : null));
 }

@@ -1,8 +1,10 @@
-// One bar that chooses what all figures and tables show.
+// One bar that chooses what figures and tables show. What is said of the whole study at once is not
+// said of a choice.
 import { el } from "./format";
+import { nameOfAxis } from "./labels";
 import { Cohort, Comparison, Study } from "./study";
 
-/** By name of what is chosen: "plan", "hardware", or the path of an axis; without a key: all. */
+/** "plan", "hardware", or "axis PATH"; without a key: all. */
 export type Choice = Map<string, string>;
 
 interface Chooser {
@@ -18,7 +20,7 @@ function choosers(study: Study): Chooser[] {
   const all: Omit<Chooser, "values">[] = [
     { key: "plan", label: "plan", of: (c) => c.plan },
     { key: "hardware", label: "hardware", of: (c) => c.hardware },
-    ...paths.map((path) => ({ key: path, label: path.split(".").at(-1) ?? path, of: (c: Cohort) => c.axes.find((a) => a.path === path)?.value })),
+    ...paths.map((path) => ({ key: `axis ${path}`, label: nameOfAxis(path, paths), of: (c: Cohort) => c.axes.find((a) => a.path === path)?.value })),
   ];
   return all.map((one) => ({ ...one, values: values(one.of) })).filter((one) => one.values.length > 1);
 }
@@ -35,20 +37,28 @@ export function chosen(study: Study, choice: Choice): Study {
   const compared = (h: Comparison) => [...h.cells_a, ...h.cells_b].some((cell) => cells.has(cell)) &&
     [...h.cells_a, ...h.cells_b].every((cell) => beside.has(cell));
   const kept = study.heat_map.cells.flatMap((cell, i) => (cells.has(cell) ? [i] : []));
-  const plan = choice.get("plan");
+  const words = all.flatMap((one) => (choice.has(one.key) ? [`${one.label} ${choice.get(one.key)}`] : [])).join(", ");
   return {
     ...study,
+    choice: words,
+    decompositions: [],
+    hardware_tests: [],
+    stack_tests: [],
+    worst_classes: { text: "" },
+    worst_groups: [],
+    divergent: { ...study.divergent, examples: [], note: "" },
     cohorts,
     blocks: study.blocks.filter((b) => b.cells.every((cell) => cells.has(cell))),
     controls: study.controls.filter((c) => cells.has(c.cell)),
     physical: study.physical.filter((c) => cells.has(c.cell)),
     hardware: study.hardware.filter(compared),
     stacks: study.stacks.filter(compared),
-    contrasts: study.contrasts.filter((c) => (!plan || c.plan === "" || c.plan === plan) &&
-      (!hardware || c.question !== "hardware" || c.a === hardware || c.b === hardware)),
+    contrasts: [],
     curves: study.curves.filter((c) => cells.has(c.cell)),
     heat_map: {
       ...study.heat_map,
+      left_out: 0,
+      note: "",
       members: kept.map((i) => study.heat_map.members[i] ?? ""),
       cells: kept.map((i) => study.heat_map.cells[i] ?? 0),
       values: kept.map((i) => kept.map((j) => study.heat_map.values[i]?.[j] ?? null)),

@@ -1,5 +1,5 @@
 // Numbers as text, and small helpers to make elements.
-import { Estimate, finite, Num } from "./study";
+import { Estimate, finite, Num, Study } from "./study";
 
 export type Child = Node | string | null | undefined | false;
 
@@ -132,6 +132,11 @@ export function table(head: string[], rows: Child[][], numericFrom = 1): HTMLEle
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells("td", row))))));
 }
 
+/** Why a section is empty: of the whole study, or of what was chosen. */
+export function nothing(study: Study, ofTheWhole: string): string {
+  return study.choice ? `Nothing of this is among what is chosen (${study.choice}).` : ofTheWhole;
+}
+
 /** "what-does-the-hardware-change" */
 function slug(title: string): string {
   return title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
@@ -141,9 +146,19 @@ export function section(title: string, lead: string, ...content: Child[]): HTMLE
   return el("section", {}, el("h2", { id: slug(title) }, title), lead ? el("p", { class: "lead" }, lead) : null, ...content);
 }
 
-/** Two digits of a p; a dash where there is none. */
-export function pValue(p: Num): string {
+/** Two digits of a p, half-way to the even one as in the findings; a dash where there is none. */
+function pValue(p: Num): string {
   const value = finite(p);
   if (value === undefined) return "–";
-  return value < 0.0001 ? value.toExponential(1) : String(Number(value.toPrecision(2)));
+  if (value < 0.0001) return value.toExponential(1);
+  return String(Number(fixed(value, 1 - Math.floor(Math.log10(value)))));
+}
+
+/** What a cell shows of a number, whole. */
+export const exact = new WeakMap<Element, Num>();
+
+export function pCell(p: Num, path: string, attributes: Record<string, string> = {}, mark = ""): HTMLElement {
+  const cell = el("span", { class: "p", "data-p": path, ...attributes }, pValue(p) + mark);
+  exact.set(cell, p);
+  return cell;
 }

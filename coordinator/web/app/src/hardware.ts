@@ -2,8 +2,8 @@
 import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, titledTable, wide } from "./figure";
-import { el, estimate, pValue, section, table, withInterval } from "./format";
-import { leftMargin } from "./labels";
+import { el, estimate, nothing, pCell, section, table, withInterval } from "./format";
+import { fewOfEach, leftMargin } from "./labels";
 import { ACCENT, ACCENT_LIGHT, GRID, INK } from "./palette";
 import { pathOf } from "./paths";
 import { Estimate, Comparison, finite, SettingTest, Study } from "./study";
@@ -36,21 +36,25 @@ const STACK: Factor = {
   about: "A stack is a trainer with its framework. The same replicate has the same seeds with every stack, so a pair on one hardware class differs only by what trains it: by the order of its sums, if both train the same, and by what they do otherwise, if not. Churn across stacks of the same replicate is all of that; beside the churn inside each stack, the noise floor.",
 };
 
-/** "avx2 – sse": what tells the sides apart. */
-export function short(h: Comparison, of: Factor["key"]): string {
-  if (of === "stacks") return `${h.stack_a} – ${h.stack_b}`;
-  const a = h.hardware_a.split("-");
-  const b = h.hardware_b.split("-");
+/** "avx2 – sse": what tells the sides apart, without what all classes begin with. */
+export function shortPairs(all: Comparison[], of: Factor["key"]): (h: Comparison) => string {
+  if (of === "stacks") return (h) => `${h.stack_a} – ${h.stack_b}`;
+  const names = [...new Set(all.flatMap((h) => [h.hardware_a, h.hardware_b]))].map((name) => name.split("-"));
+  const first = names[0] ?? [];
+  const least = Math.min(...names.map((name) => name.length));
   let common = 0;
-  while (common < Math.min(a.length, b.length) - 1 && a[common] === b[common]) common += 1;
-  return `${a.slice(common).join("-")} – ${b.slice(common).join("-")}`;
+  while (common < least - 1 && names.every((name) => name[common] === first[common])) common += 1;
+  const short = (name: string) => name.split("-").slice(common).join("-");
+  return (h) => `${short(h.hardware_a)} – ${short(h.hardware_b)}`;
 }
 
-function group(h: Comparison, factor: Factor): string {
-  return `${h.setting}, ${short(h, factor.key)}`;
+function groupsOf(all: Comparison[], factor: Factor): (h: Comparison) => string {
+  const pair = shortPairs(all, factor.key);
+  return (h) => `${h.setting}, ${pair(h)}`;
 }
 
 function points(comparisons: Comparison[], factor: Factor) {
+  const group = groupsOf(comparisons, factor);
   return comparisons.flatMap((h) => {
     const each: [string, Estimate][] = [
       ["within A", h.churn_within_a], ["within B", h.churn_within_b],
@@ -59,60 +63,63 @@ function points(comparisons: Comparison[], factor: Factor) {
     return each.flatMap(([kind, e]) => {
       const value = finite(e.value);
       if (value === undefined) return [];
-      return [{ group: group(h, factor), kind, value: value * 100, n: e.n, text: `${group(h, factor)}\n${kind}: churn ${withInterval(e)}\nn = ${e.n}`,
+      return [{ group: group(h), kind, value: value * 100, n: e.n, text: `${group(h)}\n${kind}: churn ${withInterval(e)}\nn = ${e.n}`,
         low: (finite(e.low) ?? value) * 100, high: (finite(e.high) ?? value) * 100 }];
     });
   });
 }
 
 export function hardware(study: Study): HTMLElement {
-  return compared(HARDWARE, study.hardware, study.hardware_tests);
+  return compared(study, HARDWARE, study.hardware, study.hardware_tests);
 }
 
 // Only where a class has several stacks.
 export function stacks(study: Study): HTMLElement | null {
-  return study.stacks.length === 0 ? null : compared(STACK, study.stacks, study.stack_tests);
+  return study.stacks.length === 0 ? null : compared(study, STACK, study.stacks, study.stack_tests);
 }
 
-function compared(factor: Factor, comparisons: Comparison[], tests: SettingTest[]): HTMLElement {
-  if (comparisons.length === 0) return section(factor.title, factor.nothing);
+function compared(study: Study, factor: Factor, comparisons: Comparison[], tests: SettingTest[]): HTMLElement {
+  if (comparisons.length === 0) return section(factor.title, nothing(study, factor.nothing));
+  const group = groupsOf(comparisons, factor);
   const data = points(comparisons, factor);
   const groups = [...new Set(data.map((d) => d.group))];
   const rows = comparisons.flatMap((h) => {
     if (h.pairs === 0) return [];  // There is a warning of it.
     const at = (name: string) => `${pathOf(h)}.${name}`;
     return [[
-      el("span", { title: h.label, class: "cohort" }, group(h, factor) + (h.mixes_stacks ? " (mixes stacks)" : "")), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
+      el("span", { title: h.label, class: "cohort" }, group(h) + (h.mixes_stacks ? " (mixes stacks)" : "")), el("span", { "data-count": at("draws") }, String(h.draws)), `${h.identical_pairs}/${h.pairs}`,
       estimate(h.accuracy_difference, at("accuracy_difference")), estimate(h.churn_paired, at("churn_paired")),
       estimate(h.churn_unpaired, at("churn_unpaired")), estimate(h.churn_excess, at("churn_excess")),
-      el("span", { "data-p": at("shift.p") }, pValue(h.shift.p)),
-      el("span", { "data-p": at("shift.p_holm"), title: h.shift.note || `corrected over ${h.shift.family}` }, pValue(h.shift.p_holm)), estimate(h.accuracy_correlation, at("accuracy_correlation")),
+      pCell(h.shift.p, at("shift.p")),
+      pCell(h.shift.p_holm, at("shift.p_holm"), { title: h.shift.note || `corrected over ${h.shift.family}` }), estimate(h.accuracy_correlation, at("accuracy_correlation")),
       estimate(h.logits_correlation_paired, at("logits_correlation_paired")),
       estimate(h.logits_correlation_unpaired, at("logits_correlation_unpaired")),
     ]];
   });
   if (rows.length === 0) {
-    return section(factor.title, `No replicate with equal lanes is done on two ${factor.many}: nothing to compare.`);
+    return section(factor.title, nothing(study, `No replicate with equal lanes is done on two ${factor.many}: nothing to compare.`));
   }
   const most = 24;
+  const shown = fewOfEach(comparisons.filter((h) => groups.includes(group(h))).map((h) => ({ name: group(h), plan: h.plan })), most);
+  const drawn = data.filter((d) => shown.includes(d.group));
   return section(factor.title, factor.about,
     figure(`Churn between two ${factor.many} (A – B), beside the churn inside each; 95 % intervals.`,
-      data.map((d) => ({ comparison: d.group, kind: d.kind, value: d.value, low: d.low, high: d.high, n: d.n })),
+      () => data.map((d) => ({ comparison: d.group, kind: d.kind, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n })),
       el("div", { class: "legend" }, ...KINDS.map((k, i) => el("span", {}, el("i", { style: `background:${COLOURS[i]}` }), k))),
       wide(plot(`Churn between two ${factor.many}`, {
         width: 900, marginLeft: leftMargin(groups), marginRight: 16, marginTop: 10, marginBottom: 44, height: 60 + Math.min(groups.length, most) * 44,
         x: { label: "churn (%)", grid: true, zero: true, nice: true },
         y: { domain: KINDS, axis: null, padding: 0.6 },
-        fy: { domain: groups.slice(0, most), label: null, padding: 0.15, axis: "left" },
+        fy: { domain: shown, label: null, padding: 0.15, axis: "left" },
         color: { domain: KINDS, range: COLOURS },
         marks: [
           Plot.frame({ stroke: GRID }),
-          Plot.ruleY(data, { fy: "group", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
-          Plot.dot(data, { fy: "group", y: "kind", x: "value", fill: "kind", r: 3.6, title: "text" }),
+          Plot.ruleY(drawn, { fy: "group", y: "kind", x1: "low", x2: "high", stroke: "kind", strokeWidth: 2 }),
+          Plot.dot(drawn, { fy: "group", y: "kind", x: "value", fill: "kind", r: 3.6, title: "text" }),
         ],
         style: { background: "none", color: INK, fontSize: "12px", overflow: "visible" },
       })),
-      groups.length > most ? el("p", { class: "facts" }, `The first ${most} of ${groups.length} are drawn; the table has all.`) : null),
+      groups.length > most ? el("p", { class: "facts" }, `${most} of ${groups.length} are drawn, of every plan the first; the table has all.`) : null),
     el("details", rows.length <= 4 ? { open: "" } : {},
       el("summary", {}, "Each comparison in words"),
       el("ul", { class: "findings" }, ...comparisons.filter((h) => h.pairs > 0).map((h) => el("li", {}, el("b", {}, `${h.label}: `), h.text)))),

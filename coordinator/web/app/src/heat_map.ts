@@ -2,11 +2,13 @@
 import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, wide } from "./figure";
-import { el, number, section } from "./format";
+import { el, nothing, number, section } from "./format";
 import { INK } from "./palette";
 import { finite, Study } from "./study";
 
 const MOST_NUMBERS = 14;  // Cohorts, up to which squares hold their number.
+
+const MOST_COLUMNS = 30;  // Whose numbers have room; beyond, every fifth has one.
 
 interface Run {
   place: number;  // The first member.
@@ -59,7 +61,7 @@ function betweenMembers(study: Study): Square[] {
   })));
 }
 
-const COLOUR: Plot.ScaleOptions = { scheme: "Viridis", legend: true, label: "churn (%)", type: "linear", unknown: "var(--missing)" };
+const COLOUR: Plot.ScaleOptions = { scheme: "Viridis", legend: true, label: "churn (%)", type: "linear", zero: true, unknown: "var(--missing)" };
 
 function square(squares: Square[], count: number, side: number, top: number, said: string, marks: Plot.Markish[]): Element {
   const at = { x1: "i", x2: (d: Square) => d.i + 1, y1: "j", y2: (d: Square) => d.j + 1, fill: "churn", inset: 0 };
@@ -84,7 +86,7 @@ function cohorts(study: Study, all: Run[]): Element {
       ? [Plot.text(squares.filter((s) => s.churn !== undefined), { x: centre, y: (d: Square) => d.j + 0.5, pointerEvents: "none", fontSize: 10,
         text: (d: Square) => (d.churn ?? 0).toFixed(1), fill: (d: Square) => ((d.churn ?? 0) > middle ? "#1b1d21" : "#ffffff") })]
       : []),
-    Plot.text(numbers, { x: centre, y: 0, dy: -10, text: (d) => String(d.i + 1) }),
+    Plot.text(numbers.filter((d) => all.length <= MOST_COLUMNS || (d.i + 1) % 5 === 0), { x: centre, y: 0, dy: -10, text: (d) => String(d.i + 1) }),
     Plot.text(numbers, { x: all.length, y: centre, text: "label", textAnchor: "start", dx: 8 }),
   ]);
 }
@@ -104,7 +106,7 @@ function members(study: Study, all: Run[]): Element {
 
 export function heatMap(study: Study): HTMLElement {
   const map = study.heat_map;
-  if (map.members.length < 2) return section("All members against all", map.note || "Fewer than two members kept predictions.");
+  if (map.members.length < 2) return section("All members against all", nothing(study, map.note || "Fewer than two members kept predictions."));
   const all = runs(study);
   const drawing = wide(cohorts(study, all));
   const button = el("button", { type: "button", class: "toggle" }, "Show every member");
@@ -114,7 +116,9 @@ export function heatMap(study: Study): HTMLElement {
     drawing.replaceChildren(single ? members(study, all) : cohorts(study, all));
     button.textContent = single ? "Show cohorts" : "Show every member";
   });
-  const rows = betweenCohorts(study, all).map((s) => ({ a: all[s.i]?.label, b: all[s.j]?.label, churn: s.churn }));
+  const rows = () => (single
+    ? betweenMembers(study).map((s) => ({ a: map.members[s.i], b: map.members[s.j], churn_percent: s.churn }))
+    : betweenCohorts(study, all).map((s) => ({ a: all[s.i]?.label, b: all[s.j]?.label, churn_percent: s.churn })));
   return section("All members against all", "",
     figure(`Churn between cohorts, the mean over their pairs of members; on the diagonal inside a cohort. Dark squares off it show which cohorts answer alike. Of every member: a dark stripe beside the diagonal is members that share their draws on another class. ${map.members.length} members${map.left_out ? `; ${map.left_out} are left out` : ""}. ${map.note}`,
       rows, button, drawing));

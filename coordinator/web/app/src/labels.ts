@@ -5,11 +5,16 @@ function varies(cohorts: Cohort[], pick: (c: Cohort) => string | number): boolea
   return new Set(cohorts.map(pick)).size > 1;
 }
 
-/** "learning_rate=0.05" for each axis but `without`; the whole path where two axes end alike. */
+/** The last part of its path; all of it where two of `all` end alike. */
+export function nameOfAxis(path: string, all: string[]): string {
+  const last = (of: string) => of.split(".").at(-1) ?? of;
+  return all.filter((other) => last(other) === last(path)).length > 1 ? path : last(path);
+}
+
+/** "learning_rate=0.05" for each axis but `without`. */
 function written(axes: AxisSetting[], without = ""): string[] {
-  const last = (a: AxisSetting) => a.path.split(".").at(-1) ?? a.path;
-  const name = (a: AxisSetting) => (axes.filter((b) => last(a) === last(b)).length > 1 ? a.path : last(a));
-  return axes.filter((a) => a.path !== without).map((a) => `${name(a)}=${a.value}`);
+  const paths = axes.map((a) => a.path);
+  return axes.filter((a) => a.path !== without).map((a) => `${nameOfAxis(a.path, paths)}=${a.value}`);
 }
 
 /** The stack, where the study has several, and the block, where the plan has. */
@@ -26,22 +31,31 @@ export function setting(c: Cohort, study: Study): string {
   return [c.plan, ...written(c.axes), ...details(c, study)].join("\n");
 }
 
+/** The same over all blocks of its plan. */
+export function overBlocks(c: Cohort, study: Study): string {
+  return [c.plan, ...written(c.axes), ...(varies(study.cohorts, (other) => other.stack) ? [c.stack] : []), "over blocks"].join("\n");
+}
+
 /** The same without the plan and the axis that a figure draws: "width=32\nblock 1", or "". */
 export function besides(c: Cohort, study: Study, path: string): string {
   return [...written(c.axes, path), ...details(c, study)].join("\n");
 }
 
-/** At most so many settings, in their order: of every plan the first, then of every plan the second, ... */
-export function fewOfEveryPlan(settings: string[], most: number): string[] {
+/** At most so many names, in their order: of every plan the first, then of every plan the second, ... */
+export function fewOfEach(all: { name: string; plan: string }[], most: number): string[] {
   const seen = new Map<string, number>();
-  const turns = settings.map((name) => {
-    const plan = name.split("\n")[0] ?? "";
+  const turns = all.map(({ name, plan }) => {
     const turn = seen.get(plan) ?? 0;
     seen.set(plan, turn + 1);
     return { name, turn };
   });
   const chosen = [...turns].sort((a, b) => a.turn - b.turn).slice(0, most).map((t) => t.name);
-  return settings.filter((name) => chosen.includes(name));
+  return all.map(({ name }) => name).filter((name) => chosen.includes(name));
+}
+
+/** The same of settings, whose first line is their plan. */
+export function fewOfEveryPlan(settings: string[], most: number): string[] {
+  return fewOfEach(settings.map((name) => ({ name, plan: name.split("\n")[0] ?? "" })), most);
 }
 
 function lines(labels: string[]): number {

@@ -19,7 +19,7 @@ import { Study } from "./study";
 import { listenForTips } from "./tip";
 
 function parts(study: Study, palette: Palette): HTMLElement[] {
-  beginFigures(study.sweep.name);
+  beginFigures(study.sweep.name, study.choice);
   return [
     control(study),
     sources(study, palette),
@@ -73,7 +73,8 @@ function main(): void {
   const body = el("div", {});
   const draw = (some: Study) => {
     const sections = parts(some, palette);
-    body.replaceChildren(contents(sections), ...sections);
+    const told = some.choice ? el("p", { class: "lead chosen", role: "status" }, `Only ${some.choice}. What is said of the whole study at once (contrasts, shares of the sources, tests of all classes, the worst classes, the examples that flip) is left out.`) : null;
+    body.replaceChildren(...(told ? [told] : []), contents(sections), ...sections);
   };
   draw(study);
   const bar = filterBar(study, (choice) => draw(chosen(study, choice)));

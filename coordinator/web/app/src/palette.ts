@@ -1,7 +1,9 @@
-// Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), one per hardware class.
+// Colours that colour-blind readers can tell apart (Okabe and Ito, 2008), one per hardware class;
+// beyond eight classes some are told apart by the words only.
 import { Study } from "./study";
 
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6f00", "#666666"];
+const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6f00", "#666666",
+  "#332288", "#117733", "#882255", "#aa4499", "#b8a13c", "#661100", "#5b8c8c", "#a0522d"];
 
 export interface Palette {
   domain: string[];

@@ -46,10 +46,22 @@ function legendOf(figure: Element, left: number, top: number): SVGElement[] {
   });
 }
 
+/** The letters and titles of panels. */
+function panelsOf(figure: Element, left: number, top: number): SVGElement[] {
+  return [...figure.querySelectorAll(".panel > p")].map((title) => {
+    const at = title.getBoundingClientRect();
+    const text = svgElement("text", { x: at.left - left, y: at.top + at.height / 2 - top, "dominant-baseline": "central", "font-size": 13 });
+    const letter = svgElement("tspan", { "font-weight": "bold" });
+    letter.textContent = title.querySelector("b")?.textContent ?? "";
+    text.append(letter, (title.textContent ?? "").slice(letter.textContent.length));
+    return text;
+  });
+}
+
 /** All drawings of a figure as they stand on the page, in one file that needs nothing else. */
 export function svgOf(figure: Element): { text: string; width: number; height: number } {
   const shown = [...figure.querySelectorAll("svg")].filter((svg) => svg.getBoundingClientRect().width > 0);
-  const boxes = [...shown, ...figure.querySelectorAll(".legend span")].map((e) => e.getBoundingClientRect());
+  const boxes = [...shown, ...figure.querySelectorAll(".legend span, .panel > p")].map((e) => e.getBoundingClientRect());
   const left = Math.min(...boxes.map((b) => b.left)) - 8;
   const top = Math.min(...boxes.map((b) => b.top)) - 8;
   const width = Math.ceil(Math.max(...boxes.map((b) => b.right)) - left + 8);
@@ -57,7 +69,7 @@ export function svgOf(figure: Element): { text: string; width: number; height: n
   const whole = svgElement("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "Helvetica, Arial, sans-serif", fill: "currentColor" });
   const caption = svgElement("desc", {});
   caption.textContent = figure.querySelector("figcaption")?.textContent ?? "";
-  whole.append(caption, svgElement("rect", { width, height, fill: "var(--paper)" }), ...legendOf(figure, left, top));
+  whole.append(caption, svgElement("rect", { width, height, fill: "var(--paper)" }), ...legendOf(figure, left, top), ...panelsOf(figure, left, top));
   for (const svg of shown) {
     const copy = svg.cloneNode(true) as SVGSVGElement;
     const at = svg.getBoundingClientRect();
@@ -74,6 +86,8 @@ export function svgOf(figure: Element): { text: string; width: number; height: n
 }
 
 const DOTS_AN_INCH = 300;
+const MOST_DOTS = 16000;  // Of a side: what browsers draw.
+const MOST_AREA = 2 ** 28;
 const CSS_DOTS_AN_INCH = 96;
 
 /** The CRC of PNG (ISO 3309). */
@@ -87,9 +101,9 @@ function crc(bytes: Uint8Array): number {
 }
 
 /** A PNG with its resolution: chunk pHYs, dots a metre, after the header of 33 bytes. */
-function withResolution(png: Uint8Array): Blob {
+function withResolution(png: Uint8Array, dotsAnInch: number): Blob {
   const chunk = new DataView(new ArrayBuffer(21));
-  const dotsAMetre = Math.round(DOTS_AN_INCH / 0.0254);
+  const dotsAMetre = Math.round(dotsAnInch / 0.0254);
   chunk.setUint32(0, 9);
   chunk.setUint32(4, 0x70485973);  // "pHYs"
   chunk.setUint32(8, dotsAMetre);
@@ -104,10 +118,11 @@ export async function pngOf(figure: Element): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();
-  const scale = DOTS_AN_INCH / CSS_DOTS_AN_INCH;
+  // A very large figure has fewer dots.
+  const scale = Math.min(DOTS_AN_INCH / CSS_DOTS_AN_INCH, MOST_DOTS / Math.max(width, height), Math.sqrt(MOST_AREA / (width * height)));
   const canvas = Object.assign(document.createElement("canvas"), { width: Math.round(width * scale), height: Math.round(height * scale) });
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done, "image/png"));
   if (!blob) throw new Error("the browser could not make a PNG of this size");
-  return withResolution(new Uint8Array(await blob.arrayBuffer()));
+  return withResolution(new Uint8Array(await blob.arrayBuffer()), scale * CSS_DOTS_AN_INCH);
 }

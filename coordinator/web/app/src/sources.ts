@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, legend, titledTable, wide } from "./figure";
 import { figureOne } from "./figure_one";
-import { el, estimate, section, table, withInterval } from "./format";
+import { el, estimate, nothing, section, table, withInterval } from "./format";
 import { besides, leftMargin, oneLine, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
@@ -24,7 +24,7 @@ export function control(study: Study): HTMLElement {
   return section("Is it noise?",
     "A control cohort fixes every source, so its members must be bit-identical. Only then is a difference elsewhere the effect of what was freed.",
     all === 0
-      ? el("p", {}, "This sweep has no control cohort: nothing proves that the fixed sources were held still.")
+      ? el("p", {}, nothing(study, "This sweep has no control cohort: nothing proves that the fixed sources were held still."))
       : good === all
         ? el("details", {}, el("summary", {}, el("span", { class: "verdict identical" }, "✓"), ` ${good} of ${all} control cohort${all === 1 ? " is" : "s are"} bit-identical`), controls())
         : controls(),
@@ -104,7 +104,7 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
   const title = (d: AxisPoint) => `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.said}\nn = ${d.n}`;
   const place = { fx: "plan", ...(all.length > 1 ? { fy: "besides" } : {}), x: (d: AxisPoint) => position(d.x) };
   return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals over examples, not over members: n members cannot show how it spreads over other draws of them. It grows with n, which is ${range(data.map((d) => d.n))}.${some}${cut}`,
-    data.map((d) => ({ [path]: d.x, plan: d.plan, hardware: d.hardware, besides: d.besides, value: d.y, low: d.low, high: d.high, n: d.n })),
+    () => data.map((d) => ({ [path]: d.x, plan: d.plan, hardware: d.hardware, besides: d.besides, value_percent: d.y, low_percent: d.low, high_percent: d.high, n: d.n })),
     legend(palette),
     wide(plot(`Disagreement against ${path}`, {
       width: 900, height: all.length > 1 ? 70 + 170 * rows.length : 300, marginLeft: 48, marginTop: topMargin(plans), marginBottom: 44,
@@ -164,7 +164,7 @@ export function sources(study: Study, palette: Palette): HTMLElement {
   const axis = numericAxis(study);
   return section("How much, and from which source?",
     "Each plan frees some sources and fixes the others. A plan's figure is the total effect of what it frees; effects of sources do not add up to the whole.",
-    study.cohorts.some((c) => c.counts.done > 0) ? figureOne(study, palette) : el("p", {}, "No member is done."),
+    study.cohorts.some((c) => c.counts.done > 0) ? figureOne(study, palette) : el("p", {}, nothing(study, "No member is done.")),
     axis ? againstAxis(study, axis, palette) : null,
     titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; by flips: the SD of top-1 that answers which flip independently would give by themselves; any differ: not all members agree, with an interval over examples, not members: n cannot see how it spreads over other draws of n members; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
     blockTable(study));

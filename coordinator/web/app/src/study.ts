@@ -230,6 +230,8 @@ export interface Plan {
 }
 
 export interface Study {
+  /** What was chosen of it on the page: "plan algo"; absent: all. */
+  choice?: string;
   study_version: number;
   title: string;
   sweep: {
