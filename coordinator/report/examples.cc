@@ -1,5 +1,9 @@
 #include "coordinator/report/examples.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -23,32 +27,44 @@ Picture PictureOf(const EvaluationSet& evaluation, int64_t example) {
   return picture;
 }
 
-bool Selects(const MemberInput& member) { return member.replicate % 2 == 0; }
-
 struct Pool {
   std::vector<size_t> members;  // By cell and replicate.
   std::string who;
-  bool can_choose = false;  // Some cell has two members that select, and someone measures.
+  bool can_choose = false;       // Some cell has two members that select, and someone measures.
+  std::set<uint32_t> selecting;  // Every other number of the replicates that are in it.
+
+  bool Selects(const MemberInput& member) const { return selecting.contains(member.replicate); }
 };
 
 // The members with answers on the first evaluation set of the cells that `admits` lets in.
 template <typename Admits>
 Pool PoolOf(const Gathered& gathered, const std::string& who, const Admits& admits) {
-  Pool pool{{}, who, false};
-  bool pair = false;
-  bool measures = false;
+  Pool pool{{}, who, false, {}};
+  std::set<uint32_t> replicates;
   for (const CellFacts& cell : gathered.cells) {
     if (cell.set != 0 || !admits(cell)) continue;
-    int64_t selecting = 0;
     for (const size_t m : cell.done) {
       if (!gathered.members[m].row) continue;
       pool.members.push_back(m);
-      const bool selects = Selects(*gathered.members[m].input);
-      selecting += selects;
-      measures = measures || !selects;
+      replicates.insert(gathered.members[m].input->replicate);
     }
-    pair = pair || selecting >= 2;
   }
+  bool selects = true;
+  for (const uint32_t replicate : replicates) {
+    if (selects) pool.selecting.insert(replicate);
+    selects = !selects;
+  }
+  std::map<uint32_t, int64_t> selecting;  // By cell.
+  bool measures = false;
+  for (const size_t m : pool.members) {
+    const MemberInput& member = *gathered.members[m].input;
+    if (pool.Selects(member)) {
+      ++selecting[member.cell];
+    } else {
+      measures = true;
+    }
+  }
+  const bool pair = std::ranges::any_of(selecting, [](const auto& of) { return of.second >= 2; });
   pool.can_choose = pair && measures;
   return pool;
 }
@@ -69,7 +85,7 @@ Pool ChoosePool(const Gathered& gathered) {
 analysis::Half HalfOf(const Gathered& gathered, const Pool& pool, bool selecting) {
   std::vector<size_t> chosen;
   for (const size_t m : pool.members) {
-    if (Selects(*gathered.members[m].input) == selecting) chosen.push_back(m);
+    if (pool.Selects(*gathered.members[m].input) == selecting) chosen.push_back(m);
   }
   Answers answers = AnswersOf(gathered, chosen);
   analysis::Half half{std::move(*answers.matrix), {}, {}};
@@ -101,8 +117,8 @@ DivergentExample ExampleOf(const Gathered& gathered, const Pool& pool,
 std::string NoteOf(const Pool& pool, const analysis::Half& selecting,
                    const analysis::Half& measuring) {
   return fmt::format(
-      "Of {}, compared within their cohort only: chosen by the {} with an even replicate number "
-      "(most disagreeing pairs, at most {} examples), measured on the {} with an odd one, so that "
+      "Of {}, compared within their cohort only: chosen by the {} of every other replicate "
+      "(most disagreeing pairs, at most {} examples), measured on the {} others, so that "
       "choosing does not bias the figures. n counts replicates: members of one replicate share "
       "seeds.",
       pool.who, selecting.cells.size(), kMostExamples, measuring.cells.size());
@@ -125,8 +141,8 @@ DivergentExamples BuildExamples(const Gathered& gathered) {
   const Pool pool = ChoosePool(gathered);
   if (!pool.can_choose) {
     return Nothing(
-        "Needs a cohort with two members of even replicate number, which select examples, and a "
-        "member with an odd one, which measures on them.");
+        "Needs a cohort with three members: every other replicate selects examples, the others "
+        "measure on them.");
   }
   const analysis::Half selecting = HalfOf(gathered, pool, true);
   const analysis::Half measuring = HalfOf(gathered, pool, false);
@@ -137,7 +153,7 @@ DivergentExamples BuildExamples(const Gathered& gathered) {
     const MemberInput& member = *gathered.members[m].input;
     examples.members.push_back(member.id);
     examples.cells.push_back(member.cell);
-    examples.selecting.push_back(Selects(member));
+    examples.selecting.push_back(pool.Selects(member));
   }
   for (analysis::Divergent& divergent : set.examples) {
     examples.examples.push_back(ExampleOf(gathered, pool, std::move(divergent)));

@@ -85,7 +85,7 @@ TEST(BadInputTest, TwoMembersHaveFiguresWithoutIntervals) {
   // No cohort has two members in one half.
   EXPECT_THAT(study.divergent.examples, IsEmpty());
   EXPECT_FALSE(study.divergent.subset_disagreement.value.has_value());
-  EXPECT_THAT(study.divergent.note, HasSubstr("two members of even replicate number"));
+  EXPECT_THAT(study.divergent.note, HasSubstr("a cohort with three members"));
 }
 
 TEST(BadInputTest, WhenAllFailedEveryFigureIsAbsentAndTheFailuresAreCounted) {

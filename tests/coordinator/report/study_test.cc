@@ -395,9 +395,25 @@ TEST(StudyTest, DivergentExamplesAreChosenByOneHalfAndMeasuredOnTheOther) {
   EXPECT_EQ(divergent.members[1], "s1c3r1");
   EXPECT_FALSE(divergent.selecting[1]);
   EXPECT_TRUE(divergent.selecting[2]);
-  EXPECT_THAT(divergent.note, HasSubstr("chosen by the 12 with an even replicate number"));
+  EXPECT_THAT(divergent.note, HasSubstr("chosen by the 12 of every other replicate"));
   EXPECT_EQ(divergent.examples[0].picture.height, 20);
   EXPECT_EQ(divergent.examples[0].picture.pixels.size(), (20u * 20 + 2) / 3 * 4);
+}
+
+// A table of runs may number draws of a plan after those of another one.
+TEST(StudyTest, HalvesAreHalvesWhateverTheNumbersOfReplicates) {
+  ExampleStudy example = MakeExampleStudy();
+  for (MemberInput& member : example.input.members) {
+    if (member.replicate > 0) member.replicate += 3;  // 0, 4, 5, 6
+  }
+
+  const DivergentExamples divergent = BuildStudy(example.input).divergent;
+
+  ASSERT_FALSE(divergent.examples.empty());
+  for (size_t m = 0; m < divergent.members.size(); ++m) {
+    EXPECT_EQ(divergent.selecting[m], m % 2 == 0) << divergent.members[m];
+  }
+  EXPECT_TRUE(divergent.examples[0].disagreement.value.has_value());
 }
 
 TEST(StudyTest, CohortsThatDisagreeWithEachOtherOnlyAreNotDivergent) {

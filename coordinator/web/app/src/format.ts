@@ -132,6 +132,23 @@ export function table(head: string[], rows: Child[][], numericFrom = 1): HTMLEle
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells("td", row))))));
 }
 
+/** Folded away, and made when somebody looks or prints: tables of all members are large. */
+export function folded(title: string, make: () => Child): HTMLElement {
+  const summary = el("summary", {}, title);
+  const details = el("details", {}, summary);
+  let made = false;
+  const fill = () => {
+    const content = made ? null : make();
+    made = true;
+    if (content) details.append(content);
+  };
+  summary.addEventListener("click", fill);
+  addEventListener("beforeprint", () => {
+    if (details.isConnected) fill();
+  });
+  return details;
+}
+
 /** Why a section is empty: of the whole study, or of what was chosen. */
 export function nothing(study: Study, ofTheWhole: string): string {
   return study.choice ? `Nothing of this is among what is chosen (${study.choice}).` : ofTheWhole;

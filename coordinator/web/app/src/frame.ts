@@ -1,6 +1,6 @@
 // What stands round the figures: title, findings, warnings, environment, members.
 import { titledTable } from "./figure";
-import { el, number, section, table } from "./format";
+import { el, folded, number, section, table } from "./format";
 import { date, isOfOthers, origin } from "./recipe";
 import { offer } from "./save";
 import { Study } from "./study";
@@ -141,23 +141,25 @@ export function environment(study: Study): HTMLElement {
   const equal = keys.filter((key) => values(key).every((v) => v.length === 1 && v[0] === values(key)[0]?.[0]));
   const differing = keys.filter((key) => !equal.includes(key));
   return section("What ran", "The environment of every hardware class, as each trainer read it back.",
-    titledTable("What differs between hardware classes or within one; several values in one field mean that members of the class differ.",
+    differing.length === 0 && classes.every((c) => c.summaries.every((text) => text === ""))
+      ? el("p", {}, "Nobody told what ran.")
+      : titledTable("What differs between hardware classes or within one; several values in one field mean that members of the class differ.",
       table(["fact", ...classes.map((c) => `${c.hardware} (${plural(c.members, "member")})`)],
         [["in short", ...classes.map((c) => c.summaries.join(" | "))],
           ...differing.map((key) => [key, ...values(key).map(fact)])], 99)),
-    el("details", {}, el("summary", {}, `${plural(equal.length, "fact")} that every member has in common`),
+    equal.length === 0 ? null : el("details", {}, el("summary", {}, `${plural(equal.length, "fact")} that every member has in common`),
       table(["fact", "value"], equal.map((key) => [key, fact(values(key)[0] ?? [])]), 99)),
     el("p", { class: "facts" }, `Data identity ${study.evaluation.identity}`));
 }
 
 export function members(study: Study): HTMLElement {
   const label = new Map(study.cohorts.map((c) => [c.cell, c.label]));
-  const rows = study.members.map((m) => [
+  const rows = () => study.members.map((m) => [
     m.id, label.get(m.cell) ?? "", m.failure ? `${m.state}: ${m.failure}` : m.state, el("code", { title: m.hashes.weights }, m.hashes.weights.slice(0, 12)),
     number(m.final_metrics["top1"] ?? null, "fraction"), number(m.final_metrics["loss"] ?? null, "nats"),
     number(m.seconds, "seconds"), String(m.attempts),
   ]);
   return section("Members", "",
-    el("details", {}, el("summary", {}, `All ${plural(study.members.length, "member")}, with the hash of their final weights`),
-      table(["member", "cohort", "state", "weights", "top-1", "loss", "time", "attempts"], rows, 4)));
+    folded(`All ${plural(study.members.length, "member")}, with the hash of their final weights`,
+      () => table(["member", "cohort", "state", "weights", "top-1", "loss", "time", "attempts"], rows(), 4)));
 }

@@ -13,7 +13,7 @@ export function control(study: Study): HTMLElement {
   const mark = { identical: "✓ identical", different: "✗ different", unproved: "? unproved" };
   const rows = study.controls.map((c) => [
     c.label, el("span", { class: `verdict ${c.verdict}` }, mark[c.verdict]),
-    `${c.members} on ${c.units} unit${c.units === 1 ? "" : "s"}`, c.text,
+    c.units === 0 ? String(c.members) : `${c.members} on ${c.units} unit${c.units === 1 ? "" : "s"}`, c.text,
   ]);
   const physical = study.physical.map((p) => [
     p.label, el("span", { class: "verdict" }, p.noise_seen ? "noise seen" : p.runs < 2 ? "not known" : "no noise seen"), String(p.runs), p.text,
