@@ -116,6 +116,18 @@ TEST_F(InferStudyTest, ItsMatrixHasARowForEachClassThatTrained) {
   EXPECT_THAT(tables, HasSubstr("2/3"));
 }
 
+TEST_F(InferStudyTest, EqualAnswersAreNotEqualBits) {
+  std::vector<float> half(here_.input.members[3].predictions.begin(),
+                          here_.input.members[3].predictions.end());
+  for (float& logit : half) logit /= 2;
+  here_.input.members[3].predictions = half;
+
+  const InferRow row = Build().rows[1];
+
+  EXPECT_EQ(row.identical, 0);
+  EXPECT_NEAR(*row.churn.value, 0.5 / 3, 1e-12);
+}
+
 TEST_F(InferStudyTest, WhereAllBitsAreEqualItSaysSo) {
   for (size_t m = 3; m < 6; ++m)
     here_.input.members[m].predictions = here_.input.members[m - 3].predictions;
