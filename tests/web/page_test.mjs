@@ -654,6 +654,13 @@ test("controls are folded where all are identical, and open where one is not", a
   await all.page.close();
 });
 
+test("headers of printed tables are repeated: what is positioned is not", async () => {
+  const { page } = await open(study);
+  await page.emulateMedia({ media: "print" });
+  assert.deepEqual(await page.locator("th").evaluateAll((all) => [...new Set(all.map((th) => getComputedStyle(th).position))]), ["static"]);
+  await page.close();
+});
+
 test("what is folded is printed", async () => {
   const { page } = await open(study);
   const folded = await page.locator("details:not([open])").count();

@@ -107,8 +107,9 @@ function sort(table: HTMLTableElement, column: number, down: boolean): void {
 function makeSortable(table: HTMLTableElement): void {
   if ((table.tBodies[0]?.rows.length ?? 0) < 3) return;
   [...table.tHead?.rows[0]?.cells ?? []].forEach((head, column) => {
-    const button = el("button", { type: "button", class: "sort" }, ...head.childNodes);
-    head.replaceChildren(button);
+    // Over the words, not round them: headers that are printed again on each page keep text only.
+    const button = el("button", { type: "button", class: "sort", "aria-label": `Sort by ${head.textContent || "the first column"}` });
+    head.append(button);
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
       for (const other of table.tHead?.rows[0]?.cells ?? []) other.removeAttribute("aria-sort");
