@@ -196,19 +196,13 @@ double LogAcross(int64_t sides, int64_t replicates, int64_t parts) {
   return log;
 }
 
-// The fewest runs with few enough arrangements; none with runs of one replicate.
-std::optional<Looked> LookedAtAcross(int64_t sides, std::span<const int64_t> replicates) {
-  const int64_t longest = replicates.empty() ? 1 : std::ranges::max(replicates);
-  for (int64_t parts = 1; parts < std::max<int64_t>(2, longest); ++parts) {
-    double log = 0;
-    for (const int64_t n : replicates) {
-      if (n > 0) log += LogAcross(sides, n, std::min(n, parts));
-    }
-    if (log >= kLogMost) continue;
-    return Looked{
-        .which = Looked::Which::kParts, .log_arrangements = log, .all = parts == 1, .parts = parts};
+// All exchanges inside so many runs of each block.
+Looked InRuns(int64_t sides, std::span<const int64_t> replicates, int64_t parts) {
+  Looked looked{.which = Looked::Which::kParts, .all = parts == 1, .parts = parts};
+  for (const int64_t n : replicates) {
+    if (n > 0) looked.log_arrangements += LogAcross(sides, n, std::min(n, parts));
   }
-  return std::nullopt;
+  return looked;
 }
 
 // Sides whose groups of rotations a transform goes over fast: sides^(digits + 2) steps.
@@ -221,17 +215,21 @@ Looked LookedAt(int64_t sides, std::span<const int64_t> replicates, Exchange exc
   const double log_rotated = std::log(static_cast<double>(sides));
   const int64_t digits = DigitsFor(sides, kMostArrangements);
   const bool across = exchange == Exchange::kAcrossReplicates;
-  if (across) {
-    const std::optional<Looked> looked = LookedAtAcross(sides, replicates);
-    if (looked && (looked->all || turned < digits)) return *looked;
-  } else if (static_cast<double>(turned) * log_permuted < kLogMost) {
-    return {.log_arrangements = static_cast<double>(turned) * log_permuted, .permuted = turned};
-  }
+  const Looked all = across ? InRuns(sides, replicates, 1)
+                            : Looked{.log_arrangements = static_cast<double>(turned) * log_permuted,
+                                     .permuted = turned};
+  if (all.log_arrangements < kLogMost) return all;
   if (turned >= digits && sides <= kMostTransformed) {
     return {.which = Looked::Which::kRotations,
             .log_arrangements = static_cast<double>(digits) * log_rotated,
             .all = false,
             .digits = digits};
+  }
+  // The fewest runs that have few enough; of one replicate they would be what follows.
+  for (int64_t parts = 2; across && turned < digits && parts < std::ranges::max(replicates);
+       ++parts) {
+    const Looked looked = InRuns(sides, replicates, parts);
+    if (looked.log_arrangements < kLogMost) return looked;
   }
   Looked looked{.all = false};
   looked.rotated = std::min(turned, static_cast<int64_t>(kLogMost / log_rotated));

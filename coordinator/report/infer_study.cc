@@ -31,14 +31,6 @@ Cells CellsOf(const StudyInput& input) {
   return cells;
 }
 
-std::string AxesLabel(const CellInput& cell) {
-  std::string label;
-  for (const AxisSetting& axis : cell.axes) {
-    label += fmt::format("{}{}={}", label.empty() ? "" : ", ", LastPart(axis.path), axis.value);
-  }
-  return label;
-}
-
 // A member that is evaluated here, with the one that trained its weights.
 struct Pair {
   const MemberInput* here = nullptr;
@@ -201,12 +193,14 @@ InferStudy BuildInfer(const StudyInput& here, const StudyInput& trained,
   std::map<Key, std::vector<Pair>> rows;
   std::vector<Key> order;
   const Cells cells = CellsOf(here);
+  AxisNames axes;
+  for (const CellInput& cell : here.cells) axes.Add(cell);
   const Cells cells_trained = CellsOf(trained);
   for (size_t m = 0; m < here.members.size(); ++m) {
     const CellInput& cell = *cells.at(here.members[m].cell);
     const bool known = links[m].trained && links[m].file.empty();
     Pair pair{&here.members[m], nullptr, &links[m]};
-    Key key{cell.plan, AxesLabel(cell), "", "", cell.hardware, cell.stack, cell.evaluation};
+    Key key{cell.plan, axes.LabelOf(cell), "", "", cell.hardware, cell.stack, cell.evaluation};
     if (known) {
       pair.trained = &trained.members[*links[m].trained];
       const CellInput& of = *cells_trained.at(pair.trained->cell);

@@ -48,8 +48,7 @@ std::string WithoutScript(std::string_view title, std::span<const std::string> f
   }
   return text +
          "</ol>\n<p>Figures and tables are drawn by the script inside this file, which does not "
-         "run "
-         "here.</p></main></noscript>\n";
+         "run here.</p></main></noscript>\n";
 }
 
 }  // namespace

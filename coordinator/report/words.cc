@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "fmt/format.h"
@@ -79,18 +77,21 @@ std::string Number(double value, const Style& style) {
   return fmt::format("{:.{}f}", shown, style.digits);
 }
 
-std::string AxesLabel(const CellInput& cell,
-                      const std::map<std::string, std::set<std::string>>& of_last) {
+}  // namespace
+
+void AxisNames::Add(const CellInput& cell) {
+  for (const AxisSetting& axis : cell.axes) of_last_[LastPart(axis.path)].insert(axis.path);
+}
+
+std::string AxisNames::LabelOf(const CellInput& cell) const {
   std::string label;
   for (const AxisSetting& axis : cell.axes) {
     const std::string last = LastPart(axis.path);
-    const bool unique = of_last.at(last).size() == 1;
+    const bool unique = of_last_.at(last).size() == 1;
     label += (label.empty() ? "" : ", ") + (unique ? last : axis.path) + "=" + axis.value;
   }
   return label;
 }
-
-}  // namespace
 
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
@@ -147,16 +148,16 @@ std::string SharingText(std::span<const std::string> shared) {
 }
 
 void SetLabels(std::vector<CellFacts>& cells) {
-  std::map<std::string, std::set<std::string>> of_last;
+  AxisNames axes;
   std::set<std::string> stacks;
   std::set<uint32_t> blocks;
   for (const CellFacts& cell : cells) {
-    for (const AxisSetting& axis : cell.input->axes) of_last[LastPart(axis.path)].insert(axis.path);
+    axes.Add(*cell.input);
     stacks.insert(cell.input->stack);
     blocks.insert(cell.input->block);
   }
   for (CellFacts& cell : cells) {
-    cell.axes_label = AxesLabel(*cell.input, of_last);
+    cell.axes_label = axes.LabelOf(*cell.input);
     cell.label = cell.input->plan + ", " + HardwareName(cell.input->hardware);
     const std::string& stack = cell.input->stack;  // Empty until a worker has taken the cell.
     if (stacks.size() > 1) cell.label += ", " + (stack.empty() ? "no stack yet" : stack);

@@ -1,6 +1,8 @@
 // Numbers and names as a reader of a report sees them. Pure.
 #pragma once
 
+#include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 namespace noisefloor::report {
 
 struct CellFacts;
+struct CellInput;
 
 // "8.0 %"; digits after the point; "<0.1 %" where they would show nothing of it.
 std::string Percent(double fraction, int digits);
@@ -41,8 +44,18 @@ std::vector<std::string> NamesOf(std::span<const NoiseSource> sources);
 // Why members are no independent draws: "members share draws of init and data_order by design".
 std::string SharingText(std::span<const std::string> shared);
 
-// Gives each cell its axes_label (the last part of each axis's path, or the whole path where two
-// axes end alike) and a label that tells it from the others.
+// What points of the axes are called among some cells: "learning_rate=0.05, width=2", the last part
+// of each axis's path, or the whole path where two axes end alike.
+class AxisNames {
+ public:
+  void Add(const CellInput& cell);
+  std::string LabelOf(const CellInput& cell) const;  // Of one that was added.
+
+ private:
+  std::map<std::string, std::set<std::string>> of_last_;  // Paths that end so.
+};
+
+// Gives each cell its axes_label (AxisNames) and a label that tells it from the others.
 void SetLabels(std::vector<CellFacts>& cells);
 
 }  // namespace noisefloor::report

@@ -132,20 +132,14 @@ export function table(head: string[], rows: Child[][], numericFrom = 1): HTMLEle
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...cells("td", row))))));
 }
 
-/** Folded away, and made when somebody looks or prints: tables of all members are large. */
+/** Folded away, and made when its summary is clicked, as printing does, too: tables of all members are large. */
 export function folded(title: string, make: () => Child): HTMLElement {
   const summary = el("summary", {}, title);
   const details = el("details", {}, summary);
-  let made = false;
-  const fill = () => {
-    const content = made ? null : make();
-    made = true;
+  summary.addEventListener("click", () => {
+    const content = make();
     if (content) details.append(content);
-  };
-  summary.addEventListener("click", fill);
-  addEventListener("beforeprint", () => {
-    if (details.isConnected) fill();
-  });
+  }, { once: true });
   return details;
 }
 

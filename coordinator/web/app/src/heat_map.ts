@@ -7,7 +7,6 @@ import { INK } from "./palette";
 import { finite, Study } from "./study";
 
 const MOST_NUMBERS = 14;  // Cohorts, up to which squares hold their number.
-
 const MOST_COLUMNS = 30;  // Whose numbers have room; beyond, every fifth has one.
 
 interface Run {

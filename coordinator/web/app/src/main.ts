@@ -50,7 +50,7 @@ function unfoldToPrint(): void {
   let folded: HTMLDetailsElement[] = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
-    for (const one of folded) one.open = true;
+    for (const one of folded) one.querySelector("summary")?.click();
   });
   addEventListener("afterprint", () => {
     for (const one of folded) one.open = false;
