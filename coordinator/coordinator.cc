@@ -48,6 +48,7 @@
 #include "coordinator/store/stack_rows.h"
 #include "coordinator/store/store.h"
 #include "coordinator/store/token_rows.h"
+#include "coordinator/until/until_keeper.h"
 #include "coordinator/web/page_bundle.h"
 
 namespace noisefloor {
@@ -212,7 +213,7 @@ class RunningCoordinator final : public Coordinator {
         registry_(options.max_workers, {options.heartbeat_interval, options.lease_ttl}),
         watches_(kMaxWatches),
         loop_({*home_.store, registry_, clock_,
-               [this](const std::set<SweepId>& sweeps) { watches_.Changed(sweeps); }, EndProcess,
+               [this](const std::set<SweepId>& sweeps) { Changed(sweeps); }, EndProcess,
                [this] { watches_.AllChanged(); },
                [this] {
                  access_.EndExpired();
@@ -235,6 +236,11 @@ class RunningCoordinator final : public Coordinator {
   void Stop() override;
 
  private:
+  // On the loop's thread.
+  void Changed(const std::set<SweepId>& sweeps) {
+    watches_.Changed(sweeps);
+    until_->Look(sweeps);
+  }
   std::optional<query::SweepProgress> ProgressOf(SweepId sweep) const;
   std::optional<query::Progress> ProgressOf(const MemberId& member) const;
   std::optional<UploadedBy> UploaderOf(LeaseId lease) const;
@@ -265,6 +271,7 @@ class RunningCoordinator final : public Coordinator {
   std::optional<WorkerServiceImpl> workers_;
   std::optional<AccessServiceImpl> access_service_;
   std::unique_ptr<PoolKeeper> pools_;
+  std::unique_ptr<UntilKeeper> until_;
   std::optional<FleetServiceImpl> fleet_service_;
   std::vector<std::unique_ptr<Door>> doors_;  // Of the three, where access is enforced.
   std::string owner_access_;                  // Where it lies; empty: there is none.
@@ -289,6 +296,7 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
   NF_ASSIGN_OR_RETURN(epoch_, ReadEpoch(options.home));
   NF_ASSIGN_OR_RETURN(garbage_, Garbage::Open({loop_, home_.blobs, pins_, clock_, options.home,
                                                [this] { return StorageProblem(); }}));
+  until_ = std::make_unique<UntilKeeper>(loop_, *query_);
   people_.emplace(CoordinatorServiceImpl::Parts{
       .loop = loop_,
       .query = *query_,
@@ -423,6 +431,7 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
   }
   if (!options.metrics.empty()) NF_RETURN_IF_ERROR(ServeMetrics(options));
   loop_.Start();
+  until_->Start();
   // Without an address no worker could come.
   if (!address_.empty()) pools_->Start();
   return absl::OkStatus();
@@ -472,6 +481,7 @@ void RunningCoordinator::Stop() {
   // Before the loop, which keeps what it decides; and first of all: a cluster that takes its time
   // is waited for while workers are still served.
   if (pools_) pools_->Stop();
+  if (until_) until_->Stop();
   if (server_) server_->StopServing();
   registry_.CloseAll(Stopping());
   watches_.CloseAll(Stopping());
@@ -504,7 +514,8 @@ std::optional<query::SweepProgress> RunningCoordinator::ProgressOf(SweepId sweep
                               .gpu_hours = counts->sharing.gpu_hours,
                               .gpu_hours_used = absl::ToDoubleHours(counts->gpus.At(clock_.Now())),
                               .members_per_hour = counts->ended.PerHour(clock_.Now()),
-                              .revision = counts->revision};
+                              .revision = counts->revision,
+                              .undecided = counts->undecided};
 }
 
 std::optional<query::Progress> RunningCoordinator::ProgressOf(const MemberId& member) const {

@@ -11,6 +11,10 @@ inline constexpr uint32_t kMaxMembers = 100000;
 inline constexpr uint32_t kMaxBlocks = 10000;
 inline constexpr uint32_t kMaxAxes = 20;
 inline constexpr uint32_t kMaxPlans = 100;
+// Replicates of a plan of which `until` decides: fewer say next to nothing of a spread, and what a
+// sweep file has that states none.
+inline constexpr uint32_t kLeastPilot = 5;
+inline constexpr uint32_t kUsualPilot = 10;
 inline constexpr uint32_t kMaxLevels = 10000;  // Entries of a source's list, before it repeats.
 inline constexpr size_t kMaxNotesBytes = 10000;
 inline constexpr size_t kMaxTags = 100;

@@ -36,8 +36,8 @@ struct DesignBlock {
 
 // What a share is of.
 enum class IndexKind : uint8_t {
-  kFirstOrder,   // One source by itself: V_A.
-  kTotal,        // All that goes when a source is held: the sum of V_u with A in u.
+  kFirstOrder,   // One source by itself, V_A: what goes when it is held and the others are not.
+  kTotal,        // What it makes when all others are held: the sum of V_u with A in u.
   kInteraction,  // Two sources together: V_AB.
   kAdditive,     // All first-order effects together; 1: no source acts through another.
 };

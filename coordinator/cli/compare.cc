@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 
 #include "common/base/ids.h"
+#include "common/base/share.h"
 #include "common/files/atomic_file.h"
 #include "common/files/directory.h"
 #include "coordinator/cli/commands.h"
@@ -35,18 +36,6 @@ constexpr MarginName kMargins[] = {{"churn", &report::Margins::churn},
                                    {"top1", &report::Margins::top1},
                                    {"shift", &report::Margins::shift}};
 
-// "0.5%" or "0.005": a fraction of the answers, above 0 and at most a half.
-std::optional<double> ParseFraction(std::string text) {
-  const bool percent = text.ends_with("%");
-  if (percent) text.pop_back();
-  char* end = nullptr;
-  double value = text.empty() ? 0 : std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0') return std::nullopt;
-  if (percent) value /= 100;
-  if (!percent && value >= 0.1) return std::nullopt;  // Most likely meant for a percentage.
-  return value > 0 && value <= 0.5 ? std::optional(value) : std::nullopt;
-}
-
 // "churn=0.5%"
 absl::Status ReadMargin(const std::string& text, std::set<std::string>& given,
                         report::Margins& margins) {
@@ -60,8 +49,9 @@ absl::Status ReadMargin(const std::string& text, std::set<std::string>& given,
   if (!given.insert(name).second) {
     return InvalidInput(fmt::format("--margin: expected {} once", name));
   }
-  const std::optional<double> value =
-      sign == std::string::npos ? std::nullopt : ParseFraction(text.substr(sign + 1));
+  const std::optional<double> value = sign == std::string::npos
+                                          ? std::nullopt
+                                          : ParseShare(std::string_view(text).substr(sign + 1));
   if (!value) {
     return InvalidInput(fmt::format(
         "--margin={}: expected a share of the answers above 0 and up to 50%, such as {}=0.5%", text,

@@ -147,6 +147,7 @@ Json SummaryJson(const v1::SweepSummary& sweep) {
       {"retries", sweep.retries()},
       {"progress", JsonNumber(sweep.progress())},
       {"ended", HasEnded(sweep)},
+      {"undecided", sweep.undecided()},
       {"mean_member_seconds", JsonNumber(sweep.mean_member_seconds())},
       {"specification_sha256", sweep.specification_sha256()},
       {"owner", sweep.owner()},
@@ -166,7 +167,9 @@ Json SummaryJson(const v1::SweepSummary& sweep) {
   };
 }
 
-bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sweep.leased() == 0; }
+bool HasEnded(const v1::SweepSummary& sweep) {
+  return sweep.waiting() == 0 && sweep.leased() == 0 && !sweep.undecided();
+}
 
 uint32_t MemberCount(const v1::SweepSummary& sweep) {
   return sweep.waiting() + sweep.leased() + sweep.done() + sweep.diverged() + sweep.failed() +

@@ -62,6 +62,9 @@ void MergedSweep::Add(const std::string& site, const SweepInput& sweep,
                                     Shown(sweep.reference_accuracy), first_,
                                     Shown(merged_.reference_accuracy)));
   }
+  // Each site has a pilot of its own, and decided for itself.
+  merged_.until.reset();
+  for (report::PlanInput& plan : merged_.plans) plan.pilot = 0;
   CheckSettings(site, sweep, conflicts);
   AddAxes(site, sweep, conflicts);
   AddPlans(site, sweep, conflicts);
@@ -119,6 +122,7 @@ void MergedSweep::AddPlans(const std::string& site, const SweepInput& sweep,
     const auto known = std::ranges::find(merged_.plans, plan.name, &report::PlanInput::name);
     if (known == merged_.plans.end()) {
       merged_.plans.push_back(plan);
+      merged_.plans.back().pilot = 0;
       continue;
     }
     if (known->sources != plan.sources) {

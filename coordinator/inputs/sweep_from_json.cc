@@ -13,6 +13,7 @@ absl::Status ReadPlan(const Json& json, const std::string& place, report::PlanIn
   plan.name = Text(reader, "name");
   plan.replicates = Count(reader, "replicates");
   plan.blocks = Count(reader, "blocks");
+  if (reader.Has("pilot")) plan.pilot = Count(reader, "pilot");  // None where nobody had one yet.
   const Json& sources = reader.Any("sources");
   const Json& levels = reader.Any("levels");
   NF_RETURN_IF_ERROR(reader.Finish());
@@ -26,6 +27,17 @@ absl::Status ReadPlan(const Json& json, const std::string& place, report::PlanIn
                        [&](NoiseSource source, const Json& value, const std::string& at) {
                          return ReadCounts(value, at, plan.sources[source].levels);
                        });
+}
+
+absl::Status ReadUntil(const Json& json, const std::string& place, report::UntilInput& until) {
+  JsonReader reader(json, place);
+  until.figure = Text(reader, "figure");
+  until.half_width = reader.Number("half_width");
+  until.most = Count(reader, "most");
+  until.settled = reader.Bool("settled");
+  NF_RETURN_IF_ERROR(reader.Finish());
+  if (until.figure == "churn" || until.figure == "top1") return absl::OkStatus();
+  return InvalidInput(fmt::format("{}.figure: expected churn or top1", place));
 }
 
 absl::Status ReadAxis(const Json& json, const std::string& place,
@@ -66,6 +78,7 @@ absl::Status ReadSweep(const Json& json, report::SweepInput& sweep) {
   if (const Json& known = reader.Any("reference_accuracy"); !known.is_null()) {
     sweep.reference_accuracy = reader.Number("reference_accuracy");
   }
+  const Json until = reader.Has("until") ? reader.Any("until") : Json();  // Likewise.
   sweep.specification_sha256 = Text(reader, "specification_sha256");
   sweep.submitted_unix_seconds = reader.Int("submitted_unix_seconds", 0, kMost64);
   sweep.ended_unix_seconds = reader.Int("ended_unix_seconds", 0, kMost64);
@@ -77,6 +90,8 @@ absl::Status ReadSweep(const Json& json, report::SweepInput& sweep) {
   const Json& settings = reader.Any("settings");
   const Json& axes = reader.Any("axes");
   NF_RETURN_IF_ERROR(reader.Finish());
+  if (!until.is_null())
+    NF_RETURN_IF_ERROR(ReadUntil(until, place + ".until", sweep.until.emplace()));
   NF_RETURN_IF_ERROR(ReadTexts(tags, place + ".tags", sweep.tags));
   NF_RETURN_IF_ERROR(ForEach(plans, place + ".plans", [&](const Json& plan, const auto& at) {
     return ReadPlan(plan, at, sweep.plans.emplace_back());

@@ -68,6 +68,15 @@ std::optional<scheduler::SweepCounts> LiveBoard::CountsOf(SweepId sweep) const {
   return it->second;
 }
 
+std::vector<SweepId> LiveBoard::Undecided() const {
+  std::vector<SweepId> undecided;
+  MutexLock lock(mutex_);
+  for (const auto& [sweep, counts] : sweeps_) {
+    if (counts.undecided) undecided.push_back(sweep);
+  }
+  return undecided;
+}
+
 bool LiveBoard::IsLive(LeaseId lease) const {
   MutexLock lock(mutex_);
   return leases_.contains(lease);

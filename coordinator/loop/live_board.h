@@ -49,6 +49,8 @@ class LiveBoard {
 
   // Nothing: there is no such sweep.
   std::optional<scheduler::SweepCounts> CountsOf(SweepId sweep) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Sweeps of which it has yet to be decided how many replicates they take: looks at all sweeps.
+  std::vector<SweepId> Undecided() const ABSL_LOCKS_EXCLUDED(mutex_);
   bool IsLive(LeaseId lease) const ABSL_LOCKS_EXCLUDED(mutex_);
   // The member's live attempt; nothing: it has none.
   std::optional<scheduler::RunningAttempt> AttemptAt(const MemberId& member) const

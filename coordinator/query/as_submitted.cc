@@ -45,6 +45,7 @@ sweep::SweepRequest AsSubmitted(const sweep::Sweep& sweep) {
   out.replicates = sweep.replicates;
   out.blocks = sweep.blocks;
   out.reference_accuracy = sweep.reference_accuracy;
+  out.until = sweep.until;
   out.notes = sweep.notes;
   out.tags = sweep.tags;
   return out;

@@ -20,6 +20,7 @@
 #include "common/trainer_protocol/steps.h"
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/query/plan_shares.h"
+#include "coordinator/query/plan_until.h"
 
 namespace noisefloor::query {
 
@@ -352,6 +353,7 @@ Plan MakePlan(SQLite::Database& database, const sweep::Sweep& sweep,
   if (sweep.kind == sweep::Kind::kTrain) {
     for (std::string& shares : PlannedShares(sweep, IdleInAllCells(idle, plan)))
       plan.warnings.push_back(std::move(shares));
+    for (std::string& until : PlannedUntil(sweep)) plan.warnings.push_back(std::move(until));
   }
   return plan;
 }

@@ -27,7 +27,9 @@
 #include "coordinator/report/page.h"
 #include "coordinator/report/study_json.h"
 #include "coordinator/report/table.h"
+#include "coordinator/report/until.h"
 #include "coordinator/store/database.h"
+#include "coordinator/sweep/extend.h"
 
 namespace noisefloor::query {
 
@@ -157,6 +159,8 @@ class StoreQuery final : public Query {
     return Read<Definition>([&](auto& database) { return ReadDefinition(database, sweep.value); });
   }
 
+  absl::StatusOr<Settlement> DecideUntil(SweepId sweep) override;
+
   absl::StatusOr<std::string> GetStudy(const StudyQuestion& question) override;
 
   absl::StatusOr<ArtifactFile> FindArtifact(const MemberId& member,
@@ -250,6 +254,26 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
   remembered_state_ = state;
   remembered_ = known;
   return known;
+}
+
+absl::StatusOr<Settlement> StoreQuery::DecideUntil(SweepId sweep) {
+  Definition kept;
+  NF_ASSIGN_OR_RETURN(StudyRows rows,
+                      Read<StudyRows>([&](auto& database) -> absl::StatusOr<StudyRows> {
+                        NF_ASSIGN_OR_RETURN(kept, ReadDefinition(database, sweep.value));
+                        return ReadStudyRows(database, sweep.value);
+                      }));
+  if (!sweep::IsUndecided(kept.sweep)) {
+    return MakeError(absl::StatusCode::kFailedPrecondition,
+                     ToText(sweep) + " has nothing to decide");
+  }
+  return Guarded<Settlement>([&] {
+    const inputs::LoadedStudy loaded =
+        inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_));
+    report::Enough enough = report::DecideUntil(loaded.input);
+    return Settlement{sweep::Settled(kept.sweep, enough.replicates), kept.specification_sha256,
+                      std::move(enough.text)};
+  });
 }
 
 // Of a measurement. Little is read, so that nothing is remembered.

@@ -45,7 +45,8 @@ struct SweepProgress {
   double gpu_hours = 0;  // That it may use; 0: no bound.
   double gpu_hours_used = 0;
   double members_per_hour = 0;
-  uint32_t revision = 0;  // Of its notes, tags and extent.
+  uint32_t revision = 0;   // Of its notes, tags and extent.
+  bool undecided = false;  // See v1::SweepSummary.
 };
 
 // How much of a sweep is told.
@@ -210,6 +211,13 @@ struct QueryOptions {
   size_t watch_limit = 1000;   // Of watches: no more are open, and each posts one read at a time.
 };
 
+// What the `until` of a sweep comes to.
+struct Settlement {
+  sweep::Sweep sweep;       // Settled.
+  std::string from_sha256;  // Specification hash of what it was.
+  std::string text;         // What was decided, and why.
+};
+
 // A file to send.
 struct ArtifactFile {
   std::string path;
@@ -261,6 +269,9 @@ class Query {
   virtual absl::StatusOr<InferSources> FindInferSources(const InferQuestion& question) = 0;
   // Of the sweep of that number, which is not 0.
   virtual absl::StatusOr<Definition> FindDefinition(SweepId sweep) = 0;
+  // Of an undecided sweep whose members have ended, by their results. FailedPrecondition when it is
+  // not undecided.
+  virtual absl::StatusOr<Settlement> DecideUntil(SweepId sweep) = 0;
   // The whole text of one form; FailedPrecondition for a sweep that is no study. What is damaged is
   // left out and named in the study's warnings.
   virtual absl::StatusOr<std::string> GetStudy(const StudyQuestion& question) = 0;

@@ -21,6 +21,7 @@
 #include "coordinator/query/sweep_rows.h"
 #include "coordinator/store/special.h"
 #include "coordinator/store/sweep_json.h"
+#include "coordinator/sweep/extend.h"
 #include "coordinator/sweep/resolved_file.h"
 
 namespace noisefloor::query {
@@ -65,6 +66,16 @@ void Describe(const sweep::Sweep& sweep, report::SweepInput& input) {
   for (const sweep::Axis& axis : sweep.axes) input.axes.push_back(AxisOf(axis));
   for (const sweep::NoisePlan& plan : sweep.plans) input.plans.push_back(PlanOf(sweep, plan));
   input.reference_accuracy = sweep.reference_accuracy;
+  if (!sweep.until) return;
+  const sweep::Until& until = *sweep.until;
+  input.until = {std::string(Name(until.figure)), until.half_width, until.most, until.settled};
+  const sweep::Sweep submitted = sweep::AsSubmitted(sweep);
+  for (size_t i = 0; i < sweep.plans.size(); ++i) {
+    const sweep::NoisePlan& plan = submitted.plans[i];
+    if (sweep::IsForUntil(submitted, plan)) {
+      input.plans[i].pilot = sweep::ReplicatesOf(submitted, plan);
+    }
+  }
 }
 
 absl::StatusOr<Json> ReadSweep(SQLite::Database& database, uint64_t sweep,

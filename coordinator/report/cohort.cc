@@ -11,6 +11,7 @@
 #include "coordinator/analysis/flips.h"
 #include "coordinator/analysis/per_class.h"
 #include "coordinator/analysis/spread.h"
+#include "coordinator/report/interim.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -226,6 +227,7 @@ Cohort BuildCohort(const Gathered& gathered, const CellFacts& cell) {
   if (cohort.per_class.empty()) FillClassesFromTrainers(gathered, cell, cohort);
   FillDistances(gathered, cell, cohort);
   cohort.seconds = analysis::MeanEstimate(SecondsOf(gathered, cell), "seconds");
+  SetIntervals(gathered, cell, cohort);
   if (!cohort.shared.empty()) TellOneDraw(cohort);
   return cohort;
 }

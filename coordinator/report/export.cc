@@ -95,6 +95,21 @@ void AddCohort(const Cohort& c, Csv& csv) {
   }
 }
 
+void AddEnsembles(const Ensembles& ensembles, Csv& csv) {
+  for (const CohortEnsembles& c : ensembles.cohorts) {
+    for (const analysis::EnsembleScores& size : c.sizes) {
+      const Place place{"ensemble", std::to_string(c.cell), c.label, std::to_string(size.size)};
+      csv.Add(place, "accuracy", size.accuracy);
+      csv.Add(place, "log_loss", size.log_loss);
+      csv.Add(place, "brier", size.brier);
+      csv.Add(place, "calibration", size.calibration);
+    }
+  }
+  for (const MixingGain& mixing : ensembles.mixing) {
+    csv.Add({"mixing", "", mixing.label, ""}, "gain", mixing.gain);
+  }
+}
+
 void AddBlocks(const BlockSummary& b, Csv& csv) {
   const Place place{"blocks", "", b.label, ""};
   csv.Add(place, "accuracy", b.accuracy);
@@ -215,6 +230,7 @@ std::string StudyToCsv(const Study& study) {
   Csv csv;
   for (const Cohort& cohort : study.cohorts) AddCohort(cohort, csv);
   for (const BlockSummary& summary : study.blocks) AddBlocks(summary, csv);
+  AddEnsembles(study.ensembles, csv);
   for (const auto* tests : {&study.hardware_tests, &study.stack_tests}) {
     for (const SettingTest& test : *tests) AddTest(test, csv);
   }

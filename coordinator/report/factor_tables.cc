@@ -130,9 +130,40 @@ void AddDecompositions(const Study& study, TextPage& page) {
   }
   page.Table({"setting", "of", "source", "alone", "with all it acts through"}, rows);
   page.Line(
-      "alone: what the source does by itself; with all it acts through: what would go if it were "
-      "held; -: not identified by what was trained. Shares are estimates and may lie below 0.");
+      "alone: what the source does by itself, and what goes when it is held and the others are "
+      "not; "
+      "with all it acts through: what it makes when all others are held; -: not identified by what "
+      "was trained. Shares are estimates and may lie below 0.");
   for (const SourceDecomposition& of : study.decompositions) page.Line("- " + of.text);
+}
+
+// One member, and the largest ensemble: what is between them stands in the other forms.
+void AddEnsembles(const Study& study, TextPage& page) {
+  TextRows rows;
+  for (const CohortEnsembles& of : study.ensembles.cohorts) {
+    for (size_t k = 0; k < of.sizes.size(); ++k) {
+      if (k > 0 && k + 1 < of.sizes.size()) continue;
+      const analysis::EnsembleScores& scores = of.sizes[k];
+      rows.push_back({fmt::format("c{} {}{}", of.cell, of.label, of.under_trained ? " *" : ""),
+                      std::to_string(scores.size), std::to_string(of.members),
+                      WithInterval(scores.accuracy), WithInterval(scores.log_loss),
+                      WithInterval(scores.brier), WithInterval(scores.calibration)});
+    }
+  }
+  if (rows.empty()) return;
+  page.Heading("Ensembles: the mean of the probabilities of k members");
+  page.Table({"cell", "k", "n", "top-1", "log loss", "Brier", "calibration error"}, rows);
+  page.Line(
+      "n: members of which ensembles are made; Brier: squared distance to the right corner; "
+      "calibration error: root mean square of confidence less accuracy, 15 bins, without what bins "
+      "of so few examples show by chance.");
+  for (const MixingGain& mixing : study.ensembles.mixing) {
+    if (!mixing.gain.value || mixing.under_trained) continue;
+    page.Line(
+        fmt::format("- {}: taking half of a large ensemble from the other side changes its Brier "
+                    "score by {} (n = {}).",
+                    mixing.label, WithInterval(Turned(mixing.gain)), mixing.gain.n));
+  }
 }
 
 }  // namespace noisefloor::report

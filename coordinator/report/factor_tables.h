@@ -1,5 +1,5 @@
-// The tables of what is set against each other: classes, stacks, axes, plans, sources. Internal to
-// this folder.
+// The tables of what is set against each other, or put together: classes, stacks, axes, plans,
+// sources, ensembles. Internal to this folder.
 #pragma once
 
 #include "coordinator/report/study.h"
@@ -10,5 +10,6 @@ namespace noisefloor::report {
 void AddHardware(const Study& study, TextPage& page);  // And stacks.
 void AddContrasts(const Study& study, TextPage& page);
 void AddDecompositions(const Study& study, TextPage& page);
+void AddEnsembles(const Study& study, TextPage& page);
 
 }  // namespace noisefloor::report

@@ -14,9 +14,11 @@
 #include "coordinator/analysis/interval.h"
 #include "coordinator/analysis/spread.h"
 #include "coordinator/report/contrast_side.h"
+#include "coordinator/report/gate_judge.h"
 #include "coordinator/report/gate_sides.h"
 #include "coordinator/report/gate_words.h"
 #include "coordinator/report/gather.h"
+#include "coordinator/report/interim.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -203,16 +205,6 @@ GateFigure ShiftFigureOf(const Meeting& meeting, double margin) {
   return figure;
 }
 
-// What speaks against a pass, whatever the figures of those that are done: it leaves them open.
-std::string Doubt(const GateSetting& setting) {
-  if (setting.under_trained_a) return "A is under-trained";
-  if (!setting.other_draws.empty()) {
-    return fmt::format("A and B have one draw each of {}, and not the same",
-                       Listed(setting.other_draws));
-  }
-  return "";
-}
-
 GateSetting SettingBetween(const std::string& name, const GateSide& a, const GateSide& b,
                            const GateOptions& options) {
   const CellFacts& first = *a.cells[0];
@@ -248,55 +240,6 @@ GateSetting SettingBetween(const std::string& name, const GateSide& a, const Gat
   return setting;
 }
 
-// Holm over everything that could fail; then what each figure is.
-void JudgeFigures(Gate& gate) {
-  std::vector<GateFigure*> figures;
-  std::vector<std::optional<double>> p;
-  for (GateSetting& setting : gate.settings) {
-    const std::string doubt = Doubt(setting);
-    for (GateFigure& figure : setting.figures) {
-      if (doubt.empty()) {
-        figures.push_back(&figure);
-        p.push_back(figure.p_beyond);
-        continue;
-      }
-      figure.verdict = Verdict::kInconclusive;
-      figure.draws_to_decide.reset();
-      figure.note = doubt;
-    }
-  }
-  const std::vector<std::optional<double>> adjusted = analysis::Holm(p);
-  for (size_t k = 0; k < figures.size(); ++k) {
-    GateFigure& figure = *figures[k];
-    figure.p_holm = adjusted[k];
-    if (figure.p_equivalent && *figure.p_equivalent <= analysis::kLevel) {
-      figure.verdict = Verdict::kPass;
-    }
-    if (figure.p_holm && *figure.p_holm <= analysis::kLevel) figure.verdict = Verdict::kFail;
-    if (figure.verdict != Verdict::kInconclusive) figure.draws_to_decide.reset();
-  }
-}
-
-void Decide(Gate& gate) {
-  JudgeFigures(gate);
-  bool all_pass = gate.only_a.empty();
-  bool any_fails = false;
-  for (const GateSetting& setting : gate.settings) {
-    all_pass &= setting.lost_b <= setting.lost_a;
-    for (const GateFigure& figure : setting.figures) {
-      all_pass &= figure.verdict == Verdict::kPass;
-      any_fails |= figure.verdict == Verdict::kFail;
-    }
-  }
-  for (const GateBits& bits : gate.bits) {
-    all_pass &= bits.lost_b <= bits.lost_a;
-    if (!gate.options.same_bits) continue;
-    any_fails |= HasOtherBits(bits);
-    all_pass &= bits.pairs > 0 && bits.identical == bits.pairs;
-  }
-  gate.verdict = any_fails ? Verdict::kFail : all_pass ? Verdict::kPass : Verdict::kInconclusive;
-}
-
 // "train.epochs: 3 on A, 4 on B"
 void NoteSettings(const StudyInput& a, const StudyInput& b, std::vector<std::string>& notes) {
   std::map<std::string, std::string> of_b;
@@ -315,6 +258,11 @@ void NoteErrors(const Gathered& side, std::string_view name, std::vector<std::st
       notes.push_back(fmt::format("{}, {}: {}", name, warning.subject, warning.text));
     }
   }
+}
+
+// Members of the side are still to come.
+bool IsInterim(const StudyInput& study, const GateSide& side) {
+  return side.Counts().missing > 0 || IsUndecided(study.sweep, side.cells[0]->input->plan);
 }
 
 // "algo, learning_rate=0.05 on cpu-amd-avx2"
@@ -368,6 +316,7 @@ absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
       gate.bits.push_back(BitsOf(name, side_a, side_b));
     } else {
       gate.settings.push_back(SettingBetween(name, side_a, side_b, options));
+      gate.settings.back().interim = IsInterim(a, side_a) || IsInterim(b, side_b);
     }
   }
   if (gate.settings.empty() && !(options.same_bits && !gate.bits.empty())) {

@@ -70,6 +70,7 @@ struct GateSetting {
   int64_t lost_b = 0;
   bool paired = false;           // Equal seeds: draw by draw.
   bool over_blocks = false;      // The draws are blocks.
+  bool interim = false;          // Members of a side are still to come: nothing is judged yet.
   bool under_trained_a = false;  // Nothing is judged by it.
   bool under_trained_b = false;
   std::vector<std::string> other_draws;  // Held sources of which A and B have other draws.

@@ -42,6 +42,65 @@ void SayEnds(const Study& study, Headlines& headlines) {
   }
 }
 
+void SayInterim(const Study& study, Headlines& headlines) {
+  if (!study.interim) return;
+  const MemberCounts& counts = study.counts;
+  const std::string ended =
+      counts.missing > 0
+          ? fmt::format("{} of {} members have ended", counts.total - counts.missing, counts.total)
+          : "how many more members it takes is not decided yet";
+  headlines.push_back(
+      fmt::format("Interim: {}. Intervals of churn and top-1 hold at every look, whenever one "
+                  "stops; others hold "
+                  "for one look. Nothing is tested or claimed before all members have ended.",
+                  ended));
+}
+
+double HalfWidth(const Estimate& estimate) {
+  return estimate.low ? (*estimate.high - *estimate.low) / 2 : 0;
+}
+
+// The cell with the widest interval of the figure; null where all are as narrow as was asked for.
+const Cohort* WidestBeyond(const Study& study, bool of_top1, double half_width) {
+  const Cohort* widest = nullptr;
+  double most = half_width * (1 + 1e-9);
+  for (const Cohort& cohort : study.cohorts) {
+    const auto plan = std::ranges::find(study.sweep.plans, cohort.plan, &PlanInput::name);
+    if (plan == study.sweep.plans.end() || plan->pilot == 0) continue;
+    const double half = HalfWidth(of_top1 ? cohort.accuracy : cohort.churn);
+    if (half > most) widest = &cohort;
+    most = std::max(most, half);
+  }
+  return widest;
+}
+
+// The stopping rule.
+void SayUntil(const Study& study, Headlines& headlines) {
+  const std::optional<UntilInput>& until = study.sweep.until;
+  if (!until || !until->settled) return;
+  std::vector<std::string> plans;
+  for (const PlanInput& plan : study.sweep.plans) {
+    if (plan.pilot == 0) continue;
+    plans.push_back(
+        fmt::format("{} has {} after a pilot of {}", plan.name, plan.replicates, plan.pilot));
+  }
+  if (plans.empty()) return;
+  const bool of_top1 = until->figure == "top1";
+  std::string text = fmt::format(
+      "How many replicates it takes was decided once, by the spread of a pilot, for "
+      "{} within {} to either side (Stein's two stages): {}. Its interval allows for "
+      "that",
+      of_top1 ? "top-1" : "churn", Percent(until->half_width, 2), Listed(plans));
+  const Cohort* widest = WidestBeyond(study, of_top1, until->half_width);
+  if (widest != nullptr) {
+    text += fmt::format(
+        ", and is wider than was asked for where more would have been needed than "
+        "`most`, {}: {} is {}",
+        until->most, widest->label, WithInterval(of_top1 ? widest->accuracy : widest->churn));
+  }
+  headlines.push_back(text + ".");
+}
+
 // The built-in trainer tries out a fleet; its figures look like any others.
 void SayWhatWasNotTrained(const Study& study, Headlines& headlines) {
   const auto untrained = std::ranges::count(study.cohorts, "noop", &Cohort::stack);
@@ -360,6 +419,8 @@ void SayDecompositions(const Study& study, Headlines& headlines) {
 
 std::vector<std::string> BuildHeadlines(const Study& study) {
   Headlines headlines;
+  SayInterim(study, headlines);
+  SayUntil(study, headlines);
   SayWhatWasNotTrained(study, headlines);
   SayEnds(study, headlines);
   SayControls(study, headlines);
@@ -370,6 +431,7 @@ std::vector<std::string> BuildHeadlines(const Study& study) {
   SayShifts(study.hardware_tests, study.hardware, headlines);
   SayFactorAlone(study.stacks, headlines);
   SayShifts(study.stack_tests, study.stacks, headlines);
+  if (study.interim) return headlines;  // Who pays is a claim, too.
   if (!study.worst_classes.text.empty()) headlines.push_back(study.worst_classes.text);
   for (const WorstClasses& worst : study.worst_groups) headlines.push_back(worst.text);
   return headlines;

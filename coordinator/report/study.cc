@@ -14,12 +14,15 @@
 #include "coordinator/report/contrasts.h"
 #include "coordinator/report/curves.h"
 #include "coordinator/report/decompositions.h"
+#include "coordinator/report/ensembles.h"
 #include "coordinator/report/environment.h"
 #include "coordinator/report/examples.h"
 #include "coordinator/report/failures.h"
 #include "coordinator/report/fixed_draws.h"
 #include "coordinator/report/gather.h"
+#include "coordinator/report/guidelines.h"
 #include "coordinator/report/headlines.h"
+#include "coordinator/report/interim.h"
 #include "coordinator/report/outliers.h"
 #include "coordinator/report/shift_tests.h"
 #include "coordinator/report/words.h"
@@ -75,6 +78,7 @@ Study BuildStudy(const StudyInput& input) {
   std::vector<size_t> everyone(gathered.members.size());
   std::iota(everyone.begin(), everyone.end(), size_t{0});
   study.counts = CountMembers(gathered, everyone);
+  study.interim = IsInterim(input);
   study.evaluation = FactsOf(gathered);
   for (const CellFacts& cell : gathered.cells) {
     study.cohorts.push_back(BuildCohort(gathered, cell));
@@ -89,8 +93,10 @@ Study BuildStudy(const StudyInput& input) {
   const double level = LevelOfShifts(study);
   study.hardware_tests = BuildShiftTests(gathered, Factor::kHardware, level, study.hardware);
   study.stack_tests = BuildShiftTests(gathered, Factor::kStack, level, study.stacks);
+  if (study.interim) WithholdTests(study);
   CorrectClaims(study);
   study.decompositions = BuildDecompositions(gathered);
+  study.ensembles = BuildEnsembles(gathered, study);
   study.worst_classes = BuildWorstClasses(gathered);
   study.worst_groups = BuildWorstGroups(gathered);
   study.fixed_draws = BuildFixedDraws(gathered);
@@ -104,6 +110,7 @@ Study BuildStudy(const StudyInput& input) {
   AddFailures(input, study.warnings);
   AddOutliers(gathered, study.warnings);
   study.headlines = BuildHeadlines(study);
+  study.guidelines = BuildGuidelines(study);
   return study;
 }
 

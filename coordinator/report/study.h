@@ -16,6 +16,7 @@
 #include "coordinator/report/study_comparison.h"
 #include "coordinator/report/study_contrast.h"
 #include "coordinator/report/study_decomposition.h"
+#include "coordinator/report/study_ensembles.h"
 #include "coordinator/report/study_input.h"
 
 namespace noisefloor::report {
@@ -231,10 +232,12 @@ struct Study {
   std::string title;
   SweepInput sweep;
   MemberCounts counts;
+  bool interim = false;  // Members are still to come: nothing is tested yet.
   EvaluationFacts evaluation;
-  std::vector<std::string> headlines;  // Is it noise, from where, does hardware add, who pays.
-  std::vector<Cohort> cohorts;         // Ordered by cell.
-  std::vector<BlockSummary> blocks;    // Where a cell has two blocks or more.
+  std::vector<std::string> headlines;   // Is it noise, from where, does hardware add, who pays.
+  std::vector<std::string> guidelines;  // What to do, each with what it rests on.
+  std::vector<Cohort> cohorts;          // Ordered by cell.
+  std::vector<BlockSummary> blocks;     // Where a cell has two blocks or more.
   std::vector<ControlCheck> controls;
   std::vector<PhysicalCheck> physical;
   std::vector<SettingTest> hardware_tests;
@@ -243,6 +246,7 @@ struct Study {
   std::vector<Comparison> hardware;
   std::vector<Contrast> contrasts;
   std::vector<SourceDecomposition> decompositions;
+  Ensembles ensembles;
   WorstClasses worst_classes;
   std::vector<WorstClasses> worst_groups;  // Of each column that groups the examples.
   std::vector<FixedDraw> fixed_draws;

@@ -28,6 +28,17 @@ struct PlanInput {
   std::map<NoiseSource, LaneRule> sources;
   uint32_t replicates = 0;
   uint32_t blocks = 1;
+  // Of those, the first so many decided how many it takes: see UntilInput. 0: as was submitted.
+  uint32_t pilot = 0;
+};
+
+// What its sweep asks for: replicates until the interval of a figure is narrow enough, decided once
+// by the spread of a pilot.
+struct UntilInput {
+  std::string figure;     // "churn", "top1"
+  double half_width = 0;  // Of its 95 % interval, in [0, 1].
+  uint32_t most = 0;      // Replicates of a cell.
+  bool settled = false;   // It is decided.
 };
 
 // One setting of the base training.
@@ -50,6 +61,7 @@ struct SweepInput {
   std::vector<std::string> tags;
   uint64_t seed = 0;
   std::optional<double> reference_accuracy;  // Top-1 that is known to be reached, in (0, 1].
+  std::optional<UntilInput> until;           // Nothing: as many replicates as were submitted.
   std::vector<PlanInput> plans;              // In the order of the sweep.
   std::vector<SettingInput> settings;        // All of them.
   std::vector<std::vector<AxisColumn>> axes;

@@ -118,6 +118,32 @@ Json ToJson(const Cohort& c) {
           {"per_group", List(c.per_group, [](const auto& r) { return ToJson(r); })}};
 }
 
+Json ToJson(const analysis::EnsembleScores& s) {
+  return {{"size", s.size},
+          {"accuracy", ToJson(s.accuracy)},
+          {"log_loss", ToJson(s.log_loss)},
+          {"brier", ToJson(s.brier)},
+          {"calibration", ToJson(s.calibration)}};
+}
+
+Json ToJson(const CohortEnsembles& e) {
+  return {{"cell", e.cell},
+          {"label", e.label},
+          {"members", e.members},
+          {"left_out", e.left_out},
+          {"under_trained", e.under_trained},
+          {"sizes", List(e.sizes, [](const auto& s) { return ToJson(s); })},
+          {"note", e.note}};
+}
+
+Json ToJson(const Ensembles& e) {
+  return {{"cohorts", List(e.cohorts, [](const auto& c) { return ToJson(c); })},
+          {"mixing", List(e.mixing, [](const MixingGain& m) {
+             return Json{
+                 {"label", m.label}, {"under_trained", m.under_trained}, {"gain", ToJson(m.gain)}};
+           })}};
+}
+
 Json ToJson(const BlockSummary& b) {
   return {{"label", b.label},
           {"plan", b.plan},
@@ -250,8 +276,10 @@ std::string StudyToJson(const Study& study) {
                      {"title", study.title},
                      {"sweep", SweepToJson(study.sweep)},
                      {"counts", ToJson(study.counts)},
+                     {"interim", study.interim},
                      {"evaluation", ToJson(study.evaluation)},
                      {"headlines", study.headlines},
+                     {"guidelines", study.guidelines},
                      {"cohorts", All(study.cohorts)},
                      {"blocks", All(study.blocks)},
                      {"controls", All(study.controls)},
@@ -262,6 +290,7 @@ std::string StudyToJson(const Study& study) {
                      {"stacks", All(study.stacks)},
                      {"contrasts", All(study.contrasts)},
                      {"decompositions", All(study.decompositions)},
+                     {"ensembles", ToJson(study.ensembles)},
                      {"worst_classes", ToJson(study.worst_classes)},
                      {"worst_groups", All(study.worst_groups)},
                      {"fixed_draws", All(study.fixed_draws)},

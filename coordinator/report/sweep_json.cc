@@ -14,7 +14,16 @@ Json ToJson(const PlanInput& p) {
           {"sources", std::move(sources)},
           {"levels", std::move(levels)},
           {"replicates", p.replicates},
-          {"blocks", p.blocks}};
+          {"blocks", p.blocks},
+          {"pilot", p.pilot}};
+}
+
+Json ToJson(const std::optional<UntilInput>& until) {
+  if (!until) return nullptr;
+  return {{"figure", until->figure},
+          {"half_width", until->half_width},
+          {"most", until->most},
+          {"settled", until->settled}};
 }
 
 Json ToJson(const SettingInput& s) {
@@ -36,6 +45,7 @@ Json SweepToJson(const SweepInput& s) {
           {"tags", s.tags},
           {"seed", std::to_string(s.seed)},
           {"reference_accuracy", Number(s.reference_accuracy)},
+          {"until", ToJson(s.until)},
           {"plans", List(s.plans, [](const PlanInput& p) { return ToJson(p); })},
           {"settings", List(s.settings, [](const SettingInput& x) { return ToJson(x); })},
           {"axes", List(s.axes, [](const auto& axis) { return ToJson(axis); })},

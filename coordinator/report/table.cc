@@ -108,6 +108,12 @@ void AddFindings(const Study& study, TextPage& page) {
   for (const std::string& headline : study.headlines) page.Line("- " + headline);
 }
 
+void AddGuidelines(const Study& study, TextPage& page) {
+  if (study.guidelines.empty()) return;
+  page.Heading("What to do");
+  for (const std::string& guideline : study.guidelines) page.Line("- " + guideline);
+}
+
 // What this n could have seen: a difference of mean accuracy and a ratio of spreads.
 std::string Sees(const Cohort& cohort) {
   if (cohort.all_fixed) return "-";  // Nothing spreads.
@@ -305,12 +311,14 @@ std::string RenderTables(const Study& study, const Screen& screen) {
   page.Heading(study.title);
   AddCounts(study, page);
   AddFindings(study, page);
+  AddGuidelines(study, page);
   AddNoise(study, page);
   AddBlocks(study, page);
   AddChecks(study, page);
   AddHardware(study, page);
   AddContrasts(study, page);
   AddDecompositions(study, page);
+  AddEnsembles(study, page);
   AddClasses(study, page);
   AddExamples(study, page);
   AddRecipe(study, page);

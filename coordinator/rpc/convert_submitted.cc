@@ -73,6 +73,12 @@ v1::Sweep ToProto(const sweep::SweepRequest& submitted, Texts& texts) {
   out.set_replicates(submitted.replicates);
   out.set_blocks(submitted.blocks);
   if (submitted.reference_accuracy) out.set_reference_accuracy(*submitted.reference_accuracy);
+  if (submitted.until) {
+    v1::Until& until = *out.mutable_until();
+    until.set_figure(std::string(Name(submitted.until->figure)));
+    until.set_half_width(submitted.until->half_width);
+    until.set_most(submitted.until->most);
+  }
   out.set_notes(texts.Of(submitted.notes));
   for (const auto& [key, value] : submitted.tags) {
     (*out.mutable_tags())[texts.Of(key)] = texts.Of(value);

@@ -56,6 +56,7 @@ v1::SweepSummary ToProto(const query::SweepSummary& sweep, Texts& texts) {
     (*out.mutable_limits())[texts.Of(hardware)] = most;
   out.set_members_per_hour(now.members_per_hour);
   out.set_expected_seconds_left(sweep.seconds_left);
+  out.set_undecided(now.undecided);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 
+#include "common/base/printable.h"
 #include "common/rpc/kinds.h"
 #include "common/rpc/settings.h"
 #include "common/rpc/status.h"
@@ -120,6 +121,16 @@ void TrainingFrom(const v1::Sweep& message, sweep::SweepRequest& into, Check& ch
   }
 }
 
+std::optional<sweep::Until> UntilFrom(const v1::Until& until, Check& check) {
+  const auto figure = sweep::ParseUntilFigure(check.Text("until.figure", until.figure(), kMaxName));
+  if (!figure) {
+    check.Add("until.figure", fmt::format("expected churn or top1, got '{}'",
+                                          PrintableLine(until.figure().substr(0, kMaxName))));
+    return std::nullopt;
+  }
+  return sweep::Until{*figure, until.half_width(), until.most()};
+}
+
 void WordsFrom(const v1::Sweep& message, sweep::SweepRequest& into, Check& check) {
   into.name = check.Text("name", message.name(), kMaxName);
   into.notes = check.Text("notes", message.notes(), sweep::kMaxNotesBytes);
@@ -158,6 +169,7 @@ sweep::SweepRequest SweepRequestFrom(const v1::Sweep& message,
   // What is left out is as in a sweep file.
   request.replicates = std::max(1u, message.replicates());
   request.blocks = std::max(1u, message.blocks());
+  if (message.has_until()) request.until = UntilFrom(message.until(), check);
   if (message.has_reference_accuracy()) request.reference_accuracy = message.reference_accuracy();
   return request;
 }

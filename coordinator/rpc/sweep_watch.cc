@@ -12,10 +12,13 @@ namespace {
 bool SameProgress(const v1::SweepSummary& a, const v1::SweepSummary& b) {
   return a.waiting() == b.waiting() && a.leased() == b.leased() && a.done() == b.done() &&
          a.diverged() == b.diverged() && a.failed() == b.failed() &&
-         a.cancelled() == b.cancelled() && a.progress() == b.progress();
+         a.cancelled() == b.cancelled() && a.progress() == b.progress() &&
+         a.undecided() == b.undecided();
 }
 
-bool HasEnded(const v1::SweepSummary& sweep) { return sweep.waiting() == 0 && sweep.leased() == 0; }
+bool HasEnded(const v1::SweepSummary& sweep) {
+  return sweep.waiting() == 0 && sweep.leased() == 0 && !sweep.undecided();
+}
 
 }  // namespace
 

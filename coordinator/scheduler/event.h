@@ -59,7 +59,7 @@ struct SweepRetried {
   std::string caller;
   Selection selection = {};
 };
-// What sweep::Extend has made of a kept sweep.
+// What sweep::Extend or sweep::Settled has made of a kept sweep.
 struct SweepExtended {
   RequestNumber request = 0;
   SweepId sweep;
@@ -67,6 +67,7 @@ struct SweepExtended {
   sweep::Sweep content;
   std::string specification_sha256;  // Of it.
   std::string caller;
+  std::string settled = "";  // What its `until` has decided, in words; "": a person extends it.
 };
 // A sweep that has ended goes for good.
 struct SweepDeleted {

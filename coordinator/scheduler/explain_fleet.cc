@@ -7,6 +7,7 @@
 #include "coordinator/scheduler/placement.h"
 #include "coordinator/scheduler/quarantine.h"
 #include "coordinator/scheduler/selection.h"
+#include "coordinator/sweep/extend.h"
 
 namespace noisefloor::scheduler {
 
@@ -97,6 +98,12 @@ std::vector<std::string> SweepLines(const State& state, const SweepState& sweep,
                                     CountsText(counts) + "; priority " +
                                     std::to_string(sharing.priority) + "."};
   if (counts.In(MemberState::kWaiting) + counts.In(MemberState::kLeased) == 0) {
+    if (sweep::IsUndecided(sweep.content)) {
+      lines.emplace_back(
+          "Its members have ended; their spread is looked at to decide how many more "
+          "replicates its `until` takes.");
+      return lines;
+    }
     lines.push_back(HowItEnded(sweep));
     return lines;
   }

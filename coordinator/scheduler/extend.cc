@@ -42,6 +42,7 @@ void TakeExtent(const sweep::Sweep& from, sweep::Sweep& content) {
   content.replicates = from.replicates;
   content.blocks = from.blocks;
   content.before = from.before;
+  content.until = from.until;
 }
 
 void GiveRow(Turn& turn, const MemberId& id) {
@@ -73,6 +74,16 @@ void AddCell(Turn& turn, SweepState& sweep, sweep::Cell cell) {
   sweep.cells.push_back(MakeCell(sweep.content, std::move(cell)));
   CountCell(turn.state, sweep.cells.back(), 1);
   AddUntouched(turn.state, sweep.id, sweep.cells.back());
+}
+
+std::string HowItGrew(const SweepState& sweep, const SweepExtended& event, uint32_t members,
+                      size_t cells) {
+  const std::string name = ToText(sweep.id);
+  if (members == 0) return name + " takes no more members by its `until`: " + event.settled;
+  const std::string text = name + " extended by " + Count(members, "member") + ", " +
+                           Count(cells, "new cell") + ": " + Count(sweep.counts.members, "member") +
+                           " in " + Count(sweep.cells.size(), "cell");
+  return event.settled.empty() ? text : text + ", by its `until`: " + event.settled;
 }
 
 }  // namespace
@@ -116,10 +127,7 @@ void Grow(Turn& turn, SweepState& sweep, const Change& change) {
   for (const sweep::Cell& cell : added) AddCell(turn, sweep, cell);
   GoOn(turn, sweep);
   const uint32_t more = sweep.counts.members - members;
-  turn.Happened(sweep.id, "sweep_extended",
-                ToText(sweep.id) + " extended by " + Count(more, "member") + ", " +
-                    Count(added.size(), "new cell") + ": " + Count(sweep.counts.members, "member") +
-                    " in " + Count(sweep.cells.size(), "cell"),
+  turn.Happened(sweep.id, "sweep_extended", HowItGrew(sweep, event, more, added.size()),
                 change.caller);
   turn.Tell(AnswerCount{change.request, more});
 }

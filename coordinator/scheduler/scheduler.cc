@@ -13,6 +13,7 @@
 #include "coordinator/scheduler/restore.h"
 #include "coordinator/scheduler/selection.h"
 #include "coordinator/scheduler/state.h"
+#include "coordinator/sweep/extend.h"
 
 namespace noisefloor::scheduler {
 
@@ -136,6 +137,7 @@ std::optional<SweepCounts> Scheduler::CountsOf(SweepId sweep) const {
   counts.sharing = it->second.sharing;
   counts.ended = it->second.ended;
   counts.revision = it->second.revision;
+  counts.undecided = sweep::IsUndecided(it->second.content);
   return counts;
 }
 

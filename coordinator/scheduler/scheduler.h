@@ -84,6 +84,7 @@ struct SweepCounts {
   Rate ended;
   uint32_t revision = 0;  // How often notes or tags were changed.
   GpuUse gpus;
+  bool undecided = false;  // It has not ended, even if all its members have: see sweep::Until.
 
   uint32_t& In(MemberState state) { return by_state[static_cast<size_t>(state) - 1]; }
   uint32_t In(MemberState state) const { return by_state[static_cast<size_t>(state) - 1]; }

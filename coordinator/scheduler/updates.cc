@@ -6,6 +6,7 @@
 #include "common/base/printable.h"
 #include "coordinator/scheduler/gpu_use.h"
 #include "coordinator/scheduler/handlers.h"
+#include "coordinator/sweep/extend.h"
 
 namespace noisefloor::scheduler {
 
@@ -63,7 +64,11 @@ std::string Difference(const Sharing& before, const Sharing& after) {
 std::string Obstacle(const SweepState& sweep, const SweepUpdated& event) {
   const uint32_t left =
       sweep.counts.In(MemberState::kWaiting) + sweep.counts.In(MemberState::kLeased);
-  if (!event.archived.value_or(false) || left == 0) return "";
+  if (!event.archived.value_or(false)) return "";
+  if (left == 0 && sweep::IsUndecided(sweep.content)) {
+    return ToText(sweep.id) + " has not ended: its `until` decides how many replicates it takes";
+  }
+  if (left == 0) return "";
   return Count(left, "member") + " of " + ToText(sweep.id) +
          " wait or run: only a sweep that has ended is archived; `cancel " + ToText(sweep.id) +
          "` ends it";

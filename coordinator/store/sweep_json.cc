@@ -128,6 +128,20 @@ absl::Status ReadPlans(const Json& json, std::vector<sweep::NoisePlan>& plans) {
   return absl::OkStatus();
 }
 
+Json UntilToJson(const sweep::Until& until) {
+  return {{"figure", Name(until.figure)},
+          {"half_width", until.half_width},
+          {"most", until.most},
+          {"settled", until.settled}};
+}
+
+absl::StatusOr<sweep::Until> UntilFrom(const Json& json) {
+  const auto figure = sweep::ParseUntilFigure(json.at("figure").get<std::string>());
+  if (!figure) return Damaged("its until");
+  return sweep::Until{*figure, json.at("half_width").get<double>(), json.at("most").get<uint32_t>(),
+                      json.at("settled").get<bool>()};
+}
+
 Json InferenceToJson(const sweep::Inference& inference) {
   Json cells = Json::array();
   for (const sweep::SubjectCell& cell : inference.cells) {
@@ -185,6 +199,9 @@ absl::StatusOr<sweep::Sweep> SweepFrom(const Json& json) {
   if (json.contains("reference_accuracy")) {
     sweep.reference_accuracy = json.at("reference_accuracy").get<double>();
   }
+  if (json.contains("until")) {
+    NF_ASSIGN_OR_RETURN(sweep.until, UntilFrom(json.at("until")));
+  }
   if (json.contains("subject")) {
     const auto kind = sweep::ParseKind(json.at("kind").get<std::string>());
     const Json& subject = json.at("subject");
@@ -232,6 +249,7 @@ std::string SweepToJson(const sweep::Sweep& sweep) {
   if (!sweep.before.empty()) json["before"] = ExtentsToJson(sweep.before);
   if (!sweep.schema.empty()) json["schema"] = sweep.schema;
   if (sweep.reference_accuracy) json["reference_accuracy"] = *sweep.reference_accuracy;
+  if (sweep.until) json["until"] = UntilToJson(*sweep.until);
   if (sweep.subject) {
     json["kind"] = Name(sweep.kind);
     json["subject"] = {{"member", ToText(sweep.subject->member)}, {"block", sweep.subject->block}};

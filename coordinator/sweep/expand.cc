@@ -325,6 +325,11 @@ std::string CanonicalText(const Sweep& sweep) {
   if (sweep.reference_accuracy) {
     AppendLine(text, "reference_accuracy", ToText(SettingValue(*sweep.reference_accuracy)));
   }
+  if (sweep.until) {
+    AppendLine(text, "until", Name(sweep.until->figure));
+    AppendLine(text, "half_width", ToText(SettingValue(sweep.until->half_width)));
+    AppendLine(text, "most", std::to_string(sweep.until->most));
+  }
   return text;
 }
 

@@ -1,9 +1,9 @@
 #include "coordinator/sweep/extend.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
+#include "common/base/check.h"
 #include "coordinator/sweep/infer.h"
 #include "coordinator/sweep/problems.h"
 
@@ -71,6 +71,26 @@ void SetCounts(Sweep& sweep, const Extent& extent) {
   }
 }
 
+// Replicates alone bring no cells: what it was before is what the last one says.
+void Remember(const Extent& before, Sweep& extended) {
+  const auto places = [](const Extent& extent) {
+    std::vector<uint32_t> blocks;
+    for (const Extent::Plan& plan : extent.plans) blocks.push_back(plan.blocks);
+    return std::pair(extent.hardware, blocks);
+  };
+  const bool known = !extended.before.empty() && places(extended.before.back()) == places(before);
+  if (!known) extended.before.push_back(before);
+}
+
+// Whether the one was decided and the other not is no matter of what was submitted.
+bool SameUntil(const Sweep& a, const Sweep& b) {
+  const auto submitted = [](std::optional<Until> until) {
+    if (until) until->settled = false;
+    return until;
+  };
+  return submitted(a.until) == submitted(b.until);
+}
+
 bool SamePlans(const Sweep& a, const Sweep& b) {
   return std::ranges::equal(a.plans, b.plans, [](const NoisePlan& x, const NoisePlan& y) {
     return x.name == y.name && x.rules == y.rules;
@@ -114,6 +134,12 @@ std::variant<Sweep, Problem> Extend(const Sweep& sweep, const Extension& wish) {
     problems.Add("sweep_id", "a replay is not extended; `replay` with a count makes another");
     return problems.Take().front();
   }
+  if (IsUndecided(sweep)) {
+    problems.Add("sweep_id",
+                 "its `until` decides how many replicates it takes once those that it has "
+                 "have ended; after that it may be extended");
+    return problems.Take().front();
+  }
   const Extent before = ExtentOf(sweep);
   Extent after = before;
   Sweep extended = sweep;
@@ -132,20 +158,14 @@ std::variant<Sweep, Problem> Extend(const Sweep& sweep, const Extension& wish) {
     CheckSize(extended, problems);
   }
   if (!problems.empty()) return problems.Take().front();
-  // Replicates alone bring no cells: what it was before is what the last one says.
-  const auto places = [](const Extent& extent) {
-    std::vector<uint32_t> blocks;
-    for (const Extent::Plan& plan : extent.plans) blocks.push_back(plan.blocks);
-    return std::pair(extent.hardware, blocks);
-  };
-  const bool known = !extended.before.empty() && places(extended.before.back()) == places(before);
-  if (!known) extended.before.push_back(before);
+  Remember(before, extended);
   return extended;
 }
 
 Sweep AsSubmitted(const Sweep& sweep) {
-  if (sweep.before.empty()) return sweep;
   Sweep submitted = sweep;
+  if (submitted.until) submitted.until->settled = false;
+  if (sweep.before.empty()) return submitted;
   const Extent first = sweep.before.front();
   submitted.before.clear();
   submitted.hardware = first.hardware;
@@ -153,10 +173,41 @@ Sweep AsSubmitted(const Sweep& sweep) {
   return submitted;
 }
 
+bool IsForUntil(const Sweep& sweep, const NoisePlan& plan) {
+  if (BlocksOf(sweep, plan) != 1) return false;
+  bool draws = false;
+  for (const NoiseSource source : kAllNoiseSources) {
+    const LaneRule& rule = RuleOf(plan.rules, source);
+    if (IsPhysical(source) || rule.state != SourceState::kFree) continue;
+    if (!rule.levels.empty()) return false;
+    draws = true;
+  }
+  return draws;
+}
+
+bool IsUndecided(const Sweep& sweep) { return sweep.until && !sweep.until->settled; }
+
+Sweep Settled(const Sweep& sweep, const std::map<std::string, uint32_t>& replicates) {
+  NF_CHECK(IsUndecided(sweep));
+  const Extent before = ExtentOf(sweep);
+  Extent after = before;
+  for (size_t i = 0; i < sweep.plans.size(); ++i) {
+    const auto wish = replicates.find(sweep.plans[i].name);
+    if (wish == replicates.end()) continue;
+    after.plans[i].replicates = std::max(after.plans[i].replicates, wish->second);
+  }
+  Sweep settled = sweep;
+  settled.until->settled = true;
+  if (after == before) return settled;
+  SetCounts(settled, after);
+  Remember(before, settled);
+  return settled;
+}
+
 bool DifferOnlyInExtent(const Sweep& a, const Sweep& b) {
   return a.name == b.name && a.seed == b.seed && a.schema == b.schema && a.stacks == b.stacks &&
-         a.reference_accuracy == b.reference_accuracy && !AboutSweep(a) && !AboutSweep(b) &&
-         SamePlans(a, b) && SameAxes(a, b) && SameSettings(a.base, b.base);
+         a.reference_accuracy == b.reference_accuracy && SameUntil(a, b) && !AboutSweep(a) &&
+         !AboutSweep(b) && SamePlans(a, b) && SameAxes(a, b) && SameSettings(a.base, b.base);
 }
 
 std::optional<std::vector<Extension>> Lacking(const Sweep& kept, const Sweep& wanted) {

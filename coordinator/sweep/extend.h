@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +32,17 @@ std::variant<Sweep, Problem> Extend(const Sweep& sweep, const Extension& wish);
 
 // The sweep as it was submitted; as it is, where it was not extended.
 Sweep AsSubmitted(const Sweep& sweep);
+
+// Whether the replicates of the plan are for the sweep's `until` to decide: each has draws of its
+// own, in one block.
+bool IsForUntil(const Sweep& sweep, const NoisePlan& plan);
+
+// Whether it has yet to be decided how many replicates it takes. Until then it has not ended.
+bool IsUndecided(const Sweep& sweep);
+
+// That is decided: the plans of those names have so many, if they had fewer. Only `until` and the
+// extent differ. The sweep must be undecided.
+Sweep Settled(const Sweep& sweep, const std::map<std::string, uint32_t>& replicates);
 
 // Both train the same but for replicates, blocks and classes; of one name and kind. Notes and tags
 // may differ.

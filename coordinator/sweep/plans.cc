@@ -58,4 +58,15 @@ std::vector<NoiseSource> SharedAmong(const LaneRules& rules, uint32_t replicates
   return shared;
 }
 
+std::string_view Name(UntilFigure figure) {
+  return figure == UntilFigure::kTop1 ? "top1" : "churn";
+}
+
+std::optional<UntilFigure> ParseUntilFigure(std::string_view name) {
+  for (const UntilFigure figure : {UntilFigure::kChurn, UntilFigure::kTop1}) {
+    if (name == Name(figure)) return figure;
+  }
+  return std::nullopt;
+}
+
 }  // namespace noisefloor::sweep

@@ -141,6 +141,12 @@ std::string ResolvedFile(const Sweep& sweep) {
   if (sweep.reference_accuracy) {
     AddLine(text, 0, "reference_accuracy", Written(*sweep.reference_accuracy));
   }
+  if (sweep.until) {
+    AddLine(text, 0, "until",
+            "{figure: " + std::string(Name(sweep.until->figure)) +
+                ", half_width: " + Written(sweep.until->half_width) +
+                ", most: " + std::to_string(sweep.until->most) + "}");
+  }
   return text;
 }
 

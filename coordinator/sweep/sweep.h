@@ -19,6 +19,8 @@
 #include "common/trainer_protocol/specification.h"
 #include "common/trainer_protocol/specification_template.h"
 #include "common/trainer_protocol/training.h"
+#include "coordinator/sweep/subject.h"
+#include "coordinator/sweep/until.h"
 
 namespace noisefloor::sweep {
 
@@ -83,6 +85,7 @@ struct SweepRequest {
   uint32_t replicates = 1;  // Of the plans that state none.
   uint32_t blocks = 1;      // Likewise.
   std::optional<double> reference_accuracy;
+  std::optional<Until> until;
   std::string notes;
   std::map<std::string, std::string> tags;
 };
@@ -110,41 +113,6 @@ std::optional<Kind> ParseKind(std::string_view name);
 inline constexpr std::string_view kMeasureSteps = "measure.steps";
 // kMeasure or kTrain: what a sweep with these settings is of itself.
 Kind KindOf(const Settings& base);
-
-// The member that the members of a replay are about.
-struct Subject {
-  MemberId member;
-  uint32_t block = 0;  // Of its cell.
-  friend bool operator==(const Subject&, const Subject&) = default;
-};
-
-// Weights that a member of an inference evaluates.
-struct GivenWeights {
-  uint32_t replicate = 0;  // Of the cell that they are of: its subject.
-  std::string sha256;      // Of a .safetensors file that the coordinator has.
-  uint64_t size_bytes = 0;
-  std::string file;  // What a person calls it who brought them; "" = the subject has trained them.
-  friend bool operator==(const GivenWeights&, const GivenWeights&) = default;
-};
-
-// A cell of another sweep of which some members are the subjects of an inference.
-struct SubjectCell {
-  uint32_t cell = 0;
-  std::vector<Setting> axes;
-  std::string plan;   // Of the inference: see InferenceOf.
-  std::string stack;  // On which the inference goes; "" = any.
-  uint32_t block = 0;
-  std::vector<GivenWeights> weights;  // Of its members, in their order. At least one.
-  friend bool operator==(const SubjectCell&, const SubjectCell&) = default;
-};
-
-// What the members of an inference are about. On each of its hardware classes it has a cell for
-// each of these, and in it a member for each of their weights.
-struct Inference {
-  SweepId sweep;  // That trained the subjects.
-  std::vector<SubjectCell> cells;
-  friend bool operator==(const Inference&, const Inference&) = default;
-};
 
 // How large a sweep is: its classes, and the members of a cell and the blocks of each plan, in
 // the order of its plans.
@@ -176,6 +144,7 @@ struct Sweep {
   uint32_t blocks = 1;                // Likewise.
   // Top-1 that this training is known to reach, in (0, 1]; what falls short is judged by it.
   std::optional<double> reference_accuracy;
+  std::optional<Until> until;  // Of kTrain only; nothing: it takes as many as it says.
   std::string notes;
   std::map<std::string, std::string> tags;
   // What it was before it was extended, first to last. Says in which order its cells came, and

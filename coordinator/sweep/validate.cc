@@ -4,6 +4,7 @@
 #include "common/base/names.h"
 #include "common/trainer_protocol/fields.h"
 #include "common/trainer_protocol/hardware_class.h"
+#include "coordinator/sweep/extend.h"
 #include "coordinator/sweep/problems.h"
 
 namespace noisefloor::sweep {
@@ -165,6 +166,44 @@ bool IsVaried(const Sweep& sweep, const std::string& path) {
   return false;
 }
 
+// Stated or not, a pilot says how far its plan spreads; the most it may come to fits, too.
+void CheckUntil(const Sweep& sweep, Problems& problems) {
+  if (!sweep.until) return;
+  const Until& until = *sweep.until;
+  if (sweep.kind != Kind::kTrain) {
+    return problems.Add("until", "expected none where steps are measured: nothing is trained");
+  }
+  if (!(until.half_width > 0 && until.half_width < 1)) {
+    problems.Add("until.half_width", "expected more than 0 and less than 1 (0.005 or 0.5%), got " +
+                                         ToText(SettingValue(until.half_width)));
+  }
+  problems.CheckCount("until.most", until.most, kMaxMembers);
+  Sweep largest = sweep;
+  bool decides = false;
+  for (NoisePlan& plan : largest.plans) {
+    if (!IsForUntil(sweep, plan)) continue;
+    decides = true;
+    const uint32_t pilot = ReplicatesOf(sweep, plan);
+    if (pilot < kLeastPilot) {
+      problems.Add("replicates",
+                   "expected " + std::to_string(kLeastPilot) +
+                       " or more, whose spread tells `until` how many it takes; plan " + plan.name +
+                       " has " + std::to_string(pilot));
+    } else if (until.most < pilot) {
+      problems.Add("until.most", "expected " + std::to_string(pilot) +
+                                     " or more, as many replicates as plan " + plan.name +
+                                     " begins with, got " + std::to_string(until.most));
+    }
+    plan.replicates = until.most;
+  }
+  if (!decides) {
+    problems.Add("until",
+                 "no plan has replicates to decide of: expected one that frees a seeded "
+                 "source (init, data_order, ...), without levels and in one block");
+  }
+  if (problems.empty()) CheckSize(largest, problems);
+}
+
 // A sweep is of one kind.
 void CheckKind(const Sweep& sweep, Problems& problems) {
   const std::string steps(kMeasureSteps);
@@ -266,9 +305,11 @@ std::variant<Sweep, std::vector<Problem>> Resolve(const SweepRequest& request, c
   sweep.replicates = request.replicates;
   sweep.blocks = request.blocks;
   sweep.reference_accuracy = request.reference_accuracy;
+  sweep.until = request.until;
   sweep.notes = request.notes;
   sweep.tags = request.tags;
   if (problems.empty()) CheckSize(sweep, problems);
+  if (problems.empty()) CheckUntil(sweep, problems);
   if (problems.empty()) CheckCells(sweep, problems);
   if (!problems.empty()) return problems.Take();
   return sweep;

@@ -28,7 +28,7 @@ constexpr size_t kMostNameBytes = 100;
 constexpr std::array<std::string_view, 2> kHardwareWords = {"all", "any"};
 
 // Besides the settings and their sections.
-constexpr std::array<std::string_view, 13> kKeys = {"name",
+constexpr std::array<std::string_view, 14> kKeys = {"name",
                                                     "kind",
                                                     "seed",
                                                     "axes",
@@ -39,8 +39,11 @@ constexpr std::array<std::string_view, 13> kKeys = {"name",
                                                     "replicates",
                                                     "blocks",
                                                     "reference_accuracy",
+                                                    "until",
                                                     "notes",
                                                     "tags"};
+
+const std::string& FirstOf(const std::pair<std::string, Place>& key) { return key.first; }
 
 void ReadName(SweepReader& reader, const YamlNode& node) {
   const bool known_characters = std::ranges::all_of(node.text, [](unsigned char c) {
@@ -181,6 +184,7 @@ void ReadKey(SweepReader& reader, const std::string& key, Place place, const Yam
   }
   if (key == "blocks") return reader.sweep.set_blocks(reader.Count(node, key, sweep::kMaxBlocks));
   if (key == "reference_accuracy") return ReadReference(reader, node);
+  if (key == "until") return ReadUntil(reader, node);
   if (key == "axes") return ReadAxes(reader, node);
   if (key == "noise") return ReadNoise(reader, node);
   if (key == "design") return;  // After all of `noise`.
@@ -197,13 +201,14 @@ void ReadAll(SweepReader& reader, const YamlNode& root) {
     reader.Refuse(root.place, "", "expected a map (name: ..., noise: ...), got " + Found(root));
     return;
   }
-  reader.sweep.set_replicates(1);
+  const bool has_until = std::ranges::count(root.keys, "until", FirstOf) > 0;
+  reader.sweep.set_replicates(has_until ? sweep::kUsualPilot : 1);
   reader.sweep.set_blocks(1);
   reader.sweep.mutable_hardware()->set_kind(v1::HardwareChoice::KIND_ALL);
   reader.EachKey(root, "", [&](const std::string& key, Place place, const YamlNode& node) {
     ReadKey(reader, key, place, node);
   });
-  const auto design = std::ranges::find(root.keys, "design", &std::pair<std::string, Place>::first);
+  const auto design = std::ranges::find(root.keys, "design", FirstOf);
   if (design != root.keys.end()) {
     ReadDesign(reader, root.items[static_cast<size_t>(design - root.keys.begin())]);
   }

@@ -49,6 +49,7 @@ void ReadAxes(SweepReader& reader, const YamlNode& node);
 void ReadKind(SweepReader& reader, const YamlNode& node);
 void FinishKind(SweepReader& reader);
 void ReadNoise(SweepReader& reader, const YamlNode& node);
+void ReadUntil(SweepReader& reader, const YamlNode& node);
 // "design: {cross: [...], levels: 2, blocks: 6}": one more plan, after those of `noise`.
 void ReadDesign(SweepReader& reader, const YamlNode& node);
 

@@ -72,6 +72,12 @@ constexpr Named<Comparison> kOfHardware[] = {
 constexpr Named<DivergentExample> kOfExample[] = {{"disagreement", &DivergentExample::disagreement},
                                                   {"accuracy", &DivergentExample::accuracy}};
 
+constexpr Named<analysis::EnsembleScores> kOfEnsemble[] = {
+    {"accuracy", &analysis::EnsembleScores::accuracy},
+    {"log_loss", &analysis::EnsembleScores::log_loss},
+    {"brier", &analysis::EnsembleScores::brier},
+    {"calibration", &analysis::EnsembleScores::calibration}};
+
 // An estimate and where it is told: as a JSON pointer, and as the first five columns of the CSV.
 struct Place {
   std::string pointer;
@@ -147,6 +153,22 @@ void EachOfSources(Study& study, const Visit& visit) {
 }
 
 template <typename Visit>
+void EachEnsemble(Ensembles& ensembles, const Visit& visit) {
+  for (size_t i = 0; i < ensembles.cohorts.size(); ++i) {
+    CohortEnsembles& of = ensembles.cohorts[i];
+    for (size_t k = 0; k < of.sizes.size(); ++k) {
+      EachOf(of.sizes[k], kOfEnsemble, "/ensembles" + At("cohorts", i) + At("sizes", k),
+             {"ensemble", std::to_string(of.cell), of.label, std::to_string(of.sizes[k].size)},
+             visit);
+    }
+  }
+  for (size_t i = 0; i < ensembles.mixing.size(); ++i) {
+    visit(ensembles.mixing[i].gain, {"/ensembles" + At("mixing", i) + "/gain",
+                                     {"mixing", "", ensembles.mixing[i].label, "", "gain"}});
+  }
+}
+
+template <typename Visit>
 void EachEstimate(Study& study, const Visit& visit) {
   EachCohort(study, visit);
   for (size_t i = 0; i < study.blocks.size(); ++i) {
@@ -161,6 +183,7 @@ void EachEstimate(Study& study, const Visit& visit) {
            visit);
   }
   EachOfSources(study, visit);
+  EachEnsemble(study.ensembles, visit);
   EachExample(study.divergent, visit);
 }
 

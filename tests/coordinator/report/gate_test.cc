@@ -337,7 +337,9 @@ TEST(GateTest, WhatIsNotTrainedYetIsNotDecided) {
   b.input.evaluations[0] = {};
   const Gate gate = Compared(a, b);
   EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
-  EXPECT_THAT(gate.findings, Contains("algo: top-1 is not decided: too few draws are done."));
+  EXPECT_THAT(gate.findings,
+              Contains("algo: top-1 is not decided: it is tested once, when all members "
+                       "have ended."));
 }
 
 TEST(GateTest, StacksMeetEachForItself) {

@@ -302,9 +302,9 @@ TEST(ExportTest, EveryLineHasEveryColumnAndTheFiguresOfTheStudy) {
     EXPECT_EQ(fields[8], "4");
   }
   EXPECT_TRUE(found);
-  EXPECT_THAT(tables,
-              ElementsAre("class", "cohort", "contrast", "control", "curve", "example", "hardware",
-                          "hardware_test", "member", "pair", "physical", "warning"));
+  EXPECT_THAT(tables, ElementsAre("class", "cohort", "contrast", "control", "curve", "ensemble",
+                                  "example", "hardware", "hardware_test", "member", "mixing",
+                                  "pair", "physical", "warning"));
 }
 
 TEST(ExportTest, AbsentIsEmptyAndNotFiniteIsAWord) {

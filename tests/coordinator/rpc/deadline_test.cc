@@ -84,6 +84,7 @@ class HeldQuery final : public query::Query {
   }
   absl::StatusOr<std::string> FindWeights(const std::string&) override { return None(); }
   absl::StatusOr<query::Definition> FindDefinition(SweepId) override { return None(); }
+  absl::StatusOr<query::Settlement> DecideUntil(SweepId) override { return None(); }
   absl::StatusOr<query::ArtifactFile> FindArtifact(const MemberId&, const std::string&) override {
     return None();
   }

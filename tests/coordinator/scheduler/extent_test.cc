@@ -88,6 +88,43 @@ TEST(Extending, TrainsOnlyWhatIsNewAndKeepsWhatIsThere) {
   EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
 }
 
+TEST(Extending, WhatItsUntilHasDecidedIsKeptSaidAndTrained) {
+  Scheduler scheduler{Options{}};
+  SweepSubmitted submit = Submit(MakeSweep({"algo"}, 5));
+  submit.sweep.until = sweep::Until{sweep::UntilFigure::kTop1, 0.01, 20};
+  (void)scheduler.Step(submit, kT0);
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  for (uint64_t lease = 1; lease <= 5; ++lease) (void)scheduler.Step(Finish(1, lease), kT0);
+  ASSERT_EQ(CountOf(scheduler, MemberState::kDone), 5u);
+  EXPECT_TRUE(scheduler.CountsOf(kSweep)->undecided);
+  const SweepUpdated archive{.request = 1, .sweep = kSweep, .archived = true};
+  EXPECT_THAT(Of<AnswerError>(scheduler.Step(archive, kT0)).at(0).message,
+              HasSubstr("s1 has not ended"));
+  EXPECT_THAT(*scheduler.ExplainSweep(kSweep, kT0),
+              HasSubstr("Its members have ended; their spread"));
+
+  const sweep::Sweep kept = scheduler.Durable().sweeps[0].content;
+  SweepExtended event;
+  event.request = 9;
+  event.sweep = kSweep;
+  event.from_sha256 = scheduler.Durable().sweeps[0].specification_sha256;
+  event.content = sweep::Settled(kept, {{"algo", 7}});
+  event.specification_sha256 = sweep::CanonicalText(event.content);
+  event.settled = "algo takes 7 replicates";
+  const Effects effects = scheduler.Step(event, kT0);
+
+  EXPECT_EQ(scheduler.CountsOf(kSweep)->members, 7u);
+  EXPECT_FALSE(scheduler.CountsOf(kSweep)->undecided);
+  EXPECT_THAT(Started(effects), ElementsAre("s1c0r5 w1"));
+  EXPECT_EQ(
+      Of<AppendEvent>(effects).at(0).text,
+      "s1 extended by 2 members, 0 new cells: 7 members in 1 cell, by its `until`: algo takes 7 "
+      "replicates");
+  const Scheduler restored = Scheduler::Restore({}, scheduler.Durable(), kT0);
+  EXPECT_FALSE(restored.CountsOf(kSweep)->undecided);
+  EXPECT_EQ(restored.CountsOf(kSweep)->members, 7u);
+}
+
 TEST(Extending, LeavesWhatWasCancelledCancelledInPieces) {
   constexpr uint32_t kMembers = 2000;
   Scheduler scheduler{Options{}};

@@ -25,6 +25,7 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   RuleOf(sweep.plans[1].rules, NoiseSource::kDial) = {SourceState::kFree, {0, 1}};
   RuleOf(sweep.plans[1].rules, NoiseSource::kLoad).state = SourceState::kFixed;
   sweep.reference_accuracy = 0.1 + 0.2;
+  sweep.until = {sweep::UntilFigure::kTop1, 0.1 + 0.2, 4000000000, true};
 
   const auto back = SweepFromJson(SweepToJson(sweep));
 
@@ -37,7 +38,9 @@ TEST(SweepJsonTest, SweepsComeBackWhole) {
   EXPECT_EQ(back->plans[1].rules, sweep.plans[1].rules);
   EXPECT_EQ(sweep::MemberCount(*back), sweep::MemberCount(sweep));
   EXPECT_EQ(back->reference_accuracy, 0.1 + 0.2);
+  EXPECT_EQ(back->until, sweep.until);
   EXPECT_EQ(SweepFromJson(SweepToJson(sample::Content()))->reference_accuracy, std::nullopt);
+  EXPECT_EQ(SweepFromJson(SweepToJson(sample::Content()))->until, std::nullopt);
 }
 
 TEST(SweepJsonTest, WhatWasKeptBeforeThereWasNoiseOnPurposeHasNone) {

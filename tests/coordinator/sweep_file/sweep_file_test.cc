@@ -92,6 +92,17 @@ TEST(SweepFileTest, EveryKeyArrivesInTheSweep) {
   EXPECT_THAT(sweep.hardware().classes(), ElementsAre("cpu-intel-avx2", "cpu-intel-sse"));
 }
 
+TEST(SweepFileTest, UntilArrivesAndBringsAPilotWhereNoneIsStated) {
+  const std::string_view until = "until: {figure: churn, half_width: 0.5%, most: 60}\n";
+  const v1::Sweep sweep = Read(fmt::format("name: a\nnoise: [algo]\n{}", until));
+  EXPECT_EQ(sweep.until().figure(), "churn");
+  EXPECT_EQ(sweep.until().half_width(), 0.005);
+  EXPECT_EQ(sweep.until().most(), 60u);
+  EXPECT_EQ(sweep.replicates(), 10u);
+  EXPECT_EQ(Read(fmt::format("name: a\nnoise: [algo]\nreplicates: 7\n{}", until)).replicates(), 7u);
+  EXPECT_FALSE(Read(kWhole).has_until());
+}
+
 TEST(SweepFileTest, SettingsHaveTheKindOfTheTable) {
   const v1::Sweep sweep = Read(kWhole);
 

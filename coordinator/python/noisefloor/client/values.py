@@ -118,6 +118,7 @@ class SweepInfo:
     gpu_hours: float           # That it may use; 0: no bound.
     gpu_hours_used: float
     hardware: tuple[str, ...]
+    undecided: bool            # How many replicates it takes is for its `until` to decide yet.
     specification_sha256: str
     mean_member_seconds: float | None
     expected_seconds_left: float | None
@@ -128,7 +129,7 @@ class SweepInfo:
 
     @property
     def ended(self) -> bool:
-        return self.counts.ended == self.counts.members
+        return self.counts.ended == self.counts.members and not self.undecided
 
 
 @dataclass(frozen=True)
@@ -329,7 +330,7 @@ def sweep(message: api.SweepSummary, given: sweep_pb2.Sweep | None = None, file:
         paused=message.paused, archived=message.archived, priority=message.priority,
         weight=message.weight, gpu_hours=message.gpu_hours,
         gpu_hours_used=message.gpu_hours_used, hardware=tuple(message.hardware),
-        specification_sha256=message.specification_sha256,
+        undecided=message.undecided, specification_sha256=message.specification_sha256,
         mean_member_seconds=message.mean_member_seconds or None,
         expected_seconds_left=message.expected_seconds_left or None, notes=submitted.notes,
         tags=dict(submitted.tags), file=file, resolved_file=resolved_file)

@@ -60,7 +60,7 @@ export function decompositions(study: Study): HTMLElement | null {
     estimate(share.share, `${pathOf(of)}.shares.${k}.share`),
   ]));
   return section("Where does it come from?",
-    "Trainings that share the draws of some sources and not of others tell what each source does. Alone: what it does by itself. With all it acts through: what would go if it were held, which also counts what it does together with others; over all sources these add up to more than the whole. What was not trained to be told is absent.",
+    "Trainings that share the draws of some sources and not of others tell what each source does. Alone: what it does by itself, and what goes when it is held and the others are not. With all it acts through: what it makes when all others are held, which also counts what it does together with others; over all sources these add up to more than the whole. What was not trained to be told is absent.",
     figure(`Shares of each source in the churn of two trainings that have nothing in common; 95 % intervals${drawn.some((of) => dataOf(of).some((d) => d.low === d.high)) ? ", where enough draws give one" : ""}.`,
       () => drawn.flatMap((of) => dataOf(of).map((d) => ({ setting: of.setting, source: d.source, share: d.kind, value_percent: d.value, low_percent: d.low, high_percent: d.high, n: d.n }))),
       el("div", { class: "legend" }, ...KINDS.map((k) => el("span", {}, el("i", { style: `background:${k.colour}` }), k.label))),

@@ -42,6 +42,7 @@ export function chosen(study: Study, choice: Choice): Study {
     ...study,
     choice: words,
     decompositions: [],
+    ensembles: { cohorts: study.ensembles.cohorts.filter((of) => cells.has(of.cell)), mixing: [] },
     hardware_tests: [],
     stack_tests: [],
     worst_classes: { text: "" },

@@ -90,6 +90,7 @@ export function header(study: Study, json: string): HTMLElement {
     abstract(study) ? el("p", { class: "abstract" }, abstract(study)) : null,
     study.sweep.plans.length ? chips(study) : null,
     ...findings(study.headlines),
+    ...(study.guidelines.length ? [el("h2", { class: "todo" }, "What to do"), el("ul", { class: "headlines" }, ...study.guidelines.map((g) => el("li", {}, g)))] : []),
     takeAway(study, json));
 }
 

@@ -5,6 +5,7 @@ import { contrasts } from "./contrasts";
 import { curves } from "./curves";
 import { decompositions } from "./decompositions";
 import { divergent } from "./divergent";
+import { ensembles } from "./ensembles";
 import { beginFigures } from "./figure";
 import { chosen, filterBar } from "./filter";
 import { el } from "./format";
@@ -29,6 +30,7 @@ function parts(study: Study, palette: Palette): HTMLElement[] {
     stacks(study),
     curves(study, palette),
     heatMap(study),
+    ensembles(study, palette),
     classes(study, palette),
     divergent(study),
     recipe(study),

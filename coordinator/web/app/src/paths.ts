@@ -8,6 +8,7 @@ export function rememberPaths(study: Study): void {
   for (const list of ["cohorts", "blocks", "hardware", "stacks", "contrasts", "decompositions"] as const) {
     study[list].forEach((record, i) => places.set(record, `${list}.${i}`));
   }
+  study.ensembles.cohorts.forEach((record, i) => places.set(record, `ensembles.cohorts.${i}`));
 }
 
 /** "cohorts.3" */

@@ -1,6 +1,6 @@
 // What was trained: the settings, what each plan frees and fixes, and the sweep file itself.
 import { titledTable } from "./figure";
-import { el, section, table } from "./format";
+import { el, number, section, table } from "./format";
 import { Study } from "./study";
 
 /** Said even where they are the defaults. */
@@ -81,6 +81,7 @@ export function recipe(study: Study): HTMLElement {
   const rows: Row[] = [...recipeRows(study)];
   if (study.evaluation.identity) rows.push(["data identity", study.evaluation.identity]);
   if (s.reference_accuracy !== null) rows.push(["reference_accuracy", String(s.reference_accuracy)]);
+  if (s.until) rows.push(["until", `${s.until.figure} within ${number(s.until.half_width, "fraction")} to either side, at most ${s.until.most} replicates`]);
   if (!isOfOthers(study)) rows.push(["seed", s.seed]);
   if (s.specification_sha256) rows.push(["specification hash", s.specification_sha256]);
   return section("What was trained", "",

@@ -222,11 +222,36 @@ export interface DivergentExample {
   picture: { height: number; width: number; channels: number; pixels: string };
 }
 
+export interface EnsembleScores {
+  size: number;
+  accuracy: Estimate;
+  log_loss: Estimate;
+  brier: Estimate;
+  calibration: Estimate;
+}
+
+export interface CohortEnsembles {
+  cell: number;
+  label: string;
+  members: number;
+  left_out: number;
+  under_trained: boolean;
+  sizes: EnsembleScores[];
+  note: string;
+}
+
+export interface Ensembles {
+  cohorts: CohortEnsembles[];
+  mixing: { label: string; under_trained: boolean; gain: Estimate }[];
+}
+
 export interface Plan {
   name: string;
   sources: Record<string, "off" | "fixed" | "free">;
   replicates: number;
   blocks: number;
+  /** Of the replicates, those that decided how many there are; 0: as many as were asked for. */
+  pilot: number;
 }
 
 export interface Study {
@@ -241,6 +266,7 @@ export interface Study {
     tags: string[];
     seed: string;
     reference_accuracy: number | null;
+    until: { figure: "churn" | "top1"; half_width: number; most: number; settled: boolean } | null;
     plans: Plan[];
     settings: { path: string; value: string; changed: boolean }[];
     axes: { path: string; values: string[] }[][];
@@ -252,6 +278,8 @@ export interface Study {
     file_submitted: boolean;
   };
   counts: Counts;
+  /** Members are still to come: nothing is tested. */
+  interim: boolean;
   evaluation: {
     data_set: string;
     identity: string;
@@ -260,6 +288,8 @@ export interface Study {
     class_names: string[];
   };
   headlines: string[];
+  /** What to do, each with what it rests on. */
+  guidelines: string[];
   cohorts: Cohort[];
   blocks: BlockSummary[];
   controls: ControlCheck[];
@@ -270,6 +300,7 @@ export interface Study {
   hardware: Comparison[];
   contrasts: Contrast[];
   decompositions: SourceDecomposition[];
+  ensembles: Ensembles;
   worst_classes: { text: string };
   worst_groups: { column: string; text: string }[];
   curves: Curve[];

@@ -1,0 +1,223 @@
+#include "coordinator/report/guidelines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "fmt/format.h"
+
+#include "coordinator/analysis/detectable.h"
+#include "coordinator/analysis/interval.h"
+#include "coordinator/report/comparison_words.h"
+#include "coordinator/report/words.h"
+
+namespace noisefloor::report {
+namespace {
+
+using Guidelines = std::vector<std::string>;
+
+// As the gate has them where nobody says otherwise.
+constexpr double kTop1Margin = 0.005;
+constexpr double kShiftMargin = 0.01;
+constexpr int64_t kMostMembers = 10000;
+// A source is worth holding by itself from here on.
+constexpr double kWorthHolding = 0.2;
+
+void SayControls(const Study& study, Guidelines& guidelines) {
+  const auto broken =
+      std::ranges::find(study.controls, std::string_view("different"), &ControlCheck::verdict);
+  if (broken == study.controls.end()) return;
+  guidelines.push_back(fmt::format(
+      "First find what is not held still: {} differs from {} on, where nothing is free. "
+      "Until then every figure holds more than its plan says.",
+      broken->label, broken->first_difference));
+}
+
+const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
+                             const std::string& source) {
+  for (const SourceShare& share : of.shares) {
+    const bool of_source =
+        source.empty() || (share.sources.size() == 1 && share.sources[0] == source);
+    if (share.kind == kind && of_source) return &share;
+  }
+  return nullptr;
+}
+
+// The lower bound that holds for all of so many shares at once (Bonferroni): the best of several is
+// said of none that only looks best.
+double LowOfAll(const Estimate& share, size_t shares) {
+  const double degrees = static_cast<double>(share.n - 1);
+  const double wider =
+      analysis::TQuantile(degrees, 1 - analysis::kLevel / 2 / static_cast<double>(shares)) /
+      analysis::TQuantile(degrees, 1 - analysis::kLevel / 2);
+  return *share.value - wider * (*share.value - *share.low);
+}
+
+// Of the sources that can be held the one that goes with most of the churn by itself, as far as its
+// interval shows it; null: none.
+const SourceShare* BestToHold(const SourceDecomposition& of) {
+  const SourceShare* best = nullptr;
+  for (const std::string& factor : of.factors) {
+    if (factor == of.uncontrolled) continue;
+    const SourceShare* share = FindShare(of, "first_order", factor);
+    if (share == nullptr || !share->share.low) continue;
+    if (LowOfAll(share->share, of.factors.size()) < kWorthHolding) continue;
+    if (best == nullptr || *share->share.value > *best->share.value) best = share;
+  }
+  return best;
+}
+
+std::string DrawsOf(const SourceDecomposition& of) {
+  return fmt::format("{}; n = {}", of.setting,
+                     Counted(of.whole.n, of.blocks > 1 ? "block" : "draw"));
+}
+
+void SaySource(const SourceDecomposition& of, Guidelines& guidelines) {
+  const SourceShare* additive = FindShare(of, "additive", "");
+  if (const SourceShare* best = BestToHold(of)) {
+    guidelines.push_back(fmt::format("Hold {}: that alone takes {} of the churn away ({}).",
+                                     best->sources[0], WithInterval(best->share), DrawsOf(of)));
+  } else if (additive != nullptr && additive->share.high && *additive->share.high < 0.5) {
+    guidelines.push_back(fmt::format(
+        "Do not expect much of holding one source: by themselves they make {} of the churn all "
+        "together, and the rest goes only when all are held ({}).",
+        WithInterval(additive->share), DrawsOf(of)));
+  }
+  if (of.uncontrolled.empty()) return;
+  const SourceShare* left = FindShare(of, "total", of.uncontrolled);
+  if (left == nullptr || !left->share.low || *left->share.low <= 0) return;
+  guidelines.push_back(
+      fmt::format("Equal seeds are not enough: {} makes {} of the churn when all seeds are equal, "
+                  "which only deterministic kernels and orders take away ({}).",
+                  of.uncontrolled, WithInterval(left->share), DrawsOf(of)));
+}
+
+constexpr size_t kMostSettings = 2;
+
+void SaySources(const Study& study, Guidelines& guidelines) {
+  std::vector<const SourceDecomposition*> told;
+  for (const SourceDecomposition& of : study.decompositions) {
+    if (of.figure == "churn" && !of.under_trained && of.whole.n > 2) told.push_back(&of);
+  }
+  if (told.size() > kMostSettings) return;  // One sentence each would bury the others.
+  for (const SourceDecomposition* of : told) SaySource(*of, guidelines);
+}
+
+// The noisy plan that frees most, of which the others are parts.
+std::string WidestPlan(const Study& study) {
+  const Cohort* widest = nullptr;
+  for (const Cohort& cohort : study.cohorts) {
+    if (cohort.all_fixed || cohort.under_trained || !cohort.shared.empty()) continue;
+    if (widest == nullptr || cohort.acting.size() > widest->acting.size()) widest = &cohort;
+  }
+  return widest == nullptr ? "" : widest->plan;
+}
+
+// The standard deviation of normal values that so many with this one exceed in one of five.
+double UpperSd(const Estimate& sd) {
+  const double degrees = static_cast<double>(sd.n - 1);
+  return *sd.value *
+         std::sqrt(degrees / analysis::ChiSquareQuantile(degrees, 1 - analysis::kPower));
+}
+
+std::optional<int64_t> MembersToSee(double sd) {
+  for (int64_t n = 2; n <= kMostMembers; n = n < 100 ? n + 1 : n + n / 100) {
+    if (analysis::DetectableMeanDifference(n, sd).value_or(1) <= kTop1Margin) return n;
+  }
+  return std::nullopt;
+}
+
+// Of the cell of the widest plan that spreads most.
+void SayMembers(const Study& study, const std::string& plan, Guidelines& guidelines) {
+  const Cohort* widest = nullptr;
+  for (const Cohort& cohort : study.cohorts) {
+    const Estimate& sd = cohort.accuracy_sd;
+    if (cohort.plan != plan || cohort.under_trained || !sd.value || sd.n < 5) continue;
+    if (*sd.value <= 0) continue;
+    if (widest == nullptr || UpperSd(sd) > UpperSd(widest->accuracy_sd)) widest = &cohort;
+  }
+  if (widest == nullptr) return;
+  const double sd = UpperSd(widest->accuracy_sd);
+  const std::string rests =
+      fmt::format("{}: SD {}, at most {} at 80 %, n = {}", widest->label,
+                  Value(widest->accuracy_sd), Percent(sd, 2), widest->accuracy_sd.n);
+  // Two single trainings differ by so much in one of twenty.
+  const double single = analysis::NormalQuantile(1 - analysis::kLevel / 2) * std::sqrt(2.0) * sd;
+  std::string text = fmt::format(
+      "Do not compare one training with one: in 19 of 20 cases two of the same recipe differ by up "
+      "to {} in top-1",
+      Percent(single, 2));
+  if (const std::optional<int64_t> n = MembersToSee(sd)) {
+    text += fmt::format(
+        ". {} a side, with draws of their own, see a difference of {} (80 % power at 5 %)",
+        Counted(*n, "training"), Percent(kTop1Margin, 2));
+  }
+  guidelines.push_back(fmt::format("{} ({}).", text, rests));
+}
+
+// Whether members of two classes, or stacks, may stand in one ensemble or table.
+void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparison>& all,
+               const std::string& plan, Guidelines& guidelines) {
+  std::vector<std::string> shifted;
+  for (const SettingTest& test : tests) {
+    if (test.plan != plan || test.under_trained || !test.shift.shown) continue;
+    shifted.push_back(
+        fmt::format("{}, p = {} after Holm", test.setting, PValue(*test.shift.p_holm)));
+  }
+  const Comparison* worst = nullptr;
+  std::vector<std::string> pairs;
+  bool decided = true;
+  for (const Comparison& comparison : all) {
+    if (comparison.plan != plan || comparison.under_trained) continue;
+    const Estimate& excess = comparison.churn_excess;
+    if (comparison.shift.shown) {
+      pairs.push_back(fmt::format("{} by {}", comparison.label, WithInterval(excess)));
+    }
+    if (!excess.high) {
+      decided = false;
+      continue;
+    }
+    if (worst == nullptr || *excess.high > *worst->churn_excess.high) worst = &comparison;
+  }
+  if (!shifted.empty()) {
+    guidelines.push_back(fmt::format(
+        "Do not mix {} in one ensemble or table: the mean answer shifts between them ({}); {}.",
+        SidesWord(tests[0].factor), Listed(shifted),
+        pairs.empty() ? "between which two so few draws do not tell" : Listed(pairs)));
+    return;
+  }
+  if (worst == nullptr) return;
+  const std::string most = Percent(std::max(0.0, *worst->churn_excess.high), 2);
+  const std::string which = fmt::format("{}; n = {}", worst->label, Counted(worst->draws, "draw"));
+  if (decided && *worst->churn_excess.high < kShiftMargin) {
+    guidelines.push_back(fmt::format(
+        "Members of all {} may be mixed under {}: between no two does the mean answer shift by {} "
+        "or more; at most {} ({}).",
+        SidesWord(worst->factor), plan, Percent(kShiftMargin, 2), most, which));
+  } else {
+    guidelines.push_back(fmt::format(
+        "Whether {} may be mixed under {} is open: a shift of the mean answer by up to {} is not "
+        "excluded ({}).",
+        SidesWord(worst->factor), plan, most, which));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> BuildGuidelines(const Study& study) {
+  Guidelines guidelines;
+  const bool trained = std::ranges::any_of(
+      study.cohorts, [](const Cohort& cohort) { return cohort.stack != "noop"; });
+  if (study.interim || !trained) return guidelines;
+  SayControls(study, guidelines);
+  SaySources(study, guidelines);
+  const std::string plan = WidestPlan(study);
+  if (plan.empty()) return guidelines;
+  SayMembers(study, plan, guidelines);
+  SayMixing(study.hardware_tests, study.hardware, plan, guidelines);
+  SayMixing(study.stack_tests, study.stacks, plan, guidelines);
+  return guidelines;
+}
+
+}  // namespace noisefloor::report

@@ -1,0 +1,219 @@
+// What a study says is to be done, and what it must rest on before it says so.
+#include "coordinator/report/guidelines.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/analysis/detectable.h"
+#include "coordinator/analysis/interval.h"
+
+namespace noisefloor::report {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+Estimate Of(double value, double low, double high, int64_t n) {
+  Estimate estimate;
+  estimate.value = value;
+  estimate.low = low;
+  estimate.high = high;
+  estimate.n = n;
+  estimate.unit = "fraction";
+  return estimate;
+}
+
+// One noisy cell whose spread is not told.
+Study OneCell() {
+  Study study;
+  Cohort& cohort = study.cohorts.emplace_back();
+  cohort.plan = "algo";
+  cohort.label = "algo, cpu-a";
+  cohort.hardware = "cpu-a";
+  cohort.stack = "torch";
+  cohort.acting = {"init", "data_order"};
+  return study;
+}
+
+SourceDecomposition Shares(double init, double init_low, double order, double additive_high) {
+  SourceDecomposition of;
+  of.figure = "churn";
+  of.setting = "cpu-a";
+  of.factors = {"init", "data_order"};
+  of.blocks = 6;
+  of.whole = Of(0.1, 0.09, 0.11, 6);
+  of.shares = {{"first_order", {"init"}, Of(init, init_low, 2 * init - init_low, 6)},
+               {"first_order", {"data_order"}, Of(order, order - 0.01, order + 0.01, 6)},
+               {"total", {"init"}, Of(0.9, 0.8, 1.0, 6)},
+               {"additive", {}, Of(init + order, init + order - 0.1, additive_high, 6)}};
+  return of;
+}
+
+TEST(GuidelinesTest, ASourceThatGoesWithMuchOfTheChurnIsHeld) {
+  Study study = OneCell();
+  study.decompositions = {Shares(0.6, 0.5, 0.1, 0.9)};
+  EXPECT_THAT(
+      BuildGuidelines(study),
+      ElementsAre(
+          "Hold init: that alone takes 60.00 % [50.00, 70.00] of the churn away (cpu-a; n = 6 "
+          "blocks)."));
+}
+
+// Above 20 % by its own interval, not by that of the best of two.
+TEST(GuidelinesTest, TheBestOfSeveralIsSaidOfNoneThatOnlyLooksBest) {
+  Study study = OneCell();
+  study.decompositions = {Shares(0.40, 0.21, 0.1, 0.9)};
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+  study.decompositions = {Shares(0.40, 0.28, 0.1, 0.9)};
+  EXPECT_THAT(BuildGuidelines(study), Contains(StartsWith("Hold init: ")));
+}
+
+TEST(GuidelinesTest, WhereSourcesActTogetherHoldingOneIsNotWorthIt) {
+  Study study = OneCell();
+  study.decompositions = {Shares(0.2, 0.1, 0.1, 0.41)};
+  EXPECT_THAT(
+      BuildGuidelines(study),
+      ElementsAre("Do not expect much of holding one source: by themselves they make 30.00 % "
+                  "[20.00, 41.00] of the churn all together, and the rest goes only when all are "
+                  "held (cpu-a; n = 6 blocks)."));
+  study.decompositions = {Shares(0.2, 0.1, 0.1, 0.6)};
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty()) << "it may be more than half";
+}
+
+TEST(GuidelinesTest, WhatEqualSeedsLeaveIsSaidWhereThereIsSomething) {
+  Study study = OneCell();
+  SourceDecomposition of = Shares(0.2, 0.1, 0.1, 0.6);
+  of.factors.push_back("reduce_order");
+  of.uncontrolled = "reduce_order";
+  of.shares.push_back({"total", {"reduce_order"}, Of(0.12, 0.05, 0.19, 6)});
+  of.shares.push_back({"first_order", {"reduce_order"}, Of(0.9, 0.8, 1.0, 6)});
+  study.decompositions = {of};
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(StartsWith(
+                  "Equal seeds are not enough: reduce_order makes 12.00 % [5.00, 19.00]")))
+      << "and what cannot be held is not to be held";
+  study.decompositions[0].shares[4].share.low = -0.01;
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
+TEST(GuidelinesTest, UnderTrainedSharesAndThoseOfTwoDrawsSayNothing) {
+  Study study = OneCell();
+  study.decompositions = {Shares(0.6, 0.5, 0.1, 0.9)};
+  study.decompositions[0].under_trained = true;
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+  study.decompositions = {Shares(0.6, 0.5, 0.1, 0.9)};
+  study.decompositions[0].whole.n = 2;
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
+// Upper 80 % end of 0.4 % of ten: 0.4 sqrt(9 / 5.380) = 0.5173 %; 1.96 sqrt(2) of it is 1.434 %.
+TEST(GuidelinesTest, HowManyTrainingsAComparisonTakes) {
+  Study study = OneCell();
+  study.cohorts[0].accuracy_sd = Of(0.004, 0.003, 0.007, 10);
+  const double sd = 0.004 * std::sqrt(9 / 5.380053);
+  int64_t n = 2;
+  while (*analysis::DetectableMeanDifference(n, sd) > 0.005) ++n;
+  ASSERT_EQ(n, 18);
+  EXPECT_THAT(
+      BuildGuidelines(study),
+      ElementsAre("Do not compare one training with one: in 19 of 20 cases two of the same "
+                  "recipe differ by up to 1.43 % in top-1. 18 trainings a side, with draws of "
+                  "their own, see a difference of 0.50 % (80 % power at 5 %) (algo, cpu-a: SD "
+                  "0.40 %, at most 0.52 % at 80 %, n = 10)."));
+  study.cohorts[0].accuracy_sd.n = 4;
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty()) << "too few to say how far they spread";
+  study.cohorts[0].accuracy_sd.n = 10;
+  study.cohorts[0].under_trained = true;
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
+Comparison Between(const std::string& b, double high, bool shown) {
+  Comparison comparison;
+  comparison.plan = "algo";
+  comparison.label = "algo: cpu-a against " + b;
+  comparison.churn_excess = Of(high - 0.004, high - 0.008, high, 8);
+  comparison.draws = 8;
+  comparison.shift.shown = shown;
+  return comparison;
+}
+
+TEST(GuidelinesTest, ClassesMayBeMixedWhereNoTwoShift) {
+  Study study = OneCell();
+  study.hardware = {Between("cpu-b", 0.004, false), Between("cpu-c", 0.007, false)};
+  EXPECT_THAT(
+      BuildGuidelines(study),
+      ElementsAre("Members of all classes may be mixed under algo: between no two does the "
+                  "mean answer shift by 1.00 % or more; at most 0.70 % (algo: cpu-a against "
+                  "cpu-c; n = 8 draws)."));
+  study.hardware.push_back(Between("cpu-d", 0.013, false));
+  EXPECT_THAT(
+      BuildGuidelines(study),
+      ElementsAre("Whether classes may be mixed under algo is open: a shift of the mean answer "
+                  "by up to 1.30 % is not excluded (algo: cpu-a against cpu-d; n = 8 draws)."));
+  // That of all classes at once is what a claim of two rests on.
+  SettingTest& test = study.hardware_tests.emplace_back();
+  test.plan = "algo";
+  test.setting = "algo";
+  test.shift.p_holm = 0.004;
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("is open")));
+  test.shift.shown = true;
+  EXPECT_THAT(
+      BuildGuidelines(study),
+      ElementsAre("Do not mix classes in one ensemble or table: the mean answer shifts between "
+                  "them (algo, p = 0.004 after Holm); between which two so few draws do not "
+                  "tell."));
+  study.hardware.push_back(Between("cpu-e", 0.03, true));
+  EXPECT_THAT(
+      BuildGuidelines(study),
+      ElementsAre("Do not mix classes in one ensemble or table: the mean answer shifts between "
+                  "them (algo, p = 0.004 after Holm); algo: cpu-a against cpu-e by 2.60 % "
+                  "[2.20, 3.00]."));
+  study.hardware_tests[0].plan = "another";
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("is open")));
+}
+
+TEST(GuidelinesTest, AComparisonWithoutAnIntervalLeavesItOpen) {
+  Study study = OneCell();
+  study.hardware = {Between("cpu-b", 0.004, false), Between("cpu-c", 0.003, false)};
+  study.hardware[1].churn_excess.high = std::nullopt;
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("may be mixed under algo is open")));
+  study.hardware[0].churn_excess.high = std::nullopt;
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
+TEST(GuidelinesTest, ABrokenControlComesFirst) {
+  Study study = OneCell();
+  study.cohorts[0].accuracy_sd = Of(0.004, 0.003, 0.007, 10);
+  ControlCheck& control = study.controls.emplace_back();
+  control.label = "control, cpu-a";
+  control.verdict = "different";
+  control.first_difference = "weights at evaluation 2";
+  EXPECT_THAT(
+      BuildGuidelines(study).at(0),
+      StartsWith("First find what is not held still: control, cpu-a differs from weights at "
+                 "evaluation 2 on"));
+  study.controls[0].verdict = "unproved";
+  EXPECT_THAT(BuildGuidelines(study), Not(Contains(HasSubstr("held still"))));
+}
+
+TEST(GuidelinesTest, NothingOfWhatGrowsStillOrWasNotTrained) {
+  Study study = OneCell();
+  study.cohorts[0].accuracy_sd = Of(0.004, 0.003, 0.007, 10);
+  ASSERT_THAT(BuildGuidelines(study), Not(IsEmpty()));
+  study.interim = true;
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+  study.interim = false;
+  study.cohorts[0].stack = "noop";
+  EXPECT_THAT(BuildGuidelines(study), IsEmpty());
+}
+
+}  // namespace
+}  // namespace noisefloor::report

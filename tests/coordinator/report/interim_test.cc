@@ -1,0 +1,218 @@
+// What a study says while members are still to come, and where a pilot decided how many there are.
+#include "coordinator/report/interim.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/sequential.h"
+#include "coordinator/analysis/spread.h"
+#include "coordinator/report/gate.h"
+#include "coordinator/report/until.h"
+#include "coordinator/report/words.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Draws;
+using ::testing::Contains;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr int64_t kExamples = 200;
+
+std::vector<int16_t> Noisy(Draws& draws, double wrong, int64_t moved = 0) {
+  std::vector<int16_t> answers;
+  for (int64_t x = 0; x < kExamples; ++x) {
+    const bool is_wrong = draws.Uniform() < wrong || x < moved;
+    answers.push_back(static_cast<int16_t>(is_wrong ? 1 - x % 2 : x % 2));
+  }
+  return answers;
+}
+
+// So far apart that any test of all members says so.
+void FillTwo(TinyStudy& tiny, int replicates) {
+  Draws draws(5);
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    tiny.AddCell("algo", Algo(), hardware);
+    for (int r = 0; r < replicates; ++r) {
+      tiny.AddMember(Noisy(draws, 0.1, hardware[4] == 'b' ? 40 : 0));
+    }
+  }
+}
+
+TEST(InterimTest, NothingIsTestedBeforeAllMembersHaveEnded) {
+  TinyStudy tiny(kExamples, 2);
+  FillTwo(tiny, 8);
+  const Study whole = BuildStudy(tiny.input);
+  EXPECT_FALSE(whole.interim);
+  ASSERT_TRUE(whole.hardware_tests.at(0).shift.shown);
+  EXPECT_THAT(whole.headlines, Contains(HasSubstr("the hardware shifts the mean answer")));
+
+  tiny.input.members.back().state = MemberState::kLeased;
+  const Study study = BuildStudy(tiny.input);
+
+  EXPECT_TRUE(study.interim);
+  EXPECT_EQ(
+      study.headlines.at(0),
+      "Interim: 15 of 16 members have ended. Intervals of churn and top-1 hold at every look, "
+      "whenever one stops; others hold for one look. Nothing is tested or claimed before all "
+      "members have ended.");
+  EXPECT_FALSE(study.hardware_tests.at(0).shift.p.has_value());
+  EXPECT_FALSE(study.hardware_tests.at(0).shift.shown);
+  EXPECT_FALSE(study.hardware.at(0).shift.p.has_value());
+  EXPECT_EQ(study.hardware.at(0).shift.note, kTestedOnce);
+  for (const Contrast& contrast : study.contrasts) {
+    for (const FigureContrast& figure : contrast.figures) EXPECT_FALSE(figure.p.has_value());
+    EXPECT_THAT(contrast.text, HasSubstr("nothing is claimed: it is tested once"));
+  }
+  EXPECT_THAT(study.headlines, Not(Contains(HasSubstr("shifts the mean answer ("))));
+  EXPECT_THAT(study.headlines, Not(Contains(HasSubstr("pays most"))));
+}
+
+TEST(InterimTest, IntervalsOfChurnAndTop1AreThoseOfEveryLookUntilThen) {
+  TinyStudy tiny(kExamples, 2);
+  FillTwo(tiny, 8);
+  tiny.input.members.back().state = MemberState::kWaiting;
+  const Study study = BuildStudy(tiny.input);
+  const Cohort& cohort = study.cohorts.at(0);
+  EXPECT_EQ(cohort.churn.method, "holds at every look, after each member");
+  EXPECT_EQ(cohort.accuracy.method, "holds at every look, after each member");
+  std::vector<double> top1;
+  for (const MemberInput& member : tiny.input.members) {
+    if (member.cell == 0) top1.push_back(member.final_metrics.at("top1"));
+  }
+  const double half = *analysis::AlwaysValidHalfWidth(8) * analysis::SdOf(top1);
+  EXPECT_NEAR(*cohort.accuracy.high, analysis::MeanOf(top1) + half, 1e-12);
+  EXPECT_NEAR(*cohort.accuracy.low, analysis::MeanOf(top1) - half, 1e-12);
+}
+
+// `replicates` of which six are the pilot; the later ones are further apart.
+void FillPilot(TinyStudy& tiny, int replicates, const UntilInput& until) {
+  Draws draws(6);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (int r = 0; r < replicates; ++r) tiny.AddMember(Noisy(draws, r < 6 ? 0.1 : 0.3));
+  tiny.AddCell("control", Control(), "cpu-a");
+  const std::vector<int16_t> same = Noisy(draws, 0.1);
+  for (int r = 0; r < 2; ++r) tiny.AddMember(same);
+  tiny.input.sweep.until = until;
+  tiny.input.sweep.plans = {{"algo", {}, static_cast<uint32_t>(replicates), 1, 6},
+                            {"control", {}, 2, 1, 0}};
+}
+
+double PilotSd(const TinyStudy& tiny) {
+  analysis::PredictionMatrix answers(kExamples, 2);
+  for (int m = 0; m < 6; ++m) {
+    EXPECT_TRUE(answers.AddLogits(tiny.input.members[static_cast<size_t>(m)].predictions).ok());
+  }
+  return analysis::SdOf(analysis::PseudoValues(analysis::ChurnSums(answers)));
+}
+
+TEST(UntilDecisionTest, ThePilotsSpreadOfChurnSaysHowMany) {
+  TinyStudy tiny(kExamples, 2);
+  FillPilot(tiny, 6, {"churn", 0.01, 1000, false});
+  const double sd = PilotSd(tiny);
+  const Enough enough = DecideUntil(tiny.input);
+  const auto expected = static_cast<uint32_t>(analysis::SteinSize(sd, 6, 0.01));
+  ASSERT_GT(expected, 6u);
+  ASSERT_EQ(enough.replicates.size(), 1u);
+  EXPECT_EQ(enough.replicates.at("algo"), expected);
+  EXPECT_THAT(enough.text, StartsWith("algo takes " + std::to_string(expected) +
+                                      " replicates: churn spreads by "));
+  EXPECT_THAT(enough.text, HasSubstr("over the 6 of its pilot (algo"));
+
+  tiny.input.sweep.until->most = expected - 1;
+  EXPECT_EQ(DecideUntil(tiny.input).replicates.at("algo"), expected - 1);
+  EXPECT_THAT(DecideUntil(tiny.input).text,
+              HasSubstr("which would take " + std::to_string(expected)));
+  tiny.input.sweep.until->half_width = 0.4;
+  EXPECT_TRUE(DecideUntil(tiny.input).replicates.empty());
+}
+
+TEST(UntilDecisionTest, OfTwoCellsTheWiderOneDecides) {
+  TinyStudy tiny(kExamples, 2);
+  FillPilot(tiny, 6, {"top1", 0.01, 1000, false});
+  const uint32_t alone = DecideUntil(tiny.input).replicates.at("algo");
+  Draws draws(9);
+  tiny.AddCell("algo", Algo(), "cpu-b");
+  for (int r = 0; r < 6; ++r) tiny.AddMember(Noisy(draws, r % 2 == 0 ? 0.05 : 0.4));
+  const Enough both = DecideUntil(tiny.input);
+  EXPECT_GT(both.replicates.at("algo"), 10 * alone);
+  EXPECT_THAT(both.text, HasSubstr("cpu-b"));
+}
+
+TEST(UntilDecisionTest, WithoutResultsOrAfterACancelItTakesNoMore) {
+  TinyStudy tiny(kExamples, 2);
+  FillPilot(tiny, 6, {"churn", 0.01, 1000, false});
+  for (size_t m = 0; m < 4; ++m) tiny.input.members[m].state = MemberState::kFailed;
+  const Enough failed = DecideUntil(tiny.input);
+  EXPECT_TRUE(failed.replicates.empty());
+  EXPECT_THAT(failed.text, HasSubstr("algo stays at 6 replicates: "));
+  tiny.input.members[0].state = MemberState::kCancelled;
+  EXPECT_EQ(DecideUntil(tiny.input).text, "some of them were cancelled");
+}
+
+TEST(UntilDecisionTest, OnceSettledTheFigureHasThePilotsSpreadAndTheOthersTheirOwn) {
+  TinyStudy tiny(kExamples, 2);
+  FillPilot(tiny, 12, {"churn", 0.01, 1000, true});
+  const Study study = BuildStudy(tiny.input);
+  EXPECT_FALSE(study.interim);
+  const Estimate& churn = study.cohorts.at(0).churn;
+  EXPECT_EQ(churn.method, "Stein's two stages: the spread is the pilot's");
+  Estimate expected = churn;
+  analysis::SetSteinInterval(expected, PilotSd(tiny), 6);
+  EXPECT_NEAR(*churn.low, *expected.low, 1e-12);
+  EXPECT_NEAR(*churn.high, *expected.high, 1e-12);
+  EXPECT_THAT(study.cohorts.at(0).accuracy.method, Not(HasSubstr("Stein")));
+  EXPECT_EQ(
+      study.headlines.at(0),
+      "How many replicates it takes was decided once, by the spread of a pilot, for churn "
+      "within 1.00 % to either side (Stein's two stages): algo has 12 after a pilot of 6. Its "
+      "interval allows for that, and is wider than was asked for where more would have been "
+      "needed than `most`, 1000: " +
+          study.cohorts.at(0).label + " is " + WithInterval(churn) + ".");
+  tiny.input.sweep.until->half_width = 0.2;
+  EXPECT_THAT(BuildStudy(tiny.input).headlines.at(0),
+              EndsWith("algo has 12 after a pilot of 6. Its interval allows for that."));
+  tiny.input.sweep.until->settled = false;
+  const Study undecided = BuildStudy(tiny.input);
+  EXPECT_TRUE(undecided.interim);
+  EXPECT_THAT(undecided.headlines.at(0),
+              StartsWith("Interim: how many more members it takes is not decided yet."));
+}
+
+TEST(InterimTest, AGateJudgesNothingBeforeAllMembersHaveEnded) {
+  TinyStudy a(kExamples, 2);
+  TinyStudy b(kExamples, 2);
+  Draws draws(7);
+  for (auto* const tiny : {&a, &b}) {
+    tiny->AddCell("algo", Algo(), "cpu-a");
+    for (int r = 0; r < 8; ++r) tiny->AddMember(Noisy(draws, 0.1, tiny == &b ? 60 : 0));
+    tiny->input.evaluations[0].identity = "same";
+  }
+  ASSERT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kFail);
+  b.input.members.back().state = MemberState::kLeased;
+  const Gate gate = *CompareStudies(a.input, b.input, {});
+  EXPECT_EQ(gate.verdict, Verdict::kInconclusive);
+  for (const GateFigure& figure : gate.settings.at(0).figures) {
+    EXPECT_EQ(figure.note, kTestedOnce);
+    EXPECT_FALSE(figure.p_holm.has_value());
+  }
+  b.input.members.back().state = MemberState::kDone;
+  b.input.sweep.until = UntilInput{"churn", 0.01, 20, false};
+  b.input.sweep.plans = {{"algo", {}, 8, 1, 8}};
+  EXPECT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kInconclusive);
+  b.input.sweep.until->settled = true;
+  EXPECT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kFail);
+}
+
+}  // namespace
+}  // namespace noisefloor::report
