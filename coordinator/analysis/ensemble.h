@@ -38,9 +38,10 @@ int64_t EnsembleMembers(int64_t members, int64_t examples, int64_t classes);
 std::vector<EnsembleScores> ScoreEnsembles(std::span<const std::span<const float>> logits,
                                            std::span<const int32_t> labels, int32_t classes);
 
-// What it buys to take half of an ensemble from B instead of all from one side: the mean over pairs
-// across of half the squared distance of their probabilities, less the mean of those inside A and
-// inside B, halved: the Brier score of large ensembles falls by it. Rows of A and of B with one
+// By how much the Brier score of a large ensemble, half from A and half from B, is below the mean
+// of the two that are all from one side: a quarter of the squared distance of the two mean answers,
+// which is the mean over pairs across of half the squared distance of their probabilities, less the
+// mean of those inside A and inside B, halved. Rows of A and of B with one
 // place share their draws: pairs across are of unequal places. Leaving out one place from both.
 // Absent below three members, or unequal ones.
 Estimate GainOfMixing(std::span<const std::span<const float>> a,

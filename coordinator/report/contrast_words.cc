@@ -12,6 +12,15 @@
 namespace noisefloor::report {
 namespace {
 
+// The same difference the other way round: 3 % fewer, not -3 % more.
+Estimate Turned(Estimate estimate) {
+  estimate.value = -*estimate.value;
+  std::swap(estimate.low, estimate.high);
+  if (estimate.low) estimate.low = -*estimate.low;
+  if (estimate.high) estimate.high = -*estimate.high;
+  return estimate;
+}
+
 // "two trainings disagree on 3.1 % [2.2, 4.0] more of the answers"
 std::string SizeOf(const FigureContrast& contrast) {
   const Estimate& estimate = contrast.estimate;

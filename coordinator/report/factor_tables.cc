@@ -160,9 +160,9 @@ void AddEnsembles(const Study& study, TextPage& page) {
   for (const MixingGain& mixing : study.ensembles.mixing) {
     if (!mixing.gain.value || mixing.under_trained) continue;
     page.Line(
-        fmt::format("- {}: taking half of a large ensemble from the other side changes its Brier "
-                    "score by {} (n = {}).",
-                    mixing.label, WithInterval(Turned(mixing.gain)), mixing.gain.n));
+        fmt::format("- {}: a large ensemble, half from each side, has a Brier score {} below the "
+                    "mean of the two that are all from one (n = {}).",
+                    mixing.label, WithInterval(mixing.gain), mixing.gain.n));
   }
 }
 

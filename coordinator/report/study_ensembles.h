@@ -21,11 +21,11 @@ struct CohortEnsembles {
   std::string note;                             // Why there are none; "" where there are.
 };
 
-// What taking half of an ensemble from another class of hardware, or stack, buys.
+// What it buys that half of an ensemble is of another class of hardware, or stack.
 struct MixingGain {
   std::string label;  // As of the comparison.
   bool under_trained = false;
-  analysis::Estimate gain;  // By so much the Brier score of large ensembles falls.
+  analysis::Estimate gain;  // See analysis::GainOfMixing.
 };
 
 struct Ensembles {

@@ -93,14 +93,6 @@ std::string AxisNames::LabelOf(const CellInput& cell) const {
   return label;
 }
 
-analysis::Estimate Turned(analysis::Estimate estimate) {
-  estimate.value = -*estimate.value;
-  std::swap(estimate.low, estimate.high);
-  if (estimate.low) estimate.low = -*estimate.low;
-  if (estimate.high) estimate.high = -*estimate.high;
-  return estimate;
-}
-
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 std::string Percent(double fraction, int digits) {

@@ -26,9 +26,6 @@ std::string Value(const analysis::Estimate& estimate);
 // "8.0 % [7.1, 8.9]"; without an interval only the value.
 std::string WithInterval(const analysis::Estimate& estimate);
 
-// The same difference the other way round: 3 % fewer, not -3 % more. It has a value.
-analysis::Estimate Turned(analysis::Estimate estimate);
-
 // "learning_rate" of "train.optimizer.learning_rate".
 std::string LastPart(const std::string& path);
 

@@ -224,6 +224,34 @@ test("where it comes from: shares of each source stand where the JSON says", asy
   await page.close();
 });
 
+test("ensembles: scores by size stand where the JSON says, in the colour of their hardware", async () => {
+  const value = structuredClone(study);
+  const scores = (size, of) => ({ ...structuredClone(of.sizes[0]), size });
+  value.ensembles.cohorts = value.ensembles.cohorts.slice(0, 3);
+  value.ensembles.cohorts.forEach((of) => { of.sizes = [1, 2, 4].map((size) => scores(size, of)); of.note = ""; });
+  distinct(value.ensembles);
+  value.ensembles.cohorts[1].sizes[2].brier.value = null;
+  value.ensembles.cohorts[2].under_trained = true;  // In the table alone.
+  const { page } = await open(value);
+  const figure = figureOf(page, "Log loss and Brier score");
+  const legend = await legendOf(figure);
+  const cohort = new Map(value.cohorts.map((c) => [c.cell, c]));
+  for (const [i, score] of ["log_loss", "brier"].entries()) {
+    const shape = await read(figure.locator("svg").nth(i));
+    const y = scaleOf(shape.ticks.y, "y");
+    const sizes = new Map(shape.ticks.x.map((t) => [t.text, t.x]));
+    const key = (mark) => `${[...sizes].reduce((best, [text, x]) => (Math.abs(x - (mark.x ?? mark.x1)) < Math.abs(sizes.get(best) - (mark.x ?? mark.x1)) ? text : best), "1")} ${nameOf(legend, mark.colour)}`;
+    const want = value.ensembles.cohorts.filter((of) => !of.under_trained).flatMap((of) => of.sizes.filter((s) => s[score].value !== null)
+      .map((s) => ({ key: `${s.size} ${cohort.get(of.cell).hardware}`, estimate: s[score] })));
+    assert.ok(want.length >= 5, "there is something to see");
+    same(shape.dots.map((d) => ({ key: key(d), values: [y.invert(d.y)] })), want.map((w) => ({ key: w.key, values: [w.estimate.value] })), PIXEL * y.worth, score);
+    same(shape.rules.filter((r) => r.y1 !== r.y2).map((r) => ({ key: key(r), values: [y.invert(Math.max(r.y1, r.y2)), y.invert(Math.min(r.y1, r.y2))] })),
+      want.map((w) => ({ key: w.key, values: [w.estimate.low, w.estimate.high] })), PIXEL * y.worth, `${score}, intervals`);
+  }
+  assert.equal(await page.locator("[data-path='ensembles.cohorts.2.sizes.1.accuracy']").count(), 1);
+  await page.close();
+});
+
 const METRICS = { test_top1: 100, test_top5: 100, test_loss: 1, train_loss: 1 };
 
 test("curves: members, means and bands of one standard deviation stand where the JSON says", async () => {

@@ -1,7 +1,7 @@
 // What averaging the probabilities of several members buys.
 import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
-import { figure, titledTable, wide } from "./figure";
+import { figure, legend, titledTable, wide } from "./figure";
 import { el, estimate, section, table, withInterval } from "./format";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
@@ -62,10 +62,11 @@ export function ensembles(study: Study, palette: Palette): HTMLElement | null {
     `The probabilities of several members of one cell are averaged. Of which members they are is the mean: every size up to half of them, so that two ensembles share none.${cut ? ` Of cells with many members the first ${Math.max(...told.map((of) => of.members))} are looked at.` : ""}`,
     several.length === 0 ? null : figure("Log loss and Brier score against the number of members that are averaged; 95 % intervals over members.",
       () => SCORES.flatMap((score) => dataOf(several, study, score.key).map((d) => ({ score: score.key, cell: d.label, hardware: d.hardware, size: d.size, value: d.value, low: d.low, high: d.high, n: d.n }))),
+      legend(palette),
       el("div", { class: "pair" }, ...SCORES.map((score) => chart(several, study, palette, score)))),
     titledTable("Of k members: top-1, log loss, Brier score (squared distance to the right corner) and calibration error (root mean square of confidence less accuracy in 15 bins, without what bins of so few examples show by chance).",
       table(["cell", "k", "top-1", "log loss", "Brier", "calibration error"], rows)),
-    mixing.length === 0 ? null : titledTable("By how much the Brier score of a large ensemble falls when half of it is taken from the other side instead of all from one.",
+    mixing.length === 0 ? null : titledTable("By how much the Brier score of a large ensemble, half from each side, is below the mean of the two that are all from one.",
       table(["comparison", "falls by"], mixing)),
     ...unseen.map((of) => el("p", { class: "facts" }, `${of.label}: ${of.note}.`)));
 }
