@@ -481,11 +481,11 @@ void RunningCoordinator::Stop() {
   // Before the loop, which keeps what it decides; and first of all: a cluster that takes its time
   // is waited for while workers are still served.
   if (pools_) pools_->Stop();
-  if (until_) until_->Stop();
   if (server_) server_->StopServing();
   registry_.CloseAll(Stopping());
   watches_.CloseAll(Stopping());
   loop_.Stop();  // Before the server: what it answers must still have a call to go to.
+  if (until_) until_->Stop();
   if (server_) server_->Shutdown(kStopGrace);
   if (!owner_access_.empty()) (void)RemoveFile(owner_access_);
 }

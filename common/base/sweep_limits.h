@@ -15,6 +15,8 @@ inline constexpr uint32_t kMaxPlans = 100;
 // sweep file has that states none.
 inline constexpr uint32_t kLeastPilot = 5;
 inline constexpr uint32_t kUsualPilot = 10;
+inline constexpr double kLeastHalfWidth = 0.0001;
+inline constexpr double kMostHalfWidth = 0.1;  // Below it: wider intervals say nothing.
 inline constexpr uint32_t kMaxLevels = 10000;  // Entries of a source's list, before it repeats.
 inline constexpr size_t kMaxNotesBytes = 10000;
 inline constexpr size_t kMaxTags = 100;

@@ -48,9 +48,19 @@ struct Scores {
   double calibration = 0;  // Squared, and below 0 by chance.
 };
 
+// The largest probability of one example, and whether its class is right.
+struct Said {
+  float confidence = 0;
+  uint32_t example = 0;
+  bool right = false;
+  // Equal confidences stand in the order of examples: bins must not part them by what is right.
+  friend bool operator<(const Said& a, const Said& b) {
+    return std::pair(a.confidence, a.example) < std::pair(b.confidence, b.example);
+  }
+};
+
 // Cut into bins by their bounds alone: inside a bin the order is no matter.
-void SortIntoBins(std::span<std::pair<float, bool>> said, int64_t first, int64_t last,
-                  int64_t bins) {
+void SortIntoBins(std::span<Said> said, int64_t first, int64_t last, int64_t bins) {
   const int64_t middle = (first + last) / 2;
   if (middle == first) return;
   const int64_t examples = std::ssize(said);
@@ -60,7 +70,7 @@ void SortIntoBins(std::span<std::pair<float, bool>> said, int64_t first, int64_t
   SortIntoBins(said, middle, last, bins);
 }
 
-double Calibration(std::vector<std::pair<float, bool>>& said) {
+double Calibration(std::vector<Said>& said) {
   const auto examples = static_cast<int64_t>(said.size());
   const int64_t bins = std::min(kBins, examples / 2);
   SortIntoBins(said, 0, bins, bins);
@@ -72,8 +82,8 @@ double Calibration(std::vector<std::pair<float, bool>>& said) {
     double confidence = 0;
     double right = 0;
     for (int64_t x = first; x < last; ++x) {
-      confidence += said[static_cast<size_t>(x)].first;
-      right += said[static_cast<size_t>(x)].second;
+      confidence += said[static_cast<size_t>(x)].confidence;
+      right += said[static_cast<size_t>(x)].right;
     }
     const double accuracy = right / count;
     const double gap = confidence / count - accuracy;
@@ -86,7 +96,7 @@ double Calibration(std::vector<std::pair<float, bool>>& said) {
 Scores ScoreOf(const Probabilities& sum, double size, std::span<const int32_t> labels) {
   const size_t classes = sum.size() / labels.size();
   Scores scores;
-  std::vector<std::pair<float, bool>> said;
+  std::vector<Said> said;
   said.reserve(labels.size());
   for (size_t x = 0; x < labels.size(); ++x) {
     const float* const row = sum.data() + x * classes;
@@ -95,7 +105,7 @@ Scores ScoreOf(const Probabilities& sum, double size, std::span<const int32_t> l
     const bool right = best == label;
     scores.accuracy += right;
     scores.log_loss -= std::log(std::max(kLeastProbability, row[label] / size));
-    said.emplace_back(static_cast<float>(row[best] / size), right);
+    said.push_back({static_cast<float>(row[best] / size), static_cast<uint32_t>(x), right});
   }
   const auto examples = static_cast<double>(labels.size());
   scores.accuracy /= examples;

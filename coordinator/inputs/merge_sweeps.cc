@@ -62,8 +62,9 @@ void MergedSweep::Add(const std::string& site, const SweepInput& sweep,
                                     Shown(sweep.reference_accuracy), first_,
                                     Shown(merged_.reference_accuracy)));
   }
-  // Each site has a pilot of its own, and decided for itself.
-  merged_.until.reset();
+  // Each site has a pilot of its own, and decides for itself; before all have, members are to come.
+  if (merged_.until && merged_.until->settled) merged_.until.reset();
+  if (sweep.until && !sweep.until->settled) merged_.until = sweep.until;
   for (report::PlanInput& plan : merged_.plans) plan.pilot = 0;
   CheckSettings(site, sweep, conflicts);
   AddAxes(site, sweep, conflicts);

@@ -316,8 +316,8 @@ absl::StatusOr<Gate> CompareStudies(const StudyInput& a, const StudyInput& b,
       gate.bits.push_back(BitsOf(name, side_a, side_b));
     } else {
       gate.settings.push_back(SettingBetween(name, side_a, side_b, options));
-      gate.settings.back().interim = IsInterim(a, side_a) || IsInterim(b, side_b);
     }
+    gate.interim |= IsInterim(a, side_a) || IsInterim(b, side_b);
   }
   if (gate.settings.empty() && !(options.same_bits && !gate.bits.empty())) {
     return InvalidInput(NothingMeets(gate, of_a, of_b));

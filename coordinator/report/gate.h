@@ -70,7 +70,6 @@ struct GateSetting {
   int64_t lost_b = 0;
   bool paired = false;           // Equal seeds: draw by draw.
   bool over_blocks = false;      // The draws are blocks.
-  bool interim = false;          // Members of a side are still to come: nothing is judged yet.
   bool under_trained_a = false;  // Nothing is judged by it.
   bool under_trained_b = false;
   std::vector<std::string> other_draws;  // Held sources of which A and B have other draws.
@@ -95,6 +94,7 @@ struct Gate {
   GateOptions options;
   std::vector<GateSetting> settings;
   std::vector<GateBits> bits;
+  bool interim = false;             // Members of a side are still to come: nothing passes or fails.
   std::vector<std::string> only_a;  // Settings that B has not: then it does not pass.
   std::vector<std::string> notes;   // What differs besides, what was left out.
   Verdict verdict = Verdict::kInconclusive;

@@ -16,7 +16,6 @@ namespace {
 
 // What speaks against a pass, whatever the figures of those that are done: it leaves them open.
 std::string Doubt(const GateSetting& setting) {
-  if (setting.interim) return kTestedOnce;
   if (setting.under_trained_a) return "A is under-trained";
   if (!setting.other_draws.empty()) {
     return fmt::format("A and B have one draw each of {}, and not the same",
@@ -30,7 +29,8 @@ void JudgeFigures(Gate& gate) {
   std::vector<GateFigure*> figures;
   std::vector<std::optional<double>> p;
   for (GateSetting& setting : gate.settings) {
-    const std::string doubt = Doubt(setting);
+    // All at once or none: what has all its members would be judged beside fewer figures.
+    const std::string doubt = gate.interim ? kTestedOnce : Doubt(setting);
     for (GateFigure& figure : setting.figures) {
       if (doubt.empty()) {
         figures.push_back(&figure);
@@ -58,7 +58,7 @@ void JudgeFigures(Gate& gate) {
 
 void Decide(Gate& gate) {
   JudgeFigures(gate);
-  bool all_pass = gate.only_a.empty();
+  bool all_pass = gate.only_a.empty() && !gate.interim;
   bool any_fails = false;
   for (const GateSetting& setting : gate.settings) {
     all_pass &= setting.lost_b <= setting.lost_a;

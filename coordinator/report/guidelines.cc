@@ -44,25 +44,35 @@ const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kin
   return nullptr;
 }
 
-// The lower bound that holds for all of so many shares at once (Bonferroni): the best of several is
+// The interval that holds for all of so many shares at once (Bonferroni): the best of several is
 // said of none that only looks best.
-double LowOfAll(const Estimate& share, size_t shares) {
+analysis::Interval OfAll(const Estimate& share, size_t shares) {
   const double degrees = static_cast<double>(share.n - 1);
   const double wider =
       analysis::TQuantile(degrees, 1 - analysis::kLevel / 2 / static_cast<double>(shares)) /
       analysis::TQuantile(degrees, 1 - analysis::kLevel / 2);
-  return *share.value - wider * (*share.value - *share.low);
+  const double half = wider * (*share.high - *share.low) / 2;
+  return {*share.value - half, *share.value + half};
+}
+
+// Whether all sources that can be held go with little of the churn, each by itself.
+bool NoneIsWorthHolding(const SourceDecomposition& of, size_t shares) {
+  return std::ranges::all_of(of.factors, [&](const std::string& factor) {
+    if (factor == of.uncontrolled) return true;
+    const SourceShare* share = FindShare(of, "first_order", factor);
+    return share != nullptr && share->share.low && OfAll(share->share, shares).high < kWorthHolding;
+  });
 }
 
 // Of the sources that can be held the one that goes with most of the churn by itself, as far as its
 // interval shows it; null: none.
-const SourceShare* BestToHold(const SourceDecomposition& of) {
+const SourceShare* BestToHold(const SourceDecomposition& of, size_t shares) {
   const SourceShare* best = nullptr;
   for (const std::string& factor : of.factors) {
     if (factor == of.uncontrolled) continue;
     const SourceShare* share = FindShare(of, "first_order", factor);
     if (share == nullptr || !share->share.low) continue;
-    if (LowOfAll(share->share, of.factors.size()) < kWorthHolding) continue;
+    if (OfAll(share->share, shares).low < kWorthHolding) continue;
     if (best == nullptr || *share->share.value > *best->share.value) best = share;
   }
   return best;
@@ -73,20 +83,22 @@ std::string DrawsOf(const SourceDecomposition& of) {
                      Counted(of.whole.n, of.blocks > 1 ? "block" : "draw"));
 }
 
-void SaySource(const SourceDecomposition& of, Guidelines& guidelines) {
+// `settings`: of how many something is said.
+void SaySource(const SourceDecomposition& of, size_t settings, Guidelines& guidelines) {
+  const size_t shares = settings * of.factors.size();
   const SourceShare* additive = FindShare(of, "additive", "");
-  if (const SourceShare* best = BestToHold(of)) {
+  if (const SourceShare* best = BestToHold(of, shares)) {
     guidelines.push_back(fmt::format("Hold {}: that alone takes {} of the churn away ({}).",
                                      best->sources[0], WithInterval(best->share), DrawsOf(of)));
-  } else if (additive != nullptr && additive->share.high && *additive->share.high < 0.5) {
+  } else if (additive != nullptr && additive->share.high && NoneIsWorthHolding(of, shares)) {
     guidelines.push_back(fmt::format(
         "Do not expect much of holding one source: by themselves they make {} of the churn all "
-        "together, and the rest goes only when all are held ({}).",
+        "together, and the rest goes only when several are held together ({}).",
         WithInterval(additive->share), DrawsOf(of)));
   }
   if (of.uncontrolled.empty()) return;
   const SourceShare* left = FindShare(of, "total", of.uncontrolled);
-  if (left == nullptr || !left->share.low || *left->share.low <= 0) return;
+  if (left == nullptr || !left->share.low || OfAll(left->share, shares).low <= 0) return;
   guidelines.push_back(
       fmt::format("Equal seeds are not enough: {} makes {} of the churn when all seeds are equal, "
                   "which only deterministic kernels and orders take away ({}).",
@@ -101,14 +113,15 @@ void SaySources(const Study& study, Guidelines& guidelines) {
     if (of.figure == "churn" && !of.under_trained && of.whole.n > 2) told.push_back(&of);
   }
   if (told.size() > kMostSettings) return;  // One sentence each would bury the others.
-  for (const SourceDecomposition* of : told) SaySource(*of, guidelines);
+  for (const SourceDecomposition* of : told) SaySource(*of, told.size(), guidelines);
 }
 
-// The noisy plan that frees most, of which the others are parts.
+// The plan that frees most of those that free every seeded source that acts; "": there is none.
 std::string WidestPlan(const Study& study) {
   const Cohort* widest = nullptr;
   for (const Cohort& cohort : study.cohorts) {
     if (cohort.all_fixed || cohort.under_trained || !cohort.shared.empty()) continue;
+    if (!cohort.held.empty()) continue;  // Another draw of what is held may be as far away.
     if (widest == nullptr || cohort.acting.size() > widest->acting.size()) widest = &cohort;
   }
   return widest == nullptr ? "" : widest->plan;
@@ -144,6 +157,7 @@ void SayMembers(const Study& study, const std::string& plan, Guidelines& guideli
                   Value(widest->accuracy_sd), Percent(sd, 2), widest->accuracy_sd.n);
   // Two single trainings differ by so much in one of twenty.
   const double single = analysis::NormalQuantile(1 - analysis::kLevel / 2) * std::sqrt(2.0) * sd;
+  if (single <= kTop1Margin) return;
   std::string text = fmt::format(
       "Do not compare one training with one: in 19 of 20 cases two of the same recipe differ by up "
       "to {} in top-1",
@@ -156,7 +170,7 @@ void SayMembers(const Study& study, const std::string& plan, Guidelines& guideli
   guidelines.push_back(fmt::format("{} ({}).", text, rests));
 }
 
-// Whether members of two classes, or stacks, may stand in one ensemble or table.
+// Whether members of two classes, or stacks, may be taken for members of one.
 void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparison>& all,
                const std::string& plan, Guidelines& guidelines) {
   std::vector<std::string> shifted;
@@ -169,7 +183,11 @@ void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparis
   std::vector<std::string> pairs;
   bool decided = true;
   for (const Comparison& comparison : all) {
-    if (comparison.plan != plan || comparison.under_trained) continue;
+    if (comparison.plan != plan) continue;
+    if (comparison.under_trained) {
+      decided = false;
+      continue;
+    }
     const Estimate& excess = comparison.churn_excess;
     if (comparison.shift.shown) {
       pairs.push_back(fmt::format("{} by {}", comparison.label, WithInterval(excess)));
@@ -181,25 +199,28 @@ void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparis
     if (worst == nullptr || *excess.high > *worst->churn_excess.high) worst = &comparison;
   }
   if (!shifted.empty()) {
-    guidelines.push_back(fmt::format(
-        "Do not mix {} in one ensemble or table: the mean answer shifts between them ({}); {}.",
-        SidesWord(tests[0].factor), Listed(shifted),
-        pairs.empty() ? "between which two so few draws do not tell" : Listed(pairs)));
+    guidelines.push_back(
+        fmt::format("Do not pool members of different {} as if of one: the mean answer shifts "
+                    "between them ({}); {}.",
+                    SidesWord(tests[0].factor), Listed(shifted),
+                    pairs.empty() ? "between which two so few draws do not tell" : Listed(pairs)));
     return;
   }
   if (worst == nullptr) return;
   const std::string most = Percent(std::max(0.0, *worst->churn_excess.high), 2);
   const std::string which = fmt::format("{}; n = {}", worst->label, Counted(worst->draws, "draw"));
   if (decided && *worst->churn_excess.high < kShiftMargin) {
-    guidelines.push_back(fmt::format(
-        "Members of all {} may be mixed under {}: between no two does the mean answer shift by {} "
-        "or more; at most {} ({}).",
-        SidesWord(worst->factor), plan, Percent(kShiftMargin, 2), most, which));
+    guidelines.push_back(
+        fmt::format("Members of these {} may be pooled under {}: between no two does the mean "
+                    "answer shift by {} "
+                    "or more; at most {} ({}).",
+                    SidesWord(worst->factor), plan, Percent(kShiftMargin, 2), most, which));
   } else {
-    guidelines.push_back(fmt::format(
-        "Whether {} may be mixed under {} is open: a shift of the mean answer by up to {} is not "
-        "excluded ({}).",
-        SidesWord(worst->factor), plan, most, which));
+    guidelines.push_back(
+        fmt::format("Whether members of different {} may be pooled under {} is open: a shift of "
+                    "the mean answer by up to {} is not "
+                    "excluded ({}).",
+                    SidesWord(worst->factor), plan, most, which));
   }
 }
 

@@ -20,6 +20,8 @@ namespace {
 
 using Headlines = std::vector<std::string>;
 
+constexpr size_t kMostPoints = 4;
+
 void SayEnds(const Study& study, Headlines& headlines) {
   const MemberCounts& counts = study.counts;
   if (counts.failed > 0) {
@@ -56,49 +58,40 @@ void SayInterim(const Study& study, Headlines& headlines) {
                   ended));
 }
 
-double HalfWidth(const Estimate& estimate) {
-  return estimate.low ? (*estimate.high - *estimate.low) / 2 : 0;
-}
-
-// The cell with the widest interval of the figure; null where all are as narrow as was asked for.
-const Cohort* WidestBeyond(const Study& study, bool of_top1, double half_width) {
-  const Cohort* widest = nullptr;
-  double most = half_width * (1 + 1e-9);
-  for (const Cohort& cohort : study.cohorts) {
-    const auto plan = std::ranges::find(study.sweep.plans, cohort.plan, &PlanInput::name);
-    if (plan == study.sweep.plans.end() || plan->pilot == 0) continue;
-    const double half = HalfWidth(of_top1 ? cohort.accuracy : cohort.churn);
-    if (half > most) widest = &cohort;
-    most = std::max(most, half);
-  }
-  return widest;
-}
-
-// The stopping rule.
+// What it asks for, and the cells whose intervals came out wider, whyever: too few replicates may
+// there be, members may have failed or been cancelled.
 void SayUntil(const Study& study, Headlines& headlines) {
   const std::optional<UntilInput>& until = study.sweep.until;
   if (!until || !until->settled) return;
   std::vector<std::string> plans;
+  std::vector<std::string> wider;
+  int64_t intervals = 0;
   for (const PlanInput& plan : study.sweep.plans) {
     if (plan.pilot == 0) continue;
     plans.push_back(
         fmt::format("{} has {} after a pilot of {}", plan.name, plan.replicates, plan.pilot));
+    for (const Cohort& cohort : study.cohorts) {
+      const Estimate& figure = until->figure == "top1" ? cohort.accuracy : cohort.churn;
+      if (cohort.plan != plan.name || cohort.under_trained || !figure.low) continue;
+      ++intervals;
+      if (*figure.high - *figure.low <= 2 * until->half_width * (1 + 1e-9)) continue;
+      wider.push_back(fmt::format("{} {}", cohort.label, WithInterval(figure)));
+    }
   }
   if (plans.empty()) return;
-  const bool of_top1 = until->figure == "top1";
+  const std::string figure = until->figure == "top1" ? "top-1" : "churn";
   std::string text = fmt::format(
-      "How many replicates it takes was decided once, by the spread of a pilot, for "
-      "{} within {} to either side (Stein's two stages): {}. Its interval allows for "
-      "that",
-      of_top1 ? "top-1" : "churn", Percent(until->half_width, 2), Listed(plans));
-  const Cohort* widest = WidestBeyond(study, of_top1, until->half_width);
-  if (widest != nullptr) {
-    text += fmt::format(
-        ", and is wider than was asked for where more would have been needed than "
-        "`most`, {}: {} is {}",
-        until->most, widest->label, WithInterval(of_top1 ? widest->accuracy : widest->churn));
+      "As many replicates were asked for as {} within {} to either side takes, which a pilot "
+      "decides once (Stein's two stages): {}.",
+      figure, Percent(until->half_width, 2), Listed(plans));
+  text += intervals == 0 ? " No trained cell of these has such an interval."
+                         : fmt::format(" Their intervals of {} allow for that.", figure);
+  if (wider.size() > kMostPoints) {
+    text += fmt::format(" In {} cells they came out wider.", wider.size());
+  } else if (!wider.empty()) {
+    text += fmt::format(" Wider than that came out {}.", Listed(wider));
   }
-  headlines.push_back(text + ".");
+  headlines.push_back(std::move(text));
 }
 
 // The built-in trainer tries out a fleet; its figures look like any others.
@@ -213,8 +206,6 @@ std::string AccuracyOf(const PlanPoint& point) {
                      Percent(analysis::MeanOf(accuracy), 2),
                      Percent(std::sqrt(squares / static_cast<double>(degrees)), 2));
 }
-
-constexpr size_t kMostPoints = 4;
 
 void SayPlan(const Study& study, const std::string& plan, Headlines& headlines) {
   const std::vector<PlanPoint> points = PointsOf(study, plan);
@@ -426,7 +417,7 @@ std::vector<std::string> BuildHeadlines(const Study& study) {
   SayControls(study, headlines);
   SayPlans(study, headlines);
   SayDecompositions(study, headlines);
-  SayContrasts(study, headlines);
+  if (!study.interim) SayContrasts(study, headlines);
   SayFactorAlone(study.hardware, headlines);
   SayShifts(study.hardware_tests, study.hardware, headlines);
   SayFactorAlone(study.stacks, headlines);

@@ -97,9 +97,11 @@ Study BuildStudy(const StudyInput& input) {
   CorrectClaims(study);
   study.decompositions = BuildDecompositions(gathered);
   study.ensembles = BuildEnsembles(gathered, study);
-  study.worst_classes = BuildWorstClasses(gathered);
-  study.worst_groups = BuildWorstGroups(gathered);
-  study.fixed_draws = BuildFixedDraws(gathered);
+  if (!study.interim) {  // These are claims.
+    study.worst_classes = BuildWorstClasses(gathered);
+    study.worst_groups = BuildWorstGroups(gathered);
+    study.fixed_draws = BuildFixedDraws(gathered);
+  }
   study.curves = BuildCurves(gathered);
   study.heat_map = BuildHeatMap(gathered);
   study.divergent = BuildExamples(gathered);
@@ -108,7 +110,7 @@ Study BuildStudy(const StudyInput& input) {
   for (const MemberFacts& member : gathered.members) study.members.push_back(RowOf(member));
   AddWarnings(gathered, study);
   AddFailures(input, study.warnings);
-  AddOutliers(gathered, study.warnings);
+  if (!study.interim) AddOutliers(gathered, study.warnings);
   study.headlines = BuildHeadlines(study);
   study.guidelines = BuildGuidelines(study);
   return study;

@@ -13,7 +13,10 @@ namespace {
 // Whether it is still what the extension was made of; if not, the request is answered.
 bool IsStillWhatItWas(Turn& turn, RequestNumber request, const SweepState& sweep,
                       const SweepExtended& event) {
-  if (sweep.specification_sha256 == event.from_sha256) return true;
+  const bool runs_again =
+      !event.settled.empty() &&
+      sweep.counts.In(MemberState::kWaiting) + sweep.counts.In(MemberState::kLeased) > 0;
+  if (sweep.specification_sha256 == event.from_sha256 && !runs_again) return true;
   turn.Tell(AnswerError{request, absl::StatusCode::kAborted,
                         ToText(sweep.id) + " was extended by somebody else meanwhile; try again"});
   return false;
@@ -125,7 +128,13 @@ void Grow(Turn& turn, SweepState& sweep, const Change& change) {
     Widen(turn, sweep, sweep.cells[i], expanded[i].replicates);
   }
   for (const sweep::Cell& cell : added) AddCell(turn, sweep, cell);
-  GoOn(turn, sweep);
+  if (event.settled.empty()) {
+    GoOn(turn, sweep);
+  } else {
+    // Nobody has pardoned the failures of the pilot.
+    turn.effects.changed.sweeps.insert(sweep.id);
+    StopAtMaxFailures(turn, sweep);
+  }
   const uint32_t more = sweep.counts.members - members;
   turn.Happened(sweep.id, "sweep_extended", HowItGrew(sweep, event, more, added.size()),
                 change.caller);

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/sweep/extend.h"
+
 namespace noisefloor::sweep {
 
 namespace {
@@ -120,6 +122,13 @@ void AddPlaces(const Sweep& sweep, std::string& text) {
   }
 }
 
+// A person has extended it further: as a file it has as many as it has.
+bool IsBeyondItsMost(const Sweep& sweep) {
+  return std::ranges::any_of(sweep.plans, [&](const NoisePlan& plan) {
+    return IsForUntil(sweep, plan) && ReplicatesOf(sweep, plan) > sweep.until->most;
+  });
+}
+
 }  // namespace
 
 std::string ResolvedFile(const Sweep& sweep) {
@@ -141,7 +150,7 @@ std::string ResolvedFile(const Sweep& sweep) {
   if (sweep.reference_accuracy) {
     AddLine(text, 0, "reference_accuracy", Written(*sweep.reference_accuracy));
   }
-  if (sweep.until) {
+  if (sweep.until && !IsBeyondItsMost(sweep)) {
     AddLine(text, 0, "until",
             "{figure: " + std::string(Name(sweep.until->figure)) +
                 ", half_width: " + Written(sweep.until->half_width) +

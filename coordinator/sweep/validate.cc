@@ -173,9 +173,15 @@ void CheckUntil(const Sweep& sweep, Problems& problems) {
   if (sweep.kind != Kind::kTrain) {
     return problems.Add("until", "expected none where steps are measured: nothing is trained");
   }
-  if (!(until.half_width > 0 && until.half_width < 1)) {
-    problems.Add("until.half_width", "expected more than 0 and less than 1 (0.005 or 0.5%), got " +
-                                         ToText(SettingValue(until.half_width)));
+  if (!(until.half_width >= kLeastHalfWidth && until.half_width < kMostHalfWidth)) {
+    problems.Add("until.half_width",
+                 "expected 0.0001 or more and less than 0.1 (0.005 for 0.5%), got " +
+                     ToText(SettingValue(until.half_width)));
+  }
+  const SettingValue* predictions = FindSetting(sweep.base, "evaluate.predictions");
+  if (until.figure == UntilFigure::kChurn && predictions != nullptr &&
+      *predictions == SettingValue(std::string("none"))) {
+    problems.Add("until.figure", "churn is of predictions, and evaluate.predictions is none");
   }
   problems.CheckCount("until.most", until.most, kMaxMembers);
   Sweep largest = sweep;
@@ -201,7 +207,10 @@ void CheckUntil(const Sweep& sweep, Problems& problems) {
                  "no plan has replicates to decide of: expected one that frees a seeded "
                  "source (init, data_order, ...), without levels and in one block");
   }
-  if (problems.empty()) CheckSize(largest, problems);
+  if (!problems.empty()) return;
+  Problems of_largest;
+  CheckSize(largest, of_largest);
+  if (!of_largest.empty()) problems.Add("until.most", of_largest.Take().front().message);
 }
 
 // A sweep is of one kind.

@@ -20,10 +20,11 @@ constexpr std::array<std::string_view, 3> kUntilKeys = {"figure", "half_width", 
 
 void ReadHalfWidth(SweepReader& reader, const YamlNode& node, v1::Until& until) {
   const std::optional<double> width = node.IsScalar() ? ParseShare(node.text) : std::nullopt;
-  if (width) return until.set_half_width(*width);
+  if (width && *width >= sweep::kLeastHalfWidth && *width < sweep::kMostHalfWidth)
+    return until.set_half_width(*width);
   reader.Refuse(
       node.place, "until.half_width",
-      "expected a share of the answers above 0 and up to 50%, such as 0.5%, got " + Found(node));
+      "expected a share of the answers from 0.01% to below 10%, such as 0.5%, got " + Found(node));
 }
 
 }  // namespace

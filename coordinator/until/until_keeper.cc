@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kMostItems = 100000;
 constexpr absl::Duration kSleep = absl::Hours(1);
 constexpr absl::Duration kRetry = absl::Seconds(1);
+constexpr int kTries = 10;  // To read the results of one sweep.
 
 }  // namespace
 
@@ -62,11 +63,18 @@ void UntilKeeper::Run() {
   }
 }
 
-// Results that cannot be read are no reason to wait for ever: then it stays as large as it is.
+// What cannot be read now may be in a moment; results that never can are no reason to wait for
+// ever: then it stays as large as it is.
 absl::StatusOr<query::Settlement> UntilKeeper::SettlementOf(SweepId sweep) {
   absl::StatusOr<query::Settlement> decided = query_.DecideUntil(sweep);
-  if (decided.ok() || absl::IsNotFound(decided.status())) return decided;
-  LogWarning("until_not_decided", {{"sweep", ToText(sweep)}, {"error", decided.status()}});
+  const absl::Status& status = decided.status();
+  if (status.ok() || absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) {
+    unreadable_.erase(sweep);
+    return decided;
+  }
+  LogWarning("until_not_decided", {{"sweep", ToText(sweep)}, {"error", status}});
+  again_.insert(sweep);
+  if (++unreadable_[sweep] < kTries) return decided;
   NF_ASSIGN_OR_RETURN(const query::Definition kept, query_.FindDefinition(sweep));
   if (!sweep::IsUndecided(kept.sweep)) return decided;
   return query::Settlement{
@@ -87,6 +95,7 @@ void UntilKeeper::Decide(SweepId sweep) {
   loop_.Call(std::move(event),
              [&kept](const CallResult& result) { kept.set_value(result.status); });
   const absl::Status status = kept.get_future().get();
+  again_.erase(sweep);
   if (status.ok()) {
     LogInfo("until_decided", {{"sweep", ToText(sweep)}, {"decision", decided->text}});
   } else if (!absl::IsNotFound(status)) {

@@ -6,6 +6,7 @@
 // decided anew by the next one, from the same results.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <thread>
@@ -23,12 +24,13 @@ namespace noisefloor {
 // Thread-safe. Start and Stop by one owner, once each.
 class UntilKeeper {
  public:
-  // Both outlive it; the loop is stopped after it.
+  // Both outlive it.
   UntilKeeper(EventLoop& loop, query::Query& query);
   ~UntilKeeper();
 
   // Goes on with what the coordinator before this one left undecided.
   void Start();
+  // After the loop, which answers what waits for it then: a disk that is full is not waited for.
   void Stop();
 
   // These may be due now. Any thread; never blocks.
@@ -43,7 +45,8 @@ class UntilKeeper {
   EventLoop& loop_;
   query::Query& query_;
   Mailbox<SweepId> mailbox_;
-  std::set<SweepId> again_;  // Its thread's: could not be kept, or were extended meanwhile.
+  std::set<SweepId> again_;            // Its thread's: could not be read or kept now.
+  std::map<SweepId, int> unreadable_;  // Its thread's: how often in a row.
   std::thread thread_;
 };
 

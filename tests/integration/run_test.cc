@@ -311,6 +311,28 @@ TEST_F(RunTest, ARunThatWasKilledGoesOnWhereItWas) {
   EXPECT_GE(once, 1);
 }
 
+// The pilot of five spreads by more than half a percent, so that the run trains on, to the most.
+TEST_F(RunTest, APilotDecidesHowManyMembersARunTrains) {
+  const std::string file = Sweep(
+      "name: enough\nmodel: {name: small_cnn}\n"
+      "data: {name: fashion-mnist-sample, train_examples: 128, test_examples: 100}\n"
+      "train: {epochs: 1, batch_size: 64}\nnoise: [control, algo]\nhardware: [" +
+      HardwareHere() + "]\nreplicates: 5\nuntil: {figure: churn, half_width: 0.5%, most: 7}\n");
+
+  const Ended ended = Do({"run", file});
+
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err,
+              HasSubstr("s1 extended by 2 members, 0 new cells: 12 members in 2 cells, by "
+                        "its `until`: algo takes 7 replicates: churn spreads by"));
+  EXPECT_THAT(ended.out, HasSubstr("12 members, 12 done"));
+  EXPECT_THAT(ended.out, HasSubstr("algo has 7 after a pilot of 5"));
+  EXPECT_FALSE(Json({"status", "s1"})["sweep"]["undecided"].get<bool>());
+  const Ended again = Do({"run", file});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("already ended: s1: 12 members"));
+}
+
 TEST_F(RunTest, ASecondInterruptEndsTheWorkerAndItsTrainersAtOnce) {
   const std::string file = Sweep(
       "name: long\nmodel: {name: small_cnn}\ndata: {name: fashion-mnist-sample}\n"

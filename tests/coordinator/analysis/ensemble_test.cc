@@ -204,6 +204,23 @@ TEST(EnsembleTest, CalibrationIsTheGapOfConfidenceAndAccuracy) {
   }
 }
 
+// All as sure of themselves: bins are no place to part the right from the wrong.
+TEST(EnsembleTest, CalibrationOfEqualConfidencesIsThatOfThemAll) {
+  constexpr size_t kExamples = 3000;
+  Members members;
+  members.classes = 2;
+  Draws draws(9);
+  for (size_t x = 0; x < kExamples; ++x) members.labels.push_back(draws.Uniform() < 0.75 ? 0 : 1);
+  for (int m = 0; m < 4; ++m) {
+    std::vector<float>& logits = members.logits.emplace_back();
+    for (size_t x = 0; x < kExamples; ++x) {
+      logits.push_back(std::log(3.0F));
+      logits.push_back(0);
+    }
+  }
+  EXPECT_LE(*ScoreEnsembles(members.Views(), members.labels, 2).at(0).calibration.value, 0.025);
+}
+
 TEST(EnsembleTest, MembersThatAreOneHaveNoIntervalAndGainNothing) {
   Members members = Some(5, 1, 40, 3);
   for (int copy = 0; copy < 5; ++copy) members.logits.push_back(members.logits[0]);

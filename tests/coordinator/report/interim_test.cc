@@ -61,11 +61,13 @@ TEST(InterimTest, NothingIsTestedBeforeAllMembersHaveEnded) {
   const Study study = BuildStudy(tiny.input);
 
   EXPECT_TRUE(study.interim);
-  EXPECT_EQ(
-      study.headlines.at(0),
-      "Interim: 15 of 16 members have ended. Intervals of churn and top-1 hold at every look, "
-      "whenever one stops; others hold for one look. Nothing is tested or claimed before all "
-      "members have ended.");
+  EXPECT_EQ(study.headlines.at(0),
+            "Interim: 15 of 16 members have ended. Intervals of the churn inside a cell and of its "
+            "top-1 hold at every look, whenever one stops; others hold for one look. Nothing is "
+            "tested or claimed before all members have ended.");
+  EXPECT_EQ(study.worst_classes.text, "");
+  EXPECT_NE(whole.worst_classes.text, "");
+  EXPECT_THAT(study.headlines, Not(Contains(HasSubstr("no difference of churn"))));
   EXPECT_FALSE(study.hardware_tests.at(0).shift.p.has_value());
   EXPECT_FALSE(study.hardware_tests.at(0).shift.shown);
   EXPECT_FALSE(study.hardware.at(0).shift.p.has_value());
@@ -174,14 +176,18 @@ TEST(UntilDecisionTest, OnceSettledTheFigureHasThePilotsSpreadAndTheOthersTheirO
   EXPECT_THAT(study.cohorts.at(0).accuracy.method, Not(HasSubstr("Stein")));
   EXPECT_EQ(
       study.headlines.at(0),
-      "How many replicates it takes was decided once, by the spread of a pilot, for churn "
-      "within 1.00 % to either side (Stein's two stages): algo has 12 after a pilot of 6. Its "
-      "interval allows for that, and is wider than was asked for where more would have been "
-      "needed than `most`, 1000: " +
-          study.cohorts.at(0).label + " is " + WithInterval(churn) + ".");
+      "As many replicates were asked for as churn within 1.00 % to either side takes, which a "
+      "pilot "
+      "decides once (Stein's two stages): algo has 12 after a pilot of 6. Their intervals of churn "
+      "allow for that. Wider than that came out " +
+          study.cohorts.at(0).label + " " + WithInterval(churn) + ".");
   tiny.input.sweep.until->half_width = 0.2;
+  EXPECT_THAT(BuildStudy(tiny.input).headlines.at(0), EndsWith("of churn allow for that."));
+  std::vector<MemberInput> members = tiny.input.members;
+  for (MemberInput& member : tiny.input.members) member.state = MemberState::kCancelled;
   EXPECT_THAT(BuildStudy(tiny.input).headlines.at(0),
-              EndsWith("algo has 12 after a pilot of 6. Its interval allows for that."));
+              EndsWith("No trained cell of these has such an interval."));
+  tiny.input.members = members;
   tiny.input.sweep.until->settled = false;
   const Study undecided = BuildStudy(tiny.input);
   EXPECT_TRUE(undecided.interim);
@@ -206,7 +212,16 @@ TEST(InterimTest, AGateJudgesNothingBeforeAllMembersHaveEnded) {
     EXPECT_EQ(figure.note, kTestedOnce);
     EXPECT_FALSE(figure.p_holm.has_value());
   }
+  // Also of settings that have all their members.
   b.input.members.back().state = MemberState::kDone;
+  for (auto* const tiny : {&a, &b}) {
+    tiny->AddCell("other", Algo(), "cpu-a");
+    for (int r = 0; r < 4; ++r) tiny->AddMember(Noisy(draws, 0.1));
+  }
+  ASSERT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kFail);
+  a.input.members.back().state = MemberState::kWaiting;
+  EXPECT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kInconclusive);
+  a.input.members.back().state = MemberState::kDone;
   b.input.sweep.until = UntilInput{"churn", 0.01, 20, false};
   b.input.sweep.plans = {{"algo", {}, 8, 1, 8}};
   EXPECT_EQ(CompareStudies(a.input, b.input, {})->verdict, Verdict::kInconclusive);

@@ -125,6 +125,40 @@ TEST(Extending, WhatItsUntilHasDecidedIsKeptSaidAndTrained) {
   EXPECT_EQ(restored.CountsOf(kSweep)->members, 7u);
 }
 
+TEST(Extending, WhatItsUntilHasDecidedPardonsNoFailures) {
+  Options rules;
+  Scheduler scheduler{rules};
+  SweepSubmitted submit = Submit(MakeSweep({"algo"}, 5));
+  submit.sweep.until = sweep::Until{sweep::UntilFigure::kTop1, 0.01, 20};
+  submit.max_failures = 2;
+  (void)scheduler.Step(submit, kT0);
+  (void)scheduler.Step(Join(1, 1, "u"), kT0);
+  for (uint64_t lease = 1; lease <= 3; ++lease) (void)scheduler.Step(Finish(1, lease), kT0);
+  const auto settle = [&](uint32_t replicates) {
+    SweepExtended event;
+    event.request = 9;
+    event.sweep = kSweep;
+    event.from_sha256 = scheduler.Durable().sweeps[0].specification_sha256;
+    event.content = sweep::Settled(scheduler.Durable().sweeps[0].content, {{"algo", replicates}});
+    event.specification_sha256 = sweep::CanonicalText(event.content);
+    event.settled = "algo takes more";
+    return scheduler.Step(event, kT0);
+  };
+  // Members run again: what was decided was decided without them.
+  EXPECT_EQ(Of<AnswerError>(settle(7)).at(0).code, absl::StatusCode::kAborted);
+  uint64_t lease = 4;
+  while (CountOf(scheduler, MemberState::kFailed) < 2 && lease < 40) {
+    (void)scheduler.Step(Fail(1, lease++, CauseClass::kBadSpecification), kT0);
+  }
+  ASSERT_EQ(CountOf(scheduler, MemberState::kFailed), 2u);
+  (void)settle(7);
+  Settle(scheduler);
+  EXPECT_EQ(CountOf(scheduler, MemberState::kWaiting), 0u);
+  EXPECT_EQ(CountOf(scheduler, MemberState::kLeased), 0u);
+  EXPECT_EQ(CountOf(scheduler, MemberState::kCancelled), 2u);
+  EXPECT_THAT(scheduler.BrokenInvariants(), IsEmpty());
+}
+
 TEST(Extending, LeavesWhatWasCancelledCancelledInPieces) {
   constexpr uint32_t kMembers = 2000;
   Scheduler scheduler{Options{}};

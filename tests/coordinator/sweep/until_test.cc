@@ -58,9 +58,19 @@ TEST(UntilTest, WhatCannotBeIsRefusedByName) {
     return Refusal(request);
   };
   EXPECT_EQ(refused([](auto& r) { r.until->half_width = 0; }),
-            "until.half_width: expected more than 0 and less than 1 (0.005 or 0.5%), got 0");
-  EXPECT_EQ(refused([](auto& r) { r.until->half_width = 1; }),
-            "until.half_width: expected more than 0 and less than 1 (0.005 or 0.5%), got 1");
+            "until.half_width: expected 0.0001 or more and less than 0.1 (0.005 for 0.5%), got 0");
+  EXPECT_EQ(
+      refused([](auto& r) { r.until->half_width = 0.1; }),
+      "until.half_width: expected 0.0001 or more and less than 0.1 (0.005 for 0.5%), got 0.1");
+  EXPECT_EQ(refused([](auto& r) {
+              r.training = {{"evaluate.predictions", std::string("none")}};
+            }),
+            "until.figure: churn is of predictions, and evaluate.predictions is none");
+  EXPECT_EQ(refused([](auto& r) {
+              r.training = {{"evaluate.predictions", std::string("none")}};
+              r.until->figure = UntilFigure::kTop1;
+            }),
+            "");
   EXPECT_EQ(refused([](auto& r) { r.until->most = 7; }),
             "until.most: expected 8 or more, as many replicates as plan algo begins with, got 7");
   EXPECT_EQ(refused([](auto& r) { r.until->most = 8; }), "");
@@ -85,7 +95,7 @@ TEST(UntilTest, WhatCannotBeIsRefusedByName) {
                 r.axes = {{{{"train.epochs", {int64_t{1}, int64_t{2}}}}}};
                 r.until->most = 60000;
               }),
-              HasSubstr("replicates: expected at most 100000 members, got 120010"));
+              HasSubstr("until.most: expected at most 100000 members, got 120010"));
 }
 
 TEST(UntilTest, IsPartOfWhatTheSweepIsAndWhetherItIsSettledIsNot) {
@@ -133,6 +143,10 @@ TEST(UntilTest, NobodyExtendsItBeforeThat) {
   ASSERT_TRUE(std::holds_alternative<Sweep>(extended));
   EXPECT_THAT(Replicates(std::get<Sweep>(extended)), testing::ElementsAre(30u, 30u, 30u));
   EXPECT_EQ(ExtentOf(AsSubmitted(std::get<Sweep>(extended))), ExtentOf(sweep));
+  // What a person makes of it may be more than `until` could.
+  const auto beyond = Extend(Settled(sweep, {{"algo", 23}}), {.replicates = 41});
+  EXPECT_EQ(ResolvedFile(std::get<Sweep>(beyond)).find("until"), std::string::npos);
+  EXPECT_NE(ResolvedFile(std::get<Sweep>(extended)).find("until"), std::string::npos);
 }
 
 TEST(UntilTest, FiguresHaveTheirNames) {

@@ -259,10 +259,11 @@ const BrokenFile kBrokenFiles[] = {
      "3:8: until: expected most in it, got none"},
     {"UntilByAnUnknownKey",
      "name: a\nnoise: [algo]\nuntil: {figure: churn, half_width: 1%, most: 20, width: 3}\n",
-     "3:54: until.width: unknown key"},
+     "3:50: until.width: unknown key"},
     {"UntilOfHalfOfIt",
      "name: a\nnoise: [algo]\nuntil: {figure: churn, half_width: 0.5, most: 20}\n",
-     "3:36: until.half_width: expected a share of the answers above 0 and up to 50%, such as 0.5%, "
+     "3:36: until.half_width: expected a share of the answers from 0.01% to below 10%, such as "
+     "0.5%, "
      "got 0.5"},
     {"UnknownSource", "name: a\nnoise: [{name: p, data_odrer: free}]\n",
      "2:19: noise[0].data_odrer: unknown key; did you mean data_order?"},

@@ -45,7 +45,7 @@ function chart(cohorts: CohortEnsembles[], study: Study, palette: Palette, score
 // Nothing where no cell has logits of members that differ.
 export function ensembles(study: Study, palette: Palette): HTMLElement | null {
   const told = study.ensembles.cohorts.filter((of) => of.sizes.length > 0);
-  if (told.length === 0) return null;
+  if (study.ensembles.cohorts.length === 0) return null;
   const several = told.filter((of) => of.sizes.length > 1 && !of.under_trained);
   const rows = told.flatMap((of) => {
     return of.sizes.map((scores, k) => {
@@ -64,9 +64,9 @@ export function ensembles(study: Study, palette: Palette): HTMLElement | null {
       () => SCORES.flatMap((score) => dataOf(several, study, score.key).map((d) => ({ score: score.key, cell: d.label, hardware: d.hardware, size: d.size, value: d.value, low: d.low, high: d.high, n: d.n }))),
       legend(palette),
       el("div", { class: "pair" }, ...SCORES.map((score) => chart(several, study, palette, score)))),
-    titledTable("Of k members: top-1, log loss, Brier score (squared distance to the right corner) and calibration error (root mean square of confidence less accuracy in 15 bins, without what bins of so few examples show by chance).",
+    rows.length === 0 ? null : titledTable("Of k members: top-1, log loss, Brier score (squared distance to the right corner) and calibration error (root mean square of confidence less accuracy in 15 bins, without what bins of so few examples show by chance).",
       table(["cell", "k", "top-1", "log loss", "Brier", "calibration error"], rows)),
     mixing.length === 0 ? null : titledTable("By how much the Brier score of a large ensemble, half from each side, is below the mean of the two that are all from one.",
-      table(["comparison", "falls by"], mixing)),
+      table(["comparison", "below by"], mixing)),
     ...unseen.map((of) => el("p", { class: "facts" }, `${of.label}: ${of.note}.`)));
 }
