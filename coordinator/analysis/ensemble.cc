@@ -25,6 +25,16 @@ constexpr int64_t kMostPermutations = 64;
 // The least probability that a loss is told of: of a float that has become 0.
 constexpr double kLeastProbability = 1e-30;
 
+// Two members say nothing of how far they spread.
+constexpr size_t kLeastMembers = 3;
+
+Estimate TooFew(Estimate estimate) {
+  estimate.low = estimate.high = std::nullopt;
+  estimate.method.clear();
+  estimate.note = "an interval takes three members";
+  return estimate;
+}
+
 using Probabilities = std::vector<float>;  // {examples, classes}
 
 Probabilities Softmax(std::span<const float> logits, size_t classes) {
@@ -182,6 +192,7 @@ class Groups {
     estimate.method = "jackknife over members";
     const double all = all_.*field;
     estimate.value = all / groups_;
+    if (of_member_.size() < kLeastMembers) return TooFew(std::move(estimate));
     std::vector<double> without;
     for (size_t m = 0; m < of_member_.size(); ++m) {
       if (groups_of_[m] == groups_) return WithoutInterval(std::move(estimate));
@@ -192,7 +203,9 @@ class Groups {
     for (const double value : without) squares += (value - mean) * (value - mean);
     const auto n = static_cast<double>(without.size());
     const auto interval = TInterval(*estimate.value, std::sqrt((n - 1) / n * squares), estimate.n);
-    if (!interval || squares == 0) return WithoutInterval(std::move(estimate));
+    // What rounding alone makes of equal scores is no spread.
+    const bool equal = squares <= n * std::pow(kRounding * std::max(1.0, std::abs(mean)), 2);
+    if (!interval || equal) return WithoutInterval(std::move(estimate));
     estimate.low = interval->low;
     estimate.high = interval->high;
     return estimate;
@@ -286,7 +299,7 @@ Estimate BrierOf(int64_t size, const std::vector<double>& own, const PairSums& p
   if (spread.empty() && size > 1) return Absent("score", std::ssize(own), "too few members");
   estimate = MeanEstimate(values, "score");
   CutInterval(estimate, 0, 2);
-  return estimate;
+  return own.size() < kLeastMembers ? TooFew(std::move(estimate)) : estimate;
 }
 
 }  // namespace

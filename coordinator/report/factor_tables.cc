@@ -144,7 +144,7 @@ void AddEnsembles(const Study& study, TextPage& page) {
     for (size_t k = 0; k < of.sizes.size(); ++k) {
       if (k > 0 && k + 1 < of.sizes.size()) continue;
       const analysis::EnsembleScores& scores = of.sizes[k];
-      rows.push_back({fmt::format("c{} {}{}", of.cell, of.label, of.under_trained ? " *" : ""),
+      rows.push_back({fmt::format("c{}{}", of.cell, of.under_trained ? " *" : ""),
                       std::to_string(scores.size), std::to_string(of.members),
                       WithInterval(scores.accuracy), WithInterval(scores.log_loss),
                       WithInterval(scores.brier), WithInterval(scores.calibration)});

@@ -51,11 +51,11 @@ void SayInterim(const Study& study, Headlines& headlines) {
       counts.missing > 0
           ? fmt::format("{} of {} members have ended", counts.total - counts.missing, counts.total)
           : "how many more members it takes is not decided yet";
-  headlines.push_back(
-      fmt::format("Interim: {}. Intervals of churn and top-1 hold at every look, whenever one "
-                  "stops; others hold "
-                  "for one look. Nothing is tested or claimed before all members have ended.",
-                  ended));
+  headlines.push_back(fmt::format(
+      "Interim: {}. Intervals of the churn inside a cell and of its top-1 hold at every "
+      "look, whenever one stops; others hold for one look. Nothing is tested or claimed "
+      "before all members have ended.",
+      ended));
 }
 
 // What it asks for, and the cells whose intervals came out wider, whyever: too few replicates may

@@ -237,6 +237,16 @@ TEST(EnsembleTest, MembersThatAreOneHaveNoIntervalAndGainNothing) {
   }
 }
 
+TEST(EnsembleTest, TwoMembersHaveNoInterval) {
+  const Members members = Some(10, 2, 40, 3);
+  const EnsembleScores one = ScoreEnsembles(members.Views(), members.labels, 3).at(0);
+  for (const Estimate* estimate : {&one.accuracy, &one.log_loss, &one.brier, &one.calibration}) {
+    EXPECT_TRUE(estimate->value.has_value());
+    EXPECT_FALSE(estimate->low.has_value() || estimate->high.has_value());
+    EXPECT_FALSE(estimate->note.empty());
+  }
+}
+
 TEST(EnsembleTest, SizesGoUpToHalfOfTheMembers) {
   const auto sizes = [](size_t members) {
     const Members some = Some(6, members, 20, 3);

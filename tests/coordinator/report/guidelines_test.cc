@@ -78,7 +78,7 @@ TEST(GuidelinesTest, TheBestOfSeveralIsSaidOfNoneThatOnlyLooksBest) {
 
 TEST(GuidelinesTest, WhereSourcesActTogetherHoldingOneIsNotWorthIt) {
   Study study = OneCell();
-  study.decompositions = {Shares(0.2, 0.1, 0.1, 0.41)};
+  study.decompositions = {Shares(0.12, 0.08, 0.1, 0.33)};
   EXPECT_THAT(
       BuildGuidelines(study),
       ElementsAre(
