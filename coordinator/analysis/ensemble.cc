@@ -295,9 +295,8 @@ Estimate BrierOf(int64_t size, const std::vector<double>& own, const PairSums& p
   const std::vector<double> spread = PseudoValues(pairs);
   std::vector<double> values = own;
   for (size_t m = 0; m < values.size() && !spread.empty(); ++m) values[m] -= share * spread[m];
-  Estimate estimate;
   if (spread.empty() && size > 1) return Absent("score", std::ssize(own), "too few members");
-  estimate = MeanEstimate(values, "score");
+  Estimate estimate = MeanEstimate(values, "score");
   CutInterval(estimate, 0, 2);
   return own.size() < kLeastMembers ? TooFew(std::move(estimate)) : estimate;
 }
@@ -347,7 +346,7 @@ std::vector<EnsembleScores> ScoreEnsembles(std::span<const std::span<const float
 
 Estimate GainOfMixing(std::span<const std::span<const float>> a,
                       std::span<const std::span<const float>> b, int32_t classes) {
-  if (a.size() != b.size() || a.size() < 3) {
+  if (a.size() != b.size() || a.size() < kLeastMembers) {
     return Absent("score", std::ssize(a), "it takes three members on both sides");
   }
   std::vector<Probabilities> members;

@@ -84,9 +84,9 @@ bool HasEnsembles(const Gathered& gathered, const CellFacts& cell) {
 }
 
 const CellFacts* FindCell(const Gathered& gathered, uint32_t index) {
-  const auto found = std::ranges::find_if(
-      gathered.cells, [&](const CellFacts& cell) { return cell.input->index == index; });
-  return found == gathered.cells.end() ? nullptr : &*found;
+  const auto index_of = [](const CellFacts& cell) { return cell.input->index; };
+  const auto found = std::ranges::lower_bound(gathered.cells, index, {}, index_of);
+  return found == gathered.cells.end() || index_of(*found) != index ? nullptr : &*found;
 }
 
 // Of the first replicates, as many as fit, those that both sides have.

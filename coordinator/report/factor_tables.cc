@@ -131,9 +131,8 @@ void AddDecompositions(const Study& study, TextPage& page) {
   page.Table({"setting", "of", "source", "alone", "with all it acts through"}, rows);
   page.Line(
       "alone: what the source does by itself, and what goes when it is held and the others are "
-      "not; "
-      "with all it acts through: what it makes when all others are held; -: not identified by what "
-      "was trained. Shares are estimates and may lie below 0.");
+      "not; with all it acts through: what it makes when all others are held; -: not identified by "
+      "what was trained. Shares are estimates and may lie below 0.");
   for (const SourceDecomposition& of : study.decompositions) page.Line("- " + of.text);
 }
 

@@ -205,11 +205,19 @@ void MarkUnderTrained(Gathered& gathered) {
   }
 }
 
+bool IsInterim(const StudyInput& input) {
+  if (input.sweep.until && !input.sweep.until->settled) return true;
+  return std::ranges::any_of(input.members, [](const MemberInput& member) {
+    return member.state == MemberState::kWaiting || member.state == MemberState::kLeased;
+  });
+}
+
 }  // namespace
 
 Gathered Gather(const StudyInput& input) {
   Gathered gathered;
   gathered.input = &input;
+  gathered.interim = IsInterim(input);
   for (const EvaluationSet& evaluation : input.evaluations) {
     SetFacts& set = gathered.sets.emplace_back();
     set.input = &evaluation;

@@ -66,6 +66,8 @@ struct Gathered {
   std::vector<SetFacts> sets;    // As StudyInput::evaluations; at least one.
   std::vector<UnderTrained> under_trained;
   std::vector<Warning> warnings;
+  // Members are still to come: some have not ended, or `until` has not decided how many there are.
+  bool interim = false;
 };
 
 // Cells are under-trained when the mean top-1 of their plan at their point of the axes, over all

@@ -10,6 +10,7 @@
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/analysis/interval.h"
 #include "coordinator/report/comparison_words.h"
+#include "coordinator/report/decompositions.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -32,16 +33,6 @@ void SayControls(const Study& study, Guidelines& guidelines) {
       "First find what is not held still: {} differs from {} on, where nothing is free. "
       "Until then every figure holds more than its plan says.",
       broken->label, broken->first_difference));
-}
-
-const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
-                             const std::string& source) {
-  for (const SourceShare& share : of.shares) {
-    const bool of_source =
-        source.empty() || (share.sources.size() == 1 && share.sources[0] == source);
-    if (share.kind == kind && of_source) return &share;
-  }
-  return nullptr;
 }
 
 // The interval that holds for all of so many shares at once (Bonferroni): the best of several is
@@ -212,14 +203,12 @@ void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparis
   if (decided && *worst->churn_excess.high < kShiftMargin) {
     guidelines.push_back(
         fmt::format("Members of these {} may be pooled under {}: between no two does the mean "
-                    "answer shift by {} "
-                    "or more; at most {} ({}).",
+                    "answer shift by {} or more; at most {} ({}).",
                     SidesWord(worst->factor), plan, Percent(kShiftMargin, 2), most, which));
   } else {
     guidelines.push_back(
         fmt::format("Whether members of different {} may be pooled under {} is open: a shift of "
-                    "the mean answer by up to {} is not "
-                    "excluded ({}).",
+                    "the mean answer by up to {} is not excluded ({}).",
                     SidesWord(worst->factor), plan, most, which));
   }
 }

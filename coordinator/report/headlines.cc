@@ -422,7 +422,6 @@ std::vector<std::string> BuildHeadlines(const Study& study) {
   SayShifts(study.hardware_tests, study.hardware, headlines);
   SayFactorAlone(study.stacks, headlines);
   SayShifts(study.stack_tests, study.stacks, headlines);
-  if (study.interim) return headlines;  // Who pays is a claim, too.
   if (!study.worst_classes.text.empty()) headlines.push_back(study.worst_classes.text);
   for (const WorstClasses& worst : study.worst_groups) headlines.push_back(worst.text);
   return headlines;

@@ -13,10 +13,6 @@ namespace noisefloor::report {
 // Why nothing is tested yet.
 inline constexpr char kTestedOnce[] = "it is tested once, when all members have ended";
 
-// Whether members are still to come: some have not ended, or `until` has not decided how many there
-// are.
-bool IsInterim(const StudyInput& input);
-
 // Whether `until` has yet to decide how many replicates the plan takes.
 bool IsUndecided(const SweepInput& sweep, const std::string& plan);
 

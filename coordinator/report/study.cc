@@ -78,7 +78,7 @@ Study BuildStudy(const StudyInput& input) {
   std::vector<size_t> everyone(gathered.members.size());
   std::iota(everyone.begin(), everyone.end(), size_t{0});
   study.counts = CountMembers(gathered, everyone);
-  study.interim = IsInterim(input);
+  study.interim = gathered.interim;
   study.evaluation = FactsOf(gathered);
   for (const CellFacts& cell : gathered.cells) {
     study.cohorts.push_back(BuildCohort(gathered, cell));

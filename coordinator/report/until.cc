@@ -8,17 +8,13 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 
-#include "coordinator/analysis/churn.h"
 #include "coordinator/analysis/sequential.h"
-#include "coordinator/analysis/spread.h"
 #include "coordinator/report/gather.h"
 #include "coordinator/report/interim.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
-
-constexpr size_t kLeastResults = 3;  // Of a pilot: the jackknife of a churn needs as many.
 
 // What the pilot of one cell says.
 struct PilotOfCell {
@@ -27,11 +23,6 @@ struct PilotOfCell {
   double spread = 0;   // nan: it says nothing.
   int64_t needed = 0;  // Replicates.
 };
-
-const PlanInput* FindPlan(const SweepInput& sweep, const std::string& name) {
-  const auto found = std::ranges::find(sweep.plans, name, &PlanInput::name);
-  return found == sweep.plans.end() ? nullptr : &*found;
-}
 
 // "churn spreads by 1.93 % over the 10 of its pilot (algo, cpu-amd-avx2)"
 std::string Spreads(const UntilInput& until, const PilotOfCell& cell) {
@@ -61,22 +52,6 @@ std::string DecidePlan(const UntilInput& until, const PlanInput& plan,
 }
 
 }  // namespace
-
-PilotSpread SpreadOfPilot(const Gathered& gathered, const CellFacts& cell,
-                          const std::string& figure, uint32_t pilot) {
-  std::vector<size_t> members;
-  std::ranges::copy_if(cell.done, std::back_inserter(members),
-                       [&](size_t m) { return gathered.members[m].input->replicate < pilot; });
-  std::vector<double> values;
-  if (figure == "top1") {
-    values = ValuesOf(gathered, members, &MemberFacts::accuracy);
-    std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  } else if (const Answers answers = AnswersOf(gathered, members); answers.matrix) {
-    values = analysis::PseudoValues(analysis::ChurnSums(*answers.matrix));
-  }
-  return {values.size() < kLeastResults ? std::nan("") : analysis::SdOf(values),
-          static_cast<int64_t>(values.size())};
-}
 
 Enough DecideUntil(const StudyInput& input) {
   const UntilInput& until = *input.sweep.until;
