@@ -174,18 +174,6 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForWriting(
   }
 }
 
-absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return 0;
-  SetUpOnce();
-  try {
-    SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs, SummedVfs());
-    return VersionOf(database, CurrentSchema().version());
-  } catch (const SQLite::Exception& problem) {
-    return ToStatus(problem, "opening " + path);
-  }
-}
-
 namespace {
 
 absl::StatusOr<std::unique_ptr<SQLite::Database>> TryToOpenForReading(const std::string& path) {
@@ -201,28 +189,41 @@ absl::StatusOr<std::unique_ptr<SQLite::Database>> TryToOpenForReading(const std:
   return database;
 }
 
-// What a writer that was killed had begun is taken back, which a reader may not.
-void RollBack(const std::string& path) {
-  SQLite::Database writer(path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,
-                          SummedVfs());
-  (void)writer.execAndGet("SELECT count(*) FROM sqlite_schema");
+absl::StatusOr<int64_t> TryToReadVersion(const std::string& path) {
+  SQLite::Database database(path, SQLite::OPEN_READONLY, kBusyTimeoutMs, SummedVfs());
+  return VersionOf(database, CurrentSchema().version());
+}
+
+// `read` opens `path` for reading. What a writer that was killed had begun is taken back before,
+// which a reader may not.
+template <typename Read>
+auto ReadOrRollBack(const std::string& path, const Read& read) -> decltype(read(path)) {
+  SetUpOnce();
+  try {
+    try {
+      return read(path);
+    } catch (const SQLite::Exception& error) {
+      if (error.getExtendedErrorCode() != SQLITE_READONLY_ROLLBACK) throw;
+      SQLite::Database writer(path, SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX, kBusyTimeoutMs,
+                              SummedVfs());
+      (void)writer.execAndGet("SELECT count(*) FROM sqlite_schema");
+    }
+    return read(path);
+  } catch (const SQLite::Exception& error) {
+    return ToStatus(error, "opening " + path);
+  }
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SQLite::Database>> OpenForReading(const std::string& path) {
-  SetUpOnce();
-  try {
-    try {
-      return TryToOpenForReading(path);
-    } catch (const SQLite::Exception& error) {
-      if (error.getExtendedErrorCode() != SQLITE_READONLY_ROLLBACK) throw;
-      RollBack(path);
-      return TryToOpenForReading(path);
-    }
-  } catch (const SQLite::Exception& error) {
-    return ToStatus(error, "opening " + path);
-  }
+  return ReadOrRollBack(path, TryToOpenForReading);
+}
+
+absl::StatusOr<int64_t> SchemaVersion(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return 0;
+  return ReadOrRollBack(path, TryToReadVersion);
 }
 
 absl::StatusOr<uint64_t> SumWhatOthersWrote(const std::string& path, bool was_killed) {

@@ -1,5 +1,6 @@
 #include "coordinator/store/database.h"
 
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
@@ -62,6 +63,33 @@ TEST_F(DatabaseTest, EveryTableIsStrict) {
                 "SELECT count(*) FROM pragma_table_list WHERE schema = 'main' "
                 "AND type = 'table' AND name NOT LIKE 'sqlite_%' AND NOT strict"),
             0);
+}
+
+// As a process that died within a transaction leaves it: a home that came from a backup has a
+// rollback journal until it is first served. See SQLite's "Hot Rollback Journals".
+TEST_F(DatabaseTest, WhatADeadWriterHadBegunIsTakenBackForReadersToo) {
+  { (*Open())->exec("PRAGMA journal_mode = DELETE; CREATE TABLE kept (n INTEGER) STRICT"); }
+  const TempHome versions;
+  const TempHome readers;
+  const std::string version_path = DatabasePath(versions.path());
+  const std::string reader_path = DatabasePath(readers.path());
+  {
+    SQLite::Database writer(path_, SQLite::OPEN_READWRITE);
+    writer.exec("PRAGMA cache_size = 1; BEGIN; DROP TABLE kept; PRAGMA user_version = 98");
+    ASSERT_GT(std::filesystem::file_size(path_ + "-journal"), 0u);
+    for (const std::string& copy : {version_path, reader_path}) {
+      std::filesystem::copy_file(path_, copy);
+      std::filesystem::copy_file(path_ + "-journal", copy + "-journal");
+    }
+  }
+
+  const absl::StatusOr<int64_t> version = SchemaVersion(version_path);
+  const auto reader = OpenForReading(reader_path);
+
+  ASSERT_TRUE(version.ok()) << version.status();
+  EXPECT_EQ(*version, CurrentSchema().version());
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(Ask(**reader, "SELECT count(*) FROM kept"), 0);
 }
 
 TEST_F(DatabaseTest, FileOfANewerProgramIsRefusedByName) {
