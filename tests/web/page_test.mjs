@@ -273,6 +273,21 @@ test("text from a sweep cannot become markup", async () => {
   await page.close();
 });
 
+test("a study of one hardware class, which is compared with none", async () => {
+  const value = structuredClone(study);
+  const only = value.cohorts[0].hardware;
+  const cells = new Set(value.cohorts.filter((c) => c.hardware === only).map((c) => c.cell));
+  value.cohorts = value.cohorts.filter((c) => cells.has(c.cell));
+  value.curves = value.curves.filter((c) => cells.has(c.cell));
+  value.hardware = value.stacks = [];
+  const { page, heard } = await open(value);
+
+  assert.deepEqual(heard, []);
+  assert.ok((await page.locator("figure svg").count()) >= 4, "figures are drawn");
+  assert.equal(await page.locator("figure .legend span").first().textContent(), only);
+  await page.close();
+});
+
 test("a study in which nothing finished is drawn in words", async () => {
   const empty = structuredClone(study);
   for (const list of ["cohorts", "controls", "physical", "hardware", "curves", "environment", "members"]) {

@@ -41,7 +41,7 @@ export function shortPairs(all: Comparison[], of: Factor["key"]): (h: Comparison
   if (of === "stacks") return (h) => `${h.stack_a} – ${h.stack_b}`;
   const names = [...new Set(all.flatMap((h) => [h.hardware_a, h.hardware_b]))].map((name) => name.split("-"));
   const first = names[0] ?? [];
-  const least = Math.min(...names.map((name) => name.length));
+  const least = Math.min(...names.map((name) => name.length), first.length);  // Of no pairs 0.
   let common = 0;
   while (common < least - 1 && names.every((name) => name[common] === first[common])) common += 1;
   const short = (name: string) => name.split("-").slice(common).join("-");
