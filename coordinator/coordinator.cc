@@ -17,10 +17,10 @@
 #include "coordinator/certificates/access_folder.h"
 #include "coordinator/figures/call_figures.h"
 #include "coordinator/figures/loop_figures.h"
+#include "coordinator/http_doors.h"
 #include "coordinator/loop/event_loop.h"
 #include "coordinator/loop/recovery.h"
 #include "coordinator/metrics/metrics.h"
-#include "coordinator/metrics/metrics_server.h"
 #include "coordinator/pools/pool_keeper.h"
 #include "coordinator/query/query.h"
 #include "coordinator/rpc/access_book.h"
@@ -71,12 +71,6 @@ void EndProcess(const absl::Status& status) {
 
 bool UsesAccess(const CoordinatorOptions& options) {
   return options.use_access && !options.listen.empty() && AccessIsSetUp(options.home);
-}
-
-absl::Status OffLoopback(const std::string& metrics) {
-  return InvalidInput("metrics: refusing to serve them on " + metrics +
-                      ": everybody who reaches it could read; expected a loopback address, or TLS "
-                      "and tokens, which `noisefloor access init` makes");
 }
 
 std::vector<std::string> ShortMethods() {
@@ -231,7 +225,8 @@ class RunningCoordinator final : public Coordinator {
   absl::Status Serve(const CoordinatorOptions& options, ServerSettings settings);
 
   std::string address() const override { return address_; }
-  std::string metrics_address() const override { return metrics_address_; }
+  std::string metrics_address() const override { return metrics_.address; }
+  std::string page_url() const override { return page_.url; }
   std::shared_ptr<grpc::Channel> InProcessChannel() override { return server_->InProcessChannel(); }
   void Stop() override;
 
@@ -249,7 +244,7 @@ class RunningCoordinator final : public Coordinator {
   absl::Status OpenPools(const CoordinatorOptions& options);
   std::vector<grpc::Service*> CloseDoors();
   absl::Status WriteOwnerAccess(const std::string& home);
-  absl::Status ServeMetrics(const CoordinatorOptions& options);
+  absl::Status OpenHttpDoors(const CoordinatorOptions& options);
   std::string MetricsText(const std::string& wal_path) const;
 
   SystemClock clock_;
@@ -277,8 +272,8 @@ class RunningCoordinator final : public Coordinator {
   std::string owner_access_;                  // Where it lies; empty: there is none.
   std::unique_ptr<RpcServer> server_;
   std::string address_;
-  std::string metrics_address_;
-  std::unique_ptr<metrics::MetricsServer> metrics_;
+  HttpDoor metrics_;
+  HttpDoor page_;
   uint32_t epoch_ = 0;
   std::atomic<bool> stopped_{false};
 };
@@ -429,7 +424,7 @@ absl::Status RunningCoordinator::Serve(const CoordinatorOptions& options, Server
                                    {"epoch", epoch_},
                                    {"tls", access_.enforced()}});
   }
-  if (!options.metrics.empty()) NF_RETURN_IF_ERROR(ServeMetrics(options));
+  NF_RETURN_IF_ERROR(OpenHttpDoors(options));
   loop_.Start();
   until_->Start();
   // Without an address no worker could come.
@@ -455,29 +450,27 @@ std::string RunningCoordinator::MetricsText(const std::string& wal_path) const {
                         .version = NOISEFLOOR_VERSION});
 }
 
-absl::Status RunningCoordinator::ServeMetrics(const CoordinatorOptions& options) {
-  NF_ASSIGN_OR_RETURN(Address address, ParseAddress(options.metrics));
-  metrics::ServerSettings settings{.host = address.host, .port = address.port};
-  if (!IsLoopback(address)) {
-    if (!access_.enforced()) return OffLoopback(options.metrics);
-    settings.key_and_certificate = ServerPemPath(options.home);
-    settings.may_read = [this](std::string_view token) -> absl::Status {
-      NF_ASSIGN_OR_RETURN(const access::Caller caller, access_.Check(token));
-      if (Allows(caller.role, access::Role::kReader)) return absl::OkStatus();
-      return MakeError(absl::StatusCode::kPermissionDenied, "metrics need the role reader");
-    };
+absl::Status RunningCoordinator::OpenHttpDoors(const CoordinatorOptions& options) {
+  const HttpHost host{options.home, access_};
+  if (!options.metrics.empty()) {
+    NF_ASSIGN_OR_RETURN(metrics_, OpenMetrics(host, options.metrics,
+                                              [this, wal = DatabasePath(options.home) + "-wal"] {
+                                                return MetricsText(wal);
+                                              }));
+    LogInfo("metrics_served", {{"address", metrics_.address}});
   }
-  settings.text = [this, wal = DatabasePath(options.home) + "-wal"] { return MetricsText(wal); };
-  NF_ASSIGN_OR_RETURN(metrics_, metrics::MetricsServer::Start(std::move(settings)));
-  address.port = metrics_->port();
-  metrics_address_ = ToText(address);
-  LogInfo("metrics_served", {{"address", metrics_address_}});
+  if (!options.page.empty()) {
+    NF_ASSIGN_OR_RETURN(page_,
+                        OpenPage(host, options.page, options.page_at_any_port, InProcessChannel()));
+    LogInfo("page_served", {{"address", page_.address}});
+  }
   return absl::OkStatus();
 }
 
 void RunningCoordinator::Stop() {
   if (stopped_.exchange(true)) return;
-  metrics_.reset();
+  metrics_.server.reset();
+  page_.server.reset();
   // Before the loop, which keeps what it decides; and first of all: a cluster that takes its time
   // is waited for while workers are still served.
   if (pools_) pools_->Stop();

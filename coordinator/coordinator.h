@@ -31,6 +31,10 @@ struct CoordinatorOptions {
   // Where Prometheus reads figures: "127.0.0.1:9464"; empty: nowhere. Off loopback only with TLS
   // and tokens, of which that of any reader will do.
   std::string metrics = "";
+  // Where browsers find its page: "127.0.0.1:7078"; empty: nowhere. Off loopback only with TLS and
+  // tokens.
+  std::string page = "";
+  bool page_at_any_port = false;                         // At a free one when that port is taken.
   absl::Duration lease_ttl = absl::Seconds(15);          // A lease lives so long unrenewed,
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
@@ -68,6 +72,10 @@ class Coordinator {
 
   // "127.0.0.1:9464"; empty without metrics.
   virtual std::string metrics_address() const { return ""; }
+
+  // What a browser opens: "http://127.0.0.1:7078/?token=..."; where access is set up without a
+  // token. Empty without a page.
+  virtual std::string page_url() const { return ""; }
 
   // Calls without a socket. Must not be used after Stop.
   // shared: gRPC's stubs hold their channel so.

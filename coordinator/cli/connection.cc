@@ -105,7 +105,8 @@ absl::Status Connection::OpenHome(const Context& context, const Wish& wish) {
     NF_ASSIGN_OR_RETURN(home, MakeTemporaryHome());
     temporary_home_ = home;
   }
-  auto started = context.start_coordinator({.home = home, .listen = wish.listen});
+  auto started =
+      context.start_coordinator({.home = home, .listen = wish.listen, .page = wish.page});
   if (only_reads && absl::IsPermissionDenied(started.status())) {
     NF_ASSIGN_OR_RETURN(temporary_home_, MakeTemporaryHome());
     NF_RETURN_IF_ERROR(CopyToRead(home, temporary_home_));

@@ -40,6 +40,8 @@ class Connection {
     // Address of the coordinator in process; empty: no network, and where another process holds the
     // home, its coordinator does as well.
     std::string listen;
+    // Of the one in process: where browsers find its page; empty: nowhere.
+    std::string page;
     // This process, whatever is named elsewhere; refused where another process holds the home.
     bool here = false;
   };

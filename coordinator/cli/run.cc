@@ -32,6 +32,7 @@ class RunCommand final : public Command {
     return R"(  noisefloor run deploy/sweeps/first_study.yaml
   noisefloor run sweep.yaml --data-root=/data --slots=2 --report=study.html
   noisefloor run sweep.yaml          # interrupted: the same command goes on
+  noisefloor run sweep.yaml --page   # and watch it in a browser
   noisefloor run sweep.yaml --again  # a new sweep beside the old one
   noisefloor run sweep.yaml --trainer "mine=python train.py")";
   }
@@ -47,6 +48,9 @@ class RunCommand final : public Command {
     app.add_option("--report", report_,
                    "where the page goes (default: <--home>/reports/NAME-sID.html)")
         ->type_name("FILE");
+    app.add_flag("--page", page_,
+                 "offer the page for browsers while it runs, at a free port of loopback or "
+                 "--page=HOST:PORT");
     app.add_option("--data-root", data_root_, kDataRootHelp)->type_name("DIRS");
     app.add_option("--trainer", trainers_, kTrainerHelp)
         ->type_name("STACK=COMMAND")
@@ -59,6 +63,8 @@ class RunCommand final : public Command {
       return InvalidInput(fmt::format("--coordinator: run brings its own; use {} and {}",
                                       context.Hint("submit"), context.Hint("watch")));
     }
+    if (page_ == "true") page_ = "127.0.0.1:0";  // The flag without a value.
+    if (!page_.empty()) NF_RETURN_IF_ERROR(ParseAddress(page_).status());
     OutliveReaders();
     if (!trainers_.empty()) return RunOthers(context);
     NF_ASSIGN_OR_RETURN(const SweepFile file,
@@ -112,8 +118,12 @@ class RunCommand final : public Command {
   }
 
   absl::StatusOr<Connection> OpenHere(const Context& context) const {
-    absl::StatusOr<Connection> connection = OpenToTrain(context, Connection::Home::kMake);
+    absl::StatusOr<Connection> connection = OpenToTrain(context, Connection::Home::kMake, page_);
     if (!connection.ok()) return Queueable(context, connection.status());
+    const Coordinator* const here = connection->coordinator();
+    if (here != nullptr && !here->page_url().empty()) {
+      context.err << "page: " << here->page_url() << "\n";
+    }
     return connection;
   }
 
@@ -222,6 +232,7 @@ class RunCommand final : public Command {
   std::string file_;
   std::string report_;
   std::string data_root_;
+  std::string page_;
   int slots_ = 0;
   bool again_ = false;
   std::vector<std::string> trainers_;

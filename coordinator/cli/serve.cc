@@ -1,3 +1,4 @@
+#include <limits>
 #include <optional>
 
 #include "fmt/format.h"
@@ -17,6 +18,8 @@
 namespace noisefloor::cli {
 
 namespace {
+
+constexpr std::string_view kNoPage = "off";
 
 class Serve final : public Command {
  public:
@@ -39,6 +42,11 @@ class Serve final : public Command {
     app.add_option("--metrics", metrics_,
                    "address where Prometheus reads figures, at /metrics (default: nowhere); off "
                    "loopback with TLS and a reader's token, once access is set up")
+        ->type_name("HOST:PORT");
+    app.add_option("--page", page_,
+                   "address of the page for browsers, or off (default: on loopback, at the port "
+                   "after that of --listen or, where that is taken, a free one); off loopback with "
+                   "TLS and a reader's token, once access is set up")
         ->type_name("HOST:PORT");
     app.add_option("--data-root", data_root_,
                    "folders with data sets that workers without them get from here, a:b (default: "
@@ -73,8 +81,9 @@ class Serve final : public Command {
     }
     NF_ASSIGN_OR_RETURN(const LogSettings log, Log());
     NF_RETURN_IF_ERROR(ReadTimes());
-    for (const std::string* address : {&listen_, &metrics_}) {
-      if (!address->empty()) NF_RETURN_IF_ERROR(ParseAddress(*address).status());
+    for (const std::string* address : {&listen_, &metrics_, &page_}) {
+      if (!address->empty() && *address != kNoPage)
+        NF_RETURN_IF_ERROR(ParseAddress(*address).status());
     }
     NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     NF_RETURN_IF_ERROR(CheckGivenRoots("--stack-root", stack_root_));
@@ -120,11 +129,14 @@ class Serve final : public Command {
   absl::StatusOr<std::unique_ptr<Coordinator>> Start(Context& context,
                                                      const std::optional<Handover>& handover) {
     NF_ASSIGN_OR_RETURN(const std::string listen, ListenAddress(context));
-    if (!metrics_.empty()) NF_RETURN_IF_ERROR(CheckMetrics(context));
+    NF_RETURN_IF_ERROR(CheckReach(context, "--metrics", metrics_));
+    NF_RETURN_IF_ERROR(CheckReach(context, "--page", page_));
     CoordinatorOptions options = {.home = context.options.home,
                                   .listen = listen,
                                   .use_access = true,
                                   .metrics = metrics_,
+                                  .page = PageAddress(listen),
+                                  .page_at_any_port = page_.empty(),
                                   .data_roots = DataRoots(context, data_root_),
                                   .stack_roots = SplitDataRoots(stack_root_),
                                   .cluster_poll = poll_};
@@ -145,7 +157,8 @@ class Serve final : public Command {
     if (context.Json()) {
       Json said = {{"address", coordinator.address()},
                    {"home", home},
-                   {"metrics", coordinator.metrics_address()}};
+                   {"metrics", coordinator.metrics_address()},
+                   {"page", coordinator.page_url()}};
       if (handover) said["term"] = handover->term();
       PrintJson(context.out, said);
     } else {
@@ -154,6 +167,9 @@ class Serve final : public Command {
                   << EpochText(home) << (handover ? fmt::format(", term {}", handover->term()) : "")
                   << "\n";
       if (!metrics_.empty()) context.out << "metrics on " << coordinator.metrics_address() << "\n";
+      if (!coordinator.page_url().empty()) {
+        context.out << "page: " << coordinator.page_url() << "\n";
+      }
     }
     context.out.flush();
   }
@@ -183,13 +199,27 @@ class Serve final : public Command {
         listen_, context.Hint("access init --address=" + found)));
   }
 
-  absl::Status CheckMetrics(const Context& context) const {
-    NF_ASSIGN_OR_RETURN(const Address address, ParseAddress(metrics_));
-    if (IsLoopback(address) || AccessIsSetUp(context.options.home)) return absl::OkStatus();
+  // `address`: empty or kNoPage: nothing is served there.
+  static absl::Status CheckReach(const Context& context, std::string_view option,
+                                 const std::string& address) {
+    if (address.empty() || address == kNoPage || AccessIsSetUp(context.options.home)) {
+      return absl::OkStatus();
+    }
+    NF_ASSIGN_OR_RETURN(const Address where, ParseAddress(address));
+    if (IsLoopback(where)) return absl::OkStatus();
     return InvalidInput(fmt::format(
-        "--metrics={}: others could read them, and access is not set up: {} makes a certificate "
-        "and tokens; or expected an address on loopback",
-        metrics_, context.Hint("access init")));
+        "{}={}: others could read there, and access is not set up: {} makes a certificate and "
+        "tokens; or expected an address on loopback",
+        option, address, context.Hint("access init")));
+  }
+
+  std::string PageAddress(const std::string& listen) const {
+    if (page_ == kNoPage) return "";
+    if (!page_.empty()) return page_;
+    const absl::StatusOr<Address> address = ParseAddress(listen);
+    const uint16_t port = address.ok() ? address->port : 0;
+    const bool next = port != 0 && port != std::numeric_limits<uint16_t>::max();
+    return ToText(Address{"127.0.0.1", static_cast<uint16_t>(next ? port + 1 : 0)});
   }
 
   absl::StatusOr<LogSettings> Log() const {
@@ -209,6 +239,7 @@ class Serve final : public Command {
 
   std::string listen_;
   std::string metrics_;
+  std::string page_;
   std::string data_root_;
   std::string stack_root_;
   std::string cluster_poll_ = "15s";

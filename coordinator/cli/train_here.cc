@@ -29,8 +29,9 @@ absl::Status EndedTooSoon(const Context& context, ChildProcess& worker) {
 
 }  // namespace
 
-absl::StatusOr<Connection> OpenToTrain(const Context& context, Connection::Home home) {
-  const Connection::Wish wish = {.home = home, .listen = "127.0.0.1:0"};
+absl::StatusOr<Connection> OpenToTrain(const Context& context, Connection::Home home,
+                                       const std::string& page) {
+  const Connection::Wish wish = {.home = home, .listen = "127.0.0.1:0", .page = page};
   {
     absl::StatusOr<Connection> connection = Connection::Open(context, wish);
     if (!connection.ok() || !LocalWorkerIsThere(context)) return connection;

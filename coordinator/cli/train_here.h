@@ -15,7 +15,9 @@ namespace noisefloor::cli {
 // The home with a coordinator in this process. A worker that an earlier one has left there, and
 // that finishes what it trains, is waited for first: its results count when the next worker brings
 // them before their leases end.
-absl::StatusOr<Connection> OpenToTrain(const Context& context, Connection::Home home);
+// `page`: see Connection::Wish.
+absl::StatusOr<Connection> OpenToTrain(const Context& context, Connection::Home home,
+                                       const std::string& page = "");
 
 struct TrainedHere {
   v1::SweepSummary sweep;

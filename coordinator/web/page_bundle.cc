@@ -1,6 +1,6 @@
 #include "coordinator/web/page_bundle.h"
 
-// NF_PAGE_SCRIPT and NF_PAGE_STYLE are the files' paths, given by CMake.
+// The paths of the files are given by CMake.
 #define NF_EMBED(name, path)       \
   asm(".pushsection .rodata\n"     \
       ".global " name "\n" name    \
@@ -14,12 +14,18 @@
 
 NF_EMBED("kNoisefloorPageScript", NF_PAGE_SCRIPT);
 NF_EMBED("kNoisefloorPageStyle", NF_PAGE_STYLE);
+NF_EMBED("kNoisefloorLiveScript", NF_LIVE_SCRIPT);
+NF_EMBED("kNoisefloorLiveStyle", NF_LIVE_STYLE);
 
 extern "C" {
 extern const char kNoisefloorPageScript[];
 extern const char kNoisefloorPageScriptEnd[];
 extern const char kNoisefloorPageStyle[];
 extern const char kNoisefloorPageStyleEnd[];
+extern const char kNoisefloorLiveScript[];
+extern const char kNoisefloorLiveScriptEnd[];
+extern const char kNoisefloorLiveStyle[];
+extern const char kNoisefloorLiveStyleEnd[];
 }
 
 namespace noisefloor::web {
@@ -27,5 +33,9 @@ namespace noisefloor::web {
 std::string_view PageScript() { return {kNoisefloorPageScript, kNoisefloorPageScriptEnd}; }
 
 std::string_view PageStyle() { return {kNoisefloorPageStyle, kNoisefloorPageStyleEnd}; }
+
+std::string_view LiveScript() { return {kNoisefloorLiveScript, kNoisefloorLiveScriptEnd}; }
+
+std::string_view LiveStyle() { return {kNoisefloorLiveStyle, kNoisefloorLiveStyleEnd}; }
 
 }  // namespace noisefloor::web

@@ -1,38 +1,16 @@
-// A browser for the page's tests, and pages of studies in it. Run with RENDER_PAGE STUDY.json.
-import assert from "node:assert/strict";
+// Pages of studies in a browser. Run with RENDER_PAGE STUDY.json.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
 
+import { browser, folder } from "./browser.mjs";
+
+export { axe } from "./browser.mjs";
+
 const [renderPage, studyPath] = process.argv.slice(2);
-const app = new URL("../../coordinator/web/app/package.json", import.meta.url);
-const { chromium } = createRequire(app)("playwright-core");
-
-/** The source of axe-core: rules for what everybody can use. */
-export const axe = readFileSync(createRequire(app).resolve("axe-core/axe.min.js"), "utf8");
-
-const folder = mkdtempSync(join(tmpdir(), "noisefloor-page-"));
-const browserPath = ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
-let browser;
 
 export const study = JSON.parse(readFileSync(studyPath, "utf8"));
-
-before(async () => {
-  assert.ok(browserPath, "no Chromium: deploy/setup --check installs it");
-  browser = await chromium.launch({
-    executablePath: browserPath,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync",
-      "--disable-component-update", "--no-first-run"],
-  });
-});
-after(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true });
-});
 
 /** The page's file, as the program writes it. */
 export function write(value) {

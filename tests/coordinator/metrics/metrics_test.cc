@@ -167,7 +167,7 @@ TEST_F(MetricsTest, NothingElseIsAnswered) {
   const absl::StatusOr<Address> where = ParseAddress(coordinator_->metrics_address());
   httplib::Client client(where->host, where->port);
   EXPECT_EQ(client.Get("/")->status, 404);
-  EXPECT_EQ(client.Post(kPath, "x", "text/plain")->status, 404);
+  EXPECT_EQ(client.Post(kPath, "x", "text/plain")->status, 405);
 }
 
 TEST(MetricsAccessTest, OffLoopbackTheyNeedTlsAndAReadersToken) {

@@ -1,88 +1,16 @@
 // The report: reads the Study that lies in the page and draws it. Makes no request.
 import "./page.css";
-import { classes } from "./classes";
-import { contrasts } from "./contrasts";
-import { curves } from "./curves";
-import { decompositions } from "./decompositions";
-import { divergent } from "./divergent";
-import { ensembles } from "./ensembles";
-import { beginFigures } from "./figure";
-import { chosen, filterBar } from "./filter";
 import { el } from "./format";
-import { header, environment, members, warnings } from "./frame";
-import { hardware, stacks } from "./hardware";
-import { heatMap } from "./heat_map";
-import { hardwarePalette, Palette } from "./palette";
-import { rememberPaths } from "./paths";
-import { recipe } from "./recipe";
-import { control, sources } from "./sources";
+import { unfoldToPrint } from "./print";
+import { showReport } from "./report";
 import { Study } from "./study";
 import { listenForTips } from "./tip";
 
-function parts(study: Study, palette: Palette): HTMLElement[] {
-  beginFigures(study.sweep.name, study.choice);
-  return [
-    control(study),
-    sources(study, palette),
-    decompositions(study),
-    contrasts(study),
-    hardware(study),
-    stacks(study),
-    curves(study, palette),
-    heatMap(study),
-    ensembles(study, palette),
-    classes(study, palette),
-    divergent(study),
-    recipe(study),
-    environment(study),
-    members(study),
-  ].filter((part) => part !== null);
-}
-
-/** Links to the sections, in their order. */
-function contents(sections: HTMLElement[]): HTMLElement {
-  return el("nav", { class: "contents", "aria-label": "Contents" }, ...sections.map((section) => {
-    const title = section.querySelector("h2");
-    return el("a", { href: `#${title?.id}` }, title?.textContent ?? "");
-  }));
-}
-
-/** What is folded on a screen is printed, too. */
-function unfoldToPrint(): void {
-  let folded: HTMLDetailsElement[] = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
-    for (const one of folded) one.querySelector("summary")?.click();
-  });
-  addEventListener("afterprint", () => {
-    for (const one of folded) one.open = false;
-  });
-}
-
-function main(): void {
-  const text = document.getElementById("study")?.textContent ?? "";
-  const study = JSON.parse(text) as Study;
-  const page = el("main", { id: "page" });
-  (document.getElementById("app") ?? document.body).append(page);
-  if (study.study_version !== 2) {
-    page.append(el("p", {}, `This page draws studies of version 2; this one is ${study.study_version}.`));
-    return;
-  }
-  rememberPaths(study);
-  listenForTips();
-  unfoldToPrint();
-  const palette = hardwarePalette(study);
-  const body = el("div", {});
-  const draw = (some: Study) => {
-    const sections = parts(some, palette);
-    const told = some.choice ? el("p", { class: "lead chosen", role: "status" }, `Only ${some.choice}. What is said of the whole study at once (contrasts, shares of the sources, tests of all classes, the worst classes, the examples that flip) is left out.`) : null;
-    body.replaceChildren(...(told ? [told] : []), contents(sections), ...sections);
-  };
-  draw(study);
-  const bar = filterBar(study, (choice) => draw(chosen(study, choice)));
-  page.append(header(study, text), warnings(study), ...(bar ? [bar] : []), body);
-  document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  page.dataset["drawn"] = "yes";
-}
-
-main();
+const text = document.getElementById("study")?.textContent ?? "";
+const page = el("main", { id: "page" });
+(document.getElementById("app") ?? document.body).append(page);
+listenForTips();
+unfoldToPrint();
+showReport(JSON.parse(text) as Study, text, page);
+document.getElementById(location.hash.slice(1))?.scrollIntoView();
+page.dataset["drawn"] = "yes";

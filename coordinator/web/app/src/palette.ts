@@ -10,9 +10,14 @@ export interface Palette {
   range: string[];
 }
 
-export function hardwarePalette(study: Study): Palette {
-  const domain = [...new Set(study.cohorts.map((c) => c.hardware))].sort();
+/** Of these classes, of which some may be named more than once. */
+export function coloursOf(classes: string[]): Palette {
+  const domain = [...new Set(classes)].sort();
   return { domain, range: domain.map((_, i) => COLOURS[i % COLOURS.length] ?? "#666666") };
+}
+
+export function hardwarePalette(study: Study): Palette {
+  return coloursOf(study.cohorts.map((c) => c.hardware));
 }
 
 /** Of what is no class of hardware: in another hue than all of them. */

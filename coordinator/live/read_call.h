@@ -1,0 +1,56 @@
+// A call of a method by name, whose messages come one after the other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/client_callback.h"
+
+#include "common/base/mutex.h"
+#include "common/base/status.h"
+
+namespace noisefloor::live {
+
+// Thread-safe. It lives until the call has ended and nobody holds it.
+class ReadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  // `method` takes one message and answers with one or a stream of them. `token`: the
+  // caller's; empty: none. A call that takes longer than `within` ends; infinite: none does.
+  // shared: with gRPC, while it runs.
+  static std::shared_ptr<ReadCall> Start(const std::shared_ptr<grpc::Channel>& channel,
+                                         const google::protobuf::MethodDescriptor& method,
+                                         const google::protobuf::Message& request,
+                                         std::string_view token, absl::Duration within);
+
+  // Calls `then` once, on a thread of gRPC: with a message that lives until the next call of Next,
+  // with null at the end, or with why there is none. One call at a time, none after the end.
+  using Then = std::function<void(absl::StatusOr<const google::protobuf::Message*> message)>;
+  void Next(Then then) ABSL_LOCKS_EXCLUDED(mutex_);
+  // What waits ends soon, as cancelled. Nothing is asked for after this.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  ReadCall(const google::protobuf::MethodDescriptor& method,
+           const google::protobuf::Message& request);
+  void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_);
+  void OnDone(const grpc::Status& status) override ABSL_LOCKS_EXCLUDED(mutex_);
+
+  std::shared_ptr<ReadCall> self_;  // shared: until OnDone.
+  grpc::ClientContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer response_;
+  std::unique_ptr<google::protobuf::Message> message_;
+  Mutex mutex_;
+  Then then_ ABSL_GUARDED_BY(mutex_);         // Of the Next that waits.
+  bool held_ ABSL_GUARDED_BY(mutex_) = true;  // Else OnDone might come between two reads.
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace noisefloor::live

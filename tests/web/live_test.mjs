@@ -1,0 +1,272 @@
+// The page of a running coordinator in a real browser, while a worker trains and the coordinator is
+// killed: what it shows is what the services tell. node live_test.mjs BIN_FOLDER
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import test, { after, before } from "node:test";
+
+import { axe, browser, folder } from "./browser.mjs";
+
+const bin = process.argv[2];
+const program = (name) => join(bin, name);
+const home = join(folder, "home");
+const PATIENCE = 60_000;  // For what a loaded machine does.
+
+const SWEEP = `name: live
+notes: what a page can show
+model: {name: small_cnn, batch_norm: true}
+data: {name: fashion-mnist-sample, train_examples: 512, test_examples: 200}
+train:
+  epochs: 2
+  batch_size: 64
+  optimizer: {name: sgd, learning_rate: 0.05, momentum: 0.9}
+noise: [control, algo]
+hardware: any
+replicates: 3
+`;
+
+/** A port that was free a moment ago; a coordinator that is started again needs the same one. */
+async function freePort() {
+  const server = createServer();
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+const started = new Set();
+function start(name, args) {
+  const child = spawn(program(name), args, { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, HOME: folder } });
+  started.add(child);
+  child.on("exit", () => started.delete(child));
+  return child;
+}
+
+async function ended(child, signal) {
+  const gone = new Promise((done) => child.exitCode !== null || child.signalCode !== null ? done() : child.on("exit", done));
+  child.kill(signal);
+  await gone;
+}
+
+let ports;
+async function serve() {
+  const child = start("noisefloor", ["--output=json", "serve", `--home=${home}`, `--listen=127.0.0.1:${ports[0]}`, `--page=127.0.0.1:${ports[1]}`, "--log-level=off"]);
+  let said = "";
+  for await (const piece of child.stdout) {
+    said += piece;
+    try {
+      return { child, url: JSON.parse(said).page };
+    } catch { /* Not all of it yet. */ }
+  }
+  throw new Error(`serve ended: ${said}`);
+}
+
+function cli(...args) {
+  return JSON.parse(execFileSync(program("noisefloor"), [`--coordinator=127.0.0.1:${ports[0]}`, "--output=json", ...args], { encoding: "utf8", maxBuffer: 64 << 20 }));
+}
+
+let coordinator;
+before(async () => {
+  ports = [await freePort(), await freePort()];
+  coordinator = await serve();
+  writeFileSync(join(folder, "sweep.yaml"), SWEEP);
+  cli("submit", join(folder, "sweep.yaml"));
+});
+after(async () => {
+  for (const child of [...started]) await ended(child, "SIGKILL");
+});
+
+/** A tab that is signed in; `heard`: what its console says and what it asks of others. */
+async function open(path, { width = 1100, colorScheme = "light", signIn = true } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+  const page = await context.newPage();
+  const { origin } = new URL(coordinator.url);
+  const heard = [];
+  page.on("console", (message) => heard.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => heard.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) heard.push(`request: ${request.url()}`);
+  });
+  page.setDefaultTimeout(PATIENCE);
+  if (signIn) await page.goto(coordinator.url);
+  if (path) await page.goto(origin + path);
+  return { page, heard, context };
+}
+
+async function told(page, method, query = "") {
+  return page.evaluate(async (url) => (await fetch(url)).json(), `/api/${method}?${query}`);
+}
+
+async function axeFinds(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run());
+  return violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => `${v.id}: ${v.nodes[0].html}`);
+}
+
+test("who has no token signs in, and comes to the view that was asked for", async () => {
+  const { page, context } = await open("/s1/members?state=MEMBER_STATE_WAITING", { signIn: false });
+  assert.match(await page.textContent("main"), /needs a token/);
+  assert.deepEqual(await axeFinds(page), []);
+
+  await page.fill("input[name=token]", "wrong");
+  await page.click("button");
+  await page.getByText("opens nothing here").waitFor();
+  await page.fill("input[name=token]", new URL(coordinator.url).searchParams.get("token"));
+  await page.click("button");
+
+  await page.locator("h1", { hasText: "live" }).waitFor();
+  assert.equal(new URL(page.url()).pathname, "/s1/members");
+  assert.equal(new URL(page.url()).search, "", "the token is not in the address");
+  assert.equal(await page.evaluate(() => document.cookie), "", "scripts cannot read it");
+  await context.close();
+});
+
+test("what waits says why", async () => {
+  const { page, heard, context } = await open("/s1");
+  await page.getByText("no worker is connected").waitFor();
+  assert.match(await page.textContent(".bar + .standing"), /waiting; 0 of 6 members ended/);
+  assert.deepEqual(heard, []);
+  await context.close();
+});
+
+test("a sweep is watched to its end without a reload, through the death of its coordinator", async () => {
+  const { page, context } = await open("/");
+  await page.getByRole("link", { name: "s1 live" }).click();
+  await page.getByText("no worker is connected").waitFor();
+  await page.evaluate(() => { window.stayed = true; });
+
+  await ended(coordinator.child, "SIGKILL");
+  await page.locator(".live[data-live=false]", { hasText: "connection lost" }).waitFor();
+  const before = coordinator.url;
+  coordinator = await serve();
+  assert.equal(coordinator.url, before, "a restart signs nobody out");
+  await page.locator(".live[data-live=true]").waitFor();
+
+  const worker = start("noisefloor-worker", [`--coordinator=127.0.0.1:${ports[0]}`, `--state=${join(folder, "worker")}`, "--slots=1"]);
+  const left = new Promise((_, fail) => worker.on("exit", (code) => fail(new Error(`the worker ended with ${code}`))));
+  await Promise.race([page.getByText("It has ended: the report says").waitFor(), left]);
+  worker.removeAllListeners("exit");
+  await ended(worker, "SIGTERM");
+
+  assert.equal(await page.evaluate(() => window.stayed), true);
+  const { sweep } = await told(page, "GetSweep", "sweep_id=1");
+  assert.equal(sweep.done, 6);
+  assert.match(await page.textContent(".bar + .standing"), /^ended; 6 done/);
+  assert.equal(await page.getAttribute(".bar", "aria-label"), "6 done");
+  const lines = await page.locator(".lines li").allTextContents();
+  for (const { id } of cli("members", "s1").members) {
+    assert.equal(lines.filter((line) => line.includes(`${id} done`)).length, 1, `${id} ended once: ${lines.join("\n")}`);
+  }
+  await context.close();
+});
+
+test("members are filtered and sorted by the coordinator, and the address has it all", async () => {
+  const { page, heard, context } = await open("/s1/members");
+  const ids = async () => (await page.locator("tbody td:first-child").allTextContents()).map((text) => text.trim());
+  await page.locator("tbody tr").first().waitFor();
+  assert.deepEqual(await ids(), ["s1c0r0", "s1c0r1", "s1c0r2", "s1c1r0", "s1c1r1", "s1c1r2"]);
+
+  await page.getByRole("link", { name: "Sort by Top-1" }).click();
+  await page.locator("th[aria-sort=ascending]", { hasText: "Top-1" }).waitFor();
+  await page.locator("tbody tr").first().waitFor();
+  await page.getByRole("link", { name: "Sort by Top-1" }).click();
+  await page.locator("th[aria-sort=descending]", { hasText: "Top-1" }).waitFor();
+  await page.locator("tbody tr").first().waitFor();
+  const { members } = await told(page, "ListMembers", "sweep_id=1&order_by=top1+desc");
+  assert.deepEqual(await ids(), members.map((m) => m.id));
+  const shown = await page.locator("tbody td:nth-child(8)").allTextContents();
+  assert.deepEqual(shown, members.map((m) => `${(m.outcome.metrics.top1 * 100).toFixed(2)} %`));
+
+  await page.getByLabel("Plan", { exact: true }).selectOption("algo");
+  await page.locator("tbody tr").nth(2).waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 3);
+  assert.ok((await ids()).every((id) => id.startsWith("s1c1")));
+  assert.match(page.url(), /sort=top1\+desc&plan=algo|plan=algo&sort=top1/);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 6);
+
+  await page.goto(`${new URL(page.url()).origin}/s1/members?state=MEMBER_STATE_FAILED`);
+  await page.getByText("No member is like that.").waitFor();
+  assert.deepEqual(heard, []);
+  await context.close();
+});
+
+test("a member's whole story: what it measured, its files and their content", async () => {
+  const { page, heard, context } = await open("/s1c1r2");
+  await page.locator("svg").nth(2).waitFor();
+  assert.match(await page.textContent(".lead"), /s1c1r2 is done/);
+
+  await page.locator("summary", { hasText: "values" }).click();
+  const rows = await page.locator("details", { hasText: "values" }).first().locator("tbody tr").allTextContents();
+  const { member } = await told(page, "GetMember", "member=s1c1r2");
+  assert.ok(rows.length >= 8, "losses and accuracies of two epochs");
+  assert.ok(rows.some((row) => row.includes("top-1") && row.includes(String(member.outcome.metrics.top1))), rows.join("\n"));
+
+  const links = await page.locator("a[href^='/api/GetArtifact']").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+  assert.equal(links.length, member.outcome.artifacts.length);
+  for (const [i, artifact] of member.outcome.artifacts.entries()) {
+    const bytes = Buffer.from(await page.evaluate(async (url) => Array.from(new Uint8Array(await (await fetch(url)).arrayBuffer())), links[i]));
+    assert.equal(createHash("sha256").update(bytes).digest("hex"), artifact.sha256, artifact.kind);
+  }
+  const states = await page.locator("tr", { has: page.locator("td:first-child", { hasText: /^init$/ }) }).first().textContent();
+  assert.match(states, /free/, "init is free under algo");
+  assert.deepEqual(heard, []);
+  await context.close();
+});
+
+test("the report is that of the report file", async () => {
+  const { page, heard, context } = await open("/s1/report");
+  await page.locator("#report figure svg").first().waitFor();
+  const study = await told(page, "GetStudy", "sweep_id=1&form=FORM_JSON");
+  const findings = await page.locator("#report ol.headlines li").allTextContents();
+  assert.deepEqual(findings, study.headlines);
+  assert.match(await page.locator("p.tools[role=status]").first().textContent(), /All results are in it/);
+  assert.deepEqual(heard, []);
+
+  const file = join(folder, "file.html");
+  execFileSync(program("noisefloor"), [`--coordinator=127.0.0.1:${ports[0]}`, "report", "s1", `--to=${file}`], { stdio: "ignore" });
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "as one file" }).click()]);
+  assert.equal(readFileSync(await download.path(), "utf8"), readFileSync(file, "utf8"));
+  await context.close();
+});
+
+test("workers and what they have", async () => {
+  const { page, heard, context } = await open("/workers");
+  const [worker] = (await told(page, "ListWorkers")).workers;
+  await page.getByRole("link", { name: worker.name }).click();
+  await page.getByText("What it has").waitFor();
+  for (const { hardware_class } of worker.inventory.offers) {
+    assert.ok((await page.textContent("main")).includes(hardware_class));
+  }
+  assert.deepEqual(heard, []);
+  await context.close();
+});
+
+test("what is not there is said", async () => {
+  for (const [path, words] of [["/s9", /s9|no sweep/i], ["/s9/members", /s9|no sweep/i], ["/s9/report", /s9|no sweep/i], ["/s1c9r9", /s1c9r9/], ["/nothing", /no such view/], ["/workers/nobody", /nobody/]]) {
+    const { page, context } = await open(path);
+    await page.locator("[role=alert]").waitFor();
+    assert.match(await page.locator("[role=alert]").first().textContent(), words, path);
+    await context.close();
+  }
+});
+
+for (const width of [400, 900, 1400]) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`every view at ${width} pixels, ${colorScheme}: nothing serious, nothing wider than the window`, async () => {
+      const { page, heard, context } = await open("", { width, colorScheme });
+      for (const [path, drawn] of [["/", "tbody tr"], ["/s1", ".bar"], ["/s1/members", "tbody tr"], ["/s1c1r2", "svg"], ["/workers", "tbody tr"], ["/s1/report", "#report figure svg"]]) {
+        await page.goto(new URL(path, coordinator.url).href);
+        await page.locator(drawn).first().waitFor();
+        assert.deepEqual(await axeFinds(page), [], path);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(overflow <= 0, `${path} is ${overflow} pixels wider than the window`);
+        assert.deepEqual(heard, [], path);
+      }
+      await context.close();
+    });
+  }
+}
