@@ -94,8 +94,14 @@ absl::StatusOr<HttpDoor> OpenPage(const HttpHost& host, const std::string& addre
   absl::StatusOr<HttpDoor> opened = Open(where, settings);
   if (at_any_port && absl::IsUnavailable(opened.status())) opened = Open({where.host, 0}, settings);
   NF_ASSIGN_OR_RETURN(HttpDoor door, std::move(opened));
+  Address found{where.host, door.server->port()};
+  if (IsWildcard(where)) {
+    NF_ASSIGN_OR_RETURN(const KeptAccess kept, ReadAccess(host.home));
+    NF_ASSIGN_OR_RETURN(const Address coordinator, ParseAddress(kept.coordinator));
+    found.host = coordinator.host;
+  }
   door.url =
-      secure ? "https://" + door.address + "/" : "http://" + door.address + "/?token=" + token;
+      secure ? "https://" + ToText(found) + "/" : "http://" + ToText(found) + "/?token=" + token;
   return door;
 }
 

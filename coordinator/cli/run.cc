@@ -64,7 +64,8 @@ class RunCommand final : public Command {
                                       context.Hint("submit"), context.Hint("watch")));
     }
     if (page_ == "true") page_ = "127.0.0.1:0";  // The flag without a value.
-    if (!page_.empty()) NF_RETURN_IF_ERROR(ParseAddress(page_).status());
+    if (page_ == "off") page_.clear();
+    if (!page_.empty()) NF_RETURN_IF_ERROR(Annotate(ParseAddress(page_).status(), "--page"));
     OutliveReaders();
     if (!trainers_.empty()) return RunOthers(context);
     NF_ASSIGN_OR_RETURN(const SweepFile file,

@@ -81,9 +81,8 @@ class Serve final : public Command {
     }
     NF_ASSIGN_OR_RETURN(const LogSettings log, Log());
     NF_RETURN_IF_ERROR(ReadTimes());
-    for (const std::string* address : {&listen_, &metrics_, &page_}) {
-      if (!address->empty() && *address != kNoPage)
-        NF_RETURN_IF_ERROR(ParseAddress(*address).status());
+    for (const std::string& address : {listen_, metrics_, page_ == kNoPage ? "" : page_}) {
+      if (!address.empty()) NF_RETURN_IF_ERROR(ParseAddress(address).status());
     }
     NF_RETURN_IF_ERROR(CheckGivenRoots("--data-root", data_root_));
     NF_RETURN_IF_ERROR(CheckGivenRoots("--stack-root", stack_root_));
@@ -130,7 +129,7 @@ class Serve final : public Command {
                                                      const std::optional<Handover>& handover) {
     NF_ASSIGN_OR_RETURN(const std::string listen, ListenAddress(context));
     NF_RETURN_IF_ERROR(CheckReach(context, "--metrics", metrics_));
-    NF_RETURN_IF_ERROR(CheckReach(context, "--page", page_));
+    NF_RETURN_IF_ERROR(CheckReach(context, "--page", page_ == kNoPage ? "" : page_));
     CoordinatorOptions options = {.home = context.options.home,
                                   .listen = listen,
                                   .use_access = true,
@@ -199,10 +198,10 @@ class Serve final : public Command {
         listen_, context.Hint("access init --address=" + found)));
   }
 
-  // `address`: empty or kNoPage: nothing is served there.
+  // `address`: empty: nothing is served there.
   static absl::Status CheckReach(const Context& context, std::string_view option,
                                  const std::string& address) {
-    if (address.empty() || address == kNoPage || AccessIsSetUp(context.options.home)) {
+    if (address.empty() || AccessIsSetUp(context.options.home)) {
       return absl::OkStatus();
     }
     NF_ASSIGN_OR_RETURN(const Address where, ParseAddress(address));

@@ -22,6 +22,27 @@ constexpr auto kAcceptAgain = std::chrono::milliseconds(100);
 
 }  // namespace
 
+void Asker::OnLeave(std::function<void()> then) {
+  {
+    const MutexLock lock(mutex_);
+    if (!left_) {
+      then_ = std::move(then);
+      return;
+    }
+  }
+  then();
+}
+
+void Asker::Leave() {
+  std::function<void()> then;
+  {
+    const MutexLock lock(mutex_);
+    left_ = true;
+    then = std::exchange(then_, nullptr);
+  }
+  if (then) then();
+}
+
 std::string_view Request::Header(std::string_view name) const {
   const auto found =
       std::ranges::find(headers, name, [](const auto& field) { return field.first; });

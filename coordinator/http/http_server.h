@@ -13,6 +13,7 @@
 
 #include "absl/time/time.h"
 
+#include "common/base/mutex.h"
 #include "common/base/status.h"
 
 namespace noisefloor::http {
@@ -20,12 +21,29 @@ namespace noisefloor::http {
 // Names and values, in order.
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
+// Whether whoever asked is still there. Thread-safe.
+class Asker {
+ public:
+  // `then` is called once when the client leaves before its answer is whole, at once when it has;
+  // on the server's thread, or on the caller's. The last one given counts.
+  void OnLeave(std::function<void()> then) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Leave() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  Mutex mutex_;
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> then_ ABSL_GUARDED_BY(mutex_);
+};
+
 // What was asked for. Everything in it is a stranger's.
 struct Request {
   std::string path;  // "/api/GetSweep": decoded, begins with one slash, no control characters.
   Fields query;      // Decoded.
   Fields headers;    // Names in lower case.
   bool tls = false;
+  // For who answers later. Null: nobody says.
+  // shared: with the connection.
+  std::shared_ptr<Asker> asker;
   // The first header of that name, in lower case; empty: there is none.
   std::string_view Header(std::string_view name) const;
   // Of "Authorization: Bearer TOKEN"; empty: there is none.

@@ -13,31 +13,14 @@
 #include "boost/asio/executor_work_guard.hpp"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/post.hpp"
-#include "boost/asio/ssl/stream.hpp"
 #include "boost/asio/steady_timer.hpp"
 #include "boost/beast/core/flat_buffer.hpp"
-#include "boost/beast/core/tcp_stream.hpp"
 #include "boost/beast/http.hpp"
+#include "coordinator/http/connection.h"
 #include "coordinator/http/http_server.h"
 #include "coordinator/http/target.h"
 
 namespace noisefloor::http {
-
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-using Error = beast::error_code;
-using Plain = beast::tcp_stream;
-using Tls = asio::ssl::stream<beast::tcp_stream>;
-
-inline constexpr uint32_t kMostHeaderBytes = 16 << 10;
-inline constexpr int kMostDrained = 64;  // Reads of what nobody asked for, before a close.
-
-// What a server can do with a connection of either kind.
-class Connection {
- public:
-  virtual ~Connection() = default;
-  virtual void Close() = 0;  // At once. What it waits for still ends it.
-};
 
 // Kept alive by what it waits for. On the server's thread, all of it.
 template <typename Stream>
@@ -67,6 +50,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (ended_) return;
     ended_ = true;
     idle_.cancel();
+    if (asker_) asker_->Leave();
     if (pieces_) pieces_->Cancel();
     Tcp().close();
     closed_(this);
@@ -76,6 +60,11 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   static constexpr bool kTls = std::is_same_v<Stream, Tls>;
   using Head = beast::http::response<beast::http::empty_body>;
   using Whole = beast::http::response<beast::http::string_body>;
+  // The session goes before what keeps the server's thread: its sockets are of that.
+  struct Alive {
+    asio::executor_work_guard<asio::io_context::executor_type> guard;
+    std::shared_ptr<Session> session;  // shared: it lives as long as somebody is to answer.
+  };
 
   beast::tcp_stream& Tcp() { return beast::get_lowest_layer(stream_); }
   void Patience() { Tcp().expires_after(absl::ToChronoSeconds(settings_.patience)); }
@@ -97,12 +86,6 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                                    });
   }
 
-  static bool IsMalformed(Error error) {
-    const bool left =
-        error == beast::http::error::end_of_stream || error == beast::http::error::partial_message;
-    return !left && error.category() == Error(beast::http::error::bad_method).category();
-  }
-
   void Ask() {
     const auto& head = parser_->get();
     keep_alive_ = head.keep_alive();
@@ -113,7 +96,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     std::optional<Target> target =
         ParseTarget(std::string_view(head.target().data(), head.target().size()));
     if (!target) return Refuse(400);
-    Request request{std::move(target->path), std::move(target->query), {}, kTls};
+    asker_ = std::make_shared<Asker>();
+    Request request{std::move(target->path), std::move(target->query), {}, kTls, asker_};
     for (const auto& field : head) {
       request.headers.emplace_back(
           absl::AsciiStrToLower({field.name_string().data(), field.name_string().size()}),
@@ -124,14 +108,31 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                       }));
   }
 
+  // Of a stream that idles. Who reads one says nothing more, so that a byte, or the end, is news:
+  // over TLS it is the end either way; else bytes may be the next request, which is not looked at
+  // yet. Of other answers the end says little: a client may have said all that it will.
+  void WatchForTheEnd() {
+    if (watched_ || ended_) return;
+    watched_ = true;
+    Tcp().socket().async_wait(asio::ip::tcp::socket::wait_read,
+                              [self = this->shared_from_this(), of = asker_](Error error) {
+                                self->watched_ = false;
+                                if (self->ended_ || error || !self->asker_) return;
+                                // Of a request before: it was this one's bytes.
+                                if (self->asker_ != of) return self->WatchForTheEnd();
+                                if (kTls || HasEnd(self->Tcp().socket())) self->Close();
+                              });
+  }
+
   // Of what others call, from any thread: the session and the server's thread live until then.
   template <typename T, typename Do>
   std::function<void(T)> OnMyThread(Do then) {
-    return [self = this->shared_from_this(), guard = asio::make_work_guard(io_),
+    return [alive = Alive{asio::make_work_guard(io_), this->shared_from_this()},
             then](T value) mutable {
-      asio::post(self->io_, [self, then, value = std::move(value)]() mutable {
-        then(*self, std::move(value));
-      });
+      asio::post(alive.session->io_,
+                 [self = alive.session, then, value = std::move(value)]() mutable {
+                   then(*self, std::move(value));
+                 });
     };
   }
 
@@ -204,6 +205,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void WaitIdly() {
     if (idle_text_.empty()) return;
+    WatchForTheEnd();
     idle_.expires_after(absl::ToChronoMilliseconds(settings_.idle));
     idle_.async_wait([self = this->shared_from_this()](Error error) {
       if (error || self->ended_ || self->piece_) return;
@@ -239,6 +241,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void NextRequest() {
     pieces_.reset();
+    asker_.reset();
     if (keep_alive_) return Read();
     if constexpr (kTls) {
       Patience();
@@ -279,6 +282,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::optional<Head> head_;
   std::optional<beast::http::response_serializer<beast::http::empty_body>> serializer_;
   std::shared_ptr<Pieces> pieces_;  // shared: see Answer.
+  std::shared_ptr<Asker> asker_;    // shared: see Request. Null: nobody asks.
+  bool watched_ = false;
   std::string idle_text_;
   std::optional<absl::StatusOr<std::string>> piece_;  // One that has come and is not yet written.
   bool writing_idle_ = false;

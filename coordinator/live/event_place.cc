@@ -42,7 +42,7 @@ std::string PlaceAfter(const google::protobuf::Message& message, std::string_vie
   MemberPlace place = ParseMemberPlace(before).value_or(MemberPlace());
   if (place.lease != member->lease()) place = {member->lease(), 0};
   for (const v1::RecordedValue& value : member->values()) {
-    place.step = std::max(place.step, value.step());
+    place.step = std::max(place.step, value.step() - 1);
   }
   return fmt::format("{}:{}", place.lease, place.step);
 }

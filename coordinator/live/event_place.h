@@ -10,8 +10,9 @@
 
 namespace noisefloor::live {
 
-// Of a message of WatchSweep "RESUME_TOKEN", of one of WatchMember "LEASE:STEP", with the last step
-// that `before`, the id of the message before it, or this message tells. Of others empty.
+// Of a message of WatchSweep "RESUME_TOKEN", of one of WatchMember "LEASE:STEP", with the step
+// before the last one that `before`, the id of the message before it, or this message tells: of
+// that one more may come, and what was told of it comes again. Of others empty.
 std::string PlaceAfter(const google::protobuf::Message& message, std::string_view before);
 
 // Lets a request for such a stream begin after that id. InvalidArgument: it is none.

@@ -215,6 +215,11 @@ void Gateway::Ask(const MethodDescriptor& method, const http::Request& request,
   const auto call =
       ReadCall::Start(channel_, method, *message, token,
                       method.server_streaming() ? absl::InfiniteDuration() : kLongestAnswer);
+  if (request.asker) {
+    request.asker->OnLeave([weak = std::weak_ptr(call)] {
+      if (const auto left = weak.lock()) left->Cancel();
+    });
+  }
   if (!method.server_streaming()) return AskForAnswer(call, then);
   const Proto& told = *MessageFactory::generated_factory()->GetPrototype(method.output_type());
   if (PieceOf(told) != nullptr) return AskForFile(call, FormOf(*message), then);

@@ -62,7 +62,7 @@ constexpr char kSignIn[] = R"(<!doctype html>
 <main>
 <h1>noisefloor</h1>
 <p role="status">{}</p>
-<form method="get">
+<form method="get">{}
 <label>Token
 <input type="password" name="token" required autofocus autocomplete="off" spellcheck="false">
 </label>
@@ -127,12 +127,35 @@ http::Answer Html(int status, std::string body) {
           .body = std::move(body)};
 }
 
-http::Answer SignIn(const absl::Status& refused, bool asked, bool identities) {
-  // What is said of a token names an identity, never the token; a stranger's text is not shown.
+std::string EscapedHtml(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '"': escaped += "&quot;"; break;
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
+// What was asked for beside the token is asked for again.
+std::string HiddenFields(const http::Request& request) {
+  std::string fields;
+  for (const auto& [name, value] : request.query) {
+    if (name == kTokenField) continue;
+    fields += fmt::format("\n<input type=\"hidden\" name=\"{}\" value=\"{}\">", EscapedHtml(name),
+                          EscapedHtml(value));
+  }
+  return fields;
+}
+
+http::Answer SignIn(const http::Request& request, const absl::Status& refused, bool asked,
+                    bool identities) {
+  // What is said of a token would name an identity to a stranger.
   const std::string_view why = !asked ? "This page needs a token."
-                               : absl::IsPermissionDenied(refused)
-                                   ? "That token may not read."
-                                   : "That token opens nothing here.";
+                                      : "That token opens nothing here, or its role may not read.";
   const std::string_view help =
       identities
           ? "It is the token of an access file, of any role that reads; <code>noisefloor "
@@ -140,7 +163,24 @@ http::Answer SignIn(const absl::Status& refused, bool asked, bool identities) {
             "makes one."
           : "It is in the address that <code>noisefloor serve</code> or <code>run --page</code> "
             "printed, and in <code>page.token</code> of the data directory.";
-  return Html(absl::IsPermissionDenied(refused) ? 403 : 401, fmt::format(kSignIn, why, help));
+  return Html(absl::IsPermissionDenied(refused) ? 403 : 401,
+              fmt::format(kSignIn, why, HiddenFields(request), help));
+}
+
+// A token that opens nothing does not stay in the address either; that there was one is remembered
+// until the next try.
+http::Answer Refused(const http::Request& request, bool signed_in) {
+  http::Answer answer{.status = 303};
+  if (signed_in) {  // No link of a stranger signs anybody out.
+    answer.headers = {{"Location", TargetWithoutToken(request)}};
+    return answer;
+  }
+  answer.headers = {
+      {"Location", TargetWithoutToken(request)},
+      {"Set-Cookie", fmt::format("{}=refused; Path=/; HttpOnly; SameSite=Lax; "
+                                 "Max-Age=60{}",
+                                 CookieName(request), request.tls ? "; Secure" : "")}};
+  return answer;
 }
 
 http::Answer SignedIn(const http::Request& request, const std::string& token) {
@@ -169,11 +209,16 @@ void LivePage::Ask(const http::Request& request, std::function<void(http::Answer
     return then({.type = "text/css; charset=utf-8", .body = std::string(web::LiveStyle())});
   }
   const bool api = request.path.starts_with(kApi);
-  const std::optional<std::string> asked = api ? std::nullopt : TokenAsked(request);
+  std::optional<std::string> asked = api ? std::nullopt : TokenAsked(request);
+  if (asked) asked = std::string(absl::StripAsciiWhitespace(*asked));
   const std::string token = asked ? *asked : TokenOf(request);
   const absl::Status allowed = parts_.may_read(token);
+  if (!allowed.ok() && asked) {
+    return then(Refused(request, parts_.may_read(TokenOf(request)).ok()));
+  }
   if (!allowed.ok()) {
-    return then(api ? ErrorAnswer(allowed) : SignIn(allowed, !token.empty(), parts_.identities));
+    return then(api ? ErrorAnswer(allowed)
+                    : SignIn(request, allowed, !token.empty(), parts_.identities));
   }
   if (asked) return then(SignedIn(request, *asked));
   if (!api) return then(Html(200, kApp));

@@ -20,7 +20,6 @@ std::shared_ptr<ReadCall> ReadCall::Start(const std::shared_ptr<grpc::Channel>& 
                                           const MethodDescriptor& method, const Message& request,
                                           std::string_view token, absl::Duration within) {
   const std::shared_ptr<ReadCall> call(new ReadCall(method, request));
-  call->self_ = call;
   if (within != absl::InfiniteDuration()) {
     SetDeadline(call->context_, within);
   }
@@ -28,9 +27,16 @@ std::shared_ptr<ReadCall> ReadCall::Start(const std::shared_ptr<grpc::Channel>& 
     call->context_.AddMetadata(std::string(kTokenMetadata),
                                fmt::format("{}{}", kTokenScheme, token));
   }
-  grpc::GenericStub(channel).PrepareBidiStreamingCall(
-      &call->context_, fmt::format("/{}/{}", method.service()->full_name(), method.name()), {},
-      call.get());
+  const std::string path = fmt::format("/{}/{}", method.service()->full_name(), method.name());
+  grpc::GenericStub stub(channel);
+  if (!method.server_streaming()) {
+    // Read as a stream, gRPC 1.51 loses in process the one message that comes with the end.
+    stub.UnaryCall(&call->context_, path, {}, &call->request_, &call->response_,
+                   [call](const grpc::Status& status) { call->OnAnswer(status); });
+    return call;
+  }
+  call->self_ = call;
+  stub.PrepareBidiStreamingCall(&call->context_, path, {}, call.get());
   call->AddHold();
   call->StartWriteLast(&call->request_, {});
   call->StartCall();
@@ -38,17 +44,34 @@ std::shared_ptr<ReadCall> ReadCall::Start(const std::shared_ptr<grpc::Channel>& 
 }
 
 ReadCall::ReadCall(const MethodDescriptor& method, const Message& request)
-    : message_(MessageFactory::generated_factory()->GetPrototype(method.output_type())->New()) {
+    : is_stream_(method.server_streaming()),
+      message_(MessageFactory::generated_factory()->GetPrototype(method.output_type())->New()) {
   bool own_buffer = false;
   (void)grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(request, &request_, &own_buffer);
 }
 
 void ReadCall::Next(Then then) {
+  std::optional<absl::Status> end;
+  bool start = false;
   {
     const MutexLock lock(mutex_);
-    then_ = std::move(then);
+    if (!has_read_ && !end_) {
+      then_ = std::move(then);
+      start = is_stream_ && !std::exchange(reading_, true);
+    } else if (!std::exchange(has_read_, false)) {
+      end = end_;
+    }
   }
-  StartRead(&response_);
+  if (start) return StartRead(&response_);
+  if (!then) return;  // It is told when it has come.
+  if (!end) return Tell(then);
+  end->ok() ? then(nullptr) : then(*end);
+}
+
+void ReadCall::Tell(const Then& then) {
+  const grpc::Status parsed =
+      grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&response_, message_.get());
+  parsed.ok() ? then(message_.get()) : then(FromGrpc(parsed));
 }
 
 void ReadCall::Cancel() {
@@ -57,10 +80,22 @@ void ReadCall::Cancel() {
   {
     const MutexLock lock(mutex_);
     cancelled_ = true;
-    // Whoever waits is answered by OnReadDone, which lets go.
-    if (!then_) let_go = std::exchange(held_, false);
+    // What is being read lets go.
+    if (is_stream_ && !reading_) let_go = std::exchange(held_, false);
   }
   if (let_go) RemoveHold();
+}
+
+void ReadCall::OnAnswer(const grpc::Status& status) {
+  Then then;
+  {
+    const MutexLock lock(mutex_);
+    end_ = FromGrpc(status);
+    then = std::exchange(then_, nullptr);
+    has_read_ = status.ok() && !then;
+  }
+  if (!then) return;
+  status.ok() ? Tell(then) : then(FromGrpc(status));
 }
 
 void ReadCall::OnReadDone(bool ok) {
@@ -68,14 +103,15 @@ void ReadCall::OnReadDone(bool ok) {
   bool let_go = false;
   {
     const MutexLock lock(mutex_);
+    reading_ = false;
     if (!ok || cancelled_) let_go = std::exchange(held_, false);
-    if (ok) then = std::exchange(then_, nullptr);  // Else OnDone answers.
+    if (ok) {  // Else OnDone answers.
+      then = std::exchange(then_, nullptr);
+      has_read_ = !then;
+    }
   }
   if (let_go) RemoveHold();  // Without the lock: OnDone may come at once.
-  if (!ok) return;
-  const grpc::Status parsed =
-      grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&response_, message_.get());
-  parsed.ok() ? then(message_.get()) : then(FromGrpc(parsed));
+  if (then) Tell(then);
 }
 
 void ReadCall::OnDone(const grpc::Status& status) {
@@ -83,6 +119,7 @@ void ReadCall::OnDone(const grpc::Status& status) {
   Then then;
   {
     const MutexLock lock(mutex_);
+    end_ = FromGrpc(status);
     then = std::exchange(then_, nullptr);
   }
   if (!then) return;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,8 +30,9 @@ class ReadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
                                          const google::protobuf::Message& request,
                                          std::string_view token, absl::Duration within);
 
-  // Calls `then` once, on a thread of gRPC: with a message that lives until the next call of Next,
-  // with null at the end, or with why there is none. One call at a time, none after the end.
+  // Calls `then` once, on a thread of gRPC or from within Next: with a message that lives until the
+  // next call of Next, with null at the end, or with why there is none. One call at a time, none
+  // after the end.
   using Then = std::function<void(absl::StatusOr<const google::protobuf::Message*> message)>;
   void Next(Then then) ABSL_LOCKS_EXCLUDED(mutex_);
   // What waits ends soon, as cancelled. Nothing is asked for after this.
@@ -39,16 +41,22 @@ class ReadCall final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
  private:
   ReadCall(const google::protobuf::MethodDescriptor& method,
            const google::protobuf::Message& request);
+  void Tell(const Then& then);  // What was read.
+  void OnAnswer(const grpc::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   void OnReadDone(bool ok) override ABSL_LOCKS_EXCLUDED(mutex_);
   void OnDone(const grpc::Status& status) override ABSL_LOCKS_EXCLUDED(mutex_);
 
-  std::shared_ptr<ReadCall> self_;  // shared: until OnDone.
+  const bool is_stream_;
+  std::shared_ptr<ReadCall> self_;  // shared: of a stream, until OnDone.
   grpc::ClientContext context_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer response_;
   std::unique_ptr<google::protobuf::Message> message_;
   Mutex mutex_;
-  Then then_ ABSL_GUARDED_BY(mutex_);         // Of the Next that waits.
+  Then then_ ABSL_GUARDED_BY(mutex_);  // Of the Next that waits.
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_read_ ABSL_GUARDED_BY(mutex_) = false;  // A message that nobody has asked for yet.
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   bool held_ ABSL_GUARDED_BY(mutex_) = true;  // Else OnDone might come between two reads.
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
 };

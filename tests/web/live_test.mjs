@@ -114,12 +114,13 @@ test("who has no token signs in, and comes to the view that was asked for", asyn
   await page.fill("input[name=token]", "wrong");
   await page.click("button");
   await page.getByText("opens nothing here").waitFor();
+  assert.ok(!page.url().includes("wrong"), "what was typed is not in the address");
   await page.fill("input[name=token]", new URL(coordinator.url).searchParams.get("token"));
   await page.click("button");
 
   await page.locator("h1", { hasText: "live" }).waitFor();
   assert.equal(new URL(page.url()).pathname, "/s1/members");
-  assert.equal(new URL(page.url()).search, "", "the token is not in the address");
+  assert.equal(new URL(page.url()).search, "?state=MEMBER_STATE_WAITING", "the token is not in the address, the filter is");
   assert.equal(await page.evaluate(() => document.cookie), "", "scripts cannot read it");
   await context.close();
 });
@@ -139,7 +140,7 @@ test("a sweep is watched to its end without a reload, through the death of its c
   await page.evaluate(() => { window.stayed = true; });
 
   await ended(coordinator.child, "SIGKILL");
-  await page.locator(".live[data-live=false]", { hasText: "connection lost" }).waitFor();
+  await page.locator(".live[data-live=false]", { hasText: "no connection" }).waitFor();
   const before = coordinator.url;
   coordinator = await serve();
   assert.equal(coordinator.url, before, "a restart signs nobody out");
@@ -199,8 +200,8 @@ test("a member's whole story: what it measured, its files and their content", as
   await page.locator("svg").nth(2).waitFor();
   assert.match(await page.textContent(".lead"), /s1c1r2 is done/);
 
-  await page.locator("summary", { hasText: "values" }).click();
-  const rows = await page.locator("details", { hasText: "values" }).first().locator("tbody tr").allTextContents();
+  await page.locator("summary", { hasText: "values so far" }).click();
+  const rows = await page.locator("details", { hasText: "values so far" }).first().locator("tbody tr").allTextContents();
   const { member } = await told(page, "GetMember", "member=s1c1r2");
   assert.ok(rows.length >= 8, "losses and accuracies of two epochs");
   assert.ok(rows.some((row) => row.includes("top-1") && row.includes(String(member.outcome.metrics.top1))), rows.join("\n"));
@@ -223,7 +224,7 @@ test("the report is that of the report file", async () => {
   const study = await told(page, "GetStudy", "sweep_id=1&form=FORM_JSON");
   const findings = await page.locator("#report ol.headlines li").allTextContents();
   assert.deepEqual(findings, study.headlines);
-  assert.match(await page.locator("p.tools[role=status]").first().textContent(), /All results are in it/);
+  assert.match(await page.locator("p.tools[role=status]").first().textContent(), /All results so far are in it/);
   assert.deepEqual(heard, []);
 
   const file = join(folder, "file.html");

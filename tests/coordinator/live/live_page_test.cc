@@ -76,23 +76,40 @@ TEST_F(LivePageTest, WithoutATokenThereIsTheSignInPage) {
   }
 }
 
+// Sent to where no token is in the address, and to the form there.
+void ExpectRefused(const auto& got) {
+  EXPECT_EQ(got.status, 303);
+  EXPECT_EQ(got.Header("Location"), "/");
+  EXPECT_THAT(got.Header("Set-Cookie"), HasSubstr("=refused; Path=/; HttpOnly; SameSite=Lax"));
+}
+
 TEST_F(LivePageTest, AWrongTokenOpensNothing) {
   const std::string right = CookieName() + "=" + page_.token;
   std::string wrong = page_.token;
   wrong.back() = wrong.back() == '0' ? '1' : '0';
-  EXPECT_EQ(GetWith("/?token=" + wrong, {}).status, 401);
-  EXPECT_EQ(GetWith("/?token=", {}).status, 401);
-  EXPECT_EQ(GetWith("/?token=" + page_.token + "0", {}).status, 401);
-  EXPECT_EQ(GetWith("/?token=" + page_.token.substr(0, 63), {}).status, 401);
+  ExpectRefused(GetWith("/?token=" + wrong, {}));
+  ExpectRefused(GetWith("/?token=", {}));
+  ExpectRefused(GetWith("/?token=" + page_.token + "0", {}));
+  ExpectRefused(GetWith("/?token=" + page_.token.substr(0, 63), {}));
   EXPECT_EQ(GetWith("/", Cookie(CookieName() + "=" + wrong)).status, 401);
   EXPECT_EQ(GetWith("/", Bearer(wrong)).status, 401);
   EXPECT_EQ(GetWith("/", {{"Authorization", "Basic " + page_.token}}).status, 401);
-  EXPECT_EQ(GetWith("/?token=" + wrong, Cookie(right)).status, 401) << "what was typed counts";
+  const Got signed_in = GetWith("/?token=" + wrong, Cookie(right));
+  EXPECT_EQ(signed_in.status, 303);
+  EXPECT_EQ(signed_in.Header("Set-Cookie"), "") << "no link signs anybody out";
 
-  const Got got = GetWith("/?token=%3Cscript%3Ealert(1)%3C/script%3E", {});
+  ExpectRefused(GetWith("/?token=%3Cscript%3Ealert(1)%3C/script%3E", {}));
+  const Got got = GetWith("/s1?a=%22%3E%3Cscript%3E", Cookie(CookieName() + "=refused"));
   EXPECT_EQ(got.status, 401);
-  EXPECT_THAT(got.body, AllOf(HasSubstr("opens nothing"), Not(HasSubstr("alert"))));
+  EXPECT_THAT(got.body, AllOf(HasSubstr("opens nothing"), Not(HasSubstr("\"><script>")),
+                              HasSubstr("name=\"a\" value=\"&quot;>&lt;script>\"")));
   EXPECT_EQ(got.Header("Set-Cookie"), "");
+}
+
+TEST_F(LivePageTest, SpacesRoundAToken) {
+  const Got got = GetWith("/?token=%20" + page_.token + "%0A", {});
+  EXPECT_EQ(got.status, 303);
+  EXPECT_THAT(got.Header("Set-Cookie"), HasSubstr("=" + page_.token + ";"));
 }
 
 TEST_F(LivePageTest, ACookieIsOfItsPort) {

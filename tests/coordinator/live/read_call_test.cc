@@ -46,10 +46,13 @@ class Scripted final : public v1::CoordinatorService::Service {
     Note(*context);
     response->mutable_sweep()->set_id(request->sweep_id());
     if (request->sweep_id() != 1) WaitForTheEnd(*context);
+    ++answered;
+    answered.notify_all();
     return grpc::Status::OK;
   }
 
   std::atomic<int> ended = 0;  // Calls that somebody has ended.
+  std::atomic<int> answered = 0;
   std::atomic<int> with_deadline = 0;
   std::string token;  // Of the last call.
 
@@ -78,7 +81,10 @@ class ReadCallTest : public testing::Test {
     server_ = builder.BuildAndStart();
     channel_ = server_->InProcessChannel({});
   }
-  ~ReadCallTest() override { server_->Shutdown(); }
+  ~ReadCallTest() override {
+    // It would wait for ever for a call that was lost.
+    HasFailure() ? (void)server_.release() : server_->Shutdown();
+  }
 
   std::shared_ptr<ReadCall> Start(const std::string& method,
                                   const google::protobuf::Message& request,
@@ -162,6 +168,25 @@ TEST_F(ReadCallTest, WhatHasOneAnswerIsAStreamOfOne) {
   const Said end = Next(*call);
   ASSERT_TRUE(end.ok()) << end.status();
   EXPECT_FALSE(end->has_value());
+}
+
+// Through a channel in process gRPC 1.51 loses a message that comes with the end of its call when
+// nobody reads yet.
+TEST_F(ReadCallTest, AnAnswerIsNotLostHoweverLateItIsAskedFor) {
+  v1::GetSweepRequest request;
+  request.set_sweep_id(1);
+  for (int i = 0; i < 20; ++i) {
+    auto call = Start("GetSweep", request);
+    service_.answered.wait(i);
+    // It leaves after that; were this too short, nothing would be shown.
+    for (int turn = 0; turn < 10000; ++turn) std::this_thread::yield();
+    const Said said = Next(*call);
+    ASSERT_TRUE(said.ok()) << said.status();
+    ASSERT_TRUE(said->has_value()) << "it ended without its answer";
+    const Said end = Next(*call);
+    ASSERT_TRUE(end.ok() && !end->has_value()) << end.status();
+    ASSERT_TRUE(Goes(std::move(call)));
+  }
 }
 
 TEST_F(ReadCallTest, AMethodThatIsNotThereIsUnimplemented) {

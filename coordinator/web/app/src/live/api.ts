@@ -31,6 +31,11 @@ async function request(method: string, params: Params, signal?: AbortSignal): Pr
   throw new Refused(told?.error?.code ?? "UNKNOWN", told?.error?.message ?? `HTTP ${response.status}`);
 }
 
+/** Whether the same question may be answered later: nobody was reached, or too much was asked at once. */
+export function isPassing(error: unknown): boolean {
+  return !(error instanceof Refused) || ["UNREACHABLE", "UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED", "CANCELLED"].includes(error.code);
+}
+
 export async function ask<T>(method: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
   return await (await request(method, params, signal)).json() as T;
 }
@@ -106,7 +111,7 @@ export function listen<T>(method: string, params: Params, signal: AbortSignal, l
     source.addEventListener("end", () => end());
     source.addEventListener("failed", (event) => {
       const { error } = JSON.parse((event as MessageEvent<string>).data) as { error: { code: string; message: string } };
-      if (error.code === "UNAVAILABLE" || error.code === "RESOURCE_EXHAUSTED") lost();
+      if (isPassing(new Refused(error.code, error.message))) lost();
       else end(error.message);
     });
     source.onerror = lost;
@@ -116,7 +121,18 @@ export function listen<T>(method: string, params: Params, signal: AbortSignal, l
   const lost = () => {
     close();
     listener.connected(false);
-    again = setTimeout(open, TRY_AGAIN_MS);
+    again = setTimeout(() => void comeBack(), TRY_AGAIN_MS);
+  };
+  // An EventSource does not say why it was refused.
+  const comeBack = async () => {
+    try {
+      await ask("GetVersion", {}, signal);
+      open();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isPassing(error)) lost();
+      else end((error as Refused).message);
+    }
   };
   const look = () => {
     if (document.hidden) close();

@@ -22,6 +22,21 @@ export function labelOf(metric: string): string {
   return LABELS[metric] ?? metric.replaceAll("_", " ");
 }
 
+/** With what came later of the same lease; what is told twice is there once. */
+export function joined(before: RecordedValue[], later: RecordedValue[]): RecordedValue[] {
+  if (before.length === 0 || later.length === 0) return before.length ? before : later;
+  const first = Number(later[0]?.step ?? 0);
+  const known = new Set(before.filter((v) => Number(v.step) >= first).map((v) => `${v.step} ${v.name}`));
+  return [...before, ...later.filter((v) => !known.has(`${v.step} ${v.name}`))];
+}
+
+/** Room round one value: else ticks would have more digits than are shown. */
+function domainOf(values: number[]): [number, number] {
+  const [low, high] = values.reduce<[number, number]>(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+  const room = high > low ? 0 : Math.max(Math.abs(high) / 10, 0.1);
+  return [low - room, high + room];
+}
+
 /** One metric of all series over the steps; null where no value is finite. */
 export function curve(metric: string, series: Series[], colours: { domain: string[]; range: string[] }, width: number): Element | null {
   const scale = metric.startsWith("test_top") ? 100 : 1;
@@ -36,8 +51,8 @@ export function curve(metric: string, series: Series[], colours: { domain: strin
   const last = series.flatMap((s) => points.filter((p) => p.name === s.name).slice(-1));
   return plot(`${labelOf(metric)} over steps`, {
     width, height: 200, marginLeft: 52, marginBottom: 34,
-    x: { label: "step", grid: true, tickFormat: "d" },
-    y: { label: labelOf(metric), grid: true, nice: true },
+    x: { label: "step", grid: true, tickFormat: "d", ...(new Set(points.map((p) => p.step)).size === 1 ? { ticks: [points[0]?.step ?? 0] } : {}) },
+    y: { label: labelOf(metric), grid: true, nice: true, domain: domainOf(points.map((p) => p.y)) },
     color: colours,
     marks: [
       Plot.frame({ stroke: GRID }),

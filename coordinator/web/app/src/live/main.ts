@@ -37,7 +37,7 @@ let shown = "";
 
 /** `undefined`: nothing more will change. */
 function live(is: boolean | undefined): void {
-  const words = is === undefined ? "" : is ? "live" : "connection lost, trying again";
+  const words = is === undefined ? "" : is ? "live" : "no connection to the coordinator, trying again";
   if (status.textContent !== words) status.textContent = words;
   status.dataset["live"] = String(is);
 }

@@ -2,12 +2,14 @@
 import { Child, el, folded, number, section, table } from "../format";
 import { coloursOf } from "../palette";
 import { ask, listen, text } from "./api";
-import { curve, labelOf } from "./curves";
+import { curve, joined, labelOf } from "./curves";
 import { Artifact, Event, Member, MemberNews, RecordedValue } from "./types";
-import { inWords, link, plain, problem, Stage, title } from "./view";
+import { attach, everyNowAndThen, giveUp, link, plain, problem, redraw, Stage, title } from "./view";
 import { axesText, bytesText, duration, moment, stateWord } from "./words";
 
+const AGAIN_MS = 10_000;
 const DRAW_AGAIN_MS = 500;
+const ENDED = ["done", "diverged", "failed", "cancelled"];
 const METRICS = ["train_loss", "test_loss", "test_top1"];
 
 function facts(m: Member): HTMLElement {
@@ -26,7 +28,8 @@ function facts(m: Member): HTMLElement {
 function sources(m: Member): HTMLElement {
   return table(["Source", "State", "Lane", "Seed"], Object.keys(m.sources).sort().map((name) => {
     const { state, lane, seed } = m.sources[name] ?? { state: "", lane: 0, seed: "" };
-    return [name, state.replace("SOURCE_STATE_", "").toLowerCase(), String(lane), el("code", {}, seed)];
+    const off = state === "SOURCE_STATE_OFF";
+    return [name, state.replace("SOURCE_STATE_", "").toLowerCase(), off ? "–" : String(lane), off ? "–" : el("code", {}, seed)];
   }), 4);
 }
 
@@ -71,9 +74,10 @@ export function member(id: string): (stage: Stage) => void {
   const sweep = /^s(\d+)/.exec(id)?.[1] ?? "";
   return (stage) => {
     const head = el("div", {});
-    const drawings = el("div", { class: "curves" });
+    const measured = el("div", { class: "pair" });
+    const drawings = section("What it measured", "", measured,
+      folded("values so far", () => table(["Step", "What", "Value"], values.map((v) => [v.step, labelOf(v.name), String(v.value)]))));
     const rest = el("div", {});
-    const log = el("div", {});
     const bar = el("p", { class: "standing", "aria-live": "polite" });
     let values: RecordedValue[] = [];
     let lease = "";
@@ -87,43 +91,38 @@ export function member(id: string): (stage: Stage) => void {
       if (values.length === drawn) return;
       drawn = values.length;
       const curves = METRICS.map((metric) => curve(metric, [{ name: id, of: hardware, values }], coloursOf([hardware]), 470)).filter((c) => c !== null);
-      drawings.replaceChildren(section("What it measured", "", curves.length ? el("div", { class: "pair" }, ...curves) : el("p", {}, "Nothing is measured yet.")),
-        folded("values", () => table(["Step", "What", "Value"], values.map((v) => [v.step, labelOf(v.name), String(v.value)]))));
+      measured.replaceChildren(...(curves.length ? curves : [el("p", {}, "Nothing is measured yet.")]));
     };
-    const look = async () => {
-      try {
-        const [{ member: m, events }, { text: explained }] = await Promise.all([
-          ask<{ member: Member; events: Event[] }>("GetMember", { member: id }, stage.signal),
-          ask<{ text: string }>("ExplainMember", { member: id }, stage.signal),
-        ]);
-        hardware = m.hardware;
-        head.replaceChildren(title([link("/", "Sweeps"), " · ", link(`/s${sweep}`, `s${sweep}`), " · ", link(`/s${sweep}/members`, "members")],
-          `${m.id}`, el("p", { class: "facts" }, el("span", { class: `state ${stateWord(m.state)}` }, stateWord(m.state).replace("leased", "training")), ` · ${m.plan}${m.axes.length ? ` · ${axesText(m.axes)}` : ""} · ${m.hardware || "any hardware"}`), el("p", { class: "lead" }, explained)));
-        const has = m.outcome?.artifacts.some((a) => a.kind === "log" && a.collected_unix_seconds === "0");
-        log.replaceChildren(has ? plain((await text("GetArtifact", { member: id, kind: "log" }, stage.signal)) || "It is empty.") : el("p", {}, "There is one when an attempt has ended."));
-        rest.replaceChildren(...story(m, events, log));
-        if (!stage.main.hasChildNodes()) stage.main.replaceChildren(head, bar, drawings, rest);
-      } catch (error) {
-        if (!stage.signal.aborted) stage.main.replaceChildren(problem(inWords(error)));
-      }
-    };
+    const look = everyNowAndThen(stage, AGAIN_MS, async () => {
+      const [{ member: m, events }, { text: explained }] = await Promise.all([
+        ask<{ member: Member; events: Event[] }>("GetMember", { member: id }, stage.signal),
+        ask<{ text: string }>("ExplainMember", { member: id }, stage.signal),
+      ]);
+      hardware = m.hardware;
+      const state = stateWord(m.state);
+      redraw(head, [m.state, m.hardware, explained], () => [title([link("/", "Sweeps"), " · ", link(`/s${sweep}`, `s${sweep}`), " · ", link(`/s${sweep}/members`, "members")], m.id,
+        el("p", { class: "facts" }, el("span", { class: `state ${state}` }, state), ` · ${m.plan}${m.axes.length ? ` · ${axesText(m.axes)}` : ""} · ${m.hardware || "any hardware"}`),
+        el("p", { class: "lead" }, explained))]);
+      const kept = m.outcome?.artifacts.some((a) => a.kind === "log" && a.collected_unix_seconds === "0");
+      const words = kept ? await text("GetArtifact", { member: id, kind: "log" }, stage.signal) : "";
+      const log = kept ? plain(words || "It is empty.") : el("p", {}, ENDED.includes(state) ? "There is none." : "There is one when an attempt has ended.");
+      redraw(rest, [{ ...m, step: "" }, events], () => story(m, events, log));
+      attach(stage, head, bar, drawings, rest);
+    }, true);
     listen<MemberNews>("WatchMember", { member: id }, stage.signal, {
       message: (news) => {
-        if (news.lease !== lease) values = [];
+        values = news.lease === lease ? joined(values, news.values) : news.values;
         lease = news.lease;
-        values = values.concat(news.values);
-        const training = stateWord(news.state) === "leased";
-        bar.textContent = training ? `step ${news.step} of ${news.steps}` : "";
-        if (news.events.length || !stage.main.hasChildNodes()) void look();
+        bar.textContent = stateWord(news.state) === "training" ? `step ${news.step} of ${news.steps}` : "";
+        if (news.events.length) look();
         if (!timer) timer = setTimeout(draw, drawn < 0 ? 0 : DRAW_AGAIN_MS);
       },
       connected: (is) => stage.live(is),
       ended: (refused) => {
+        if (refused) return giveUp(stage, new Error(refused));
         stage.live(undefined);
-        if (refused) stage.main.replaceChildren(problem(refused));
-        else void look();
+        look();
       },
     });
-    void look();
   };
 }

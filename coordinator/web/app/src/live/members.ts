@@ -3,7 +3,7 @@ import { Child, el, number, table } from "../format";
 import { ask } from "./api";
 import { heading } from "./sweep";
 import { Member, SweepSummary } from "./types";
-import { everyNowAndThen, go, link, Stage } from "./view";
+import { attach, everyNowAndThen, go, link, redraw, Stage } from "./view";
 import { axesText, duration, stateWord } from "./words";
 
 const AGAIN_MS = 5000;
@@ -20,7 +20,7 @@ function row(m: Member): Child[] {
   const state = stateWord(m.state);
   return [
     link(`/${m.id}`, m.id), m.plan, axesText(m.axes) || "–", m.hardware || "any",
-    el("span", { class: `state ${state}` }, state === "leased" ? `training, ${m.step} of ${m.step_count}` : state),
+    el("span", { class: `state ${state}` }, state === "training" ? `training, ${m.step} of ${m.step_count}` : state),
     m.attempt ? String(m.attempt) : "–",
     m.worker ? link(`/workers/${encodeURIComponent(m.worker)}`, m.worker) : "–",
     metric("top1", "fraction"), metric("loss", "nats"),
@@ -60,7 +60,7 @@ export function members(id: string): (stage: Stage) => void {
     };
 
     const list = el("div", {});
-    let known = "";
+    const top = el("div", {});
     everyNowAndThen(stage, AGAIN_MS, async () => {
       const selection = { "selection.states": asked("state") ? [asked("state")] : [], "selection.plans": asked("plan") ? [asked("plan")] : [],
         "selection.hardware": asked("hardware") ? [asked("hardware")] : [], "selection.workers": asked("worker") ? [asked("worker")] : [] };
@@ -69,21 +69,18 @@ export function members(id: string): (stage: Stage) => void {
         ask<{ members: Member[]; next_page_token: string }>("ListMembers",
           { sweep_id: id, page_size: PAGE, order_by: asked("sort"), page_token: asked("page"), ...selection }, stage.signal),
       ]);
-      if (!stage.main.hasChildNodes()) {
-        const plans = sweep.sweep?.noise.map((p) => p.name) ?? [];
-        stage.main.replaceChildren(heading(sweep, "/members"),
-          el("div", { class: "filter", role: "group", "aria-label": "Which members" },
-            choose("state", "State", STATES.map((s) => `MEMBER_STATE_${s}`)), choose("plan", "Plan", plans),
-            choose("hardware", "Hardware", sweep.hardware), worker), list);
-      }
-      const now = JSON.stringify(told);
-      if (now === known) return;  // Whoever reads or has the focus there keeps it.
-      known = now;
-      list.replaceChildren(
+      const plans = sweep.sweep?.noise.map((p) => p.name) ?? [];
+      const classes = [...new Set([...sweep.hardware, ...told.members.map((m) => m.hardware), asked("hardware")])].filter(Boolean).sort();
+      redraw(top, [sweep.name, sweep.sweep?.notes, plans, classes], () => [heading(sweep, "/members"),
+        el("div", { class: "filter", role: "group", "aria-label": "Which members" },
+          choose("state", "State", STATES.map((s) => `MEMBER_STATE_${s}`)), choose("plan", "Plan", plans),
+          choose("hardware", "Hardware", classes), worker)]);
+      attach(stage, top, list);
+      redraw(list, told, () => [
         told.members.length ? head(table(COLUMNS.map(([name]) => name), told.members.map(row), 7)) : el("p", {}, "No member is like that."),
         el("p", { class: "tools" },
           asked("page") ? link(to({}), "first page") : null,
-          told.next_page_token ? link(`${to({})}${to({}).includes("?") ? "&" : "?"}page=${encodeURIComponent(told.next_page_token)}`, "next page") : null));
+          told.next_page_token ? link(`${to({})}${to({}).includes("?") ? "&" : "?"}page=${encodeURIComponent(told.next_page_token)}`, "next page") : null)]);
     });
   };
 }

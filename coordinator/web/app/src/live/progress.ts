@@ -17,14 +17,22 @@ export function bar(s: SweepSummary): HTMLElement {
     ...PARTS.filter((name) => s[name] > 0).map((name) => el("i", { class: name, style: `flex-grow:${s[name] / all}` })));
 }
 
-/** "training; 12 of 60 members ended; about 3 h left at 4 an hour" */
+/** "training; 12 of 60 members ended" */
 export function standing(s: SweepSummary): string {
   const ended = s.done + s.diverged + s.failed + s.cancelled;
   return [
     sweepState(s),
     hasEnded(s) ? countsText(s) : `${ended} of ${counted(total(s), "member")} ended`,
+    s.retries > 0 ? counted(s.retries, "retry").replace("retrys", "retries") : "",
+    s.archived ? "archived" : "",
+  ].filter(Boolean).join("; ");
+}
+
+/** The same with what is expected: "...; about 3 h left; 4 members an hour" */
+export function outlook(s: SweepSummary): string {
+  return [
+    standing(s),
     s.expected_seconds_left > 0 ? `about ${duration(s.expected_seconds_left)} left` : "",
     s.members_per_hour > 0 && !hasEnded(s) ? `${s.members_per_hour.toFixed(s.members_per_hour < 10 ? 1 : 0)} members an hour` : "",
-    s.retries > 0 ? counted(s.retries, "retry").replace("retrys", "retries") : "",
   ].filter(Boolean).join("; ");
 }

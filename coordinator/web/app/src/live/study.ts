@@ -5,7 +5,7 @@ import { Study } from "../study";
 import { ask, listen, text } from "./api";
 import { heading } from "./sweep";
 import { SweepNews, SweepSummary } from "./types";
-import { inWords, problem, Stage } from "./view";
+import { attach, inWords, problem, redraw, Stage } from "./view";
 import { counted } from "./words";
 
 /** Kinds whose study is not a `Study`: their page is shown as it is. */
@@ -18,16 +18,18 @@ const results = (s: SweepSummary) => s.done + s.diverged;
 export function report(id: string): (stage: Stage) => Promise<void> {
   return async (stage) => {
     const bar = el("p", { class: "tools", role: "status" });
+    const head = el("div", {});
     const page = el("div", { id: "report" });
     let drawnWith = -1;
     let latest: SweepSummary | undefined;
+    let failed = false;
 
     const again = el("button", { type: "button" }, "draw again");
     const tell = () => {
       const more = latest ? results(latest) - drawnWith : 0;
       bar.replaceChildren(
-        drawnWith < 0 ? "" : more > 0 ? `${counted(more, "result")} more since this was drawn. ` : "All results are in it. ",
-        ...(more > 0 && drawnWith >= 0 ? [again] : []),
+        failed ? "It could not be drawn anew. " : drawnWith < 0 ? "" : more > 0 ? `${counted(more, "result")} more since this was drawn. ` : "All results so far are in it. ",
+        ...(failed || (more > 0 && drawnWith >= 0) ? [again] : []),
         ...["FORM_PAGE", "FORM_CSV", "FORM_JSON"].map((form) =>
           el("a", { href: urlOf(id, form), ...(form === "FORM_PAGE" ? { download: `s${id}.html` } : {}) },
             { FORM_PAGE: "as one file", FORM_CSV: "CSV", FORM_JSON: "JSON" }[form] ?? form)));
@@ -37,7 +39,9 @@ export function report(id: string): (stage: Stage) => Promise<void> {
       try {
         const { sweep } = await ask<{ sweep: SweepSummary }>("GetSweep", { sweep_id: id }, stage.signal);
         latest = sweep;
-        stage.main.replaceChildren(heading(sweep, "/report"), bar, page);
+        failed = false;
+        redraw(head, [sweep.name, sweep.sweep?.notes, sweep.hardware, sweep.archived], () => [heading(sweep, "/report")]);
+        attach(stage, head, bar, page);
         if (OTHER_STUDIES.includes(sweep.kind)) {
           page.replaceChildren(el("iframe", { title: `Report of s${id}`, src: urlOf(id, "FORM_PAGE") }));
           drawnWith = results(sweep);
@@ -51,8 +55,10 @@ export function report(id: string): (stage: Stage) => Promise<void> {
         document.getElementById(location.hash.slice(1))?.scrollIntoView();
       } catch (error) {
         if (stage.signal.aborted) return;
-        page.replaceChildren(problem(inWords(error)));
-        if (!page.isConnected) stage.main.replaceChildren(page);
+        failed = true;
+        // A report that stands there stays.
+        if (drawnWith < 0) page.replaceChildren(problem(inWords(error)));
+        attach(stage, head, bar, page);
       } finally {
         again.removeAttribute("disabled");
         tell();
@@ -67,7 +73,10 @@ export function report(id: string): (stage: Stage) => Promise<void> {
         tell();
       },
       connected: (is) => stage.live(is),
-      ended: () => stage.live(undefined),
+      ended: (refused) => {
+        stage.live(undefined);
+        if (refused) page.before(problem(refused));
+      },
     });
   };
 }

@@ -2,10 +2,10 @@
 import { Child, el, section, table } from "../format";
 import { coloursOf } from "../palette";
 import { ask, glance, listen } from "./api";
-import { curve, Series } from "./curves";
+import { curve, joined, Series } from "./curves";
 import { bar, standing } from "./progress";
 import { MemberNews, Member, RecordedValue, SweepNews, SweepSummary } from "./types";
-import { everyNowAndThen, link, problem, Stage, title } from "./view";
+import { attach, everyNowAndThen, giveUp, link, minute, problem, redraw, Stage, title } from "./view";
 import { ago, axesText, hasEnded, moment } from "./words";
 
 const AGAIN_MS = 3000;
@@ -22,7 +22,7 @@ export function tabs(id: string, here: string): HTMLElement {
 /** What every view of a sweep begins with. */
 export function heading(s: SweepSummary, here: string): HTMLElement {
   const submitted = Number(s.submitted_unix_seconds);
-  const facts = [s.kind === "train" ? "" : `${s.kind} of ${s.of}`, s.owner ? `of ${s.owner}` : "", `submitted ${ago(submitted)}`, s.hardware.join(", ")];
+  const facts = [s.kind === "train" ? "" : [s.kind, s.of].filter(Boolean).join(" of "), s.owner ? `of ${s.owner}` : "", `submitted ${ago(submitted)}`, s.hardware.join(", "), s.archived ? "archived" : ""];
   return title([link("/", "Sweeps"), ` · s${s.id}`], s.name,
     el("p", { class: "facts", title: moment(submitted) }, facts.filter(Boolean).join(" · ")),
     s.sweep?.notes ? el("p", { class: "notes" }, s.sweep.notes) : null,
@@ -38,17 +38,23 @@ function trainingRow(m: Member): Child[] {
   ];
 }
 
-/** What members have measured so far, of their present leases. */
+/** What members that train have measured so far, of their present leases. */
 class Measured {
-  private readonly of = new Map<string, { lease: string; step: number; values: RecordedValue[] }>();
+  private of = new Map<string, { lease: string; values: RecordedValue[] }>();
 
-  async ask(member: string, signal: AbortSignal): Promise<RecordedValue[]> {
-    const before = this.of.get(member);
-    const news = await glance<MemberNews>("WatchMember", { member, ...(before ? { lease: before.lease, after_step: before.step } : {}) }, signal);
-    if (!news) return before?.values ?? [];
-    const values = [...(before?.lease === news.lease ? before.values : []), ...news.values];
-    this.of.set(member, { lease: news.lease, step: Math.max(0, ...values.slice(-1).map((v) => Number(v.step))), values });
-    return values;
+  async ask(members: Member[], signal: AbortSignal): Promise<Series[]> {
+    const known = new Map(await Promise.all(members.map(async (m) => [m.id, await this.askOne(m.id, signal)] as const)));
+    this.of = known;
+    return members.map((m) => ({ name: m.id, of: m.hardware, values: known.get(m.id)?.values ?? [] }));
+  }
+
+  private async askOne(member: string, signal: AbortSignal): Promise<{ lease: string; values: RecordedValue[] }> {
+    const before = this.of.get(member) ?? { lease: "0", values: [] };
+    const last = Number(before.values.at(-1)?.step ?? 1);
+    // Of its last step more may have come.
+    const news = await glance<MemberNews>("WatchMember", { member, lease: before.lease, after_step: Math.max(0, last - 1) }, signal);
+    if (!news) return before;
+    return { lease: news.lease, values: before.lease === news.lease ? joined(before.values, news.values) : news.values };
   }
 }
 
@@ -57,50 +63,48 @@ export function sweep(id: string): (stage: Stage) => void {
     const head = el("div", {});
     const now = el("div", { "aria-live": "polite" });
     const training = el("div", {});
-    const why = el("pre", { class: "wrap" });
+    const why = el("pre", { class: "wrap", tabindex: "0" });
     const lines = el("ol", { class: "lines" });
     const happened = section("What happens", "From the moment this view was opened, newest first.", lines);
+    const standsAt = section("Where it stands", "", why);
+    const measured = new Measured();
     let latest: SweepSummary | undefined;
 
-    const show = (s: SweepSummary, storage: string) => {
-      s.sweep ??= latest?.sweep;
-      latest = s;
-      head.replaceChildren(heading(s, ""));
-      now.replaceChildren(storage ? problem(storage) : "", bar(s), el("p", { class: "standing" }, standing(s)));
-      if (!stage.main.hasChildNodes()) stage.main.replaceChildren(head, now, section("Where it stands", "", why), training, happened);
-    };
+    const lookAgain = everyNowAndThen(stage, AGAIN_MS, async () => {
+      if (!latest) return;
+      why.textContent = (await ask<{ text: string }>("ExplainSweep", { sweep_id: id }, stage.signal)).text;
+      if (hasEnded(latest)) {
+        redraw(training, "ended", () => [section("Result", "", el("p", {}, "It has ended: ", link(`/s${id}/report`, "the report"), " says what was found."))]);
+        return;
+      }
+      const { members } = await ask<{ members: Member[] }>("ListMembers",
+        { sweep_id: id, page_size: 50, "selection.states": "MEMBER_STATE_LEASED" }, stage.signal);
+      const drawn = await measured.ask(members.slice(0, MOST_DRAWN), stage.signal);
+      const colours = coloursOf(latest.hardware.length ? latest.hardware : members.map((m) => m.hardware));
+      redraw(training, [members, drawn], () => [section("Training now", members.length > drawn.length ? `Curves of the first ${drawn.length}.` : "",
+        members.length ? table(["Member", "Plan", "Setting", "Hardware", "Worker", "Steps"], members.map(trainingRow), 6) : el("p", {}, "Nothing trains at present."),
+        el("div", { class: "pair" }, ...["train_loss", "test_top1"].map((metric) => curve(metric, drawn, colours, 470))))]);
+    }, true);
+
     listen<SweepNews>("WatchSweep", { sweep_id: id }, stage.signal, {
       message: (news) => {
-        show(news.sweep, news.storage_problem);
+        const s = { ...news.sweep, sweep: news.sweep.sweep ?? latest?.sweep };
+        latest = s;
+        redraw(head, [s.name, s.sweep?.notes, s.hardware, s.archived, minute()], () => [heading(s, "")]);
+        redraw(now, [s, news.storage_problem], () => [news.storage_problem ? problem(news.storage_problem) : null, bar(s), el("p", { class: "standing" }, standing(s))]);
+        attach(stage, head, now, standsAt, training, happened);
         for (const [i, line] of news.lines.entries()) {
           const event = news.events[i];
           lines.prepend(el("li", {}, event ? el("time", {}, moment(Number(event.unix_micros) / 1e6).slice(11, 19)) : null, ` ${line}`));
         }
         while (lines.children.length > MOST_LINES) lines.lastElementChild?.remove();
+        lookAgain();
       },
       connected: (is) => stage.live(is),
       ended: (refused) => {
-        stage.live(undefined);
-        if (refused) stage.main.replaceChildren(problem(refused));
+        if (refused) giveUp(stage, new Error(refused));
+        else stage.live(undefined);
       },
-    });
-
-    const measured = new Measured();
-    everyNowAndThen(stage, AGAIN_MS, async () => {
-      why.textContent = (await ask<{ text: string }>("ExplainSweep", { sweep_id: id }, stage.signal)).text;
-      if (latest && hasEnded(latest)) {
-        training.replaceChildren(section("Result", "", el("p", {}, "It has ended: ", link(`/s${id}/report`, "the report"), " says what was found.")));
-        return;
-      }
-      const { members } = await ask<{ members: Member[] }>("ListMembers",
-        { sweep_id: id, page_size: 50, "selection.states": "MEMBER_STATE_LEASED" }, stage.signal);
-      const drawn = await Promise.all(members.slice(0, MOST_DRAWN).map(async (m): Promise<Series> => (
-        { name: m.id, of: m.hardware, values: await measured.ask(m.id, stage.signal) })));
-      const colours = coloursOf(latest?.hardware.length ? latest.hardware : members.map((m) => m.hardware));
-      const curves = ["train_loss", "test_top1"].map((metric) => curve(metric, drawn, colours, 470));
-      training.replaceChildren(section("Training now", members.length > drawn.length ? `Curves of the first ${drawn.length}.` : "",
-        members.length ? table(["Member", "Plan", "Setting", "Hardware", "Worker", "Steps"], members.map(trainingRow), 6) : el("p", {}, "Nothing trains at present."),
-        el("div", { class: "pair" }, ...curves)));
     });
   };
 }

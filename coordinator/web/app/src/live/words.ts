@@ -22,9 +22,9 @@ export function ago(unixSeconds: number): string {
   return `${duration(Math.max(0, Date.now() / 1000 - unixSeconds))} ago`;
 }
 
-/** "MEMBER_STATE_DONE" -> "done" */
+/** "MEMBER_STATE_DONE" -> "done"; a member that is leased is training. */
 export function stateWord(state: string): string {
-  return state.replace("MEMBER_STATE_", "").toLowerCase();
+  return state.replace("MEMBER_STATE_", "").toLowerCase().replace("leased", "training");
 }
 
 export function total(s: SweepSummary): number {

@@ -2,7 +2,7 @@
 import { Child, el, section, table } from "../format";
 import { ask } from "./api";
 import { Worker } from "./types";
-import { everyNowAndThen, link, problem, Stage, title } from "./view";
+import { attach, everyNowAndThen, link, minute, problem, redraw, Stage, title } from "./view";
 import { ago, moment } from "./words";
 
 const AGAIN_MS = 3000;
@@ -30,30 +30,36 @@ function row(w: Worker): Child[] {
 }
 
 export function workers(stage: Stage): void {
+  const view = el("div", {});
   everyNowAndThen(stage, AGAIN_MS, async () => {
     const told = await ask<{ workers: Worker[]; storage_problem: string }>("ListWorkers", {}, stage.signal);
-    stage.main.replaceChildren(
+    attach(stage, view);
+    redraw(view, [told, minute()], () => [
       title(["noisefloor"], "Workers"),
       told.storage_problem ? problem(told.storage_problem) : "",
       told.workers.length ? table(["Worker", "State", "Hardware", "Slots", "Trains", "Seen"], told.workers.map(row), 6)
-        : el("p", {}, "None has come yet. ", el("code", {}, "noisefloor-worker --coordinator=HOST:PORT"), " is one."));
+        : el("p", {}, "None has come yet. ", el("code", {}, "noisefloor-worker --coordinator=HOST:PORT"), " is one.")]);
   });
 }
 
 export function worker(name: string): (stage: Stage) => void {
-  return (stage) => everyNowAndThen(stage, AGAIN_MS, async () => {
-    const [{ workers: all }, { text }] = await Promise.all([
-      ask<{ workers: Worker[] }>("ListWorkers", {}, stage.signal),
-      ask<{ text: string }>("ExplainWorker", { worker: name }, stage.signal),
-    ]);
-    const w = all.find((one) => one.name === name);
-    stage.main.replaceChildren(
-      title([link("/workers", "Workers")], name),
-      el("pre", { class: "wrap" }, text),
-      w ? section("Now", "", el("p", {}, standing(w), `; version ${w.version || "not known"}`), el("p", {}, "Trains: ", running(w))) : "",
-      w?.inventory ? section("What it has", "",
-        table(["Device", "Unit", "Hardware", "Note"], w.inventory.devices.map((d) => [d.model, d.unit, d.hardware_classes.join(", "), d.note]), 4),
-        table(["Offers", "Stack"], w.inventory.offers.map((o) => [o.hardware_class, o.stack]), 2)) : "",
-      w?.inventory?.withheld.length ? section("What it withholds", "", table(["What", "Why"], w.inventory.withheld.map((x) => [x.what, x.reason]), 2)) : "");
-  });
+  return (stage) => {
+    const view = el("div", {});
+    everyNowAndThen(stage, AGAIN_MS, async () => {
+      const [{ workers: all }, { text }] = await Promise.all([
+        ask<{ workers: Worker[] }>("ListWorkers", {}, stage.signal),
+        ask<{ text: string }>("ExplainWorker", { worker: name }, stage.signal),
+      ]);
+      const w = all.find((one) => one.name === name);
+      attach(stage, view);
+      redraw(view, [w, text, minute()], () => [
+        title([link("/workers", "Workers")], name),
+        el("pre", { class: "wrap" }, text),
+        w ? section("Now", "", el("p", {}, standing(w), `; version ${w.version || "not known"}`), el("p", {}, "Trains: ", running(w))) : "",
+        w?.inventory ? section("What it has", "",
+          table(["Device", "Unit", "Hardware", "Note"], w.inventory.devices.map((d) => [d.model, d.unit, d.hardware_classes.join(", "), d.note]), 4),
+          table(["Offers", "Stack"], w.inventory.offers.map((o) => [o.hardware_class, o.stack]), 2)) : "",
+        w?.inventory?.withheld.length ? section("What it withholds", "", table(["What", "Why"], w.inventory.withheld.map((x) => [x.what, x.reason]), 2)) : ""]);
+    });
+  };
 }
