@@ -460,8 +460,14 @@ absl::Status RunningCoordinator::OpenHttpDoors(const CoordinatorOptions& options
     LogInfo("metrics_served", {{"address", metrics_.address}});
   }
   if (!options.page.empty()) {
-    NF_ASSIGN_OR_RETURN(page_,
-                        OpenPage(host, options.page, options.page_at_any_port, InProcessChannel()));
+    absl::StatusOr<HttpDoor> page =
+        OpenPage(host, options.page, options.page_at_any_port, InProcessChannel());
+    // Where nobody asked for it, say in a container without loopback, nothing hangs on it.
+    if (options.page_at_any_port && absl::IsUnavailable(page.status())) {
+      LogWarning("page_not_served", {{"error", page.status()}});
+      return absl::OkStatus();
+    }
+    NF_ASSIGN_OR_RETURN(page_, std::move(page));
     LogInfo("page_served", {{"address", page_.address}});
   }
   return absl::OkStatus();

@@ -34,7 +34,7 @@ struct CoordinatorOptions {
   // Where browsers find its page: "127.0.0.1:7078"; empty: nowhere. Off loopback only with TLS and
   // tokens.
   std::string page = "";
-  bool page_at_any_port = false;                         // At a free one when that port is taken.
+  bool page_at_any_port = false;                         // If taken, a free one; else no page.
   absl::Duration lease_ttl = absl::Seconds(15);          // A lease lives so long unrenewed,
   absl::Duration heartbeat_interval = absl::Seconds(3);  // and is renewed this often.
   absl::Duration storage_retry = absl::Seconds(2);       // Between tries when the disk is full.
