@@ -212,9 +212,9 @@ void Gateway::Ask(const MethodDescriptor& method, const http::Request& request,
   if (const absl::Status filled = Fill(*message, request); !filled.ok()) {
     return then(ErrorAnswer(filled));
   }
-  const auto call =
-      ReadCall::Start(channel_, method, *message, token,
-                      method.server_streaming() ? absl::InfiniteDuration() : kLongestAnswer);
+  const auto call = ReadCall::Start(
+      channel_, method, *message, token,
+      method.server_streaming() ? absl::InfiniteDuration() : kLongestAnswer, calls_.Open());
   if (request.asker) {
     request.asker->OnLeave([weak = std::weak_ptr(call)] {
       if (const auto left = weak.lock()) left->Cancel();

@@ -12,6 +12,7 @@
 #include "grpcpp/channel.h"
 
 #include "coordinator/http/http_server.h"
+#include "coordinator/live/read_call.h"
 
 namespace noisefloor::live {
 
@@ -36,7 +37,9 @@ class Gateway {
            std::string_view token, const std::function<void(http::Answer answer)>& then) const;
 
  private:
+  // Calls are over before the channel goes.
   const std::shared_ptr<grpc::Channel> channel_;  // shared: see the constructor.
+  mutable OpenCalls calls_;
 };
 
 }  // namespace noisefloor::live

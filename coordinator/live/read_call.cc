@@ -16,10 +16,28 @@ using google::protobuf::Message;
 using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
+OpenCalls::~OpenCalls() {
+  constexpr absl::Duration kLongest = absl::Seconds(5);
+  const MutexLock lock(count_->mutex);
+  while (count_->open > 0 && count_->changed.WaitFor(count_->mutex, kLongest)) {
+  }
+}
+
+OpenCalls::OneOpen OpenCalls::Open() {
+  const MutexLock lock(count_->mutex);
+  ++count_->open;
+  return {count_.get(), [count = count_](Count*) {
+            const MutexLock closing(count->mutex);
+            --count->open;
+            count->changed.NotifyAll();
+          }};
+}
+
 std::shared_ptr<ReadCall> ReadCall::Start(const std::shared_ptr<grpc::Channel>& channel,
                                           const MethodDescriptor& method, const Message& request,
-                                          std::string_view token, absl::Duration within) {
-  const std::shared_ptr<ReadCall> call(new ReadCall(method, request));
+                                          std::string_view token, absl::Duration within,
+                                          OpenCalls::OneOpen counted) {
+  const std::shared_ptr<ReadCall> call(new ReadCall(method, request, std::move(counted)));
   if (within != absl::InfiniteDuration()) {
     SetDeadline(call->context_, within);
   }
@@ -43,8 +61,10 @@ std::shared_ptr<ReadCall> ReadCall::Start(const std::shared_ptr<grpc::Channel>& 
   return call;
 }
 
-ReadCall::ReadCall(const MethodDescriptor& method, const Message& request)
-    : is_stream_(method.server_streaming()),
+ReadCall::ReadCall(const MethodDescriptor& method, const Message& request,
+                   OpenCalls::OneOpen counted)
+    : counted_(std::move(counted)),
+      is_stream_(method.server_streaming()),
       message_(MessageFactory::generated_factory()->GetPrototype(method.output_type())->New()) {
   bool own_buffer = false;
   (void)grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(request, &request_, &own_buffer);
