@@ -1,6 +1,5 @@
 #include "coordinator/http_doors.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/files/sha256.h"
@@ -40,10 +39,7 @@ absl::StatusOr<HttpDoor> Open(Address address, http::ServerSettings settings) {
 
 // So that a restart signs nobody out; one that cannot be kept opens the page all the same.
 std::string TokenOf(const std::string& home) {
-  const std::string chance = RandomBytes32();
-  Sha256Digest digest;
-  std::ranges::copy(chance, digest.begin());
-  const std::string made = ToHex(digest);
+  const std::string made = Sha256Hex(RandomBytes32());
   const absl::StatusOr<std::string> token = live::PageToken(home, made);
   if (token.ok()) return *token;
   LogWarning("page_token_not_kept", {{"error", token.status()}});

@@ -50,7 +50,6 @@ function show(): void {
   leave = new AbortController();
   const { signal } = leave;
   main.replaceChildren();
-  delete main.dataset["drawn"];
   live(undefined);
   const stage: Stage = { main, query: new URLSearchParams(location.search), signal, live: (is) => signal.aborted || live(is) };
   void viewOf(location.pathname)(stage);
