@@ -40,6 +40,7 @@
 #include "coordinator/store/blob_pins.h"
 #include "coordinator/store/blob_store.h"
 #include "coordinator/store/database.h"
+#include "coordinator/store/derived_files.h"
 #include "coordinator/store/handover_folder.h"
 #include "coordinator/store/home_files.h"
 #include "coordinator/store/home_lock.h"
@@ -151,6 +152,7 @@ absl::StatusOr<Home> OpenHome(const std::string& path) {
   if (const absl::Status removed = blobs.RemoveLeftovers(); !removed.ok()) {
     LogWarning("leftovers_kept", {{"error", removed}});
   }
+  (void)DerivedFiles::At(path).RemoveLeftovers();  // Likewise.
   NF_ASSIGN_OR_RETURN(const int64_t version, SchemaVersion(DatabasePath(path)));
   const int64_t newest = CurrentSchema().version();
   const bool older = version > 0 && version < newest;
@@ -318,6 +320,10 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
           .is_live = [this](LeaseId lease) { return loop_.live().IsLive(lease); },
           .pin = [this](const std::string& sha256, LeaseId lease) { pins_.Pin(sha256, lease); },
           .whose = [this](LeaseId lease) { return UploaderOf(lease); },
+          .written =
+              [this](const std::string& kind, const BlobName& name) {
+                if (kind == "predictions") query_->MakeDigest(name);
+              },
           .figures = &upload_figures_,
           .idle = options.upload_idle,
           .register_by = options.register_by});

@@ -2,37 +2,108 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 
+#include "fmt/format.h"
+
 #include "common/base/check.h"
+#include "coordinator/analysis/contrast.h"
 #include "coordinator/analysis/interval.h"
 #include "coordinator/analysis/packed_answers.h"
 
 namespace noisefloor::analysis {
 namespace {
 
-constexpr int64_t kMostCounts = 1 << 17;  // Of answers at a time: they stay in the cache.
+constexpr int64_t kMostCounts = 1 << 15;  // Of answers at a time: they stay in the cache.
 
-// Calls each(first, last, counts) for examples [first, last) after each other: how many members
-// gave each answer, {examples, classes}.
-template <typename Each>
-void CountAnswers(const PredictionMatrix& answers, const Each& each) {
-  const int64_t classes = answers.classes();
-  const int64_t at_once = std::max<int64_t>(1, kMostCounts / classes);
-  std::vector<int32_t> counts;
-  for (int64_t first = 0; first < answers.examples(); first += at_once) {
-    const int64_t last = std::min(answers.examples(), first + at_once);
-    counts.assign(static_cast<size_t>((last - first) * classes), 0);
-    for (int64_t m = 0; m < answers.members(); ++m) {
-      const std::span<const int16_t> row = answers.Row(m);
+// How many members gave each answer, of some examples at a time.
+class AnswerCounts {
+ public:
+  explicit AnswerCounts(const PredictionMatrix& answers) : answers_(answers) {}
+
+  // Of examples [first, last).
+  void Count(int64_t first, int64_t last) {
+    first_ = first;
+    last_ = last;
+    const int64_t classes = answers_.classes();
+    counts_.assign(static_cast<size_t>((last - first) * classes), 0);
+    for (int64_t m = 0; m < answers_.members(); ++m) {
+      const std::span<const int16_t> row = answers_.Row(m);
       for (int64_t x = first; x < last; ++x) {
         const int16_t answer = row[static_cast<size_t>(x)];
-        if (answer >= 0) ++counts[static_cast<size_t>((x - first) * classes + answer)];
+        if (answer >= 0) ++counts_[static_cast<size_t>((x - first) * classes + answer)];
       }
     }
-    each(first, last, std::span<const int32_t>(counts));
+  }
+  // Calls each(count) for each answer to these that a row has: how many members gave it.
+  template <typename Each>
+  void ForRow(std::span<const int16_t> row, const Each& each) const {
+    for (int64_t x = first_; x < last_; ++x) {
+      const int16_t answer = row[static_cast<size_t>(x)];
+      if (answer >= 0) {
+        each(counts_[static_cast<size_t>((x - first_) * answers_.classes() + answer)]);
+      }
+    }
+  }
+  // {examples, classes}
+  std::span<const int32_t> counts() const { return counts_; }
+  // How often the answers of a row to these differ from those of the members.
+  int64_t Differing(std::span<const int16_t> row) const {
+    int64_t equal = 0;
+    ForRow(row, [&](int32_t count) { equal += count; });
+    return (last_ - first_) * answers_.members() - equal;
+  }
+
+ private:
+  const PredictionMatrix& answers_;
+  int64_t first_ = 0;
+  int64_t last_ = 0;
+  std::vector<int32_t> counts_;  // {examples, classes}
+};
+
+// Calls each(first, last) for all examples, as many at a time as are counted together.
+template <typename Each>
+void ForSomeExamples(const PredictionMatrix& answers, const Each& each) {
+  const int64_t at_once = std::max<int64_t>(1, kMostCounts / answers.classes());
+  for (int64_t first = 0; first < answers.examples(); first += at_once) {
+    each(first, std::min(answers.examples(), first + at_once));
+  }
+}
+
+Estimate AnyOfEstimate(const Jackknifed& figure, int64_t k) {
+  Estimate estimate;
+  // What is left of 1 may be rounding.
+  estimate.value = std::abs(figure.all) <= kRounding ? 0 : figure.all;
+  estimate.n = figure.n;
+  estimate.unit = "fraction";
+  estimate.method = fmt::format("mean over groups of {} members; jackknife over members", k);
+  if (figure.without.empty()) {
+    estimate.note = fmt::format("no interval from {} members", figure.n);
+    return estimate;
+  }
+  const double error = std::sqrt(JackknifeVariance(figure));
+  if (!(error > kRounding)) {
+    estimate.note = *estimate.value == 0
+                        ? fmt::format("no difference seen in {} members: no interval", figure.n)
+                        : "leaving out any one member changes nothing: no interval";
+    return estimate;
+  }
+  const std::optional<Interval> interval = TInterval(*estimate.value, error, figure.n);
+  estimate.low = interval->low;
+  estimate.high = interval->high;
+  CutInterval(estimate, 0, 1);
+  return estimate;
+}
+
+// An undefined answer differs from itself, too, which is no other.
+void LeaveOutItself(const PredictionMatrix& answers, std::vector<int64_t>& differing) {
+  for (int64_t m = 0; m < answers.members(); ++m) {
+    differing[static_cast<size_t>(m)] -=
+        std::ranges::count_if(answers.Row(m), [](int16_t answer) { return answer < 0; });
   }
 }
 
@@ -65,16 +136,11 @@ std::vector<int64_t> CountDifferingFromAll(const PredictionMatrix& rows,
                                            const PredictionMatrix& others) {
   NF_CHECK(rows.examples() == others.examples() && rows.classes() == others.classes());
   std::vector<int64_t> differing(static_cast<size_t>(rows.members()), 0);
-  CountAnswers(others, [&](int64_t first, int64_t last, std::span<const int32_t> counts) {
+  AnswerCounts counts(others);
+  ForSomeExamples(others, [&](int64_t first, int64_t last) {
+    counts.Count(first, last);
     for (int64_t m = 0; m < rows.members(); ++m) {
-      const std::span<const int16_t> row = rows.Row(m);
-      int64_t equal = 0;
-      for (int64_t x = first; x < last; ++x) {
-        const int16_t answer = row[static_cast<size_t>(x)];
-        if (answer >= 0)
-          equal += counts[static_cast<size_t>((x - first) * rows.classes() + answer)];
-      }
-      differing[static_cast<size_t>(m)] += (last - first) * others.members() - equal;
+      differing[static_cast<size_t>(m)] += counts.Differing(rows.Row(m));
     }
   });
   return differing;
@@ -82,11 +148,30 @@ std::vector<int64_t> CountDifferingFromAll(const PredictionMatrix& rows,
 
 std::vector<int64_t> CountDifferingFromOthers(const PredictionMatrix& answers) {
   std::vector<int64_t> differing = CountDifferingFromAll(answers, answers);
-  for (int64_t m = 0; m < answers.members(); ++m) {
-    // An undefined answer differs from itself, too.
-    differing[static_cast<size_t>(m)] -=
-        std::ranges::count_if(answers.Row(m), [](int16_t answer) { return answer < 0; });
+  LeaveOutItself(answers, differing);
+  return differing;
+}
+
+DifferingOfSides CountDifferingOfSides(const PredictionMatrix& a, const PredictionMatrix& b) {
+  NF_CHECK(a.examples() == b.examples() && a.classes() == b.classes());
+  const std::array<const PredictionMatrix*, 2> sides = {&a, &b};
+  std::array<AnswerCounts, 2> counts = {AnswerCounts(a), AnswerCounts(b)};
+  DifferingOfSides differing;
+  for (size_t s = 0; s < 2; ++s) {
+    differing.inside[s].assign(static_cast<size_t>(sides[s]->members()), 0);
+    differing.across[s] = differing.inside[s];
   }
+  ForSomeExamples(a, [&](int64_t first, int64_t last) {
+    for (AnswerCounts& side : counts) side.Count(first, last);
+    for (size_t s = 0; s < 2; ++s) {
+      for (int64_t m = 0; m < sides[s]->members(); ++m) {
+        const std::span<const int16_t> row = sides[s]->Row(m);
+        differing.inside[s][static_cast<size_t>(m)] += counts[s].Differing(row);
+        differing.across[s][static_cast<size_t>(m)] += counts[1 - s].Differing(row);
+      }
+    }
+  });
+  for (size_t s = 0; s < 2; ++s) LeaveOutItself(*sides[s], differing.inside[s]);
   return differing;
 }
 
@@ -98,33 +183,84 @@ double Churn(std::span<const int16_t> a, std::span<const int16_t> b) {
 PairMatrix ChurnMatrix(const PredictionMatrix& answers) {
   NF_CHECK(answers.examples() > 0);
   const PackedAnswers packed(answers);
+  KnownPairs known(packed);
   PairMatrix pairs(answers.members());
   for (int64_t i = 0; i < answers.members(); ++i) {
     for (int64_t j = i + 1; j < answers.members(); ++j) {
       pairs.Set(
           i, j,
-          static_cast<double>(packed.Differing(i, j)) / static_cast<double>(answers.examples()));
+          static_cast<double>(known.Differing(i, j)) / static_cast<double>(answers.examples()));
     }
   }
   return pairs;
 }
 
 PairSums ChurnSums(const PredictionMatrix& answers) {
-  NF_CHECK(answers.examples() > 0);
-  const std::vector<int64_t> differing = CountDifferingFromOthers(answers);
+  return ChurnSums(CountDifferingFromOthers(answers), answers.examples());
+}
+
+PairSums ChurnSums(std::span<const int64_t> differing, int64_t examples) {
+  NF_CHECK(examples > 0);
   PairSums sums;
   int64_t twice = 0;
   for (const int64_t count : differing) {
     twice += count;
-    sums.of_member.push_back(static_cast<double>(count) / static_cast<double>(answers.examples()));
+    sums.of_member.push_back(static_cast<double>(count) / static_cast<double>(examples));
   }
-  sums.total = static_cast<double>(twice) / 2 / static_cast<double>(answers.examples());
+  sums.total = static_cast<double>(twice) / 2 / static_cast<double>(examples);
   return sums;
 }
 
 Estimate MeanChurn(const PredictionMatrix& answers) {
   if (answers.examples() == 0) return Absent("fraction", 0, "there are no examples");
   return PairMean(ChurnSums(answers), "fraction", {0, 1});
+}
+
+Estimate AnyOf(const PredictionMatrix& answers, int64_t k) {
+  NF_CHECK(k >= 2);
+  const int64_t n = answers.members();
+  if (n < k) {
+    return Absent("fraction", n, fmt::format("needs {} members, there are {}", k, n));
+  }
+  if (answers.examples() == 0) return Absent("fraction", n, "there are no examples");
+  // Groups of k among so many members, as a share of those among all n.
+  const auto shares = [&](int64_t members, int64_t of_k) {
+    std::vector<double> share(static_cast<size_t>(n) + 1, 0);
+    for (int64_t count = of_k; count <= n; ++count) {
+      double groups = 1;
+      for (int64_t i = 0; i < k; ++i) {
+        if (i < of_k) groups *= static_cast<double>(count - i) / static_cast<double>(of_k - i);
+        groups *= static_cast<double>(k - i) / static_cast<double>(members - i);
+      }
+      share[static_cast<size_t>(count)] = groups;
+    }
+    return share;
+  };
+  const std::vector<double> of_all = shares(n, k);
+  const std::vector<double> in_rest = n > k ? shares(n - 1, k) : std::vector<double>();
+  // Groups of k with a member among those that answer as it does: of k - 1 of the others.
+  const std::vector<double> with_member = n > k ? shares(n - 1, k - 1) : std::vector<double>();
+  double agree = 0;
+  double rest = 0;
+  Jackknifed figure{.all = 0, .without = {}, .n = n};
+  std::vector<double> with(n > k ? static_cast<size_t>(n) : 0, 0);
+  AnswerCounts counts(answers);
+  ForSomeExamples(answers, [&](int64_t first, int64_t last) {
+    counts.Count(first, last);
+    for (const int32_t count : counts.counts()) {
+      if (count < k) continue;
+      agree += of_all[static_cast<size_t>(count)];
+      if (n > k) rest += in_rest[static_cast<size_t>(count)];
+    }
+    for (size_t m = 0; m < with.size(); ++m) {
+      counts.ForRow(answers.Row(static_cast<int64_t>(m)),
+                    [&](int32_t count) { with[m] += with_member[static_cast<size_t>(count) - 1]; });
+    }
+  });
+  const auto examples = static_cast<double>(answers.examples());
+  figure.all = 1 - agree / examples;
+  for (const double of_member : with) figure.without.push_back(1 - (rest - of_member) / examples);
+  return AnyOfEstimate(figure, k);
 }
 
 Estimate AnyDisagreement(const PredictionMatrix& answers) {
@@ -157,11 +293,13 @@ std::vector<double> DisagreementByExample(const PredictionMatrix& answers) {
   const int64_t pairs = answers.members() * (answers.members() - 1);
   std::vector<double> disagreement;
   disagreement.reserve(static_cast<size_t>(answers.examples()));
-  CountAnswers(answers, [&](int64_t first, int64_t last, std::span<const int32_t> counts) {
+  AnswerCounts counts(answers);
+  ForSomeExamples(answers, [&](int64_t first, int64_t last) {
+    counts.Count(first, last);
     for (int64_t x = 0; x < last - first; ++x) {
       int64_t agree = 0;
-      for (const int64_t count :
-           counts.subspan(static_cast<size_t>(x * classes), static_cast<size_t>(classes))) {
+      for (const int64_t count : counts.counts().subspan(static_cast<size_t>(x * classes),
+                                                         static_cast<size_t>(classes))) {
         agree += count * (count - 1);
       }
       disagreement.push_back(static_cast<double>(pairs - agree) / static_cast<double>(pairs));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "coordinator/analysis/interval.h"
+#include "coordinator/analysis/remembered.h"
 
 namespace noisefloor::analysis {
 namespace {
@@ -17,7 +18,7 @@ using NoThrow =
 
 // The non-centrality at which a t test with these degrees of freedom has the power, by bisection.
 // The far tail is left out: at this power it is below 1e-4.
-double NonCentrality(double degrees) {
+double NonCentralityByBisection(double degrees) {
   const double critical = TQuantile(degrees, 1 - kLevel / 2);
   double low = 0;
   double high = critical + 40;
@@ -28,6 +29,11 @@ double NonCentrality(double degrees) {
     (power < kPower ? low : high) = middle;
   }
   return high;
+}
+
+double NonCentrality(double degrees) {
+  thread_local Remembered<double> remembered;
+  return remembered.Of(degrees, [&] { return NonCentralityByBisection(degrees); });
 }
 
 }  // namespace

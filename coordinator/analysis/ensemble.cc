@@ -12,6 +12,7 @@
 #include "coordinator/analysis/interval.h"
 #include "coordinator/analysis/pairs.h"
 #include "coordinator/analysis/sequential.h"
+#include "coordinator/analysis/softmax.h"
 #include "coordinator/analysis/spread.h"
 
 namespace noisefloor::analysis {
@@ -37,18 +38,9 @@ Estimate TooFew(Estimate estimate) {
 
 using Probabilities = std::vector<float>;  // {examples, classes}
 
-Probabilities Softmax(std::span<const float> logits, size_t classes) {
+Probabilities ProbabilitiesOf(std::span<const float> logits, int32_t classes) {
   Probabilities p(logits.size());
-  for (size_t first = 0; first < logits.size(); first += classes) {
-    const float most = *std::max_element(logits.begin() + static_cast<ptrdiff_t>(first),
-                                         logits.begin() + static_cast<ptrdiff_t>(first + classes));
-    float sum = 0;
-    for (size_t k = 0; k < classes; ++k) {
-      p[first + k] = std::exp(logits[first + k] - most);
-      sum += p[first + k];
-    }
-    for (size_t k = 0; k < classes; ++k) p[first + k] /= sum;
-  }
+  Softmax(logits, static_cast<size_t>(classes), p);
   return p;
 }
 
@@ -316,7 +308,7 @@ std::vector<EnsembleScores> ScoreEnsembles(std::span<const std::span<const float
   std::vector<Probabilities> members;
   for (const std::span<const float> of_member : logits) {
     NF_CHECK(of_member.size() == labels.size() * static_cast<size_t>(classes));
-    members.push_back(Softmax(of_member, static_cast<size_t>(classes)));
+    members.push_back(ProbabilitiesOf(of_member, classes));
   }
   std::vector<EnsembleScores> scores;
   if (members.empty()) return scores;
@@ -352,7 +344,7 @@ Estimate GainOfMixing(std::span<const std::span<const float>> a,
   std::vector<Probabilities> members;
   for (const auto& side : {a, b}) {
     for (const std::span<const float> of : side) {
-      members.push_back(Softmax(of, static_cast<size_t>(classes)));
+      members.push_back(ProbabilitiesOf(of, classes));
     }
   }
   const size_t n = a.size();

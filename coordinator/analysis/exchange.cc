@@ -17,7 +17,7 @@ using Side = int32_t;
 // replicate r of side h, so that the observed arrangement has member m on side m % sides.
 class BlockOfMembers {
  public:
-  BlockOfMembers(const PackedAnswers& answers, const Sides& sides)
+  BlockOfMembers(KnownPairs& answers, const Sides& sides)
       : answers_(answers),
         sides_(static_cast<int64_t>(sides.size())),
         replicates_(static_cast<int64_t>(sides[0].size())) {
@@ -73,7 +73,7 @@ class BlockOfMembers {
   }
 
  private:
-  const PackedAnswers& answers_;
+  KnownPairs& answers_;
   int64_t sides_;
   int64_t replicates_;
   std::vector<int64_t> members_;    // In `answers_`.
@@ -275,27 +275,20 @@ std::vector<int64_t> AllSums(std::span<const BlockOfMembers> blocks, const Looke
   return sums;
 }
 
-// What the pairs of replicates of one block add, in tiles: their answers stay in the cache.
+// What the pairs of replicates of one block add.
 void AddPairs(const BlockOfMembers& block, RotationSums& sums) {
-  constexpr int64_t kTile = 16;
   const int64_t sides = block.sides();
   std::vector<int64_t> of_turn(static_cast<size_t>(sides));
-  const auto add = [&](int64_t earlier, int64_t later) {
-    std::ranges::fill(of_turn, 0);
-    for (int64_t h = 0; h < sides; ++h) {
-      for (int64_t t = 0; t < sides; ++t) {
-        of_turn[static_cast<size_t>(t)] +=
-            block.Differing(earlier * sides + h, later * sides + (h + t) % sides);
+  for (int64_t later = 0; later < block.replicates(); ++later) {
+    for (int64_t earlier = 0; earlier < later; ++earlier) {
+      std::ranges::fill(of_turn, 0);
+      for (int64_t h = 0; h < sides; ++h) {
+        for (int64_t t = 0; t < sides; ++t) {
+          of_turn[static_cast<size_t>(t)] +=
+              block.Differing(later * sides + h, earlier * sides + (h + t) % sides);
+        }
       }
-    }
-    sums.AddPair(static_cast<size_t>(earlier), static_cast<size_t>(later), of_turn);
-  };
-  const int64_t n = block.replicates();
-  for (int64_t first = 0; first < n; first += kTile) {
-    for (int64_t second = 0; second <= first; second += kTile) {
-      for (int64_t r = first; r < std::min(n, first + kTile); ++r) {
-        for (int64_t s = second; s < std::min(r, second + kTile); ++s) add(r, s);
-      }
+      sums.AddPair(static_cast<size_t>(later), static_cast<size_t>(earlier), of_turn);
     }
   }
 }
@@ -313,8 +306,7 @@ std::vector<int64_t> RotatedSums(std::span<const BlockOfMembers> blocks, int64_t
 
 }  // namespace
 
-ShiftTest TestShift(const PackedAnswers& answers, std::span<const Sides> blocks,
-                    Exchange exchange) {
+ShiftTest TestShift(KnownPairs& answers, std::span<const Sides> blocks, Exchange exchange) {
   std::vector<BlockOfMembers> members;
   std::vector<int64_t> replicates;
   for (const Sides& sides : blocks) {

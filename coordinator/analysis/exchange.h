@@ -44,7 +44,7 @@ struct ShiftTest {
 // the class does not matter, p <= alpha in at most alpha of studies, whatever the distribution of
 // the answers. Sides of one size in all blocks. O(members^2 x examples), and what the arrangements
 // take.
-ShiftTest TestShift(const PackedAnswers& answers, std::span<const Sides> blocks, Exchange exchange);
+ShiftTest TestShift(KnownPairs& answers, std::span<const Sides> blocks, Exchange exchange);
 
 // The least p that such a test can give, by the number of replicates of each block. 1: none.
 double LeastP(int64_t sides, std::span<const int64_t> replicates, Exchange exchange);

@@ -138,14 +138,32 @@ void CheckSides(const PredictionMatrix& a, const PredictionMatrix& b) {
 
 // For each replicate: how often its members on A and B differ from those of the other replicates on
 // the other side.
-std::vector<int64_t> DifferingAcross(const PredictionMatrix& a, const PredictionMatrix& b) {
-  std::vector<int64_t> differing = CountDifferingFromAll(a, b);
-  const std::vector<int64_t> of_b = CountDifferingFromAll(b, a);
-  for (size_t r = 0; r < differing.size(); ++r) {
+std::vector<int64_t> DifferingAcross(const DifferingOfSides& differing, const PredictionMatrix& a,
+                                     const PredictionMatrix& b) {
+  std::vector<int64_t> across = differing.across[0];
+  for (size_t r = 0; r < across.size(); ++r) {
     const auto replicate = static_cast<int64_t>(r);
-    differing[r] += of_b[r] - 2 * CountDiffering(a.Row(replicate), b.Row(replicate));
+    across[r] += differing.across[1][r] - 2 * CountDiffering(a.Row(replicate), b.Row(replicate));
   }
-  return differing;
+  return across;
+}
+
+Estimate ExcessOf(const DifferingOfSides& differing, const std::vector<int64_t>& across,
+                  int64_t examples) {
+  // Whole numbers cancel exactly: fractions would leave rounding where nothing is left.
+  std::vector<double> excess;
+  for (size_t r = 0; r < across.size(); ++r) {
+    excess.push_back(
+        static_cast<double>(2 * (across[r] - differing.inside[0][r] - differing.inside[1][r])));
+  }
+  Estimate estimate = MeanOverReplicates(std::move(excess),
+                                         {"fraction", {-1, 1}, static_cast<double>(2 * examples)});
+  if (estimate.detectable) {  // It is compared with 0, not with another excess.
+    const int64_t n = estimate.n;
+    estimate.detectable =
+        *estimate.detectable * *DetectablePairedDifference(n, 1) / *DetectableMeanDifference(n, 1);
+  }
+  return estimate;
 }
 
 }  // namespace
@@ -218,31 +236,16 @@ Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
   return estimate;
 }
 
-Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b) {
+ChurnOfSides CompareSides(const PredictionMatrix& a, const PredictionMatrix& b) {
   CheckSides(a, b);
-  const std::vector<int64_t> across = DifferingAcross(a, b);
-  return MeanOverReplicates({across.begin(), across.end()},
-                            {"fraction", {0, 1}, static_cast<double>(a.examples())});
-}
-
-Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b) {
-  CheckSides(a, b);
-  // Whole numbers cancel exactly: fractions would leave rounding where nothing is left.
-  const std::vector<int64_t> across = DifferingAcross(a, b);
-  const std::vector<int64_t> inside_a = CountDifferingFromOthers(a);
-  const std::vector<int64_t> inside_b = CountDifferingFromOthers(b);
-  std::vector<double> excess;
-  for (size_t r = 0; r < across.size(); ++r) {
-    excess.push_back(static_cast<double>(2 * (across[r] - inside_a[r] - inside_b[r])));
-  }
-  Estimate estimate = MeanOverReplicates(
-      std::move(excess), {"fraction", {-1, 1}, static_cast<double>(2 * a.examples())});
-  if (estimate.detectable) {  // It is compared with 0, not with another excess.
-    const int64_t n = estimate.n;
-    estimate.detectable =
-        *estimate.detectable * *DetectablePairedDifference(n, 1) / *DetectableMeanDifference(n, 1);
-  }
-  return estimate;
+  const DifferingOfSides differing = CountDifferingOfSides(a, b);
+  const std::vector<int64_t> across = DifferingAcross(differing, a, b);
+  const int64_t examples = a.examples();
+  return {PairMean(ChurnSums(differing.inside[0], examples), "fraction", {0, 1}),
+          PairMean(ChurnSums(differing.inside[1], examples), "fraction", {0, 1}),
+          MeanOverReplicates({across.begin(), across.end()},
+                             {"fraction", {0, 1}, static_cast<double>(examples)}),
+          ExcessOf(differing, across, examples)};
 }
 
 Logits::Logits(std::span<const float> of) : values(of) {

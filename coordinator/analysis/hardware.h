@@ -22,14 +22,18 @@ Estimate CorrelationOfPairs(std::span<const double> a, std::span<const double> b
 // Churn of row r of A against row r of B: mean over replicates, Student's t.
 Estimate PairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
 
-// Churn of row r of A against row s of B, r != s: mean, jackknife leaving out one replicate.
-Estimate UnpairedChurn(const PredictionMatrix& a, const PredictionMatrix& b);
-
-// UnpairedChurn - (churn within A + churn within B) / 2, over r != s. Zero when both sides draw
-// their members from one distribution of answers (an energy distance): the shift of the mean
-// answer, half its mean squared distance. Jackknife leaving out one replicate; hypothesis.h tests
-// it.
-Estimate ChurnExcess(const PredictionMatrix& a, const PredictionMatrix& b);
+// What two sides come to when members of unequal replicates are compared. Jackknife leaving out one
+// replicate. O(replicates x examples).
+struct ChurnOfSides {
+  Estimate within_a;  // As MeanChurn.
+  Estimate within_b;
+  Estimate across;  // Of row r of A against row s of B, r != s.
+  // across - (within A + within B) / 2. Zero when both sides draw their members from one
+  // distribution of answers (an energy distance): the shift of the mean answer, half its mean
+  // squared distance. exchange.h tests it.
+  Estimate excess;
+};
+ChurnOfSides CompareSides(const PredictionMatrix& a, const PredictionMatrix& b);
 
 // Logits of a member, flattened, and what is known of them once.
 struct Logits {

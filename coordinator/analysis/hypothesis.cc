@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "coordinator/analysis/interval.h"
 #include "coordinator/analysis/pairs.h"
@@ -53,9 +55,14 @@ std::vector<size_t> MayBeLargest(std::span<const double> values,
   const double rivals = static_cast<double>(values.size()) - 1;
   const bool tested = without.size() >= 3 && values.size() >= 2;
   const double critical = tested ? TQuantile(n - 1, 1 - level / rivals) : 0;
+  // Whoever is beaten is beaten soon: by the largest.
+  std::vector<size_t> largest_first(values.size());
+  std::iota(largest_first.begin(), largest_first.end(), size_t{0});
+  std::ranges::stable_sort(largest_first, std::greater(), [&](size_t d) { return values[d]; });
   for (size_t c = 0; c < values.size(); ++c) {
     const auto beats = [&](size_t d) {
       const double difference = values[d] - values[c];
+      if (!(difference > 0)) return false;
       double squares = 0;
       for (const std::vector<double>& left : without) {
         const double deviation = left[d] - left[c] - difference;
@@ -64,9 +71,7 @@ std::vector<size_t> MayBeLargest(std::span<const double> values,
       const double error = std::sqrt(squares * (n - 1) / n);
       return error > kRounding && difference > critical * error;
     };
-    bool beaten = false;
-    for (size_t d = 0; tested && d < values.size(); ++d) beaten = beaten || (d != c && beats(d));
-    if (!beaten) kept.push_back(c);
+    if (!tested || std::ranges::none_of(largest_first, beats)) kept.push_back(c);
   }
   return kept;
 }

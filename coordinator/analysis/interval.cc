@@ -6,6 +6,10 @@
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "coordinator/analysis/remembered.h"
 
 namespace noisefloor::analysis {
 namespace {
@@ -20,15 +24,24 @@ using NoThrow =
 }  // namespace
 
 double TQuantile(double degrees, double p) {
-  return math::quantile(math::students_t_distribution<double, NoThrow>(degrees), p);
+  thread_local Remembered<std::pair<double, double>> remembered;
+  return remembered.Of({degrees, p}, [&] {
+    return math::quantile(math::students_t_distribution<double, NoThrow>(degrees), p);
+  });
 }
 
 double ChiSquareQuantile(double degrees, double p) {
-  return math::quantile(math::chi_squared_distribution<double, NoThrow>(degrees), p);
+  thread_local Remembered<std::pair<double, double>> remembered;
+  return remembered.Of({degrees, p}, [&] {
+    return math::quantile(math::chi_squared_distribution<double, NoThrow>(degrees), p);
+  });
 }
 
 double FQuantile(double degrees1, double degrees2, double p) {
-  return math::quantile(math::fisher_f_distribution<double, NoThrow>(degrees1, degrees2), p);
+  thread_local Remembered<std::tuple<double, double, double>> remembered;
+  return remembered.Of({degrees1, degrees2, p}, [&] {
+    return math::quantile(math::fisher_f_distribution<double, NoThrow>(degrees1, degrees2), p);
+  });
 }
 
 double NormalQuantile(double p) {

@@ -2,6 +2,8 @@
 // of ceil(log2(classes)) words instead of 16 bits, so that a word compares 64 examples.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,9 +19,11 @@ class PackedAnswers {
 
   int64_t members() const { return members_; }
   // On how many examples two members differ, by Differ(): an undefined answer differs from each.
-  int64_t Differing(int64_t a, int64_t b) const;
+  int64_t Differing(int64_t a, int64_t b) const { return Differing(a, b, 0, chunks_); }
 
  private:
+  friend class KnownPairs;
+  int64_t Differing(int64_t a, int64_t b, int64_t first_chunk, int64_t last_chunk) const;
   void Add(std::span<const int16_t> row, int64_t member);
 
   int64_t members_ = 0;
@@ -27,6 +31,28 @@ class PackedAnswers {
   int64_t chunks_ = 0;               // Of words that are counted together.
   std::vector<uint64_t> bits_;       // {members, chunks, planes, words of a chunk}
   std::vector<uint64_t> undefined_;  // {members, chunks, words of a chunk}; empty where none is.
+};
+
+// The same, each pair counted once however often it is asked for: in tiles of neighbours, whose
+// answers stay in the cache. One thread. `answers` outlives it.
+class KnownPairs {
+ public:
+  explicit KnownPairs(const PackedAnswers& answers);
+  // Between two members, of which one may be the other.
+  int64_t Differing(int64_t a, int64_t b);
+
+ private:
+  static constexpr int64_t kTile = 8;  // Members a side.
+  // Of more members, and beyond so many tiles (256 MiB), pairs are counted anew.
+  static constexpr int64_t kMostMembers = 1 << 14;
+  static constexpr size_t kMostTiles = 1 << 20;
+  using Tile = std::array<int32_t, kTile * kTile>;
+  Tile Count(int64_t first_a, int64_t first_b) const;
+
+  const PackedAnswers& answers_;
+  int64_t across_ = 0;          // Tiles; 0: none is kept.
+  std::vector<int32_t> place_;  // {across, across}, the lower half: in `tiles_`; -1: not counted.
+  std::vector<Tile> tiles_;
 };
 
 }  // namespace noisefloor::analysis

@@ -10,7 +10,8 @@
 namespace noisefloor::analysis {
 namespace {
 
-int16_t ArgMax(std::span<const float> logits) {
+template <typename T>
+int16_t ArgMax(std::span<const T> logits) {
   size_t best = 0;
   for (size_t k = 0; k < logits.size(); ++k) {
     if (std::isnan(logits[k])) return kUndefined;
@@ -20,6 +21,9 @@ int16_t ArgMax(std::span<const float> logits) {
 }
 
 }  // namespace
+
+int16_t AnswerOf(std::span<const float> logits) { return ArgMax(logits); }
+int16_t AnswerOf(std::span<const double> logits) { return ArgMax(logits); }
 
 PredictionMatrix::PredictionMatrix(int64_t examples, int32_t classes)
     : examples_(examples), classes_(classes) {

@@ -16,6 +16,10 @@ inline constexpr int16_t kUndefined = -1;
 // Do two answers differ? An undefined answer differs from every other.
 inline bool Differ(int16_t a, int16_t b) { return a != b || a < 0; }
 
+// The largest logit, ties to the lowest class; kUndefined where one is no number. At least one.
+int16_t AnswerOf(std::span<const float> logits);
+int16_t AnswerOf(std::span<const double> logits);
+
 // Answers of members (rows) on a fixed evaluation set (columns). A value; reads from any thread.
 class PredictionMatrix {
  public:

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -43,7 +45,7 @@ absl::Status CheckRows(const InputFile& file, int64_t rows, SetSize& size) {
 void LoadLabels(const StudySource::SetFiles& files, report::EvaluationSet& evaluation,
                 LoadedStudy& study) {
   if (!files.labels) return;
-  absl::StatusOr<StudyFiles::Truths> labels = study.files.Labels(*files.labels);
+  absl::StatusOr<StudyFiles::Truths> labels = study.files->Labels(*files.labels);
   if (!labels.ok()) {
     return Warn(study, "sweep", labels.status(), "The true classes are not known.");
   }
@@ -77,7 +79,7 @@ void CheckLabels(const StudySource::SetFiles& files, bool open, report::Evaluati
 void LoadImages(const StudySource::SetFiles& files, report::EvaluationSet& evaluation,
                 LoadedStudy& study) {
   if (!files.images) return;
-  const absl::StatusOr<StudyFiles::Images> images = study.files.EvaluationImages(*files.images);
+  const absl::StatusOr<StudyFiles::Images> images = study.files->EvaluationImages(*files.images);
   if (!images.ok()) return Warn(study, "sweep", images.status(), "No images are drawn.");
   if (images->examples != static_cast<int64_t>(evaluation.labels.size())) return;
   evaluation.images = images->pixels;
@@ -92,7 +94,7 @@ void LoadGroups(const StudySource::SetFiles& files, report::EvaluationSet& evalu
                 LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "No groups are told.";
   if (!files.groups || evaluation.labels.empty()) return;
-  absl::StatusOr<std::vector<report::ExampleGroups>> groups = study.files.Groups(*files.groups);
+  absl::StatusOr<std::vector<report::ExampleGroups>> groups = study.files->Groups(*files.groups);
   if (!groups.ok()) return Warn(study, "sweep", groups.status(), kLeftOut);
   const size_t decisions = static_cast<size_t>(std::max<int64_t>(evaluation.attributes, 1));
   SetSize size = {.rows = static_cast<int64_t>(evaluation.labels.size() / decisions)};
@@ -139,7 +141,7 @@ void LoadEvaluation(const StudySource::SetFiles& files, report::EvaluationSet& e
 void LoadAnswers(const InputFile& file, report::EvaluationSet& evaluation, SetSize& size,
                  report::MemberInput& member, LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "Its answers are left out.";
-  const absl::StatusOr<std::span<const int16_t>> answers = study.files.Answers(file);
+  const absl::StatusOr<std::span<const int16_t>> answers = study.files->Answers(file);
   if (!answers.ok()) return Warn(study, member.id, answers.status(), kLeftOut);
   const absl::Status fits = CheckRows(file, static_cast<int64_t>(answers->size()), size);
   if (!fits.ok()) return Warn(study, member.id, fits, kLeftOut);
@@ -155,13 +157,45 @@ void LoadAnswers(const InputFile& file, report::EvaluationSet& evaluation, SetSi
   member.answers = *answers;
 }
 
-void LoadPredictions(const std::optional<InputFile>& file, report::EvaluationSet& evaluation,
-                     SetSize& size, report::MemberInput& member, LoadedStudy& study) {
+// Logits of a file, opened when they are first asked for and then the same. `study` may move.
+report::LogitsView OpenedLate(const InputFile& file, const std::string& member, size_t size,
+                              const LoadedStudy& study) {
+  const auto open = [file, member, size, files = study.files.get(),
+                     late = study.late.get()]() -> std::span<const float> {
+    const absl::StatusOr<StudyFiles::Matrix> matrix = files->Predictions(file);
+    if (matrix.ok() && matrix->values.size() == size) return matrix->values;
+    late->push_back(
+        {"error", member,
+         fmt::format("{}. Its logits are left out; what it answers is known.",
+                     matrix.ok() ? file.path + ": another size" : Message(matrix.status()))});
+    return {};
+  };
+  // shared: by the copies of the view.
+  auto opened = std::make_shared<std::optional<std::span<const float>>>();
+  return {size, [open, opened] {
+            if (!*opened) *opened = open();
+            return **opened;
+          }};
+}
+
+// Answers from a digest, logits as they are.
+absl::StatusOr<StudyFiles::Matrix> Digested(const InputFile& file, const FindDigest& digests,
+                                            StudyFiles& files) {
+  NF_ASSIGN_OR_RETURN(Digest digest, digests(file));
+  const auto rows = std::ssize(digest.answers);
+  return StudyFiles::Matrix{rows, digest.classes, {}, files.Keep(std::move(digest.answers))};
+}
+
+void LoadPredictions(const std::optional<InputFile>& file, const FindDigest& digests,
+                     report::EvaluationSet& evaluation, SetSize& size, report::MemberInput& member,
+                     LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "Its predictions are left out.";
   if (!file || file->kind == kAnswersKind) return;
-  absl::StatusOr<StudyFiles::Matrix> matrix = study.files.Predictions(*file);
+  const bool by_digest = digests != nullptr && evaluation.attributes == 0;
+  absl::StatusOr<StudyFiles::Matrix> matrix =
+      by_digest ? Digested(*file, digests, *study.files) : study.files->Predictions(*file);
   if (matrix.ok() && evaluation.attributes > 0 && matrix->columns == evaluation.attributes) {
-    matrix = study.files.Decisions(*matrix);
+    matrix = study.files->Decisions(*matrix);
   }
   if (!matrix.ok()) return Warn(study, member.id, matrix.status(), kLeftOut);
   if (evaluation.classes == 0 && matrix->columns <= kMostClasses) {
@@ -176,14 +210,16 @@ void LoadPredictions(const std::optional<InputFile>& file, report::EvaluationSet
   }
   const absl::Status fits = CheckRows(*file, matrix->rows, size);
   if (!fits.ok()) return Warn(study, member.id, fits, kLeftOut);
-  member.predictions = matrix->values;
+  const auto count = static_cast<size_t>(matrix->rows * matrix->columns);
+  member.predictions =
+      by_digest ? OpenedLate(*file, member.id, count, study) : report::LogitsView(matrix->values);
   member.answers = matrix->answers;
 }
 
 void LoadWeights(const std::optional<InputFile>& file, report::MemberInput& member,
                  LoadedStudy& study) {
   if (!file) return;
-  absl::StatusOr<report::WeightsView> weights = study.files.Weights(*file);
+  absl::StatusOr<report::WeightsView> weights = study.files->Weights(*file);
   if (!weights.ok()) {
     return Warn(study, member.id, weights.status(), "Its weights are left out.");
   }
@@ -192,9 +228,12 @@ void LoadWeights(const std::optional<InputFile>& file, report::MemberInput& memb
 
 }  // namespace
 
-LoadedStudy LoadArrays(StudySource source, FindFile find) {
-  LoadedStudy study{
-      std::move(source.input), StudyFiles(std::move(find)), std::move(source.warnings), {}};
+LoadedStudy LoadArrays(StudySource source, FindFile find, const FindDigest& digests) {
+  LoadedStudy study{std::move(source.input),
+                    std::make_unique<StudyFiles>(std::move(find)),
+                    std::make_unique<std::vector<report::Warning>>(),
+                    std::move(source.warnings),
+                    {}};
   if (study.input.cells.empty()) return study;
   for (size_t i = 0; i < source.sets.size(); ++i) {
     LoadEvaluation(source.sets[i], study.input.evaluations[i], study);
@@ -209,8 +248,8 @@ LoadedStudy LoadArrays(StudySource source, FindFile find) {
     report::MemberInput& member = study.input.members[m];
     const size_t set = sets.at(member.cell);
     LoadWeights(source.members[m].weights, member, study);
-    LoadPredictions(source.members[m].predictions, study.input.evaluations[set], sizes[set], member,
-                    study);
+    LoadPredictions(source.members[m].predictions, digests, study.input.evaluations[set],
+                    sizes[set], member, study);
   }
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i].open = study.input.evaluations[i].classes == 0;
   for (size_t m = 0; m < study.input.members.size(); ++m) {
@@ -230,7 +269,11 @@ LoadedStudy LoadArrays(StudySource source, FindFile find) {
 
 report::Study BuildStudy(const LoadedStudy& loaded) {
   report::Study study = report::BuildStudy(loaded.input);
-  study.warnings.insert(study.warnings.begin(), loaded.warnings.begin(), loaded.warnings.end());
+  const auto put_first = [&](const std::vector<report::Warning>& warnings) {
+    study.warnings.insert(study.warnings.begin(), warnings.begin(), warnings.end());
+  };
+  put_first(*loaded.late);
+  put_first(loaded.warnings);
   return study;
 }
 

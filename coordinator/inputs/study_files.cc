@@ -71,14 +71,6 @@ absl::StatusOr<std::vector<int32_t>> WholeNumbers(const NpyView& array, const ab
   return wrong;
 }
 
-// As PredictionMatrix answers: the largest, the first of equal ones, none where one is no number.
-int16_t AnswerOf(std::span<const double> logits) {
-  if (std::ranges::any_of(logits, [](double logit) { return std::isnan(logit); })) {
-    return analysis::kUndefined;
-  }
-  return static_cast<int16_t>(std::ranges::max_element(logits) - logits.begin());
-}
-
 report::ExampleGroups GroupsOf(const std::string& column, const std::vector<std::string>& cells) {
   report::ExampleGroups groups = {.column = column};
   std::map<std::string_view, int32_t> places;
@@ -131,7 +123,7 @@ absl::StatusOr<StudyFiles::Matrix> StudyFiles::Predictions(const InputFile& file
     std::vector<int16_t>& answers = answers_.emplace_back();
     const auto width = static_cast<size_t>(shape[1]);
     for (size_t at = 0; width > 0 && at < values.size(); at += width) {
-      answers.push_back(AnswerOf(values.subspan(at, width)));
+      answers.push_back(analysis::AnswerOf(values.subspan(at, width)));
     }
     return Matrix{shape[0], shape[1], copy, answers};
   }

@@ -40,6 +40,10 @@ class StudyFiles {
   // A .npy of float32 {examples, classes}, or of float64, which is copied and rounded, once it is
   // known what each row answers.
   absl::StatusOr<Matrix> Predictions(const InputFile& file);
+  // Takes what was not read from a file of its own.
+  std::span<const int16_t> Keep(std::vector<int16_t> answers) {
+    return answers_.emplace_back(std::move(answers));
+  }
   // A .npy of whole numbers {examples}: the classes that were answered. Copied.
   absl::StatusOr<std::span<const int16_t>> Answers(const InputFile& file);
   // A .safetensors, mapped: what is not looked at takes no memory. Only tensors that do not lie as

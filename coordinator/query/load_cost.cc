@@ -21,7 +21,7 @@ absl::StatusOr<std::string> ReadText(const inputs::InputFile& file, const inputs
 
 }  // namespace
 
-report::CostStudy LoadCost(const StudyRows& rows, const BlobStore& blobs) {
+report::CostStudy LoadCost(const StudyRows& rows, const inputs::FindFile& find) {
   std::vector<std::string> kernels;
   std::vector<std::string> warnings;
   for (size_t m = 0; m < rows.files.size(); ++m) {
@@ -29,7 +29,7 @@ report::CostStudy LoadCost(const StudyRows& rows, const BlobStore& blobs) {
     const auto& files = rows.files[m];
     const auto file = std::ranges::find(files, "kernels", &inputs::InputFile::kind);
     if (file == files.end()) continue;
-    absl::StatusOr<std::string> read = ReadText(*file, FilesOf(blobs));
+    absl::StatusOr<std::string> read = ReadText(*file, find);
     if (read.ok()) {
       text = *std::move(read);
     } else {

@@ -17,11 +17,11 @@ namespace noisefloor::query {
 namespace {
 
 // Weights and images are of no use here, and large.
-inputs::LoadedStudy LoadPredictions(StudyRows rows, const BlobStore& blobs) {
+inputs::LoadedStudy LoadPredictions(StudyRows rows, const inputs::FindFile& find) {
   inputs::StudySource source = SourceOf(std::move(rows));
   for (auto& member : source.members) member.weights.reset();
   for (auto& set : source.sets) set.images.reset();
-  return inputs::LoadArrays(std::move(source), FilesOf(blobs));
+  return inputs::LoadArrays(std::move(source), find);
 }
 
 void AddWarnings(const inputs::LoadedStudy& loaded, std::vector<std::string>& warnings) {
@@ -78,9 +78,9 @@ absl::StatusOr<InferRows> ReadInferRows(SQLite::Database& database, uint64_t swe
   return rows;
 }
 
-report::InferStudy LoadInfer(InferRows rows, const BlobStore& blobs) {
-  const inputs::LoadedStudy here = LoadPredictions(std::move(rows.here), blobs);
-  const inputs::LoadedStudy trained = LoadPredictions(std::move(rows.trained), blobs);
+report::InferStudy LoadInfer(InferRows rows, const inputs::FindFile& find) {
+  const inputs::LoadedStudy here = LoadPredictions(std::move(rows.here), find);
+  const inputs::LoadedStudy trained = LoadPredictions(std::move(rows.trained), find);
   report::InferStudy study = report::BuildInfer(here.input, trained.input, rows.links);
   AddWarnings(here, study.warnings);
   AddWarnings(trained, study.warnings);

@@ -6,9 +6,9 @@
 #include "SQLiteCpp/Database.h"
 
 #include "common/base/status.h"
+#include "coordinator/inputs/load_arrays.h"
 #include "coordinator/query/study_rows.h"
 #include "coordinator/report/infer_study.h"
-#include "coordinator/store/blob_store.h"
 
 namespace noisefloor::query {
 
@@ -22,6 +22,6 @@ struct InferRows {
 absl::StatusOr<InferRows> ReadInferRows(SQLite::Database& database, uint64_t sweep);
 
 // Maps the predictions of both. What is missing or damaged is a warning.
-report::InferStudy LoadInfer(InferRows rows, const BlobStore& blobs);
+report::InferStudy LoadInfer(InferRows rows, const inputs::FindFile& find);
 
 }  // namespace noisefloor::query

@@ -64,11 +64,13 @@ class StoreQuery final : public Query {
   StoreQuery(QueryOptions options, BlobStore blobs)
       : options_(std::move(options)),
         blobs_(std::move(blobs)),
+        digests_(DerivedFiles::At(options_.home)),
         database_path_(DatabasePath(options_.home)),
         readers_(database_path_),
         studies_(1, options_.waiting_limit),
         watches_(1, options_.watch_limit),
-        reads_(options_.read_threads, options_.waiting_limit) {}
+        reads_(options_.read_threads, options_.waiting_limit),
+        digest_makers_(1, options_.digest_limit) {}
 
   bool Post(Work kind, std::function<void()> work) override {
     switch (kind) {
@@ -77,6 +79,12 @@ class StoreQuery final : public Query {
       case Work::kStudy: return studies_.Post(std::move(work));
     }
     return false;
+  }
+
+  void MakeDigest(const BlobName& predictions) override {
+    // One that fails is made by the first study that needs it, which says why it cannot.
+    (void)digest_makers_.Post(
+        [this, predictions] { (void)query::MakeDigest(predictions, blobs_, digests_); });
   }
 
   const std::string& database_path() const override { return database_path_; }
@@ -208,6 +216,8 @@ class StoreQuery final : public Query {
 
   const QueryOptions options_;
   const BlobStore blobs_;
+  const DerivedFiles digests_;
+  VerifiedFiles verified_;
   const std::string database_path_;
   ReaderPool readers_;
   SweepCaches caches_;
@@ -218,6 +228,7 @@ class StoreQuery final : public Query {
   WorkQueue studies_;
   WorkQueue watches_;
   WorkQueue reads_;
+  WorkQueue digest_makers_;
 };
 
 // A sweep that has a study of its own.
@@ -245,11 +256,13 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
                         return ReadStudyRows(database, sweep);
                       }));
   if (known != nullptr) return known;
-  NF_ASSIGN_OR_RETURN(known, Guarded<StudyPointer>([&] {
-                        rows.input.sweep.noisefloor_version = options_.version;
-                        return std::make_shared<const report::Study>(inputs::BuildStudy(
-                            inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_))));
-                      }));
+  NF_ASSIGN_OR_RETURN(
+      known, Guarded<StudyPointer>([&] {
+        rows.input.sweep.noisefloor_version = options_.version;
+        return std::make_shared<const report::Study>(inputs::BuildStudy(
+            inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_, verified_),
+                               DigestsOf(blobs_, digests_, verified_))));
+      }));
   MutexLock lock(mutex_);
   remembered_state_ = state;
   remembered_ = known;
@@ -269,7 +282,8 @@ absl::StatusOr<Settlement> StoreQuery::DecideUntil(SweepId sweep) {
   }
   return Guarded<Settlement>([&] {
     const inputs::LoadedStudy loaded =
-        inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_));
+        inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_, verified_),
+                           DigestsOf(blobs_, digests_, verified_));
     report::Enough enough = report::DecideUntil(loaded.input);
     return Settlement{sweep::Settled(kept.sweep, enough.replicates), kept.specification_sha256,
                       std::move(enough.text)};
@@ -282,7 +296,7 @@ absl::StatusOr<std::string> StoreQuery::GetCost(const StudyQuestion& question, u
                         return ReadStudyRows(database, sweep);
                       }));
   return Guarded<std::string>([&]() -> absl::StatusOr<std::string> {
-    const report::CostStudy study = LoadCost(rows, blobs_);
+    const report::CostStudy study = LoadCost(rows, FilesOf(blobs_, verified_));
     switch (question.form) {
       case StudyForm::kJson: return report::CostToJson(study);
       case StudyForm::kTables: return report::RenderCostTables(study, ScreenOf(question));
@@ -300,7 +314,7 @@ absl::StatusOr<std::string> StoreQuery::GetInfer(const StudyQuestion& question, 
                         return ReadInferRows(database, sweep);
                       }));
   return Guarded<std::string>([&] {
-    const report::InferStudy study = LoadInfer(std::move(rows), blobs_);
+    const report::InferStudy study = LoadInfer(std::move(rows), FilesOf(blobs_, verified_));
     switch (question.form) {
       case StudyForm::kJson: return report::InferToJson(study);
       case StudyForm::kCsv: return report::InferToCsv(study);

@@ -1,6 +1,6 @@
 // What the coordinator can say: lists, members, plans, studies, files; as values, which rpc turns
 // into messages. Reading never waits for deciding: connections and threads here are query's own,
-// and none of them can write.
+// and none of them can write, but what is derived (DerivedFiles).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "common/base/status.h"
 #include "coordinator/query/event.h"
 #include "coordinator/query/member.h"
+#include "coordinator/store/blob_store.h"
 #include "coordinator/sweep/infer.h"
 #include "coordinator/sweep/sweep.h"
 
@@ -207,8 +208,9 @@ struct QueryOptions {
   std::string_view page_style;
   LiveFacts live;
   int read_threads = 3;
-  size_t waiting_limit = 256;  // Of each kind of work but watches.
-  size_t watch_limit = 1000;   // Of watches: no more are open, and each posts one read at a time.
+  size_t waiting_limit = 256;   // Of each kind of work but watches.
+  size_t watch_limit = 1000;    // Of watches: no more are open, and each posts one read at a time.
+  size_t digest_limit = 10000;  // Of files whose digests wait to be made.
 };
 
 // What the `until` of a sweep comes to.
@@ -241,6 +243,10 @@ class Query {
 
   // Runs `work` on a thread of query's. False when too much is waiting: answer ResourceExhausted.
   [[nodiscard]] virtual bool Post(Work kind, std::function<void()> work) = 0;
+
+  // A file of a member's predictions has come: what studies need of it is made on a thread of its
+  // own, and kept. Never waits; where too many are waiting, the first study makes it.
+  virtual void MakeDigest(const BlobName& predictions) = 0;
 
   // Where its rows are, for messages.
   virtual const std::string& database_path() const = 0;

@@ -1,7 +1,12 @@
 #include "coordinator/query/study_source_of.h"
 
 #include <optional>
+#include <string>
 #include <utility>
+
+#include "fmt/format.h"
+
+#include "common/files/npy.h"
 
 namespace noisefloor::query {
 
@@ -16,6 +21,15 @@ std::optional<InputFile> LastOf(const std::vector<InputFile>& files, std::string
     if (file.kind == kind) found = file;
   }
   return found;
+}
+
+absl::StatusOr<inputs::Digest> DigestOfFile(const std::string& path) {
+  NF_ASSIGN_OR_RETURN(const NpyView logits, NpyView::Open(path));
+  return inputs::DigestOf(logits);
+}
+
+std::string NameOf(const InputFile& file) {
+  return fmt::format("{} ({}, SHA-256 {})", file.kind, file.path, file.sha256);
 }
 
 }  // namespace
@@ -42,11 +56,37 @@ inputs::StudySource SourceOf(StudyRows rows) {
   return source;
 }
 
-inputs::FindFile FilesOf(const BlobStore& blobs) {
-  return [&blobs](const InputFile& file) -> absl::StatusOr<std::string> {
-    NF_RETURN_IF_ERROR(blobs.Verify({file.sha256, file.size_bytes}));
+inputs::FindFile FilesOf(const BlobStore& blobs, VerifiedFiles& verified) {
+  return [&blobs, &verified](const InputFile& file) -> absl::StatusOr<std::string> {
+    NF_RETURN_IF_ERROR(verified.Verify(blobs, {file.sha256, file.size_bytes}));
     return blobs.PathOf(file.sha256);
   };
+}
+
+inputs::FindDigest DigestsOf(const BlobStore& blobs, const DerivedFiles& digests,
+                             VerifiedFiles& verified) {
+  return [&blobs, &digests, &verified](const InputFile& file) -> absl::StatusOr<inputs::Digest> {
+    const BlobName name{file.sha256, file.size_bytes};
+    if (blobs.Has(name)) {
+      const absl::StatusOr<std::string> kept = digests.Read(file.sha256);
+      absl::StatusOr<inputs::Digest> known =
+          kept.ok() ? inputs::DecodeDigest(*kept, file.sha256) : kept.status();
+      if (known.ok()) return known;
+    }
+    const absl::Status whole = verified.Verify(blobs, name);
+    if (!whole.ok()) return Annotate(whole, NameOf(file));
+    absl::StatusOr<inputs::Digest> made = DigestOfFile(blobs.PathOf(file.sha256));
+    if (!made.ok()) return Annotate(made.status(), NameOf(file));
+    // On a disk that is full or cannot be written to it is made again by the next study.
+    (void)digests.Keep(file.sha256, inputs::EncodeDigest(*made, file.sha256));
+    return made;
+  };
+}
+
+absl::Status MakeDigest(const BlobName& logits, const BlobStore& blobs,
+                        const DerivedFiles& digests) {
+  NF_ASSIGN_OR_RETURN(const inputs::Digest made, DigestOfFile(blobs.PathOf(logits.sha256)));
+  return digests.Keep(logits.sha256, inputs::EncodeDigest(made, logits.sha256));
 }
 
 }  // namespace noisefloor::query

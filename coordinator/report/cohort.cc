@@ -12,6 +12,7 @@
 #include "coordinator/analysis/per_class.h"
 #include "coordinator/analysis/spread.h"
 #include "coordinator/report/interim.h"
+#include "coordinator/report/targets.h"
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
@@ -73,12 +74,13 @@ void FillAnswers(const Gathered& gathered, const CellFacts& cell, Cohort& cohort
     cohort.churn =
         Absent("fraction", 0,
                cell.done.empty() ? "no member is done" : "no member has usable predictions");
-    cohort.any_disagreement = cohort.flip_sd = cohort.churn;
+    cohort.any_disagreement = cohort.any_of_3 = cohort.flip_sd = cohort.churn;
     cohort.flip_share = cohort.churn_to_error = Absent("ratio", 0, cohort.churn.note);
     return;
   }
   cohort.churn = analysis::MeanChurn(*answers.matrix);
   cohort.any_disagreement = analysis::AnyDisagreement(*answers.matrix);
+  cohort.any_of_3 = analysis::AnyOf(*answers.matrix, 3);
   const SetFacts& set = gathered.sets[cell.set];
   if (!set.labels_known) {
     cohort.flip_sd = Absent("fraction", 0, "the labels are not known");
@@ -177,13 +179,14 @@ void TellOneDraw(Cohort& cohort) {
     estimate = std::move(mean);
   };
   const auto withhold = [&](Estimate& estimate) { estimate = Absent(estimate.unit, 1, why); };
-  for (Estimate* mean : {&cohort.accuracy, &cohort.top5, &cohort.loss, &cohort.seconds}) {
+  for (Estimate* mean :
+       {&cohort.accuracy, &cohort.top5, &cohort.loss, &cohort.seconds, &cohort.target_epochs}) {
     one_draw(*mean);
   }
   for (Estimate* spread :
        {&cohort.accuracy_sd, &cohort.flip_sd, &cohort.flip_share, &cohort.churn,
-        &cohort.churn_to_error, &cohort.any_disagreement, &cohort.l2_raw, &cohort.l2_normalised,
-        &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine}) {
+        &cohort.churn_to_error, &cohort.any_disagreement, &cohort.any_of_3, &cohort.l2_raw,
+        &cohort.l2_normalised, &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine}) {
     withhold(*spread);
   }
   for (ClassSensitivity& row : cohort.per_class) {
@@ -227,6 +230,7 @@ Cohort BuildCohort(const Gathered& gathered, const CellFacts& cell) {
   if (cohort.per_class.empty()) FillClassesFromTrainers(gathered, cell, cohort);
   FillDistances(gathered, cell, cohort);
   cohort.seconds = analysis::MeanEstimate(SecondsOf(gathered, cell), "seconds");
+  cohort.target_epochs = EpochsToTarget(gathered, cell);
   SetIntervals(gathered, cell, cohort);
   if (!cohort.shared.empty()) TellOneDraw(cohort);
   return cohort;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
@@ -42,6 +43,9 @@ constexpr Figure kFigures[] = {
     {&Comparison::logits_correlation_unpaired},
 };
 
+// Of one comparison, 1 GiB.
+constexpr size_t kMostLogits = size_t{1} << 28;
+
 // Each member's logits are summed up once, in however many comparisons it is.
 class KnownLogits {
  public:
@@ -50,7 +54,7 @@ class KnownLogits {
 
   const analysis::Logits& Of(size_t member) {
     std::optional<analysis::Logits>& known = known_[member];
-    if (!known) known.emplace(gathered_.members[member].input->predictions);
+    if (!known) known.emplace(gathered_.members[member].input->predictions.values());
     return *known;
   }
 
@@ -59,7 +63,17 @@ class KnownLogits {
   std::vector<std::optional<analysis::Logits>> known_;  // By place in Gathered::members.
 };
 
-void FillLogits(KnownLogits& known, const Sides& pairs, Comparison& out) {
+void FillLogits(const Gathered& gathered, KnownLogits& known, const Sides& pairs, Comparison& out) {
+  size_t count = 0;
+  for (const std::vector<size_t>& side : pairs) {
+    for (const size_t m : side) count += gathered.members[m].input->predictions.size();
+  }
+  if (count > kMostLogits) {
+    out.logits_correlation_paired = out.logits_correlation_unpaired =
+        Absent("correlation", std::ssize(pairs[0]),
+               fmt::format("{} logits, more than {}, are not read", count, kMostLogits));
+    return;
+  }
   std::array<std::vector<analysis::Logits>, 2> logits;
   for (size_t side = 0; side < pairs.size(); ++side) {
     for (const size_t m : pairs[side]) {
@@ -87,11 +101,12 @@ void FillChurn(const Gathered& gathered, KnownLogits& known, const Sides& pairs,
   const Answers a = AnswersOf(gathered, pairs[0]);
   const Answers b = AnswersOf(gathered, pairs[1]);
   out.churn_paired = analysis::PairedChurn(*a.matrix, *b.matrix);
-  out.churn_unpaired = analysis::UnpairedChurn(*a.matrix, *b.matrix);
-  out.churn_excess = analysis::ChurnExcess(*a.matrix, *b.matrix);
-  out.churn_within_a = analysis::MeanChurn(*a.matrix);
-  out.churn_within_b = analysis::MeanChurn(*b.matrix);
-  FillLogits(known, pairs, out);
+  analysis::ChurnOfSides churn = analysis::CompareSides(*a.matrix, *b.matrix);
+  out.churn_unpaired = std::move(churn.across);
+  out.churn_excess = std::move(churn.excess);
+  out.churn_within_a = std::move(churn.within_a);
+  out.churn_within_b = std::move(churn.within_b);
+  FillLogits(gathered, known, pairs, out);
 }
 
 // The figures of pairs each of which is a draw of its own.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +13,8 @@
 
 #include "coordinator/analysis/churn.h"
 #include "coordinator/analysis/decomposition.h"
+#include "coordinator/analysis/distance.h"
+#include "coordinator/analysis/softmax.h"
 #include "coordinator/report/design.h"
 #include "coordinator/report/words.h"
 
@@ -69,8 +71,111 @@ int64_t KeepFirstOfBlocks(std::vector<Training>& trainings) {
   }));
 }
 
+// Logits of one setting: more take longer than all else of a study.
+constexpr size_t kMostLogits = size_t{1} << 25;
+
+// What is taken apart: its name in the JSON, the unit of its variance, those of the trainings that
+// have it, and half the squared distance of every two of a block.
+struct Figure {
+  std::string_view name;
+  const char* unit;
+  std::vector<Training> (*having)(const Gathered&, const std::vector<Training>&);
+  PairMatrix (*distances)(const Gathered&, const std::vector<size_t>&);
+};
+
+std::vector<Training> All(const Gathered&, const std::vector<Training>& trainings) {
+  return trainings;
+}
+
+PairMatrix Churns(const Gathered& gathered, const std::vector<size_t>& members) {
+  return analysis::ChurnMatrix(*AnswersOf(gathered, members).matrix);
+}
+
+PairMatrix OfAccuracy(const Gathered& gathered, const std::vector<size_t>& members) {
+  const std::vector<double> accuracy = ValuesOf(gathered, members, &MemberFacts::accuracy);
+  PairMatrix distances(std::ssize(accuracy));
+  for (size_t i = 0; i < accuracy.size(); ++i) {
+    for (size_t j = i + 1; j < accuracy.size(); ++j) {
+      const double difference = accuracy[i] - accuracy[j];
+      distances.Set(static_cast<int64_t>(i), static_cast<int64_t>(j), difference * difference / 2);
+    }
+  }
+  return distances;
+}
+
+size_t LogitsOf(const Gathered& gathered, const std::vector<Training>& trainings) {
+  size_t logits = 0;
+  for (const Training& training : trainings) {
+    logits += gathered.members[training.member].input->predictions.size();
+  }
+  return logits;
+}
+
+// Too many are not looked at.
+std::vector<Training> WithLogits(const Gathered& gathered, const std::vector<Training>& trainings) {
+  std::vector<Training> having = trainings;
+  const auto of = [&](const Training& training, auto has) {
+    const MemberFacts& facts = gathered.members[training.member];
+    return has(*facts.input, *gathered.sets[facts.set].input);
+  };
+  std::erase_if(having, [&](const Training& training) { return !of(training, HasLogits); });
+  if (LogitsOf(gathered, having) > kMostLogits) return having;
+  std::erase_if(having,
+                [&](const Training& training) { return of(training, FiniteLogits).empty(); });
+  return having;
+}
+
+PairMatrix OfProbabilities(const Gathered& gathered, const std::vector<size_t>& members) {
+  std::vector<std::span<const float>> logits;
+  for (const size_t m : members) {
+    logits.push_back(gathered.members[m].input->predictions.values());
+  }
+  const size_t set = gathered.members[members[0]].set;
+  return analysis::ProbabilityDistances(logits, gathered.sets[set].input->classes);
+}
+
+analysis::WeightPieces ParametersOf(const Gathered& gathered, size_t member) {
+  return gathered.members[member].input->weights.parameters;
+}
+
+std::vector<Training> WithWeights(const Gathered& gathered,
+                                  const std::vector<Training>& trainings) {
+  std::vector<analysis::WeightPieces> weights;
+  for (const Training& training : trainings) {
+    weights.push_back(ParametersOf(gathered, training.member));
+  }
+  std::vector<Training> having;
+  for (const analysis::UsableWeights& usable : analysis::FindUsable(weights)) {
+    having.push_back(trainings[usable.place]);
+  }
+  return having;
+}
+
+PairMatrix OfWeights(const Gathered& gathered, const std::vector<size_t>& members) {
+  std::vector<analysis::WeightPieces> weights;
+  for (const size_t m : members) weights.push_back(ParametersOf(gathered, m));
+  return analysis::SquaredDistances(weights);
+}
+
+constexpr Figure kFigures[] = {
+    {"churn", "fraction", All, Churns},
+    {"accuracy", "squared fraction", All, OfAccuracy},
+    {"probabilities", "squared distance", WithLogits, OfProbabilities},
+    {"weights", "squared norm", WithWeights, OfWeights},
+};
+
+// Why these are not taken apart; "": they are.
+std::string TooMany(const Gathered& gathered, const std::vector<Training>& trainings,
+                    std::string_view figure) {
+  if (figure != "probabilities") return "";
+  const size_t logits = LogitsOf(gathered, trainings);
+  if (logits <= kMostLogits) return "";
+  return fmt::format("{} have {} logits, more than {}", Counted(std::ssize(trainings), "training"),
+                     logits, kMostLogits);
+}
+
 std::vector<DesignBlock> BlocksOf(const Gathered& gathered, const std::vector<Training>& trainings,
-                                  const Factors& factors, bool of_churn) {
+                                  const Factors& factors, const Figure& figure) {
   std::map<uint32_t, std::vector<const Training*>> by_block;
   for (const Training& training : trainings) by_block[training.block].push_back(&training);
   std::vector<DesignBlock> blocks;
@@ -81,19 +186,7 @@ std::vector<DesignBlock> BlocksOf(const Gathered& gathered, const std::vector<Tr
       block.levels.push_back(LevelsOf(*training, factors, static_cast<uint32_t>(members.size())));
       members.push_back(training->member);
     }
-    if (of_churn) {
-      block.distances = analysis::ChurnMatrix(*AnswersOf(gathered, members).matrix);
-      continue;
-    }
-    const std::vector<double> accuracy = ValuesOf(gathered, members, &MemberFacts::accuracy);
-    block.distances = PairMatrix(static_cast<int64_t>(accuracy.size()));
-    for (size_t i = 0; i < accuracy.size(); ++i) {
-      for (size_t j = i + 1; j < accuracy.size(); ++j) {
-        const double difference = accuracy[i] - accuracy[j];
-        block.distances.Set(static_cast<int64_t>(i), static_cast<int64_t>(j),
-                            difference * difference / 2);
-      }
-    }
+    block.distances = figure.distances(gathered, members);
   }
   return blocks;
 }
@@ -130,7 +223,7 @@ std::string TextOf(const SourceDecomposition& of) {
   }
   std::string text = fmt::format(
       "Of the {} of two trainings with nothing in common ({}; {}, {}, {}): {}.",
-      of.figure == "churn" ? "churn" : "variance of top-1", WithInterval(of.whole), of.setting,
+      DecomposedName(of.figure), WithInterval(of.whole), of.setting,
       Counted(of.members, "training"), Counted(of.blocks, "block"), fmt::join(parts, "; "));
   if (!unknown.empty()) {
     text += fmt::format(" Of {} this design identifies nothing.", Listed(unknown));
@@ -148,6 +241,21 @@ std::string TextOf(const SourceDecomposition& of) {
 std::string NameOf(const Setting& setting, const CellFacts& cell) {
   const std::string hardware = HardwareName(setting.hardware);
   return cell.axes_label.empty() ? hardware : hardware + ", " + cell.axes_label;
+}
+
+// Fills blocks, whole and shares.
+void TakeApart(const std::vector<DesignBlock>& blocks, int factors, const char* unit,
+               SourceDecomposition& of) {
+  const analysis::Decomposition result = analysis::Decompose(blocks, factors, unit);
+  of.blocks = std::ssize(blocks);
+  of.whole = result.whole;
+  for (const analysis::Index& index : result.indices) {
+    SourceShare& share =
+        of.shares.emplace_back(SourceShare{std::string(NameOf(index.kind)), {}, index.share});
+    for (size_t k = 0; k < of.factors.size(); ++k) {
+      if ((index.sources >> k & 1) != 0) share.sources.push_back(of.factors[k]);
+    }
+  }
 }
 
 void Add(const Gathered& gathered, const Setting& setting,
@@ -168,24 +276,21 @@ void Add(const Gathered& gathered, const Setting& setting,
   }
   facts.factors = NamesOf(factors, setting.physical);
   if (factors.uncontrolled) facts.uncontrolled = facts.factors.back();
-  facts.members = static_cast<int64_t>(trainings.size());
   facts.left_out = left_out;
-  for (const char* figure : {"churn", "accuracy"}) {
-    const bool of_churn = std::string_view(figure) == "churn";
-    const std::vector<DesignBlock> blocks = BlocksOf(gathered, trainings, factors, of_churn);
-    const analysis::Decomposition result =
-        analysis::Decompose(blocks, factors.count(), of_churn ? "fraction" : "squared fraction");
+  for (const Figure& figure : kFigures) {
     SourceDecomposition of = facts;
-    of.figure = figure;
-    of.blocks = static_cast<int64_t>(blocks.size());
-    of.whole = result.whole;
-    for (const analysis::Index& index : result.indices) {
-      SourceShare& share =
-          of.shares.emplace_back(SourceShare{std::string(NameOf(index.kind)), {}, index.share});
-      for (size_t k = 0; k < of.factors.size(); ++k) {
-        if ((index.sources >> k & 1) != 0) share.sources.push_back(of.factors[k]);
-      }
+    of.figure = figure.name;
+    const std::vector<Training> having = figure.having(gathered, trainings);
+    of.members = std::ssize(having);
+    if (having.size() < 2) continue;
+    if (const std::string why = TooMany(gathered, having, figure.name); !why.empty()) {
+      of.whole.note = why;
+      of.text = fmt::format("The {} is not taken apart ({}): {}.", DecomposedName(of.figure),
+                            of.setting, why);
+      all.push_back(std::move(of));
+      continue;
     }
+    TakeApart(BlocksOf(gathered, having, factors, figure), factors.count(), figure.unit, of);
     const bool any = std::ranges::any_of(of.shares, [](const SourceShare& share) {
       return share.share.value && share.sources.size() == 1;
     });
@@ -196,6 +301,12 @@ void Add(const Gathered& gathered, const Setting& setting,
 }
 
 }  // namespace
+
+std::string DecomposedName(std::string_view figure) {
+  if (figure == "churn") return "churn";
+  if (figure == "accuracy") return "variance of top-1";
+  return fmt::format("variance of the {}", figure);
+}
 
 const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
                              const std::string& factor) {

@@ -17,8 +17,12 @@ inline constexpr size_t kMostDecomposed = 400;
 const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kind,
                              const std::string& factor);
 
-// One of churn and one of top-1 for each setting (point of the axes, class, stack, examples) whose
-// trainings share some draws and not others, so that at least one share is identified.
+// What is taken apart, in words: "churn", "variance of top-1", "variance of the weights".
+std::string DecomposedName(std::string_view figure);
+
+// One of churn, of top-1, of probabilities and of weights, where there are some, for each setting
+// (point of the axes, class, stack, examples) whose trainings share some draws and not others, so
+// that at least one share is identified.
 std::vector<SourceDecomposition> BuildDecompositions(const Gathered& gathered);
 
 }  // namespace noisefloor::report

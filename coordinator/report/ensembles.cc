@@ -28,14 +28,10 @@ Said LogitsOf(const Gathered& gathered, const CellFacts& cell, int64_t most) {
   Said said;
   for (const size_t m : cell.done) {
     const MemberInput& member = *gathered.members[m].input;
-    const bool whole =
-        !member.predictions.empty() &&
-        member.predictions.size() == set.labels.size() * static_cast<size_t>(set.classes);
-    if (!whole) continue;
     if (std::ssize(said.logits) >= most) {
-      ++said.more;
-    } else if (std::ranges::all_of(member.predictions, [](float v) { return std::isfinite(v); })) {
-      said.logits.emplace(member.replicate, member.predictions);
+      said.more += HasLogits(member, set);
+    } else if (const Logits logits = FiniteLogits(member, set); !logits.empty()) {
+      said.logits.emplace(member.replicate, logits);
     }
   }
   return said;

@@ -87,13 +87,25 @@ std::string CellSubject(const Cohort& cohort) {
   return fmt::format("cell {} ({})", cohort.cell, cohort.label);
 }
 
-void WarnOfCounts(const Cohort& cohort, Warnings& warnings) {
+// What the mean would be if those that diverged answered by chance: what could be said of them at
+// the worst.
+std::string WithDiverged(const Cohort& cohort, double chance) {
+  if (!cohort.accuracy.value || chance <= 0 || cohort.accuracy.n == 0) return "";
+  const auto done = static_cast<double>(cohort.counts.done);
+  const auto diverged = static_cast<double>(cohort.counts.diverged);
+  const double mean = (*cohort.accuracy.value * done + chance * diverged) / (done + diverged);
+  return fmt::format(" Counted at chance ({}), the mean of top-1 would be {} instead of {}.",
+                     Percent(chance, 1), Percent(mean, 1), Percent(*cohort.accuracy.value, 1));
+}
+
+void WarnOfCounts(const Cohort& cohort, double chance, Warnings& warnings) {
   const MemberCounts& counts = cohort.counts;
   const std::string subject = CellSubject(cohort);
   if (counts.diverged > 0) {
-    warnings.Warn(subject, fmt::format("{} of {} diverged: a result; they are in no mean, so the "
-                                       "figures are of those that did not.",
-                                       counts.diverged, counts.total));
+    warnings.Warn(subject,
+                  fmt::format("{} of {} diverged: a result; they are in no mean, so the "
+                              "figures are of those that did not.{}",
+                              counts.diverged, counts.total, WithDiverged(cohort, chance)));
   }
   if (counts.failed > 0) {
     warnings.Warn(subject, fmt::format("{} of {} failed; failures are not missing at random.",
@@ -300,7 +312,9 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   WarnOfTraining(gathered, warnings);
   WarnOfIdle(gathered, warnings);
   for (const FixedDraw& draw : study.fixed_draws) warnings.Warn("sweep", draw.text);
-  for (const Cohort& cohort : study.cohorts) WarnOfCounts(cohort, warnings);
+  for (size_t k = 0; k < study.cohorts.size(); ++k) {  // In the order of the cells.
+    WarnOfCounts(study.cohorts[k], gathered.sets[gathered.cells[k].set].chance, warnings);
+  }
   WarnOfMixtures(gathered, study);
   WarnOfDisturbances(gathered, study);
   WarnOfLeftOut(study, warnings);

@@ -67,12 +67,14 @@ void AddCohort(const Cohort& c, Csv& csv) {
   csv.Add(place, "churn", c.churn);
   csv.Add(place, "churn_to_error", c.churn_to_error);
   csv.Add(place, "any_disagreement", c.any_disagreement);
+  csv.Add(place, "any_of_3", c.any_of_3);
   csv.Add(place, "l2_raw", c.l2_raw);
   csv.Add(place, "l2_normalised", c.l2_normalised);
   csv.Add(place, "l2_raw_all", c.l2_raw_all);
   csv.Add(place, "l2_normalised_all", c.l2_normalised_all);
   csv.Add(place, "cosine", c.cosine);
   csv.Add(place, "seconds", c.seconds);
+  csv.Add(place, "target_epochs", c.target_epochs);
   csv.Add(place, "members_done", static_cast<double>(c.counts.done), c.counts.total);
   csv.Add(place, "members_diverged", static_cast<double>(c.counts.diverged), c.counts.total);
   csv.Add(place, "members_failed", static_cast<double>(c.counts.failed), c.counts.total);

@@ -118,14 +118,14 @@ void AddDecompositions(const Study& study, TextPage& page) {
   page.Heading("Where it comes from: shares of each source in the noise");
   TextRows rows;
   for (const SourceDecomposition& of : study.decompositions) {
+    if (of.shares.empty()) continue;  // The line below says why.
     for (const std::string& factor : of.factors) {
       const auto share = [&](std::string_view kind) {
         const SourceShare* found = FindShare(of, kind, factor);
         return found == nullptr ? "-" : WithInterval(found->share);
       };
       rows.push_back({fmt::format("{}{}", of.setting, of.under_trained ? " *" : ""),
-                      of.figure == "churn" ? "churn" : "variance of top-1", factor,
-                      share("first_order"), share("total")});
+                      DecomposedName(of.figure), factor, share("first_order"), share("total")});
     }
   }
   page.Table({"setting", "of", "source", "alone", "with all it acts through"}, rows);

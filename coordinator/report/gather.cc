@@ -95,7 +95,7 @@ bool HasAnswers(const MemberInput& member) {
 }
 
 absl::Status AddAnswers(const MemberInput& member, PredictionMatrix& matrix) {
-  return member.answers.empty() ? matrix.AddLogits(member.predictions)
+  return member.answers.empty() ? matrix.AddLogits(member.predictions.values())
                                 : matrix.AddAnswers(member.answers);
 }
 
@@ -256,6 +256,19 @@ Answers AnswersOf(const Gathered& gathered, std::span<const size_t> members) {
   for (const size_t m : answers.members) NF_CHECK(gathered.members[m].set == set);
   answers.matrix = gathered.sets[set].answers->Select(rows);
   return answers;
+}
+
+bool HasLogits(const MemberInput& member, const EvaluationSet& set) {
+  return !member.predictions.empty() &&
+         member.predictions.size() == set.labels.size() * static_cast<size_t>(set.classes);
+}
+
+std::span<const float> FiniteLogits(const MemberInput& member, const EvaluationSet& set) {
+  if (!HasLogits(member, set)) return {};
+  const std::span<const float> logits = member.predictions.values();
+  return std::ranges::all_of(logits, [](float v) { return std::isfinite(v); })
+             ? logits
+             : std::span<const float>();
 }
 
 std::vector<double> ValuesOf(const Gathered& gathered, std::span<const size_t> members,

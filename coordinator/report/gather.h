@@ -83,6 +83,11 @@ struct Answers {
 };
 Answers AnswersOf(const Gathered& gathered, std::span<const size_t> members);
 
+// Whether the member has logits of all examples of its set; they are not looked at.
+bool HasLogits(const MemberInput& member, const EvaluationSet& set);
+// Those, where all are finite; else empty.
+std::span<const float> FiniteLogits(const MemberInput& member, const EvaluationSet& set);
+
 // One number for each of these members.
 std::vector<double> ValuesOf(const Gathered& gathered, std::span<const size_t> members,
                              double MemberFacts::*field);

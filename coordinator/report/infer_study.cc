@@ -62,7 +62,7 @@ class RowOfPairs {
     accuracy_.push_back(analysis::Accuracy(answers.Row(0), set_.labels));
     if (pair.trained == nullptr || !Read(*pair.trained, answers)) return;
     NF_CHECK(here_.AddAnswers(answers.Row(0)).ok() && trained_.AddAnswers(answers.Row(1)).ok());
-    row_.identical += SameBits(pair.here->predictions, pair.trained->predictions);
+    row_.identical += SameBits(pair.here->predictions.values(), pair.trained->predictions.values());
   }
 
   void Finish() {
@@ -91,7 +91,7 @@ class RowOfPairs {
   bool Read(const MemberInput& member, PredictionMatrix& answers) {
     const absl::Status added = member.predictions.empty()
                                    ? MakeError(absl::StatusCode::kNotFound, "it has no predictions")
-                                   : answers.AddLogits(member.predictions);
+                                   : answers.AddLogits(member.predictions.values());
     if (!added.ok()) warnings_.push_back(member.id + ": " + Message(added) + ": left out.");
     return added.ok();
   }

@@ -65,6 +65,20 @@ Design DesignOf(const Gathered& gathered, const std::vector<Block>& blocks) {
   return design;
 }
 
+// On how many answers any two members differ, of each evaluation set: every test of a member asks
+// for the same pairs.
+class PairsOfSets {
+ public:
+  explicit PairsOfSets(const Gathered& gathered) : gathered_(gathered) {}
+  analysis::KnownPairs& Of(size_t set) {
+    return pairs_.try_emplace(set, *gathered_.sets[set].packed).first->second;
+  }
+
+ private:
+  const Gathered& gathered_;
+  std::map<size_t, analysis::KnownPairs> pairs_;
+};
+
 // A test on its way to becoming a claim.
 struct Candidate {
   ShiftClaim* claim = nullptr;
@@ -73,12 +87,11 @@ struct Candidate {
   Exchange exchange = Exchange::kWithinReplicates;
 };
 
-Candidate RunTest(const Gathered& gathered, const Design& design, int64_t sides,
-                  ShiftClaim& claim) {
+Candidate RunTest(PairsOfSets& pairs, const Design& design, int64_t sides, ShiftClaim& claim) {
   claim.least_p = analysis::LeastP(sides, design.replicates, design.exchange);
   if (design.total > 0) {
     const analysis::ShiftTest test =
-        analysis::TestShift(*gathered.sets[design.set].packed, design.blocks, design.exchange);
+        analysis::TestShift(pairs.Of(design.set), design.blocks, design.exchange);
     claim.p = test.p;
     claim.arrangements = test.arrangements;
   }
@@ -207,7 +220,7 @@ std::vector<Block> BlocksOf(const Gathered& gathered, const Comparison& comparis
 }
 
 // Tests of two sides; `all` are the places of those of all sides of a setting.
-void TestComparisons(const Gathered& gathered, const Settings& settings,
+void TestComparisons(const Gathered& gathered, PairsOfSets& pairs, const Settings& settings,
                      const std::map<SettingKey, size_t>& all,
                      std::vector<Comparison>& comparisons) {
   std::map<std::string, std::vector<Candidate>> by_plan;
@@ -225,7 +238,7 @@ void TestComparisons(const Gathered& gathered, const Settings& settings,
                        ? "the stacks differ as well"
                        : fmt::format("no block has all {}", SidesWord(comparison.factor));
     } else {
-      by_plan[comparison.plan].push_back(RunTest(gathered, DesignOf(gathered, blocks), 2, claim));
+      by_plan[comparison.plan].push_back(RunTest(pairs, DesignOf(gathered, blocks), 2, claim));
     }
   }
   for (const auto& [plan, family] : by_plan) {
@@ -251,6 +264,7 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
   std::vector<SettingTest> tests;
   tests.reserve(cells_of.size());  // Candidates point into it.
   std::vector<Candidate> family;
+  PairsOfSets pairs(gathered);
   std::map<SettingKey, size_t> all;
   for (const auto& [key, cells] : cells_of) {
     const std::vector<Block> blocks = BlocksOf(settings, cells);
@@ -258,11 +272,11 @@ std::vector<SettingTest> BuildShiftTests(const Gathered& gathered, Factor factor
     const Design design = DesignOf(gathered, blocks);
     SettingTest& test = tests.emplace_back(FactsOf(settings, blocks, design));
     const auto sides = static_cast<int64_t>(test.sides.size());
-    family.push_back(RunTest(gathered, design, sides, test.shift));
+    family.push_back(RunTest(pairs, design, sides, test.shift));
     all[key] = tests.size() - 1;
   }
   (void)Claimable(family, level);
-  TestComparisons(gathered, settings, all, comparisons);
+  TestComparisons(gathered, pairs, settings, all, comparisons);
   return tests;
 }
 

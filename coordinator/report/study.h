@@ -89,12 +89,14 @@ struct Cohort {
   Estimate churn;             // Mean over pairs.
   Estimate churn_to_error;    // churn / (1 - accuracy), beside the null of 1.
   Estimate any_disagreement;  // Grows with n: n is always shown.
+  Estimate any_of_3;          // The same of any three of them, whatever n.
   Estimate l2_raw;            // Mean over pairs, parameters only.
   Estimate l2_normalised;
   Estimate l2_raw_all;  // With buffers.
   Estimate l2_normalised_all;
-  Estimate cosine;   // Parameters only.
-  Estimate seconds;  // Mean per member.
+  Estimate cosine;         // Parameters only.
+  Estimate seconds;        // Mean per member.
+  Estimate target_epochs;  // Until top-1 is first at the sweep's reference_accuracy: see targets.h.
   std::vector<ClassSensitivity> per_class;
   std::vector<GroupSensitivity> per_group;  // Of each column in turn.
 };

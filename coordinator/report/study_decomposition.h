@@ -20,7 +20,7 @@ struct SourceShare {
 
 // All trainings of one setting, whichever plan they are of, taken apart by the draws they share.
 struct SourceDecomposition {
-  std::string figure;   // "churn", "accuracy"
+  std::string figure;   // "churn", "accuracy", "probabilities", "weights"
   std::string setting;  // "cpu-amd-avx2, learning_rate=0.05"
   std::vector<std::string> plans;
   // Sources that always vary together are one factor. A physical one is in `uncontrolled`, too.
@@ -30,7 +30,9 @@ struct SourceDecomposition {
   int64_t blocks = 0;
   int64_t left_out = 0;  // Members beyond the most of a block.
   bool under_trained = false;
-  Estimate whole;  // Churn, or variance of top-1, of two trainings with nothing in common.
+  // Half the squared distance of two trainings with nothing in common: of answers that is their
+  // churn, of probabilities a mean over examples, of weights the sum over all parameters.
+  Estimate whole;
   std::vector<SourceShare> shares;
   std::string text;  // In words.
 };

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -103,6 +105,29 @@ struct CurvePoint {
   double value = 0;
 };
 
+// {examples, classes} logits of one member, row major. A view: of memory, or of a file that is
+// opened when it is first asked for. Copies are of the same. One thread.
+class LogitsView {
+ public:
+  // What cannot be read is empty; whoever gave it tells why.
+  using Open = std::function<std::span<const float>()>;
+
+  LogitsView() = default;
+  LogitsView(std::span<const float> values) : size_(values.size()), values_(values) {}  // NOLINT
+  LogitsView(const std::vector<float>& values) : LogitsView(std::span(values)) {}       // NOLINT
+  // `open` is called each time; of `size` values.
+  LogitsView(size_t size, Open open) : size_(size), open_(std::move(open)) {}
+
+  size_t size() const { return size_; }  // Does not open it.
+  bool empty() const { return size_ == 0; }
+  std::span<const float> values() const { return open_ ? open_() : values_; }
+
+ private:
+  size_t size_ = 0;
+  std::span<const float> values_;
+  Open open_;
+};
+
 // A piece for each tensor, sorted by name. Empty: not kept.
 struct WeightsView {
   analysis::WeightPieces parameters;  // What is trained and has an effect.
@@ -137,10 +162,10 @@ struct MemberInput {
   // less than the cell's, so that the two are never compared.
   std::string stack_fingerprint;
   std::string trainer_build;
-  std::string environment_json;        // The whole environment, a JSON object; may be empty.
-  std::span<const float> predictions;  // {examples, classes} logits, row major; empty: none.
-  // {examples}; what counts where it is there: of predictions that were rounded, or of which
-  // nothing else is known.
+  std::string environment_json;  // The whole environment, a JSON object; may be empty.
+  LogitsView predictions;        // Empty: none.
+  // {examples}; what counts where it is there: of predictions that were rounded or need not be
+  // read, or of which nothing else is known.
   std::span<const int16_t> answers;
   WeightsView weights;
 };

@@ -108,12 +108,14 @@ Json ToJson(const Cohort& c) {
           {"churn", ToJson(c.churn)},
           {"churn_to_error", ToJson(c.churn_to_error)},
           {"any_disagreement", ToJson(c.any_disagreement)},
+          {"any_of_3", ToJson(c.any_of_3)},
           {"l2_raw", ToJson(c.l2_raw)},
           {"l2_normalised", ToJson(c.l2_normalised)},
           {"l2_raw_all", ToJson(c.l2_raw_all)},
           {"l2_normalised_all", ToJson(c.l2_normalised_all)},
           {"cosine", ToJson(c.cosine)},
           {"seconds", ToJson(c.seconds)},
+          {"target_epochs", ToJson(c.target_epochs)},
           {"per_class", List(c.per_class, [](const auto& r) { return ToJson(r); })},
           {"per_group", List(c.per_group, [](const auto& r) { return ToJson(r); })}};
 }

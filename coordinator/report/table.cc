@@ -128,21 +128,36 @@ std::string Sees(const Cohort& cohort) {
 void AddNoise(const Study& study, TextPage& page) {
   if (study.cohorts.empty()) return;
   page.Heading("Noise of each cell (mean [95 %])");
+  const std::optional<double>& target = study.sweep.reference_accuracy;
   TextRows rows;
   for (const Cohort& c : study.cohorts) {
-    rows.push_back({fmt::format("c{} {}{}", c.cell, c.label, c.under_trained ? " *" : ""),
-                    std::to_string(c.counts.done), WithInterval(c.accuracy),
-                    WithInterval(c.accuracy_sd), Value(c.flip_sd), WithInterval(c.churn),
-                    Value(c.any_disagreement), Value(c.l2_normalised), Value(c.seconds), Sees(c)});
+    std::vector<std::string>& row = rows.emplace_back();
+    row = {fmt::format("c{} {}{}", c.cell, c.label, c.under_trained ? " *" : ""),
+           std::to_string(c.counts.done),
+           WithInterval(c.accuracy),
+           WithInterval(c.accuracy_sd),
+           Value(c.flip_sd),
+           WithInterval(c.churn),
+           Value(c.any_disagreement),
+           WithInterval(c.any_of_3),
+           Value(c.l2_normalised),
+           Value(c.seconds),
+           Sees(c)};
+    if (!target) continue;
+    const bool known = c.target_epochs.value || c.target_epochs.note.empty();
+    row.push_back(known ? WithInterval(c.target_epochs) : c.target_epochs.note);
   }
-  page.Table({"cell", "n", "top-1", "SD of top-1", "by flips", "churn", "any differs", "L2, unit",
-              "time", "n sees"},
-             rows);
+  std::vector<std::string> columns = {"cell",     "n",     "top-1",       "SD of top-1",
+                                      "by flips", "churn", "any differs", "any of 3",
+                                      "L2, unit", "time",  "n sees"};
+  if (target) columns.push_back("epochs to " + Percent(*target, 3));
+  page.Table(columns, rows);
   page.Line(
       "by flips: the SD that answers which flip independently would give by themselves; churn: "
       "pairs "
       "that disagree; any differs: not all n agree, of which n cannot see how it "
-      "spreads over other members (its interval is over examples); L2 of unit-length parameters; n "
+      "spreads over other members (its interval is over examples); any of 3: of any three of "
+      "them, whatever n; L2 of unit-length parameters; n "
       "sees: smallest difference of two top-1 means and ratio of two SDs detected with power 80 % "
       "at 5 %.");
   if (std::any_of(study.cohorts.begin(), study.cohorts.end(),

@@ -12,6 +12,7 @@
 
 #include "common/log/log.h"
 #include "coordinator/rpc/convert.h"
+#include "coordinator/store/derived_files.h"
 
 namespace noisefloor {
 
@@ -63,7 +64,8 @@ class Garbage::Run {
         dry_run_(request.dry_run()),
         request_(request),
         caller_(std::move(caller)),
-        cancelled_(cancelled) {}
+        cancelled_(cancelled),
+        digests_(DerivedFiles::At(parts_.home)) {}
 
   absl::StatusOr<v1::CollectGarbageResponse> Do() {
     NF_ASSIGN_OR_RETURN(const query::Retention retention,
@@ -152,6 +154,8 @@ class Garbage::Run {
       if (!named.ok() || *named) return;
       status = parts_.blobs.Remove(sha256);
       gone = status.ok();
+      // Of no use and no harm without it: what stays goes with what nobody names.
+      if (gone) (void)digests_.Remove(sha256);
     });
     if (!status.ok()) return status;
     return gone;
@@ -177,6 +181,17 @@ class Garbage::Run {
         unused.set_files(unused.files() + 1);
         unused.set_bytes(unused.bytes() + bytes);
       }
+      if (!dry_run_) NF_RETURN_IF_ERROR(RemoveDigestsOfNothing(folder));
+    }
+    return absl::OkStatus();
+  }
+
+  // Those whose file went while they were made.
+  absl::Status RemoveDigestsOfNothing(int folder) const {
+    NF_ASSIGN_OR_RETURN(const std::vector<std::string> there, digests_.NamesIn(folder));
+    for (const std::string& sha256 : there) {
+      if (!absl::IsNotFound(parts_.blobs.SizeOf(sha256).status())) continue;
+      NF_RETURN_IF_ERROR(digests_.Remove(sha256));
     }
     return absl::OkStatus();
   }
@@ -188,6 +203,7 @@ class Garbage::Run {
   const v1::CollectGarbageRequest& request_;
   const std::string caller_;
   const std::function<bool()>& cancelled_;
+  const DerivedFiles digests_;
   std::set<std::string> counted_;
   std::map<std::string, v1::StorageShare> kinds_;
   v1::CollectGarbageResponse response_;

@@ -53,6 +53,7 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
   if (named != nullptr) *named = lease;
   NF_RETURN_IF_ERROR(CheckHeader(request, limits));
   const BlobName name{request.header().sha256(), request.header().size()};
+  const std::string kind = request.header().kind();
   v1::UploadResponse response;
   if (limits.pin) {
     limits.pin(name.sha256, lease);
@@ -71,6 +72,7 @@ absl::StatusOr<v1::UploadResponse> ReceiveUpload(
     NF_RETURN_IF_ERROR(writer.Write(request.piece()));
   }
   NF_RETURN_IF_ERROR(writer.Commit());
+  if (limits.written) limits.written(kind, name);
   if (limits.figures != nullptr) {
     ++limits.figures->files;
     limits.figures->bytes += name.size_bytes;

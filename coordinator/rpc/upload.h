@@ -32,6 +32,8 @@ struct UploadLimits {
   std::function<void(const std::string& sha256, LeaseId)> pin = nullptr;
   // For the log: whose live lease it is. Any thread; may be empty.
   std::function<std::optional<UploadedBy>(LeaseId)> whose = nullptr;
+  // A file of that kind was written. Any thread; never blocks; may be empty.
+  std::function<void(const std::string& kind, const BlobName&)> written = nullptr;
   figures::UploadFigures* figures = nullptr;  // Kept up to date when there is one.
   size_t most_at_once = 256;                  // Each has a thread.
   absl::Duration idle = absl::Minutes(1);  // One whose next piece does not come for so long ends.

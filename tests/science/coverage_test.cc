@@ -258,6 +258,7 @@ std::map<std::string, Estimate> FiguresOf(const Sides& sides) {
   figures["mean of top-1"] = MeanEstimate(sides.accuracy[0], "fraction");
   figures["SD of top-1"] = SdEstimate(sides.accuracy[0], "fraction");
   figures["churn"] = MeanChurn(a);
+  figures["any of three"] = AnyOf(a, 3);
   figures["churn over error"] = ChurnToError(a, labels);
   const ClassNoise of_class = NoiseByClass(a, labels)[1];
   figures["top-1 of a class"] = of_class.accuracy;
@@ -266,8 +267,9 @@ std::map<std::string, Estimate> FiguresOf(const Sides& sides) {
   figures["hardware: difference of top-1"] =
       PairedDifference(sides.accuracy[0], sides.accuracy[1], "fraction");
   figures["hardware: churn of pairs"] = PairedChurn(a, b);
-  figures["hardware: churn, other replicates"] = UnpairedChurn(a, b);
-  figures["hardware: shift"] = ChurnExcess(a, b);
+  const ChurnOfSides of_sides = CompareSides(a, b);
+  figures["hardware: churn, other replicates"] = of_sides.across;
+  figures["hardware: shift"] = of_sides.excess;
   figures["hardware: difference of churns"] =
       PairedContrast(PairMeanWithoutEach(ChurnSums(a)), PairMeanWithoutEach(ChurnSums(b)),
                      Scale::kDifference, "fraction")

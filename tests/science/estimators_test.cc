@@ -131,7 +131,7 @@ TEST_P(CoverageTest, HardwareThatAddsNothingIsNotSaidToAdd) {
   for (int t = 0; t < kTrials; ++t) {
     const PredictionMatrix a = DrawMembers(draws, model, members);
     const PredictionMatrix b = DrawMembers(draws, model, members);
-    tally.Add(ChurnExcess(a, b), 0);
+    tally.Add(CompareSides(a, b).excess, 0);
   }
 
   tally.Print("excess churn, nothing added, R = " + std::to_string(members), 0);
@@ -161,7 +161,7 @@ TEST_P(CoverageTest, HardwareThatChangesATenthIsMeasuredWithoutBias) {
       }
       ASSERT_TRUE(b.AddAnswers(row).ok());
     }
-    tally.Add(ChurnExcess(a, b), truth);
+    tally.Add(CompareSides(a, b).excess, truth);
   }
 
   tally.Print("excess churn, a tenth, R = " + std::to_string(members), truth);

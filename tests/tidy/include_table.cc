@@ -130,7 +130,7 @@ const std::vector<FolderRule>& AllRules() {
         "coordinator/sweep_file/", "coordinator/scheduler/", "coordinator/ingest/",
         "coordinator/fleet/", "coordinator/loop/", "coordinator/pools/", "coordinator/query/",
         "coordinator/store/blob_pins.h", "coordinator/store/blob_store.h",
-        "coordinator/store/stack_rows.h"},
+        "coordinator/store/derived_files.h", "coordinator/store/stack_rows.h"},
        {"absl/", "fmt/", "grpc", "google/", "noisefloor/v1/", "thread"}},
       {"coordinator/pools",
        {"common/base/", "common/files/", "common/log/", "coordinator/fleet/", "coordinator/loop/",

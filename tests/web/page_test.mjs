@@ -60,7 +60,7 @@ test("every figure on the page is the JSON's, to the last digit shown", async ()
 });
 
 const COLUMNS = {
-  cohorts: { "top-1": "accuracy", "SD of top\u20111": "accuracy_sd", "by flips": "flip_sd", churn: "churn", "any differ": "any_disagreement", "L2, unit norm": "l2_normalised", loss: "loss" },
+  cohorts: { "top-1": "accuracy", "SD of top\u20111": "accuracy_sd", "by flips": "flip_sd", churn: "churn", "any differ": "any_disagreement", "any of 3": "any_of_3", "L2, unit norm": "l2_normalised", loss: "loss" },
   blocks: { "top-1": "accuracy", "SD inside a block": "accuracy_sd", churn: "churn" },
   hardware: { "top-1, B\u00a0−\u00a0A": "accuracy_difference", "churn, same replicate": "churn_paired", "other replicates": "churn_unpaired", "shift of the mean": "churn_excess",
     "r of top-1": "accuracy_correlation", "r of logits, same": "logits_correlation_paired", other: "logits_correlation_unpaired" },

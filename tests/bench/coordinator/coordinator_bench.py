@@ -221,6 +221,35 @@ class Bench:
             server.stop()
             server.check()
 
+    def page(self):
+        """What a browser asks for, of a home with a million records, idle and beside all the lives
+        that the coordinator can take; and what that costs these."""
+        views = {"sweeps": "ListSweeps?page_size=50", "sweep": "GetSweep?sweep_id=1",
+                 "members": "ListMembers?sweep_id=2&page_size=100",
+                 "members by top-1": "ListMembers?sweep_id=2&page_size=100&order_by=top1+desc",
+                 "member": "GetMember?member=s1c0r0", "workers": "ListWorkers"}
+        for _ in self.rounds():
+            server = Coordinator(self.shop, page=True)
+            server.load("points", points=self.scaled(1_000_000, 2000), rate=0, seconds=60)
+            server.load("submit", members=self.scaled(100000, 300), cells=60)
+            lives = {"workers": 8, "slots": 64, "lives": 10**9}
+            alone = server.load("lives", seconds=self.scaled(6, 0.5), prefix="alone", **lives)
+            beside = None
+            for load in ("idle", "saturated"):
+                if load == "saturated":
+                    beside = server.start_load("lives", seconds=self.scaled(12, 1), prefix="beside",
+                                               **lives)
+                    time.sleep(self.scaled(2, 0.2))
+                for name, path in views.items():
+                    took, size = server.page_times("/api/" + path, self.scaled(100, 5))
+                    self.note(f"page, {name}, {load}", p50_ms=took[len(took) // 2],
+                              p99_ms=took[len(took) * 99 // 100], worst_ms=took[-1], bytes=size)
+            beside = self.shop.last_line(beside)
+            server.stop()
+            server.check(settled=alone["settled"] + beside["settled"])
+            self.note("page, lives", of_alone=beside["per_s"] / alone["per_s"],
+                      alone_p99_ms=alone["life_p99_ms"], beside_p99_ms=beside["life_p99_ms"])
+
     # Size, ends, returns.
 
     def restart(self):
@@ -450,8 +479,8 @@ def memory(server):
     return {"private_mb": private, "resident_mb": resident}
 
 
-ROWS = ("lives", "many", "watch", "latency", "points", "upload", "submit", "queries", "restart",
-        "memory", "bytes", "pieces", "ended", "delete",
+ROWS = ("lives", "many", "watch", "latency", "points", "upload", "submit", "queries", "page",
+        "restart", "memory", "bytes", "pieces", "ended", "delete",
         "expire", "tls", "storm")
 
 

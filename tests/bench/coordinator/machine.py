@@ -1,4 +1,5 @@
 """Processes that a measurement starts, what they use, and what lies in a coordinator's home."""
+import http.client
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 import urllib.request
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -155,7 +157,7 @@ def free_address():
 class Coordinator(Server):
     """`noisefloor serve` on a free port and a home, new or as it was left."""
     def __init__(self, shop, home="home", tls=False, programs=None, fresh=True, address=None,
-                 metrics=False):
+                 metrics=False, page=False):
         self.shop, self.home, self.access = shop, shop.path(home), ""
         if fresh:
             shutil.rmtree(self.home, ignore_errors=True)
@@ -171,13 +173,18 @@ class Coordinator(Server):
         self.begin = time.monotonic()
         self.process = shop.start([noisefloor, "serve", f"--home={self.home}",
                                    f"--listen={address or '127.0.0.1:0'}"] +
-                                  (["--metrics=127.0.0.1:0"] if metrics else []))
+                                  (["--metrics=127.0.0.1:0"] if metrics else []) +
+                                  (["--page=127.0.0.1:0"] if page else []))
         line = self.process.stdout.readline()
         if " listens on " not in line:
             fail(f"no coordinator:\n{shop.errors()}")
         self.address = line.split(" listens on ")[1].split()[0].rstrip(",")
         if metrics:
             self.metrics = self.process.stdout.readline().split("metrics on ")[1].strip()
+        if page:
+            url = urllib.parse.urlsplit(self.process.stdout.readline().split("page: ")[1].strip())
+            self.page = url.netloc
+            self.token = urllib.parse.parse_qs(url.query)["token"][0]
 
     def pieces(self):
         """How many pieces the loop has done, by seconds that they took at most."""
@@ -186,6 +193,21 @@ class Coordinator(Server):
         name = "noisefloor_loop_piece_seconds_bucket{le="
         return {float(line.split('"')[1]): int(line.split()[-1])
                 for line in lines if line.startswith(name)}
+
+    def page_times(self, path, count):
+        """Milliseconds of `count` requests on one connection, as a browser's, and bytes of one."""
+        connection = http.client.HTTPConnection(self.page)
+        took = []
+        for _ in range(count):
+            begin = time.monotonic()
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.token}"})
+            answer = connection.getresponse()
+            body = answer.read()
+            took.append((time.monotonic() - begin) * 1e3)
+            if answer.status != 200:
+                fail(f"{path}: {answer.status} {body[:300]}")
+        connection.close()
+        return sorted(took), len(body)
 
     def command(self, *arguments):
         return self.shop.start([self.shop.program("noisefloor"), *arguments,

@@ -97,8 +97,9 @@ int Main(int argc, char** argv) {
   }
   ShiftTest test;
   const double of_test = SecondsOf([&] {
-    test =
-        TestShift(PackedAnswers(answers), std::vector<Sides>{sides}, Exchange::kWithinReplicates);
+    const PackedAnswers packed(answers);
+    KnownPairs pairs(packed);
+    test = TestShift(pairs, std::vector<Sides>{sides}, Exchange::kWithinReplicates);
   });
   std::printf(
       "{\"members\": %lld, \"examples\": %lld, \"classes\": %d, \"mean_churn_seconds\": %.6f, "

@@ -2,6 +2,10 @@
 // that frees the seeded sources on three classes of hardware.
 //
 //   noisefloor-study-bench [--members=R,...] [--examples=N] [--classes=K] [--parameters=P]
+//                          [--answers-only]
+//
+// With --answers-only members have what digests say and no logits, as those of a home whose logits
+// are more than a study reads.
 //
 // Prints a line of JSON for each R: members a class, seconds (the least of three), and the same
 // without weights. Fails when a study is empty.
@@ -27,6 +31,7 @@ struct Size {
   int64_t examples = 0;
   int32_t classes = 0;
   int64_t parameters = 0;
+  bool answers_only = false;
 };
 
 constexpr const char* kHardware[] = {"cpu-a", "cpu-b", "cpu-c"};
@@ -35,6 +40,7 @@ constexpr const char* kHardware[] = {"cpu-a", "cpu-b", "cpu-c"};
 struct Made {
   StudyInput input;
   std::vector<std::vector<float>> logits;
+  std::vector<std::vector<int16_t>> answers;
   std::vector<std::vector<float>> weights;
 };
 
@@ -48,6 +54,19 @@ std::vector<float> Values(uint64_t seed, int64_t count) {
   return values;
 }
 
+// Nine of ten are right; the wrong ones are anything.
+std::vector<int16_t> Answers(uint64_t seed, const Size& size) {
+  const PhiloxStream stream(seed, StreamOf("study bench"));
+  std::vector<int16_t> answers;
+  answers.reserve(static_cast<size_t>(size.examples));
+  for (int64_t x = 0; x < size.examples; ++x) {
+    const uint32_t word = stream.Word(static_cast<uint64_t>(x));
+    const int64_t said = word % 10 == 0 ? word / 10 % size.classes : x % size.classes;
+    answers.push_back(static_cast<int16_t>(said));
+  }
+  return answers;
+}
+
 void AddMember(const Size& size, uint32_t cell, uint32_t replicate, Made& made) {
   MemberInput& member = made.input.members.emplace_back();
   member.id = "s1c" + std::to_string(cell) + "r" + std::to_string(replicate);
@@ -59,14 +78,23 @@ void AddMember(const Size& size, uint32_t cell, uint32_t replicate, Made& made) 
     member.lanes[source] = {0, replicate + 1};
   }
   const uint64_t seed = uint64_t{cell} << 32 | replicate;
-  std::vector<float>& logits = made.logits.emplace_back(Values(seed, size.examples * size.classes));
   int64_t right = 0;
-  for (int64_t x = 0; x < size.examples; ++x) {
-    float* const row = logits.data() + x * size.classes;
-    row[x % size.classes] += 0.9F;  // Most answers are right.
-    right += std::max_element(row, row + size.classes) - row == x % size.classes;
+  if (size.answers_only) {
+    const std::vector<int16_t>& answers = made.answers.emplace_back(Answers(seed, size));
+    for (int64_t x = 0; x < size.examples; ++x) {
+      right += answers[static_cast<size_t>(x)] == x % size.classes;
+    }
+    member.answers = answers;
+  } else {
+    std::vector<float>& logits =
+        made.logits.emplace_back(Values(seed, size.examples * size.classes));
+    for (int64_t x = 0; x < size.examples; ++x) {
+      float* const row = logits.data() + x * size.classes;
+      row[x % size.classes] += 0.9F;  // Most answers are right.
+      right += std::max_element(row, row + size.classes) - row == x % size.classes;
+    }
+    member.predictions = logits;
   }
-  member.predictions = logits;
   member.final_metrics["top1"] = static_cast<double>(right) / static_cast<double>(size.examples);
   member.hashes.weights = member.hashes.logits = member.id;
   if (size.parameters == 0) return;
@@ -84,6 +112,7 @@ Made Make(const Size& size) {
     set.labels.push_back(static_cast<int32_t>(x % size.classes));
   }
   made.logits.reserve(3 * size.replicates);
+  made.answers.reserve(3 * size.replicates);
   made.weights.reserve(3 * size.replicates);
   for (uint32_t c = 0; c < 3; ++c) {
     CellInput& cell = made.input.cells.emplace_back();
@@ -119,6 +148,7 @@ int Main(int argc, char** argv) {
   app.add_option("--examples", size.examples, "of the test set");
   app.add_option("--classes", size.classes, "of the data set");
   app.add_option("--parameters", size.parameters, "of a network");
+  app.add_flag("--answers-only", size.answers_only, "no logits");
   CLI11_PARSE(app, argc, argv);
   for (const uint32_t replicates : members) {
     size.replicates = replicates;

@@ -1,10 +1,14 @@
 #include "coordinator/analysis/churn.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/analysis/interval.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 #include "tests/coordinator/analysis/slow_jackknife.h"
 
@@ -233,6 +237,86 @@ TEST(CountDifferingTest, FromAllIsTheSumOverAll) {
       EXPECT_EQ(counted[static_cast<size_t>(r)], expected);
     }
   }
+}
+
+// The share of examples on which not all of a group agree, over all groups of k of `members`.
+double SlowAnyOf(const PredictionMatrix& answers, const std::vector<int64_t>& members, size_t k) {
+  std::vector<bool> in(members.size(), false);
+  std::fill(in.begin(), in.begin() + static_cast<ptrdiff_t>(k), true);
+  double sum = 0;
+  double groups = 0;
+  do {
+    std::vector<int64_t> group;
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (in[i]) group.push_back(members[i]);
+    }
+    for (int64_t x = 0; x < answers.examples(); ++x) {
+      const auto at = static_cast<size_t>(x);
+      sum += std::ranges::any_of(group, [&](int64_t m) {
+        return m != group[0] && Differ(answers.Row(m)[at], answers.Row(group[0])[at]);
+      });
+    }
+    ++groups;
+  } while (std::prev_permutation(in.begin(), in.end()));
+  return sum / groups / static_cast<double>(answers.examples());
+}
+
+TEST(AnyOfTest, AgreesWithTheSlowTwinAndItsJackknife) {
+  Draws draws(41);
+  for (int trial = 0; trial < 40; ++trial) {
+    const int64_t n = 4 + draws.Below(4);
+    const int64_t k = 2 + draws.Below(n - 2);  // Below n.
+    const PredictionMatrix answers =
+        RandomAnswers(draws, n, 1 + draws.Below(60), 4, /*some_undefined=*/trial % 2 == 1);
+    std::vector<int64_t> all(static_cast<size_t>(n));
+    std::iota(all.begin(), all.end(), int64_t{0});
+    double squares = 0;
+    const double whole = SlowAnyOf(answers, all, static_cast<size_t>(k));
+    for (int64_t left_out = 0; left_out < n; ++left_out) {
+      std::vector<int64_t> rest = all;
+      rest.erase(rest.begin() + left_out);
+      squares += std::pow(SlowAnyOf(answers, rest, static_cast<size_t>(k)) - whole, 2);
+    }
+    const double error = std::sqrt(squares * static_cast<double>(n - 1) / static_cast<double>(n));
+    const double half = TQuantile(static_cast<double>(n - 1), 0.975) * error;
+
+    const Estimate estimate = AnyOf(answers, k);
+
+    ASSERT_TRUE(estimate.value.has_value());
+    EXPECT_NEAR(*estimate.value, whole, 1e-12) << n << " " << k;
+    EXPECT_EQ(estimate.n, n);
+    if (error < 1e-9) continue;
+    EXPECT_NEAR(*estimate.low, std::max(0.0, whole - half), 1e-9) << n << " " << k;
+    EXPECT_NEAR(*estimate.high, std::min(1.0, whole + half), 1e-9) << n << " " << k;
+  }
+}
+
+TEST(AnyOfTest, OfTwoItIsTheChurn) {
+  Draws draws(42);
+  const PredictionMatrix answers = RandomAnswers(draws, 7, 300, 5, /*some_undefined=*/false);
+  const Estimate of_two = AnyOf(answers, 2);
+  const Estimate churn = MeanChurn(answers);
+  EXPECT_NEAR(*of_two.value, *churn.value, 1e-12);
+  EXPECT_NEAR(*of_two.low, *churn.low, 1e-12);
+  EXPECT_NEAR(*of_two.high, *churn.high, 1e-12);
+}
+
+TEST(AnyOfTest, WithoutASpreadOrMembersThereIsNoInterval) {
+  PredictionMatrix answers(4, 2);
+  const std::vector<int16_t> row = {0, 1, 0, 1};
+  const std::vector<int16_t> other = {0, 1, 0, 0};
+  ASSERT_TRUE(answers.AddAnswers(row).ok() && answers.AddAnswers(row).ok());
+  EXPECT_FALSE(AnyOf(answers, 3).value.has_value());
+  EXPECT_EQ(AnyOf(answers, 3).note, "needs 3 members, there are 2");
+  ASSERT_TRUE(answers.AddAnswers(other).ok());
+  EXPECT_DOUBLE_EQ(*AnyOf(answers, 3).value, 0.25);
+  EXPECT_FALSE(AnyOf(answers, 3).low.has_value());
+  EXPECT_EQ(AnyOf(answers, 3).note, "no interval from 3 members");
+  PredictionMatrix equal(4, 2);
+  for (int m = 0; m < 5; ++m) ASSERT_TRUE(equal.AddAnswers(row).ok());
+  EXPECT_EQ(AnyOf(equal, 3).value, 0);
+  EXPECT_EQ(AnyOf(equal, 3).note, "no difference seen in 5 members: no interval");
+  EXPECT_FALSE(AnyOf(PredictionMatrix(0, 2), 3).value.has_value());
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(ShiftBetweenTest, OfPairsIsTheExcessOfChurn) {
   Draws draws(3);
   const PredictionMatrix a = Answers(draws, 5, 40);
   const PredictionMatrix b = Answers(draws, 5, 40);
-  const Estimate excess = ChurnExcess(a, b);
+  const Estimate excess = CompareSides(a, b).excess;
   const Difference shift = ShiftBetween(a, b, /*paired=*/true);
   EXPECT_NEAR(shift.value, *excess.value, 1e-12);
   EXPECT_NEAR(shift.value + TQuantile(4, 0.975) * shift.standard_error, *excess.high, 1e-9);

@@ -40,8 +40,8 @@ TEST(HardwareTest, ChurnsAgreeWithTheSlowTwinOnRandomInputs) {
     }
 
     EXPECT_NEAR(*PairedChurn(a, b).value, paired, 1e-12);
-    EXPECT_NEAR(*UnpairedChurn(a, b).value, unpaired / others, 1e-12);
-    EXPECT_NEAR(*ChurnExcess(a, b).value, (unpaired - within) / others, 1e-12);
+    EXPECT_NEAR(*CompareSides(a, b).across.value, unpaired / others, 1e-12);
+    EXPECT_NEAR(*CompareSides(a, b).excess.value, (unpaired - within) / others, 1e-12);
   }
 }
 
@@ -95,9 +95,9 @@ TEST(HardwareTest, IntervalsAgreeWithTheSlowJackknifeOnRandomInputs) {
     const PredictionMatrix a = RandomAnswers(draws, n, examples, 2, trial % 3 == 0);
     const PredictionMatrix b = RandomAnswers(draws, n, examples, 2, trial % 5 == 0);
 
-    const Estimate excess = ChurnExcess(a, b);
+    const Estimate excess = CompareSides(a, b).excess;
 
-    ExpectJackknife(UnpairedChurn(a, b), n, 0, 1,
+    ExpectJackknife(CompareSides(a, b).across, n, 0, 1,
                     [&](auto r, auto s) { return Churn(a.Row(r), b.Row(s)); });
     ExpectJackknife(
         excess, n, -1, 1, [&](auto r, auto s) { return SlowExcess(a, b, r, s); },
@@ -130,7 +130,7 @@ TEST(HardwareTest, WhatIsLeftOfTermsThatCancelIsZeroWithoutAnInterval) {
                                           {1, 1, 0, 1, 0, 0, 0, 0, 0, 0}},
                                          2);
 
-  const Estimate excess = ChurnExcess(a, b);
+  const Estimate excess = CompareSides(a, b).excess;
 
   EXPECT_GT(*MeanChurn(a).value, 0.1);
   EXPECT_EQ(excess.value, 0.0);
@@ -160,9 +160,10 @@ TEST(HardwareTest, AHardwareThatChangesTheSameAnswersInAllMembersAddsToTheNoise)
   const PredictionMatrix b = AnswersFrom({{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}}, 2);
 
   EXPECT_DOUBLE_EQ(*PairedChurn(a, b).value, 0.25);
-  EXPECT_DOUBLE_EQ(*ChurnExcess(a, b).value, 0.25);
+  EXPECT_DOUBLE_EQ(*CompareSides(a, b).excess.value, 0.25);
   EXPECT_EQ(PairedChurn(a, b).note, "all 3 values are equal: no interval");
-  EXPECT_EQ(ChurnExcess(a, b).note, "leaving out any one member changes nothing: no interval");
+  EXPECT_EQ(CompareSides(a, b).excess.note,
+            "leaving out any one member changes nothing: no interval");
 }
 
 TEST(HardwareTest, PairedDifferenceIsBMinusAWithAPairedInterval) {
@@ -336,8 +337,8 @@ TEST(HardwareTest, OnePairHasAChurnAndNothingToSetItAgainst) {
 
   EXPECT_DOUBLE_EQ(*PairedChurn(a, b).value, 0.5);
   EXPECT_FALSE(PairedChurn(a, b).low.has_value());
-  EXPECT_FALSE(UnpairedChurn(a, b).value.has_value());
-  EXPECT_FALSE(ChurnExcess(a, b).value.has_value());
+  EXPECT_FALSE(CompareSides(a, b).across.value.has_value());
+  EXPECT_FALSE(CompareSides(a, b).excess.value.has_value());
 }
 
 }  // namespace

@@ -54,5 +54,32 @@ TEST(PackedAnswersTest, AllMayDifferInAsManyExamplesAsThereAre) {
   EXPECT_EQ(PackedAnswers(answers).Differing(0, 1), 50000);
 }
 
+// More members than a tile has, more examples than are counted at once in one.
+TEST(KnownPairsTest, CountAsAnswersOneByOneInWhateverOrderTheyAreAskedFor) {
+  Draws draws(72);
+  for (const double undefined : {0.0, 0.1}) {
+    const PredictionMatrix answers = Random(draws, 21, 40000, 5, undefined);
+    const PackedAnswers packed(answers);
+    KnownPairs pairs(packed);
+    for (int64_t ask = 0; ask < 1000; ++ask) {
+      const int64_t a = draws.Below(21);
+      const int64_t b = draws.Below(21);
+      ASSERT_EQ(pairs.Differing(a, b), CountDiffering(answers.Row(a), answers.Row(b)))
+          << a << " " << b;
+    }
+  }
+}
+
+TEST(KnownPairsTest, OfMoreMembersThanAreKeptTheyAreCountedAnew) {
+  PredictionMatrix answers(3, 2);
+  for (int64_t m = 0; m < (1 << 14) + 1; ++m) {
+    ASSERT_TRUE(answers.AddAnswers(std::vector<int16_t>{0, static_cast<int16_t>(m % 2), 1}).ok());
+  }
+  const PackedAnswers packed(answers);
+  KnownPairs pairs(packed);
+  EXPECT_EQ(pairs.Differing(1 << 14, 1), 1);
+  EXPECT_EQ(pairs.Differing(1 << 14, 2), 0);
+}
+
 }  // namespace
 }  // namespace noisefloor::analysis

@@ -52,8 +52,9 @@ inline PredictionMatrix RandomAnswers(Draws& draws, int64_t members, int64_t exa
 // Of blocks, each with a matrix for every side: row r of each is replicate r.
 inline ShiftTest TestShiftOf(const std::vector<std::vector<PredictionMatrix>>& blocks,
                              Exchange exchange) {
-  if (blocks.empty()) return TestShift(PackedAnswers(PredictionMatrix(1, 1)), {}, exchange);
-  PredictionMatrix all(blocks[0][0].examples(), blocks[0][0].classes());
+  PredictionMatrix all = blocks.empty()
+                             ? PredictionMatrix(1, 1)
+                             : PredictionMatrix(blocks[0][0].examples(), blocks[0][0].classes());
   std::vector<Sides> members;
   for (const std::vector<PredictionMatrix>& block : blocks) {
     Sides& sides = members.emplace_back();
@@ -65,7 +66,9 @@ inline ShiftTest TestShiftOf(const std::vector<std::vector<PredictionMatrix>>& b
       }
     }
   }
-  return TestShift(PackedAnswers(all), members, exchange);
+  const PackedAnswers packed(all);
+  KnownPairs pairs(packed);
+  return TestShift(pairs, members, exchange);
 }
 
 inline PredictionMatrix AnswersFrom(const std::vector<std::vector<int16_t>>& rows,

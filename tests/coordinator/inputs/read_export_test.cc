@@ -24,8 +24,8 @@ TEST(ReadExportTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(input.sweep.name, "tiny");
   ASSERT_EQ(input.members.size(), 2u);
   ASSERT_EQ(input.members[1].predictions.size(), 12u);
-  EXPECT_EQ(input.members[1].predictions[4], 0);  // Example 2 is answered 1.
-  EXPECT_EQ(input.members[1].predictions[5], 1);
+  EXPECT_EQ(input.members[1].predictions.values()[4], 0);  // Example 2 is answered 1.
+  EXPECT_EQ(input.members[1].predictions.values()[5], 1);
   ASSERT_EQ(input.evaluations.size(), 1u);
   EXPECT_EQ(input.evaluations[0].identity, "the data");
   EXPECT_EQ(input.evaluations[0].classes, 2);

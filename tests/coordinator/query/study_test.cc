@@ -69,6 +69,7 @@ class StudyTest : public ::testing::Test {
   }
 
   FilledHome home_;
+  VerifiedFiles verified_;
 };
 
 TEST_F(StudyTest, FiguresComeFromRowsAndFiles) {
@@ -95,7 +96,7 @@ TEST_F(StudyTest, FiguresComeFromRowsAndFiles) {
 TEST_F(StudyTest, ItsInputGivesTheSameStudy) {
   const auto source = inputs::SourceFromJson(Study(Form::kInput));
   ASSERT_TRUE(source.ok()) << source.status();
-  const inputs::LoadedStudy loaded = inputs::LoadArrays(*source, FilesOf(home_.blobs()));
+  const inputs::LoadedStudy loaded = inputs::LoadArrays(*source, FilesOf(home_.blobs(), verified_));
   EXPECT_TRUE(loaded.faults.empty());
   EXPECT_EQ(report::StudyToJson(inputs::BuildStudy(loaded)), Study(Form::kJson));
 }
@@ -118,6 +119,73 @@ TEST_F(StudyTest, AChangedByteIsNamedAndThosePredictionsAreLeftOut) {
   EXPECT_THAT(WarningAbout(study, "s1c1r1"), HasSubstr("Its predictions are left out"));
   EXPECT_EQ(study["cohorts"][1]["counts"]["without_predictions"], 1);
   EXPECT_EQ(study["cohorts"][1]["churn"]["n"], 2);
+}
+
+// What is kept of logits is not read again from them: only the figures of logits notice.
+TEST_F(StudyTest, AnswersThatAreKnownOutliveTheirLogits) {
+  const nlohmann::json before = Json();
+  ChangeOneByte("s1c1r1", "predictions");
+  home_.Apply({scheduler::SetMemberState{sample::Member(2, 0), MemberState::kCancelled, 0, 0}});
+
+  const nlohmann::json after = Json();
+
+  EXPECT_EQ(after["cohorts"][1]["counts"]["without_predictions"], 0);
+  EXPECT_EQ(after["cohorts"][1]["churn"], before["cohorts"][1]["churn"]);
+  EXPECT_EQ(before["ensembles"]["cohorts"][0]["members"], 3);
+  EXPECT_EQ(after["ensembles"]["cohorts"][0]["members"], 2);
+  EXPECT_THAT(WarningAbout(after, "s1c1r1"), HasSubstr("its content has changed"));
+  EXPECT_THAT(WarningAbout(after, "s1c1r1"),
+              HasSubstr("Its logits are left out; what it answers is known"));
+}
+
+// A digest that is damaged, or that a loss of power has cut off, is made anew.
+TEST_F(StudyTest, ADamagedDigestIsMadeAnew) {
+  const std::string before = Study(Form::kJson);
+  const DerivedFiles digests = DerivedFiles::At(home_.path());
+  const BlobName logits = home_.Blob("s1c1r1", "predictions");
+  const std::string whole = *digests.Read(logits.sha256);
+  auto& query = home_.query();
+  for (const std::string& damaged : {whole.substr(0, 9), std::string("\0\0", 2) + whole}) {
+    ASSERT_TRUE(digests.Keep(logits.sha256, damaged).ok());
+    home_.Apply({scheduler::SetMemberState{sample::Member(2, 0), MemberState::kCancelled, 0, 0},
+                 scheduler::SetMemberState{sample::Member(2, 0), MemberState::kWaiting, 0, 0}});
+    const auto found = DigestsOf(home_.blobs(), digests, verified_)(
+        {"predictions", "s1c1r1", "predictions.npy", logits.sha256, logits.size_bytes});
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->answers.size(), static_cast<size_t>(kExamples));
+    EXPECT_EQ(*digests.Read(logits.sha256), whole);
+  }
+  EXPECT_EQ(*query.GetStudy({.form = Form::kJson}), before);
+}
+
+// A file that is gone is not answered for.
+TEST_F(StudyTest, PredictionsThatAreGoneAreLeftOutThoughTheirDigestIsThere) {
+  (void)Json();
+  ASSERT_TRUE(RemoveFile(home_.blobs().PathOf(home_.Blob("s1c1r1", "predictions").sha256)).ok());
+  home_.Apply({scheduler::SetMemberState{sample::Member(2, 0), MemberState::kCancelled, 0, 0}});
+
+  const nlohmann::json study = Json();
+
+  EXPECT_THAT(WarningAbout(study, "s1c1r1"), HasSubstr("Its predictions are left out"));
+  EXPECT_EQ(study["cohorts"][1]["counts"]["without_predictions"], 1);
+}
+
+TEST_F(StudyTest, ADigestIsMadeWhenItsFileHasCome) {
+  const BlobName logits = home_.Blob("s1c1r1", "predictions");
+  const DerivedFiles digests = DerivedFiles::At(home_.path());
+  ASSERT_TRUE(absl::IsNotFound(digests.Read(logits.sha256).status()));
+
+  {
+    auto query = Query::Open({.home = home_.path()});
+    ASSERT_TRUE(query.ok()) << query.status();
+    (*query)->MakeDigest(logits);
+    (*query)->MakeDigest(home_.Blob("s1c1r1", "weights"));  // Are no logits.
+  }
+
+  const auto digest = inputs::DecodeDigest(*digests.Read(logits.sha256), logits.sha256);
+  ASSERT_TRUE(digest.ok()) << digest.status();
+  EXPECT_EQ(digest->classes, kClasses);
+  EXPECT_FALSE(digests.Read(home_.Blob("s1c1r1", "weights").sha256).ok());
 }
 
 TEST_F(StudyTest, AnEnvironmentThatHasChangedIsNamedAndLeftOut) {

@@ -45,8 +45,9 @@ testing::Matcher<const std::vector<Warning>&> Warns(const std::string& text) {
 void ExpectAbsentInWords(const Cohort& cohort) {
   for (const Estimate* estimate :
        {&cohort.accuracy, &cohort.accuracy_sd, &cohort.top5, &cohort.loss, &cohort.churn,
-        &cohort.churn_to_error, &cohort.any_disagreement, &cohort.l2_raw, &cohort.l2_normalised,
-        &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine, &cohort.seconds}) {
+        &cohort.churn_to_error, &cohort.any_disagreement, &cohort.any_of_3, &cohort.l2_raw,
+        &cohort.l2_normalised, &cohort.l2_raw_all, &cohort.l2_normalised_all, &cohort.cosine,
+        &cohort.seconds}) {
     EXPECT_TRUE(estimate->value.has_value() || !estimate->note.empty());
   }
 }
@@ -205,7 +206,7 @@ TEST(BadInputTest, SomeMissingPredictionsAreCountedAndTheRestUsed) {
 
 TEST(BadInputTest, PredictionsOfAnotherSizeAreLeftOutByName) {
   ExampleStudy example = MakeExampleStudy();
-  example.Member("s1c3r0").predictions = example.Member("s1c3r0").predictions.first(990);
+  example.Member("s1c3r0").predictions = example.Member("s1c3r0").predictions.values().first(990);
 
   const Study study = Built(example);
 

@@ -1,6 +1,8 @@
 // Where the noise comes from, of trainings that share some draws: what is put together, and what is
 // said.
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,10 +72,11 @@ TEST(DecompositionsTest, ACrossingTellsWhatEachSourceDoes) {
 
   const Study study = BuildStudy(tiny.input);
 
-  ASSERT_EQ(study.decompositions.size(), 2u);
+  ASSERT_EQ(study.decompositions.size(), 3u);
   const SourceDecomposition& churn = study.decompositions[0];
   EXPECT_EQ(churn.figure, "churn");
   EXPECT_EQ(study.decompositions[1].figure, "accuracy");
+  EXPECT_EQ(study.decompositions[2].figure, "probabilities");
   EXPECT_EQ(churn.setting, "cpu-a");
   EXPECT_THAT(churn.factors, ElementsAre("init", "data_order"));
   EXPECT_EQ(churn.members, 96);
@@ -155,8 +158,93 @@ TEST(DecompositionsTest, ClassesAndSourcesThatAreOffAreTakenApartByThemselves) {
   tiny.AddCell("poked", poked, "cpu-a");
   tiny.AddMember(AnswersOf(0, 5, 5));
   const auto decompositions = BuildStudy(tiny.input).decompositions;
-  ASSERT_EQ(decompositions.size(), 2u);
+  ASSERT_EQ(decompositions.size(), 3u);
   EXPECT_EQ(decompositions[0].members, 12);
+}
+
+// Of two classes and logits of 0 and 1 every difference of answers moves both probabilities by
+// tanh(1/2): the shares are those of churn.
+TEST(DecompositionsTest, ProbabilitiesAreTakenApartAsAnswersAre) {
+  TinyStudy tiny(kExamples, 2);
+  AddCrossing(tiny, 6);
+  tiny.input.members[0].predictions = {};
+  const std::vector<int16_t> alone = AnswersOf(0, 1, 1);
+  tiny.input.members[0].answers = alone;
+
+  const auto decompositions = BuildStudy(tiny.input).decompositions;
+
+  const SourceDecomposition& churn = decompositions.at(0);
+  const SourceDecomposition& soft = decompositions.at(2);
+  EXPECT_EQ(soft.figure, "probabilities");
+  EXPECT_EQ(churn.members, 24);
+  EXPECT_EQ(soft.members, 23);  // One has answers alone.
+  tiny.input.members.erase(tiny.input.members.begin());
+  const SourceDecomposition without = BuildStudy(tiny.input).decompositions.at(0);
+  EXPECT_NEAR(*soft.whole.value, *without.whole.value * std::pow(std::tanh(0.5), 2), 1e-7);
+  ASSERT_EQ(soft.shares.size(), without.shares.size());
+  for (size_t k = 0; k < soft.shares.size(); ++k) {
+    EXPECT_NEAR(*soft.shares[k].share.value, *without.shares[k].share.value, 1e-6);
+  }
+  EXPECT_THAT(soft.text, HasSubstr("Of the variance of the probabilities of two trainings"));
+}
+
+// Weights w = a of init + b of order, per parameter: variances 1 and 4, and nothing together.
+TEST(DecompositionsTest, WeightsAreTakenApartToo) {
+  constexpr size_t kParameters = 4000;
+  TinyStudy tiny(kExamples, 2);
+  AddCrossing(tiny, 4);
+  std::vector<std::vector<float>> weights;
+  for (const MemberInput& member : tiny.input.members) {
+    const Lane init = member.lanes.at(NoiseSource::kInit);
+    const Lane order = member.lanes.at(NoiseSource::kDataOrder);
+    Draws of_init(100 * init.block + init.number);
+    Draws of_order(5000 + 100 * order.block + order.number);
+    std::vector<float>& of = weights.emplace_back();
+    for (size_t k = 0; k < kParameters; ++k) {
+      of.push_back(static_cast<float>(of_init.Normal() + 2 * of_order.Normal()));
+    }
+  }
+  weights[3][0] = NAN;  // Left out.
+  for (size_t m = 0; m < weights.size(); ++m) {
+    tiny.input.members[m].weights.parameters = {std::span<const float>(weights[m])};
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  const SourceDecomposition& of = study.decompositions.at(3);
+  EXPECT_EQ(of.figure, "weights");
+  EXPECT_EQ(of.members, 15);
+  EXPECT_NEAR(*of.whole.value, 5.0 * kParameters, 0.05 * 5 * kParameters);
+  EXPECT_NEAR(*ShareOf(of, "first_order", "init").share.value, 0.2, 0.03);
+  EXPECT_NEAR(*ShareOf(of, "total", "data_order").share.value, 0.8, 0.03);
+  EXPECT_NEAR(*ShareOf(of, "additive", "init").share.value, 1, 0.03);
+  EXPECT_THAT(StudyToCsv(study), HasSubstr("sources,,cpu-a,init,weights_total,"));
+  EXPECT_THAT(RenderTables(study), HasSubstr("variance of the weights"));
+}
+
+// Of sets too large for all logits to be read, that is said.
+TEST(DecompositionsTest, TooManyLogitsAreLeftOutInWords) {
+  constexpr int64_t kMany = 1 << 20;
+  TinyStudy tiny(kMany, 2);
+  tiny.AddCell("crossed", Both(), "cpu-a");
+  std::vector<int16_t> answers(kMany, 0);
+  for (uint32_t r = 0; r < 17; ++r) {
+    answers[r] = 1;
+    MemberInput& member = tiny.AddMember(answers);
+    member.lanes[NoiseSource::kInit] = {0, r % 4};
+    member.lanes[NoiseSource::kDataOrder] = {0, r / 4};
+  }
+
+  const Study study = BuildStudy(tiny.input);
+
+  const SourceDecomposition& of = study.decompositions.at(2);
+  EXPECT_EQ(of.figure, "probabilities");
+  EXPECT_THAT(of.shares, IsEmpty());
+  EXPECT_EQ(
+      of.text,
+      "The variance of the probabilities is not taken apart (cpu-a): 17 trainings have 35651584 "
+      "logits, more than 33554432.");
+  EXPECT_THAT(RenderTables(study), HasSubstr("is not taken apart"));
 }
 
 TEST(DecompositionsTest, AWideShareIsInTheTableAndNoFinding) {

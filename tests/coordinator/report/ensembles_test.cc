@@ -35,7 +35,7 @@ void AddCell(TinyStudy& tiny, Draws& draws, const char* plan, const States& stat
 std::vector<std::span<const float>> LogitsOf(const TinyStudy& tiny, uint32_t cell) {
   std::vector<std::span<const float>> logits;
   for (const MemberInput& member : tiny.input.members) {
-    if (member.cell == cell) logits.push_back(member.predictions);
+    if (member.cell == cell) logits.push_back(member.predictions.values());
   }
   return logits;
 }

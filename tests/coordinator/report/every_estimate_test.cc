@@ -38,12 +38,14 @@ constexpr Named<Cohort> kOfCohort[] = {{"accuracy", &Cohort::accuracy},
                                        {"churn", &Cohort::churn},
                                        {"churn_to_error", &Cohort::churn_to_error},
                                        {"any_disagreement", &Cohort::any_disagreement},
+                                       {"any_of_3", &Cohort::any_of_3},
                                        {"l2_raw", &Cohort::l2_raw},
                                        {"l2_normalised", &Cohort::l2_normalised},
                                        {"l2_raw_all", &Cohort::l2_raw_all},
                                        {"l2_normalised_all", &Cohort::l2_normalised_all},
                                        {"cosine", &Cohort::cosine},
-                                       {"seconds", &Cohort::seconds}};
+                                       {"seconds", &Cohort::seconds},
+                                       {"target_epochs", &Cohort::target_epochs}};
 constexpr Named<ClassSensitivity> kOfClass[] = {{"accuracy", &ClassSensitivity::accuracy},
                                                 {"accuracy_sd", &ClassSensitivity::accuracy_sd},
                                                 {"range", &ClassSensitivity::range},
@@ -303,6 +305,7 @@ TEST(EveryEstimateTest, OfCellsAndBlocksStandsInItsColumnOfTheTables) {
     EXPECT_EQ(rows[i]["SD of top-1"], WithInterval(c.accuracy_sd));
     EXPECT_EQ(rows[i]["churn"], WithInterval(c.churn));
     EXPECT_EQ(rows[i]["any differs"], Value(c.any_disagreement));
+    EXPECT_EQ(rows[i]["any of 3"], WithInterval(c.any_of_3));
     EXPECT_EQ(rows[i]["L2, unit"], Value(c.l2_normalised));
     EXPECT_EQ(rows[i]["time"], Value(c.seconds));
   }

@@ -117,8 +117,8 @@ TEST_F(InferStudyTest, ItsMatrixHasARowForEachClassThatTrained) {
 }
 
 TEST_F(InferStudyTest, EqualAnswersAreNotEqualBits) {
-  std::vector<float> half(here_.input.members[3].predictions.begin(),
-                          here_.input.members[3].predictions.end());
+  const std::span<const float> whole = here_.input.members[3].predictions.values();
+  std::vector<float> half(whole.begin(), whole.end());
   for (float& logit : half) logit /= 2;
   here_.input.members[3].predictions = half;
 

@@ -113,7 +113,8 @@ void FillPilot(TinyStudy& tiny, int replicates, const UntilInput& until) {
 double PilotSd(const TinyStudy& tiny) {
   analysis::PredictionMatrix answers(kExamples, 2);
   for (int m = 0; m < 6; ++m) {
-    EXPECT_TRUE(answers.AddLogits(tiny.input.members[static_cast<size_t>(m)].predictions).ok());
+    EXPECT_TRUE(
+        answers.AddLogits(tiny.input.members[static_cast<size_t>(m)].predictions.values()).ok());
   }
   return analysis::SdOf(analysis::PseudoValues(analysis::ChurnSums(answers)));
 }

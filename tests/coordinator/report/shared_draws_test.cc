@@ -64,8 +64,9 @@ TEST(SharedDrawsTest, OneBlockHasMeansWithoutAnIntervalAndNoSpread) {
   EXPECT_FALSE(cohort.accuracy.low.has_value());
   EXPECT_EQ(cohort.accuracy.n, 1) << "of independent draws";
   EXPECT_THAT(cohort.accuracy.note, HasSubstr(kWhy));
-  for (const Estimate* spread : {&cohort.accuracy_sd, &cohort.churn, &cohort.churn_to_error,
-                                 &cohort.any_disagreement, &cohort.l2_raw, &cohort.cosine}) {
+  for (const Estimate* spread :
+       {&cohort.accuracy_sd, &cohort.churn, &cohort.churn_to_error, &cohort.any_disagreement,
+        &cohort.any_of_3, &cohort.l2_raw, &cohort.cosine}) {
     ExpectNone(*spread);
   }
   ASSERT_EQ(cohort.per_class.size(), 2u);

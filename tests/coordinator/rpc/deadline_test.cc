@@ -47,6 +47,7 @@ class HeldQuery final : public query::Query {
   }
   int reads() const { return reads_; }
 
+  void MakeDigest(const BlobName&) override {}
   const std::string& database_path() const override { return database_path_; }
   absl::StatusOr<query::SweepWhole> GetSweep(SweepId) override {
     ++reads_;

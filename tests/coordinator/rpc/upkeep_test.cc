@@ -4,8 +4,11 @@
 #include <vector>
 
 #include "common/base/clock.h"
+#include "common/files/npy.h"
+#include "coordinator/inputs/digest.h"
 #include "coordinator/store/backup.h"
 #include "coordinator/store/blob_store.h"
+#include "coordinator/store/derived_files.h"
 #include "coordinator/store/restore.h"
 #include "tests/coordinator/rpc/coordinator_fixture.h"
 
@@ -100,6 +103,39 @@ TEST_F(UpkeepTest, AFileWhoseLeaseIsLostGoes) {
   EXPECT_EQ(collected->unused().files(), 1u);
   EXPECT_EQ(collected->unused().bytes(), std::string("never finished").size());
   EXPECT_FALSE(IsThere("never finished"));
+}
+
+// Nobody names these predictions in the end.
+TEST_F(UpkeepTest, OfPredictionsADigestIsMadeAsTheyComeAndGoesWithThem) {
+  const std::vector<float> logits = {0, 1, 1, 0};
+  const std::string content = *EncodeNpy(MakeTensorView<float>("logits", {2, 2}, logits));
+  const std::string sha256 = Sha256Hex(content);
+  const DerivedFiles digests = DerivedFiles::At(home_.path());
+  auto worker = std::make_unique<ScriptedWorker>(*workers_, "box", 7);
+  ASSERT_TRUE(Submit(SmallSweep("first", 1)).ok());
+  const uint64_t lease = worker->Started().lease_id();
+  SendFile(*workers_, lease, "weights");
+  v1::UploadRequest header = UploadHeader(lease, sha256, content.size());
+  header.mutable_header()->set_kind("predictions");
+  ASSERT_TRUE(Upload(*workers_, {header, Piece(content)}).ok());
+  worker.reset();
+
+  Restart();  // What was begun has ended then.
+
+  EXPECT_TRUE(inputs::DecodeDigest(*digests.Read(sha256), sha256).ok());
+  const std::string of_nothing(64, 'e');
+  ASSERT_TRUE(digests.Keep(of_nothing, "its file went while it was made").ok());
+  v1::SessionRequest register_again = RegisterAs("box", 7);
+  register_again.mutable_register_()->add_held()->set_lease_id(lease);
+  ScriptedWorker again(*workers_);
+  ASSERT_TRUE(again.Send(register_again));
+  ASSERT_TRUE(again.Send(ScriptedWorker::Finish(lease, 0, {"weights"})));
+  EXPECT_TRUE(again.Settled().accepted());
+  const auto collected = Collect();
+  ASSERT_TRUE(collected.ok()) << collected.status();
+  EXPECT_FALSE(IsThere(content));
+  EXPECT_TRUE(absl::IsNotFound(digests.Read(sha256).status()));
+  EXPECT_TRUE(absl::IsNotFound(digests.Read(of_nothing).status()));
 }
 
 TEST_F(UpkeepTest, AContentGoesWithTheLastMemberThatHasIt) {

@@ -14,8 +14,15 @@ const KINDS = [
   { kind: "total", label: "with all it acts through", colour: ACCENT_LIGHT },
 ];
 
+const NAMES = {
+  churn: "churn",
+  accuracy: "variance of top-1",
+  probabilities: "variance of the probabilities",
+  weights: "variance of the weights",
+};
+
 function name(of: SourceDecomposition): string {
-  return `${of.figure === "churn" ? "churn" : "variance of top-1"}, ${of.setting}`;
+  return `${NAMES[of.figure]}, ${of.setting}`;
 }
 
 function dataOf(of: SourceDecomposition) {
@@ -66,7 +73,7 @@ export function decompositions(study: Study): HTMLElement | null {
       el("div", { class: "legend" }, ...KINDS.map((k) => el("span", {}, el("i", { style: `background:${k.colour}` }), k.label))),
       ...drawn.slice(0, MOST).map(bars),
       drawn.length > MOST ? el("p", { class: "facts" }, `The first ${MOST} of ${drawn.length} settings are drawn; the table has all.`) : null),
-    el("details", all.length <= 2 ? { open: "" } : {}, el("summary", {}, "Each in words"),
+    el("details", all.length <= Object.keys(NAMES).length ? { open: "" } : {}, el("summary", {}, "Each in words"),
       el("ul", { class: "findings" }, ...all.map((of) => el("li", {}, of.text)))),
     titledTable("Shares of the whole: a source alone, with all it acts through, two sources together, and what all add up to by themselves.",
       table(["of", "share", "source", "value"], rows)));

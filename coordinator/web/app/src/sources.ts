@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, legend, titledTable, wide } from "./figure";
 import { figureOne } from "./figure_one";
-import { el, estimate, nothing, section, table, withInterval } from "./format";
+import { el, estimate, nothing, number, section, table, withInterval } from "./format";
 import { besides, leftMargin, oneLine, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
@@ -103,7 +103,7 @@ function againstAxis(study: Study, path: string, palette: Palette): HTMLElement 
   const cut = all.length > rows.length ? ` The first ${rows.length} of ${all.length} settings.` : "";
   const title = (d: AxisPoint) => `${oneLine(d.plan, d.besides, d.hardware)}\n${path.split(".").at(-1)} ${d.x}: ${d.said}\nn = ${d.n}`;
   const place = { fx: "plan", ...(all.length > 1 ? { fy: "besides" } : {}), x: (d: AxisPoint) => position(d.x) };
-  return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals over examples, not over members: n members cannot show how it spreads over other draws of them. It grows with n, which is ${range(data.map((d) => d.n))}.${some}${cut}`,
+  return figure(`Share of test examples on which not all n members agree, against ${path}; 95 % intervals over examples, not over members: n members cannot show how it spreads over other draws of them. It grows with n, which is ${range(data.map((d) => d.n))}; "any of 3" in the table does not.${some}${cut}`,
     () => data.map((d) => ({ [path]: d.x, plan: d.plan, hardware: d.hardware, besides: d.besides, value_percent: d.y, low_percent: d.low, high_percent: d.high, n: d.n })),
     legend(palette),
     wide(plot(`Disagreement against ${path}`, {
@@ -133,17 +133,20 @@ function doneCount(c: Cohort, path: string): HTMLElement {
 }
 
 function cohortTable(study: Study): HTMLElement {
+  const target = study.sweep.reference_accuracy;
   const rows = study.cohorts.map((c) => {
     const at = (name: string) => `${pathOf(c)}.${name}`;
     return [
       el("span", { class: "cohort" }, c.label + (c.under_trained ? " (under-trained)" : "")),
       doneCount(c, at("counts")),
       estimate(c.accuracy, at("accuracy")), estimate(c.accuracy_sd, at("accuracy_sd")), estimate(c.flip_sd, at("flip_sd")),
-      estimate(c.churn, at("churn")), estimate(c.any_disagreement, at("any_disagreement")),
+      estimate(c.churn, at("churn")), estimate(c.any_disagreement, at("any_disagreement")), estimate(c.any_of_3, at("any_of_3")),
       estimate(c.l2_normalised, at("l2_normalised")), estimate(c.loss, at("loss")),
+      ...(target === null ? [] : [estimate(c.target_epochs, at("target_epochs"))]),
     ];
   });
-  return table(["cohort", "n", "top-1", "SD of top\u20111", "by flips", "churn", "any differ", "L2, unit norm", "loss"], rows);
+  return table(["cohort", "n", "top-1", "SD of top\u20111", "by flips", "churn", "any differ", "any of 3", "L2, unit norm", "loss",
+    ...(target === null ? [] : [`epochs to ${number(target, "fraction")}`])], rows);
 }
 
 /** Cells that differ in their block only; null in a study of one block. */

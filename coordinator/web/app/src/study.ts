@@ -77,12 +77,14 @@ export interface Cohort {
   churn: Estimate;
   churn_to_error: Estimate;
   any_disagreement: Estimate;
+  any_of_3: Estimate;
   l2_raw: Estimate;
   l2_normalised: Estimate;
   l2_raw_all: Estimate;
   l2_normalised_all: Estimate;
   cosine: Estimate;
   seconds: Estimate;
+  target_epochs: Estimate;
   per_class: ClassSensitivity[];
   per_group: GroupSensitivity[];
 }
@@ -188,7 +190,7 @@ export interface SourceShare {
 }
 
 export interface SourceDecomposition {
-  figure: "churn" | "accuracy";
+  figure: "churn" | "accuracy" | "probabilities" | "weights";
   setting: string;
   plans: string[];
   factors: string[];

@@ -1,0 +1,108 @@
+#include "coordinator/query/verified_files.h"
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#include "common/files/file_system.h"
+#include "common/files/sha256.h"
+#include "tests/coordinator/store/temp_home.h"
+
+namespace noisefloor::query {
+namespace {
+
+// The machine's own disk; counts the files that are opened to be read.
+class CountingDisk final : public FileSystem {
+ public:
+  int opened = 0;
+
+  absl::StatusOr<FileInfo> Inspect(const std::string& path) override { return disk_.Inspect(path); }
+  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override {
+    ++opened;
+    return disk_.OpenToRead(path);
+  }
+  absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override {
+    return disk_.List(folder);
+  }
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override {
+    return disk_.OpenToAppend(path);
+  }
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override {
+    return disk_.OpenToOverwrite(path);
+  }
+  absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) override {
+    return disk_.CreateAside(path);
+  }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    return disk_.Rename(from, to);
+  }
+  absl::Status Remove(const std::string& path) override { return disk_.Remove(path); }
+  absl::Status RemoveTree(const std::string& path) override { return disk_.RemoveTree(path); }
+  absl::StatusOr<bool> MakeFolder(const std::string& path) override {
+    return disk_.MakeFolder(path);
+  }
+  absl::Status SyncFolder(const std::string& path) override { return disk_.SyncFolder(path); }
+
+ private:
+  FileSystem& disk_ = LocalFileSystem();
+};
+
+class VerifiedFilesTest : public ::testing::Test {
+ protected:
+  BlobName Put(const std::string& content) {
+    const BlobName name{Sha256Hex(content), content.size()};
+    EXPECT_TRUE(blobs_.Put(name, content).ok());
+    return name;
+  }
+  CountingDisk disk_;
+  TempHome home_;
+  const BlobStore blobs_ = *BlobStore::Open(home_.path(), disk_);
+};
+
+TEST_F(VerifiedFilesTest, WhatWasWholeIsNotReadAgain) {
+  VerifiedFiles verified(2);
+  const BlobName first = Put("first");
+  const BlobName second = Put("second");
+  const BlobName third = Put("third");
+  disk_.opened = 0;
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_TRUE(verified.Verify(blobs_, first).ok());
+    EXPECT_TRUE(verified.Verify(blobs_, second).ok());
+  }
+  EXPECT_EQ(disk_.opened, 2);
+  EXPECT_TRUE(verified.Verify(blobs_, third).ok()) << "more than are remembered";
+  EXPECT_TRUE(verified.Verify(blobs_, first).ok());
+  EXPECT_EQ(disk_.opened, 4);
+}
+
+TEST_F(VerifiedFilesTest, AChangeIsNoticedThoughItWasWholeBefore) {
+  VerifiedFiles verified;
+  const BlobName name = Put("some content");
+  ASSERT_TRUE(verified.Verify(blobs_, name).ok());
+  ASSERT_TRUE(verified.Verify(blobs_, name).ok());
+
+  // Another file in its place: whatever the time, its number is another.
+  const std::string path = blobs_.PathOf(name.sha256);
+  std::ofstream(path + ".new") << "some c0ntent";
+  ASSERT_EQ(std::rename((path + ".new").c_str(), path.c_str()), 0);
+
+  EXPECT_EQ(verified.Verify(blobs_, name).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(verified.Verify(blobs_, name).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(VerifiedFilesTest, WhatIsGoneOrOfAnotherSizeIsNotKnown) {
+  VerifiedFiles verified;
+  const BlobName name = Put("some content");
+  ASSERT_TRUE(verified.Verify(blobs_, name).ok());
+  EXPECT_EQ(verified.Verify(blobs_, {name.sha256, name.size_bytes + 1}).code(),
+            absl::StatusCode::kDataLoss);
+  ASSERT_EQ(std::remove(blobs_.PathOf(name.sha256).c_str()), 0);
+  EXPECT_TRUE(absl::IsNotFound(verified.Verify(blobs_, name)));
+}
+
+}  // namespace
+}  // namespace noisefloor::query
