@@ -152,7 +152,9 @@ absl::StatusOr<Home> OpenHome(const std::string& path) {
   if (const absl::Status removed = blobs.RemoveLeftovers(); !removed.ok()) {
     LogWarning("leftovers_kept", {{"error", removed}});
   }
-  (void)DerivedFiles::At(path).RemoveLeftovers();  // Likewise.
+  if (const absl::Status removed = DerivedFiles::At(path).RemoveLeftovers(); !removed.ok()) {
+    LogWarning("leftovers_kept", {{"error", removed}});
+  }
   NF_ASSIGN_OR_RETURN(const int64_t version, SchemaVersion(DatabasePath(path)));
   const int64_t newest = CurrentSchema().version();
   const bool older = version > 0 && version < newest;

@@ -74,6 +74,13 @@ void ForSomeExamples(const PredictionMatrix& answers, const Each& each) {
   }
 }
 
+// How many groups of k there are among so many; k in [1, 3].
+int64_t Groups(int64_t members, int64_t k) {
+  int64_t groups = members;
+  for (int64_t i = 1; i < k; ++i) groups = groups * (members - i) / (i + 1);
+  return groups;
+}
+
 Estimate AnyOfEstimate(const Jackknifed& figure, int64_t k) {
   Estimate estimate;
   // What is left of 1 may be rounding.
@@ -217,49 +224,33 @@ Estimate MeanChurn(const PredictionMatrix& answers) {
 }
 
 Estimate AnyOf(const PredictionMatrix& answers, int64_t k) {
-  NF_CHECK(k >= 2);
+  NF_CHECK(k == 2 || k == 3);
   const int64_t n = answers.members();
   if (n < k) {
     return Absent("fraction", n, fmt::format("needs {} members, there are {}", k, n));
   }
   if (answers.examples() == 0) return Absent("fraction", n, "there are no examples");
-  // Groups of k among so many members, as a share of those among all n.
-  const auto shares = [&](int64_t members, int64_t of_k) {
-    std::vector<double> share(static_cast<size_t>(n) + 1, 0);
-    for (int64_t count = of_k; count <= n; ++count) {
-      double groups = 1;
-      for (int64_t i = 0; i < k; ++i) {
-        if (i < of_k) groups *= static_cast<double>(count - i) / static_cast<double>(of_k - i);
-        groups *= static_cast<double>(k - i) / static_cast<double>(members - i);
-      }
-      share[static_cast<size_t>(count)] = groups;
-    }
-    return share;
-  };
-  const std::vector<double> of_all = shares(n, k);
-  const std::vector<double> in_rest = n > k ? shares(n - 1, k) : std::vector<double>();
-  // Groups of k with a member among those that answer as it does: of k - 1 of the others.
-  const std::vector<double> with_member = n > k ? shares(n - 1, k - 1) : std::vector<double>();
+  // In whole numbers for some examples at a time: where all agree nothing of rounding is left.
   double agree = 0;
-  double rest = 0;
   Jackknifed figure{.all = 0, .without = {}, .n = n};
-  std::vector<double> with(n > k ? static_cast<size_t>(n) : 0, 0);
+  std::vector<double> agree_without(n > k ? static_cast<size_t>(n) : 0, 0);
   AnswerCounts counts(answers);
   ForSomeExamples(answers, [&](int64_t first, int64_t last) {
     counts.Count(first, last);
-    for (const int32_t count : counts.counts()) {
-      if (count < k) continue;
-      agree += of_all[static_cast<size_t>(count)];
-      if (n > k) rest += in_rest[static_cast<size_t>(count)];
-    }
-    for (size_t m = 0; m < with.size(); ++m) {
+    int64_t groups = 0;
+    for (const int32_t count : counts.counts()) groups += Groups(count, k);
+    agree += static_cast<double>(groups) / static_cast<double>(Groups(n, k));
+    for (size_t m = 0; m < agree_without.size(); ++m) {
+      int64_t with_member = 0;  // That answer as it does: k - 1 others of those that do.
       counts.ForRow(answers.Row(static_cast<int64_t>(m)),
-                    [&](int32_t count) { with[m] += with_member[static_cast<size_t>(count) - 1]; });
+                    [&](int32_t count) { with_member += Groups(count - 1, k - 1); });
+      agree_without[m] +=
+          static_cast<double>(groups - with_member) / static_cast<double>(Groups(n - 1, k));
     }
   });
   const auto examples = static_cast<double>(answers.examples());
   figure.all = 1 - agree / examples;
-  for (const double of_member : with) figure.without.push_back(1 - (rest - of_member) / examples);
+  for (const double agreeing : agree_without) figure.without.push_back(1 - agreeing / examples);
   return AnyOfEstimate(figure, k);
 }
 

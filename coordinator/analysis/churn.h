@@ -51,7 +51,7 @@ Estimate MeanChurn(const PredictionMatrix& answers);
 // Fraction of examples on which not all of k members agree, of any k of these: the mean over all
 // groups of k (a U-statistic of degree k; 2: churn), whatever the number of members. From counts of
 // classes, O(members x examples); jackknife leaving out one member. Absent below k members; no
-// interval at k. k >= 2.
+// interval at k. k is 2 or 3.
 Estimate AnyOf(const PredictionMatrix& answers, int64_t k);
 
 // Fraction of examples on which not all members agree. It grows with the number of members, so n

@@ -31,7 +31,8 @@ using SourceSet = uint32_t;
 // Members that are compared with each other: blocks have no draw in common.
 struct DesignBlock {
   std::vector<std::vector<uint32_t>> levels;  // {members, sources}: whose draw each member has.
-  PairMatrix distances{0};                    // {members, members}: churn, 1/2 (a_i - a_j)^2.
+  // {members, members}: churn, or half a squared distance: of accuracies, probabilities, weights.
+  PairMatrix distances{0};
 };
 
 // What a share is of.

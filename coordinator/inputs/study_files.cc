@@ -15,7 +15,7 @@
 #include "common/files/atomic_file.h"
 #include "common/files/csv_reader.h"
 #include "common/files/text_lines.h"
-#include "coordinator/analysis/prediction_matrix.h"
+#include "coordinator/inputs/digest.h"
 
 namespace noisefloor::inputs {
 
@@ -23,10 +23,6 @@ namespace {
 
 constexpr uint64_t kMostGroupBytes = uint64_t{1} << 30;
 constexpr size_t kMostGroups = 1000;  // Of a column.
-
-std::string NameOf(const InputFile& file) {
-  return fmt::format("{} ({}, SHA-256 {})", file.kind, file.path, file.sha256);
-}
 
 absl::Status NotOfShape(const InputFile& file, std::string_view expected, const NpyView& found) {
   return InvalidInput(fmt::format("{}: expected {}, got {} {}", NameOf(file), expected,
@@ -120,11 +116,8 @@ absl::StatusOr<StudyFiles::Matrix> StudyFiles::Predictions(const InputFile& file
     NF_ASSIGN_OR_RETURN(const std::span<const double> values, array->Values<double>());
     NF_RETURN_IF_ERROR(Copying(values.size() * sizeof(float), "logits of float64"));
     std::vector<float>& copy = copies_.emplace_back(values.begin(), values.end());
-    std::vector<int16_t>& answers = answers_.emplace_back();
-    const auto width = static_cast<size_t>(shape[1]);
-    for (size_t at = 0; width > 0 && at < values.size(); at += width) {
-      answers.push_back(analysis::AnswerOf(values.subspan(at, width)));
-    }
+    const auto width = static_cast<size_t>(std::max<int64_t>(1, shape[1]));
+    const std::span<const int16_t> answers = Keep(AnswersOf(values, width));
     return Matrix{shape[0], shape[1], copy, answers};
   }
   if (shape.size() != 2 || array->type() != ElementType::kFloat32) {

@@ -25,6 +25,11 @@ struct InputFile {
   uint64_t size_bytes = 0;
 };
 
+// For messages: "predictions (predictions.npy, SHA-256 ab...)".
+inline std::string NameOf(const InputFile& file) {
+  return file.kind + " (" + file.path + ", SHA-256 " + file.sha256 + ")";
+}
+
 struct StudySource {
   struct SetFiles {
     std::optional<InputFile> labels;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <exception>
 #include <new>
 #include <utility>
@@ -59,6 +60,8 @@ report::Screen ScreenOf(const StudyQuestion& question) {
           .columns = question.columns};
 }
 
+constexpr size_t kMostDigestsWaiting = 10'000;
+
 class StoreQuery final : public Query {
  public:
   StoreQuery(QueryOptions options, BlobStore blobs)
@@ -70,7 +73,7 @@ class StoreQuery final : public Query {
         studies_(1, options_.waiting_limit),
         watches_(1, options_.watch_limit),
         reads_(options_.read_threads, options_.waiting_limit),
-        digest_makers_(1, options_.digest_limit) {}
+        digest_makers_(1, kMostDigestsWaiting) {}
 
   bool Post(Work kind, std::function<void()> work) override {
     switch (kind) {
@@ -82,9 +85,20 @@ class StoreQuery final : public Query {
   }
 
   void MakeDigest(const BlobName& predictions) override {
-    // One that fails is made by the first study that needs it, which says why it cannot.
-    (void)digest_makers_.Post(
-        [this, predictions] { (void)query::MakeDigest(predictions, blobs_, digests_); });
+    const uint64_t bytes = predictions.size_bytes;
+    if (digests_waiting_.fetch_add(bytes) > options_.digest_bytes) {
+      digests_waiting_ -= bytes;
+      return;
+    }
+    const bool posted = digest_makers_.Post([this, predictions, bytes] {
+      // One that fails is made by the first study that needs it, which says why it cannot.
+      (void)Guarded<bool>([&]() -> absl::StatusOr<bool> {
+        NF_RETURN_IF_ERROR(query::MakeDigest(predictions, blobs_, digests_));
+        return true;
+      });
+      digests_waiting_ -= bytes;
+    });
+    if (!posted) digests_waiting_ -= bytes;
   }
 
   const std::string& database_path() const override { return database_path_; }
@@ -217,6 +231,7 @@ class StoreQuery final : public Query {
   const QueryOptions options_;
   const BlobStore blobs_;
   const DerivedFiles digests_;
+  std::atomic<uint64_t> digests_waiting_ = 0;  // Bytes of the files.
   VerifiedFiles verified_;
   const std::string database_path_;
   ReaderPool readers_;

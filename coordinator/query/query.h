@@ -208,9 +208,10 @@ struct QueryOptions {
   std::string_view page_style;
   LiveFacts live;
   int read_threads = 3;
-  size_t waiting_limit = 256;   // Of each kind of work but watches.
-  size_t watch_limit = 1000;    // Of watches: no more are open, and each posts one read at a time.
-  size_t digest_limit = 10000;  // Of files whose digests wait to be made.
+  size_t waiting_limit = 256;  // Of each kind of work but watches.
+  size_t watch_limit = 1000;   // Of watches: no more are open, and each posts one read at a time.
+  // Of files whose digests wait to be made: what who ends it waits for.
+  uint64_t digest_bytes = uint64_t{256} << 20;
 };
 
 // What the `until` of a sweep comes to.
@@ -245,7 +246,7 @@ class Query {
   [[nodiscard]] virtual bool Post(Work kind, std::function<void()> work) = 0;
 
   // A file of a member's predictions has come: what studies need of it is made on a thread of its
-  // own, and kept. Never waits; where too many are waiting, the first study makes it.
+  // own, and kept. Never waits; where too much is waiting, the first study makes it.
   virtual void MakeDigest(const BlobName& predictions) = 0;
 
   // Where its rows are, for messages.

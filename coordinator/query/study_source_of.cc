@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "fmt/format.h"
-
 #include "common/files/npy.h"
 
 namespace noisefloor::query {
@@ -26,10 +24,6 @@ std::optional<InputFile> LastOf(const std::vector<InputFile>& files, std::string
 absl::StatusOr<inputs::Digest> DigestOfFile(const std::string& path) {
   NF_ASSIGN_OR_RETURN(const NpyView logits, NpyView::Open(path));
   return inputs::DigestOf(logits);
-}
-
-std::string NameOf(const InputFile& file) {
-  return fmt::format("{} ({}, SHA-256 {})", file.kind, file.path, file.sha256);
 }
 
 }  // namespace
@@ -74,9 +68,9 @@ inputs::FindDigest DigestsOf(const BlobStore& blobs, const DerivedFiles& digests
       if (known.ok()) return known;
     }
     const absl::Status whole = verified.Verify(blobs, name);
-    if (!whole.ok()) return Annotate(whole, NameOf(file));
+    if (!whole.ok()) return Annotate(whole, inputs::NameOf(file));
     absl::StatusOr<inputs::Digest> made = DigestOfFile(blobs.PathOf(file.sha256));
-    if (!made.ok()) return Annotate(made.status(), NameOf(file));
+    if (!made.ok()) return Annotate(made.status(), inputs::NameOf(file));
     // On a disk that is full or cannot be written to it is made again by the next study.
     (void)digests.Keep(file.sha256, inputs::EncodeDigest(*made, file.sha256));
     return made;

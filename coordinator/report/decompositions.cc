@@ -21,6 +21,7 @@
 namespace noisefloor::report {
 namespace {
 
+using analysis::Absent;
 using analysis::DesignBlock;
 using analysis::IndexKind;
 using analysis::PairMatrix;
@@ -73,6 +74,9 @@ int64_t KeepFirstOfBlocks(std::vector<Training>& trainings) {
 
 // Logits of one setting: more take longer than all else of a study.
 constexpr size_t kMostLogits = size_t{1} << 25;
+
+// Of weights, and of two trainings of a block: what 100 of 25 million parameters have.
+constexpr size_t kMostProducts = size_t{1} << 38;
 
 // What is taken apart: its name in the JSON, the unit of its variance, those of the trainings that
 // have it, and half the squared distance of every two of a block.
@@ -138,17 +142,38 @@ analysis::WeightPieces ParametersOf(const Gathered& gathered, size_t member) {
   return gathered.members[member].input->weights.parameters;
 }
 
+// What the distances of every two of a block take.
+size_t ProductsOf(const Gathered& gathered, const std::vector<Training>& trainings) {
+  std::map<uint32_t, size_t> of_block;
+  for (const Training& training : trainings) ++of_block[training.block];
+  size_t parameters = 0;
+  for (const Training& training : trainings) {
+    size_t of = 0;
+    for (const auto& piece : ParametersOf(gathered, training.member)) of += piece.size();
+    parameters = std::max(parameters, of);
+  }
+  size_t products = 0;
+  for (const auto& [block, members] : of_block) products += members * members * parameters;
+  return products;
+}
+
+// Too many are not looked at.
 std::vector<Training> WithWeights(const Gathered& gathered,
                                   const std::vector<Training>& trainings) {
+  std::vector<Training> having = trainings;
+  std::erase_if(having, [&](const Training& training) {
+    return ParametersOf(gathered, training.member).empty();
+  });
+  if (ProductsOf(gathered, having) > kMostProducts) return having;
   std::vector<analysis::WeightPieces> weights;
-  for (const Training& training : trainings) {
+  for (const Training& training : having) {
     weights.push_back(ParametersOf(gathered, training.member));
   }
-  std::vector<Training> having;
-  for (const analysis::UsableWeights& usable : analysis::FindUsable(weights)) {
-    having.push_back(trainings[usable.place]);
+  std::vector<Training> usable;
+  for (const analysis::UsableWeights& of : analysis::FindUsable(weights)) {
+    usable.push_back(having[of.place]);
   }
-  return having;
+  return usable;
 }
 
 PairMatrix OfWeights(const Gathered& gathered, const std::vector<size_t>& members) {
@@ -167,11 +192,17 @@ constexpr Figure kFigures[] = {
 // Why these are not taken apart; "": they are.
 std::string TooMany(const Gathered& gathered, const std::vector<Training>& trainings,
                     std::string_view figure) {
-  if (figure != "probabilities") return "";
-  const size_t logits = LogitsOf(gathered, trainings);
-  if (logits <= kMostLogits) return "";
-  return fmt::format("{} have {} logits, more than {}", Counted(std::ssize(trainings), "training"),
-                     logits, kMostLogits);
+  const std::string count = Counted(std::ssize(trainings), "training");
+  if (figure == "probabilities") {
+    const size_t logits = LogitsOf(gathered, trainings);
+    if (logits <= kMostLogits) return "";
+    return fmt::format("{} have {} logits, more than {}", count, logits, kMostLogits);
+  }
+  if (figure != "weights") return "";
+  const size_t products = ProductsOf(gathered, trainings);
+  if (products <= kMostProducts) return "";
+  return fmt::format("of {} and their parameters there are {} products, more than {}", count,
+                     products, kMostProducts);
 }
 
 std::vector<DesignBlock> BlocksOf(const Gathered& gathered, const std::vector<Training>& trainings,
@@ -277,6 +308,7 @@ void Add(const Gathered& gathered, const Setting& setting,
   facts.factors = NamesOf(factors, setting.physical);
   if (factors.uncontrolled) facts.uncontrolled = facts.factors.back();
   facts.left_out = left_out;
+  bool told = false;
   for (const Figure& figure : kFigures) {
     SourceDecomposition of = facts;
     of.figure = figure.name;
@@ -284,7 +316,8 @@ void Add(const Gathered& gathered, const Setting& setting,
     of.members = std::ssize(having);
     if (having.size() < 2) continue;
     if (const std::string why = TooMany(gathered, having, figure.name); !why.empty()) {
-      of.whole.note = why;
+      if (!told) continue;  // Nor would it tell anything: the design identifies no share.
+      of.whole = Absent(figure.unit, of.members, why);
       of.text = fmt::format("The {} is not taken apart ({}): {}.", DecomposedName(of.figure),
                             of.setting, why);
       all.push_back(std::move(of));
@@ -297,6 +330,7 @@ void Add(const Gathered& gathered, const Setting& setting,
     if (!any) continue;
     of.text = TextOf(of);
     all.push_back(std::move(of));
+    told = true;
   }
 }
 

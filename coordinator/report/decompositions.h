@@ -20,7 +20,8 @@ const SourceShare* FindShare(const SourceDecomposition& of, std::string_view kin
 // What is taken apart, in words: "churn", "variance of top-1", "variance of the weights".
 std::string DecomposedName(std::string_view figure);
 
-// One of churn, of top-1, of probabilities and of weights, where there are some, for each setting
+// One of churn, of top-1, of probabilities and of weights, where there are some and not too many of
+// them (then it says so and has no shares), for each setting
 // (point of the axes, class, stack, examples) whose trainings share some draws and not others, so
 // that at least one share is identified.
 std::vector<SourceDecomposition> BuildDecompositions(const Gathered& gathered);

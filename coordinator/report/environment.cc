@@ -1,11 +1,15 @@
 #include "coordinator/report/environment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "fmt/format.h"
 
+#include "coordinator/analysis/spread.h"
 #include "coordinator/report/disturbances.h"
 #include "coordinator/report/json_facts.h"
 #include "coordinator/report/mixtures.h"
@@ -87,25 +91,29 @@ std::string CellSubject(const Cohort& cohort) {
   return fmt::format("cell {} ({})", cohort.cell, cohort.label);
 }
 
-// What the mean would be if those that diverged answered by chance: what could be said of them at
-// the worst.
-std::string WithDiverged(const Cohort& cohort, double chance) {
-  if (!cohort.accuracy.value || chance <= 0 || cohort.accuracy.n == 0) return "";
-  const auto done = static_cast<double>(cohort.counts.done);
-  const auto diverged = static_cast<double>(cohort.counts.diverged);
-  const double mean = (*cohort.accuracy.value * done + chance * diverged) / (done + diverged);
+// What the mean would be if those that diverged answered by chance, the same to every example.
+std::string WithDiverged(const Gathered& gathered, const CellFacts& cell, int64_t diverged) {
+  std::vector<double> top1 = ValuesOf(gathered, cell.done, &MemberFacts::accuracy);
+  std::erase_if(top1, [](double value) { return !std::isfinite(value); });
+  const double chance = gathered.sets[cell.set].chance;
+  if (top1.empty() || chance <= 0) return "";
+  const double mean = analysis::MeanOf(top1);
+  const auto done = static_cast<double>(top1.size());
+  const auto more = static_cast<double>(diverged);
+  const double with = (mean * done + chance * more) / (done + more);
   return fmt::format(" Counted at chance ({}), the mean of top-1 would be {} instead of {}.",
-                     Percent(chance, 1), Percent(mean, 1), Percent(*cohort.accuracy.value, 1));
+                     Percent(chance, 1), Percent(with, 1), Percent(mean, 1));
 }
 
-void WarnOfCounts(const Cohort& cohort, double chance, Warnings& warnings) {
+void WarnOfCounts(const Gathered& gathered, const CellFacts& cell, const Cohort& cohort,
+                  Warnings& warnings) {
   const MemberCounts& counts = cohort.counts;
   const std::string subject = CellSubject(cohort);
   if (counts.diverged > 0) {
-    warnings.Warn(subject,
-                  fmt::format("{} of {} diverged: a result; they are in no mean, so the "
-                              "figures are of those that did not.{}",
-                              counts.diverged, counts.total, WithDiverged(cohort, chance)));
+    warnings.Warn(subject, fmt::format("{} of {} diverged: a result; they are in no mean, so the "
+                                       "figures are of those that did not.{}",
+                                       counts.diverged, counts.total,
+                                       WithDiverged(gathered, cell, counts.diverged)));
   }
   if (counts.failed > 0) {
     warnings.Warn(subject, fmt::format("{} of {} failed; failures are not missing at random.",
@@ -313,7 +321,7 @@ void AddWarnings(const Gathered& gathered, Study& study) {
   WarnOfIdle(gathered, warnings);
   for (const FixedDraw& draw : study.fixed_draws) warnings.Warn("sweep", draw.text);
   for (size_t k = 0; k < study.cohorts.size(); ++k) {  // In the order of the cells.
-    WarnOfCounts(study.cohorts[k], gathered.sets[gathered.cells[k].set].chance, warnings);
+    WarnOfCounts(gathered, gathered.cells[k], study.cohorts[k], warnings);
   }
   WarnOfMixtures(gathered, study);
   WarnOfDisturbances(gathered, study);

@@ -16,22 +16,25 @@ analysis::Estimate EpochsToTarget(const Gathered& gathered, const CellFacts& cel
   const std::optional<double>& target = gathered.input->sweep.reference_accuracy;
   if (!target) return analysis::Absent("epochs", 0, "the sweep has no reference_accuracy");
   std::vector<double> epochs;
-  int64_t with_curve = 0;
+  int64_t ended = 0;
+  bool any_curve = false;
   for (const size_t m : cell.members) {
     const MemberInput& member = *gathered.members[m].input;
+    if (!HasResult(member.state)) continue;
+    ++ended;
     const auto curve = member.curves.find("test_top1");
-    if (!HasResult(member.state) || curve == member.curves.end() || curve->second.empty()) continue;
-    ++with_curve;
+    if (curve == member.curves.end() || curve->second.empty()) continue;
+    any_curve = true;
     const auto reached = std::ranges::find_if(
         curve->second, [&](const CurvePoint& point) { return point.value >= *target; });
     if (reached != curve->second.end()) epochs.push_back(reached->epoch);
   }
   const auto reached = static_cast<int64_t>(epochs.size());
-  if (with_curve == 0) return analysis::Absent("epochs", 0, "no member has a curve of top-1");
-  if (reached < with_curve) {
-    return analysis::Absent("epochs", with_curve,
-                            fmt::format("{} of {} reach {}", reached, Counted(with_curve, "member"),
-                                        Percent(*target, 3)));
+  if (!any_curve) return analysis::Absent("epochs", 0, "no member has a curve of top-1");
+  if (reached < ended) {
+    return analysis::Absent(
+        "epochs", ended,
+        fmt::format("{} of {} reach {}", reached, Counted(ended, "member"), Percent(*target, 3)));
   }
   analysis::Estimate mean = analysis::MeanEstimate(epochs, "epochs");
   mean.method = fmt::format("first evaluation at {} or more; {}", Percent(*target, 3), mean.method);

@@ -181,19 +181,19 @@ class Garbage::Run {
         unused.set_files(unused.files() + 1);
         unused.set_bytes(unused.bytes() + bytes);
       }
-      if (!dry_run_) NF_RETURN_IF_ERROR(RemoveDigestsOfNothing(folder));
+      if (!dry_run_) RemoveDigestsOfNothing(folder);
     }
     return absl::OkStatus();
   }
 
-  // Those whose file went while they were made.
-  absl::Status RemoveDigestsOfNothing(int folder) const {
-    NF_ASSIGN_OR_RETURN(const std::vector<std::string> there, digests_.NamesIn(folder));
-    for (const std::string& sha256 : there) {
+  // Those whose file went while they were made. Of no use and no harm where they cannot be removed.
+  void RemoveDigestsOfNothing(int folder) const {
+    const absl::StatusOr<std::vector<std::string>> there = digests_.NamesIn(folder);
+    if (!there.ok()) return;
+    for (const std::string& sha256 : *there) {
       if (!absl::IsNotFound(parts_.blobs.SizeOf(sha256).status())) continue;
-      NF_RETURN_IF_ERROR(digests_.Remove(sha256));
+      (void)digests_.Remove(sha256);
     }
-    return absl::OkStatus();
   }
 
   Garbage& garbage_;

@@ -7,17 +7,13 @@
 
 #include "common/base/sha256_text.h"
 #include "common/files/directory.h"
+#include "coordinator/store/hash_folders.h"
 
 namespace noisefloor {
 
 namespace {
 
-constexpr size_t kFolderDigits = 2;
 constexpr size_t kPieceBytes = 1 << 20;
-
-std::string FolderOfNumber(const std::string& blobs, int number) {
-  return fmt::format("{}/{:02x}", blobs, number);
-}
 
 }  // namespace
 
@@ -57,7 +53,7 @@ absl::StatusOr<BlobStore> BlobStore::Open(const std::string& home, FileSystem& f
   // All at once and synced once: no upload then has to wonder whether the folder of its file was
   // made by a process that ended before it could sync.
   for (int number = 0; number < kFolders; ++number) {
-    NF_RETURN_IF_ERROR(files.MakeFolder(FolderOfNumber(store.folder_, number)).status());
+    NF_RETURN_IF_ERROR(files.MakeFolder(hash_folders::FolderOf(store.folder_, number)).status());
   }
   NF_RETURN_IF_ERROR(files.SyncFolder(store.folder_));
   NF_RETURN_IF_ERROR(files.SyncFolder(home));
@@ -109,19 +105,11 @@ absl::Status BlobStore::Verify(const BlobName& name) const {
 
 std::string BlobStore::PathOf(std::string_view sha256) const {
   if (!CheckSha256(sha256).ok()) return "";
-  return fmt::format("{}/{}/{}", folder_, sha256.substr(0, kFolderDigits),
-                     sha256.substr(kFolderDigits));
+  return hash_folders::PathOf(folder_, sha256);
 }
 
 absl::StatusOr<std::vector<std::string>> BlobStore::NamesIn(int folder) const {
-  NF_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                      ListFiles(FolderOfNumber(folder_, folder), *files_));
-  std::vector<std::string> found;
-  for (const std::string& name : names) {
-    std::string sha256 = fmt::format("{:02x}{}", folder, name);
-    if (CheckSha256(sha256).ok()) found.push_back(std::move(sha256));
-  }
-  return found;
+  return hash_folders::NamesIn(folder_, folder, *files_);
 }
 
 absl::StatusOr<uint64_t> BlobStore::SizeOf(std::string_view sha256) const {
@@ -136,19 +124,14 @@ absl::Status BlobStore::Remove(std::string_view sha256) const {
 
 absl::Status BlobStore::SyncFolders() const {
   for (int number = 0; number < kFolders; ++number) {
-    NF_RETURN_IF_ERROR(files_->SyncFolder(FolderOfNumber(folder_, number)));
+    NF_RETURN_IF_ERROR(files_->SyncFolder(hash_folders::FolderOf(folder_, number)));
   }
   return absl::OkStatus();
 }
 
 absl::Status BlobStore::RemoveLeftovers() const {
   for (int number = 0; number < kFolders; ++number) {
-    const std::string folder = FolderOfNumber(folder_, number);
-    NF_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(folder, *files_));
-    for (const std::string& name : names) {
-      if (name.find(".aside-") == std::string::npos) continue;
-      NF_RETURN_IF_ERROR(files_->Remove(folder + "/" + name));
-    }
+    NF_RETURN_IF_ERROR(hash_folders::RemoveLeftovers(folder_, number, *files_));
   }
   return absl::OkStatus();
 }

@@ -36,9 +36,6 @@ class DerivedFiles {
  private:
   DerivedFiles(std::string folder, FileSystem& files)
       : folder_(std::move(folder)), files_(&files) {}
-  std::string PathOf(std::string_view sha256) const;
-  absl::StatusOr<std::vector<std::string>> FilesIn(int folder) const;
-
   std::string folder_;
   FileSystem* files_;
 };

@@ -230,7 +230,7 @@ class Bench:
                  "member": "GetMember?member=s1c0r0", "workers": "ListWorkers"}
         for _ in self.rounds():
             server = Coordinator(self.shop, page=True)
-            server.load("points", points=self.scaled(1_000_000, 2000), rate=0, seconds=60)
+            points = server.load("points", points=self.scaled(1_000_000, 2000), rate=0, seconds=60)
             server.load("submit", members=self.scaled(100000, 300), cells=60)
             lives = {"workers": 8, "slots": 64, "lives": 10**9}
             alone = server.load("lives", seconds=self.scaled(6, 0.5), prefix="alone", **lives)
@@ -246,7 +246,7 @@ class Bench:
                               p99_ms=took[len(took) * 99 // 100], worst_ms=took[-1], bytes=size)
             beside = self.shop.last_line(beside)
             server.stop()
-            server.check(settled=alone["settled"] + beside["settled"])
+            server.check(settled=points["settled"] + alone["settled"] + beside["settled"])
             self.note("page, lives", of_alone=beside["per_s"] / alone["per_s"],
                       alone_p99_ms=alone["life_p99_ms"], beside_p99_ms=beside["life_p99_ms"])
 

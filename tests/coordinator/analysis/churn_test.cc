@@ -265,7 +265,7 @@ TEST(AnyOfTest, AgreesWithTheSlowTwinAndItsJackknife) {
   Draws draws(41);
   for (int trial = 0; trial < 40; ++trial) {
     const int64_t n = 4 + draws.Below(4);
-    const int64_t k = 2 + draws.Below(n - 2);  // Below n.
+    const int64_t k = 2 + draws.Below(2);
     const PredictionMatrix answers =
         RandomAnswers(draws, n, 1 + draws.Below(60), 4, /*some_undefined=*/trial % 2 == 1);
     std::vector<int64_t> all(static_cast<size_t>(n));
@@ -317,6 +317,18 @@ TEST(AnyOfTest, WithoutASpreadOrMembersThereIsNoInterval) {
   EXPECT_EQ(AnyOf(equal, 3).value, 0);
   EXPECT_EQ(AnyOf(equal, 3).note, "no difference seen in 5 members: no interval");
   EXPECT_FALSE(AnyOf(PredictionMatrix(0, 2), 3).value.has_value());
+}
+
+// Rounding of very many examples would leave an interval of a figure that is 0.
+TEST(AnyOfTest, WhereAllAgreeNothingIsLeftOfRounding) {
+  for (const int64_t n : {8, 23, 30, 100}) {
+    PredictionMatrix answers(50000, 10);
+    const std::vector<int16_t> row(50000, 3);
+    for (int64_t m = 0; m < n; ++m) ASSERT_TRUE(answers.AddAnswers(row).ok());
+    const Estimate estimate = AnyOf(answers, 3);
+    EXPECT_EQ(estimate.value, 0) << n;
+    EXPECT_FALSE(estimate.low.has_value()) << n;
+  }
 }
 
 }  // namespace

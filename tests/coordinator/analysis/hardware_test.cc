@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -40,8 +41,15 @@ TEST(HardwareTest, ChurnsAgreeWithTheSlowTwinOnRandomInputs) {
     }
 
     EXPECT_NEAR(*PairedChurn(a, b).value, paired, 1e-12);
-    EXPECT_NEAR(*CompareSides(a, b).across.value, unpaired / others, 1e-12);
-    EXPECT_NEAR(*CompareSides(a, b).excess.value, (unpaired - within) / others, 1e-12);
+    const ChurnOfSides sides = CompareSides(a, b);
+    EXPECT_NEAR(*sides.across.value, unpaired / others, 1e-12);
+    EXPECT_NEAR(*sides.excess.value, (unpaired - within) / others, 1e-12);
+    for (const auto& [inside, of] : {std::pair(&sides.within_a, &a), {&sides.within_b, &b}}) {
+      const Estimate slow = MeanChurn(*of);
+      EXPECT_EQ(inside->value, slow.value);
+      EXPECT_EQ(inside->low, slow.low);
+      EXPECT_EQ(inside->high, slow.high);
+    }
   }
 }
 

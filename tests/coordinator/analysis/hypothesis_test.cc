@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/analysis/interval.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 
 namespace noisefloor::analysis {
@@ -87,6 +88,41 @@ TEST(MayBeLargestTest, TheEdgeIsStudentsAtTheLevelOfTheRivals) {
   EXPECT_EQ(kept(two * 0.99999, 2), 2u);
   EXPECT_EQ(kept(three * 1.00001, 3), 1u);
   EXPECT_EQ(kept(three * 0.99999, 3), 3u);
+}
+
+// Every two against each other, in any order.
+TEST(MayBeLargestTest, AgreesWithThePlainLoopOnRandomInputs) {
+  Draws draws(91);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto classes = static_cast<size_t>(2 + draws.Below(12));
+    const auto n = static_cast<size_t>(3 + draws.Below(6));
+    std::vector<double> values;
+    for (size_t c = 0; c < classes; ++c) {
+      values.push_back(draws.Below(4) == 0 ? 0.5 : draws.Uniform());  // Some are equal.
+    }
+    std::vector<std::vector<double>> without(n, values);
+    for (std::vector<double>& left : without) {
+      for (double& value : left) value += 0.05 * draws.Normal();
+    }
+    const double critical =
+        TQuantile(static_cast<double>(n - 1), 1 - kLevel / static_cast<double>(classes - 1));
+    std::vector<size_t> plain;
+    for (size_t c = 0; c < classes; ++c) {
+      bool beaten = false;
+      for (size_t d = 0; d < classes; ++d) {
+        double squares = 0;
+        for (const std::vector<double>& left : without) {
+          const double deviation = left[d] - left[c] - (values[d] - values[c]);
+          squares += deviation * deviation;
+        }
+        const double error =
+            std::sqrt(squares * static_cast<double>(n - 1) / static_cast<double>(n));
+        beaten = beaten || (d != c && values[d] - values[c] > critical * error && error > 0);
+      }
+      if (!beaten) plain.push_back(c);
+    }
+    EXPECT_EQ(MayBeLargest(values, without), plain);
+  }
 }
 
 TEST(MayBeLargestTest, BelowThreeReplicatesNothingIsToldApart) {

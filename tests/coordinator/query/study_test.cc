@@ -145,17 +145,15 @@ TEST_F(StudyTest, ADamagedDigestIsMadeAnew) {
   const BlobName logits = home_.Blob("s1c1r1", "predictions");
   const std::string whole = *digests.Read(logits.sha256);
   auto& query = home_.query();
-  for (const std::string& damaged : {whole.substr(0, 9), std::string("\0\0", 2) + whole}) {
+  const auto source = inputs::SourceFromJson(Study(Form::kInput));
+  ASSERT_TRUE(source.ok()) << source.status();
+  for (const std::string& damaged : {whole.substr(0, 9), whole + "x", std::string()}) {
     ASSERT_TRUE(digests.Keep(logits.sha256, damaged).ok());
-    home_.Apply({scheduler::SetMemberState{sample::Member(2, 0), MemberState::kCancelled, 0, 0},
-                 scheduler::SetMemberState{sample::Member(2, 0), MemberState::kWaiting, 0, 0}});
-    const auto found = DigestsOf(home_.blobs(), digests, verified_)(
-        {"predictions", "s1c1r1", "predictions.npy", logits.sha256, logits.size_bytes});
-    ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_EQ(found->answers.size(), static_cast<size_t>(kExamples));
+    const inputs::LoadedStudy loaded = inputs::LoadArrays(
+        *source, FilesOf(home_.blobs(), verified_), DigestsOf(home_.blobs(), digests, verified_));
+    EXPECT_EQ(report::StudyToJson(inputs::BuildStudy(loaded)), before);
     EXPECT_EQ(*digests.Read(logits.sha256), whole);
   }
-  EXPECT_EQ(*query.GetStudy({.form = Form::kJson}), before);
 }
 
 // A file that is gone is not answered for.

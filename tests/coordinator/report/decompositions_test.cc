@@ -247,6 +247,21 @@ TEST(DecompositionsTest, TooManyLogitsAreLeftOutInWords) {
   EXPECT_THAT(RenderTables(study), HasSubstr("is not taken apart"));
 }
 
+// A plan whose members share no draw tells no share, and what it left out is of no use.
+TEST(DecompositionsTest, WhatIsLeftOutIsNotToldWhereNothingWouldBeTold) {
+  constexpr int64_t kMany = 1 << 20;
+  TinyStudy tiny(kMany, 2);
+  States physical = Both();
+  physical[NoiseSource::kReduceOrder] = SourceState::kFree;
+  tiny.AddCell("algo+impl", physical, "cpu-a");
+  std::vector<int16_t> answers(kMany, 0);
+  for (uint32_t r = 0; r < 17; ++r) {
+    answers[r] = 1;
+    tiny.AddMember(answers);
+  }
+  EXPECT_THAT(BuildStudy(tiny.input).decompositions, IsEmpty());
+}
+
 TEST(DecompositionsTest, AWideShareIsInTheTableAndNoFinding) {
   TinyStudy tiny(kExamples, 2);
   AddCrossing(tiny, 2);

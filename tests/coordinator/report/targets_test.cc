@@ -67,6 +67,14 @@ TEST_F(TargetsTest, WhoNeverGotThereIsNotLeftOutOfAMean) {
   EXPECT_THAT(RenderTables(study_), HasSubstr("2 of 4 members reach 80"));
 }
 
+// One that diverged before its first evaluation.
+TEST_F(TargetsTest, WhoHasNoCurveWhereOthersHaveOneNeverGotThere) {
+  Add({0.9});
+  Add({0.9});
+  tiny_.AddMember(kAnswers).state = MemberState::kDiverged;
+  EXPECT_THAT(Epochs().note, HasSubstr("2 of 3 members reach 80"));
+}
+
 TEST_F(TargetsTest, WithoutAReferenceOrCurvesThereIsNone) {
   tiny_.AddMember(kAnswers);
   EXPECT_EQ(Epochs().note, "no member has a curve of top-1");
@@ -78,8 +86,10 @@ TEST_F(TargetsTest, WithoutAReferenceOrCurvesThereIsNone) {
 // Seven of eight are right, chance is one half: of three members, one of which diverged,
 // (2 x 87.5 % + 50 %) / 3.
 TEST_F(TargetsTest, DivergedMembersAreCountedAtChanceBesideTheMean) {
-  for (int r = 0; r < 3; ++r) tiny_.AddMember(kAnswers);
+  for (int r = 0; r < 4; ++r) tiny_.AddMember(kAnswers);
   tiny_.input.members[2].state = MemberState::kDiverged;
+  tiny_.input.members[3].final_metrics.clear();  // Done, and in no mean.
+  tiny_.input.members[3].predictions = {};
   const Study study = BuildStudy(tiny_.input);
   EXPECT_THAT(study.warnings,
               HasWarning("warning",
