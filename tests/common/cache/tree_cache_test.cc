@@ -22,6 +22,7 @@
 #include "common/files/directory.h"
 #include "common/files/file_error.h"
 #include "common/files/sha256.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace noisefloor {
 namespace {
@@ -74,36 +75,14 @@ class Memory final : public TreeSource {
 };
 
 // Whose `room` bytes may still be written.
-class SmallDisk final : public FileSystem {
+class SmallDisk final : public ForwardingDisk {
  public:
   uint64_t room = 0;
 
-  absl::StatusOr<FileInfo> Inspect(const std::string& path) override { return disk_.Inspect(path); }
-  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override {
-    return disk_.OpenToRead(path);
-  }
-  absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override {
-    return disk_.List(folder);
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override {
-    return disk_.OpenToAppend(path);
-  }
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override {
-    NF_ASSIGN_OR_RETURN(auto file, disk_.OpenToOverwrite(path));
+    NF_ASSIGN_OR_RETURN(auto file, ForwardingDisk::OpenToOverwrite(path));
     return std::make_unique<File>(*this, std::move(file));
   }
-  absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) override {
-    return disk_.CreateAside(path);
-  }
-  absl::Status Rename(const std::string& from, const std::string& to) override {
-    return disk_.Rename(from, to);
-  }
-  absl::Status Remove(const std::string& path) override { return disk_.Remove(path); }
-  absl::Status RemoveTree(const std::string& path) override { return disk_.RemoveTree(path); }
-  absl::StatusOr<bool> MakeFolder(const std::string& path) override {
-    return disk_.MakeFolder(path);
-  }
-  absl::Status SyncFolder(const std::string& path) override { return disk_.SyncFolder(path); }
 
  private:
   class File final : public WritableFile {
@@ -127,8 +106,6 @@ class SmallDisk final : public FileSystem {
     SmallDisk& disk_;
     const std::unique_ptr<WritableFile> file_;
   };
-
-  FileSystem& disk_ = LocalFileSystem();
 };
 
 std::string Content(const std::string& path) {

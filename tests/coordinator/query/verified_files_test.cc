@@ -8,47 +8,22 @@
 
 #include "gtest/gtest.h"
 
-#include "common/files/file_system.h"
 #include "common/files/sha256.h"
 #include "tests/coordinator/store/temp_home.h"
+#include "tests/support/forwarding_disk.h"
 
 namespace noisefloor::query {
 namespace {
 
 // The machine's own disk; counts the files that are opened to be read.
-class CountingDisk final : public FileSystem {
+class CountingDisk final : public ForwardingDisk {
  public:
   int opened = 0;
 
-  absl::StatusOr<FileInfo> Inspect(const std::string& path) override { return disk_.Inspect(path); }
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override {
     ++opened;
-    return disk_.OpenToRead(path);
+    return ForwardingDisk::OpenToRead(path);
   }
-  absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override {
-    return disk_.List(folder);
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override {
-    return disk_.OpenToAppend(path);
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override {
-    return disk_.OpenToOverwrite(path);
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) override {
-    return disk_.CreateAside(path);
-  }
-  absl::Status Rename(const std::string& from, const std::string& to) override {
-    return disk_.Rename(from, to);
-  }
-  absl::Status Remove(const std::string& path) override { return disk_.Remove(path); }
-  absl::Status RemoveTree(const std::string& path) override { return disk_.RemoveTree(path); }
-  absl::StatusOr<bool> MakeFolder(const std::string& path) override {
-    return disk_.MakeFolder(path);
-  }
-  absl::Status SyncFolder(const std::string& path) override { return disk_.SyncFolder(path); }
-
- private:
-  FileSystem& disk_ = LocalFileSystem();
 };
 
 class VerifiedFilesTest : public ::testing::Test {

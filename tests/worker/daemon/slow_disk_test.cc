@@ -11,9 +11,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
-#include "common/files/file_system.h"
 #include "common/files/sha256.h"
 #include "common/trainer_protocol/json.h"
+#include "tests/support/forwarding_disk.h"
 #include "tests/support/mini_coordinator.h"
 #include "worker/daemon/state_directory.h"
 #include "worker/daemon/worker.h"
@@ -24,7 +24,7 @@ namespace {
 using Case = v1::SessionRequest::MessageCase;
 
 // The machine's own, whose syncs of folders wait while it stands.
-class StandingDisk final : public FileSystem {
+class StandingDisk final : public ForwardingDisk {
  public:
   void Stand(bool stands) {
     MutexLock lock(mutex_);
@@ -37,32 +37,6 @@ class StandingDisk final : public FileSystem {
     while (waiting_ == 0) changed_.Wait(mutex_);
   }
 
-  absl::StatusOr<FileInfo> Inspect(const std::string& path) override {
-    return files_.Inspect(path);
-  }
-  absl::StatusOr<std::unique_ptr<ReadableFile>> OpenToRead(const std::string& path) override {
-    return files_.OpenToRead(path);
-  }
-  absl::StatusOr<std::vector<FolderEntry>> List(const std::string& folder) override {
-    return files_.List(folder);
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToAppend(const std::string& path) override {
-    return files_.OpenToAppend(path);
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenToOverwrite(const std::string& path) override {
-    return files_.OpenToOverwrite(path);
-  }
-  absl::StatusOr<std::unique_ptr<WritableFile>> CreateAside(const std::string& path) override {
-    return files_.CreateAside(path);
-  }
-  absl::Status Rename(const std::string& from, const std::string& to) override {
-    return files_.Rename(from, to);
-  }
-  absl::Status Remove(const std::string& path) override { return files_.Remove(path); }
-  absl::Status RemoveTree(const std::string& path) override { return files_.RemoveTree(path); }
-  absl::StatusOr<bool> MakeFolder(const std::string& path) override {
-    return files_.MakeFolder(path);
-  }
   absl::Status SyncFolder(const std::string& path) override {
     {
       MutexLock lock(mutex_);
@@ -71,11 +45,10 @@ class StandingDisk final : public FileSystem {
       while (stands_) changed_.Wait(mutex_);
       --waiting_;
     }
-    return files_.SyncFolder(path);
+    return ForwardingDisk::SyncFolder(path);
   }
 
  private:
-  FileSystem& files_ = LocalFileSystem();
   Mutex mutex_;
   CondVar changed_;
   bool stands_ ABSL_GUARDED_BY(mutex_) = false;
