@@ -231,6 +231,12 @@ Estimate AnyOf(const PredictionMatrix& answers, int64_t k) {
   }
   if (answers.examples() == 0) return Absent("fraction", n, "there are no examples");
   // In whole numbers for some examples at a time: where all agree nothing of rounding is left.
+  std::vector<int64_t> groups_of(static_cast<size_t>(n) + 1, 0);
+  std::vector<int64_t> with_one(groups_of.size(), 0);  // Of which a certain one of them is one.
+  for (int64_t count = 1; count <= n; ++count) {
+    groups_of[static_cast<size_t>(count)] = Groups(count, k);
+    with_one[static_cast<size_t>(count)] = Groups(count - 1, k - 1);
+  }
   double agree = 0;
   Jackknifed figure{.all = 0, .without = {}, .n = n};
   std::vector<double> agree_without(n > k ? static_cast<size_t>(n) : 0, 0);
@@ -238,12 +244,14 @@ Estimate AnyOf(const PredictionMatrix& answers, int64_t k) {
   ForSomeExamples(answers, [&](int64_t first, int64_t last) {
     counts.Count(first, last);
     int64_t groups = 0;
-    for (const int32_t count : counts.counts()) groups += Groups(count, k);
+    for (const int32_t count : counts.counts()) {
+      if (count >= k) groups += groups_of[static_cast<size_t>(count)];
+    }
     agree += static_cast<double>(groups) / static_cast<double>(Groups(n, k));
     for (size_t m = 0; m < agree_without.size(); ++m) {
       int64_t with_member = 0;  // That answer as it does: k - 1 others of those that do.
       counts.ForRow(answers.Row(static_cast<int64_t>(m)),
-                    [&](int32_t count) { with_member += Groups(count - 1, k - 1); });
+                    [&](int32_t count) { with_member += with_one[static_cast<size_t>(count)]; });
       agree_without[m] +=
           static_cast<double>(groups - with_member) / static_cast<double>(Groups(n - 1, k));
     }

@@ -11,6 +11,7 @@
 
 #include "coordinator/report/factor_tables.h"
 #include "coordinator/report/layout.h"
+#include "coordinator/report/targets.h"
 #include "coordinator/report/text_page.h"
 #include "coordinator/report/words.h"
 
@@ -150,7 +151,7 @@ void AddNoise(const Study& study, TextPage& page) {
   std::vector<std::string> columns = {"cell",     "n",     "top-1",       "SD of top-1",
                                       "by flips", "churn", "any differs", "any of 3",
                                       "L2, unit", "time",  "n sees"};
-  if (target) columns.push_back("epochs to " + Percent(*target, 3));
+  if (target) columns.push_back("epochs to " + TargetText(*target));
   page.Table(columns, rows);
   page.Line(
       "by flips: the SD that answers which flip independently would give by themselves; churn: "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "fmt/format.h"
@@ -11,6 +12,8 @@
 #include "coordinator/report/words.h"
 
 namespace noisefloor::report {
+
+std::string TargetText(double target) { return fmt::format("{:.6g} %", 100 * target); }
 
 analysis::Estimate EpochsToTarget(const Gathered& gathered, const CellFacts& cell) {
   const std::optional<double>& target = gathered.input->sweep.reference_accuracy;
@@ -34,10 +37,10 @@ analysis::Estimate EpochsToTarget(const Gathered& gathered, const CellFacts& cel
   if (reached < ended) {
     return analysis::Absent(
         "epochs", ended,
-        fmt::format("{} of {} reach {}", reached, Counted(ended, "member"), Percent(*target, 3)));
+        fmt::format("{} of {} reach {}", reached, Counted(ended, "member"), TargetText(*target)));
   }
   analysis::Estimate mean = analysis::MeanEstimate(epochs, "epochs");
-  mean.method = fmt::format("first evaluation at {} or more; {}", Percent(*target, 3), mean.method);
+  mean.method = fmt::format("first evaluation at {} or more; {}", TargetText(*target), mean.method);
   return mean;
 }
 

@@ -53,8 +53,8 @@ TEST_F(TargetsTest, TheFirstEvaluationAtTheTargetCountsThoughLaterOnesFallBelow)
   EXPECT_EQ(epochs.n, 3);
   EXPECT_EQ(epochs.unit, "epochs");
   EXPECT_LT(*epochs.low, *epochs.value);
-  EXPECT_THAT(epochs.method, HasSubstr("first evaluation at 80"));
-  EXPECT_THAT(RenderTables(study_), HasSubstr("epochs to 80"));
+  EXPECT_THAT(epochs.method, HasSubstr("first evaluation at 80 % or more"));
+  EXPECT_THAT(RenderTables(study_), HasSubstr("epochs to 80 %"));
 }
 
 TEST_F(TargetsTest, WhoNeverGotThereIsNotLeftOutOfAMean) {
