@@ -3,7 +3,7 @@ import * as Plot from "@observablehq/plot";
 import { plot } from "./draw";
 import { figure, legend, titledTable, wide } from "./figure";
 import { figureOne } from "./figure_one";
-import { el, estimate, nothing, number, section, table, withInterval } from "./format";
+import { el, estimate, nothing, section, table, withInterval } from "./format";
 import { besides, leftMargin, oneLine, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { pathOf } from "./paths";
@@ -146,7 +146,7 @@ function cohortTable(study: Study): HTMLElement {
     ];
   });
   return table(["cohort", "n", "top-1", "SD of top\u20111", "by flips", "churn", "any differ", "any of 3", "L2, unit norm", "loss",
-    ...(target === null ? [] : [`epochs to ${number(target, "fraction")}`])], rows);
+    ...(target === null ? [] : [`epochs to ${Number((100 * target).toPrecision(6))} %`])], rows);
 }
 
 /** Cells that differ in their block only; null in a study of one block. */
@@ -169,6 +169,6 @@ export function sources(study: Study, palette: Palette): HTMLElement {
     "Each plan frees some sources and fixes the others. A plan's figure is the total effect of what it frees; effects of sources do not add up to the whole.",
     study.cohorts.some((c) => c.counts.done > 0) ? figureOne(study, palette) : el("p", {}, nothing(study, "No member is done.")),
     axis ? againstAxis(study, axis, palette) : null,
-    titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; by flips: the SD of top-1 that answers which flip independently would give by themselves; any differ: not all members agree, with an interval over examples, not members: n cannot see how it spreads over other draws of n members; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
+    titledTable("Every cohort, with 95 % intervals in brackets; n: members that are done, of which every figure is; by flips: the SD of top-1 that answers which flip independently would give by themselves; any differ: not all members agree, with an interval over examples, not members: n cannot see how it spreads over other draws of n members; any of 3: of any three of them, whatever n; L2 between unit-length weights, parameters only. Hover a figure for its method, n and what n could have seen.", cohortTable(study)),
     blockTable(study));
 }
