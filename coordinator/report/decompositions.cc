@@ -47,6 +47,15 @@ Setting SettingOfCell(const CellFacts& cell) {
   return setting;
 }
 
+// Of the seeded sources that act.
+std::map<NoiseSource, uint32_t> DrawsOf(const MemberInput& member, const CellInput& cell) {
+  std::map<NoiseSource, uint32_t> draws;
+  for (const auto& [source, lane] : member.lanes) {
+    if (!IsPhysical(source) && !cell.idle.contains(source)) draws[source] = lane.number;
+  }
+  return draws;
+}
+
 std::vector<Training> TrainingsOf(const Gathered& gathered,
                                   const std::vector<const CellFacts*>& cells) {
   std::vector<Training> trainings;
@@ -54,12 +63,7 @@ std::vector<Training> TrainingsOf(const Gathered& gathered,
     for (const size_t m : cell->done) {
       const MemberFacts& facts = gathered.members[m];
       if (!facts.row || !std::isfinite(facts.accuracy) || facts.input->lanes.empty()) continue;
-      Training& training = trainings.emplace_back(Training{m, cell->input->block, {}});
-      for (const auto& [source, lane] : facts.input->lanes) {
-        if (!IsPhysical(source) && !cell->input->idle.contains(source)) {
-          training.draws[source] = lane.number;
-        }
-      }
+      trainings.push_back({m, cell->input->block, DrawsOf(*facts.input, *cell->input)});
     }
   }
   return trainings;
