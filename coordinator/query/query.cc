@@ -92,10 +92,8 @@ class StoreQuery final : public Query {
     }
     const bool posted = digest_makers_.Post([this, predictions, bytes] {
       // One that fails is made by the first study that needs it, which says why it cannot.
-      (void)Guarded<bool>([&]() -> absl::StatusOr<bool> {
-        NF_RETURN_IF_ERROR(query::MakeDigest(predictions, blobs_, digests_));
-        return true;
-      });
+      (void)Guarded<inputs::Digest>(
+          [&] { return query::MakeDigest(predictions, blobs_, digests_); });
       digests_waiting_ -= bytes;
     });
     if (!posted) digests_waiting_ -= bytes;
@@ -222,6 +220,11 @@ class StoreQuery final : public Query {
     return Guarded<T>([&] { return read(reader.database()); });
   }
 
+  inputs::LoadedStudy Load(StudyRows rows) {
+    return inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_, verified_),
+                              DigestsOf(blobs_, digests_, verified_));
+  }
+
   absl::StatusOr<std::string> GetCost(const StudyQuestion& question, uint64_t sweep);
   absl::StatusOr<std::string> GetInfer(const StudyQuestion& question, uint64_t sweep);
   absl::StatusOr<std::string> GetInput(uint64_t asked);
@@ -274,9 +277,7 @@ absl::StatusOr<StudyPointer> StoreQuery::StudyOf(uint64_t asked) {
   NF_ASSIGN_OR_RETURN(
       known, Guarded<StudyPointer>([&] {
         rows.input.sweep.noisefloor_version = options_.version;
-        return std::make_shared<const report::Study>(inputs::BuildStudy(
-            inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_, verified_),
-                               DigestsOf(blobs_, digests_, verified_))));
+        return std::make_shared<const report::Study>(inputs::BuildStudy(Load(std::move(rows))));
       }));
   MutexLock lock(mutex_);
   remembered_state_ = state;
@@ -296,9 +297,7 @@ absl::StatusOr<Settlement> StoreQuery::DecideUntil(SweepId sweep) {
                      ToText(sweep) + " has nothing to decide");
   }
   return Guarded<Settlement>([&] {
-    const inputs::LoadedStudy loaded =
-        inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_, verified_),
-                           DigestsOf(blobs_, digests_, verified_));
+    const inputs::LoadedStudy loaded = Load(std::move(rows));
     report::Enough enough = report::DecideUntil(loaded.input);
     return Settlement{sweep::Settled(kept.sweep, enough.replicates), kept.specification_sha256,
                       std::move(enough.text)};

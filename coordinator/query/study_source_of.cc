@@ -21,11 +21,6 @@ std::optional<InputFile> LastOf(const std::vector<InputFile>& files, std::string
   return found;
 }
 
-absl::StatusOr<inputs::Digest> DigestOfFile(const std::string& path) {
-  NF_ASSIGN_OR_RETURN(const NpyView logits, NpyView::Open(path));
-  return inputs::DigestOf(logits);
-}
-
 }  // namespace
 
 inputs::StudySource SourceOf(StudyRows rows) {
@@ -69,18 +64,17 @@ inputs::FindDigest DigestsOf(const BlobStore& blobs, const DerivedFiles& digests
     }
     const absl::Status whole = verified.Verify(blobs, name);
     if (!whole.ok()) return Annotate(whole, inputs::NameOf(file));
-    absl::StatusOr<inputs::Digest> made = DigestOfFile(blobs.PathOf(file.sha256));
-    if (!made.ok()) return Annotate(made.status(), inputs::NameOf(file));
-    // On a disk that is full or cannot be written to it is made again by the next study.
-    (void)digests.Keep(file.sha256, inputs::EncodeDigest(*made, file.sha256));
-    return made;
+    absl::StatusOr<inputs::Digest> made = MakeDigest(name, blobs, digests);
+    return made.ok() ? made : Annotate(made.status(), inputs::NameOf(file));
   };
 }
 
-absl::Status MakeDigest(const BlobName& logits, const BlobStore& blobs,
-                        const DerivedFiles& digests) {
-  NF_ASSIGN_OR_RETURN(const inputs::Digest made, DigestOfFile(blobs.PathOf(logits.sha256)));
-  return digests.Keep(logits.sha256, inputs::EncodeDigest(made, logits.sha256));
+absl::StatusOr<inputs::Digest> MakeDigest(const BlobName& logits, const BlobStore& blobs,
+                                          const DerivedFiles& digests) {
+  NF_ASSIGN_OR_RETURN(const NpyView opened, NpyView::Open(blobs.PathOf(logits.sha256)));
+  NF_ASSIGN_OR_RETURN(inputs::Digest made, inputs::DigestOf(opened));
+  (void)digests.Keep(logits.sha256, inputs::EncodeDigest(made, logits.sha256));
+  return made;
 }
 
 }  // namespace noisefloor::query

@@ -20,8 +20,9 @@ inputs::FindFile FilesOf(const BlobStore& blobs, VerifiedFiles& verified);
 inputs::FindDigest DigestsOf(const BlobStore& blobs, const DerivedFiles& digests,
                              VerifiedFiles& verified);
 
-// Of a file that has just been written and checked; kept.
-absl::Status MakeDigest(const BlobName& logits, const BlobStore& blobs,
-                        const DerivedFiles& digests);
+// Of a file that was checked. On a disk that is full or cannot be written to it is not kept, and
+// made again by the next study.
+absl::StatusOr<inputs::Digest> MakeDigest(const BlobName& logits, const BlobStore& blobs,
+                                          const DerivedFiles& digests);
 
 }  // namespace noisefloor::query
