@@ -76,8 +76,8 @@ export interface Listener<T> {
   message(what: T): void;
   /** True while the stream is open; false: it is tried again by itself. */
   connected(is: boolean): void;
-  /** There will be no more: it has ended, or the coordinator refused with these words. */
-  ended(refused?: string): void;
+  /** There will be no more: it has ended, or the coordinator refused it. */
+  ended(refused?: Refused): void;
 }
 
 const TRY_AGAIN_MS = 2000;
@@ -95,7 +95,7 @@ export function listen<T>(method: string, params: Params, signal: AbortSignal, l
     source = undefined;
     clearTimeout(again);
   };
-  const end = (refused?: string) => {
+  const end = (refused?: Refused) => {
     close();
     document.removeEventListener("visibilitychange", look);
     listener.ended(refused);
@@ -111,8 +111,9 @@ export function listen<T>(method: string, params: Params, signal: AbortSignal, l
     source.addEventListener("end", () => end());
     source.addEventListener("failed", (event) => {
       const { error } = JSON.parse((event as MessageEvent<string>).data) as { error: { code: string; message: string } };
-      if (isPassing(new Refused(error.code, error.message))) lost();
-      else end(error.message);
+      const refused = new Refused(error.code, error.message);
+      if (isPassing(refused)) lost();
+      else end(refused);
     });
     source.onerror = lost;
   };
@@ -131,7 +132,7 @@ export function listen<T>(method: string, params: Params, signal: AbortSignal, l
     } catch (error) {
       if (signal.aborted) return;
       if (isPassing(error)) lost();
-      else end((error as Refused).message);
+      else end(error as Refused);
     }
   };
   const look = () => {

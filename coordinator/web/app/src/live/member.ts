@@ -119,7 +119,7 @@ export function member(id: string): (stage: Stage) => void {
       },
       connected: (is) => stage.live(is),
       ended: (refused) => {
-        if (refused) return giveUp(stage, new Error(refused));
+        if (refused) return giveUp(stage, refused);
         stage.live(undefined);
         look();
       },

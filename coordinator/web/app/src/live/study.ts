@@ -5,7 +5,7 @@ import { Study } from "../study";
 import { ask, listen, text } from "./api";
 import { heading } from "./sweep";
 import { SweepNews, SweepSummary } from "./types";
-import { attach, inWords, problem, redraw, Stage } from "./view";
+import { attach, giveUp, inWords, problem, redraw, Stage } from "./view";
 import { counted } from "./words";
 
 /** Kinds whose study is not a `Study`: their page is shown as it is. */
@@ -74,8 +74,9 @@ export function report(id: string): (stage: Stage) => Promise<void> {
       },
       connected: (is) => stage.live(is),
       ended: (refused) => {
+        if (refused && drawnWith < 0) return giveUp(stage, refused);
         stage.live(undefined);
-        if (refused) page.before(problem(refused));
+        if (refused) page.before(problem(inWords(refused)));
       },
     });
   };

@@ -102,7 +102,7 @@ export function sweep(id: string): (stage: Stage) => void {
       },
       connected: (is) => stage.live(is),
       ended: (refused) => {
-        if (refused) giveUp(stage, new Error(refused));
+        if (refused) giveUp(stage, refused);
         else stage.live(undefined);
       },
     });
