@@ -324,7 +324,7 @@ absl::Status RunningCoordinator::OpenServices(const CoordinatorOptions& options)
           .whose = [this](LeaseId lease) { return UploaderOf(lease); },
           .written =
               [this](const std::string& kind, const BlobName& name) {
-                if (kind == "predictions") query_->MakeDigest(name);
+                if (kind.starts_with("predictions")) query_->MakeDigest(name);
               },
           .figures = &upload_figures_,
           .idle = options.upload_idle,

@@ -71,6 +71,38 @@ bool HasError(const Jackknifed& figure) {
   return figure.n >= kLeastDraws && !figure.without.empty();
 }
 
+// The values whose mean it is: n * mean - (n - 1) * mean without each.
+std::vector<double> ValuesOf(const Jackknifed& mean) {
+  const auto n = static_cast<double>(mean.n);
+  std::vector<double> values;
+  for (const double without : mean.without) values.push_back(n * mean.all - (n - 1) * without);
+  return values;
+}
+
+// 1 where b is above, 1/2 where they are equal but for the rounding of ValuesOf.
+double Above(double a, double b) {
+  constexpr double kSame = 1e-9;
+  return std::abs(b - a) <= kSame ? 0.5 : b > a ? 1 : 0;
+}
+
+// Of the mean of `above`, which is that of `below`, too.
+std::optional<Interval> BrunnerMunzel(double value, std::span<const double> below,
+                                      std::span<const double> above) {
+  if (std::min(std::ssize(below), std::ssize(above)) < kLeastDraws) return std::nullopt;
+  double variance = 0;
+  double squares = 0;
+  for (const std::span<const double> side : {below, above}) {
+    const auto n = static_cast<double>(side.size());
+    const double sd = SdOf(side);
+    variance += sd * sd / n;
+    squares += std::pow(sd * sd / n, 2) / (n - 1);
+  }
+  if (!(std::sqrt(variance) > kRounding)) return std::nullopt;
+  const double half =
+      TQuantile(variance * variance / squares, 1 - kLevel / 2) * std::sqrt(variance);
+  return Interval{value - half, value + half};
+}
+
 }  // namespace
 
 double JackknifeVariance(const Jackknifed& figure) {
@@ -194,6 +226,51 @@ Contrast UnpairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
         ErrorOfDifference{of_a + of_b, squares > 0 ? (of_a + of_b) * (of_a + of_b) / squares : 1};
   }
   return Tell(a, b, error, {scale, unit, "a jackknife on each side, Welch's degrees of freedom"});
+}
+
+Estimate ProbabilityAbove(const Jackknifed& a, const Jackknifed& b, bool paired) {
+  const std::vector<double> of_a = ValuesOf(a);
+  const std::vector<double> of_b = ValuesOf(b);
+  Estimate estimate;
+  estimate.unit = "fraction";
+  estimate.n = std::min(a.n, b.n);
+  if (of_a.empty() || of_b.empty()) {
+    estimate.note = "needs two draws on each side";
+    return estimate;
+  }
+  std::optional<Interval> interval;
+  if (paired) {
+    NF_CHECK(of_a.size() == of_b.size());
+    double above = 0;
+    for (size_t i = 0; i < of_a.size(); ++i) above += Above(of_a[i], of_b[i]);
+    estimate.value = above / static_cast<double>(of_a.size());
+    estimate.method = "share of the draws, equals counted half; Wilson";
+    interval = WilsonInterval(above, estimate.n);
+  } else {
+    // For each draw of a side, the share of the other side's draws that it is above, or below.
+    std::vector<double> below(of_a.size(), 0.0);
+    std::vector<double> above(of_b.size(), 0.0);
+    for (size_t i = 0; i < of_a.size(); ++i) {
+      for (size_t j = 0; j < of_b.size(); ++j) {
+        below[i] += Above(of_a[i], of_b[j]) / static_cast<double>(of_b.size());
+        above[j] += Above(of_a[i], of_b[j]) / static_cast<double>(of_a.size());
+      }
+    }
+    estimate.value = MeanOf(above);
+    estimate.method =
+        "share of the pairs of a draw of each side, equals counted half; Brunner and "
+        "Munzel";
+    interval = BrunnerMunzel(*estimate.value, below, above);
+    if (!interval) {
+      estimate.note = estimate.n < kLeastDraws ? "fewer than three draws on a side: no interval"
+                                               : "the sides do not overlap: no interval";
+      return estimate;
+    }
+  }
+  estimate.low = interval->low;
+  estimate.high = interval->high;
+  CutInterval(estimate, 0, 1);
+  return estimate;
 }
 
 }  // namespace noisefloor::analysis

@@ -67,4 +67,11 @@ Contrast PairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
 Contrast UnpairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
                           const std::string& unit);
 
+// How likely is a draw of B above one of A, equals counted half? Of means, whose draws are told by
+// what is left without each. The same draws on both sides: the share of them in which B is above,
+// with Wilson's interval. Nothing shared: the share of all pairs, with the interval of Brunner and
+// Munzel (2000), Student's t with Satterthwaite's degrees of freedom; none below three draws a side
+// or where the sides do not overlap.
+Estimate ProbabilityAbove(const Jackknifed& a, const Jackknifed& b, bool paired);
+
 }  // namespace noisefloor::analysis

@@ -1,6 +1,7 @@
 // The examples on which members disagree most. Only members of one cell are compared: where axes,
 // plans or hardware differ, other answers are not noise. Selecting and measuring with the same
-// members is biased, so the members are split: one half selects, the other measures. Pure.
+// members is biased, so the members are split: one half selects the examples that are shown, the
+// other measures. Pure.
 //
 // Members with one replicate number share seeds across cells, so they are not independent. A
 // replicate is left out whole by the intervals, and n counts replicates.
@@ -10,17 +11,10 @@
 #include <span>
 #include <vector>
 
+#include "coordinator/analysis/cross_fit.h"
 #include "coordinator/analysis/estimate.h"
-#include "coordinator/analysis/prediction_matrix.h"
 
 namespace noisefloor::analysis {
-
-// One half of the members. A cell has a replicate at most once.
-struct Half {
-  PredictionMatrix answers;
-  std::vector<uint32_t> cells;       // {members}
-  std::vector<uint32_t> replicates;  // {members}
-};
 
 struct Divergent {
   int64_t example = 0;
@@ -31,13 +25,15 @@ struct Divergent {
 
 struct DivergentSet {
   std::vector<Divergent> examples;  // Most divergent first; ties by the lower number.
-  Estimate subset_disagreement;     // Measuring half, mean over pairs, on the selected examples.
-  Estimate subset_accuracy;         // Measuring half, mean over replicates, on them.
+  CrossFitted subset;               // What so many examples show that others chose.
+  // Those on which all members disagree as much as on the `count`-th of them, or more, rising: of
+  // equals all, so that no order of the examples decides who is among them.
+  std::vector<int64_t> by_all;
 };
 
-// At most `count` examples with some disagreement in the selecting half. Empty when no cell has
-// two members in that half.
-DivergentSet FindDivergent(const Half& selecting, const Half& measuring,
+// At most `count` examples with some disagreement among the members that select; none when no cell
+// has two of them. `selecting` has an entry for each member, the same for all of a replicate.
+DivergentSet FindDivergent(const CellMembers& members, const std::vector<bool>& selecting,
                            std::span<const int32_t> labels, int64_t count);
 
 }  // namespace noisefloor::analysis

@@ -11,16 +11,16 @@
 namespace noisefloor::analysis {
 
 std::vector<bool> CanBeClaimed(std::span<const double> least, double level) {
-  std::vector<bool> can(least.size());
+  std::vector<double> sorted(least.begin(), least.end());
+  std::ranges::sort(sorted);
+  double of_each = level;
   for (size_t k = 1; k <= least.size(); ++k) {
-    const double of_each = level / static_cast<double>(k);
-    size_t count = 0;
-    for (size_t i = 0; i < least.size(); ++i) {
-      can[i] = least[i] <= of_each;
-      count += can[i];
-    }
-    if (count <= k) break;
+    of_each = level / static_cast<double>(k);
+    const auto after = std::ranges::upper_bound(sorted, of_each);
+    if (static_cast<size_t>(after - sorted.begin()) <= k) break;
   }
+  std::vector<bool> can;
+  for (const double p : least) can.push_back(p <= of_each);
   return can;
 }
 
@@ -43,6 +43,22 @@ std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p
   double least = 0;
   for (size_t k = 0; k < order.size(); ++k) {
     least = std::max(least, std::min(1.0, left[k] * of_its_share(order[k])));
+    adjusted[order[k]] = least;
+  }
+  return adjusted;
+}
+
+std::vector<std::optional<double>> BenjaminiHochberg(std::span<const std::optional<double>> p) {
+  std::vector<size_t> order;
+  for (size_t k = 0; k < p.size(); ++k) {
+    if (p[k]) order.push_back(k);
+  }
+  std::ranges::stable_sort(order, {}, [&](size_t k) { return *p[k]; });
+  std::vector<std::optional<double>> adjusted(p.size());
+  double least = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    const double times = static_cast<double>(order.size()) / static_cast<double>(k + 1);
+    least = std::min(least, times * *p[order[k]]);
     adjusted[order[k]] = least;
   }
   return adjusted;

@@ -75,16 +75,16 @@ std::optional<Interval> SdInterval(double sd, int64_t n) {
                   sd * std::sqrt(degrees / ChiSquareQuantile(degrees, kLevel / 2))};
 }
 
-std::optional<Interval> WilsonInterval(int64_t hits, int64_t total) {
+std::optional<Interval> WilsonInterval(double hits, int64_t total) {
   if (total < 1) return std::nullopt;
   const double z = NormalQuantile(1 - kLevel / 2);
   const double n = static_cast<double>(total);
-  const double p = static_cast<double>(hits) / n;
+  const double p = hits / n;
   const double centre = (p + z * z / (2 * n)) / (1 + z * z / n);
   const double half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
   // At the edges the formula is exact only up to rounding.
   return Interval{hits == 0 ? 0.0 : std::max(0.0, centre - half),
-                  hits == total ? 1.0 : std::min(1.0, centre + half)};
+                  hits == n ? 1.0 : std::min(1.0, centre + half)};
 }
 
 std::optional<Interval> CorrelationInterval(double r, int64_t n) {

@@ -33,8 +33,8 @@ std::optional<Interval> TInterval(double value, double standard_error, int64_t n
 // Of a standard deviation with ddof 1 from n normal values; absent below n = 2.
 std::optional<Interval> SdInterval(double sd, int64_t n);
 
-// Of a proportion: Wilson's score interval; absent for total = 0.
-std::optional<Interval> WilsonInterval(int64_t hits, int64_t total);
+// Of a proportion: Wilson's score interval; absent for total = 0. Hits may count halves.
+std::optional<Interval> WilsonInterval(double hits, int64_t total);
 
 // Of a Pearson correlation over n pairs: Fisher's z; absent below n = 4 or at |r| = 1.
 std::optional<Interval> CorrelationInterval(double r, int64_t n);

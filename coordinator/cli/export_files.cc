@@ -90,19 +90,21 @@ class ArrayWriter {
 
   // From now on the source says that the file lies at `place`.
   absl::Status Put(const std::string& place, std::optional<inputs::InputFile>& file) {
-    if (!file) return absl::OkStatus();
+    return file ? Put(place, *file) : absl::OkStatus();
+  }
+  absl::Status Put(const std::string& place, inputs::InputFile& file) {
     if (stop_ != nullptr && stop_->Requested()) {
       return MakeError(absl::StatusCode::kCancelled, "stopped");
     }
     const fs::path path = fs::path(folder_) / place;
-    file->path = place;
+    file.path = place;
     const absl::StatusOr<std::string> there = Sha256File(path.string());
-    if (there.ok() && *there == file->sha256) return absl::OkStatus();
+    if (there.ok() && *there == file.sha256) return absl::OkStatus();
     NF_RETURN_IF_ERROR(CreateDirectories(path.parent_path().string()));
     NF_RETURN_IF_ERROR(
-        WriteArtifact(connection_, file->member, file->kind, file->sha256, path.string()));
+        WriteArtifact(connection_, file.member, file.kind, file.sha256, path.string()));
     ++written_.files;
-    written_.bytes += file->size_bytes;
+    written_.bytes += file.size_bytes;
     return absl::OkStatus();
   }
 
@@ -127,6 +129,9 @@ absl::Status WriteInput(
     inputs::StudySource::MemberFiles& files = source.members[m];
     NF_RETURN_IF_ERROR(writer.Put(inputs::PlaceOf("predictions", id, {}), files.predictions));
     NF_RETURN_IF_ERROR(writer.Put(inputs::PlaceOf("weights", id, {}), files.weights));
+    for (inputs::InputFile& file : files.on_the_way) {
+      NF_RETURN_IF_ERROR(writer.Put(inputs::PlaceOf(file.kind, id, {}), file));
+    }
   }
   return WriteFileAtomically(fmt::format("{}/{}", folder, inputs::kInputFile),
                              inputs::SourceToJson(source));

@@ -216,6 +216,51 @@ void LoadPredictions(const std::optional<InputFile>& file, const FindDigest& dig
   member.answers = matrix->answers;
 }
 
+// How many answers on the way a study keeps: half a GiB.
+constexpr int64_t kMostOnTheWay = int64_t{1} << 28;
+
+// What members answered at each evaluation, where that was kept.
+void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
+                  const std::map<uint32_t, size_t>& sets, const std::vector<SetSize>& sizes,
+                  LoadedStudy& study) {
+  int64_t answers = 0;
+  for (size_t m = 0; m < source.members.size(); ++m) {
+    const int64_t rows = sizes[sets.at(study.input.members[m].cell)].rows;
+    answers += rows * std::ssize(source.members[m].on_the_way);
+  }
+  if (answers > kMostOnTheWay) {
+    study.warnings.push_back(
+        {"note", "sweep",
+         fmt::format("How churn grows over training is not told: {} answers were kept on the way, "
+                     "more than {}.",
+                     answers, kMostOnTheWay)});
+    return;
+  }
+  for (size_t m = 0; m < source.members.size(); ++m) {
+    report::MemberInput& member = study.input.members[m];
+    const size_t set = sets.at(member.cell);
+    const report::EvaluationSet& evaluation = study.input.evaluations[set];
+    if (sizes[set].rows == 0) continue;  // Nobody's answers at the end are known.
+    for (const InputFile& file : source.members[m].on_the_way) {
+      const bool by_digest = digests != nullptr && evaluation.attributes == 0;
+      absl::StatusOr<Digest> digest =
+          by_digest ? digests(file) : study.files->AnswersOfLogits(file, evaluation.attributes);
+      if (digest.ok() && (digest->classes != evaluation.classes ||
+                          std::ssize(digest->answers) != sizes[set].rows)) {
+        digest = InvalidInput(fmt::format("{}: answers [{}] of {} classes, expected [{}] of {}",
+                                          file.path, digest->answers.size(), digest->classes,
+                                          sizes[set].rows, evaluation.classes));
+      }
+      if (!digest.ok()) {
+        Warn(study, member.id, digest.status(), "They are left out on the way.");
+        continue;
+      }
+      member.answers_at[*NumberOnTheWay(file.kind)] =
+          study.files->Keep(std::move(digest->answers));
+    }
+  }
+}
+
 void LoadWeights(const std::optional<InputFile>& file, report::MemberInput& member,
                  LoadedStudy& study) {
   if (!file) return;
@@ -264,6 +309,7 @@ LoadedStudy LoadArrays(StudySource source, FindFile find, const FindDigest& dige
     LoadGroups(source.sets[i], evaluation, study);
     if (sizes[i].rows > 0) CheckClassNames(evaluation, study);
   }
+  LoadOnTheWay(source, digests, sets, sizes, study);
   return study;
 }
 

@@ -238,6 +238,7 @@ class Merger {
     if (SameResult(member, known.input)) {
       if (!known.files.predictions) known.files.predictions = std::move(files.predictions);
       if (!known.files.weights) known.files.weights = std::move(files.weights);
+      if (known.files.on_the_way.empty()) known.files.on_the_way = std::move(files.on_the_way);
       if (SameAttempt(member, known.input)) return;
       std::vector<report::Hashes>& checks = known.input.duplicates;
       checks.push_back(std::move(member.hashes));

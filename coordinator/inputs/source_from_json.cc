@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 
 #include "coordinator/inputs/json_lists.h"
+#include "coordinator/inputs/layout.h"
 #include "coordinator/inputs/source_version.h"
 #include "coordinator/inputs/study_source.h"
 #include "coordinator/inputs/sweep_from_json.h"
@@ -24,6 +25,21 @@ absl::Status ReadFile(const Json& json, const std::string& place, std::optional<
   file->sha256 = Text(reader, "sha256");
   file->size_bytes = static_cast<uint64_t>(reader.Int("size", 0, kMost64));
   return reader.Finish();
+}
+
+absl::Status ReadOnTheWay(const Json& json, const std::string& place,
+                          std::vector<InputFile>& files) {
+  if (!json.is_array()) return InvalidInput(place + ": expected a list of files");
+  for (size_t i = 0; i < json.size(); ++i) {
+    const std::string at = fmt::format("{}[{}]", place, i);
+    std::optional<InputFile> file;
+    NF_RETURN_IF_ERROR(ReadFile(json[i], at, file));
+    if (!file || !NumberOnTheWay(file->kind)) {
+      return InvalidInput(at + ".kind: expected predictions-1 or that of another evaluation");
+    }
+    files.push_back(*std::move(file));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadSet(const Json& json, const std::string& place, report::EvaluationSet& set,
@@ -174,6 +190,8 @@ absl::Status ReadMember(const Json& json, const std::string& place,
   const Json& accuracies = reader.Any("per_class_accuracy");
   const Json& predictions = reader.Any("predictions");
   const Json& weights = reader.Any("weights");
+  const Json on_the_way =
+      reader.Has("on_the_way") ? reader.Any("on_the_way") : Json::array();  // Often there is none.
   NF_RETURN_IF_ERROR(reader.Finish());
   NF_RETURN_IF_ERROR(ReadLanes(lanes, place + ".lanes", member.lanes));
   NF_RETURN_IF_ERROR(ReadHashes(hashes, place + ".hashes", member.hashes));
@@ -181,7 +199,8 @@ absl::Status ReadMember(const Json& json, const std::string& place,
   NF_RETURN_IF_ERROR(
       ReadNumbers(accuracies, place + ".per_class_accuracy", member.per_class_accuracy));
   NF_RETURN_IF_ERROR(ReadFile(predictions, place + ".predictions", files.predictions));
-  return ReadFile(weights, place + ".weights", files.weights);
+  NF_RETURN_IF_ERROR(ReadFile(weights, place + ".weights", files.weights));
+  return ReadOnTheWay(on_the_way, place + ".on_the_way", files.on_the_way);
 }
 
 absl::Status ReadWarning(const Json& json, const std::string& place, report::Warning& warning) {

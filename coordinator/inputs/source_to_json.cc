@@ -104,7 +104,8 @@ Ordered MemberJson(const report::MemberInput& member, const StudySource::MemberF
   for (const auto& [metric, points] : member.curves) curves[metric] = CurveJson(points);
   Ordered metrics = Ordered::object();
   for (const auto& [name, value] : member.final_metrics) metrics[name] = Number(value);
-  return {{"id", member.id},
+  Ordered json = {
+          {"id", member.id},
           {"cell", member.cell},
           {"replicate", member.replicate},
           {"state", Name(member.state)},
@@ -124,6 +125,9 @@ Ordered MemberJson(const report::MemberInput& member, const StudySource::MemberF
           {"environment", environments.PlaceOf(member.environment_json)},
           {"predictions", FileJson(files.predictions)},
           {"weights", FileJson(files.weights)}};
+  if (files.on_the_way.empty()) return json;  // Programs before 0.3 refuse what they do not know.
+  for (const InputFile& file : files.on_the_way) json["on_the_way"].push_back(FileJson(file));
+  return json;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "common/files/atomic_file.h"
 #include "common/files/csv_reader.h"
 #include "common/files/text_lines.h"
+#include "coordinator/analysis/prediction_matrix.h"
 #include "coordinator/inputs/digest.h"
 
 namespace noisefloor::inputs {
@@ -125,6 +127,27 @@ absl::StatusOr<StudyFiles::Matrix> StudyFiles::Predictions(const InputFile& file
   }
   NF_ASSIGN_OR_RETURN(const std::span<const float> values, array->Values<float>());
   return Matrix{shape[0], shape[1], values, {}};
+}
+
+absl::StatusOr<Digest> StudyFiles::AnswersOfLogits(const InputFile& file, int64_t attributes) {
+  const absl::StatusOr<std::string> path = find_(file);
+  if (!path.ok()) return Annotate(path.status(), NameOf(file));
+  const absl::StatusOr<NpyView> array = NpyView::Open(*path);
+  if (!array.ok()) return Annotate(array.status(), NameOf(file));
+  if (attributes == 0) {
+    absl::StatusOr<Digest> digest = DigestOf(*array);
+    return digest.ok() ? digest : Annotate(digest.status(), NameOf(file));
+  }
+  const Shape& shape = array->shape();
+  if (shape.size() != 2 || shape[1] != attributes || array->type() != ElementType::kFloat32) {
+    return NotOfShape(file, fmt::format("float32 [examples, {}]", attributes), *array);
+  }
+  NF_ASSIGN_OR_RETURN(const std::span<const float> values, array->Values<float>());
+  Digest decisions = {2, {}};
+  for (const float logit : values) {
+    decisions.answers.push_back(analysis::AnswerOf(std::array{0.0F, logit}));
+  }
+  return decisions;
 }
 
 absl::StatusOr<std::span<const int16_t>> StudyFiles::Answers(const InputFile& file) {

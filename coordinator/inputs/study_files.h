@@ -14,6 +14,7 @@
 #include "common/base/status.h"
 #include "common/files/npy.h"
 #include "common/files/safetensors.h"
+#include "coordinator/inputs/digest.h"
 #include "coordinator/inputs/study_source.h"
 #include "coordinator/report/study_input.h"
 
@@ -44,6 +45,9 @@ class StudyFiles {
   std::span<const int16_t> Keep(std::vector<int16_t> answers) {
     return answers_.emplace_back(std::move(answers));
   }
+  // What a .npy of logits answers, of which nothing else is kept: of {examples, classes} as
+  // Predictions tells it; with `attributes` not 0, the decisions of {examples, attributes}.
+  absl::StatusOr<Digest> AnswersOfLogits(const InputFile& file, int64_t attributes);
   // A .npy of whole numbers {examples}: the classes that were answered. Copied.
   absl::StatusOr<std::span<const int16_t>> Answers(const InputFile& file);
   // A .safetensors, mapped: what is not looked at takes no memory. Only tensors that do not lie as

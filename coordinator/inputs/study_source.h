@@ -39,6 +39,7 @@ struct StudySource {
   struct MemberFiles {
     std::optional<InputFile> predictions;  // At the end.
     std::optional<InputFile> weights;
+    std::vector<InputFile> on_the_way;  // Predictions of evaluations, "predictions-1" and on.
   };
 
   report::StudyInput input;          // Without what the files hold.
@@ -59,6 +60,7 @@ absl::Status ForEachFile(Source& source, const Visit& visit) {
   for (auto& member : source.members) {
     NF_RETURN_IF_ERROR(visit_one(member.predictions));
     NF_RETURN_IF_ERROR(visit_one(member.weights));
+    for (auto& file : member.on_the_way) NF_RETURN_IF_ERROR(visit(file));
   }
   return absl::OkStatus();
 }

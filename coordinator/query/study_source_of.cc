@@ -1,10 +1,14 @@
 #include "coordinator/query/study_source_of.h"
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/files/npy.h"
+#include "coordinator/inputs/layout.h"
 
 namespace noisefloor::query {
 
@@ -12,13 +16,25 @@ namespace {
 
 using inputs::InputFile;
 
-// Of several files of a kind, the last by path: predictions at the end come after those on the way.
+// Of several files of a kind, the last by path.
 std::optional<InputFile> LastOf(const std::vector<InputFile>& files, std::string_view kind) {
   std::optional<InputFile> found;
   for (const InputFile& file : files) {
     if (file.kind == kind) found = file;
   }
   return found;
+}
+
+// Predictions of evaluations, in their order.
+std::vector<InputFile> OnTheWay(const std::vector<InputFile>& files) {
+  std::map<int64_t, InputFile> by_evaluation;
+  for (const InputFile& file : files) {
+    const std::optional<int64_t> evaluation = inputs::NumberOnTheWay(file.kind);
+    if (evaluation) by_evaluation[*evaluation] = file;
+  }
+  std::vector<InputFile> ordered;
+  for (auto& [evaluation, file] : by_evaluation) ordered.push_back(std::move(file));
+  return ordered;
 }
 
 }  // namespace
@@ -39,8 +55,9 @@ inputs::StudySource SourceOf(StudyRows rows) {
   }
   source.sets.resize(source.input.evaluations.size());
   for (const std::vector<InputFile>& files : rows.files) {
-    source.members.push_back(
-        {.predictions = LastOf(files, "predictions"), .weights = LastOf(files, "weights")});
+    source.members.push_back({.predictions = LastOf(files, "predictions"),
+                              .weights = LastOf(files, "weights"),
+                              .on_the_way = OnTheWay(files)});
   }
   return source;
 }

@@ -210,8 +210,15 @@ Chosen Choose(const std::vector<Pair>& pairs, FigureKind figure, const Draws& dr
   return chosen;
 }
 
-// The figure of each side: the mean over the settings.
-FigureContrast ContrastOf(const Chosen& chosen, FigureKind figure, const Draws& draws) {
+// A figure of each side: the mean over the settings that have it on both.
+struct SidesOfFigure {
+  Jackknifed a;
+  Jackknifed b;
+  int64_t settings = 0;
+};
+
+// Absent without a setting.
+std::optional<SidesOfFigure> SidesOf(const Chosen& chosen, FigureKind figure, const Draws& draws) {
   std::vector<Jackknifed> a;
   std::vector<Jackknifed> b;
   for (const Pair& pair : chosen.pairs) {
@@ -221,22 +228,41 @@ FigureContrast ContrastOf(const Chosen& chosen, FigureKind figure, const Draws& 
     a.push_back(*figure_a);
     b.push_back(*figure_b);
   }
+  if (a.empty()) return std::nullopt;
+  return SidesOfFigure{analysis::MeanOfFigures(a), analysis::MeanOfFigures(b),
+                       static_cast<int64_t>(a.size())};
+}
+
+Estimate TooFew(const std::string& unit, const Chosen& chosen) {
+  return analysis::Absent(unit, static_cast<int64_t>(chosen.n()),
+                          "too few draws that both sides have done");
+}
+
+FigureContrast ContrastOf(const Chosen& chosen, FigureKind figure, const Draws& draws) {
+  const std::optional<SidesOfFigure> sides = SidesOf(chosen, figure, draws);
   FigureContrast out;
   out.figure = kFigureNames[figure];
-  out.settings = static_cast<int64_t>(a.size());
-  if (a.empty()) {
-    out.estimate = analysis::Absent(figure == kAccuracySd ? "ratio" : "fraction",
-                                    static_cast<int64_t>(chosen.n()),
-                                    "too few draws that both sides have done");
+  out.settings = sides ? sides->settings : 0;
+  if (!sides) {
+    out.estimate = TooFew(figure == kAccuracySd ? "ratio" : "fraction", chosen);
     return out;
   }
-  const Jackknifed mean_a = analysis::MeanOfFigures(a);
-  const Jackknifed mean_b = analysis::MeanOfFigures(b);
   analysis::Contrast contrast =
-      draws.paired ? analysis::PairedContrast(mean_a, mean_b, ScaleOf(figure), "fraction")
-                   : analysis::UnpairedContrast(mean_a, mean_b, ScaleOf(figure), "fraction");
+      draws.paired ? analysis::PairedContrast(sides->a, sides->b, ScaleOf(figure), "fraction")
+                   : analysis::UnpairedContrast(sides->a, sides->b, ScaleOf(figure), "fraction");
   out.estimate = std::move(contrast.estimate);
   if (figure != kAccuracySd) out.p = contrast.p;
+  return out;
+}
+
+// How likely is a draw of B above one of A?
+FigureContrast AboveOf(const Chosen& chosen, const Draws& draws) {
+  const std::optional<SidesOfFigure> sides = SidesOf(chosen, kAccuracy, draws);
+  FigureContrast out;
+  out.figure = "accuracy_above";
+  out.settings = sides ? sides->settings : 0;
+  out.estimate = sides ? analysis::ProbabilityAbove(sides->a, sides->b, draws.paired)
+                       : TooFew("fraction", chosen);
   return out;
 }
 
@@ -296,6 +322,7 @@ std::optional<Contrast> ContrastOf(const Asked& asked, Board& board, const std::
   out.figures.push_back(ContrastOf(of_churn, kChurn, draws));
   out.figures.push_back(ContrastOf(of_accuracy, kAccuracy, draws));
   out.figures.push_back(ContrastOf(Choose(pairs, kAccuracySd, draws), kAccuracySd, draws));
+  out.figures.push_back(AboveOf(of_accuracy, draws));
   return out;
 }
 

@@ -11,6 +11,10 @@
 #include "fmt/format.h"
 
 #include "coordinator/analysis/divergent.h"
+#include "coordinator/analysis/enrichment.h"
+#include "coordinator/analysis/hypothesis.h"
+#include "coordinator/analysis/interval.h"
+#include "coordinator/report/words.h"
 
 namespace noisefloor::report {
 namespace {
@@ -81,19 +85,14 @@ Pool ChoosePool(const Gathered& gathered) {
                 [](const CellFacts& cell) { return cell.shared.empty(); });
 }
 
-// By replicate, so that members of several cells which share their seeds stay together.
-analysis::Half HalfOf(const Gathered& gathered, const Pool& pool, bool selecting) {
-  std::vector<size_t> chosen;
-  for (const size_t m : pool.members) {
-    if (pool.Selects(*gathered.members[m].input) == selecting) chosen.push_back(m);
-  }
-  Answers answers = AnswersOf(gathered, chosen);
-  analysis::Half half{std::move(*answers.matrix), {}, {}};
+analysis::CellMembers MembersOf(const Gathered& gathered, const Pool& pool) {
+  Answers answers = AnswersOf(gathered, pool.members);
+  analysis::CellMembers members{std::move(*answers.matrix), {}, {}};
   for (const size_t m : answers.members) {
-    half.cells.push_back(gathered.members[m].input->cell);
-    half.replicates.push_back(gathered.members[m].input->replicate);
+    members.cells.push_back(gathered.members[m].input->cell);
+    members.replicates.push_back(gathered.members[m].input->replicate);
   }
-  return half;
+  return members;
 }
 
 DivergentExample ExampleOf(const Gathered& gathered, const Pool& pool,
@@ -114,14 +113,56 @@ DivergentExample ExampleOf(const Gathered& gathered, const Pool& pool,
   return example;
 }
 
-std::string NoteOf(const Pool& pool, const analysis::Half& selecting,
-                   const analysis::Half& measuring) {
+std::string NoteOf(const Pool& pool, const std::vector<bool>& selecting) {
+  const auto choosing = std::ranges::count(selecting, true);
   return fmt::format(
       "Of {}, compared within their cohort only: chosen by the {} of every other replicate "
       "(most disagreeing pairs, at most {} examples), measured on the {} others, so that "
-      "choosing does not bias the figures. n counts replicates: members of one replicate share "
-      "seeds.",
-      pool.who, selecting.cells.size(), kMostExamples, measuring.cells.size());
+      "choosing does not bias the figures; those of all examples together are the mean of both "
+      "ways (below six replicates: all but two choose, these measure, each two in turn). n counts "
+      "replicates: members of one replicate share seeds.",
+      pool.who, choosing, kMostExamples, std::ssize(selecting) - choosing);
+}
+
+// Classes, and groups of each column, among the examples that all members disagree on most.
+std::vector<DivergentGroup> GroupsOf(const EvaluationSet& evaluation,
+                                     const std::vector<int64_t>& divergent) {
+  std::vector<DivergentGroup> rows;
+  const auto add = [&](const std::string& column, const analysis::Groups& groups,
+                       const auto& name_of) {
+    const auto enrichment = analysis::EnrichmentOfGroups(divergent, groups);
+    for (size_t g = 0; g < enrichment.size(); ++g) {
+      const analysis::Enrichment& one = enrichment[g];
+      if (one.examples == 0) continue;
+      rows.push_back({column, name_of(g), one.examples, one.chosen, one.ratio, one.p, 1});
+    }
+  };
+  add("", {evaluation.labels, evaluation.classes},
+      [&](size_t g) { return ClassName(evaluation, static_cast<int32_t>(g)); });
+  for (const ExampleGroups& column : evaluation.groups) {
+    add(column.column, {column.of_example, static_cast<int32_t>(column.values.size())},
+        [&](size_t g) { return column.values[g]; });
+  }
+  std::vector<std::optional<double>> p;
+  for (const DivergentGroup& row : rows) p.emplace_back(row.p);
+  const std::vector<std::optional<double>> holm = analysis::Holm(p);
+  for (size_t k = 0; k < rows.size(); ++k) rows[k].p_holm = *holm[k];
+  return rows;
+}
+
+std::string GroupsText(const DivergentExamples& examples) {
+  std::vector<std::string> names;
+  for (const DivergentGroup& group : examples.groups) {
+    if (group.p_holm > analysis::kLevel || *group.ratio.value <= 1) continue;
+    names.push_back(fmt::format("{}{} ({}, {} times its share)",
+                                group.column.empty() ? "" : group.column + " ", group.name,
+                                group.divergent, Value(group.ratio)));
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "Among the {} that all members together disagree on most, more often than "
+      "other examples: {} (exact, after Holm over {} classes and groups).",
+      examples.by_all, Listed(names), examples.groups.size());
 }
 
 DivergentExamples Nothing(const std::string& note) {
@@ -144,23 +185,25 @@ DivergentExamples BuildExamples(const Gathered& gathered) {
         "Needs a cohort with three members: every other replicate selects examples, the others "
         "measure on them.");
   }
-  const analysis::Half selecting = HalfOf(gathered, pool, true);
-  const analysis::Half measuring = HalfOf(gathered, pool, false);
-  analysis::DivergentSet set =
-      analysis::FindDivergent(selecting, measuring, asked.input->labels, kMostExamples);
   DivergentExamples examples;
   for (const size_t m : pool.members) {
     const MemberInput& member = *gathered.members[m].input;
     examples.members.push_back(member.id);
     examples.cells.push_back(member.cell);
+    // By replicate, so that members of several cells which share their seeds stay together.
     examples.selecting.push_back(pool.Selects(member));
   }
+  analysis::DivergentSet set = analysis::FindDivergent(
+      MembersOf(gathered, pool), examples.selecting, asked.input->labels, kMostExamples);
   for (analysis::Divergent& divergent : set.examples) {
     examples.examples.push_back(ExampleOf(gathered, pool, std::move(divergent)));
   }
-  examples.subset_disagreement = std::move(set.subset_disagreement);
-  examples.subset_accuracy = std::move(set.subset_accuracy);
-  examples.note = NoteOf(pool, selecting, measuring);
+  examples.subset_disagreement = std::move(set.subset.disagreement);
+  examples.subset_accuracy = std::move(set.subset.accuracy);
+  examples.by_all = std::ssize(set.by_all);
+  if (examples.by_all > 0) examples.groups = GroupsOf(*asked.input, set.by_all);
+  examples.note = NoteOf(pool, examples.selecting);
+  if (!gathered.interim) examples.groups_text = GroupsText(examples);  // A claim.
   if (examples.examples.empty()) examples.note += " The choosing members agree on every example.";
   return examples;
 }

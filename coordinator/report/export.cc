@@ -198,6 +198,17 @@ void AddCurve(const Curve& curve, Csv& csv) {
   }
 }
 
+void AddTrajectory(const Trajectory& trajectory, Csv& csv) {
+  const Place place{trajectory.factor ? fmt::format("trajectory_{}", Word(*trajectory.factor))
+                                      : "trajectory",
+                    std::to_string(trajectory.cells.back()), trajectory.label, ""};
+  for (size_t k = 0; k < trajectory.steps.size(); ++k) {
+    Place at = place;
+    at.subject = fmt::format("step {}", trajectory.steps[k]);
+    csv.Add(at, "churn", trajectory.churn[k]);
+  }
+}
+
 void AddPairs(const HeatMap& map, Csv& csv) {
   for (size_t i = 0; i < map.members.size(); ++i) {
     for (size_t j = i + 1; j < map.members.size(); ++j) {
@@ -217,6 +228,19 @@ void AddExamples(const DivergentExamples& divergent, Csv& csv) {
   const Place all{"example", "", "", "all"};
   csv.Add(all, "disagreement", divergent.subset_disagreement);
   csv.Add(all, "accuracy", divergent.subset_accuracy);
+  for (const DivergentGroup& group : divergent.groups) {
+    const Place place{"divergent_group", "", group.column, group.name};
+    csv.Add(place, "ratio", group.ratio);
+    csv.Add(place, "p_holm", group.p_holm, group.ratio.n);
+  }
+}
+
+void AddSensitive(const SensitiveExamples& sensitive, Csv& csv) {
+  for (const SensitiveExample& example : sensitive.most) {
+    const Place place{"sensitive_example", "", sensitive.label, std::to_string(example.example)};
+    csv.Add(place, "flip_rate", example.rate);
+    if (example.p_fdr) csv.Add(place, "p_fdr", example.p_fdr, sensitive.draws);
+  }
 }
 
 void AddMember(const MemberRow& member, Csv& csv) {
@@ -243,8 +267,10 @@ std::string StudyToCsv(const Study& study) {
   for (const SourceDecomposition& of : study.decompositions) AddDecomposition(of, csv);
   AddChecks(study, csv);
   for (const Curve& curve : study.curves) AddCurve(curve, csv);
+  for (const Trajectory& trajectory : study.trajectories) AddTrajectory(trajectory, csv);
   AddPairs(study.heat_map, csv);
   AddExamples(study.divergent, csv);
+  for (const SensitiveExamples& sensitive : study.sensitive) AddSensitive(sensitive, csv);
   for (const MemberRow& member : study.members) AddMember(member, csv);
   for (const Warning& warning : study.warnings) {
     csv.AddText({"warning", "", warning.subject, warning.severity}, "warning", warning.text);

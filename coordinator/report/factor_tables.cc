@@ -100,12 +100,14 @@ void AddContrasts(const Study& study, TextPage& page) {
     row.push_back(std::to_string(contrast.draws));
     for (const FigureContrast& figure : contrast.figures) row.push_back(Cell(figure));
   }
-  page.Table({"A / B", "plan", "over", "draws", "churn", "top-1", "SD of top-1, B / A"}, rows);
+  page.Table(
+      {"A / B", "plan", "over", "draws", "churn", "top-1", "SD of top-1, B / A", "B above A"},
+      rows);
   page.Line(
       "*: shown, p <= 0.05 after a weighted Holm over every test of the study (two thirds of the "
       "level are for "
       "shifts of the mean answer, where there are any); the ratio of the SDs is not "
-      "tested; "
+      "tested; B above A: how likely a draw of B has more top-1 than one of A; "
       "draws: those that both sides have, or the fewer of two sides whose draws have nothing in "
       "common; what is not shown may be there, within its interval.");
   if (std::ranges::any_of(study.contrasts, &Contrast::under_trained)) {

@@ -310,4 +310,11 @@ std::string ClassName(const EvaluationSet& evaluation, int32_t label) {
   return at < evaluation.class_names.size() ? evaluation.class_names[at] : std::to_string(label);
 }
 
+const CellFacts& CellOf(const Gathered& gathered, uint32_t index) {
+  const auto cell = std::ranges::find_if(
+      gathered.cells, [&](const CellFacts& one) { return one.input->index == index; });
+  NF_CHECK(cell != gathered.cells.end());
+  return *cell;
+}
+
 }  // namespace noisefloor::report

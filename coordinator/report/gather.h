@@ -88,6 +88,9 @@ bool HasLogits(const MemberInput& member, const EvaluationSet& set);
 // Those, where all are finite; else empty.
 std::span<const float> FiniteLogits(const MemberInput& member, const EvaluationSet& set);
 
+// The cell with this index, which is there.
+const CellFacts& CellOf(const Gathered& gathered, uint32_t index);
+
 // One number for each of these members.
 std::vector<double> ValuesOf(const Gathered& gathered, std::span<const size_t> members,
                              double MemberFacts::*field);

@@ -34,6 +34,18 @@ std::vector<std::vector<size_t>> MatchReplicates(const Gathered& gathered,
   return matched;
 }
 
+std::vector<std::vector<std::vector<size_t>>> MatchBlocks(const Gathered& gathered,
+                                                          std::span<const uint32_t> cells_a,
+                                                          std::span<const uint32_t> cells_b) {
+  std::vector<std::vector<std::vector<size_t>>> blocks;
+  for (size_t k = 0; k < cells_a.size(); ++k) {
+    const std::vector<const CellFacts*> cells = {&CellOf(gathered, cells_a[k]),
+                                                 &CellOf(gathered, cells_b[k])};
+    blocks.push_back(MatchReplicates(gathered, cells));
+  }
+  return blocks;
+}
+
 std::vector<std::vector<size_t>> WithPredictions(const Gathered& gathered,
                                                  const std::vector<std::vector<size_t>>& matched) {
   std::vector<std::vector<size_t>> predicted(matched.size());

@@ -14,6 +14,11 @@ namespace noisefloor::report {
 std::vector<std::vector<size_t>> MatchReplicates(const Gathered& gathered,
                                                  std::span<const CellFacts* const> cells);
 
+// The same of two sides with a cell of each for every block, as a comparison names them.
+std::vector<std::vector<std::vector<size_t>>> MatchBlocks(const Gathered& gathered,
+                                                          std::span<const uint32_t> cells_a,
+                                                          std::span<const uint32_t> cells_b);
+
 // Those of them with predictions in every cell.
 std::vector<std::vector<size_t>> WithPredictions(const Gathered& gathered,
                                                  const std::vector<std::vector<size_t>>& matched);

@@ -24,7 +24,9 @@
 #include "coordinator/report/headlines.h"
 #include "coordinator/report/interim.h"
 #include "coordinator/report/outliers.h"
+#include "coordinator/report/sensitive.h"
 #include "coordinator/report/shift_tests.h"
+#include "coordinator/report/trajectories.h"
 #include "coordinator/report/words.h"
 #include "coordinator/report/worst_classes.h"
 
@@ -103,8 +105,14 @@ Study BuildStudy(const StudyInput& input) {
     study.fixed_draws = BuildFixedDraws(gathered);
   }
   study.curves = BuildCurves(gathered);
+  study.trajectories = BuildTrajectories(gathered, study.hardware, study.stacks);
   study.heat_map = BuildHeatMap(gathered);
   study.divergent = BuildExamples(gathered);
+  for (const std::vector<Comparison>* of_factor : {&study.hardware, &study.stacks}) {
+    for (SensitiveExamples& sensitive : BuildSensitive(gathered, *of_factor)) {
+      study.sensitive.push_back(std::move(sensitive));
+    }
+  }
   study.environment = BuildEnvironment(gathered);
   NameHardware(study.environment);
   for (const MemberFacts& member : gathered.members) study.members.push_back(RowOf(member));

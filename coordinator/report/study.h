@@ -17,6 +17,7 @@
 #include "coordinator/report/study_contrast.h"
 #include "coordinator/report/study_decomposition.h"
 #include "coordinator/report/study_ensembles.h"
+#include "coordinator/report/study_examples.h"
 #include "coordinator/report/study_input.h"
 
 namespace noisefloor::report {
@@ -176,6 +177,17 @@ struct Curve {
   std::vector<CurveMember> members;
 };
 
+// How churn grows over training: of the members of a cell, or of the same draws on both sides of a
+// comparison. Vectors have one entry for each evaluation whose predictions were kept.
+struct Trajectory {
+  std::optional<Factor> factor;  // What the sides differ in; absent: of a cell.
+  std::string label;             // Of the cell, or of the comparison.
+  std::vector<uint32_t> cells;   // The cell; or one of side A and one of B.
+  std::vector<int64_t> steps;
+  std::vector<double> epochs;
+  std::vector<Estimate> churn;
+};
+
 // Churn between all members, ordered by cell and replicate.
 struct HeatMap {
   std::vector<std::string> members;
@@ -183,32 +195,6 @@ struct HeatMap {
   std::vector<std::vector<std::optional<double>>> values;  // {members, members}
   int64_t left_out = 0;  // Beyond the limit, or without predictions.
   std::string note;
-};
-
-struct Picture {
-  int32_t height = 0;
-  int32_t width = 0;
-  int32_t channels = 0;
-  std::string pixels;  // Base64 of {height, width, channels} bytes; "" when not kept.
-};
-struct DivergentExample {
-  int64_t example = 0;  // Its place in the evaluation set.
-  int32_t label = 0;
-  std::string label_name;
-  double selected_by = 0;     // Disagreement over pairs within cells, selecting half.
-  Estimate disagreement;      // The same on the other half: not biased by selection.
-  Estimate accuracy;          // Of the other half, on this example.
-  std::vector<int32_t> said;  // Class by each of DivergentExamples::members; -1 undefined (nan).
-  Picture picture;
-};
-struct DivergentExamples {
-  std::vector<std::string> members;  // Order of `said`: by cell and replicate.
-  std::vector<uint32_t> cells;
-  std::vector<bool> selecting;  // Of the selecting half?
-  std::vector<DivergentExample> examples;
-  Estimate subset_disagreement;  // Measuring half, over all the examples shown; n: replicates.
-  Estimate subset_accuracy;
-  std::string note;  // The rule of selection, in words.
 };
 
 // What ran: for each hardware class the values of each fact, more than one when mixed.
@@ -253,8 +239,10 @@ struct Study {
   std::vector<WorstClasses> worst_groups;  // Of each column that groups the examples.
   std::vector<FixedDraw> fixed_draws;
   std::vector<Curve> curves;
+  std::vector<Trajectory> trajectories;
   HeatMap heat_map;
   DivergentExamples divergent;
+  std::vector<SensitiveExamples> sensitive;  // Of each comparison whose replicates are draws.
   std::vector<EnvironmentRow> environment;
   std::vector<Warning> warnings;
   std::vector<MemberRow> members;

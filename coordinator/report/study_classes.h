@@ -38,7 +38,8 @@ struct GroupSensitivity {
 
 struct ClassChurn {
   std::string name;
-  double churn = 0;  // Mean over the cells.
+  double churn = 0;     // Mean over the cells.
+  double shrunken = 0;  // Pulled to the mean over classes by as much as it is uncertain.
 };
 
 // Which classes of the data set, or groups of one column, pay most, as far as the members tell them

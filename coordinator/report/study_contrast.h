@@ -18,10 +18,12 @@ enum class Question : uint8_t { kAxis, kPlan, kHardware, kStack };
 
 // One figure of side B against side A.
 struct FigureContrast {
-  std::string figure;       // "churn", "accuracy", "accuracy_sd"
-  Estimate estimate;        // B - A; of accuracy_sd B / A. Its n counts draws that both sides have.
+  std::string figure;       // "churn", "accuracy", "accuracy_sd", "accuracy_above"
+  Estimate estimate;        // B - A; of accuracy_sd B / A; of accuracy_above the probability that a
+                            // draw of B has more top-1. Its n counts draws that both sides have.
   int64_t settings = 0;     // In the means: those that have three draws in common with the others.
-  std::optional<double> p;  // Absent of accuracy_sd, for which no test holds its level.
+  std::optional<double> p;  // Absent of accuracy_sd, for which no test holds its level, and of
+                            // accuracy_above, which asks what accuracy asks.
   std::optional<double> p_holm;  // Absent: not tested.
   bool shown = false;            // p_holm <= 5 %: it may be said that the sides differ.
 };

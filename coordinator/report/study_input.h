@@ -168,6 +168,8 @@ struct MemberInput {
   // read, or of which nothing else is known.
   std::span<const int16_t> answers;
   WeightsView weights;
+  // {examples} of each evaluation, from 1, whose predictions were kept; that of the end, too.
+  std::map<int64_t, std::span<const int16_t>> answers_at;
 };
 
 // A column that sorts the examples of an evaluation set into groups.

@@ -3,6 +3,8 @@
 #include "nlohmann/json.hpp"
 
 #include "coordinator/report/comparison_json.h"
+#include "coordinator/report/comparison_words.h"
+#include "coordinator/report/examples_json.h"
 #include "coordinator/report/json_values.h"
 #include "coordinator/report/sweep_json.h"
 
@@ -191,7 +193,9 @@ Json ToJson(const WorstClasses& w) {
           {"n", w.n},
           {"churn", List(w.churn,
                          [](const ClassChurn& c) {
-                           return Json{{"name", c.name}, {"churn", Number(c.churn)}};
+                           return Json{{"name", c.name},
+                                       {"churn", Number(c.churn)},
+                                       {"shrunken", Number(c.shrunken)}};
                          })},
           {"kept", w.kept},
           {"text", w.text}};
@@ -220,37 +224,21 @@ Json ToJson(const Curve& c) {
           {"members", List(c.members, [](const auto& m) { return ToJson(m); })}};
 }
 
+Json ToJson(const Trajectory& t) {
+  return {{"factor", t.factor ? Json(Word(*t.factor)) : Json(nullptr)},
+          {"label", t.label},
+          {"cells", t.cells},
+          {"steps", t.steps},
+          {"epochs", t.epochs},
+          {"churn", List(t.churn, [](const Estimate& e) { return ToJson(e); })}};
+}
+
 Json ToJson(const HeatMap& h) {
   return {{"members", h.members},
           {"cells", h.cells},
           {"values", List(h.values, [](const auto& row) { return Numbers(row); })},
           {"left_out", h.left_out},
           {"note", h.note}};
-}
-
-Json ToJson(const Picture& p) {
-  return {{"height", p.height}, {"width", p.width}, {"channels", p.channels}, {"pixels", p.pixels}};
-}
-
-Json ToJson(const DivergentExample& e) {
-  return {{"example", e.example},
-          {"label", e.label},
-          {"label_name", e.label_name},
-          {"selected_by", Number(e.selected_by)},
-          {"disagreement", ToJson(e.disagreement)},
-          {"accuracy", ToJson(e.accuracy)},
-          {"said", e.said},
-          {"picture", ToJson(e.picture)}};
-}
-
-Json ToJson(const DivergentExamples& d) {
-  return {{"members", d.members},
-          {"cells", d.cells},
-          {"selecting", d.selecting},
-          {"examples", List(d.examples, [](const auto& e) { return ToJson(e); })},
-          {"subset_disagreement", ToJson(d.subset_disagreement)},
-          {"subset_accuracy", ToJson(d.subset_accuracy)},
-          {"note", d.note}};
 }
 
 Json ToJson(const EnvironmentRow& r) {
@@ -297,8 +285,11 @@ std::string StudyToJson(const Study& study) {
                      {"worst_groups", All(study.worst_groups)},
                      {"fixed_draws", All(study.fixed_draws)},
                      {"curves", All(study.curves)},
+                     {"trajectories",
+                      List(study.trajectories, [](const auto& t) { return ToJson(t); })},
                      {"heat_map", ToJson(study.heat_map)},
                      {"divergent", ToJson(study.divergent)},
+                     {"sensitive", List(study.sensitive, [](const auto& s) { return ToJson(s); })},
                      {"environment", All(study.environment)},
                      {"warnings", All(study.warnings)},
                      {"members", All(study.members)}};

@@ -265,6 +265,33 @@ void AddExamples(const Study& study, TextPage& page) {
   page.Table(header, rows);
   page.Line(divergent.note);
   if (!has_pairs) page.Line("Disagreement: " + divergent.subset_disagreement.note + ".");
+  if (!divergent.groups_text.empty()) page.Line(divergent.groups_text);
+}
+
+// Examples that follow the class, or the stack, where one is known to.
+void AddSensitive(const Study& study, TextPage& page) {
+  const auto shown = [](const SensitiveExamples& s) { return s.found > 0; };
+  if (std::ranges::none_of(study.sensitive, shown)) return;
+  page.Heading("Examples that follow the hardware");
+  for (const SensitiveExamples& of : study.sensitive) {
+    if (!shown(of)) continue;
+    TextRows rows;
+    const auto said = [&](int32_t label) {
+      const std::vector<std::string>& names = study.evaluation.class_names;
+      if (label < 0) return std::string("undefined");
+      return static_cast<size_t>(label) < names.size() ? names[static_cast<size_t>(label)]
+                                                       : std::to_string(label);
+    };
+    for (size_t k = 0; k < std::min<size_t>(5, of.most.size()); ++k) {
+      const SensitiveExample& example = of.most[k];
+      rows.push_back({fmt::format("{} ({})", example.example, example.label_name),
+                      said(example.said_a), said(example.said_b),
+                      fmt::format("{} of {}", example.flips, of.draws),
+                      WithInterval(example.rate)});
+    }
+    page.Table({"example", of.side_a, of.side_b, "flips", "rate, shrunk"}, rows);
+    page.Line(of.text);
+  }
 }
 
 void AddEnvironment(const Study& study, TextPage& page) {
@@ -337,6 +364,7 @@ std::string RenderTables(const Study& study, const Screen& screen) {
   AddEnsembles(study, page);
   AddClasses(study, page);
   AddExamples(study, page);
+  AddSensitive(study, page);
   AddRecipe(study, page);
   AddEnvironment(study, page);
   AddWarningLines(study, page);

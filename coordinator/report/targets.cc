@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ analysis::Estimate EpochsToTarget(const Gathered& gathered, const CellFacts& cel
         fmt::format("{} of {} reach {}", reached, Counted(ended, "member"), TargetText(*target)));
   }
   analysis::Estimate mean = analysis::MeanEstimate(epochs, "epochs");
+  analysis::CutInterval(mean, 0, std::numeric_limits<double>::infinity());
   mean.method = fmt::format("first evaluation at {} or more; {}", TargetText(*target), mean.method);
   return mean;
 }

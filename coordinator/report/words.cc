@@ -19,6 +19,7 @@ using analysis::kRounding;
 // less than the others.
 constexpr double kLeastInDigits = 1e-4;
 constexpr double kLeastBesideOthers = 1e-6;
+constexpr double kLeastOfLargest = 1e-5;
 
 // How the numbers of one estimate are written. Sizes are after multiplying.
 struct Style {
@@ -56,7 +57,7 @@ Style StyleOf(const analysis::Estimate& estimate) {
     style.powers_below = kLeastInDigits;
     return style;
   }
-  style.powers_below = kLeastBesideOthers;
+  style.powers_below = std::max(kLeastBesideOthers, kLeastOfLargest * most);
   double least = most;
   for (const double size : sizes) {
     if (size > style.zero_to && size >= style.powers_below) least = std::min(least, size);

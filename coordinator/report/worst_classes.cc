@@ -10,6 +10,7 @@
 
 #include "coordinator/analysis/hypothesis.h"
 #include "coordinator/analysis/per_class.h"
+#include "coordinator/analysis/shrinkage.h"
 #include "coordinator/analysis/spread.h"
 #include "coordinator/report/comparison_words.h"
 #include "coordinator/report/pairing.h"
@@ -133,16 +134,18 @@ std::string TextOf(const WorstClasses& worst, double overall) {
     const bool last = k + 1 == worst.kept.size();
     names += (k == 0 ? "" : last ? " or " : ", ") + worst.kept[k];
   }
+  // The largest of many is too large by chance.
   std::string churns;
   for (const std::string& name : worst.kept) {
     const auto of_class = std::ranges::find(worst.churn, name, &ClassChurn::name);
-    churns += (churns.empty() ? "" : " and ") + Percent(of_class->churn, 1);
+    churns += (churns.empty() ? "" : " and ") + Percent(of_class->shrunken, 1);
   }
   // n is of members: nothing is said of other examples of the group.
-  return fmt::format("{}: {}{} pays most (95 %{}, n = {}): churn {} beside {}, the mean over {}.",
-                     worst.plan, groups ? worst.column + " " : "", names,
-                     groups ? " on these test examples" : "", worst.n, churns, Percent(overall, 1),
-                     things);
+  return fmt::format(
+      "{}: {}{} pays most (95 %{}, n = {}): churn {}, shrunk as the largest of many, beside "
+      "{}, the mean over {}.",
+      worst.plan, groups ? worst.column + " " : "", names, groups ? " on these test examples" : "",
+      worst.n, churns, Percent(overall, 1), things);
 }
 
 WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts*>& of_plan,
@@ -172,9 +175,12 @@ WorstClasses WorstOf(const Gathered& gathered, const std::vector<const CellFacts
     worst.plan += fmt::format(", the mean over {} settings", settings.size());
   }
   worst.n = static_cast<int64_t>(without.size());
+  // Below three nothing is known of how uncertain they are.
+  const std::vector<double> shrunken =
+      without.size() >= 3 ? analysis::ShrunkenToMean(churn, without) : churn;
   for (size_t k = 0; k < churn.size(); ++k) {
     const auto group = static_cast<size_t>(cells[0].churns.labels[k]);
-    worst.churn.push_back({sorting.names[group], churn[k]});
+    worst.churn.push_back({sorting.names[group], churn[k], shrunken[k]});
   }
   // Of two that are alike either could be named.
   const double level = churn.size() == 2 ? sorting.level / 2 : sorting.level;

@@ -38,6 +38,25 @@ function same(drawn, expected, worth, what) {
 
 const PIXEL = 0.6;  // Plot rounds to hundredths; an axis' ends to one.
 
+/** Matches lines or areas, in facets over epochs, with `{ plan, hardware, points }` that should be there, one to one. */
+function samePaths(shape, y, paths, expected, hardwareOf, what) {
+  const places = (path) => {
+    const frame = shape.frames.find((f) => path.points[0][0] >= f.x1 - 1 && path.points[0][0] <= f.x2 + 1);
+    const x = scaleOf(shape.ticks.x.filter((t) => t.x >= frame.x1 - 1 && t.x <= frame.x2 + 1), "x");
+    return { facet: nearest(shape.facets.fx, "x", (frame.x1 + frame.x2) / 2),
+      points: path.points.map(([px, py]) => [x.invert(px), y.invert(py)]), worth: x.worth };
+  };
+  const close = (have, want, worth) => have.length === want.length &&
+    have.every(([px, py], k) => Math.abs(px - want[k][0]) <= PIXEL * worth && Math.abs(py - want[k][1]) <= PIXEL * y.worth);
+  const left = paths.map((path) => ({ ...places(path), hardware: hardwareOf(path) }));
+  assert.equal(left.length, expected.length, what);
+  for (const want of expected) {
+    const found = left.findIndex((have) => have.facet === want.plan && have.hardware === want.hardware && close(have.points, want.points, have.worth));
+    assert.ok(found >= 0, `${what}: none of ${want.plan}, ${want.hardware} through ${want.points.join("; ")}`);
+    left.splice(found, 1);
+  }
+}
+
 test("Figure 1: every member, spread, churn and what the hardware changes stand where the JSON says", async () => {
   const value = structuredClone(study);
   distinct(value.cohorts);
@@ -268,23 +287,8 @@ test("curves: members, means and bands of one standard deviation stand where the
   for (const [i, [metric, factor]] of Object.entries(METRICS).entries()) {
     const shape = await read(figure.locator("svg").nth(i));
     const y = scaleOf(shape.ticks.y, "y");
-    const facet = (frame) => nearest(shape.facets.fx, "x", (frame.x1 + frame.x2) / 2);
-    const places = (path) => {
-      const frame = shape.frames.find((f) => path.points[0][0] >= f.x1 - 1 && path.points[0][0] <= f.x2 + 1);
-      const x = scaleOf(shape.ticks.x.filter((t) => t.x >= frame.x1 - 1 && t.x <= frame.x2 + 1), "x");
-      return { facet: facet(frame), points: path.points.map(([px, py]) => [x.invert(px), y.invert(py)]), worth: x.worth };
-    };
-    const close = (have, want, worth) => have.length === want.length &&
-      have.every(([px, py], k) => Math.abs(px - want[k][0]) <= PIXEL * worth && Math.abs(py - want[k][1]) <= PIXEL * y.worth);
-    const compare = (paths, expected, what) => {
-      const left = paths.map((path) => ({ ...places(path), colour: nameOf(legend, path.stroke && path.stroke !== "none" ? path.stroke : path.fill) }));
-      assert.equal(left.length, expected.length, `${metric}: ${what}`);
-      for (const want of expected) {
-        const found = left.findIndex((have) => have.facet === want.plan && have.colour === want.hardware && close(have.points, want.points, have.worth));
-        assert.ok(found >= 0, `${metric}: no ${what} of ${want.plan}, ${want.hardware} through ${want.points.join("; ")}`);
-        left.splice(found, 1);
-      }
-    };
+    const compare = (paths, expected, what) => samePaths(shape, y, paths, expected,
+      (path) => nameOf(legend, path.stroke && path.stroke !== "none" ? path.stroke : path.fill), `${metric}: ${what}`);
     const curves = value.curves.filter((c) => c.metric === metric).map((c) => ({ ...c, ...{ plan: cohort.get(c.cell).plan, hardware: cohort.get(c.cell).hardware } }));
     const members = curves.flatMap((c) => c.members.map((m) => ({ plan: c.plan, hardware: c.hardware,
       points: m.values.flatMap((v, k) => (typeof v === "number" ? [[c.epochs[k], v * factor]] : [])) })));
@@ -295,6 +299,35 @@ test("curves: members, means and bands of one standard deviation stand where the
     compare(shape.lines.filter((l) => l.width < 1), members, "member");
     compare(shape.lines.filter((l) => l.width > 1), means, "mean");
     compare(shape.areas, bands, "band");
+  }
+  await page.close();
+});
+
+test("how trainings part: churn and its bands stand where the JSON says, inside cohorts and between two sides", async () => {
+  const value = structuredClone(study);
+  const cohort = new Map(value.cohorts.map((c) => [c.cell, c]));
+  for (const [k, t] of value.trajectories.entries()) {
+    for (const [i, churn] of t.churn.entries()) {
+      churn.value = 0.02 + 0.003 * k + 0.05 * i;
+      churn.low = churn.value - 0.011;
+      churn.high = churn.value + 0.013;
+    }
+  }
+  const { page } = await open(value);
+  const expected = (some, colour) => some.map((t) => ({ plan: cohort.get(t.cells[0]).plan, hardware: colour(t), t }));
+  const inside = expected(value.trajectories.filter((t) => t.factor === null), (t) => cohort.get(t.cells[0]).hardware);
+  const across = expected(value.trajectories.filter((t) => t.factor !== null), () => "");
+  assert.ok(inside.length > 3 && across.length > 3);
+  for (const [words, wanted] of [["Churn of two members of a cohort at each evaluation", inside], ["Churn between the same draws", across]]) {
+    const figure = figureOf(page, words);
+    const legend = wanted === inside ? await legendOf(figure) : null;
+    const shape = await read(figure.locator("svg").first());
+    const y = scaleOf(shape.ticks.y, "y");
+    const hardwareOf = (path) => (legend ? nameOf(legend, path.stroke && path.stroke !== "none" ? path.stroke : path.fill) : "");
+    const through = (numbers) => wanted.map(({ t, ...place }) => ({ ...place, points: numbers(t) }));
+    samePaths(shape, y, shape.lines.filter((l) => l.width > 1), through((t) => t.churn.map((c, k) => [t.epochs[k], 100 * c.value])), hardwareOf, words);
+    samePaths(shape, y, shape.areas, through((t) => [...t.churn.map((c, k) => [t.epochs[k], 100 * c.high]),
+      ...t.churn.map((c, k) => [t.epochs[k], 100 * c.low]).reverse()]), hardwareOf, `${words}, band`);
   }
   await page.close();
 });

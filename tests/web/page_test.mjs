@@ -261,6 +261,43 @@ test("the most divergent images are drawn from their pixels", async () => {
   await page.close();
 });
 
+test("examples that follow the hardware are marked, with what each side answers", async () => {
+  const some = structuredClone(study);
+  const of = some.sensitive[0];
+  of.tested = 2;
+  of.found = 1;
+  Object.assign(of.most[0], { p: 0.0005, p_fdr: 0.001, flips: 3, said_a: 4, said_b: -1, example: 77 });
+  Object.assign(of.most[1], { p: 0.04, p_fdr: 0.08 });
+  for (const e of of.most.slice(2)) Object.assign(e, { p: null, p_fdr: null });
+  some.sensitive[1].flipped = 0;  // Nothing to show.
+  const { page } = await open(some);
+  const section = page.locator("section", { has: page.getByRole("heading", { name: "Which examples follow the hardware?" }) });
+  assert.equal(await section.locator("h3").count(), some.sensitive.filter((s) => s.flipped > 0).length);
+  const table = section.locator("table").first();
+  assert.deepEqual((await table.locator("th").allTextContents()).slice(0, 6), ["example", "label", of.side_a, of.side_b, "flips", "rate, shrunk"]);
+  const cells = await table.locator("tbody tr").first().locator("td").allTextContents();
+  assert.deepEqual(cells.slice(0, 5), ["#77", of.most[0].label_name, some.evaluation.class_names[4], "undefined", `3 of ${of.draws}`]);
+  assert.deepEqual(cells.slice(6), ["0.0005", "0.001 *"]);
+  assert.equal(await page.locator("[data-p='sensitive.0.most.1.p_fdr']").first().textContent(), "0.08");
+  assert.equal(await page.locator("[data-p='sensitive.0.most.2.p']").first().textContent(), "–");
+  await page.close();
+});
+
+test("who is among the divergent: the farthest from their share first, with both p", async () => {
+  const some = structuredClone(study);
+  for (const [i, g] of some.divergent.groups.entries()) Object.assign(g, { p: 0.5, p_holm: 1, divergent: i });
+  Object.assign(some.divergent.groups[6], { p: 0.0002, p_holm: 0.002 });
+  some.divergent.groups_text = "Among them more often: six.";
+  const { page } = await open(some);
+  const table = page.locator("table", { has: page.locator("[data-path='divergent.groups.6.ratio']") });
+  const first = await table.locator("tbody tr").first().locator("td").allTextContents();
+  const six = some.divergent.groups[6];
+  assert.deepEqual(first.slice(0, 3), [`class: ${six.name}`, String(six.examples), "6"]);
+  assert.deepEqual(first.slice(4), ["0.0002", "0.002"]);
+  assert.equal(await page.getByText("Among them more often: six.").count(), 1);
+  await page.close();
+});
+
 test("text from a sweep cannot become markup", async () => {
   const hostile = structuredClone(study);
   hostile.sweep.name = "</script><img src=x onerror=alert(1)>";

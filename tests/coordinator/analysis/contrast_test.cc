@@ -155,6 +155,52 @@ TEST(ContrastTest, BelowThreeDrawsThereIsAValueAndNoInterval) {
   EXPECT_THAT(unpaired.estimate.note, HasSubstr("needs three draws, there are 2"));
 }
 
+// scipy.stats.brunnermunzel of these: statistic 1.919954, with 8.898747 degrees; its interval by
+// NumPy is 0.7833 +- 0.3344, cut at 1.
+TEST(ContrastTest, TheProbabilityOfBeingAboveEqualsBrunnerMunzels) {
+  const std::vector<double> a = {.81, .84, .79, .86, .83, .80};
+  const std::vector<double> b = {.83, .88, .85, .82, .87};
+
+  const Estimate above = ProbabilityAbove(MeanWithoutEach(a), MeanWithoutEach(b), false);
+  const Estimate below = ProbabilityAbove(MeanWithoutEach(b), MeanWithoutEach(a), false);
+
+  EXPECT_NEAR(*above.value, 0.7833333333333334, 1e-12);  // .83 of both counts half.
+  EXPECT_NEAR(*above.low, 0.44892018805356443, 1e-9);
+  EXPECT_DOUBLE_EQ(*above.high, 1);
+  EXPECT_EQ(above.n, 5);
+  EXPECT_NEAR(*below.value, 1 - *above.value, 1e-12);
+  EXPECT_NEAR(*below.high, 1 - *above.low, 1e-9);
+}
+
+TEST(ContrastTest, OfPairedDrawsItIsTheirShareWithWilsonsInterval) {
+  const std::vector<double> a = {.8, .8, .7, .9, .6};
+  const std::vector<double> b = {.9, .8, .8, .8, .7};
+
+  const Estimate above = ProbabilityAbove(MeanWithoutEach(a), MeanWithoutEach(b), true);
+
+  EXPECT_DOUBLE_EQ(*above.value, 3.5 / 5);  // One is equal.
+  EXPECT_NEAR(*above.low, WilsonInterval(3.5, 5)->low, 1e-12);
+  EXPECT_NEAR(*above.high, WilsonInterval(3.5, 5)->high, 1e-12);
+}
+
+TEST(ContrastTest, SidesThatDoNotOverlapOrAreTooFewHaveNoInterval) {
+  const std::vector<double> low = {.1, .2, .3};
+  const std::vector<double> high = {.7, .8, .9};
+  const std::vector<double> two = {.1, .8};
+  const std::vector<double> one = {.5};
+  const auto unpaired = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return ProbabilityAbove(MeanWithoutEach(a), MeanWithoutEach(b), false);
+  };
+
+  EXPECT_DOUBLE_EQ(*unpaired(low, high).value, 1);
+  EXPECT_EQ(unpaired(low, high).note, "the sides do not overlap: no interval");
+  EXPECT_DOUBLE_EQ(*unpaired(high, low).value, 0);
+  EXPECT_NEAR(*unpaired(two, low).value, 2.5 / 6, 1e-12);
+  EXPECT_EQ(unpaired(two, low).note, "fewer than three draws on a side: no interval");
+  EXPECT_EQ(unpaired(one, low).note, "needs two draws on each side");
+  EXPECT_FALSE(unpaired(one, low).value.has_value());
+}
+
 TEST(ContrastTest, EqualSidesDifferByNothingAndClaimNothing) {
   for (const Contrast& contrast :
        {PairedContrast(MeanWithoutEach(kA), MeanWithoutEach(kA), Scale::kDifference, "fraction"),

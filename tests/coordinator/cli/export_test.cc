@@ -119,7 +119,9 @@ TEST(Export, WritesWhatAStudyIsMadeOfWhoeverKeptIt) {
   source.input.cells.push_back({.plan = "control"});
   source.input.members.push_back({.id = "s1c0r0", .state = MemberState::kDone});
   source.sets = {{file("evaluation_labels", "s9c0r3"), file("evaluation_images", "s9c0r3")}};
-  source.members = {{file("predictions", "s1c0r0"), file("weights", "s1c0r0")}};
+  source.members = {{file("predictions", "s1c0r0"),
+                     file("weights", "s1c0r0"),
+                     {file("predictions-1", "s1c0r0"), file("predictions-2", "s1c0r0")}}};
   answers.input = inputs::SourceToJson(source);
   CommandLine line(std::move(answers));
   const std::string to = line.home() + "/out";
@@ -132,6 +134,10 @@ TEST(Export, WritesWhatAStudyIsMadeOfWhoeverKeptIt) {
   EXPECT_EQ(read->sets[0].labels->path, to + "/evaluation_labels/cifar10-500.npy");
   EXPECT_EQ(read->members[0].predictions->path, to + "/predictions/s1c0r0.npy");
   EXPECT_TRUE(inputs::FindExported(*read->members[0].weights).ok());
+  ASSERT_EQ(read->members[0].on_the_way.size(), 2u);
+  EXPECT_EQ(read->members[0].on_the_way[1].kind, "predictions-2");
+  EXPECT_EQ(read->members[0].on_the_way[1].path, to + "/predictions/s1c0r0-2.npy");
+  EXPECT_TRUE(inputs::FindExported(read->members[0].on_the_way[1]).ok());
 }
 
 TEST(Export, OfASweepWithoutAFileWritesWhatItMeans) {

@@ -57,7 +57,9 @@ StudySource Full() {
                     {{"evaluation_images", "s9c0r1", "i.npy", "bb", 34}},
                     {{"evaluation_groups", "s9c0r2", "g.csv", "ee", 56}}};
   source.members[0] = {{{"predictions", "s1c0r0", "p.npy", "cc", 56}},
-                       {{"weights", "s1c0r0", "w.safetensors", "dd", 78}}};
+                       {{"weights", "s1c0r0", "w.safetensors", "dd", 78}},
+                       {{"predictions-1", "s1c0r0", "p-1.npy", "ff", 90},
+                        {"predictions-2", "s1c0r0", "p-2.npy", "ab", 91}}};
   return source;
 }
 
@@ -81,6 +83,9 @@ TEST(SourceJsonTest, ComesBackBitForBit) {
   EXPECT_EQ(read->sets[0].images->member, "s9c0r1");
   EXPECT_EQ(read->sets[0].groups->path, "g.csv");
   EXPECT_EQ(read->members[0].weights->size_bytes, 78u);
+  ASSERT_EQ(read->members[0].on_the_way.size(), 2u);
+  EXPECT_EQ(read->members[0].on_the_way[1].path, "p-2.npy");
+  EXPECT_TRUE(read->members[1].on_the_way.empty());
 }
 
 // No field is left behind: the study of what came back is the study of what was written.
@@ -117,6 +122,8 @@ TEST(SourceJsonTest, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(ErrorWith("\"steps\":[20]", "\"steps\":[20,30]"),
               HasSubstr("as many steps as epochs"));
   EXPECT_THAT(ErrorWith("\"environment\":0", "\"environment\":7"), HasSubstr("environment"));
+  EXPECT_THAT(ErrorWith("\"predictions-2\"", "\"predictions-x\""),
+              HasSubstr("members[0].on_the_way[1].kind: expected predictions-1 or that of"));
   EXPECT_THAT(ErrorWith("\"evaluation\":0", "\"evaluation\":3"), HasSubstr("evaluation"));
   EXPECT_THAT(ErrorWith("\"id\":\"s1c0r1\"", "\"id\":\"s1c0r0\""), HasSubstr("it comes twice"));
   EXPECT_THAT(ErrorWith("\"cell\":0,\"replicate\":1", "\"cell\":4,\"replicate\":1"),

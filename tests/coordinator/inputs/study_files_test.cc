@@ -89,6 +89,25 @@ TEST_F(StudyFilesTest, LogitsOfAttributesAreDecisions) {
   EXPECT_EQ(small.Decisions(matrix).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST_F(StudyFilesTest, WhatLogitsAnswerIsWhatTheirMatrixAnswers) {
+  const float nan = std::nanf("");
+  const std::vector<float> logits = {1.5f, -2.0f, 0.0f, 3.0f, nan, 1.0f};
+  const InputFile file = Array("p", MakeTensorView<float>("l", {3, 2}, logits));
+  StudyFiles files = Files();
+
+  const absl::StatusOr<Digest> classes = files.AnswersOfLogits(file, 0);
+  const absl::StatusOr<Digest> attributes = files.AnswersOfLogits(file, 2);
+
+  ASSERT_TRUE(classes.ok()) << classes.status();
+  EXPECT_EQ(classes->classes, 2);
+  EXPECT_THAT(classes->answers, ElementsAre(0, 1, -1));
+  ASSERT_TRUE(attributes.ok()) << attributes.status();
+  EXPECT_EQ(attributes->classes, 2);
+  EXPECT_THAT(attributes->answers, ElementsAre(1, 0, 0, 1, -1, 1));
+  EXPECT_THAT(Message(files.AnswersOfLogits(file, 3).status()),
+              HasSubstr("expected float32 [examples, 3]"));
+}
+
 TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
   StudyFiles files = Files(0);
 

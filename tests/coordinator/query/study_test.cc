@@ -376,6 +376,62 @@ TEST_F(TwoDataSetsTest, EachCellIsJudgedOnItsOwnSet) {
               HasSubstr("2 sets of examples: fashion-mnist-sample (6 examples) and cifar100 (6"));
 }
 
+// Two members whose predictions of two evaluations were kept beside those of the end; at the first
+// the second member answers one example otherwise, at the second three.
+class OnTheWayTest : public StudyTest {
+ protected:
+  OnTheWayTest() {
+    for (uint32_t replicate = 0; replicate < 2; ++replicate) {
+      const MemberId member = sample::Member(2, replicate);
+      const uint64_t lease = 20 + replicate;
+      scheduler::KeepOutcome write = sample::Finish(lease, member);
+      write.outcome.artifacts.clear();
+      home_.AddFile(write.outcome, member, "predictions-1", Logits(replicate));
+      home_.AddFile(write.outcome, member, "predictions-2", Logits(3 * replicate));
+      home_.AddFile(write.outcome, member, "predictions", Logits(3 * replicate));
+      home_.Apply({sample::Grant(lease, member), sample::Records(lease, member, 1),
+                   sample::Records(lease, member, 2), write,
+                   scheduler::SetMemberState{member, MemberState::kDone, 1, 0}});
+    }
+  }
+
+  // Example i is of class i; the first `wrong` examples are told as class 9.
+  static std::string Logits(int64_t wrong) {
+    std::vector<float> values(kExamples * kClasses, 0);
+    for (int64_t i = 0; i < kExamples; ++i) {
+      values[static_cast<size_t>(i * kClasses + (i < wrong ? 9 : i))] = 1;
+    }
+    return *EncodeNpy(MakeTensorView<float>("logits", {kExamples, kClasses}, values));
+  }
+};
+
+TEST_F(OnTheWayTest, ChurnIsFollowedOverTheEvaluations) {
+  const nlohmann::json study = Json();
+
+  ASSERT_EQ(study["trajectories"].size(), 1u);
+  const auto& of = study["trajectories"][0];
+  EXPECT_EQ(of["cells"], nlohmann::json({2}));
+  EXPECT_EQ(of["steps"], nlohmann::json({10, 20}));
+  EXPECT_DOUBLE_EQ(of["churn"][0]["value"].get<double>(), 1.0 / kExamples);
+  EXPECT_DOUBLE_EQ(of["churn"][1]["value"].get<double>(), 3.0 / kExamples);
+}
+
+TEST_F(OnTheWayTest, TheInputGivesTheSameStudyWithoutDigests) {
+  const auto source = inputs::SourceFromJson(Study(Form::kInput));
+  ASSERT_TRUE(source.ok()) << source.status();
+  const inputs::LoadedStudy loaded = inputs::LoadArrays(*source, FilesOf(home_.blobs(), verified_));
+  EXPECT_EQ(report::StudyToJson(inputs::BuildStudy(loaded)), Study(Form::kJson));
+}
+
+TEST_F(OnTheWayTest, WhatIsDamagedIsLeftOutAtItsEvaluation) {
+  ChangeOneByte("s1c2r1", "predictions-1");
+
+  const nlohmann::json study = Json();
+
+  EXPECT_EQ(study["trajectories"][0]["steps"], nlohmann::json({20}));
+  EXPECT_THAT(study["warnings"].dump(), HasSubstr("They are left out on the way."));
+}
+
 TEST_F(StudyTest, TheStudyFollowsTheStore) {
   EXPECT_EQ(Json()["cohorts"][2]["counts"]["cancelled"], 0);
 

@@ -74,6 +74,8 @@ constexpr Named<Comparison> kOfHardware[] = {
 constexpr Named<DivergentExample> kOfExample[] = {{"disagreement", &DivergentExample::disagreement},
                                                   {"accuracy", &DivergentExample::accuracy}};
 
+constexpr Named<DivergentGroup> kOfDivergentGroup[] = {{"ratio", &DivergentGroup::ratio}};
+
 constexpr Named<analysis::EnsembleScores> kOfEnsemble[] = {
     {"accuracy", &analysis::EnsembleScores::accuracy},
     {"log_loss", &analysis::EnsembleScores::log_loss},
@@ -127,6 +129,23 @@ void EachExample(DivergentExamples& divergent, const Visit& visit) {
         {"/divergent/subset_disagreement", {"example", "", "", "all", "disagreement"}});
   visit(divergent.subset_accuracy,
         {"/divergent/subset_accuracy", {"example", "", "", "all", "accuracy"}});
+  for (size_t i = 0; i < divergent.groups.size(); ++i) {
+    DivergentGroup& group = divergent.groups[i];
+    EachOf(group, kOfDivergentGroup, "/divergent" + At("groups", i),
+           {"divergent_group", "", group.column, group.name}, visit);
+  }
+}
+
+template <typename Visit>
+void EachSensitive(Study& study, const Visit& visit) {
+  for (size_t i = 0; i < study.sensitive.size(); ++i) {
+    SensitiveExamples& of = study.sensitive[i];
+    for (size_t k = 0; k < of.most.size(); ++k) {
+      visit(of.most[k].rate,
+            {At("sensitive", i) + At("most", k) + "/rate",
+             {"sensitive_example", "", of.label, std::to_string(of.most[k].example), "flip_rate"}});
+    }
+  }
 }
 
 template <typename Visit>
@@ -186,13 +205,24 @@ void EachEstimate(Study& study, const Visit& visit) {
   }
   EachOfSources(study, visit);
   EachEnsemble(study.ensembles, visit);
+  for (size_t i = 0; i < study.trajectories.size(); ++i) {
+    Trajectory& of = study.trajectories[i];
+    for (size_t k = 0; k < of.churn.size(); ++k) {
+      visit(of.churn[k],
+            {At("trajectories", i) + At("churn", k),
+             {of.factor ? "trajectory_hardware" : "trajectory", std::to_string(of.cells.back()),
+              of.label, "step " + std::to_string(of.steps[k]), "churn"}});
+    }
+  }
   EachExample(study.divergent, visit);
+  EachSensitive(study, visit);
 }
 
 // The example, with two blocks and the shares of a source beside, and numbers that occur once.
 Study DistinctStudy() {
   Study study = BuildStudy(MakeExampleStudy({.groups = true}).input);
   study.blocks = {{.label = "algo, x", .cells = {3, 4}}, {.label = "impl, y", .cells = {6, 7}}};
+  study.sensitive[0].found = 1;  // So that tables show it.
   study.decompositions = {{.figure = "churn",
                            .setting = "cpu-x",
                            .factors = {"init"},
@@ -374,6 +404,11 @@ TEST(EveryEstimateTest, OfClassesAndExamplesStandsInItsColumnOfTheTables) {
   }
   EXPECT_EQ(rows[5]["disagreement"], WithInterval(study.divergent.subset_disagreement));
   EXPECT_EQ(rows[5]["right"], WithInterval(study.divergent.subset_accuracy));
+  rows = TableBelow(text, "Examples that follow the hardware");
+  ASSERT_EQ(rows.size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(rows[i]["rate, shrunk"], WithInterval(study.sensitive[0].most[i].rate));
+  }
 }
 
 }  // namespace

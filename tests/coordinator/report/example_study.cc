@@ -216,6 +216,21 @@ class Maker {
     }
   }
 
+  // At first often the class after the one that is answered in the end.
+  void MakeAnswersOnTheWay(const Keys& keys) {
+    const std::vector<float>& logits = study_.logits.back();
+    for (uint64_t e = 1; e <= kEvaluations; ++e) {
+      std::vector<int16_t>& answers = study_.on_the_way.emplace_back();
+      for (int64_t x = 0; x < options_.examples; ++x) {
+        const auto row = logits.begin() + x * options_.classes;
+        const auto in_the_end = std::max_element(row, row + options_.classes) - row;
+        const auto element = static_cast<uint64_t>(x) + 10'000 * e;
+        const bool other = e < kEvaluations && Normal(keys.result, element) > static_cast<float>(e);
+        answers.push_back(static_cast<int16_t>((in_the_end + (other ? 1 : 0)) % options_.classes));
+      }
+    }
+  }
+
   void MakeCurves(const Keys& keys, MemberInput& member) {
     const std::vector<float>& logits = study_.logits.back();
     const EvaluationSet& set = study_.input.evaluations[0];
@@ -224,6 +239,7 @@ class Maker {
       const auto row = logits.begin() + static_cast<int64_t>(x) * options_.classes;
       right += std::max_element(row, row + options_.classes) - row == set.labels[x];
     }
+    MakeAnswersOnTheWay(keys);
     const double top1 = right / static_cast<double>(set.labels.size());
     member.final_metrics = {{"loss", 2.5 - 2.3 * top1}, {"top1", top1}, {"top5", 0.99}};
     for (int64_t e = 1; e <= kEvaluations; ++e) {
@@ -252,6 +268,9 @@ class Maker {
       const std::span<const float> weights = study_.weights[m];
       member.weights.parameters = {weights.first(kParameters)};
       member.weights.buffers = {weights.subspan(kParameters)};
+      for (size_t e = 0; e < kEvaluations; ++e) {
+        member.answers_at[static_cast<int64_t>(e) + 1] = study_.on_the_way[m * kEvaluations + e];
+      }
     }
     study_.input.evaluations[0].images = study_.images;
   }

@@ -33,6 +33,7 @@ struct ExampleStudy {
   std::vector<std::vector<float>> logits;   // One for each member.
   std::vector<std::vector<float>> weights;  // Parameters, then two buffers.
   std::vector<uint8_t> images;
+  std::vector<std::vector<int16_t>> on_the_way;  // Of each member each evaluation's answers.
 };
 
 ExampleStudy MakeExampleStudy(const ExampleOptions& options = {});

@@ -67,7 +67,7 @@ export function contrasts(study: Study): HTMLElement | null {
     ...contrast.figures.flatMap((f, k) => {
       const at = `${pathOf(contrast)}.figures.${k}`;
       const value = estimate(f.estimate, `${at}.estimate`);
-      if (f.figure === "accuracy_sd") return [value];  // It is not tested.
+      if (f.figure === "accuracy_sd" || f.figure === "accuracy_above") return [value];  // They are not tested.
       return [value, pCell(f.p_holm, `${at}.p_holm`, {}, f.shown ? " *" : "")];
     }),
   ]);
@@ -83,6 +83,6 @@ export function contrasts(study: Study): HTMLElement | null {
     el("details", {},
       el("summary", {}, "Each contrast in words"),
       el("ul", { class: "findings" }, ...all.map((contrast) => el("li", {}, contrast.text)))),
-    titledTable("B minus A; of the SD of top-1 B divided by A, which is not tested. p is the one after Holm over all tests of the study; * marks what is shown. † A side is under-trained: not tested.",
-      table(["B – A", "plan", "over", "draws", "churn", "p", "top-1", "p", "SD of top-1, B\u00a0/\u00a0A"], rows)));
+    titledTable("B minus A; of the SD of top-1 B divided by A, which is not tested; B above A is how likely a draw of B has more top-1 than one of A, equals counted half. p is the one after Holm over all tests of the study; * marks what is shown. † A side is under-trained: not tested.",
+      table(["B – A", "plan", "over", "draws", "churn", "p", "top-1", "p", "SD of top-1, B\u00a0/\u00a0A", "B above A"], rows)));
 }

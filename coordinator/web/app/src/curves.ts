@@ -30,7 +30,7 @@ function extent(values: number[]): [number, number] {
 }
 
 /** At most four whole epochs. */
-function epochTicks(epochs: number[]): number[] {
+export function epochTicks(epochs: number[]): number[] {
   const last = Math.ceil(Math.max(0, ...epochs));
   const step = Math.max(1, Math.ceil(last / 4));
   return Array.from({ length: Math.floor(last / step) + 1 }, (_, i) => i * step).filter((e) => e >= Math.min(...epochs));

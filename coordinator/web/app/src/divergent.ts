@@ -1,7 +1,7 @@
 // The test images that members disagree on most, with what each member said.
-import { figure } from "./figure";
-import { el, estimate, number, section } from "./format";
-import { DivergentExample, finite, Study } from "./study";
+import { figure, titledTable } from "./figure";
+import { el, estimate, number, pCell, section, table } from "./format";
+import { DivergentExample, DivergentGroup, finite, Study } from "./study";
 
 const CLASS_COLOURS = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#6b6b6b"];
 
@@ -52,13 +52,32 @@ function card(study: Study, e: DivergentExample): HTMLElement {
     strip);
 }
 
+const MOST_GROUPS = 12;
+
+/** Classes and groups among the examples that all members disagree on most, farthest from their share first. */
+function groups(study: Study): HTMLElement[] {
+  const d = study.divergent;
+  const far = (g: DivergentGroup) => finite(g.p) ?? 1;
+  const rows = d.groups.map((g, i) => ({ g, path: `divergent.groups.${i}` })).sort((a, b) => far(a.g) - far(b.g));
+  if (rows.length === 0) return [];
+  const tableOf = (some: typeof rows) => table(["group", "examples", "among them", "times its share", "p", "p, Holm"],
+    some.map(({ g, path }) => [`${g.column || "class"}: ${g.name}`, String(g.examples), String(g.divergent),
+      estimate(g.ratio, `${path}.ratio`), pCell(g.p, `${path}.p`), pCell(g.p_holm, `${path}.p_holm`)]));
+  return [
+    el("h3", {}, "Who is among them?"),
+    d.groups_text ? el("p", {}, d.groups_text) : null,
+    titledTable(`Classes and groups among the ${d.by_all} examples that all members together disagree on most: exact p of examples that are drawn whatever their group, after Holm over all ${rows.length}; Wilson's intervals. Of examples, for these members.${rows.length > MOST_GROUPS ? ` The first ${MOST_GROUPS} of ${rows.length}.` : ""}`,
+      tableOf(rows.slice(0, MOST_GROUPS)), rows.length > MOST_GROUPS ? tableOf(rows) : undefined),
+  ].filter((part) => part !== null);
+}
+
 export function divergent(study: Study): HTMLElement {
   const d = study.divergent;
   if (d.examples.length === 0) {
     return section("The examples that flip", study.choice ? "Examples are chosen and measured on the whole study." : d.note || "No example was answered in two ways.");
   }
   return section("The examples that flip", d.note,
-    el("p", {}, "On these, measured on members that did not choose them: two members of a cohort disagree on ",
+    el("p", {}, `On so many, measured on members that did not choose them, each in its turn (n = ${d.subset_disagreement.n} replicates): two members of a cohort disagree on `,
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
     figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two measuring members of one cohort disagree.`,
@@ -67,5 +86,6 @@ export function divergent(study: Study): HTMLElement {
       d.examples.length > SHOWN
         ? el("details", {}, el("summary", {}, `${d.examples.length - SHOWN} more`),
           el("div", { class: "cards" }, ...d.examples.slice(SHOWN).map((e) => card(study, e))))
-        : null));
+        : null),
+    ...groups(study));
 }

@@ -34,8 +34,8 @@ export function chosen(study: Study, choice: Choice): Study {
   const cells = new Set(cohorts.map((c) => c.cell));
   const beside = new Set(study.cohorts.filter((c) => fits(c, "hardware")).map((c) => c.cell));
   const hardware = choice.get("hardware");
-  const compared = (h: Comparison) => [...h.cells_a, ...h.cells_b].some((cell) => cells.has(cell)) &&
-    [...h.cells_a, ...h.cells_b].every((cell) => beside.has(cell));
+  const between = (some: number[]) => some.some((cell) => cells.has(cell)) && some.every((cell) => beside.has(cell));
+  const compared = (h: Comparison) => between([...h.cells_a, ...h.cells_b]);
   const kept = study.heat_map.cells.flatMap((cell, i) => (cells.has(cell) ? [i] : []));
   const words = all.flatMap((one) => (choice.has(one.key) ? [`${one.label} ${choice.get(one.key)}`] : [])).join(", ");
   return {
@@ -48,6 +48,7 @@ export function chosen(study: Study, choice: Choice): Study {
     worst_classes: { text: "" },
     worst_groups: [],
     divergent: { ...study.divergent, examples: [], note: "" },
+    sensitive: [],
     cohorts,
     blocks: study.blocks.filter((b) => b.cells.every((cell) => cells.has(cell))),
     controls: study.controls.filter((c) => cells.has(c.cell)),
@@ -56,6 +57,7 @@ export function chosen(study: Study, choice: Choice): Study {
     stacks: study.stacks.filter(compared),
     contrasts: [],
     curves: study.curves.filter((c) => cells.has(c.cell)),
+    trajectories: study.trajectories.filter((t) => (t.factor === null ? t.cells.every((cell) => cells.has(cell)) : between(t.cells))),
     heat_map: {
       ...study.heat_map,
       left_out: 0,

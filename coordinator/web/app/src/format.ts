@@ -15,6 +15,7 @@ const ROUNDING = 1e-12;
 /** An estimate whose numbers are all less has powers of ten, and one number far less than the others. */
 const LEAST_IN_DIGITS = 1e-4;
 const LEAST_BESIDE_OTHERS = 1e-6;
+const LEAST_OF_LARGEST = 1e-5;
 
 interface Style {
   factor: number;
@@ -54,9 +55,10 @@ function formatOf(values: Num[], unit: string): Format {
   if (most <= zeroTo) return { ...rest, digits, powersBelow: 0 };
   if (most < LEAST_IN_DIGITS) return { ...rest, digits: 0, powersBelow: LEAST_IN_DIGITS };
   const place = (size: number) => -Math.floor(Math.log10(size));
-  const least = Math.min(...sizes.filter((size) => size > zeroTo && size >= LEAST_BESIDE_OTHERS));
+  const powersBelow = Math.max(LEAST_BESIDE_OTHERS, LEAST_OF_LARGEST * most);
+  const least = Math.min(...sizes.filter((size) => size > zeroTo && size >= powersBelow));
   const own = most >= 1000 ? 0 : most < 0.1 ? place(most) + 1 : digits;
-  return { ...rest, digits: Math.max(own, place(least)), powersBelow: LEAST_BESIDE_OTHERS };
+  return { ...rest, digits: Math.max(own, place(least)), powersBelow };
 }
 
 /** "1.2e-08" */

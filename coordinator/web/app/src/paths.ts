@@ -5,7 +5,7 @@ const places = new WeakMap<object, string>();
 
 /** Once, of the whole study. */
 export function rememberPaths(study: Study): void {
-  for (const list of ["cohorts", "blocks", "hardware", "stacks", "contrasts", "decompositions"] as const) {
+  for (const list of ["cohorts", "blocks", "hardware", "stacks", "contrasts", "decompositions", "sensitive"] as const) {
     study[list].forEach((record, i) => places.set(record, `${list}.${i}`));
   }
   study.ensembles.cohorts.forEach((record, i) => places.set(record, `ensembles.cohorts.${i}`));

@@ -14,8 +14,10 @@ import { heatMap } from "./heat_map";
 import { hardwarePalette, Palette } from "./palette";
 import { rememberPaths } from "./paths";
 import { recipe } from "./recipe";
+import { sensitive } from "./sensitive";
 import { control, sources } from "./sources";
 import { Study } from "./study";
+import { trajectories } from "./trajectories";
 
 function parts(study: Study, palette: Palette): HTMLElement[] {
   beginFigures(study.sweep.name, study.choice);
@@ -27,10 +29,12 @@ function parts(study: Study, palette: Palette): HTMLElement[] {
     hardware(study),
     stacks(study),
     curves(study, palette),
+    trajectories(study, palette),
     heatMap(study),
     ensembles(study, palette),
     classes(study, palette),
     divergent(study),
+    sensitive(study),
     recipe(study),
     environment(study),
     members(study),
@@ -56,7 +60,7 @@ export function showReport(study: Study, text: string, page: HTMLElement): void 
   const body = el("div", {});
   const draw = (some: Study) => {
     const sections = parts(some, palette);
-    const told = some.choice ? el("p", { class: "lead chosen", role: "status" }, `Only ${some.choice}. What is said of the whole study at once (contrasts, shares of the sources, tests of all classes, the worst classes, the examples that flip) is left out.`) : null;
+    const told = some.choice ? el("p", { class: "lead chosen", role: "status" }, `Only ${some.choice}. What is said of the whole study at once (contrasts, shares of the sources, tests of all classes, the worst classes, the examples that flip or follow the hardware) is left out.`) : null;
     body.replaceChildren(...(told ? [told] : []), contents(sections), ...sections);
   };
   draw(study);

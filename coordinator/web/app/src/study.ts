@@ -160,7 +160,7 @@ export interface Comparison {
 }
 
 export interface FigureContrast {
-  figure: "churn" | "accuracy" | "accuracy_sd";
+  figure: "churn" | "accuracy" | "accuracy_sd" | "accuracy_above";
   estimate: Estimate;
   p: Num;
   p_holm: Num;
@@ -213,6 +213,16 @@ export interface Curve {
   members: { id: string; values: Num[] }[];
 }
 
+/** How churn grows over training: of a cell (no factor), or of the same draws on both sides of a comparison. */
+export interface Trajectory {
+  factor: string | null;
+  label: string;
+  cells: number[];
+  steps: number[];
+  epochs: number[];
+  churn: Estimate[];
+}
+
 export interface DivergentExample {
   example: number;
   label: number;
@@ -222,6 +232,46 @@ export interface DivergentExample {
   accuracy: Estimate;
   said: number[];
   picture: { height: number; width: number; channels: number; pixels: string };
+}
+
+/** A class of the data set (no column), or a group of its examples, among those that members disagree on most. */
+export interface DivergentGroup {
+  column: string;
+  name: string;
+  examples: number;
+  divergent: number;
+  ratio: Estimate;
+  p: Num;
+  p_holm: Num;
+}
+
+export interface SensitiveExample {
+  example: number;
+  label: number;
+  label_name: string;
+  flips: number;
+  rate: Estimate;
+  said_a: number;
+  said_b: number;
+  p: Num;
+  p_fdr: Num;
+}
+
+/** Which examples a comparison of hardware, or of stacks, answers otherwise. */
+export interface SensitiveExamples {
+  factor: string;
+  label: string;
+  side_a: string;
+  side_b: string;
+  draws: number;
+  examples: number;
+  flipped: number;
+  alpha: Num;
+  beta: Num;
+  tested: number;
+  found: number;
+  most: SensitiveExample[];
+  text: string;
 }
 
 export interface EnsembleScores {
@@ -306,6 +356,7 @@ export interface Study {
   worst_classes: { text: string };
   worst_groups: { column: string; text: string }[];
   curves: Curve[];
+  trajectories: Trajectory[];
   heat_map: {
     members: string[];
     cells: number[];
@@ -320,8 +371,12 @@ export interface Study {
     examples: DivergentExample[];
     subset_disagreement: Estimate;
     subset_accuracy: Estimate;
+    by_all: number;
+    groups: DivergentGroup[];
     note: string;
+    groups_text: string;
   };
+  sensitive: SensitiveExamples[];
   environment: {
     hardware: string;
     members: number;

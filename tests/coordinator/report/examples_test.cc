@@ -1,0 +1,185 @@
+// What a study says of single test examples: which the hardware answers otherwise, and who is among
+// those that members disagree on most.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/report/table.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using analysis::Draws;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+constexpr size_t kExamples = 200;
+
+int16_t Label(size_t x) { return static_cast<int16_t>(x % 10); }
+int16_t Next(int16_t answer) { return static_cast<int16_t>((answer + 1) % 10); }
+
+// Two classes with equal draws: seeds toss a coin on every fifth example, the same on both sides
+// but for one time in ten; the first `following` examples are right on cpu-a only.
+void AddSides(TinyStudy& tiny, int replicates, size_t following) {
+  Draws draws(41);
+  std::vector<std::vector<int16_t>> of_b;
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (int r = 0; r < replicates; ++r) {
+    std::vector<int16_t> a;
+    std::vector<int16_t>& b = of_b.emplace_back();
+    for (size_t x = 0; x < kExamples; ++x) {
+      const bool tossed = x % 5 == 4 && draws.Uniform() < 0.5;
+      const bool again = x % 5 == 4 && draws.Uniform() < 0.1;
+      a.push_back(tossed ? Next(Label(x)) : Label(x));
+      b.push_back(tossed != again ? Next(Label(x)) : Label(x));
+      if (x < following) a.back() = Label(x);
+      if (x < following) b.back() = Next(Label(x));
+    }
+    tiny.AddMember(a);
+  }
+  tiny.AddCell("algo", Algo(), "cpu-b");
+  for (const std::vector<int16_t>& answers : of_b) tiny.AddMember(answers);
+}
+
+TEST(SensitiveExamplesTest, ThoseThatFollowTheClassAreFoundAndNoOthers) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.input.evaluations[0].class_names = {"zero", "one", "two",   "three", "four",
+                                           "five", "six", "seven", "eight", "nine"};
+  AddSides(tiny, 12, 8);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_TRUE(study.hardware[0].shift.shown);
+  ASSERT_THAT(study.sensitive, SizeIs(1));
+  const SensitiveExamples& sensitive = study.sensitive[0];
+  EXPECT_EQ(sensitive.label, study.hardware[0].label);
+  EXPECT_EQ(sensitive.side_a, "cpu-a");
+  EXPECT_EQ(sensitive.side_b, "cpu-b");
+  EXPECT_EQ(sensitive.draws, 12);
+  EXPECT_EQ(sensitive.examples, static_cast<int64_t>(kExamples));
+  EXPECT_EQ(sensitive.found, 8);
+  ASSERT_GE(sensitive.most.size(), 8u);
+  for (size_t k = 0; k < 8; ++k) {
+    const SensitiveExample& one = sensitive.most[k];
+    EXPECT_EQ(one.example, static_cast<int64_t>(k));
+    EXPECT_EQ(one.flips, 12);
+    EXPECT_EQ(one.said_a, Label(k));
+    EXPECT_EQ(one.said_b, Next(Label(k)));
+    EXPECT_NEAR(*one.p, 2.0 / 4096, 1e-12);
+    EXPECT_LE(*one.p_fdr, 0.05);
+    EXPECT_GT(*one.rate.value, 0.8);
+    EXPECT_LT(*one.rate.value, 1);
+  }
+  EXPECT_EQ(sensitive.most[3].label_name, "three");
+  EXPECT_GT(sensitive.flipped, 8);
+  for (size_t k = 8; k < sensitive.most.size(); ++k) {
+    EXPECT_LT(*sensitive.most[k].rate.value, *sensitive.most[0].rate.value);
+    EXPECT_FALSE(sensitive.most[k].p_fdr.value_or(1) <= 0.05);
+  }
+  EXPECT_THAT(sensitive.text, HasSubstr("in one of 12 draws or more; 8 of the "));
+  EXPECT_THAT(sensitive.text, HasSubstr("follow the class (5 % of them are expected"));
+  const std::string tables = RenderTables(study, {});
+  EXPECT_THAT(tables, HasSubstr("Examples that follow the hardware"));
+  EXPECT_THAT(tables, HasSubstr("0 (zero)"));
+  EXPECT_THAT(tables, HasSubstr("12 of 12"));
+}
+
+TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
+  TinyStudy tiny(kExamples, 10);
+  AddSides(tiny, 12, 0);
+
+  const Study study = BuildStudy(tiny.input);
+
+  ASSERT_FALSE(study.hardware[0].shift.shown);
+  ASSERT_THAT(study.sensitive, SizeIs(1));
+  EXPECT_EQ(study.sensitive[0].tested, 0);
+  EXPECT_EQ(study.sensitive[0].found, 0);
+  EXPECT_GT(study.sensitive[0].flipped, 0);
+  ASSERT_THAT(study.sensitive[0].most, Not(IsEmpty()));
+  EXPECT_FALSE(study.sensitive[0].most[0].p.has_value());
+  EXPECT_THAT(study.sensitive[0].text, HasSubstr("no shift of the mean answer is shown"));
+  EXPECT_THAT(RenderTables(study, {}), Not(HasSubstr("Examples that follow the hardware")));
+}
+
+TEST(SensitiveExamplesTest, CopiesOfOneDrawAndTooFewDrawsAreNoSample) {
+  TinyStudy copies(kExamples, 10);
+  std::vector<int16_t> answers;
+  for (size_t x = 0; x < kExamples; ++x) answers.push_back(Label(x));
+  for (const char* hardware : {"cpu-a", "cpu-b"}) {
+    copies.AddCell("control", Control(), hardware);
+    for (int r = 0; r < 5; ++r) copies.AddMember(answers);
+    answers[0] = 7;
+  }
+  TinyStudy few(kExamples, 10);
+  AddSides(few, 2, 8);
+
+  EXPECT_THAT(BuildStudy(copies.input).sensitive, IsEmpty());
+  EXPECT_THAT(BuildStudy(few.input).sensitive, IsEmpty());
+}
+
+// Members toss coins on the examples of class 6, and on one in forty of the others.
+void AddTossersOfSix(TinyStudy& tiny) {
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  Draws draws(5);
+  for (int r = 0; r < 10; ++r) {
+    std::vector<int16_t> answers;
+    for (size_t x = 0; x < kExamples; ++x) {
+      const bool tossed = (Label(x) == 6 || x % 40 == 0) && draws.Uniform() < 0.5;
+      answers.push_back(tossed ? Next(Label(x)) : Label(x));
+    }
+    tiny.AddMember(answers);
+  }
+}
+
+TEST(DivergentGroupsTest, AClassThatIsMoreOftenAmongTheDivergentIsNamed) {
+  TinyStudy tiny(kExamples, 10);
+  ExampleGroups even = {"even", {"no", "yes"}, {}};
+  for (size_t x = 0; x < kExamples; ++x) even.of_example.push_back(x / 10 % 2 == 0);
+  tiny.input.evaluations[0].groups = {even};
+  AddTossersOfSix(tiny);
+
+  const DivergentExamples divergent = BuildStudy(tiny.input).divergent;
+
+  ASSERT_THAT(divergent.groups, SizeIs(12));
+  EXPECT_EQ(divergent.by_all, 25);  // 20 of class 6, 5 others: all that flip.
+  const DivergentGroup& six = divergent.groups[6];
+  EXPECT_EQ(six.column, "");
+  EXPECT_EQ(six.name, "6");
+  EXPECT_EQ(six.examples, 20);
+  EXPECT_EQ(six.divergent, 20);
+  EXPECT_DOUBLE_EQ(*six.ratio.value, (20.0 / 25) / (20.0 / 200));
+  EXPECT_LT(six.p_holm, 1e-10);
+  const DivergentGroup& yes = divergent.groups[11];
+  EXPECT_EQ(yes.column, "even");
+  EXPECT_EQ(yes.name, "yes");
+  EXPECT_EQ(yes.examples, 100);
+  EXPECT_GT(yes.p_holm, 0.05);
+  EXPECT_THAT(divergent.groups_text,
+              HasSubstr("Among the 25 that all members together disagree on most, more often than "
+                        "other examples: 6 (20, 8.00 times its share) (exact, after Holm over 12 "
+                        "classes and groups)."));
+}
+
+TEST(DivergentGroupsTest, WhileMembersAreStillToComeNothingIsClaimed) {
+  TinyStudy tiny(kExamples, 10);
+  AddTossersOfSix(tiny);
+  tiny.input.members.back().state = MemberState::kWaiting;
+
+  const DivergentExamples divergent = BuildStudy(tiny.input).divergent;
+
+  EXPECT_THAT(divergent.groups, SizeIs(10));
+  EXPECT_EQ(divergent.groups_text, "");
+}
+
+}  // namespace
+}  // namespace noisefloor::report

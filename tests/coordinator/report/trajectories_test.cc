@@ -1,0 +1,163 @@
+// How churn grows over training, where predictions of every evaluation were kept.
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/analysis/churn.h"
+#include "tests/coordinator/analysis/random_inputs.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr size_t kExamples = 40;
+
+// Members whose answers part by so many examples at each evaluation, each on examples of its own.
+class Parting {
+ public:
+  Parting() : tiny(kExamples, 10) {}
+
+  void AddMember(size_t number, const std::vector<size_t>& wrong) {
+    std::vector<int16_t> right(kExamples);
+    for (size_t x = 0; x < kExamples; ++x) right[x] = static_cast<int16_t>(x % 10);
+    MemberInput& member = tiny.AddMember(right);
+    for (size_t k = 0; k < wrong.size(); ++k) {
+      std::vector<int16_t>& answers = answers_.emplace_back(right);
+      for (size_t i = 0; i < wrong[k]; ++i) {
+        int16_t& answer = answers[(number * 10 + i) % kExamples];
+        answer = static_cast<int16_t>((answer + 1) % 10);
+      }
+      member.answers_at[static_cast<int64_t>(k) + 1] = answers;
+      member.curves["test_top1"].push_back(
+          {static_cast<int64_t>(100 * (k + 1)), static_cast<double>(k) + 1, 0.5});
+    }
+  }
+
+  TinyStudy tiny;
+
+ private:
+  std::deque<std::vector<int16_t>> answers_;
+};
+
+std::vector<double> Values(const Trajectory& trajectory) {
+  std::vector<double> values;
+  for (const Estimate& churn : trajectory.churn) values.push_back(*churn.value);
+  return values;
+}
+
+TEST(TrajectoriesTest, ChurnInsideACellAtEachEvaluation) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 3; ++m) parting.AddMember(m, {0, 1, 4});
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  ASSERT_THAT(study.trajectories, SizeIs(1));
+  const Trajectory& of = study.trajectories[0];
+  EXPECT_FALSE(of.factor.has_value());
+  EXPECT_EQ(of.label, study.cohorts[0].label);
+  EXPECT_THAT(of.cells, ElementsAre(0));
+  EXPECT_THAT(of.steps, ElementsAre(100, 200, 300));
+  EXPECT_THAT(of.epochs, ElementsAre(1, 2, 3));
+  EXPECT_THAT(Values(of), ElementsAre(DoubleEq(0), DoubleEq(2.0 / 40),
+                                      DoubleEq(8.0 / 40)));  // On either one's examples.
+  EXPECT_EQ(of.churn[1].n, 3);
+}
+
+TEST(TrajectoriesTest, TheIntervalIsThatOfChurn) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  parting.AddMember(0, {1});
+  parting.AddMember(1, {4});
+  parting.AddMember(2, {9});
+  analysis::PredictionMatrix answers(kExamples, 10);
+  for (const MemberInput& member : parting.tiny.input.members) {
+    ASSERT_TRUE(answers.AddAnswers(member.answers_at.at(1)).ok());
+  }
+  const Estimate slow = analysis::MeanChurn(answers);
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  const Estimate& churn = study.trajectories.at(0).churn.at(0);
+  EXPECT_EQ(*churn.value, *slow.value);
+  EXPECT_EQ(*churn.low, *slow.low);
+  EXPECT_EQ(*churn.high, *slow.high);
+}
+
+TEST(TrajectoriesTest, ComparisonsFollowTheSameDrawsOnBothSides) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 3; ++m) parting.AddMember(m, {0, 2});
+  parting.tiny.AddCell("algo", Algo(), "cpu-b");
+  for (size_t m = 0; m < 3; ++m) parting.AddMember(m, {0, 2 + m});  // The first 2 are the same.
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  ASSERT_THAT(study.trajectories, SizeIs(3));
+  const Trajectory& across = study.trajectories[2];
+  EXPECT_EQ(across.factor, Factor::kHardware);
+  EXPECT_EQ(across.label, study.hardware[0].label);
+  EXPECT_THAT(across.cells, ElementsAre(0, 1));
+  EXPECT_THAT(Values(across), ElementsAre(DoubleEq(0), DoubleEq((0 + 1 + 2) / 3.0 / 40)));
+  EXPECT_EQ(across.churn[1].n, 3);
+  EXPECT_TRUE(across.churn[1].low.has_value());
+}
+
+TEST(TrajectoriesTest, ReplicatesThatAreCopiesAreOneDraw) {
+  Parting parting;
+  parting.tiny.AddCell("control", Control(), "cpu-a");
+  for (size_t m = 0; m < 3; ++m) parting.AddMember(0, {2});
+  parting.tiny.AddCell("control", Control(), "cpu-b");
+  for (size_t m = 0; m < 3; ++m) parting.AddMember(0, {3});
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  const Trajectory& across = study.trajectories.back();
+  EXPECT_THAT(Values(across), ElementsAre(DoubleEq(1.0 / 40)));
+  EXPECT_EQ(across.churn[0].n, 1);
+  EXPECT_FALSE(across.churn[0].low.has_value());
+}
+
+TEST(TrajectoriesTest, OnlyEvaluationsOfTwoMembersThatAreDoneAreTold) {
+  Parting parting;
+  parting.tiny.AddCell("algo", Algo(), "cpu-a");
+  parting.AddMember(0, {1, 1, 1});
+  parting.AddMember(1, {1, 1});
+  parting.AddMember(2, {1, 1, 1});
+  parting.tiny.input.members[2].state = MemberState::kDiverged;
+
+  const Study study = BuildStudy(parting.tiny.input);
+
+  ASSERT_THAT(study.trajectories, SizeIs(1));
+  EXPECT_THAT(study.trajectories[0].steps, ElementsAre(100, 200));
+  EXPECT_EQ(study.trajectories[0].churn[0].n, 2);
+}
+
+TEST(TrajectoriesTest, WhileMembersAreStillToComeThereIsNoIntervalAndWithoutPredictionsNothing) {
+  Parting coming;
+  coming.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 4; ++m) coming.AddMember(m, {m + 1});
+  coming.tiny.input.members[3].state = MemberState::kWaiting;
+  Parting nothing;
+  nothing.tiny.AddCell("algo", Algo(), "cpu-a");
+  for (size_t m = 0; m < 3; ++m) nothing.AddMember(m, {});
+
+  const Study study = BuildStudy(coming.tiny.input);
+
+  ASSERT_THAT(study.trajectories, SizeIs(1));
+  EXPECT_TRUE(study.trajectories[0].churn[0].value.has_value());
+  EXPECT_FALSE(study.trajectories[0].churn[0].low.has_value());
+  EXPECT_THAT(BuildStudy(nothing.tiny.input).trajectories, IsEmpty());
+}
+
+}  // namespace
+}  // namespace noisefloor::report
