@@ -28,9 +28,9 @@ constexpr size_t kExamples = 200;
 int16_t Label(size_t x) { return static_cast<int16_t>(x % 10); }
 int16_t Next(int16_t answer) { return static_cast<int16_t>((answer + 1) % 10); }
 
-// Two classes with equal draws: seeds toss a coin on every fifth example, the same on both sides
-// but for one time in ten; the first `following` examples are right on cpu-a only.
-void AddSides(TinyStudy& tiny, int replicates, size_t following) {
+// Two classes with equal draws: seeds toss a coin on every fifth example, and another one on cpu-b
+// for so many of those times; the first `following` examples are right on cpu-a only.
+void AddSides(TinyStudy& tiny, int replicates, size_t following, double another = 0.1) {
   Draws draws(41);
   std::vector<std::vector<int16_t>> of_b;
   tiny.AddCell("algo", Algo(), "cpu-a");
@@ -39,7 +39,7 @@ void AddSides(TinyStudy& tiny, int replicates, size_t following) {
     std::vector<int16_t>& b = of_b.emplace_back();
     for (size_t x = 0; x < kExamples; ++x) {
       const bool tossed = x % 5 == 4 && draws.Uniform() < 0.5;
-      const bool again = x % 5 == 4 && draws.Uniform() < 0.1;
+      const bool again = x % 5 == 4 && draws.Uniform() < another;
       a.push_back(tossed ? Next(Label(x)) : Label(x));
       b.push_back(tossed != again ? Next(Label(x)) : Label(x));
       if (x < following) a.back() = Label(x);
@@ -96,12 +96,13 @@ TEST(SensitiveExamplesTest, ThoseThatFollowTheClassAreFoundAndNoOthers) {
 
 TEST(SensitiveExamplesTest, WithoutAShiftNoneIsTested) {
   TinyStudy tiny(kExamples, 10);
-  AddSides(tiny, 12, 0);
+  AddSides(tiny, 12, 0, 0.7);  // Some of the 40 examples flip in nearly all draws.
 
   const Study study = BuildStudy(tiny.input);
 
   ASSERT_FALSE(study.hardware[0].shift.shown);
   ASSERT_THAT(study.sensitive, SizeIs(1));
+  EXPECT_GE(study.sensitive[0].most[0].flips, 11);
   EXPECT_EQ(study.sensitive[0].tested, 0);
   EXPECT_EQ(study.sensitive[0].found, 0);
   EXPECT_GT(study.sensitive[0].flipped, 0);
@@ -145,12 +146,21 @@ TEST(DivergentGroupsTest, AClassThatIsMoreOftenAmongTheDivergentIsNamed) {
   TinyStudy tiny(kExamples, 10);
   ExampleGroups even = {"even", {"no", "yes"}, {}};
   for (size_t x = 0; x < kExamples; ++x) even.of_example.push_back(x / 10 % 2 == 0);
-  tiny.input.evaluations[0].groups = {even};
+  // 15 of the 25 that flip are lucky, and 35 % of all: alone that would be told, not among so many.
+  ExampleGroups lucky = {"lucky", {"no", "yes"}, {}};
+  size_t left = 15;
+  size_t others = 55;
+  for (size_t x = 0; x < kExamples; ++x) {
+    size_t& of = Label(x) == 6 || x % 40 == 0 ? left : others;
+    lucky.of_example.push_back(of > 0);
+    of -= of > 0;
+  }
+  tiny.input.evaluations[0].groups = {even, lucky};
   AddTossersOfSix(tiny);
 
   const DivergentExamples divergent = BuildStudy(tiny.input).divergent;
 
-  ASSERT_THAT(divergent.groups, SizeIs(12));
+  ASSERT_THAT(divergent.groups, SizeIs(14));
   EXPECT_EQ(divergent.by_all, 25);  // 20 of class 6, 5 others: all that flip.
   const DivergentGroup& six = divergent.groups[6];
   EXPECT_EQ(six.column, "");
@@ -164,9 +174,13 @@ TEST(DivergentGroupsTest, AClassThatIsMoreOftenAmongTheDivergentIsNamed) {
   EXPECT_EQ(yes.name, "yes");
   EXPECT_EQ(yes.examples, 100);
   EXPECT_GT(yes.p_holm, 0.05);
+  EXPECT_EQ(divergent.groups[13].divergent, 15);
+  EXPECT_EQ(divergent.groups[13].examples, 70);
+  EXPECT_LT(divergent.groups[13].p, 0.05);
+  EXPECT_GT(divergent.groups[13].p_holm, 0.05);
   EXPECT_THAT(divergent.groups_text,
               HasSubstr("Among the 25 that all members together disagree on most, more often than "
-                        "other examples: 6 (20, 8.00 times its share) (exact, after Holm over 12 "
+                        "other examples: 6 (20, 8.00 times its share) (exact, after Holm over 14 "
                         "classes and groups)."));
 }
 

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "coordinator/report/words.h"
 #include "tests/coordinator/analysis/random_inputs.h"
 #include "tests/coordinator/report/has_warning.h"
 #include "tests/coordinator/report/tiny_study.h"
@@ -144,6 +145,22 @@ TEST(WorstClassesTest, OnlyAClassThatIsToldFromAllOthersPaysMost) {
   EXPECT_NEAR(study.worst_classes.churn[6].churn, churn, 1e-14);
   EXPECT_THAT(study.worst_classes.text, HasSubstr("algo: six pays most (95 %, n = 20): churn "));
   EXPECT_THAT(study.headlines, Contains(study.worst_classes.text));
+}
+
+// The largest of many is too large by chance: what is told of it is what shrinking leaves.
+TEST(WorstClassesTest, WhatIsToldOfItIsShrunk) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  AddTossers(tiny, 8, {5, 6}, 11);
+
+  const WorstClasses worst = BuildStudy(tiny.input).worst_classes;
+
+  const ClassChurn& six = worst.churn.at(6);
+  ASSERT_NE(Percent(six.churn, 1), Percent(six.shrunken, 1));
+  EXPECT_LT(six.shrunken, six.churn);
+  EXPECT_GT(worst.churn[0].shrunken, worst.churn[0].churn);
+  EXPECT_THAT(worst.text, HasSubstr(Percent(six.shrunken, 1)));
+  EXPECT_THAT(worst.text, Not(HasSubstr(Percent(six.churn, 1))));
 }
 
 // Two groups that cut across the classes: only one of them tosses coins.
