@@ -79,10 +79,21 @@ std::vector<double> ValuesOf(const Jackknifed& mean) {
   return values;
 }
 
-// 1 where b is above, 1/2 where they are equal but for the rounding of ValuesOf.
-double Above(double a, double b) {
-  constexpr double kSame = 1e-9;
-  return std::abs(b - a) <= kSame ? 0.5 : b > a ? 1 : 0;
+constexpr double kSame = 1e-9;  // Values are equal but for the rounding of ValuesOf.
+
+// 1 where b is above, 1/2 where they are equal.
+double Above(double a, double b) { return std::abs(b - a) <= kSame ? 0.5 : b > a ? 1 : 0; }
+
+// For each value the share of the others below it, equals counted half.
+std::vector<double> SharesBelow(const std::vector<double>& values, std::vector<double> others) {
+  std::ranges::sort(others);
+  std::vector<double> shares;
+  for (const double value : values) {
+    const auto below = std::ranges::lower_bound(others, value - kSame) - others.begin();
+    const auto up_to = std::ranges::upper_bound(others, value + kSame) - others.begin();
+    shares.push_back(static_cast<double>(below + up_to) / 2 / static_cast<double>(others.size()));
+  }
+  return shares;
 }
 
 // Of the mean of `above`, which is that of `below`, too.
@@ -248,14 +259,9 @@ Estimate ProbabilityAbove(const Jackknifed& a, const Jackknifed& b, bool paired)
     interval = WilsonInterval(above, estimate.n);
   } else {
     // For each draw of a side, the share of the other side's draws that it is above, or below.
-    std::vector<double> below(of_a.size(), 0.0);
-    std::vector<double> above(of_b.size(), 0.0);
-    for (size_t i = 0; i < of_a.size(); ++i) {
-      for (size_t j = 0; j < of_b.size(); ++j) {
-        below[i] += Above(of_a[i], of_b[j]) / static_cast<double>(of_b.size());
-        above[j] += Above(of_a[i], of_b[j]) / static_cast<double>(of_a.size());
-      }
-    }
+    std::vector<double> above = SharesBelow(of_b, of_a);
+    std::vector<double> below = SharesBelow(of_a, of_b);
+    for (double& share : below) share = 1 - share;
     estimate.value = MeanOf(above);
     estimate.method =
         "share of the pairs of a draw of each side, equals counted half; Brunner and "

@@ -48,22 +48,6 @@ std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p
   return adjusted;
 }
 
-std::vector<std::optional<double>> BenjaminiHochberg(std::span<const std::optional<double>> p) {
-  std::vector<size_t> order;
-  for (size_t k = 0; k < p.size(); ++k) {
-    if (p[k]) order.push_back(k);
-  }
-  std::ranges::stable_sort(order, {}, [&](size_t k) { return *p[k]; });
-  std::vector<std::optional<double>> adjusted(p.size());
-  double least = 1;
-  for (size_t k = order.size(); k-- > 0;) {
-    const double times = static_cast<double>(order.size()) / static_cast<double>(k + 1);
-    least = std::min(least, times * *p[order[k]]);
-    adjusted[order[k]] = least;
-  }
-  return adjusted;
-}
-
 std::vector<size_t> MayBeLargest(std::span<const double> values,
                                  std::span<const std::vector<double>> without, double level) {
   std::vector<size_t> kept;

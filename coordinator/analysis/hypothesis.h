@@ -21,11 +21,6 @@ std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p
 std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p,
                                         std::span<const double> weights);
 
-// Benjamini and Hochberg's step-up adjustment (1995): where those at most `level` are claimed, the
-// share of false ones among them has an expectation of at most `level`, for tests that are
-// independent or depend positively. Absent ones are in no family.
-std::vector<std::optional<double>> BenjaminiHochberg(std::span<const std::optional<double>> p);
-
 // A confidence set, at 1 - `level`, for the largest of several values that are estimated from the
 // same replicates: places of the values that no other is significantly above. `without[i]` are the
 // values when replicate i is left out. Value c stays unless for some d

@@ -5,18 +5,31 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 
 #include "common/base/check.h"
-#include "coordinator/analysis/hypothesis.h"
 
 namespace noisefloor::analysis {
 namespace {
 
-// Of so many flips, whichever way they go.
-double LeastP(int64_t flips) {
-  constexpr int64_t kMost = 1000;  // Beyond, it is 0 to a double.
-  return std::min(1.0, std::ldexp(2.0, -static_cast<int>(std::min(flips, kMost))));
+// The p that so many flips can give, rising: the fewer of them go one way first.
+std::vector<double> PossibleP(int64_t flips) {
+  std::vector<double> p;
+  for (int64_t fewer = 0; 2 * fewer <= flips; ++fewer) p.push_back(SignTestP({0, flips, fewer}));
+  return p;
 }
+
+// The tests with one number of flips.
+struct Alike {
+  std::vector<double> possible;
+  double count = 0;
+
+  // The largest that is not above t; 0: none.
+  double UpTo(double t) const {
+    const auto after = std::ranges::upper_bound(possible, t);
+    return after == possible.begin() ? 0 : *(after - 1);
+  }
+};
 
 }  // namespace
 
@@ -31,23 +44,32 @@ std::vector<int64_t> FlipsByExample(const PredictionMatrix& a, const PredictionM
   return {flips.begin(), flips.end()};
 }
 
-FlipsAbout MostFlipsAbout(const PredictionMatrix& a, const PredictionMatrix& b, int64_t example) {
-  const auto x = static_cast<size_t>(example);
-  std::map<int32_t, FlipsAbout> of_class;
+std::vector<FlipsAbout> MostFlipsAbout(const PredictionMatrix& a, const PredictionMatrix& b,
+                                       std::span<const int64_t> examples) {
+  std::vector<std::vector<FlipsAbout>> of_class(examples.size());  // As the classes first come.
+  const auto count = [](int16_t label, bool from_a, std::vector<FlipsAbout>& of_example) {
+    if (label < 0) return;
+    auto found = std::ranges::find(of_example, int32_t{label}, &FlipsAbout::label);
+    if (found == of_example.end()) found = of_example.insert(found, {label, 0, 0});
+    ++found->flips;
+    found->from_a += from_a;
+  };
   for (int64_t r = 0; r < a.members(); ++r) {
-    const int16_t on_a = a.Row(r)[x];
-    const int16_t on_b = b.Row(r)[x];
-    if (on_a == on_b) continue;
-    if (on_a >= 0) {
-      ++of_class[on_a].flips;
-      ++of_class[on_a].from_a;
+    for (size_t k = 0; k < examples.size(); ++k) {
+      const auto x = static_cast<size_t>(examples[k]);
+      const int16_t on_a = a.Row(r)[x];
+      const int16_t on_b = b.Row(r)[x];
+      if (on_a == on_b) continue;
+      count(on_a, true, of_class[k]);
+      count(on_b, false, of_class[k]);
     }
-    if (on_b >= 0) ++of_class[on_b].flips;
   }
-  FlipsAbout most;
-  for (auto& [label, about] : of_class) {
-    about.label = label;
-    if (about.flips > most.flips) most = about;
+  std::vector<FlipsAbout> most(examples.size());
+  for (size_t k = 0; k < examples.size(); ++k) {
+    for (const FlipsAbout& about : of_class[k]) {
+      const bool more = about.flips > most[k].flips;
+      if (more || (about.flips == most[k].flips && about.label < most[k].label)) most[k] = about;
+    }
   }
   return most;
 }
@@ -59,25 +81,72 @@ double SignTestP(const FlipsAbout& about) {
   return std::min(1.0, 2 * cdf(fair, static_cast<double>(fewer)));
 }
 
+std::vector<double> AdjustForDiscoveries(std::span<const FlipsAbout> about, double level) {
+  std::map<int64_t, Alike> by_flips;
+  std::vector<double> p;
+  for (const FlipsAbout& one : about) {
+    Alike& alike = by_flips[one.flips];
+    if (alike.count == 0) alike.possible = PossibleP(one.flips);
+    ++alike.count;
+    p.push_back(SignTestP(one));
+  }
+  std::vector<double> possible;
+  for (const auto& [flips, alike] : by_flips) {
+    possible.insert(possible.end(), alike.possible.begin(), alike.possible.end());
+  }
+  std::ranges::sort(possible);
+  // The largest t that the level allows; rising sums, so that the first that is too much ends it.
+  double last = 0;
+  for (const double t : possible) {
+    double sum = 0;
+    for (const auto& [flips, alike] : by_flips) {
+      const double up_to = alike.UpTo(t);
+      sum += up_to < 1 ? alike.count * up_to / (1 - up_to) : HUGE_VAL;
+    }
+    if (!(sum <= level * static_cast<double>(about.size()))) break;
+    last = t;
+  }
+  const auto expected = [&](double t) {
+    double sum = 0;
+    for (const auto& [flips, alike] : by_flips) {
+      sum += alike.count * alike.UpTo(t) / (1 - alike.UpTo(last));
+    }
+    return sum;
+  };
+  std::vector<size_t> order(about.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t k) { return p[k]; });
+  std::vector<double> adjusted(about.size(), 1.0);
+  double least = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    if (p[order[k]] > last) continue;
+    const bool same = k + 1 < order.size() && p[order[k]] == p[order[k + 1]];
+    if (!same) least = std::min(least, expected(p[order[k]]) / static_cast<double>(k + 1));
+    adjusted[order[k]] = least;
+  }
+  return adjusted;
+}
+
 std::vector<std::optional<FollowsSide>> TestExamples(const PredictionMatrix& a,
                                                      const PredictionMatrix& b,
                                                      std::span<const int64_t> flips, double level) {
-  std::vector<FlipsAbout> about(flips.size());
-  std::vector<double> least(flips.size(), 1.0);
+  const auto could = [&](int64_t of_example) { return SignTestP({0, of_example, 0}) <= level; };
+  std::vector<int64_t> examples;
   for (size_t x = 0; x < flips.size(); ++x) {
-    if (LeastP(flips[x]) > level) continue;  // Nor are fewer of them enough.
-    about[x] = MostFlipsAbout(a, b, static_cast<int64_t>(x));
-    least[x] = LeastP(about[x].flips);
+    if (could(flips[x])) examples.push_back(static_cast<int64_t>(x));
   }
-  const std::vector<bool> can = CanBeClaimed(least, level);
-  std::vector<std::optional<double>> p(flips.size());
-  for (size_t x = 0; x < flips.size(); ++x) {
-    if (can[x]) p[x] = SignTestP(about[x]);
+  const std::vector<FlipsAbout> all = MostFlipsAbout(a, b, examples);
+  std::vector<FlipsAbout> about;
+  std::vector<size_t> tested;
+  for (size_t k = 0; k < all.size(); ++k) {
+    if (!could(all[k].flips)) continue;
+    about.push_back(all[k]);
+    tested.push_back(static_cast<size_t>(examples[k]));
   }
-  const std::vector<std::optional<double>> adjusted = BenjaminiHochberg(p);
+  const std::vector<double> adjusted = AdjustForDiscoveries(about, level);
   std::vector<std::optional<FollowsSide>> tests(flips.size());
-  for (size_t x = 0; x < flips.size(); ++x) {
-    if (p[x]) tests[x] = FollowsSide{*p[x], *adjusted[x]};
+  for (size_t k = 0; k < about.size(); ++k) {
+    tests[tested[k]] = FollowsSide{SignTestP(about[k]), adjusted[k]};
   }
   return tests;
 }

@@ -186,7 +186,9 @@ passes, 5 when it fails, 6 when that is not decided.)";
           "'{}': no such folder; expected a sweep, such as s3, or a folder that export wrote",
           side));
     }
-    return inputs::ReadExport(side);
+    NF_ASSIGN_OR_RETURN(inputs::StudySource source, inputs::ReadSource(side));
+    for (inputs::StudySource::MemberFiles& files : source.members) files.on_the_way.clear();
+    return inputs::LoadWhole(std::move(source), inputs::FindExported);
   }
 
   std::string a_;

@@ -204,7 +204,10 @@ absl::Status FetchAnswers(Connection& connection, uint64_t sweep, const std::str
     set.images.reset();
     set.groups.reset();
   }
-  for (inputs::StudySource::MemberFiles& files : source.members) files.weights.reset();
+  for (inputs::StudySource::MemberFiles& files : source.members) {
+    files.weights.reset();
+    files.on_the_way.clear();
+  }
   Exported written;
   ArrayWriter writer(connection, folder, &stop, written);
   return WriteInput(std::move(source), writer, folder, [](std::string_view kind, size_t set) {

@@ -216,24 +216,29 @@ void LoadPredictions(const std::optional<InputFile>& file, const FindDigest& dig
   member.answers = matrix->answers;
 }
 
-// How many answers on the way a study keeps: half a GiB.
+// How many answers on the way a study keeps, half a GiB, and how many bytes of logits it reads for
+// them where nothing else says what they answer.
 constexpr int64_t kMostOnTheWay = int64_t{1} << 28;
+constexpr uint64_t kMostLogitsOnTheWay = uint64_t{4} << 30;
 
 // What members answered at each evaluation, where that was kept.
 void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
                   const std::map<uint32_t, size_t>& sets, const std::vector<SetSize>& sizes,
                   LoadedStudy& study) {
   int64_t answers = 0;
+  uint64_t bytes = 0;
   for (size_t m = 0; m < source.members.size(); ++m) {
     const int64_t rows = sizes[sets.at(study.input.members[m].cell)].rows;
     answers += rows * std::ssize(source.members[m].on_the_way);
+    for (const InputFile& file : source.members[m].on_the_way) bytes += file.size_bytes;
   }
-  if (answers > kMostOnTheWay) {
+  const bool reads_logits = digests == nullptr && bytes > kMostLogitsOnTheWay;
+  if (answers > kMostOnTheWay || reads_logits) {
     study.warnings.push_back(
         {"note", "sweep",
-         fmt::format("How churn grows over training is not told: {} answers were kept on the way, "
-                     "more than {}.",
-                     answers, kMostOnTheWay)});
+         fmt::format("How churn grows over training is not told: {} answers in {} bytes of "
+                     "predictions were kept on the way, more than {} or, here, {}.",
+                     answers, bytes, kMostOnTheWay, kMostLogitsOnTheWay)});
     return;
   }
   for (size_t m = 0; m < source.members.size(); ++m) {
@@ -241,6 +246,7 @@ void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
     const size_t set = sets.at(member.cell);
     const report::EvaluationSet& evaluation = study.input.evaluations[set];
     if (sizes[set].rows == 0) continue;  // Nobody's answers at the end are known.
+    std::optional<absl::Status> fault;
     for (const InputFile& file : source.members[m].on_the_way) {
       const bool by_digest = digests != nullptr && evaluation.attributes == 0;
       absl::StatusOr<Digest> digest =
@@ -252,12 +258,12 @@ void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
                                           sizes[set].rows, evaluation.classes));
       }
       if (!digest.ok()) {
-        Warn(study, member.id, digest.status(), "They are left out on the way.");
+        if (!fault) fault = digest.status();
         continue;
       }
-      member.answers_at[*NumberOnTheWay(file.kind)] =
-          study.files->Keep(std::move(digest->answers));
+      member.answers_at[*NumberOnTheWay(file.kind)] = study.files->Keep(std::move(digest->answers));
     }
+    if (fault) Warn(study, member.id, *fault, "Evaluations with such a file are left out.");
   }
 }
 

@@ -104,28 +104,27 @@ Ordered MemberJson(const report::MemberInput& member, const StudySource::MemberF
   for (const auto& [metric, points] : member.curves) curves[metric] = CurveJson(points);
   Ordered metrics = Ordered::object();
   for (const auto& [name, value] : member.final_metrics) metrics[name] = Number(value);
-  Ordered json = {
-          {"id", member.id},
-          {"cell", member.cell},
-          {"replicate", member.replicate},
-          {"state", Name(member.state)},
-          {"attempts", member.attempts},
-          {"lanes", std::move(lanes)},
-          {"hashes", HashesJson(member.hashes)},
-          {"duplicates", std::move(duplicates)},
-          {"curves", std::move(curves)},
-          {"final_metrics", std::move(metrics)},
-          {"per_class_accuracy", report::Numbers(member.per_class_accuracy)},
-          {"failure_cause", member.failure_cause},
-          {"failure_message", member.failure_message},
-          {"seconds", Number(member.seconds)},
-          {"unit", member.unit},
-          {"stack_fingerprint", member.stack_fingerprint},
-          {"trainer_build", member.trainer_build},
-          {"environment", environments.PlaceOf(member.environment_json)},
-          {"predictions", FileJson(files.predictions)},
-          {"weights", FileJson(files.weights)}};
-  if (files.on_the_way.empty()) return json;  // Programs before 0.3 refuse what they do not know.
+  Ordered json = {{"id", member.id},
+                  {"cell", member.cell},
+                  {"replicate", member.replicate},
+                  {"state", Name(member.state)},
+                  {"attempts", member.attempts},
+                  {"lanes", std::move(lanes)},
+                  {"hashes", HashesJson(member.hashes)},
+                  {"duplicates", std::move(duplicates)},
+                  {"curves", std::move(curves)},
+                  {"final_metrics", std::move(metrics)},
+                  {"per_class_accuracy", report::Numbers(member.per_class_accuracy)},
+                  {"failure_cause", member.failure_cause},
+                  {"failure_message", member.failure_message},
+                  {"seconds", Number(member.seconds)},
+                  {"unit", member.unit},
+                  {"stack_fingerprint", member.stack_fingerprint},
+                  {"trainer_build", member.trainer_build},
+                  {"environment", environments.PlaceOf(member.environment_json)},
+                  {"predictions", FileJson(files.predictions)},
+                  {"weights", FileJson(files.weights)}};
+  if (files.on_the_way.empty()) return json;  // Older programs refuse the field.
   for (const InputFile& file : files.on_the_way) json["on_the_way"].push_back(FileJson(file));
   return json;
 }

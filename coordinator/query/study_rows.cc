@@ -16,6 +16,7 @@
 #include "common/trainer_protocol/json_reader.h"
 #include "common/trainer_protocol/schema_json.h"
 #include "common/trainer_protocol/training.h"
+#include "coordinator/inputs/layout.h"
 #include "coordinator/query/rows.h"
 #include "coordinator/query/study_attempts.h"
 #include "coordinator/query/sweep_rows.h"
@@ -332,7 +333,9 @@ void ReadArtifacts(SQLite::Database& database, uint64_t sweep, const LeasePlaces
     }
   }
   for (const auto& [kind, count] : collected) {
-    if (kind != "weights" && kind != "predictions") continue;  // A study reads no others.
+    const bool on_the_way = inputs::NumberOnTheWay(kind).has_value();
+    // A study reads no others.
+    if (kind != "weights" && kind != "predictions" && !on_the_way) continue;
     rows.warnings.push_back(
         {"note", "sweep",
          fmt::format("The {} of {} were removed to make room; what is said of "

@@ -24,6 +24,10 @@ Estimate Turned(Estimate estimate) {
 // "two trainings disagree on 3.1 % [2.2, 4.0] more of the answers"
 std::string SizeOf(const FigureContrast& contrast) {
   const Estimate& estimate = contrast.estimate;
+  if (contrast.figure == "accuracy_above") {
+    return fmt::format("a draw of the first has more top-1 with a probability of {}",
+                       WithInterval(estimate));
+  }
   if (contrast.figure == "accuracy_sd") {
     return fmt::format("the SD of top-1 is {} times as large", WithInterval(estimate));
   }
@@ -36,9 +40,10 @@ std::string SizeOf(const FigureContrast& contrast) {
 }
 
 std::string_view NounOf(const FigureContrast& contrast) {
-  return contrast.figure == "churn"      ? "churn"
-         : contrast.figure == "accuracy" ? "top-1"
-                                         : "the SD of top-1";
+  return contrast.figure == "churn"            ? "churn"
+         : contrast.figure == "accuracy"       ? "top-1"
+         : contrast.figure == "accuracy_above" ? "which has more top-1"
+                                               : "the SD of top-1";
 }
 
 std::string Corrected(const FigureContrast& figure, int64_t tests) {
@@ -103,7 +108,7 @@ std::string TextOf(const Contrast& contrast, int64_t tests) {
     } else if (figure.p_holm) {
       parts.push_back(fmt::format("a difference of {} is not shown ({}; {}{})", noun,
                                   WithInterval(figure.estimate), Corrected(figure, tests), less));
-    } else if (figure.figure == "accuracy_sd") {
+    } else if (figure.figure == "accuracy_sd" || figure.figure == "accuracy_above") {
       parts.push_back(fmt::format("{}, which is not tested{}", SizeOf(figure), less));
     } else {
       parts.push_back(

@@ -35,6 +35,7 @@ struct Pool {
   std::vector<size_t> members;  // By cell and replicate.
   std::string who;
   bool can_choose = false;       // Some cell has two members that select, and someone measures.
+  bool learned = false;          // None is under-trained.
   std::set<uint32_t> selecting;  // Every other number of the replicates that are in it.
 
   bool Selects(const MemberInput& member) const { return selecting.contains(member.replicate); }
@@ -43,7 +44,7 @@ struct Pool {
 // The members with answers on the first evaluation set of the cells that `admits` lets in.
 template <typename Admits>
 Pool PoolOf(const Gathered& gathered, const std::string& who, const Admits& admits) {
-  Pool pool{{}, who, false, {}};
+  Pool pool = {.who = who};
   std::set<uint32_t> replicates;
   for (const CellFacts& cell : gathered.cells) {
     if (cell.set != 0 || !admits(cell)) continue;
@@ -80,6 +81,7 @@ Pool ChoosePool(const Gathered& gathered) {
                       [](const CellFacts& cell) {
                         return !cell.all_fixed && !cell.under_trained && cell.shared.empty();
                       });
+  noisy.learned = true;
   if (noisy.can_choose) return noisy;
   return PoolOf(gathered, "all members whose draws are their own",
                 [](const CellFacts& cell) { return cell.shared.empty(); });
@@ -124,36 +126,58 @@ std::string NoteOf(const Pool& pool, const std::vector<bool>& selecting) {
       pool.who, choosing, kMostExamples, std::ssize(selecting) - choosing);
 }
 
-// Classes, and groups of each column, among the examples that all members disagree on most.
+// What the divergent ones are of: of decisions the examples they are on, each once, for those of
+// one example are no draws of their own.
+std::vector<int64_t> ExamplesOf(const EvaluationSet& evaluation,
+                                const std::vector<int64_t>& divergent) {
+  if (evaluation.attributes == 0) return divergent;
+  std::set<int64_t> examples;
+  for (const int64_t decision : divergent) examples.insert(decision / evaluation.attributes);
+  return {examples.begin(), examples.end()};
+}
+
+// Classes, and groups of each column, among these; without p while members are still to come.
 std::vector<DivergentGroup> GroupsOf(const EvaluationSet& evaluation,
-                                     const std::vector<int64_t>& divergent) {
+                                     const std::vector<int64_t>& divergent, bool interim) {
   std::vector<DivergentGroup> rows;
+  std::vector<std::optional<double>> p;
   const auto add = [&](const std::string& column, const analysis::Groups& groups,
                        const auto& name_of) {
     const auto enrichment = analysis::EnrichmentOfGroups(divergent, groups);
     for (size_t g = 0; g < enrichment.size(); ++g) {
       const analysis::Enrichment& one = enrichment[g];
       if (one.examples == 0) continue;
-      rows.push_back({column, name_of(g), one.examples, one.chosen, one.ratio, one.p, 1});
+      rows.push_back({column, name_of(g), one.examples, one.chosen, one.ratio, {}, {}});
+      p.emplace_back(one.p);
     }
   };
-  add("", {evaluation.labels, evaluation.classes},
-      [&](size_t g) { return ClassName(evaluation, static_cast<int32_t>(g)); });
+  if (evaluation.attributes == 0) {  // Else an example has many classes.
+    add("", {evaluation.labels, evaluation.classes},
+        [&](size_t g) { return ClassName(evaluation, static_cast<int32_t>(g)); });
+  }
+  const auto decisions = static_cast<size_t>(std::max<int64_t>(evaluation.attributes, 1));
   for (const ExampleGroups& column : evaluation.groups) {
-    add(column.column, {column.of_example, static_cast<int32_t>(column.values.size())},
+    std::vector<int32_t> of_example;
+    for (size_t x = 0; x < column.of_example.size(); x += decisions) {
+      of_example.push_back(column.of_example[x]);
+    }
+    add(column.column, {of_example, static_cast<int32_t>(column.values.size())},
         [&](size_t g) { return column.values[g]; });
   }
-  std::vector<std::optional<double>> p;
-  for (const DivergentGroup& row : rows) p.emplace_back(row.p);
+  if (interim) return rows;
   const std::vector<std::optional<double>> holm = analysis::Holm(p);
-  for (size_t k = 0; k < rows.size(); ++k) rows[k].p_holm = *holm[k];
+  for (size_t k = 0; k < rows.size(); ++k) {
+    rows[k].p = p[k];
+    rows[k].p_holm = holm[k];
+  }
   return rows;
 }
 
 std::string GroupsText(const DivergentExamples& examples) {
   std::vector<std::string> names;
   for (const DivergentGroup& group : examples.groups) {
-    if (group.p_holm > analysis::kLevel || *group.ratio.value <= 1) continue;
+    const bool more = group.p_holm && *group.p_holm <= analysis::kLevel && *group.ratio.value > 1;
+    if (!more) continue;
     names.push_back(fmt::format("{}{} ({}, {} times its share)",
                                 group.column.empty() ? "" : group.column + " ", group.name,
                                 group.divergent, Value(group.ratio)));
@@ -200,10 +224,12 @@ DivergentExamples BuildExamples(const Gathered& gathered) {
   }
   examples.subset_disagreement = std::move(set.subset.disagreement);
   examples.subset_accuracy = std::move(set.subset.accuracy);
-  examples.by_all = std::ssize(set.by_all);
-  if (examples.by_all > 0) examples.groups = GroupsOf(*asked.input, set.by_all);
+  const std::vector<int64_t> by_all = ExamplesOf(*asked.input, set.by_all);
+  examples.by_all = std::ssize(by_all);
+  if (!by_all.empty()) examples.groups = GroupsOf(*asked.input, by_all, gathered.interim);
   examples.note = NoteOf(pool, examples.selecting);
-  if (!gathered.interim) examples.groups_text = GroupsText(examples);  // A claim.
+  // A claim, and not of members that guess.
+  if (pool.learned) examples.groups_text = GroupsText(examples);
   if (examples.examples.empty()) examples.note += " The choosing members agree on every example.";
   return examples;
 }

@@ -199,9 +199,9 @@ void AddCurve(const Curve& curve, Csv& csv) {
 }
 
 void AddTrajectory(const Trajectory& trajectory, Csv& csv) {
-  const Place place{trajectory.factor ? fmt::format("trajectory_{}", Word(*trajectory.factor))
-                                      : "trajectory",
-                    std::to_string(trajectory.cells.back()), trajectory.label, ""};
+  const Place place{
+      trajectory.factor ? fmt::format("trajectory_{}", Word(*trajectory.factor)) : "trajectory",
+      std::to_string(trajectory.cells.back()), trajectory.label, ""};
   for (size_t k = 0; k < trajectory.steps.size(); ++k) {
     Place at = place;
     at.subject = fmt::format("step {}", trajectory.steps[k]);
@@ -231,13 +231,13 @@ void AddExamples(const DivergentExamples& divergent, Csv& csv) {
   for (const DivergentGroup& group : divergent.groups) {
     const Place place{"divergent_group", "", group.column, group.name};
     csv.Add(place, "ratio", group.ratio);
-    csv.Add(place, "p_holm", group.p_holm, group.ratio.n);
+    if (group.p_holm) csv.Add(place, "p_holm", group.p_holm, group.ratio.n);
   }
 }
 
 void AddSensitive(const SensitiveExamples& sensitive, Csv& csv) {
   for (const SensitiveExample& example : sensitive.most) {
-    const Place place{"sensitive_example", "", sensitive.label, std::to_string(example.example)};
+    const Place place{"flipping_example", "", sensitive.label, std::to_string(example.example)};
     csv.Add(place, "flip_rate", example.rate);
     if (example.p_fdr) csv.Add(place, "p_fdr", example.p_fdr, sensitive.draws);
   }

@@ -107,7 +107,8 @@ void AddContrasts(const Study& study, TextPage& page) {
       "*: shown, p <= 0.05 after a weighted Holm over every test of the study (two thirds of the "
       "level are for "
       "shifts of the mean answer, where there are any); the ratio of the SDs is not "
-      "tested; B above A: how likely a draw of B has more top-1 than one of A; "
+      "tested; B above A: how likely a draw of B (the mean over the "
+      "settings) has more top-1 than one of A; "
       "draws: those that both sides have, or the fewer of two sides whose draws have nothing in "
       "common; what is not shown may be there, within its interval.");
   if (std::ranges::any_of(study.contrasts, &Contrast::under_trained)) {

@@ -12,6 +12,7 @@
 #include "coordinator/analysis/interval.h"
 #include "coordinator/analysis/sensitive.h"
 #include "coordinator/analysis/shrinkage.h"
+#include "coordinator/report/comparison_words.h"
 #include "coordinator/report/pairing.h"
 #include "coordinator/report/words.h"
 
@@ -35,15 +36,17 @@ std::vector<std::vector<size_t>> DrawsOf(const Gathered& gathered, const Compari
   return draws;
 }
 
-// What most rows answer to x; ties to the lowest, undefined answers last.
-int32_t MostGiven(const analysis::PredictionMatrix& answers, int64_t x) {
+// What most rows answer to x, by name; ties to the lowest, undefined answers last.
+std::string MostGiven(const EvaluationSet& evaluation, const analysis::PredictionMatrix& answers,
+                      int64_t x) {
   std::map<int32_t, int64_t> counts;
   for (int64_t r = 0; r < answers.members(); ++r) ++counts[answers.Row(r)[static_cast<size_t>(x)]];
   const auto more = [](const auto& a, const auto& b) {
     return std::tuple(a.second, a.first >= 0, -a.first) <
            std::tuple(b.second, b.first >= 0, -b.first);
   };
-  return std::ranges::max_element(counts, more)->first;
+  const int32_t most = std::ranges::max_element(counts, more)->first;
+  return most < 0 ? "undefined" : ClassName(evaluation, most);
 }
 
 // Examples that flip, by p and then by their flips.
@@ -64,24 +67,22 @@ std::vector<size_t> MostSensitive(const std::vector<int64_t>& flips,
 }
 
 std::string TextOf(const SensitiveExamples& s, const Comparison& comparison) {
-  const std::string what = s.factor == Factor::kHardware ? "class" : "stack";
-  std::string text = fmt::format(
-      "{}: {} of {} test examples are answered otherwise in one of {} "
-      "draws or more",
-      s.label, s.flipped, s.examples, s.draws);
+  std::string text =
+      fmt::format("{}: {} of {} test examples are answered otherwise in one of {} draws or more{}",
+                  s.label, s.flipped, s.examples, s.draws, AtOneDraw(comparison.held, 1));
   if (!comparison.shift.shown) {
-    return text + fmt::format(
-                      "; no shift of the mean answer is shown, so that none is told from "
-                      "one that seeds flip as much, whatever the {}.",
-                      what);
+    return text + (comparison.shift.note.empty()
+                       ? "; no shift of the mean answer is shown, so that none of them is tested."
+                       : fmt::format("; none of them is tested: {}.", comparison.shift.note));
   }
   if (s.tested == 0) {
-    return text + fmt::format("; none flips often enough to be told alone from what seeds do.");
+    return text + "; none flips so often that it could be told from what seeds do.";
   }
-  return text + fmt::format(
-                    "; {} of the {} that flip often enough to tell follow the {} (5 % of "
-                    "them are expected to be there by chance).",
-                    s.found, s.tested, what);
+  text +=
+      fmt::format("; of {} that flip so often that it could be told, {}", s.tested, s.found.size());
+  text += s.factor == Factor::kHardware ? " go with the hardware" : " go with the stack";
+  // What is bounded is an expectation, and of nothing there is none.
+  return text + (s.found.empty() ? "." : " (at most 5 % of these are expected to be chance).");
 }
 
 }  // namespace
@@ -117,7 +118,10 @@ std::vector<SensitiveExamples> BuildSensitive(const Gathered& gathered,
     }
     for (const std::optional<analysis::FollowsSide>& test : tests) {
       out.tested += test.has_value();
-      out.found += test && test->p_fdr <= analysis::kLevel;
+    }
+    for (size_t x = 0; x < tests.size(); ++x) {
+      const bool found = tests[x] && tests[x]->p_fdr <= analysis::kLevel;
+      if (found) out.found.push_back(static_cast<int64_t>(x));
     }
     for (const size_t x : MostSensitive(flips, tests)) {
       SensitiveExample& one = out.most.emplace_back();
@@ -130,8 +134,8 @@ std::vector<SensitiveExamples> BuildSensitive(const Gathered& gathered,
       one.rate = prior ? analysis::ShrunkenShare(*prior, flips[x], out.draws)
                        : analysis::Absent("fraction", out.draws,
                                           "flips spread no more than one rate for all");
-      one.said_a = MostGiven(*a.matrix, one.example);
-      one.said_b = MostGiven(*b.matrix, one.example);
+      one.said_a = MostGiven(evaluation, *a.matrix, one.example);
+      one.said_b = MostGiven(evaluation, *b.matrix, one.example);
       if (!tests[x]) continue;
       one.p = tests[x]->p;
       one.p_fdr = tests[x]->p_fdr;

@@ -36,8 +36,9 @@ struct DivergentGroup {
   int64_t examples = 0;
   int64_t divergent = 0;  // Of those.
   Estimate ratio;         // Its share of the divergent / its share of all; n: divergent examples.
-  double p = 1;           // Exact, that the group does not matter to who is divergent.
-  double p_holm = 1;      // Over all classes and groups of the study.
+  // Exact, that the group does not matter to who is divergent; absent while members are to come.
+  std::optional<double> p;
+  std::optional<double> p_holm;  // Over all classes and groups of the study.
 };
 struct DivergentExamples {
   std::vector<std::string> members;  // Order of `said`: by cell and replicate.
@@ -47,7 +48,8 @@ struct DivergentExamples {
   // Of as many examples as these, chosen and measured by others in turn; n: replicates.
   Estimate subset_disagreement;
   Estimate subset_accuracy;
-  int64_t by_all = 0;                  // Examples that all members together disagree on most.
+  // Examples that all members together disagree on most; of decisions the examples they are on.
+  int64_t by_all = 0;
   std::vector<DivergentGroup> groups;  // Among those; by column, in the order of its values.
   std::string note;                    // The rule of selection, in words.
   std::string groups_text;             // Which are more often among them; "": nothing to say.
@@ -60,10 +62,10 @@ struct SensitiveExample {
   std::string label_name;
   int64_t flips = 0;            // Draws whose answers on the two sides differ.
   Estimate rate;                // Of flips, shrunk towards what is usual among the examples.
-  int32_t said_a = -1;          // The answer that side A gives most often; -1 undefined.
-  int32_t said_b = -1;          // Likewise B.
+  std::string said_a;           // The answer that side A gives most often; "undefined".
+  std::string said_b;           // Likewise B.
   std::optional<double> p;      // Exact, that the side does not matter to it; absent: not tested.
-  std::optional<double> p_fdr;  // After Benjamini and Hochberg over the tested ones.
+  std::optional<double> p_fdr;  // Adjusted for discoveries among the tested ones.
 };
 // Which test examples a comparison of hardware, or of stacks, answers otherwise.
 struct SensitiveExamples {
@@ -76,8 +78,8 @@ struct SensitiveExamples {
   int64_t flipped = 0;          // In one draw or more.
   std::optional<double> alpha;  // The Beta that the rates of flips are spread as; absent: no more
   std::optional<double> beta;   // than one rate for all would make them.
-  int64_t tested = 0;           // So many flip often enough.
-  int64_t found = 0;            // p_fdr <= 5 %: sensitive.
+  int64_t tested = 0;           // So many flip often enough; 0: none was to be.
+  std::vector<int64_t> found;   // p_fdr <= 5 %: these follow the side; rising.
   std::vector<SensitiveExample> most;  // By p, then by flips; at most 20.
   std::string text;                    // In words.
 };

@@ -258,8 +258,8 @@ void AddExamples(const Study& study, TextPage& page) {
     add(fmt::format("{} ({})", example.example, example.label_name), Value(example.disagreement),
         Value(example.accuracy));
   }
-  add(fmt::format("all {}", divergent.examples.size()), WithInterval(divergent.subset_disagreement),
-      WithInterval(divergent.subset_accuracy));
+  add(fmt::format("of {} so chosen", divergent.examples.size()),
+      WithInterval(divergent.subset_disagreement), WithInterval(divergent.subset_accuracy));
   std::vector<std::string> header = {"example", "disagreement", "right"};
   if (!has_pairs) header.erase(header.begin() + 1);
   page.Table(header, rows);
@@ -270,23 +270,16 @@ void AddExamples(const Study& study, TextPage& page) {
 
 // Examples that follow the class, or the stack, where one is known to.
 void AddSensitive(const Study& study, TextPage& page) {
-  const auto shown = [](const SensitiveExamples& s) { return s.found > 0; };
+  const auto shown = [](const SensitiveExamples& s) { return !s.found.empty(); };
   if (std::ranges::none_of(study.sensitive, shown)) return;
-  page.Heading("Examples that follow the hardware");
+  page.Heading("Examples that go with the hardware or the stack");
   for (const SensitiveExamples& of : study.sensitive) {
     if (!shown(of)) continue;
     TextRows rows;
-    const auto said = [&](int32_t label) {
-      const std::vector<std::string>& names = study.evaluation.class_names;
-      if (label < 0) return std::string("undefined");
-      return static_cast<size_t>(label) < names.size() ? names[static_cast<size_t>(label)]
-                                                       : std::to_string(label);
-    };
     for (size_t k = 0; k < std::min<size_t>(5, of.most.size()); ++k) {
       const SensitiveExample& example = of.most[k];
-      rows.push_back({fmt::format("{} ({})", example.example, example.label_name),
-                      said(example.said_a), said(example.said_b),
-                      fmt::format("{} of {}", example.flips, of.draws),
+      rows.push_back({fmt::format("{} ({})", example.example, example.label_name), example.said_a,
+                      example.said_b, fmt::format("{} of {}", example.flips, of.draws),
                       WithInterval(example.rate)});
     }
     page.Table({"example", of.side_a, of.side_b, "flips", "rate, shrunk"}, rows);

@@ -164,6 +164,42 @@ TEST(ContrastClaimTest, WhereAValueTurnsAnswersRoundMostStudiesSaySo) {
   EXPECT_GE(claims, 0.8 * studies);
 }
 
+// Examples of which the second class turns some round, among many that it leaves alone: of those
+// that are said to go with the hardware the others are at most one in twenty, on average.
+TEST(SensitiveClaimTest, FewOfThoseThatAreFoundAreFalse) {
+  const int studies = std::max(20, StudyCount() / 4);
+  for (const int replicates : {9, 16}) {
+    Draws draws(52);
+    double false_share = 0;
+    double found_of_turned = 0;
+    for (int k = 0; k < studies; ++k) {
+      Latent latent(draws, 300);
+      latent.moved = 25;
+      latent.run_noise = 0.7;  // So that others flip, too.
+      TinyStudy tiny(latent.examples, latent.classes);
+      std::vector<std::vector<double>> seeds;
+      for (int r = 0; r < replicates; ++r) seeds.push_back(latent.Noise(draws, latent.seed_noise));
+      for (const char* hardware : {"cpu-a", "cpu-b"}) {
+        tiny.AddCell("algo", Algo(), hardware);
+        for (const std::vector<double>& seed : seeds) {
+          tiny.AddMember(latent.Answer(draws, seed, hardware[4] == 'b'));
+        }
+      }
+      const std::vector<int64_t> found = BuildStudy(tiny.input).sensitive.at(0).found;
+      const auto wrong = static_cast<double>(
+          std::ranges::count_if(found, [&](int64_t x) { return x >= latent.moved; }));
+      const auto all = static_cast<double>(found.size());
+      false_share += all > 0 ? wrong / all / studies : 0;
+      found_of_turned += (all - wrong) / static_cast<double>(latent.moved) / studies;
+    }
+    std::printf("%d draws: %.1f %% of the turned examples found, %.2f %% of the found ones false\n",
+                replicates, 100 * found_of_turned, 100 * false_share);
+    // The spread of a share of few, generously.
+    EXPECT_LE(false_share, 0.05 + 3 * 0.1 / std::sqrt(studies));
+    EXPECT_GE(found_of_turned, replicates == 9 ? 0.3 : 0.5);
+  }
+}
+
 // The class that truly pays most, from many members, is in the set that the report names.
 TEST(ClaimRateTest, TheClassThatTrulyPaysMostIsNamedInNineteenOfTwentyStudies) {
   const int studies = StudyCount();

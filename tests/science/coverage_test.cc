@@ -431,7 +431,9 @@ TEST(CoverageTableTest, OfExamplesThatWereChosen) {
           ++examples;
         }
       }
-      table.At("divergent examples: disagreement", {0.93, 0.97, ""})
+      table
+          .At("divergent examples: disagreement",
+              {0.93, 0.985, "halves of ten have four degrees of freedom each"})
           .Add(column, found.disagreement, of_disagreement / examples);
       table.At("divergent examples: top-1", {0.93, 0.97, ""})
           .Add(column, found.accuracy, of_right / examples);

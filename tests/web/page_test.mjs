@@ -261,22 +261,22 @@ test("the most divergent images are drawn from their pixels", async () => {
   await page.close();
 });
 
-test("examples that follow the hardware are marked, with what each side answers", async () => {
+test("examples that go with the hardware are marked, with what each side answers", async () => {
   const some = structuredClone(study);
   const of = some.sensitive[0];
   of.tested = 2;
-  of.found = 1;
-  Object.assign(of.most[0], { p: 0.0005, p_fdr: 0.001, flips: 3, said_a: 4, said_b: -1, example: 77 });
+  of.found = [77];
+  Object.assign(of.most[0], { p: 0.0005, p_fdr: 0.001, flips: 3, said_a: "Coat", said_b: "undefined", example: 77 });
   Object.assign(of.most[1], { p: 0.04, p_fdr: 0.08 });
   for (const e of of.most.slice(2)) Object.assign(e, { p: null, p_fdr: null });
   some.sensitive[1].flipped = 0;  // Nothing to show.
   const { page } = await open(some);
-  const section = page.locator("section", { has: page.getByRole("heading", { name: "Which examples follow the hardware?" }) });
+  const section = page.locator("section", { has: page.getByRole("heading", { name: "Which examples does the hardware change?" }) });
   assert.equal(await section.locator("h3").count(), some.sensitive.filter((s) => s.flipped > 0).length);
   const table = section.locator("table").first();
   assert.deepEqual((await table.locator("th").allTextContents()).slice(0, 6), ["example", "label", of.side_a, of.side_b, "flips", "rate, shrunk"]);
   const cells = await table.locator("tbody tr").first().locator("td").allTextContents();
-  assert.deepEqual(cells.slice(0, 5), ["#77", of.most[0].label_name, some.evaluation.class_names[4], "undefined", `3 of ${of.draws}`]);
+  assert.deepEqual(cells.slice(0, 5), ["#77", of.most[0].label_name, "Coat", "undefined", `3 of ${of.draws}`]);
   assert.deepEqual(cells.slice(6), ["0.0005", "0.001 *"]);
   assert.equal(await page.locator("[data-p='sensitive.0.most.1.p_fdr']").first().textContent(), "0.08");
   assert.equal(await page.locator("[data-p='sensitive.0.most.2.p']").first().textContent(), "–");

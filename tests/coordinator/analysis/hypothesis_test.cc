@@ -53,21 +53,6 @@ TEST(HolmTest, AWeightIsAShareOfTheLevelThatIsPassedOn) {
   EXPECT_DOUBLE_EQ(*passed_on[1], 0.045) << "all of the level, once the first is claimed";
 }
 
-TEST(BenjaminiHochbergTest, AdjustsAsRDoes) {
-  // p.adjust(c(0.01, 0.04, 0.03, 0.005), "BH") and p.adjust(c(0.03, 0.031, 0.9), "BH") of R.
-  const auto adjusted =
-      BenjaminiHochberg(std::vector<std::optional<double>>{0.01, 0.04, {}, 0.03, 0.005});
-  EXPECT_DOUBLE_EQ(*adjusted[0], 0.02);
-  EXPECT_DOUBLE_EQ(*adjusted[1], 0.04);
-  EXPECT_FALSE(adjusted[2].has_value());
-  EXPECT_DOUBLE_EQ(*adjusted[3], 0.04);
-  EXPECT_DOUBLE_EQ(*adjusted[4], 0.02);
-  const auto close = BenjaminiHochberg(std::vector<std::optional<double>>{0.03, 0.031, 0.9});
-  EXPECT_DOUBLE_EQ(*close[0], 0.0465);
-  EXPECT_DOUBLE_EQ(*close[1], 0.0465);
-  EXPECT_DOUBLE_EQ(*close[2], 0.9);
-}
-
 // The least number of tests that may be claimed, by trying each.
 TEST(CanBeClaimedTest, EqualsItsSlowTwin) {
   Draws draws(19);

@@ -1,5 +1,7 @@
 #include "coordinator/analysis/sensitive.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -19,21 +21,33 @@ TEST(SensitiveTest, FlipsAreCountedAboutTheClassThatMostOfThemConcern) {
       AnswersFrom({{0, 1, 0}, {1, 1, 0}, {0, 1, 0}, {1, 1, 0}, {2, 1, 0}}, 3);
 
   EXPECT_EQ(FlipsByExample(a, b), (std::vector<int64_t>{5, 0, 1}));
-  const FlipsAbout first = MostFlipsAbout(a, b, 0);
-  EXPECT_EQ(first.label, 2);
-  EXPECT_EQ(first.flips, 5);
-  EXPECT_EQ(first.from_a, 4);
-  EXPECT_EQ(MostFlipsAbout(a, b, 1).label, -1);
-  EXPECT_EQ(MostFlipsAbout(a, b, 2).label, 0);
-  EXPECT_EQ(MostFlipsAbout(a, b, 2).from_a, 0);
+  const std::vector<FlipsAbout> most = MostFlipsAbout(a, b, std::vector<int64_t>{0, 1, 2});
+  EXPECT_EQ(most[0].label, 2);
+  EXPECT_EQ(most[0].flips, 5);
+  EXPECT_EQ(most[0].from_a, 4);
+  EXPECT_EQ(most[1].label, -1);
+  EXPECT_EQ(most[2].label, 0);
+  EXPECT_EQ(most[2].from_a, 0);
+}
+
+TEST(SensitiveTest, OfClassesThatAsManyFlipsConcernItIsTheLowest) {
+  const PredictionMatrix a = AnswersFrom({{2}, {2}}, 3);
+  const PredictionMatrix b = AnswersFrom({{1}, {1}}, 3);
+
+  const FlipsAbout most = MostFlipsAbout(a, b, std::vector<int64_t>{0})[0];
+
+  EXPECT_EQ(most.label, 1);
+  EXPECT_EQ(most.flips, 2);
+  EXPECT_EQ(most.from_a, 0);
 }
 
 TEST(SensitiveTest, TwoUndefinedAnswersFlipAndGoAboutNothing) {
   const PredictionMatrix undefined = AnswersFrom({{-1}, {-1}}, 2);
 
   EXPECT_EQ(FlipsByExample(undefined, undefined), (std::vector<int64_t>{2}));
-  EXPECT_EQ(MostFlipsAbout(undefined, undefined, 0).flips, 0);
-  EXPECT_DOUBLE_EQ(SignTestP(MostFlipsAbout(undefined, undefined, 0)), 1);
+  const FlipsAbout most = MostFlipsAbout(undefined, undefined, std::vector<int64_t>{0})[0];
+  EXPECT_EQ(most.flips, 0);
+  EXPECT_DOUBLE_EQ(SignTestP(most), 1);
 }
 
 // scipy.stats.binomtest(k, n).pvalue
@@ -46,17 +60,16 @@ TEST(SensitiveTest, TheSignTestEqualsSciPy) {
 }
 
 TEST(SensitiveTest, OnlyThoseThatFlipOftenEnoughToTellAreTested) {
-  // Of ten draws: example 0 flips nine times, always to 1; example 1 twice; example 2 ten times,
-  // half of them each way; example 3 never; example 4 six times to 1, too few among three.
-  PredictionMatrix a(5, 2);
-  PredictionMatrix b(5, 2);
+  // Of ten draws: example 0 flips nine times, always to 1; example 1 five times, which is 1/16 at
+  // the least; example 2 ten times, half of them each way; example 3 never.
+  PredictionMatrix a(4, 2);
+  PredictionMatrix b(4, 2);
   for (int16_t r = 0; r < 10; ++r) {
     const auto half = static_cast<int16_t>(r % 2);
-    ASSERT_TRUE(a.AddAnswers(std::vector<int16_t>{0, 0, half, 1, 0}).ok());
+    ASSERT_TRUE(a.AddAnswers(std::vector<int16_t>{0, 0, half, 1}).ok());
     ASSERT_TRUE(b.AddAnswers(std::vector<int16_t>{static_cast<int16_t>(r < 9 ? 1 : 0),
-                                                  static_cast<int16_t>(r < 2 ? 1 : 0),
-                                                  static_cast<int16_t>(1 - half), 1,
-                                                  static_cast<int16_t>(r < 6 ? 1 : 0)})
+                                                  static_cast<int16_t>(r < 5 ? 1 : 0),
+                                                  static_cast<int16_t>(1 - half), 1})
                     .ok());
   }
 
@@ -64,18 +77,110 @@ TEST(SensitiveTest, OnlyThoseThatFlipOftenEnoughToTellAreTested) {
 
   ASSERT_TRUE(tests[0].has_value());
   EXPECT_NEAR(tests[0]->p, 2 * std::pow(0.5, 9), 1e-12);
-  EXPECT_NEAR(tests[0]->p_fdr, 2 * tests[0]->p, 1e-12);  // Of two tests.
+  EXPECT_LT(tests[0]->p_fdr, 0.05);
   EXPECT_FALSE(tests[1].has_value());
+  ASSERT_TRUE(tests[2].has_value());
   EXPECT_DOUBLE_EQ(tests[2]->p_fdr, 1);
   EXPECT_FALSE(tests[3].has_value());
-  EXPECT_FALSE(tests[4].has_value());  // 1/32 is above 5 % of two, whatever it is.
 }
 
-// Of 400 examples 40 follow the side; the others flip as seeds will. Over many studies the share of
-// false ones among those that are found is below the level, and most of the true ones are found.
+// The definition, written out: the largest p of the support that the level allows, then for every
+// number of rejections the largest p that is allowed for it.
+std::vector<bool> SlowDiscoveries(const std::vector<FlipsAbout>& about, double level) {
+  const auto m = static_cast<double>(about.size());
+  const auto largest_up_to = [](int64_t flips, double t) {  // F_i
+    double largest = 0;
+    for (int64_t fewer = 0; fewer <= flips; ++fewer) {
+      const double p = SignTestP({0, flips, fewer});
+      if (p <= t) largest = std::max(largest, p);
+    }
+    return largest;
+  };
+  std::vector<double> support;
+  for (const FlipsAbout& one : about) {
+    for (int64_t fewer = 0; fewer <= one.flips; ++fewer) {
+      support.push_back(SignTestP({0, one.flips, fewer}));
+    }
+  }
+  double last = 0;
+  for (const double t : support) {
+    double sum = 0;
+    for (const FlipsAbout& one : about) {
+      const double up_to = largest_up_to(one.flips, t);
+      sum += up_to < 1 ? up_to / (1 - up_to) : HUGE_VAL;
+    }
+    if (sum / m <= level) last = std::max(last, t);
+  }
+  std::vector<double> p;
+  for (const FlipsAbout& one : about) p.push_back(SignTestP(one));
+  std::vector<double> sorted = p;
+  std::sort(sorted.begin(), sorted.end());
+  double threshold = -1;
+  for (size_t k = 1; k <= sorted.size(); ++k) {
+    double allowed = -1;
+    for (const double t : support) {
+      double sum = 0;
+      for (const FlipsAbout& one : about) {
+        sum += largest_up_to(one.flips, t) / (1 - largest_up_to(one.flips, last));
+      }
+      if (t <= last && sum / m <= level * static_cast<double>(k) / m) {
+        allowed = std::max(allowed, t);
+      }
+    }
+    if (sorted[k - 1] <= allowed) threshold = sorted[k - 1];
+  }
+  std::vector<bool> found;
+  for (const double one : p) found.push_back(one <= threshold);
+  return found;
+}
+
+TEST(SensitiveTest, DiscoveriesEqualTheirSlowTwin) {
+  Draws draws(404);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<FlipsAbout> about;
+    const int64_t tests = 1 + draws.Below(25);
+    for (int64_t k = 0; k < tests; ++k) {
+      const int64_t flips = 6 + draws.Below(7);
+      const bool follows = draws.Uniform() < 0.4;
+      about.push_back({0, flips, follows ? 0 : draws.Below(flips + 1)});
+    }
+    const std::vector<double> adjusted = AdjustForDiscoveries(about, 0.05);
+    const std::vector<bool> slow = SlowDiscoveries(about, 0.05);
+    for (size_t k = 0; k < about.size(); ++k) {
+      EXPECT_EQ(adjusted[k] <= 0.05, slow[k]) << round << ", " << about[k].flips << " flips, "
+                                              << about[k].from_a << " from A: " << adjusted[k];
+    }
+  }
+}
+
+// However many follow the side, they are found: at ten draws, whose least p is 1/512.
+TEST(SensitiveTest, ManyThatFollowAreFoundAsFewAre) {
+  Draws draws(405);
+  for (const size_t following : {10u, 26u, 60u, 300u}) {
+    std::vector<FlipsAbout> about(following, {0, 10, 10});
+    for (int k = 0; k < 1000; ++k) {
+      int64_t flips = 0;
+      int64_t from_a = 0;
+      for (int draw = 0; draw < 10; ++draw) {
+        const bool flipped = draws.Uniform() < 0.5;
+        flips += flipped;
+        from_a += flipped && draws.Uniform() < 0.5;
+      }
+      if (flips >= 6) about.push_back({0, flips, from_a});
+    }
+
+    const std::vector<double> adjusted = AdjustForDiscoveries(about, 0.05);
+
+    for (size_t k = 0; k < following; ++k) EXPECT_LE(adjusted[k], 0.05) << following;
+  }
+}
+
+// Of 400 examples 40 follow the side; the others flip as seeds will, a third of them together, for
+// a seed moves many at once. Over many studies the share of false ones among those that are found
+// is below the level, and most of the true ones are found.
 TEST(SensitiveTest, PlantedExamplesAreFoundAndFewOthers) {
   Draws draws(400);
-  constexpr int kStudies = 40;
+  constexpr int kStudies = 200;
   constexpr int64_t kMembers = 16;
   double false_share = 0;
   double found_true = 0;
@@ -85,8 +190,12 @@ TEST(SensitiveTest, PlantedExamplesAreFoundAndFewOthers) {
     for (int64_t r = 0; r < kMembers; ++r) {
       std::vector<int16_t> on_a;
       std::vector<int16_t> on_b;
+      const std::array<int64_t, 2> together = {draws.Below(3), draws.Below(3)};
       for (int x = 0; x < 400; ++x) {
-        const auto noisy = [&] { return static_cast<int16_t>(draws.Below(3)); };
+        size_t side = 0;
+        const auto noisy = [&] {
+          return static_cast<int16_t>(x % 3 == 0 ? together[side++] : draws.Below(3));
+        };
         const bool follows = x < 40 && draws.Uniform() < 0.95;
         on_a.push_back(follows ? int16_t{0} : noisy());
         on_b.push_back(follows ? int16_t{1} : noisy());

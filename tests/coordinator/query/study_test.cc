@@ -429,7 +429,7 @@ TEST_F(OnTheWayTest, WhatIsDamagedIsLeftOutAtItsEvaluation) {
   const nlohmann::json study = Json();
 
   EXPECT_EQ(study["trajectories"][0]["steps"], nlohmann::json({20}));
-  EXPECT_THAT(study["warnings"].dump(), HasSubstr("They are left out on the way."));
+  EXPECT_THAT(study["warnings"].dump(), HasSubstr("Evaluations with such a file are left out."));
 }
 
 TEST_F(StudyTest, TheStudyFollowsTheStore) {

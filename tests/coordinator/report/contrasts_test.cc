@@ -90,7 +90,11 @@ TEST(ContrastsTest, EveryValueOfAnAxisIsSetAgainstTheFirst) {
   EXPECT_THAT(large.text,
               AllOf(HasSubstr("learning_rate 0.4 against 0.1 (algo, cpu-a; n = 6 "
                               "draws): two trainings disagree on "),
-                    HasSubstr(" more of the answers (p = "), HasSubstr("top-1 is lower by ")));
+                    HasSubstr(" more of the answers (p = "), HasSubstr("top-1 is lower by "),
+                    HasSubstr("; a draw of the first has more top-1 with a probability of 0.00 % "
+                              "[0.00, 39.03], which is not tested.")));
+  EXPECT_EQ(*FigureOf(large, "accuracy_above").estimate.value, 0);
+  EXPECT_EQ(FigureOf(large, "accuracy_above").estimate.n, 6);
   // Equal draws answered alike at 0.1 and 0.2.
   EXPECT_FALSE(FigureOf(study.contrasts[0], "churn").p.has_value());
   EXPECT_THAT(study.headlines, Contains(HasSubstr("learning_rate 0.4 against 0.1")));

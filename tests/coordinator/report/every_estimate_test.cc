@@ -143,7 +143,7 @@ void EachSensitive(Study& study, const Visit& visit) {
     for (size_t k = 0; k < of.most.size(); ++k) {
       visit(of.most[k].rate,
             {At("sensitive", i) + At("most", k) + "/rate",
-             {"sensitive_example", "", of.label, std::to_string(of.most[k].example), "flip_rate"}});
+             {"flipping_example", "", of.label, std::to_string(of.most[k].example), "flip_rate"}});
     }
   }
 }
@@ -222,7 +222,7 @@ void EachEstimate(Study& study, const Visit& visit) {
 Study DistinctStudy() {
   Study study = BuildStudy(MakeExampleStudy({.groups = true}).input);
   study.blocks = {{.label = "algo, x", .cells = {3, 4}}, {.label = "impl, y", .cells = {6, 7}}};
-  study.sensitive[0].found = 1;  // So that tables show it.
+  study.sensitive[0].found = {1};  // So that tables show it.
   study.decompositions = {{.figure = "churn",
                            .setting = "cpu-x",
                            .factors = {"init"},
@@ -404,7 +404,7 @@ TEST(EveryEstimateTest, OfClassesAndExamplesStandsInItsColumnOfTheTables) {
   }
   EXPECT_EQ(rows[5]["disagreement"], WithInterval(study.divergent.subset_disagreement));
   EXPECT_EQ(rows[5]["right"], WithInterval(study.divergent.subset_accuracy));
-  rows = TableBelow(text, "Examples that follow the hardware");
+  rows = TableBelow(text, "Examples that go with the hardware or the stack");
   ASSERT_EQ(rows.size(), 5u);
   for (size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(rows[i]["rate, shrunk"], WithInterval(study.sensitive[0].most[i].rate));

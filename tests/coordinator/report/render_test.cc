@@ -302,11 +302,10 @@ TEST(ExportTest, EveryLineHasEveryColumnAndTheFiguresOfTheStudy) {
     EXPECT_EQ(fields[8], "4");
   }
   EXPECT_TRUE(found);
-  EXPECT_THAT(tables,
-              ElementsAre("class", "cohort", "contrast", "control", "curve", "divergent_group",
-                          "ensemble", "example", "hardware", "hardware_test", "member", "mixing",
-                          "pair", "physical", "sensitive_example", "trajectory", "trajectory_hardware",
-                                  "warning"));
+  EXPECT_THAT(tables, ElementsAre("class", "cohort", "contrast", "control", "curve",
+                                  "divergent_group", "ensemble", "example", "flipping_example",
+                                  "hardware", "hardware_test", "member", "mixing", "pair",
+                                  "physical", "trajectory", "trajectory_hardware", "warning"));
 }
 
 TEST(ExportTest, AbsentIsEmptyAndNotFiniteIsAWord) {

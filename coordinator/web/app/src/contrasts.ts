@@ -83,6 +83,6 @@ export function contrasts(study: Study): HTMLElement | null {
     el("details", {},
       el("summary", {}, "Each contrast in words"),
       el("ul", { class: "findings" }, ...all.map((contrast) => el("li", {}, contrast.text)))),
-    titledTable("B minus A; of the SD of top-1 B divided by A, which is not tested; B above A is how likely a draw of B has more top-1 than one of A, equals counted half. p is the one after Holm over all tests of the study; * marks what is shown. † A side is under-trained: not tested.",
+    titledTable("B minus A; of the SD of top-1 B divided by A, which is not tested; B above A is how likely a draw of B, its mean over the settings, has more top-1 than one of A, equals counted half. p is the one after Holm over all tests of the study; * marks what is shown. † A side is under-trained: not tested.",
       table(["B – A", "plan", "over", "draws", "churn", "p", "top-1", "p", "SD of top-1, B\u00a0/\u00a0A", "B above A"], rows)));
 }

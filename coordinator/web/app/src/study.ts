@@ -251,8 +251,8 @@ export interface SensitiveExample {
   label_name: string;
   flips: number;
   rate: Estimate;
-  said_a: number;
-  said_b: number;
+  said_a: string;
+  said_b: string;
   p: Num;
   p_fdr: Num;
 }
@@ -269,7 +269,7 @@ export interface SensitiveExamples {
   alpha: Num;
   beta: Num;
   tested: number;
-  found: number;
+  found: number[];
   most: SensitiveExample[];
   text: string;
 }
