@@ -136,7 +136,10 @@ void AddDecompositions(const Study& study, TextPage& page) {
       "alone: what the source does by itself, and what goes when it is held and the others are "
       "not; with all it acts through: what it makes when all others are held; -: not identified by "
       "what was trained. Shares are estimates and may lie below 0.");
-  for (const SourceDecomposition& of : study.decompositions) page.Line("- " + of.text);
+  // Of the other figures the table says it, but for why there is nothing.
+  for (const SourceDecomposition& of : study.decompositions) {
+    if (of.figure == "churn" || of.shares.empty()) page.Line("- " + of.text);
+  }
 }
 
 // One member, and the largest ensemble: what is between them stands in the other forms.

@@ -116,12 +116,10 @@ std::vector<SensitiveExamples> BuildSensitive(const Gathered& gathered,
     if (comparison.shift.shown) {
       tests = analysis::TestExamples(*a.matrix, *b.matrix, flips, analysis::kLevel);
     }
-    for (const std::optional<analysis::FollowsSide>& test : tests) {
-      out.tested += test.has_value();
-    }
     for (size_t x = 0; x < tests.size(); ++x) {
-      const bool found = tests[x] && tests[x]->p_fdr <= analysis::kLevel;
-      if (found) out.found.push_back(static_cast<int64_t>(x));
+      if (!tests[x]) continue;
+      ++out.tested;
+      if (tests[x]->p_fdr <= analysis::kLevel) out.found.push_back(static_cast<int64_t>(x));
     }
     for (const size_t x : MostSensitive(flips, tests)) {
       SensitiveExample& one = out.most.emplace_back();

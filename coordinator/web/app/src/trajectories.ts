@@ -4,6 +4,7 @@ import { plot } from "./draw";
 import { figure, legend, wide } from "./figure";
 import { epochTicks } from "./curves";
 import { section, withInterval } from "./format";
+import { shortPairs } from "./hardware";
 import { fewOfEveryPlan, oneLine, setting, topMargin } from "./labels";
 import { GRID, INK, Palette } from "./palette";
 import { finite, Study, Trajectory } from "./study";
@@ -12,7 +13,7 @@ const MOST_SETTINGS = 6;
 
 interface Point {
   facet: string;
-  line: string;  // What a line is of: a class, or two sides.
+  hardware: string;  // Of a cohort.
   z: string;
   epoch: number;
   churn: number;
@@ -24,39 +25,41 @@ interface Point {
 
 function pointsOf(study: Study, some: Trajectory[]): Point[] {
   const cohorts = new Map(study.cohorts.map((c) => [c.cell, c]));
+  const pairs = new Map([
+    ...study.hardware.map((h): [string, string] => [h.label, shortPairs(study.hardware, "hardware")(h)]),
+    ...study.stacks.map((h): [string, string] => [h.label, shortPairs(study.stacks, "stacks")(h)])]);
   return some.flatMap((t) => {
     const first = cohorts.get(t.cells[0] ?? -1);
     if (!first) return [];
-    const facet = setting(first, study);
-    const line = t.factor === null ? first.hardware : t.label.slice(t.label.lastIndexOf(": ") + 2);
+    // Pairs of classes have no colour of their own: each has its facet.
+    const facet = t.factor === null ? setting(first, study) : `${setting(first, study)}\n${pairs.get(t.label) ?? t.label}`;
+    const hardware = t.factor === null ? first.hardware : "";
     return t.churn.flatMap((churn, i) => {
       const value = finite(churn.value);
       if (value === undefined) return [];
-      return [{ facet, line, z: t.label, epoch: t.epochs[i] ?? 0, churn: value * 100,
+      return [{ facet, hardware, z: t.label, epoch: t.epochs[i] ?? 0, churn: value * 100,
         low: (finite(churn.low) ?? value) * 100, high: (finite(churn.high) ?? value) * 100, n: churn.n,
-        text: `${oneLine(facet, line)}, epoch ${t.epochs[i]}\nchurn ${withInterval(churn)}\nn = ${churn.n}` }];
+        text: `${oneLine(facet, hardware)}, epoch ${t.epochs[i]}\nchurn ${withInterval(churn)}\nn = ${churn.n}` }];
     });
   });
 }
 
 function drawn(title: string, points: Point[], facets: string[], palette: Palette | null): Element {
   const shown = points.filter((p) => facets.includes(p.facet));
-  const ends = [...new Map(shown.map((p) => [p.z, p])).values()];
-  const stroke = palette ? { stroke: "line" } : { stroke: INK };
+  const colour = palette ? "hardware" : INK;
   return plot(title, {
-    width: 900, height: 190 + topMargin(facets), marginLeft: 46, marginRight: palette ? 16 : 190, marginTop: topMargin(facets), marginBottom: 34,
+    width: 900, height: 190 + topMargin(facets), marginLeft: 46, marginTop: topMargin(facets), marginBottom: 34,
     x: { label: "epoch", grid: true, ticks: epochTicks(shown.map((p) => p.epoch)), tickFormat: "d" },
     y: { label: "churn (%)", grid: true, nice: true, zero: true },
     fx: { domain: facets, label: null, padding: 0.18 },
     ...(palette ? { color: palette } : {}),
     marks: [
       Plot.frame({ stroke: GRID }),
-      Plot.areaY(shown, { fx: "facet", x: "epoch", y1: "low", y2: "high", fill: palette ? "line" : INK, z: "z", fillOpacity: 0.15 }),
-      Plot.line(shown, { fx: "facet", x: "epoch", y: "churn", z: "z", strokeWidth: 2, marker: "dot", ...stroke }),
+      Plot.areaY(shown, { fx: "facet", x: "epoch", y1: "low", y2: "high", fill: colour, z: "z", fillOpacity: 0.15 }),
+      Plot.line(shown, { fx: "facet", x: "epoch", y: "churn", z: "z", stroke: colour, strokeWidth: 2, marker: "dot" }),
       Plot.dot(shown, { fx: "facet", x: "epoch", y: "churn", r: 5, fill: "transparent", title: "text" }),
-      ...(palette ? [] : [Plot.text(ends, { fx: "facet", x: "epoch", y: "churn", text: "line", textAnchor: "start", dx: 6, fill: INK })]),
     ],
-    style: { background: "none", color: INK, fontSize: "11px", overflow: "visible" },
+    style: { background: "none", color: INK, fontSize: "11px" },
   });
 }
 
@@ -65,10 +68,10 @@ export function trajectories(study: Study, palette: Palette): HTMLElement | null
   const inside = pointsOf(study, study.trajectories.filter((t) => t.factor === null));
   const across = pointsOf(study, study.trajectories.filter((t) => t.factor !== null));
   const facets = (points: Point[]) => fewOfEveryPlan([...new Set(points.map((p) => p.facet))], MOST_SETTINGS);
-  const rows = (points: Point[]) => points.map((p) => ({ setting: p.facet, of: p.line, epoch: p.epoch, churn_percent: p.churn, low_percent: p.low, high_percent: p.high, n: p.n }));
+  const rows = (points: Point[]) => points.map((p) => ({ setting: oneLine(p.facet), hardware: p.hardware || undefined, epoch: p.epoch, churn_percent: p.churn, low_percent: p.low, high_percent: p.high, n: p.n }));
   const cut = (points: Point[]) => {
     const all = new Set(points.map((p) => p.facet)).size;
-    return all > MOST_SETTINGS ? ` ${MOST_SETTINGS} of ${all} plans and settings, of every plan the first.` : "";
+    return all > MOST_SETTINGS ? ` ${MOST_SETTINGS} of ${all} are drawn, of every plan the first.` : "";
   };
   return section("How trainings part", "",
     inside.length === 0 ? null : figure(`Churn of two members of a cohort at each evaluation whose predictions were kept; bands are 95 % intervals, each evaluation on its own.${cut(inside)}`,
