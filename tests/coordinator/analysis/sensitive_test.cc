@@ -61,15 +61,18 @@ TEST(SensitiveTest, TheSignTestEqualsSciPy) {
 
 TEST(SensitiveTest, OnlyThoseThatFlipOftenEnoughToTellAreTested) {
   // Of ten draws: example 0 flips nine times, always to 1; example 1 five times, which is 1/16 at
-  // the least; example 2 ten times, half of them each way; example 3 never.
-  PredictionMatrix a(4, 2);
-  PredictionMatrix b(4, 2);
+  // the least; example 2 ten times, half of them each way; example 3 never; example 4 ten times,
+  // about five classes, of which none is in more than four.
+  const std::vector<int16_t> from = {0, 1, 2, 3, 4, 0, 1, 2, 3, 4};
+  const std::vector<int16_t> to = {1, 2, 3, 4, 0, 2, 3, 4, 0, 1};
+  PredictionMatrix a(5, 5);
+  PredictionMatrix b(5, 5);
   for (int16_t r = 0; r < 10; ++r) {
     const auto half = static_cast<int16_t>(r % 2);
-    ASSERT_TRUE(a.AddAnswers(std::vector<int16_t>{0, 0, half, 1}).ok());
+    ASSERT_TRUE(a.AddAnswers(std::vector<int16_t>{0, 0, half, 1, from[r]}).ok());
     ASSERT_TRUE(b.AddAnswers(std::vector<int16_t>{static_cast<int16_t>(r < 9 ? 1 : 0),
                                                   static_cast<int16_t>(r < 5 ? 1 : 0),
-                                                  static_cast<int16_t>(1 - half), 1})
+                                                  static_cast<int16_t>(1 - half), 1, to[r]})
                     .ok());
   }
 
@@ -82,6 +85,15 @@ TEST(SensitiveTest, OnlyThoseThatFlipOftenEnoughToTellAreTested) {
   ASSERT_TRUE(tests[2].has_value());
   EXPECT_DOUBLE_EQ(tests[2]->p_fdr, 1);
   EXPECT_FALSE(tests[3].has_value());
+  EXPECT_FALSE(tests[4].has_value());
+}
+
+// Four of 17 is 0.0490, which alone could be claimed, and 0.0515 of what is left of 1: more than
+// the level allows to be looked at.
+TEST(SensitiveTest, BeyondTheLargestPThatTheLevelAllowsNothingIsFound) {
+  EXPECT_NEAR(SignTestP({0, 17, 4}), 0.049041748046875, 1e-12);
+  EXPECT_DOUBLE_EQ(AdjustForDiscoveries(std::vector<FlipsAbout>{{0, 17, 4}}, 0.05)[0], 1);
+  EXPECT_LT(AdjustForDiscoveries(std::vector<FlipsAbout>{{0, 17, 3}}, 0.05)[0], 0.05);
 }
 
 // The definition, written out: the largest p of the support that the level allows, then for every
