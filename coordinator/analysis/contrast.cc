@@ -100,17 +100,14 @@ std::vector<double> SharesBelow(const std::vector<double>& values, std::vector<d
 std::optional<Interval> BrunnerMunzel(double value, std::span<const double> below,
                                       std::span<const double> above) {
   if (std::min(std::ssize(below), std::ssize(above)) < kLeastDraws) return std::nullopt;
-  double variance = 0;
-  double squares = 0;
-  for (const std::span<const double> side : {below, above}) {
-    const auto n = static_cast<double>(side.size());
+  const auto variance = [](std::span<const double> side) {
     const double sd = SdOf(side);
-    variance += sd * sd / n;
-    squares += std::pow(sd * sd / n, 2) / (n - 1);
-  }
-  if (!(std::sqrt(variance) > kRounding)) return std::nullopt;
-  const double half =
-      TQuantile(variance * variance / squares, 1 - kLevel / 2) * std::sqrt(variance);
+    return sd * sd / static_cast<double>(side.size());
+  };
+  const ErrorOfDifference error =
+      AddErrors(variance(below), std::ssize(below), variance(above), std::ssize(above));
+  if (!(std::sqrt(error.variance) > kRounding)) return std::nullopt;
+  const double half = TQuantile(error.degrees, 1 - kLevel / 2) * std::sqrt(error.variance);
   return Interval{value - half, value + half};
 }
 
@@ -180,16 +177,28 @@ Jackknifed LogPooledSdWithoutEach(std::span<const std::vector<double>> groups) {
 }
 
 Jackknifed PairMeanWithoutEach(const PairSums& sums) {
-  const auto n = static_cast<double>(sums.of_member.size());
-  NF_CHECK(n >= 2);
+  NF_CHECK(sums.of_member.size() >= 2);
+  return PairMeanWithoutEach(sums, SameForAllPairs(sums.of_member.size(), 1));
+}
+
+Jackknifed PairMeanWithoutEach(const PairSums& sums, const PairSums& counts) {
+  NF_CHECK(counts.total > 0 && sums.of_member.size() == counts.of_member.size());
   Jackknifed figure;
-  figure.n = static_cast<int64_t>(sums.of_member.size());
-  figure.all = sums.total / (n * (n - 1) / 2);
-  if (figure.n < kLeastDraws) return figure;
-  for (const double of_member : sums.of_member) {
-    figure.without.push_back((sums.total - of_member) / ((n - 1) * (n - 2) / 2));
+  figure.n = std::ssize(sums.of_member);
+  figure.all = sums.total / counts.total;
+  for (size_t i = 0; i < sums.of_member.size(); ++i) {
+    const double left = counts.total - counts.of_member[i];
+    if (left > 0) figure.without.push_back((sums.total - sums.of_member[i]) / left);
   }
+  // One that is in all pairs leaves nothing.
+  if (std::ssize(figure.without) < figure.n) figure.without.clear();
   return figure;
+}
+
+ErrorOfDifference AddErrors(double of_a, int64_t n_a, double of_b, int64_t n_b) {
+  const double squares =
+      of_a * of_a / static_cast<double>(n_a - 1) + of_b * of_b / static_cast<double>(n_b - 1);
+  return {of_a + of_b, squares > 0 ? (of_a + of_b) * (of_a + of_b) / squares : 1};
 }
 
 Jackknifed MeanOfFigures(std::span<const Jackknifed> figures) {
@@ -229,12 +238,7 @@ Contrast UnpairedContrast(const Jackknifed& a, const Jackknifed& b, Scale scale,
                           const std::string& unit) {
   std::optional<ErrorOfDifference> error;
   if (HasError(a) && HasError(b)) {
-    const double of_a = JackknifeVariance(a);
-    const double of_b = JackknifeVariance(b);
-    const double squares =
-        of_a * of_a / static_cast<double>(a.n - 1) + of_b * of_b / static_cast<double>(b.n - 1);
-    error =
-        ErrorOfDifference{of_a + of_b, squares > 0 ? (of_a + of_b) * (of_a + of_b) / squares : 1};
+    error = AddErrors(JackknifeVariance(a), a.n, JackknifeVariance(b), b.n);
   }
   return Tell(a, b, error, {scale, unit, "a jackknife on each side, Welch's degrees of freedom"});
 }

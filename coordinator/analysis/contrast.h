@@ -32,6 +32,8 @@ Jackknifed LogSdWithoutEach(std::span<const double> values);  // ln of the SD (d
 Jackknifed LogPooledSdWithoutEach(std::span<const std::vector<double>> groups);
 // The mean over pairs: churn, from its sums. n >= 2.
 Jackknifed PairMeanWithoutEach(const PairSums& sums);
+// The same where a pair has any number of values, as PairMean; at least one.
+Jackknifed PairMeanWithoutEach(const PairSums& sums, const PairSums& counts);
 
 // (n - 1) / n times the squared deviations of the values without one draw from that of all.
 double JackknifeVariance(const Jackknifed& figure);
@@ -48,6 +50,10 @@ struct ErrorOfDifference {
   double variance = 0;
   double degrees = 0;
 };
+
+// Of two figures of n_a and n_b draws that have nothing in common, by their variances: the variance
+// of their sum or difference, with Welch's and Satterthwaite's degrees of freedom.
+ErrorOfDifference AddErrors(double of_a, int64_t n_a, double of_b, int64_t n_b);
 
 struct Contrast {
   Estimate estimate;

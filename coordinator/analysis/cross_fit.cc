@@ -28,41 +28,25 @@ std::map<uint32_t, Rows> RowsBy(const std::vector<uint32_t>& key, const Rows& ro
   return by_key;
 }
 
-// Some members choose, others measure.
-struct Way {
-  Tally choosing;
-  Rows measuring;
-};
-
-// What the measuring members of a way say of what was chosen.
+// What those who measure say of what was chosen.
 struct Measured {
   std::optional<Jackknifed> disagreement;  // Over replicates; absent without a pair.
   Jackknifed accuracy;
 };
 
 // Absent where nothing is chosen or nobody measures.
-std::optional<Measured> Measure(const CellMembers& members, const Way& way,
-                                std::span<const int32_t> labels, int64_t count) {
-  const std::vector<int64_t> chosen = MostDiffering(way.choosing, count);
-  if (chosen.empty() || way.measuring.empty()) return std::nullopt;
+std::optional<Measured> Measure(const CellMembers& members, const Tally& choosing,
+                                const Rows& measuring, std::span<const int32_t> labels,
+                                int64_t count) {
+  const std::vector<int64_t> chosen = MostDiffering(choosing, count);
+  if (chosen.empty() || measuring.empty()) return std::nullopt;
   std::vector<int32_t> right;
   for (const int64_t x : chosen) right.push_back(labels[static_cast<size_t>(x)]);
   const PredictionMatrix said = members.answers.SelectExamples(chosen);
   Measured measured;
-  measured.accuracy = MeanWithoutEach(AccuracyOfReplicates(members, said, way.measuring, right));
-  const ReplicateSums sums = PairsOfReplicates(members, said, way.measuring);
-  if (sums.pairs.total == 0) return measured;
-  Jackknifed& disagreement = measured.disagreement.emplace();
-  disagreement.all = sums.churn.total / sums.pairs.total;
-  disagreement.n = std::ssize(sums.pairs.of_member);
-  for (size_t r = 0; r < sums.pairs.of_member.size(); ++r) {
-    const double left = sums.pairs.total - sums.pairs.of_member[r];
-    if (left > 0) {
-      disagreement.without.push_back((sums.churn.total - sums.churn.of_member[r]) / left);
-    }
-  }
-  // Without a replicate that is in all pairs nothing is left: then there is no error.
-  if (std::ssize(disagreement.without) < disagreement.n) disagreement.without.clear();
+  measured.accuracy = MeanWithoutEach(AccuracyOfReplicates(members, said, measuring, right));
+  const ReplicateSums sums = PairsOfReplicates(members, said, measuring);
+  if (sums.pairs.total > 0) measured.disagreement = PairMeanWithoutEach(sums.churn, sums.pairs);
   return measured;
 }
 
@@ -79,29 +63,25 @@ Estimate MeanOfHalves(const Jackknifed& a, const Jackknifed& b) {
     estimate.note = "without one of them no pair is left: no interval";
     return estimate;
   }
-  const double of_a = JackknifeVariance(a);
-  const double of_b = JackknifeVariance(b);
-  const double error = std::sqrt(of_a + of_b) / 2;
+  const ErrorOfDifference of_sum = AddErrors(JackknifeVariance(a), a.n, JackknifeVariance(b), b.n);
+  const double error = std::sqrt(of_sum.variance) / 2;
   if (!(error > kRounding)) {
     estimate.note = "leaving out any one replicate changes nothing: no interval";
     return estimate;
   }
-  const double degrees =
-      (of_a + of_b) * (of_a + of_b) /
-      (of_a * of_a / static_cast<double>(a.n - 1) + of_b * of_b / static_cast<double>(b.n - 1));
-  const double half = TQuantile(degrees, 1 - kLevel / 2) * error;
+  const double half = TQuantile(of_sum.degrees, 1 - kLevel / 2) * error;
   estimate.low = *estimate.value - half;
   estimate.high = *estimate.value + half;
   CutInterval(estimate, 0, 1);
   return estimate;
 }
 
-CrossFitted ByHalves(const CellMembers& members, const std::array<Rows, 2>& halves,
+CrossFitted ByHalves(const CellMembers& members, const std::array<Half, 2>& halves,
                      std::span<const int32_t> labels, int64_t count) {
   const std::optional<Measured> on_b =
-      Measure(members, {TallyOf(members, halves[0]), halves[1]}, labels, count);
+      Measure(members, halves[0].tally, halves[1].rows, labels, count);
   const std::optional<Measured> on_a =
-      Measure(members, {TallyOf(members, halves[1]), halves[0]}, labels, count);
+      Measure(members, halves[1].tally, halves[0].rows, labels, count);
   if (!on_a || !on_b || !on_a->disagreement || !on_b->disagreement) {
     const std::string why = "a half chooses nothing, or has no pair to measure on";
     const auto n = static_cast<int64_t>(on_a ? on_a->accuracy.n : 0) +
@@ -142,7 +122,7 @@ CrossFitted ByTwos(const CellMembers& members, const std::vector<Rows>& replicat
           other.first != r && other.first != s && other.second != r && other.second != s;
       if (apart) others.Add(of_other);
     }
-    const auto measured = Measure(members, {std::move(others), rows_of(r, s)}, labels, count);
+    const auto measured = Measure(members, others, rows_of(r, s), labels, count);
     if (!measured || !measured->disagreement) continue;
     add(measured->disagreement->all, r, s, disagreement);
     add(measured->accuracy.all, r, s, accuracy);
@@ -244,18 +224,23 @@ std::vector<int64_t> MostDiffering(const Tally& tally, int64_t count) {
   return examples;
 }
 
-CrossFitted CrossFit(const CellMembers& members, const std::vector<bool>& marked,
-                     std::span<const int32_t> labels, int64_t count) {
+std::array<Half, 2> HalvesOf(const CellMembers& members, const std::vector<bool>& marked) {
   NF_CHECK(marked.size() == members.cells.size());
+  std::array<Half, 2> halves;
+  for (size_t m = 0; m < marked.size(); ++m) halves[marked[m] ? 0 : 1].rows.push_back(m);
+  for (Half& half : halves) half.tally = TallyOf(members, half.rows);
+  return halves;
+}
+
+CrossFitted CrossFit(const CellMembers& members, const std::array<Half, 2>& halves,
+                     std::span<const int32_t> labels, int64_t count) {
   NF_CHECK(labels.size() == static_cast<size_t>(members.answers.examples()));
-  std::array<Rows, 2> halves;
-  Rows all;
-  for (size_t m = 0; m < marked.size(); ++m) {
-    halves[marked[m] ? 0 : 1].push_back(m);
-    all.push_back(m);
-  }
   std::vector<Rows> replicates;
-  for (const auto& [number, rows] : RowsBy(members.replicates, all)) replicates.push_back(rows);
+  for (const Half& half : halves) {
+    for (const auto& [number, rows] : RowsBy(members.replicates, half.rows)) {
+      replicates.push_back(rows);
+    }
+  }
   const auto n = std::ssize(replicates);
   if (n < 4) {
     const Estimate absent =

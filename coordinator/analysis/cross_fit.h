@@ -4,6 +4,7 @@
 // chooses and what measures are replicates, with their members in all cells.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,8 +54,17 @@ Tally TallyOf(const CellMembers& members, const Rows& rows);
 // and none on which all agree.
 std::vector<int64_t> MostDiffering(const Tally& tally, int64_t count);
 
-// Of the `count` examples that some members disagree on most, how much do others? Those with and
-// without a mark choose for each other, or, below six replicates, all but two for each two; the
+// Some replicates: their rows, and what these say.
+struct Half {
+  Rows rows;
+  Tally tally;
+};
+// Those with a mark, then those without; `marked` has an entry for each member, the same for all of
+// a replicate.
+std::array<Half, 2> HalvesOf(const CellMembers& members, const std::vector<bool>& marked);
+
+// Of the `count` examples that some members disagree on most, how much do others? Two halves
+// choose for each other, or, below six replicates, all but two for each two; the
 // mean over these ways. It is of the examples that were chosen: the interval leaves out one
 // replicate from what measures, not from what chooses; Student's t, of halves with Welch's degrees
 // of freedom. Absent below four replicates.
@@ -62,9 +72,8 @@ struct CrossFitted {
   Estimate disagreement;  // Share of the pairs inside cells that disagree.
   Estimate accuracy;      // Share of right answers, a mean over replicates of their members.
 };
-// `marked` has an entry for each member, the same for all of a replicate; `labels` has one for each
-// example.
-CrossFitted CrossFit(const CellMembers& members, const std::vector<bool>& marked,
+// `labels` has one entry for each example.
+CrossFitted CrossFit(const CellMembers& members, const std::array<Half, 2>& halves,
                      std::span<const int32_t> labels, int64_t count);
 
 }  // namespace noisefloor::analysis

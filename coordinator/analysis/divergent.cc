@@ -1,6 +1,7 @@
 #include "coordinator/analysis/divergent.h"
 
 #include <array>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -48,15 +49,10 @@ std::vector<int64_t> WithEquals(const Tally& tally, int64_t count) {
 
 DivergentSet FindDivergent(const CellMembers& members, const std::vector<bool>& selecting,
                            std::span<const int32_t> labels, int64_t count) {
-  NF_CHECK(selecting.size() == members.cells.size());
   DivergentSet set;
-  Rows all;
-  std::array<Rows, 2> halves;
-  for (size_t m = 0; m < selecting.size(); ++m) {
-    all.push_back(m);
-    halves[selecting[m] ? 0 : 1].push_back(m);
-  }
-  const Tally tally = TallyOf(members, halves[0]);
+  const std::array<Half, 2> halves = HalvesOf(members, selecting);
+  const Tally& tally = halves[0].tally;
+  const Rows& measuring = halves[1].rows;
   const std::vector<int64_t> chosen = MostDiffering(tally, count);
   const PredictionMatrix shown = members.answers.SelectExamples(chosen);
   for (size_t k = 0; k < chosen.size(); ++k) {
@@ -65,11 +61,13 @@ DivergentSet FindDivergent(const CellMembers& members, const std::vector<bool>& 
     row.example = chosen[k];
     row.selected_by = static_cast<double>(tally.differing[at]) / static_cast<double>(tally.pairs);
     const PredictionMatrix said = shown.SelectExamples(std::array{static_cast<int64_t>(k)});
-    row.disagreement = DisagreementOf(PairsOfReplicates(members, said, halves[1]));
+    row.disagreement = DisagreementOf(PairsOfReplicates(members, said, measuring));
     row.accuracy =
-        AccuracyOf(AccuracyOfReplicates(members, said, halves[1], std::array{labels[at]}));
+        AccuracyOf(AccuracyOfReplicates(members, said, measuring, std::array{labels[at]}));
   }
-  set.subset = CrossFit(members, selecting, labels, count);
+  set.subset = CrossFit(members, halves, labels, count);
+  Rows all(members.cells.size());
+  std::iota(all.begin(), all.end(), size_t{0});
   set.by_all = WithEquals(TallyOf(members, all), count);
   return set;
 }

@@ -95,17 +95,16 @@ std::vector<double> AdjustForDiscoveries(std::span<const FlipsAbout> about, doub
     possible.insert(possible.end(), alike.possible.begin(), alike.possible.end());
   }
   std::ranges::sort(possible);
-  // The largest t that the level allows; rising sums, so that the first that is too much ends it.
-  double last = 0;
-  for (const double t : possible) {
+  // The largest t that the level allows: sums rise with t.
+  const auto beyond = std::ranges::partition_point(possible, [&](double t) {
     double sum = 0;
     for (const auto& [flips, alike] : by_flips) {
       const double up_to = alike.UpTo(t);
       sum += up_to < 1 ? alike.count * up_to / (1 - up_to) : HUGE_VAL;
     }
-    if (!(sum <= level * static_cast<double>(about.size()))) break;
-    last = t;
-  }
+    return sum <= level * static_cast<double>(about.size());
+  });
+  const double last = beyond == possible.begin() ? 0 : *(beyond - 1);
   const auto expected = [&](double t) {
     double sum = 0;
     for (const auto& [flips, alike] : by_flips) {

@@ -49,7 +49,8 @@ CrossFitted OfHalves(const CellMembers& one, const CellMembers& other,
                      std::span<const int32_t> labels, int64_t count) {
   std::vector<bool> marked(one.cells.size(), true);
   marked.resize(one.cells.size() + other.cells.size(), false);
-  return CrossFit(Together(one, other), marked, labels, count);
+  const CellMembers both = Together(one, other);
+  return CrossFit(both, HalvesOf(both, marked), labels, count);
 }
 
 using Replicates = std::set<uint32_t>;

@@ -62,7 +62,7 @@ TEST(DivergentTest, OneHalfSelectsAndTheOtherMeasures) {
   EXPECT_DOUBLE_EQ(*set.examples[1].disagreement.value, 1.0);
   EXPECT_DOUBLE_EQ(*set.examples[1].accuracy.value, 0.5);
   const auto [all, selects] = Together(selecting, measuring);
-  const CrossFitted twin = CrossFit(all, selects, labels, 10);
+  const CrossFitted twin = CrossFit(all, HalvesOf(all, selects), labels, 10);
   EXPECT_EQ(*set.subset.disagreement.value, *twin.disagreement.value);
   EXPECT_EQ(*set.subset.accuracy.value, *twin.accuracy.value);
   // All four: of six pairs example 1 has three that disagree, 2 has four, 3 has three.
