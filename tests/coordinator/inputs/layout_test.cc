@@ -22,9 +22,9 @@ TEST(LayoutTest, FilesLieWhereTheirKindAndTestSetSay) {
 TEST(LayoutTest, PredictionsOnTheWayHaveTheNumberOfTheirEvaluation) {
   EXPECT_EQ(NumberOnTheWay("predictions-1"), 1);
   EXPECT_EQ(NumberOnTheWay("predictions-996"), 996);
-  for (const char* other : {"predictions", "predictions-", "predictions-0", "predictions--1",
-                            "predictions-1x", "predictions-x", "weights-1",
-                            "predictions-99999999999999999999"}) {
+  for (const char* other :
+       {"predictions", "predictions-", "predictions-0", "predictions--1", "predictions-1x",
+        "predictions-x", "weights-1", "predictions-99999999999999999999"}) {
     EXPECT_FALSE(NumberOnTheWay(other).has_value()) << other;
   }
 }
