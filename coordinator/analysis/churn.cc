@@ -20,6 +20,29 @@ namespace {
 
 constexpr int64_t kMostCounts = 1 << 15;  // Of answers at a time: they stay in the cache.
 
+// Rows lie so far apart that a processor does not foresee the next one: what of it is read soon is
+// asked for ahead. Of examples [first, last).
+class Ahead {
+ public:
+  Ahead(const PredictionMatrix& rows, int64_t first, int64_t last)
+      : rows_(rows), first_(first), last_(last) {}
+  std::span<const int16_t> Row(int64_t member) const {
+    if (member + kRows < rows_.members()) {
+      const int16_t* const row = rows_.Row(member + kRows).data();
+      __builtin_prefetch(row + first_);
+      __builtin_prefetch(row + last_ - 1);
+    }
+    return rows_.Row(member);
+  }
+
+ private:
+  static constexpr int64_t kRows = 4;
+
+  const PredictionMatrix& rows_;
+  int64_t first_;
+  int64_t last_;
+};
+
 // How many members gave each answer, of some examples at a time.
 class AnswerCounts {
  public:
@@ -27,15 +50,23 @@ class AnswerCounts {
 
   // Of examples [first, last).
   void Count(int64_t first, int64_t last) {
+    Count(first, last, [](int64_t, int32_t) {});
+  }
+  // The same; calls each(x, count) for each answer to these that a member has: how many members
+  // before it gave it to example first + x.
+  template <typename Each>
+  void Count(int64_t first, int64_t last, const Each& each) {
     first_ = first;
     last_ = last;
     const int64_t classes = answers_.classes();
     counts_.assign(static_cast<size_t>((last - first) * classes), 0);
+    const Ahead rows(answers_, first, last);
     for (int64_t m = 0; m < answers_.members(); ++m) {
-      const std::span<const int16_t> row = answers_.Row(m);
+      const std::span<const int16_t> row = rows.Row(m);
       for (int64_t x = first; x < last; ++x) {
         const int16_t answer = row[static_cast<size_t>(x)];
-        if (answer >= 0) ++counts_[static_cast<size_t>((x - first) * classes + answer)];
+        if (answer < 0) continue;
+        each(x - first, counts_[static_cast<size_t>((x - first) * classes + answer)]++);
       }
     }
   }
@@ -49,8 +80,6 @@ class AnswerCounts {
       }
     }
   }
-  // {examples, classes}
-  std::span<const int32_t> counts() const { return counts_; }
   // How often the answers of a row to these differ from those of the members.
   int64_t Differing(std::span<const int16_t> row) const {
     int64_t equal = 0;
@@ -146,8 +175,9 @@ std::vector<int64_t> CountDifferingFromAll(const PredictionMatrix& rows,
   AnswerCounts counts(others);
   ForSomeExamples(others, [&](int64_t first, int64_t last) {
     counts.Count(first, last);
+    const Ahead ahead(rows, first, last);
     for (int64_t m = 0; m < rows.members(); ++m) {
-      differing[static_cast<size_t>(m)] += counts.Differing(rows.Row(m));
+      differing[static_cast<size_t>(m)] += counts.Differing(ahead.Row(m));
     }
   });
   return differing;
@@ -171,8 +201,9 @@ DifferingOfSides CountDifferingOfSides(const PredictionMatrix& a, const Predicti
   ForSomeExamples(a, [&](int64_t first, int64_t last) {
     for (AnswerCounts& side : counts) side.Count(first, last);
     for (size_t s = 0; s < 2; ++s) {
+      const Ahead ahead(*sides[s], first, last);
       for (int64_t m = 0; m < sides[s]->members(); ++m) {
-        const std::span<const int16_t> row = sides[s]->Row(m);
+        const std::span<const int16_t> row = ahead.Row(m);
         differing.inside[s][static_cast<size_t>(m)] += counts[s].Differing(row);
         differing.across[s][static_cast<size_t>(m)] += counts[1 - s].Differing(row);
       }
@@ -231,10 +262,8 @@ Estimate AnyOf(const PredictionMatrix& answers, int64_t k) {
   }
   if (answers.examples() == 0) return Absent("fraction", n, "there are no examples");
   // In whole numbers for some examples at a time: where all agree nothing of rounding is left.
-  std::vector<int64_t> groups_of(static_cast<size_t>(n) + 1, 0);
-  std::vector<int64_t> with_one(groups_of.size(), 0);  // Of which a certain one of them is one.
+  std::vector<int64_t> with_one(static_cast<size_t>(n) + 1, 0);  // A certain one of so many.
   for (int64_t count = 1; count <= n; ++count) {
-    groups_of[static_cast<size_t>(count)] = Groups(count, k);
     with_one[static_cast<size_t>(count)] = Groups(count - 1, k - 1);
   }
   double agree = 0;
@@ -242,15 +271,15 @@ Estimate AnyOf(const PredictionMatrix& answers, int64_t k) {
   std::vector<double> agree_without(n > k ? static_cast<size_t>(n) : 0, 0);
   AnswerCounts counts(answers);
   ForSomeExamples(answers, [&](int64_t first, int64_t last) {
-    counts.Count(first, last);
-    int64_t groups = 0;
-    for (const int32_t count : counts.counts()) {
-      if (count >= k) groups += groups_of[static_cast<size_t>(count)];
-    }
+    int64_t groups = 0;  // Each is counted with the last of its members.
+    counts.Count(first, last, [&](int64_t, int32_t before) {
+      groups += with_one[static_cast<size_t>(before) + 1];
+    });
     agree += static_cast<double>(groups) / static_cast<double>(Groups(n, k));
+    const Ahead ahead(answers, first, last);
     for (size_t m = 0; m < agree_without.size(); ++m) {
       int64_t with_member = 0;  // That answer as it does: k - 1 others of those that do.
-      counts.ForRow(answers.Row(static_cast<int64_t>(m)),
+      counts.ForRow(ahead.Row(static_cast<int64_t>(m)),
                     [&](int32_t count) { with_member += with_one[static_cast<size_t>(count)]; });
       agree_without[m] +=
           static_cast<double>(groups - with_member) / static_cast<double>(Groups(n - 1, k));
@@ -266,8 +295,13 @@ Estimate AnyDisagreement(const PredictionMatrix& answers) {
   const int64_t n = answers.members();
   if (n < 2) return Absent("fraction", n, "needs two members, there are " + std::to_string(n));
   if (answers.examples() == 0) return Absent("fraction", n, "there are no examples");
-  int64_t hits = 0;
-  for (const double disagreement : DisagreementByExample(answers)) hits += disagreement > 0;
+  std::vector<uint8_t> differ(static_cast<size_t>(answers.examples()), 0);
+  const std::span<const int16_t> first = answers.Row(0);
+  for (int64_t m = 1; m < n; ++m) {
+    const std::span<const int16_t> row = answers.Row(m);
+    for (size_t x = 0; x < differ.size(); ++x) differ[x] |= uint8_t{Differ(first[x], row[x])};
+  }
+  const int64_t hits = std::ranges::count(differ, 1);
   Estimate estimate;
   estimate.value = static_cast<double>(hits) / static_cast<double>(answers.examples());
   estimate.n = n;
@@ -286,25 +320,17 @@ Estimate AnyDisagreement(const PredictionMatrix& answers) {
   return estimate;
 }
 
-std::vector<double> DisagreementByExample(const PredictionMatrix& answers) {
+std::vector<int64_t> PairsThatDiffer(const PredictionMatrix& answers) {
   NF_CHECK(answers.members() >= 2);
-  const int64_t classes = answers.classes();
-  const int64_t pairs = answers.members() * (answers.members() - 1);
-  std::vector<double> disagreement;
-  disagreement.reserve(static_cast<size_t>(answers.examples()));
+  std::vector<int64_t> agree(static_cast<size_t>(answers.examples()), 0);
   AnswerCounts counts(answers);
   ForSomeExamples(answers, [&](int64_t first, int64_t last) {
-    counts.Count(first, last);
-    for (int64_t x = 0; x < last - first; ++x) {
-      int64_t agree = 0;
-      for (const int64_t count : counts.counts().subspan(static_cast<size_t>(x * classes),
-                                                         static_cast<size_t>(classes))) {
-        agree += count * (count - 1);
-      }
-      disagreement.push_back(static_cast<double>(pairs - agree) / static_cast<double>(pairs));
-    }
+    int64_t* const of_first = agree.data() + first;
+    counts.Count(first, last, [&](int64_t x, int32_t before) { of_first[x] += before; });
   });
-  return disagreement;
+  const int64_t pairs = answers.members() * (answers.members() - 1) / 2;
+  for (int64_t& count : agree) count = pairs - count;
+  return agree;
 }
 
 }  // namespace noisefloor::analysis

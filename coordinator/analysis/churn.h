@@ -60,7 +60,7 @@ Estimate AnyOf(const PredictionMatrix& answers, int64_t k);
 // would spread.
 Estimate AnyDisagreement(const PredictionMatrix& answers);
 
-// For each example, the fraction of pairs of members that disagree. members >= 2.
-std::vector<double> DisagreementByExample(const PredictionMatrix& answers);
+// For each example, how many pairs of members disagree. members >= 2.
+std::vector<int64_t> PairsThatDiffer(const PredictionMatrix& answers);
 
 }  // namespace noisefloor::analysis

@@ -201,13 +201,9 @@ Tally TallyOf(const CellMembers& members, const Rows& rows) {
   for (const auto& [cell, of_cell] : RowsBy(members.cells, rows)) {
     if (of_cell.size() < 2) continue;
     const std::vector<int64_t> selected(of_cell.begin(), of_cell.end());
-    const std::vector<double> shares = DisagreementByExample(members.answers.Select(selected));
-    const int64_t pairs = std::ssize(of_cell) * (std::ssize(of_cell) - 1) / 2;
-    tally.pairs += pairs;
-    // Whole pairs, so that equal counts are equal scores.
-    for (size_t x = 0; x < shares.size(); ++x) {
-      tally.differing[x] += std::llround(shares[x] * static_cast<double>(pairs));
-    }
+    const std::vector<int64_t> differing = PairsThatDiffer(members.answers.Select(selected));
+    for (size_t x = 0; x < differing.size(); ++x) tally.differing[x] += differing[x];
+    tally.pairs += std::ssize(of_cell) * (std::ssize(of_cell) - 1) / 2;
   }
   return tally;
 }

@@ -55,6 +55,11 @@ std::vector<size_t> MayBeLargest(std::span<const double> values,
   const double rivals = static_cast<double>(values.size()) - 1;
   const bool tested = without.size() >= 3 && values.size() >= 2;
   const double critical = tested ? TQuantile(n - 1, 1 - level / rivals) : 0;
+  // {values, replicates}: two values are compared over all replicates at a time.
+  std::vector<double> of_value(values.size() * without.size());
+  for (size_t r = 0; r < without.size(); ++r) {
+    for (size_t c = 0; c < values.size(); ++c) of_value[c * without.size() + r] = without[r][c];
+  }
   // Whoever is beaten is beaten soon: by the largest.
   std::vector<size_t> largest_first(values.size());
   std::iota(largest_first.begin(), largest_first.end(), size_t{0});
@@ -63,9 +68,11 @@ std::vector<size_t> MayBeLargest(std::span<const double> values,
     const auto beats = [&](size_t d) {
       const double difference = values[d] - values[c];
       if (!(difference > 0)) return false;
+      const double* const of_d = of_value.data() + d * without.size();
+      const double* const of_c = of_value.data() + c * without.size();
       double squares = 0;
-      for (const std::vector<double>& left : without) {
-        const double deviation = left[d] - left[c] - difference;
+      for (size_t r = 0; r < without.size(); ++r) {
+        const double deviation = of_d[r] - of_c[r] - difference;
         squares += deviation * deviation;
       }
       const double error = std::sqrt(squares * (n - 1) / n);

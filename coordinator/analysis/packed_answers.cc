@@ -6,8 +6,6 @@
 #include <span>
 #include <utility>
 
-#include "common/base/check.h"
-
 // Whole numbers: the same on every processor. GCC alone makes a copy for wider vectors that is
 // chosen as the program begins, before a sanitizer would be ready for it.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -21,45 +19,65 @@ namespace noisefloor::analysis {
 namespace {
 
 constexpr int64_t kBits = 64;
-constexpr int64_t kWords = 8;  // Of a chunk: few enough that its planes meet in registers.
+constexpr int64_t kWords = PackedAnswers::kWords;
 constexpr int64_t kExamples = kBits * kWords;
 
-// Counts bits of chunks. Loops of a known length over words of one size, which compilers keep in
-// vectors; std::popcount is a call where the processor may not have the instruction.
-class BitCount {
- public:
-  void Add(const std::array<uint64_t, kWords>& words) {
-    for (size_t i = 0; i < kWords; ++i) {
-      uint64_t word = words[i];
-      word -= (word >> 1) & 0x5555555555555555;
-      word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
-      bytes_[i] += (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;  // At most 8 in each byte.
+using Chunk = PackedAnswers::Chunk;
+using Answers = PackedAnswers::Side;
+constexpr int64_t kAtOnce = 4;  // Members that one is compared with.
+
+constexpr int64_t kMostAdded = 255 / 8;  // Counts of a byte's bits that a byte holds.
+
+// Adds how many bits of each byte are set. std::popcount is a call where the processor may not have
+// the instruction.
+[[gnu::always_inline]] inline void AddBits(Chunk& bytes, Chunk& bits) {
+  bits.words -= (bits.words >> 1) & 0x5555555555555555;
+  bits.words = (bits.words & 0x3333333333333333) + ((bits.words >> 2) & 0x3333333333333333);
+  bytes.words += (bits.words + (bits.words >> 4)) & 0x0f0f0f0f0f0f0f0f;
+}
+
+[[gnu::always_inline]] inline int32_t SumOf(const Chunk& bytes) {
+  constexpr uint64_t kEven = 0x00ff00ff00ff00ff;
+  // Four sums of two bytes, added up in the upper 16 bits.
+  const Chunk sums = {
+      (((bytes.words & kEven) + ((bytes.words >> 8) & kEven)) * 0x0001000100010001) >> 48};
+  uint64_t sum = 0;
+  for (int64_t w = 0; w < kWords; ++w) sum += sums.words[w];
+  return static_cast<int32_t>(sum);
+}
+
+// Where one member differs from each of some, added to `counts`; of at most kMostAdded chunks.
+// Written out for each of them, so that what is counted stays in registers.
+template <size_t... kOther>
+[[gnu::always_inline]] inline void AddDiffering(const Answers& one,
+                                                std::array<Answers, sizeof...(kOther)> others,
+                                                int64_t planes, int64_t chunks, int32_t* counts,
+                                                std::index_sequence<kOther...>) {
+  std::array<Chunk, sizeof...(kOther)> bytes{};
+  const Chunk* bits = one.bits;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    std::array<Chunk, sizeof...(kOther)> differ{};
+    for (int64_t plane = 0; plane < planes; ++plane, ++bits) {
+      ((differ[kOther].words |= bits->words ^ (others[kOther].bits++)->words), ...);
     }
-    if (++chunks_ == kMostChunks) Drain();
-  }
-  int64_t Total() {
-    Drain();
-    return total_;
-  }
-
- private:
-  static constexpr int kMostChunks = 255 / 8;  // Whose counts a byte holds.
-
-  void Drain() {
-    constexpr uint64_t kEven = 0x00ff00ff00ff00ff;
-    constexpr uint64_t kOnes = 0x0001000100010001;
-    for (uint64_t& bytes : bytes_) {
-      // Four sums of two bytes, added up in the upper 16 bits.
-      total_ += static_cast<int64_t>((((bytes & kEven) + ((bytes >> 8) & kEven)) * kOnes) >> 48);
-      bytes = 0;
+    if (one.undefined != nullptr) {
+      ((differ[kOther].words |= one.undefined[chunk].words | others[kOther].undefined[chunk].words),
+       ...);
     }
-    chunks_ = 0;
+    (AddBits(bytes[kOther], differ[kOther]), ...);
   }
+  ((counts[kOther] += SumOf(bytes[kOther])), ...);
+}
 
-  std::array<uint64_t, kWords> bytes_{};
-  int chunks_ = 0;
-  int64_t total_ = 0;
-};
+NF_FOR_EACH_PROCESSOR void AddDifferingFromFour(const Answers& one,
+                                                const std::array<Answers, 4>& others,
+                                                int64_t planes, int64_t chunks, int32_t* counts) {
+  AddDiffering(one, others, planes, chunks, counts, std::make_index_sequence<4>());
+}
+NF_FOR_EACH_PROCESSOR void AddDifferingFromOne(const Answers& one, const Answers& other,
+                                               int64_t planes, int64_t chunks, int32_t* count) {
+  AddDiffering(one, {other}, planes, chunks, count, std::make_index_sequence<1>());
+}
 
 // Bit `plane` of each, in order. Four at a time: a product moves the bits, 16 apart, beside each
 // other, into the upper four.
@@ -81,7 +99,7 @@ PackedAnswers::PackedAnswers(const PredictionMatrix& answers)
     : members_(answers.members()),
       planes_(std::bit_width(static_cast<uint32_t>(answers.classes() - 1))),
       chunks_((answers.examples() + kExamples - 1) / kExamples) {
-  bits_.assign(static_cast<size_t>(members_ * chunks_ * planes_ * kWords), 0);
+  bits_.resize(static_cast<size_t>(members_ * chunks_ * planes_));
   for (int64_t m = 0; m < members_; ++m) Add(answers.Row(m), m);
 }
 
@@ -97,33 +115,30 @@ void PackedAnswers::Add(std::span<const int16_t> row, int64_t member) {
     const int64_t chunk = member * chunks_ + static_cast<int64_t>(begin) / kExamples;
     const int64_t word = static_cast<int64_t>(begin) / kBits % kWords;
     for (int64_t plane = 0; plane < planes_; ++plane) {
-      bits_[static_cast<size_t>((chunk * planes_ + plane) * kWords + word)] =
+      bits_[static_cast<size_t>(chunk * planes_ + plane)].words[word] =
           BitOfEach(said, static_cast<int>(plane));
     }
     if (undefined == 0) continue;
-    undefined_.resize(static_cast<size_t>(members_ * chunks_ * kWords), 0);
-    undefined_[static_cast<size_t>(chunk * kWords + word)] = undefined;
+    undefined_.resize(static_cast<size_t>(members_ * chunks_));
+    undefined_[static_cast<size_t>(chunk)].words[word] = undefined;
   }
 }
 
-NF_FOR_EACH_PROCESSOR int64_t PackedAnswers::Differing(int64_t a, int64_t b, int64_t first_chunk,
-                                                       int64_t last_chunk) const {
-  const uint64_t* of_a = bits_.data() + (a * chunks_ + first_chunk) * planes_ * kWords;
-  const uint64_t* of_b = bits_.data() + (b * chunks_ + first_chunk) * planes_ * kWords;
-  BitCount count;
-  for (int64_t chunk = first_chunk; chunk < last_chunk; ++chunk) {
-    std::array<uint64_t, kWords> differ{};
-    for (int64_t plane = 0; plane < planes_; ++plane, of_a += kWords, of_b += kWords) {
-      for (size_t i = 0; i < kWords; ++i) differ[i] |= of_a[i] ^ of_b[i];
-    }
-    if (!undefined_.empty()) {
-      const uint64_t* const none_a = undefined_.data() + (a * chunks_ + chunk) * kWords;
-      const uint64_t* const none_b = undefined_.data() + (b * chunks_ + chunk) * kWords;
-      for (size_t i = 0; i < kWords; ++i) differ[i] |= none_a[i] | none_b[i];
-    }
-    count.Add(differ);
+PackedAnswers::Side PackedAnswers::Of(int64_t member, int64_t chunk) const {
+  const auto first = static_cast<size_t>(member * chunks_ + chunk);
+  return {bits_.data() + first * static_cast<size_t>(planes_),
+          undefined_.empty() ? nullptr : undefined_.data() + first};
+}
+
+int64_t PackedAnswers::Differing(int64_t a, int64_t b) const {
+  int64_t differing = 0;
+  for (int64_t chunk = 0; chunk < chunks_; chunk += kMostAdded) {
+    int32_t count = 0;
+    AddDifferingFromOne(Of(a, chunk), Of(b, chunk), planes_, std::min(kMostAdded, chunks_ - chunk),
+                        &count);
+    differing += count;
   }
-  return count.Total();
+  return differing;
 }
 
 KnownPairs::KnownPairs(const PackedAnswers& answers) : answers_(answers) {
@@ -135,17 +150,27 @@ KnownPairs::KnownPairs(const PackedAnswers& answers) : answers_(answers) {
 KnownPairs::Tile KnownPairs::Count(int64_t first_a, int64_t first_b) const {
   constexpr int64_t kBytes =
       4096;  // Of each member of a tile at a time: a core's cache holds them.
-  const int64_t at_once = std::max<int64_t>(
-      1, kBytes / (std::max<int64_t>(1, answers_.planes_) * kWords * int64_t{sizeof(uint64_t)}));
+  const int64_t planes = std::max<int64_t>(1, answers_.planes_);
+  const int64_t at_once =
+      std::clamp<int64_t>(kBytes / (planes * int64_t{sizeof(Chunk)}), 1, kMostAdded);
   const int64_t last_a = std::min(answers_.members(), first_a + kTile);
-  const int64_t last_b = std::min(answers_.members(), first_b + kTile);
+  // Beyond the last member of all stands the last: what a tile has of no pair is not asked for.
+  const auto others = [&](int64_t first, int64_t chunk) {
+    std::array<Answers, kAtOnce> sides{};
+    for (int64_t b = 0; b < kAtOnce; ++b) {
+      sides[static_cast<size_t>(b)] =
+          answers_.Of(std::min(first + b, answers_.members() - 1), chunk);
+    }
+    return sides;
+  };
   Tile tile{};
   for (int64_t chunk = 0; chunk < answers_.chunks_; chunk += at_once) {
-    const int64_t last = std::min(answers_.chunks_, chunk + at_once);
-    for (int64_t a = first_a; a < last_a; ++a) {
-      for (int64_t b = first_b; b < last_b; ++b) {
-        tile[static_cast<size_t>((a - first_a) * kTile + b - first_b)] +=
-            static_cast<int32_t>(answers_.Differing(a, b, chunk, last));
+    const int64_t chunks = std::min(at_once, answers_.chunks_ - chunk);
+    for (int64_t b = 0; b < kTile; b += kAtOnce) {
+      const std::array<Answers, kAtOnce> four = others(first_b + b, chunk);
+      for (int64_t a = first_a; a < last_a; ++a) {
+        AddDifferingFromFour(answers_.Of(a, chunk), four, answers_.planes_, chunks,
+                             tile.data() + (a - first_a) * kTile + b);
       }
     }
   }

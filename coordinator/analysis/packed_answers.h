@@ -15,22 +15,33 @@ namespace noisefloor::analysis {
 // A value; reads from any thread.
 class PackedAnswers {
  public:
+  // Words that are compared together; as one value, because compilers keep it in registers.
+  static constexpr int64_t kWords = 4;
+  struct alignas(kWords * sizeof(uint64_t)) Chunk {
+    uint64_t words __attribute__((vector_size(kWords * sizeof(uint64_t))));
+  };
+  // The answers of a member from some chunk on.
+  struct Side {
+    const Chunk* bits = nullptr;
+    const Chunk* undefined = nullptr;  // nullptr: nobody has one.
+  };
+
   explicit PackedAnswers(const PredictionMatrix& answers);
 
   int64_t members() const { return members_; }
   // On how many examples two members differ, by Differ(): an undefined answer differs from each.
-  int64_t Differing(int64_t a, int64_t b) const { return Differing(a, b, 0, chunks_); }
+  int64_t Differing(int64_t a, int64_t b) const;
 
  private:
   friend class KnownPairs;
-  int64_t Differing(int64_t a, int64_t b, int64_t first_chunk, int64_t last_chunk) const;
   void Add(std::span<const int16_t> row, int64_t member);
+  Side Of(int64_t member, int64_t chunk) const;
 
   int64_t members_ = 0;
-  int64_t planes_ = 0;               // Of the answer.
-  int64_t chunks_ = 0;               // Of words that are counted together.
-  std::vector<uint64_t> bits_;       // {members, chunks, planes, words of a chunk}
-  std::vector<uint64_t> undefined_;  // {members, chunks, words of a chunk}; empty where none is.
+  int64_t planes_ = 0;            // Of the answer.
+  int64_t chunks_ = 0;            // Of a member.
+  std::vector<Chunk> bits_;       // {members, chunks, planes}
+  std::vector<Chunk> undefined_;  // {members, chunks}; empty where none is.
 };
 
 // The same, each pair counted once however often it is asked for: in tiles of neighbours, whose

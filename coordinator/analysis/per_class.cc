@@ -31,6 +31,40 @@ std::vector<std::vector<int64_t>> ExamplesOf(const PredictionMatrix& answers,
   return examples;
 }
 
+// The answers to the examples of one group after the other. They are brought beside each other
+// once: those of one of a thousand classes lie in as many lines of the cache.
+class ByGroup {
+ public:
+  ByGroup(const PredictionMatrix& answers, const Groups& groups)
+      : examples_(ExamplesOf(answers, groups)), sorted_(answers.SelectExamples(Joined())) {}
+
+  // The examples of the next group, and the answers to them.
+  const std::vector<int64_t>& examples() const { return examples_[next_]; }
+  PredictionMatrix answers() const {
+    return sorted_.SelectRange(first_, first_ + std::ssize(examples()));
+  }
+  bool AtEnd() const { return next_ == examples_.size(); }
+  int32_t group() const { return static_cast<int32_t>(next_); }
+  void Next() {
+    first_ += std::ssize(examples());
+    ++next_;
+  }
+
+ private:
+  std::vector<int64_t> Joined() const {
+    std::vector<int64_t> all;
+    for (const std::vector<int64_t>& of_group : examples_) {
+      all.insert(all.end(), of_group.begin(), of_group.end());
+    }
+    return all;
+  }
+
+  std::vector<std::vector<int64_t>> examples_;
+  PredictionMatrix sorted_;
+  size_t next_ = 0;
+  int64_t first_ = 0;
+};
+
 std::vector<int32_t> LabelsOf(std::span<const int32_t> labels,
                               const std::vector<int64_t>& examples) {
   std::vector<int32_t> of_part;
@@ -85,21 +119,19 @@ std::vector<ClassNoise> NoiseByClass(const PredictionMatrix& answers,
 std::vector<ClassNoise> NoiseByGroup(const PredictionMatrix& answers,
                                      std::span<const int32_t> labels, const Groups& groups) {
   NF_CHECK(labels.size() == static_cast<size_t>(answers.examples()));
-  const std::vector<std::vector<int64_t>> examples = ExamplesOf(answers, groups);
   const Estimate overall = labels.empty() ? Absent("fraction", 0, "there are no examples")
                                           : SdEstimate(AccuracyOfRows(answers, labels), "fraction");
   std::vector<ClassNoise> noise;
-  for (int32_t group = 0; group < groups.count; ++group) {
-    const std::vector<int64_t>& of_group = examples[static_cast<size_t>(group)];
-    if (of_group.empty()) {
-      noise.push_back(WithoutExamples(group));
+  for (ByGroup of(answers, groups); !of.AtEnd(); of.Next()) {
+    if (of.examples().empty()) {
+      noise.push_back(WithoutExamples(of.group()));
       continue;
     }
-    const PredictionMatrix part = answers.SelectExamples(of_group);
-    const std::vector<double> accuracy = AccuracyOfRows(part, LabelsOf(labels, of_group));
+    const PredictionMatrix part = of.answers();
+    const std::vector<double> accuracy = AccuracyOfRows(part, LabelsOf(labels, of.examples()));
     ClassNoise& row = noise.emplace_back();
-    row.label = group;
-    row.examples = static_cast<int64_t>(of_group.size());
+    row.label = of.group();
+    row.examples = std::ssize(of.examples());
     row.accuracy = MeanEstimate(accuracy, "fraction");
     CutInterval(row.accuracy, 0, 1);
     row.accuracy_sd = SdEstimate(accuracy, "fraction");
@@ -126,12 +158,11 @@ ClassChurns ChurnsByGroup(const PredictionMatrix& answers, const Groups& groups)
   if (answers.members() < 2) return churns;
   const auto n = static_cast<size_t>(answers.members());
   if (n >= 3) churns.without.resize(n);
-  const std::vector<std::vector<int64_t>> examples = ExamplesOf(answers, groups);
-  for (size_t label = 0; label < examples.size(); ++label) {
-    if (examples[label].empty()) continue;
-    const PairSums sums = ChurnSums(answers.SelectExamples(examples[label]));
+  for (ByGroup of(answers, groups); !of.AtEnd(); of.Next()) {
+    if (of.examples().empty()) continue;
+    const PairSums sums = ChurnSums(of.answers());
     const double pairs = static_cast<double>(n * (n - 1)) / 2;
-    churns.labels.push_back(static_cast<int32_t>(label));
+    churns.labels.push_back(of.group());
     churns.all.push_back(sums.total / pairs);
     for (size_t m = 0; m < churns.without.size(); ++m) {
       const double left = pairs - static_cast<double>(n - 1);

@@ -77,14 +77,25 @@ PredictionMatrix PredictionMatrix::Select(std::span<const int64_t> members) cons
 }
 
 PredictionMatrix PredictionMatrix::SelectExamples(std::span<const int64_t> examples) const {
+  for (const int64_t example : examples) NF_CHECK(example >= 0 && example < examples_);
   PredictionMatrix selected(static_cast<int64_t>(examples.size()), classes_);
+  selected.answers_.resize(static_cast<size_t>(members_) * examples.size());
+  int16_t* to = selected.answers_.data();
+  for (int64_t member = 0; member < members_; ++member) {
+    const std::span<const int16_t> row = Row(member);
+    for (const int64_t example : examples) *to++ = row[static_cast<size_t>(example)];
+  }
+  selected.members_ = members_;
+  return selected;
+}
+
+PredictionMatrix PredictionMatrix::SelectRange(int64_t first, int64_t last) const {
+  NF_CHECK(first >= 0 && first <= last && last <= examples_);
+  PredictionMatrix selected(last - first, classes_);
   selected.Reserve(members_);
   for (int64_t member = 0; member < members_; ++member) {
     const std::span<const int16_t> row = Row(member);
-    for (const int64_t example : examples) {
-      NF_CHECK(example >= 0 && example < examples_);
-      selected.answers_.push_back(row[static_cast<size_t>(example)]);
-    }
+    selected.answers_.insert(selected.answers_.end(), row.begin() + first, row.begin() + last);
   }
   selected.members_ = members_;
   return selected;

@@ -38,6 +38,8 @@ class PredictionMatrix {
   PredictionMatrix Select(std::span<const int64_t> members) const;
   // The columns with these numbers, in this order.
   PredictionMatrix SelectExamples(std::span<const int64_t> examples) const;
+  // The columns [first, last).
+  PredictionMatrix SelectRange(int64_t first, int64_t last) const;
 
   int64_t members() const { return members_; }
   int64_t examples() const { return examples_; }

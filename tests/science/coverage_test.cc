@@ -407,7 +407,8 @@ TEST(CoverageTableTest, OfExamplesThatWereChosen) {
   const std::vector<int32_t> labels = Labels();
   Draws draws(7100);
   const Sides population = Draw(world, draws, kPopulation);
-  const std::vector<double> disagreement = DisagreementByExample(population.answers[0]);
+  const std::vector<int64_t> differing = PairsThatDiffer(population.answers[0]);
+  const double pairs = kPopulation * (kPopulation - 1.0) / 2;
   std::vector<double> right(labels.size(), 0);
   for (int64_t m = 0; m < kPopulation; ++m) {
     for (size_t x = 0; x < labels.size(); ++x) {
@@ -426,7 +427,7 @@ TEST(CoverageTableTest, OfExamplesThatWereChosen) {
       double examples = 0;
       for (const std::vector<int64_t>& way : ChosenInEachWay(members)) {
         for (const int64_t example : way) {
-          of_disagreement += disagreement[static_cast<size_t>(example)];
+          of_disagreement += static_cast<double>(differing[static_cast<size_t>(example)]) / pairs;
           of_right += right[static_cast<size_t>(example)];
           ++examples;
         }
