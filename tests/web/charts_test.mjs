@@ -461,10 +461,38 @@ test("who pays: churn of every class of the data set stands where the JSON says"
   await page.close();
 });
 
+test("divergent images: of many members the strip has a stretch for each answer of a cohort, as wide as members gave it", async () => {
+  const value = structuredClone(study);
+  const d = value.divergent;
+  const times = Math.ceil(201 / d.members.length);
+  const often = (list) => Array.from({ length: times }, () => list).flat();
+  for (const key of ["members", "cells", "selecting"]) d[key] = often(d[key]);
+  for (const example of d.examples) example.said = often(example.said);
+  const { page } = await open(value);
+  await page.getByText(/^\d+ more$/).click();
+  const label = new Map(value.cohorts.map((c) => [c.cell, c.label]));
+  for (const [k, example] of d.examples.entries()) {
+    const strip = await page.locator(".card").nth(k).locator(".strip").evaluate((of) => ({
+      width: of.getBoundingClientRect().width,
+      fields: [...of.children].map((i) => ({ title: i.title, width: i.getBoundingClientRect().width })),
+    }));
+    const want = [...new Set(d.cells)].flatMap((cell) => {
+      const said = example.said.filter((_, i) => d.cells[i] === cell);
+      const count = new Map();
+      for (const one of said) count.set(one, (count.get(one) ?? 0) + 1);
+      return [...count].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([one, n]) => ({ title: `${n} of ${said.length} of ${label.get(cell)}: ${value.evaluation.class_names[one]}`, n }));
+    });
+    assert.deepEqual(strip.fields.map((f) => f.title), want.map((w) => w.title));
+    want.forEach(({ title, n }, i) => assert.ok(Math.abs(strip.fields[i].width - strip.width * n / d.members.length) < 0.5, title));
+  }
+  await page.close();
+});
+
 test("divergent images: what each member answered stands in strip and list, by its own name and colour", async () => {
   const value = structuredClone(study);
   value.divergent.examples[0].said[0] = -1;
   const { page } = await open(value);
+  await page.getByText(/^\d+ more$/).click();
   const names = value.evaluation.class_names;
   const cards = page.locator(".card");
   const colours = new Map();

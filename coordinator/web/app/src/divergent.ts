@@ -1,6 +1,6 @@
 // The test images that members disagree on most, with what each member said.
 import { figure, titledTable } from "./figure";
-import { el, estimate, number, pCell, section, table } from "./format";
+import { el, estimate, folded, number, pCell, section, table } from "./format";
 import { DivergentExample, DivergentGroup, finite, Study } from "./study";
 
 const CLASS_COLOURS = ["#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#6b6b6b"];
@@ -34,14 +34,35 @@ function votes(said: number[]): [number, number][] {
   return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
 
+function nameOf(study: Study, label: number): string {
+  return label < 0 ? "undefined" : study.evaluation.class_names[label] ?? String(label);
+}
+
+function shade(label: number): string {
+  return `background:${label < 0 ? "var(--missing)" : classColour(label)}`;
+}
+
+const MOST_FIELDS = 200;  // Beyond, a field of a member is narrower than a pixel.
+
+/** A field for each member; of many a stretch for each answer of a cohort, as wide as it has members. */
+function strip(study: Study, e: DivergentExample): HTMLElement {
+  const { members, cells } = study.divergent;
+  const field = (label: number, title: string, wide = 1) =>
+    el("i", { style: `${shade(label)}${wide > 1 ? `;flex-grow:${wide}` : ""}`, title: `${title}: ${nameOf(study, label)}` });
+  const stretches = (cell: number) => {
+    const said = e.said.filter((_, i) => cells[i] === cell);
+    const cohort = study.cohorts.find((c) => c.cell === cell)?.label ?? String(cell);
+    return votes(said).map(([label, count]) => field(label, `${count} of ${said.length} of ${cohort}`, count));
+  };
+  return el("div", { class: "strip", "aria-hidden": "true" }, ...(members.length <= MOST_FIELDS
+    ? e.said.map((label, i) => field(label, members[i] ?? ""))
+    : [...new Set(cells)].flatMap(stretches)));
+}
+
 function card(study: Study, e: DivergentExample): HTMLElement {
-  const names = study.evaluation.class_names;
-  const name = (label: number) => (label < 0 ? "undefined" : names[label] ?? String(label));
-  const strip = el("div", { class: "strip", "aria-hidden": "true" }, ...e.said.map((label, i) =>
-    el("i", { style: `background:${label < 0 ? "var(--missing)" : classColour(label)}`, title: `${study.divergent.members[i]}: ${name(label)}` })));
   const list = votes(e.said).slice(0, 4).map(([label, count]) =>
     el("li", { class: label === e.label ? "right" : "" },
-      el("i", { style: `background:${label < 0 ? "var(--missing)" : classColour(label)}` }), `${name(label)} ${count}`));
+      el("i", { style: shade(label) }), `${nameOf(study, label)} ${count}`));
   const disagreement = finite(e.disagreement.value);
   return el("div", { class: "card" },
     draw(e.picture, `test example ${e.example}, label ${e.label_name}`),
@@ -49,7 +70,7 @@ function card(study: Study, e: DivergentExample): HTMLElement {
       el("p", {}, el("b", {}, e.label_name), ` · #${e.example}`),
       el("p", { class: "facts" }, disagreement === undefined ? "no pair to measure on" : `${number(e.disagreement.value, "fraction")} disagree`),
       el("ul", {}, ...list)),
-    strip);
+    strip(study, e));
 }
 
 const MOST_GROUPS = 12;
@@ -80,12 +101,11 @@ export function divergent(study: Study): HTMLElement {
     el("p", {}, `On so many, measured on members that did not choose them, each in its turn (n = ${d.subset_disagreement.n} replicates): two members of a cohort disagree on `,
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
-    figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has one field a member, in the order of cohorts), and how often two measuring members of one cohort disagree.`,
-      () => d.examples.flatMap((e) => e.said.map((label, i) => ({ example: e.example, label: e.label_name, member: d.members[i], said: label < 0 ? "undefined" : study.evaluation.class_names[label] ?? label }))),
+    figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has ${d.members.length <= MOST_FIELDS ? "one field a member, in the order of cohorts" : "of one cohort after the other a stretch for each answer, as wide as members gave it"}), and how often two measuring members of one cohort disagree.`,
+      () => d.examples.flatMap((e) => e.said.map((label, i) => ({ example: e.example, label: e.label_name, member: d.members[i], said: nameOf(study, label) }))),
       el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
       d.examples.length > SHOWN
-        ? el("details", {}, el("summary", {}, `${d.examples.length - SHOWN} more`),
-          el("div", { class: "cards" }, ...d.examples.slice(SHOWN).map((e) => card(study, e))))
+        ? folded(`${d.examples.length - SHOWN} more`, () => el("div", { class: "cards" }, ...d.examples.slice(SHOWN).map((e) => card(study, e))))
         : null),
     ...groups(study));
 }
