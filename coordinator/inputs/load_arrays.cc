@@ -157,6 +157,14 @@ void LoadAnswers(const InputFile& file, report::EvaluationSet& evaluation, SetSi
   member.answers = *answers;
 }
 
+void TellLate(std::vector<report::Warning>& late, const std::string& member, std::string text) {
+  report::Warning warning = {"error", member, std::move(text)};
+  const bool told = std::ranges::any_of(late, [&](const report::Warning& one) {
+    return one.subject == warning.subject && one.text == warning.text;
+  });
+  if (!told) late.push_back(std::move(warning));
+}
+
 // Logits of a file, opened when they are first asked for and then the same. `study` may move.
 report::LogitsView OpenedLate(const InputFile& file, const std::string& member, size_t size,
                               const LoadedStudy& study) {
@@ -164,10 +172,9 @@ report::LogitsView OpenedLate(const InputFile& file, const std::string& member, 
                      late = study.late.get()]() -> std::span<const float> {
     const absl::StatusOr<StudyFiles::Matrix> matrix = files->Predictions(file);
     if (matrix.ok() && matrix->values.size() == size) return matrix->values;
-    late->push_back(
-        {"error", member,
-         fmt::format("{}. Its logits are left out; what it answers is known.",
-                     matrix.ok() ? file.path + ": another size" : Message(matrix.status()))});
+    TellLate(*late, member,
+             fmt::format("{}. Its logits are left out; what it answers is known.",
+                         matrix.ok() ? file.path + ": another size" : Message(matrix.status())));
     return {};
   };
   // shared: by the copies of the view.
@@ -270,11 +277,17 @@ void LoadOnTheWay(const StudySource& source, const FindDigest& digests,
 void LoadWeights(const std::optional<InputFile>& file, report::MemberInput& member,
                  LoadedStudy& study) {
   if (!file) return;
-  absl::StatusOr<report::WeightsView> weights = study.files->Weights(*file);
-  if (!weights.ok()) {
-    return Warn(study, member.id, weights.status(), "Its weights are left out.");
-  }
-  member.weights = *std::move(weights);
+  static constexpr std::string_view kLeftOut = "Its weights are left out.";
+  absl::StatusOr<report::WeightsView::Facts> facts = study.files->FactsOfWeights(*file);
+  if (!facts.ok()) return Warn(study, member.id, facts.status(), kLeftOut);
+  const auto open = [file = *file, id = member.id, files = study.files.get(),
+                     late = study.late.get()]() -> report::SharedWeights {
+    absl::StatusOr<report::SharedWeights> weights = files->Weights(file);
+    if (weights.ok()) return *std::move(weights);
+    TellLate(*late, id, fmt::format("{}. {}", Message(weights.status()), kLeftOut));
+    return std::make_shared<const report::Weights>();
+  };
+  member.weights = report::WeightsView(*std::move(facts), open);
 }
 
 }  // namespace

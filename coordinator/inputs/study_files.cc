@@ -91,6 +91,21 @@ std::string NormAfter(std::string_view bias) {
   return fmt::format("{}bn{}.running_mean", layer.substr(0, last), layer.substr(last + 4));
 }
 
+enum class Role : uint8_t { kParameter, kBuffer, kWithoutEffect };
+
+// Calls each(tensor, role) for the tensors that weights are made of, by name.
+template <typename Each>
+void ForEachTensor(const SafetensorsFile& file, const Each& each) {
+  std::set<std::string> names;
+  for (const TensorView& tensor : file.tensors()) names.emplace(tensor.name);
+  for (const TensorView& tensor : file.tensors()) {
+    if (tensor.type != ElementType::kFloat32) continue;
+    each(tensor, IsWithoutEffect(tensor.name, names) ? Role::kWithoutEffect
+                 : IsBuffer(tensor.name)             ? Role::kBuffer
+                                                     : Role::kParameter);
+  }
+}
+
 }  // namespace
 
 bool IsWithoutEffect(std::string_view tensor_name, const std::set<std::string>& all_names) {
@@ -168,26 +183,60 @@ absl::StatusOr<std::span<const int16_t>> StudyFiles::Answers(const InputFile& fi
   return std::span<const int16_t>(answers);
 }
 
-absl::StatusOr<report::WeightsView> StudyFiles::Weights(const InputFile& file) {
+absl::StatusOr<SafetensorsFile> StudyFiles::OpenWeights(const InputFile& file) const {
   const absl::StatusOr<std::string> path = find_(file);
   if (!path.ok()) return Annotate(path.status(), NameOf(file));
   absl::StatusOr<SafetensorsFile> opened = SafetensorsFile::Open(*path);
-  if (!opened.ok()) return Annotate(opened.status(), NameOf(file));
-  const SafetensorsFile& weights = weights_.emplace_back(*std::move(opened));
-  report::WeightsView view;
-  std::set<std::string> names;
-  for (const TensorView& tensor : weights.tensors()) names.emplace(tensor.name);
-  for (const TensorView& tensor : weights.tensors()) {
-    if (tensor.type != ElementType::kFloat32) continue;
-    const absl::StatusOr<std::span<const float>> values = Floats(tensor);
-    if (!values.ok()) return Annotate(values.status(), NameOf(file));
-    if (IsWithoutEffect(tensor.name, names)) {
-      view.without_effect += static_cast<int64_t>(values->size());
-      continue;
+  return opened.ok() ? std::move(opened) : Annotate(opened.status(), NameOf(file));
+}
+
+absl::StatusOr<report::WeightsView::Facts> StudyFiles::FactsOfWeights(const InputFile& file) const {
+  NF_ASSIGN_OR_RETURN(const SafetensorsFile opened, OpenWeights(file));
+  report::WeightsView::Facts facts = {.content = file.sha256};
+  ForEachTensor(opened, [&](const TensorView& tensor, Role role) {
+    const size_t values = tensor.bytes.size() / sizeof(float);
+    if (role == Role::kParameter) facts.parameters += values;
+    if (role == Role::kWithoutEffect) facts.without_effect += static_cast<int64_t>(values);
+  });
+  return facts;
+}
+
+absl::StatusOr<report::SharedWeights> StudyFiles::Weights(const InputFile& file) {
+  // What the pieces view.
+  struct Opened {
+    SafetensorsFile file;
+    uint64_t& copied_bytes;  // Of all.
+    std::deque<std::vector<float>> copies = {};
+    report::Weights weights = {};
+
+    ~Opened() {
+      for (const std::vector<float>& copy : copies) copied_bytes -= copy.size() * sizeof(float);
     }
-    (IsBuffer(tensor.name) ? view.buffers : view.parameters).push_back(*values);
-  }
-  return view;
+  };
+  NF_ASSIGN_OR_RETURN(SafetensorsFile tensors, OpenWeights(file));
+  const auto opened = std::make_shared<Opened>(std::move(tensors), copied_bytes_);
+  absl::Status copied;
+  ForEachTensor(opened->file, [&](const TensorView& tensor, Role role) {
+    const size_t count = tensor.bytes.size() / sizeof(float);
+    if (role == Role::kWithoutEffect) {
+      opened->weights.without_effect += static_cast<int64_t>(count);
+      return;
+    }
+    std::span<const float> values;
+    if (reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0) {
+      values = std::span(reinterpret_cast<const float*>(tensor.bytes.data()), count);
+    } else {
+      copied.Update(Copying(tensor.bytes.size(), "its values are not aligned"));
+      if (!copied.ok()) return;
+      std::vector<float>& copy = opened->copies.emplace_back(count);
+      std::memcpy(copy.data(), tensor.bytes.data(), count * sizeof(float));
+      values = copy;
+    }
+    report::Weights& weights = opened->weights;
+    (role == Role::kBuffer ? weights.buffers : weights.parameters).push_back(values);
+  });
+  if (!copied.ok()) return Annotate(copied, NameOf(file));
+  return report::SharedWeights(opened, &opened->weights);
 }
 
 absl::Status StudyFiles::Copying(uint64_t bytes, std::string_view why) {
@@ -198,17 +247,6 @@ absl::Status StudyFiles::Copying(uint64_t bytes, std::string_view why) {
   }
   copied_bytes_ += bytes;
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::span<const float>> StudyFiles::Floats(const TensorView& tensor) {
-  const size_t count = tensor.bytes.size() / sizeof(float);
-  if (reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0) {
-    return std::span(reinterpret_cast<const float*>(tensor.bytes.data()), count);
-  }
-  NF_RETURN_IF_ERROR(Copying(tensor.bytes.size(), "its values are not aligned"));
-  std::vector<float>& copy = copies_.emplace_back(count);
-  std::memcpy(copy.data(), tensor.bytes.data(), count * sizeof(float));
-  return std::span<const float>(copy);
 }
 
 absl::StatusOr<StudyFiles::Truths> StudyFiles::Labels(const InputFile& file) {

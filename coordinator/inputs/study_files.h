@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -50,9 +51,12 @@ class StudyFiles {
   absl::StatusOr<Digest> AnswersOfLogits(const InputFile& file, int64_t attributes);
   // A .npy of whole numbers {examples}: the classes that were answered. Copied.
   absl::StatusOr<std::span<const int16_t>> Answers(const InputFile& file);
-  // A .safetensors, mapped: what is not looked at takes no memory. Only tensors that do not lie as
-  // floats must (ours do) are copied; ResourceExhausted when the copies grow above the limit.
-  absl::StatusOr<report::WeightsView> Weights(const InputFile& file);
+  // What a .safetensors has, which is closed again.
+  absl::StatusOr<report::WeightsView::Facts> FactsOfWeights(const InputFile& file) const;
+  // The same, mapped until the last who has it lets it go, which this outlives. Only tensors that
+  // do not lie as floats must (ours do) are copied; ResourceExhausted when the copies that are
+  // there grow above the limit.
+  absl::StatusOr<report::SharedWeights> Weights(const InputFile& file);
   // A .npy of whole numbers {examples}, or of 0 and 1 {examples, attributes}: then each of them is
   // a decision of its own, row by row.
   struct Truths {
@@ -80,14 +84,13 @@ class StudyFiles {
 
  private:
   absl::StatusOr<NpyView*> OpenNpy(const InputFile& file);
+  absl::StatusOr<SafetensorsFile> OpenWeights(const InputFile& file) const;
   // Counts a copy of so many bytes, or refuses it.
   absl::Status Copying(uint64_t bytes, std::string_view why);
-  absl::StatusOr<std::span<const float>> Floats(const TensorView& tensor);
 
   const FindFile find_;
   const uint64_t copy_limit_bytes_;
   std::deque<NpyView> arrays_;
-  std::deque<SafetensorsFile> weights_;
   std::deque<std::vector<float>> copies_;
   std::deque<std::vector<int16_t>> answers_;
   std::deque<std::vector<uint8_t>> pixels_;

@@ -12,6 +12,7 @@
 #include "common/base/mutex.h"
 #include "common/trainer_protocol/json_reader.h"
 #include "coordinator/query/infer_source.h"
+#include "coordinator/query/known_distances.h"
 #include "coordinator/query/load_cost.h"
 #include "coordinator/query/load_infer.h"
 #include "coordinator/query/member_news.h"
@@ -221,8 +222,11 @@ class StoreQuery final : public Query {
   }
 
   inputs::LoadedStudy Load(StudyRows rows) {
-    return inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_, verified_),
-                              DigestsOf(blobs_, digests_, verified_));
+    inputs::LoadedStudy loaded =
+        inputs::LoadArrays(SourceOf(std::move(rows)), FilesOf(blobs_, verified_),
+                           DigestsOf(blobs_, digests_, verified_));
+    loaded.input.distances = &distances_;
+    return loaded;
   }
 
   absl::StatusOr<std::string> GetCost(const StudyQuestion& question, uint64_t sweep);
@@ -236,6 +240,7 @@ class StoreQuery final : public Query {
   const DerivedFiles digests_;
   std::atomic<uint64_t> digests_waiting_ = 0;  // Bytes of the files.
   VerifiedFiles verified_;
+  KnownDistances distances_;
   const std::string database_path_;
   ReaderPool readers_;
   SweepCaches caches_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include "fmt/format.h"
@@ -136,22 +138,42 @@ void FillClassesFromTrainers(const Gathered& gathered, const CellFacts& cell, Co
 int64_t LeftOutOfDistances(const Gathered& gathered, const CellFacts& cell) {
   int64_t most = 0;
   for (const size_t m : cell.done) {
-    most = std::max(most, gathered.members[m].input->weights.without_effect);
+    most = std::max(most, gathered.members[m].input->weights.facts().without_effect);
   }
   return most;
 }
 
-void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
+// Of members in order; those of memory have no content to be known by.
+CellDistances DistancesOf(const std::vector<const WeightsView*>& members, DistanceMemory* memory) {
+  std::vector<std::string> contents;
+  for (const WeightsView* weights : members) contents.push_back(weights->facts().content);
+  const auto is_known = [](const WeightsView* weights) {
+    return weights->empty() || !weights->facts().content.empty();
+  };
+  if (!std::ranges::all_of(members, is_known)) memory = nullptr;
+  if (memory != nullptr) {
+    if (std::optional<CellDistances> known = memory->Find(contents)) return *std::move(known);
+  }
+  std::vector<SharedWeights> opened;
   std::vector<analysis::WeightPieces> parameters;
   std::vector<analysis::WeightPieces> all;  // Parameters, then buffers.
-  for (const size_t m : cell.done) {
-    const WeightsView& weights = gathered.members[m].input->weights;
-    parameters.push_back(weights.parameters);
-    analysis::WeightPieces& pieces = all.emplace_back(weights.parameters);
-    pieces.insert(pieces.end(), weights.buffers.begin(), weights.buffers.end());
+  for (const WeightsView* weights : members) {
+    const Weights& of = *opened.emplace_back(weights->Opened());
+    // What cannot be read now may be read another time.
+    if (of.parameters.empty() && !weights->empty()) memory = nullptr;
+    parameters.push_back(of.parameters);
+    analysis::WeightPieces& pieces = all.emplace_back(of.parameters);
+    pieces.insert(pieces.end(), of.buffers.begin(), of.buffers.end());
   }
-  analysis::Distances of_parameters = analysis::MeanDistances(parameters);
-  analysis::Distances of_all = analysis::MeanDistances(all);
+  CellDistances found = {analysis::MeanDistances(parameters), analysis::MeanDistances(all)};
+  if (memory != nullptr) memory->Keep(contents, found);
+  return found;
+}
+
+void FillDistances(const Gathered& gathered, const CellFacts& cell, Cohort& cohort) {
+  std::vector<const WeightsView*> members;
+  for (const size_t m : cell.done) members.push_back(&gathered.members[m].input->weights);
+  auto [of_parameters, of_all] = DistancesOf(members, gathered.input->distances);
   const int64_t without_effect = LeftOutOfDistances(gathered, cell);
   for (Estimate* estimate : {&of_parameters.raw, &of_parameters.normalised, &of_parameters.cosine,
                              &of_all.raw, &of_all.normalised}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -82,18 +83,22 @@ constexpr size_t kMostLogits = size_t{1} << 25;
 // Of weights, and of two trainings of a block: what 100 of 25 million parameters have.
 constexpr size_t kMostProducts = size_t{1} << 38;
 
+// Trainings, and what keeps open what is looked at of them: what was read once can be again.
+struct Having {
+  std::vector<Training> trainings;
+  std::vector<SharedWeights> opened = {};
+};
+
 // What is taken apart: its name in the JSON, the unit of its variance, those of the trainings that
 // have it, and half the squared distance of every two of a block.
 struct Figure {
   std::string_view name;
   const char* unit;
-  std::vector<Training> (*having)(const Gathered&, const std::vector<Training>&);
+  Having (*having)(const Gathered&, const std::vector<Training>&);
   PairMatrix (*distances)(const Gathered&, const std::vector<size_t>&);
 };
 
-std::vector<Training> All(const Gathered&, const std::vector<Training>& trainings) {
-  return trainings;
-}
+Having All(const Gathered&, const std::vector<Training>& trainings) { return {trainings}; }
 
 PairMatrix Churns(const Gathered& gathered, const std::vector<size_t>& members) {
   return analysis::ChurnMatrix(*AnswersOf(gathered, members).matrix);
@@ -120,17 +125,17 @@ size_t LogitsOf(const Gathered& gathered, const std::vector<Training>& trainings
 }
 
 // Too many are not looked at.
-std::vector<Training> WithLogits(const Gathered& gathered, const std::vector<Training>& trainings) {
+Having WithLogits(const Gathered& gathered, const std::vector<Training>& trainings) {
   std::vector<Training> having = trainings;
   const auto of = [&](const Training& training, auto has) {
     const MemberFacts& facts = gathered.members[training.member];
     return has(*facts.input, *gathered.sets[facts.set].input);
   };
   std::erase_if(having, [&](const Training& training) { return !of(training, HasLogits); });
-  if (LogitsOf(gathered, having) > kMostLogits) return having;
+  if (LogitsOf(gathered, having) > kMostLogits) return {having};
   std::erase_if(having,
                 [&](const Training& training) { return of(training, FiniteLogits).empty(); });
-  return having;
+  return {having};
 }
 
 PairMatrix OfProbabilities(const Gathered& gathered, const std::vector<size_t>& members) {
@@ -142,8 +147,8 @@ PairMatrix OfProbabilities(const Gathered& gathered, const std::vector<size_t>& 
   return analysis::ProbabilityDistances(logits, gathered.sets[set].input->classes);
 }
 
-analysis::WeightPieces ParametersOf(const Gathered& gathered, size_t member) {
-  return gathered.members[member].input->weights.parameters;
+const WeightsView& WeightsOf(const Gathered& gathered, size_t member) {
+  return gathered.members[member].input->weights;
 }
 
 // What the distances of every two of a block take.
@@ -152,9 +157,7 @@ size_t ProductsOf(const Gathered& gathered, const std::vector<Training>& trainin
   for (const Training& training : trainings) ++of_block[training.block];
   size_t parameters = 0;
   for (const Training& training : trainings) {
-    size_t of = 0;
-    for (const auto& piece : ParametersOf(gathered, training.member)) of += piece.size();
-    parameters = std::max(parameters, of);
+    parameters = std::max(parameters, WeightsOf(gathered, training.member).facts().parameters);
   }
   size_t products = 0;
   for (const auto& [block, members] : of_block) products += members * members * parameters;
@@ -162,27 +165,31 @@ size_t ProductsOf(const Gathered& gathered, const std::vector<Training>& trainin
 }
 
 // Too many are not looked at.
-std::vector<Training> WithWeights(const Gathered& gathered,
-                                  const std::vector<Training>& trainings) {
+Having WithWeights(const Gathered& gathered, const std::vector<Training>& trainings) {
   std::vector<Training> having = trainings;
   std::erase_if(having, [&](const Training& training) {
-    return ParametersOf(gathered, training.member).empty();
+    return WeightsOf(gathered, training.member).empty();
   });
-  if (ProductsOf(gathered, having) > kMostProducts) return having;
+  if (ProductsOf(gathered, having) > kMostProducts) return {having};
+  std::vector<SharedWeights> opened;
   std::vector<analysis::WeightPieces> weights;
   for (const Training& training : having) {
-    weights.push_back(ParametersOf(gathered, training.member));
+    opened.push_back(WeightsOf(gathered, training.member).Opened());
+    weights.push_back(opened.back()->parameters);
   }
-  std::vector<Training> usable;
+  Having usable;
   for (const analysis::UsableWeights& of : analysis::FindUsable(weights)) {
-    usable.push_back(having[of.place]);
+    usable.trainings.push_back(having[of.place]);
+    usable.opened.push_back(opened[of.place]);
   }
   return usable;
 }
 
 PairMatrix OfWeights(const Gathered& gathered, const std::vector<size_t>& members) {
   std::vector<analysis::WeightPieces> weights;
-  for (const size_t m : members) weights.push_back(ParametersOf(gathered, m));
+  for (const size_t m : members) {
+    weights.push_back(WeightsOf(gathered, m).Opened()->parameters);  // It is open: see Having.
+  }
   return analysis::SquaredDistances(weights);
 }
 
@@ -316,10 +323,10 @@ void Add(const Gathered& gathered, const Setting& setting,
   for (const Figure& figure : kFigures) {
     SourceDecomposition of = facts;
     of.figure = figure.name;
-    const std::vector<Training> having = figure.having(gathered, trainings);
-    of.members = std::ssize(having);
-    if (having.size() < 2) continue;
-    if (const std::string why = TooMany(gathered, having, figure.name); !why.empty()) {
+    const Having having = figure.having(gathered, trainings);
+    of.members = std::ssize(having.trainings);
+    if (of.members < 2) continue;
+    if (const std::string why = TooMany(gathered, having.trainings, figure.name); !why.empty()) {
       if (!told) continue;  // Nor would it tell anything: the design identifies no share.
       of.whole = Absent(figure.unit, of.members, why);
       of.text = fmt::format("The {} is not taken apart ({}): {}.", DecomposedName(of.figure),
@@ -327,7 +334,8 @@ void Add(const Gathered& gathered, const Setting& setting,
       all.push_back(std::move(of));
       continue;
     }
-    TakeApart(BlocksOf(gathered, having, factors, figure), factors.count(), figure.unit, of);
+    TakeApart(BlocksOf(gathered, having.trainings, factors, figure), factors.count(), figure.unit,
+              of);
     const bool any = std::ranges::any_of(of.shares, [](const SourceShare& share) {
       return share.share.value && share.sources.size() == 1;
     });

@@ -290,7 +290,7 @@ MemberCounts CountMembers(const Gathered& gathered, std::span<const size_t> memb
       case MemberState::kDone:
         ++counts.done;
         counts.without_predictions += !member.row;
-        counts.without_weights += member.input->weights.parameters.empty();
+        counts.without_weights += member.input->weights.empty();
         break;
       case MemberState::kDiverged: ++counts.diverged; break;
       case MemberState::kFailed: ++counts.failed; break;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -128,11 +129,73 @@ class LogitsView {
   Open open_;
 };
 
-// A piece for each tensor, sorted by name. Empty: not kept.
-struct WeightsView {
+// A piece for each tensor, sorted by name.
+struct Weights {
   analysis::WeightPieces parameters;  // What is trained and has an effect.
   analysis::WeightPieces buffers;     // Running statistics.
   int64_t without_effect = 0;         // Parameters left out: no output depends on them.
+};
+
+// shared: by those who look at them at the same time; what they view goes with the last.
+using SharedWeights = std::shared_ptr<const Weights>;
+
+// The weights of one member: views of memory, or of a file that is open while somebody looks at it:
+// those of all members never are at once. Copies are of the same. One thread.
+class WeightsView {
+ public:
+  struct Facts {
+    std::string content;         // Equal ones have equal weights; "": not known.
+    size_t parameters = 0;       // Values.
+    int64_t without_effect = 0;  // As Weights'.
+  };
+  // What cannot be read is empty; whoever gave it tells why. Never null.
+  using Open = std::function<SharedWeights()>;
+
+  WeightsView() : WeightsView(Weights{}) {}  // Not kept.
+  WeightsView(Weights weights)               // NOLINT
+      : WeightsView(std::make_shared<const Weights>(std::move(weights))) {}
+  WeightsView(Facts facts, Open open)
+      : facts_(std::move(facts)), open_(std::move(open)), now_(std::make_shared<Now>()) {}
+
+  bool empty() const { return facts_.parameters == 0; }
+  const Facts& facts() const { return facts_; }  // Does not open it.
+  // Who asks again while somebody looks at them gets the same.
+  SharedWeights Opened() const {
+    SharedWeights opened = now_->lock();
+    if (opened == nullptr) *now_ = opened = open_();
+    return opened;
+  }
+
+ private:
+  using Now = std::weak_ptr<const Weights>;
+
+  explicit WeightsView(const SharedWeights& all)
+      : WeightsView(FactsOf(*all), [all] { return all; }) {}
+  static Facts FactsOf(const Weights& weights) {
+    Facts facts = {.content = "", .parameters = 0, .without_effect = weights.without_effect};
+    for (const std::span<const float> piece : weights.parameters) facts.parameters += piece.size();
+    return facts;
+  }
+
+  Facts facts_;
+  Open open_;
+  std::shared_ptr<Now> now_;  // shared: by copies.
+};
+
+// Distances between the weights of a cell's members.
+struct CellDistances {
+  analysis::Distances parameters;
+  analysis::Distances all;  // Parameters and running statistics.
+};
+
+// Those that studies before found, by what the weights were (WeightsView::Facts::content, in the
+// order of the members): whoever looks at a running sweep again and again reads those of a cell
+// when it has a new member. A study is the same with it and without.
+class DistanceMemory {
+ public:
+  virtual ~DistanceMemory() = default;
+  virtual std::optional<CellDistances> Find(const std::vector<std::string>& contents) = 0;
+  virtual void Keep(const std::vector<std::string>& contents, const CellDistances& found) = 0;
 };
 
 // Facts of an environment that decide a GPU's bits, by name: a fingerprint only says that some
@@ -201,6 +264,7 @@ struct StudyInput {
   std::vector<CellInput> cells;
   std::vector<MemberInput> members;
   std::vector<EvaluationSet> evaluations{1};  // Never empty; the first cell's comes first.
+  DistanceMemory* distances = nullptr;        // Not owned; null: nothing is known.
 };
 
 }  // namespace noisefloor::report

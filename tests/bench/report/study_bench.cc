@@ -99,7 +99,7 @@ void AddMember(const Size& size, uint32_t cell, uint32_t replicate, Made& made) 
   member.hashes.weights = member.hashes.logits = member.id;
   if (size.parameters == 0) return;
   made.weights.push_back(Values(~seed, size.parameters));
-  member.weights.parameters.emplace_back(made.weights.back());
+  member.weights = Weights{.parameters = {made.weights.back()}, .buffers = {}};
 }
 
 Made Make(const Size& size) {

@@ -111,13 +111,38 @@ TEST_F(StudyFilesTest, WhatLogitsAnswerIsWhatTheirMatrixAnswers) {
 TEST_F(StudyFilesTest, WeightsBesideBuffersAreNotCopied) {
   StudyFiles files = Files(0);
 
-  const absl::StatusOr<report::WeightsView> weights = files.Weights(Weights(0));
+  const auto weights = files.Weights(Weights(0));
 
   ASSERT_TRUE(weights.ok()) << weights.status();
-  ASSERT_EQ(weights->parameters.size(), 1u);
-  ASSERT_EQ(weights->buffers.size(), 1u);
-  EXPECT_THAT(weights->parameters[0], ElementsAre(2, 3));
-  EXPECT_THAT(weights->buffers[0], ElementsAre(1));
+  ASSERT_EQ((*weights)->parameters.size(), 1u);
+  ASSERT_EQ((*weights)->buffers.size(), 1u);
+  EXPECT_THAT((*weights)->parameters[0], ElementsAre(2, 3));
+  EXPECT_THAT((*weights)->buffers[0], ElementsAre(1));
+}
+
+TEST_F(StudyFilesTest, WeightsAreCountedWithoutCopies) {
+  const InputFile file = Weights(1);
+
+  const absl::StatusOr<report::WeightsView::Facts> facts = Files(0).FactsOfWeights(file);
+
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_EQ(facts->parameters, 2u);
+  EXPECT_EQ(facts->without_effect, 0);
+  EXPECT_EQ(facts->content, file.sha256);
+}
+
+TEST_F(StudyFilesTest, CopiesAreLimitedAndCountAsLongAsTheyAreThere) {
+  StudyFiles files = Files(12);
+  const InputFile file = Weights(1);
+  for (int round = 0; round < 3; ++round) {
+    const auto first = files.Weights(file);
+    ASSERT_TRUE(first.ok()) << first.status();
+    const auto second = files.Weights(file);
+    EXPECT_EQ(second.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_THAT(Message(second.status()), HasSubstr("weights.safetensors"));
+    EXPECT_THAT(Message(second.status()), HasSubstr("its values are not aligned"));
+    EXPECT_THAT(Message(second.status()), HasSubstr("at most 12 bytes"));
+  }
 }
 
 TEST(WithoutEffectTest, BiasesDirectlyBeforeBatchNormAreReadFromTheNames) {
@@ -144,25 +169,30 @@ TEST_F(StudyFilesTest, ParametersWithoutEffectAreCountedAndInNoDistance) {
                   .ok());
   StudyFiles files = Files();
 
-  const absl::StatusOr<report::WeightsView> weights =
-      files.Weights({"weights", "s1c0r0", "weights.safetensors", "", 0});
+  const InputFile file = {"weights", "s1c0r0", "weights.safetensors", "", 0};
+
+  const auto weights = files.Weights(file);
+  const auto facts = files.FactsOfWeights(file);
 
   ASSERT_TRUE(weights.ok()) << weights.status();
-  EXPECT_EQ(weights->without_effect, 3);
-  EXPECT_EQ(weights->parameters.size(), 1u);
-  EXPECT_EQ(weights->buffers.size(), 1u);
+  EXPECT_EQ((*weights)->without_effect, 3);
+  EXPECT_EQ((*weights)->parameters.size(), 1u);
+  EXPECT_EQ((*weights)->buffers.size(), 1u);
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_EQ(facts->without_effect, 3);
+  EXPECT_EQ(facts->parameters, 3u);
 }
 
 TEST_F(StudyFilesTest, ValuesThatDoNotLieAsFloatsMustAreCopied) {
   StudyFiles files = Files();
   for (const size_t beyond : {1u, 2u, 3u}) {
-    const absl::StatusOr<report::WeightsView> weights = files.Weights(Weights(beyond));
+    const auto weights = files.Weights(Weights(beyond));
 
     ASSERT_TRUE(weights.ok()) << weights.status();
-    EXPECT_TRUE(IsAligned(weights->parameters[0]));
-    EXPECT_TRUE(IsAligned(weights->buffers[0]));
-    EXPECT_THAT(weights->parameters[0], ElementsAre(2, 3));
-    EXPECT_THAT(weights->buffers[0], ElementsAre(1));
+    EXPECT_TRUE(IsAligned((*weights)->parameters[0]));
+    EXPECT_TRUE(IsAligned((*weights)->buffers[0]));
+    EXPECT_THAT((*weights)->parameters[0], ElementsAre(2, 3));
+    EXPECT_THAT((*weights)->buffers[0], ElementsAre(1));
   }
 }
 
@@ -173,17 +203,6 @@ TEST(IsBufferTest, RunningStatisticsAreNoParameters) {
   for (const char* name : {"bn1.weight", "bn1.bias", "conv1.weight", "running_mean.weight"}) {
     EXPECT_FALSE(IsBuffer(name)) << name;
   }
-}
-
-TEST_F(StudyFilesTest, CopiesAreLimitedAndTheFileIsNamed) {
-  StudyFiles files = Files(20);
-  EXPECT_TRUE(files.Weights(Weights(1)).ok());
-
-  const absl::Status status = files.Weights(Weights(1)).status();
-
-  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(status), HasSubstr("weights.safetensors"));
-  EXPECT_THAT(Message(status), HasSubstr("at most 20 bytes"));
 }
 
 TEST(ClassNamesTest, KnownDataSetsHaveANameForEachClass) {

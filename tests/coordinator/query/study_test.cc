@@ -144,7 +144,6 @@ TEST_F(StudyTest, ADamagedDigestIsMadeAnew) {
   const DerivedFiles digests = DerivedFiles::At(home_.path());
   const BlobName logits = home_.Blob("s1c1r1", "predictions");
   const std::string whole = *digests.Read(logits.sha256);
-  auto& query = home_.query();
   const auto source = inputs::SourceFromJson(Study(Form::kInput));
   ASSERT_TRUE(source.ok()) << source.status();
   for (const std::string& damaged : {whole.substr(0, 9), whole + "x", std::string()}) {

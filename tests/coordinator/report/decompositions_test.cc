@@ -206,7 +206,7 @@ TEST(DecompositionsTest, WeightsAreTakenApartToo) {
   }
   weights[3][0] = NAN;  // Left out.
   for (size_t m = 0; m < weights.size(); ++m) {
-    tiny.input.members[m].weights.parameters = {std::span<const float>(weights[m])};
+    tiny.input.members[m].weights = Weights{.parameters = {weights[m]}, .buffers = {}};
   }
 
   const Study study = BuildStudy(tiny.input);

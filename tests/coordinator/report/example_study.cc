@@ -266,8 +266,8 @@ class Maker {
       MemberInput& member = study_.input.members[m];
       member.predictions = study_.logits[m];
       const std::span<const float> weights = study_.weights[m];
-      member.weights.parameters = {weights.first(kParameters)};
-      member.weights.buffers = {weights.subspan(kParameters)};
+      member.weights = Weights{.parameters = {weights.first(kParameters)},
+                               .buffers = {weights.subspan(kParameters)}};
       for (size_t e = 0; e < kEvaluations; ++e) {
         member.answers_at[static_cast<int64_t>(e) + 1] = study_.on_the_way[m * kEvaluations + e];
       }

@@ -499,8 +499,8 @@ TEST(CohortFiguresTest, WeightsWithoutEffectAreCountedBesideTheDistance) {
   const std::vector<float> weights = {1, 2, 3, 4};
   for (size_t r = 0; r < 3; ++r) {
     MemberInput& member = tiny.AddMember(Answers(10));
-    member.weights.parameters = {std::span(weights).subspan(r, 2)};
-    member.weights.without_effect = 80;
+    member.weights = Weights{
+        .parameters = {std::span(weights).subspan(r, 2)}, .buffers = {}, .without_effect = 80};
   }
 
   const Cohort cohort = BuildStudy(tiny.input).cohorts[0];

@@ -1,0 +1,34 @@
+// Distances between weights that studies before found: a sweep that is looked at while it runs has
+// those of a cell read again when the cell has a new member.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/mutex.h"
+#include "coordinator/report/study_input.h"
+
+namespace noisefloor::query {
+
+// Holds those of at most `most` cells, a few KiB each; the oldest goes first. Thread-safe.
+class KnownDistances final : public report::DistanceMemory {
+ public:
+  explicit KnownDistances(size_t most = 4096) : most_(most) {}
+  std::optional<report::CellDistances> Find(const std::vector<std::string>& contents) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  void Keep(const std::vector<std::string>& contents, const report::CellDistances& found) override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  const size_t most_;
+  Mutex mutex_;
+  // By the hash of the contents.
+  std::map<std::string, report::CellDistances> known_ ABSL_GUARDED_BY(mutex_);
+  std::deque<std::string> oldest_first_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace noisefloor::query

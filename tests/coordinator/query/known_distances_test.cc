@@ -1,0 +1,40 @@
+#include "coordinator/query/known_distances.h"
+
+#include "gtest/gtest.h"
+
+namespace noisefloor::query {
+namespace {
+
+report::CellDistances Of(double value) {
+  report::CellDistances found;
+  found.all.raw.value = value;
+  return found;
+}
+
+TEST(KnownDistancesTest, AreThoseOfTheSameContentsInTheSameOrder) {
+  KnownDistances known;
+  known.Keep({"a", "b"}, Of(1));
+  known.Keep({"b", "a"}, Of(2));
+
+  EXPECT_EQ(known.Find({"a", "b"})->all.raw.value, 1);
+  EXPECT_EQ(known.Find({"b", "a"})->all.raw.value, 2);
+  EXPECT_FALSE(known.Find({"a"}).has_value());
+  EXPECT_FALSE(known.Find({"ab", ""}).has_value());
+  EXPECT_FALSE(known.Find({"", "a", "b"}).has_value());
+}
+
+TEST(KnownDistancesTest, TheOldestGoesFirst) {
+  KnownDistances known(2);
+  known.Keep({"a"}, Of(1));
+  known.Keep({"b"}, Of(2));
+  known.Keep({"a"}, Of(1));  // It is there.
+  EXPECT_TRUE(known.Find({"b"}).has_value());
+  known.Keep({"c"}, Of(3));
+
+  EXPECT_FALSE(known.Find({"a"}).has_value());
+  EXPECT_TRUE(known.Find({"b"}).has_value());
+  EXPECT_EQ(known.Find({"c"})->all.raw.value, 3);
+}
+
+}  // namespace
+}  // namespace noisefloor::query

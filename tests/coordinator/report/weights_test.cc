@@ -1,0 +1,163 @@
+// Weights of members, which lie in files: when these are opened, and what is known without.
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include "coordinator/report/study_json.h"
+#include "tests/coordinator/report/tiny_study.h"
+
+namespace noisefloor::report {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr int64_t kExamples = 10;
+
+// Remembers everything.
+class Memory final : public DistanceMemory {
+ public:
+  std::optional<CellDistances> Find(const std::vector<std::string>& contents) override {
+    const auto known = known_.find(contents);
+    return known == known_.end() ? std::nullopt : std::optional(known->second);
+  }
+  void Keep(const std::vector<std::string>& contents, const CellDistances& found) override {
+    known_[contents] = found;
+  }
+  size_t size() const { return known_.size(); }
+
+ private:
+  std::map<std::vector<std::string>, CellDistances> known_;
+};
+
+// Two cells of three members; their weights are files that say when they are opened.
+class WeightsTest : public ::testing::Test {
+ protected:
+  WeightsTest() {
+    for (const char* hardware : {"cpu-a", "cpu-b"}) {
+      tiny_.AddCell("algo", Algo(), hardware);
+      for (int r = 0; r < 3; ++r) AddMember();
+    }
+  }
+
+  void AddMember() {
+    MemberInput& member = tiny_.AddMember(std::vector<int16_t>(kExamples, 0));
+    const auto number = static_cast<float>(tiny_.input.members.size());
+    const std::vector<float>& values =
+        values_.emplace_back(std::vector<float>{number, 1, number * number});
+    const std::string id = member.id;
+    member.weights =
+        WeightsView({.content = "content of " + id, .parameters = 2, .without_effect = 0},
+                    [this, id, &values]() -> SharedWeights {
+                      opened_.push_back(id);
+                      if (id == unreadable_) return std::make_shared<const Weights>();
+                      most_open_ = std::max(most_open_, ++open_);
+                      return {new Weights{.parameters = {std::span(values).first(2)},
+                                          .buffers = {std::span(values).subspan(2)}},
+                              [this](const Weights* weights) {
+                                --open_;
+                                delete weights;
+                              }};
+                    });
+  }
+
+  // Which members' weights were opened for it.
+  std::vector<std::string> OpenedBy(const std::string& expected_json = "") {
+    opened_.clear();
+    const std::string json = StudyToJson(BuildStudy(tiny_.input));
+    EXPECT_TRUE(expected_json.empty() || json == expected_json);
+    return opened_;
+  }
+
+  TinyStudy tiny_{kExamples, 10};
+  std::deque<std::vector<float>> values_;
+  std::vector<std::string> opened_;
+  std::string unreadable_;
+  int open_ = 0;
+  int most_open_ = 0;
+};
+
+TEST_F(WeightsTest, ThoseOfOneCellAreOpenAtATimeAndNoneAfterwards) {
+  const Study study = BuildStudy(tiny_.input);
+
+  EXPECT_TRUE(study.cohorts[1].l2_raw.value.has_value());
+  EXPECT_EQ(study.cohorts[0].counts.without_weights, 0);
+  EXPECT_EQ(most_open_, 3);
+  EXPECT_EQ(open_, 0);
+}
+
+TEST_F(WeightsTest, AreReadAgainWhereACellHasANewMember) {
+  Memory memory;
+  tiny_.input.distances = &memory;
+  EXPECT_THAT(OpenedBy(), ElementsAre("s1c0r0", "s1c0r1", "s1c0r2", "s1c1r0", "s1c1r1", "s1c1r2"));
+
+  EXPECT_THAT(OpenedBy(), IsEmpty());
+  AddMember();
+  EXPECT_THAT(OpenedBy(), ElementsAre("s1c1r0", "s1c1r1", "s1c1r2", "s1c1r3"));
+}
+
+TEST_F(WeightsTest, AStudyIsTheSameWithWhatIsKnownOfThem) {
+  const std::string without = StudyToJson(BuildStudy(tiny_.input));
+  Memory memory;
+  tiny_.input.distances = &memory;
+
+  OpenedBy(without);
+  EXPECT_THAT(OpenedBy(without), IsEmpty());
+}
+
+TEST_F(WeightsTest, OfOtherContentAreOthers) {
+  Memory memory;
+  tiny_.input.distances = &memory;
+  BuildStudy(tiny_.input);
+  std::swap(tiny_.input.members[0].weights, tiny_.input.members[3].weights);
+
+  EXPECT_EQ(OpenedBy().size(), 6U);
+}
+
+TEST_F(WeightsTest, WhatCouldNotBeReadIsTriedAgain) {
+  Memory memory;
+  tiny_.input.distances = &memory;
+  unreadable_ = "s1c0r1";
+  const Study study = BuildStudy(tiny_.input);
+  EXPECT_EQ(study.cohorts[0].l2_raw.n, 2);
+  EXPECT_EQ(memory.size(), 1U);
+
+  unreadable_.clear();
+  EXPECT_THAT(OpenedBy(), ElementsAre("s1c0r0", "s1c0r1", "s1c0r2"));
+  EXPECT_EQ(BuildStudy(tiny_.input).cohorts[0].l2_raw.n, 3);
+}
+
+TEST_F(WeightsTest, OfMemoryAreNotKnownByTheirContent) {
+  Memory memory;
+  tiny_.input.distances = &memory;
+  tiny_.input.members[0].weights = Weights{.parameters = {values_[0]}, .buffers = {}};
+
+  BuildStudy(tiny_.input);
+
+  EXPECT_EQ(memory.size(), 1U);  // Those of the other cell.
+}
+
+TEST_F(WeightsTest, WhoAsksWhileTheyAreOpenGetsTheSame) {
+  const WeightsView& view = tiny_.input.members[0].weights;
+  const WeightsView copy = view;
+  {
+    const SharedWeights first = view.Opened();
+    EXPECT_EQ(copy.Opened(), first);
+    EXPECT_THAT(opened_, ElementsAre("s1c0r0"));
+  }
+  EXPECT_EQ(open_, 0);
+  view.Opened();
+  EXPECT_EQ(opened_.size(), 2U);
+}
+
+}  // namespace
+}  // namespace noisefloor::report
