@@ -60,9 +60,9 @@ class AnswerCounts {
     last_ = last;
     const int64_t classes = answers_.classes();
     counts_.assign(static_cast<size_t>((last - first) * classes), 0);
-    const Ahead rows(answers_, first, last);
+    const Ahead ahead(answers_, first, last);
     for (int64_t m = 0; m < answers_.members(); ++m) {
-      const std::span<const int16_t> row = rows.Row(m);
+      const std::span<const int16_t> row = ahead.Row(m);
       for (int64_t x = first; x < last; ++x) {
         const int16_t answer = row[static_cast<size_t>(x)];
         if (answer < 0) continue;
@@ -322,15 +322,14 @@ Estimate AnyDisagreement(const PredictionMatrix& answers) {
 
 std::vector<int64_t> PairsThatDiffer(const PredictionMatrix& answers) {
   NF_CHECK(answers.members() >= 2);
-  std::vector<int64_t> agree(static_cast<size_t>(answers.examples()), 0);
+  const int64_t pairs = answers.members() * (answers.members() - 1) / 2;
+  std::vector<int64_t> differ(static_cast<size_t>(answers.examples()), pairs);
   AnswerCounts counts(answers);
   ForSomeExamples(answers, [&](int64_t first, int64_t last) {
-    int64_t* const of_first = agree.data() + first;
-    counts.Count(first, last, [&](int64_t x, int32_t before) { of_first[x] += before; });
+    int64_t* const of_first = differ.data() + first;
+    counts.Count(first, last, [&](int64_t x, int32_t before) { of_first[x] -= before; });
   });
-  const int64_t pairs = answers.members() * (answers.members() - 1) / 2;
-  for (int64_t& count : agree) count = pairs - count;
-  return agree;
+  return differ;
 }
 
 }  // namespace noisefloor::analysis

@@ -166,7 +166,7 @@ KnownPairs::Tile KnownPairs::Count(int64_t first_a, int64_t first_b) const {
   Tile tile{};
   for (int64_t chunk = 0; chunk < answers_.chunks_; chunk += at_once) {
     const int64_t chunks = std::min(at_once, answers_.chunks_ - chunk);
-    for (int64_t b = 0; b < kTile; b += kAtOnce) {
+    for (int64_t b = 0; b < kTile && first_b + b < answers_.members(); b += kAtOnce) {
       const std::array<Answers, kAtOnce> four = others(first_b + b, chunk);
       for (int64_t a = first_a; a < last_a; ++a) {
         AddDifferingFromFour(answers_.Of(a, chunk), four, answers_.planes_, chunks,

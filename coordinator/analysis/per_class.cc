@@ -31,39 +31,24 @@ std::vector<std::vector<int64_t>> ExamplesOf(const PredictionMatrix& answers,
   return examples;
 }
 
-// The answers to the examples of one group after the other. They are brought beside each other
-// once: those of one of a thousand classes lie in as many lines of the cache.
-class ByGroup {
- public:
-  ByGroup(const PredictionMatrix& answers, const Groups& groups)
-      : examples_(ExamplesOf(answers, groups)), sorted_(answers.SelectExamples(Joined())) {}
-
-  // The examples of the next group, and the answers to them.
-  const std::vector<int64_t>& examples() const { return examples_[next_]; }
-  PredictionMatrix answers() const {
-    return sorted_.SelectRange(first_, first_ + std::ssize(examples()));
+// Calls each(group, its examples, the answers to them) for one group after the other. Answers are
+// brought beside each other once: those of one of a thousand classes lie in as many lines of the
+// cache.
+template <typename Each>
+void ForEachGroup(const PredictionMatrix& answers, const Groups& groups, const Each& each) {
+  const std::vector<std::vector<int64_t>> examples = ExamplesOf(answers, groups);
+  std::vector<int64_t> all;
+  for (const std::vector<int64_t>& of_group : examples) {
+    all.insert(all.end(), of_group.begin(), of_group.end());
   }
-  bool AtEnd() const { return next_ == examples_.size(); }
-  int32_t group() const { return static_cast<int32_t>(next_); }
-  void Next() {
-    first_ += std::ssize(examples());
-    ++next_;
+  const PredictionMatrix sorted = answers.SelectExamples(all);
+  int64_t first = 0;
+  for (size_t group = 0; group < examples.size(); ++group) {
+    const int64_t last = first + std::ssize(examples[group]);
+    each(static_cast<int32_t>(group), examples[group], sorted.SelectRange(first, last));
+    first = last;
   }
-
- private:
-  std::vector<int64_t> Joined() const {
-    std::vector<int64_t> all;
-    for (const std::vector<int64_t>& of_group : examples_) {
-      all.insert(all.end(), of_group.begin(), of_group.end());
-    }
-    return all;
-  }
-
-  std::vector<std::vector<int64_t>> examples_;
-  PredictionMatrix sorted_;
-  size_t next_ = 0;
-  int64_t first_ = 0;
-};
+}
 
 std::vector<int32_t> LabelsOf(std::span<const int32_t> labels,
                               const std::vector<int64_t>& examples) {
@@ -122,23 +107,24 @@ std::vector<ClassNoise> NoiseByGroup(const PredictionMatrix& answers,
   const Estimate overall = labels.empty() ? Absent("fraction", 0, "there are no examples")
                                           : SdEstimate(AccuracyOfRows(answers, labels), "fraction");
   std::vector<ClassNoise> noise;
-  for (ByGroup of(answers, groups); !of.AtEnd(); of.Next()) {
-    if (of.examples().empty()) {
-      noise.push_back(WithoutExamples(of.group()));
-      continue;
-    }
-    const PredictionMatrix part = of.answers();
-    const std::vector<double> accuracy = AccuracyOfRows(part, LabelsOf(labels, of.examples()));
-    ClassNoise& row = noise.emplace_back();
-    row.label = of.group();
-    row.examples = std::ssize(of.examples());
-    row.accuracy = MeanEstimate(accuracy, "fraction");
-    CutInterval(row.accuracy, 0, 1);
-    row.accuracy_sd = SdEstimate(accuracy, "fraction");
-    row.range = RangeEstimate(accuracy, "fraction");
-    row.ratio = Ratio(row.accuracy_sd, overall);
-    row.churn = MeanChurn(part);
-  }
+  ForEachGroup(
+      answers, groups,
+      [&](int32_t group, const std::vector<int64_t>& of_group, const PredictionMatrix& part) {
+        if (of_group.empty()) {
+          noise.push_back(WithoutExamples(group));
+          return;
+        }
+        const std::vector<double> accuracy = AccuracyOfRows(part, LabelsOf(labels, of_group));
+        ClassNoise& row = noise.emplace_back();
+        row.label = group;
+        row.examples = std::ssize(of_group);
+        row.accuracy = MeanEstimate(accuracy, "fraction");
+        CutInterval(row.accuracy, 0, 1);
+        row.accuracy_sd = SdEstimate(accuracy, "fraction");
+        row.range = RangeEstimate(accuracy, "fraction");
+        row.ratio = Ratio(row.accuracy_sd, overall);
+        row.churn = MeanChurn(part);
+      });
   return noise;
 }
 
@@ -158,17 +144,19 @@ ClassChurns ChurnsByGroup(const PredictionMatrix& answers, const Groups& groups)
   if (answers.members() < 2) return churns;
   const auto n = static_cast<size_t>(answers.members());
   if (n >= 3) churns.without.resize(n);
-  for (ByGroup of(answers, groups); !of.AtEnd(); of.Next()) {
-    if (of.examples().empty()) continue;
-    const PairSums sums = ChurnSums(of.answers());
-    const double pairs = static_cast<double>(n * (n - 1)) / 2;
-    churns.labels.push_back(of.group());
-    churns.all.push_back(sums.total / pairs);
-    for (size_t m = 0; m < churns.without.size(); ++m) {
-      const double left = pairs - static_cast<double>(n - 1);
-      churns.without[m].push_back((sums.total - sums.of_member[m]) / left);
-    }
-  }
+  ForEachGroup(
+      answers, groups,
+      [&](int32_t group, const std::vector<int64_t>& of_group, const PredictionMatrix& part) {
+        if (of_group.empty()) return;
+        const PairSums sums = ChurnSums(part);
+        const double pairs = static_cast<double>(n * (n - 1)) / 2;
+        churns.labels.push_back(group);
+        churns.all.push_back(sums.total / pairs);
+        for (size_t m = 0; m < churns.without.size(); ++m) {
+          const double left = pairs - static_cast<double>(n - 1);
+          churns.without[m].push_back((sums.total - sums.of_member[m]) / left);
+        }
+      });
   return churns;
 }
 

@@ -61,7 +61,8 @@ results/runs.csv has a line for each run and these columns, all but `run` option
   hardware, stack        what it ran on: classes and software are compared with each other
   plan, block            runs that vary the same sources; an independent repetition of held seeds
   init, data_order, ...  of a source of noise the seed (equal seeds are equal draws), `free` for one
-                         that nobody noted, `off` for a source that did not act
+                         that nobody noted, `off` for a source that did not act; without a word of
+                         a physical one (kernels, ...) equal seeds need not give equal bits
   top1, top5, loss       as the training told them, shares from 0 to 1
   weights_sha256, unit, seconds
   any other              an axis: a setting that the runs differ in

@@ -93,7 +93,13 @@ void LoadImages(const StudySource::SetFiles& files, report::EvaluationSet& evalu
 void LoadGroups(const StudySource::SetFiles& files, report::EvaluationSet& evaluation,
                 LoadedStudy& study) {
   constexpr std::string_view kLeftOut = "No groups are told.";
-  if (!files.groups || evaluation.labels.empty()) return;
+  if (!files.groups) return;
+  if (evaluation.labels.empty()) {
+    study.warnings.push_back(
+        {"warning", "sweep",
+         fmt::format("{}: the true classes are not known. {}", files.groups->path, kLeftOut)});
+    return;
+  }
   absl::StatusOr<std::vector<report::ExampleGroups>> groups = study.files->Groups(*files.groups);
   if (!groups.ok()) return Warn(study, "sweep", groups.status(), kLeftOut);
   const size_t decisions = static_cast<size_t>(std::max<int64_t>(evaluation.attributes, 1));
@@ -285,7 +291,7 @@ void LoadWeights(const std::optional<InputFile>& file, report::MemberInput& memb
     absl::StatusOr<report::SharedWeights> weights = files->Weights(file);
     if (weights.ok()) return *std::move(weights);
     TellLate(*late, id, fmt::format("{}. {}", Message(weights.status()), kLeftOut));
-    return std::make_shared<const report::Weights>();
+    return nullptr;
   };
   member.weights = report::WeightsView(*std::move(facts), open);
 }

@@ -21,14 +21,15 @@ using FindDigest = std::function<absl::StatusOr<Digest>(const InputFile& file)>;
 struct LoadedStudy {
   report::StudyInput input;
   std::unique_ptr<StudyFiles> files;                   // Never null.
-  std::unique_ptr<std::vector<report::Warning>> late;  // Of logits that could not be opened then.
+  std::unique_ptr<std::vector<report::Warning>> late;  // Of what could not be opened then.
   std::vector<report::Warning> warnings;               // The source's, then what was left out here.
   std::vector<absl::Status> faults;                    // Why that was left out.
 };
 
 // Never fails: a file that is missing, changed or no such array is left out with a warning that
 // names the member and the file.
-// With `digests`, answers come from there, and logits are opened by the figures that need them.
+// Weights are opened by the figures that need them; with `digests`, which answers come from then,
+// logits are, too.
 LoadedStudy LoadArrays(StudySource source, FindFile find, const FindDigest& digests = nullptr);
 
 // Its study, with what was left out in front of its own warnings.

@@ -115,11 +115,19 @@ class Builder {
       NF_ASSIGN_OR_RETURN(plan.input.sources[source].state, StateOf(plan, source));
     }
     // Of a table without seeds nobody knows which runs had the same: none.
-    if (std::ranges::any_of(kTraining, [&](NoiseSource source) { return told.contains(source); })) {
-      return absl::OkStatus();
+    if (std::ranges::none_of(kTraining,
+                             [&](NoiseSource source) { return told.contains(source); })) {
+      for (const NoiseSource source : kTraining) {
+        plan.input.sources[source].state = SourceState::kFree;
+      }
     }
-    for (const NoiseSource source : kTraining) {
-      plan.input.sources[source].state = SourceState::kFree;
+    // Where draws vary no bits tell whether two runs of the same ones would be equal. (Where all is
+    // held they do, or the plan is not proved.)
+    const bool varies = std::ranges::any_of(plan.input.sources, [](const auto& of) {
+      return !IsPhysical(of.first) && of.second.state == SourceState::kFree;
+    });
+    if (varies && std::ranges::none_of(told, IsPhysical)) {
+      plan.input.sources[NoiseSource::kKernels].state = SourceState::kFree;
     }
     return absl::OkStatus();
   }
@@ -273,6 +281,7 @@ class Builder {
     }
     const std::string names = fmt::format("{}/{}", folder_, kClassesFile);
     if (!PathExists(names)) return absl::OkStatus();
+    NF_RETURN_IF_ERROR(CheckIsFile(names));
     NF_ASSIGN_OR_RETURN(const std::string text, ReadFile(names, kMostNamesBytes));
     TextLines lines(names, text);
     while (!lines.at_end()) {
@@ -322,6 +331,7 @@ absl::StatusOr<StudySource> ReadRuns(const std::string& given) {
   if (!PathExists(fmt::format("{}/{}", folder, kRunsFile))) {
     return InvalidInput(fmt::format("{}: it has no {}, the table of its runs", folder, kRunsFile));
   }
+  NF_RETURN_IF_ERROR(CheckIsFile(fmt::format("{}/{}", folder, kRunsFile)));
   NF_ASSIGN_OR_RETURN(const RunTable table, ReadRunTable(folder));
   return Builder(folder, table).Build();
 }

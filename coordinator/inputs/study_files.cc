@@ -217,11 +217,8 @@ absl::StatusOr<report::SharedWeights> StudyFiles::Weights(const InputFile& file)
   const auto opened = std::make_shared<Opened>(std::move(tensors), copied_bytes_);
   absl::Status copied;
   ForEachTensor(opened->file, [&](const TensorView& tensor, Role role) {
+    if (role == Role::kWithoutEffect) return;
     const size_t count = tensor.bytes.size() / sizeof(float);
-    if (role == Role::kWithoutEffect) {
-      opened->weights.without_effect += static_cast<int64_t>(count);
-      return;
-    }
     std::span<const float> values;
     if (reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0) {
       values = std::span(reinterpret_cast<const float*>(tensor.bytes.data()), count);

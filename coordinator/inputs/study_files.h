@@ -1,4 +1,5 @@
-// The arrays that a study needs, checked and mapped into memory for as long as it is being built.
+// The arrays that a study needs, checked and mapped into memory for as long as it is being built;
+// weights for as long as they are looked at.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +26,14 @@ namespace noisefloor::inputs {
 // DataLoss, a missing file NotFound.
 using FindFile = std::function<absl::StatusOr<std::string>(const InputFile& file)>;
 
-// Owns the mappings and copies behind every span it gives. One thread. A file that is no such array
-// is InvalidArgument. Messages name the file.
+// Owns the mappings and copies behind every span it gives, and outlives the weights. One thread. A
+// file that is no such array is InvalidArgument. Messages name the file.
 class StudyFiles {
  public:
   explicit StudyFiles(FindFile find, uint64_t copy_limit_bytes = uint64_t{2} << 30)
       : find_(std::move(find)), copy_limit_bytes_(copy_limit_bytes) {}
-  StudyFiles(StudyFiles&&) = default;
+  StudyFiles(const StudyFiles&) = delete;
+  StudyFiles& operator=(const StudyFiles&) = delete;
 
   struct Matrix {
     int64_t rows = 0;
@@ -53,7 +55,7 @@ class StudyFiles {
   absl::StatusOr<std::span<const int16_t>> Answers(const InputFile& file);
   // What a .safetensors has, which is closed again.
   absl::StatusOr<report::WeightsView::Facts> FactsOfWeights(const InputFile& file) const;
-  // The same, mapped until the last who has it lets it go, which this outlives. Only tensors that
+  // The same, mapped until the last who has it lets it go. Only tensors that
   // do not lie as floats must (ours do) are copied; ResourceExhausted when the copies that are
   // there grow above the limit.
   absl::StatusOr<report::SharedWeights> Weights(const InputFile& file);

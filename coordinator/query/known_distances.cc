@@ -1,17 +1,16 @@
 #include "coordinator/query/known_distances.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "common/files/sha256.h"
 
 namespace noisefloor::query {
 
 namespace {
 
-// Contents are hashes themselves, or empty: none of them holds the separator.
+// Contents are hashes themselves, or empty: none of them holds what ends each.
 std::string KeyOf(const std::vector<std::string>& contents) {
-  return Sha256Hex(fmt::format("{}", fmt::join(contents, "\n")));
+  std::string text;
+  for (const std::string& content : contents) text += content + "\n";
+  return Sha256Hex(text);
 }
 
 }  // namespace
@@ -22,16 +21,17 @@ std::optional<report::CellDistances> KnownDistances::Find(
   MutexLock lock(mutex_);
   const auto known = known_.find(key);
   if (known == known_.end()) return std::nullopt;
-  return known->second;
+  oldest_first_.splice(oldest_first_.end(), oldest_first_, known->second.place);
+  return known->second.found;
 }
 
 void KnownDistances::Keep(const std::vector<std::string>& contents,
                           const report::CellDistances& found) {
   const std::string key = KeyOf(contents);
   MutexLock lock(mutex_);
-  if (!known_.emplace(key, found).second) return;
-  oldest_first_.push_back(key);
-  if (oldest_first_.size() <= most_) return;
+  if (known_.contains(key)) return;
+  known_[key] = {found, oldest_first_.insert(oldest_first_.end(), key)};
+  if (known_.size() <= most_) return;
   known_.erase(oldest_first_.front());
   oldest_first_.pop_front();
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,7 +14,8 @@
 
 namespace noisefloor::query {
 
-// Holds those of at most `most` cells, a few KiB each; the oldest goes first. Thread-safe.
+// Holds those of at most `most` cells, a few KiB each; what was asked for longest ago goes first.
+// Thread-safe.
 class KnownDistances final : public report::DistanceMemory {
  public:
   explicit KnownDistances(size_t most = 4096) : most_(most) {}
@@ -26,9 +27,12 @@ class KnownDistances final : public report::DistanceMemory {
  private:
   const size_t most_;
   Mutex mutex_;
-  // By the hash of the contents.
-  std::map<std::string, report::CellDistances> known_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::string> oldest_first_ ABSL_GUARDED_BY(mutex_);
+  struct Known {
+    report::CellDistances found;
+    std::list<std::string>::iterator place;
+  };
+  std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);  // By the hash of the contents.
+  std::list<std::string> oldest_first_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace noisefloor::query

@@ -147,10 +147,10 @@ int64_t LeftOutOfDistances(const Gathered& gathered, const CellFacts& cell) {
 CellDistances DistancesOf(const std::vector<const WeightsView*>& members, DistanceMemory* memory) {
   std::vector<std::string> contents;
   for (const WeightsView* weights : members) contents.push_back(weights->facts().content);
-  const auto is_known = [](const WeightsView* weights) {
-    return weights->empty() || !weights->facts().content.empty();
+  const auto is_of_memory = [](const WeightsView* weights) {
+    return !weights->empty() && weights->facts().content.empty();
   };
-  if (!std::ranges::all_of(members, is_known)) memory = nullptr;
+  if (std::ranges::any_of(members, is_of_memory)) memory = nullptr;
   if (memory != nullptr) {
     if (std::optional<CellDistances> known = memory->Find(contents)) return *std::move(known);
   }
@@ -158,12 +158,15 @@ CellDistances DistancesOf(const std::vector<const WeightsView*>& members, Distan
   std::vector<analysis::WeightPieces> parameters;
   std::vector<analysis::WeightPieces> all;  // Parameters, then buffers.
   for (const WeightsView* weights : members) {
-    const Weights& of = *opened.emplace_back(weights->Opened());
-    // What cannot be read now may be read another time.
-    if (of.parameters.empty() && !weights->empty()) memory = nullptr;
-    parameters.push_back(of.parameters);
-    analysis::WeightPieces& pieces = all.emplace_back(of.parameters);
-    pieces.insert(pieces.end(), of.buffers.begin(), of.buffers.end());
+    const SharedWeights& of = opened.emplace_back(weights->Opened());
+    analysis::WeightPieces& of_parameters = parameters.emplace_back();
+    analysis::WeightPieces& of_all = all.emplace_back();
+    if (of == nullptr) {
+      memory = nullptr;  // It may be read another time.
+      continue;
+    }
+    of_parameters = of_all = of->parameters;
+    of_all.insert(of_all.end(), of->buffers.begin(), of->buffers.end());
   }
   CellDistances found = {analysis::MeanDistances(parameters), analysis::MeanDistances(all)};
   if (memory != nullptr) memory->Keep(contents, found);

@@ -20,11 +20,9 @@ std::string Draws(const Comparison& comparison) {
   return at + fmt::format(" (n = {})", Counted(comparison.draws, "draw"));
 }
 
-// "0.58 % [-0.25, 1.42], 5.8 of 1000 answers"
+// "0.58 % [-0.25, 1.42] more churn across than inside": a squared distance is no count of answers.
 std::string SizeOfShift(const Comparison& comparison) {
-  return fmt::format("{}, {:.1f} of {} answers", WithInterval(comparison.churn_excess),
-                     *comparison.churn_excess.value * static_cast<double>(comparison.examples),
-                     comparison.examples);
+  return WithInterval(comparison.churn_excess) + " more churn across than inside";
 }
 
 // "p = 0.004, 0.012 after Holm over 3 comparisons of impl"

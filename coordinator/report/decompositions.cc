@@ -175,7 +175,7 @@ Having WithWeights(const Gathered& gathered, const std::vector<Training>& traini
   std::vector<analysis::WeightPieces> weights;
   for (const Training& training : having) {
     opened.push_back(WeightsOf(gathered, training.member).Opened());
-    weights.push_back(opened.back()->parameters);
+    weights.push_back(opened.back() ? opened.back()->parameters : analysis::WeightPieces());
   }
   Having usable;
   for (const analysis::UsableWeights& of : analysis::FindUsable(weights)) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -29,7 +31,39 @@ double AnswersAway(const Gathered& gathered, const CellFacts& cell, size_t membe
   return std::abs(gathered.members[member].accuracy - analysis::MedianOf(accuracy)) * examples;
 }
 
+bool HaveOtherDraws(const CellFacts& cell, const MemberInput& a, const MemberInput& b) {
+  return std::ranges::any_of(cell.free_seeded, [&](NoiseSource source) {
+    const auto of_a = a.lanes.find(source);
+    const auto of_b = b.lanes.find(source);
+    return of_a != a.lanes.end() && of_b != b.lanes.end() && of_a->second != of_b->second;
+  });
+}
+
 }  // namespace
+
+void AddCopies(const Gathered& gathered, std::vector<Warning>& warnings) {
+  for (const CellFacts& cell : gathered.cells) {
+    if (cell.input->stack == "noop") continue;           // Its trainer draws nothing.
+    std::map<std::string, const MemberInput*> first_of;  // By what they answer.
+    std::vector<std::string> copies;
+    for (const size_t m : cell.done) {
+      const MemberInput& member = *gathered.members[m].input;
+      if (member.hashes.logits.empty()) continue;
+      const MemberInput& first = *first_of.emplace(member.hashes.logits, &member).first->second;
+      if (!HaveOtherDraws(cell, first, member)) continue;
+      copies.push_back(fmt::format("{} and {}", first.id, member.id));
+    }
+    if (copies.empty()) continue;
+    const size_t more = copies.size() - 1;
+    warnings.push_back(
+        {"warning", fmt::format("cell {} ({})", cell.input->index, cell.label),
+         fmt::format("{}{} have the same logits to the last bit, though their draws of {} differ: "
+                     "a copy, or seeds that nobody used, is no draw of its own, and every interval "
+                     "here counts it as one.",
+                     copies[0], more == 0 ? "" : fmt::format(" (and {} more such)", more),
+                     Listed(NamesOf(cell.free_seeded)))});
+  }
+}
 
 void AddOutliers(const Gathered& gathered, std::vector<Warning>& warnings) {
   std::vector<std::pair<const CellFacts*, analysis::Farthest>> apart;

@@ -119,6 +119,7 @@ Study BuildStudy(const StudyInput& input) {
   AddWarnings(gathered, study);
   AddFailures(input, study.warnings);
   if (!study.interim) AddOutliers(gathered, study.warnings);
+  AddCopies(gathered, study.warnings);
   study.headlines = BuildHeadlines(study);
   study.guidelines = BuildGuidelines(study);
   return study;

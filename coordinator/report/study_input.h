@@ -133,22 +133,21 @@ class LogitsView {
 struct Weights {
   analysis::WeightPieces parameters;  // What is trained and has an effect.
   analysis::WeightPieces buffers;     // Running statistics.
-  int64_t without_effect = 0;         // Parameters left out: no output depends on them.
 };
 
 // shared: by those who look at them at the same time; what they view goes with the last.
 using SharedWeights = std::shared_ptr<const Weights>;
 
-// The weights of one member: views of memory, or of a file that is open while somebody looks at it:
-// those of all members never are at once. Copies are of the same. One thread.
+// The weights of one member: views of memory, or of a file that is open while somebody looks at it.
+// Copies are of the same. One thread.
 class WeightsView {
  public:
   struct Facts {
     std::string content;         // Equal ones have equal weights; "": not known.
     size_t parameters = 0;       // Values.
-    int64_t without_effect = 0;  // As Weights'.
+    int64_t without_effect = 0;  // Parameters left out: no output depends on them.
   };
-  // What cannot be read is empty; whoever gave it tells why. Never null.
+  // Null: it cannot be read, and whoever gave it tells why.
   using Open = std::function<SharedWeights()>;
 
   WeightsView() : WeightsView(Weights{}) {}  // Not kept.
@@ -159,7 +158,7 @@ class WeightsView {
 
   bool empty() const { return facts_.parameters == 0; }
   const Facts& facts() const { return facts_; }  // Does not open it.
-  // Who asks again while somebody looks at them gets the same.
+  // Who asks again while somebody looks at them gets the same; null: they cannot be read.
   SharedWeights Opened() const {
     SharedWeights opened = now_->lock();
     if (opened == nullptr) *now_ = opened = open_();
@@ -172,7 +171,7 @@ class WeightsView {
   explicit WeightsView(const SharedWeights& all)
       : WeightsView(FactsOf(*all), [all] { return all; }) {}
   static Facts FactsOf(const Weights& weights) {
-    Facts facts = {.content = "", .parameters = 0, .without_effect = weights.without_effect};
+    Facts facts;
     for (const std::span<const float> piece : weights.parameters) facts.parameters += piece.size();
     return facts;
   }
@@ -189,8 +188,8 @@ struct CellDistances {
 };
 
 // Those that studies before found, by what the weights were (WeightsView::Facts::content, in the
-// order of the members): whoever looks at a running sweep again and again reads those of a cell
-// when it has a new member. A study is the same with it and without.
+// order of the members, "" for those without): whoever looks at a running sweep again and again has
+// distances made anew of cells that have a new member. A study is the same with it and without.
 class DistanceMemory {
  public:
   virtual ~DistanceMemory() = default;

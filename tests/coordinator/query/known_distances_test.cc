@@ -23,17 +23,28 @@ TEST(KnownDistancesTest, AreThoseOfTheSameContentsInTheSameOrder) {
   EXPECT_FALSE(known.Find({"", "a", "b"}).has_value());
 }
 
-TEST(KnownDistancesTest, TheOldestGoesFirst) {
+TEST(KnownDistancesTest, OfNobodyAreNotThoseOfOneWithoutWeights) {
+  KnownDistances known;
+  known.Keep({}, Of(1));
+  known.Keep({"a"}, Of(2));
+
+  EXPECT_FALSE(known.Find({""}).has_value());
+  EXPECT_FALSE(known.Find({"a", ""}).has_value());
+}
+
+TEST(KnownDistancesTest, WhatWasAskedForLongestAgoGoesFirst) {
   KnownDistances known(2);
   known.Keep({"a"}, Of(1));
   known.Keep({"b"}, Of(2));
   known.Keep({"a"}, Of(1));  // It is there.
-  EXPECT_TRUE(known.Find({"b"}).has_value());
+  EXPECT_TRUE(known.Find({"a"}).has_value());
   known.Keep({"c"}, Of(3));
 
-  EXPECT_FALSE(known.Find({"a"}).has_value());
-  EXPECT_TRUE(known.Find({"b"}).has_value());
+  EXPECT_EQ(known.Find({"a"})->all.raw.value, 1);
+  EXPECT_FALSE(known.Find({"b"}).has_value());
   EXPECT_EQ(known.Find({"c"})->all.raw.value, 3);
+  known.Keep({"d"}, Of(4));
+  EXPECT_FALSE(known.Find({"a"}).has_value());
 }
 
 }  // namespace

@@ -493,14 +493,35 @@ TEST(CohortFiguresTest, PairsWithoutHashesAreNotCalledIdentical) {
   EXPECT_THAT(study.hardware[0].text, Not(HasSubstr("bit-identical")));
 }
 
+TEST(WarningsTest, MembersOfOtherDrawsThatAnswerAlikeToTheBitAreCopies) {
+  TinyStudy tiny(kExamples, 10);
+  tiny.AddCell("algo", Algo(), "cpu-a");
+  for (const int64_t right : {5, 6, 5, 7, 5}) tiny.AddMember(Answers(right));
+  const auto text = [&] {
+    for (const Warning& warning : BuildStudy(tiny.input).warnings) {
+      if (warning.text.find("to the last bit") != std::string::npos) return warning.text;
+    }
+    return std::string();
+  };
+
+  EXPECT_THAT(text(), HasSubstr("s1c0r0 and s1c0r2 (and 1 more such) have the same logits to the "
+                                "last bit, though their draws of init, data_order, augment and "
+                                "dropout differ"));
+  tiny.input.members[4].lanes = tiny.input.members[0].lanes;
+  EXPECT_THAT(text(), HasSubstr("s1c0r0 and s1c0r2 have the same"));
+  tiny.input.members[2].hashes.logits = "other";
+  EXPECT_EQ(text(), "");
+}
+
 TEST(CohortFiguresTest, WeightsWithoutEffectAreCountedBesideTheDistance) {
   TinyStudy tiny(kExamples, 10);
   tiny.AddCell("algo", Algo(), "cpu-a");
   const std::vector<float> weights = {1, 2, 3, 4};
   for (size_t r = 0; r < 3; ++r) {
     MemberInput& member = tiny.AddMember(Answers(10));
-    member.weights = Weights{
-        .parameters = {std::span(weights).subspan(r, 2)}, .buffers = {}, .without_effect = 80};
+    const Weights of = {.parameters = {std::span(weights).subspan(r, 2)}, .buffers = {}};
+    member.weights = WeightsView({.content = "", .parameters = 2, .without_effect = 80},
+                                 [all = std::make_shared<const Weights>(of)] { return all; });
   }
 
   const Cohort cohort = BuildStudy(tiny.input).cohorts[0];

@@ -141,6 +141,7 @@ Comparison Between(const std::string& b, double high, bool shown) {
   comparison.plan = "algo";
   comparison.label = "algo: cpu-a against " + b;
   comparison.churn_excess = Of(high - 0.004, high - 0.008, high, 8);
+  comparison.accuracy_difference = Of(-0.001, -0.003, 0.001, 8);
   comparison.draws = 8;
   comparison.shift.shown = shown;
   return comparison;
@@ -152,8 +153,8 @@ TEST(GuidelinesTest, ClassesMayBeMixedWhereNoTwoShift) {
   EXPECT_THAT(
       BuildGuidelines(study),
       ElementsAre("Members of these classes may be pooled under algo: between no two does the "
-                  "mean answer shift by 1.00 % or more; at most 0.70 % (algo: cpu-a against "
-                  "cpu-c; n = 8 draws)."));
+                  "mean answer shift by 1.00 % or more, nor top-1 by 0.50 %; at most 0.70 % (algo: "
+                  "cpu-a against cpu-c; n = 8 draws) and 0.30 %."));
   study.hardware.push_back(Between("cpu-d", 0.013, false));
   EXPECT_THAT(
       BuildGuidelines(study),
@@ -182,6 +183,36 @@ TEST(GuidelinesTest, ClassesMayBeMixedWhereNoTwoShift) {
           "them (algo, p = 0.004 after Holm); algo: cpu-a against cpu-e by 2.60 % "
           "[2.20, 3.00]."));
   study.hardware_tests[0].plan = "another";
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("is open")));
+}
+
+// A shift is a squared distance: a small loss everywhere hardly shows in it.
+TEST(GuidelinesTest, ClassesWhoseTop1MayDifferAreNotMixed) {
+  Study study = OneCell();
+  study.hardware = {Between("cpu-b", 0.004, false), Between("cpu-c", 0.003, false)};
+  study.hardware[1].accuracy_difference = Of(-0.003, -0.006, 0.001, 8);
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre("Whether members of different classes may be pooled under algo is open: "
+                          "a difference of top-1 by up to 0.60 % is not excluded (algo: cpu-a "
+                          "against cpu-c; n = 8 draws)."));
+  study.hardware[1].accuracy_difference.low = study.hardware[1].accuracy_difference.high =
+      std::nullopt;
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre(HasSubstr("is open: how far top-1 differs is not")));
+
+  Contrast contrast{.question = Question::kHardware, .a = "cpu-a", .b = "cpu-c", .plan = "algo"};
+  FigureContrast& top1 = contrast.figures.emplace_back();
+  top1.figure = "accuracy";
+  top1.estimate = Of(-0.0175, -0.0229, -0.0121, 8);
+  top1.p_holm = 0.002;
+  study.contrasts = {contrast};
+  EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("is open")));
+  study.contrasts[0].figures[0].shown = true;
+  EXPECT_THAT(BuildGuidelines(study),
+              ElementsAre("Do not pool members of different classes as if of one: what differs "
+                          "under algo is top-1 between cpu-a and cpu-c (-1.75 % [-2.29, -1.21], p "
+                          "= 0.002 after Holm)."));
+  study.contrasts[0].plan = "another";
   EXPECT_THAT(BuildGuidelines(study), ElementsAre(HasSubstr("is open")));
 }
 

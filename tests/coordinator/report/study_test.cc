@@ -116,7 +116,7 @@ TEST(StudyTest, AnAdditionOfRoundingIsNoneAndNothingIsClaimedOfIt) {
   EXPECT_EQ(study.hardware[3].churn_excess.value, 0.0);
   EXPECT_THAT(study.hardware[3].text,
               HasSubstr("two members differ on 26.67 % and 26.67 %. Of a shift of the mean answer "
-                        "(0.00 %, 0.0 of 5 answers) nothing is claimed: "));
+                        "(0.00 % more churn across than inside) nothing is claimed: "));
 }
 
 TEST(StudyTest, ControlCohortsAreCheckedAndIdentical) {

@@ -49,17 +49,17 @@ class WeightsTest : public ::testing::Test {
     }
   }
 
-  void AddMember() {
-    MemberInput& member = tiny_.AddMember(std::vector<int16_t>(kExamples, 0));
+  MemberInput& AddMember(const std::vector<int16_t>& answers = std::vector<int16_t>(kExamples)) {
+    MemberInput& member = tiny_.AddMember(answers);
     const auto number = static_cast<float>(tiny_.input.members.size());
     const std::vector<float>& values =
         values_.emplace_back(std::vector<float>{number, 1, number * number});
     const std::string id = member.id;
     member.weights =
-        WeightsView({.content = "content of " + id, .parameters = 2, .without_effect = 0},
+        WeightsView({.content = "content of " + id, .parameters = 2, .without_effect = 7},
                     [this, id, &values]() -> SharedWeights {
                       opened_.push_back(id);
-                      if (id == unreadable_) return std::make_shared<const Weights>();
+                      if (id == unreadable_) return nullptr;
                       most_open_ = std::max(most_open_, ++open_);
                       return {new Weights{.parameters = {std::span(values).first(2)},
                                           .buffers = {std::span(values).subspan(2)}},
@@ -68,6 +68,7 @@ class WeightsTest : public ::testing::Test {
                                 delete weights;
                               }};
                     });
+    return member;
   }
 
   // Which members' weights were opened for it.
@@ -106,6 +107,10 @@ TEST_F(WeightsTest, AreReadAgainWhereACellHasANewMember) {
 }
 
 TEST_F(WeightsTest, AStudyIsTheSameWithWhatIsKnownOfThem) {
+  AddMember().weights = {};
+  tiny_.AddCell("algo", Algo(), "cpu-c");  // Nobody is in it,
+  tiny_.AddCell("algo", Algo(), "cpu-d");  // and one without weights.
+  AddMember().weights = {};
   const std::string without = StudyToJson(BuildStudy(tiny_.input));
   Memory memory;
   tiny_.input.distances = &memory;
@@ -144,6 +149,33 @@ TEST_F(WeightsTest, OfMemoryAreNotKnownByTheirContent) {
   BuildStudy(tiny_.input);
 
   EXPECT_EQ(memory.size(), 1U);  // Those of the other cell.
+}
+
+// Shares of the weights' variance are of all trainings of a setting: they are read at each look.
+TEST_F(WeightsTest, AreOpenTogetherWhereSourcesAreToldApart) {
+  for (uint32_t block = 0; block < 2; ++block) {
+    tiny_.AddCell("crossed", StatesWithFree({NoiseSource::kInit, NoiseSource::kDataOrder}), "cpu-c",
+                  block);
+    for (uint32_t draw = 0; draw < 4; ++draw) {
+      std::vector<int16_t> answers(kExamples);
+      answers[draw % 2] = 1;
+      answers[2 + draw / 2 + 2 * block] = 1;
+      MemberInput& member = AddMember(answers);
+      member.lanes[NoiseSource::kInit] = {block, draw % 2 + 1};
+      member.lanes[NoiseSource::kDataOrder] = {block, draw / 2 + 1};
+    }
+  }
+  Memory memory;
+  tiny_.input.distances = &memory;
+  const Study study = BuildStudy(tiny_.input);
+  EXPECT_EQ(study.decompositions.back().figure, "weights");
+  EXPECT_EQ(study.decompositions.back().members, 8);
+  EXPECT_EQ(most_open_, 8);
+  EXPECT_EQ(open_, 0);
+  EXPECT_EQ(OpenedBy().size(), 8U);
+
+  unreadable_ = "s1c2r1";
+  EXPECT_EQ(BuildStudy(tiny_.input).decompositions.back().members, 7);
 }
 
 TEST_F(WeightsTest, WhoAsksWhileTheyAreOpenGetsTheSame) {

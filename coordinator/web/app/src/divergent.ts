@@ -101,7 +101,7 @@ export function divergent(study: Study): HTMLElement {
     el("p", {}, `On so many, measured on members that did not choose them, each in its turn (n = ${d.subset_disagreement.n} replicates): two members of a cohort disagree on `,
       estimate(d.subset_disagreement, "divergent.subset_disagreement"), ", accuracy ",
       estimate(d.subset_accuracy, "divergent.subset_accuracy"), "."),
-    figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has ${d.members.length <= MOST_FIELDS ? "one field a member, in the order of cohorts" : "of one cohort after the other a stretch for each answer, as wide as members gave it"}), and how often two measuring members of one cohort disagree.`,
+    figure(`The most divergent test images: true label, the four answers given most often (${d.members.length} of them; the strip has ${d.members.length <= MOST_FIELDS ? "one field a member, in the order of cohorts" : "for every cohort in its order a stretch for each answer, as wide as members gave it"}), and how often two measuring members of one cohort disagree.`,
       () => d.examples.flatMap((e) => e.said.map((label, i) => ({ example: e.example, label: e.label_name, member: d.members[i], said: nameOf(study, label) }))),
       el("div", { class: "cards" }, ...d.examples.slice(0, SHOWN).map((e) => card(study, e))),
       d.examples.length > SHOWN
