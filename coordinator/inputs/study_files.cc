@@ -206,9 +206,10 @@ absl::StatusOr<report::SharedWeights> StudyFiles::Weights(const InputFile& file)
   struct Opened {
     SafetensorsFile file;
     uint64_t& copied_bytes;  // Of all.
-    std::deque<std::vector<float>> copies = {};
-    report::Weights weights = {};
+    std::deque<std::vector<float>> copies;
+    report::Weights weights;
 
+    Opened(SafetensorsFile of, uint64_t& copied) : file(std::move(of)), copied_bytes(copied) {}
     ~Opened() {
       for (const std::vector<float>& copy : copies) copied_bytes -= copy.size() * sizeof(float);
     }
