@@ -50,20 +50,20 @@ std::vector<std::optional<double>> Holm(std::span<const std::optional<double>> p
 
 std::vector<size_t> MayBeLargest(std::span<const double> values,
                                  std::span<const std::vector<double>> without, double level) {
-  std::vector<size_t> kept;
+  // Whoever is beaten is beaten soon: by the largest.
+  std::vector<size_t> largest_first(values.size());
+  std::iota(largest_first.begin(), largest_first.end(), size_t{0});
+  if (without.size() < 3 || values.size() < 2) return largest_first;  // Nothing is tested.
+  std::ranges::stable_sort(largest_first, std::greater(), [&](size_t d) { return values[d]; });
   const double n = static_cast<double>(without.size());
   const double rivals = static_cast<double>(values.size()) - 1;
-  const bool tested = without.size() >= 3 && values.size() >= 2;
-  const double critical = tested ? TQuantile(n - 1, 1 - level / rivals) : 0;
+  const double critical = TQuantile(n - 1, 1 - level / rivals);
   // {values, replicates}: two values are compared over all replicates at a time.
   std::vector<double> of_value(values.size() * without.size());
   for (size_t r = 0; r < without.size(); ++r) {
     for (size_t c = 0; c < values.size(); ++c) of_value[c * without.size() + r] = without[r][c];
   }
-  // Whoever is beaten is beaten soon: by the largest.
-  std::vector<size_t> largest_first(values.size());
-  std::iota(largest_first.begin(), largest_first.end(), size_t{0});
-  std::ranges::stable_sort(largest_first, std::greater(), [&](size_t d) { return values[d]; });
+  std::vector<size_t> kept;
   for (size_t c = 0; c < values.size(); ++c) {
     const auto beats = [&](size_t d) {
       const double difference = values[d] - values[c];
@@ -78,7 +78,7 @@ std::vector<size_t> MayBeLargest(std::span<const double> values,
       const double error = std::sqrt(squares * (n - 1) / n);
       return error > kRounding && difference > critical * error;
     };
-    if (!tested || std::ranges::none_of(largest_first, beats)) kept.push_back(c);
+    if (std::ranges::none_of(largest_first, beats)) kept.push_back(c);
   }
   return kept;
 }

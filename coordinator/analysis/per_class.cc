@@ -4,6 +4,7 @@
 
 #include "common/base/check.h"
 #include "coordinator/analysis/churn.h"
+#include "coordinator/analysis/contrast.h"
 #include "coordinator/analysis/spread.h"
 
 namespace noisefloor::analysis {
@@ -142,19 +143,16 @@ std::vector<ErrorRates> ErrorRatesByGroup(const PredictionMatrix& answers,
 ClassChurns ChurnsByGroup(const PredictionMatrix& answers, const Groups& groups) {
   ClassChurns churns;
   if (answers.members() < 2) return churns;
-  const auto n = static_cast<size_t>(answers.members());
-  if (n >= 3) churns.without.resize(n);
+  if (answers.members() >= 3) churns.without.resize(static_cast<size_t>(answers.members()));
   ForEachGroup(
       answers, groups,
       [&](int32_t group, const std::vector<int64_t>& of_group, const PredictionMatrix& part) {
         if (of_group.empty()) return;
-        const PairSums sums = ChurnSums(part);
-        const double pairs = static_cast<double>(n * (n - 1)) / 2;
+        const Jackknifed churn = PairMeanWithoutEach(ChurnSums(part));
         churns.labels.push_back(group);
-        churns.all.push_back(sums.total / pairs);
-        for (size_t m = 0; m < churns.without.size(); ++m) {
-          const double left = pairs - static_cast<double>(n - 1);
-          churns.without[m].push_back((sums.total - sums.of_member[m]) / left);
+        churns.all.push_back(churn.all);
+        for (size_t m = 0; m < churn.without.size(); ++m) {
+          churns.without[m].push_back(churn.without[m]);
         }
       });
   return churns;

@@ -55,9 +55,9 @@ class StudyFiles {
   absl::StatusOr<std::span<const int16_t>> Answers(const InputFile& file);
   // What a .safetensors has, which is closed again.
   absl::StatusOr<report::WeightsView::Facts> FactsOfWeights(const InputFile& file) const;
-  // The same, mapped until the last who has it lets it go. Only tensors that
-  // do not lie as floats must (ours do) are copied; ResourceExhausted when the copies that are
-  // there grow above the limit.
+  // The same, mapped until the last who has it lets it go. Only tensors that do not lie as floats
+  // must (ours do) are copied; ResourceExhausted when the copies that are there grow above the
+  // limit.
   absl::StatusOr<report::SharedWeights> Weights(const InputFile& file);
   // A .npy of whole numbers {examples}, or of 0 and 1 {examples, attributes}: then each of them is
   // a decision of its own, row by row.

@@ -39,13 +39,6 @@ std::string SizeOf(const FigureContrast& contrast) {
              : fmt::format("top-1 is {} by {} of the examples", is_more ? "higher" : "lower", size);
 }
 
-std::string_view NounOf(const FigureContrast& contrast) {
-  return contrast.figure == "churn"            ? "churn"
-         : contrast.figure == "accuracy"       ? "top-1"
-         : contrast.figure == "accuracy_above" ? "which has more top-1"
-                                               : "the SD of top-1";
-}
-
 std::string Corrected(const FigureContrast& figure, int64_t tests) {
   if (tests == 1) return "p = " + PValue(*figure.p);
   return fmt::format("p = {} after Holm over {}", PValue(*figure.p_holm), OverTests(tests));
@@ -85,6 +78,13 @@ std::string Sentence(const Contrast& contrast, const std::vector<std::string>& p
 }
 
 }  // namespace
+
+std::string_view NounOf(const FigureContrast& contrast) {
+  return contrast.figure == "churn"            ? "churn"
+         : contrast.figure == "accuracy"       ? "top-1"
+         : contrast.figure == "accuracy_above" ? "which has more top-1"
+                                               : "the SD of top-1";
+}
 
 std::string_view Word(Question question) {
   switch (question) {

@@ -87,10 +87,6 @@ class Warnings {
   Study& study_;
 };
 
-std::string CellSubject(const Cohort& cohort) {
-  return fmt::format("cell {} ({})", cohort.cell, cohort.label);
-}
-
 // What the mean would be if those that diverged answered by chance, the same to every example.
 std::string WithDiverged(const Gathered& gathered, const CellFacts& cell, int64_t diverged) {
   std::vector<double> top1 = ValuesOf(gathered, cell.done, &MemberFacts::accuracy);
@@ -108,7 +104,7 @@ std::string WithDiverged(const Gathered& gathered, const CellFacts& cell, int64_
 void WarnOfCounts(const Gathered& gathered, const CellFacts& cell, const Cohort& cohort,
                   Warnings& warnings) {
   const MemberCounts& counts = cohort.counts;
-  const std::string subject = CellSubject(cohort);
+  const std::string subject = CellSubject(cohort.cell, cohort.label);
   if (counts.diverged > 0) {
     warnings.Warn(subject, fmt::format("{} of {} diverged: a result; they are in no mean, so the "
                                        "figures are of those that did not.{}",
@@ -143,7 +139,7 @@ void WarnOfCounts(const Gathered& gathered, const CellFacts& cell, const Cohort&
 
 void WarnOfChecks(const Study& study, Warnings& warnings) {
   for (const ControlCheck& check : study.controls) {
-    const std::string subject = fmt::format("cell {} ({})", check.cell, check.label);
+    const std::string subject = CellSubject(check.cell, check.label);
     if (check.verdict == "different") {
       warnings.Error(subject, "The control cohort is not bit-identical: " + check.text);
     } else if (check.verdict == "unproved") {
@@ -152,7 +148,7 @@ void WarnOfChecks(const Study& study, Warnings& warnings) {
   }
   for (const PhysicalCheck& check : study.physical) {
     if (check.noise_seen) continue;
-    warnings.Note(fmt::format("cell {} ({})", check.cell, check.label), check.text);
+    warnings.Note(CellSubject(check.cell, check.label), check.text);
   }
 }
 

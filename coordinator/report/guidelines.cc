@@ -10,6 +10,7 @@
 #include "coordinator/analysis/detectable.h"
 #include "coordinator/analysis/interval.h"
 #include "coordinator/report/comparison_words.h"
+#include "coordinator/report/contrast_words.h"
 #include "coordinator/report/decompositions.h"
 #include "coordinator/report/words.h"
 
@@ -175,10 +176,9 @@ std::vector<std::string> ShownBetween(const std::vector<Contrast>& contrasts, Qu
   for (const Contrast& contrast : contrasts) {
     if (contrast.question != question || contrast.plan != plan || contrast.under_trained) continue;
     for (const FigureContrast& figure : contrast.figures) {
-      if (!figure.shown || !figure.p_holm) continue;
-      shown.push_back(fmt::format("{} between {} and {} ({}, p = {} after Holm)",
-                                  figure.figure == "accuracy" ? "top-1" : figure.figure, contrast.a,
-                                  contrast.b, WithInterval(figure.estimate),
+      if (!figure.shown) continue;
+      shown.push_back(fmt::format("{} between {} and {} ({}, p = {} after Holm)", NounOf(figure),
+                                  contrast.a, contrast.b, WithInterval(figure.estimate),
                                   PValue(*figure.p_holm)));
     }
   }
@@ -252,22 +252,21 @@ void SayMixing(const std::vector<SettingTest>& tests, const std::vector<Comparis
         "{} or more, nor top-1 by {}; at most {} ({}) and {}.",
         SidesWord(worst->factor), plan, Percent(kShiftMargin, 2), Percent(kTop1Margin, 2), most,
         which, Percent(MostOfTop1(*widest), 2)));
-  } else if (shift_is_small) {
-    const std::string top1 =
-        widest == nullptr
-            ? "how far top-1 differs is not known of every two"
-            : fmt::format("a difference of top-1 by up to {} is not excluded ({}; n = {})",
-                          Percent(MostOfTop1(*widest), 2), widest->label,
-                          Counted(widest->draws, "draw"));
-    guidelines.push_back(
-        fmt::format("Whether members of different {} may be pooled under {} is open: {}.",
-                    SidesWord(worst->factor), plan, top1));
-  } else {
-    guidelines.push_back(
-        fmt::format("Whether members of different {} may be pooled under {} is open: a shift of "
-                    "the mean answer by up to {} is not excluded ({}).",
-                    SidesWord(worst->factor), plan, most, which));
+    return;
   }
+  std::string why;
+  if (!shift_is_small) {
+    why = fmt::format("a shift of the mean answer by up to {} is not excluded ({})", most, which);
+  } else if (widest != nullptr) {
+    why =
+        fmt::format("a difference of top-1 by up to {} is not excluded ({}; n = {})",
+                    Percent(MostOfTop1(*widest), 2), widest->label, Counted(widest->draws, "draw"));
+  } else {
+    why = "how far top-1 differs is not known of every two";
+  }
+  guidelines.push_back(
+      fmt::format("Whether members of different {} may be pooled under {} is open: {}.",
+                  SidesWord(worst->factor), plan, why));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::string Joined(const Values& values) {
 }
 
 void WarnOfCell(const Cohort& cohort, const Software& software, Study& study) {
-  const std::string subject = fmt::format("cell {} ({})", cohort.cell, cohort.label);
+  const std::string subject = CellSubject(cohort.cell, cohort.label);
   const auto mixes = [&](const std::string& what) {
     study.warnings.push_back(
         {"error", subject,

@@ -56,7 +56,7 @@ void AddCopies(const Gathered& gathered, std::vector<Warning>& warnings) {
     if (copies.empty()) continue;
     const size_t more = copies.size() - 1;
     warnings.push_back(
-        {"warning", fmt::format("cell {} ({})", cell.input->index, cell.label),
+        {"warning", CellSubject(cell.input->index, cell.label),
          fmt::format("{}{} have the same logits to the last bit, though their draws of {} differ: "
                      "a copy, or seeds that nobody used, is no draw of its own, and every interval "
                      "here counts it as one.",
@@ -81,7 +81,7 @@ void AddOutliers(const Gathered& gathered, std::vector<Warning>& warnings) {
     if (farthest.p * static_cast<double>(judged) > kLevelOfStudy) continue;
     const MemberFacts& member = gathered.members[cell->done[farthest.place]];
     warnings.push_back(
-        {"warning", fmt::format("cell {} ({})", cell->input->index, cell->label),
+        {"warning", CellSubject(cell->input->index, cell->label),
          fmt::format(
              "{} lies apart from the others ({}, {:.1f} standard deviations from their mean "
              "of {}): top-1 does not spread normally here, so that the interval of its "

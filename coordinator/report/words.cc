@@ -138,6 +138,10 @@ std::string SettingOf(const CellFacts& cell) {
   return cell.axes_label.empty() ? cell.input->plan : cell.input->plan + ", " + cell.axes_label;
 }
 
+std::string CellSubject(uint32_t cell, const std::string& label) {
+  return fmt::format("cell {} ({})", cell, label);
+}
+
 std::vector<std::string> NamesOf(std::span<const NoiseSource> sources) {
   std::vector<std::string> names;
   for (const NoiseSource source : sources) names.emplace_back(Name(source));

@@ -40,6 +40,9 @@ std::string HardwareName(const std::string& hardware);
 // "algo, learning_rate=0.05": plan and point of the axes. SetLabels comes first.
 std::string SettingOf(const CellFacts& cell);
 
+// "cell 3 (algo, cpu-a)": whom a warning is about.
+std::string CellSubject(uint32_t cell, const std::string& label);
+
 std::vector<std::string> NamesOf(std::span<const NoiseSource> sources);
 // Why members are no independent draws: "members share draws of init and data_order by design".
 std::string SharingText(std::span<const std::string> shared);
