@@ -107,7 +107,9 @@ struct SweepPlace {
 
 // What happened to a sweep since.
 struct SweepNews {
-  SweepSummary sweep;         // After it; with what was submitted where that is new.
+  // Not younger than the events: of what it counts they tell, as far as the thousand reach. With
+  // what was submitted where that is new.
+  SweepSummary sweep;
   std::vector<Event> events;  // At most 1000.
   SweepPlace place;           // After it.
 };

@@ -201,8 +201,7 @@ absl::StatusOr<Definition> ReadDefinition(SQLite::Database& database, uint64_t a
 }
 
 absl::StatusOr<SweepSummary> Summarise(SQLite::Database& database, uint64_t sweep, SweepView view,
-                                       const LiveFacts& live, SweepCaches& caches) {
-  std::optional<SweepProgress> now = live.sweep(SweepId{sweep});
+                                       std::optional<SweepProgress> now, SweepCaches& caches) {
   if (!now) return NoSweep(sweep, fmt::format("s{}: no such sweep", sweep));
   SweepSummary summary;
   NF_ASSIGN_OR_RETURN(auto facts, caches.facts.Get(sweep, now->revision,
@@ -215,6 +214,11 @@ absl::StatusOr<SweepSummary> Summarise(SQLite::Database& database, uint64_t swee
     NF_RETURN_IF_ERROR(AddSubmitted(database, caches, summary).status());
   }
   return summary;
+}
+
+absl::StatusOr<SweepSummary> Summarise(SQLite::Database& database, uint64_t sweep, SweepView view,
+                                       const LiveFacts& live, SweepCaches& caches) {
+  return Summarise(database, sweep, view, live.sweep(SweepId{sweep}), caches);
 }
 
 absl::StatusOr<SweepWhole> ReadSweep(SQLite::Database& database, uint64_t sweep,
@@ -260,6 +264,8 @@ absl::StatusOr<SweepPage> ReadSweeps(SQLite::Database& database, const SweepQues
 
 absl::StatusOr<SweepNews> ReadNews(SQLite::Database& database, const SweepPlace& place,
                                    const LiveFacts& live, SweepCaches& caches) {
+  // Before the first row, which is of a later moment then: the events of what is counted are there.
+  std::optional<SweepProgress> now = live.sweep(place.sweep);
   NF_ASSIGN_OR_RETURN(const uint64_t sweep, FindSweep(database, place.sweep.value));
   SweepNews news;
   news.place = place;
@@ -279,7 +285,8 @@ absl::StatusOr<SweepNews> ReadNews(SQLite::Database& database, const SweepPlace&
       news.place.after = news.events.back().number;
     }
   }
-  NF_ASSIGN_OR_RETURN(news.sweep, Summarise(database, sweep, SweepView::kBasic, live, caches));
+  NF_ASSIGN_OR_RETURN(news.sweep,
+                      Summarise(database, sweep, SweepView::kBasic, std::move(now), caches));
   if (place.revision != news.sweep.now.revision) {
     NF_ASSIGN_OR_RETURN(news.place.revision, AddSubmitted(database, caches, news.sweep));
   }

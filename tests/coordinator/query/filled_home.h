@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -69,8 +70,11 @@ class FilledHome {
   std::map<MemberId, query::Progress>& running() { return running_; }
   // As of a coordinator that runs while its files are damaged: sweep 1 is counted no more.
   void HoldCounts() { held_ = ProgressOf(SweepId{1}); }
+  // What is committed just before counts are asked for next.
+  void CommitBeforeCounts(std::vector<scheduler::Write> writes) { pending_ = std::move(writes); }
   // What a coordinator would keep up to date, made anew from what is on disk.
   std::optional<query::SweepProgress> ProgressOf(SweepId sweep) {
+    if (!pending_.empty()) Apply(std::exchange(pending_, {}));
     if (held_ && sweep == SweepId{1}) return held_;
     const auto state = store_->Recover();
     EXPECT_TRUE(state.ok()) << state.status();
@@ -162,6 +166,7 @@ class FilledHome {
   std::map<std::pair<std::string, std::string>, BlobName> names_;  // member, kind
   std::map<MemberId, query::Progress> running_;
   std::optional<query::SweepProgress> held_;
+  std::vector<scheduler::Write> pending_;
   std::unique_ptr<query::Query> query_;
 };
 

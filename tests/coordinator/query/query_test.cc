@@ -417,6 +417,23 @@ TEST_F(QueryTest, AWatchBeginsWithTheCountsAndGoesOnWhereItWas) {
   EXPECT_EQ(second->events[0].text, "leased to box-1");
 }
 
+// Whoever leaves at the counts of an end has heard of it.
+TEST_F(QueryTest, AWatchCountsNothingThatNoEventTellsOf) {
+  auto first = home_.query().WatchSweep({.sweep = SweepId{1}});
+  ASSERT_TRUE(first.ok()) << first.status();
+  home_.CommitBeforeCounts(
+      {scheduler::SetMemberState{sample::Member(2, 0), MemberState::kCancelled, 0, 0},
+       scheduler::AppendEvent{SweepId{1}, sample::Member(2, 0), "cancelled", "1 member cancelled",
+                              sample::At(70), EventId{100}}});
+
+  const auto second = home_.query().WatchSweep(first->place);
+
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->sweep.now.cancelled, 1u);
+  ASSERT_EQ(second->events.size(), 1u);
+  EXPECT_EQ(second->events[0].text, "1 member cancelled");
+}
+
 // What hardly ever changes is not told with each count.
 TEST_F(QueryTest, AWatchTellsWhatWasSubmittedOnceForEachRevision) {
   const auto first = home_.query().WatchSweep({.sweep = SweepId{1}});
