@@ -1,5 +1,4 @@
 // The calls that have weights evaluated: train-on x infer-on.
-#include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
@@ -55,8 +54,7 @@ absl::Status KeepThoseOfOneDevice(const sweep::Sweep& original,
                                   const v1::InferMembersRequest& request,
                                   std::vector<std::string>& classes) {
   if (FindSetting(original.base, sweep::kDevices) == nullptr) return absl::OkStatus();
-  for (const sweep::Axis& axis : original.axes) {
-    if (std::ranges::count(axis.columns, sweep::kDevices, &sweep::AxisColumn::path) == 0) continue;
+  if (FindColumn(original, sweep::kDevices) != nullptr) {
     return MakeError(
         absl::StatusCode::kFailedPrecondition,
         "train.devices is on an axis of the sweep, and an evaluation is of one device: "

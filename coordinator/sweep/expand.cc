@@ -148,6 +148,14 @@ std::vector<Cell> Expand(const Sweep& sweep) {
   return cells;
 }
 
+const AxisColumn* FindColumn(const Sweep& sweep, std::string_view path) {
+  for (const Axis& axis : sweep.axes) {
+    const auto column = std::ranges::find(axis.columns, path, &AxisColumn::path);
+    if (column != axis.columns.end()) return &*column;
+  }
+  return nullptr;
+}
+
 const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::string_view path) {
   const SettingValue* varied = FindSetting(cell.axes, path);
   return varied != nullptr ? varied : FindSetting(sweep.base, path);
@@ -212,10 +220,8 @@ bool HasDevicesOf(const Sweep& sweep, const std::string& hardware) {
     const auto* devices = std::get_if<int64_t>(&value);
     return devices == nullptr || HasDevices(hardware, *devices);
   };
-  for (const Axis& axis : sweep.axes) {
-    for (const AxisColumn& column : axis.columns) {
-      if (column.path == kDevices) return std::ranges::all_of(column.values, has);
-    }
+  if (const AxisColumn* column = FindColumn(sweep, kDevices)) {
+    return std::ranges::all_of(column->values, has);
   }
   const SettingValue* devices = FindSetting(sweep.base, kDevices);
   return devices == nullptr || has(*devices);

@@ -213,6 +213,8 @@ uint64_t MemberCount(const Sweep& sweep);
 uint32_t ReplicatesOf(const Sweep& sweep, const NoisePlan& plan);
 uint32_t BlocksOf(const Sweep& sweep, const NoisePlan& plan);
 
+// The column of an axis of `sweep` that varies a setting; null when none does.
+const AxisColumn* FindColumn(const Sweep& sweep, std::string_view path);
 // The value of a setting in a cell; null when its trainers have none of that path.
 const SettingValue* CellSetting(const Sweep& sweep, const Cell& cell, std::string_view path);
 // The same in words; empty when there is none.

@@ -159,13 +159,6 @@ void CheckSize(const Sweep& sweep, Problems& problems) {
 
 namespace {
 
-bool IsVaried(const Sweep& sweep, const std::string& path) {
-  for (const Axis& axis : sweep.axes) {
-    if (std::ranges::find(axis.columns, path, &AxisColumn::path) != axis.columns.end()) return true;
-  }
-  return false;
-}
-
 // Stated or not, a pilot says how far its plan spreads; the most it may come to fits, too.
 void CheckUntil(const Sweep& sweep, Problems& problems) {
   if (!sweep.until) return;
@@ -216,7 +209,7 @@ void CheckUntil(const Sweep& sweep, Problems& problems) {
 // A sweep is of one kind.
 void CheckKind(const Sweep& sweep, Problems& problems) {
   const std::string steps(kMeasureSteps);
-  if (!IsVaried(sweep, steps)) return;
+  if (FindColumn(sweep, steps) == nullptr) return;
   problems.Add("axes." + steps,
                "expected one number for the whole sweep: with 0 it trains, with "
                "more it measures");
@@ -248,7 +241,7 @@ void CheckCells(const Sweep& sweep, Problems& problems) {
     if (!training) continue;  // Its trainer will say what is wrong with it.
     training->hardware_class = cell.hardware;
     for (const FieldProblem& found : noisefloor::CheckTogether(*training)) {
-      const bool varied = IsVaried(sweep, found.path);
+      const bool varied = FindColumn(sweep, found.path) != nullptr;
       problems.Add(varied ? "axes." + found.path : found.path, found.message);
     }
   }
